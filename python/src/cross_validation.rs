@@ -1,7 +1,7 @@
 //! Cross-validation over entries.
 
 use karhunen::incomplete::{CrossValidation, CrossValidationTable, Regularization};
-use karhunen::{IncompletePca, Matrix, Observed, Observer, Result};
+use karhunen::{IncompletePca, Matrix, Observed, Result, Run};
 use pyo3::prelude::*;
 
 use crate::arrays::give_matrix;
@@ -31,12 +31,12 @@ pub(crate) fn cross_validate<'py>(
     let most = n_components.iter().copied().max().unwrap_or(1);
     let n_choices = n_components.len().max(1) * penalties.len().max(1);
     let pass = entries.get().pass_cost(most) * n_folds as f64 * n_choices as f64;
-    let cost = pass * options.max_iter() as f64;
+    let effort = options.effort(pass, pass * options.max_iter() as f64);
     let penalties = penalties.iter().map(|(name, penalty)| regularization(name, *penalty));
     let grid = CrossValidation { n_folds, n_components, regularization: penalties.collect::<PyResult<_>>()? };
-    let job = Validate { grid, pca: options.into_pca(pass, entries.get().n_observed())? };
+    let job = Validate { grid, pca: options.into_pca(entries.get().n_observed())? };
     let stored = entries.get().stored();
-    let table = run(py, cost, on_progress, move |observer| stored.run(job, observer))?;
+    let table = run(py, effort, on_progress, move |run| stored.run(job, run))?;
     let choices = table.choices();
     let place = |wanted| choices.iter().position(|choice| std::ptr::eq(choice, wanted)).unwrap_or(0);
     let errors = choices.iter().flat_map(|choice| choice.errors.iter().copied()).collect();
@@ -56,7 +56,7 @@ struct Validate {
 
 impl EntryJob for Validate {
     type Output = CrossValidationTable;
-    fn run<T: Element>(self, entries: &Observed<T>, observer: &dyn Observer) -> Result<CrossValidationTable> {
-        self.grid.run(&self.pca, entries, observer)
+    fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> Result<CrossValidationTable> {
+        self.grid.run(&self.pca, entries, run)
     }
 }

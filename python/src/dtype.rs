@@ -1,6 +1,6 @@
 //! Dispatches on the type of the data; no other module does.
 
-use karhunen::{Observer, Result, Scalar, Source};
+use karhunen::{Result, Run, Scalar, Source};
 use numpy::PyArrayDyn;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -19,7 +19,7 @@ impl Element for f64 {}
 pub(crate) trait Job: Send + 'static {
     type Output: Send + 'static;
     /// Does the work. `x` borrows Python's memory.
-    fn run<T: Element>(self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Self::Output>;
+    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Self::Output>;
 }
 
 /// Data borrowed from Python: a numpy matrix or a compressed sparse matrix of scipy.
@@ -76,10 +76,10 @@ impl Data {
     }
 
     /// Runs `job` on the data.
-    pub(crate) fn run<J: Job>(&self, job: J, observer: &dyn Observer) -> Result<J::Output> {
+    pub(crate) fn run<J: Job>(&self, job: J, run: &Run<'_>) -> Result<J::Output> {
         match self {
-            Data::F32(x) => x.run(job, observer),
-            Data::F64(x) => x.run(job, observer),
+            Data::F32(x) => x.run(job, run),
+            Data::F64(x) => x.run(job, run),
         }
     }
 }
@@ -97,10 +97,10 @@ impl<T: Element> Lent<T> {
         }
     }
 
-    fn run<J: Job>(&self, job: J, observer: &dyn Observer) -> Result<J::Output> {
+    fn run<J: Job>(&self, job: J, run: &Run<'_>) -> Result<J::Output> {
         match self {
-            Lent::Dense(x) => job.run(&x.view()?, observer),
-            Lent::Sparse(x) => x.with_source(|x| job.run(x, observer)),
+            Lent::Dense(x) => job.run(&x.view()?, run),
+            Lent::Sparse(x) => x.with_source(|x| job.run(x, run)),
         }
     }
 }

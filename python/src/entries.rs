@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use karhunen::incomplete::{Duplicates, Triples};
 use karhunen::matrix::IndexInt;
-use karhunen::{Dense, Observed, Observer, Result};
+use karhunen::{Dense, Observed, Result, Run};
 use numpy::{PyArray1, PyArrayDyn};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -12,13 +12,13 @@ use pyo3::prelude::*;
 use crate::arrays::{Lent as LentVector, LentDense, lend_vector};
 use crate::dtype::{Data, Element, Lent};
 use crate::errors::to_python;
-use crate::observer::{run, threads_for};
+use crate::observer::{Effort, run};
 
 /// Work on entries of either type.
 pub(crate) trait EntryJob: Send + 'static {
     type Output: Send + 'static;
     /// Does the work.
-    fn run<T: Element>(self, entries: &Observed<T>, observer: &dyn Observer) -> Result<Self::Output>;
+    fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> Result<Self::Output>;
 }
 
 /// Entries of either type.
@@ -29,10 +29,10 @@ pub(crate) enum Stored {
 
 impl Stored {
     /// Runs `job` on the entries.
-    pub(crate) fn run<J: EntryJob>(&self, job: J, observer: &dyn Observer) -> Result<J::Output> {
+    pub(crate) fn run<J: EntryJob>(&self, job: J, run: &Run<'_>) -> Result<J::Output> {
         match self {
-            Stored::F32(entries) => job.run(entries, observer),
-            Stored::F64(entries) => job.run(entries, observer),
+            Stored::F32(entries) => job.run(entries, run),
+            Stored::F64(entries) => job.run(entries, run),
         }
     }
 }
@@ -158,16 +158,15 @@ pub(crate) fn observe(
     weights: Option<&Bound<'_, PyAny>>,
     n_threads: Option<usize>,
 ) -> PyResult<Entries> {
-    let cost = READ * x.product_cost(1);
-    let n_threads = threads_for(cost, n_threads);
+    let effort = Effort::new(READ * x.product_cost(1), n_threads);
     let stored = match x {
         Data::F32(x) => {
             let read = Read::new(x, weights)?;
-            run(py, cost, None, move |_| read.observed(n_threads).map(Stored::F32))
+            run(py, effort, None, move |run| read.observed(run).map(Stored::F32))
         }
         Data::F64(x) => {
             let read = Read::new(x, weights)?;
-            run(py, cost, None, move |_| read.observed(n_threads).map(Stored::F64))
+            run(py, effort, None, move |run| read.observed(run).map(Stored::F64))
         }
     }?;
     Ok(Entries { stored: Arc::new(stored) })
@@ -190,16 +189,16 @@ impl<T: Element> Read<T> {
         })
     }
 
-    fn observed(&self, n_threads: Option<usize>) -> Result<Observed<T>> {
+    fn observed(&self, run: &Run<'_>) -> Result<Observed<T>> {
         match self {
-            Read::Dense(x, None) => Observed::from_dense(&x.view()?, n_threads),
+            Read::Dense(x, None) => Observed::from_dense_with(&x.view()?, run),
             Read::Dense(x, Some(weights)) => {
                 let (x, weights): (Dense<'_, T>, Dense<'_, T>) = (x.view()?, weights.view()?);
-                Observed::from_dense_weighted(&x, &weights, n_threads)
+                Observed::from_dense_weighted_with(&x, &weights, run)
             }
             Read::Sparse(x, weights) => {
                 let weights = weights.as_ref().map(LentVector::as_slice);
-                x.with_stored(|x| Observed::from_sparse(x, weights, n_threads))
+                x.with_stored(|x| Observed::from_sparse_with(x, weights, run))
             }
         }
     }
@@ -220,16 +219,12 @@ pub(crate) fn observe_triples(
     weights: Option<&Bound<'_, PyAny>>,
     n_threads: Option<usize>,
 ) -> PyResult<Entries> {
-    let cost = READ * values.len()? as f64;
-    let how = Sorting {
-        shape,
-        duplicates: if average { Duplicates::Average } else { Duplicates::Refuse },
-        n_threads: threads_for(cost, n_threads),
-    };
+    let effort = Effort::new(READ * values.len()? as f64, n_threads);
+    let how = Sorting { shape, duplicates: if average { Duplicates::Average } else { Duplicates::Refuse } };
     let stored = if let Ok(rows) = lend_vector::<i32>(rows) {
-        of_values(py, cost, (rows, lend_vector(columns)?), values, weights, how)?
+        of_values(py, effort, (rows, lend_vector(columns)?), values, weights, how)?
     } else {
-        of_values(py, cost, (lend_vector::<i64>(rows)?, lend_vector(columns)?), values, weights, how)?
+        of_values(py, effort, (lend_vector::<i64>(rows)?, lend_vector(columns)?), values, weights, how)?
     };
     Ok(Entries { stored: Arc::new(stored) })
 }
@@ -238,12 +233,11 @@ pub(crate) fn observe_triples(
 struct Sorting {
     shape: (usize, usize),
     duplicates: Duplicates,
-    n_threads: Option<usize>,
 }
 
 fn of_values<I: IndexInt + Send + 'static>(
     py: Python<'_>,
-    cost: f64,
+    effort: Effort,
     ids: (LentVector<I>, LentVector<I>),
     values: &Bound<'_, PyAny>,
     weights: Option<&Bound<'_, PyAny>>,
@@ -251,10 +245,10 @@ fn of_values<I: IndexInt + Send + 'static>(
 ) -> PyResult<Stored> {
     if let Ok(values) = lend_vector::<f32>(values) {
         let weights = weights.map(lend_vector).transpose()?;
-        run(py, cost, None, move |_| how.sort(&ids, &values, weights.as_ref()).map(Stored::F32))
+        run(py, effort, None, move |run| how.sort(&ids, &values, weights.as_ref(), run).map(Stored::F32))
     } else if let Ok(values) = lend_vector::<f64>(values) {
         let weights = weights.map(lend_vector).transpose()?;
-        run(py, cost, None, move |_| how.sort(&ids, &values, weights.as_ref()).map(Stored::F64))
+        run(py, effort, None, move |run| how.sort(&ids, &values, weights.as_ref(), run).map(Stored::F64))
     } else {
         Err(PyTypeError::new_err("expected values of float32 or float64, side by side"))
     }
@@ -266,6 +260,7 @@ impl Sorting {
         (rows, columns): &(LentVector<I>, LentVector<I>),
         values: &LentVector<T>,
         weights: Option<&LentVector<T>>,
+        run: &Run<'_>,
     ) -> Result<Observed<T>> {
         let triples = Triples {
             rows: rows.as_slice(),
@@ -273,7 +268,7 @@ impl Sorting {
             values: values.as_slice(),
             weights: weights.map(LentVector::as_slice),
         };
-        Observed::from_triples(&triples, self.shape, self.duplicates, self.n_threads)
+        Observed::from_triples_with(&triples, self.shape, self.duplicates, run)
     }
 }
 
@@ -288,15 +283,14 @@ pub(crate) fn split_entries(
     n_threads: Option<usize>,
 ) -> PyResult<(Entries, Entries)> {
     let entries = entries.get();
-    let cost = READ * entries.n_observed() as f64;
-    let n_threads = threads_for(cost, n_threads);
+    let effort = Effort::new(READ * entries.n_observed() as f64, n_threads);
     let stored = entries.stored();
-    let (kept, aside) = run(py, cost, None, move |_| match &*stored {
+    let (kept, aside) = run(py, effort, None, move |run| match &*stored {
         Stored::F32(all) => {
-            all.split(share, seed, n_threads).map(|(kept, aside)| (Stored::F32(kept), Stored::F32(aside)))
+            all.split_with(share, seed, run).map(|(kept, aside)| (Stored::F32(kept), Stored::F32(aside)))
         }
         Stored::F64(all) => {
-            all.split(share, seed, n_threads).map(|(kept, aside)| (Stored::F64(kept), Stored::F64(aside)))
+            all.split_with(share, seed, run).map(|(kept, aside)| (Stored::F64(kept), Stored::F64(aside)))
         }
     })?;
     Ok((Entries { stored: Arc::new(kept) }, Entries { stored: Arc::new(aside) }))

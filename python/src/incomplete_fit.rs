@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use karhunen::incomplete::{Checkpoint, Checkpoints, Every, FitContext, Start};
-use karhunen::{IncompleteModel as CoreModel, IncompletePca, Observed, Observer, Result};
+use karhunen::{IncompleteModel as CoreModel, IncompletePca, Observed, Result, Run};
 use karhunen_io::{CheckpointKeeper, CheckpointNews};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -36,7 +36,7 @@ pub(crate) fn fit_incomplete(
     checkpoint: Option<(PathBuf, f64, bool, Bound<'_, PyAny>)>,
 ) -> PyResult<IncompleteModel> {
     let pass = entries.get().pass_cost(options.n_components());
-    let cost = pass * options.max_iter() as f64;
+    let effort = options.effort(pass, pass * options.max_iter() as f64);
     let start = start.map(|(loadings, scores, mean)| -> PyResult<Start> {
         Ok(Start {
             loadings: copy_matrix(&loadings)?,
@@ -44,18 +44,18 @@ pub(crate) fn fit_incomplete(
             mean: mean.as_ref().map(copy_vector).transpose()?,
         })
     });
-    let (pca, start) = (options.into_pca(pass, entries.get().n_observed())?, start.transpose()?);
+    let (pca, start) = (options.into_pca(entries.get().n_observed())?, start.transpose()?);
     let stored = entries.get().stored();
     let model = match checkpoint {
         None => {
             let job = Fit { pca, start, kept: None };
-            run(py, cost, on_progress, move |observer| stored.run(job, observer))
+            run(py, effort, on_progress, move |run| stored.run(job, run))
         }
         Some((path, every, resume, warn)) => {
             let kept = Kept::new(py, path, every, resume)?;
             let news = Arc::clone(&kept.news);
             let job = Fit { pca, start, kept: Some(kept) };
-            run_keeping(py, on_progress, (&news, &warn), move |observer| stored.run(job, observer))
+            run_keeping(py, effort, on_progress, (&news, &warn), move |run| stored.run(job, run))
         }
     };
     model.map(|model| IncompleteModel::wrap(model, None))
@@ -100,7 +100,7 @@ struct Fit {
 
 impl EntryJob for Fit {
     type Output = CoreModel;
-    fn run<T: Element>(self, entries: &Observed<T>, observer: &dyn Observer) -> Result<CoreModel> {
+    fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> Result<CoreModel> {
         let keep = |checkpoint: Checkpoint| {
             if let Some(kept) = &self.kept {
                 kept.tell(kept.keeper.keep(&checkpoint));
@@ -112,11 +112,10 @@ impl EntryJob for Fit {
         let context = FitContext {
             // A resumed fit has passed its start.
             start: self.start.as_ref().filter(|_| resume.is_none()),
-            observer: Some(observer),
             checkpoints: kept.map(|kept| Checkpoints { every: kept.every, keep: &keep }),
             resume,
         };
-        let model = self.pca.fit_with(entries, &context);
+        let model = self.pca.fit_with(entries, &context, run);
         if let Some(kept) = kept {
             kept.tell(kept.keeper.end());
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use karhunen::incomplete::{Covariances, IncompleteParts};
-use karhunen::{IncompleteModel as CoreModel, Matrix, Observed, Observer, Result};
+use karhunen::{IncompleteModel as CoreModel, Matrix, Observed, Result, Run};
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::arrays::{Fresh, LentDense, copy_matrix, give_matrix, lend_vector};
 use crate::dtype::Element;
 use crate::entries::{Entries, EntryJob, Stored};
 use crate::errors::to_python;
-use crate::observer::{run, threads_for};
+use crate::observer::{Effort, run};
 use crate::record::{ModelClass, view, view_matrix};
 
 /// A fitted model of incomplete data. Its arrays are read-only views of the engine's memory.
@@ -216,8 +216,8 @@ impl IncompleteModel {
         let c = self.model.n_components();
         let (cost, stored) = (entries.pass_cost(c), entries.stored());
         let out = room(py, &stored, (entries.shape().0, c))?;
-        let job = Scores { model: Arc::clone(&self.model), n_threads: threads_for(cost, n_threads), out };
-        run(py, cost, on_progress, move |observer| stored.run(job, observer))
+        let job = Scores { model: Arc::clone(&self.model), out };
+        run(py, Effort::new(cost, n_threads), on_progress, move |run| stored.run(job, run))
     }
 
     /// Scores of rows with holes, and their covariances.
@@ -233,12 +233,9 @@ impl IncompleteModel {
         let (n, c) = (entries.shape().0, self.model.n_components());
         let (cost, stored) = (2.0 * entries.pass_cost(c), entries.stored());
         let out = room(py, &stored, (n, c))?;
-        let job = ScoresAndCovariances(Scores {
-            model: Arc::clone(&self.model),
-            n_threads: threads_for(cost, n_threads),
-            out,
-        });
-        let (scores, covariances) = run(py, cost, on_progress, move |observer| stored.run(job, observer))?;
+        let job = ScoresAndCovariances(Scores { model: Arc::clone(&self.model), out });
+        let (scores, covariances) =
+            run(py, Effort::new(cost, n_threads), on_progress, move |run| stored.run(job, run))?;
         Ok((scores, give_covariances(py, &covariances, n)?))
     }
 
@@ -252,8 +249,8 @@ impl IncompleteModel {
         on_progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
         let (cost, stored) = (entries.get().pass_cost(self.model.n_components()), entries.get().stored());
-        let job = Offsets { model: Arc::clone(&self.model), n_threads: threads_for(cost, n_threads) };
-        let offsets = run(py, cost, on_progress, move |observer| stored.run(job, observer))?;
+        let job = Offsets { model: Arc::clone(&self.model) };
+        let offsets = run(py, Effort::new(cost, n_threads), on_progress, move |run| stored.run(job, run))?;
         Ok(offsets.map(|offsets| PyArray1::from_vec(py, offsets)))
     }
 
@@ -267,8 +264,8 @@ impl IncompleteModel {
         on_progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (cost, stored) = (entries.get().pass_cost(self.model.n_components()), entries.get().stored());
-        let job = Likelihoods { model: Arc::clone(&self.model), n_threads: threads_for(cost, n_threads) };
-        let found = run(py, cost, on_progress, move |observer| stored.run(job, observer))?;
+        let job = Likelihoods { model: Arc::clone(&self.model) };
+        let found = run(py, Effort::new(cost, n_threads), on_progress, move |run| stored.run(job, run))?;
         Ok(PyArray1::from_vec(py, found))
     }
 
@@ -286,8 +283,8 @@ impl IncompleteModel {
         let cost = self.prediction_cost(n * p, false) + entries.pass_cost(self.model.n_components());
         let stored = entries.stored();
         let out = room(py, &stored, (n, p))?;
-        let job = Values { model: Arc::clone(&self.model), n_threads: threads_for(cost, n_threads), out };
-        run(py, cost, on_progress, move |observer| stored.run(job, observer))
+        let job = Values { model: Arc::clone(&self.model), out };
+        run(py, Effort::new(cost, n_threads), on_progress, move |run| stored.run(job, run))
     }
 
     /// Rows from scores, in the type of `scores`.
@@ -321,9 +318,9 @@ impl IncompleteModel {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (rows, columns) = (lend_vector::<i64>(rows)?, lend_vector::<i64>(columns)?);
         let cost = self.prediction_cost(rows.as_slice().len(), noise.is_some());
-        let (model, n_threads) = (Arc::clone(&self.model), threads_for(cost, n_threads));
-        let found = run(py, cost, on_progress, move |observer| {
-            model.predict_pairs(rows.as_slice(), columns.as_slice(), noise, n_threads, observer)
+        let model = Arc::clone(&self.model);
+        let found = run(py, Effort::new(cost, n_threads), on_progress, move |run| {
+            model.predict_pairs(rows.as_slice(), columns.as_slice(), noise, run)
         })?;
         give_matrix(py, found)
     }
@@ -343,14 +340,8 @@ impl IncompleteModel {
         let cost = self.prediction_cost(n * p, true) + entries.pass_cost(self.model.n_components());
         let stored = entries.stored();
         let (values, deviations) = (room(py, &stored, (n, p))?, room(py, &stored, (n, p))?);
-        let job = Rows {
-            model: Arc::clone(&self.model),
-            noise,
-            n_threads: threads_for(cost, n_threads),
-            values,
-            deviations,
-        };
-        run(py, cost, on_progress, move |observer| stored.run(job, observer))
+        let job = Rows { model: Arc::clone(&self.model), noise, values, deviations };
+        run(py, Effort::new(cost, n_threads), on_progress, move |run| stored.run(job, run))
     }
 }
 
@@ -365,9 +356,9 @@ impl IncompleteModel {
         let (n, p) = (scores.n_rows(), self.model.n_features());
         let cost = self.prediction_cost(n * p, false);
         let mut out = Fresh::zeros::<T>(py, (n, p))?;
-        let (model, n_threads) = (Arc::clone(&self.model), threads_for(cost, n_threads));
-        run(py, cost, on_progress, move |observer| {
-            model.inverse_transform_into(&scores, out.values::<T>(), n_threads, observer)?;
+        let model = Arc::clone(&self.model);
+        run(py, Effort::new(cost, n_threads), on_progress, move |run| {
+            model.inverse_transform_into(&scores, out.values::<T>(), run)?;
             Ok(out.into_array())
         })
     }
@@ -395,7 +386,6 @@ fn give_covariances<'py>(
 
 struct Scores {
     model: Arc<CoreModel>,
-    n_threads: Option<usize>,
     out: Fresh,
 }
 
@@ -409,8 +399,8 @@ impl Scores {
 
 impl EntryJob for Scores {
     type Output = Py<PyAny>;
-    fn run<T: Element>(mut self, entries: &Observed<T>, observer: &dyn Observer) -> Result<Py<PyAny>> {
-        let scores = self.model.transform_observed(entries, self.n_threads, observer)?;
+    fn run<T: Element>(mut self, entries: &Observed<T>, run: &Run<'_>) -> Result<Py<PyAny>> {
+        let scores = self.model.transform_with(entries, run)?;
         self.write::<T>(&scores);
         Ok(self.out.into_array())
     }
@@ -418,39 +408,36 @@ impl EntryJob for Scores {
 
 struct Offsets {
     model: Arc<CoreModel>,
-    n_threads: Option<usize>,
 }
 
 impl EntryJob for Offsets {
     type Output = Option<Vec<f64>>;
-    fn run<T: Element>(self, entries: &Observed<T>, observer: &dyn Observer) -> Result<Self::Output> {
-        Ok(self.model.rows_observed(entries, self.n_threads, observer)?.offsets)
+    fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> Result<Self::Output> {
+        Ok(self.model.row_scores_with(entries, run)?.offsets)
     }
 }
 
 struct Likelihoods {
     model: Arc<CoreModel>,
-    n_threads: Option<usize>,
 }
 
 impl EntryJob for Likelihoods {
     type Output = Vec<f64>;
-    fn run<T: Element>(self, entries: &Observed<T>, observer: &dyn Observer) -> Result<Vec<f64>> {
-        self.model.score_samples(entries, self.n_threads, observer)
+    fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> Result<Vec<f64>> {
+        self.model.score_samples_with(entries, run)
     }
 }
 
 struct Values {
     model: Arc<CoreModel>,
-    n_threads: Option<usize>,
     out: Fresh,
 }
 
 impl EntryJob for Values {
     type Output = Py<PyAny>;
-    fn run<T: Element>(mut self, entries: &Observed<T>, observer: &dyn Observer) -> Result<Py<PyAny>> {
-        let rows = self.model.rows_observed(entries, self.n_threads, observer)?;
-        self.model.values_into(&rows, self.out.values::<T>(), self.n_threads, observer)?;
+    fn run<T: Element>(mut self, entries: &Observed<T>, run: &Run<'_>) -> Result<Py<PyAny>> {
+        let rows = self.model.row_scores_with(entries, run)?;
+        self.model.values_into(&rows, self.out.values::<T>(), run)?;
         Ok(self.out.into_array())
     }
 }
@@ -459,10 +446,9 @@ struct ScoresAndCovariances(Scores);
 
 impl EntryJob for ScoresAndCovariances {
     type Output = (Py<PyAny>, Covariances);
-    fn run<T: Element>(mut self, entries: &Observed<T>, observer: &dyn Observer) -> Result<Self::Output> {
+    fn run<T: Element>(mut self, entries: &Observed<T>, run: &Run<'_>) -> Result<Self::Output> {
         let inner = &mut self.0;
-        let (scores, covariances) =
-            inner.model.transform_with_covariances(entries, inner.n_threads, observer)?;
+        let (scores, covariances) = inner.model.transform_with_covariances(entries, run)?;
         inner.write::<T>(&scores);
         Ok((self.0.out.into_array(), covariances))
     }
@@ -471,19 +457,17 @@ impl EntryJob for ScoresAndCovariances {
 struct Rows {
     model: Arc<CoreModel>,
     noise: bool,
-    n_threads: Option<usize>,
     values: Fresh,
     deviations: Fresh,
 }
 
 impl EntryJob for Rows {
     type Output = (Py<PyAny>, Py<PyAny>);
-    fn run<T: Element>(mut self, entries: &Observed<T>, observer: &dyn Observer) -> Result<Self::Output> {
-        let (model, n_threads) = (&self.model, self.n_threads);
-        let (rows, covariances) = model.rows_with_covariances(entries, n_threads, observer)?;
-        model.values_into(&rows, self.values.values::<T>(), n_threads, observer)?;
+    fn run<T: Element>(mut self, entries: &Observed<T>, run: &Run<'_>) -> Result<Self::Output> {
+        let (rows, covariances) = self.model.rows_with_covariances(entries, run)?;
+        self.model.values_into(&rows, self.values.values::<T>(), run)?;
         let deviations = self.deviations.values::<T>();
-        model.deviations_into((&rows.scores, &covariances), self.noise, deviations, n_threads, observer)?;
+        self.model.deviations_into((&rows.scores, &covariances), self.noise, deviations, run)?;
         Ok((self.values.into_array(), self.deviations.into_array()))
     }
 }

@@ -7,7 +7,7 @@ use karhunen::incomplete::{MeanPrior, Regularization};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::observer::threads_for;
+use crate::observer::Effort;
 use crate::options::{choice, choice_of};
 
 /// What is set aside to stop early.
@@ -29,7 +29,7 @@ impl HeldOut {
     }
 }
 
-/// Every option by its name in [`IncompletePca`].
+/// Every option by its name in [`IncompletePca`], and the number of threads.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct IncompleteOptions {
@@ -70,13 +70,20 @@ impl IncompleteOptions {
         self.max_iter
     }
 
-    /// The engine's options, for passes of about `cost` multiplications over `n_observed` entries.
+    /// The size of a fit whose passes take about `pass` multiplications each, and all of them `cost` at most.
+    pub(crate) fn effort(&self, pass: f64, cost: f64) -> Effort {
+        /// A fit makes at least as many passes.
+        const PASSES: f64 = 20.0;
+        let mut effort = Effort::new(PASSES * pass, self.n_threads);
+        effort.cost = cost;
+        effort
+    }
+
+    /// The engine's options, for `n_observed` entries.
     ///
     /// # Errors
     /// `ValueError` for names that the engine does not know, and for a time limit that is none.
-    pub(crate) fn into_pca(self, cost: f64, n_observed: usize) -> PyResult<IncompletePca> {
-        /// A fit makes at least as many passes.
-        const PASSES: f64 = 20.0;
+    pub(crate) fn into_pca(self, n_observed: usize) -> PyResult<IncompletePca> {
         let regularization =
             self.regularization.map(|(name, penalty)| regularization(&name, penalty)).transpose()?;
         let time_limit = match self.time_limit {
@@ -111,7 +118,6 @@ impl IncompleteOptions {
             n_starts: self.n_starts,
             seed: self.seed,
             error_bars: self.error_bars,
-            n_threads: threads_for(PASSES * cost, self.n_threads),
         })
     }
 }

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use karhunen::kernel::{
-    Approximation, BlockKernel, Gamma, KernelBasis, KernelParts, KernelRows, PreImageParts,
-};
+use karhunen::kernel::{Approximation, BlockKernel, Gamma, KernelBasis, KernelRows, PreImageParts};
 use karhunen::pca::Transform;
-use karhunen::{KernelModel as CoreModel, KernelPca, Matrix, Observer, Result, Source, Weights};
+use karhunen::{KernelModel as CoreModel, KernelPca, Matrix, Result, Run, Source, Weights};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 
@@ -15,7 +13,7 @@ use crate::dtype::{Data, Element, Job};
 use crate::kernel_function::{Called, cause};
 use crate::kernel_options::KernelOptions;
 use crate::model::copy_dense;
-use crate::observer::{run, threads_for};
+use crate::observer::{Effort, run};
 use crate::record::{ModelClass, view, view_matrix};
 
 /// Fits kernel principal components to `x`. `function` is the kernel of the name `custom`.
@@ -36,21 +34,20 @@ pub(crate) fn fit_kernel(
         Some(_) => f64::INFINITY,
         None => x.kernel_cost(),
     };
+    let effort = Effort::new(cost, options.n_threads);
     let job = Fit {
         pca: options.into_pca()?,
-        cost,
         samples: sample_weight.map(lend_vector).transpose()?,
         called: called.clone(),
         keep_zeros,
     };
-    let model = run(py, cost, on_progress, move |observer| x.run(job, observer))
+    let model = run(py, effort, on_progress, move |run| x.run(job, run))
         .map_err(|error| cause(called.as_ref(), error))?;
     Ok(KernelModel { model: Arc::new(model), called })
 }
 
 struct Fit {
     pca: KernelPca,
-    cost: f64,
     samples: Option<Lent<f64>>,
     called: Option<Arc<Called>>,
     keep_zeros: bool,
@@ -58,21 +55,13 @@ struct Fit {
 
 impl Job for Fit {
     type Output = CoreModel;
-    fn run<T: Element>(self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<CoreModel> {
+    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<CoreModel> {
         let weights = Weights { samples: self.samples.as_ref().map(Lent::as_slice), features: None };
-        let n_threads = threads_for(self.cost, self.pca.n_threads);
-        let pca = KernelPca { n_threads, ..self.pca.clone() };
         let model = match &self.called {
-            Some(called) => pca.fit_function(x, &weights, Arc::<Called>::clone(called), observer)?,
-            None => pca.fit_observed(x, &weights, observer)?,
+            Some(called) => self.pca.fit_function(x, &weights, Arc::<Called>::clone(called), run)?,
+            None => self.pca.fit_with(x, &weights, run)?,
         };
-        let model = if self.keep_zeros { model } else { model.without_zeros() };
-        if n_threads == self.pca.n_threads {
-            return Ok(model);
-        }
-        // The model remembers what was asked for, not what small work or a forked process makes of it.
-        let model = CoreModel::try_from(KernelParts { options: self.pca, ..model.parts().clone() })?;
-        Ok(with_function(model, self.called.as_ref()))
+        Ok(if self.keep_zeros { model } else { model.without_zeros() })
     }
 }
 
@@ -246,9 +235,10 @@ impl KernelModel {
             Some(_) => f64::INFINITY,
             None => x.product_cost(self.model.parts().basis.len()),
         };
+        let effort = Effort::new(cost, n_threads);
         let out = x.room(py, self.model.n_components())?;
-        let job = Project { model: Arc::clone(&self.model), n_threads: threads_for(cost, n_threads), out };
-        run(py, cost, on_progress, move |observer| x.run(job, observer))
+        let job = Project { model: Arc::clone(&self.model), out };
+        run(py, effort, on_progress, move |run| x.run(job, run))
             .map_err(|error| cause(self.called.as_ref(), error))
     }
 
@@ -263,10 +253,10 @@ impl KernelModel {
     ) -> PyResult<Py<PyAny>> {
         let (n, p) = (self.model.parts().basis.len(), self.model.n_features());
         let cost = scores.product_cost(n) + (scores.shape().0 * n * p) as f64;
+        let effort = Effort::new(cost, n_threads);
         let out = scores.room(py, p)?;
-        let job =
-            Reconstruct { model: Arc::clone(&self.model), n_threads: threads_for(cost, n_threads), out };
-        run(py, cost, on_progress, move |observer| scores.run(job, observer))
+        let job = Reconstruct { model: Arc::clone(&self.model), out };
+        run(py, effort, on_progress, move |run| scores.run(job, run))
     }
 }
 
@@ -303,15 +293,13 @@ pub(crate) fn show_rows<'py>(rows: &KernelRows, owner: &Bound<'py, PyAny>) -> Py
 
 struct Project {
     model: Arc<CoreModel>,
-    n_threads: Option<usize>,
     out: Fresh,
 }
 
 impl Job for Project {
     type Output = Py<PyAny>;
-    fn run<T: Element>(mut self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Py<PyAny>> {
-        let how = Transform { whiten: false, n_threads: self.n_threads, observer };
-        let scores = self.model.transform_with(x, &how)?;
+    fn run<T: Element>(mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Py<PyAny>> {
+        let scores = self.model.transform_with(x, Transform::default(), run)?;
         self.out.values::<T>().copy_from_slice(scores.as_slice());
         Ok(self.out.into_array())
     }
@@ -319,15 +307,13 @@ impl Job for Project {
 
 struct Reconstruct {
     model: Arc<CoreModel>,
-    n_threads: Option<usize>,
     out: Fresh,
 }
 
 impl Job for Reconstruct {
     type Output = Py<PyAny>;
-    fn run<T: Element>(mut self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Py<PyAny>> {
-        let how = Transform { whiten: false, n_threads: self.n_threads, observer };
-        let rows = self.model.inverse_transform_with(&copy_dense(x)?, &how)?;
+    fn run<T: Element>(mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Py<PyAny>> {
+        let rows = self.model.inverse_transform_with(&copy_dense(x)?, Transform::default(), run)?;
         self.out.values::<T>().copy_from_slice(rows.as_slice());
         Ok(self.out.into_array())
     }

@@ -56,7 +56,7 @@ impl KernelOption {
     }
 }
 
-/// Every option by its name in [`KernelPca`].
+/// Every option by its name in [`KernelPca`], and the number of threads.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct KernelOptions {
@@ -71,7 +71,7 @@ pub(crate) struct KernelOptions {
     max_iter: usize,
     memory_limit: Option<u64>,
     seed: u64,
-    n_threads: Option<usize>,
+    pub(crate) n_threads: Option<usize>,
     strict: bool,
 }
 
@@ -94,13 +94,12 @@ impl KernelOptions {
             block_size: None,
             memory_limit: self.memory_limit,
             seed: self.seed,
-            n_threads: self.n_threads,
             strict: self.strict,
         })
     }
 }
 
-/// Every option by its name in [`Nystrom`].
+/// Every option by its name in [`Nystrom`], and the number of threads.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct NystromOptions {
@@ -108,7 +107,7 @@ pub(crate) struct NystromOptions {
     n_landmarks: usize,
     landmarks: String,
     seed: u64,
-    n_threads: Option<usize>,
+    pub(crate) n_threads: Option<usize>,
 }
 
 impl NystromOptions {
@@ -122,7 +121,6 @@ impl NystromOptions {
             n_landmarks: self.n_landmarks,
             landmarks: choice("landmarks", &self.landmarks)?,
             seed: self.seed,
-            n_threads: self.n_threads,
         })
     }
 }

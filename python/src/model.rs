@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use karhunen::exec::Exec;
 use karhunen::moments::Moments;
-use karhunen::pca::{ModelParts, Transform};
+use karhunen::pca::Transform;
 use karhunen::source::Block;
-use karhunen::{Matrix, Observer, Pca, PcaModel, Result, Source, Weights};
+use karhunen::{Matrix, Pca, PcaModel, Result, Run, Source, Weights};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
 use crate::arrays::{Fresh, Lent, give_matrix, lend_vector};
 use crate::dtype::{Data, Element, Job};
 use crate::errors::to_python;
-use crate::observer::{run, threads_for};
+use crate::observer::{Effort, run};
 use crate::options::Options;
 use crate::record::{ModelClass, view, view_matrix};
 
@@ -28,38 +27,30 @@ pub(crate) fn fit(
     feature_weight: Option<&Bound<'_, PyAny>>,
     on_progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Model> {
-    let cost = x.fit_cost();
+    let effort = Effort::new(x.fit_cost(), options.n_threads);
     let job = Fit {
         pca: options.into_pca()?,
-        cost,
         samples: sample_weight.map(lend_vector).transpose()?,
         features: feature_weight.map(lend_vector).transpose()?,
     };
-    let model = run(py, cost, on_progress, move |observer| x.run(job, observer))?;
+    let model = run(py, effort, on_progress, move |run| x.run(job, run))?;
     Ok(Model { model: Arc::new(model) })
 }
 
 struct Fit {
     pca: Pca,
-    cost: f64,
     samples: Option<Lent<f64>>,
     features: Option<Lent<f64>>,
 }
 
 impl Job for Fit {
     type Output = PcaModel;
-    fn run<T: Element>(self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<PcaModel> {
+    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<PcaModel> {
         let weights = Weights {
             samples: self.samples.as_ref().map(Lent::as_slice),
             features: self.features.as_ref().map(Lent::as_slice),
         };
-        let n_threads = threads_for(self.cost, self.pca.n_threads);
-        let model = Pca { n_threads, ..self.pca.clone() }.fit_observed(x, &weights, observer)?;
-        if n_threads == self.pca.n_threads {
-            return Ok(model);
-        }
-        // The model records the requested options, not those adapted to small work or a forked process.
-        PcaModel::try_from(ModelParts { options: self.pca, ..model.parts().clone() })
+        self.pca.fit_with(x, &weights, run)
     }
 }
 
@@ -69,21 +60,18 @@ type TwoVectors<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 #[pyfunction]
 #[pyo3(signature = (x, n_threads=None))]
 pub(crate) fn column_moments(py: Python<'_>, x: Data, n_threads: Option<usize>) -> PyResult<TwoVectors<'_>> {
-    let cost = x.product_cost(1);
-    let job = MomentsOf { n_threads: threads_for(cost, n_threads) };
-    let moments = run(py, cost, None, move |observer| x.run(job, observer))?;
+    let effort = Effort::new(x.product_cost(1), n_threads);
+    let moments = run(py, effort, None, move |run| x.run(MomentsOf, run))?;
     let variance: Vec<f64> = moments.sum_of_squares.iter().map(|s| s / moments.weight).collect();
     Ok((PyArray1::from_vec(py, moments.mean), PyArray1::from_vec(py, variance)))
 }
 
-struct MomentsOf {
-    n_threads: Option<usize>,
-}
+struct MomentsOf;
 
 impl Job for MomentsOf {
     type Output = Moments;
-    fn run<T: Element>(self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Moments> {
-        Exec::run(self.n_threads, observer, |exec| Moments::of(x, None, &exec.phase("means and variances")))
+    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Moments> {
+        Moments::of(x, None, run)
     }
 }
 
@@ -221,11 +209,10 @@ impl Model {
         n_threads: Option<usize>,
         on_progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
-        let cost = x.product_cost(self.model.n_components());
+        let effort = Effort::new(x.product_cost(self.model.n_components()), n_threads);
         let out = x.room(py, self.model.n_components())?;
-        let job =
-            Project { model: Arc::clone(&self.model), whiten, n_threads: threads_for(cost, n_threads), out };
-        run(py, cost, on_progress, move |observer| x.run(job, observer))
+        let job = Project { model: Arc::clone(&self.model), whiten, out };
+        run(py, effort, on_progress, move |run| x.run(job, run))
     }
 
     /// Maps scores to rows, in the dtype of `scores`.
@@ -238,15 +225,10 @@ impl Model {
         n_threads: Option<usize>,
         on_progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
-        let cost = scores.product_cost(self.model.n_features());
+        let effort = Effort::new(scores.product_cost(self.model.n_features()), n_threads);
         let out = scores.room(py, self.model.n_features())?;
-        let job = Reconstruct {
-            model: Arc::clone(&self.model),
-            whiten,
-            n_threads: threads_for(cost, n_threads),
-            out,
-        };
-        run(py, cost, on_progress, move |observer| scores.run(job, observer))
+        let job = Reconstruct { model: Arc::clone(&self.model), whiten, out };
+        run(py, effort, on_progress, move |run| scores.run(job, run))
     }
 
     /// The log-likelihood of each row.
@@ -257,9 +239,9 @@ impl Model {
         x: Data,
         n_threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let cost = x.product_cost(self.model.n_components());
-        let job = Likelihood { model: Arc::clone(&self.model), n_threads: threads_for(cost, n_threads) };
-        let scores = run(py, cost, None, move |observer| x.run(job, observer))?;
+        let effort = Effort::new(x.product_cost(self.model.n_components()), n_threads);
+        let job = Likelihood { model: Arc::clone(&self.model) };
+        let scores = run(py, effort, None, move |run| x.run(job, run))?;
         Ok(PyArray1::from_vec(py, scores))
     }
 }
@@ -279,15 +261,14 @@ impl ModelClass for Model {
 struct Project {
     model: Arc<PcaModel>,
     whiten: bool,
-    n_threads: Option<usize>,
     out: Fresh,
 }
 
 impl Job for Project {
     type Output = Py<PyAny>;
-    fn run<T: Element>(mut self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Py<PyAny>> {
-        let how = Transform { whiten: self.whiten, n_threads: self.n_threads, observer };
-        self.model.transform_into(x, &how, self.out.values::<T>())?;
+    fn run<T: Element>(mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Py<PyAny>> {
+        let how = Transform { whiten: self.whiten };
+        self.model.transform_into(x, how, self.out.values::<T>(), run)?;
         Ok(self.out.into_array())
     }
 }
@@ -295,30 +276,27 @@ impl Job for Project {
 struct Reconstruct {
     model: Arc<PcaModel>,
     whiten: bool,
-    n_threads: Option<usize>,
     out: Fresh,
 }
 
 impl Job for Reconstruct {
     type Output = Py<PyAny>;
-    fn run<T: Element>(mut self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Py<PyAny>> {
+    fn run<T: Element>(mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Py<PyAny>> {
         let scores = copy_dense(x)?;
-        let how = Transform { whiten: self.whiten, n_threads: self.n_threads, observer };
-        self.model.inverse_transform_into(&scores, &how, self.out.values::<T>())?;
+        let how = Transform { whiten: self.whiten };
+        self.model.inverse_transform_into(&scores, how, self.out.values::<T>(), run)?;
         Ok(self.out.into_array())
     }
 }
 
 struct Likelihood {
     model: Arc<PcaModel>,
-    n_threads: Option<usize>,
 }
 
 impl Job for Likelihood {
     type Output = Vec<f64>;
-    fn run<T: Element>(self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Vec<f64>> {
-        // The engine uses the current thread pool.
-        Exec::run(self.n_threads, observer, |_| self.model.score_samples(x))
+    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Vec<f64>> {
+        self.model.score_samples_with(x, run)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use karhunen::kernel::{BlockKernel, Gamma, Nystrom, NystromMap as CoreMap, NystromParts};
+use karhunen::kernel::{BlockKernel, Gamma, Nystrom, NystromMap as CoreMap};
 use karhunen::pca::Transform;
-use karhunen::{Observer, Result, Source, Weights};
+use karhunen::{Result, Run, Source, Weights};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
@@ -13,7 +13,7 @@ use crate::dtype::{Data, Element, Job};
 use crate::kernel_function::{Called, cause};
 use crate::kernel_model::show_rows;
 use crate::kernel_options::NystromOptions;
-use crate::observer::{run, threads_for};
+use crate::observer::{Effort, run};
 use crate::record::{ModelClass, view_matrix};
 
 /// Chooses landmarks among the rows of `x`. `function` is the kernel of the name `custom`.
@@ -27,6 +27,7 @@ pub(crate) fn fit_nystrom(
     function: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<NystromMap> {
     let called = function.map(Called::new);
+    let n_threads = options.n_threads;
     let nystrom = options.into_nystrom()?;
     let m = nystrom.n_landmarks.min(x.shape().0);
     // Kernel values of candidates and landmarks, and the decomposition of those of the landmarks.
@@ -35,32 +36,26 @@ pub(crate) fn fit_nystrom(
         None => x.product_cost(1) * m as f64 + 10.0 * (m as f64).powi(3),
     };
     let samples = sample_weight.map(lend_vector).transpose()?;
-    let job = Fit { nystrom, cost, samples, called: called.clone() };
-    let map = run(py, cost, None, move |observer| x.run(job, observer))
+    let job = Fit { nystrom, samples, called: called.clone() };
+    let map = run(py, Effort::new(cost, n_threads), None, move |run| x.run(job, run))
         .map_err(|error| cause(called.as_ref(), error))?;
     Ok(NystromMap { map: Arc::new(map), called })
 }
 
 struct Fit {
     nystrom: Nystrom,
-    cost: f64,
     samples: Option<Lent<f64>>,
     called: Option<Arc<Called>>,
 }
 
 impl Job for Fit {
     type Output = CoreMap;
-    fn run<T: Element>(self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<CoreMap> {
-        let n_threads = threads_for(self.cost, self.nystrom.n_threads);
-        let nystrom = Nystrom { n_threads, ..self.nystrom.clone() };
+    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<CoreMap> {
         let weights = Weights { samples: self.samples.as_ref().map(Lent::as_slice), features: None };
-        let map = match &self.called {
-            Some(called) => nystrom.fit_function(x, &weights, Arc::<Called>::clone(called), observer)?,
-            None => nystrom.fit_observed(x, &weights, observer)?,
-        };
-        // The map remembers what was asked for.
-        let map = CoreMap::try_from(NystromParts { options: self.nystrom, ..map.parts().clone() })?;
-        Ok(with_function(map, self.called.as_ref()))
+        match &self.called {
+            Some(called) => self.nystrom.fit_function(x, &weights, Arc::<Called>::clone(called), run),
+            None => self.nystrom.fit_with(x, &weights, run),
+        }
     }
 }
 
@@ -127,8 +122,8 @@ impl NystromMap {
             None => x.product_cost(m) + (x.shape().0 * m * m) as f64,
         };
         let out = x.room(py, m)?;
-        let job = Project { map: Arc::clone(&self.map), n_threads: threads_for(cost, n_threads), out };
-        run(py, cost, None, move |observer| x.run(job, observer))
+        let job = Project { map: Arc::clone(&self.map), out };
+        run(py, Effort::new(cost, n_threads), None, move |run| x.run(job, run))
             .map_err(|error| cause(self.called.as_ref(), error))
     }
 }
@@ -148,15 +143,13 @@ impl ModelClass for NystromMap {
 
 struct Project {
     map: Arc<CoreMap>,
-    n_threads: Option<usize>,
     out: Fresh,
 }
 
 impl Job for Project {
     type Output = Py<PyAny>;
-    fn run<T: Element>(mut self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Py<PyAny>> {
-        let how = Transform { whiten: false, n_threads: self.n_threads, observer };
-        let features = self.map.transform_with(x, &how)?;
+    fn run<T: Element>(mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Py<PyAny>> {
+        let features = self.map.transform_with(x, Transform::default(), run)?;
         self.out.values::<T>().copy_from_slice(features.as_slice());
         Ok(self.out.into_array())
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use karhunen::exec::{Iteration, Unobserved};
-use karhunen::{Flow, Observer, Result};
+use karhunen::{Flow, Observer, Result, Run};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -63,21 +63,59 @@ impl News {
 /// Multiplications of work too short to be interrupted: some ten milliseconds.
 const SMALL: f64 = 2e7;
 
-/// Runs `work`, about `cost` multiplications, without the interpreter lock: directly if it is small and reports no
-/// progress, otherwise as [`beside`] does.
+/// The size of work, and the threads that it gets.
+#[derive(Clone, Copy)]
+pub(crate) struct Effort {
+    /// Approximate number of multiplications.
+    pub(crate) cost: f64,
+    /// Number of threads to request from the engine.
+    n_threads: Option<usize>,
+}
+
+impl Effort {
+    /// Work of about `cost` multiplications on as many threads as requested. Without a request, small work gets one
+    /// thread, because waking a pool takes longer, and other work the shared pool. Threads of the shared pool do not
+    /// survive a fork, so a forked child gets a pool for each call.
+    pub(crate) fn new(cost: f64, requested: Option<usize>) -> Self {
+        /// Number of multiplications in a millisecond.
+        const ONE_THREAD: f64 = 2e6;
+        /// The process that owns the pool; zero before its first use.
+        static POOL_OWNER: AtomicU32 = AtomicU32::new(0);
+        if requested.is_some() {
+            return Self { cost, n_threads: requested };
+        }
+        if cost <= ONE_THREAD {
+            return Self { cost, n_threads: Some(1) };
+        }
+        let me = std::process::id();
+        let n_threads = match POOL_OWNER.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
+            Err(owner) if owner != me => Some(std::thread::available_parallelism().map_or(1, usize::from)),
+            _ => None,
+        };
+        Self { cost, n_threads }
+    }
+
+    /// Runs on these threads and reports to `observer`.
+    fn run(self, observer: &dyn Observer) -> Run<'_> {
+        Run { n_threads: self.n_threads, observer }
+    }
+}
+
+/// Runs `work` without the interpreter lock: directly if it is small and reports no progress, otherwise as [`beside`]
+/// does.
 ///
 /// # Errors
 /// As [`beside`].
 pub(crate) fn run<R: Send + 'static>(
     py: Python<'_>,
-    cost: f64,
+    effort: Effort,
     on_progress: Option<&Bound<'_, PyAny>>,
-    work: impl FnOnce(&dyn Observer) -> Result<R> + Send + 'static,
+    work: impl FnOnce(&Run<'_>) -> Result<R> + Send + 'static,
 ) -> PyResult<R> {
-    if cost <= SMALL && on_progress.is_none() {
-        return py.detach(|| work(&Unobserved)).map_err(to_python);
+    if effort.cost <= SMALL && on_progress.is_none() {
+        return py.detach(|| work(&effort.run(&Unobserved))).map_err(to_python);
     }
-    beside(py, on_progress, None, work)
+    beside(py, effort, on_progress, None, work)
 }
 
 /// As [`run`], for work that writes a checkpoint after a request to stop: the call waits for it, until a second
@@ -87,11 +125,12 @@ pub(crate) fn run<R: Send + 'static>(
 /// As [`run`].
 pub(crate) fn run_keeping<R: Send + 'static>(
     py: Python<'_>,
+    effort: Effort,
     on_progress: Option<&Bound<'_, PyAny>>,
     news: (&News, &Bound<'_, PyAny>),
-    work: impl FnOnce(&dyn Observer) -> Result<R> + Send + 'static,
+    work: impl FnOnce(&Run<'_>) -> Result<R> + Send + 'static,
 ) -> PyResult<R> {
-    beside(py, on_progress, Some(news), work)
+    beside(py, effort, on_progress, Some(news), work)
 }
 
 /// Runs `work` on a separate thread, without the interpreter lock. Ten times a second the calling thread, which
@@ -103,9 +142,10 @@ pub(crate) fn run_keeping<R: Send + 'static>(
 /// Those of `work`; exceptions of signal handlers, `on_progress` or `warn`.
 fn beside<R: Send + 'static>(
     py: Python<'_>,
+    effort: Effort,
     on_progress: Option<&Bound<'_, PyAny>>,
     keeping: Option<(&News, &Bound<'_, PyAny>)>,
-    work: impl FnOnce(&dyn Observer) -> Result<R> + Send + 'static,
+    work: impl FnOnce(&Run<'_>) -> Result<R> + Send + 'static,
 ) -> PyResult<R> {
     let shared = Arc::new(Shared::default());
     let (sender, mut receiver) = channel();
@@ -113,7 +153,7 @@ fn beside<R: Send + 'static>(
     std::thread::Builder::new()
         .name("karhunen".to_owned())
         // If the calling thread was interrupted, there is no receiver.
-        .spawn(move || drop(sender.send(work(&*theirs))))
+        .spawn(move || drop(sender.send(work(&effort.run(&*theirs)))))
         .map_err(|error| PyRuntimeError::new_err(format!("a thread could not be started: {error}")))?;
     let warn = || keeping.map_or(Ok(()), |(news, warn)| news.tell(warn));
     loop {
@@ -163,24 +203,4 @@ fn tell(on_progress: Option<&Bound<'_, PyAny>>, shared: &Shared) -> PyResult<()>
         }
     }
     .map(drop)
-}
-
-/// The number of threads to request from the engine for about `cost` multiplications. Waking a pool takes longer
-/// than small work. Threads of the shared pool do not survive a fork, so a forked child gets a pool for each call.
-pub(crate) fn threads_for(cost: f64, requested: Option<usize>) -> Option<usize> {
-    /// Number of multiplications in a millisecond.
-    const ONE_THREAD: f64 = 2e6;
-    /// The process that owns the pool; zero before its first use.
-    static POOL_OWNER: AtomicU32 = AtomicU32::new(0);
-    if requested.is_some() {
-        return requested;
-    }
-    if cost <= ONE_THREAD {
-        return Some(1);
-    }
-    let me = std::process::id();
-    match POOL_OWNER.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
-        Err(owner) if owner != me => Some(std::thread::available_parallelism().map_or(1, usize::from)),
-        _ => None,
-    }
 }

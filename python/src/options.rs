@@ -16,7 +16,7 @@ pub(crate) enum Wanted {
     Estimate(String),
 }
 
-/// Every option by its name in [`Pca`].
+/// Every option by its name in [`Pca`], and the number of threads.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Options {
@@ -28,7 +28,7 @@ pub(crate) struct Options {
     tol: Option<f64>,
     max_iter: usize,
     seed: u64,
-    n_threads: Option<usize>,
+    pub(crate) n_threads: Option<usize>,
     strict: bool,
 }
 
@@ -62,7 +62,6 @@ impl Options {
             max_iter: self.max_iter,
             block_size: None,
             seed: self.seed,
-            n_threads: self.n_threads,
             strict: self.strict,
         })
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use karhunen::incomplete::IncompleteStream;
-use karhunen::{IncompleteModel as CoreModel, IncompletePca, Observed, Observer, Result};
+use karhunen::{IncompleteModel as CoreModel, IncompletePca, Observed, Result, Run};
 use pyo3::prelude::*;
 
 use crate::dtype::Element;
@@ -11,7 +11,7 @@ use crate::entries::{Entries, EntryJob};
 use crate::errors::to_python;
 use crate::incomplete_model::IncompleteModel;
 use crate::incomplete_options::IncompleteOptions;
-use crate::observer::run;
+use crate::observer::{Effort, run};
 use crate::options::choice;
 use crate::record::{ModelClass, of_json, to_json};
 
@@ -66,7 +66,7 @@ impl Stream {
     fn learned(&self, py: Python<'_>, entries: &Bound<'_, Entries>, n_components: usize) -> PyResult<Self> {
         let (cost, stored) = (4.0 * entries.get().pass_cost(n_components), entries.get().stored());
         let job = Learn { stream: IncompleteStream::clone(&self.stream) };
-        let stream = run(py, cost, None, move |observer| stored.run(job, observer))?;
+        let stream = run(py, Effort::new(cost, Some(1)), None, move |run| stored.run(job, run))?;
         Ok(Self { stream: Arc::new(stream) })
     }
 
@@ -78,13 +78,11 @@ impl Stream {
         options: IncompleteOptions,
     ) -> PyResult<IncompleteModel> {
         let cost = 4.0 * entries.get().pass_cost(options.n_components());
-        let job = Finish {
-            stream: Arc::clone(&self.stream),
-            pca: options.into_pca(cost, entries.get().n_observed())?,
-        };
+        let effort = options.effort(cost, cost);
+        let job =
+            Finish { stream: Arc::clone(&self.stream), pca: options.into_pca(entries.get().n_observed())? };
         let stored = entries.get().stored();
-        run(py, cost, None, move |observer| stored.run(job, observer))
-            .map(|model| IncompleteModel::wrap(model, None))
+        run(py, effort, None, move |run| stored.run(job, run)).map(|model| IncompleteModel::wrap(model, None))
     }
 }
 
@@ -94,7 +92,7 @@ struct Learn {
 
 impl EntryJob for Learn {
     type Output = IncompleteStream;
-    fn run<T: Element>(mut self, entries: &Observed<T>, _: &dyn Observer) -> Result<IncompleteStream> {
+    fn run<T: Element>(mut self, entries: &Observed<T>, _: &Run<'_>) -> Result<IncompleteStream> {
         self.stream.partial_fit(entries)?;
         Ok(self.stream)
     }
@@ -107,7 +105,7 @@ struct Finish {
 
 impl EntryJob for Finish {
     type Output = CoreModel;
-    fn run<T: Element>(self, entries: &Observed<T>, _: &dyn Observer) -> Result<CoreModel> {
-        self.stream.finish(entries, &self.pca)
+    fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> Result<CoreModel> {
+        self.stream.finish_with(entries, &self.pca, run)
     }
 }

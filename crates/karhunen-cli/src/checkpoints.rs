@@ -9,6 +9,7 @@ use karhunen::{Error, IncompleteModel, IncompletePca};
 use karhunen_io::{CheckpointKeeper, CheckpointNews, ObservedData, load_checkpoint};
 
 use crate::error::{Failure, Places, Result};
+use crate::input_args::ThreadArgs;
 use crate::names::visible;
 use crate::paths::is_standard;
 use crate::progress::{Progress, keeping};
@@ -76,6 +77,7 @@ impl CheckpointArgs {
         &self,
         pca: &IncompletePca,
         data: &ObservedData,
+        threads: ThreadArgs,
         progress: &Progress,
         places: &Places<'_>,
     ) -> Result<IncompleteModel> {
@@ -88,11 +90,11 @@ impl CheckpointArgs {
         };
         let every = Every::Time(self.checkpoint_every.unwrap_or(DEFAULT_EVERY));
         let checkpoints = self.checkpoint.is_some().then_some(Checkpoints { every, keep: &keep });
-        let context =
-            FitContext { observer: Some(progress), checkpoints, resume: resume.as_ref(), start: None };
+        let context = FitContext { checkpoints, resume: resume.as_ref(), start: None };
+        let run = threads.run(progress);
         let fit = || match data {
-            ObservedData::F32(observed) => pca.fit_with(observed, &context),
-            ObservedData::F64(observed) => pca.fit_with(observed, &context),
+            ObservedData::F32(observed) => pca.fit_with(observed, &context, &run),
+            ObservedData::F64(observed) => pca.fit_with(observed, &context, &run),
         };
         let model = if self.checkpoint.is_some() { keeping(fit) } else { fit() };
         tell(progress, keeper.as_ref().and_then(CheckpointKeeper::end));

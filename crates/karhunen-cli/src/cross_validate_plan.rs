@@ -11,7 +11,7 @@ use crate::error::{Failure, Result};
 use crate::fit_files::SummaryForm;
 use crate::fit_weights::column_or_file;
 use crate::incomplete_plan::{Iterations, options, with_usual_share};
-use crate::input_args::read_options;
+use crate::input_args::{ThreadArgs, read_options};
 use crate::outputs::check_standard_output;
 use crate::overwrite::{self, Kind};
 use crate::paths::{check_outputs, check_table_output, is_standard, one_standard_input};
@@ -33,6 +33,8 @@ pub(crate) struct CrossValidatePlan {
     pub(crate) observe: ObserveOptions,
     /// The options of every fit; [`CrossValidatePlan::pca`] sets those that depend on the data.
     pca: IncompletePca,
+    /// The threads of reading and of the fits.
+    pub(crate) threads: ThreadArgs,
     /// True if `--early-stopping` was given without a share.
     usual_share: bool,
     n_folds: usize,
@@ -85,17 +87,13 @@ impl CrossValidatePlan {
         if matches!(summary, SummaryForm::Text | SummaryForm::Json(_)) {
             check_standard_output()?;
         }
-        let iterations = Iterations {
-            tol: args.tol,
-            max_iter: args.max_iter,
-            seed: args.seed,
-            threads: args.threads.threads,
-        };
+        let iterations = Iterations { tol: args.tol, max_iter: args.max_iter, seed: args.seed };
         Ok(Self {
             read: ReadOptions { weights_column, ..read_options(&args.input, &args.threads) },
             weights_file,
             observe: args.missing.triples.options(),
             pca: options(&args.missing, args.alpha, &iterations),
+            threads: args.threads,
             usual_share: args.missing.usual_share(),
             n_folds: args.folds,
             n_components: args.n_components,
@@ -153,11 +151,11 @@ mod tests {
             tol: 1e-3,
             max_iter: 9,
             seed: 8,
-            n_threads: Some(2),
             mean: karhunen::incomplete::MeanMode::Fixed,
             ..IncompletePca::default()
         };
         assert_eq!(plan.pca(1000), expected);
+        assert_eq!(plan.threads.number(), Some(2));
         let usual = self::plan("x.csv --missing=ridge --early-stopping").unwrap();
         assert_eq!(usual.pca(1000).early_stopping, Some(0.05));
         let grid = CrossValidation {

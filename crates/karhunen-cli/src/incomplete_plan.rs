@@ -11,7 +11,7 @@ use crate::error::{Failure, Result};
 use crate::fit_args::{FitArgs, SolverArg, SolverArgs, WeightArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
-use crate::input_args::read_options;
+use crate::input_args::{ThreadArgs, read_options};
 use crate::missing_args::MissingArgs;
 use crate::overwrite::check_checkpoint;
 use crate::paths::{check_outputs, one_standard_input};
@@ -32,6 +32,8 @@ pub(crate) struct IncompletePlan {
     pub(crate) observe: ObserveOptions,
     /// The options of the fit; [`IncompletePlan::pca`] sets those that depend on the data.
     pca: IncompletePca,
+    /// The threads of reading and of the fit.
+    pub(crate) threads: ThreadArgs,
     /// True if `--early-stopping` was given without a share.
     usual_share: bool,
     /// Options of checkpoints.
@@ -78,6 +80,7 @@ impl IncompletePlan {
                 error_bars: !fit.no_error_bars,
                 ..options(&fit.missing, fit.alpha, &Iterations::of(&solver))
             },
+            threads: solver.threads,
             usual_share: fit.missing.usual_share(),
             checkpoints: fit.checkpoints,
             data,
@@ -112,13 +115,12 @@ pub(crate) struct Iterations {
     pub(crate) tol: Option<f64>,
     pub(crate) max_iter: Option<NonZeroUsize>,
     pub(crate) seed: Option<u64>,
-    pub(crate) threads: Option<NonZeroUsize>,
 }
 
 impl Iterations {
     fn of(solver: &SolverArgs) -> Self {
         let &SolverArgs { tol, max_iter, seed, .. } = solver;
-        Self { tol, max_iter, seed, threads: solver.threads.threads }
+        Self { tol, max_iter, seed }
     }
 }
 
@@ -149,7 +151,6 @@ pub(crate) fn options(missing: &MissingArgs, alpha: Option<f64>, iterations: &It
         n_starts: missing.starts.unwrap_or(defaults.n_starts),
         seed: iterations.seed.unwrap_or(defaults.seed),
         error_bars: defaults.error_bars,
-        n_threads: iterations.threads.map(usize::from),
     }
 }
 
@@ -231,10 +232,10 @@ mod tests {
             n_starts: 3,
             seed: 8,
             error_bars: false,
-            n_threads: Some(2),
             ..IncompletePca::default()
         };
         assert_eq!(plan.pca((100, 50), 5000), expected);
+        assert_eq!(plan.threads.number(), Some(2));
         assert!(plan.observe.double);
         assert_eq!(plan.observe.triples.unwrap().weight.as_deref(), Some("w"));
     }

@@ -4,15 +4,28 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
+use karhunen::{Observer, Run};
 use karhunen_io::{ReadOptions, RowNames};
 
 use crate::values::{at_least_one, delimiter, memory};
 
-#[derive(Debug, Args)]
+#[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct ThreadArgs {
     /// Number of threads; the result does not depend on it [default: all]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
-    pub(crate) threads: Option<NonZeroUsize>,
+    threads: Option<NonZeroUsize>,
+}
+
+impl ThreadArgs {
+    /// The number asked for; `None` for all.
+    pub(crate) fn number(self) -> Option<usize> {
+        self.threads.map(usize::from)
+    }
+
+    /// Runs work on these threads, seen by `observer`.
+    pub(crate) fn run(self, observer: &dyn Observer) -> Run<'_> {
+        Run { n_threads: self.number(), observer }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -76,7 +89,7 @@ pub(crate) fn read_options(input: &InputArgs, threads: &ThreadArgs) -> ReadOptio
         transpose: input.transpose,
         array: input.array.clone(),
         max_unpacked: input.max_unpacked,
-        n_threads: threads.threads.map(usize::from),
+        n_threads: threads.number(),
     }
 }
 

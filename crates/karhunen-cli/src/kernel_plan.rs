@@ -10,7 +10,7 @@ use crate::error::{Failure, Result};
 use crate::fit_args::{FitArgs, SolverArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
-use crate::input_args::read_options;
+use crate::input_args::{ThreadArgs, read_options};
 use crate::kernel_args::KernelArgs;
 use crate::paths::one_standard_input;
 
@@ -28,6 +28,8 @@ pub(crate) struct KernelPlan {
     pca: KernelPca,
     /// The requested number of components.
     n_components: Option<NComponents>,
+    /// The threads of reading and of the fit.
+    pub(crate) threads: ThreadArgs,
     /// A file of row weights; a column is part of `read`.
     pub(crate) weights_file: Option<PathBuf>,
     /// The outputs.
@@ -52,6 +54,7 @@ impl KernelPlan {
             read: ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) },
             data,
             pca,
+            threads: solver.threads,
             n_components,
             weights_file,
             files,
@@ -94,7 +97,6 @@ fn options(asked: &KernelArgs, kernel: Kernel, solver: &SolverArgs, alpha: Optio
         block_size: solver.block_size.map(usize::from),
         memory_limit: asked.memory_limit,
         seed: solver.seed.unwrap_or(defaults.seed),
-        n_threads: solver.threads.threads.map(usize::from),
         strict: solver.strict,
     })
 }
@@ -186,10 +188,10 @@ mod tests {
             block_size: None,
             memory_limit: Some(2_000_000_000),
             seed: 8,
-            n_threads: Some(2),
             strict: true,
         };
         assert_eq!(all.pca(100), expected);
+        assert_eq!(all.threads.number(), Some(2));
         assert_eq!(all.read.weights_column.as_deref(), Some("w"));
         let blocks =
             plan("--kernel rbf --gamma median --solver tiles --block-size 8 --pre-image fixed-point");

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use karhunen::incomplete::{Duplicates, RowScores, Triples};
-use karhunen::{IncompleteModel, Observed, Scalar};
+use karhunen::{IncompleteModel, Observed, Run, Scalar};
 use karhunen_io::{
     Cause, Ids, ObserveOptions, ObservedData, ObservedTable, ReadOptions, SavedIncomplete, shortened,
 };
@@ -261,21 +261,20 @@ fn moved<T: Scalar>(
         }
     }
     let triples = Triples { rows: &rows, columns: &columns, values: &values, weights: weights.as_deref() };
-    Observed::from_triples(&triples, (observed.n_samples(), n_features), Duplicates::Refuse, None)
+    Observed::from_triples(&triples, (observed.n_samples(), n_features), Duplicates::Refuse)
 }
 
-/// Scores (and offsets) of observed entries of either type, on `n_threads` threads.
+/// Scores (and offsets) of observed entries of either type.
 ///
 /// # Errors
-/// Those of [`IncompleteModel::rows_observed`].
+/// Those of [`IncompleteModel::row_scores_with`].
 pub(crate) fn scores(
     model: &IncompleteModel,
     data: &ObservedData,
-    n_threads: Option<usize>,
-    progress: &Progress,
+    run: &Run<'_>,
 ) -> karhunen::Result<RowScores> {
     match data {
-        ObservedData::F32(observed) => model.rows_observed(observed, n_threads, progress),
-        ObservedData::F64(observed) => model.rows_observed(observed, n_threads, progress),
+        ObservedData::F32(observed) => model.row_scores_with(observed, run),
+        ObservedData::F64(observed) => model.row_scores_with(observed, run),
     }
 }

@@ -10,7 +10,7 @@ use crate::error::{Failure, Result};
 use crate::fit_args::{FitArgs, SolverArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
-use crate::input_args::read_options;
+use crate::input_args::{ThreadArgs, read_options};
 use crate::paths::one_standard_input;
 
 /// Number of components without `-k`.
@@ -25,6 +25,8 @@ pub(crate) struct FitPlan {
     pub(crate) read: ReadOptions,
     /// The options of the fit; [`FitPlan::pca`] sets the number of components.
     pca: Pca,
+    /// The threads of reading and of the fit.
+    pub(crate) threads: ThreadArgs,
     /// The requested number of components.
     n_components: Option<NComponents>,
     /// A file of row weights; a column is part of `read`.
@@ -66,6 +68,7 @@ impl FitPlan {
             data,
             read,
             pca,
+            threads: solver.threads,
             n_components,
             weights_file,
             feature_weights: weights.feature_weights,
@@ -106,7 +109,6 @@ fn solver_options(args: &SolverArgs) -> Result<Pca> {
         max_iter: args.max_iter.map_or(defaults.max_iter, usize::from),
         block_size: args.block_size.map(usize::from),
         seed: args.seed.unwrap_or(defaults.seed),
-        n_threads: args.threads.threads.map(usize::from),
         strict: args.strict,
         ..defaults
     })
@@ -169,7 +171,6 @@ mod tests {
             max_iter: 7,
             block_size: Some(8),
             seed: 3,
-            n_threads: Some(2),
             strict: true,
         };
         assert_eq!(plan.pca((100, 50)), expected);
@@ -181,7 +182,7 @@ mod tests {
         assert_eq!(plan.read.delimiter, Some(b'\t'));
         assert!(plan.read.transpose);
         assert_eq!(plan.read.array.as_deref(), Some("x"));
-        assert_eq!(plan.read.n_threads, Some(2));
+        assert_eq!((plan.threads.number(), plan.read.n_threads), (Some(2), Some(2)));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use karhunen::kernel::{Kernel, KernelBasis, KernelParts, KernelRows, PreImageParts};
 use karhunen::pca::{ModelParts, Transform};
-use karhunen::{KernelModel, Matrix, PcaModel, Scalar, Source};
+use karhunen::{KernelModel, Matrix, PcaModel, Run, Scalar, Source};
 use karhunen_io::{ReadOptions, SavedKernel, SavedModel};
 
 use crate::dataset::Dataset;
@@ -83,11 +83,12 @@ impl RowModel {
     pub(crate) fn transform_with<T: Scalar>(
         &self,
         x: &dyn Source<T>,
-        how: &Transform<'_>,
+        how: Transform,
+        run: &Run<'_>,
     ) -> karhunen::Result<Matrix<T>> {
         match self {
-            RowModel::Complete(saved) => saved.model.transform_with(x, how),
-            RowModel::Kernel(saved) => saved.model.transform_with(x, how),
+            RowModel::Complete(saved) => saved.model.transform_with(x, how, run),
+            RowModel::Kernel(saved) => saved.model.transform_with(x, how, run),
         }
     }
 
@@ -98,11 +99,12 @@ impl RowModel {
     pub(crate) fn inverse_transform_with<T: Scalar>(
         &self,
         scores: &Matrix<T>,
-        how: &Transform<'_>,
+        how: Transform,
+        run: &Run<'_>,
     ) -> karhunen::Result<Matrix<T>> {
         match self {
-            RowModel::Complete(saved) => saved.model.inverse_transform_with(scores, how),
-            RowModel::Kernel(saved) => saved.model.inverse_transform_with(scores, how),
+            RowModel::Complete(saved) => saved.model.inverse_transform_with(scores, how, run),
+            RowModel::Kernel(saved) => saved.model.inverse_transform_with(scores, how, run),
         }
     }
 

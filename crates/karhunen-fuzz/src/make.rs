@@ -6,7 +6,7 @@ use std::path::Path;
 use karhunen::incomplete::{Checkpoint, Checkpoints, Every, FitContext, Method, Regularization};
 use karhunen::kernel::{Gamma, Kernel, KernelRoute, Landmarks, Nystrom, PreImage};
 use karhunen::pca::{AboutMean, ModelParts};
-use karhunen::{Dense, IncompletePca, KernelPca, NComponents, Observed, Pca, PcaModel, Weights};
+use karhunen::{Dense, IncompletePca, KernelPca, NComponents, Observed, Pca, PcaModel, Run, Weights};
 use karhunen_io::{Ids, RowsAndColumns, Saved, TableColumns, save_checkpoint, save_model};
 
 use crate::corpus::home;
@@ -143,7 +143,8 @@ fn checkpoints(folder: &Path) -> Result<(), String> {
         let path = folder.join(format!("checkpoint_{}.model", method.name().replace('-', "_")));
         let keep = |checkpoint: Checkpoint| Ok(save_checkpoint(&path, &checkpoint)?);
         let checkpoints = Some(Checkpoints { every: Every::Iterations(2), keep: &keep });
-        pca.fit_with(&data, &FitContext { checkpoints, ..FitContext::default() }).map_err(message)?;
+        let context = FitContext { checkpoints, ..FitContext::default() };
+        pca.fit_with(&data, &context, &Run::default()).map_err(message)?;
     }
     Ok(())
 }

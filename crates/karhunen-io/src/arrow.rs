@@ -44,7 +44,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
         let n_rows = file.n_rows();
         Columns { path: &path, format, schema: &schema, n_rows, batches: &file }.table(options)
     };
-    in_pool(&path, options.n_threads, work)?
+    in_pool(&path, options, work)?
 }
 
 /// Reads a table of triples.
@@ -63,7 +63,7 @@ pub(crate) fn read_triples<T: Scalar>(
         let n_rows = file.n_rows();
         columnar::File { path: &path, schema: &schema, n_rows, batches: &file }.entries(wanted)
     };
-    in_pool(&path, options.n_threads, work)?
+    in_pool(&path, options, work)?
 }
 
 /// Returns the batches, the names and types of the columns, and the name of the format (file or stream).

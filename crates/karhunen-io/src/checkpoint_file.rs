@@ -46,7 +46,7 @@ mod tests {
     use std::sync::Mutex;
 
     use karhunen::incomplete::{Checkpoints, Every, FitContext, Method, Regularization};
-    use karhunen::{Dense, IncompletePca, Observed};
+    use karhunen::{Dense, IncompletePca, Observed, Run};
 
     use super::*;
 
@@ -54,7 +54,7 @@ mod tests {
     fn a_fit_goes_on_from_a_file() {
         let x: Vec<f32> =
             (0..120).map(|e| if e % 7 == 3 { f32::NAN } else { (e % 13) as f32 * (e / 6) as f32 }).collect();
-        let data = Observed::from_dense(&Dense::row_major(&x, 20, 6).unwrap(), None).unwrap();
+        let data = Observed::from_dense(&Dense::row_major(&x, 20, 6).unwrap()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("c.safetensors");
         let path_of_penalties = Some(Regularization::Path);
@@ -81,11 +81,11 @@ mod tests {
                 Ok(())
             };
             let checkpoints = Some(Checkpoints { every: Every::Iterations(3), keep: &keep });
-            let whole = pca.fit_with(&data, &FitContext { checkpoints, ..FitContext::default() }).unwrap();
+            let context = FitContext { checkpoints, ..FitContext::default() };
+            let whole = pca.fit_with(&data, &context, &Run::default()).unwrap();
             let checkpoint = load_checkpoint(&path).unwrap();
-            let again =
-                pca.fit_with(&data, &FitContext { resume: Some(&checkpoint), ..FitContext::default() });
-            let again = again.unwrap();
+            let context = FitContext { resume: Some(&checkpoint), ..FitContext::default() };
+            let again = pca.fit_with(&data, &context, &Run::default()).unwrap();
             assert_eq!(again.components(), whole.components());
             assert_eq!(again.scores(), whole.scores());
         }

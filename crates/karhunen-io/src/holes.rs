@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use karhunen::{Matrix, Observed, Scalar};
+use karhunen::{Matrix, Observed, Run, Scalar};
 
 use crate::csv::Form;
 use crate::input::decompressed;
@@ -60,8 +60,8 @@ impl HoledTable {
                 stage(path, |sink| sink.write_all(&text))
             }
             _ => {
-                let observed =
-                    self.table.data.observed(None).map_err(|error| Error::new(path, error.into()))?;
+                let observed = self.table.data.observed(&Run::default());
+                let observed = observed.map_err(|error| Error::new(path, error.into()))?;
                 self.table.data.check_unchanged()?;
                 match observed {
                     ObservedData::F32(observed) => self.stage_matrix(path, &filled(&observed, value)),

@@ -87,7 +87,7 @@ fn average<T: Scalar>(
     options: &ReadOptions,
 ) -> Result<Observed<T>> {
     let triples = Triples { rows, columns, values, weights: None };
-    let averaged = Observed::from_triples(&triples, shape, Duplicates::Average, options.n_threads);
+    let averaged = Observed::from_triples_with(&triples, shape, Duplicates::Average, &options.run());
     averaged.map_err(|error| Refusal::from(error).into_error(path))
 }
 

@@ -6,7 +6,7 @@ use karhunen::error::{OptionValue, Phrase};
 use std::path::Path;
 
 use karhunen::incomplete::Duplicates;
-use karhunen::{Observed, Scalar};
+use karhunen::{Observed, Run, Scalar};
 
 use crate::ids::Ids;
 use crate::input::Input;
@@ -109,7 +109,7 @@ pub fn read_observed(path: &Path, options: &ReadOptions, how: &ObserveOptions) -
             }
             check_duplicates(path, how)?;
             let table = named(read_input(input, options)?, options)?;
-            return ObservedTable::of(table, path, options.n_threads);
+            return ObservedTable::of(table, path, &options.run());
         }
         if how.double {
             read_as::<f64>(input, format, options, how)
@@ -156,11 +156,11 @@ where
             None => {
                 check_duplicates(&path, how)?;
                 let table = named(matrix_market::read(input, options)?, options)?;
-                return ObservedTable::of(table, &path, options.n_threads);
+                return ObservedTable::of(table, &path, &options.run());
             }
         },
     };
-    let observed = entries.observed(&path, how.duplicates, options.n_threads)?;
+    let observed = entries.observed(&path, how.duplicates, &options.run())?;
     let n_missing = entries.values.iter().filter(|value| value.to_f64().is_nan()).count();
     let lines = if n_missing == 1 { "1 line has" } else { &format!("{n_missing} lines have") };
     let note = (n_missing > 0).then(|| format!("{lines} no value: not observed"));
@@ -288,8 +288,8 @@ impl ObservedTable {
         })
     }
 
-    fn of(table: Table, path: &Path, n_threads: Option<usize>) -> Result<Self> {
-        let data = table.data.observed(n_threads).map_err(|error| Error::new(path, error.into()))?;
+    fn of(table: Table, path: &Path, run: &Run<'_>) -> Result<Self> {
+        let data = table.data.observed(run).map_err(|error| Error::new(path, error.into()))?;
         Ok(Self {
             data,
             row_ids: table.sample_names.map(Ids::Texts),
@@ -309,11 +309,12 @@ impl Data {
     /// The values that are not NaN; of a sparse matrix, the stored values.
     ///
     /// # Errors
-    /// [`karhunen::Error::NonFinite`] for infinite values; [`karhunen::Error::Threads`].
-    pub fn observed(&self, n_threads: Option<usize>) -> karhunen::Result<ObservedData> {
+    /// [`karhunen::Error::NonFinite`] for infinite values; [`karhunen::Error::Threads`]; [`karhunen::Error::Stopped`] if
+    /// the observer cancels.
+    pub fn observed(&self, run: &Run<'_>) -> karhunen::Result<ObservedData> {
         Ok(match self {
-            Data::F32(values) => ObservedData::F32(Observed::from_source(&*values.source()?, n_threads)?),
-            Data::F64(values) => ObservedData::F64(Observed::from_source(&*values.source()?, n_threads)?),
+            Data::F32(values) => ObservedData::F32(Observed::from_source_with(&*values.source()?, run)?),
+            Data::F64(values) => ObservedData::F64(Observed::from_source_with(&*values.source()?, run)?),
         })
     }
 }

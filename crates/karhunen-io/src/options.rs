@@ -3,6 +3,8 @@
 use karhunen::error::{OptionName, Phrase};
 use std::path::{Path, PathBuf};
 
+use karhunen::Run;
+
 use crate::name_rule::FittedTable;
 use crate::option_names;
 use crate::{Cause, Error, Result};
@@ -39,7 +41,7 @@ pub struct ReadOptions {
     /// Values may be missing: they become NaN, and entries of sparse matrices that are there twice are refused rather than
     /// added up.
     pub missing: bool,
-    /// Threads for parsing; all if `None`.
+    /// Threads for reading; those of the current rayon pool if `None`.
     pub n_threads: Option<usize>,
 }
 
@@ -60,6 +62,11 @@ pub enum RowNames {
 const MAX_UNPACKED: u64 = 16 << 30;
 
 impl ReadOptions {
+    /// The threads of reading, without an observer.
+    pub(crate) fn run(&self) -> Run<'static> {
+        Run { n_threads: self.n_threads, ..Run::default() }
+    }
+
     /// Most bytes that a compressed file may hold.
     pub(crate) fn most_unpacked(&self) -> u64 {
         self.max_unpacked.unwrap_or(MAX_UNPACKED)

@@ -44,7 +44,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     )?;
     let (file, schema, n_rows) = open(&path, bytes, options.most_unpacked())?;
     let columns = Columns { path: &path, format: "Parquet", schema: &schema, n_rows, batches: &file };
-    in_pool(&path, options.n_threads, || columns.table(options))?
+    in_pool(&path, options, || columns.table(options))?
 }
 
 /// Reads a table of triples.
@@ -60,7 +60,7 @@ pub(crate) fn read_triples<T: Scalar>(
     options.allow_for_triples(&path, &[])?;
     let (file, schema, n_rows) = open(&path, bytes, options.most_unpacked())?;
     let file = columnar::File { path: &path, schema: &schema, n_rows, batches: &file };
-    in_pool(&path, options.n_threads, || file.entries(wanted))?
+    in_pool(&path, options, || file.entries(wanted))?
 }
 
 /// The names of the columns.

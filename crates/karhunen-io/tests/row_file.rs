@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, Float32Array, Float64Array, RecordBatch, StringArray
 use arrow_ipc::writer::FileWriter;
 use karhunen::pca::Route;
 use karhunen::source::Block;
-use karhunen::{Matrix, NComponents, Pca, PcaModel, Scalar, Source, Weights};
+use karhunen::{Matrix, NComponents, Pca, PcaModel, Run, Scalar, Source, Weights};
 use karhunen_io::{Data, NamedMatrix, ReadOptions, RowFile, read, write_table};
 use karhunen_testkit::{planted, power_law};
 
@@ -65,10 +65,10 @@ fn bits(model: &PcaModel) -> Vec<u64> {
     parts.concat().iter().map(|value| value.to_bits()).collect()
 }
 
-fn fit_file(file: &RowFile, pca: &Pca, weights: &Weights<'_>) -> karhunen::Result<PcaModel> {
+fn fit_file(file: &RowFile, pca: &Pca, weights: &Weights<'_>, run: &Run<'_>) -> karhunen::Result<PcaModel> {
     match file {
-        RowFile::F32(rows) => pca.fit(rows, weights),
-        RowFile::F64(rows) => pca.fit(rows, weights),
+        RowFile::F32(rows) => pca.fit_with(rows, weights, run),
+        RowFile::F64(rows) => pca.fit_with(rows, weights, run),
     }
 }
 
@@ -92,8 +92,7 @@ fn check_bits(path: &Path, options: &ReadOptions, n: usize, what: &str) {
             let pca = Pca { solver: Some(route), scale: true, ..Pca::new(2) };
             let expected = fit_table(path, options, &pca, &weights);
             for n_threads in [1, 2] {
-                let pca = Pca { n_threads: Some(n_threads), ..pca.clone() };
-                let found = fit_file(&open(), &pca, &weights).unwrap();
+                let found = fit_file(&open(), &pca, &weights, &Run::threads(n_threads)).unwrap();
                 assert!(bits(&found) == bits(&expected), "{what}, {route}, {n_threads} threads");
             }
         }
@@ -166,7 +165,7 @@ fn errors_name_rows_of_the_file() {
     for name in ["x.npy", "x.parquet"] {
         let path = written(folder.path(), name, &matrix, false);
         let open = || RowFile::open(&path, &ReadOptions::default()).unwrap().block_bytes(40 * 16);
-        let error = fit_file(&open(), &pca, &Weights::default()).unwrap_err();
+        let error = fit_file(&open(), &pca, &Weights::default(), &Run::default()).unwrap_err();
         assert!(matches!(error, karhunen::Error::NonFinite { row: 150, column: 1, .. }), "{name}: {error}");
     }
     // Whole numbers that double precision does not hold.
@@ -180,7 +179,7 @@ fn errors_name_rows_of_the_file() {
     bytes.extend(large.iter().flat_map(|value| value.to_le_bytes()));
     std::fs::write(&path, bytes).unwrap();
     let file = RowFile::open(&path, &ReadOptions::default()).unwrap().block_bytes(160);
-    let error = fit_file(&file, &pca, &Weights::default()).unwrap_err().to_string();
+    let error = fit_file(&file, &pca, &Weights::default(), &Run::default()).unwrap_err().to_string();
     let expected = format!(
         "reading the data failed at row 60: {}: row 78: column 1: 9007199254740993 is no number of double precision; convert the \
          array, or read the whole table",
@@ -197,7 +196,7 @@ fn a_file_that_changes_between_visits_is_an_error() {
     let file = RowFile::open(&path, &ReadOptions::default()).unwrap();
     let bytes = std::fs::read(&path).unwrap();
     std::fs::write(&path, &bytes[..bytes.len() - 800]).unwrap();
-    let error = fit_file(&file, &Pca::new(1), &Weights::default()).unwrap_err();
+    let error = fit_file(&file, &Pca::new(1), &Weights::default(), &Run::default()).unwrap_err();
     assert_eq!(error.kind(), karhunen::ErrorKind::Io);
     assert!(error.to_string().starts_with("reading the data failed at row 0: "), "{error}");
     assert!(error.to_string().contains("became shorter"), "{error}");
@@ -243,7 +242,7 @@ fn weights_and_holes_are_those_of_the_whole_table() {
         assert_eq!(rows.shape(), (300, 2));
         let weights: Vec<f64> = (0..300).map(|i| f64::from(i % 5)).collect();
         assert_eq!(rows.weights(), Some(&weights[..]), "{}", path.display());
-        let observed = karhunen::Observed::from_source(&rows, None).unwrap();
+        let observed = karhunen::Observed::from_source(&rows).unwrap();
         for i in 0..300 {
             let (columns, values) = observed.row(i);
             let expected: &[f64] = &[i as f64, (i * i) as f64 + 0.5];

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use karhunen::matrix::SparseMatrix;
 use karhunen::pca::Route;
-use karhunen::{Dense, Error, Flow, NComponents, Observer, Pca, PcaModel, Source, Weights};
+use karhunen::{Dense, Error, Flow, NComponents, Observer, Pca, PcaModel, Run, Source, Weights};
 use karhunen_testkit::SplitMix64;
 
 /// Variances of the columns.
@@ -138,7 +138,8 @@ impl std::fmt::Display for Time {
 
 fn timed(x: &dyn Source<f64>, pca: &Pca, limit: f64, clock: &Clock) -> (Time, Option<PcaModel>) {
     let start = clock.now();
-    let model = pca.fit_observed(x, &Weights::default(), &Until { clock, end: start + limit });
+    let until = Until { clock, end: start + limit };
+    let model = pca.fit_with(x, &Weights::default(), &Run { n_threads: Some(1), observer: &until });
     let seconds = clock.now() - start;
     match model {
         Ok(model) => (Time::Seconds(seconds), Some(model)),
@@ -161,7 +162,7 @@ fn worth_a_try(route: Route, n: usize, p: usize) -> bool {
 /// Fits by the choice and by each route in turns, and prints the line.
 fn compare(name: &str, x: &dyn Source<f64>, request: NComponents, test: bool, clock: &Clock) {
     let (n, p) = x.shape();
-    let with = |solver| Pca { n_components: request, solver, n_threads: Some(1), ..Pca::default() };
+    let with = |solver| Pca { n_components: request, solver, ..Pca::default() };
     let (mut auto, model) = timed(x, &with(None), f64::INFINITY, clock);
     let model = model.expect("there was no limit");
     assert!(model.explained_variance()[0] > 0.0);

@@ -37,7 +37,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use karhunen_testkit::Columns;
 
 use error::Result;
-use exec::{Exec, Unobserved};
+use exec::{Exec, Run};
 use linalg::decomp::tsqr::Triangle;
 use linalg::decomp::{eigh, orthonormal, svd};
 use linalg::{ColumnMap, Dense, Major, Matrix, Sparse, SparseMatrix};
@@ -57,7 +57,7 @@ fn gaussian(n_rows: usize, n_cols: usize, seed: u64) -> Matrix {
 fn time(c: &mut Criterion, id: &str, work: impl Fn(&Exec<'_>) -> Result<Matrix> + Send + Sync) {
     for threads in [1, 2] {
         c.bench_function(&format!("{id}/{threads}"), |b| {
-            Exec::run(Some(threads), &Unobserved, |exec| {
+            Exec::run(&Run::threads(threads), |exec| {
                 let sum: f64 = work(exec)?.as_slice().iter().sum();
                 assert!(sum.is_finite(), "{id}");
                 b.iter(|| work(exec));
@@ -77,7 +77,7 @@ fn block<T: Scalar>(c: &mut Criterion, kind: &str, x: &Block<'_, T>, source: &dy
     let (q, u) = (gaussian(p, COLUMNS, 1), gaussian(n, COLUMNS, 2));
     let id = |kernel: &str, columns: usize| format!("{kernel}/{kind}-{n}x{p}/{columns}/{}", T::NAME);
     time(c, &id("moments", 0), |exec| {
-        let moments = Moments::of(source, None, exec)?;
+        let moments = Moments::within(source, None, exec)?;
         Matrix::from_vec(1, p, moments.sum_of_squares)
     });
     time(c, &id("project", COLUMNS), |exec| {

@@ -3,11 +3,10 @@
 //! `gram` by rank-k updates, `block-krylov` by fused products, `transform` by projection.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use karhunen::exec::Exec;
 use karhunen::matrix::SparseMatrix;
 use karhunen::moments::Moments;
 use karhunen::pca::Route;
-use karhunen::{Dense, Matrix, NComponents, Pca, PcaModel, Scalar, Source, Sparse, Weights};
+use karhunen::{Dense, Matrix, NComponents, Pca, PcaModel, Run, Scalar, Source, Sparse, Weights};
 use karhunen_testkit::{Columns, gaussian, sparse};
 
 /// Gaussian rows whose columns have standard deviations 1, 1/2, 1/3, …
@@ -16,13 +15,14 @@ fn power_law<T: Scalar>(n: usize, p: usize) -> Matrix<T> {
     Matrix::from_fn(n, p, |i, j| T::from_f64(rows[i][j] / (j + 1) as f64))
 }
 
-fn pca(k: usize, route: Option<Route>, n_threads: usize) -> Pca {
+fn pca(k: usize, route: Option<Route>) -> Pca {
     let n_components = NComponents::Count(k);
-    Pca { n_components, solver: route, n_threads: Some(n_threads), strict: true, ..Pca::default() }
+    Pca { n_components, solver: route, strict: true, ..Pca::default() }
 }
 
-fn fit<T: Scalar>(pca: &Pca, x: &dyn Source<T>) -> PcaModel {
-    let model = pca.fit(x, &Weights::default()).expect("the benchmark's data fit");
+fn fit<T: Scalar>(pca: &Pca, x: &dyn Source<T>, threads: usize) -> PcaModel {
+    let model =
+        pca.fit_with(x, &Weights::default(), &Run::threads(threads)).expect("the benchmark's data fit");
     assert!(model.explained_variance()[0] > 0.0);
     model
 }
@@ -32,9 +32,9 @@ fn dense<T: Scalar>(c: &mut Criterion, (n, p, k): (usize, usize, usize), routes:
     let view = Dense::from(&x);
     for &route in routes {
         for threads in [1, 2] {
-            let pca = pca(k, Some(route), threads);
+            let pca = pca(k, Some(route));
             let id = format!("{route}/{n}x{p}/{k}/{}/{threads}", T::NAME);
-            c.bench_function(&id, |b| b.iter(|| fit(&pca, &view)));
+            c.bench_function(&id, |b| b.iter(|| fit(&pca, &view, threads)));
         }
     }
 }
@@ -51,11 +51,11 @@ fn with_sparse(n: usize, p: usize, f: impl FnOnce(&Sparse<'_, f32>)) {
 fn sparse_routes(c: &mut Criterion, (n, p, k): (usize, usize, usize), routes: &[Route]) {
     with_sparse(n, p, |x| {
         for &route in routes {
-            let pca = pca(k, Some(route), 2);
+            let pca = pca(k, Some(route));
             let id = format!("{route}/sparse-{n}x{p}/{k}/f32/2");
-            c.bench_function(&id, |b| b.iter(|| fit(&pca, x)));
+            c.bench_function(&id, |b| b.iter(|| fit(&pca, x, 2)));
         }
-        let model = fit(&pca(k, None, 2), x);
+        let model = fit(&pca(k, None), x, 2);
         let id = format!("transform/sparse-{n}x{p}/{k}/f32/2");
         c.bench_function(&id, |b| b.iter(|| model.transform(x).expect("the benchmark's data transform")));
     });
@@ -68,12 +68,12 @@ fn before_and_after(c: &mut Criterion) {
     c.bench_function(&format!("moments/{n}x{p}/0/f32/1"), |b| {
         b.iter(|| {
             let moments =
-                Moments::of(&view, None, &Exec::sequential()).expect("the benchmark's data are finite");
+                Moments::of(&view, None, &Run::threads(1)).expect("the benchmark's data are finite");
             assert_eq!(moments.weight, n as f64);
             moments
         });
     });
-    let model = fit(&pca(k, None, 2), &view);
+    let model = fit(&pca(k, None), &view, 2);
     let scores = model.transform(&view).expect("the benchmark's data transform");
     assert_eq!(scores.shape(), (n, k));
     c.bench_function(&format!("transform/{n}x{p}/{k}/f32/2"), |b| {

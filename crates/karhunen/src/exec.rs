@@ -1,6 +1,6 @@
 //! Threads, progress reports and cancellation.
 //!
-//! All parallel work runs through [`Exec`]. The number of pieces depends on the data alone, and partial sums are
+//! A caller says by a [`Run`] how work runs; all parallel work inside runs through [`Exec`]. The number of pieces depends on the data alone, and partial sums are
 //! added in the order of the pieces, so a result has the same bits for every number of threads.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -91,6 +91,101 @@ impl Observer for Unobserved {
     }
 }
 
+/// How work runs: on how many threads, and who sees its progress. The result has the same bits whatever it holds.
+///
+/// Every function that may take long has it as its last argument, or a second form, named `.._with`, that has. The
+/// default is the current rayon pool without an observer.
+///
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+/// use karhunen::{Dense, Error, Flow, Observer, Pca, Run, Weights};
+/// /// Counts the reports, and cancels after the last one allowed.
+/// struct Budget {
+///     n_reports: AtomicUsize,
+///     most: usize,
+/// }
+/// impl Observer for Budget {
+///     fn update(&self, phase: &'static str, fraction: f64) -> Flow {
+///         println!("{phase}: {:.0} %", 100.0 * fraction);
+///         let seen = self.n_reports.fetch_add(1, Ordering::Relaxed) + 1;
+///         if seen > self.most { Flow::Stop } else { Flow::Continue }
+///     }
+/// }
+/// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 7.0];
+/// let (x, weights) = (Dense::row_major(&x, 3, 2)?, Weights::default());
+/// // Threads: two instead of those of the current rayon pool.
+/// let model = Pca::new(1).fit_with(&x, &weights, &Run::threads(2))?;
+/// // Progress: the model has the same bits.
+/// let patient = Budget { n_reports: AtomicUsize::new(0), most: usize::MAX };
+/// let run = Run { n_threads: Some(1), observer: &patient };
+/// assert_eq!(Pca::new(1).fit_with(&x, &weights, &run)?.components(), model.components());
+/// assert!(patient.n_reports.into_inner() > 0);
+/// // Cancellation.
+/// let impatient = Budget { n_reports: AtomicUsize::new(0), most: 0 };
+/// let cancelled = Pca::new(1).fit_with(&x, &weights, &Run::observed(&impatient));
+/// assert!(matches!(cancelled, Err(Error::Stopped { .. })));
+/// # Ok::<(), karhunen::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    /// Number of threads, from 1 to 1024; those of the current rayon pool if `None`. Of the threads asked for, at most
+    /// the larger of sixteen and four per processor start: starting more takes longer than they save. Checked when
+    /// work starts.
+    pub n_threads: Option<usize>,
+    /// Receives progress, and may cancel.
+    pub observer: &'a dyn Observer,
+}
+
+impl Default for Run<'_> {
+    fn default() -> Self {
+        Self { n_threads: None, observer: &Unobserved }
+    }
+}
+
+impl<'a> Run<'a> {
+    /// Runs on `n_threads` threads, without an observer.
+    pub fn threads(n_threads: usize) -> Self {
+        Self { n_threads: Some(n_threads), ..Self::default() }
+    }
+
+    /// Runs on the current rayon pool and reports to `observer`.
+    pub fn observed(observer: &'a dyn Observer) -> Self {
+        Self { observer, ..Self::default() }
+    }
+
+    /// Runs `work`, which calls rayon directly and reports no progress, on these threads.
+    ///
+    /// # Errors
+    /// As [`Exec::run`].
+    #[cfg(feature = "parallel")]
+    pub fn in_pool<R: Send>(&self, work: impl FnOnce() -> R + Send) -> Result<R> {
+        check_threads(self.n_threads)?;
+        match self.n_threads {
+            Some(n) => Ok(pool(n)?.install(work)),
+            None => {
+                current_pool()?;
+                Ok(work())
+            }
+        }
+    }
+
+    /// Number of threads that [`Exec::run`] would use.
+    #[cfg(feature = "parallel")]
+    pub(crate) fn expected_threads(&self) -> usize {
+        match self.n_threads {
+            Some(n) => worth_starting(n),
+            None if rayon::current_thread_index().is_some() => rayon::current_num_threads(),
+            None => std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+
+    /// Number of threads that [`Exec::run`] would use.
+    #[cfg(not(feature = "parallel"))]
+    pub(crate) fn expected_threads(&self) -> usize {
+        1
+    }
+}
+
 /// A partial result that pieces of work add to.
 pub(crate) trait Accumulate: Send {
     /// Resets to the empty sum.
@@ -99,7 +194,8 @@ pub(crate) trait Accumulate: Send {
     fn merge(&mut self, other: &Self);
 }
 
-/// Number of threads, observer and name of the phase.
+/// The handle of work that runs: its threads, its observer and the name of its phase. [`Exec::run`] makes one of a
+/// [`Run`].
 #[derive(Clone, Copy)]
 pub struct Exec<'a> {
     n_threads: usize,
@@ -114,30 +210,20 @@ impl<'a> Exec<'a> {
         Exec { n_threads: 1, observer: &Unobserved, phase: "work", span: (0.0, 1.0) }
     }
 
-    /// Runs `f` with `n_threads` threads: the current rayon pool if `None`, otherwise a pool of that size.
-    ///
-    /// Starts at most the larger of sixteen threads and four per processor: starting more takes longer than they
-    /// save.
+    /// Calls `f` on the threads of `run`: in the current rayon pool, or in a pool of the size asked for.
     ///
     /// # Errors
     /// [`Error::Option`] for no thread or more than 1024; [`Error::Threads`] or [`Error::Memory`] if threads
     /// cannot be started; errors of `f`.
-    pub fn run<R: Send>(
-        n_threads: Option<usize>,
-        observer: &dyn Observer,
-        f: impl FnOnce(&Exec<'_>) -> Result<R> + Send,
-    ) -> Result<R> {
+    pub fn run<R: Send>(run: &Run<'_>, f: impl FnOnce(&Exec<'_>) -> Result<R> + Send) -> Result<R> {
         let (mut f, mut outcome) = (Some(f), None);
-        Self::enter(n_threads, observer, &mut |exec| outcome = f.take().map(|f| f(exec)))?;
+        Self::enter(run, &mut |exec| outcome = f.take().map(|f| f(exec)))?;
         outcome.unwrap_or_else(|| unreachable!("the work is called once"))
     }
 
     /// Calls `work` once, with the threads of [`Exec::run`]. Compiled once, whatever the work returns.
-    fn enter(
-        n_threads: Option<usize>,
-        observer: &dyn Observer,
-        work: &mut (dyn FnMut(&Exec<'_>) + Send),
-    ) -> Result<()> {
+    fn enter(run: &Run<'_>, work: &mut (dyn FnMut(&Exec<'_>) + Send)) -> Result<()> {
+        let Run { n_threads, observer } = *run;
         check_threads(n_threads)?;
         let exec = |n_threads| Exec { n_threads, observer, phase: "work", span: (0.0, 1.0) };
         match n_threads {
@@ -157,22 +243,6 @@ impl<'a> Exec<'a> {
             _ => work(&exec(1)),
         }
         Ok(())
-    }
-
-    /// Runs `work`, which calls rayon directly, with `n_threads` threads as [`Exec::run`] counts them.
-    ///
-    /// # Errors
-    /// As [`Exec::run`].
-    #[cfg(feature = "parallel")]
-    pub fn in_pool<R: Send>(n_threads: Option<usize>, work: impl FnOnce() -> R + Send) -> Result<R> {
-        check_threads(n_threads)?;
-        match n_threads {
-            Some(n) => Ok(pool(n)?.install(work)),
-            None => {
-                current_pool()?;
-                Ok(work())
-            }
-        }
     }
 
     /// Number of threads.
@@ -408,7 +478,7 @@ impl<'a> Exec<'a> {
     }
 }
 
-/// Upper limit of the option `n_threads`.
+/// Upper limit of [`Run::n_threads`].
 const MOST_THREADS: usize = 1024;
 
 /// Refuses a number of threads before any is started.
@@ -419,22 +489,6 @@ fn check_threads(n_threads: Option<usize>) -> Result<()> {
         _ => return Ok(()),
     };
     Err(Error::option(options::N_THREADS, n_threads, rule))
-}
-
-/// Number of threads that [`Exec::run`] would use.
-#[cfg(feature = "parallel")]
-pub(crate) fn threads_of(n_threads: Option<usize>) -> usize {
-    match n_threads {
-        Some(n) => worth_starting(n),
-        None if rayon::current_thread_index().is_some() => rayon::current_num_threads(),
-        None => std::thread::available_parallelism().map_or(1, usize::from),
-    }
-}
-
-/// Number of threads that [`Exec::run`] would use.
-#[cfg(not(feature = "parallel"))]
-pub(crate) fn threads_of(_: Option<usize>) -> usize {
-    1
 }
 
 /// The largest number of threads up to `n` that saves more time than its start takes.
@@ -540,7 +594,7 @@ mod tests {
     #[test]
     fn a_panic_ends_the_work_of_all_threads() {
         let fold = |observer: &dyn Observer, panics: bool| {
-            Exec::run(Some(3), observer, |exec| {
+            Exec::run(&Run { n_threads: Some(3), observer }, |exec| {
                 exec.fold(
                     50,
                     || Sum(0),
@@ -571,8 +625,8 @@ mod tests {
     #[cfg(feature = "parallel")]
     #[test]
     fn no_more_are_started_than_are_of_use() {
-        assert_eq!(threads_of(Some(3)), 3);
-        let most = threads_of(Some(1024));
+        assert_eq!(Run::threads(3).expected_threads(), 3);
+        let most = Run::threads(1024).expected_threads();
         assert!(most < 1024 || std::thread::available_parallelism().is_ok_and(|n| n.get() >= 256));
         assert_eq!(pool(1024).unwrap().current_num_threads(), most);
     }

@@ -33,7 +33,7 @@
 //! use karhunen::incomplete::Method;
 //! use karhunen::{Dense, IncompletePca, Observed};
 //! let x = [1.0, 2.0, 3.0, -1.0, -2.0, -3.0, 2.0, f64::NAN, 6.0, -2.0, -4.0, -6.0];
-//! let observed = Observed::from_dense(&Dense::row_major(&x, 4, 3)?, None)?;
+//! let observed = Observed::from_dense(&Dense::row_major(&x, 4, 3)?)?;
 //! let model = IncompletePca { method: Method::Em, ..IncompletePca::new(1) }.fit(&observed)?;
 //! assert!((model.predict(2, 1)?.value - 4.0).abs() < 1e-4);
 //! # Ok::<(), karhunen::Error>(())
@@ -66,12 +66,11 @@
 //! **Parts that merge.** [`moments::Scatter`] of parts of the rows, computed anywhere, adds up to one fit
 //! ([`Pca::fit_scatter`]); [`LinOp`] fits a matrix of which only products are known ([`Pca::fit_operator`]).
 //! ```
-//! use karhunen::exec::Exec;
 //! use karhunen::moments::Scatter;
-//! use karhunen::{Dense, Pca};
+//! use karhunen::{Dense, Pca, Run};
 //! let (first, second) = ([1.0, 2.0, 3.0, 4.0], [5.0, 7.0]);
-//! let mut scatter = Scatter::of(&Dense::row_major(&first, 2, 2)?, None, &Exec::sequential())?;
-//! scatter.merge(&Scatter::of(&Dense::row_major(&second, 1, 2)?, None, &Exec::sequential())?)?;
+//! let mut scatter = Scatter::of(&Dense::row_major(&first, 2, 2)?, None, &Run::default())?;
+//! scatter.merge(&Scatter::of(&Dense::row_major(&second, 1, 2)?, None, &Run::default())?)?;
 //! assert_eq!(Pca::new(1).fit_scatter(&scatter, None)?.mean()[0], 3.0);
 //! # Ok::<(), karhunen::Error>(())
 //! ```
@@ -104,7 +103,7 @@ pub mod matrix {
 }
 
 pub use error::{Error, ErrorKind, Result};
-pub use exec::{Flow, Observer};
+pub use exec::{Flow, Observer, Run};
 pub use incomplete::{IncompleteModel, IncompletePca, Observed};
 pub use kernel::{KernelModel, KernelPca};
 pub use linalg::{Dense, Matrix, Sparse};

@@ -4,11 +4,11 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use karhunen::incomplete::Method;
+use karhunen::incomplete::{FitContext, Method};
 use karhunen::kernel::{Kernel, KernelRoute, Landmarks};
 use karhunen::matrix::{Major, SparseMatrix};
 use karhunen::pca::Route;
-use karhunen::{Dense, IncompletePca, KernelPca, NComponents, Observed, Pca, Source, Weights};
+use karhunen::{Dense, IncompletePca, KernelPca, NComponents, Observed, Pca, Run, Source, Weights};
 use karhunen_testkit::SplitMix64;
 
 #[global_allocator]
@@ -94,14 +94,10 @@ fn routes(name: &str, x: &dyn Source<f64>, ks: &[usize], failures: &mut Vec<Stri
     for route in routes.into_iter().filter(|route| dearest(*route) <= 1500) {
         for k in ks.iter().filter(|k| route != Route::BlockKrylov || **k <= 60) {
             for n_threads in [1, 2] {
-                let pca = Pca {
-                    n_components: NComponents::Count(*k),
-                    solver: Some(route),
-                    n_threads: Some(n_threads),
-                    ..Pca::default()
-                };
-                let need = pca.memory_need(x);
-                let (taken, model) = taken(|| pca.fit(x, &Weights::default()));
+                let pca = Pca { n_components: NComponents::Count(*k), solver: Some(route), ..Pca::default() };
+                let run = Run::threads(n_threads);
+                let need = pca.memory_need(x, &run);
+                let (taken, model) = taken(|| pca.fit_with(x, &Weights::default(), &run));
                 model.unwrap();
                 failures.extend(check(&format!("{name} {route} k={k} threads={n_threads}"), need, taken));
             }
@@ -129,21 +125,16 @@ fn incomplete(failures: &mut Vec<String>) {
     let (n, p) = (4000, 300);
     let mut x = normals(n * p, 4);
     x.iter_mut().enumerate().filter(|(e, _)| e % 5 != 2).for_each(|(_, x)| *x = f64::NAN);
-    let dense = Observed::from_dense(&Dense::row_major(&x, n, p).unwrap(), Some(2)).unwrap();
+    let dense = Observed::from_dense_with(&Dense::row_major(&x, n, p).unwrap(), &Run::threads(2)).unwrap();
     let wide = sparse(300, 100_000, 1000);
-    let wide = Observed::from_sparse(&wide.view(), None, Some(2)).unwrap();
+    let wide = Observed::from_sparse_with(&wide.view(), None, &Run::threads(2)).unwrap();
     for (name, data, c) in [("4000 x 300", &dense, 12), ("300 x 100000", &wide, 3)] {
         for method in Method::ALL {
             for (n_threads, error_bars) in [(1, true), (2, false)] {
-                let pca = IncompletePca {
-                    method,
-                    error_bars,
-                    max_iter: 3,
-                    n_threads: Some(n_threads),
-                    ..IncompletePca::new(c)
-                };
-                let need = pca.memory_need(data);
-                let (taken, model) = taken(|| pca.fit(data));
+                let pca = IncompletePca { method, error_bars, max_iter: 3, ..IncompletePca::new(c) };
+                let run = Run::threads(n_threads);
+                let need = pca.memory_need(data, &run);
+                let (taken, model) = taken(|| pca.fit_with(data, &FitContext::default(), &run));
                 model.unwrap();
                 failures.extend(check(
                     &format!("{name} {} threads={n_threads} bars={error_bars}", method.name()),
@@ -177,14 +168,14 @@ fn kernel(failures: &mut Vec<String>) {
                     solver: Some(route),
                     landmarks,
                     n_features: route.approximates().then_some(400),
-                    n_threads: Some(n_threads),
                     ..KernelPca::new(6)
                 };
                 if route == KernelRoute::Full && n_threads == 2 {
                     continue;
                 }
-                let need = pca.memory_need(&x);
-                let (taken, model) = taken(|| pca.fit(&x, &Weights::default()));
+                let run = Run::threads(n_threads);
+                let need = pca.memory_need(&x, &run);
+                let (taken, model) = taken(|| pca.fit_with(&x, &Weights::default(), &run));
                 model.unwrap();
                 failures.extend(check(
                     &format!("{route} {} threads={n_threads}", landmarks.name()),

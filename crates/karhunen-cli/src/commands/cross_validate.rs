@@ -31,8 +31,8 @@ pub(crate) fn run(args: CrossValidateArgs) -> Result<()> {
     let pca = plan.pca(data.n_observed());
     let started = Instant::now();
     let table = match data {
-        ObservedData::F32(observed) => grid.run(&pca, observed, &progress),
-        ObservedData::F64(observed) => grid.run(&pca, observed, &progress),
+        ObservedData::F32(observed) => grid.run(&pca, observed, &plan.threads.run(&progress)),
+        ObservedData::F64(observed) => grid.run(&pca, observed, &plan.threads.run(&progress)),
     };
     let table = table.map_err(|error| dataset.places().explain(error))?;
     let seconds = Seconds { read: dataset.seconds, fit: started.elapsed().as_secs_f64() };

@@ -79,16 +79,13 @@ impl OnValues for Fit<'_> {
         let explain = |error| self.dataset.explain(error);
         let source = values.source().map_err(explain)?;
         let started = Instant::now();
-        let model = self.pca.fit_observed(&*source, &self.weights.lend(), self.progress).map_err(explain)?;
+        let run = self.plan.threads.run(self.progress);
+        let model = self.pca.fit_with(&*source, &self.weights.lend(), &run).map_err(explain)?;
         let seconds = Seconds { read: self.dataset.seconds, fit: started.elapsed().as_secs_f64() };
         let scores = match self.plan.files.scores {
             Some(_) => {
-                let how = Transform {
-                    whiten: self.plan.files.whiten,
-                    n_threads: self.pca.n_threads,
-                    observer: self.progress,
-                };
-                Some(model.transform_with(&*source, &how).map_err(explain)?)
+                let how = Transform { whiten: self.plan.files.whiten };
+                Some(model.transform_with(&*source, how, &run).map_err(explain)?)
             }
             None => None,
         };

@@ -32,7 +32,8 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     dataset.hint();
     let pca = plan.pca(dataset.table.data.shape(), dataset.table.data.n_observed());
     let started = Instant::now();
-    let model = plan.checkpoints.fit(&pca, &dataset.table.data, &progress, &dataset.places())?;
+    let model =
+        plan.checkpoints.fit(&pca, &dataset.table.data, plan.threads, &progress, &dataset.places())?;
     let seconds = Seconds { read: dataset.seconds, fit: started.elapsed().as_secs_f64() };
     progress.clear();
     check_convergence(&plan, &dataset, &model)?;

@@ -62,7 +62,8 @@ impl OnValues for Fit<'_> {
         let explain = |error| self.dataset.explain(error);
         let source = values.source().map_err(explain)?;
         let started = Instant::now();
-        let model = self.pca.fit_observed(&*source, &self.weights.lend(), self.progress).map_err(explain)?;
+        let run = self.plan.threads.run(self.progress);
+        let model = self.pca.fit_with(&*source, &self.weights.lend(), &run).map_err(explain)?;
         let seconds = Seconds { read: self.dataset.seconds, fit: started.elapsed().as_secs_f64() };
         let scores = match self.plan.files.scores {
             Some(_) => Some(self.scores(&model, &*source).map_err(explain)?),
@@ -85,8 +86,7 @@ impl Fit<'_> {
             let scores = model.fitted_scores();
             return Ok(Matrix::from_fn(scores.n_rows(), scores.n_cols(), |i, c| T::from_f64(scores[(i, c)])));
         }
-        let how = Transform { whiten, n_threads: self.pca.n_threads, observer: self.progress };
-        model.transform_with(source, &how)
+        model.transform_with(source, Transform { whiten }, &self.plan.threads.run(self.progress))
     }
 
     fn saved(&self, model: KernelModel) -> SavedKernel {

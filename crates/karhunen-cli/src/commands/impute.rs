@@ -42,7 +42,8 @@ fn fill(
     let explain = |error| Places::of(&file, table).explain(error);
     let places = matched(saved, &file, table.feature_names.as_deref(), p, Advice::Columns)?;
     let model = &saved.model;
-    let data = table.data.observed(options.n_threads).map_err(explain)?;
+    let run = args.threads.run(progress);
+    let data = table.data.observed(&run).map_err(explain)?;
     table.data.check_unchanged()?;
     let n_holes = n * p - data.n_observed();
     let n_values = hints::n_values(&data);
@@ -53,7 +54,7 @@ fn fill(
         &hints::of_empty_columns(&empty, table.feature_names.as_deref()).into_iter().collect::<Vec<_>>(),
     );
     let data = placed(data, &places, model.n_features()).map_err(explain)?;
-    let RowScores { scores, offsets } = scores(model, &data, options.n_threads, progress).map_err(explain)?;
+    let RowScores { scores, offsets } = scores(model, &data, &run).map_err(explain)?;
     progress.clear();
     let parts = model.parts();
     let value = |row: usize, column: usize| {

@@ -1,9 +1,9 @@
 //! `karhunen inspect`: describes a model or a data file.
 
-use karhunen::exec::{Exec, Unobserved};
+use karhunen::exec::Unobserved;
 use karhunen::incomplete::{Checkpoint, Fingerprint};
 use karhunen::moments::Moments;
-use karhunen::{IncompletePca, Observed, Scalar};
+use karhunen::{IncompletePca, Observed, Run, Scalar};
 use karhunen_io::{
     AnyModel, Content, Data, Ids, ObservedData, SavedIncomplete, SavedKernel, SavedModel, TripleColumns,
     Values,
@@ -234,7 +234,7 @@ struct ReadSeconds {
 fn data(args: &InspectArgs, dataset: &Dataset) -> Result<()> {
     let table = &dataset.table;
     let (n_samples, n_features) = table.data.shape();
-    let (columns, problem) = match Columns::of(&table.data, args.threads.threads.map(usize::from)) {
+    let (columns, problem) = match Columns::of(&table.data, &args.threads.run(&Unobserved)) {
         Ok(columns) => (Some(columns), None),
         Err(error) => (None, Some(dataset.places().explain(error).to_string())),
     };
@@ -300,21 +300,19 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(data: &Data, n_threads: Option<usize>) -> karhunen::Result<Self> {
+    fn of(data: &Data, run: &Run<'_>) -> karhunen::Result<Self> {
         let n_samples = data.shape().0;
-        match dispatch(data, ColumnMoments { n_threads }) {
+        match dispatch(data, ColumnMoments { run }) {
             Ok(moments) => {
                 let correction = n_samples as f64 / (n_samples as f64 - 1.0).max(1.0);
                 let Moments { weight, mean, sum_of_squares: mut deviation, .. } = moments;
                 deviation.iter_mut().for_each(|sum| *sum = (*sum / weight * correction).sqrt());
                 Ok(Self { n_missing: None, mean, deviation })
             }
-            Err(karhunen::Error::NonFinite { value, .. }) if value.is_nan() => {
-                match data.observed(n_threads)? {
-                    ObservedData::F32(observed) => Ok(Self::with_holes(&observed)),
-                    ObservedData::F64(observed) => Ok(Self::with_holes(&observed)),
-                }
-            }
+            Err(karhunen::Error::NonFinite { value, .. }) if value.is_nan() => match data.observed(run)? {
+                ObservedData::F32(observed) => Ok(Self::with_holes(&observed)),
+                ObservedData::F64(observed) => Ok(Self::with_holes(&observed)),
+            },
             Err(error) => Err(error),
         }
     }
@@ -337,15 +335,14 @@ impl Columns {
 }
 
 /// Means and variances of values of either type.
-struct ColumnMoments {
-    n_threads: Option<usize>,
+struct ColumnMoments<'a> {
+    run: &'a Run<'a>,
 }
 
-impl OnValues for ColumnMoments {
+impl OnValues for ColumnMoments<'_> {
     type Output = karhunen::Result<Moments>;
 
     fn on<T: Scalar>(self, values: &Values<T>) -> Self::Output {
-        let source = values.source()?;
-        Exec::run(self.n_threads, &Unobserved, |exec| Moments::of(&*source, None, exec))
+        Moments::of(&*values.source()?, None, self.run)
     }
 }

@@ -1,6 +1,6 @@
 //! `karhunen predict`: predicts entries, given by row and column ids, with standard deviations.
 
-use karhunen::Matrix;
+use karhunen::{Matrix, Run};
 use karhunen_io::{
     Cause, Ids, Label, NamedMatrix, Pairs, ReadOptions, SavedIncomplete, option_names, shell_word, shortened,
 };
@@ -33,7 +33,7 @@ pub(crate) fn run(args: PredictArgs) -> Result<()> {
     let options = saved.read_options(ReadOptions {
         delimiter: args.delimiter,
         header: args.header.option(),
-        n_threads: args.threads.threads.map(usize::from),
+        n_threads: args.threads.number(),
         ..ReadOptions::default()
     });
     let columns = columns(&args, &saved);
@@ -44,7 +44,7 @@ pub(crate) fn run(args: PredictArgs) -> Result<()> {
     print_warnings(&input_name(&args.pairs), &with_flags(&pairs.warnings));
     check_order(&args, &columns, &pairs)?;
     let prediction = Prediction { args: &args, saved: &saved, pairs: &pairs };
-    let (values, n_unknown) = prediction.values(options.n_threads, &progress)?;
+    let (values, n_unknown) = prediction.values(&args.threads.run(&progress))?;
     progress.clear();
     write(&args, &pairs, &values)?;
     if n_unknown > 0 && !args.quiet {
@@ -126,7 +126,7 @@ struct Prediction<'a> {
 
 impl Prediction<'_> {
     /// Value and, if the model has error bars, standard deviation of each pair; and the number of unknown pairs.
-    fn values(&self, n_threads: Option<usize>, progress: &Progress) -> Result<(Matrix, usize)> {
+    fn values(&self, run: &Run<'_>) -> Result<(Matrix, usize)> {
         let (model, pairs) = (&self.saved.model, self.pairs);
         let rows =
             self.places("row", &pairs.row_ids, self.saved.beside.row_ids.as_ref(), model.n_samples())?;
@@ -152,7 +152,7 @@ impl Prediction<'_> {
         }
         let has_bars = model.parts().score_covariances.is_some();
         let noise = has_bars.then_some(!self.args.noise_free);
-        let found = model.predict_pairs(&known_rows, &known_columns, noise, n_threads, progress);
+        let found = model.predict_pairs(&known_rows, &known_columns, noise, run);
         let file = input_name(&self.args.model);
         let explain = |error| Places { file: &file, samples: None, features: None }.explain(error);
         let found = found.map_err(explain)?;

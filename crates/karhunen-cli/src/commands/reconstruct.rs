@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use karhunen::exec::Unobserved;
 use karhunen::incomplete::RowScores;
 use karhunen::pca::Transform;
 use karhunen::source::Block;
@@ -76,12 +75,13 @@ fn incomplete(args: &ReconstructArgs, saved: &SavedIncomplete, progress: &Progre
     let options = saved.read_options(read_options(&args.input, &args.threads));
     let dataset = Dataset::read(&args.data, &ReadOptions { missing: true, ..options.clone() }, progress)?;
     let explain = |error| dataset.explain(error);
+    let run = args.threads.run(progress);
     let model = &saved.model;
     let p = model.n_features();
     let expected = names::of_scores(model);
     let features = saved.beside.column_ids.as_ref().map(Ids::texts);
     let from = args.from.map_or_else(|| recognise(&dataset, &expected, features.as_deref(), p), Ok)?;
-    let data = dataset.table.data.observed(options.n_threads).map_err(explain)?;
+    let data = dataset.table.data.observed(&run).map_err(explain)?;
     dataset.check_unchanged()?;
     let RowScores { mut scores, offsets } = match from {
         ReconstructFrom::Scores => {
@@ -93,7 +93,7 @@ fn incomplete(args: &ReconstructArgs, saved: &SavedIncomplete, progress: &Progre
             let names = dataset.table.feature_names.as_deref();
             let places = matched(saved, &dataset.file, names, data.shape().1, Advice::Columns)?;
             let data = placed(data, &places, p).map_err(explain)?;
-            scores(model, &data, options.n_threads, progress).map_err(explain)?
+            scores(model, &data, &run).map_err(explain)?
         }
     };
     if args.whiten {
@@ -108,7 +108,7 @@ fn incomplete(args: &ReconstructArgs, saved: &SavedIncomplete, progress: &Progre
     }
     let mut rows: Matrix = Matrix::zeros(scores.n_rows(), p);
     let given = RowScores { scores, offsets };
-    model.values_into(&given, rows.as_mut_slice(), options.n_threads, &Unobserved).map_err(explain)?;
+    model.values_into(&given, rows.as_mut_slice(), &run).map_err(explain)?;
     progress.clear();
     let mut outputs = Outputs::new(args.force);
     let table = NamedMatrix {
@@ -262,16 +262,13 @@ impl OnValues for Reconstruction<'_> {
     fn on<T: Scalar>(self, values: &Values<T>) -> Result<()> {
         let explain = |error| self.dataset.explain(error);
         let source = values.source().map_err(explain)?;
-        let how = Transform {
-            whiten: self.args.whiten,
-            n_threads: self.args.threads.threads.map(usize::from),
-            observer: self.progress,
-        };
+        let how = Transform { whiten: self.args.whiten };
+        let run = self.args.threads.run(self.progress);
         let scores = match self.from {
             ReconstructFrom::Scores => self.matrix(&*source)?,
-            ReconstructFrom::Data => self.model.transform_with(&*source, &how).map_err(explain)?,
+            ReconstructFrom::Data => self.model.transform_with(&*source, how, &run).map_err(explain)?,
         };
-        let rows = self.model.inverse_transform_with(&scores, &how).map_err(explain)?;
+        let rows = self.model.inverse_transform_with(&scores, how, &run).map_err(explain)?;
         self.progress.clear();
         self.dataset.check_unchanged()?;
         let mut outputs = Outputs::new(self.args.force);

@@ -55,7 +55,7 @@ fn incomplete(args: &TransformArgs, saved: &SavedIncomplete, progress: &Progress
     let explain =
         |error| Places { file: &file, samples: row_names.as_deref(), features: None }.explain(error);
     let model = &saved.model;
-    let rows = scores(model, &data, options.n_threads, progress).map_err(explain)?;
+    let rows = scores(model, &data, &args.threads.run(progress)).map_err(explain)?;
     progress.clear();
     let mut outputs = Outputs::new(args.force);
     let table = NamedMatrix {
@@ -84,12 +84,9 @@ impl OnValues for Scores<'_> {
     fn on<T: Scalar>(self, values: &Values<T>) -> Result<()> {
         let explain = |error| self.dataset.explain(error);
         let source = values.source().map_err(explain)?;
-        let how = Transform {
-            whiten: self.args.whiten,
-            n_threads: self.args.threads.threads.map(usize::from),
-            observer: self.progress,
-        };
-        let scores = self.model.transform_with(&*source, &how).map_err(explain)?;
+        let how = Transform { whiten: self.args.whiten };
+        let run = self.args.threads.run(self.progress);
+        let scores = self.model.transform_with(&*source, how, &run).map_err(explain)?;
         self.progress.clear();
         self.dataset.check_unchanged()?;
         let mut outputs = Outputs::new(self.args.force);

@@ -1,5 +1,6 @@
 //! Kernel PCA from the file to the model and back.
 
+use karhunen::Run;
 use std::path::Path;
 
 use serde_json::Value;
@@ -509,7 +510,6 @@ fn models_without_pre_images_say_whether_a_fit_can_have_them() {
 fn a_kernel_of_another_program_is_said_to_be_one() {
     use std::sync::Arc;
 
-    use karhunen::exec::Unobserved;
     use karhunen::kernel::Kernel;
     use karhunen::{Dense, KernelPca, Matrix, Weights};
     let folder = folder();
@@ -519,7 +519,7 @@ fn a_kernel_of_another_program_is_said_to_be_one() {
     };
     let options = KernelPca { kernel: Kernel::Custom, ..KernelPca::new(1) };
     let x = Dense::row_major(&[1.0, 2.0, 4.0], 3, 1).unwrap();
-    let model = options.fit_function(&x, &Weights::default(), Arc::new(function), &Unobserved).unwrap();
+    let model = options.fit_function(&x, &Weights::default(), Arc::new(function), &Run::default()).unwrap();
     let saved = karhunen_io::SavedKernel { model, beside: karhunen_io::TableColumns::default() };
     karhunen_io::save_model(&path, &saved).unwrap();
     let path = path.display();

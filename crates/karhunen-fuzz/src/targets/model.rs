@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use karhunen::incomplete::{Checkpoint, FitContext};
-use karhunen::{Dense, Observed};
+use karhunen::{Dense, Observed, Run};
 use karhunen_io::{
     AnyModel, Result, SavedIncomplete, SavedKernel, SavedModel, SavedNystrom, load_any_model,
     load_checkpoint, load_model, save_model,
@@ -103,7 +103,7 @@ fn incomplete(saved: &SavedIncomplete, again: &Path) -> std::result::Result<(), 
     let mut values = row_values(p);
     values[0] = f64::NAN;
     let x = Dense::row_major(&values, N_ROWS, p).map_err(|error| error.to_string())?;
-    let observed = Observed::from_dense(&x, None).map_err(|error| error.to_string())?;
+    let observed = Observed::from_dense(&x).map_err(|error| error.to_string())?;
     match model.transform(&observed) {
         Ok(scores) => {
             hold(scores.shape() == (N_ROWS, k), || format!("scores of shape {:?}", scores.shape()))?;
@@ -165,7 +165,7 @@ pub fn data() -> std::result::Result<Observed<f64>, String> {
     let value = |e: usize| if e % 7 == 3 { f64::NAN } else { (e % 13) as f64 * (e / 6) as f64 / 10.0 };
     let x: Vec<f64> = (0..120).map(value).collect();
     let x = Dense::row_major(&x, 20, 6).map_err(|error| error.to_string())?;
-    Observed::from_dense(&x, None).map_err(|error| error.to_string())
+    Observed::from_dense(&x).map_err(|error| error.to_string())
 }
 
 /// Resumes a checkpoint with its own options, but with lower limits of time.
@@ -177,9 +177,8 @@ fn resume(checkpoint: &Checkpoint) -> std::result::Result<(), String> {
     let mut pca = options.clone();
     pca.max_iter = options.max_iter.min(checkpoint.iteration.saturating_add(3)).min(40);
     pca.time_limit = None;
-    pca.n_threads = None;
     let context = FitContext { resume: Some(checkpoint), ..FitContext::default() };
-    match pca.fit_with(&data()?, &context) {
+    match pca.fit_with(&data()?, &context, &Run::default()) {
         Ok(model) => {
             all_finite("components after a checkpoint", model.components().as_slice())?;
             all_finite("scores after a checkpoint", model.scores().as_slice())

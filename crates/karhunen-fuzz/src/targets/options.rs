@@ -31,7 +31,6 @@ pub(super) fn run(bytes: &[u8]) -> Verdict {
     let outcome = match options {
         Options::Pca(mut pca) => {
             pca.max_iter = pca.max_iter.min(MOST_ITERATIONS);
-            pca.n_threads = pca.n_threads.map(|n| n.min(2));
             let model = accepted!(pca.fit(&x, &weights));
             let shape = (model.n_components(), model.n_features());
             hold(shape.0 <= n.min(p) && shape.1 == p, || format!("a model of {shape:?} for {n} x {p}"))?;
@@ -43,8 +42,7 @@ pub(super) fn run(bytes: &[u8]) -> Verdict {
             pca.max_iter = pca.max_iter.min(MOST_ITERATIONS);
             pca.inner_iterations = pca.inner_iterations.min(20);
             pca.n_starts = pca.n_starts.min(4);
-            pca.n_threads = pca.n_threads.map(|n| n.min(2));
-            let observed = Observed::from_dense(&x, None).map_err(|error| error.to_string())?;
+            let observed = Observed::from_dense(&x).map_err(|error| error.to_string())?;
             let model = accepted!(pca.fit(&observed));
             all_finite("components of incomplete data", model.components().as_slice())?;
             all_finite("scores of incomplete data", model.scores().as_slice())?;
@@ -52,14 +50,12 @@ pub(super) fn run(bytes: &[u8]) -> Verdict {
         }
         Options::Kernel(mut pca) => {
             pca.max_iter = pca.max_iter.min(MOST_ITERATIONS);
-            pca.n_threads = pca.n_threads.map(|n| n.min(2));
             pca.n_features = pca.n_features.map(|n| n.min(200));
             let model = accepted!(pca.fit(&x, &weights));
             all_finite("eigenvalues", model.eigenvalues())?;
             all_finite("eigenvectors", model.eigenvectors().as_slice())
         }
         Options::Nystrom(mut nystrom) => {
-            nystrom.n_threads = nystrom.n_threads.map(|n| n.min(2));
             if !matches!(nystrom.landmarks, Landmarks::Uniform) && nystrom.n_landmarks > 1000 {
                 nystrom.n_landmarks = 1000;
             }

@@ -94,7 +94,7 @@ fn read_with_form(
     let names = columns.names.as_deref();
     let refuse = |refusal: Refusal| refusal.into_error(path, text, names);
     blocks::ask(path, text, &columns)?;
-    let rows = in_pool(path, options.n_threads, || blocks::parse(text, &dialect, &columns, block_bytes))?;
+    let rows = in_pool(path, options, || blocks::parse(text, &dialect, &columns, block_bytes))?;
     let rows = rows.map_err(refuse)?;
     let rounded = rows.iter().find_map(|rows| rows.rounded);
     let mut table = assemble(rows, &columns, &dialect, options);
@@ -166,13 +166,13 @@ fn check_delimiter(path: &Path, options: &ReadOptions) -> Result<()> {
     }
 }
 
-/// Runs `work` in a pool of the requested number of threads.
+/// Runs `work` on the threads of the options.
 pub(crate) fn in_pool<R: Send>(
     path: &Path,
-    n_threads: Option<usize>,
+    options: &ReadOptions,
     work: impl FnOnce() -> R + Send,
 ) -> Result<R> {
-    karhunen::exec::Exec::in_pool(n_threads, work).map_err(|error| Error::new(path, error.into()))
+    options.run().in_pool(work).map_err(|error| Error::new(path, error.into()))
 }
 
 fn assemble(blocks: Vec<Rows>, columns: &Columns, dialect: &Dialect, options: &ReadOptions) -> Table {

@@ -40,7 +40,7 @@ impl RowText {
         let columns = Columns::of(&path, text, &dialect, &sample, options)?;
         let ranges = blocks::cut(text, &dialect, columns.first_row, BLOCK_BYTES);
         let mut table = Self { path, bytes, dialect, columns, ranges, n_rows: 0, weights: None };
-        let parts: Vec<Result<(usize, Vec<f64>)>> = in_pool(&table.path, options.n_threads, || {
+        let parts: Vec<Result<(usize, Vec<f64>)>> = in_pool(&table.path, options, || {
             let parse = |range: &Range<usize>| {
                 table.parse(range.clone()).map(|rows| (rows.values.n_rows(), rows.weights))
             };

@@ -68,7 +68,7 @@ pub(super) fn in_blocks<T: Scalar>(
         return refuse_empty("the table has names but no rows");
     }
     let layout = Layout { text, axes: axes(&roles, names), dialect, roles, first_row };
-    let entries = in_pool(path, options.n_threads, || layout.entries(block_bytes))?;
+    let entries = in_pool(path, options, || layout.entries(block_bytes))?;
     let (mut entries, rounded) = entries.map_err(|refusal| refuse(refusal, names))?;
     entries.warnings.extend(layout.dialect.first_line.warning());
     if let Some((offset, column)) = rounded {

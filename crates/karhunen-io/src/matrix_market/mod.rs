@@ -78,7 +78,7 @@ fn refuse<T>(offset: usize, message: impl Into<String>) -> Parsed<T> {
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     options.allow_only(&input.path, "Matrix Market", &[option_names::TRANSPOSE])?;
     let bytes = input.as_slice();
-    let parsed = in_pool(&input.path, options.n_threads, || parse(bytes, options.transpose))?;
+    let parsed = in_pool(&input.path, options, || parse(bytes, options.transpose))?;
     let Found { values, notes, warnings } = parsed.map_err(|refusal| refusal.into_error(&input))?;
     if let Some(repeated) = notes.first().filter(|_| options.missing) {
         let message = format!("{repeated}; give each place one observed value");
@@ -111,7 +111,7 @@ pub(crate) fn read_entries<T: Scalar>(input: &Input, options: &ReadOptions) -> R
         }
         coordinates::entries(cursor, banner, size, options.transpose).map(Some)
     };
-    in_pool(&input.path, options.n_threads, work)?.map_err(|refusal: Refusal| refusal.into_error(input))
+    in_pool(&input.path, options, work)?.map_err(|refusal: Refusal| refusal.into_error(input))
 }
 
 fn parse(bytes: &[u8], transpose: bool) -> Parsed<Found> {

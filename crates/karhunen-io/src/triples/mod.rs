@@ -12,7 +12,7 @@ use karhunen::error::Phrase;
 use std::path::Path;
 
 use karhunen::incomplete::{Duplicates, Triples};
-use karhunen::{Observed, Scalar};
+use karhunen::{Observed, Run, Scalar};
 use serde::{Deserialize, Serialize};
 
 use karhunen::error::OptionName;
@@ -180,19 +180,14 @@ impl<T: Scalar> Entries<T> {
     ///
     /// # Errors
     /// [`Cause::Value`] with the lines of a repeated pair; [`Cause::Library`].
-    pub(crate) fn observed(
-        &self,
-        path: &Path,
-        duplicates: Duplicates,
-        n_threads: Option<usize>,
-    ) -> Result<Observed<T>> {
+    pub(crate) fn observed(&self, path: &Path, duplicates: Duplicates, run: &Run<'_>) -> Result<Observed<T>> {
         let triples = Triples {
             rows: &self.rows,
             columns: &self.columns,
             values: &self.values,
             weights: self.weights.as_deref(),
         };
-        Observed::from_triples(&triples, self.shape, duplicates, n_threads).map_err(|error| match error {
+        Observed::from_triples_with(&triples, self.shape, duplicates, run).map_err(|error| match error {
             karhunen::Error::DuplicateEntry { row, column } => self.repeated(path, row, column),
             other => Error::new(path, other.into()),
         })

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{Error, Result, options};
-use crate::exec::{Exec, Flow, Observer, threads_of};
+use crate::exec::{Exec, Flow, Observer, Run};
 use crate::incomplete::data::Observed;
 use crate::incomplete::fit;
 use crate::incomplete::fit::checkpoint::FitContext;
@@ -17,16 +17,15 @@ use crate::scalar::{Scalar, compiled};
 /// column belong to no fold, and a fold does not hold out the last entry of a row or column.
 ///
 /// ```
-/// use karhunen::exec::Unobserved;
 /// use karhunen::incomplete::{CrossValidation, Method};
-/// use karhunen::{Dense, IncompletePca, Observed};
+/// use karhunen::{Dense, IncompletePca, Observed, Run};
 /// // Rank one and a little noise.
 /// let x: Vec<f64> = (0..240)
 ///     .map(|e| if e % 7 == 3 { f64::NAN } else { ((e / 6) % 9) as f64 * (e % 6) as f64 + 0.01 * (e * e * e % 101) as f64 })
 ///     .collect();
-/// let data = Observed::from_dense(&Dense::row_major(&x, 40, 6)?, None)?;
+/// let data = Observed::from_dense(&Dense::row_major(&x, 40, 6)?)?;
 /// let grid = CrossValidation { n_components: vec![1, 2, 3], ..CrossValidation::default() };
-/// let table = grid.run(&IncompletePca::default(), &data, &Unobserved)?;
+/// let table = grid.run(&IncompletePca::default(), &data, &Run::default())?;
 /// let model = table.simplest().options(&IncompletePca::default()).fit(&data)?;
 /// assert_eq!(model.n_components(), 1);
 /// # Ok::<(), karhunen::Error>(())
@@ -138,26 +137,26 @@ impl CrossValidation {
     ///
     /// # Errors
     /// As [`IncompletePca::fit`] for every choice; [`Error::Option`] for fewer than two folds; [`Error::Folds`]
-    /// for more folds than entries that can be held out; [`Error::Stopped`] if the observer requests cancellation.
+    /// for more folds than entries that can be held out; [`Error::Stopped`] if the observer cancels.
     pub fn run<T: Scalar>(
         &self,
         pca: &IncompletePca,
         data: &Observed<T>,
-        observer: &dyn Observer,
+        run: &Run<'_>,
     ) -> Result<CrossValidationTable> {
-        let run = compiled!(T, CrossValidation::errors_of::<T>
-            => fn(&CrossValidation, &IncompletePca, &Observed<T>, &dyn Observer) -> Result<CrossValidationTable>);
-        run(self, pca, data, observer)
+        let errors = compiled!(T, CrossValidation::errors_of::<T>
+            => fn(&CrossValidation, &IncompletePca, &Observed<T>, &Run<'_>) -> Result<CrossValidationTable>);
+        errors(self, pca, data, run)
     }
 
     fn errors_of<T: Scalar>(
         &self,
         pca: &IncompletePca,
         data: &Observed<T>,
-        observer: &dyn Observer,
+        run: &Run<'_>,
     ) -> Result<CrossValidationTable> {
         if let Some(division) = Division::of(data) {
-            return self.run(pca, &division.data(data, pca.n_threads)?, observer);
+            return self.run(pca, &division.data(data, run)?, run);
         }
         let choices = self.grid(pca);
         for choice in &choices {
@@ -169,15 +168,15 @@ impl CrossValidation {
         data.check_folds(self.n_folds)?;
         let mut errors = self.allocate_errors(choices.len())?;
         if let Some(largest) = choices.iter().max_by_key(|choice| choice.0) {
-            let fits = threads_of(pca.n_threads).min(errors.len());
-            IncompletePca { n_threads: Some(1), error_bars: false, ..apply(pca, *largest) }
-                .ask(data, fits)?;
+            let fits = run.expected_threads().min(errors.len());
+            let largest = IncompletePca { error_bars: false, ..apply(pca, *largest) };
+            largest.ask(data, fits, &Run::threads(1))?;
         }
         let done = AtomicUsize::new(0);
         let n_jobs = errors.len();
-        Exec::run(pca.n_threads, observer, |exec| {
+        Exec::run(run, |exec| {
             let exec = exec.phase(PHASE);
-            let watch = Watch { observer, done: &done, n_jobs };
+            let watch = Watch { observer: run.observer, done: &done, n_jobs };
             // The largest fits start first, so that the last to end are short.
             exec.fill(&mut errors, 1, |job, error| {
                 let (choice, fold) = (choices[choices.len() - 1 - job / self.n_folds], job % self.n_folds);
@@ -200,9 +199,9 @@ impl CrossValidation {
         watch: &Watch<'_>,
     ) -> Result<f64> {
         let (kept, held_out) = data.fold(fold, self.n_folds, pca.seed, &Exec::sequential())?;
-        let pca = IncompletePca { n_threads: Some(1), error_bars: false, ..pca.clone() };
-        let context = FitContext { observer: Some(watch), ..FitContext::default() };
-        error(&fit::fit(&pca, &kept, &context)?, &held_out)
+        let pca = IncompletePca { error_bars: false, ..pca.clone() };
+        let run = Run { n_threads: Some(1), observer: watch };
+        error(&fit::fit(&pca, &kept, &FitContext::default(), &run)?, &held_out)
     }
 
     /// Allocates an error per choice and fold.

@@ -1,7 +1,7 @@
 //! Entry points of a fit: selection of rows and columns, then their fit.
 
 use crate::error::{Error, OptionValue, Result, options};
-use crate::exec::Observer;
+use crate::exec::Run;
 use crate::incomplete::data::Observed;
 use crate::incomplete::fit;
 use crate::incomplete::fit::checkpoint::FitContext;
@@ -9,7 +9,6 @@ use crate::incomplete::fit::left_out::Division;
 use crate::incomplete::fit::unseen::Unseen;
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::options::IncompletePca;
-use crate::incomplete::start::Start;
 use crate::scalar::{Scalar, compiled};
 
 impl IncompletePca {
@@ -20,50 +19,38 @@ impl IncompletePca {
     /// [`Error::NothingObserved`]; [`Error::NothingSetAside`] if `early_stopping` can hold out no entry;
     /// [`Error::Threads`]; [`Error::Decomposition`] for values beyond the range of their type.
     pub fn fit<T: Scalar>(&self, data: &Observed<T>) -> Result<IncompleteModel> {
-        self.fit_with(data, &FitContext::default())
+        self.fit_with(data, &FitContext::default(), &Run::default())
     }
 
-    /// As [`IncompletePca::fit`], from a given start if any (without sweeps before the first iteration), with
-    /// progress reports to `observer`.
+    /// As [`IncompletePca::fit`], with the start and checkpoints of `context`, and with threads and observer of `run`.
     ///
     /// # Errors
-    /// As [`IncompletePca::fit`]; [`Error::Shape`] and [`Error::NonFinite`] for the start; [`Error::Stopped`] if
-    /// the observer requests cancellation.
-    pub fn fit_observed<T: Scalar>(
-        &self,
-        data: &Observed<T>,
-        start: Option<&Start>,
-        observer: &dyn Observer,
-    ) -> Result<IncompleteModel> {
-        self.fit_with(data, &FitContext { start, observer: Some(observer), ..FitContext::default() })
-    }
-
-    /// As [`IncompletePca::fit`], with the start, observer and checkpoints of `context`.
-    ///
-    /// # Errors
-    /// As [`IncompletePca::fit_observed`]; [`Error::OtherFit`] and [`Error::CheckpointDamaged`] for a checkpoint
-    /// to continue from; [`Error::CheckpointNotKept`].
+    /// As [`IncompletePca::fit`]; [`Error::Shape`] and [`Error::NonFinite`] for the start; [`Error::OtherFit`] and
+    /// [`Error::CheckpointDamaged`] for a checkpoint to continue from; [`Error::CheckpointNotKept`];
+    /// [`Error::Stopped`] if the observer cancels.
     pub fn fit_with<T: Scalar>(
         &self,
         data: &Observed<T>,
         context: &FitContext<'_>,
+        run: &Run<'_>,
     ) -> Result<IncompleteModel> {
         let fit = compiled!(T, IncompletePca::fit_checked::<T>
-            => fn(&IncompletePca, &Observed<T>, &FitContext<'_>) -> Result<IncompleteModel>);
-        fit(self, data, context)
+            => fn(&IncompletePca, &Observed<T>, &FitContext<'_>, &Run<'_>) -> Result<IncompleteModel>);
+        fit(self, data, context, run)
     }
 
     fn fit_checked<T: Scalar>(
         &self,
         data: &Observed<T>,
         context: &FitContext<'_>,
+        run: &Run<'_>,
     ) -> Result<IncompleteModel> {
         self.check_data(data)?;
         if let Some(division) = Division::of(data) {
             if let Some(start) = context.start {
                 start.check(data.shape(), self.n_components)?;
             }
-            return division.fit(self, data, context, |data, context| self.fit_with(data, context));
+            return division.fit(data, context, run, |data, context| self.fit_with(data, context, run));
         }
         self.check_all(data, context.start)?;
         if context.start.is_some() && context.resume.is_some() {
@@ -74,8 +61,10 @@ impl IncompletePca {
             ));
         }
         match Unseen::of(self, data) {
-            Some(unseen) => unseen.fit(self, data, context, |data, context| self.fit_with(data, context)),
-            None => fit::fit(self, data, context),
+            Some(unseen) => {
+                unseen.fit(self, data, context, run, |data, context| self.fit_with(data, context, run))
+            }
+            None => fit::fit(self, data, context, run),
         }
     }
 }

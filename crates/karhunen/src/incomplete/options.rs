@@ -265,7 +265,7 @@ pub struct MeanPrior {
 /// use karhunen::{Dense, IncompletePca, Observed};
 /// // Rank one with a missing entry: row 2 is twice row 0.
 /// let x = [1.0, 2.0, 3.0, -1.0, -2.0, -3.0, 2.0, f64::NAN, 6.0, -2.0, -4.0, -6.0];
-/// let observed = Observed::from_dense(&Dense::row_major(&x, 4, 3)?, None)?;
+/// let observed = Observed::from_dense(&Dense::row_major(&x, 4, 3)?)?;
 /// let pca = IncompletePca { method: karhunen::incomplete::Method::Em, ..IncompletePca::new(1) };
 /// let model = pca.fit(&observed)?;
 /// assert!((model.predict(2, 1)?.value - 4.0).abs() < 1e-4);
@@ -328,8 +328,6 @@ pub struct IncompletePca {
     pub seed: u64,
     /// Whether to keep covariances of scores and loadings, for error bars: `4 c^2` bytes per row and column.
     pub error_bars: bool,
-    /// Number of threads; those of the current rayon pool if `None`. Results do not depend on it.
-    pub n_threads: Option<usize>,
 }
 
 impl Default for IncompletePca {
@@ -357,7 +355,6 @@ impl Default for IncompletePca {
             n_starts: 1,
             seed: 0,
             error_bars: true,
-            n_threads: None,
         }
     }
 }

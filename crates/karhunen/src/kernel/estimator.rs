@@ -5,7 +5,7 @@ use std::sync::Arc;
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
-use crate::exec::{Observer, Unobserved};
+use crate::exec::Run;
 use crate::kernel::fit;
 use crate::kernel::function::BlockKernel;
 #[cfg(doc)]
@@ -27,47 +27,48 @@ impl KernelPca {
     /// precomputed matrix; [`Error::NegativeEigenvalue`] if a wanted eigenvalue is far below zero; errors of
     /// weights; [`Error::Option`]; [`Error::NotConverged`] if `strict`; any error `x` raises while read.
     pub fn fit<T: Scalar>(&self, x: &dyn Source<T>, weights: &Weights<'_>) -> Result<KernelModel> {
-        self.fit_observed(x, weights, &Unobserved)
+        self.fit_with(x, weights, &Run::default())
     }
 
-    /// Memory estimate of a fit of `x` in bytes, an upper bound, without `x` and memory in use before.
+    /// Memory estimate of a fit of `x` in bytes, an upper bound, without `x` and memory in use before. Every thread of
+    /// `run` takes some.
     ///
     /// ```
-    /// use karhunen::{Dense, KernelPca};
+    /// use karhunen::{Dense, KernelPca, Run};
     /// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-    /// assert!(KernelPca::new(1).memory_need(&Dense::row_major(&x, 3, 2)?) < 1e8);
+    /// assert!(KernelPca::new(1).memory_need(&Dense::row_major(&x, 3, 2)?, &Run::default()) < 1e8);
     /// # Ok::<(), karhunen::Error>(())
     /// ```
-    pub fn memory_need<T: Scalar>(&self, x: &dyn Source<T>) -> f64 {
-        compiled!(T, fit::memory_need::<T> => fn(&KernelPca, &dyn Source<T>) -> f64)(self, x)
+    pub fn memory_need<T: Scalar>(&self, x: &dyn Source<T>, run: &Run<'_>) -> f64 {
+        compiled!(T, fit::memory_need::<T> => fn(&KernelPca, &dyn Source<T>, &Run<'_>) -> f64)(self, x, run)
     }
 
-    /// As [`KernelPca::fit`], with progress reports to `observer`.
+    /// As [`KernelPca::fit`], with threads and observer of `run`.
     ///
     /// # Errors
     /// As [`KernelPca::fit`], and [`Error::Stopped`] if the observer cancels.
-    pub fn fit_observed<T: Scalar>(
+    pub fn fit_with<T: Scalar>(
         &self,
         x: &dyn Source<T>,
         weights: &Weights<'_>,
-        observer: &dyn Observer,
+        run: &Run<'_>,
     ) -> Result<KernelModel> {
-        self.fitted(x, weights, None, observer)
+        self.fitted(x, weights, None, run)
     }
 
-    /// As [`KernelPca::fit_observed`] with a user-defined kernel function, which the model keeps; the option
+    /// As [`KernelPca::fit_with`] with a user-defined kernel function, which the model keeps; the option
     /// `kernel` must be [`Kernel::Custom`].
     ///
     /// # Errors
-    /// As [`KernelPca::fit_observed`]; errors of the function.
+    /// As [`KernelPca::fit_with`]; errors of the function.
     pub fn fit_function<T: Scalar>(
         &self,
         x: &dyn Source<T>,
         weights: &Weights<'_>,
         function: Arc<dyn BlockKernel>,
-        observer: &dyn Observer,
+        run: &Run<'_>,
     ) -> Result<KernelModel> {
-        self.fitted(x, weights, Some(function), observer)
+        self.fitted(x, weights, Some(function), run)
     }
 
     fn fitted<T: Scalar>(
@@ -75,11 +76,11 @@ impl KernelPca {
         x: &dyn Source<T>,
         weights: &Weights<'_>,
         function: Option<Arc<dyn BlockKernel>>,
-        observer: &dyn Observer,
+        run: &Run<'_>,
     ) -> Result<KernelModel> {
         type Function = Option<Arc<dyn BlockKernel>>;
         let fit = compiled!(T, fit::fit::<T>
-            => fn(&KernelPca, &dyn Source<T>, &Weights<'_>, Function, &dyn Observer) -> Result<KernelModel>);
-        fit(self, x, weights, function, observer)
+            => fn(&KernelPca, &dyn Source<T>, &Weights<'_>, Function, &Run<'_>) -> Result<KernelModel>);
+        fit(self, x, weights, function, run)
     }
 }

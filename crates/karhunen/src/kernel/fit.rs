@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{Advice, Error, MemoryLimit, OptionValue, Result, options};
-use crate::exec::{Exec, Observer, threads_of};
+use crate::exec::{Exec, Run};
 use crate::kernel::checks::{refuse_feature_weights, refuse_negative, refuse_one_pass};
 use crate::kernel::function::{BlockKernel, Kernel};
 use crate::kernel::gram::Gram;
@@ -31,7 +31,7 @@ pub(super) fn fit<T: Scalar>(
     x: &dyn Source<T>,
     weights: &Weights<'_>,
     function: Option<Arc<dyn BlockKernel>>,
-    observer: &dyn Observer,
+    run: &Run<'_>,
 ) -> Result<KernelModel> {
     let (n, p) = x.shape();
     options.check((n, p), function.is_some())?;
@@ -55,9 +55,9 @@ pub(super) fn fit<T: Scalar>(
     }
     options.check_share(route)?;
     options.check_passes(route, n)?;
-    problem.ask(route, threads_of(options.n_threads))?;
-    let model = Exec::run(options.n_threads, observer, |exec| {
-        let moments = Moments::of(x, weights.samples, &exec.phase("means and variances"))?;
+    problem.ask(route, run.expected_threads())?;
+    let model = Exec::run(run, |exec| {
+        let moments = Moments::within(x, weights.samples, &exec.phase("means and variances"))?;
         if options.kernel.refuses_negative() {
             refuse_negative(x, options.kernel.name())?;
         }
@@ -126,9 +126,9 @@ fn problem<T: Scalar>(options: &KernelPca, (n, p): (usize, usize)) -> KernelProb
 }
 
 /// Memory estimate of [`fit`] in bytes.
-pub(super) fn memory_need<T: Scalar>(options: &KernelPca, x: &dyn Source<T>) -> f64 {
+pub(super) fn memory_need<T: Scalar>(options: &KernelPca, x: &dyn Source<T>, run: &Run<'_>) -> f64 {
     let problem = problem::<T>(options, x.shape());
-    problem.need(options.solver.unwrap_or_else(|| choose(&problem).0), threads_of(options.n_threads))
+    problem.need(options.solver.unwrap_or_else(|| choose(&problem).0), run.expected_threads())
 }
 
 /// Adds the parts for pre-images. `mean` is the mean of the rows.

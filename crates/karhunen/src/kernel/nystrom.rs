@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::choice::Choice;
 use crate::error::{Error, OptionValue, Result, options};
-use crate::exec::{Exec, Observer, Unobserved};
+use crate::exec::{Exec, Run};
 use crate::kernel::approximate::{Whitening, feature_matrix};
 use crate::kernel::checks::{check_block, refuse_feature_weights, refuse_negative, refuse_one_pass};
 use crate::kernel::function::{BlockKernel, Gamma, Kernel};
@@ -48,20 +48,12 @@ pub struct Nystrom {
     pub landmarks: Landmarks,
     /// Seed of all random draws.
     pub seed: u64,
-    /// Number of threads; those of the current rayon pool if `None`. Does not change the result.
-    pub n_threads: Option<usize>,
 }
 
 impl Nystrom {
     /// Uses `n_landmarks` landmarks; all other options at their defaults.
     pub fn new(n_landmarks: usize) -> Self {
-        Self {
-            kernel: Kernel::default(),
-            n_landmarks,
-            landmarks: Landmarks::Uniform,
-            seed: 0,
-            n_threads: None,
-        }
+        Self { kernel: Kernel::default(), n_landmarks, landmarks: Landmarks::Uniform, seed: 0 }
     }
 
     /// Chooses landmarks among the rows of `x`, shape (n_samples, n_features), with probability proportional to
@@ -72,35 +64,35 @@ impl Nystrom {
     /// [`Error::NegativeValue`] for a kernel of non-negative data; [`Error::NegativeEigenvalue`] for a kernel that
     /// is not positive semi-definite; any error `x` raises while read.
     pub fn fit<T: Scalar>(&self, x: &dyn Source<T>, weights: &Weights<'_>) -> Result<NystromMap> {
-        self.fitted(x, weights, None, &Unobserved)
+        self.fit_with(x, weights, &Run::default())
     }
 
-    /// As [`Nystrom::fit`], with progress reports to `observer`.
+    /// As [`Nystrom::fit`], with threads and observer of `run`.
     ///
     /// # Errors
     /// As [`Nystrom::fit`], and [`Error::Stopped`] if the observer cancels.
-    pub fn fit_observed<T: Scalar>(
+    pub fn fit_with<T: Scalar>(
         &self,
         x: &dyn Source<T>,
         weights: &Weights<'_>,
-        observer: &dyn Observer,
+        run: &Run<'_>,
     ) -> Result<NystromMap> {
-        self.fitted(x, weights, None, observer)
+        self.fitted(x, weights, None, run)
     }
 
-    /// As [`Nystrom::fit_observed`] with a user-defined kernel function, which the map keeps; the option `kernel`
+    /// As [`Nystrom::fit_with`] with a user-defined kernel function, which the map keeps; the option `kernel`
     /// must be [`Kernel::Custom`].
     ///
     /// # Errors
-    /// As [`Nystrom::fit_observed`]; errors of the function.
+    /// As [`Nystrom::fit_with`]; errors of the function.
     pub fn fit_function<T: Scalar>(
         &self,
         x: &dyn Source<T>,
         weights: &Weights<'_>,
         function: Arc<dyn BlockKernel>,
-        observer: &dyn Observer,
+        run: &Run<'_>,
     ) -> Result<NystromMap> {
-        self.fitted(x, weights, Some(function), observer)
+        self.fitted(x, weights, Some(function), run)
     }
 
     /// Checks every rule of the options.
@@ -129,12 +121,12 @@ impl Nystrom {
         x: &dyn Source<T>,
         weights: &Weights<'_>,
         function: Option<Arc<dyn BlockKernel>>,
-        observer: &dyn Observer,
+        run: &Run<'_>,
     ) -> Result<NystromMap> {
         type Function = Option<Arc<dyn BlockKernel>>;
         let fit = compiled!(T, Nystrom::fit_source::<T>
-            => fn(&Nystrom, &dyn Source<T>, &Weights<'_>, Function, &dyn Observer) -> Result<NystromMap>);
-        fit(self, x, weights, function, observer)
+            => fn(&Nystrom, &dyn Source<T>, &Weights<'_>, Function, &Run<'_>) -> Result<NystromMap>);
+        fit(self, x, weights, function, run)
     }
 
     fn fit_source<T: Scalar>(
@@ -142,7 +134,7 @@ impl Nystrom {
         x: &dyn Source<T>,
         weights: &Weights<'_>,
         function: Option<Arc<dyn BlockKernel>>,
-        observer: &dyn Observer,
+        run: &Run<'_>,
     ) -> Result<NystromMap> {
         let (n, p) = x.shape();
         self.check((n, p), function.is_some())?;
@@ -155,8 +147,8 @@ impl Nystrom {
         refuse_one_pass(x, "the choice of landmarks")?;
         let shares =
             NormalizedWeights::new(weights.samples, n)?.values.unwrap_or_else(|| vec![1.0 / n as f64; n]);
-        let parts = Exec::run(self.n_threads, observer, |exec| {
-            let moments = Moments::of(x, weights.samples, &exec.phase("means and variances"))?;
+        let parts = Exec::run(run, |exec| {
+            let moments = Moments::within(x, weights.samples, &exec.phase("means and variances"))?;
             if self.kernel.refuses_negative() {
                 refuse_negative(x, self.kernel.name())?;
             }
@@ -250,20 +242,26 @@ impl NystromMap {
     /// # Errors
     /// As [`crate::KernelModel::transform`].
     pub fn transform<T: Scalar>(&self, x: &dyn Source<T>) -> Result<Matrix<T>> {
-        self.transform_with(x, &Transform::default())
+        self.transform_with(x, Transform::default(), &Run::default())
     }
 
-    /// As [`NystromMap::transform`], with options. The option `whiten` is refused.
+    /// As [`NystromMap::transform`], with options, and with threads and observer of `run`. The option `whiten` is
+    /// refused.
     ///
     /// # Errors
     /// As [`NystromMap::transform`], and [`Error::Stopped`] if the observer cancels.
-    pub fn transform_with<T: Scalar>(&self, x: &dyn Source<T>, how: &Transform<'_>) -> Result<Matrix<T>> {
+    pub fn transform_with<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        how: Transform,
+        run: &Run<'_>,
+    ) -> Result<Matrix<T>> {
         let transform = compiled!(T, NystromMap::features_of::<T>
-            => fn(&NystromMap, &dyn Source<T>, &Transform<'_>) -> Result<Matrix<T>>);
-        transform(self, x, how)
+            => fn(&NystromMap, &dyn Source<T>, Transform, &Run<'_>) -> Result<Matrix<T>>);
+        transform(self, x, how, run)
     }
 
-    fn features_of<T: Scalar>(&self, x: &dyn Source<T>, how: &Transform<'_>) -> Result<Matrix<T>> {
+    fn features_of<T: Scalar>(&self, x: &dyn Source<T>, how: Transform, run: &Run<'_>) -> Result<Matrix<T>> {
         let parts = &self.parts;
         if how.whiten {
             let rule = "features have no variances to divide by";
@@ -274,7 +272,7 @@ impl NystromMap {
         let (n, m) = (x.shape().0, parts.indices.len());
         check_size((n, m))?;
         let mut features = Matrix::try_zeros("a matrix of features", n, m)?;
-        Exec::run(how.n_threads, how.observer, |exec| {
+        Exec::run(run, |exec| {
             let exec = exec.phase("features");
             let preparation = Preparation { shift: &parts.shift, normalize: parts.kernel.normalizes() };
             let compare = Comparison { kernel: parts.kernel, function, preparation };

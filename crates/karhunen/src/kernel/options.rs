@@ -187,8 +187,6 @@ pub struct KernelPca {
     pub memory_limit: Option<u64>,
     /// Seed of all random draws.
     pub seed: u64,
-    /// Number of threads; those of the current rayon pool if `None`. Does not change the result.
-    pub n_threads: Option<usize>,
     /// Return [`Error::NotConverged`] if a component misses the tolerance, instead of reporting its residual.
     pub strict: bool,
 }
@@ -207,7 +205,6 @@ impl Default for KernelPca {
             block_size: None,
             memory_limit: None,
             seed: 0,
-            n_threads: None,
             strict: false,
         }
     }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::error::{Error, OptionValue, Phrase, Result, options};
-use crate::exec::Exec;
+use crate::exec::{Exec, Run};
 use crate::kernel::features::Features;
 use crate::kernel::function::{Gamma, Kernel};
 use crate::kernel::model::{KernelBasis, KernelModel, KernelParts, PreImageParts};
@@ -80,24 +80,25 @@ impl KernelModel {
     /// [`Error::Option`] if the fit had no such option; [`Error::Shape`] unless there are `n_components` scores a
     /// row; [`Error::KernelValue`] if kernel values of the scores overflow.
     pub fn inverse_transform<T: Scalar>(&self, scores: &Matrix<T>) -> Result<Matrix<T>> {
-        self.inverse_transform_with(scores, &Transform::default())
+        self.inverse_transform_with(scores, Transform::default(), &Run::default())
     }
 
-    /// As [`KernelModel::inverse_transform`], with options.
+    /// As [`KernelModel::inverse_transform`], with options, and with threads and observer of `run`.
     ///
     /// # Errors
     /// As [`KernelModel::inverse_transform`], and [`Error::Stopped`] if the observer cancels.
     pub fn inverse_transform_with<T: Scalar>(
         &self,
         scores: &Matrix<T>,
-        how: &Transform<'_>,
+        how: Transform,
+        run: &Run<'_>,
     ) -> Result<Matrix<T>> {
         let invert = compiled!(T, KernelModel::pre_images::<T>
-            => fn(&KernelModel, &Matrix<T>, &Transform<'_>) -> Result<Matrix<T>>);
-        invert(self, scores, how)
+            => fn(&KernelModel, &Matrix<T>, Transform, &Run<'_>) -> Result<Matrix<T>>);
+        invert(self, scores, how, run)
     }
 
-    fn pre_images<T: Scalar>(&self, scores: &Matrix<T>, how: &Transform<'_>) -> Result<Matrix<T>> {
+    fn pre_images<T: Scalar>(&self, scores: &Matrix<T>, how: Transform, run: &Run<'_>) -> Result<Matrix<T>> {
         let (n, found) = scores.shape();
         let (expected, p) = (self.n_components(), self.n_features());
         if found != expected {
@@ -110,7 +111,7 @@ impl KernelModel {
             factor => scores[(i, c)].to_f64() / factor,
         });
         let mut rows = Matrix::<T>::zeros(n, p);
-        Exec::run(how.n_threads, how.observer, |exec| {
+        Exec::run(run, |exec| {
             let exec = exec.phase("pre-images");
             match &self.parts().pre_image {
                 None => Err(Error::option(

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::error::{Error, OptionValue, Result, options};
-use crate::exec::Exec;
+use crate::exec::{Exec, Run};
 use crate::kernel::checks::check_block;
 use crate::kernel::features::Features;
 use crate::kernel::function::{BlockKernel, Kernel};
@@ -34,25 +34,31 @@ impl KernelModel {
     /// [`Error::NegativeValue`]; [`Error::Option`] if the user-defined kernel function is missing; errors of `x`
     /// or of that function.
     pub fn transform<T: Scalar>(&self, x: &dyn Source<T>) -> Result<Matrix<T>> {
-        self.transform_with(x, &Transform::default())
+        self.transform_with(x, Transform::default(), &Run::default())
     }
 
-    /// As [`KernelModel::transform`], with options; whitened scores of fitted rows have a mean square of one.
+    /// As [`KernelModel::transform`], with options, and with threads and observer of `run`. Whitened scores of fitted
+    /// rows have a mean square of one.
     ///
     /// # Errors
     /// As [`KernelModel::transform`], and [`Error::Stopped`] if the observer cancels.
-    pub fn transform_with<T: Scalar>(&self, x: &dyn Source<T>, how: &Transform<'_>) -> Result<Matrix<T>> {
+    pub fn transform_with<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        how: Transform,
+        run: &Run<'_>,
+    ) -> Result<Matrix<T>> {
         let transform = compiled!(T, KernelModel::scores_of::<T>
-            => fn(&KernelModel, &dyn Source<T>, &Transform<'_>) -> Result<Matrix<T>>);
-        transform(self, x, how)
+            => fn(&KernelModel, &dyn Source<T>, Transform, &Run<'_>) -> Result<Matrix<T>>);
+        transform(self, x, how, run)
     }
 
-    fn scores_of<T: Scalar>(&self, x: &dyn Source<T>, how: &Transform<'_>) -> Result<Matrix<T>> {
+    fn scores_of<T: Scalar>(&self, x: &dyn Source<T>, how: Transform, run: &Run<'_>) -> Result<Matrix<T>> {
         check_new_rows(x, self.kernel(), self.function(), self.n_features())?;
         let n = x.shape().0;
         let k = self.n_components();
         let mut scores = Matrix::try_zeros("a matrix of scores", n, k)?;
-        Exec::run(how.n_threads, how.observer, |exec| {
+        Exec::run(run, |exec| {
             let exec = exec.phase("scores");
             if T::EPSILON > f64::EPSILON {
                 self.project::<T, f32>(x, how.whiten, scores.as_mut_slice(), &exec)

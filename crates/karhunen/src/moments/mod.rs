@@ -12,7 +12,7 @@ pub(crate) use deviations::Columns;
 pub use scatter::Scatter;
 
 use crate::error::{Error, Result};
-use crate::exec::{Accumulate, Exec};
+use crate::exec::{Accumulate, Exec, Run};
 use crate::linalg::{Dense, Sparse};
 use crate::memory;
 use crate::scalar::{Scalar, compiled};
@@ -27,13 +27,12 @@ use row_sums::RowSums;
 /// Chan, Golub & LeVeque (1983), doi:10.1080/00031305.1983.10483115, equations 2.1.
 ///
 /// ```
-/// use karhunen::exec::Exec;
 /// use karhunen::moments::Moments;
-/// use karhunen::Dense;
+/// use karhunen::{Dense, Run};
 /// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-/// let exec = Exec::sequential();
-/// let mut top = Moments::of(&Dense::row_major(&x[..2], 1, 2)?, Some(&[1.0]), &exec)?;
-/// let rest = Moments::of(&Dense::row_major(&x[2..], 2, 2)?, Some(&[2.0, 1.0]), &exec)?;
+/// let run = Run::default();
+/// let mut top = Moments::of(&Dense::row_major(&x[..2], 1, 2)?, Some(&[1.0]), &run)?;
+/// let rest = Moments::of(&Dense::row_major(&x[2..], 2, 2)?, Some(&[2.0, 1.0]), &run)?;
 /// top.merge(&rest)?;
 /// assert_eq!(top.mean, [3.0, 4.0]);
 /// assert_eq!(top.sum_of_squares, [8.0, 8.0]);
@@ -76,8 +75,17 @@ impl Moments {
     /// # Errors
     /// [`Error::NonFinite`] names the first NaN or infinite value, [`Error::Overflow`] a column whose variance is
     /// beyond f64; [`Error::WeightLength`], [`Error::WeightValue`] and [`Error::WeightSum`] refuse weights;
-    /// [`Error::Empty`]; errors of `x` while it is read.
-    pub fn of<T: Scalar>(x: &dyn Source<T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
+    /// [`Error::Empty`]; errors of `x` while it is read; [`Error::Stopped`] if the observer cancels.
+    pub fn of<T: Scalar>(x: &dyn Source<T>, weights: Option<&[f64]>, run: &Run<'_>) -> Result<Self> {
+        Exec::run(run, |exec| Self::within(x, weights, &exec.phase("means and variances")))
+    }
+
+    /// As [`Moments::of`], as a part of other work.
+    pub(crate) fn within<T: Scalar>(
+        x: &dyn Source<T>,
+        weights: Option<&[f64]>,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
         let of = compiled!(T, Moments::of_source::<T>
             => fn(&dyn Source<T>, Option<&[f64]>, &Exec<'_>) -> Result<Moments>);
         of(x, weights, exec)

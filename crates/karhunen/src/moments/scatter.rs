@@ -1,7 +1,7 @@
 //! Moments with the products between columns: the mergeable input of a fit by the covariance matrix.
 
 use crate::error::{Error, Result};
-use crate::exec::{Accumulate, Exec};
+use crate::exec::{Accumulate, Exec, Run};
 use crate::linalg::dense::rank_k;
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::memory;
@@ -18,13 +18,12 @@ use crate::source::{Block, Source, Stream};
 /// Chan, Golub & LeVeque (1983), doi:10.1080/00031305.1983.10483115, equations 2.1, with products of columns.
 ///
 /// ```
-/// use karhunen::exec::Exec;
 /// use karhunen::moments::Scatter;
-/// use karhunen::{Dense, NComponents, Pca};
+/// use karhunen::{Dense, NComponents, Pca, Run};
 /// let (first, second) = ([1.0, 2.0, 3.0, 4.0], [5.0, 6.0]);
-/// let exec = Exec::sequential();
-/// let mut scatter = Scatter::of(&Dense::row_major(&first, 2, 2)?, Some(&[1.0, 2.0]), &exec)?;
-/// scatter.merge(&Scatter::of(&Dense::row_major(&second, 1, 2)?, Some(&[1.0]), &exec)?)?;
+/// let run = Run::default();
+/// let mut scatter = Scatter::of(&Dense::row_major(&first, 2, 2)?, Some(&[1.0, 2.0]), &run)?;
+/// scatter.merge(&Scatter::of(&Dense::row_major(&second, 1, 2)?, Some(&[1.0]), &run)?)?;
 /// assert_eq!(scatter.matrix.as_slice(), [8.0; 4]);
 /// let pca = Pca { n_components: NComponents::Count(1), ..Pca::default() };
 /// let model = pca.fit_scatter(&scatter, None)?;
@@ -53,7 +52,16 @@ impl Scatter {
     ///
     /// # Errors
     /// As [`Moments::of`], and [`Error::Memory`] if the matrices do not fit.
-    pub fn of<T: Scalar>(x: &dyn Source<T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
+    pub fn of<T: Scalar>(x: &dyn Source<T>, weights: Option<&[f64]>, run: &Run<'_>) -> Result<Self> {
+        Exec::run(run, |exec| Self::within(x, weights, &exec.phase("covariance")))
+    }
+
+    /// As [`Scatter::of`], as a part of other work.
+    pub(crate) fn within<T: Scalar>(
+        x: &dyn Source<T>,
+        weights: Option<&[f64]>,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
         let of = compiled!(T, Scatter::of_source::<T>
             => fn(&dyn Source<T>, Option<&[f64]>, &Exec<'_>) -> Result<Scatter>);
         of(x, weights, exec)
@@ -69,7 +77,12 @@ impl Scatter {
     /// # Errors
     /// As [`Scatter::of`]; [`Error::BlockColumns`] for a batch with other columns; what the stream raises. Rows
     /// count from the first of the stream.
-    pub fn of_stream<T: Scalar>(stream: &mut dyn Stream<T>, exec: &Exec<'_>) -> Result<Self> {
+    pub fn of_stream<T: Scalar>(stream: &mut (dyn Stream<T> + Send), run: &Run<'_>) -> Result<Self> {
+        Exec::run(run, |exec| Self::of_stream_within(stream, &exec.phase("covariance")))
+    }
+
+    /// As [`Scatter::of_stream`], as a part of other work.
+    pub(crate) fn of_stream_within<T: Scalar>(stream: &mut dyn Stream<T>, exec: &Exec<'_>) -> Result<Self> {
         let of = compiled!(T, Scatter::of_rows::<T> => fn(&mut dyn Stream<T>, &Exec<'_>) -> Result<Scatter>);
         of(stream, exec)
     }

@@ -20,7 +20,7 @@ impl SymOp for Matrix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exec::Unobserved;
+    use crate::exec::Run;
     use crate::linalg::dense::small::{multiply, t_multiply};
     use crate::linalg::test_matrices::gaussian;
     use crate::linalg::test_matrices::max_difference;
@@ -34,7 +34,7 @@ mod tests {
             let one = a.apply(&q, &Exec::sequential()).unwrap();
             assert!(max_difference(&one, &multiply(&a, &q)) < 1e-11 * dim as f64);
             for threads in [2, 3] {
-                let several = Exec::run(Some(threads), &Unobserved, |exec| a.apply(&q, exec)).unwrap();
+                let several = Exec::run(&Run::threads(threads), |exec| a.apply(&q, exec)).unwrap();
                 assert_eq!(one, several);
             }
         }

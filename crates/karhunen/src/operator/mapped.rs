@@ -22,7 +22,7 @@ fn units_at_a_time((n, p): (usize, usize)) -> usize {
 /// stored in a private format. [`crate::Pca::fit_operator`] finds its principal components.
 ///
 /// ```
-/// use karhunen::exec::{Exec, Unobserved};
+/// use karhunen::exec::Exec;
 /// use karhunen::{LinOp, Matrix, Pca, Result};
 /// /// Ten rows: row i holds i times (1, 2, 3), and is never stored.
 /// struct Multiples;
@@ -39,7 +39,7 @@ fn units_at_a_time((n, p): (usize, usize)) -> usize {
 ///         Ok(Matrix::from_fn(3, u.n_cols(), |j, c| (j + 1) as f64 * along(c)))
 ///     }
 /// }
-/// let model = Pca::new(1).fit_operator(&Multiples, None, &Unobserved)?;
+/// let model = Pca::new(1).fit_operator(&Multiples, None)?;
 /// assert!((model.explained_variance_ratio()[0] - 1.0).abs() < 1e-12);
 /// assert!((model.mean()[2] - 13.5).abs() < 1e-12);
 /// # Ok::<(), karhunen::Error>(())
@@ -77,15 +77,16 @@ pub trait LinOp: Sync {
             check_shape(&columns, (n, width))?;
             let part = part.part(0.5, 1.0);
             part.report(1.0)?;
-            let found = Moments::of(&Dense::from(&columns), None, &part).map_err(|error| match error {
-                Error::NonFinite { row, column, value } => {
-                    Error::NonFinite { row, column: start + column, value }
-                }
-                Error::Overflow { statistic, column } => {
-                    Error::Overflow { statistic, column: start + column }
-                }
-                error => error,
-            })?;
+            let found =
+                Moments::within(&Dense::from(&columns), None, &part).map_err(|error| match error {
+                    Error::NonFinite { row, column, value } => {
+                        Error::NonFinite { row, column: start + column, value }
+                    }
+                    Error::Overflow { statistic, column } => {
+                        Error::Overflow { statistic, column: start + column }
+                    }
+                    error => error,
+                })?;
             all.mean.extend(found.mean);
             all.sum_of_squares.extend(found.sum_of_squares);
         }

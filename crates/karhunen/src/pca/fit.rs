@@ -2,7 +2,7 @@
 
 use crate::affine::Affine;
 use crate::error::{Advice, Error, Result, options};
-use crate::exec::{Exec, Observer, threads_of};
+use crate::exec::{Exec, Run};
 use crate::memory;
 use crate::moments::dense_scatter;
 use crate::moments::{Columns, Moments, Scatter, check_size};
@@ -21,14 +21,14 @@ pub(crate) fn fit<T: Scalar>(
     pca: &Pca,
     x: &dyn Source<T>,
     weights: &Weights<'_>,
-    observer: &dyn Observer,
+    run: &Run<'_>,
 ) -> Result<PcaModel> {
     let (n, p) = x.shape();
     pca.check((n, p))?;
     check_size((n, p))?;
     check_feature_weights(weights.features, p)?;
     if x.passes() == Passes::Once {
-        return fit_once(pca, x, weights, observer);
+        return fit_once(pca, x, weights, run);
     }
     let x = &Counted::new(x);
     let NormalizedWeights { values: shares, totals } = NormalizedWeights::new(weights.samples, n)?;
@@ -39,23 +39,23 @@ pub(crate) fn fit<T: Scalar>(
     let choice = pca
         .solver
         .map_or_else(|| choose(&problem), |route| RouteChoice::Route(route, "asked for".to_owned()));
-    let n_threads = threads_of(pca.n_threads);
+    let n_threads = run.expected_threads();
     let ask = |route, problem: &Problem| check_memory(route, problem, n_threads);
     match &choice {
         RouteChoice::Route(route, _) => ask(*route, &problem)?,
         // The spectrum estimate allocates as block Krylov iteration for one component does.
         RouteChoice::Estimate(_) => ask(Route::BlockKrylov, &problem.with(1))?,
     }
-    Exec::run(pca.n_threads, observer, |exec| {
+    Exec::run(run, |exec| {
         // Products and moments in one pass, if products need no corrections for zeros.
         let covariance = matches!(choice, RouteChoice::Route(Route::Covariance, _));
         let one_pass = covariance && !x.is_sparse() && p <= dense_scatter::WIDEST;
         let one_pass = one_pass && pca.n_components != NComponents::Count(0);
         let (moments, scatter) = if one_pass {
-            let scatter = Scatter::of(x, shares, &exec.phase("covariance"))?;
+            let scatter = Scatter::within(x, shares, &exec.phase("covariance"))?;
             (scatter.moments.clone(), Some(scatter))
         } else {
-            (Moments::of(x, shares, &exec.phase("means and variances"))?, None)
+            (Moments::within(x, shares, &exec.phase("means and variances"))?, None)
         };
         let columns = Columns::new(&moments, x, shares)?;
         let scale = pca.scale.then_some(correction);
@@ -195,9 +195,9 @@ pub(super) fn check_memory(route: Route, problem: &Problem, n_threads: usize) ->
 }
 
 /// Memory estimate of [`fit`] in bytes.
-pub(crate) fn memory_need<T: Scalar>(pca: &Pca, x: &dyn Source<T>) -> f64 {
+pub(crate) fn memory_need<T: Scalar>(pca: &Pca, x: &dyn Source<T>, run: &Run<'_>) -> f64 {
     let problem = problem::<T>(x, pca.n_components);
-    problem.need(pca.solver.unwrap_or_else(|| problem.likely()), threads_of(pca.n_threads))
+    problem.need(pca.solver.unwrap_or_else(|| problem.likely()), run.expected_threads())
 }
 
 /// Variances up to this are rounding errors. The SVD route does not square the condition number.

@@ -4,7 +4,7 @@ use super::fit::{Solved, check_factors, check_memory, factors_of_varying, iterat
 use super::{NComponents, Pca, PcaModel};
 use crate::affine::Affine;
 use crate::error::{Advice, Error, Result};
-use crate::exec::{Exec, Observer, threads_of};
+use crate::exec::{Exec, Run};
 use crate::linalg::ColumnMap;
 use crate::memory;
 use crate::moments::{Columns, Moments, check_size};
@@ -17,7 +17,7 @@ pub(crate) fn fit_operator(
     pca: &Pca,
     op: &dyn LinOp,
     feature_weights: Option<&[f64]>,
-    observer: &dyn Observer,
+    run: &Run<'_>,
 ) -> Result<PcaModel> {
     let (n, p) = op.shape();
     pca.check((n, p))?;
@@ -29,11 +29,11 @@ pub(crate) fn fit_operator(
     let (route, reason) = route(pca, (n, p))?;
     let k = pca.n_components.known(n.min(p));
     let problem = Problem { n, p, k, n_stored: 0, sparse: false, value_bytes: size_of::<f64>() };
-    check_memory(route, &problem, threads_of(pca.n_threads))?;
+    check_memory(route, &problem, run.expected_threads())?;
     memory::ask("blocks of products of the operator", MappedOp::need((n, p)), || {
         vec![Advice::RaiseLimit, "fit a part of the rows".into()]
     })?;
-    Exec::run(pca.n_threads, observer, |exec| {
+    Exec::run(run, |exec| {
         let moments = op.moments(&exec.phase("means and variances"))?;
         check_moments(&moments, (n, p))?;
         let columns = Columns::of_moments(&moments);

@@ -5,7 +5,7 @@ use super::{Pca, PcaModel};
 use crate::affine::Affine;
 use crate::choice::Choice;
 use crate::error::{Advice, Error, Result, Weighed, options};
-use crate::exec::{Exec, Observer, Unobserved, threads_of};
+use crate::exec::{Exec, Run};
 use crate::linalg::ColumnMap;
 use crate::memory;
 use crate::moments::{Columns, Scatter};
@@ -22,7 +22,12 @@ struct Origin {
     tol: f64,
 }
 
-pub(crate) fn fit_scatter(pca: &Pca, scatter: &Scatter, feature_weights: Option<&[f64]>) -> Result<PcaModel> {
+pub(crate) fn fit_scatter(
+    pca: &Pca,
+    scatter: &Scatter,
+    feature_weights: Option<&[f64]>,
+    run: &Run<'_>,
+) -> Result<PcaModel> {
     let moments = &scatter.moments;
     scatter.check_shape()?;
     let shape = (moments.n_samples, moments.mean.len());
@@ -33,9 +38,9 @@ pub(crate) fn fit_scatter(pca: &Pca, scatter: &Scatter, feature_weights: Option<
         return Err(Error::option(options::SOLVER, other.value(), rule));
     }
     check_feature_weights(feature_weights, shape.1)?;
-    ask(pca, shape)?;
+    ask(pca, shape, run)?;
     let (reason, dtype, tol) = ("fitted from moments", f64::NAME, tolerance::<f64>(pca));
-    Exec::run(pca.n_threads, &Unobserved, |exec| {
+    Exec::run(run, |exec| {
         model(pca, scatter, feature_weights, Origin { reason, n_passes: 0, dtype, tol }, exec)
     })
 }
@@ -45,13 +50,13 @@ pub(super) fn fit_once<T: Scalar>(
     pca: &Pca,
     x: &dyn Source<T>,
     weights: &Weights<'_>,
-    observer: &dyn Observer,
+    run: &Run<'_>,
 ) -> Result<PcaModel> {
     check_one_pass(pca)?;
-    ask(pca, x.shape())?;
+    ask(pca, x.shape(), run)?;
     let x = &Counted::new(x);
-    Exec::run(pca.n_threads, observer, |exec| {
-        let scatter = Scatter::of(x, weights.samples, &exec.phase("covariance"))?;
+    Exec::run(run, |exec| {
+        let scatter = Scatter::within(x, weights.samples, &exec.phase("covariance"))?;
         let (reason, n_passes) = ("the data can be read once", x.n_visits());
         let origin = Origin { reason, n_passes, dtype: T::NAME, tol: tolerance::<T>(pca) };
         model(pca, &scatter, weights.features, origin, exec)
@@ -63,15 +68,15 @@ pub(super) fn fit_stream<T: Scalar>(
     pca: &Pca,
     rows: &mut (dyn Stream<T> + Send),
     feature_weights: Option<&[f64]>,
-    observer: &dyn Observer,
+    run: &Run<'_>,
 ) -> Result<PcaModel> {
     check_one_pass(pca)?;
     let p = rows.n_features();
     check_feature_weights(feature_weights, p)?;
     // The rows are not counted yet: as many as there are columns need the most.
-    ask(pca, (p, p))?;
-    Exec::run(pca.n_threads, observer, |exec| {
-        let scatter = Scatter::of_stream(rows, &exec.phase("covariance"))?;
+    ask(pca, (p, p), run)?;
+    Exec::run(run, |exec| {
+        let scatter = Scatter::of_stream_within(rows, &exec.phase("covariance"))?;
         pca.check((scatter.moments.n_samples, p))?;
         let (reason, dtype, tol) = ("the data can be read once", T::NAME, tolerance::<T>(pca));
         model(pca, &scatter, feature_weights, Origin { reason, n_passes: 1, dtype, tol }, exec)
@@ -91,10 +96,10 @@ fn check_one_pass(pca: &Pca) -> Result<()> {
 }
 
 /// Asks for the memory of the covariance route: moments leave no other.
-fn ask(pca: &Pca, (n, p): (usize, usize)) -> Result<()> {
+fn ask(pca: &Pca, (n, p): (usize, usize), run: &Run<'_>) -> Result<()> {
     let k = pca.n_components.known(n.min(p));
     let problem = Problem { n, p, k, n_stored: 0, sparse: false, value_bytes: size_of::<f64>() };
-    memory::ask("the covariance route", problem.need(Route::Covariance, threads_of(pca.n_threads)), || {
+    memory::ask("the covariance route", problem.need(Route::Covariance, run.expected_threads()), || {
         vec![
             "fit the data themselves by another route".into(),
             "take fewer columns".into(),

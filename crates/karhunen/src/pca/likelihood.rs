@@ -1,11 +1,11 @@
 //! The model as a Gaussian density: probabilistic PCA (Tipping & Bishop 1999, doi:10.1111/1467-9868.00196).
 
 use crate::error::{Error, Result};
-use crate::exec::Exec;
+use crate::exec::{Exec, Run};
 use crate::linalg::Matrix;
 use crate::linalg::decomp::eigh;
 use crate::operator::blocks;
-use crate::pca::PcaModel;
+use crate::pca::{PcaModel, Transform};
 use crate::scalar::{Scalar, compiled};
 use crate::source::Source;
 
@@ -43,12 +43,20 @@ impl PcaModel {
     /// # Errors
     /// As [`PcaModel::transform`]; [`Error::Degenerate`] if a feature weight is zero.
     pub fn score_samples<T: Scalar>(&self, x: &dyn Source<T>) -> Result<Vec<f64>> {
-        let score = compiled!(T, PcaModel::log_likelihoods::<T>
-            => fn(&PcaModel, &dyn Source<T>) -> Result<Vec<f64>>);
-        score(self, x)
+        self.score_samples_with(x, &Run::default())
     }
 
-    fn log_likelihoods<T: Scalar>(&self, x: &dyn Source<T>) -> Result<Vec<f64>> {
+    /// As [`PcaModel::score_samples`], with threads and observer of `run`.
+    ///
+    /// # Errors
+    /// As [`PcaModel::score_samples`], and [`Error::Stopped`] if the observer cancels.
+    pub fn score_samples_with<T: Scalar>(&self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Vec<f64>> {
+        let score = compiled!(T, PcaModel::log_likelihoods::<T>
+            => fn(&PcaModel, &dyn Source<T>, &Run<'_>) -> Result<Vec<f64>>);
+        score(self, x, run)
+    }
+
+    fn log_likelihoods<T: Scalar>(&self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Vec<f64>> {
         let factor = self.positive_factors()?;
         let (p, k, noise) = (self.n_features(), self.n_components(), self.noise_variance());
         // Variances are in descending order.
@@ -68,8 +76,8 @@ impl PcaModel {
         let relative = 4.0 * T::EPSILON + 16.0 * f64::EPSILON * p as f64;
         let rounded_mean: f64 =
             self.mean().iter().zip(factor).map(|(m, f)| (16.0 * f64::EPSILON * m * f).powi(2)).sum();
-        let scores = self.transform(x)?;
-        let lengths = self.squared_lengths(x)?;
+        let scores = self.transform_with(x, Transform::default(), run)?;
+        let lengths = self.squared_lengths(x, run)?;
         Ok(lengths
             .iter()
             .enumerate()
@@ -90,10 +98,10 @@ impl PcaModel {
     }
 
     /// Squared lengths of the mapped rows.
-    fn squared_lengths<T: Scalar>(&self, x: &dyn Source<T>) -> Result<Vec<f64>> {
+    fn squared_lengths<T: Scalar>(&self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Vec<f64>> {
         let (n, p) = x.shape();
         let mut lengths = vec![0.0; n];
-        Exec::run(None, &crate::exec::Unobserved, |exec| {
+        Exec::run(run, |exec| {
             let exec = exec.phase("lengths");
             x.visit(&mut |first, block| {
                 exec.fill(&mut lengths[first..first + block.n_rows()], 64, |piece, out| {

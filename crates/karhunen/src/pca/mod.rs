@@ -17,7 +17,7 @@ pub use n_components::NComponents;
 pub use transform::Transform;
 
 use crate::error::{Error, OptionValue, Result, options};
-use crate::exec::{Observer, Unobserved};
+use crate::exec::Run;
 use crate::moments::Scatter;
 use crate::operator::LinOp;
 use crate::scalar::{Scalar, compiled};
@@ -61,8 +61,6 @@ pub struct Pca {
     pub block_size: Option<usize>,
     /// Seed of the random starting block of block Krylov iteration.
     pub seed: u64,
-    /// Number of threads; those of the current rayon pool if `None`. Does not change the result.
-    pub n_threads: Option<usize>,
     /// Return [`Error::NotConverged`] if a component misses the tolerance, instead of reporting its residual.
     pub strict: bool,
 }
@@ -79,7 +77,6 @@ impl Default for Pca {
             max_iter: 1000,
             block_size: None,
             seed: 0,
-            n_threads: None,
             strict: false,
         }
     }
@@ -104,34 +101,35 @@ impl Pca {
     /// and infinite values; errors of weights; [`Error::Option`]; [`Error::NotConverged`] if `strict`; any error
     /// `x` raises while read.
     pub fn fit<T: Scalar>(&self, x: &dyn Source<T>, weights: &Weights<'_>) -> Result<PcaModel> {
-        self.fit_observed(x, weights, &Unobserved)
+        self.fit_with(x, weights, &Run::default())
     }
 
-    /// Memory estimate of a fit of `x` in bytes, an upper bound, without `x` and memory in use before.
-    ///
-    /// ```
-    /// use karhunen::{Dense, Pca};
-    /// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-    /// assert!(Pca::new(1).memory_need(&Dense::row_major(&x, 3, 2)?) < 1e7);
-    /// # Ok::<(), karhunen::Error>(())
-    /// ```
-    pub fn memory_need<T: Scalar>(&self, x: &dyn Source<T>) -> f64 {
-        compiled!(T, fit::memory_need::<T> => fn(&Pca, &dyn Source<T>) -> f64)(self, x)
-    }
-
-    /// As [`Pca::fit`], with progress reports to `observer`.
+    /// As [`Pca::fit`], with threads and observer of `run`.
     ///
     /// # Errors
     /// As [`Pca::fit`], and [`Error::Stopped`] if the observer cancels.
-    pub fn fit_observed<T: Scalar>(
+    pub fn fit_with<T: Scalar>(
         &self,
         x: &dyn Source<T>,
         weights: &Weights<'_>,
-        observer: &dyn Observer,
+        run: &Run<'_>,
     ) -> Result<PcaModel> {
         let fit = compiled!(T, fit::fit::<T>
-            => fn(&Pca, &dyn Source<T>, &Weights<'_>, &dyn Observer) -> Result<PcaModel>);
-        fit(self, x, weights, observer)
+            => fn(&Pca, &dyn Source<T>, &Weights<'_>, &Run<'_>) -> Result<PcaModel>);
+        fit(self, x, weights, run)
+    }
+
+    /// Memory estimate of a fit of `x` in bytes, an upper bound, without `x` and memory in use before. Every thread of
+    /// `run` takes some.
+    ///
+    /// ```
+    /// use karhunen::{Dense, Pca, Run};
+    /// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    /// assert!(Pca::new(1).memory_need(&Dense::row_major(&x, 3, 2)?, &Run::default()) < 1e7);
+    /// # Ok::<(), karhunen::Error>(())
+    /// ```
+    pub fn memory_need<T: Scalar>(&self, x: &dyn Source<T>, run: &Run<'_>) -> f64 {
+        compiled!(T, fit::memory_need::<T> => fn(&Pca, &dyn Source<T>, &Run<'_>) -> f64)(self, x, run)
     }
 
     /// Fits principal components to moments of data read before, in one part or in many: the covariance route
@@ -146,7 +144,20 @@ impl Pca {
     /// [`Error::NComponents`]; [`Error::Option`], also for a solver other than covariance; errors of weights;
     /// [`Error::Shape`] for a scatter whose fields disagree in shape; [`Error::NotConverged`] if `strict`.
     pub fn fit_scatter(&self, scatter: &Scatter, feature_weights: Option<&[f64]>) -> Result<PcaModel> {
-        fit_scatter::fit_scatter(self, scatter, feature_weights)
+        self.fit_scatter_with(scatter, feature_weights, &Run::default())
+    }
+
+    /// As [`Pca::fit_scatter`], with threads and observer of `run`.
+    ///
+    /// # Errors
+    /// As [`Pca::fit_scatter`], and [`Error::Stopped`] if the observer cancels.
+    pub fn fit_scatter_with(
+        &self,
+        scatter: &Scatter,
+        feature_weights: Option<&[f64]>,
+        run: &Run<'_>,
+    ) -> Result<PcaModel> {
+        fit_scatter::fit_scatter(self, scatter, feature_weights, run)
     }
 
     /// Fits principal components to rows that come once and bring their weights: a [`Scatter`] in one pass, then
@@ -157,18 +168,29 @@ impl Pca {
     ///
     /// # Errors
     /// [`Error::OnePass`] for another route; [`Error::NComponents`] and [`Error::Empty`], known once the rows have
-    /// ended; else as [`Scatter::of_stream`] and [`Pca::fit_scatter`]; [`Error::Stopped`] if the observer asks to
-    /// stop.
+    /// ended; else as [`Scatter::of_stream`] and [`Pca::fit_scatter`].
     pub fn fit_stream<T: Scalar>(
         &self,
         rows: &mut (dyn Stream<T> + Send),
         feature_weights: Option<&[f64]>,
-        observer: &dyn Observer,
+    ) -> Result<PcaModel> {
+        self.fit_stream_with(rows, feature_weights, &Run::default())
+    }
+
+    /// As [`Pca::fit_stream`], with threads and observer of `run`.
+    ///
+    /// # Errors
+    /// As [`Pca::fit_stream`], and [`Error::Stopped`] if the observer cancels.
+    pub fn fit_stream_with<T: Scalar>(
+        &self,
+        rows: &mut (dyn Stream<T> + Send),
+        feature_weights: Option<&[f64]>,
+        run: &Run<'_>,
     ) -> Result<PcaModel> {
         type Rows<'a, T> = &'a mut (dyn Stream<T> + Send);
         let fit = compiled!(T, fit_scatter::fit_stream::<T>
-            => fn(&Pca, Rows<'_, T>, Option<&[f64]>, &dyn Observer) -> Result<PcaModel>);
-        fit(self, rows, feature_weights, observer)
+            => fn(&Pca, Rows<'_, T>, Option<&[f64]>, &Run<'_>) -> Result<PcaModel>);
+        fit(self, rows, feature_weights, run)
     }
 
     /// Fits principal components to a matrix known only by its products. `feature_weights` holds one finite weight
@@ -182,14 +204,22 @@ impl Pca {
     ///
     /// # Errors
     /// As [`Pca::fit`], and [`Error::Option`] for the solver svd; [`Error::Shape`] for products or moments of
-    /// another shape; errors of the products; [`Error::Stopped`] if the observer cancels.
-    pub fn fit_operator(
+    /// another shape; errors of the products.
+    pub fn fit_operator(&self, op: &dyn LinOp, feature_weights: Option<&[f64]>) -> Result<PcaModel> {
+        self.fit_operator_with(op, feature_weights, &Run::default())
+    }
+
+    /// As [`Pca::fit_operator`], with threads and observer of `run`.
+    ///
+    /// # Errors
+    /// As [`Pca::fit_operator`], and [`Error::Stopped`] if the observer cancels.
+    pub fn fit_operator_with(
         &self,
         op: &dyn LinOp,
         feature_weights: Option<&[f64]>,
-        observer: &dyn Observer,
+        run: &Run<'_>,
     ) -> Result<PcaModel> {
-        fit_operator::fit_operator(self, op, feature_weights, observer)
+        fit_operator::fit_operator(self, op, feature_weights, run)
     }
 
     /// Checks every rule of the options.

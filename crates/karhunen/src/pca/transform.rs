@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{Error, Result};
-use crate::exec::{Exec, Observer, Unobserved};
+use crate::exec::{Exec, Run};
 use crate::linalg::Matrix;
 use crate::linalg::finite::{all_finite, beyond_range};
 use crate::moments::check_finite;
@@ -13,20 +13,10 @@ use crate::scalar::{Scalar, compiled};
 use crate::source::Source;
 
 /// Options of a transform.
-#[derive(Clone, Copy)]
-pub struct Transform<'a> {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transform {
     /// Divide scores by the square root of the explained variance. Components without variance get the score zero.
     pub whiten: bool,
-    /// Number of threads; those of the current rayon pool if `None`. Does not change the result.
-    pub n_threads: Option<usize>,
-    /// Receives progress and may cancel.
-    pub observer: &'a dyn Observer,
-}
-
-impl Default for Transform<'_> {
-    fn default() -> Self {
-        Self { whiten: false, n_threads: None, observer: &Unobserved }
-    }
 }
 
 impl PcaModel {
@@ -37,18 +27,23 @@ impl PcaModel {
     /// [`Error::Shape`] unless `x` has `n_features` columns; [`Error::NonFinite`] for NaN and infinite values; any
     /// error `x` raises while read.
     pub fn transform<T: Scalar>(&self, x: &dyn Source<T>) -> Result<Matrix<T>> {
-        self.transform_with(x, &Transform::default())
+        self.transform_with(x, Transform::default(), &Run::default())
     }
 
-    /// As [`PcaModel::transform`], with options.
+    /// As [`PcaModel::transform`], with options, and with threads and observer of `run`.
     ///
     /// # Errors
     /// As [`PcaModel::transform`], and [`Error::Stopped`] if the observer cancels.
-    pub fn transform_with<T: Scalar>(&self, x: &dyn Source<T>, how: &Transform<'_>) -> Result<Matrix<T>> {
+    pub fn transform_with<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        how: Transform,
+        run: &Run<'_>,
+    ) -> Result<Matrix<T>> {
         let (n, p) = x.shape();
         self.check_columns("data to transform", p, self.n_features())?;
         let mut scores = Matrix::try_zeros("a matrix of scores", n, self.n_components())?;
-        self.transform_into(x, how, scores.as_mut_slice())?;
+        self.transform_into(x, how, scores.as_mut_slice(), run)?;
         Ok(scores)
     }
 
@@ -60,19 +55,21 @@ impl PcaModel {
     pub fn transform_into<T: Scalar>(
         &self,
         x: &dyn Source<T>,
-        how: &Transform<'_>,
+        how: Transform,
         scores: &mut [T],
+        run: &Run<'_>,
     ) -> Result<()> {
         let write = compiled!(T, PcaModel::write_scores::<T>
-            => fn(&PcaModel, &dyn Source<T>, &Transform<'_>, &mut [T]) -> Result<()>);
-        write(self, x, how, scores)
+            => fn(&PcaModel, &dyn Source<T>, Transform, &mut [T], &Run<'_>) -> Result<()>);
+        write(self, x, how, scores, run)
     }
 
     fn write_scores<T: Scalar>(
         &self,
         x: &dyn Source<T>,
-        how: &Transform<'_>,
+        how: Transform,
         scores: &mut [T],
+        run: &Run<'_>,
     ) -> Result<()> {
         let (n, p) = x.shape();
         self.check_columns("data to transform", p, self.n_features())?;
@@ -90,7 +87,7 @@ impl PcaModel {
         }
         let q = Matrix::from_fn(p, k, |j, c| self.components()[(c, j)] * weight(c));
         let mut finite = true;
-        Exec::run(how.n_threads, how.observer, |exec| {
+        Exec::run(run, |exec| {
             let exec = exec.phase("scores");
             x.visit(&mut |first, block| {
                 let rows = first..first + block.n_rows();
@@ -123,21 +120,22 @@ impl PcaModel {
     /// [`Error::Shape`] unless there are `n_components` scores a row; [`Error::NonFinite`] for a NaN or infinite
     /// score; [`Error::ValueOverflow`] for a value beyond the range of the type.
     pub fn inverse_transform<T: Scalar>(&self, scores: &Matrix<T>) -> Result<Matrix<T>> {
-        self.inverse_transform_with(scores, &Transform::default())
+        self.inverse_transform_with(scores, Transform::default(), &Run::default())
     }
 
-    /// As [`PcaModel::inverse_transform`], with options.
+    /// As [`PcaModel::inverse_transform`], with options, and with threads and observer of `run`.
     ///
     /// # Errors
     /// As [`PcaModel::inverse_transform`], and [`Error::Stopped`] if the observer cancels.
     pub fn inverse_transform_with<T: Scalar>(
         &self,
         scores: &Matrix<T>,
-        how: &Transform<'_>,
+        how: Transform,
+        run: &Run<'_>,
     ) -> Result<Matrix<T>> {
         self.check_columns("scores", scores.n_cols(), self.n_components())?;
         let mut rows = Matrix::try_zeros("a reconstruction", scores.n_rows(), self.n_features())?;
-        self.inverse_transform_into(scores, how, rows.as_mut_slice())?;
+        self.inverse_transform_into(scores, how, rows.as_mut_slice(), run)?;
         Ok(rows)
     }
 
@@ -150,15 +148,22 @@ impl PcaModel {
     pub fn inverse_transform_into<T: Scalar>(
         &self,
         scores: &Matrix<T>,
-        how: &Transform<'_>,
+        how: Transform,
         rows: &mut [T],
+        run: &Run<'_>,
     ) -> Result<()> {
         let write = compiled!(T, PcaModel::write_rows::<T>
-            => fn(&PcaModel, &Matrix<T>, &Transform<'_>, &mut [T]) -> Result<()>);
-        write(self, scores, how, rows)
+            => fn(&PcaModel, &Matrix<T>, Transform, &mut [T], &Run<'_>) -> Result<()>);
+        write(self, scores, how, rows, run)
     }
 
-    fn write_rows<T: Scalar>(&self, scores: &Matrix<T>, how: &Transform<'_>, rows: &mut [T]) -> Result<()> {
+    fn write_rows<T: Scalar>(
+        &self,
+        scores: &Matrix<T>,
+        how: Transform,
+        rows: &mut [T],
+        run: &Run<'_>,
+    ) -> Result<()> {
         /// Rows of a piece of work.
         const PIECE: usize = 64;
         let (n, k) = scores.shape();
@@ -172,7 +177,7 @@ impl PcaModel {
             self.components()[(c, j)] * inverse_factor[j] * if how.whiten { deviations[c] } else { 1.0 }
         });
         let finite = AtomicBool::new(true);
-        Exec::run(how.n_threads, how.observer, |exec| {
+        Exec::run(run, |exec| {
             exec.phase("reconstruction").fill(rows, PIECE * p, |piece, all| {
                 let mut line = vec![0.0; p];
                 for (i, out) in all.chunks_exact_mut(p).enumerate() {

@@ -18,7 +18,6 @@ pub struct Batch<'a, T> {
 /// read one.
 ///
 /// ```
-/// use karhunen::exec::Unobserved;
 /// use karhunen::source::{Batch, Block};
 /// use karhunen::{Dense, NComponents, Pca, Result, Stream};
 /// /// Row i is i times (1, 2), and weighs one.
@@ -38,7 +37,7 @@ pub struct Batch<'a, T> {
 ///     }
 /// }
 /// let mut stream = Multiples { n_left: 10, row: [0.0; 2] };
-/// let model = Pca::new(1).fit_stream(&mut stream, None, &Unobserved)?;
+/// let model = Pca::new(1).fit_stream(&mut stream, None)?;
 /// assert!((model.mean()[1] - 9.0).abs() < 1e-12);
 /// assert!((model.explained_variance_ratio()[0] - 1.0).abs() < 1e-12);
 /// # Ok::<(), karhunen::Error>(())

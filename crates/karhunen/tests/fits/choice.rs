@@ -2,7 +2,7 @@
 
 use karhunen::matrix::SparseMatrix;
 use karhunen::pca::Route;
-use karhunen::{NComponents, Pca, PcaModel, Source, Weights};
+use karhunen::{NComponents, Pca, PcaModel, Run, Source, Weights};
 use karhunen_testkit::SplitMix64;
 
 /// A wide matrix, one entry in a hundred stored; if `factors`, a few columns have most of the variance.
@@ -23,8 +23,8 @@ fn sparse(factors: bool) -> SparseMatrix<f64> {
 }
 
 fn fit(x: &dyn Source<f64>, n_components: NComponents, solver: Option<Route>, n_threads: usize) -> PcaModel {
-    let pca = Pca { n_components, solver, n_threads: Some(n_threads), ..Pca::default() };
-    pca.fit(x, &Weights::default()).unwrap()
+    let pca = Pca { n_components, solver, ..Pca::default() };
+    pca.fit_with(x, &Weights::default(), &Run::threads(n_threads)).unwrap()
 }
 
 /// Version 0.1.0 chose block Krylov iteration for every share of data of this shape, which took eight times as

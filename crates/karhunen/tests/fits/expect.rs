@@ -1,7 +1,7 @@
 //! Comparison of a fitted model with the oracle.
 
 use karhunen::pca::Route;
-use karhunen::{Matrix, NComponents, Pca, PcaModel, Scalar, Weights};
+use karhunen::{Matrix, NComponents, Pca, PcaModel, Run, Scalar, Weights};
 use karhunen_testkit::{Fit, Options, Rows, Tolerance, check_close, check_components, largest, weighted_pca};
 
 use crate::sources::{Layout, rounded};
@@ -39,7 +39,6 @@ impl<'a> Problem<'a> {
             weighting: library_weighting(self.options.weighting),
             solver,
             tol: Some(TOL),
-            n_threads: Some(1),
             ..Pca::default()
         }
     }
@@ -76,7 +75,7 @@ impl<'a> Problem<'a> {
 
     fn check<T: Scalar>(&self, layout: Layout, pca: &Pca) -> Result<(), String> {
         layout.with::<T, _>(&self.rows, |x| {
-            let model = pca.fit(x, &self.weights()).map_err(|e| e.to_string())?;
+            let model = pca.fit_with(x, &self.weights(), &Run::threads(1)).map_err(|e| e.to_string())?;
             self.check_model::<T>(&model, pca, layout)?;
             let scores = model.transform(x).map_err(|e| e.to_string())?;
             self.check_scores(&model, &scores)?;

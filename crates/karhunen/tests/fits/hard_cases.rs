@@ -1,7 +1,7 @@
 //! Numerically hard data: the claims of `docs/numerical-care.md`, one by one.
 
 use karhunen::pca::Route;
-use karhunen::{NComponents, Pca, PcaModel, Scalar, Weights};
+use karhunen::{NComponents, Pca, PcaModel, Run, Scalar, Weights};
 use karhunen_testkit::{
     Columns, Options, Rows, Tolerance, Weighting, assert_close, extreme_weights, gaussian, planted,
     power_law, repeat_rows, sparse, with_constant_column,
@@ -281,7 +281,7 @@ fn sparse_data_with_empty_rows_and_columns_are_fitted() {
 }
 
 fn fit(problem: &Problem<'_>, layout: Layout, pca: &Pca) -> PcaModel {
-    layout.with::<f64, _>(&problem.rows, |x| pca.fit(x, &problem.weights())).unwrap()
+    layout.with::<f64, _>(&problem.rows, |x| pca.fit_with(x, &problem.weights(), &Run::threads(1))).unwrap()
 }
 
 /// Accuracy of a fit with the default tolerance of each type.

@@ -94,9 +94,9 @@ fn constant_columns_have_no_variance_in_any_layout() {
 fn fits_of_moments_count_nearly_constant_columns_as_constant() {
     let numbers = whole(200, 3, 0.8);
     let rows: Rows = numbers.iter().map(|k| vec![MEAN + k[0] * UNIT, k[1], k[2]]).collect();
-    let exec = karhunen::exec::Exec::sequential();
+    let run = karhunen::Run::threads(1);
     for layout in [Layout::RowMajor, Layout::Csr32] {
-        let scatter = layout.with::<f64, _>(&rows, |x| Scatter::of(x, None, &exec)).unwrap();
+        let scatter = layout.with::<f64, _>(&rows, |x| Scatter::of(x, None, &run)).unwrap();
         let model = Pca { scale: true, ..Pca::default() }.fit_scatter(&scatter, None).unwrap();
         assert_eq!(model.scale()[0], 1.0);
         let sum: f64 = model.explained_variance().iter().sum();

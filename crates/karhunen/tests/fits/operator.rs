@@ -1,9 +1,9 @@
 //! Matrices known by their products: the fit equals that of the explicit matrix.
 
-use karhunen::exec::{Exec, Unobserved};
+use karhunen::exec::Exec;
 use karhunen::moments::Moments;
 use karhunen::pca::Route;
-use karhunen::{Error, Flow, LinOp, Matrix, NComponents, Observer, Pca, Weighting, Weights};
+use karhunen::{Error, Flow, LinOp, Matrix, NComponents, Observer, Pca, Run, Weighting, Weights};
 use karhunen_testkit::{Rows, Tolerance, assert_close, assert_components, gaussian};
 
 use crate::expect::components;
@@ -85,7 +85,7 @@ fn products_give_the_components_of_the_matrix() {
                         tol: Some(1e-11),
                         ..Pca::default()
                     };
-                    let found = pca.fit_operator(&op, features, &Unobserved).unwrap();
+                    let found = pca.fit_operator(&op, features).unwrap();
                     let by_svd = Pca { solver: Some(Route::Svd), ..pca };
                     let weights = Weights { samples: None, features };
                     let expected =
@@ -110,7 +110,7 @@ fn products_give_the_components_of_the_matrix() {
 fn all_components_come_from_products_with_unit_vectors() {
     for (n, p, route) in [(90, 80, Route::Covariance), (80, 90, Route::Gram)] {
         let op = low_rank(n, p);
-        let model = Pca::default().fit_operator(&op, None, &Unobserved).unwrap();
+        let model = Pca::default().fit_operator(&op, None).unwrap();
         assert_eq!((model.convergence().solver, model.n_components()), (route, n.min(p)));
         assert!(model.explained_variance()[6] < 1e-12 * model.explained_variance()[0]);
     }
@@ -120,7 +120,7 @@ fn all_components_come_from_products_with_unit_vectors() {
 #[test]
 fn nearly_all_components_take_the_complete_route() {
     let op = low_rank(300, 200);
-    let by = |k: usize, solver| Pca { solver, ..Pca::new(k) }.fit_operator(&op, None, &Unobserved).unwrap();
+    let by = |k: usize, solver| Pca { solver, ..Pca::new(k) }.fit_operator(&op, None).unwrap();
     let (few, many) = (by(5, None), by(190, None));
     assert_eq!(few.convergence().solver, Route::BlockKrylov);
     assert_eq!(many.convergence().solver, Route::Covariance);
@@ -156,21 +156,24 @@ impl LinOp for Known {
 #[test]
 fn known_moments_are_used() {
     let op = low_rank(200, 150);
-    let expected = Pca::new(2).fit_operator(&op, None, &Unobserved).unwrap();
+    let expected = Pca::new(2).fit_operator(&op, None).unwrap();
     let moments = op.moments(&Exec::sequential()).unwrap();
     let known = Known { op, moments, most_columns: 63 };
-    let found = Pca::new(2).fit_operator(&known, None, &Unobserved).unwrap();
+    let found = Pca::new(2).fit_operator(&known, None).unwrap();
     assert_eq!(found.explained_variance(), expected.explained_variance());
     // Only blocks of the iteration, each multiplied on both sides.
     assert!(found.convergence().n_passes.is_multiple_of(2), "{}", found.convergence().n_passes);
     let known = Known { most_columns: 64, ..known };
-    let stopped =
-        Pca { solver: Some(Route::Covariance), ..Pca::new(2) }.fit_operator(&known, None, &Impatient);
+    let stopped = Pca { solver: Some(Route::Covariance), ..Pca::new(2) }.fit_operator_with(
+        &known,
+        None,
+        &Run::observed(&Impatient),
+    );
     assert!(matches!(stopped, Err(Error::Stopped { .. })));
     let Known { op, moments, .. } = known;
     let message = |moments: Moments, op| {
         let known = Known { op, moments, most_columns: 63 };
-        let error = Pca::new(2).fit_operator(&known, None, &Unobserved).unwrap_err().to_string();
+        let error = Pca::new(2).fit_operator(&known, None).unwrap_err().to_string();
         (error, known.op)
     };
     let (text, op) = message(Moments::empty(150), op);
@@ -223,13 +226,13 @@ impl LinOp for FaultyWithMoments {
 
 #[test]
 fn faulty_products_are_refused_by_name() {
-    let message = |pca: &Pca, op: &Faulty| pca.fit_operator(op, None, &Unobserved).unwrap_err().to_string();
+    let message = |pca: &Pca, op: &Faulty| pca.fit_operator(op, None).unwrap_err().to_string();
     let pca = Pca::new(1);
     assert!(message(&pca, &Faulty { value: f64::NAN, rows: 5 }).starts_with("row 1, column 2 is NaN"));
     let known = Moments { n_samples: 5, weight: 5.0, weight_squared: 5.0, ..Moments::empty(3) };
     let op = FaultyWithMoments(Faulty { value: f64::NAN, rows: 5 }, known);
     assert_eq!(
-        Pca { center: false, ..Pca::new(3) }.fit_operator(&op, None, &Unobserved).unwrap_err().to_string(),
+        Pca { center: false, ..Pca::new(3) }.fit_operator(&op, None).unwrap_err().to_string(),
         "a product of the operator is NaN, which is not allowed: products are finite"
     );
     assert_eq!(
@@ -255,7 +258,7 @@ fn residuals_bound_the_error_of_far_and_constant_columns() {
         }
         let rows = rows_of(&op);
         let pca = Pca { tol: Some(1e-4), ..Pca::new(3) };
-        let found = pca.fit_operator(&op, None, &Unobserved).unwrap();
+        let found = pca.fit_operator(&op, None).unwrap();
         let by_svd = Pca { solver: Some(Route::Svd), ..pca };
         let expected =
             Layout::RowMajor.with::<f64, _>(&rows, |x| by_svd.fit(x, &Weights::default())).unwrap();
@@ -286,6 +289,7 @@ impl Observer for Impatient {
 
 #[test]
 fn a_fit_of_an_operator_can_be_cancelled() {
-    let error = Pca::new(2).fit_operator(&low_rank(200, 150), None, &Impatient).unwrap_err();
+    let error =
+        Pca::new(2).fit_operator_with(&low_rank(200, 150), None, &Run::observed(&Impatient)).unwrap_err();
     assert!(matches!(error, Error::Stopped { .. }), "{error}");
 }

@@ -2,11 +2,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use karhunen::exec::Exec;
 use karhunen::moments::Scatter;
 use karhunen::pca::Route;
 use karhunen::source::{Block, Passes};
-use karhunen::{Dense, Error, ErrorKind, NComponents, Pca, Source, Weighting, Weights};
+use karhunen::{Dense, Error, ErrorKind, NComponents, Pca, Run, Source, Weighting, Weights};
 use karhunen_testkit::{gaussian, planted, power_law, row_major};
 
 use crate::sources::Layout;
@@ -169,12 +168,12 @@ fn one_visit_is_enough_for_sums_scores_and_the_place_of_a_bad_value() {
     let expected = model.transform(&Dense::row_major(&values, n, p).unwrap()).unwrap();
     let found = model.transform(&once(&values)).unwrap();
     assert!(found.as_slice().iter().zip(expected.as_slice()).all(|(a, b)| (a - b).abs() <= 1e-13));
-    let exec = Exec::sequential();
+    let run = Run::threads(1);
     let errors = [
         model.transform(&once(&bad)).map(|_| ()).unwrap_err(),
         Pca::new(2).fit(&once(&bad), &Weights::default()).map(|_| ()).unwrap_err(),
-        Scatter::of(&once(&bad), None, &exec).map(|_| ()).unwrap_err(),
-        karhunen::moments::Moments::of(&once(&bad), None, &exec).map(|_| ()).unwrap_err(),
+        Scatter::of(&once(&bad), None, &run).map(|_| ()).unwrap_err(),
+        karhunen::moments::Moments::of(&once(&bad), None, &run).map(|_| ()).unwrap_err(),
     ];
     for error in errors {
         assert!(matches!(error, Error::NonFinite { row: 37, column: 4, .. }), "{error}");
@@ -273,10 +272,10 @@ fn same_bits_in_blocks<T: karhunen::Scalar>((n, p): (usize, usize), routes: &[Ro
                 let given = Weights { samples: weights, features: None };
                 let expected = bits(&pca.fit(&array, &given).unwrap());
                 for (heights, n_threads) in [(&[n / 2 + 1][..], 1), (&[4099], 2), (&[1, 900, 2500, 17], 3)] {
-                    let pca = Pca { n_threads: Some(n_threads), ..pca.clone() };
+                    let run = Run::threads(n_threads);
                     let cut = Cut { values: &values, shape: (n, p), heights, column_major };
                     let what = format!("{} {n} x {p}, {route}, {heights:?}, {column_major}", T::NAME);
-                    assert!(bits(&pca.fit(&cut, &given).unwrap()) == expected, "{what}");
+                    assert!(bits(&pca.fit_with(&cut, &given, &run).unwrap()) == expected, "{what}");
                 }
             }
         }
@@ -298,20 +297,20 @@ fn sums_in_blocks_have_the_bits_of_sums_of_the_array() {
     let values = row_major(&planted(n, p, &power_law(5, 0.9), 3.0, 8).rows);
     let weights: Vec<f64> = (0..n).map(|i| (i % 3) as f64).collect();
     let array = Dense::row_major(&values, n, p).unwrap();
-    let exec = Exec::sequential();
+    let run = Run::threads(1);
     for weights in [None, Some(&weights[..])] {
         for heights in [&[4_000][..], &[13, 5_000], &[4_216]] {
             let cut = Cut { values: &values, shape: (n, p), heights, column_major: false };
-            let scatter = Scatter::of(&cut, weights, &exec).unwrap();
-            assert_eq!(scatter, Scatter::of(&array, weights, &exec).unwrap(), "{heights:?}");
-            let moments = karhunen::moments::Moments::of(&cut, weights, &exec).unwrap();
+            let scatter = Scatter::of(&cut, weights, &run).unwrap();
+            assert_eq!(scatter, Scatter::of(&array, weights, &run).unwrap(), "{heights:?}");
+            let moments = karhunen::moments::Moments::of(&cut, weights, &run).unwrap();
             assert_eq!(
                 moments,
-                karhunen::moments::Moments::of(&array, weights, &exec).unwrap(),
+                karhunen::moments::Moments::of(&array, weights, &run).unwrap(),
                 "{heights:?}"
             );
             let mut stream = Rows { values: &values, weights, p, next: 0, heights };
-            assert_eq!(scatter, Scatter::of_stream(&mut stream, &exec).unwrap(), "stream of {heights:?}");
+            assert_eq!(scatter, Scatter::of_stream(&mut stream, &run).unwrap(), "stream of {heights:?}");
         }
     }
 }
@@ -353,7 +352,7 @@ fn a_stream_is_fitted_in_one_pass_with_the_weights_that_it_carries() {
     let pca = Pca { scale: true, ..Pca::new(3) };
     let array = Dense::row_major(&values, n, p).unwrap();
     for weights in [None, Some(&weights[..])] {
-        let found = pca.fit_stream(&mut stream(weights), None, &karhunen::exec::Unobserved).unwrap();
+        let found = pca.fit_stream(&mut stream(weights), None).unwrap();
         assert_eq!((found.n_samples(), found.convergence().n_passes), (n, 1));
         let expected = pca.fit(&array, &Weights { samples: weights, features: None }).unwrap();
         for (found, expected) in found.explained_variance().iter().zip(expected.explained_variance()) {
@@ -361,17 +360,17 @@ fn a_stream_is_fitted_in_one_pass_with_the_weights_that_it_carries() {
         }
     }
     let refused = Pca { solver: Some(Route::Svd), ..pca.clone() };
-    let error = refused.fit_stream(&mut stream(None), None, &karhunen::exec::Unobserved).unwrap_err();
+    let error = refused.fit_stream(&mut stream(None), None).unwrap_err();
     assert!(matches!(error, Error::OnePass { .. }), "{error}");
-    let error = Pca::new(7).fit_stream(&mut stream(None), None, &karhunen::exec::Unobserved).unwrap_err();
+    let error = Pca::new(7).fit_stream(&mut stream(None), None).unwrap_err();
     assert!(matches!(error, Error::NComponents { requested: 7, max: 6, .. }), "{error}");
     let mut wrong = weights.clone();
     wrong[333] = -1.0;
-    let error = pca.fit_stream(&mut stream(Some(&wrong)), None, &karhunen::exec::Unobserved).unwrap_err();
+    let error = pca.fit_stream(&mut stream(Some(&wrong)), None).unwrap_err();
     assert!(matches!(error, Error::WeightValue { index: 333, .. }), "{error}");
     let mut bad = values.clone();
     bad[301 * p + 2] = f64::NAN;
     let mut stream = Rows { values: &bad, weights: None, p, next: 0, heights: &[70] };
-    let error = pca.fit_stream(&mut stream, None, &karhunen::exec::Unobserved).unwrap_err();
+    let error = pca.fit_stream(&mut stream, None).unwrap_err();
     assert!(matches!(error, Error::NonFinite { row: 301, column: 2, .. }), "{error}");
 }

@@ -1,7 +1,7 @@
 //! Properties of fits of arbitrary data.
 
 use karhunen::pca::Route;
-use karhunen::{Matrix, NComponents, Pca, PcaModel, Scalar, Source, Weights};
+use karhunen::{Matrix, NComponents, Pca, PcaModel, Run, Scalar, Source, Weights};
 use karhunen_testkit::{
     Columns, Rows, Tolerance, assert_close, assert_components, gaussian, planted, power_law, repeat_rows,
     sparse, uniform_weights,
@@ -29,7 +29,7 @@ fn any_layout() -> impl Strategy<Value = Layout> {
 
 fn fit(rows: &[Vec<f64>], layout: Layout, pca: &Pca, weights: Option<&[f64]>) -> PcaModel {
     let weights = Weights { samples: weights, features: None };
-    layout.with::<f64, _>(rows, |x| pca.fit(x, &weights)).unwrap()
+    layout.with::<f64, _>(rows, |x| pca.fit_with(x, &weights, &Run::threads(1))).unwrap()
 }
 
 fn transform(rows: &[Vec<f64>], layout: Layout, model: &PcaModel) -> Matrix {
@@ -43,7 +43,7 @@ fn within(norm: f64) -> Tolerance {
 
 /// All components, with iterations to rounding.
 fn complete(solver: Option<Route>, scale: bool) -> Pca {
-    Pca { solver, scale, tol: Some(1e-11), n_threads: Some(1), ..Pca::default() }
+    Pca { solver, scale, tol: Some(1e-11), ..Pca::default() }
 }
 
 proptest! {
@@ -81,9 +81,9 @@ proptest! {
         // Whitening divides by deviations; near-zero ones lose the information.
         let smallest = model.explained_variance().last().copied().unwrap_or(0.0);
         prop_assume!(!whiten || smallest > 1e-6 * model.explained_variance()[0]);
-        let how = karhunen::pca::Transform { whiten, ..karhunen::pca::Transform::default() };
-        let scores = layout.with::<f64, _>(&rows, |x| model.transform_with(x, &how)).unwrap();
-        let rebuilt = model.inverse_transform_with(&scores, &how).unwrap();
+        let (how, run) = (karhunen::pca::Transform { whiten }, Run::default());
+        let scores = layout.with::<f64, _>(&rows, |x| model.transform_with(x, how, &run)).unwrap();
+        let rebuilt = model.inverse_transform_with(&scores, how, &run).unwrap();
         assert_close("rows", rebuilt.as_slice(), &rows.concat(), within(100.0));
     }
 
@@ -165,11 +165,11 @@ fn permutation(n: usize, seed: u64) -> Vec<usize> {
 }
 
 /// The bits of all results of a fit and a transform.
-fn bits<T: Scalar>(x: &dyn Source<T>, pca: &Pca, weights: &Weights<'_>) -> Vec<u64> {
-    let model = pca.fit(x, weights).unwrap();
-    let how = karhunen::pca::Transform { n_threads: pca.n_threads, ..karhunen::pca::Transform::default() };
-    let scores = model.transform_with(x, &how).unwrap();
-    let rebuilt = model.inverse_transform_with(&scores, &how).unwrap();
+fn bits<T: Scalar>(x: &dyn Source<T>, pca: &Pca, weights: &Weights<'_>, run: &Run<'_>) -> Vec<u64> {
+    let model = pca.fit_with(x, weights, run).unwrap();
+    let how = karhunen::pca::Transform::default();
+    let scores = model.transform_with(x, how, run).unwrap();
+    let rebuilt = model.inverse_transform_with(&scores, how, run).unwrap();
     let parts = model.parts();
     let vectors: [&[f64]; 6] = [
         parts.components.as_slice(),
@@ -196,11 +196,11 @@ fn same_bits_for_every_number_of_threads<T: Scalar>() {
         for layout in Layout::FEW {
             for solver in SOLVERS {
                 for weights in [Weights::default(), Weights::of_samples(&weights)] {
-                    let pca = |n_threads| Pca { solver, scale: true, n_threads, ..Pca::new(8) };
+                    let pca = Pca { solver, scale: true, ..Pca::new(8) };
                     layout.with::<T, _>(&rows, |x| {
-                        let one = bits(x, &pca(Some(1)), &weights);
+                        let one = bits(x, &pca, &weights, &Run::threads(1));
                         for n_threads in [Some(2), Some(3), None] {
-                            let many = bits(x, &pca(n_threads), &weights);
+                            let many = bits(x, &pca, &weights, &Run { n_threads, ..Run::default() });
                             assert!(
                                 one == many,
                                 "{name} {layout:?} {solver:?}: {n_threads:?} threads differ from one"

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use karhunen::pca::{Route, Transform};
 use karhunen::source::Block;
 use karhunen::{
-    Dense, Error, ErrorKind, Flow, NComponents, Observer, Pca, Scalar, Source, Weighting, Weights,
+    Dense, Error, ErrorKind, Flow, NComponents, Observer, Pca, Run, Scalar, Source, Weighting, Weights,
 };
 use karhunen_testkit::{gaussian, planted, power_law, row_major};
 
@@ -108,8 +108,10 @@ fn arguments_outside_their_rule_are_refused() {
         "block_size = 4 is not allowed: only the solver block-krylov works in blocks"
     );
     for n_threads in [0, 100_000] {
-        let pca = Pca { n_threads: Some(n_threads), ..Pca::default() };
-        assert!(refusal(&pca, &none).starts_with(&format!("n_threads = {n_threads} is not allowed")));
+        let rows = gaussian(4, 3, 3);
+        let fit = |x: &dyn Source<f64>| Pca::default().fit_with(x, &none, &Run::threads(n_threads));
+        let error = Layout::RowMajor.with::<f64, _>(&rows, fit).unwrap_err();
+        assert!(error.to_string().starts_with(&format!("n_threads = {n_threads} is not allowed")));
     }
 }
 
@@ -121,7 +123,7 @@ fn a_shape_beyond_memory_is_refused() {
     for error in [
         Pca::new(1).fit(&x, &Weights::default()).unwrap_err(),
         Pca::new(1).fit(&x.t(), &Weights::default()).unwrap_err(),
-        karhunen::moments::Moments::of(&x, None, &karhunen::exec::Exec::sequential()).unwrap_err(),
+        karhunen::moments::Moments::of(&x, None, &Run::threads(1)).unwrap_err(),
     ] {
         assert!(matches!(error, Error::Memory { .. }), "{error}");
         assert_eq!(error.kind(), ErrorKind::Memory);
@@ -270,9 +272,10 @@ fn an_observer_receives_the_progress_and_may_cancel_anywhere() {
     for layout in Layout::FEW {
         for solver in SOLVERS {
             layout.with::<f64, _>(&rows, |x| {
-                let pca = Pca { solver, n_threads: Some(1), ..Pca::new(4) };
+                let pca = Pca { solver, ..Pca::new(4) };
                 let watcher = Stopper::after(usize::MAX);
-                pca.fit_observed(x, &Weights::default(), &watcher).unwrap();
+                let run = Run { n_threads: Some(1), observer: &watcher };
+                pca.fit_with(x, &Weights::default(), &run).unwrap();
                 let told = watcher.told.into_inner().unwrap();
                 assert!(told.len() > 1, "{layout:?} {solver:?} said nothing");
                 for (phase, fraction) in &told {
@@ -287,7 +290,9 @@ fn an_observer_receives_the_progress_and_may_cancel_anywhere() {
                     assert!(forward, "{layout:?} {solver:?}: {phase} went from {from} back to {to}");
                 }
                 for call in 1..=told.len() {
-                    let error = pca.fit_observed(x, &Weights::default(), &Stopper::after(call)).unwrap_err();
+                    let stopper = Stopper::after(call);
+                    let run = Run { n_threads: Some(1), observer: &stopper };
+                    let error = pca.fit_with(x, &Weights::default(), &run).unwrap_err();
                     assert_eq!(
                         error.kind(),
                         ErrorKind::Stopped,
@@ -308,14 +313,14 @@ fn a_transform_can_be_cancelled() {
     let model = Layout::RowMajor.with::<f64, _>(&rows, |x| Pca::new(2).fit(x, &Weights::default())).unwrap();
     for layout in Layout::FEW {
         let observer = Stopper::after(1);
-        let how = Transform { observer: &observer, ..Transform::default() };
-        let error = layout.with::<f64, _>(&rows, |x| model.transform_with(x, &how)).unwrap_err();
+        let (how, run) = (Transform::default(), Run::observed(&observer));
+        let error = layout.with::<f64, _>(&rows, |x| model.transform_with(x, how, &run)).unwrap_err();
         assert_eq!(error.to_string(), "stopped on request during scores; nothing was fitted");
     }
     let observer = Stopper::after(1);
     let scores = karhunen::Matrix::<f64>::zeros(700, 2);
-    let how = Transform { observer: &observer, ..Transform::default() };
-    assert_eq!(model.inverse_transform_with(&scores, &how).unwrap_err().kind(), ErrorKind::Stopped);
+    let (how, run) = (Transform::default(), Run::observed(&observer));
+    assert_eq!(model.inverse_transform_with(&scores, how, &run).unwrap_err().kind(), ErrorKind::Stopped);
 }
 
 /// Previous contents of the buffer do not matter, and a buffer of the wrong size is refused.
@@ -323,19 +328,19 @@ fn a_transform_can_be_cancelled() {
 fn a_transform_fills_the_given_buffer() {
     let rows = gaussian(700, 5, 8);
     let model = Layout::RowMajor.with::<f64, _>(&rows, |x| Pca::new(2).fit(x, &Weights::default())).unwrap();
-    let how = Transform::default();
+    let (how, run) = (Transform::default(), Run::default());
     for layout in Layout::FEW {
         layout.with::<f64, _>(&rows, |x| {
             let (expected, mut scores) = (model.transform(x).unwrap(), vec![f64::NAN; 1400]);
-            model.transform_into(x, &how, &mut scores).unwrap();
+            model.transform_into(x, how, &mut scores, &run).unwrap();
             assert_eq!(scores, expected.as_slice(), "{layout:?}");
             let (expected, mut rebuilt) = (model.inverse_transform(&expected).unwrap(), vec![f64::NAN; 3500]);
             let scores = karhunen::Matrix::from_vec(700, 2, scores).unwrap();
-            model.inverse_transform_into(&scores, &how, &mut rebuilt).unwrap();
+            model.inverse_transform_into(&scores, how, &mut rebuilt, &run).unwrap();
             assert_eq!(rebuilt, expected.as_slice(), "{layout:?}");
-            let error = model.transform_into(x, &how, &mut rebuilt).unwrap_err();
+            let error = model.transform_into(x, how, &mut rebuilt, &run).unwrap_err();
             assert_eq!(error.to_string(), "the output: 3500 values, but 1400 are needed");
-            let error = model.inverse_transform_into(&scores, &how, &mut [0.0; 1400]).unwrap_err();
+            let error = model.inverse_transform_into(&scores, how, &mut [0.0; 1400], &run).unwrap_err();
             assert_eq!(error.to_string(), "the output: 1400 values, but 3500 are needed");
         });
     }

@@ -1,9 +1,8 @@
 //! Moments and scatter of parts of the data: merged, they equal those of the whole, and so does the fit.
 
-use karhunen::exec::Exec;
 use karhunen::moments::{Moments, Scatter};
 use karhunen::pca::Route;
-use karhunen::{Error, Matrix, NComponents, Pca, Weighting, Weights};
+use karhunen::{Error, Matrix, NComponents, Pca, Run, Weighting, Weights};
 use karhunen_testkit::{
     Rows, Tolerance, assert_close, assert_components, gaussian, largest, planted, power_law, uniform_weights,
 };
@@ -13,7 +12,7 @@ use crate::expect::components;
 use crate::sources::Layout;
 
 fn scatter(rows: &[Vec<f64>], layout: Layout, weights: Option<&[f64]>) -> Scatter {
-    layout.with::<f64, _>(rows, |x| Scatter::of(x, weights, &Exec::sequential())).unwrap()
+    layout.with::<f64, _>(rows, |x| Scatter::of(x, weights, &Run::threads(1))).unwrap()
 }
 
 /// Sums of a few dozen products of values near `size`.
@@ -167,7 +166,7 @@ fn non_finite_values_are_found_in_rows_without_weight_too() {
     let weights: Vec<f64> = (0..n).map(|i| if i < 9_000 { 0.0 } else { 1.0 }).collect();
     Layout::RowMajor.with::<f64, _>(&rows, |x| {
         for error in [
-            Moments::of(x, Some(&weights), &Exec::sequential()).unwrap_err(),
+            Moments::of(x, Some(&weights), &Run::threads(1)).unwrap_err(),
             Pca::default().fit(x, &Weights::of_samples(&weights)).unwrap_err(),
         ] {
             assert!(matches!(error, Error::NonFinite { row: 0, column: 1, .. }), "{error}");
@@ -216,7 +215,7 @@ fn scatters_of_inconsistent_shape_are_refused() {
     );
     let of = |weights: &[f64]| {
         Layout::RowMajor
-            .with::<f64, _>(&rows, |x| Moments::of(x, Some(weights), &Exec::sequential()))
+            .with::<f64, _>(&rows, |x| Moments::of(x, Some(weights), &Run::threads(1)))
             .unwrap_err()
             .to_string()
     };

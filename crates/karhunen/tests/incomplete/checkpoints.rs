@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use karhunen::exec::Iteration;
 use karhunen::incomplete::{Checkpoint, Checkpoints, Every, FitContext, Method, OnlineRule, Regularization};
-use karhunen::{Dense, Error, Flow, IncompleteModel, IncompletePca, Observed, Observer};
+use karhunen::{Dense, Error, Flow, IncompleteModel, IncompletePca, Observed, Observer, Run};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{observed, start_of_traces};
@@ -23,7 +23,7 @@ fn fit_and_keep<T: karhunen::Scalar>(
         Ok(())
     };
     let checkpoints = Some(Checkpoints { every: Every::Iterations(every), keep: &keep });
-    let model = pca.fit_with(data, &FitContext { checkpoints, ..*context }).unwrap();
+    let model = pca.fit_with(data, &FitContext { checkpoints, ..*context }, &Run::default()).unwrap();
     let all = std::mem::take(&mut *all.lock().unwrap());
     (model, all)
 }
@@ -70,7 +70,7 @@ fn fits_of_f32_data_with_held_out_entries_resume_to_the_same_bits() {
     let holes = Holes::planted(80, 30, &[2.0, 1.0], 0.5, 0.6, 9);
     let (n, p) = holes.shape();
     let single: Vec<f32> = holes.with_nan().iter().map(|x| *x as f32).collect();
-    let data = Observed::from_dense(&Dense::row_major(&single, n, p).unwrap(), None).unwrap();
+    let data = Observed::from_dense(&Dense::row_major(&single, n, p).unwrap()).unwrap();
     for method in Method::ALL {
         let early_stopping = Some(0.05);
         let pca =
@@ -111,20 +111,21 @@ fn a_resumed_fit_needs_no_given_start() {
     let context = FitContext { start: Some(&start), ..FitContext::default() };
     let (whole, checkpoints) = fit_and_keep(&newton, &data, &context, 7);
     let resume = FitContext { resume: Some(&checkpoints[1]), ..FitContext::default() };
-    assert_eq!(timeless(&newton.fit_with(&data, &resume).unwrap()), timeless(&whole));
+    assert_eq!(timeless(&newton.fit_with(&data, &resume, &Run::default()).unwrap()), timeless(&whole));
     let both = FitContext { start: Some(&start), ..resume };
-    let error = newton.fit_with(&data, &both).unwrap_err().to_string();
+    let error = newton.fit_with(&data, &both, &Run::default()).unwrap_err().to_string();
     assert!(error.contains("has no other start"), "{error}");
 }
 
 #[test]
 fn limits_and_threads_may_change_on_resumption() {
     let data = observed(&Holes::problem_q());
-    let em = IncompletePca { method: Method::Em, max_iter: 5, n_threads: Some(1), ..IncompletePca::new(2) };
+    let em = IncompletePca { method: Method::Em, max_iter: 5, ..IncompletePca::new(2) };
     let (_, checkpoints) = fit_and_keep(&em, &data, &FitContext::default(), 2);
-    let longer = IncompletePca { max_iter: 50, n_threads: Some(3), ..em };
+    let longer = IncompletePca { max_iter: 50, ..em };
     let resume = FitContext { resume: checkpoints.last(), ..FitContext::default() };
-    let (again, whole) = (longer.fit_with(&data, &resume).unwrap(), longer.fit(&data).unwrap());
+    let again = longer.fit_with(&data, &resume, &Run::threads(3)).unwrap();
+    let whole = longer.fit_with(&data, &FitContext::default(), &Run::threads(1)).unwrap();
     assert_eq!(timeless(&again), timeless(&whole));
 }
 
@@ -158,14 +159,15 @@ fn a_cancelled_fit_writes_a_last_checkpoint() {
         // No checkpoint is due for a thousand iterations.
         let checkpoints = Some(Checkpoints { every: Every::Iterations(1000), keep: &keep });
         let observer = StopWithin { iteration: 4, seen: AtomicUsize::new(0) };
-        let context = FitContext { observer: Some(&observer), checkpoints, ..FitContext::default() };
-        let error = pca.fit_with(&data, &context).unwrap_err();
+        let context = FitContext { checkpoints, ..FitContext::default() };
+        let error = pca.fit_with(&data, &context, &Run::observed(&observer)).unwrap_err();
         assert!(matches!(error, Error::Stopped { .. }), "{error}");
         let kept = kept.lock().unwrap();
         // The fit finished the current iteration.
         assert_eq!(kept.iter().map(|c| c.iteration).collect::<Vec<_>>(), [5], "{}", method.name());
         let resume = FitContext { resume: kept.last(), ..FitContext::default() };
-        let (again, whole) = (pca.fit_with(&data, &resume).unwrap(), pca.fit(&data).unwrap());
+        let (again, whole) =
+            (pca.fit_with(&data, &resume, &Run::default()).unwrap(), pca.fit(&data).unwrap());
         assert_eq!(timeless(&again), timeless(&whole), "{}", method.name());
     }
 }
@@ -179,7 +181,7 @@ fn other_data_and_options_are_refused() {
     let first = &checkpoints[0];
     let error = |pca: &IncompletePca, data: &Observed<f64>, checkpoint: &Checkpoint| {
         let context = FitContext { resume: Some(checkpoint), ..FitContext::default() };
-        pca.fit_with(data, &context).unwrap_err()
+        pca.fit_with(data, &context, &Run::default()).unwrap_err()
     };
     let other = IncompletePca { seed: 7, ..em.clone() };
     assert_eq!(
@@ -190,7 +192,7 @@ fn other_data_and_options_are_refused() {
     let at = values.iter().position(|x| !x.is_nan()).unwrap();
     values[at] += 1e-9;
     let (n, p) = holes.shape();
-    let moved = Observed::from_dense(&Dense::row_major(&values, n, p).unwrap(), None).unwrap();
+    let moved = Observed::from_dense(&Dense::row_major(&values, n, p).unwrap()).unwrap();
     let message = error(&em, &moved, first).to_string();
     assert!(message.contains("other data (314 entries of 40 x 12, f64, checksum"), "{message}");
     let old = Checkpoint { version: "0.0.1".to_owned(), ..first.clone() };
@@ -199,7 +201,10 @@ fn other_data_and_options_are_refused() {
     // Version 0.1.0 drew other random numbers: only a fit that draws no more of them can be resumed.
     let of_0_1_0 = |checkpoint: &Checkpoint| Checkpoint { version: "0.1.0".to_owned(), ..checkpoint.clone() };
     let context = FitContext { resume: Some(&of_0_1_0(first)), ..FitContext::default() };
-    assert_eq!(timeless(&em.fit_with(&data, &context).unwrap()), timeless(&em.fit(&data).unwrap()));
+    assert_eq!(
+        timeless(&em.fit_with(&data, &context, &Run::default()).unwrap()),
+        timeless(&em.fit(&data).unwrap())
+    );
     let stops_early = IncompletePca { early_stopping: Some(0.1), ..em.clone() };
     for draws in [stops_early, IncompletePca { n_starts: 2, ..em.clone() }] {
         let (_, checkpoints) = fit_and_keep(&draws, &data, &FitContext::default(), 3);
@@ -230,7 +235,7 @@ fn an_error_of_the_checkpoint_writer_ends_the_fit() {
     let keep = |_: Checkpoint| Err("the disk is full".into());
     let checkpoints = Some(Checkpoints { every: Every::Time(std::time::Duration::ZERO), keep: &keep });
     let context = FitContext { checkpoints, ..FitContext::default() };
-    let error = IncompletePca::new(2).fit_with(&data, &context).unwrap_err();
+    let error = IncompletePca::new(2).fit_with(&data, &context, &Run::default()).unwrap_err();
     assert_eq!(error.to_string(), "keeping a checkpoint failed: the disk is full");
 }
 
@@ -287,7 +292,7 @@ fn numbers_outside_their_rules_are_refused_as_damage() {
         for value in values {
             let damaged = changed(last, name, at, *value);
             let context = FitContext { resume: Some(&damaged), ..FitContext::default() };
-            let error = vb.fit_with(&data, &context).unwrap_err();
+            let error = vb.fit_with(&data, &context, &Run::default()).unwrap_err();
             assert!(matches!(error, Error::CheckpointDamaged { .. }), "{name} {at} {value}: {error}");
         }
     }
@@ -297,7 +302,7 @@ fn numbers_outside_their_rules_are_refused_as_damage() {
         let mut damaged = checkpoints[3].clone();
         damaged.arrays.insert(format!("running.stopping.{name}"), vec![value, 1.0]);
         let context = FitContext { resume: Some(&damaged), ..FitContext::default() };
-        let error = em.fit_with(&data, &context).unwrap_err();
+        let error = em.fit_with(&data, &context, &Run::default()).unwrap_err();
         assert!(matches!(error, Error::CheckpointDamaged { .. }), "{name} {value}: {error}");
     }
 }
@@ -324,7 +329,7 @@ fn no_number_in_a_checkpoint_makes_a_fit_panic() {
                     let damaged = changed(checkpoint, name, at, value);
                     let context = FitContext { resume: Some(&damaged), ..FitContext::default() };
                     // A valid number continues to a finite model; any other is an error.
-                    if let Ok(model) = pca.fit_with(&data, &context) {
+                    if let Ok(model) = pca.fit_with(&data, &context, &Run::default()) {
                         let finite = |x: &[f64]| x.iter().all(|x| x.is_finite());
                         let method = pca.method.name();
                         assert!(finite(model.components().as_slice()), "{method} {name} {at} {value}");

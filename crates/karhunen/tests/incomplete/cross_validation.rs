@@ -1,8 +1,7 @@
 //! Cross-validation over entries.
 
-use karhunen::exec::Unobserved;
 use karhunen::incomplete::{CrossValidation, Method, Regularization};
-use karhunen::{Dense, Error, IncompletePca, Observed};
+use karhunen::{Dense, Error, IncompletePca, Observed, Run};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{StopAt, entries, hold_out, in_random_order, observed, rmse_of};
@@ -19,7 +18,7 @@ fn grid() -> CrossValidation {
 fn the_planted_rank_is_found() {
     for method in [Method::Em, Method::VbFull, Method::Als] {
         let pca = IncompletePca { method, ..IncompletePca::default() };
-        let table = grid().run(&pca, &data(), &Unobserved).unwrap();
+        let table = grid().run(&pca, &data(), &Run::default()).unwrap();
         assert_eq!(table.choices().len(), 4);
         assert_eq!(table.simplest().n_components, 2, "{}", method.name());
         let chosen = table.simplest().options(&pca);
@@ -33,7 +32,7 @@ fn fold_errors_equal_those_of_fits_without_the_fold() {
     let ridge = [5.0, 0.5].map(Regularization::Ridge);
     let grid = CrossValidation { n_folds, n_components: vec![2, 4], regularization: ridge.to_vec() };
     let pca = IncompletePca { method: Method::Ridge, seed: 3, ..IncompletePca::default() };
-    let table = grid.run(&pca, &data, &Unobserved).unwrap();
+    let table = grid.run(&pca, &data, &Run::default()).unwrap();
     let order: Vec<_> = table.choices().iter().map(|x| (x.n_components, x.regularization)).collect();
     assert_eq!(
         order,
@@ -62,10 +61,7 @@ fn fold_errors_equal_those_of_fits_without_the_fold() {
 #[test]
 fn the_number_of_threads_changes_no_bit() {
     let data = data();
-    let run = |n_threads| {
-        let pca = IncompletePca { n_threads: Some(n_threads), ..IncompletePca::default() };
-        grid().run(&pca, &data, &Unobserved).unwrap()
-    };
+    let run = |n_threads| grid().run(&IncompletePca::default(), &data, &Run::threads(n_threads)).unwrap();
     assert_eq!(run(1), run(3));
 }
 
@@ -77,7 +73,7 @@ fn the_simplest_choice_is_within_one_standard_error() {
         regularization: lambdas.map(Regularization::Ridge).to_vec(),
         ..CrossValidation::default()
     };
-    let table = grid.run(&pca, &data(), &Unobserved).unwrap();
+    let table = grid.run(&pca, &data(), &Run::default()).unwrap();
     let (best, simplest) = (table.best(), table.simplest());
     assert!(table.choices().iter().all(|choice| choice.mean >= best.mean));
     let bound = best.mean + best.standard_error;
@@ -88,7 +84,7 @@ fn the_simplest_choice_is_within_one_standard_error() {
 #[test]
 fn invalid_folds_and_grids_are_refused() {
     let run = |grid: &CrossValidation, data: &Observed<f64>| {
-        grid.run(&IncompletePca::new(1), data, &Unobserved).map(|_| ()).unwrap_err().to_string()
+        grid.run(&IncompletePca::new(1), data, &Run::default()).map(|_| ()).unwrap_err().to_string()
     };
     let one = CrossValidation { n_folds: 1, ..grid() };
     assert_eq!(run(&one, &data()), "n_folds = 1 is not allowed: at least two folds are needed");
@@ -96,7 +92,7 @@ fn invalid_folds_and_grids_are_refused() {
     assert!(run(&many, &data()).contains("n_components = 31"));
     // Every entry is the only one of its row.
     let diagonal: Vec<f64> = (0..9).map(|e| if e % 4 == 0 { 1.0 } else { f64::NAN }).collect();
-    let diagonal = Observed::from_dense(&Dense::row_major(&diagonal, 3, 3).unwrap(), None).unwrap();
+    let diagonal = Observed::from_dense(&Dense::row_major(&diagonal, 3, 3).unwrap()).unwrap();
     assert_eq!(
         run(&CrossValidation::default(), &diagonal),
         "n_folds = 5 is more than the 0 entries that can be set aside (of 3 observed, 3 are alone in their row or column); \
@@ -111,7 +107,8 @@ fn invalid_folds_and_grids_are_refused() {
             "{message}"
         );
     }
-    let error = grid().run(&IncompletePca::default(), &data(), &StopAt("cross-validation", 0.3)).unwrap_err();
+    let observer = StopAt("cross-validation", 0.3);
+    let error = grid().run(&IncompletePca::default(), &data(), &Run::observed(&observer)).unwrap_err();
     assert!(matches!(error, Error::Stopped { .. }));
 }
 
@@ -119,12 +116,12 @@ fn invalid_folds_and_grids_are_refused() {
 /// taken.
 #[test]
 fn folds_after_a_split_are_of_equal_size_and_spread_over_the_rows() {
-    let (kept, _) = observed(&Holes::planted(150, 30, &[3.0, 2.0], 0.5, 0.0, 5)).split(0.3, 0, None).unwrap();
+    let (kept, _) = observed(&Holes::planted(150, 30, &[3.0, 2.0], 0.5, 0.0, 5)).split(0.3, 0).unwrap();
     let n_folds = 5;
     let order = in_random_order(&kept, 0, "folds");
     let grid = CrossValidation { n_folds, n_components: vec![2], ..CrossValidation::default() };
     let pca = IncompletePca { method: Method::Em, early_stopping: Some(0.05), ..IncompletePca::default() };
-    let table = grid.run(&pca, &kept, &Unobserved).unwrap();
+    let table = grid.run(&pca, &kept, &Run::default()).unwrap();
     let first = |fold: usize| fold * order.len() / n_folds;
     for fold in 0..n_folds {
         let aside = &order[first(fold)..first(fold + 1)];
@@ -143,10 +140,10 @@ fn folds_after_a_split_are_of_equal_size_and_spread_over_the_rows() {
 #[test]
 fn as_many_folds_as_entries_leave_one_out() {
     let x: Vec<f64> = (0..24).map(|e| ((e / 4) * (e % 4)) as f64 + 0.1 * ((e * e) % 7) as f64).collect();
-    let data = Observed::from_dense(&Dense::row_major(&x, 6, 4).unwrap(), None).unwrap();
+    let data = Observed::from_dense(&Dense::row_major(&x, 6, 4).unwrap()).unwrap();
     let grid = CrossValidation { n_folds: 24, n_components: vec![1], ..CrossValidation::default() };
     let pca = IncompletePca { method: Method::Em, ..IncompletePca::default() };
-    let table = grid.run(&pca, &data, &Unobserved).unwrap();
+    let table = grid.run(&pca, &data, &Run::default()).unwrap();
     let order = in_random_order(&data, 0, "folds");
     for (fold, entry) in order.iter().enumerate() {
         let model =

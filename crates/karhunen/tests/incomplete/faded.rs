@@ -1,8 +1,7 @@
 //! Inactive components, and data without variance: all results stay finite.
 
-use karhunen::exec::Unobserved;
 use karhunen::incomplete::{Duplicates, Method, Triples};
-use karhunen::{Dense, IncompleteModel, IncompletePca, Observed};
+use karhunen::{Dense, IncompleteModel, IncompletePca, Observed, Run};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::observed;
@@ -21,7 +20,7 @@ fn check(model: &IncompleteModel, data: &Observed<f64>, name: &str) {
             assert!(found.value.is_finite() && found.std().unwrap().is_finite(), "{name}: {found:?}");
         }
     }
-    let (rows, covariances) = model.rows_with_covariances(data, None, &Unobserved).unwrap();
+    let (rows, covariances) = model.rows_with_covariances(data, &Run::default()).unwrap();
     let scores = rows.scores.as_slice().iter();
     assert!(scores.chain(model.impute(data).unwrap().as_slice()).all(|x| x.is_finite()), "{name}: new rows");
     assert!(covariances.packed.iter().all(|x| x.is_finite()), "{name}: covariances of new rows");
@@ -65,15 +64,14 @@ fn an_inactive_component_leaves_the_error_bars_of_the_others() {
 
 #[test]
 fn constant_data_are_predicted_as_their_means() {
-    let dense = |x: &[f64], p: usize| {
-        Observed::from_dense(&Dense::row_major(x, x.len() / p, p).unwrap(), None).unwrap()
-    };
+    let dense =
+        |x: &[f64], p: usize| Observed::from_dense(&Dense::row_major(x, x.len() / p, p).unwrap()).unwrap();
     let rows: Vec<u32> = vec![0, 0, 1, 2, 2, 3];
     let columns: Vec<u32> = vec![0, 1, 2, 0, 2, 1];
     let fives = Triples { rows: &rows, columns: &columns, values: &[5.0; 6], weights: None };
     let hole = f64::NAN;
     let tables = [
-        ("triples", Observed::from_triples(&fives, (4, 3), Duplicates::Refuse, None).unwrap()),
+        ("triples", Observed::from_triples(&fives, (4, 3), Duplicates::Refuse).unwrap()),
         ("table", dense(&[1.0, 5.0, 1.0, hole, 1.0, 5.0], 2)),
         ("zeros", dense(&[0.0; 12], 3)),
         ("rounded", dense(&[0.1, 0.7, 0.1, hole, 0.1, 0.7, 0.1, 0.7, hole, 0.7, 0.1, 0.7, 0.1, 0.7], 2)),
@@ -108,7 +106,7 @@ fn constant_data_are_predicted_as_their_means() {
 #[test]
 fn constant_columns_beside_a_varying_one_stay_finite() {
     let x = [1.0, 5.0, 2.1, 1.0, f64::NAN, 2.9, 1.0, 5.0, 3.5, 1.0, 5.0, 1.2];
-    let data = Observed::from_dense(&Dense::row_major(&x, 4, 3).unwrap(), None).unwrap();
+    let data = Observed::from_dense(&Dense::row_major(&x, 4, 3).unwrap()).unwrap();
     for method in Method::ALL {
         let model = IncompletePca { method, ..IncompletePca::new(2) }.fit(&data).unwrap();
         check(&model, &data, method.name());

@@ -1,7 +1,7 @@
 //! Predictions far outside the observed range.
 
-use karhunen::incomplete::{Method, Regularization};
-use karhunen::{Dense, IncompletePca, Observed};
+use karhunen::incomplete::{FitContext, Method, Regularization};
+use karhunen::{Dense, IncompletePca, Observed, Run};
 use karhunen_testkit::{Holes, SplitMix64};
 
 use crate::fixtures::observed;
@@ -16,7 +16,7 @@ fn few_entries(seed: u64) -> Observed<f64> {
         .flat_map(|(noise, holes)| noise.iter().zip(holes))
         .map(|(x, hole)| if *hole > 0.3 { f64::NAN } else { *x })
         .collect();
-    Observed::from_dense(&Dense::row_major(&x, 12, 6).unwrap(), None).unwrap()
+    Observed::from_dense(&Dense::row_major(&x, 12, 6).unwrap()).unwrap()
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_far_prediction_is_found_whatever_the_units_of_other_columns() {
                     .map(move |(column, x)| if row == 0 && column > 1 { f64::NAN } else { x })
             })
             .collect();
-        let data = Observed::from_dense(&Dense::row_major(&x, 60, 5).unwrap(), None).unwrap();
+        let data = Observed::from_dense(&Dense::row_major(&x, 60, 5).unwrap()).unwrap();
         let pca = IncompletePca { method: Method::Em, tol: 1e-13, max_iter: 5000, ..IncompletePca::new(1) };
         let model = pca.fit(&data).unwrap();
         assert!(model.predict(0, 2).unwrap().value.abs() > 20.0, "{:?}", model.predict(0, 2));
@@ -140,17 +140,11 @@ fn a_far_prediction_of_large_data_is_found() {
     }
     let triples =
         karhunen::incomplete::Triples { rows: &rows, columns: &columns, values: &values, weights: None };
-    let data =
-        Observed::from_triples(&triples, (n, p), karhunen::incomplete::Duplicates::Average, None).unwrap();
+    let data = Observed::from_triples(&triples, (n, p), karhunen::incomplete::Duplicates::Average).unwrap();
     let of = |n_threads| {
-        let pca = IncompletePca {
-            method: Method::Em,
-            max_iter: 20,
-            n_threads: Some(n_threads),
-            error_bars: false,
-            ..IncompletePca::new(1)
-        };
-        pca.fit(&data).unwrap()
+        let pca =
+            IncompletePca { method: Method::Em, max_iter: 20, error_bars: false, ..IncompletePca::new(1) };
+        pca.fit_with(&data, &FitContext::default(), &Run::threads(n_threads)).unwrap()
     };
     let model = of(1);
     let far = model.convergence().far.unwrap();
@@ -179,8 +173,7 @@ fn a_far_prediction_among_empty_columns_names_its_column() {
     }
     let triples =
         karhunen::incomplete::Triples { rows: &rows, columns: &columns, values: &values, weights: None };
-    let data =
-        Observed::from_triples(&triples, (n, p), karhunen::incomplete::Duplicates::Average, None).unwrap();
+    let data = Observed::from_triples(&triples, (n, p), karhunen::incomplete::Duplicates::Average).unwrap();
     let model = IncompletePca { method: Method::Em, ..IncompletePca::new(1) }.fit(&data).unwrap();
     let far = model.convergence().far.unwrap();
     let (count, most) = one_by_one(&data, &model);

@@ -27,7 +27,7 @@ fn penalised_predictions_stay_within_the_range_of_the_data() {
             (x[5], x[6], x[20]) = (-3.228083777013916, -2.059530703095768, -1.6278509950469415);
         }
         let range = largest(x.iter().copied().filter(|x| !x.is_nan()));
-        let data = Observed::from_dense(&Dense::row_major(&x, 10, 3).unwrap(), None).unwrap();
+        let data = Observed::from_dense(&Dense::row_major(&x, 10, 3).unwrap()).unwrap();
         for method in shrinking {
             for mean in [MeanMode::None, MeanMode::Joint] {
                 let model = IncompletePca { method, mean, ..IncompletePca::new(2) }.fit(&data).unwrap();

@@ -8,7 +8,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 pub(crate) fn observed(holes: &Holes) -> Observed<f64> {
     let (n, p) = holes.shape();
-    Observed::from_dense(&Dense::row_major(&holes.with_nan(), n, p).unwrap(), None).unwrap()
+    Observed::from_dense(&Dense::row_major(&holes.with_nan(), n, p).unwrap()).unwrap()
 }
 
 /// Adds an offset of standard deviation `level` to each row.
@@ -79,7 +79,7 @@ pub(crate) fn hold_out(data: &Observed<f64>, aside: &[Entry]) -> Observed<f64> {
     let mut kept = vec![f64::NAN; n * p];
     entries(data).into_iter().for_each(|(row, column, value)| kept[row * p + column] = value);
     aside.iter().for_each(|(row, column, _)| kept[row * p + column] = f64::NAN);
-    let kept = Observed::from_dense(&Dense::row_major(&kept, n, p).unwrap(), None).unwrap();
+    let kept = Observed::from_dense(&Dense::row_major(&kept, n, p).unwrap()).unwrap();
     assert!((0..n).all(|row| (kept.n_observed_in_row(row) == 0) == (data.n_observed_in_row(row) == 0)));
     assert!((0..p).all(|column| kept.n_observed_in_column(column) > 0));
     kept

@@ -1,7 +1,7 @@
 //! Properties of every method.
 
-use karhunen::incomplete::{MeanMode, MeanPrior, Method, Regularization};
-use karhunen::{Dense, IncompletePca, Matrix, Observed, Pca, Weights};
+use karhunen::incomplete::{FitContext, MeanMode, MeanPrior, Method, Regularization};
+use karhunen::{Dense, IncompletePca, Matrix, Observed, Pca, Run, Weights};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{observed, test_rmse};
@@ -39,8 +39,9 @@ fn the_cost_never_rises() {
         for regularization in regularization_of(method) {
             for mean_prior in [MeanPrior::default(), MeanPrior { count: 5.0, value: None }] {
                 let pca = IncompletePca { method, regularization, mean_prior, ..IncompletePca::new(3) };
-                let pca = IncompletePca { max_iter: 40, tol: 0.0, n_threads: Some(1), ..pca };
-                let trace = pca.fit(&data).unwrap().convergence().trace.clone();
+                let pca = IncompletePca { max_iter: 40, tol: 0.0, ..pca };
+                let model = pca.fit_with(&data, &FitContext::default(), &Run::threads(1)).unwrap();
+                let trace = model.convergence().trace.clone();
                 for pair in trace.windows(2) {
                     let [before, after] = pair else { unreachable!() };
                     assert!(
@@ -63,7 +64,7 @@ fn complete_data_have_the_principal_components() {
     let x = holes.with_nan();
     let dense = Dense::row_major(&x, 50, 9).unwrap();
     let expected = Pca::new(3).fit(&dense, &Weights::default()).unwrap();
-    let data = Observed::from_dense(&dense, None).unwrap();
+    let data = Observed::from_dense(&dense).unwrap();
     for method in LEAST_SQUARES {
         let pca = IncompletePca { method, tol: 1e-15, max_iter: 100_000, ..IncompletePca::new(3) };
         let model = pca.fit(&data).unwrap();
@@ -88,7 +89,7 @@ fn soft_imputation_of_complete_data_shrinks_singular_values() {
     let dense = Dense::row_major(&x, 50, 9).unwrap();
     let exact = Pca { n_components: karhunen::NComponents::Count(4), ..Pca::default() };
     let exact = exact.fit(&dense, &Weights::default()).unwrap();
-    let data = Observed::from_dense(&dense, None).unwrap();
+    let data = Observed::from_dense(&dense).unwrap();
     // The fourth singular value is below the ridge.
     let lambda = 0.5 * (exact.singular_values()[2] + exact.singular_values()[3]);
     for method in [Method::Soft, Method::Ridge, Method::Als, Method::Ccd] {
@@ -182,9 +183,10 @@ fn the_number_of_threads_changes_no_bit() {
     let dense = Dense::row_major(&x, n, p).unwrap();
     for method in Method::ALL {
         let fit = |n_threads| {
-            let data = Observed::from_dense(&dense, Some(n_threads)).unwrap();
+            let run = Run::threads(n_threads);
+            let data = Observed::from_dense_with(&dense, &run).unwrap();
             let pca = IncompletePca { method, max_iter: 3, error_bars: false, ..IncompletePca::new(2) };
-            let model = IncompletePca { n_threads: Some(n_threads), ..pca }.fit(&data).unwrap();
+            let model = pca.fit_with(&data, &FitContext::default(), &run).unwrap();
             (model.components().clone(), model.scores().clone(), model.convergence().cost)
         };
         assert_eq!(fit(1), fit(3), "{}", method.name());
@@ -195,7 +197,7 @@ fn the_number_of_threads_changes_no_bit() {
 fn f32_data_give_the_same_model_to_their_precision() {
     let holes = Holes::problem_q();
     let x: Vec<f32> = holes.with_nan().iter().map(|x| *x as f32).collect();
-    let single = Observed::from_dense(&Dense::row_major(&x, 40, 12).unwrap(), None).unwrap();
+    let single = Observed::from_dense(&Dense::row_major(&x, 40, 12).unwrap()).unwrap();
     for method in Method::ALL {
         let pca = IncompletePca { method, tol: 1e-9, max_iter: 5000, ..IncompletePca::new(2) };
         let (found, expected) = (pca.fit(&single).unwrap(), pca.fit(&observed(&holes)).unwrap());
@@ -216,8 +218,8 @@ fn weights_count_as_repetitions() {
     let fit = |weights: Option<&[f64]>, method, lambda| {
         let triples =
             karhunen::incomplete::Triples { rows: &rows, columns: &columns, values: &values, weights };
-        let data = Observed::from_triples(&triples, (40, 12), karhunen::incomplete::Duplicates::Refuse, None)
-            .unwrap();
+        let data =
+            Observed::from_triples(&triples, (40, 12), karhunen::incomplete::Duplicates::Refuse).unwrap();
         let regularization = (method != Method::Imputation).then_some(Regularization::Ridge(lambda));
         let pca = IncompletePca { method, regularization, ..IncompletePca::new(2) };
         IncompletePca { tol: 1e-14, max_iter: 50_000, ..pca }.fit(&data).unwrap()

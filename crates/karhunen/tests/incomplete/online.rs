@@ -76,7 +76,7 @@ fn rows_may_come_one_at_a_time() {
     let (n, p) = holes.shape();
     let x = holes.with_nan();
     let some = |from: usize, to: usize| {
-        Observed::from_dense(&Dense::row_major(&x[from * p..to * p], to - from, p).unwrap(), None).unwrap()
+        Observed::from_dense(&Dense::row_major(&x[from * p..to * p], to - from, p).unwrap()).unwrap()
     };
     let options = IncompletePca::new(3);
     let mut stream = IncompleteStream::new(3, p, OnlineRule::Diagonal, 0).unwrap();
@@ -111,7 +111,7 @@ fn a_fit_can_be_continued_with_one_row() {
         let model = IncompletePca { row_offsets, ..IncompletePca::new(3) }.fit(&data).unwrap();
         let mut stream = IncompleteStream::resume(&model);
         let x = &holes.with_nan()[..12];
-        let row = Observed::from_dense(&Dense::row_major(x, 1, 12).unwrap(), None).unwrap();
+        let row = Observed::from_dense(&Dense::row_major(x, 1, 12).unwrap()).unwrap();
         stream.partial_fit(&row).unwrap();
         let next = stream.finish(&row, &IncompletePca::new(3)).unwrap();
         for (found, expected) in next.explained_variance().iter().zip(model.explained_variance()) {

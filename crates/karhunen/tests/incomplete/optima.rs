@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use karhunen::exec::Unobserved;
-use karhunen::incomplete::{MeanMode, Method, Regularization, Start};
-use karhunen::{IncompleteModel, IncompletePca, Matrix};
+use karhunen::incomplete::{FitContext, MeanMode, Method, Regularization, Start};
+use karhunen::{IncompleteModel, IncompletePca, Matrix, Run};
 use karhunen_testkit::Holes;
 use serde_json::Value;
 
@@ -35,15 +34,9 @@ fn optimum(name: &str) -> Optimum {
 }
 
 fn fit(method: Method, regularization: Option<Regularization>) -> IncompleteModel {
-    let pca = IncompletePca {
-        method,
-        regularization,
-        tol: 1e-14,
-        max_iter: 200_000,
-        n_threads: Some(1),
-        ..IncompletePca::new(2)
-    };
-    pca.fit(&observed(&Holes::problem_q())).unwrap()
+    let pca =
+        IncompletePca { method, regularization, tol: 1e-14, max_iter: 200_000, ..IncompletePca::new(2) };
+    pca.fit_with(&observed(&Holes::problem_q()), &FitContext::default(), &Run::threads(1)).unwrap()
 }
 
 /// Compares a fit with an optimum. The cost is flat at its minimum and agrees to a few rounding errors, within
@@ -72,7 +65,8 @@ fn the_optimum_of_the_mean_alone_is_found() {
     let start = Start { loadings: Matrix::zeros(12, 1), scores: Matrix::zeros(40, 1), mean: None };
     let pca =
         IncompletePca { method: Method::Em, mean: MeanMode::Fixed, max_iter: 1, ..IncompletePca::new(1) };
-    let model = pca.fit_observed(&observed(&holes), Some(&start), &Unobserved).unwrap();
+    let context = FitContext { start: Some(&start), ..FitContext::default() };
+    let model = pca.fit_with(&observed(&holes), &context, &Run::default()).unwrap();
     // Factors of zeros are a saddle point, from which no method moves.
     let expected = &golden()["mean_alone"];
     assert!((model.convergence().rmse - expected["rmse"].as_f64().unwrap()).abs() < 1e-13);

@@ -1,8 +1,7 @@
 //! Methods with posteriors: optima of problem Q, closed forms for complete data, numbers of active components.
 
-use karhunen::exec::Unobserved;
 use karhunen::incomplete::{Method, Regularization};
-use karhunen::{Dense, IncompleteModel, IncompletePca, Observed, Pca, Weights};
+use karhunen::{Dense, IncompleteModel, IncompletePca, Observed, Pca, Run, Weights};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{observed, test_rmse};
@@ -85,7 +84,7 @@ fn complete(method: Method, c: usize) -> (Vec<f64>, IncompleteModel) {
     let dense = Dense::row_major(&x, 50, 9).unwrap();
     let exact = Pca { n_components: karhunen::NComponents::Count(c), ..Pca::default() };
     let exact = exact.fit(&dense, &Weights::default()).unwrap();
-    let model = strict(method, c).fit(&Observed::from_dense(&dense, None).unwrap()).unwrap();
+    let model = strict(method, c).fit(&Observed::from_dense(&dense).unwrap()).unwrap();
     (exact.singular_values().to_vec(), model)
 }
 
@@ -146,7 +145,7 @@ fn posteriors_of_new_rows_equal_those_of_fitted_rows() {
     let data = observed(&Holes::problem_q());
     for method in [Method::Ppca, Method::Vb, Method::VbFixed, Method::VbFull] {
         let model = strict(method, 2).fit(&data).unwrap();
-        let (scores, covariances) = model.transform_with_covariances(&data, None, &Unobserved).unwrap();
+        let (scores, covariances) = model.transform_with_covariances(&data, &Run::default()).unwrap();
         for j in 0..40 {
             for k in 0..2 {
                 assert!((scores[(j, k)] - model.scores()[(j, k)]).abs() < 1e-5, "{}", method.name());

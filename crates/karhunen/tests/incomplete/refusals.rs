@@ -1,10 +1,9 @@
 //! Refused options and data, and their messages.
 
-use karhunen::exec::Unobserved;
 use karhunen::incomplete::{
-    Duplicates, MeanMode, MeanPrior, Method, OnlineRule, Regularization, Start, Triples,
+    Duplicates, FitContext, MeanMode, MeanPrior, Method, OnlineRule, Regularization, Start, Triples,
 };
-use karhunen::{Dense, Error, IncompletePca, Matrix, Observed, Sparse};
+use karhunen::{Dense, Error, IncompletePca, Matrix, Observed, Run, Sparse};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::observed;
@@ -35,7 +34,9 @@ fn options_outside_their_rules_are_refused() {
     refused(IncompletePca { angle_tol: Some(1.0), ..ok.clone() }, "angle_tol = 1 ");
     refused(IncompletePca { rmse_tol: Some(f64::NAN), ..ok.clone() }, "rmse_tol = NaN ");
     refused(IncompletePca { n_starts: 0, ..ok.clone() }, "n_starts = 0");
-    refused(IncompletePca { n_threads: Some(0), ..ok.clone() }, "n_threads = 0");
+    let data = observed(&Holes::problem_q());
+    let error = ok.fit_with(&data, &FitContext::default(), &Run::threads(0)).unwrap_err();
+    assert!(error.to_string().contains("n_threads = 0"), "{error}");
     refused(IncompletePca { regularization: Some(Regularization::Ridge(-1.0)), ..ok.clone() }, "positive");
     let prior = MeanPrior { count: -1.0, value: None };
     refused(IncompletePca { mean_prior: prior, ..ok.clone() }, "mean_prior = -1");
@@ -85,7 +86,10 @@ fn options_without_use_are_refused() {
 fn starts_of_the_wrong_shape_are_refused() {
     let data = observed(&Holes::problem_q());
     let start = Start { loadings: Matrix::zeros(12, 2), scores: Matrix::zeros(40, 2), mean: None };
-    let fit = |start: &Start| IncompletePca::new(2).fit_observed(&data, Some(start), &Unobserved).map(|_| ());
+    let fit = |start: &Start| {
+        let context = FitContext { start: Some(start), ..FitContext::default() };
+        IncompletePca::new(2).fit_with(&data, &context, &Run::default()).map(|_| ())
+    };
     let wrong = Start { scores: Matrix::zeros(39, 2), ..start.clone() };
     assert!(matches!(fit(&wrong), Err(Error::Shape { found: 39, expected: 40, .. })));
     let wrong = Start { mean: Some(vec![0.0; 3]), ..start.clone() };
@@ -98,16 +102,16 @@ fn starts_of_the_wrong_shape_are_refused() {
 #[test]
 fn data_that_cannot_be_fitted_are_refused() {
     let x = [1.0, f64::INFINITY];
-    let error = Observed::from_dense(&Dense::row_major(&x, 1, 2).unwrap(), None).unwrap_err();
+    let error = Observed::from_dense(&Dense::row_major(&x, 1, 2).unwrap()).unwrap_err();
     assert!(matches!(error, Error::NonFinite { row: 0, column: 1, .. }));
     let nothing = [f64::NAN; 4];
-    let data = Observed::from_dense(&Dense::row_major(&nothing, 2, 2).unwrap(), None).unwrap();
+    let data = Observed::from_dense(&Dense::row_major(&nothing, 2, 2).unwrap()).unwrap();
     let error = IncompletePca::new(1).fit(&data).unwrap_err();
     assert_eq!(error.to_string(), "none of the 2 x 2 entries is observed; at least one is needed");
-    let data = Observed::from_dense(&Dense::row_major(&nothing, 0, 4).unwrap(), None).unwrap();
+    let data = Observed::from_dense(&Dense::row_major(&nothing, 0, 4).unwrap()).unwrap();
     assert!(matches!(IncompletePca::new(1).fit(&data), Err(Error::Empty { .. })));
     let huge = [1e200, -1e200, 1e200, 1.0];
-    let data = Observed::from_dense(&Dense::row_major(&huge, 2, 2).unwrap(), None).unwrap();
+    let data = Observed::from_dense(&Dense::row_major(&huge, 2, 2).unwrap()).unwrap();
     assert!(matches!(IncompletePca::new(1).fit(&data), Err(Error::SpreadTooLarge { column: 1, .. })));
 }
 
@@ -123,7 +127,7 @@ fn triples<'a>(
 #[test]
 fn triples_that_cannot_be_used_are_refused() {
     let build = |t: Triples<'_, i64, f64>| {
-        Observed::from_triples(&t, (2, 3), Duplicates::Refuse, None).map(|_| ()).unwrap_err().to_string()
+        Observed::from_triples(&t, (2, 3), Duplicates::Refuse).map(|_| ()).unwrap_err().to_string()
     };
     let one = [1.0, 1.0];
     assert_eq!(build(triples(&[0, 2], &[0, 1], &one, None)), "entry 1: row 2 is outside 0..2");
@@ -143,9 +147,9 @@ fn triples_that_cannot_be_used_are_refused() {
 #[test]
 fn every_source_gives_the_same_entries() {
     let x = [0.0, f64::NAN, 3.0, f64::NAN, 5.0, f64::NAN];
-    let dense = Observed::from_dense(&Dense::row_major(&x, 2, 3).unwrap(), Some(1)).unwrap();
+    let dense = Observed::from_dense_with(&Dense::row_major(&x, 2, 3).unwrap(), &Run::threads(1)).unwrap();
     let by_columns = [0.0, f64::NAN, f64::NAN, 5.0, 3.0, f64::NAN];
-    let of_columns = Observed::from_dense(&Dense::column_major(&by_columns, 2, 3).unwrap(), None).unwrap();
+    let of_columns = Observed::from_dense(&Dense::column_major(&by_columns, 2, 3).unwrap()).unwrap();
     let csr = Sparse::csr(2, 3, &[0u32, 2, 3], &[0u32, 2, 1], &[0.0, 3.0, 5.0]).unwrap();
     let csc = Sparse::csc(2, 3, &[0u64, 1, 2, 3], &[0i64, 1, 0], &[0.0, 5.0, 3.0]).unwrap();
     let shuffled = triples(&[1, 0, 0, 1], &[1, 2, 0, 0], &[5.0, 3.0, 0.0, f64::NAN], None);
@@ -155,11 +159,11 @@ fn every_source_gives_the_same_entries() {
     let all = [
         dense,
         of_columns,
-        Observed::from_sparse(&csr, None, None).unwrap(),
-        Observed::from_sparse(&csc, None, Some(3)).unwrap(),
-        Observed::from_triples(&shuffled, (2, 3), Duplicates::Refuse, Some(2)).unwrap(),
-        Observed::from_triples(&doubled, (2, 3), Duplicates::Average, None).unwrap(),
-        Observed::from_triples(&with_weights, (2, 3), Duplicates::Refuse, None).unwrap(),
+        Observed::from_sparse(&csr, None).unwrap(),
+        Observed::from_sparse_with(&csc, None, &Run::threads(3)).unwrap(),
+        Observed::from_triples_with(&shuffled, (2, 3), Duplicates::Refuse, &Run::threads(2)).unwrap(),
+        Observed::from_triples(&doubled, (2, 3), Duplicates::Average).unwrap(),
+        Observed::from_triples(&with_weights, (2, 3), Duplicates::Refuse).unwrap(),
     ];
     for data in &all {
         assert_eq!((data.shape(), data.n_observed()), ((2, 3), 3));

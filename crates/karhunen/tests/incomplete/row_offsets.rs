@@ -1,10 +1,9 @@
 //! Row offsets: `x_ij = mu_i + b_j + a_i . s_j`.
 
-use karhunen::exec::Unobserved;
 use karhunen::incomplete::{
-    CrossValidation, IncompleteStream, MeanMode, MeanPrior, Method, OnlineRule, Regularization,
+    CrossValidation, FitContext, IncompleteStream, MeanMode, MeanPrior, Method, OnlineRule, Regularization,
 };
-use karhunen::{Dense, IncompleteModel, IncompletePca, Observed, Pca, Weights};
+use karhunen::{Dense, IncompleteModel, IncompletePca, Observed, Pca, Run, Weights};
 use karhunen_testkit::{Holes, SplitMix64};
 
 use crate::fixtures::{add_row_offsets, observed, test_rmse};
@@ -266,7 +265,7 @@ fn offsets_and_components_sum_to_zero_and_fitted_rows_transform_to_their_scores(
                 let sum: f64 = model.components().row(k).iter().sum();
                 assert!(sum.abs() < 1e-10, "{name}: component {k} has the sum {sum}");
             }
-            let found = model.rows_observed(&data, None, &Unobserved).unwrap();
+            let found = model.row_scores(&data).unwrap();
             for (j, (b, expected)) in found.offsets.unwrap().iter().zip(offsets(&model)).enumerate() {
                 assert!((b - expected).abs() < 2e-4, "{name}, row {j}: {b} instead of {expected}");
             }
@@ -281,15 +280,15 @@ fn offsets_and_components_sum_to_zero_and_fitted_rows_transform_to_their_scores(
 fn predictions_equal_the_sum_of_mean_offset_and_components() {
     let data = observed(&planted((40, 12), 1.0, 0.4, 8));
     let model = options(Method::VbFull).fit(&data).unwrap();
-    let rows = model.rows_observed(&data, None, &Unobserved).unwrap();
+    let rows = model.row_scores(&data).unwrap();
     let mut values = vec![0.0; 40 * 12];
-    model.values_into(&rows, &mut values, None, &Unobserved).unwrap();
+    model.values_into(&rows, &mut values, &Run::default()).unwrap();
     let scores_alone = model.inverse_transform(&rows.scores).unwrap();
     let filled = model.impute(&data).unwrap();
-    let (again, covariances) = model.rows_with_covariances(&data, None, &Unobserved).unwrap();
+    let (again, covariances) = model.rows_with_covariances(&data, &Run::default()).unwrap();
     assert_eq!(again, rows);
     let mut deviations = vec![0.0; 40 * 12];
-    model.deviations_into((&rows.scores, &covariances), true, &mut deviations, None, &Unobserved).unwrap();
+    model.deviations_into((&rows.scores, &covariances), true, &mut deviations, &Run::default()).unwrap();
     let of_rows = rows.offsets.as_ref().unwrap();
     for j in 0..40 {
         for i in 0..12 {
@@ -305,7 +304,7 @@ fn predictions_equal_the_sum_of_mean_offset_and_components() {
         }
     }
     let wrong = karhunen::incomplete::RowScores { offsets: Some(vec![0.0; 3]), ..rows };
-    let error = model.values_into(&wrong, &mut values, None, &Unobserved).unwrap_err().to_string();
+    let error = model.values_into(&wrong, &mut values, &Run::default()).unwrap_err().to_string();
     assert!(error.contains("offsets"), "{error}");
 }
 
@@ -350,7 +349,7 @@ fn row_offsets_equal_one_more_component_of_ones() {
     let x: Vec<f64> = (0..200)
         .map(|e| if e % 7 == 2 { f64::NAN } else { levels[e / 10][0] + 0.1 * (e % 10) as f64 })
         .collect();
-    let data = Observed::from_dense(&Dense::row_major(&x, 20, 10).unwrap(), None).unwrap();
+    let data = Observed::from_dense(&Dense::row_major(&x, 20, 10).unwrap()).unwrap();
     let pca = IncompletePca { n_components: 1, tol: 1e-12, ..options(Method::Em) };
     let model = pca.fit(&data).unwrap();
     let mean = levels.iter().map(|b| b[0]).sum::<f64>() / 20.0;
@@ -396,16 +395,16 @@ fn weights_equal_repeated_rows_and_entries() {
 fn the_number_of_threads_changes_no_bit() {
     let holes = planted((200, 40), 1.0, 0.4, 12);
     let single: Vec<f32> = holes.with_nan().iter().map(|x| *x as f32).collect();
-    let data = Observed::from_dense(&Dense::row_major(&single, 200, 40).unwrap(), None).unwrap();
+    let data = Observed::from_dense(&Dense::row_major(&single, 200, 40).unwrap()).unwrap();
     for method in Method::ALL {
         let of = |n_threads| {
-            let pca = IncompletePca { n_threads, max_iter: 15, ..options(method) };
-            let mut parts = pca.fit(&data).unwrap().parts().clone();
-            parts.options.n_threads = None;
+            let pca = IncompletePca { max_iter: 15, ..options(method) };
+            let run = Run::threads(n_threads);
+            let mut parts = pca.fit_with(&data, &FitContext::default(), &run).unwrap().parts().clone();
             parts.convergence.trace.clear();
             parts
         };
-        assert!(of(Some(1)) == of(Some(3)), "{}", method.name());
+        assert!(of(1) == of(3), "{}", method.name());
     }
 }
 
@@ -415,7 +414,7 @@ fn cross_validation_prefers_offsets_if_planted() {
     let folds = CrossValidation { n_components: vec![1, 2], ..CrossValidation::default() };
     let error = |row_offsets: bool| {
         let pca = IncompletePca { row_offsets, ..options(Method::VbFull) };
-        folds.run(&pca, &data, &Unobserved).unwrap().best().mean
+        folds.run(&pca, &data, &Run::default()).unwrap().best().mean
     };
     assert!(error(true) < 0.8 * error(false));
 }

@@ -1,10 +1,9 @@
 //! Sample weights, including zeros.
 
-use karhunen::exec::Unobserved;
 use karhunen::incomplete::{
-    CrossValidation, IncompleteStream, MeanMode, MeanPrior, Method, OnlineRule, Regularization,
+    CrossValidation, FitContext, IncompleteStream, MeanMode, MeanPrior, Method, OnlineRule, Regularization,
 };
-use karhunen::{IncompleteModel, IncompletePca, Observed};
+use karhunen::{IncompleteModel, IncompletePca, Observed, Run};
 use karhunen_testkit::{Holes, largest};
 
 use crate::fixtures::observed;
@@ -148,7 +147,7 @@ fn rows_of_weight_zero_are_ignored_and_scored() {
     let pca = options(Method::Als);
     assert_eq!(pca.fit(&weighted).unwrap().components(), pca.fit(&rest).unwrap().components());
     let grid = CrossValidation { n_components: vec![1, 2], ..CrossValidation::default() };
-    let run = |data: &Observed<f64>| grid.run(&IncompletePca::default(), data, &Unobserved).unwrap();
+    let run = |data: &Observed<f64>| grid.run(&IncompletePca::default(), data, &Run::default()).unwrap();
     assert_eq!(run(&weighted), run(&rest));
 }
 
@@ -169,8 +168,8 @@ fn a_common_factor_of_weights_keeps_directions() {
 fn the_number_of_threads_changes_no_bit() {
     let data = observed(&problem()).with_sample_weights(&weights()).unwrap();
     for method in [Method::Cg, Method::Vb, Method::VbFull, Method::Ccd] {
-        let fit =
-            |n| IncompletePca { n_threads: Some(n), max_iter: 40, ..options(method) }.fit(&data).unwrap();
+        let pca = IncompletePca { max_iter: 40, ..options(method) };
+        let fit = |n| pca.fit_with(&data, &FitContext::default(), &Run::threads(n)).unwrap();
         assert_eq!(fit(1).components(), fit(3).components());
     }
 }

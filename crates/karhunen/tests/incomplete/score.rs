@@ -1,8 +1,7 @@
 //! The likelihood of rows with missing entries, compared with the density of their entries by dense covariances.
 
-use karhunen::exec::Unobserved;
 use karhunen::incomplete::{Method, Triples};
-use karhunen::{IncompleteModel, IncompletePca, Matrix, Observed};
+use karhunen::{IncompleteModel, IncompletePca, Matrix, Observed, Run};
 use karhunen_testkit::{Holes, Rows};
 
 use crate::fixtures::observed;
@@ -71,7 +70,7 @@ fn likelihoods_agree_with_dense_covariances() {
             if model.singular_values().contains(&0.0) {
                 continue;
             }
-            let found = model.score_samples(&data, None, &Unobserved).unwrap();
+            let found = model.score_samples(&data).unwrap();
             for (row, found) in found.iter().enumerate() {
                 let (columns, values) = data.row(row);
                 let entries: Vec<_> =
@@ -94,10 +93,9 @@ fn likelihoods_obey_weights_empty_rows_and_threads() {
     let (columns, values, weights) = ([0, 3, 7], [1.0, -2.0, 0.5], [0.25, 4.0, 1.5]);
     // Only the last of 200 rows has entries.
     let triples = Triples { rows: &[199; 3], columns: &columns, values: &values, weights: Some(&weights) };
-    let rows =
-        Observed::from_triples(&triples, (200, 12), karhunen::incomplete::Duplicates::Refuse, None).unwrap();
-    let one = model.score_samples(&rows, Some(1), &Unobserved).unwrap();
-    assert_eq!(one, model.score_samples(&rows, Some(4), &Unobserved).unwrap());
+    let rows = Observed::from_triples(&triples, (200, 12), karhunen::incomplete::Duplicates::Refuse).unwrap();
+    let one = model.score_samples_with(&rows, &Run::threads(1)).unwrap();
+    assert_eq!(one, model.score_samples_with(&rows, &Run::threads(4)).unwrap());
     assert!(one[..199].iter().all(|x| *x == 0.0));
     let entries: Vec<_> = (0..3).map(|e| (columns[e] as usize, values[e], weights[e])).collect();
     let expected = oracle(&model, &entries);
@@ -114,7 +112,7 @@ fn inactive_components_leave_the_likelihood_unchanged() {
     };
     let (many, few) = (fit(6), fit(2));
     let mean = |model: &IncompleteModel| {
-        let found = model.score_samples(&data, None, &Unobserved).unwrap();
+        let found = model.score_samples(&data).unwrap();
         found.iter().sum::<f64>() / found.len() as f64
     };
     assert!((mean(&many) - mean(&few)).abs() < 0.05, "{} {}", mean(&many), mean(&few));
@@ -124,18 +122,17 @@ fn inactive_components_leave_the_likelihood_unchanged() {
 fn models_without_a_density_are_refused() {
     let data = observed(&Holes::problem_q());
     let model = IncompletePca { method: Method::Em, ..IncompletePca::new(2) }.fit(&data).unwrap();
-    let error = model.score_samples(&data, None, &Unobserved).unwrap_err();
+    let error = model.score_samples(&data).unwrap_err();
     assert!(
         error.to_string().starts_with("method = em is not allowed: a likelihood needs a method"),
         "{error}"
     );
     let model = IncompletePca { method: Method::Ppca, ..IncompletePca::new(2) }.fit(&data).unwrap();
     let narrow = observed(&Holes::planted(5, 3, &[1.0], 0.1, 0.0, 1));
-    let error = model.score_samples(&narrow, None, &Unobserved).unwrap_err();
+    let error = model.score_samples(&narrow).unwrap_err();
     assert!(error.to_string().contains("3 columns, but 12 are needed"), "{error}");
     let mut parts = model.parts().clone();
     parts.noise_variance = 0.0;
-    let error =
-        IncompleteModel::try_from(parts).unwrap().score_samples(&data, None, &Unobserved).unwrap_err();
+    let error = IncompleteModel::try_from(parts).unwrap().score_samples(&data).unwrap_err();
     assert!(error.to_string().starts_with("noise_variance = 0 is not allowed"), "{error}");
 }

@@ -1,8 +1,7 @@
 //! Equation 8 of the paper, a 3 x 5 example, and the pseudo-observations of the mean.
 
-use karhunen::exec::Unobserved;
-use karhunen::incomplete::{MeanMode, MeanPrior, Method, Regularization, Start};
-use karhunen::{Dense, IncompletePca, Matrix, Observed};
+use karhunen::incomplete::{FitContext, MeanMode, MeanPrior, Method, Regularization, Start};
+use karhunen::{Dense, IncompletePca, Matrix, Observed, Run};
 
 const HOLE: f64 = f64::NAN;
 
@@ -10,12 +9,12 @@ const HOLE: f64 = f64::NAN;
 fn equation_8() -> Observed<f64> {
     let features =
         [[-1.0, 1.0, 0.0, 0.0, HOLE], [-1.0, 1.0, HOLE, HOLE, 0.0], [HOLE, HOLE, -1.0, 1.0, HOLE]].concat();
-    Observed::from_dense(&Dense::column_major(&features, 5, 3).unwrap(), None).unwrap()
+    Observed::from_dense(&Dense::column_major(&features, 5, 3).unwrap()).unwrap()
 }
 
 fn without_mean(method: Method, n_components: usize) -> IncompletePca {
     let pca = IncompletePca { method, mean: MeanMode::None, tol: 1e-15, ..IncompletePca::new(n_components) };
-    IncompletePca { max_iter: 100_000, n_threads: Some(1), ..pca }
+    IncompletePca { max_iter: 100_000, ..pca }
 }
 
 #[test]
@@ -29,7 +28,8 @@ fn a_fit_of_one_component_has_no_minimum() {
             mean: None,
         };
         let pca = IncompletePca { max_iter: 1, ..without_mean(Method::Em, 1) };
-        let model = pca.fit_observed(&equation_8(), Some(&start), &Unobserved).unwrap();
+        let context = FitContext { start: Some(&start), ..FitContext::default() };
+        let model = pca.fit_with(&equation_8(), &context, &Run::threads(1)).unwrap();
         let [first, second] = model.convergence().trace[..] else { panic!("one iteration") };
         assert!((first.cost - 2.0 / (1.0 + t * t)).abs() < 1e-15);
         // Scores that vanish with t = 0 are a saddle point.
@@ -44,7 +44,8 @@ fn two_components_fit_the_example_exactly() {
         scores: Matrix::from_vec(5, 2, vec![-1.0, 0.0, 1.0, 0.0, 0.0, -1.0, 0.0, 1.0, 0.0, 0.0]).unwrap(),
         mean: None,
     };
-    let model = without_mean(Method::Em, 2).fit_observed(&equation_8(), Some(&start), &Unobserved).unwrap();
+    let context = FitContext { start: Some(&start), ..FitContext::default() };
+    let model = without_mean(Method::Em, 2).fit_with(&equation_8(), &context, &Run::threads(1)).unwrap();
     assert_eq!(model.convergence().trace[0].cost, 0.0);
     for method in [Method::Em, Method::Cg] {
         let cost = without_mean(method, 2).fit(&equation_8()).unwrap().convergence().cost;
@@ -82,7 +83,7 @@ fn ridge_and_soft_imputation_reach_the_same_optimum() {
 #[test]
 fn pseudo_observations_shrink_the_mean() {
     let ratings = [5.0, 1.0, HOLE, 4.0, HOLE, HOLE, HOLE, HOLE, HOLE];
-    let data = Observed::from_dense(&Dense::row_major(&ratings, 3, 3).unwrap(), None).unwrap();
+    let data = Observed::from_dense(&Dense::row_major(&ratings, 3, 3).unwrap()).unwrap();
     let mean_prior = MeanPrior { count: 22.0, value: Some(3.0) };
     let pca = IncompletePca { mean: MeanMode::Fixed, mean_prior, ..IncompletePca::new(1) };
     let mean = pca.fit(&data).unwrap().mean().to_vec();

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use karhunen::source::{Block, Passes};
-use karhunen::{Dense, Error, Observed, Source, Sparse};
+use karhunen::{Dense, Error, Observed, Run, Source, Sparse};
 use karhunen_testkit::{SparseArrays, gaussian};
 
 /// Blocks that are lent once, as a pipe lends them.
@@ -67,7 +67,7 @@ fn blocks_of_every_kind_give_the_entries_of_their_rows() {
     assert!(arrays.values.len() < 25);
     let (top, bottom) = (rows[..8].concat(), rows[13..].to_vec());
     let bottom: Vec<f64> = (0..p).flat_map(|j| bottom.iter().map(move |row| row[j])).collect();
-    let source = |n_threads| {
+    let source = |run: &Run<'_>| {
         let blocks = vec![
             Block::Dense(Dense::row_major(&top, 8, p).unwrap()),
             Block::Sparse(Sparse::csr(3, p, &by_rows.indptr, &by_rows.indices, &by_rows.values).unwrap()),
@@ -76,10 +76,10 @@ fn blocks_of_every_kind_give_the_entries_of_their_rows() {
             ),
             Block::Dense(Dense::column_major(&bottom, 4, p).unwrap()),
         ];
-        Observed::from_source(&Once { blocks, used: AtomicBool::new(false) }, n_threads).unwrap()
+        Observed::from_source_with(&Once { blocks, used: AtomicBool::new(false) }, run).unwrap()
     };
     for n_threads in [1, 2, 3] {
-        let observed = source(Some(n_threads));
+        let observed = source(&Run::threads(n_threads));
         assert_eq!(observed.shape(), (n, p));
         for (i, row) in rows.iter().enumerate() {
             let expected: Vec<(u32, f64)> =
@@ -105,6 +105,6 @@ fn an_infinite_value_is_named_by_its_row_in_the_source() {
         Block::Dense(Dense::row_major(&top, 7, 3).unwrap()),
         Block::Dense(Dense::row_major(&bottom, 5, 3).unwrap()),
     ];
-    let error = Observed::from_source(&Once { blocks, used: AtomicBool::new(false) }, None).unwrap_err();
+    let error = Observed::from_source(&Once { blocks, used: AtomicBool::new(false) }).unwrap_err();
     assert!(matches!(error, Error::NonFinite { row: 10, column: 1, .. }), "{error}");
 }

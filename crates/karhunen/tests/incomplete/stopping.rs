@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use karhunen::error::options;
 use karhunen::exec::Iteration;
-use karhunen::incomplete::{Method, Regularization, StopReason};
-use karhunen::{Dense, Error, Flow, IncompleteModel, IncompletePca, Observed, Observer};
+use karhunen::incomplete::{FitContext, Method, Regularization, StopReason};
+use karhunen::{Dense, Error, Flow, IncompleteModel, IncompletePca, Observed, Observer, Run};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{entries, hold_out, in_random_order, observed, rmse_of, test_rmse};
@@ -36,7 +36,7 @@ fn held_out_entries_stop_a_fit_and_the_best_iterate_is_kept() {
 #[test]
 fn a_split_leaves_an_entry_in_every_row_and_column() {
     let data = observed(&Holes::planted(50, 20, &[1.0], 0.5, 0.8, 2));
-    let (kept, aside) = data.split(0.9, 0, None).unwrap();
+    let (kept, aside) = data.split(0.9, 0).unwrap();
     assert_eq!(kept.n_observed() + aside.n_observed(), data.n_observed());
     assert!(aside.n_observed() > data.n_observed() / 2);
     for row in 0..50 {
@@ -50,29 +50,32 @@ fn a_split_leaves_an_entry_in_every_row_and_column() {
 #[test]
 fn a_split_holds_out_the_requested_share_of_the_entries() {
     let data = observed(&Holes::planted(100, 50, &[1.0], 0.5, 0.3, 2));
-    let aside = |data: &Observed<f64>, share, seed| data.split(share, seed, None).unwrap().1.n_observed();
+    let aside = |data: &Observed<f64>, share, seed| data.split(share, seed).unwrap().1.n_observed();
     let n = data.n_observed();
     let of = |share: f64, n: usize| (share * n as f64).round() as usize;
     for share in [0.001, 0.02, 0.1, 0.5] {
         for seed in [0, 1, u64::MAX] {
             assert_eq!(aside(&data, share, seed), of(share, n));
             // A second split with the same seed, of the kept entries.
-            let (kept, first) = data.split(share, seed, None).unwrap();
-            let (_, second) = kept.split(share, seed, None).unwrap();
+            let (kept, first) = data.split(share, seed).unwrap();
+            let (_, second) = kept.split(share, seed).unwrap();
             assert_eq!(second.n_observed(), of(share, kept.n_observed()));
             assert!(entries(&second).iter().all(|entry| !entries(&first).contains(entry)));
         }
     }
     // A larger share holds out a superset of a smaller one.
-    let (less, more) = (data.split(0.1, 3, None).unwrap().1, data.split(0.3, 3, None).unwrap().1);
+    let (less, more) = (data.split(0.1, 3).unwrap().1, data.split(0.3, 3).unwrap().1);
     assert!(entries(&less).iter().all(|entry| entries(&more).contains(entry)));
     // The held-out entries depend neither on values nor on threads.
     let other: Vec<f64> =
         (0..5000).map(|e| if data_at(&data, e).is_nan() { f64::NAN } else { 1.0 }).collect();
-    let other = Observed::from_dense(&Dense::row_major(&other, 100, 50).unwrap(), None).unwrap();
+    let other = Observed::from_dense(&Dense::row_major(&other, 100, 50).unwrap()).unwrap();
     let places = |(row, column, _): &(usize, usize, f64)| (*row, *column);
     let of = |data: &Observed<f64>, threads| {
-        entries(&data.split(0.1, 3, Some(threads)).unwrap().1).iter().map(places).collect::<Vec<_>>()
+        entries(&data.split_with(0.1, 3, &Run::threads(threads)).unwrap().1)
+            .iter()
+            .map(places)
+            .collect::<Vec<_>>()
     };
     assert_eq!(of(&data, 1), of(&other, 2));
 }
@@ -87,7 +90,7 @@ fn data_at(data: &Observed<f64>, e: usize) -> f64 {
 #[test]
 fn early_stopping_after_a_split_with_the_same_seed_finds_entries() {
     let holes = Holes::planted(400, 50, &[1.5, 1.0, 0.5], 1.0, 0.0, 1);
-    let (train, _) = observed(&holes).split(0.1, 0, None).unwrap();
+    let (train, _) = observed(&holes).split(0.1, 0).unwrap();
     for share in [0.1, 0.05] {
         let path = IncompletePca {
             method: Method::Ridge,
@@ -110,9 +113,9 @@ fn early_stopping_after_a_split_with_the_same_seed_finds_entries() {
 #[test]
 fn shares_that_hold_out_nothing_are_refused() {
     let small: Vec<f64> = (0..12).map(f64::from).collect();
-    let small = Observed::from_dense(&Dense::row_major(&small, 4, 3).unwrap(), None).unwrap();
+    let small = Observed::from_dense(&Dense::row_major(&small, 4, 3).unwrap()).unwrap();
     let diagonal: Vec<f64> = (0..16).map(|e| if e % 5 == 0 { 1.0 } else { f64::NAN }).collect();
-    let diagonal = Observed::from_dense(&Dense::row_major(&diagonal, 4, 4).unwrap(), None).unwrap();
+    let diagonal = Observed::from_dense(&Dense::row_major(&diagonal, 4, 4).unwrap()).unwrap();
     let fit = |data: &Observed<f64>, share, regularization, refit| {
         let method = if regularization == Some(Regularization::Path) { Method::Als } else { Method::Em };
         let early_stopping = Some(share);
@@ -128,15 +131,15 @@ fn shares_that_hold_out_nothing_are_refused() {
         assert_eq!(fit(&diagonal, 0.5, regularization, refit), alone);
     }
     assert_eq!(
-        small.split(0.01, 0, None).unwrap_err().to_string(),
+        small.split(0.01, 0).unwrap_err().to_string(),
         "share = 0.01 sets none of the 12 observed entries aside: 0.01 of them is 0.12, less than half an entry; ask for at \
          least 4.17e-2 of them"
     );
     for share in [0.0, 1.0, -0.5, 2.0, f64::NAN] {
-        let error = small.split(share, 0, None).unwrap_err();
+        let error = small.split(share, 0).unwrap_err();
         assert!(matches!(error, Error::Option { option: options::SHARE, .. }), "{error}");
     }
-    assert_eq!(small.split(4.17e-2, 0, None).unwrap().1.n_observed(), 1);
+    assert_eq!(small.split(4.17e-2, 0).unwrap().1.n_observed(), 1);
     // The default share holds out an entry of small tables too.
     let share = IncompletePca::held_out_of(small.n_observed());
     let early = IncompletePca { method: Method::Em, early_stopping: Some(share), ..IncompletePca::new(1) };
@@ -184,7 +187,8 @@ impl Observer for StopAfter {
 fn an_observer_may_cancel_a_fit() {
     let data = observed(&Holes::problem_q());
     let em = IncompletePca { method: Method::Em, ..IncompletePca::new(2) };
-    let error = em.fit_observed(&data, None, &StopAfter(7, AtomicUsize::new(0))).unwrap_err();
+    let observer = StopAfter(7, AtomicUsize::new(0));
+    let error = em.fit_with(&data, &FitContext::default(), &Run::observed(&observer)).unwrap_err();
     assert!(matches!(error, Error::Stopped { phase: "em" }));
 }
 
@@ -209,7 +213,7 @@ fn an_observer_receives_every_iteration() {
     for (method, early_stopping) in [(Method::VbFull, None), (Method::Em, share), (Method::Ridge, share)] {
         let pca = IncompletePca { method, n_starts: 2, early_stopping, ..IncompletePca::new(3) };
         let diary = Diary::default();
-        let model = pca.fit_observed(&data, None, &diary).unwrap();
+        let model = pca.fit_with(&data, &FitContext::default(), &Run::observed(&diary)).unwrap();
         let told = diary.0.into_inner().unwrap();
         let trace = &model.convergence().trace;
         let same = |start: usize| {
@@ -233,7 +237,7 @@ fn the_remaining_time_is_estimated() {
     let data = observed(&Holes::planted(200, 40, &[2.0, 1.5, 1.0], 0.3, 0.7, 3));
     let diary = Diary::default();
     let em = IncompletePca { method: Method::Em, tol: 1e-13, ..IncompletePca::new(3) };
-    em.fit_observed(&data, None, &diary).unwrap();
+    em.fit_with(&data, &FitContext::default(), &Run::observed(&diary)).unwrap();
     let told = diary.0.into_inner().unwrap();
     let (n, half) = (told.len(), told[told.len() / 2]);
     assert!(n > 20 && told[0].remaining.is_none());
@@ -260,7 +264,8 @@ impl Observer for StopAfterIteration {
 fn an_observer_may_cancel_a_fit_between_iterations() {
     let data = observed(&Holes::problem_q());
     let em = IncompletePca { method: Method::Em, ..IncompletePca::new(2) };
-    let error = em.fit_observed(&data, None, &StopAfterIteration(3)).unwrap_err();
+    let error =
+        em.fit_with(&data, &FitContext::default(), &Run::observed(&StopAfterIteration(3))).unwrap_err();
     assert!(matches!(error, Error::Stopped { phase: "em" }));
 }
 

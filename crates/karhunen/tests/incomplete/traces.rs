@@ -1,8 +1,7 @@
 //! Costs by iteration, from the start of `docs/missing-values/reference.md`.
 
-use karhunen::IncompletePca;
-use karhunen::exec::Unobserved;
-use karhunen::incomplete::{MeanMode, Method, TraceEntry};
+use karhunen::incomplete::{FitContext, MeanMode, Method, TraceEntry};
+use karhunen::{IncompletePca, Run};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{observed, start_of_traces};
@@ -13,16 +12,11 @@ use crate::fixtures::{observed, start_of_traces};
 const TOLERANCE: f64 = 1e-6;
 
 fn trace(pca: IncompletePca, max_iter: usize) -> Vec<TraceEntry> {
-    let pca = IncompletePca {
-        n_components: 2,
-        mean: MeanMode::Fixed,
-        tol: 0.0,
-        max_iter,
-        n_threads: Some(1),
-        ..pca
-    };
+    let pca = IncompletePca { n_components: 2, mean: MeanMode::Fixed, tol: 0.0, max_iter, ..pca };
     let data = observed(&Holes::problem_q());
-    let model = pca.fit_observed(&data, Some(&start_of_traces()), &Unobserved).unwrap();
+    let start = start_of_traces();
+    let context = FitContext { start: Some(&start), ..FitContext::default() };
+    let model = pca.fit_with(&data, &context, &Run::threads(1)).unwrap();
     model.convergence().trace.clone()
 }
 

@@ -37,7 +37,7 @@ fn all_apart(units: &[f64], allowed: f64) -> Vec<String> {
     let holes = Holes::planted(60, 12, &[3.0, 2.0, 1.0], 0.3, 0.3, 5);
     let observed = |unit: f64| {
         let x: Vec<f64> = holes.with_nan().iter().map(|x| (x + 0.5) * unit).collect();
-        Observed::from_dense(&Dense::row_major(&x, 60, 12).unwrap(), None).unwrap()
+        Observed::from_dense(&Dense::row_major(&x, 60, 12).unwrap()).unwrap()
     };
     let mut found = Vec::new();
     let rules = |method: Method| match method {

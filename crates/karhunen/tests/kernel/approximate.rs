@@ -2,7 +2,7 @@
 
 use karhunen::kernel::{Gamma, Kernel, KernelBasis, KernelRoute, KernelRows, Landmarks};
 use karhunen::matrix::SparseMatrix;
-use karhunen::{Dense, Error, KernelModel, KernelPca, NComponents, Sparse, Weights};
+use karhunen::{Dense, Error, KernelModel, KernelPca, NComponents, Run, Sparse, Weights};
 use karhunen_testkit::{Rows, SparseArrays, integer_weights, largest_difference};
 
 use crate::fixtures::{assert_same, cloud, fit, rbf, scores};
@@ -131,7 +131,7 @@ fn any_number_of_threads_gives_the_same_bits() {
     let mut cases: Vec<KernelPca> = RULES.iter().map(|rule| nystrom(70, *rule)).collect();
     cases.push(KernelPca { solver: Some(KernelRoute::Fourier), ..nystrom(64, Landmarks::Uniform) });
     for pca in cases {
-        let on = |n| KernelPca { n_threads: Some(n), ..pca.clone() }.fit(&x, &Weights::default()).unwrap();
+        let on = |n| pca.fit_with(&x, &Weights::default(), &Run::threads(n)).unwrap();
         let one = on(1);
         for threads in [2, 3] {
             assert_eq!(one.parts().coefficients, on(threads).parts().coefficients, "{pca:?}");

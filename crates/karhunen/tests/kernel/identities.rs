@@ -1,7 +1,7 @@
 //! Identities that hold for all data: explicit feature maps, repeated rows, precomputed kernels.
 
 use karhunen::kernel::{Gamma, Kernel, KernelRoute};
-use karhunen::{Dense, Error, KernelModel, KernelPca, NComponents, Pca, Weights};
+use karhunen::{Dense, Error, KernelModel, KernelPca, NComponents, Pca, Run, Weights};
 use karhunen_testkit::{Rows, integer_weights, largest_difference, repeat_rows};
 
 use crate::fixtures::{EXACT, assert_same, cloud, fit, rbf, scores};
@@ -124,8 +124,8 @@ fn whitened_scores_have_mean_square_one() {
     let values = rows.concat();
     let x = Dense::row_major(&values, 450, 4).unwrap();
     let model = KernelPca { kernel: rbf(0.2), ..KernelPca::new(3) }.fit(&x, &Weights::default()).unwrap();
-    let how = karhunen::pca::Transform { whiten: true, ..Default::default() };
-    let z = model.transform_with(&x, &how).unwrap();
+    let how = karhunen::pca::Transform { whiten: true };
+    let z = model.transform_with(&x, how, &Run::default()).unwrap();
     for c in 0..3 {
         let mean_square = (0..450).map(|i| z[(i, c)].powi(2)).sum::<f64>() / 450.0;
         assert!((mean_square - 1.0).abs() < 1e-6, "{mean_square}");

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use karhunen::error::options;
-use karhunen::exec::Unobserved;
 use karhunen::kernel::{BlockKernel, Gamma, Kernel, KernelRoute};
-use karhunen::{Dense, Error, KernelModel, KernelPca, Matrix, Result, Sparse, Weights};
+use karhunen::{Dense, Error, KernelModel, KernelPca, Matrix, Result, Run, Sparse, Weights};
 use karhunen_testkit::{Rows, SparseArrays, SplitMix64, largest_difference};
 
 use crate::fixtures::{assert_same, cloud, fit, rbf, scores};
@@ -129,7 +128,7 @@ fn a_user_defined_function_is_a_kernel() {
         let pca =
             KernelPca { kernel: Kernel::Custom, solver: Some(solver), tol: Some(1e-12), ..KernelPca::new(3) };
         let function: Arc<dyn BlockKernel> = Arc::new(linear_plus_one);
-        let model = pca.fit_function(&x, &Weights::default(), function.clone(), &Unobserved).unwrap();
+        let model = pca.fit_function(&x, &Weights::default(), function.clone(), &Run::default()).unwrap();
         assert_same("custom", &model, &expected, &rows, 1e-11);
         let from_parts = KernelModel::try_from(model.parts().clone()).unwrap();
         assert!(matches!(from_parts.transform(&x), Err(Error::Option { option: options::KERNEL, .. })));
@@ -144,12 +143,12 @@ fn errors_of_user_defined_functions_are_returned() {
     let x = Dense::row_major(&values, 50, 2).unwrap();
     let pca = KernelPca { kernel: Kernel::Custom, ..KernelPca::new(2) };
     let wrong = |x: &Matrix, _: &Matrix| -> Result<Matrix> { Ok(Matrix::zeros(x.n_rows(), 1)) };
-    let error = pca.fit_function(&x, &Weights::default(), Arc::new(wrong), &Unobserved).unwrap_err();
+    let error = pca.fit_function(&x, &Weights::default(), Arc::new(wrong), &Run::default()).unwrap_err();
     assert_eq!(error.to_string(), "what the kernel function returns: 1 column, but 50 are needed");
     let nan = |x: &Matrix, y: &Matrix| -> Result<Matrix> {
         Ok(Matrix::from_fn(x.n_rows(), y.n_rows(), |_, _| f64::NAN))
     };
-    let error = pca.fit_function(&x, &Weights::default(), Arc::new(nan), &Unobserved).unwrap_err();
+    let error = pca.fit_function(&x, &Weights::default(), Arc::new(nan), &Run::default()).unwrap_err();
     assert!(matches!(error, Error::KernelValue { row: 0 }), "{error}");
 }
 

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use karhunen::exec::Unobserved;
 use karhunen::kernel::{Gamma, Kernel, Landmarks, Nystrom, NystromMap, NystromParts};
 use karhunen::matrix::SparseMatrix;
 use karhunen::pca::Transform;
-use karhunen::{Dense, Error, Matrix, Result, Sparse, Weights};
+use karhunen::{Dense, Error, Matrix, Result, Run, Sparse, Weights};
 use karhunen_testkit::{Rows, SparseArrays, SplitMix64, largest, largest_difference};
 
 use crate::fixtures::{cloud, rbf};
@@ -146,7 +145,7 @@ fn a_user_defined_function_is_called_for_new_rows_too() {
         Ok(Matrix::from_fn(x.n_rows(), y.n_rows(), |i, j| value(&rbf(0.2), x.row(i), y.row(j))))
     };
     let custom = Nystrom { kernel: Kernel::Custom, ..Nystrom::new(20) };
-    let map = custom.fit_function(&x, &Weights::default(), Arc::new(kernel), &Unobserved).unwrap();
+    let map = custom.fit_function(&x, &Weights::default(), Arc::new(kernel), &Run::default()).unwrap();
     let named = fit(&Nystrom { kernel: rbf(0.2), ..Nystrom::new(20) }, &rows);
     let apart = largest_difference(features(&map, &rows).as_slice(), features(&named, &rows).as_slice());
     assert!(apart < 1e-7, "{apart:e}");
@@ -158,7 +157,8 @@ fn a_user_defined_function_is_called_for_new_rows_too() {
     let negative = |x: &Matrix, y: &Matrix| -> Result<Matrix> {
         Ok(Matrix::from_fn(x.n_rows(), y.n_rows(), |i, j| -value(&Kernel::Linear, x.row(i), y.row(j))))
     };
-    let error = custom.fit_function(&x, &Weights::default(), Arc::new(negative), &Unobserved).unwrap_err();
+    let error =
+        custom.fit_function(&x, &Weights::default(), Arc::new(negative), &Run::default()).unwrap_err();
     assert!(matches!(error, Error::NegativeEigenvalue { .. }), "{error}");
 }
 
@@ -205,13 +205,13 @@ fn the_number_of_threads_changes_no_bit() {
     let values = rows.concat();
     let x = Dense::row_major(&values, 700, 5).unwrap();
     for landmarks in RULES {
-        let nystrom = Nystrom { landmarks, n_threads: Some(1), ..Nystrom::new(100) };
-        let one = nystrom.fit(&x, &Weights::default()).unwrap();
-        let three = Nystrom { n_threads: Some(3), ..nystrom }.fit(&x, &Weights::default()).unwrap();
+        let nystrom = Nystrom { landmarks, ..Nystrom::new(100) };
+        let on = |n_threads| nystrom.fit_with(&x, &Weights::default(), &Run::threads(n_threads)).unwrap();
+        let (one, three) = (on(1), on(3));
         assert_eq!(one.parts().normalization, three.parts().normalization);
-        let how = |n_threads| Transform { n_threads: Some(n_threads), ..Transform::default() };
-        let alone = one.transform_with(&x, &how(1)).unwrap();
-        assert_eq!(alone.as_slice(), three.transform_with(&x, &how(3)).unwrap().as_slice());
+        let how = Transform::default();
+        let alone = one.transform_with(&x, how, &Run::threads(1)).unwrap();
+        assert_eq!(alone.as_slice(), three.transform_with(&x, how, &Run::threads(3)).unwrap().as_slice());
     }
 }
 
@@ -250,7 +250,7 @@ fn invalid_maps_and_rows_are_refused() {
     let nan = [0.0, f64::NAN, 1.0];
     let nan = Dense::row_major(&nan, 1, 3).unwrap();
     assert!(matches!(map.transform(&nan), Err(Error::NonFinite { row: 0, column: 1, .. })));
-    assert!(map.transform_with(&x, &Transform { whiten: true, ..Transform::default() }).is_err());
+    assert!(map.transform_with(&x, Transform { whiten: true }, &Run::default()).is_err());
     let damaged = NystromParts { indices: vec![0], ..map.parts().clone() };
     assert!(matches!(NystromMap::try_from(damaged), Err(Error::Shape { what: "indices", .. })));
 }

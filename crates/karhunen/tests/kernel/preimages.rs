@@ -4,7 +4,7 @@ use karhunen::error::options;
 use karhunen::kernel::{Gamma, Kernel, KernelRoute, PreImage, PreImageParts};
 use karhunen::pca::Transform;
 use karhunen::{
-    Dense, Error, Flow, KernelModel, KernelPca, Matrix, NComponents, Observer, Source, Sparse, Weights,
+    Dense, Error, Flow, KernelModel, KernelPca, Matrix, NComponents, Observer, Run, Source, Sparse, Weights,
 };
 use karhunen_testkit::{Rows, SplitMix64, largest_difference, repeat_rows};
 
@@ -91,13 +91,12 @@ fn whitened_scores_and_threads_change_no_pre_image() {
     let x = Dense::row_major(&values, 300, 3).unwrap();
     for pre_image in [PreImage::Ridge { alpha: 0.1 }, PreImage::FixedPoint] {
         let model = with(pre_image, 3).fit(&x, &Weights::default()).unwrap();
-        let whiten = Transform { whiten: true, n_threads: Some(1), ..Transform::default() };
-        let z = model.transform_with(&x, &whiten).unwrap();
+        let (whiten, one, three) = (Transform { whiten: true }, Run::threads(1), Run::threads(3));
+        let z = model.transform_with(&x, whiten, &one).unwrap();
         let plain = model.inverse_transform(&model.transform(&x).unwrap()).unwrap();
-        let whitened = model.inverse_transform_with(&z, &whiten).unwrap();
+        let whitened = model.inverse_transform_with(&z, whiten, &one).unwrap();
         assert!(largest_difference(plain.as_slice(), whitened.as_slice()) < 1e-6);
-        let threads = Transform { whiten: true, n_threads: Some(3), ..Transform::default() };
-        assert_eq!(model.inverse_transform_with(&z, &threads).unwrap(), whitened);
+        assert_eq!(model.inverse_transform_with(&z, whiten, &three).unwrap(), whitened);
     }
 }
 
@@ -195,7 +194,7 @@ impl Observer for NoWork {
 #[test]
 fn kernels_without_pre_images_are_refused_before_any_work() {
     let refused = |pca: KernelPca, x: &dyn Source<f64>| {
-        pca.fit_observed(x, &Weights::default(), &NoWork).unwrap_err().to_string()
+        pca.fit_with(x, &Weights::default(), &Run::observed(&NoWork)).unwrap_err().to_string()
     };
     let no_rows = "pre_image = given is not allowed: pre-images need the rows";
     let ridge = with(PreImage::Ridge { alpha: 1.0 }, 2);

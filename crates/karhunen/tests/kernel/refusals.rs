@@ -2,7 +2,7 @@
 
 use karhunen::kernel::{Gamma, Kernel, KernelRoute};
 use karhunen::matrix::SparseMatrix;
-use karhunen::{Dense, Error, Flow, KernelPca, Observer, Weights};
+use karhunen::{Dense, Error, Flow, KernelPca, Observer, Run, Weights};
 
 use crate::fixtures::{cloud, rbf};
 
@@ -147,7 +147,8 @@ fn an_observer_may_cancel_a_fit() {
     let values = cloud(900, 3, 1).concat();
     let x = Dense::row_major(&values, 900, 3).unwrap();
     for phase in ["rows", "kernel matrix", "block Krylov"] {
-        let error = KernelPca::new(2).fit_observed(&x, &Weights::default(), &Stop(phase)).unwrap_err();
+        let error =
+            KernelPca::new(2).fit_with(&x, &Weights::default(), &Run::observed(&Stop(phase))).unwrap_err();
         assert!(matches!(error, Error::Stopped { phase: stopped } if stopped == phase), "{error}");
     }
 }
@@ -159,12 +160,7 @@ fn user_defined_functions_accept_only_dense_rows() {
     let function =
         |x: &karhunen::Matrix, y: &karhunen::Matrix| Ok(karhunen::Matrix::zeros(x.n_rows(), y.n_rows()));
     let error = pca
-        .fit_function(
-            &x.view(),
-            &Weights::default(),
-            std::sync::Arc::new(function),
-            &karhunen::exec::Unobserved,
-        )
+        .fit_function(&x.view(), &Weights::default(), std::sync::Arc::new(function), &Run::default())
         .unwrap_err();
     assert!(error.to_string().contains("give dense data"), "{error}");
 }

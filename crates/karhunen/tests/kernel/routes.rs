@@ -1,7 +1,7 @@
 //! Routes agree, threads change nothing, and known nonlinear structures are found.
 
 use karhunen::kernel::{Gamma, Kernel, KernelRoute};
-use karhunen::{Dense, KernelModel, KernelPca, Matrix, Weights};
+use karhunen::{Dense, KernelModel, KernelPca, Matrix, Run, Weights};
 use karhunen_testkit::{Rows, SplitMix64};
 
 use crate::fixtures::{EXACT, assert_same, cloud, fit, rbf, scores};
@@ -28,13 +28,8 @@ fn same_bits<T: karhunen::Scalar>(values: &[T], n: usize, p: usize) {
     let x = Dense::row_major(values, n, p).unwrap();
     for solver in EXACT {
         let on = |threads| -> KernelModel {
-            let pca = KernelPca {
-                kernel: rbf(0.2),
-                solver: Some(solver),
-                n_threads: Some(threads),
-                ..KernelPca::new(4)
-            };
-            pca.fit(&x, &Weights::default()).unwrap()
+            let pca = KernelPca { kernel: rbf(0.2), solver: Some(solver), ..KernelPca::new(4) };
+            pca.fit_with(&x, &Weights::default(), &Run::threads(threads)).unwrap()
         };
         let one = on(1);
         for threads in [2, 3] {
@@ -42,8 +37,9 @@ fn same_bits<T: karhunen::Scalar>(values: &[T], n: usize, p: usize) {
             assert_eq!(one.eigenvectors(), several.eigenvectors(), "{solver} {threads}");
             assert_eq!(one.parts().coefficients, several.parts().coefficients, "{solver} {threads}");
         }
-        let how = |threads| karhunen::pca::Transform { n_threads: Some(threads), ..Default::default() };
-        assert_eq!(one.transform_with(&x, &how(1)).unwrap(), one.transform_with(&x, &how(3)).unwrap());
+        let how = karhunen::pca::Transform::default();
+        let scores = |threads| one.transform_with(&x, how, &Run::threads(threads)).unwrap();
+        assert_eq!(scores(1), scores(3));
     }
 }
 

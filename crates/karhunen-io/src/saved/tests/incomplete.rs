@@ -31,7 +31,7 @@ const X: [f64; 20] = [
 ];
 
 fn fitted(pca: &IncompletePca) -> IncompleteModel {
-    pca.fit(&Observed::from_dense(&Dense::row_major(&X, 5, 4).unwrap(), None).unwrap()).unwrap()
+    pca.fit(&Observed::from_dense(&Dense::row_major(&X, 5, 4).unwrap()).unwrap()).unwrap()
 }
 
 fn beside() -> RowsAndColumns {

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use karhunen::exec::Unobserved;
 use karhunen::kernel::{Gamma, Kernel, KernelRoute, PreImage};
-use karhunen::{Dense, KernelPca, Matrix, Scalar, Source, Sparse, Weights};
+use karhunen::{Dense, KernelPca, Matrix, Run, Scalar, Source, Sparse, Weights};
 
 use super::*;
 
@@ -118,7 +117,8 @@ fn a_function_of_the_caller_is_given_again() {
         Ok(Matrix::from_fn(a.n_rows(), b.n_rows(), value))
     };
     let options = KernelPca { kernel: Kernel::Custom, ..KernelPca::new(2) };
-    let model = options.fit_function(&dense, &Weights::default(), Arc::new(function), &Unobserved).unwrap();
+    let model =
+        options.fit_function(&dense, &Weights::default(), Arc::new(function), &Run::default()).unwrap();
     let again = read::<KernelModel>(written(&model.to_record().unwrap())).unwrap().model;
     let message = again.transform(&dense).unwrap_err().to_string();
     assert!(message.contains("`with_function`"), "{message}");

@@ -1,30 +1,39 @@
 //! Conversion of arrays, sparse matrices and triples to row and column storage, without a temporary copy.
 
 use crate::error::{Error, Result, Weighed};
-use crate::exec::{Accumulate, Exec, Unobserved};
-use crate::incomplete::data::{Duplicates, EntryLines, Observed, Triples, check_shape};
+use crate::exec::{Accumulate, Exec, Run};
+use crate::incomplete::data::{Duplicates, ENTRIES, EntryLines, Observed, Triples, check_shape};
 use crate::linalg::{Dense, IndexInt, Indices, Major, Sparse};
 use crate::memory;
 use crate::scalar::{Scalar, compiled};
 use crate::source::{Block, Source};
 
 impl<T: Scalar> Observed<T> {
-    /// Stores the entries of a dense array that are not NaN. `n_threads` as in the options of a fit.
+    /// Stores the entries of a dense array that are not NaN.
     ///
     /// # Errors
     /// [`Error::NonFinite`] for infinite values; [`Error::Threads`].
-    pub fn from_dense(x: &Dense<'_, T>, n_threads: Option<usize>) -> Result<Self> {
-        let build = compiled!(T, Observed::<T>::of_dense
-            => fn(&Dense<'_, T>, Option<usize>) -> Result<Observed<T>>);
-        build(x, n_threads)
+    pub fn from_dense(x: &Dense<'_, T>) -> Result<Self> {
+        Self::from_dense_with(x, &Run::default())
     }
 
-    fn of_dense(x: &Dense<'_, T>, n_threads: Option<usize>) -> Result<Self> {
+    /// As [`Observed::from_dense`], with threads and observer of `run`.
+    ///
+    /// # Errors
+    /// As [`Observed::from_dense`], and [`Error::Stopped`] if the observer cancels.
+    pub fn from_dense_with(x: &Dense<'_, T>, run: &Run<'_>) -> Result<Self> {
+        let build = compiled!(T, Observed::<T>::of_dense
+            => fn(&Dense<'_, T>, &Run<'_>) -> Result<Observed<T>>);
+        build(x, run)
+    }
+
+    fn of_dense(x: &Dense<'_, T>, run: &Run<'_>) -> Result<Self> {
         let (n, p) = (x.n_rows(), x.n_cols());
         check_shape(n, p)?;
-        Exec::run(n_threads, &Unobserved, |exec| {
-            let rows = dense_rows(x, exec)?;
-            let columns = transpose(&rows, p, exec)?;
+        Exec::run(run, |exec| {
+            let exec = exec.phase(ENTRIES);
+            let rows = dense_rows(x, &exec.part(0.0, 0.5))?;
+            let columns = transpose(&rows, p, &exec.part(0.5, 1.0))?;
             Ok(Self { rows, columns, multiplicity: None })
         })
     }
@@ -41,31 +50,41 @@ impl<T: Scalar> Observed<T> {
     ///     Block::Dense(Dense::row_major(&top, 1, 2)?),
     ///     Block::Dense(Dense::row_major(&bottom, 1, 2)?),
     /// ])?;
-    /// let observed = Observed::from_source(&blocks, None)?;
+    /// let observed = Observed::from_source(&blocks)?;
     /// assert_eq!((observed.row(1), observed.n_observed()), (([1].as_slice(), [4.0].as_slice()), 2));
     /// # Ok::<(), karhunen::Error>(())
     /// ```
     ///
     /// # Errors
     /// [`Error::NonFinite`] for infinite values; [`Error::Memory`]; errors of the source; [`Error::Threads`].
-    pub fn from_source(x: &dyn Source<T>, n_threads: Option<usize>) -> Result<Self> {
-        let build = compiled!(T, Observed::<T>::of_source
-            => fn(&dyn Source<T>, Option<usize>) -> Result<Observed<T>>);
-        build(x, n_threads)
+    pub fn from_source(x: &dyn Source<T>) -> Result<Self> {
+        Self::from_source_with(x, &Run::default())
     }
 
-    fn of_source(x: &dyn Source<T>, n_threads: Option<usize>) -> Result<Self> {
+    /// As [`Observed::from_source`], with threads and observer of `run`.
+    ///
+    /// # Errors
+    /// As [`Observed::from_source`], and [`Error::Stopped`] if the observer cancels.
+    pub fn from_source_with(x: &dyn Source<T>, run: &Run<'_>) -> Result<Self> {
+        let build = compiled!(T, Observed::<T>::of_source
+            => fn(&dyn Source<T>, &Run<'_>) -> Result<Observed<T>>);
+        build(x, run)
+    }
+
+    fn of_source(x: &dyn Source<T>, run: &Run<'_>) -> Result<Self> {
         let (n, p) = x.shape();
         check_shape(n, p)?;
-        Exec::run(n_threads, &Unobserved, |exec| {
+        Exec::run(run, |exec| {
+            let exec = exec.phase(ENTRIES);
             let mut rows = GrowingRows { pointers: vec![0], indices: Vec::new(), values: Vec::new() };
             x.visit(&mut |first, block| {
+                let at = |row: usize| 0.5 * row as f64 / n as f64;
+                let part = exec.part(at(first), at(first + block.n_rows()));
                 let of_block = match &block {
-                    Block::Dense(x) => dense_rows(x, exec),
-                    Block::Sparse(x) => match (x.major(), stored_lines(x, None, exec)) {
-                        (Major::Columns, Ok(columns)) => transpose(&columns, x.n_rows(), exec),
-                        (_, rows) => rows,
-                    },
+                    Block::Dense(x) => dense_rows(x, &part),
+                    Block::Sparse(x) if x.major() == Major::Rows => stored_lines(x, None, &part),
+                    Block::Sparse(x) => stored_lines(x, None, &part.part(0.0, 0.5))
+                        .and_then(|columns| transpose(&columns, x.n_rows(), &part.part(0.5, 1.0))),
                 };
                 rows.append(of_block.map_err(|error| match error {
                     Error::NonFinite { row, column, value } => {
@@ -76,7 +95,7 @@ impl<T: Scalar> Observed<T> {
             })?;
             let GrowingRows { pointers, indices, values } = rows;
             let rows = EntryLines::new(pointers, indices, values, None);
-            let columns = transpose(&rows, p, exec)?;
+            let columns = transpose(&rows, p, &exec.part(0.5, 1.0))?;
             Ok(Self { rows, columns, multiplicity: None })
         })
     }
@@ -87,17 +106,21 @@ impl<T: Scalar> Observed<T> {
     /// # Errors
     /// [`Error::Shape`] for weights of another shape; [`Error::EntryWeight`] for negative or non-finite weights;
     /// otherwise as [`Observed::from_dense`].
-    pub fn from_dense_weighted(
-        x: &Dense<'_, T>,
-        weights: &Dense<'_, T>,
-        n_threads: Option<usize>,
-    ) -> Result<Self> {
-        let build = compiled!(T, Observed::<T>::of_dense_weighted
-            => fn(&Dense<'_, T>, &Dense<'_, T>, Option<usize>) -> Result<Observed<T>>);
-        build(x, weights, n_threads)
+    pub fn from_dense_weighted(x: &Dense<'_, T>, weights: &Dense<'_, T>) -> Result<Self> {
+        Self::from_dense_weighted_with(x, weights, &Run::default())
     }
 
-    fn of_dense_weighted(x: &Dense<'_, T>, weights: &Dense<'_, T>, n_threads: Option<usize>) -> Result<Self> {
+    /// As [`Observed::from_dense_weighted`], with threads and observer of `run`.
+    ///
+    /// # Errors
+    /// As [`Observed::from_dense_weighted`], and [`Error::Stopped`] if the observer cancels.
+    pub fn from_dense_weighted_with(x: &Dense<'_, T>, weights: &Dense<'_, T>, run: &Run<'_>) -> Result<Self> {
+        let build = compiled!(T, Observed::<T>::of_dense_weighted
+            => fn(&Dense<'_, T>, &Dense<'_, T>, &Run<'_>) -> Result<Observed<T>>);
+        build(x, weights, run)
+    }
+
+    fn of_dense_weighted(x: &Dense<'_, T>, weights: &Dense<'_, T>, run: &Run<'_>) -> Result<Self> {
         let (n, p) = (x.n_rows(), x.n_cols());
         check_shape(n, p)?;
         for (axis, found, expected) in [("rows", weights.n_rows(), n), ("columns", weights.n_cols(), p)] {
@@ -111,11 +134,12 @@ impl<T: Scalar> Observed<T> {
                 return Err(Error::EntryWeight { row, column, value });
             }
         }
-        Exec::run(n_threads, &Unobserved, |exec| {
+        Exec::run(run, |exec| {
+            let exec = exec.phase(ENTRIES);
             let entries =
                 |row| (0..p).map(move |column| (column as u32, x.get(row, column), weights.get(row, column)));
-            let rows = collect_lines(Major::Rows, (n, p), true, exec, entries)?;
-            let columns = transpose(&rows, p, exec)?;
+            let rows = collect_lines(Major::Rows, (n, p), true, &exec.part(0.0, 0.5), entries)?;
+            let columns = transpose(&rows, p, &exec.part(0.5, 1.0))?;
             Ok(Self { rows, columns, multiplicity: None })
         })
     }
@@ -126,21 +150,30 @@ impl<T: Scalar> Observed<T> {
     /// # Errors
     /// [`Error::NonFinite`] for infinite values; [`Error::WeightLength`] and [`Error::WeightValue`] for invalid
     /// weights; [`Error::Threads`].
-    pub fn from_sparse(x: &Sparse<'_, T>, weights: Option<&[T]>, n_threads: Option<usize>) -> Result<Self> {
-        let build = compiled!(T, Observed::<T>::of_sparse
-            => fn(&Sparse<'_, T>, Option<&[T]>, Option<usize>) -> Result<Observed<T>>);
-        build(x, weights, n_threads)
+    pub fn from_sparse(x: &Sparse<'_, T>, weights: Option<&[T]>) -> Result<Self> {
+        Self::from_sparse_with(x, weights, &Run::default())
     }
 
-    fn of_sparse(x: &Sparse<'_, T>, weights: Option<&[T]>, n_threads: Option<usize>) -> Result<Self> {
+    /// As [`Observed::from_sparse`], with threads and observer of `run`.
+    ///
+    /// # Errors
+    /// As [`Observed::from_sparse`], and [`Error::Stopped`] if the observer cancels.
+    pub fn from_sparse_with(x: &Sparse<'_, T>, weights: Option<&[T]>, run: &Run<'_>) -> Result<Self> {
+        let build = compiled!(T, Observed::<T>::of_sparse
+            => fn(&Sparse<'_, T>, Option<&[T]>, &Run<'_>) -> Result<Observed<T>>);
+        build(x, weights, run)
+    }
+
+    fn of_sparse(x: &Sparse<'_, T>, weights: Option<&[T]>, run: &Run<'_>) -> Result<Self> {
         let (n, p) = (x.n_rows(), x.n_cols());
         check_shape(n, p)?;
         check_weights(weights, x.n_stored())?;
         let by_rows = x.major() == Major::Rows;
         let n_minor = if by_rows { p } else { n };
-        Exec::run(n_threads, &Unobserved, |exec| {
-            let stored = stored_lines(x, weights, exec)?;
-            let other = transpose(&stored, n_minor, exec)?;
+        Exec::run(run, |exec| {
+            let exec = exec.phase(ENTRIES);
+            let stored = stored_lines(x, weights, &exec.part(0.0, 0.5))?;
+            let other = transpose(&stored, n_minor, &exec.part(0.5, 1.0))?;
             let (rows, columns) = if by_rows { (stored, other) } else { (other, stored) };
             Ok(Self { rows, columns, multiplicity: None })
         })
@@ -153,7 +186,7 @@ impl<T: Scalar> Observed<T> {
     /// use karhunen::incomplete::{Duplicates, Triples};
     /// use karhunen::Observed;
     /// let ratings = Triples { rows: &[0u32, 2, 0], columns: &[1, 0, 0], values: &[4.0f32, 3.0, 5.0], weights: None };
-    /// let observed = Observed::from_triples(&ratings, (3, 2), Duplicates::Refuse, None)?;
+    /// let observed = Observed::from_triples(&ratings, (3, 2), Duplicates::Refuse)?;
     /// assert_eq!(observed.row(0), ([0, 1].as_slice(), [5.0, 4.0].as_slice()));
     /// # Ok::<(), karhunen::Error>(())
     /// ```
@@ -165,7 +198,19 @@ impl<T: Scalar> Observed<T> {
         triples: &Triples<'_, I, T>,
         (n_samples, n_features): (usize, usize),
         duplicates: Duplicates,
-        n_threads: Option<usize>,
+    ) -> Result<Self> {
+        Self::from_triples_with(triples, (n_samples, n_features), duplicates, &Run::default())
+    }
+
+    /// As [`Observed::from_triples`], with threads and observer of `run`.
+    ///
+    /// # Errors
+    /// As [`Observed::from_triples`], and [`Error::Stopped`] if the observer cancels.
+    pub fn from_triples_with<I: IndexInt>(
+        triples: &Triples<'_, I, T>,
+        (n_samples, n_features): (usize, usize),
+        duplicates: Duplicates,
+        run: &Run<'_>,
     ) -> Result<Self> {
         check_shape(n_samples, n_features)?;
         check_triples(triples, (n_samples, n_features))?;
@@ -174,13 +219,13 @@ impl<T: Scalar> Observed<T> {
         match (Indices::of(triples.rows), Indices::of(triples.columns)) {
             (Indices::U32(rows), Indices::U32(columns)) => {
                 let build = compiled!(T, Observed::<T>::of_triples::<u32>
-                    => fn(Triples<'_, u32, T>, (usize, usize), Duplicates, Option<usize>) -> Result<Observed<T>>);
-                build(Triples { rows, columns, values, weights }, shape, duplicates, n_threads)
+                    => fn(Triples<'_, u32, T>, (usize, usize), Duplicates, &Run<'_>) -> Result<Observed<T>>);
+                build(Triples { rows, columns, values, weights }, shape, duplicates, run)
             }
             (Indices::U64(rows), Indices::U64(columns)) => {
                 let build = compiled!(T, Observed::<T>::of_triples::<u64>
-                    => fn(Triples<'_, u64, T>, (usize, usize), Duplicates, Option<usize>) -> Result<Observed<T>>);
-                build(Triples { rows, columns, values, weights }, shape, duplicates, n_threads)
+                    => fn(Triples<'_, u64, T>, (usize, usize), Duplicates, &Run<'_>) -> Result<Observed<T>>);
+                build(Triples { rows, columns, values, weights }, shape, duplicates, run)
             }
             _ => unreachable!("rows and columns are of one type"),
         }
@@ -190,12 +235,13 @@ impl<T: Scalar> Observed<T> {
         triples: Triples<'_, I, T>,
         (n_samples, n_features): (usize, usize),
         duplicates: Duplicates,
-        n_threads: Option<usize>,
+        run: &Run<'_>,
     ) -> Result<Self> {
         let triples = &triples;
-        Exec::run(n_threads, &Unobserved, |exec| {
-            let unordered = by_columns(triples, n_features, exec)?;
-            let mut rows = transpose(&unordered, n_samples, exec)?;
+        Exec::run(run, |exec| {
+            let exec = exec.phase(ENTRIES);
+            let unordered = by_columns(triples, n_features, &exec.part(0.0, 0.4))?;
+            let mut rows = transpose(&unordered, n_samples, &exec.part(0.4, 0.7))?;
             drop(unordered);
             if let Some((row, column)) = first_duplicate(&rows) {
                 if duplicates == Duplicates::Refuse {
@@ -203,7 +249,7 @@ impl<T: Scalar> Observed<T> {
                 }
                 rows = average_duplicates(rows);
             }
-            let columns = transpose(&rows, n_features, exec)?;
+            let columns = transpose(&rows, n_features, &exec.part(0.7, 1.0))?;
             Ok(Self { rows, columns, multiplicity: None })
         })
     }
@@ -216,13 +262,13 @@ impl<T: Scalar> Observed<T> {
         exec: &Exec<'_>,
     ) -> Result<Self> {
         let shape = (rows.n_lines(), n_features);
-        let rows = collect_lines(Major::Rows, shape, rows.is_weighted(), exec, |row| {
+        let rows = collect_lines(Major::Rows, shape, rows.is_weighted(), &exec.part(0.0, 0.5), |row| {
             let (line, first, keep) = (rows.line(row), rows.pointers()[row], &keep);
             let kept = (0..line.values.len()).filter(move |at| keep(first + at));
             let one = T::from_f64(1.0);
             kept.map(move |at| (line.indices[at], line.values[at], line.weights.map_or(one, |w| w[at])))
         })?;
-        let columns = transpose(&rows, n_features, exec)?;
+        let columns = transpose(&rows, n_features, &exec.part(0.5, 1.0))?;
         Ok(Self { rows, columns, multiplicity: None })
     }
 
@@ -232,7 +278,7 @@ impl<T: Scalar> Observed<T> {
         let mut numbers = vec![u32::MAX; self.n_features()];
         names.iter().enumerate().for_each(|(number, column)| numbers[*column as usize] = number as u32);
         let shape = (self.n_samples(), names.len());
-        let rows = collect_lines(Major::Rows, shape, from.is_weighted(), exec, |row| {
+        let rows = collect_lines(Major::Rows, shape, from.is_weighted(), &exec.part(0.0, 0.5), |row| {
             let (line, numbers) = (from.line(row), &numbers);
             let known =
                 (0..line.values.len()).filter(move |at| numbers[line.indices[*at] as usize] != u32::MAX);
@@ -240,7 +286,7 @@ impl<T: Scalar> Observed<T> {
                 (numbers[line.indices[at] as usize], line.values[at], line.weights.map_or(one, |w| w[at]))
             })
         })?;
-        let columns = transpose(&rows, names.len(), exec)?;
+        let columns = transpose(&rows, names.len(), &exec.part(0.5, 1.0))?;
         Ok(Self { rows, columns, multiplicity: None }.with_multiplicity(self.multiplicity.clone()))
     }
 
@@ -248,12 +294,13 @@ impl<T: Scalar> Observed<T> {
     pub(crate) fn select(&self, names: &[usize], exec: &Exec<'_>) -> Result<Self> {
         let (from, p) = (&self.rows, self.n_features());
         let one = T::from_f64(1.0);
-        let rows = collect_lines(Major::Rows, (names.len(), p), from.is_weighted(), exec, |row| {
+        let (shape, weighted) = ((names.len(), p), from.is_weighted());
+        let rows = collect_lines(Major::Rows, shape, weighted, &exec.part(0.0, 0.5), |row| {
             let line = from.line(names[row]);
             (0..line.values.len())
                 .map(move |at| (line.indices[at], line.values[at], line.weights.map_or(one, |w| w[at])))
         })?;
-        let columns = transpose(&rows, p, exec)?;
+        let columns = transpose(&rows, p, &exec.part(0.5, 1.0))?;
         let multiplicity = self
             .multiplicity
             .as_ref()
@@ -377,7 +424,7 @@ fn collect_lines<T: Scalar, I: Iterator<Item = (u32, T, T)>>(
     let (n_lines, n_minor) = shape;
     let mut pointers = vec![0; n_lines + 1];
     let lines_at_a_time = ((1 << 16) / n_minor.max(1)).max(1);
-    exec.fill(&mut pointers[1..], lines_at_a_time, |piece, counts| {
+    exec.part(0.0, 0.5).fill(&mut pointers[1..], lines_at_a_time, |piece, counts| {
         for (at, count) in counts.iter_mut().enumerate() {
             let line = piece * lines_at_a_time + at;
             for (index, value, weight) in entries(line) {
@@ -392,7 +439,7 @@ fn collect_lines<T: Scalar, I: Iterator<Item = (u32, T, T)>>(
     })?;
     let mut raw = Raw::zeros(pointers, weighted)?;
     let cuts: Vec<usize> = (0..n_lines).step_by(lines_at_a_time).chain([n_lines]).collect();
-    exec.each(raw.pieces(&cuts).into_iter(), |piece, mut out| {
+    exec.part(0.5, 1.0).each(raw.pieces(&cuts).into_iter(), |piece, mut out| {
         let observed = (cuts[piece]..cuts[piece + 1]).flat_map(&entries);
         let observed = observed.filter(|(_, value, weight)| is_observed(*value, *weight));
         for (at, (index, value, weight)) in observed.enumerate() {
@@ -433,10 +480,10 @@ fn by_columns<I: IndexInt, T: Scalar>(
 
 /// Converts CSR to CSC or back, for `n_minor` indices; sorts the indices of each line.
 fn transpose<T: Scalar>(lines: &EntryLines<T>, n_minor: usize, exec: &Exec<'_>) -> Result<EntryLines<T>> {
-    let mut raw = Raw::zeros(count_minor(lines, n_minor, exec)?, lines.is_weighted())?;
+    let mut raw = Raw::zeros(count_minor(lines, n_minor, &exec.part(0.0, 0.5))?, lines.is_weighted())?;
     let cuts = balanced(&raw.pointers, exec.n_threads());
     let one = T::from_f64(1.0);
-    exec.each(raw.pieces(&cuts).into_iter(), |piece, mut out| {
+    exec.part(0.5, 1.0).each(raw.pieces(&cuts).into_iter(), |piece, mut out| {
         let (first, end) = (cuts[piece], cuts[piece + 1]);
         for l in 0..lines.n_lines() {
             let line = lines.line(l);

@@ -6,7 +6,7 @@ mod sample_weights;
 mod split;
 
 pub(crate) use crate::incomplete::data::lines::{EntryLines, Rows, Segment};
-pub(crate) use crate::incomplete::data::split::Share;
+pub(crate) use crate::incomplete::data::split::{HOLDING_OUT, Share};
 
 use std::any::Any;
 use std::sync::Arc;
@@ -15,6 +15,9 @@ use crate::choice::{Choice, Named, plain_names};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::scalar::Scalar;
+
+/// The phase in which entries are stored.
+pub(crate) const ENTRIES: &str = "entries";
 
 /// Treatment of repeated (row, column) pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,7 +59,7 @@ pub struct Triples<'a, I, T> {
 /// ```
 /// use karhunen::{Dense, Observed};
 /// let x = [1.0, f64::NAN, 0.0, 4.0];
-/// let observed = Observed::from_dense(&Dense::row_major(&x, 2, 2)?, None)?;
+/// let observed = Observed::from_dense(&Dense::row_major(&x, 2, 2)?)?;
 /// assert_eq!((observed.n_observed(), observed.n_samples()), (3, 2));
 /// # Ok::<(), karhunen::Error>(())
 /// ```

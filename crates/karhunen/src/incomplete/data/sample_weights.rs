@@ -15,10 +15,10 @@ impl<T: Scalar> Observed<T> {
     /// ```
     /// use karhunen::{Dense, IncompletePca, Observed};
     /// let x = [1.0, 2.0, f64::NAN, -1.0, 0.5, 3.0, 2.0, 0.0];
-    /// let rows = Observed::from_dense(&Dense::row_major(&x, 4, 2)?, None)?;
+    /// let rows = Observed::from_dense(&Dense::row_major(&x, 4, 2)?)?;
     /// let weighted = rows.with_sample_weights(&[1.0, 2.0, 1.0, 0.0])?;
     /// let y = [1.0, 2.0, f64::NAN, -1.0, f64::NAN, -1.0, 0.5, 3.0];
-    /// let repeated = Observed::from_dense(&Dense::row_major(&y, 4, 2)?, None)?;
+    /// let repeated = Observed::from_dense(&Dense::row_major(&y, 4, 2)?)?;
     /// let (a, b) = (IncompletePca::new(1).fit(&weighted)?, IncompletePca::new(1).fit(&repeated)?);
     /// assert!((a.mean()[0] - b.mean()[0]).abs() < 1e-6);
     /// assert_eq!(a.scores().n_rows(), 4);

@@ -3,10 +3,13 @@
 use std::ops::Range;
 
 use crate::error::{Error, OptionName, Result, options};
-use crate::exec::{Exec, Unobserved};
+use crate::exec::{Exec, Run};
 use crate::incomplete::data::Observed;
 use crate::random::{Places, Purpose, Stream};
 use crate::scalar::{Scalar, compiled};
+
+/// The phase in which entries are held out.
+pub(crate) const HOLDING_OUT: &str = "holding entries out";
 
 /// Fraction of the entries that an option holds out.
 #[derive(Clone, Copy, Debug)]
@@ -35,25 +38,33 @@ impl<T: Scalar> Observed<T> {
     /// ```
     /// use karhunen::{Dense, Observed};
     /// let x: Vec<f64> = (0..200).map(f64::from).collect();
-    /// let all = Observed::from_dense(&Dense::row_major(&x, 20, 10)?, None)?;
-    /// let (train, test) = all.split(0.1, 0, None)?;
+    /// let all = Observed::from_dense(&Dense::row_major(&x, 20, 10)?)?;
+    /// let (train, test) = all.split(0.1, 0)?;
     /// assert_eq!((train.n_observed(), test.n_observed()), (180, 20));
-    /// assert_eq!(train.split(0.1, 0, None)?.1.n_observed(), 18);
+    /// assert_eq!(train.split(0.1, 0)?.1.n_observed(), 18);
     /// # Ok::<(), karhunen::Error>(())
     /// ```
     ///
     /// # Errors
     /// [`Error::Option`] for a fraction outside 0 to 1; [`Error::NothingSetAside`] if the fraction is below half
     /// an entry, or every entry is alone in its row or column; [`Error::Threads`].
-    pub fn split(&self, share: f64, seed: u64, n_threads: Option<usize>) -> Result<(Self, Self)> {
-        let split = compiled!(T, Observed::<T>::split_at
-            => fn(&Observed<T>, f64, u64, Option<usize>) -> Result<(Observed<T>, Observed<T>)>);
-        split(self, share, seed, n_threads)
+    pub fn split(&self, share: f64, seed: u64) -> Result<(Self, Self)> {
+        self.split_with(share, seed, &Run::default())
     }
 
-    fn split_at(&self, share: f64, seed: u64, n_threads: Option<usize>) -> Result<(Self, Self)> {
+    /// As [`Observed::split`], with threads and observer of `run`.
+    ///
+    /// # Errors
+    /// As [`Observed::split`], and [`Error::Stopped`] if the observer cancels.
+    pub fn split_with(&self, share: f64, seed: u64, run: &Run<'_>) -> Result<(Self, Self)> {
+        let split = compiled!(T, Observed::<T>::split_at
+            => fn(&Observed<T>, f64, u64, &Run<'_>) -> Result<(Observed<T>, Observed<T>)>);
+        split(self, share, seed, run)
+    }
+
+    fn split_at(&self, share: f64, seed: u64, run: &Run<'_>) -> Result<(Self, Self)> {
         let share = Share { option: options::SHARE, value: share };
-        Exec::run(n_threads, &Unobserved, |exec| self.split_by(share, Purpose::Split.of(seed), exec))
+        Exec::run(run, |exec| self.split_by(share, Purpose::Split.of(seed), &exec.phase(HOLDING_OUT)))
     }
 
     /// As [`Observed::split`], with a given random stream.
@@ -130,11 +141,11 @@ impl<T: Scalar> Observed<T> {
             }
         }
         let p = self.n_features();
-        let part = |wanted: bool| {
+        let part = |wanted: bool, exec: &Exec<'_>| {
             let part = Self::filtered(&self.rows, p, |e| held_out[e] == wanted, exec)?;
             Ok(part.with_multiplicity(self.multiplicity.clone()))
         };
-        Ok((part(false)?, part(true)?))
+        Ok((part(false, &exec.part(0.0, 0.5))?, part(true, &exec.part(0.5, 1.0))?))
     }
 
     /// The random number of the spare entry of this rank, or one above the maximum if there is none. Two passes

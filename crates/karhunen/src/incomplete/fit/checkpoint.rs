@@ -5,21 +5,21 @@ use std::time::Duration;
 
 use crate::choice::Choice;
 use crate::error::{Error, OptionName, OptionValue, Result, options};
-use crate::exec::{Accumulate, Exec, Observer};
+use crate::exec::{Accumulate, Exec};
 use crate::incomplete::data::Observed;
 use crate::incomplete::options::IncompletePca;
 use crate::incomplete::start::Start;
 use crate::random::mix;
 use crate::scalar::Scalar;
 
-/// Inputs of a fit beside options and data; all are optional.
+/// Inputs of a fit beside options and data: where it starts, and what it keeps. All are optional.
 ///
 /// ```
 /// use std::sync::Mutex;
 /// use karhunen::incomplete::{Checkpoint, Checkpoints, Every, FitContext};
-/// use karhunen::{Dense, IncompletePca, Observed};
+/// use karhunen::{Dense, IncompletePca, Observed, Run};
 /// let x: Vec<f64> = (0..60).map(|e| if e % 7 == 3 { f64::NAN } else { ((e / 3) * (e % 3)) as f64 }).collect();
-/// let data = Observed::from_dense(&Dense::row_major(&x, 20, 3)?, None)?;
+/// let data = Observed::from_dense(&Dense::row_major(&x, 20, 3)?)?;
 /// let pca = IncompletePca::new(1);
 /// let last: Mutex<Option<Checkpoint>> = Mutex::new(None);
 /// let keep = |checkpoint: Checkpoint| {
@@ -27,24 +27,24 @@ use crate::scalar::Scalar;
 ///     Ok(())
 /// };
 /// let checkpoints = Some(Checkpoints { every: Every::Iterations(5), keep: &keep });
-/// let model = pca.fit_with(&data, &FitContext { checkpoints, ..FitContext::default() })?;
+/// let context = FitContext { checkpoints, ..FitContext::default() };
+/// let model = pca.fit_with(&data, &context, &Run::default())?;
 /// // The checkpoint continues to the same model.
 /// let last = last.lock().unwrap();
-/// let again = pca.fit_with(&data, &FitContext { resume: last.as_ref(), ..FitContext::default() })?;
+/// let context = FitContext { resume: last.as_ref(), ..FitContext::default() };
+/// let again = pca.fit_with(&data, &context, &Run::default())?;
 /// assert_eq!(again.components(), model.components());
 /// # Ok::<(), karhunen::Error>(())
 /// ```
 #[derive(Clone, Copy, Default)]
 pub struct FitContext<'a> {
-    /// Initial factors, instead of random ones.
+    /// Initial factors, instead of random ones and the sweeps that refine these before the first iteration.
     pub start: Option<&'a Start>,
-    /// Receives progress, and may request cancellation.
-    pub observer: Option<&'a dyn Observer>,
     /// Interval and receiver of checkpoints. With checkpoints, a cancel request takes effect at the end of the
     /// current iteration, after one more checkpoint.
     pub checkpoints: Option<Checkpoints<'a>>,
-    /// Checkpoint to continue from. Data and options must be those of the checkpoint, except `n_threads`,
-    /// `max_iter` and `time_limit`. The model has the same bits as that of an uninterrupted fit.
+    /// Checkpoint to continue from. Data and options must be those of the checkpoint, except `max_iter` and
+    /// `time_limit`. The model has the same bits as that of an uninterrupted fit.
     pub resume: Option<&'a Checkpoint>,
 }
 
@@ -184,7 +184,7 @@ impl Fingerprint {
     }
 }
 
-/// Options that must agree, as names and displayed values; excludes limits and threads.
+/// Options that must agree, as names and displayed values; excludes limits.
 fn values(pca: &IncompletePca) -> Vec<(OptionName, OptionValue)> {
     let IncompletePca {
         n_components,
@@ -209,7 +209,6 @@ fn values(pca: &IncompletePca) -> Vec<(OptionName, OptionValue)> {
         n_starts,
         seed,
         error_bars,
-        n_threads: _,
     } = pca;
     let prior = match mean_prior.value {
         None => mean_prior.count.into(),

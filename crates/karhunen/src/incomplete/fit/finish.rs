@@ -8,7 +8,7 @@ use crate::incomplete::factors::prior::Prior;
 use crate::incomplete::factors::{FactorSide, Factors};
 use crate::incomplete::fit::error_bars::{Precision, count_parameters, inverses};
 use crate::incomplete::fit::far::far_predictions;
-use crate::incomplete::fit::run::Run;
+use crate::incomplete::fit::run::RunResult;
 use crate::incomplete::model::convergence::IncompleteConvergence;
 use crate::incomplete::model::{IncompleteModel, IncompleteParts};
 use crate::incomplete::options::{IncompletePca, MeanMode, Method};
@@ -23,7 +23,7 @@ use crate::linalg::simd::Lane;
 /// Note for the user on a fit without components.
 const COLLAPSED: &str = "collapsed: the most probable components are none";
 
-impl<T: Lane> Run<T> {
+impl<T: Lane> RunResult<T> {
     /// Rotates to the principal components and adds error bars.
     pub(crate) fn into_model(
         self,

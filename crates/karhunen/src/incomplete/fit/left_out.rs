@@ -1,12 +1,11 @@
 //! Rows of weight zero: excluded from the fit, with scores computed afterwards.
 
 use crate::error::Result;
-use crate::exec::{Exec, Unobserved};
-use crate::incomplete::data::Observed;
+use crate::exec::{Exec, Run};
+use crate::incomplete::data::{ENTRIES, Observed};
 use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::fit::checkpoint::FitContext;
 use crate::incomplete::model::{IncompleteModel, RowScores};
-use crate::incomplete::options::IncompletePca;
 use crate::incomplete::start::Start;
 use crate::linalg::Matrix;
 use crate::scalar::Scalar;
@@ -27,32 +26,27 @@ impl Division {
     }
 
     /// The rows with positive weight.
-    pub(crate) fn data<T: Scalar>(
-        &self,
-        data: &Observed<T>,
-        n_threads: Option<usize>,
-    ) -> Result<Observed<T>> {
-        Exec::run(n_threads, &Unobserved, |exec| data.select(&self.included, exec))
+    pub(crate) fn data<T: Scalar>(&self, data: &Observed<T>, run: &Run<'_>) -> Result<Observed<T>> {
+        Exec::run(run, |exec| data.select(&self.included, &exec.phase(ENTRIES)))
     }
 
     /// Fits the rows with positive weight by `fit`, then computes the scores of the others.
     pub(crate) fn fit<T: Scalar>(
         &self,
-        pca: &IncompletePca,
         data: &Observed<T>,
         context: &FitContext<'_>,
+        run: &Run<'_>,
         fit: impl FnOnce(&Observed<T>, &FitContext<'_>) -> Result<IncompleteModel>,
     ) -> Result<IncompleteModel> {
         let start = context.start.map(|start| Start { scores: self.pick(&start.scores), ..start.clone() });
         let context = FitContext { start: start.as_ref(), ..*context };
-        let mut model = fit(&self.data(data, pca.n_threads)?, &context)?;
+        let mut model = fit(&self.data(data, run)?, &context)?;
         model.rename_rows(|row| Some(self.included[row]));
-        let rest = Exec::run(pca.n_threads, &Unobserved, |exec| data.select(&self.excluded, exec))?;
-        let observer = context.observer.unwrap_or(&Unobserved);
+        let rest = Exec::run(run, |exec| data.select(&self.excluded, &exec.phase(ENTRIES)))?;
         let (found, covariances) = match model.score_covariances() {
-            None => (model.rows_observed(&rest, pca.n_threads, observer)?, None),
+            None => (model.row_scores_with(&rest, run)?, None),
             Some(known) => {
-                let (rows, found) = model.rows_with_covariances(&rest, pca.n_threads, observer)?;
+                let (rows, found) = model.rows_with_covariances(&rest, run)?;
                 let width = known.n_components * (known.n_components + 1) / 2;
                 let packed = self.merge(&known.packed, &found.packed, width);
                 (rows, Some(Covariances { n_components: known.n_components, packed }))

@@ -20,8 +20,8 @@ pub(crate) mod time_left;
 pub(crate) mod unseen;
 
 use crate::error::{Result, options};
-use crate::exec::{Exec, Observer, Unobserved};
-use crate::incomplete::data::{Observed, Share, Typed};
+use crate::exec::{Exec, Observer, Run};
+use crate::incomplete::data::{HOLDING_OUT, Observed, Share, Typed};
 use crate::incomplete::fit::checkpoint::{Fingerprint, FitContext};
 use crate::incomplete::fit::checkpointing::{CheckpointWriter, DeferredCancellation};
 use crate::incomplete::fit::setting::Setting;
@@ -36,14 +36,14 @@ pub(crate) fn fit<T: Scalar>(
     pca: &IncompletePca,
     data: &Observed<T>,
     context: &FitContext<'_>,
+    run: &Run<'_>,
 ) -> Result<IncompleteModel> {
-    let observer = context.observer.unwrap_or(&Unobserved);
-    let cancellation = DeferredCancellation::new(observer);
+    let cancellation = DeferredCancellation::new(run.observer);
     // Only checkpoints require iterations to complete.
     let deferred = context.checkpoints.is_some().then_some(&cancellation);
-    let observer = deferred.map_or(observer, |cancellation| cancellation as &dyn Observer);
-    pca.ask(data, 1)?;
-    Exec::run(pca.n_threads, observer, |exec| match data.typed() {
+    let observer = deferred.map_or(run.observer, |cancellation| cancellation as &dyn Observer);
+    pca.ask(data, 1, run)?;
+    Exec::run(&Run { observer, ..*run }, |exec| match data.typed() {
         Typed::F32(data) => fit_typed(pca, data, context, deferred, exec),
         Typed::F64(data) => fit_typed(pca, data, context, deferred, exec),
     })
@@ -65,7 +65,7 @@ fn fit_typed<T: Lane>(
         Some(value) => {
             let share = Share { option: options::EARLY_STOPPING, value };
             let stream = Purpose::EarlyStopping.of(pca.seed);
-            Some(data.split_by(share, stream, &exec.phase("holding entries out"))?)
+            Some(data.split_by(share, stream, &exec.phase(HOLDING_OUT))?)
         }
         None => None,
     };

@@ -5,7 +5,7 @@
 
 use crate::choice::Choice;
 use crate::error::{Advice, Phrase, Result, options};
-use crate::exec::threads_of;
+use crate::exec::Run;
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::Factor;
 use crate::incomplete::fit::unseen::Unseen;
@@ -22,29 +22,32 @@ const F32: f64 = 4.0;
 const BUFFERS: f64 = (2u64 << 20) as f64;
 
 impl IncompletePca {
-    /// Upper estimate of the memory of a fit of `data` in bytes, beside the entries and memory already in use.
+    /// Upper estimate of the memory of a fit of `data` in bytes, beside the entries and memory already in use. Every
+    /// thread of `run` takes some.
     ///
     /// ```
-    /// use karhunen::{Dense, IncompletePca, Observed};
+    /// use karhunen::{Dense, IncompletePca, Observed, Run};
     /// let x = [1.0, 2.0, 4.0, 5.0, 7.0, f64::NAN];
-    /// let data = Observed::from_dense(&Dense::row_major(&x, 3, 2)?, None)?;
-    /// assert!(IncompletePca::new(1).memory_need(&data) < 1e8);
+    /// let data = Observed::from_dense(&Dense::row_major(&x, 3, 2)?)?;
+    /// assert!(IncompletePca::new(1).memory_need(&data, &Run::default()) < 1e8);
     /// # Ok::<(), karhunen::Error>(())
     /// ```
-    pub fn memory_need<T: Scalar>(&self, data: &Observed<T>) -> f64 {
-        compiled!(T, IncompletePca::need::<T> => fn(&IncompletePca, &Observed<T>) -> f64)(self, data)
+    pub fn memory_need<T: Scalar>(&self, data: &Observed<T>, run: &Run<'_>) -> f64 {
+        compiled!(T, IncompletePca::need::<T> => fn(&IncompletePca, &Observed<T>, &Run<'_>) -> f64)(
+            self, data, run,
+        )
     }
 
-    fn need<T: Scalar>(&self, data: &Observed<T>) -> f64 {
+    fn need<T: Scalar>(&self, data: &Observed<T>, run: &Run<'_>) -> f64 {
         match Unseen::of(self, data) {
             // The fit has these columns only; the model has all.
-            Some(unseen) => self.need_of(data, unseen.n_kept()) + unseen.need(self),
-            None => self.need_of(data, data.n_features()),
+            Some(unseen) => self.need_of(data, unseen.n_kept(), run) + unseen.need(self),
+            None => self.need_of(data, data.n_features(), run),
         }
     }
 
     /// Estimate for a fit of `n_columns` columns.
-    fn need_of<T: Scalar>(&self, data: &Observed<T>, n_columns: usize) -> f64 {
+    fn need_of<T: Scalar>(&self, data: &Observed<T>, n_columns: usize, run: &Run<'_>) -> f64 {
         let c = self.n_scores();
         let (rows, columns, value) = (data.n_samples() as f64, n_columns as f64, size_of::<T>() as f64);
         let both = rows + columns;
@@ -77,30 +80,31 @@ impl IncompletePca {
             0.0
         };
         let vectors = F64 * (10.0 * columns + 4.0 * rows);
-        let threads = threads_of(self.n_threads) as f64;
+        let threads = run.expected_threads() as f64;
         let equations = F64 * 4.0 * (c + 9.0).powi(2);
         let buffers = threads * (BUFFERS.min(4.0 * of_factors) + equations) + F64 * 8.0 * (c + 1.0).powi(2);
         copies * of_factors + tables + rotation + bars + split + vectors + buffers
     }
 
-    /// Checks that memory suffices for `n_fits` simultaneous fits.
+    /// Checks that memory suffices for `n_fits` simultaneous fits, each on the threads of `run`.
     ///
     /// # Errors
     /// [`crate::Error::Memory`].
-    pub(crate) fn ask<T: Scalar>(&self, data: &Observed<T>, n_fits: usize) -> Result<()> {
-        let bytes = self.memory_need(data) * n_fits as f64;
+    pub(crate) fn ask<T: Scalar>(&self, data: &Observed<T>, n_fits: usize, run: &Run<'_>) -> Result<()> {
+        let bytes = self.memory_need(data, run) * n_fits as f64;
         let (n, p) = data.shape();
         let method = self.chosen().0.name();
         let fits = if n_fits == 1 { "a fit".to_owned() } else { format!("running {n_fits} fits at a time") };
         memory::ask(&format!("{fits} by {method} of {n} rows and {p} columns"), bytes, || {
-            self.smaller_need(data)
+            self.smaller_need(data, run)
         })
     }
 
     /// Suggestions that need less memory, with their estimates.
-    fn smaller_need<T: Scalar>(&self, data: &Observed<T>) -> Vec<Advice> {
-        let (own, p) = (self.memory_need(data), data.n_features());
-        let als = IncompletePca { method: Method::Als, error_bars: false, ..self.clone() }.memory_need(data);
+    fn smaller_need<T: Scalar>(&self, data: &Observed<T>, run: &Run<'_>) -> Vec<Advice> {
+        let (own, p) = (self.memory_need(data, run), data.n_features());
+        let als =
+            IncompletePca { method: Method::Als, error_bars: false, ..self.clone() }.memory_need(data, run);
         let empty = (0..p).filter(|column| data.n_observed_in_column(*column) == 0).count();
         let mut ways = Vec::new();
         if 2 * empty > p {
@@ -112,7 +116,7 @@ impl IncompletePca {
             ways.push(take.text(format!(", which needs {}", memory::size(als))).into());
         }
         if self.n_components > 1 {
-            let one = IncompletePca { n_components: 1, ..self.clone() }.memory_need(data);
+            let one = IncompletePca { n_components: 1, ..self.clone() }.memory_need(data, run);
             let fewer = Phrase::new("ask for fewer components (").option(options::N_COMPONENTS);
             ways.push(fewer.text(format!("): one needs {}", memory::size(one))).into());
         }

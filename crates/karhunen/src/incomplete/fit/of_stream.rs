@@ -1,12 +1,12 @@
 //! Streams that continue a model, and models of streams.
 
 use crate::error::Result;
-use crate::exec::{Exec, Observer, Unobserved};
+use crate::exec::{Exec, Run};
 use crate::incomplete::data::{Observed, Typed};
 use crate::incomplete::factors::FactorSide;
 use crate::incomplete::factors::objective::Penalties;
 use crate::incomplete::fit::first_factors::given;
-use crate::incomplete::fit::run::Run;
+use crate::incomplete::fit::run::RunResult;
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::model::convergence::StopReason;
 use crate::incomplete::options::{IncompletePca, MeanMode, Method, OnlineRule};
@@ -49,34 +49,57 @@ impl IncompleteStream {
     /// components, with the error bars of `options` and the offsets of the stream. There are no iterations. With
     /// fewer rows than components, components, variances and noise are those of the rows learned last, eight per
     /// component, and only the scores are those of `rows`.
-    /// component.
     ///
     /// # Errors
     /// As [`IncompletePca::fit`].
     pub fn finish<T: Scalar>(&self, rows: &Observed<T>, options: &IncompletePca) -> Result<IncompleteModel> {
-        let finish = compiled!(T, IncompleteStream::model_of::<T>
-            => fn(&IncompleteStream, &Observed<T>, &IncompletePca) -> Result<IncompleteModel>);
-        finish(self, rows, options)
+        self.finish_with(rows, options, &Run::default())
     }
 
-    fn model_of<T: Scalar>(&self, rows: &Observed<T>, options: &IncompletePca) -> Result<IncompleteModel> {
+    /// As [`IncompleteStream::finish`], with threads and observer of `run`.
+    ///
+    /// # Errors
+    /// As [`IncompleteStream::finish`], and [`crate::Error::Stopped`] if the observer cancels.
+    pub fn finish_with<T: Scalar>(
+        &self,
+        rows: &Observed<T>,
+        options: &IncompletePca,
+        run: &Run<'_>,
+    ) -> Result<IncompleteModel> {
+        let finish = compiled!(T, IncompleteStream::model_of::<T>
+            => fn(&IncompleteStream, &Observed<T>, &IncompletePca, &Run<'_>) -> Result<IncompleteModel>);
+        finish(self, rows, options, run)
+    }
+
+    fn model_of<T: Scalar>(
+        &self,
+        rows: &Observed<T>,
+        options: &IncompletePca,
+        run: &Run<'_>,
+    ) -> Result<IncompleteModel> {
         let options = IncompletePca { row_offsets: self.row_offsets, ..options.clone() };
         if rows.n_samples() >= self.c || self.recent.is_empty() {
-            return self.finish_all(rows, &options);
+            return self.finish_all(rows, &options, run);
         }
-        let mut model = self.finish_all(&self.recent.observed(self.loadings.n_rows(), self.c)?, &options)?;
+        let recent = self.recent.observed(self.loadings.n_rows(), self.c, run)?;
+        let mut model = self.finish_all(&recent, &options, run)?;
         model.rename_rows(|_| None);
-        let (found, covariances) = model.rows_with_covariances(rows, options.n_threads, &Unobserved)?;
+        let (found, covariances) = model.rows_with_covariances(rows, run)?;
         Ok(model.with_rows(found, options.error_bars.then_some(covariances)))
     }
 
-    fn finish_all<T: Scalar>(&self, rows: &Observed<T>, options: &IncompletePca) -> Result<IncompleteModel> {
+    fn finish_all<T: Scalar>(
+        &self,
+        rows: &Observed<T>,
+        options: &IncompletePca,
+        run: &Run<'_>,
+    ) -> Result<IncompleteModel> {
         let start = Start {
             loadings: self.loadings(),
             scores: Matrix::zeros(rows.n_samples(), self.c),
             mean: (options.mean != MeanMode::None).then(|| self.mean()),
         };
-        finish_from(options, rows, &start, &Unobserved)
+        finish_from(options, rows, &start, run)
     }
 }
 
@@ -85,11 +108,11 @@ fn finish_from<T: Scalar>(
     pca: &IncompletePca,
     data: &Observed<T>,
     start: &Start,
-    observer: &dyn Observer,
+    run: &Run<'_>,
 ) -> Result<IncompleteModel> {
     let pca = IncompletePca { n_components: start.loadings.n_cols(), method: Method::Online, ..pca.clone() };
     pca.check_all(data, Some(start))?;
-    Exec::run(pca.n_threads, observer, |exec| match data.typed() {
+    Exec::run(run, |exec| match data.typed() {
         Typed::F32(data) => finish_typed(&pca, data, start, exec),
         Typed::F64(data) => finish_typed(&pca, data, start, exec),
     })
@@ -107,7 +130,7 @@ fn finish_typed<T: Lane>(
     let [squares, _] = solve_side(&problem, &mut factors, FactorSide::Scores, &exec.phase("scores"))?;
     let cost = squares + problem.side_penalty(FactorSide::Loadings, &factors, exec)?;
     let penalties = Penalties::of(&problem);
-    let run = Run {
+    let run = RunResult {
         factors,
         trace: Vec::new(),
         stop: StopReason::Iterations,

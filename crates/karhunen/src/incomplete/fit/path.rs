@@ -93,7 +93,7 @@ mod tests {
         let full = gaussian(n, p, 3, 0);
         let entries: Vec<f64> =
             full.as_slice().iter().enumerate().map(|(e, x)| if e % 5 == 2 { f64::NAN } else { *x }).collect();
-        let data = Observed::from_dense(&Dense::row_major(&entries, n, p).unwrap(), None).unwrap();
+        let data = Observed::from_dense(&Dense::row_major(&entries, n, p).unwrap()).unwrap();
         let filled = Matrix::from_fn(n, p, |i, j| {
             let x = entries[i * p + j];
             if x.is_nan() { 0.0 } else { x - 0.1 * j as f64 }

@@ -23,7 +23,7 @@ use crate::incomplete::updates::prepared::Prepared;
 use crate::linalg::simd::Lane;
 
 /// Result of a run, or its best state so far.
-pub(crate) struct Run<T> {
+pub(crate) struct RunResult<T> {
     pub(crate) factors: Factors<T>,
     pub(crate) trace: Vec<TraceEntry>,
     pub(crate) stop: StopReason,
@@ -40,7 +40,7 @@ pub(crate) struct Run<T> {
     pub(crate) collapsed: bool,
 }
 
-impl<T: Lane> Run<T> {
+impl<T: Lane> RunResult<T> {
     /// Lower is better; NaN is worst.
     pub(crate) fn rank(&self) -> f64 {
         Some(self.held_out_rmse.unwrap_or(self.cost)).filter(|rank| !rank.is_nan()).unwrap_or(f64::INFINITY)
@@ -62,7 +62,7 @@ impl<T: Lane> Run<T> {
         out
     }
 
-    /// Reads the arrays of [`Run::save`] of a fit of `data` by a method.
+    /// Reads the arrays of [`RunResult::save`] of a fit of `data` by a method.
     pub(crate) fn restore(
         from: &mut Arrays,
         data: &Observed<T>,
@@ -140,7 +140,7 @@ pub(crate) struct Running<'a, T> {
     factors: Factors<T>,
     iterations: Box<dyn Iterate<T>>,
     pub(crate) stopping: Stopping,
-    pub(crate) best: Run<T>,
+    pub(crate) best: RunResult<T>,
     /// Number of completed iterations.
     iteration: usize,
     /// Whether penalties call for gauge steps.
@@ -161,7 +161,7 @@ impl<'a, T: Lane> Running<'a, T> {
         let began = Instant::now();
         let found = squares(&problem, &factors, exec)?;
         let held_out_rmse = course.held_out_rmse(&factors, exec)?;
-        let mut best = Run {
+        let mut best = RunResult {
             cost: found + penalties(&problem, &factors, exec)?,
             squares: found,
             held_out_rmse,
@@ -213,7 +213,7 @@ impl<'a, T: Lane> Running<'a, T> {
     }
 
     /// The best state of the run, and the last factors.
-    pub(crate) fn into_run(self) -> (Run<T>, Factors<T>) {
+    pub(crate) fn into_run(self) -> (RunResult<T>, Factors<T>) {
         (self.best, self.factors)
     }
 
@@ -327,7 +327,7 @@ impl<'a, T: Lane> Running<'a, T> {
         let mut stopping = Stopping::new(course.rules);
         stopping.restore(&mut from.take_part("stopping"))?;
         stopping.begin_from(&factors, exec)?;
-        let best = Run::restore(&mut from.take_part("best"), problem.data, of)?;
+        let best = RunResult::restore(&mut from.take_part("best"), problem.data, of)?;
         let iteration = count("numbers", iteration)?;
         let began = Instant::now();
         Ok(Self {

@@ -78,7 +78,7 @@ mod tests {
         let (n, p, c) = (9, 6, 2);
         let x: Vec<f64> = gaussian(n, p, 5, 0).into_vec();
         let x: Vec<f64> = x.iter().enumerate().map(|(e, x)| if e % 4 == 1 { f64::NAN } else { *x }).collect();
-        let data = Observed::from_dense(&Dense::row_major(&x, n, p).unwrap(), None).unwrap();
+        let data = Observed::from_dense(&Dense::row_major(&x, n, p).unwrap()).unwrap();
         let mean = MeanRule { joint: true, kappa: 0.5, prior: 0.2, precision: 0.0 };
         let cost = |a: &Matrix, s: &Matrix, mu: &Matrix, b: &Matrix| {
             let mut f: f64 = 0.0;

@@ -11,7 +11,7 @@ use crate::incomplete::factors::state_arrays::{
 use crate::incomplete::fit::checkpoint::Checkpoint;
 use crate::incomplete::fit::checkpointing::CheckpointWriter;
 use crate::incomplete::fit::first_factors::{given, revived};
-use crate::incomplete::fit::run::{Course, Run, Running};
+use crate::incomplete::fit::run::{Course, RunResult, Running};
 use crate::incomplete::fit::setting::{MOST_STEPS, STEP_RATIO, Setting, Stage};
 use crate::incomplete::fit::stopping::Rules;
 use crate::incomplete::fit::time_left::{remaining, seconds_left};
@@ -26,7 +26,7 @@ const RISES: usize = 2;
 pub(crate) struct Stages<T> {
     pub(crate) stage: Stage,
     /// The best run so far and its stage.
-    best: Option<(Run<T>, Stage)>,
+    best: Option<(RunResult<T>, Stage)>,
     /// Final factors of the last path step.
     warm: Option<Factors<T>>,
     runs: Vec<RunSummary>,
@@ -113,7 +113,8 @@ impl<T: Lane> Stages<T> {
             let [kind, number] = from.take_array("best_leg")?;
             let stage = setting.stage_of_codes("best_leg", kind, number)?;
             let of = (setting.pca, setting.method);
-            self.best = Some((Run::restore(&mut from.take_part("best"), setting.kept.data, of)?, stage));
+            self.best =
+                Some((RunResult::restore(&mut from.take_part("best"), setting.kept.data, of)?, stage));
         }
         self.check_order()?;
         if from.has("warm_loadings") {
@@ -239,7 +240,7 @@ impl<T: Lane> Stages<T> {
                 // Keeps the trace of the run that chose the number of iterations, with the model of the refit.
                 let stop = if run.stop == StopReason::TimeLimit { run.stop } else { best.stop };
                 let trace = std::mem::take(&mut best.trace);
-                *best = Run { trace, stop, held_out_rmse: best.held_out_rmse, ..run };
+                *best = RunResult { trace, stop, held_out_rmse: best.held_out_rmse, ..run };
             }
             return;
         }

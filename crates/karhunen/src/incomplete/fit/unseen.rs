@@ -4,8 +4,8 @@
 //! cost of a fit depends on the entries alone; the result of one empty column is copied to the others at the end.
 
 use crate::error::{Error, Result};
-use crate::exec::{Exec, Unobserved};
-use crate::incomplete::data::Observed;
+use crate::exec::{Exec, Run};
+use crate::incomplete::data::{ENTRIES, Observed};
 use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::fit::checkpoint::FitContext;
 use crate::incomplete::model::IncompleteModel;
@@ -51,6 +51,7 @@ impl Unseen {
         pca: &IncompletePca,
         data: &Observed<T>,
         context: &FitContext<'_>,
+        run: &Run<'_>,
         fit: impl FnOnce(&Observed<T>, &FitContext<'_>) -> Result<IncompleteModel>,
     ) -> Result<IncompleteModel> {
         self.ask(pca, data.n_samples())?;
@@ -59,7 +60,7 @@ impl Unseen {
             mean: start.mean.as_ref().map(|mean| self.kept.iter().map(|j| mean[*j as usize]).collect()),
             ..start.clone()
         });
-        let fewer = Exec::run(pca.n_threads, &Unobserved, |exec| data.select_columns(&self.kept, exec))?;
+        let fewer = Exec::run(run, |exec| data.select_columns(&self.kept, &exec.phase(ENTRIES)))?;
         let context = FitContext { start: start.as_ref(), ..*context };
         let fitted = fit(&fewer, &context).map_err(|error| self.of_all_columns(error));
         Ok(self.unfolded(fitted?))
@@ -158,7 +159,7 @@ mod tests {
             }
         }
         let triples = Triples { rows: &rows, columns: &columns, values: &values, weights: None };
-        Observed::from_triples(&triples, (40, p), Duplicates::Refuse, Some(1)).unwrap()
+        Observed::from_triples_with(&triples, (40, p), Duplicates::Refuse, &Run::threads(1)).unwrap()
     }
 
     #[test]
@@ -166,10 +167,11 @@ mod tests {
         let place = |j: usize| [3, 4, 1000, 40_000, 69_998, 69_999][j];
         let (few, many) = (data(7, |j| j as u32 + 1), data(70_000, place));
         for method in [Method::Als, Method::Ridge, Method::Ppca, Method::VbFull] {
-            let pca = IncompletePca { method, n_threads: Some(1), max_iter: 30, ..IncompletePca::new(2) };
+            let pca = IncompletePca { method, max_iter: 30, ..IncompletePca::new(2) };
             assert!(Unseen::of(&pca, &few).is_none());
             assert!(Unseen::of(&pca, &many).is_some());
-            let (a, b) = (pca.fit(&few).unwrap(), pca.fit(&many).unwrap());
+            let fit = |data| pca.fit_with(data, &FitContext::default(), &Run::threads(1)).unwrap();
+            let (a, b) = (fit(&few), fit(&many));
             let (a, b) = (a.parts(), b.parts());
             assert_eq!(b.components.shape(), (a.components.n_rows(), 70_000));
             assert_eq!(b.n_observed.iter().sum::<usize>(), a.n_observed.iter().sum::<usize>());

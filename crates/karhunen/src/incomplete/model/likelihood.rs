@@ -2,7 +2,7 @@
 
 use crate::choice::Choice;
 use crate::error::{Error, Result, options};
-use crate::exec::{Exec, Observer};
+use crate::exec::{Exec, Run};
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::prior::Prior;
 use crate::incomplete::model::IncompleteModel;
@@ -21,13 +21,12 @@ impl IncompleteModel {
     /// work to one matrix of order n_components per row.
     ///
     /// ```
-    /// use karhunen::exec::Unobserved;
     /// use karhunen::incomplete::Method;
     /// use karhunen::{Dense, IncompletePca, Observed};
     /// let x = [1.0, 2.1, -1.0, -1.9, 2.0, f64::NAN, 0.5, 1.1, -2.0, -4.2];
-    /// let rows = Observed::from_dense(&Dense::row_major(&x, 5, 2)?, None)?;
+    /// let rows = Observed::from_dense(&Dense::row_major(&x, 5, 2)?)?;
     /// let model = IncompletePca { method: Method::Ppca, ..IncompletePca::new(1) }.fit(&rows)?;
-    /// let found = model.score_samples(&rows, None, &Unobserved)?;
+    /// let found = model.score_samples(&rows)?;
     /// // With one entry: mean and variance of its column.
     /// let variance = model.explained_variance()[0] * model.components()[(0, 0)].powi(2) + model.noise_variance();
     /// let expected = -0.5 * ((2.0 - model.mean()[0]).powi(2) / variance + (std::f64::consts::TAU * variance).ln());
@@ -37,31 +36,29 @@ impl IncompleteModel {
     ///
     /// # Errors
     /// [`Error::Option`] for a method that learns no variances, and for a fit without noise; [`Error::Shape`] for
-    /// another number of columns; [`Error::Threads`]; [`Error::Stopped`].
-    pub fn score_samples<T: Scalar>(
-        &self,
-        rows: &Observed<T>,
-        n_threads: Option<usize>,
-        observer: &dyn Observer,
-    ) -> Result<Vec<f64>> {
-        let score = compiled!(T, IncompleteModel::log_likelihoods::<T>
-            => fn(&IncompleteModel, &Observed<T>, Option<usize>, &dyn Observer) -> Result<Vec<f64>>);
-        score(self, rows, n_threads, observer)
+    /// another number of columns; [`Error::Threads`].
+    pub fn score_samples<T: Scalar>(&self, rows: &Observed<T>) -> Result<Vec<f64>> {
+        self.score_samples_with(rows, &Run::default())
     }
 
-    fn log_likelihoods<T: Scalar>(
-        &self,
-        rows: &Observed<T>,
-        n_threads: Option<usize>,
-        observer: &dyn Observer,
-    ) -> Result<Vec<f64>> {
+    /// As [`IncompleteModel::score_samples`], with threads and observer of `run`.
+    ///
+    /// # Errors
+    /// As [`IncompleteModel::score_samples`], and [`Error::Stopped`] if the observer cancels.
+    pub fn score_samples_with<T: Scalar>(&self, rows: &Observed<T>, run: &Run<'_>) -> Result<Vec<f64>> {
+        let score = compiled!(T, IncompleteModel::log_likelihoods::<T>
+            => fn(&IncompleteModel, &Observed<T>, &Run<'_>) -> Result<Vec<f64>>);
+        score(self, rows, run)
+    }
+
+    fn log_likelihoods<T: Scalar>(&self, rows: &Observed<T>, run: &Run<'_>) -> Result<Vec<f64>> {
         let density = Density::of(self)?;
         let (found, expected) = (rows.n_features(), self.n_features());
         if found != expected {
             return Err(Error::Shape { what: "the data", axis: "columns", found, expected });
         }
         let mut likelihoods = vec![0.0; rows.n_samples()];
-        Exec::run(n_threads, observer, |exec| {
+        Exec::run(run, |exec| {
             exec.phase("likelihoods").fill(&mut likelihoods, ROWS, |piece, out| {
                 for (at, out) in out.iter_mut().enumerate() {
                     *out = density.of_row(rows, piece * ROWS + at)?;

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{Error, Result, options};
-use crate::exec::{Exec, Observer, Unobserved};
+use crate::exec::{Exec, Run};
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::model::{IncompleteModel, Prediction, RowScores};
@@ -44,11 +44,10 @@ impl IncompleteModel {
     /// that of the value without noise for `Some(false)`.
     ///
     /// ```
-    /// use karhunen::exec::Unobserved;
-    /// use karhunen::{Dense, IncompletePca, Observed};
+    /// use karhunen::{Dense, IncompletePca, Observed, Run};
     /// let x = [1.0, 2.1, -1.0, -1.9, 2.0, f64::NAN, 0.5, 1.1];
-    /// let model = IncompletePca::new(1).fit(&Observed::from_dense(&Dense::row_major(&x, 4, 2)?, None)?)?;
-    /// let found = model.predict_pairs(&[2, 0], &[1, 0], Some(true), None, &Unobserved)?;
+    /// let model = IncompletePca::new(1).fit(&Observed::from_dense(&Dense::row_major(&x, 4, 2)?)?)?;
+    /// let found = model.predict_pairs(&[2, 0], &[1, 0], Some(true), &Run::default())?;
     /// assert_eq!(found.shape(), (2, 2));
     /// assert_eq!(found[(0, 0)], model.predict(2, 1)?.value);
     /// # Ok::<(), karhunen::Error>(())
@@ -62,8 +61,7 @@ impl IncompleteModel {
         rows: &[I],
         columns: &[I],
         noise: Option<bool>,
-        n_threads: Option<usize>,
-        observer: &dyn Observer,
+        run: &Run<'_>,
     ) -> Result<Matrix> {
         if rows.len() != columns.len() {
             let (what, axis) = ("the array of columns", "values");
@@ -73,7 +71,7 @@ impl IncompleteModel {
             self.check_pair(row.widen(), column.widen())?;
         }
         // The ids are in range, so that their bits are those of unsigned numbers.
-        self.predict_checked(Indices::of(rows), Indices::of(columns), noise, n_threads, observer)
+        self.predict_checked(Indices::of(rows), Indices::of(columns), noise, run)
     }
 
     /// As [`IncompleteModel::predict_pairs`], compiled here for all types of ids.
@@ -82,13 +80,12 @@ impl IncompleteModel {
         rows: Indices<'_>,
         columns: Indices<'_>,
         noise: Option<bool>,
-        n_threads: Option<usize>,
-        observer: &dyn Observer,
+        run: &Run<'_>,
     ) -> Result<Matrix> {
         let bars = noise.map(|_| self.error_bars()).transpose()?;
         let width = if noise.is_some() { 2 } else { 1 };
         let mut out = Matrix::try_zeros("a table of predictions", rows.len(), width)?;
-        Exec::run(n_threads, observer, |exec| {
+        Exec::run(run, |exec| {
             exec.phase("predictions").fill(out.as_mut_slice(), PAIRS * width, |piece, out| {
                 for (at, out) in out.chunks_exact_mut(width).enumerate() {
                     let e = piece * PAIRS + at;
@@ -122,48 +119,39 @@ impl IncompleteModel {
         &self,
         scores: &Matrix,
         out: &mut [T],
-        n_threads: Option<usize>,
-        observer: &dyn Observer,
+        run: &Run<'_>,
     ) -> Result<()> {
-        self.fill_values((scores, None), out, n_threads, observer)
+        self.fill_values((scores, None), out, run)
     }
 
-    /// Reconstructs values from scores and offsets, as [`IncompleteModel::rows_observed`] returns them, row after
+    /// Reconstructs values from scores and offsets, as [`IncompleteModel::row_scores`] returns them, row after
     /// row into `out` of length n_rows * n_features. Without offsets equal to
     /// [`IncompleteModel::inverse_transform_into`].
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of components or offsets, or another length of `out`;
     /// [`Error::Stopped`].
-    pub fn values_into<T: Scalar>(
-        &self,
-        rows: &RowScores,
-        out: &mut [T],
-        n_threads: Option<usize>,
-        observer: &dyn Observer,
-    ) -> Result<()> {
-        self.fill_values((&rows.scores, rows.offsets.as_deref()), out, n_threads, observer)
+    pub fn values_into<T: Scalar>(&self, rows: &RowScores, out: &mut [T], run: &Run<'_>) -> Result<()> {
+        self.fill_values((&rows.scores, rows.offsets.as_deref()), out, run)
     }
 
     fn fill_values<T: Scalar>(
         &self,
         rows: (&Matrix, Option<&[f64]>),
         out: &mut [T],
-        n_threads: Option<usize>,
-        observer: &dyn Observer,
+        run: &Run<'_>,
     ) -> Result<()> {
         type Rows<'a> = (&'a Matrix, Option<&'a [f64]>);
         let write = compiled!(T, IncompleteModel::write_values::<T>
-            => fn(&IncompleteModel, Rows<'_>, &mut [T], Option<usize>, &dyn Observer) -> Result<()>);
-        write(self, rows, out, n_threads, observer)
+            => fn(&IncompleteModel, Rows<'_>, &mut [T], &Run<'_>) -> Result<()>);
+        write(self, rows, out, run)
     }
 
     fn write_values<T: Scalar>(
         &self,
         (scores, offsets): (&Matrix, Option<&[f64]>),
         out: &mut [T],
-        n_threads: Option<usize>,
-        observer: &dyn Observer,
+        run: &Run<'_>,
     ) -> Result<()> {
         self.check_rows(scores, out)?;
         let found = offsets.map_or(scores.n_rows(), <[f64]>::len);
@@ -174,7 +162,7 @@ impl IncompleteModel {
         let (p, parts) = (self.n_features(), self.parts());
         let at_a_time = (VALUES / p.max(1)).max(1);
         let finite = AtomicBool::new(true);
-        Exec::run(n_threads, observer, |exec| {
+        Exec::run(run, |exec| {
             exec.phase("values").fill(out, at_a_time * p, |piece, all| {
                 let mut sums = vec![0.0; p];
                 for (at, out) in all.chunks_exact_mut(p).enumerate() {
@@ -208,13 +196,12 @@ impl IncompleteModel {
         rows: (&Matrix, &Covariances),
         noise: bool,
         out: &mut [T],
-        n_threads: Option<usize>,
-        observer: &dyn Observer,
+        run: &Run<'_>,
     ) -> Result<()> {
         type Rows<'a> = (&'a Matrix, &'a Covariances);
         let write = compiled!(T, IncompleteModel::write_deviations::<T>
-            => fn(&IncompleteModel, Rows<'_>, bool, &mut [T], Option<usize>, &dyn Observer) -> Result<()>);
-        write(self, rows, noise, out, n_threads, observer)
+            => fn(&IncompleteModel, Rows<'_>, bool, &mut [T], &Run<'_>) -> Result<()>);
+        write(self, rows, noise, out, run)
     }
 
     fn write_deviations<T: Scalar>(
@@ -222,13 +209,12 @@ impl IncompleteModel {
         (scores, covariances): (&Matrix, &Covariances),
         noise: bool,
         out: &mut [T],
-        n_threads: Option<usize>,
-        observer: &dyn Observer,
+        run: &Run<'_>,
     ) -> Result<()> {
         self.check_rows(scores, out)?;
         self.error_bars()?;
         let p = self.n_features();
-        Exec::run(n_threads, observer, |exec| {
+        Exec::run(run, |exec| {
             exec.phase("deviations").fill(out, p, |row, out| {
                 for (column, out) in out.iter_mut().enumerate() {
                     let bars = (covariances, row);
@@ -247,9 +233,16 @@ impl IncompleteModel {
     /// # Errors
     /// [`Error::Shape`] for another number of components.
     pub fn inverse_transform(&self, scores: &Matrix) -> Result<Matrix> {
+        self.inverse_transform_with(scores, &Run::default())
+    }
+
+    /// As [`IncompleteModel::inverse_transform`], with threads and observer of `run`.
+    ///
+    /// # Errors
+    /// As [`IncompleteModel::inverse_transform`], and [`Error::Stopped`] if the observer cancels.
+    pub fn inverse_transform_with(&self, scores: &Matrix, run: &Run<'_>) -> Result<Matrix> {
         let mut values = Matrix::try_zeros("a reconstruction", scores.n_rows(), self.n_features())?;
-        let n_threads = self.parts().options.n_threads;
-        self.inverse_transform_into(scores, values.as_mut_slice(), n_threads, &Unobserved)?;
+        self.inverse_transform_into(scores, values.as_mut_slice(), run)?;
         Ok(values)
     }
 
@@ -258,10 +251,17 @@ impl IncompleteModel {
     /// # Errors
     /// As [`IncompleteModel::transform`].
     pub fn impute<T: Scalar>(&self, rows: &Observed<T>) -> Result<Matrix> {
-        let n_threads = self.parts().options.n_threads;
-        let found = self.rows_observed(rows, n_threads, &Unobserved)?;
+        self.impute_with(rows, &Run::default())
+    }
+
+    /// As [`IncompleteModel::impute`], with threads and observer of `run`.
+    ///
+    /// # Errors
+    /// As [`IncompleteModel::impute`], and [`Error::Stopped`] if the observer cancels.
+    pub fn impute_with<T: Scalar>(&self, rows: &Observed<T>, run: &Run<'_>) -> Result<Matrix> {
+        let found = self.row_scores_with(rows, run)?;
         let mut filled = Matrix::try_zeros("a filled table", rows.n_samples(), self.n_features())?;
-        self.values_into(&found, filled.as_mut_slice(), n_threads, &Unobserved)?;
+        self.values_into(&found, filled.as_mut_slice(), run)?;
         for i in 0..rows.n_samples() {
             let (columns, values) = rows.row(i);
             for (column, value) in columns.iter().zip(values) {

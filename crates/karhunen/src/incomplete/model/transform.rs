@@ -1,7 +1,7 @@
 //! Scores of new rows.
 
 use crate::error::{Advice, Error, Result};
-use crate::exec::{Exec, Observer, Unobserved};
+use crate::exec::{Exec, Run};
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::model::new_rows::{Equations, ModelLoadings};
@@ -16,65 +16,56 @@ const ROWS: usize = 64;
 impl IncompleteModel {
     /// Scores of new rows with missing entries, shape (n_rows, n_components): the minimiser of the cost of the fit
     /// given the components. A row without entries gets the mean of the prior. Row offsets are solved for as well;
-    /// [`IncompleteModel::rows_observed`] returns both.
+    /// [`IncompleteModel::row_scores`] returns both.
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of columns; [`Error::Decomposition`] for values beyond range;
     /// [`Error::Threads`].
     pub fn transform<T: Scalar>(&self, rows: &Observed<T>) -> Result<Matrix> {
-        self.transform_observed(rows, self.parts().options.n_threads, &Unobserved)
+        self.transform_with(rows, &Run::default())
     }
 
-    /// As [`IncompleteModel::transform`], on `n_threads` threads (those of the current rayon pool if `None`), with
-    /// progress reports to `observer`.
+    /// As [`IncompleteModel::transform`], with threads and observer of `run`.
     ///
     /// # Errors
-    /// As [`IncompleteModel::transform`]; [`Error::Stopped`] if the observer requests cancellation.
-    pub fn transform_observed<T: Scalar>(
-        &self,
-        rows: &Observed<T>,
-        n_threads: Option<usize>,
-        observer: &dyn Observer,
-    ) -> Result<Matrix> {
-        Ok(self.rows_observed(rows, n_threads, observer)?.scores)
+    /// As [`IncompleteModel::transform`], and [`Error::Stopped`] if the observer cancels.
+    pub fn transform_with<T: Scalar>(&self, rows: &Observed<T>, run: &Run<'_>) -> Result<Matrix> {
+        Ok(self.row_scores_with(rows, run)?.scores)
     }
 
     /// Scores and row offsets of new rows.
     ///
     /// ```
-    /// use karhunen::exec::Unobserved;
     /// use karhunen::{Dense, IncompletePca, Observed};
     /// let x = [1.0, 2.0, 4.0, 5.0, 7.0, f64::NAN, -2.0, -1.0, 0.5, 1.5];
-    /// let rows = Observed::from_dense(&Dense::row_major(&x, 5, 2)?, None)?;
+    /// let rows = Observed::from_dense(&Dense::row_major(&x, 5, 2)?)?;
     /// let model = IncompletePca { row_offsets: true, ..IncompletePca::new(1) }.fit(&rows)?;
-    /// let found = model.rows_observed(&rows, None, &Unobserved)?;
+    /// let found = model.row_scores(&rows)?;
     /// assert_eq!(found.offsets.map(|b| b.len()), Some(5));
     /// # Ok::<(), karhunen::Error>(())
     /// ```
     ///
     /// # Errors
-    /// As [`IncompleteModel::transform_observed`].
-    pub fn rows_observed<T: Scalar>(
-        &self,
-        rows: &Observed<T>,
-        n_threads: Option<usize>,
-        observer: &dyn Observer,
-    ) -> Result<RowScores> {
-        let find = compiled!(T, IncompleteModel::scores_of::<T>
-            => fn(&IncompleteModel, &Observed<T>, Option<usize>, &dyn Observer) -> Result<RowScores>);
-        find(self, rows, n_threads, observer)
+    /// As [`IncompleteModel::transform`].
+    pub fn row_scores<T: Scalar>(&self, rows: &Observed<T>) -> Result<RowScores> {
+        self.row_scores_with(rows, &Run::default())
     }
 
-    fn scores_of<T: Scalar>(
-        &self,
-        rows: &Observed<T>,
-        n_threads: Option<usize>,
-        observer: &dyn Observer,
-    ) -> Result<RowScores> {
+    /// As [`IncompleteModel::row_scores`], with threads and observer of `run`.
+    ///
+    /// # Errors
+    /// As [`IncompleteModel::transform_with`].
+    pub fn row_scores_with<T: Scalar>(&self, rows: &Observed<T>, run: &Run<'_>) -> Result<RowScores> {
+        let find = compiled!(T, IncompleteModel::scores_of::<T>
+            => fn(&IncompleteModel, &Observed<T>, &Run<'_>) -> Result<RowScores>);
+        find(self, rows, run)
+    }
+
+    fn scores_of<T: Scalar>(&self, rows: &Observed<T>, run: &Run<'_>) -> Result<RowScores> {
         let all = self.n_scores();
         // Two copies exist at a time: during the passes and in the result.
         let mut found = zeros("a matrix of scores", rows.n_samples(), 2 * all, all)?;
-        self.each_row(rows, &mut found, (n_threads, observer), |equations, out| {
+        self.each_row(rows, &mut found, run, |equations, out| {
             equations.solve()?;
             out.copy_from_slice(equations.solution());
             Ok(())
@@ -85,34 +76,32 @@ impl IncompleteModel {
         self.split(rows.n_samples(), found.chunks_exact(all.max(1)))
     }
 
-    /// As [`IncompleteModel::rows_observed`], with the covariance of the scores (and of the offset, the last) of
+    /// As [`IncompleteModel::row_scores`], with the covariance of the scores (and of the offset, the last) of
     /// each row: the noise variance times the inverse of its normal equations. Without penalties it is zero for
     /// rows with fewer entries than components.
     ///
     /// # Errors
-    /// As [`IncompleteModel::transform_observed`].
+    /// As [`IncompleteModel::transform_with`].
     pub fn rows_with_covariances<T: Scalar>(
         &self,
         rows: &Observed<T>,
-        n_threads: Option<usize>,
-        observer: &dyn Observer,
+        run: &Run<'_>,
     ) -> Result<(RowScores, Covariances)> {
         type Both = Result<(RowScores, Covariances)>;
         let find = compiled!(T, IncompleteModel::posteriors_of::<T>
-            => fn(&IncompleteModel, &Observed<T>, Option<usize>, &dyn Observer) -> Both);
-        find(self, rows, n_threads, observer)
+            => fn(&IncompleteModel, &Observed<T>, &Run<'_>) -> Both);
+        find(self, rows, run)
     }
 
     fn posteriors_of<T: Scalar>(
         &self,
         rows: &Observed<T>,
-        n_threads: Option<usize>,
-        observer: &dyn Observer,
+        run: &Run<'_>,
     ) -> Result<(RowScores, Covariances)> {
         let (all, n) = (self.n_scores(), rows.n_samples());
         let width = all * (all + 1) / 2;
         let mut both = zeros("a matrix of scores with covariances", n, 2 * (all + width), all + width)?;
-        self.each_row(rows, &mut both, (n_threads, observer), |equations, out| {
+        self.each_row(rows, &mut both, run, |equations, out| {
             let (scores, covariance) = out.split_at_mut(all);
             let inverse = equations.inverse();
             equations.solve()?;
@@ -132,14 +121,13 @@ impl IncompleteModel {
     /// As [`IncompleteModel::rows_with_covariances`], without the offsets.
     ///
     /// # Errors
-    /// As [`IncompleteModel::transform_observed`].
+    /// As [`IncompleteModel::transform_with`].
     pub fn transform_with_covariances<T: Scalar>(
         &self,
         rows: &Observed<T>,
-        n_threads: Option<usize>,
-        observer: &dyn Observer,
+        run: &Run<'_>,
     ) -> Result<(Matrix, Covariances)> {
-        let (rows, covariances) = self.rows_with_covariances(rows, n_threads, observer)?;
+        let (rows, covariances) = self.rows_with_covariances(rows, run)?;
         Ok((rows.scores, covariances))
     }
 
@@ -156,7 +144,7 @@ impl IncompleteModel {
         &self,
         rows: &Observed<T>,
         out: &mut [f64],
-        (n_threads, observer): (Option<usize>, &dyn Observer),
+        run: &Run<'_>,
         f: impl Fn(&mut Equations, &mut [f64]) -> Result<()> + Sync,
     ) -> Result<()> {
         let p = self.n_features();
@@ -172,7 +160,7 @@ impl IncompleteModel {
         if width == 0 {
             return Ok(());
         }
-        Exec::run(n_threads, observer, |exec| {
+        Exec::run(run, |exec| {
             let loadings = ModelLoadings::new(self, rows, &exec.phase("scores"))?;
             exec.phase("scores").fill(out, ROWS * width, |piece, out| {
                 let mut equations = Equations::new(&loadings);

@@ -141,7 +141,7 @@ mod tests {
             .map(|e| if is_missing(n, e / P, e % P) { f64::NAN } else { noise.as_slice()[e] + 2.0 })
             .map(T::from_f64)
             .collect();
-        let data = Observed::from_dense(&Dense::row_major(&x, n, P).unwrap(), Some(1)).unwrap();
+        let data = Observed::from_dense(&Dense::row_major(&x, n, P).unwrap()).unwrap();
         let scores = gaussian(n, C, 6, 0);
         let layout = Expected::new::<T>(C);
         let mut table = Factor::zeros(n, layout.width);

@@ -28,7 +28,7 @@ fn data(weighted: bool) -> Observed<f64> {
         values: &values,
         weights: weighted.then_some(weights.as_slice()),
     };
-    Observed::from_triples(&triples, (N, P), Duplicates::Refuse, Some(1)).unwrap()
+    Observed::from_triples(&triples, (N, P), Duplicates::Refuse).unwrap()
 }
 
 fn factors(c: usize, seed: u64) -> Factors<f64> {

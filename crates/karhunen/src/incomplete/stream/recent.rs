@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::error::Result;
-use crate::exec::Exec;
+use crate::exec::{Exec, Run};
 use crate::incomplete::data::{Duplicates, Observed, Triples};
 use crate::incomplete::model::IncompleteModel;
 use crate::linalg::decomp::orthonormal::orthonormalize;
@@ -101,7 +101,7 @@ impl Recent {
     }
 
     /// The rows, padded with empty ones to `least`.
-    pub(crate) fn observed(&self, n_features: usize, least: usize) -> Result<Observed<f64>> {
+    pub(crate) fn observed(&self, n_features: usize, least: usize, run: &Run<'_>) -> Result<Observed<f64>> {
         let (mut rows, mut columns, mut values, mut weights) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (i, row) in self.rows.iter().enumerate() {
@@ -117,6 +117,6 @@ impl Recent {
         let weights = weighted.then_some(&weights[..]);
         let triples = Triples { rows: &rows, columns: &columns, values: &values, weights };
         let shape = (self.rows.len().max(least), n_features);
-        Observed::from_triples(&triples, shape, Duplicates::Refuse, None)
+        Observed::from_triples_with(&triples, shape, Duplicates::Refuse, run)
     }
 }

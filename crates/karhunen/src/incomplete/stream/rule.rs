@@ -31,7 +31,7 @@ const OJA: (f64, f64) = (0.5, 400.0);
 /// use karhunen::incomplete::{IncompleteStream, OnlineRule};
 /// use karhunen::{Dense, IncompletePca, Observed};
 /// let x: Vec<f64> = (0..60).map(|e| if e % 7 == 3 { f64::NAN } else { (e / 3) as f64 % 4.0 * (1 + e % 3) as f64 }).collect();
-/// let rows = Observed::from_dense(&Dense::row_major(&x, 20, 3)?, None)?;
+/// let rows = Observed::from_dense(&Dense::row_major(&x, 20, 3)?)?;
 /// let mut stream = IncompleteStream::new(1, 3, OnlineRule::Diagonal, 0)?;
 /// for _ in 0..20 {
 ///     stream.partial_fit(&rows)?;

@@ -95,7 +95,7 @@ mod tests {
                     }
                 })
                 .collect();
-        let data = Observed::from_dense(&Dense::row_major(&x, n, p).unwrap(), None).unwrap();
+        let data = Observed::from_dense(&Dense::row_major(&x, n, p).unwrap()).unwrap();
         let found = OffsetVariance::of(&data, &vec![3.0; p], 1.49);
         assert!((found.variance - 0.49).abs() < 0.03, "{found:?}");
         assert!((found.pseudo_observations() - 1.0 / 0.49).abs() < 0.2, "{found:?}");
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn rows_of_one_entry_tell_nothing() {
         let x = [1.0, f64::NAN, f64::NAN, -1.0];
-        let data = Observed::from_dense(&Dense::row_major(&x, 2, 2).unwrap(), None).unwrap();
+        let data = Observed::from_dense(&Dense::row_major(&x, 2, 2).unwrap()).unwrap();
         assert_eq!(OffsetVariance::of(&data, &[0.0; 2], 1.0), OffsetVariance { variance: 0.5, rest: 0.5 });
     }
 }

@@ -195,7 +195,7 @@ fn panel_rows(width: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exec::Unobserved;
+    use crate::exec::Run;
     use crate::linalg::dense::small::{multiply, t_multiply};
     use crate::linalg::test_matrices::gaussian;
     use crate::linalg::test_matrices::{identity_error, max_difference, orthonormal};
@@ -240,7 +240,7 @@ mod tests {
         let (basis, _) = filled(3000, 40, 44);
         let w = gaussian(3000, 8, 5, 0);
         let run = |threads| {
-            Exec::run(Some(threads), &Unobserved, |exec| {
+            Exec::run(&Run::threads(threads), |exec| {
                 let mut left = w.clone();
                 let gram = basis.project_out(&mut left, exec)?;
                 let square = multiply_then_gram(&mut left, &gram, exec)?;

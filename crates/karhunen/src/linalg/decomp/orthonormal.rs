@@ -281,7 +281,7 @@ fn select(a: &Matrix, columns: &[usize]) -> Matrix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exec::Unobserved;
+    use crate::exec::Run;
     use crate::linalg::dense::small::t_multiply;
     use crate::linalg::test_matrices::{
         gaussian, identity_error, max_difference, orthonormal, with_singular_values,
@@ -383,8 +383,7 @@ mod tests {
             let columns = polish(q.clone(), 0, &exec).unwrap();
             assert!(max_difference(&rows.transposed(), &columns) < 1e-12);
             for threads in [2, 3] {
-                let several =
-                    Exec::run(Some(threads), &Unobserved, |exec| polish_rows(q.transposed(), 0, exec));
+                let several = Exec::run(&Run::threads(threads), |exec| polish_rows(q.transposed(), 0, exec));
                 assert_eq!(several.unwrap(), rows);
             }
         }
@@ -415,9 +414,8 @@ mod tests {
     #[test]
     fn same_bits_for_every_number_of_threads() {
         let w = with_singular_values(5000, &[1.0, 0.5, 1e-3, 1e-7, 1e-9, 0.0], 11);
-        let run = |threads| {
-            Exec::run(Some(threads), &Unobserved, |exec| orthonormalize(w.clone(), 3, exec)).unwrap()
-        };
+        let run =
+            |threads| Exec::run(&Run::threads(threads), |exec| orthonormalize(w.clone(), 3, exec)).unwrap();
         let one = run(1);
         for threads in [2, 3] {
             let several = run(threads);

@@ -122,7 +122,7 @@ fn upper_product(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exec::Unobserved;
+    use crate::exec::Run;
     use crate::linalg::decomp::cholesky::cholesky;
     use crate::linalg::dense::small::{multiply, t_multiply};
     use crate::linalg::test_matrices::{gaussian, identity_error, max_difference};
@@ -156,7 +156,7 @@ mod tests {
             assert!(max_difference(&rows.transposed(), &columns) < 1e-13);
             for threads in [2, 3] {
                 let (mut c, mut r) = (x.clone(), x.transposed());
-                Exec::run(Some(threads), &Unobserved, |exec| {
+                Exec::run(&Run::threads(threads), |exec| {
                     multiply_columns(&mut c, &inverse, exec)?;
                     multiply_rows(&inverse, &mut r, exec)
                 })

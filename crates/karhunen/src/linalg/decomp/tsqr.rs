@@ -104,7 +104,7 @@ impl Accumulate for Triangle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exec::{Exec, Unobserved};
+    use crate::exec::{Exec, Run};
     use crate::linalg::decomp::svd::svd;
     use crate::linalg::dense::small::t_multiply;
     use crate::linalg::test_matrices::{max_difference, with_singular_values};
@@ -137,7 +137,7 @@ mod tests {
         let a = with_singular_values(2500, &[3.0, 2.0, 1.0, 1e-9, 0.0], 2);
         let one = triangle(&a, 300, &Exec::sequential());
         for threads in [2, 3] {
-            let several = Exec::run(Some(threads), &Unobserved, |exec| Ok(triangle(&a, 300, exec))).unwrap();
+            let several = Exec::run(&Run::threads(threads), |exec| Ok(triangle(&a, 300, exec))).unwrap();
             assert_eq!(one, several);
         }
     }

@@ -1,7 +1,7 @@
 //! Test matrices: sparse matrices of all structures with their dense form.
 
 use crate::error::Result;
-use crate::exec::{Exec, Unobserved};
+use crate::exec::{Exec, Run};
 use crate::linalg::{ColumnMap, Major, Matrix, SparseMatrix};
 use crate::scalar::Scalar;
 
@@ -156,7 +156,7 @@ pub(crate) fn for_all_threads(name: &str, f: impl Fn(&Exec<'_>) -> Result<Vec<f6
     let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
     let one = f(&Exec::sequential()).unwrap();
     for n_threads in [2, 3] {
-        let more = Exec::run(Some(n_threads), &Unobserved, |exec| f(exec)).unwrap();
+        let more = Exec::run(&Run::threads(n_threads), |exec| f(exec)).unwrap();
         assert!(bits(&one) == bits(&more), "{name}: other bits with {n_threads} threads");
     }
     one

@@ -1,7 +1,7 @@
 use std::sync::Mutex;
 
 use super::*;
-use crate::exec::{Flow, Observer, Unobserved};
+use crate::exec::{Flow, Observer, Run};
 use crate::linalg::test_matrices::{identity_error, with_eigenvalues};
 
 /// A diagonal matrix.
@@ -244,7 +244,7 @@ fn same_bits_for_every_number_of_threads_and_another_seed_agrees() {
     let a = with_eigenvalues(&power_law(600), 8);
     let run = |threads, seed| {
         let options = KrylovOptions { seed, ..tol(1e-9) };
-        Exec::run(Some(threads), &Unobserved, |exec| found(&mut BlockKrylov::new(&a, options)?, 12, exec))
+        Exec::run(&Run::threads(threads), |exec| found(&mut BlockKrylov::new(&a, options)?, 12, exec))
             .unwrap()
     };
     let one = run(1, 0);
@@ -289,7 +289,7 @@ fn reports_progress_and_stops_on_request() {
     let op = Diagonal(power_law(400));
     let run = |stop_at| {
         let watcher = Watcher { seen: Mutex::new(Vec::new()), stop_at };
-        let result = Exec::run(Some(1), &watcher, |exec| {
+        let result = Exec::run(&Run { n_threads: Some(1), observer: &watcher }, |exec| {
             found(&mut BlockKrylov::new(&op, tol(1e-10))?, 10, &exec.phase("eigenpairs"))
         });
         (result, watcher.seen.into_inner().unwrap())

@@ -1,5 +1,5 @@
 use super::*;
-use crate::exec::Unobserved;
+use crate::exec::Run;
 use crate::linalg::oracle::{Case, cases, values};
 
 const SHAPES: [(usize, usize); 8] =
@@ -127,7 +127,7 @@ fn check_threads<T: Scalar>() {
         let x = Dense::row_major(&x, n, p).unwrap();
         let (q, u) = (block(p, l, 5), block(n, l, 6));
         let on = |threads| {
-            Exec::run(Some(threads), &Unobserved, |exec| {
+            Exec::run(&Run::threads(threads), |exec| {
                 let mut scores = Matrix::<T>::zeros(n, l);
                 project(x, map, &q, scores.as_mut_slice(), exec)?;
                 Ok((

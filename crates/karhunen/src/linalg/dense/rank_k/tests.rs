@@ -1,5 +1,5 @@
 use super::*;
-use crate::exec::Unobserved;
+use crate::exec::Run;
 use crate::linalg::oracle::{Case, cases, values};
 
 /// `sum_i w_i m_i m_i'`, from the definition.
@@ -68,7 +68,7 @@ fn any_number_of_threads_gives_the_same_bits() {
         let map = ColumnMap { shift: &shift, remainder: &[], factor: &factor };
         let x = Dense::row_major(&x, shape.0, shape.1).unwrap();
         let on = |threads| {
-            Exec::run(Some(threads), &Unobserved, |exec| {
+            Exec::run(&Run::threads(threads), |exec| {
                 if shape.1 > 1_000 { gram(x, map, None, exec) } else { scatter(x, map, None, exec) }
             })
             .unwrap()
@@ -122,7 +122,7 @@ fn progress_never_falls_and_ends_with_the_span() {
         let (shift, factor) = (vec![0.0; p], vec![1.0; p]);
         let map = ColumnMap { shift: &shift, remainder: &[], factor: &factor };
         let seen = Fractions(Mutex::new(Vec::new()));
-        Exec::run(Some(1), &seen, |exec| {
+        Exec::run(&Run { n_threads: Some(1), observer: &seen }, |exec| {
             scatter(Dense::row_major(&x, n, p).unwrap(), map, None, &exec.part(0.25, 0.75))
         })
         .unwrap();
