@@ -33,7 +33,12 @@ pub(crate) fn cross_validate<'py>(
     let pass = entries.get().pass_cost(most) * n_folds as f64 * n_choices as f64;
     let effort = options.effort(pass, pass * options.max_iter() as f64);
     let penalties = penalties.iter().map(|(name, penalty)| regularization(name, *penalty));
-    let grid = CrossValidation { n_folds, n_components, regularization: penalties.collect::<PyResult<_>>()? };
+    let grid = CrossValidation {
+        n_folds,
+        n_components,
+        regularization: penalties.collect::<PyResult<_>>()?,
+        ..CrossValidation::default()
+    };
     let job = Validate { grid, pca: options.into_pca(entries.get().n_observed())? };
     let stored = entries.get().stored();
     let table = run(py, effort, on_progress, move |run| stored.run(job, run))?;

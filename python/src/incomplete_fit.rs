@@ -114,6 +114,7 @@ impl EntryJob for Fit {
             start: self.start.as_ref().filter(|_| resume.is_none()),
             checkpoints: kept.map(|kept| Checkpoints { every: kept.every, keep: &keep }),
             resume,
+            ..FitContext::default()
         };
         let model = self.pca.fit_with(entries, &context, run);
         if let Some(kept) = kept {

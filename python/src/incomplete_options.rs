@@ -118,6 +118,7 @@ impl IncompleteOptions {
             n_starts: self.n_starts,
             seed: self.seed,
             error_bars: self.error_bars,
+            more: karhunen::More,
         })
     }
 }

@@ -95,6 +95,7 @@ impl KernelOptions {
             memory_limit: self.memory_limit,
             seed: self.seed,
             strict: self.strict,
+            more: karhunen::More,
         })
     }
 }
@@ -121,6 +122,7 @@ impl NystromOptions {
             n_landmarks: self.n_landmarks,
             landmarks: choice("landmarks", &self.landmarks)?,
             seed: self.seed,
+            more: karhunen::More,
         })
     }
 }

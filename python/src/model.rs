@@ -267,7 +267,7 @@ struct Project {
 impl Job for Project {
     type Output = Py<PyAny>;
     fn run<T: Element>(mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Py<PyAny>> {
-        let how = Transform { whiten: self.whiten };
+        let how = Transform { whiten: self.whiten, ..Transform::default() };
         self.model.transform_into(x, how, self.out.values::<T>(), run)?;
         Ok(self.out.into_array())
     }
@@ -283,7 +283,7 @@ impl Job for Reconstruct {
     type Output = Py<PyAny>;
     fn run<T: Element>(mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Py<PyAny>> {
         let scores = copy_dense(x)?;
-        let how = Transform { whiten: self.whiten };
+        let how = Transform { whiten: self.whiten, ..Transform::default() };
         self.model.inverse_transform_into(&scores, how, self.out.values::<T>(), run)?;
         Ok(self.out.into_array())
     }

@@ -97,7 +97,7 @@ impl Effort {
 
     /// Runs on these threads and reports to `observer`.
     fn run(self, observer: &dyn Observer) -> Run<'_> {
-        Run { n_threads: self.n_threads, observer }
+        Run { n_threads: self.n_threads, observer, ..Run::default() }
     }
 }
 

@@ -63,6 +63,7 @@ impl Options {
             block_size: None,
             seed: self.seed,
             strict: self.strict,
+            more: karhunen::More,
         })
     }
 }

@@ -90,7 +90,8 @@ impl CheckpointArgs {
         };
         let every = Every::Time(self.checkpoint_every.unwrap_or(DEFAULT_EVERY));
         let checkpoints = self.checkpoint.is_some().then_some(Checkpoints { every, keep: &keep });
-        let context = FitContext { checkpoints, resume: resume.as_ref(), start: None };
+        let context =
+            FitContext { checkpoints, resume: resume.as_ref(), start: None, ..FitContext::default() };
         let run = threads.run(progress);
         let fit = || match data {
             ObservedData::F32(observed) => pca.fit_with(observed, &context, &run),

@@ -120,6 +120,7 @@ impl CrossValidatePlan {
             n_folds: self.n_folds,
             n_components: self.n_components.as_ref().map_or_else(usual, |list| list.0.clone()),
             regularization: self.penalties.clone(),
+            more: karhunen::More,
         }
     }
 }
@@ -166,6 +167,7 @@ mod tests {
                 Regularization::Weighted(0.1),
                 Regularization::None,
             ],
+            more: karhunen::More,
         };
         assert_eq!(plan.grid((100, 50)), grid);
     }

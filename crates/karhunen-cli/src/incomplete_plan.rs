@@ -151,6 +151,7 @@ pub(crate) fn options(missing: &MissingArgs, alpha: Option<f64>, iterations: &It
         n_starts: missing.starts.unwrap_or(defaults.n_starts),
         seed: iterations.seed.unwrap_or(defaults.seed),
         error_bars: defaults.error_bars,
+        more: karhunen::More,
     }
 }
 

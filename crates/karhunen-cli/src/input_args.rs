@@ -24,7 +24,7 @@ impl ThreadArgs {
 
     /// Runs work on these threads, seen by `observer`.
     pub(crate) fn run(self, observer: &dyn Observer) -> Run<'_> {
-        Run { n_threads: self.number(), observer }
+        Run { n_threads: self.number(), observer, ..Run::default() }
     }
 }
 
@@ -90,6 +90,7 @@ pub(crate) fn read_options(input: &InputArgs, threads: &ThreadArgs) -> ReadOptio
         array: input.array.clone(),
         max_unpacked: input.max_unpacked,
         n_threads: threads.number(),
+        more: karhunen::More,
     }
 }
 

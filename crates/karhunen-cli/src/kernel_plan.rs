@@ -98,6 +98,7 @@ fn options(asked: &KernelArgs, kernel: Kernel, solver: &SolverArgs, alpha: Optio
         memory_limit: asked.memory_limit,
         seed: solver.seed.unwrap_or(defaults.seed),
         strict: solver.strict,
+        more: karhunen::More,
     })
 }
 
@@ -189,6 +190,7 @@ mod tests {
             memory_limit: Some(2_000_000_000),
             seed: 8,
             strict: true,
+            more: karhunen::More,
         };
         assert_eq!(all.pca(100), expected);
         assert_eq!(all.threads.number(), Some(2));

@@ -123,6 +123,7 @@ impl TriplesArgs {
             triples: self.triples.clone(),
             duplicates: self.duplicates.unwrap_or_default(),
             double: matches!(self.dtype, Some(DtypeArg::F64)),
+            more: karhunen::More,
         }
     }
 

@@ -172,6 +172,7 @@ mod tests {
             block_size: Some(8),
             seed: 3,
             strict: true,
+            more: karhunen::More,
         };
         assert_eq!(plan.pca((100, 50)), expected);
         assert_eq!(plan.read.labels, ["a", "b"]);

@@ -2,6 +2,7 @@
 //! observed ones, and triples.
 
 use crate::option_names::average;
+use karhunen::More;
 use karhunen::error::{OptionValue, Phrase};
 use std::path::Path;
 
@@ -27,6 +28,8 @@ pub struct ObserveOptions {
     pub duplicates: Duplicates,
     /// If true, triples and the entries of Matrix Market files become `f64`, otherwise `f32`.
     pub double: bool,
+    #[doc(hidden)]
+    pub more: More,
 }
 
 /// Observed entries in the type of the file.

@@ -1,5 +1,6 @@
 //! How to read a table: everything is detected, and everything detected can be overridden.
 
+use karhunen::More;
 use karhunen::error::{OptionName, Phrase};
 use std::path::{Path, PathBuf};
 
@@ -43,6 +44,8 @@ pub struct ReadOptions {
     pub missing: bool,
     /// Threads for reading; those of the current rayon pool if `None`.
     pub n_threads: Option<usize>,
+    #[doc(hidden)]
+    pub more: More,
 }
 
 /// Which column names the rows.

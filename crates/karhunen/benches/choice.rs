@@ -139,7 +139,8 @@ impl std::fmt::Display for Time {
 fn timed(x: &dyn Source<f64>, pca: &Pca, limit: f64, clock: &Clock) -> (Time, Option<PcaModel>) {
     let start = clock.now();
     let until = Until { clock, end: start + limit };
-    let model = pca.fit_with(x, &Weights::default(), &Run { n_threads: Some(1), observer: &until });
+    let model =
+        pca.fit_with(x, &Weights::default(), &Run { n_threads: Some(1), observer: &until, ..Run::default() });
     let seconds = clock.now() - start;
     match model {
         Ok(model) => (Time::Seconds(seconds), Some(model)),

@@ -14,6 +14,8 @@ mod choice;
 mod error;
 #[path = "../src/exec.rs"]
 mod exec;
+#[path = "../src/growth.rs"]
+mod growth;
 #[path = "../src/linalg/mod.rs"]
 mod linalg;
 #[path = "../src/memory.rs"]

@@ -3,6 +3,7 @@
 //! A caller says by a [`Run`] how work runs; all parallel work inside runs through [`Exec`]. The number of pieces depends on the data alone, and partial sums are
 //! added in the order of the pieces, so a result has the same bits for every number of threads.
 
+use crate::growth::More;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -117,7 +118,7 @@ impl Observer for Unobserved {
 /// let model = Pca::new(1).fit_with(&x, &weights, &Run::threads(2))?;
 /// // Progress: the model has the same bits.
 /// let patient = Budget { n_reports: AtomicUsize::new(0), most: usize::MAX };
-/// let run = Run { n_threads: Some(1), observer: &patient };
+/// let run = Run { n_threads: Some(1), observer: &patient, ..Run::default() };
 /// assert_eq!(Pca::new(1).fit_with(&x, &weights, &run)?.components(), model.components());
 /// assert!(patient.n_reports.into_inner() > 0);
 /// // Cancellation.
@@ -134,11 +135,13 @@ pub struct Run<'a> {
     pub n_threads: Option<usize>,
     /// Receives progress, and may cancel.
     pub observer: &'a dyn Observer,
+    #[doc(hidden)]
+    pub more: More,
 }
 
 impl Default for Run<'_> {
     fn default() -> Self {
-        Self { n_threads: None, observer: &Unobserved }
+        Self { n_threads: None, observer: &Unobserved, more: More }
     }
 }
 
@@ -223,7 +226,7 @@ impl<'a> Exec<'a> {
 
     /// Calls `work` once, with the threads of [`Exec::run`]. Compiled once, whatever the work returns.
     fn enter(run: &Run<'_>, work: &mut (dyn FnMut(&Exec<'_>) + Send)) -> Result<()> {
-        let Run { n_threads, observer } = *run;
+        let Run { n_threads, observer, .. } = *run;
         check_threads(n_threads)?;
         let exec = |n_threads| Exec { n_threads, observer, phase: "work", span: (0.0, 1.0) };
         match n_threads {
@@ -594,7 +597,7 @@ mod tests {
     #[test]
     fn a_panic_ends_the_work_of_all_threads() {
         let fold = |observer: &dyn Observer, panics: bool| {
-            Exec::run(&Run { n_threads: Some(3), observer }, |exec| {
+            Exec::run(&Run { n_threads: Some(3), observer, ..Run::default() }, |exec| {
                 exec.fold(
                     50,
                     || Sum(0),

@@ -82,6 +82,7 @@ mod affine;
 pub mod choice;
 pub mod error;
 pub mod exec;
+mod growth;
 pub mod incomplete;
 pub mod kernel;
 mod linalg;
@@ -112,6 +113,9 @@ pub use pca::{NComponents, Pca, PcaModel};
 pub use scalar::Scalar;
 pub use source::{RowBlocks, Source, Stream};
 pub use weights::{Weighting, Weights};
+
+#[doc(hidden)]
+pub use growth::More;
 
 /// The README's Rust is run as a test.
 #[cfg(doctest)]

@@ -84,7 +84,7 @@ impl OnValues for Fit<'_> {
         let seconds = Seconds { read: self.dataset.seconds, fit: started.elapsed().as_secs_f64() };
         let scores = match self.plan.files.scores {
             Some(_) => {
-                let how = Transform { whiten: self.plan.files.whiten };
+                let how = Transform { whiten: self.plan.files.whiten, ..Transform::default() };
                 Some(model.transform_with(&*source, how, &run).map_err(explain)?)
             }
             None => None,

@@ -86,7 +86,11 @@ impl Fit<'_> {
             let scores = model.fitted_scores();
             return Ok(Matrix::from_fn(scores.n_rows(), scores.n_cols(), |i, c| T::from_f64(scores[(i, c)])));
         }
-        model.transform_with(source, Transform { whiten }, &self.plan.threads.run(self.progress))
+        model.transform_with(
+            source,
+            Transform { whiten, ..Transform::default() },
+            &self.plan.threads.run(self.progress),
+        )
     }
 
     fn saved(&self, model: KernelModel) -> SavedKernel {

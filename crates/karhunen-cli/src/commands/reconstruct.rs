@@ -262,7 +262,7 @@ impl OnValues for Reconstruction<'_> {
     fn on<T: Scalar>(self, values: &Values<T>) -> Result<()> {
         let explain = |error| self.dataset.explain(error);
         let source = values.source().map_err(explain)?;
-        let how = Transform { whiten: self.args.whiten };
+        let how = Transform { whiten: self.args.whiten, ..Transform::default() };
         let run = self.args.threads.run(self.progress);
         let scores = match self.from {
             ReconstructFrom::Scores => self.matrix(&*source)?,

@@ -48,7 +48,8 @@ fn incomplete(args: &TransformArgs, saved: &SavedIncomplete, progress: &Progress
     let options = saved.read_options(read_options(&args.input, &args.threads));
     let asked = args.triples.options();
     let triples = asked.triples.or_else(|| saved.beside.triples.clone());
-    let how = ObserveOptions { triples, double: asked.double, duplicates: asked.duplicates };
+    let how =
+        ObserveOptions { triples, double: asked.double, duplicates: asked.duplicates, more: karhunen::More };
     let dataset = ObservedDataset::read(&args.data, &options, &how, progress)?;
     let (file, row_names) = (dataset.file.clone(), dataset.row_names.clone());
     let data = dataset.align(saved)?;
@@ -84,7 +85,7 @@ impl OnValues for Scores<'_> {
     fn on<T: Scalar>(self, values: &Values<T>) -> Result<()> {
         let explain = |error| self.dataset.explain(error);
         let source = values.source().map_err(explain)?;
-        let how = Transform { whiten: self.args.whiten };
+        let how = Transform { whiten: self.args.whiten, ..Transform::default() };
         let run = self.args.threads.run(self.progress);
         let scores = self.model.transform_with(&*source, how, &run).map_err(explain)?;
         self.progress.clear();

@@ -1,5 +1,6 @@
 //! Cross-validation over entries, for the number of components and the penalty.
 
+use crate::growth::More;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{Error, Result, options};
@@ -39,11 +40,14 @@ pub struct CrossValidation {
     pub n_components: Vec<usize>,
     /// Candidate penalties; those of the options if empty.
     pub regularization: Vec<Regularization>,
+    #[doc(hidden)]
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub more: More,
 }
 
 impl Default for CrossValidation {
     fn default() -> Self {
-        Self { n_folds: 5, n_components: Vec::new(), regularization: Vec::new() }
+        Self { n_folds: 5, n_components: Vec::new(), regularization: Vec::new(), more: More }
     }
 }
 
@@ -200,7 +204,7 @@ impl CrossValidation {
     ) -> Result<f64> {
         let (kept, held_out) = data.fold(fold, self.n_folds, pca.seed, &Exec::sequential())?;
         let pca = IncompletePca { error_bars: false, ..pca.clone() };
-        let run = Run { n_threads: Some(1), observer: watch };
+        let run = Run { n_threads: Some(1), observer: watch, ..Run::default() };
         error(&fit::fit(&pca, &kept, &FitContext::default(), &run)?, &held_out)
     }
 

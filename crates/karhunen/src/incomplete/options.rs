@@ -1,5 +1,6 @@
 //! Options of a fit.
 
+use crate::growth::More;
 use std::time::Duration;
 
 use crate::choice::{Choice, Named, named, plain_names};
@@ -328,6 +329,9 @@ pub struct IncompletePca {
     pub seed: u64,
     /// Whether to keep covariances of scores and loadings, for error bars: `4 c^2` bytes per row and column.
     pub error_bars: bool,
+    #[doc(hidden)]
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub more: More,
 }
 
 impl Default for IncompletePca {
@@ -355,6 +359,7 @@ impl Default for IncompletePca {
             n_starts: 1,
             seed: 0,
             error_bars: true,
+            more: More,
         }
     }
 }

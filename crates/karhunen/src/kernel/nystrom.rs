@@ -1,6 +1,7 @@
 //! The Nyström feature map, whose inner products approximate a kernel: kernel values with landmarks times the
 //! inverse square root of the landmarks' kernel matrix. Williams & Seeger (2001); Drineas & Mahoney (2005).
 
+use crate::growth::More;
 use std::sync::Arc;
 
 use crate::choice::Choice;
@@ -48,12 +49,15 @@ pub struct Nystrom {
     pub landmarks: Landmarks,
     /// Seed of all random draws.
     pub seed: u64,
+    #[doc(hidden)]
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub more: More,
 }
 
 impl Nystrom {
     /// Uses `n_landmarks` landmarks; all other options at their defaults.
     pub fn new(n_landmarks: usize) -> Self {
-        Self { kernel: Kernel::default(), n_landmarks, landmarks: Landmarks::Uniform, seed: 0 }
+        Self { kernel: Kernel::default(), n_landmarks, landmarks: Landmarks::Uniform, seed: 0, more: More }
     }
 
     /// Chooses landmarks among the rows of `x`, shape (n_samples, n_features), with probability proportional to

@@ -2,6 +2,7 @@
 
 use crate::choice::{Choice, Named, named, plain_names};
 use crate::error::{Error, OptionValue, Phrase, Result, options};
+use crate::growth::More;
 use crate::kernel::features::FREQUENCIES;
 use crate::kernel::function::Kernel;
 use crate::kernel::route::KernelRoute;
@@ -189,6 +190,9 @@ pub struct KernelPca {
     pub seed: u64,
     /// Return [`Error::NotConverged`] if a component misses the tolerance, instead of reporting its residual.
     pub strict: bool,
+    #[doc(hidden)]
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub more: More,
 }
 
 impl Default for KernelPca {
@@ -206,6 +210,7 @@ impl Default for KernelPca {
             memory_limit: None,
             seed: 0,
             strict: false,
+            more: More,
         }
     }
 }

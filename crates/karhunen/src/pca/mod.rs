@@ -18,6 +18,7 @@ pub use transform::Transform;
 
 use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::Run;
+use crate::growth::More;
 use crate::moments::Scatter;
 use crate::operator::LinOp;
 use crate::scalar::{Scalar, compiled};
@@ -63,6 +64,9 @@ pub struct Pca {
     pub seed: u64,
     /// Return [`Error::NotConverged`] if a component misses the tolerance, instead of reporting its residual.
     pub strict: bool,
+    #[doc(hidden)]
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub more: More,
 }
 
 impl Default for Pca {
@@ -78,6 +82,7 @@ impl Default for Pca {
             block_size: None,
             seed: 0,
             strict: false,
+            more: More,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Scores of rows, and rows from scores.
 
+use crate::growth::More;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{Error, Result};
@@ -17,6 +18,8 @@ use crate::source::Source;
 pub struct Transform {
     /// Divide scores by the square root of the explained variance. Components without variance get the score zero.
     pub whiten: bool,
+    #[doc(hidden)]
+    pub more: More,
 }
 
 impl PcaModel {

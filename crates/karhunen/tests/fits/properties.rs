@@ -81,7 +81,7 @@ proptest! {
         // Whitening divides by deviations; near-zero ones lose the information.
         let smallest = model.explained_variance().last().copied().unwrap_or(0.0);
         prop_assume!(!whiten || smallest > 1e-6 * model.explained_variance()[0]);
-        let (how, run) = (karhunen::pca::Transform { whiten }, Run::default());
+        let (how, run) = (karhunen::pca::Transform { whiten, ..karhunen::pca::Transform::default() }, Run::default());
         let scores = layout.with::<f64, _>(&rows, |x| model.transform_with(x, how, &run)).unwrap();
         let rebuilt = model.inverse_transform_with(&scores, how, &run).unwrap();
         assert_close("rows", rebuilt.as_slice(), &rows.concat(), within(100.0));

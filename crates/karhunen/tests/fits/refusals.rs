@@ -274,7 +274,7 @@ fn an_observer_receives_the_progress_and_may_cancel_anywhere() {
             layout.with::<f64, _>(&rows, |x| {
                 let pca = Pca { solver, ..Pca::new(4) };
                 let watcher = Stopper::after(usize::MAX);
-                let run = Run { n_threads: Some(1), observer: &watcher };
+                let run = Run { n_threads: Some(1), observer: &watcher, ..Run::default() };
                 pca.fit_with(x, &Weights::default(), &run).unwrap();
                 let told = watcher.told.into_inner().unwrap();
                 assert!(told.len() > 1, "{layout:?} {solver:?} said nothing");
@@ -291,7 +291,7 @@ fn an_observer_receives_the_progress_and_may_cancel_anywhere() {
                 }
                 for call in 1..=told.len() {
                     let stopper = Stopper::after(call);
-                    let run = Run { n_threads: Some(1), observer: &stopper };
+                    let run = Run { n_threads: Some(1), observer: &stopper, ..Run::default() };
                     let error = pca.fit_with(x, &Weights::default(), &run).unwrap_err();
                     assert_eq!(
                         error.kind(),

@@ -30,7 +30,12 @@ fn the_planted_rank_is_found() {
 fn fold_errors_equal_those_of_fits_without_the_fold() {
     let (data, n_folds) = (data(), 3);
     let ridge = [5.0, 0.5].map(Regularization::Ridge);
-    let grid = CrossValidation { n_folds, n_components: vec![2, 4], regularization: ridge.to_vec() };
+    let grid = CrossValidation {
+        n_folds,
+        n_components: vec![2, 4],
+        regularization: ridge.to_vec(),
+        ..Default::default()
+    };
     let pca = IncompletePca { method: Method::Ridge, seed: 3, ..IncompletePca::default() };
     let table = grid.run(&pca, &data, &Run::default()).unwrap();
     let order: Vec<_> = table.choices().iter().map(|x| (x.n_components, x.regularization)).collect();

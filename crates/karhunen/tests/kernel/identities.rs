@@ -124,7 +124,7 @@ fn whitened_scores_have_mean_square_one() {
     let values = rows.concat();
     let x = Dense::row_major(&values, 450, 4).unwrap();
     let model = KernelPca { kernel: rbf(0.2), ..KernelPca::new(3) }.fit(&x, &Weights::default()).unwrap();
-    let how = karhunen::pca::Transform { whiten: true };
+    let how = karhunen::pca::Transform { whiten: true, ..Default::default() };
     let z = model.transform_with(&x, how, &Run::default()).unwrap();
     for c in 0..3 {
         let mean_square = (0..450).map(|i| z[(i, c)].powi(2)).sum::<f64>() / 450.0;

@@ -250,7 +250,9 @@ fn invalid_maps_and_rows_are_refused() {
     let nan = [0.0, f64::NAN, 1.0];
     let nan = Dense::row_major(&nan, 1, 3).unwrap();
     assert!(matches!(map.transform(&nan), Err(Error::NonFinite { row: 0, column: 1, .. })));
-    assert!(map.transform_with(&x, Transform { whiten: true }, &Run::default()).is_err());
+    assert!(
+        map.transform_with(&x, Transform { whiten: true, ..Default::default() }, &Run::default()).is_err()
+    );
     let damaged = NystromParts { indices: vec![0], ..map.parts().clone() };
     assert!(matches!(NystromMap::try_from(damaged), Err(Error::Shape { what: "indices", .. })));
 }

@@ -91,7 +91,8 @@ fn whitened_scores_and_threads_change_no_pre_image() {
     let x = Dense::row_major(&values, 300, 3).unwrap();
     for pre_image in [PreImage::Ridge { alpha: 0.1 }, PreImage::FixedPoint] {
         let model = with(pre_image, 3).fit(&x, &Weights::default()).unwrap();
-        let (whiten, one, three) = (Transform { whiten: true }, Run::threads(1), Run::threads(3));
+        let (whiten, one, three) =
+            (Transform { whiten: true, ..Default::default() }, Run::threads(1), Run::threads(3));
         let z = model.transform_with(&x, whiten, &one).unwrap();
         let plain = model.inverse_transform(&model.transform(&x).unwrap()).unwrap();
         let whitened = model.inverse_transform_with(&z, whiten, &one).unwrap();

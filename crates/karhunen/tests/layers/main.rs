@@ -8,9 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules and their layers. A module imports from lower layers only.
-const LAYERS: [(&str, u8); 21] = [
+const LAYERS: [(&str, u8); 22] = [
     ("choice", 1),
     ("error", 0),
+    ("growth", 0),
     ("random", 0),
     ("scalar", 0),
     ("memory", 1),

@@ -1,5 +1,6 @@
 //! Checkpoints of a fit, and the inputs of a fit beside options and data.
 
+use crate::growth::More;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -46,6 +47,8 @@ pub struct FitContext<'a> {
     /// Checkpoint to continue from. Data and options must be those of the checkpoint, except `max_iter` and
     /// `time_limit`. The model has the same bits as that of an uninterrupted fit.
     pub resume: Option<&'a Checkpoint>,
+    #[doc(hidden)]
+    pub more: More,
 }
 
 /// Interval between checkpoints.
@@ -209,6 +212,7 @@ fn values(pca: &IncompletePca) -> Vec<(OptionName, OptionValue)> {
         n_starts,
         seed,
         error_bars,
+        more: More,
     } = pca;
     let prior = match mean_prior.value {
         None => mean_prior.count.into(),

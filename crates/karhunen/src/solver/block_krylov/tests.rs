@@ -289,7 +289,7 @@ fn reports_progress_and_stops_on_request() {
     let op = Diagonal(power_law(400));
     let run = |stop_at| {
         let watcher = Watcher { seen: Mutex::new(Vec::new()), stop_at };
-        let result = Exec::run(&Run { n_threads: Some(1), observer: &watcher }, |exec| {
+        let result = Exec::run(&Run { n_threads: Some(1), observer: &watcher, ..Run::default() }, |exec| {
             found(&mut BlockKrylov::new(&op, tol(1e-10))?, 10, &exec.phase("eigenpairs"))
         });
         (result, watcher.seen.into_inner().unwrap())

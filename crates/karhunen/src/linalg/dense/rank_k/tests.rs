@@ -122,7 +122,7 @@ fn progress_never_falls_and_ends_with_the_span() {
         let (shift, factor) = (vec![0.0; p], vec![1.0; p]);
         let map = ColumnMap { shift: &shift, remainder: &[], factor: &factor };
         let seen = Fractions(Mutex::new(Vec::new()));
-        Exec::run(&Run { n_threads: Some(1), observer: &seen }, |exec| {
+        Exec::run(&Run { n_threads: Some(1), observer: &seen, ..Run::default() }, |exec| {
             scatter(Dense::row_major(&x, n, p).unwrap(), map, None, &exec.part(0.25, 0.75))
         })
         .unwrap();
