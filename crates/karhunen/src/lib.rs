@@ -8,7 +8,7 @@
 //! **Weighted rows.** A row of weight 3 counts as three equal rows.
 //! ```
 //! use karhunen::{Dense, Pca, Weights};
-//! let x = [2.0, 0.0, 0.0, 1.0, -2.0, 0.0, 0.0, -1.0];
+//! let x = [2.0_f64, 0.0, 0.0, 1.0, -2.0, 0.0, 0.0, -1.0];
 //! let x = Dense::row_major(&x, 4, 2)?;
 //! let model = Pca::new(1).fit(&x, &Weights::of_samples(&[3.0, 1.0, 3.0, 1.0]))?;
 //! assert!((model.components()[(0, 0)] - 1.0).abs() < 1e-15);
