@@ -258,7 +258,7 @@ mod tests {
             let options = ReadOptions { array: Some("c".into()), ..Default::default() };
             assert_eq!(
                 read_bytes(two, &options).unwrap_err().to_string(),
-                "x.npz: `array` c: there is no such array; there are `a`, `b`"
+                "x.npz: array = c: there is no such array; there are `a`, `b`"
             );
         }
         assert_eq!(error(archive(CompressionMethod::Stored, &[])), "x.npz: the archive holds no NPY array");
