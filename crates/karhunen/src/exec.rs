@@ -1,8 +1,8 @@
 //! Threads, progress reports and cancellation.
 //!
-//! A caller says by a [`Run`] how work runs; all parallel work inside runs through [`Exec`]. The number of pieces
-//! depends on the data alone, and partial sums are added in the order of the pieces, so a result has the same bits
-//! for every number of threads.
+//! A [`Run`] holds the threads and the observer of a call; all parallel work inside runs through [`Exec`]. The number of
+//! pieces depends on the data alone, and partial sums are added in the order of the pieces, so a result has the same
+//! bits for every number of threads.
 
 use crate::growth::More;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -93,10 +93,10 @@ impl Observer for Unobserved {
     }
 }
 
-/// How work runs: on how many threads, and who sees its progress. The result has the same bits whatever it holds.
+/// The threads and the observer of a call. Results have the same bits for every `Run`.
 ///
-/// Every function that may take long has it as its last argument, or a second form, named `.._with`, that has. The
-/// default is the current rayon pool without an observer.
+/// It is the last argument of every function that may take long, or of a second form of the function, whose name ends
+/// in `_with`. The default is the current rayon pool, without an observer.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -130,9 +130,9 @@ impl Observer for Unobserved {
 /// ```
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
-    /// Number of threads, from 1 to 1024; those of the current rayon pool if `None`. Of the threads asked for, at most
-    /// the larger of sixteen and four per processor start: starting more takes longer than they save. Checked when
-    /// work starts.
+    /// Number of threads, from 1 to 1024; those of the current rayon pool if `None`. At most the larger of sixteen and
+    /// four per processor are started, because starting more takes longer than they save. Checked when the work
+    /// starts.
     pub n_threads: Option<usize>,
     /// Receives progress, and may cancel.
     pub observer: &'a dyn Observer,
@@ -198,7 +198,7 @@ pub(crate) trait Accumulate: Send {
     fn merge(&mut self, other: &Self);
 }
 
-/// The handle of work that runs: its threads, its observer and the name of its phase. [`Exec::run`] makes one of a
+/// The context of running work: its threads, its observer and the name of its phase. [`Exec::run`] makes one from a
 /// [`Run`].
 #[derive(Clone, Copy)]
 pub struct Exec<'a> {
@@ -225,7 +225,7 @@ impl<'a> Exec<'a> {
         outcome.unwrap_or_else(|| unreachable!("the work is called once"))
     }
 
-    /// Calls `work` once, with the threads of [`Exec::run`]. Compiled once, whatever the work returns.
+    /// Calls `work` once, on the threads of [`Exec::run`]. It is compiled once, because it is not generic.
     fn enter(run: &Run<'_>, work: &mut (dyn FnMut(&Exec<'_>) + Send)) -> Result<()> {
         let Run { n_threads, observer, .. } = *run;
         check_threads(n_threads)?;
@@ -317,8 +317,8 @@ impl<'a> Exec<'a> {
         Ok(total.unwrap_or_else(zero))
     }
 
-    /// As [`Exec::fold`], onto the sum of earlier pieces, if there were any: pieces that come in several calls
-    /// give the bits that they give in one. After an error `total` means nothing.
+    /// As [`Exec::fold`], added to `total`, the sum of earlier pieces, if any. Pieces passed in several calls give the
+    /// same bits as in one call. After an error the value of `total` is unspecified.
     pub(crate) fn fold_into<A: Accumulate>(
         &self,
         total: &mut Option<A>,
@@ -364,8 +364,8 @@ impl<'a> Exec<'a> {
         Ok(())
     }
 
-    /// The threads of [`Exec::fold`]: each calls `worker` with a function that takes pieces, does the first step of each at
-    /// once and the second in the order of the pieces. Compiled once, whatever is summed.
+    /// Runs the threads of [`Exec::fold`]. Each calls `worker` with a function that takes pieces, does the first step of
+    /// each at once and the second in the order of the pieces. It is compiled once, because it is not generic.
     fn in_order(
         &self,
         n_workers: usize,
@@ -439,8 +439,8 @@ impl<'a> Exec<'a> {
         })
     }
 
-    /// The threads of [`Exec::each`]: each calls `step`, which does the work of one item, until it has none left. Compiled
-    /// once, whatever the items.
+    /// Runs the threads of [`Exec::each`]. Each calls `step`, which does the work of one item, until no item is left. It
+    /// is compiled once, because it is not generic.
     fn until_done(&self, n_items: usize, step: &(dyn Fn() -> Option<Result<()>> + Sync)) -> Result<()> {
         let n_workers = self.n_threads.min(n_items);
         let failed = AtomicBool::new(false);
@@ -556,7 +556,7 @@ type Steps<'a> = dyn FnMut(Step) -> Result<()> + 'a;
 /// Takes pieces until none is left, and does their steps.
 type Pieces<'a> = dyn Fn(&mut Steps<'_>) + 'a;
 
-/// Which piece is added next, and why none is.
+/// The piece to be added next, and the error that ended the sum.
 struct Turns {
     next: usize,
     error: Option<Error>,

@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 
-/// The arrays that may hold infinity: the sum of weights may be beyond f64 where shares are what counts, and with it norms.
+/// Arrays that may hold infinity: where only normalised weights matter, the sum of the weights may exceed the range of
+/// f64, and with it the singular values.
 const MAY_OVERFLOW: [&str; 2] = ["sum_of_weights", "singular_values"];
 
-/// A fitted model, or the state of a fit, that a record holds completely (but for functions of the caller's own).
+/// A fitted model, or the state of a fit, that a record holds completely, except a user-defined kernel function.
 ///
 /// ```
 /// use karhunen::record::{Record, Recorded};
@@ -30,16 +31,17 @@ pub trait Recorded: Sized {
     /// The name of this kind in records.
     const KIND: &'static str;
 
-    /// Describes it; large arrays are borrowed.
+    /// Returns the record; large arrays are borrowed.
     ///
     /// # Errors
-    /// [`Error::Record`] for what JSON has no words for.
+    /// [`Error::Record`] for a value that JSON cannot represent.
     fn to_record(&self) -> Result<Record<'_>>;
 
-    /// Takes its parts out of a record, which may hold more.
+    /// Restores it from a record, and removes the arrays that it uses; other arrays and texts are ignored.
     ///
     /// # Errors
-    /// [`Error::Record`] for parts that are missing or damaged, or of another kind; errors of parts that contradict each other.
+    /// [`Error::Record`] for parts that are missing or damaged, or of another kind; errors of parts that do not
+    /// agree with each other.
     fn from_record(record: &mut Record<'_>) -> Result<Self>;
 }
 
@@ -50,9 +52,9 @@ pub struct Record<'a> {
     pub kind: String,
     /// The version of karhunen that made it.
     pub version: String,
-    /// The arrays, in the order of a file.
+    /// The arrays, in the order in which a file stores them.
     pub arrays: Vec<Array<'a>>,
-    /// Everything else: names as they are, values as JSON.
+    /// All other content: names as they are, values as JSON.
     pub texts: BTreeMap<String, String>,
 }
 
@@ -95,18 +97,18 @@ impl Numbers<'_> {
 pub trait Number: Copy + 'static {
     /// The name of the type in messages.
     const DTYPE: &'static str;
-    /// The values as those of an array.
+    /// Wraps the values as those of an array.
     fn numbers(values: Cow<'_, [Self]>) -> Numbers<'_>;
-    /// The values of an array, or the name of its type if it is another.
+    /// Returns the values of an array of this type.
     ///
     /// # Errors
-    /// The name of the other type.
+    /// The name of the array's type, if it is another.
     fn values(numbers: Numbers<'_>) -> std::result::Result<Vec<Self>, &'static str>;
-    /// The first value that is not finite, but for infinity where that may be.
+    /// Returns the first value that is NaN or infinite; positive infinity is accepted if `may_overflow`.
     fn first_damage(values: &[Self], may_overflow: bool) -> Option<String>;
 }
 
-/// Five types that differ in nothing but the variant: a generic function cannot name a variant.
+/// A macro, because the five implementations differ only in the variant, which a generic function cannot name.
 macro_rules! number {
     ($type:ty, $variant:ident, $damaged:expr) => {
         impl Number for $type {
@@ -160,7 +162,7 @@ impl<'a> Record<'a> {
         self.put(name, &[values.len()], values);
     }
 
-    /// Adds a number.
+    /// Adds a single number.
     pub fn put_scalar(&mut self, name: &str, value: f64) {
         self.put(name, &[], vec![value]);
     }
@@ -170,7 +172,7 @@ impl<'a> Record<'a> {
         self.put(name, &[matrix.n_rows(), matrix.n_cols()], matrix.as_slice());
     }
 
-    /// Adds whole numbers.
+    /// Adds counts, as `i64`.
     pub fn put_counts(&mut self, name: &str, counts: impl Iterator<Item = usize>) {
         self.put_row(name, counts.map(|count| count as i64).collect::<Vec<_>>());
     }
@@ -183,14 +185,14 @@ impl<'a> Record<'a> {
     /// Adds a value as JSON.
     ///
     /// # Errors
-    /// [`Error::Record`] for what JSON has no words for.
+    /// [`Error::Record`] for a value that JSON cannot represent.
     pub fn put_json<V: Serialize>(&mut self, key: &str, value: &V) -> Result<()> {
         let text = serde_json::to_string(value).map_err(|error| unsaid(key, &error))?;
         self.texts.insert(key.to_owned(), text);
         Ok(())
     }
 
-    /// The same without a list that arrays hold; [`Record::json_with_no`] reads it.
+    /// As [`Record::put_json`], without the field `list`, which is stored as arrays; [`Record::json_with_no`] reads it.
     ///
     /// # Errors
     /// As [`Record::put_json`].
@@ -225,10 +227,10 @@ impl<'a> Record<'a> {
         self.arrays.iter().any(|array| array.name == name && array.numbers.dtype() == T::DTYPE)
     }
 
-    /// Takes an array out, with as many axes as the caller expects.
+    /// Takes an array of `N` axes out of the record.
     ///
     /// # Errors
-    /// [`Error::Record`] if it is missing, is of another type, has other axes, or holds what is not finite.
+    /// [`Error::Record`] if it is missing, is of another type, has another number of axes, or holds NaN or infinity.
     pub fn take<T: Number, const N: usize>(&mut self, name: &str) -> Result<([usize; N], Vec<T>)> {
         let (shape, values) = self.take_with_holes(name)?;
         match T::first_damage(&values, MAY_OVERFLOW.contains(&name)) {
@@ -239,10 +241,10 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// As [`Record::take`], where NaN stands for no value.
+    /// As [`Record::take`], for arrays in which NaN marks a missing value.
     ///
     /// # Errors
-    /// As [`Record::take`], but for values.
+    /// As [`Record::take`], except that values are not checked.
     pub fn take_with_holes<T: Number, const N: usize>(&mut self, name: &str) -> Result<([usize; N], Vec<T>)> {
         let Some(place) = self.arrays.iter().position(|array| array.name == name) else {
             return Err(in_array(name, "is missing; the model file is damaged, fit it again".to_owned()));
@@ -272,19 +274,19 @@ impl<'a> Record<'a> {
         Ok(values)
     }
 
-    /// The same, where NaN stands for no value.
+    /// As [`Record::take_row`], with `None` for NaN.
     pub(crate) fn take_row_with_holes(&mut self, name: &str, expected: usize) -> Result<Vec<Option<f64>>> {
         let ([found], values) = self.take_with_holes::<f64, 1>(name)?;
         expect_length(name, found, expected)?;
         Ok(values.into_iter().map(|x| Some(x).filter(|x| !x.is_nan())).collect())
     }
 
-    /// Takes numbers on one axis.
+    /// Takes an array of one axis, of any length.
     pub(crate) fn take_any_row(&mut self, name: &str) -> Result<Vec<f64>> {
         self.take::<f64, 1>(name).map(|(_, values)| values)
     }
 
-    /// Takes a number.
+    /// Takes a single number.
     pub(crate) fn take_scalar(&mut self, name: &str) -> Result<f64> {
         self.take::<f64, 0>(name).map(|(_, values)| values[0])
     }
@@ -295,7 +297,7 @@ impl<'a> Record<'a> {
         Matrix::from_vec(n_rows, n_cols, values)
     }
 
-    /// Takes whole numbers that are not negative.
+    /// Takes counts: integers that are not negative.
     ///
     /// # Errors
     /// As [`Record::take`], also for negative numbers.
@@ -305,7 +307,7 @@ impl<'a> Record<'a> {
         values.into_iter().map(|x| C::try_from(x).map_err(|_| in_array(name, problem(x)))).collect()
     }
 
-    /// Takes what `take` takes where there is an array of this name.
+    /// Applies `take` if there is an array of this name.
     pub(crate) fn if_there<V>(
         &mut self,
         name: &str,
@@ -314,7 +316,7 @@ impl<'a> Record<'a> {
         if self.has(name) { take(self, name).map(Some) } else { Ok(None) }
     }
 
-    /// A text.
+    /// Returns a text.
     ///
     /// # Errors
     /// [`Error::Record`] if it is missing.
@@ -323,23 +325,23 @@ impl<'a> Record<'a> {
         self.texts.get(key).map(String::as_str).ok_or_else(|| damaged(missing()))
     }
 
-    /// A value that is written as JSON.
+    /// Returns a value that is stored as JSON.
     ///
     /// # Errors
-    /// [`Error::Record`] if it is missing or is not what it should be.
+    /// [`Error::Record`] if it is missing or is not a valid value of the type.
     pub fn json<V: DeserializeOwned>(&self, key: &str) -> Result<V> {
         serde_json::from_str(self.text(key)?).map_err(|error| bad_text(key, &error))
     }
 
-    /// The same where the value need not be there.
+    /// As [`Record::json`]; `None` if there is no such value.
     ///
     /// # Errors
-    /// [`Error::Record`] if it is not what it should be.
+    /// [`Error::Record`] if it is not a valid value of the type.
     pub fn optional_json<V: DeserializeOwned>(&self, key: &str) -> Result<Option<V>> {
         if self.texts.contains_key(key) { self.json(key).map(Some) } else { Ok(None) }
     }
 
-    /// The same where arrays hold a list: there is nothing in it.
+    /// As [`Record::json`], for a value that [`Record::put_json_without`] added: its field `list` is empty.
     ///
     /// # Errors
     /// As [`Record::json`].
@@ -366,7 +368,7 @@ pub(crate) fn in_array(name: &str, problem: String) -> Error {
     Error::Record { array: Some(name.to_owned()), problem }
 }
 
-/// An error of the rest of a record.
+/// An error of a record that concerns no single array.
 pub(crate) fn damaged(problem: String) -> Error {
     Error::Record { array: None, problem }
 }
@@ -376,12 +378,12 @@ fn unsaid(key: &str, error: &serde_json::Error) -> Error {
 }
 
 fn bad_text(key: &str, error: &serde_json::Error) -> Error {
-    // The error repeats the value, which in a damaged file is as long as anybody made it.
+    // The error repeats the value, which may have any length in a damaged file.
     let (key, reason) = (shortened(key), cut(&error.to_string(), 200));
     damaged(format!("`{key}` in the metadata is damaged ({reason}); fit the model again"))
 }
 
-/// The first letters of a text that anybody may have written, escaped.
+/// The first 80 characters of an untrusted text, escaped.
 pub(crate) fn shortened(text: &str) -> String {
     cut(text, 80).escape_debug().to_string()
 }
@@ -422,7 +424,7 @@ mod tests {
             record.take::<f64, 1>("mean").unwrap_err().to_string(),
             "`mean`: holds NaN; the model file is damaged, fit it again"
         );
-        // A shape that a caller made up.
+        // A shape that disagrees with the number of values.
         record.put("total", &[], Vec::<f64>::new());
         assert!(record.take_scalar("total").is_err());
     }

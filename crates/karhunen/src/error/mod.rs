@@ -1,5 +1,5 @@
 //! Errors of the library: one enum with typed fields, and a small closed kind to act on. Each surface (Rust, the command line,
-//! Python) tells an error with the names that its user typed: [`Error::text_for`].
+//! Python) writes an error with the names of options that its users type: [`Error::text_for`].
 
 mod advice;
 mod memory;
@@ -395,9 +395,9 @@ pub enum Error {
         /// What would do, each by itself.
         advice: Vec<Advice>,
     },
-    /// Work needs to visit a source again whose rows come once.
+    /// Work needs a second visit of a source that can be visited once.
     OnePass {
-        /// The route or the method.
+        /// The work: a route or a method.
         work: String,
         /// How to do without a second pass.
         way_out: &'static str,
@@ -418,9 +418,9 @@ pub enum Error {
         /// The rule.
         rule: &'static str,
     },
-    /// The record of a model, or of an unfinished fit, is damaged: a file or a pickle that was changed, or another thing.
+    /// The record of a model or of an unfinished fit is damaged, or of another kind.
     Record {
-        /// The array, unless something else is damaged.
+        /// The damaged array, if it is an array.
         array: Option<String>,
         /// What is wrong, and what to do.
         problem: String,

@@ -107,7 +107,7 @@ pub enum OptionValue {
     All,
     /// Words of the user.
     Text(String),
-    /// Several of them.
+    /// Several texts of the user.
     Texts(Vec<String>),
     /// Something that messages do not show.
     Given,

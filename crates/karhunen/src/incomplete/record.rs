@@ -39,7 +39,7 @@ impl Recorded for IncompleteModel {
         }
         record.put_text("dtype", &parts.dtype);
         record.put_json("options", &parts.options)?;
-        // The trace is made of arrays: a fit may have many iterations.
+        // The trace is stored as arrays, because a fit may have many iterations.
         record.put_json_without("convergence", &parts.convergence, "trace")?;
         record.put_json("prior_per_entry", &parts.prior.per_entry)?;
         Ok(record)
@@ -88,7 +88,7 @@ fn take_covariances(record: &mut Record<'_>, name: &str, c: usize) -> Result<Opt
     Ok(packed.map(|(_, packed)| Covariances { n_components: c, packed }))
 }
 
-/// One array for each column of the trace, with NaN for what was not computed.
+/// Adds one array for each column of the trace; NaN marks values that were not computed.
 fn put_trace(record: &mut Record<'_>, trace: &[TraceEntry]) {
     record.put_counts("trace_iteration", trace.iter().map(|entry| entry.iteration));
     let mut column = |name: &str, of: fn(&TraceEntry) -> f64| {
@@ -121,7 +121,7 @@ fn take_convergence(record: &mut Record<'_>) -> Result<IncompleteConvergence> {
     Ok(IncompleteConvergence { trace: (0..length).map(entry).collect(), ..convergence })
 }
 
-/// All arrays are of `float64` and one axis, under the names that they have in the checkpoint.
+/// All arrays have one axis and the type `float64`; their names are those of the checkpoint.
 impl Recorded for Checkpoint {
     const KIND: &'static str = "incomplete-pca-checkpoint";
 

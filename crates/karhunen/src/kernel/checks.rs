@@ -23,7 +23,7 @@ pub(super) fn refuse_negative<T: Scalar>(x: &dyn Source<T>, kernel: &'static str
     x.visit(&mut |first, block| refuse_negative_in(&block, first, kernel))
 }
 
-/// Refuses a block with values that the kernel has no use for; `first` is the number of its first row in the
+/// Refuses a block with values for which the kernel is not defined; `first` is the number of its first row in the
 /// source.
 ///
 /// # Errors
@@ -55,7 +55,7 @@ fn refuse_negative_in<T: Scalar>(block: &Block<'_, T>, first: usize, kernel: &'s
     }
 }
 
-/// Refuses rows that can be read once: kernels compare them with one another.
+/// Refuses sources of one pass, because kernels compare all pairs of rows.
 pub(super) fn refuse_one_pass<T: Scalar>(x: &dyn Source<T>, work: &str) -> Result<()> {
     match x.passes() {
         Passes::Once => Err(Error::OnePass {

@@ -30,8 +30,8 @@ impl KernelPca {
         self.fit_with(x, weights, &Run::default())
     }
 
-    /// Memory estimate of a fit of `x` in bytes, an upper bound, without `x` and memory in use before. Every thread of
-    /// `run` takes some.
+    /// Memory estimate of a fit of `x` in bytes, an upper bound, without `x` and memory in use before. It grows
+    /// with the number of threads of `run`.
     ///
     /// ```
     /// use karhunen::{Dense, KernelPca, Run};

@@ -1,4 +1,4 @@
-//! Kernel models and feature maps as records. A kernel function of the caller's own is not in them.
+//! Kernel models and feature maps as records. They do not contain user-defined kernel functions.
 
 use crate::error::{Error, Result};
 use crate::kernel::model::{KernelBasis, KernelConvergence, KernelModel, KernelParts, PreImageParts};
@@ -80,7 +80,7 @@ impl Recorded for KernelModel {
         record.put_text("basis", basis);
         record.put_json("kernel", &parts.kernel)?;
         record.put_json("options", &parts.options)?;
-        // The residuals are an array: JSON has no infinity.
+        // The residuals are an array, because JSON has no infinity.
         record.put_json_without("convergence", &parts.convergence, "residuals")?;
         Ok(record)
     }
@@ -150,7 +150,7 @@ fn take_pre_image(record: &mut Record<'_>) -> Result<Option<PreImageParts>> {
     Ok(shares.map(|shares| PreImageParts::FixedPoint { shares }))
 }
 
-/// Rows as arrays whose names begin with `name`, in the type of the data.
+/// Adds rows as arrays whose names begin with `name`, in the type of the data.
 fn put_rows<'a>(record: &mut Record<'a>, name: &str, rows: &'a KernelRows, dtype: &str) {
     match rows {
         KernelRows::Dense(rows) => {
@@ -165,7 +165,7 @@ fn put_rows<'a>(record: &mut Record<'a>, name: &str, rows: &'a KernelRows, dtype
     }
 }
 
-/// Values of f32 data are the same in f32 as they are in f64.
+/// Adds values; as f32 if the data are f32 and f32 represents every value exactly.
 fn put_values<'a>(record: &mut Record<'a>, name: &str, shape: &[usize], values: &'a [f64], dtype: &str) {
     let narrow = || -> Option<Vec<f32>> {
         values.iter().map(|x| Some(*x as f32).filter(|narrow| f64::from(*narrow) == *x)).collect()
@@ -176,7 +176,7 @@ fn put_values<'a>(record: &mut Record<'a>, name: &str, shape: &[usize], values: 
     }
 }
 
-/// The rows that [`put_rows`] put.
+/// Takes the rows that [`put_rows`] added.
 fn take_rows(record: &mut Record<'_>, name: &str, n_features: usize) -> Result<KernelRows> {
     let pointers = format!("{name}_pointers");
     if !record.has(&pointers) {
@@ -189,7 +189,7 @@ fn take_rows(record: &mut Record<'_>, name: &str, n_features: usize) -> Result<K
     Ok(KernelRows::Sparse { n_features, pointers, indices, values })
 }
 
-/// Values of either type.
+/// Takes values of type f32 or f64.
 fn take_values<const N: usize>(record: &mut Record<'_>, name: &str) -> Result<([usize; N], Vec<f64>)> {
     if record.holds::<f32>(name) {
         let (shape, values) = record.take::<f32, N>(name)?;

@@ -19,7 +19,7 @@ use crate::pca::NComponents;
 pub(super) struct KernelProblem {
     /// Number of rows.
     pub(super) n: usize,
-    /// How many components are wanted.
+    /// Requested number of components.
     pub(super) n_components: NComponents,
     /// True for f32 data.
     pub(super) single: bool,
@@ -41,7 +41,7 @@ pub(super) struct KernelProblem {
 const SMALL: usize = 400;
 
 impl KernelProblem {
-    /// Number of components, at most.
+    /// Upper bound of the number of components.
     fn k(&self) -> usize {
         self.n_components.given().unwrap_or(self.n)
     }

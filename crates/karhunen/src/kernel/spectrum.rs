@@ -84,7 +84,7 @@ pub(super) fn truncated<E: Exp>(
     let means = op.means(&exec)?;
     let total = trace(gram, shares, &means)?;
     let wanted = n_components.wanted(shares.len(), total);
-    // A share may take any number; this many are enough for a block of full width.
+    // A share may need any number of components; with this many, blocks have their full width.
     let k = if let Wanted::Count(k) = wanted { k } else { 32.min(shares.len()) };
     let (smallest, lift, n_before) =
         if kernel.is_positive() { (None, 0.0, 0) } else { smallest_eigenvalue(&op, k, iteration, &exec)? };

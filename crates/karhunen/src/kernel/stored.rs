@@ -4,7 +4,7 @@ use crate::linalg::{Major, Sparse};
 use crate::scalar::Scalar;
 use crate::source::Block;
 
-/// Compressed rows while they are put together; zeros are left out.
+/// Compressed rows under construction, without zeros.
 pub(super) struct StoredRows {
     pub(super) pointers: Vec<u64>,
     pub(super) indices: Vec<u32>,
@@ -48,9 +48,9 @@ impl StoredRows {
         self.pointers.push(self.values.len() as u64);
     }
 
-    /// Of compressed columns, the entries of each row are counted first, then written.
+    /// Adds rows of a matrix stored by columns: counts the entries of each row, then writes them.
     fn extend_by_columns<T: Scalar>(&mut self, x: &Sparse<'_, T>, rows: &[usize]) {
-        // Where the rows asked for stand that are row i of the block: a row may be asked for more than once.
+        // The positions in `rows` of row i are `places[i]..places[i + 1]`: a row may be requested more than once.
         let mut places = vec![0; x.n_rows() + 1];
         rows.iter().for_each(|&i| places[i + 1] += 1);
         (0..x.n_rows()).for_each(|i| places[i + 1] += places[i]);
@@ -113,7 +113,7 @@ mod tests {
             all.extend(&block, &[0, 1, 2, 3]);
             assert_eq!(all.pointers, [0, 2, 3, 3, 5]);
             assert_eq!((all.indices, all.values), (vec![1, 2, 0, 0, 2], vec![1.5, -2.0, 3.0, 4.0, 5.0]));
-            // A block behind others, some rows, one of them twice.
+            // A second block: some of its rows, one of them twice.
             let mut some = StoredRows::new();
             some.extend(&block, &[3]);
             some.extend(&block, &[0, 2, 3, 3]);

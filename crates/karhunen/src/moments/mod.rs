@@ -80,7 +80,7 @@ impl Moments {
         Exec::run(run, |exec| Self::within(x, weights, &exec.phase("means and variances")))
     }
 
-    /// As [`Moments::of`], as a part of other work.
+    /// As [`Moments::of`], within running work.
     pub(crate) fn within<T: Scalar>(
         x: &dyn Source<T>,
         weights: Option<&[f64]>,
@@ -105,7 +105,7 @@ impl Moments {
         Ok(Self { n_samples: x.n_rows(), weight, weight_squared, mean, sum_of_squares, whole })
     }
 
-    /// Adds the rows of `x`, which begin a piece.
+    /// Adds the rows of `x`, the first of which begins a piece.
     fn add_dense<T: Scalar>(
         total: &mut Option<Self>,
         x: &Dense<'_, T>,
@@ -184,7 +184,7 @@ impl Moments {
         self.sum_of_squares[j] / self.weight
     }
 
-    /// The first column whose mean or sum of squares is NaN or infinite, and which of the two it is.
+    /// The error for the first column whose mean or sum of squares is NaN or infinite.
     fn first_overflow(&self) -> Option<Error> {
         let of = |statistic, values: &[f64]| {
             let column = values.iter().position(|value| !value.is_finite())?;

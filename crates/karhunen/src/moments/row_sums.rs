@@ -7,14 +7,14 @@ use crate::scalar::Scalar;
 use crate::source::{Aligned, Block, Source, Stream, visit_pieces};
 use crate::weights::check_weights;
 
-/// Sums over rows that know their moments.
+/// Sums over rows that include the moments of the rows.
 pub(super) trait RowSums: Accumulate + Sized {
-    /// Of no rows.
+    /// The sums of no rows.
     fn of_none(n_features: usize) -> Self;
     fn moments(&self) -> &Moments;
-    /// Dense rows of a piece.
+    /// Number of dense rows of a piece.
     fn piece_rows(n_cols: usize) -> usize;
-    /// Adds the rows of a block; dense ones begin a piece.
+    /// Adds the rows of a block. The first row of a dense block begins a piece.
     fn add_rows<T: Scalar>(
         total: &mut Option<Self>,
         block: &Block<'_, T>,
@@ -23,7 +23,7 @@ pub(super) trait RowSums: Accumulate + Sized {
     ) -> Result<()>;
 }
 
-/// Adds `part` behind `total`.
+/// Adds `part` to `total`.
 pub(super) fn add<A: Accumulate>(total: &mut Option<A>, part: A) {
     match total {
         Some(total) => total.merge(&part),
@@ -57,7 +57,7 @@ pub(super) fn of_stream<T: Scalar, A: RowSums>(stream: &mut dyn Stream<T>, exec:
     let n_features = stream.n_features();
     let (mut total, mut cut) = (None, Aligned::new());
     let (mut n_batches, mut n_samples) = (0, 0);
-    // How much is done is not known before the end.
+    // The number of rows, and so the fraction done, is unknown before the end.
     let exec = &exec.part(0.0, 0.0);
     let mut add = |first: usize, block: Block<'_, T>, weights: Option<&[f64]>| {
         add_checked(&mut total, first, &block, weights, exec)
@@ -75,7 +75,7 @@ pub(super) fn of_stream<T: Scalar, A: RowSums>(stream: &mut dyn Stream<T>, exec:
     }
 }
 
-/// Adds a block. A value that is not finite makes a sum that is not: it is looked for while its block is lent.
+/// Adds a block. If a sum is then not finite, looks for a NaN or infinite value in the block, which is valid only now.
 fn add_checked<T: Scalar, A: RowSums>(
     total: &mut Option<A>,
     first: usize,

@@ -56,7 +56,7 @@ impl Scatter {
         Exec::run(run, |exec| Self::within(x, weights, &exec.phase("covariance")))
     }
 
-    /// As [`Scatter::of`], as a part of other work.
+    /// As [`Scatter::of`], within running work.
     pub(crate) fn within<T: Scalar>(
         x: &dyn Source<T>,
         weights: Option<&[f64]>,
@@ -72,16 +72,16 @@ impl Scatter {
         row_sums::of_source::<T, Self>(x, weights, exec)?.finished()
     }
 
-    /// As [`Scatter::of`], of rows that come once and bring their weights; their number need not be known.
+    /// As [`Scatter::of`], for a stream of rows and their weights.
     ///
     /// # Errors
-    /// As [`Scatter::of`]; [`Error::BlockColumns`] for a batch with other columns; what the stream raises. Rows
-    /// count from the first of the stream.
+    /// As [`Scatter::of`]; [`Error::BlockColumns`] for a batch with another number of columns; errors of the
+    /// stream. Row numbers begin at the first row of the stream.
     pub fn of_stream<T: Scalar>(stream: &mut (dyn Stream<T> + Send), run: &Run<'_>) -> Result<Self> {
         Exec::run(run, |exec| Self::of_stream_within(stream, &exec.phase("covariance")))
     }
 
-    /// As [`Scatter::of_stream`], as a part of other work.
+    /// As [`Scatter::of_stream`], within running work.
     pub(crate) fn of_stream_within<T: Scalar>(stream: &mut dyn Stream<T>, exec: &Exec<'_>) -> Result<Self> {
         let of = compiled!(T, Scatter::of_rows::<T> => fn(&mut dyn Stream<T>, &Exec<'_>) -> Result<Scatter>);
         of(stream, exec)
@@ -99,7 +99,7 @@ impl Scatter {
         })
     }
 
-    /// Both triangles of sums that fit f64.
+    /// Refuses sums beyond f64, and completes the lower triangle.
     fn finished(mut self) -> Result<Self> {
         self.moments.check()?;
         self.matrix.mirror_upper();
@@ -120,7 +120,7 @@ impl Scatter {
         Ok(Self { moments, matrix })
     }
 
-    /// Adds the rows of `x`, which begin a piece.
+    /// Adds the rows of `x`, the first of which begins a piece.
     fn add_narrow<T: Scalar>(
         total: &mut Option<Self>,
         x: &Dense<'_, T>,

@@ -26,7 +26,8 @@ pub(crate) fn project<T: Scalar, U: Scalar>(
     }
 }
 
-/// Visits the rows of `x`, dense ones in whole pieces of `piece_rows`, each with the part of the work that it is.
+/// Visits the rows of `x`, dense ones in whole pieces of `piece_rows`. The [`Exec`] that `f` receives reports their
+/// part of the progress.
 pub(crate) fn visit_pieces<T: Scalar>(
     x: &dyn Source<T>,
     piece_rows: &PieceRows<'_, T>,
@@ -41,7 +42,7 @@ pub(crate) fn visit_pieces<T: Scalar>(
     })
 }
 
-/// The sum of what the blocks of a kind add up to.
+/// Adds the sums over the dense and over the sparse blocks.
 fn sum(parts: [Option<Matrix>; 2], shape: (usize, usize)) -> Matrix {
     let total = parts.into_iter().flatten().reduce(|mut total, part| {
         total.merge(&part);
@@ -50,7 +51,7 @@ fn sum(parts: [Option<Matrix>; 2], shape: (usize, usize)) -> Matrix {
     total.unwrap_or_else(|| Matrix::zeros(shape.0, shape.1))
 }
 
-/// Adds `part` behind `total`.
+/// Adds `part` to `total`.
 fn add(total: &mut Option<Matrix>, part: Matrix) {
     match total {
         Some(total) => total.merge(&part),
@@ -70,7 +71,7 @@ pub(crate) fn apply_t<T: Scalar>(
     visit_pieces(x, &piece_rows, exec, |rows, block, exec| {
         let is_all = rows.len() == u.n_rows();
         match block {
-            // Of a wide array in one block there is a product without private sums.
+            // A wide array in one block is multiplied without private sums.
             Block::Dense(x) if is_all => add(&mut others, dense_products::apply_t(*x, map, u, exec)?),
             Block::Dense(x) => dense.add(rows.start, *x, map, exec)?,
             Block::Sparse(x) if is_all => add(&mut others, sparse_products::apply_t(x, &map, u, exec)?),

@@ -1,4 +1,4 @@
-//! Fits of which only sums over the rows are known: data that were read before, and data that can be read once.
+//! Fits from sums over the rows: of data that were read before, and of data that can be read once.
 
 use super::fit::{CANCELLED, Solved, check_factors, factors_of_varying, iteration, tolerance};
 use super::{Pca, PcaModel};
@@ -14,7 +14,7 @@ use crate::solver::{self, Problem, Route};
 use crate::source::{Counted, Source, Stream};
 use crate::weights::{Weights, check_feature_weights};
 
-/// What a model says of the data behind a scatter.
+/// Properties of the data of a scatter that the model records.
 struct Origin {
     reason: &'static str,
     n_passes: usize,
@@ -45,7 +45,7 @@ pub(crate) fn fit_scatter(
     })
 }
 
-/// The fit of rows that can be read once: their scatter, then the covariance route.
+/// Fits rows that can be read once, by the covariance route from their scatter.
 pub(super) fn fit_once<T: Scalar>(
     pca: &Pca,
     x: &dyn Source<T>,
@@ -63,7 +63,7 @@ pub(super) fn fit_once<T: Scalar>(
     })
 }
 
-/// The fit of a stream, whose rows bring their weights.
+/// Fits a stream of rows and their weights.
 pub(super) fn fit_stream<T: Scalar>(
     pca: &Pca,
     rows: &mut (dyn Stream<T> + Send),
@@ -73,7 +73,7 @@ pub(super) fn fit_stream<T: Scalar>(
     check_one_pass(pca)?;
     let p = rows.n_features();
     check_feature_weights(feature_weights, p)?;
-    // The rows are not counted yet: as many as there are columns need the most.
+    // The number of rows is unknown; as many as there are columns give the largest estimate.
     ask(pca, (p, p), run)?;
     Exec::run(run, |exec| {
         let scatter = Scatter::of_stream_within(rows, &exec.phase("covariance"))?;
@@ -95,7 +95,7 @@ fn check_one_pass(pca: &Pca) -> Result<()> {
     }
 }
 
-/// Asks for the memory of the covariance route: moments leave no other.
+/// Checks that memory suffices for the covariance route, the only one that moments allow.
 fn ask(pca: &Pca, (n, p): (usize, usize), run: &Run<'_>) -> Result<()> {
     let k = pca.n_components.known(n.min(p));
     let problem = Problem { n, p, k, n_stored: 0, sparse: false, value_bytes: size_of::<f64>() };
@@ -108,7 +108,7 @@ fn ask(pca: &Pca, (n, p): (usize, usize), run: &Run<'_>) -> Result<()> {
     })
 }
 
-/// Map, spectrum, model.
+/// Computes the standardization, the spectrum and the model.
 fn model(
     pca: &Pca,
     scatter: &Scatter,

@@ -95,7 +95,7 @@ impl Pca {
 
     /// Fits principal components to `x`, shape (n_samples, n_features).
     ///
-    /// Visits `x` once for the means and variances (each sparse block is read twice while it is lent), then as
+    /// Visits `x` once for the means and variances (each sparse block is read twice within the visit), then as
     /// often as the route needs: [`Convergence::n_passes`]. Memory beside `x`: the matrices of the route. A source
     /// of one pass ([`crate::source::Passes::Once`]) is fitted by the covariance route from its [`Scatter`], as
     /// [`Pca::fit_scatter`] does.
@@ -124,8 +124,8 @@ impl Pca {
         fit(self, x, weights, run)
     }
 
-    /// Memory estimate of a fit of `x` in bytes, an upper bound, without `x` and memory in use before. Every thread of
-    /// `run` takes some.
+    /// Memory estimate of a fit of `x` in bytes, an upper bound, without `x` and memory in use before. It grows
+    /// with the number of threads of `run`.
     ///
     /// ```
     /// use karhunen::{Dense, Pca, Run};
@@ -165,15 +165,15 @@ impl Pca {
         fit_scatter::fit_scatter(self, scatter, feature_weights, run)
     }
 
-    /// Fits principal components to rows that come once and bring their weights: a [`Scatter`] in one pass, then
-    /// the covariance route. `feature_weights` holds one finite weight >= 0 for each column.
+    /// Fits principal components to a stream of rows and their weights, in one pass, by the covariance route from their
+    /// [`Scatter`]. `feature_weights` holds one finite weight >= 0 for each column.
     ///
     /// The result is that of [`Pca::fit`] by [`Route::Covariance`] to rounding; constant columns count as for
     /// [`Pca::fit_scatter`].
     ///
     /// # Errors
-    /// [`Error::OnePass`] for another route; [`Error::NComponents`] and [`Error::Empty`], known once the rows have
-    /// ended; else as [`Scatter::of_stream`] and [`Pca::fit_scatter`].
+    /// [`Error::OnePass`] for another route; [`Error::Empty`] and errors of other options, such as
+    /// [`Error::NComponents`], after the last row; otherwise as [`Scatter::of_stream`] and [`Pca::fit_scatter`].
     pub fn fit_stream<T: Scalar>(
         &self,
         rows: &mut (dyn Stream<T> + Send),
@@ -209,7 +209,7 @@ impl Pca {
     ///
     /// # Errors
     /// As [`Pca::fit`], and [`Error::Option`] for the solver svd; [`Error::Shape`] for products or moments of
-    /// another shape; errors of the products.
+    /// another shape; errors of the operator.
     pub fn fit_operator(&self, op: &dyn LinOp, feature_weights: Option<&[f64]>) -> Result<PcaModel> {
         self.fit_operator_with(op, feature_weights, &Run::default())
     }

@@ -58,7 +58,7 @@ pub struct ModelParts {
     pub scale: Vec<f64>,
     /// Weights of the columns, if given.
     pub feature_weights: Option<Vec<f64>>,
-    /// Of a model that is not centred, the variances of its scores about their mean, if anybody asked for them.
+    /// For a model without centring, the variances of its scores about their mean, if they were computed.
     pub about_mean: Option<AboutMean>,
     /// Number of rows fitted, including those of weight zero.
     pub n_samples: usize,
@@ -72,7 +72,7 @@ pub struct ModelParts {
     pub convergence: Convergence,
 }
 
-/// Variances of the scores about their mean, of a model whose own variances are those about zero: scikit-learn's
+/// Variances of the scores about their mean, for a model whose explained variances are about zero. scikit-learn's
 /// `TruncatedSVD` calls them explained variance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AboutMean {

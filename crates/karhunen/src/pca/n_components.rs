@@ -22,7 +22,7 @@ pub enum NComponents {
     /// The smallest number that explains more than this fraction of the total variance, 0 < fraction < 1, or all
     /// of it for 1. Shares are compared to 12 digits.
     Variance(f64),
-    /// The number of largest evidence under probabilistic PCA (Minka 2000). Needs at least as many rows as
+    /// The number with the largest evidence under probabilistic PCA (Minka 2000). Needs at least as many rows as
     /// columns, and computes all components. Not for kernels.
     Mle,
 }
@@ -51,14 +51,14 @@ impl NComponents {
         }
     }
 
-    /// The eigenpairs to compute, of `all` with the sum `total`.
+    /// The eigenpairs to compute, of `all` eigenpairs whose eigenvalues have the sum `total`.
     pub(crate) fn wanted(self, all: usize, total: f64) -> Wanted {
         match self {
             Self::All | Self::Mle => Wanted::Count(all),
             Self::Count(k) => Wanted::Count(k),
-            // Of a total variance of zero, one component explains every share.
+            // If the total variance is zero, one component explains every share.
             Self::Variance(_) if total == 0.0 => Wanted::Count(1),
-            // A share of one is lowered, because a sum must exceed it by 12 digits in `solver::count`.
+            // A share of one is lowered, because in `solver::count` a sum must exceed it by a factor of 1 + 1e-12.
             Self::Variance(share) => Wanted::Share { sum: share.min(1.0 - 2e-12) * total, total },
         }
     }
@@ -80,7 +80,7 @@ mod reading {
 
     use super::NComponents;
 
-    /// The forms that files hold.
+    /// The forms found in files.
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Stored {

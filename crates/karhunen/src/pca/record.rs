@@ -1,4 +1,4 @@
-//! Models as records. Arrays are called as the fields of scikit-learn are.
+//! PCA models as records. Arrays have the names of scikit-learn's attributes, without the underscore.
 
 use crate::error::Result;
 use crate::pca::model::{AboutMean, Convergence, ModelParts, PcaModel};
@@ -30,7 +30,7 @@ impl Recorded for PcaModel {
         record.put_json("n_samples", &parts.n_samples)?;
         record.put_text("dtype", &parts.dtype);
         record.put_json("options", &parts.options)?;
-        // The residuals are an array: JSON has no infinity, and need not keep every bit.
+        // The residuals are an array, because JSON has no infinity and need not keep every bit.
         record.put_json_without("convergence", &parts.convergence, "residuals")?;
         Ok(record)
     }

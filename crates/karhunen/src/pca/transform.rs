@@ -104,7 +104,7 @@ impl PcaModel {
                     }
                     Ok(())
                 })?;
-                // A value that is not finite makes scores that are not: it is looked for while its block is lent.
+                // A value that is not finite shows in the scores; it is searched for while the block is valid.
                 if here.into_inner() {
                     return Ok(());
                 }
@@ -223,7 +223,7 @@ fn check_output<T>(out: &[T], (n_rows, n_cols): (usize, usize)) -> Result<()> {
 /// Number of scores that are checked together.
 const CHECKED: usize = 1 << 16;
 
-/// The error for scores of finite values that are not all finite.
+/// The error for scores that are not all finite although the values are.
 fn score_overflow<T: Scalar>(scores: &[T], k: usize) -> Error {
     let at = scores.iter().position(|z| !z.to_f64().is_finite()).unwrap_or(0);
     Error::ScoreOverflow { row: at / k, component: at % k, dtype: T::NAME }

@@ -1,27 +1,28 @@
-//! Dense blocks cut anew, so that sums over pieces of rows do not depend on the blocks that the rows come in.
+//! Cuts dense blocks into pieces counted from the first row of the source, so that sums over pieces do not depend on
+//! the blocks.
 
 use crate::error::Result;
 use crate::linalg::Dense;
 use crate::scalar::Scalar;
 use crate::source::{Block, Source};
 
-/// Values that are copied together at most, but for a few pieces: enough of short blocks to share out over
-/// threads.
+/// Largest number of values of short blocks that are copied together, unless [`LONG`] pieces hold more: enough work for
+/// several threads.
 const HELD_VALUES: usize = 1 << 20;
-/// Blocks of so many pieces are lent as they are.
+/// Least number of pieces of a block that is passed without a copy.
 const LONG: usize = 4;
-/// Blocks of one row that are held before the layout of the rows is decided.
+/// Largest number of blocks of one row that are held before the memory layout of the rows is decided.
 const UNDECIDED: usize = 8;
 
-/// Receives the number of the first row, the rows, and their weights if these come with them.
+/// Receives the number of the first row, the rows, and their weights, if any.
 pub(crate) type Receiver<'f, T> = dyn FnMut(usize, Block<'_, T>, Option<&[f64]>) -> Result<()> + 'f;
-/// Rows of a piece, where the rows of the source are laid out in memory as these.
+/// Returns the number of rows of a piece, for rows in the memory layout of the argument.
 pub(crate) type PieceRows<'f, T> = dyn Fn(&Dense<'_, T>) -> usize + 'f;
 
-/// Visits `x` as [`Source::visit`] does, but lends dense rows in runs that begin at the first row of a piece and
-/// hold whole pieces of `piece_rows`, counted from the first row of the source; the last piece may be shorter.
-/// Long blocks are not copied but for the pieces that two of them share; short ones are put together. A single
-/// block, and sources with sparse blocks, are lent as they are.
+/// Visits `x` as [`Source::visit`] does, but passes dense rows in runs of whole pieces of `piece_rows` rows, counted
+/// from the first row of the source; the last piece may be shorter. Of long blocks only the pieces that extend over
+/// two of them are copied; short blocks are copied together. A single block, and the blocks of a source with sparse
+/// blocks, are passed unchanged.
 ///
 /// # Errors
 /// Those of [`Source::visit`].
@@ -39,23 +40,23 @@ pub(crate) fn visit_pieces<T: Scalar>(
     cut.finish(&mut receive)
 }
 
-/// Rows that are held back until they fill pieces.
+/// Rows that are collected until they fill whole pieces.
 pub(crate) struct Aligned<T> {
-    /// Rows of a piece, and rows that are held at most; zero before the first block.
+    /// Number of rows of a piece, and largest number of rows held; zero before the layout is decided.
     piece_rows: usize,
     capacity: usize,
     column_major: bool,
-    /// The rows held, in the order of the blocks; columns are `capacity` apart.
+    /// The rows held, in the memory layout of the blocks; in column-major order, columns are `capacity` apart.
     values: Vec<T>,
     weights: Option<Vec<f64>>,
     n_cols: usize,
     n_held: usize,
-    /// The first of them.
+    /// Number of the first row held.
     first: usize,
 }
 
 impl<T: Scalar> Aligned<T> {
-    /// Of no rows yet.
+    /// Holds no rows.
     pub(crate) fn new() -> Self {
         Self {
             piece_rows: 0,
@@ -69,8 +70,8 @@ impl<T: Scalar> Aligned<T> {
         }
     }
 
-    /// Takes the next block, of which the first row is row `first` of all, and passes on all whole pieces but
-    /// those that it holds back. A sparse block is passed on as it is, after all rows before it.
+    /// Takes the next block, whose first row is row `first` of all, and passes whole pieces to `f`, except those that
+    /// it still collects. A sparse block is passed unchanged, after all rows before it.
     ///
     /// # Errors
     /// Those of `f`.
@@ -87,7 +88,7 @@ impl<T: Scalar> Aligned<T> {
             return f(first, block, weights);
         };
         if self.piece_rows == 0 {
-            // A single row does not tell how rows are laid out.
+            // A single row does not show the memory layout.
             self.n_cols = rows.n_cols();
             if rows.n_rows() == 1 && self.n_held < UNDECIDED {
                 self.hold(first, &rows, weights);
@@ -131,7 +132,7 @@ impl<T: Scalar> Aligned<T> {
             self.values.clear();
             self.weights = None;
         }
-        // Weights may begin with any block.
+        // Earlier rows without weights have weight one.
         if weights.is_some() || self.weights.is_some() {
             let all = self.weights.get_or_insert_with(Vec::new);
             all.resize(self.n_held, 1.0);
@@ -159,7 +160,7 @@ impl<T: Scalar> Aligned<T> {
         self.n_held += rows.n_rows();
     }
 
-    /// Passes on the rows that are held.
+    /// Passes the rows that are held to `f`.
     ///
     /// # Errors
     /// Those of `f`.

@@ -1,4 +1,4 @@
-//! How data come in: blocks of consecutive rows, in any number of passes or in a single one.
+//! Sources of data: blocks of consecutive rows, visited any number of times or once.
 
 mod aligned;
 mod counted;
@@ -58,10 +58,10 @@ pub enum Passes {
     Many,
 }
 
-/// Where data come from. A visit lends every row once, in blocks; a fit makes a few visits and counts them
+/// A source of rows. A visit passes every row once, in blocks; a fit makes a few visits and counts them
 /// ([`crate::pca::Convergence::n_passes`]).
 ///
-/// Implemented by [`Dense`] and [`Sparse`] (one block, lent without a copy) and by [`RowBlocks`].
+/// Implemented by [`Dense`] and [`Sparse`] (one borrowed block) and by [`RowBlocks`].
 pub trait Source<T: Scalar>: Sync {
     /// (n_samples, n_features).
     fn shape(&self) -> (usize, usize);
@@ -71,7 +71,7 @@ pub trait Source<T: Scalar>: Sync {
         Passes::Many
     }
 
-    /// Number of blocks that a visit lends; `None` where it is not known without a visit.
+    /// Number of blocks of a visit; `None` if it is unknown before the first.
     fn n_blocks(&self) -> Option<usize> {
         None
     }
@@ -90,7 +90,7 @@ pub trait Source<T: Scalar>: Sync {
     /// Visits every block once, in the order of the rows; `f` gets the number of the block's first row.
     ///
     /// # Errors
-    /// What `f` returns, or [`crate::Error::Read`] with the first row that could not be read.
+    /// Errors of `f`; [`crate::Error::Read`] with the first row that could not be read.
     fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()>;
 }
 

@@ -1,21 +1,21 @@
-//! Rows that come once, their number unknown until the end: a pipe, a queue, a generator.
+//! Rows that can be read once and whose number is unknown until the end: a pipe, a queue, a generator.
 
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 use crate::source::Block;
 use crate::weights::check_weights;
 
-/// Rows of a stream, with a weight for each if they have such: all weigh one if `None`.
+/// Consecutive rows of a stream, with or without weights.
 #[derive(Clone, Debug)]
 pub struct Batch<'a, T> {
     /// The rows.
     pub rows: Block<'a, T>,
-    /// One finite weight >= 0 for each row.
+    /// One finite weight >= 0 for each row; all are one if `None`.
     pub weights: Option<&'a [f64]>,
 }
 
-/// Rows that come once, in batches of any height. [`crate::Pca::fit_stream`] and [`crate::moments::Scatter::of_stream`]
-/// read one.
+/// Rows that can be read once, in batches of any number of rows. [`crate::Pca::fit_stream`] and
+/// [`crate::moments::Scatter::of_stream`] read a stream.
 ///
 /// ```
 /// use karhunen::source::{Batch, Block};
@@ -54,8 +54,8 @@ pub trait Stream<T: Scalar> {
 }
 
 impl<T: Scalar> Batch<'_, T> {
-    /// Refuses a batch of other than `n_features` columns, and weights that are none; the batch is number `batch`,
-    /// its first row number `first`, of the stream.
+    /// Refuses a batch whose number of columns is not `n_features`, and invalid weights. `batch` and `first` are the
+    /// numbers of the batch and of its first row in the stream.
     pub(crate) fn check(&self, n_features: usize, batch: usize, first: usize) -> Result<()> {
         let found = self.rows.n_cols();
         if found != n_features {

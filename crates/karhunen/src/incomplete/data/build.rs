@@ -215,7 +215,7 @@ impl<T: Scalar> Observed<T> {
         check_shape(n_samples, n_features)?;
         check_triples(triples, (n_samples, n_features))?;
         let (shape, &Triples { values, weights, .. }) = ((n_samples, n_features), triples);
-        // The ids are in range, so that their bits are those of unsigned numbers.
+        // The ids are in range, hence not negative, and are read as unsigned numbers.
         match (Indices::of(triples.rows), Indices::of(triples.columns)) {
             (Indices::U32(rows), Indices::U32(columns)) => {
                 let build = compiled!(T, Observed::<T>::of_triples::<u32>
@@ -317,7 +317,7 @@ fn dense_rows<T: Scalar>(x: &Dense<'_, T>, exec: &Exec<'_>) -> Result<EntryLines
     collect_lines(Major::Rows, (n, p), false, exec, entries)
 }
 
-/// The lines of a sparse matrix as it stores them, without NaN and weights of zero.
+/// The stored lines of a sparse matrix, without entries that are NaN or have weight zero.
 fn stored_lines<T: Scalar>(
     x: &Sparse<'_, T>,
     weights: Option<&[T]>,
@@ -355,7 +355,7 @@ impl<T: Scalar> GrowingRows<T> {
             (self.indices, self.values) = (indices, values);
         } else {
             if after > self.values.capacity() {
-                // The vectors double while their contents are moved.
+                // A growing vector doubles, and its contents exist twice while they are moved.
                 let bytes = 2.0 * after as f64 * (size_of::<u32>() + size_of::<T>()) as f64;
                 memory::ask(&format!("a copy of {after} entries"), bytes, || {
                     vec!["take fewer rows or columns".into(), "take f32".into()]

@@ -165,7 +165,7 @@ impl<T: Scalar> Factor<T> {
     }
 }
 
-/// Sums `len` numbers over pieces, as [`Exec::fold`] does. Compiled once, whatever is summed.
+/// Sums `len` numbers over pieces, as [`Exec::fold`] does. It is compiled once, because it is not generic.
 fn sum_pieces(
     exec: &Exec<'_>,
     n_pieces: usize,

@@ -13,7 +13,7 @@ use crate::incomplete::start::Start;
 use crate::random::mix;
 use crate::scalar::Scalar;
 
-/// Inputs of a fit beside options and data: where it starts, and what it keeps. All are optional.
+/// Optional inputs of a fit besides options and data: initial factors, and checkpoints to write and to continue from.
 ///
 /// ```
 /// use std::sync::Mutex;

@@ -22,8 +22,8 @@ const F32: f64 = 4.0;
 const BUFFERS: f64 = (2u64 << 20) as f64;
 
 impl IncompletePca {
-    /// Upper estimate of the memory of a fit of `data` in bytes, beside the entries and memory already in use. Every
-    /// thread of `run` takes some.
+    /// Upper estimate of the memory of a fit of `data` in bytes, beside the entries and memory already in use. It
+    /// grows with the number of threads of `run`.
     ///
     /// ```
     /// use karhunen::{Dense, IncompletePca, Observed, Run};

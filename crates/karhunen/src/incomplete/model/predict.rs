@@ -70,7 +70,7 @@ impl IncompleteModel {
         for (row, column) in rows.iter().zip(columns) {
             self.check_pair(row.widen(), column.widen())?;
         }
-        // The ids are in range, so that their bits are those of unsigned numbers.
+        // The ids are in range, hence not negative, and are read as unsigned numbers.
         self.predict_checked(Indices::of(rows), Indices::of(columns), noise, run)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Rows are packed in panels, centred and scaled, so an offset costs no digits. `f64` data are multiplied in
 //! `f64`; `f32` data in `f32`, and the sums of each panel are added in `f64`. Pieces of rows have private sums
-//! that are added in order: the shape alone determines the order of every sum, also of rows in several runs
+//! that are added in order: the shape alone determines the order of every sum, also for rows passed in several runs
 //! ([`RowSum`]).
 //!
 //! Notation: `x` (n, p) data, `M` its mapped values, `q` (p, l), `u` (n, l), `y = M q` of one panel, `g = M' y`.
@@ -17,7 +17,7 @@ use crate::scalar::Scalar;
 
 /// Least number of multiply-adds of a piece.
 const PIECE_WORK: usize = 1_000_000;
-/// Most values of the rows of a piece, but for 256 rows and for pieces of little work.
+/// Largest number of values in the rows of a piece, unless 256 rows or [`PIECE_WORK`] need more.
 const PIECE_VALUES: usize = 1 << 17;
 /// Bytes that all private sums together may take.
 const PRIVATE_BYTES: usize = 32 << 20;
@@ -84,15 +84,16 @@ pub(crate) fn normal_t<T: Scalar>(
     Ok(sum.finish().unwrap_or_else(|| Matrix::zeros(x.n_rows(), u.n_cols())))
 }
 
-/// `M' W M q` or `M' u`, shape (p, l), over rows that come in runs: the same bits however many pieces a run has.
+/// `M' W M q` or `M' u`, shape (p, l), over rows passed in runs. The bits do not depend on the number of
+/// pieces in a run.
 pub(crate) enum RowSum<'a> {
     F32(Backward<'a, f32>),
     F64(Backward<'a, f64>),
 }
 
 impl<'a> RowSum<'a> {
-    /// Of `M' W M q` for `q` (p, l) and `n` rows of type `T` in all; `W` is the diagonal of `row_weights`, ones if
-    /// absent.
+    /// Begins the sum `M' W M q` for `q` (p, l) and `n` rows of type `T` in all; `W` is the diagonal of `row_weights`,
+    /// ones if absent.
     pub(crate) fn of_product<T: Scalar>(n: usize, q: &Matrix, row_weights: Option<&'a [f64]>) -> Self {
         if is_single::<T>() {
             let q = Narrow::transposed(q);
@@ -103,7 +104,7 @@ impl<'a> RowSum<'a> {
         }
     }
 
-    /// Of `M' u` for `u` (n, l).
+    /// Begins the sum `M' u` for `u` (n, l).
     pub(crate) fn of_given<T: Scalar>(u: &'a Matrix) -> Self {
         let n = u.n_rows();
         if is_single::<T>() {
@@ -113,7 +114,7 @@ impl<'a> RowSum<'a> {
         }
     }
 
-    /// Adds the rows of `x`, mapped by `map`, of which the first is row `first` of all.
+    /// Adds the rows of `x`, mapped by `map`; its first row is row `first` of all.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`].
@@ -193,8 +194,8 @@ fn forward<T: Scalar, E: Lane, U: Scalar>(
     })
 }
 
-/// Rows of a piece of a [`RowSum`] with `l` vectors over `n` rows in all, laid out as those of `x`. Every run but
-/// the last must hold whole pieces.
+/// Number of rows of a piece of a [`RowSum`] with `l` vectors over `n` rows in all, in the memory layout of `x`. Every
+/// run but the last must hold whole pieces.
 pub(crate) fn piece_rows<T: Scalar>(x: &Dense<'_, T>, n: usize, l: usize) -> usize {
     let shape = (n, x.n_cols());
     if is_single::<T>() {
@@ -207,7 +208,7 @@ pub(crate) fn piece_rows<T: Scalar>(x: &Dense<'_, T>, n: usize, l: usize) -> usi
 /// The shape of a panel, and the rows of a piece, which has whole panels.
 fn cut<E>((n, p): (usize, usize), column_major: bool, l: usize) -> (PanelShape, usize) {
     let shape = PanelShape::new::<E>((n, p), column_major, l);
-    // Long data get longer pieces, but none that takes much memory where it is put together from several runs.
+    // Long data get longer pieces, of limited memory, because a piece may be copied together from several blocks.
     let long = (n / 64).min(PIECE_VALUES / p);
     let piece = (PIECE_WORK / (p * l.max(1))).max(256).max(long).min(n).next_multiple_of(shape.n_rows);
     (shape, piece)
@@ -215,7 +216,7 @@ fn cut<E>((n, p): (usize, usize), column_major: bool, l: usize) -> (PanelShape, 
 
 /// `M' y` by pieces of rows with private sums.
 pub(crate) struct Backward<'a, E> {
-    /// Rows in all.
+    /// Number of rows of all runs.
     n: usize,
     middle: MiddleStep<'a, E>,
     total: Option<ProductPart<E>>,

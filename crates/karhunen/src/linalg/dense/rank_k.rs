@@ -81,23 +81,23 @@ fn pack<T: Scalar>(a: &Mapped<'_, T>, rows: Range<usize>, panel: &mut [f64]) {
     a.pack::<f64, STRIP>(rows, panel, layout);
 }
 
-/// `A'A` of rows that come in runs: the same bits however many pieces a run has.
+/// `A'A` of rows passed in runs. The bits do not depend on the number of pieces in a run.
 pub(crate) struct RankK {
-    /// Rows in all, columns.
+    /// (rows of all runs, columns).
     shape: (usize, usize),
-    /// Of narrow matrices.
+    /// The sum for a narrow matrix.
     pieces: Option<RankKPart>,
-    /// Of wide ones.
+    /// The sum for a wide matrix.
     bands: Option<Matrix>,
 }
 
 impl RankK {
-    /// Of no rows yet.
+    /// Begins a sum.
     pub(crate) fn new(shape: (usize, usize)) -> Self {
         Self { shape, pieces: None, bands: None }
     }
 
-    /// Rows of a piece. Every run but the last must hold whole pieces.
+    /// Number of rows of a piece. Every run but the last must hold whole pieces.
     pub(crate) fn piece_rows(&self) -> usize {
         let p = self.shape.1;
         // Narrow matrices get longer pieces: fewer than a million multiply-adds do not repay a thread.
@@ -156,7 +156,7 @@ impl RankK {
         )
     }
 
-    /// Rows of a panel that all bands share, and how many panels are packed at a time.
+    /// Number of rows of a panel that all bands share, and number of panels packed at a time.
     fn shared(&self) -> (usize, usize) {
         let width = self.shape.1.next_multiple_of(STRIP);
         let shared = (SHARED_BYTES / (width * size_of::<f64>())).max(1);

@@ -40,7 +40,7 @@ impl<T: Scalar> SparseMatrix<T> {
         let (n_major, n_minor) = if major == Major::Rows { (n_rows, n_cols) } else { (n_cols, n_rows) };
         let old = check_pointers(n_major, indptr, indices.len(), values.len())?;
         check_indices(major, n_minor, &old, indices, false)?;
-        // The indices are in range, so that their bits are those of unsigned numbers.
+        // The indices are in range, hence not negative, and are read as unsigned numbers.
         Ok(match Indices::of(indices) {
             Indices::U32(indices) => {
                 let order = compiled!(T, SparseMatrix::<T>::ordered::<u32>

@@ -20,7 +20,7 @@ fn weighted(a: &Matrix, weights: Option<&[f64]>) -> Matrix {
     Matrix::from_fn(a.n_rows(), a.n_cols(), |i, c| a[(i, c)] * weights.map_or(1.0, |w| w[i]))
 }
 
-/// `M' W M q` of rows in one run.
+/// `M' W M q` of rows passed in one run.
 fn normal<T: Scalar>(
     x: Dense<'_, T>,
     map: ColumnMap<'_>,
