@@ -1,4 +1,4 @@
-//! What a model file holds beside the model: what the rows and columns that were fitted are called.
+//! The content of a model file besides the model: names of the rows and columns of the fitted table.
 
 use karhunen::record::Record;
 use karhunen::{Error, Result};
@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::ids::Ids;
 use crate::{FittedTable, TripleColumns};
 
-/// What a file of a kind of model holds beside the model. With serde its fields are those that Python knows.
+/// The content of a model file besides the model, for one kind of model. The Python package uses the names of the
+/// fields.
 pub trait Beside: Clone + std::fmt::Debug + Default + PartialEq + Serialize + DeserializeOwned {
-    /// Adds it to the record of a model of so many rows and columns.
+    /// Adds it to the record of a model; `shape` is (rows with ids, columns).
     ///
     /// # Errors
     /// [`Error::Shape`] unless there is one name or id for each.
@@ -19,22 +20,22 @@ pub trait Beside: Clone + std::fmt::Debug + Default + PartialEq + Serialize + De
     /// Takes it out of a record.
     ///
     /// # Errors
-    /// [`Error::Record`] for damage, and for names or ids of another number.
+    /// [`Error::Record`] for damage, and for a wrong number of names or ids.
     fn take(record: &mut Record<'_>, shape: (usize, usize)) -> Result<Self>;
 
     /// The columns of the table that was fitted.
     fn fitted_table(&self, n_features: usize) -> FittedTable;
 }
 
-/// What the columns of the table that was fitted are called.
+/// The names of the columns of the fitted table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableColumns {
-    /// One name for each feature, if the data had names; of a precomputed kernel, for each row fitted.
+    /// One name for each feature, if the data had names; for a precomputed kernel, one for each fitted row.
     pub feature_names: Option<Vec<String>>,
-    /// Columns beside the features in the file of the fit, by name: weights and labels.
+    /// Names of the columns besides the features in the fitted file: weights and labels.
     pub set_aside: Vec<String>,
-    /// The column that was asked for to name the rows.
+    /// The column that was chosen for row names by an option.
     pub id_column: Option<String>,
 }
 
@@ -66,19 +67,19 @@ impl Beside for TableColumns {
     }
 }
 
-/// What the rows and columns of incomplete data are called.
+/// The ids of the rows and columns of incomplete data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RowsAndColumns {
-    /// One id for each row fitted, if the data had such.
+    /// One id for each fitted row, if the data had ids.
     pub row_ids: Option<Ids>,
-    /// One id for each column: the names of the features where the data were a table.
+    /// One id for each column; for a table, the names of the features.
     pub column_ids: Option<Ids>,
-    /// The columns of the file of triples that was fitted, if it was one.
+    /// The columns of the fitted file, if it was a table of triples.
     pub triples: Option<TripleColumns>,
-    /// Columns beside the features in the table of the fit, by name: weights and labels.
+    /// Names of the columns besides the features in the fitted table: weights and labels.
     pub set_aside: Vec<String>,
-    /// The column that was asked for to name the rows.
+    /// The column that was chosen for row names by an option.
     pub id_column: Option<String>,
 }
 
@@ -130,7 +131,7 @@ fn columns(record: &Record<'_>) -> Result<(Vec<String>, Option<String>)> {
     Ok((record.optional_json("set_aside")?.unwrap_or_default(), record.optional_json("id_column")?))
 }
 
-/// Whole numbers as they are; texts as their bytes and the end of each.
+/// Adds ids: integers as one array, texts as their bytes and the end of each.
 fn put_ids<'a>(record: &mut Record<'a>, name: &str, ids: &'a Ids) {
     match ids {
         Ids::Integers(ids) => record.put_row(name, ids),

@@ -16,7 +16,7 @@ use karhunen::Scalar;
 use crate::Result;
 use crate::decoder;
 
-/// Writes the values of an array to `out`, which is as long; nulls are NaN.
+/// Writes the values of an array to `out`, which has the same length; nulls become NaN.
 ///
 /// # Errors
 /// Those of Arrow's casts.
@@ -57,10 +57,8 @@ pub(crate) fn copy<T: Scalar>(path: &Path, array: &ArrayRef, out: &mut [T]) -> R
     Ok(())
 }
 
-/// An array of whole numbers as 64-bit integers; those beyond their range are null.
-///
-/// # Panics
-/// Panics for arrays of other types.
+/// Converts an array of integers to 64-bit integers; values beyond their range become null. Arrays of other types are
+/// returned unchanged.
 pub(crate) fn integers(array: &ArrayRef) -> ArrayRef {
     macro_rules! convert {
         ($kind:ty) => {
@@ -83,7 +81,7 @@ pub(crate) fn integers(array: &ArrayRef) -> ArrayRef {
     }
 }
 
-/// An array as text.
+/// Converts an array to text.
 ///
 /// # Errors
 /// Those of Arrow's casts.

@@ -1,4 +1,4 @@
-//! Errors of reading and writing: what, in which file, at which line and column, and what to do.
+//! Errors of reading and writing: the problem, the file, the line and column, and the remedy.
 
 use std::path::{Path, PathBuf};
 
@@ -9,16 +9,16 @@ use crate::names::shortened;
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What went wrong, coarsely.
+/// The general kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// A read or write option is outside its rule, or names what the file does not have.
+    /// An option for reading or writing violates its rule, or names a part that the file does not have.
     Argument,
     /// The content cannot be used as it is.
     Data,
     /// The system could not read or write.
     Io,
-    /// The content needs more memory than can be had.
+    /// The content needs more memory than is available.
     Memory,
 }
 
@@ -28,9 +28,9 @@ pub enum ErrorKind {
 pub struct Error {
     /// The file; `-` for a standard stream.
     pub path: PathBuf,
-    /// Where in the file.
+    /// The place in the file.
     pub place: Place,
-    /// What is wrong and what to do.
+    /// The problem and the remedy.
     #[source]
     pub cause: Box<Cause>,
 }
@@ -65,11 +65,11 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// What is wrong. Each message says what to do.
+/// The problem. Each message also names the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cause {
-    /// The system's own error.
+    /// An error of the operating system.
     #[error("{action} failed: {source}")]
     Io {
         /// `"opening"`, `"reading"`, `"writing"`.
@@ -98,7 +98,7 @@ pub enum Cause {
         /// Why the column cannot be taken, and what to do.
         problem: String,
     },
-    /// A file that is not what it claims to be, or that is not supported.
+    /// A file that is damaged, of an unexpected format, or not supported.
     #[error("{0}")]
     Format(Phrase),
     /// A value that is not a number, or not an allowed one.
@@ -107,7 +107,7 @@ pub enum Cause {
     /// A missing value.
     #[error("{}", Self::missing_value(.0))]
     Missing(String),
-    /// Text where numbers are expected, and what to do.
+    /// Text in place of numbers, and the remedy.
     #[error("{0}; {1}")]
     Text(String, Phrase),
     /// An error of the library.
@@ -127,7 +127,7 @@ impl Cause {
         Self::Option(message.into())
     }
 
-    /// A file that is not what it claims to be.
+    /// A file that is damaged, of an unexpected format, or not supported.
     pub(crate) fn format(message: impl Into<Phrase>) -> Self {
         Self::Format(message.into())
     }
@@ -147,7 +147,7 @@ impl Cause {
             .fit_missing()
     }
 
-    /// The message as a surface writes it.
+    /// The message, with options as `surface` writes them.
     fn text_for(&self, surface: &dyn Surface) -> String {
         match self {
             Self::Library(error) => error.text_for(surface),
@@ -176,12 +176,12 @@ impl Error {
         Self::new(path, Cause::Io { action, source })
     }
 
-    /// The message as a surface writes it.
+    /// The message, with options as `surface` writes them.
     pub fn text_for(&self, surface: &dyn Surface) -> String {
         format!("{}{}: {}", display_path(&self.path, &self.cause), self.place, self.cause.text_for(surface))
     }
 
-    /// The coarse kind.
+    /// The general kind.
     pub fn kind(&self) -> ErrorKind {
         match &*self.cause {
             Cause::Io { .. } | Cause::Changed { .. } => ErrorKind::Io,

@@ -103,7 +103,7 @@ pub(crate) fn read(input: &Input) -> Result<Record<'static>> {
     let mut arrays = Vec::with_capacity(file.len());
     for name in header.offset_keys() {
         let view = file.tensor(&name).map_err(|error| {
-            // The error repeats the name, which in a damaged file is as long as anybody made it.
+            // The error repeats the name, which may have any length in a damaged file.
             refuse(format!("is damaged ({}); fit it again", cut(&error.to_string(), 200)))
         })?;
         let Some(numbers) = model_numbers::read(view.dtype(), view.data()) else {

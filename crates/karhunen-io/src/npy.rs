@@ -72,7 +72,7 @@ pub(crate) fn array_table(
     })
 }
 
-/// The shape of the table that an array is, and whether its columns lie side by side.
+/// The shape of an array as a table, and whether it is stored column by column.
 ///
 /// # Errors
 /// [`Cause::Format`] unless it has one or two axes.

@@ -24,14 +24,14 @@ pub const PAIRS: OptionName = OptionName::new("pairs");
 pub const ROW_NAMES: OptionName = OptionName::new("row_names");
 /// A file of sample names.
 pub const SAMPLE_NAMES: OptionName = OptionName::new("sample_names");
-/// Whether rows and columns change places.
+/// Whether rows and columns are swapped.
 pub const TRANSPOSE: OptionName = OptionName::new("transpose");
 /// The columns of triples.
 pub const TRIPLES: OptionName = OptionName::new("triples");
 /// The column of weights.
 pub const WEIGHTS_COLUMN: OptionName = OptionName::new("weights_column");
 
-/// The option that averages entries of the same place.
+/// The option that averages entries of the same row and column.
 pub(crate) fn average() -> Phrase {
     Phrase::default().setting(options::DUPLICATES, OptionValue::name("average"))
 }

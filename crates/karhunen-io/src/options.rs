@@ -1,4 +1,4 @@
-//! How to read a table: everything is detected, and everything detected can be overridden.
+//! Options for reading a table: every property of the file is detected, and can be given instead.
 
 use karhunen::More;
 use karhunen::error::{OptionName, Phrase};
@@ -10,26 +10,26 @@ use crate::name_rule::FittedTable;
 use crate::option_names;
 use crate::{Cause, Error, Result};
 
-/// Options of [`crate::read`]. What a format has no use for is refused, not ignored.
+/// Options of [`crate::read`]. An option that the format does not use is refused, not ignored.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// Between the fields of a text table; detected among comma, semicolon, tab, bar and blanks if `None`. A blank
-    /// stands for any run of blanks and tabs.
+    /// Delimiter of the fields of a text table; detected among comma, semicolon, tab, bar and blanks if `None`. A blank
+    /// stands for any sequence of blanks and tabs.
     pub delimiter: Option<u8>,
-    /// Whether a text table begins with names; detected if `None`.
+    /// Whether the first line of a text table holds names; detected if `None`.
     pub header: Option<bool>,
     /// The column that names the rows.
     pub row_names: RowNames,
     /// Columns to set aside, by name or (counted from 1, where there are no names) by number.
     pub labels: Vec<String>,
-    /// What the model that the table is read for knows of the table that it was fitted to: it settles what would otherwise be
-    /// detected, and columns that were no features are left out where they exist.
+    /// The fitted table, if the table is read for a model: its names are used instead of detection, and columns that were
+    /// not features in the fit are left out.
     pub fitted: Option<FittedTable>,
     /// A column of weights to set aside as numbers, by name or (counted from 1, where there are no names) by number.
     pub weights_column: Option<String>,
-    /// A text file with a name for each feature, one on each line, instead of names that the data may hold.
+    /// A text file with one feature name on each line, which replace names in the data.
     pub feature_names: Option<PathBuf>,
-    /// The same for the rows.
+    /// A text file with one row name on each line, which replace names in the data.
     pub sample_names: Option<PathBuf>,
     /// Whether a comma separates the decimals; detected if `None`.
     pub decimal_comma: Option<bool>,
@@ -39,8 +39,8 @@ pub struct ReadOptions {
     pub array: Option<String>,
     /// Most bytes that a compressed file or a member of an archive may hold once it is unpacked; 16 GiB if `None`.
     pub max_unpacked: Option<u64>,
-    /// Values may be missing: they become NaN, and entries of sparse matrices that are there twice are refused rather than
-    /// added up.
+    /// Whether values may be missing. If so, missing values become NaN, and entries that a sparse matrix holds twice are
+    /// refused instead of added.
     pub missing: bool,
     /// Threads for reading; those of the current rayon pool if `None`.
     pub n_threads: Option<usize>,
@@ -51,8 +51,8 @@ pub struct ReadOptions {
 /// Which column names the rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum RowNames {
-    /// That of the model, if it had one; otherwise the first column if it is text without repetition or has no name under a
-    /// line of names, none else.
+    /// The column of the fit, if the table is read for a model that had one; otherwise the first column, if it is text
+    /// without repetitions or has no name below a header; otherwise none.
     #[default]
     Auto,
     /// No column.
@@ -61,11 +61,11 @@ pub enum RowNames {
     Column(String),
 }
 
-/// What a compressed file may hold unless the options say otherwise: a few bytes can claim to hold a disk full.
+/// Default limit of the size after decompression, because a small file can expand to more than a disk holds.
 const MAX_UNPACKED: u64 = 16 << 30;
 
 impl ReadOptions {
-    /// The threads of reading, without an observer.
+    /// Returns the threads for reading, without an observer.
     pub(crate) fn run(&self) -> Run<'static> {
         Run { n_threads: self.n_threads, ..Run::default() }
     }
@@ -75,12 +75,12 @@ impl ReadOptions {
         self.max_unpacked.unwrap_or(MAX_UNPACKED)
     }
 
-    /// Refuses what was asked for and the format has no use for.
+    /// Refuses options that are set but that the format does not use.
     ///
     /// # Errors
     /// [`Cause::Option`] for the first option that is set and not in `used`.
     pub(crate) fn allow_only(&self, path: &Path, format: &str, used: &[OptionName]) -> Result<()> {
-        // Names from files of their own go with data of every format.
+        // Files of names apply to data of every format.
         self.refuse(
             path,
             format,
@@ -96,7 +96,7 @@ impl ReadOptions {
         self.refuse(path, "a table of triples", used)
     }
 
-    /// The same for what is no data.
+    /// The same for content that is not data.
     ///
     /// # Errors
     /// [`Cause::Option`] for the first option that is set.

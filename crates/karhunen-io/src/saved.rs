@@ -1,4 +1,4 @@
-//! Fitted models as files: the record of the model, and what is known of the table that was fitted.
+//! Fitted models as files: the record of the model, and the names of rows and columns of the fitted table.
 
 use std::path::Path;
 
@@ -15,10 +15,10 @@ use crate::{Cause, Error, ReadOptions, Result};
 
 /// A kind of model that files hold.
 pub trait Stored: Recorded {
-    /// What a file holds beside the model.
+    /// The content of a file besides the model.
     type Beside: Beside;
 
-    /// Rows that the model knows by their ids, and columns of new data.
+    /// (number of fitted rows or landmarks, number of columns of new data).
     fn shape(&self) -> (usize, usize);
 }
 
@@ -54,44 +54,44 @@ impl Stored for NystromMap {
     }
 }
 
-/// A fitted model with what a file holds beside it. A kernel function of the caller's own is not written: give it again
-/// with `with_function` to the model that was read.
+/// A fitted model and the other content of its file. A user-defined kernel function is not written: pass it to
+/// `with_function` of the model that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Saved<M: Stored> {
     /// The model.
     pub model: M,
-    /// What its columns, and perhaps rows, are called.
+    /// The names of its columns, and the ids of its rows if data were incomplete.
     pub beside: M::Beside,
 }
 
-/// Of complete data.
+/// A model of complete data.
 pub type SavedModel = Saved<PcaModel>;
-/// Of incomplete data, with what its rows and columns are called.
+/// A model of incomplete data, with the ids of its rows and columns.
 pub type SavedIncomplete = Saved<IncompleteModel>;
-/// In the feature space of a kernel.
+/// A model in the feature space of a kernel.
 pub type SavedKernel = Saved<KernelModel>;
-/// A feature map.
+/// A Nyström feature map.
 pub type SavedNystrom = Saved<NystromMap>;
 
 impl<M: Stored> Saved<M> {
-    /// What model files call this kind.
+    /// The name of this kind in model files.
     pub const KIND: &str = M::KIND;
 
-    /// How to read more data for this model: columns that were no features in the fit are none now, whether they are there or
-    /// not.
+    /// Returns `options` for reading more data for this model: columns that were not features in the fit are not read as
+    /// features, and may be absent.
     #[must_use]
     pub fn read_options(&self, options: ReadOptions) -> ReadOptions {
         ReadOptions { fitted: Some(self.beside.fitted_table(self.model.shape().1)), ..options }
     }
 
-    /// Everything as one record.
+    /// Returns the model and the names as one record.
     fn record(&self) -> karhunen::Result<Record<'_>> {
         let mut record = self.model.to_record()?;
         self.beside.put(&mut record, self.model.shape())?;
         Ok(record)
     }
 
-    /// The content of a file.
+    /// Takes the content of a file out of its record.
     fn of(path: &Path, mut record: Record<'_>) -> Result<Self> {
         let model = M::from_record(&mut record).map_err(|error| refused(path, error))?;
         let beside = M::Beside::take(&mut record, model.shape()).map_err(|error| refused(path, error))?;
@@ -105,13 +105,13 @@ impl<M: Stored> Saved<M> {
 /// `kind` and `format_version`.
 ///
 /// # Errors
-/// [`Cause::Library`] unless there is one name for each column and one id for each row, if there are any; [`Cause::Io`], and the
-/// target is then as it was.
+/// [`Cause::Library`] if there are names or ids, but not one for each column or row; [`Cause::Io`], after which the
+/// target is unchanged.
 pub fn save_model<M: Stored>(path: &Path, saved: &Saved<M>) -> Result<()> {
     stage_model(path, saved)?.commit()
 }
 
-/// As [`save_model`], leaving the file beside the target until [`Staged::commit`]: for several files that are to appear
+/// As [`save_model`], but leaves the file beside the target until [`Staged::commit`]: for several files that are replaced
 /// together. The standard output is written at once.
 ///
 /// # Errors
@@ -129,23 +129,23 @@ pub(crate) fn stage_record(path: &Path, record: &Record<'_>) -> Result<Staged> {
 ///
 /// # Errors
 /// [`Cause::Io`] if the file cannot be read; [`Cause::Format`] for a file that is damaged, of another program, of a newer
-/// karhunen, or of another kind of model; [`Cause::Library`] for arrays that contradict each other.
+/// karhunen, or of another kind of model; [`Cause::Library`] for arrays that do not agree with each other.
 pub fn load_model<M: Stored>(path: &Path) -> Result<Saved<M>> {
     Saved::of(path, model_file::read(&Input::load(path)?)?)
 }
 
-/// A fitted model of whichever kind.
+/// A fitted model of any kind that has components.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AnyModel {
-    /// Of complete data.
+    /// A model of complete data.
     Complete(Box<SavedModel>),
-    /// Of incomplete data.
+    /// A model of incomplete data.
     Incomplete(Box<SavedIncomplete>),
-    /// In the feature space of a kernel.
+    /// A model in the feature space of a kernel.
     Kernel(Box<SavedKernel>),
 }
 
-/// Reads a model of whichever kind; `-` is the standard input.
+/// Reads a model of any kind that has components; `-` is the standard input.
 ///
 /// # Errors
 /// As [`load_model`].

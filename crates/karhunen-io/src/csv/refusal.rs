@@ -50,7 +50,7 @@ pub(super) enum Reason {
     TextColumns {
         /// The text of the cell.
         found: Vec<u8>,
-        /// The columns, as label columns are given.
+        /// The columns, in the form of the option for labels.
         columns: Vec<String>,
     },
     /// A first column of text in which a text repeats.
@@ -59,7 +59,7 @@ pub(super) enum Reason {
         found: Vec<u8>,
         /// The line of its first occurrence.
         line: u64,
-        /// The column, as label columns are given.
+        /// The column, in the form of the option for labels.
         column: String,
     },
     /// A record with a different number of fields.

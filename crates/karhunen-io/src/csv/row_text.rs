@@ -12,7 +12,7 @@ use super::{BLOCK_BYTES, check_options, in_pool, named_tsv, rounded_warning, tab
 use crate::input::{Bytes, Input};
 use crate::{Cause, Error, ReadOptions, Result};
 
-/// A text table: how it is written, and where its blocks of whole lines begin and end.
+/// A text table: its dialect, its columns, and the ranges of its blocks of whole lines.
 pub(crate) struct RowText {
     path: PathBuf,
     bytes: Bytes,
@@ -27,8 +27,8 @@ impl RowText {
     /// Parses the whole table once, to count its rows.
     ///
     /// # Errors
-    /// Those of [`super::read`], but repeated row names are not looked for; [`Cause::Value`] for a whole number
-    /// that `f64` does not hold.
+    /// Those of [`super::read`], but repeated row names are not refused; [`Cause::Value`] for an integer that
+    /// `f64` does not represent.
     pub(crate) fn open(input: Input, options: &ReadOptions) -> Result<Self> {
         let Input { path, bytes } = input;
         check_options(&path, options)?;

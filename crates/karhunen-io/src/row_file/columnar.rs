@@ -1,4 +1,4 @@
-//! Parquet and Arrow: the batches of the file, each converted to columns of numbers while it is lent.
+//! Parquet and Arrow: the batches of the file, each converted to columns of numbers during the visit.
 
 use crate::option_names;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ struct Table<B> {
     n_rows: usize,
     batches: B,
     columns: Vec<usize>,
-    /// If true, nulls are NaN, otherwise an error.
+    /// Whether nulls become NaN; otherwise they are an error.
     holes: bool,
 }
 
@@ -97,7 +97,7 @@ impl<B: Batches + Send + 'static> Table<B> {
         FileRows { blocks: Box::new(self), shape, feature_names, weights, format, block_bytes: BLOCK_BYTES }
     }
 
-    /// The columns of a batch, one after the other; its first row is row `first` of the file.
+    /// Converts a batch to column-major values; its first row is row `first` of the file.
     fn convert<T: Scalar>(&self, first: usize, batch: &RecordBatch) -> Result<Vec<T>> {
         let n_rows = batch.num_rows();
         let mut values = vec![T::default(); n_rows * self.columns.len()];
@@ -110,7 +110,7 @@ impl<B: Batches + Send + 'static> Table<B> {
             if let Some(row) = first_null(array).filter(|_| !self.holes) {
                 return Err(self.refused(first + row, column, Cause::null()));
             }
-            // A whole table warns of it; rows that are read in every visit are refused.
+            // The reader of whole tables only warns; a file that is read in every visit is refused.
             if let Some((row, text)) = first_rounded::<f64>(array) {
                 let message = format!(
                     "{text} is no number of double precision; convert the column, or read the whole table"
@@ -141,7 +141,7 @@ impl<T: Scalar, B: Batches + Send + 'static> Blocks<T> for Table<B> {
                 }
                 if let Err(error) = f(Rows { values, n_rows, column_major: true }) {
                     stopped = Some(error);
-                    // Never shown: the visitor's own error takes its place.
+                    // Ends the visit; the error of the visitor replaces it below.
                     return Err(Error::new(&self.path, Cause::format("stopped".to_owned())));
                 }
             }

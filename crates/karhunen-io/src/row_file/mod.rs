@@ -13,10 +13,10 @@ use crate::input::Input;
 use crate::read::{Format, sniff};
 use crate::{Cause, Error, ReadOptions, Result};
 
-/// Bytes of the values of a block, unless the caller says otherwise.
+/// Default size of the values of a block in bytes.
 const BLOCK_BYTES: usize = 32 << 20;
 
-/// A table in a file, in the type that the file holds.
+/// A table that stays in its file, in the element type of the file.
 ///
 /// ```no_run
 /// use karhunen::{Pca, Weights};
@@ -32,7 +32,7 @@ const BLOCK_BYTES: usize = 32 << 20;
 pub enum RowFile {
     /// Single precision.
     F32(FileRows<f32>),
-    /// Double precision, and all else that is exact in it.
+    /// Double precision, and other types, whose values must be exact in double precision.
     F64(FileRows<f64>),
 }
 
@@ -46,16 +46,17 @@ pub struct FileRows<T> {
     block_bytes: usize,
 }
 
-/// Dense rows of a block, in memory of their own.
+/// The owned dense rows of a block.
 struct Rows<T> {
     values: Vec<T>,
     n_rows: usize,
     column_major: bool,
 }
 
-/// What a format does: lends its rows in blocks of about so many rows.
+/// A format whose rows can be visited in blocks.
 trait Blocks<T>: Send + Sync {
-    /// Calls `f` with every block, in order. `reached` is set to the first row that has not been read yet.
+    /// Calls `f` with every block, of at most `rows_at_once` rows, in order. `reached` is set to the
+    /// first row that has not been read yet.
     fn each(
         &self,
         rows_at_once: usize,
@@ -89,9 +90,9 @@ impl RowFile {
     /// as [`crate::read`] sets them aside; the weights are kept. A text is parsed once, to count its rows.
     ///
     /// # Errors
-    /// Those of [`crate::read`], but values of other formats than text are looked at when they are visited, and
-    /// row names that repeat are not refused; [`Cause::Option`] for other formats, and for files of names, which a
-    /// source does not hold.
+    /// Those of [`crate::read`], except that values of formats other than text are checked only in a visit, and that
+    /// repeated row names are not refused; [`Cause::Option`] for other formats and for files of names; compressed files
+    /// are refused too.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self> {
         if options.feature_names.is_some() || options.sample_names.is_some() {
             let message =
@@ -111,7 +112,7 @@ impl RowFile {
         }
     }
 
-    /// The same with blocks of about so many bytes of values, 32 MiB unless it is said.
+    /// Sets the size of blocks to about `bytes` bytes of values; the default is 32 MiB.
     #[must_use]
     pub fn block_bytes(self, bytes: usize) -> Self {
         match self {
@@ -131,7 +132,7 @@ impl<T> std::fmt::Debug for FileRows<T> {
 }
 
 impl<T: Scalar> FileRows<T> {
-    /// One name for each column, if the file has such.
+    /// One name for each column, if the file holds names.
     pub fn feature_names(&self) -> Option<&[String]> {
         self.feature_names.as_deref()
     }

@@ -1,4 +1,4 @@
-//! NPY: positioned reads of runs of rows, or of the same rows of every column.
+//! NPY: positioned reads of consecutive rows, or of the same rows of every column.
 
 use crate::option_names;
 use std::fs::File;
@@ -65,12 +65,12 @@ impl Array {
         }
     }
 
-    /// Fills `bytes` with those of the elements from `element` on.
+    /// Reads the bytes of elements, from number `element` on, into `bytes`.
     fn read(&self, element: usize, bytes: &mut [u8]) -> Result<()> {
         let begin = self.header.data_offset as u64 + element as u64 * self.header.dtype.size as u64;
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let read = file.seek(SeekFrom::Start(begin)).and_then(|_| file.read_exact(bytes));
-        // A file that has become shorter is said to have changed.
+        // A file that became shorter is reported as changed, not as a failed read.
         self.stamp.check(&self.path, &file)?;
         read.map_err(|source| Error::io(&self.path, "reading", source))
     }
@@ -90,7 +90,7 @@ impl Array {
         Ok(bytes)
     }
 
-    /// Visits all rows; `convert` makes values of bytes.
+    /// Visits all rows; `convert` converts bytes to values.
     fn visit<T: Scalar>(
         &self,
         rows_at_once: usize,
@@ -110,8 +110,8 @@ impl Array {
         Ok(())
     }
 
-    /// A whole table warns of the first whole number that `f64` does not hold; rows that are read in every visit
-    /// are refused.
+    /// Refuses the first integer that `f64` does not represent. The reader of whole tables only warns; a file that is read
+    /// in every visit is refused.
     fn refuse_rounded(&self, first: usize, n_rows: usize, bytes: &[u8]) -> Result<()> {
         let Some((element, text)) = first_rounded(bytes, &self.header) else { return Ok(()) };
         let (row, column) = match self.column_major {
