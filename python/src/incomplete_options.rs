@@ -70,7 +70,7 @@ impl IncompleteOptions {
         self.max_iter
     }
 
-    /// The size of a fit whose passes take about `pass` multiplications each, and all of them `cost` at most.
+    /// The size of a fit of at most `cost` multiplications, with about `pass` in each pass.
     pub(crate) fn effort(&self, pass: f64, cost: f64) -> Effort {
         /// A fit makes at least as many passes.
         const PASSES: f64 = 20.0;

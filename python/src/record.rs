@@ -23,14 +23,14 @@ use crate::kernel_model::KernelModel;
 use crate::model::Model;
 use crate::nystrom_map::NystromMap;
 
-/// A class of Python that holds a model of the engine, which it shows and never changes.
+/// A Python class that holds an immutable model of the engine.
 pub(crate) trait ModelClass: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> + Sync {
     /// The model of the engine.
     type Core: Stored<Beside: Send> + Clone + Send + Sync;
 
     fn core(&self) -> &Arc<Self::Core>;
 
-    /// The object of a model; `function` is the kernel of the name `custom`, of models that have kernels.
+    /// Wraps a model; `function` is the kernel function of models with the kernel `custom`.
     fn wrap(model: Self::Core, function: Option<&Bound<'_, PyAny>>) -> Self;
 }
 
@@ -61,7 +61,7 @@ pub(crate) enum AnyModel<'py> {
     Nystrom(Bound<'py, NystromMap>),
 }
 
-/// Calls a generic function with the class of a model: neither functions nor closures can be generic arguments.
+/// Calls a generic function with the class of a model. A macro, because a generic function cannot be an argument.
 macro_rules! for_class {
     ($class:expr, $function:ident ( $($argument:expr),* )) => {{
         let (class, py) = ($class, $class.py());
@@ -79,7 +79,7 @@ macro_rules! for_class {
     }};
 }
 
-/// Everything that a model consists of, but for a kernel function: its record, as arrays (which look into the model) and texts.
+/// Returns the record of a model, which excludes kernel functions: arrays, which are views of the model, and texts.
 #[pyfunction]
 pub(crate) fn to_state<'py>(model: AnyModel<'py>) -> PyResult<Bound<'py, PyDict>> {
     match &model {
@@ -112,7 +112,7 @@ fn state_of<'py, M: ModelClass>(model: &Bound<'py, M>) -> PyResult<Bound<'py, Py
     Ok(state)
 }
 
-/// A view of values that the owner's model holds, or an array of others.
+/// Returns a view of values that the owner's model holds, or an array of owned values.
 #[allow(unsafe_code)]
 fn to_numpy<'py, T: numpy::Element + Copy>(
     shape: &[usize],
@@ -120,13 +120,13 @@ fn to_numpy<'py, T: numpy::Element + Copy>(
     owner: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     match values {
-        // SAFETY: the owner's class is frozen, and its model lends the values.
+        // SAFETY: the values are borrowed from the model of the owner, whose class is frozen.
         Cow::Borrowed(values) => unsafe { show_array(shape, values, owner) },
         Cow::Owned(values) => Ok(PyArray1::from_vec(owner.py(), values).reshape(shape)?.into_any()),
     }
 }
 
-/// The model of a state; `function` is the kernel of the name `custom`.
+/// Restores a model from its state; `function` is the kernel function of models with the kernel `custom`.
 #[pyfunction]
 #[pyo3(signature = (kind, state, function=None))]
 pub(crate) fn from_state(
@@ -145,7 +145,7 @@ fn of_state<M: ModelClass>(state: &Bound<'_, PyDict>, function: Option<&Bound<'_
             ("kind", Ok(kind)) => record.kind = kind.extract()?,
             ("karhunen", Ok(version)) => record.version = version.extract()?,
             (_, Ok(text)) => record.put_text(&name, &text.to_cow()?),
-            // Nothing is in its place.
+            // `None` marks an absent part.
             _ if value.is_none() => {}
             _ => put_array(&mut record, &name, &value)?,
         }
@@ -154,7 +154,7 @@ fn of_state<M: ModelClass>(state: &Bound<'_, PyDict>, function: Option<&Bound<'_
     Ok(M::wrap(model, function))
 }
 
-/// Adds an array of numpy, of any strides.
+/// Adds a numpy array of any strides.
 fn put_array(record: &mut Record<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
     fn put<T: Number + numpy::Element>(
         record: &mut Record<'_>,
@@ -178,7 +178,7 @@ fn put_array(record: &mut Record<'_>, name: &str, value: &Bound<'_, PyAny>) -> P
         })
 }
 
-/// Writes a model file; `beside` is what the file holds beside the model.
+/// Writes a model file; `beside` is its content besides the model.
 #[pyfunction]
 pub(crate) fn save(
     py: Python<'_>,
@@ -201,8 +201,8 @@ fn save_as<M: ModelClass>(py: Python<'_>, path: PathBuf, model: &M, beside: &str
     py.detach(|| save_model(&path, &Saved { model, beside })).map_err(file_to_python)
 }
 
-/// Reads a model file: the model, what the file holds beside it, and the options of the fit. `function` is the kernel of the
-/// name `custom`.
+/// Reads a model file: the model, the other content of the file, and the options of the fit. `function` is the kernel
+/// function of models with the kernel `custom`.
 #[pyfunction]
 #[pyo3(signature = (kind, path, function=None))]
 pub(crate) fn load(

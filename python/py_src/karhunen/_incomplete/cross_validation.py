@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from karhunen import _core
 from karhunen._incomplete.inputs import to_fit_entries
-from karhunen._incomplete.options import engine_options, penalty_option, told_as_given
+from karhunen._incomplete.options import engine_options, errors_as_given, penalty_option
 from karhunen._shared.arrays import FloatArray
 from karhunen._shared.choices import Regularization
 from karhunen._shared.options import count_option
@@ -131,7 +131,7 @@ def cross_validate_entries(
     entries = to_fit_entries(estimator, X, sample_weight, entry_weight)
     folds = count_option("n_folds", n_folds)
     grid = {"n_folds": n_folds, **({"regularization": given} if given else {})}
-    with told_as_given(estimator, **grid), progress(estimator.verbose, "cross_validate_entries") as draw:
+    with errors_as_given(estimator, **grid), progress(estimator.verbose, "cross_validate_entries") as draw:
         choices, errors, best, simplest = _core.cross_validate(entries, options, folds, components, sizes, draw)
     # The order of the engine: components first, penalties within.
     params = []

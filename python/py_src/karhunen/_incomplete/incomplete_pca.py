@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from karhunen import _core
 from karhunen._incomplete.convergence import warn_of_far_predictions, warn_unless_ended
 from karhunen._incomplete.inputs import to_fit_entries, to_start
-from karhunen._incomplete.options import engine_options, to_checkpoint, told_as_given
+from karhunen._incomplete.options import engine_options, errors_as_given, to_checkpoint
 from karhunen._incomplete.row_by_row import RowByRow
 from karhunen._shared.arrays import FloatArray
 from karhunen._shared.choices import Mean, Method, OnlineRule, Regularization
@@ -324,7 +324,7 @@ class IncompletePCA(RowByRow):
         options = engine_options(self)
         entries = to_fit_entries(self, X, sample_weight, entry_weight)
         begin = None if start is None else to_start(start, entries.shape, options["n_components"])
-        with told_as_given(self), self._call() as draw:
+        with errors_as_given(self), self._call() as draw:
             model = _core.fit_incomplete(entries, options, draw, begin, state)
         self._stream = None
         self._adopt(model)

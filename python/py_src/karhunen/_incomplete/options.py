@@ -65,7 +65,7 @@ def engine_options(estimator: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def told_as_given(estimator: Any, **given: Any) -> Iterator[None]:
+def errors_as_given(estimator: Any, **given: Any) -> Iterator[None]:
     """Report options that the engine refuses with the values given by the user.
 
     Parameters

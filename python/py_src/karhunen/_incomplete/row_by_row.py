@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from karhunen import _core
 from karhunen._incomplete.fitted import FittedIncomplete
 from karhunen._incomplete.inputs import row_ids, to_entries
-from karhunen._incomplete.options import engine_options, told_as_given
+from karhunen._incomplete.options import engine_options, errors_as_given
 from karhunen._shared.choices import Mean, OnlineRule
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class RowByRow(FittedIncomplete):
             if self.online_rule != "diagonal":
                 raise ValueError(f"online_rule = {self.online_rule!r} cannot go on from a fit; 'diagonal' can")
             stream = _core.Stream.resume(self._model_now())
-        with told_as_given(self):
+        with errors_as_given(self):
             stream = stream.learned(entries, options["n_components"])
             model = stream.finish(entries, {**options, "method": "online"})
         self._stream = stream

@@ -1,4 +1,4 @@
-"""Models as pickles of version 0.2.0 and before hold them: each kind had a layout of its own."""
+"""Conversion of pickles of version 0.2.0 and before, in which each kind of model had its own layout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def record_of(state: dict[str, Any]) -> dict[str, Any]:
     Parameters
     ----------
     state : dict
-        A record, or what earlier versions wrote.
+        A record, or the state that an earlier version wrote.
 
     Returns
     -------
@@ -34,7 +34,7 @@ def record_of(state: dict[str, Any]) -> dict[str, Any]:
             record[name] = json.dumps(value)
         elif value is not None:
             record[_NAMES.get(name, name)] = np.asarray(value)
-    # Texts are no arrays.
+    # Texts are stored unchanged.
     record.update({name: value for name, value in state.items() if isinstance(value, str)})
     if state.get("ridge") is not None:
         record["pre_image_scores"], record["pre_image_coefficients"] = state["ridge"]

@@ -68,7 +68,7 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     @classmethod
     def _check_file(cls, path: str | os.PathLike[str], model: Any) -> None:
-        """Refuse a model of the right kind that is none of this estimator."""
+        """Refuse a model of the right kind that another estimator made."""
 
     @contextmanager
     def _naming_columns(self) -> Iterator[None]:
@@ -141,7 +141,7 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return {"feature_names": None if names is None else names.tolist(), **self._columns_of_file}
 
     def _function(self) -> Callable[..., Any] | None:
-        """Return the kernel function of the caller's own, if the model has one."""
+        """Return the user-defined kernel function, if the model has one."""
         return None
 
     def _with_parts(self, parts: Mapping[str, Any]) -> Any:
