@@ -17,12 +17,12 @@ pub(crate) struct ThreadArgs {
 }
 
 impl ThreadArgs {
-    /// The number asked for; `None` for all.
+    /// The requested number; `None` for all.
     pub(crate) fn number(self) -> Option<usize> {
         self.threads.map(usize::from)
     }
 
-    /// Runs work on these threads, seen by `observer`.
+    /// Returns a run on these threads that reports to `observer`.
     pub(crate) fn run(self, observer: &dyn Observer) -> Run<'_> {
         Run { n_threads: self.number(), observer, ..Run::default() }
     }

@@ -11,7 +11,7 @@ use karhunen::{Matrix, NComponents, Pca, PcaModel, Run, Scalar, Source, Weights}
 use karhunen_io::{Data, NamedMatrix, ReadOptions, RowFile, read, write_table};
 use karhunen_testkit::{planted, power_law};
 
-/// A file in the format that `name` asks for, with this matrix and a name for each row.
+/// Writes a file in the format of the extension of `name`, with this matrix and, if `named`, a name for each row.
 fn written<T: Scalar>(folder: &Path, name: &str, matrix: &Matrix<T>, named: bool) -> std::path::PathBuf {
     let path = folder.join(name);
     let columns: Vec<String> = (0..matrix.n_cols()).map(|j| format!("column {j}")).collect();
@@ -168,7 +168,7 @@ fn errors_name_rows_of_the_file() {
         let error = fit_file(&open(), &pca, &Weights::default(), &Run::default()).unwrap_err();
         assert!(matches!(error, karhunen::Error::NonFinite { row: 150, column: 1, .. }), "{name}: {error}");
     }
-    // Whole numbers that double precision does not hold.
+    // Integers that double precision does not represent.
     let path = folder.path().join("large.npy");
     let mut large: Vec<i64> = (0..100).collect();
     large[77] = (1 << 53) + 1;

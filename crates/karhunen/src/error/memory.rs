@@ -3,7 +3,7 @@
 use crate::error::option::options;
 use crate::error::phrase::{Fields, Surface};
 
-/// What holds memory back.
+/// The origin of a memory limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MemoryLimit {
@@ -15,7 +15,7 @@ pub enum MemoryLimit {
     Process,
     /// The limit of a control group that the process is in: of a container, or a job.
     ControlGroup,
-    /// What the machine has free, swap space included.
+    /// The free memory of the machine, swap space included.
     Machine,
 }
 

@@ -116,7 +116,7 @@ fn all_components_come_from_products_with_unit_vectors() {
     }
 }
 
-/// An iteration for so many components would multiply more vectors than there are unit vectors.
+/// An iteration for this number of components would multiply more vectors than there are unit vectors.
 #[test]
 fn nearly_all_components_take_the_complete_route() {
     let op = low_rank(300, 200);

@@ -1,4 +1,4 @@
-//! Visits of a source: how many a fit makes, and that it reports as many; sources that can be visited once.
+//! Visits of a source: the number that a fit makes and reports, and sources that can be visited once.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,7 +10,7 @@ use karhunen_testkit::{gaussian, planted, power_law, row_major};
 
 use crate::sources::Layout;
 
-/// Rows that are lent in blocks of `height`, as a file lends them, and a count of the visits.
+/// A source of blocks of `height` rows, as of a file, that counts its visits.
 struct File<'a> {
     rows: Dense<'a, f64>,
     height: usize,
@@ -81,7 +81,7 @@ fn a_fit_reports_the_visits_that_it_makes() {
     }
 }
 
-/// One visit for the moments, then those of the route: none merely asks whether the rows are in one block.
+/// One visit for the moments, then those of the route; no visit only tests whether the rows are in one block.
 #[test]
 fn routes_visit_no_more_than_they_must() {
     let visits = |(n, p): (usize, usize), route, height| {
@@ -198,7 +198,7 @@ fn blocks_in_memory_are_known_without_a_visit() {
     }
 }
 
-/// Everything a model says of the data, bit by bit.
+/// The bits of all numbers of a model.
 fn bits(model: &karhunen::PcaModel) -> Vec<u64> {
     let values = [
         model.components().as_slice(),
@@ -210,7 +210,7 @@ fn bits(model: &karhunen::PcaModel) -> Vec<u64> {
     values.concat().iter().map(|value| value.to_bits()).collect()
 }
 
-/// Rows lent in blocks of the given heights, one after the other, again and again, rows or columns side by side.
+/// A source of blocks whose heights repeat the given ones, row-major or column-major.
 struct Cut<'a, T> {
     values: &'a [T],
     shape: (usize, usize),
@@ -232,7 +232,7 @@ impl<T: karhunen::Scalar> Source<T> for Cut<'_, T> {
         let ((n, p), mut first) = (self.shape, 0);
         for height in self.heights.iter().cycle() {
             let end = n.min(first + height);
-            // A copy that lives as long as its block does: what a reader lends.
+            // A copy that lives as long as its block, as in a reader.
             let place = |i: usize, j: usize| if self.column_major { j * n + i } else { i * p + j };
             let rows = end - first;
             let copy: Vec<T> = if self.column_major {
@@ -315,7 +315,7 @@ fn sums_in_blocks_have_the_bits_of_sums_of_the_array() {
     }
 }
 
-/// A stream of batches of the given heights, again and again.
+/// A stream of batches whose heights repeat the given ones.
 struct Rows<'a> {
     values: &'a [f64],
     weights: Option<&'a [f64]>,

@@ -1,4 +1,4 @@
-//! Entries taken from a source block by block, against the entries by definition.
+//! Entries read from a source block by block, against entries found by their definition.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -6,7 +6,7 @@ use karhunen::source::{Block, Passes};
 use karhunen::{Dense, Error, Observed, Run, Source, Sparse};
 use karhunen_testkit::{SparseArrays, gaussian};
 
-/// Blocks that are lent once, as a pipe lends them.
+/// Blocks that can be visited once, as of a pipe.
 struct Once<'a> {
     blocks: Vec<Block<'a, f64>>,
     used: AtomicBool,
@@ -39,7 +39,7 @@ impl Source<f64> for Once<'_> {
     }
 }
 
-/// Rows with holes: every third entry, and row 4 as a whole.
+/// Rows with missing entries: every third, and all of row 4.
 fn holed(n: usize, p: usize) -> Vec<Vec<f64>> {
     let mut rows = gaussian(n, p, 11);
     for (i, row) in rows.iter_mut().enumerate() {
@@ -56,7 +56,7 @@ fn holed(n: usize, p: usize) -> Vec<Vec<f64>> {
 fn blocks_of_every_kind_give_the_entries_of_their_rows() {
     let (n, p) = (17, 5);
     let rows = holed(n, p);
-    // Where nothing is stored nothing is observed.
+    // Entries that are not stored are missing.
     let sparse: Vec<Vec<f64>> = rows[8..13]
         .iter()
         .map(|row| row.iter().map(|x| if x.is_nan() { 0.0 } else { *x }).collect())

@@ -282,7 +282,7 @@ fn a_share_of_the_variance_takes_the_fewest_components_that_exceed_it() {
             }
         }
     }
-    // Rows with equal images: one component explains every share of nothing.
+    // Rows with equal images: the total variance is zero, and one component explains every share of it.
     let same = Dense::row_major(&[1.0; 8], 4, 2).unwrap();
     let model = with(NComponents::Variance(0.5), KernelRoute::Full).fit(&same, &Weights::default()).unwrap();
     assert_eq!((model.n_components(), model.eigenvalues()[0]), (1, 0.0));
