@@ -94,15 +94,20 @@ impl Input {
     /// # Errors
     /// Those of [`Mapped::check_unchanged`], otherwise those of `work`.
     pub(crate) fn through<R>(self, work: impl FnOnce(Self) -> Result<R>) -> Result<R> {
-        let mapped = match &self.bytes {
-            Bytes::Mapped(map) => Some(map.clone()),
-            Bytes::Owned(_) => None,
-        };
+        let mapped = self.mapped();
         let result = work(self);
         if let Some(map) = mapped {
             map.check_unchanged()?;
         }
         result
+    }
+
+    /// The mapping of the file, if the content is not a copy.
+    pub(crate) fn mapped(&self) -> Option<Mapped> {
+        match &self.bytes {
+            Bytes::Mapped(map) => Some(map.clone()),
+            Bytes::Owned(_) => None,
+        }
     }
 }
 

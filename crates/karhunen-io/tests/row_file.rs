@@ -203,6 +203,42 @@ fn a_file_that_changes_between_visits_is_an_error() {
 }
 
 #[test]
+fn mapped_files_that_change_are_refused_before_their_rows_are_lent() {
+    let folder = tempfile::tempdir().unwrap();
+    let matrix = Matrix::from_fn(5000, 3, |i, j| (i * (j + 1)) as f64);
+    for name in ["x.arrow", "x.csv"] {
+        let path = written(folder.path(), name, &matrix, false);
+        let file = RowFile::open(&path, &ReadOptions::default()).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(bytes.len() as u64 / 2).unwrap();
+        let error = fit_file(&file, &Pca::new(1), &Weights::default(), &Run::default()).unwrap_err();
+        assert_eq!(error.kind(), karhunen::ErrorKind::Io, "{name}: {error}");
+        assert!(error.to_string().contains("became shorter"), "{name}: {error}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn packed_arrays_are_refused_and_packed_texts_read() {
+    use std::io::Write;
+    let folder = tempfile::tempdir().unwrap();
+    let matrix = Matrix::from_fn(50, 2, |i, j| (i * (j + 1)) as f64);
+    let packed = |name: &str| {
+        let path = written(folder.path(), name, &matrix, false);
+        let to = folder.path().join(format!("{name}.gz"));
+        let mut encoder =
+            flate2::write::GzEncoder::new(std::fs::File::create(&to).unwrap(), flate2::Compression::fast());
+        encoder.write_all(&std::fs::read(path).unwrap()).unwrap();
+        encoder.finish().unwrap();
+        RowFile::open(&to, &ReadOptions::default())
+    };
+    let error = packed("x.npy").unwrap_err().to_string();
+    assert!(error.ends_with("a packed array cannot be read by its rows; read the whole table"), "{error}");
+    let RowFile::F64(rows) = packed("x.csv").unwrap() else { panic!("text is read as f64") };
+    assert_eq!(rows.shape(), (50, 2));
+}
+
+#[test]
 fn weights_and_holes_are_those_of_the_whole_table() {
     let folder = tempfile::tempdir().unwrap();
     let text: String = (0..300)

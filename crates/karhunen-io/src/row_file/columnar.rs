@@ -94,7 +94,15 @@ impl<B: Batches + Send + 'static> Table<B> {
         let shape = (self.n_rows, self.columns.len());
         let name = |&column: &usize| self.schema.field(column).name().clone();
         let feature_names = Some(self.columns.iter().map(name).collect());
-        FileRows { blocks: Box::new(self), shape, feature_names, weights, format, block_bytes: BLOCK_BYTES }
+        FileRows {
+            blocks: Box::new(self),
+            shape,
+            feature_names,
+            weights,
+            format,
+            block_bytes: BLOCK_BYTES,
+            mapped: None,
+        }
     }
 
     /// Converts a batch to column-major values; its first row is row `first` of the file.

@@ -9,7 +9,8 @@ use std::path::Path;
 use karhunen::source::Block;
 use karhunen::{Dense, Scalar, Source};
 
-use crate::input::Input;
+use crate::input::{Input, decompressed};
+use crate::mapped::Mapped;
 use crate::read::{Format, sniff};
 use crate::{Cause, Error, ReadOptions, Result};
 
@@ -44,6 +45,8 @@ pub struct FileRows<T> {
     weights: Option<Vec<f64>>,
     format: &'static str,
     block_bytes: usize,
+    /// The mapped file, which must not change.
+    mapped: Option<Mapped>,
 }
 
 /// The owned dense rows of a block.
@@ -91,25 +94,30 @@ impl RowFile {
     ///
     /// # Errors
     /// Those of [`crate::read`], except that values of formats other than text are checked only in a visit, and that
-    /// repeated row names are not refused; [`Cause::Option`] for other formats and for files of names; compressed files
-    /// are refused too.
+    /// repeated row names are not refused; [`Cause::Option`] for other formats, for files of names, and for a packed
+    /// NPY file. A packed text is unpacked into memory.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self> {
         if options.feature_names.is_some() || options.sample_names.is_some() {
             let message =
                 "rows that are read block by block take no names from other files; read the whole table";
             return Err(Error::new(path, Cause::option(message.to_owned())));
         }
-        let input = Input::open_within(path, options.most_unpacked())?;
-        match sniff(input.as_slice(), path) {
+        let input = decompressed(Input::open_within(path, options.most_unpacked())?, options)?;
+        let mapped = input.mapped();
+        let opened = input.through(|input| match sniff(input.as_slice(), path) {
             Format::Npy => npy::open(input, options),
             Format::Parquet => columnar::open_parquet(input, options),
             Format::Arrow => columnar::open_arrow(input, options),
             Format::Text => text::open(input, options),
             _ => {
                 let message = "only NPY, Parquet, Arrow IPC and text files are read block by block; read the whole table";
-                Err(Error::new(path, Cause::option(message.to_owned())))
+                Err(Error::new(path, Cause::option(message)))
             }
-        }
+        })?;
+        Ok(match opened {
+            RowFile::F32(rows) => RowFile::F32(FileRows { mapped, ..rows }),
+            RowFile::F64(rows) => RowFile::F64(FileRows { mapped, ..rows }),
+        })
     }
 
     /// Sets the size of blocks to about `bytes` bytes of values; the default is 32 MiB.
@@ -147,6 +155,10 @@ impl<T: Scalar> FileRows<T> {
         self.format
     }
 
+    fn check_unchanged(&self) -> Result<()> {
+        self.mapped.as_ref().map_or(Ok(()), Mapped::check_unchanged)
+    }
+
     fn rows_at_once(&self) -> usize {
         (self.block_bytes / size_of::<T>() / self.shape.1.max(1)).max(1)
     }
@@ -168,6 +180,7 @@ impl<T: Scalar> Source<T> for FileRows<T> {
     fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> karhunen::Result<()>) -> karhunen::Result<()> {
         let (mut reached, mut first) = (0, 0);
         let outcome = self.blocks.each(self.rows_at_once(), &mut reached, &mut |rows| {
+            self.check_unchanged().map_err(|error| unreadable(first, error))?;
             let Rows { values, n_rows, column_major } = rows;
             let block = if column_major {
                 Dense::column_major(&values, n_rows, self.shape.1)?
@@ -177,9 +190,16 @@ impl<T: Scalar> Source<T> for FileRows<T> {
             let end = first + n_rows;
             f(std::mem::replace(&mut first, end), Block::Dense(block))
         });
-        outcome.map_err(|stop| match stop {
-            Stop::File(error) => karhunen::Error::Read { row: Some(reached), source: Box::new(error) },
+        let Err(stop) = outcome else { return Ok(()) };
+        // What a changed file gives explains any other error.
+        self.check_unchanged().map_err(|error| unreadable(reached, error))?;
+        Err(match stop {
+            Stop::File(error) => unreadable(reached, error),
             Stop::Visitor(error) => error,
         })
     }
+}
+
+fn unreadable(row: usize, error: Error) -> karhunen::Error {
+    karhunen::Error::Read { row: Some(row), source: Box::new(error) }
 }

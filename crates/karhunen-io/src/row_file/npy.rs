@@ -36,12 +36,14 @@ pub(super) fn open(input: Input, options: &ReadOptions) -> Result<RowFile> {
     if matches!(header.dtype.kind, Kind::Bytes | Kind::Unicode) {
         to_f64(&[], &header).map_err(refuse)?;
     }
-    let file = File::open(&input.path).map_err(|source| Error::io(&input.path, "opening", source))?;
-    let metadata = file.metadata().map_err(|source| Error::io(&input.path, "reading", source))?;
-    if !metadata.is_file() {
-        let message = "a pipe or device cannot be read again; read the whole table".to_owned();
+    // To open a pipe again would wait for another writer; the bytes of a packed file are not those of the array.
+    let n_bytes = input.as_slice().len() as u64;
+    if !std::fs::metadata(&input.path).is_ok_and(|file| file.is_file() && file.len() == n_bytes) {
+        let message = "a pipe, a device or a packed array cannot be read by its rows; read the whole table";
         return Err(refuse(Cause::option(message)));
     }
+    let file = File::open(&input.path).map_err(|source| Error::io(&input.path, "opening", source))?;
+    let metadata = file.metadata().map_err(|source| Error::io(&input.path, "reading", source))?;
     let single = header.dtype.kind == Kind::Float && header.dtype.size == 4 && native(&header);
     let stamp = Stamp::of(&metadata);
     let array = Array { path: input.path, file: Mutex::new(file), stamp, header, shape, column_major };
@@ -62,6 +64,7 @@ impl Array {
             weights: None,
             format: "NPY",
             block_bytes: BLOCK_BYTES,
+            mapped: None,
         }
     }
 

@@ -12,7 +12,15 @@ pub(super) fn open(input: Input, options: &ReadOptions) -> Result<RowFile> {
     let (shape, feature_names) = (text.shape(), text.feature_names());
     let (format, weights) = (text.format(), text.take_weights());
     let blocks = Box::new(text);
-    Ok(RowFile::F64(FileRows { blocks, shape, feature_names, weights, format, block_bytes: BLOCK_BYTES }))
+    Ok(RowFile::F64(FileRows {
+        blocks,
+        shape,
+        feature_names,
+        weights,
+        format,
+        block_bytes: BLOCK_BYTES,
+        mapped: None,
+    }))
 }
 
 impl Blocks<f64> for RowText {
