@@ -6,7 +6,7 @@ use karhunen::incomplete::Checkpoint;
 use karhunen::record::{Record, Recorded};
 
 use crate::input::Input;
-use crate::model_file::{self, refused};
+use crate::model_file::{self, damaged, refused};
 use crate::saved::stage_record;
 use crate::{Cause, Error, Result};
 
@@ -38,7 +38,7 @@ pub fn load_checkpoint(path: &Path) -> Result<Checkpoint> {
 
 /// The checkpoint of a file of this kind.
 pub(crate) fn of_record(path: &Path, mut record: Record<'_>) -> Result<Checkpoint> {
-    Checkpoint::from_record(&mut record).map_err(|error| refused(path, error))
+    Checkpoint::from_record(&mut record).map_err(|error| damaged(path, error))
 }
 
 #[cfg(test)]

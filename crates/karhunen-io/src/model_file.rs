@@ -125,6 +125,16 @@ pub(crate) fn refused(path: &Path, error: karhunen::Error) -> Error {
     }
 }
 
+/// The error of a file whose record does not make a model.
+pub(crate) fn damaged(path: &Path, error: karhunen::Error) -> Error {
+    match error {
+        karhunen::Error::Shape { .. } => {
+            Error::new(path, Cause::format(format!("{error}; the model file is damaged, fit it again")))
+        }
+        error => refused(path, error),
+    }
+}
+
 fn not_a_model(bytes: &[u8], error: &SafeTensorError) -> String {
     let declared = bytes.first_chunk::<8>().map(|length| u64::from_le_bytes(*length));
     let begins_well = bytes.get(8) == Some(&b'{') && declared.is_some_and(|length| length < 1 << 32);

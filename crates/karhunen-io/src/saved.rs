@@ -9,7 +9,7 @@ use karhunen::{IncompleteModel, KernelModel, PcaModel};
 
 use crate::beside::{Beside, RowsAndColumns, TableColumns};
 use crate::input::Input;
-use crate::model_file::{self, refused};
+use crate::model_file::{self, damaged, refused};
 use crate::replace::{Staged, stage};
 use crate::{Cause, Error, ReadOptions, Result};
 
@@ -93,7 +93,7 @@ impl<M: Stored> Saved<M> {
 
     /// Takes the content of a file out of its record.
     fn of(path: &Path, mut record: Record<'_>) -> Result<Self> {
-        let model = M::from_record(&mut record).map_err(|error| refused(path, error))?;
+        let model = M::from_record(&mut record).map_err(|error| damaged(path, error))?;
         let beside = M::Beside::take(&mut record, model.shape()).map_err(|error| refused(path, error))?;
         Ok(Self { model, beside })
     }

@@ -255,7 +255,7 @@ impl<'a> Record<'a> {
             return Err(in_array(name, problem));
         };
         match T::values(numbers) {
-            Ok(values) if values.len() == shape.iter().product::<usize>() => Ok((shape, values)),
+            Ok(values) if Some(values.len()) == n_values(&shape) => Ok((shape, values)),
             Ok(values) => Err(in_array(name, format!("has shape {shape:?} and {} values", values.len()))),
             Err(found) => {
                 let problem = format!("has dtype {found}, and {} is expected; fit the model again", T::DTYPE);
@@ -352,6 +352,11 @@ impl<'a> Record<'a> {
         }
         serde_json::from_value(value).map_err(|error| bad_text(key, &error))
     }
+}
+
+/// Number of values of a shape, if it is a number of bits that memory can have.
+fn n_values(shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(1, |product: usize, length| product.checked_mul(*length))
 }
 
 fn expect_length(name: &str, found: usize, expected: usize) -> Result<()> {

@@ -48,15 +48,15 @@ impl Recorded for IncompleteModel {
     fn from_record(record: &mut Record<'_>) -> Result<Self> {
         record.check_kind(Self::KIND)?;
         let components = record.take_matrix("components")?;
-        let (c, p) = components.shape();
+        let c = components.n_rows();
         let row_offsets = record.if_there("row_offsets", Record::take_any_row)?;
         let all = c + usize::from(row_offsets.is_some());
         Self::try_from(IncompleteParts {
             components,
-            mean: record.take_row("mean", p)?,
-            explained_variance: record.take_row("explained_variance", c)?,
-            explained_variance_ratio: record.take_row("explained_variance_ratio", c)?,
-            singular_values: record.take_row("singular_values", c)?,
+            mean: record.take_any_row("mean")?,
+            explained_variance: record.take_any_row("explained_variance")?,
+            explained_variance_ratio: record.take_any_row("explained_variance_ratio")?,
+            singular_values: record.take_any_row("singular_values")?,
             total_variance: record.take_scalar("total_variance")?,
             noise_variance: record.take_scalar("noise_variance")?,
             scores: record.take_matrix("scores")?,

@@ -37,23 +37,21 @@ impl Recorded for PcaModel {
 
     fn from_record(record: &mut Record<'_>) -> Result<Self> {
         record.check_kind(Self::KIND)?;
-        let components = record.take_matrix("components")?;
-        let (k, p) = components.shape();
         let about_mean = record.if_there("variance_about_mean", |record, name| {
             Ok(AboutMean {
-                variance: record.take_row(name, k)?,
-                ratio: record.take_row("variance_ratio_about_mean", k)?,
+                variance: record.take_any_row(name)?,
+                ratio: record.take_any_row("variance_ratio_about_mean")?,
             })
         })?;
         Self::try_from(ModelParts {
-            components,
-            explained_variance: record.take_row("explained_variance", k)?,
-            explained_variance_ratio: record.take_row("explained_variance_ratio", k)?,
-            singular_values: record.take_row("singular_values", k)?,
+            components: record.take_matrix("components")?,
+            explained_variance: record.take_any_row("explained_variance")?,
+            explained_variance_ratio: record.take_any_row("explained_variance_ratio")?,
+            singular_values: record.take_any_row("singular_values")?,
             noise_variance: record.take_scalar("noise_variance")?,
             total_variance: record.take_scalar("total_variance")?,
-            mean: record.take_row("mean", p)?,
-            scale: record.take_row("scale", p)?,
+            mean: record.take_any_row("mean")?,
+            scale: record.take_any_row("scale")?,
             feature_weights: record.if_there("feature_weights", Record::take_any_row)?,
             about_mean,
             n_samples: record.json("n_samples")?,
@@ -61,7 +59,7 @@ impl Recorded for PcaModel {
             options: record.json("options")?,
             dtype: record.text("dtype")?.to_owned(),
             convergence: Convergence {
-                residuals: record.take_row("residuals", k)?,
+                residuals: record.take_any_row("residuals")?,
                 ..record.json_with_no("convergence", "residuals")?
             },
         })
