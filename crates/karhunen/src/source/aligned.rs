@@ -1,7 +1,7 @@
 //! Cuts dense blocks into pieces counted from the first row of the source, so that sums over pieces do not depend on
 //! the blocks.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::linalg::Dense;
 use crate::scalar::Scalar;
 use crate::source::{Block, Source};
@@ -25,19 +25,65 @@ pub(crate) type PieceRows<'f, T> = dyn Fn(&Dense<'_, T>) -> usize + 'f;
 /// blocks, are passed unchanged.
 ///
 /// # Errors
-/// Those of [`Source::visit`].
+/// Those of [`Source::visit`]; [`Error::Shape`] for a source whose blocks have another shape than it states.
 pub(crate) fn visit_pieces<T: Scalar>(
     x: &dyn Source<T>,
     piece_rows: &PieceRows<'_, T>,
     f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>,
 ) -> Result<()> {
+    let mut stated = Stated::of(x);
     if x.is_sparse() || x.n_blocks() == Some(1) {
-        return x.visit(f);
+        x.visit(&mut |first, block| {
+            stated.check(&block)?;
+            f(first, block)
+        })?;
+        return stated.check_end();
     }
     let mut cut = Aligned::new();
     let mut receive = |first: usize, block: Block<'_, T>, _: Option<&[f64]>| f(first, block);
-    x.visit(&mut |first, block| cut.push(first, block, None, piece_rows, &mut receive))?;
+    x.visit(&mut |first, block| {
+        stated.check(&block)?;
+        cut.push(first, block, None, piece_rows, &mut receive)
+    })?;
+    stated.check_end()?;
     cut.finish(&mut receive)
+}
+
+/// The shape that a source states, and the number of its rows that were read.
+pub(crate) struct Stated {
+    shape: (usize, usize),
+    n_read: usize,
+}
+
+impl Stated {
+    /// Of a source that is about to be visited.
+    pub(crate) fn of<T: Scalar>(x: &dyn Source<T>) -> Self {
+        Self { shape: x.shape(), n_read: 0 }
+    }
+
+    /// Counts the rows of the next block.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for more rows, or other columns, than the source states.
+    pub(crate) fn check<T: Scalar>(&mut self, block: &Block<'_, T>) -> Result<()> {
+        let (n, p) = self.shape;
+        let found = block.n_cols();
+        if found != p {
+            return Err(Error::Shape { what: "a block of the source", axis: "columns", found, expected: p });
+        }
+        self.n_read += block.n_rows();
+        if self.n_read > n { Err(self.error()) } else { Ok(()) }
+    }
+
+    /// # Errors
+    /// [`Error::Shape`] for fewer rows than the source states.
+    pub(crate) fn check_end(&self) -> Result<()> {
+        if self.n_read < self.shape.0 { Err(self.error()) } else { Ok(()) }
+    }
+
+    fn error(&self) -> Error {
+        Error::Shape { what: "the source", axis: "rows", found: self.n_read, expected: self.shape.0 }
+    }
 }
 
 /// Rows that are collected until they fill whole pieces.

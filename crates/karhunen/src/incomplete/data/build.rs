@@ -6,7 +6,7 @@ use crate::incomplete::data::{Duplicates, ENTRIES, EntryLines, Observed, Triples
 use crate::linalg::{Dense, IndexInt, Indices, Major, Sparse};
 use crate::memory;
 use crate::scalar::{Scalar, compiled};
-use crate::source::{Block, Source};
+use crate::source::{Block, Source, Stated};
 
 impl<T: Scalar> Observed<T> {
     /// Stores the entries of a dense array that are not NaN.
@@ -77,7 +77,9 @@ impl<T: Scalar> Observed<T> {
         Exec::run(run, |exec| {
             let exec = exec.phase(ENTRIES);
             let mut rows = GrowingRows { pointers: vec![0], indices: Vec::new(), values: Vec::new() };
+            let mut stated = Stated::of(x);
             x.visit(&mut |first, block| {
+                stated.check(&block)?;
                 let at = |row: usize| 0.5 * row as f64 / n as f64;
                 let part = exec.part(at(first), at(first + block.n_rows()));
                 let of_block = match &block {
@@ -93,6 +95,7 @@ impl<T: Scalar> Observed<T> {
                     error => error,
                 })?)
             })?;
+            stated.check_end()?;
             let GrowingRows { pointers, indices, values } = rows;
             let rows = EntryLines::new(pointers, indices, values, None);
             let columns = transpose(&rows, p, &exec.part(0.5, 1.0))?;
