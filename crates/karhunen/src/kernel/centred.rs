@@ -19,6 +19,17 @@ pub(super) struct Means {
     pub(super) of_all: f64,
 }
 
+impl Means {
+    /// Zero for a sum or an eigenvalue within the rounding of centring, otherwise `value`. `epsilon` is the relative
+    /// rounding of kernel values. The scale is `||K sqrt(v)||`, at most the largest eigenvalue before centring.
+    pub(super) fn without_rounding(&self, value: f64, shares: &[f64], epsilon: f64) -> f64 {
+        /// Number of rounding errors: of a kernel value, a mean and a difference.
+        const ROUNDINGS: f64 = 4.0;
+        let squares: f64 = self.of_rows.iter().zip(shares).map(|(a, v)| (a * v.sqrt()).powi(2)).sum();
+        if value.abs() <= ROUNDINGS * epsilon * squares.sqrt() { 0.0 } else { value }
+    }
+}
+
 /// The weighted, centred kernel matrix. Its eigenvalues times the sum of the weights are those of the matrix of
 /// repeated rows.
 pub(super) struct Centred<'a, E> {

@@ -41,9 +41,13 @@ pub(super) struct KernelProblem {
 const SMALL: usize = 400;
 
 impl KernelProblem {
-    /// Upper bound of the number of components.
+    /// Number of components; for a share of the variance a guess, as it may need many.
     fn k(&self) -> usize {
-        self.n_components.given().unwrap_or(self.n)
+        match self.n_components {
+            NComponents::Count(k) => k,
+            NComponents::Variance(_) => (self.n / 8).max(8.min(self.n)),
+            _ => self.n,
+        }
     }
 
     /// Bytes of the stored triangle.

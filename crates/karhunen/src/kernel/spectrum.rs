@@ -52,6 +52,7 @@ pub(super) fn full<E: Exp>(
     exec.report(0.0)?;
     let all = eigh::eigh(&matrix)?;
     let total = (0..matrix.n_rows()).map(|i| matrix[(i, i)]).sum();
+    let total = means.without_rounding(total, shares, epsilon);
     let n = matrix.n_rows();
     let k = count(&all.values, n_components.wanted(n, total)).unwrap_or(n);
     let values = all.values[..k].to_vec();
@@ -82,7 +83,7 @@ pub(super) fn truncated<E: Exp>(
     let op = Centred::new(gram, shares);
     let exec = exec.phase("block Krylov");
     let means = op.means(&exec)?;
-    let total = trace(gram, shares, &means)?;
+    let total = means.without_rounding(trace(gram, shares, &means)?, shares, epsilon);
     let wanted = n_components.wanted(shares.len(), total);
     // A share may need any number of components; with this many, blocks have their full width.
     let k = if let Wanted::Count(k) = wanted { k } else { 32.min(shares.len()) };
@@ -212,16 +213,11 @@ pub(super) fn clip(values: &mut [f64], scale: f64, single: bool) -> Result<()> {
 
 impl KernelSpectrum {
     /// Sets eigenvalues to zero that are within the rounding of centring; rows with equal images
-    /// have no others. The scale is `||K sqrt(v)||`, at most the largest eigenvalue before centring.
+    /// have no others.
     fn without_rounding(mut self, shares: &[f64], epsilon: f64) -> Self {
-        /// Number of rounding errors: of a kernel value, a mean and a difference.
-        const ROUNDINGS: f64 = 4.0;
-        let squares: f64 = self.means.of_rows.iter().zip(shares).map(|(a, v)| (a * v.sqrt()).powi(2)).sum();
-        let floor = ROUNDINGS * epsilon * squares.sqrt();
-        let settle = |value: f64| if value.abs() <= floor { 0.0 } else { value };
-        self.values.iter_mut().for_each(|value| *value = settle(*value));
+        let settle = |value: f64| self.means.without_rounding(value, shares, epsilon);
+        self.values = self.values.iter().map(|value| settle(*value)).collect();
         self.smallest = self.smallest.map(settle);
-        self.total = settle(self.total);
         if self.values.first() == Some(&0.0) && self.values.last() == Some(&0.0) {
             // Residuals relative to a rounding error are meaningless.
             self.residuals.fill(0.0);

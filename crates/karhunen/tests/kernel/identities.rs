@@ -283,9 +283,12 @@ fn a_share_of_the_variance_takes_the_fewest_components_that_exceed_it() {
         }
     }
     // Rows with equal images: the total variance is zero, and one component explains every share of it.
-    let same = Dense::row_major(&[1.0; 8], 4, 2).unwrap();
-    let model = with(NComponents::Variance(0.5), KernelRoute::Full).fit(&same, &Weights::default()).unwrap();
-    assert_eq!((model.n_components(), model.eigenvalues()[0]), (1, 0.0));
+    for solver in [KernelRoute::Full, KernelRoute::Stored] {
+        let same = Dense::row_major(&[1.1; 12], 6, 2).unwrap();
+        let weights = Weights::of_samples(&[0.1, 0.2, 0.3, 0.7, 0.9, 1.1]);
+        let model = with(NComponents::Variance(0.5), solver).fit(&same, &weights).unwrap();
+        assert_eq!((model.n_components(), model.eigenvalues()[0]), (1, 0.0), "{solver}");
+    }
     for (n_components, expected) in [
         (NComponents::Variance(1.5), "1.5"),
         (NComponents::Mle, "n_components = mle is not allowed: Minka's estimate is for PCA"),
