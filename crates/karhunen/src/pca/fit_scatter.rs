@@ -72,6 +72,15 @@ pub(super) fn fit_stream<T: Scalar>(
 ) -> Result<PcaModel> {
     check_one_pass(pca)?;
     let p = rows.n_features();
+    // The number of rows is unknown before the end.
+    match pca.n_components.given() {
+        Some(k) if k > p => {
+            let rule = format!("there are {p} columns, and no more components than columns");
+            return Err(Error::option(options::N_COMPONENTS, k, rule));
+        }
+        _ if p > 0 => pca.check((usize::MAX, p))?,
+        _ => {}
+    }
     check_feature_weights(feature_weights, p)?;
     // The number of rows is unknown; as many as there are columns give the largest estimate.
     ask(pca, (p, p), run)?;

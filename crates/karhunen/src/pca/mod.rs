@@ -172,8 +172,8 @@ impl Pca {
     /// [`Pca::fit_scatter`].
     ///
     /// # Errors
-    /// [`Error::OnePass`] for another route; [`Error::Empty`] and errors of other options, such as
-    /// [`Error::NComponents`], after the last row; otherwise as [`Scatter::of_stream`] and [`Pca::fit_scatter`].
+    /// [`Error::OnePass`] for another route; errors of options; [`Error::Empty`] and [`Error::NComponents`] (for fewer rows
+    /// than components) after the last row; otherwise as [`Scatter::of_stream`] and [`Pca::fit_scatter`].
     pub fn fit_stream<T: Scalar>(
         &self,
         rows: &mut (dyn Stream<T> + Send),
