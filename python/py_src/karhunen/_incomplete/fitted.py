@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -341,15 +342,22 @@ class FittedIncomplete(ViewedModel):
         check_is_fitted(self)
         return self.components_.T * np.sqrt(self.explained_variance_)
 
+    _columns_of_file: Mapping[str, Any] = MappingProxyType({"triples": None, "set_aside": (), "id_column": None})
+
     def _beside(self) -> dict[str, Any]:
         columns = self.column_ids_ if self.column_ids_ is not None else getattr(self, "feature_names_in_", None)
-        return {"row_ids": id_list("row", self.row_ids_), "column_ids": id_list("column", columns)}
+        return {
+            "row_ids": id_list("row", self.row_ids_),
+            "column_ids": id_list("column", columns),
+            **self._columns_of_file,
+        }
 
     def _adopt_file(self, model: _core.IncompleteModel, beside: Mapping[str, Any]) -> Self:
         rows, columns = (
             None if beside[name] is None else np.asarray(beside[name]) for name in ("row_ids", "column_ids")
         )
         adopt_ids(self, rows, columns)
+        self._columns_of_file = {name: beside[name] for name in self._columns_of_file}
         return self._adopt(model)
 
     def _adopt(self, model: _core.IncompleteModel) -> Self:

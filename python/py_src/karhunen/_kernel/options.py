@@ -16,6 +16,7 @@ from karhunen._shared.options import (
     estimator_options,
     is_number,
     is_whole,
+    n_components_of,
     name_option,
     number_option,
     optional_count,
@@ -99,7 +100,8 @@ def estimator_arguments(engine: dict[str, Any]) -> dict[str, Any]:
         **kernel_arguments(engine["kernel"]),
         "solver": engine["solver"] or "auto",
         "landmarks": landmarks_argument(engine["landmarks"]),
-        **{name: engine[name] for name in ("n_components", "n_features", "memory_limit")},
+        "n_components": n_components_of(engine),
+        **{name: engine[name] for name in ("n_features", "memory_limit")},
         **estimator_options(engine),
         "max_iter": None if engine["max_iter"] == MAX_ITER else engine["max_iter"],
     }

@@ -45,12 +45,3 @@ def iteration_options(estimator: BaseEstimator) -> dict[str, Any]:
         "n_threads": optional_count("n_threads", estimator.n_threads),
         "strict": flag_option("strict", estimator.strict),
     }
-
-
-def n_components_of(engine: dict[str, Any]) -> int | float | str | None:
-    """Convert the engine's option, as stored in files, to the argument `n_components`."""
-    wanted = engine["n_components"]
-    if isinstance(wanted, str):
-        return {"all": None, "mle": "mle"}[wanted]
-    way, value = next(iter(wanted.items()))
-    return "100%" if way == "variance" and value == 1 else value

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from karhunen import _core
 from karhunen._inputs.matrix import to_matrix, to_weights
 from karhunen._pca.fitted import FittedComponents
-from karhunen._pca.options import iteration_options, n_components_of, solver_option
+from karhunen._pca.options import iteration_options, solver_option
 from karhunen._shared.arrays import FloatArray, Matrix
 from karhunen._shared.choices import Auto, PowerIterationNormalizer, Solver, SvdSolver, Weighting
 from karhunen._shared.dtype import in_dtype
@@ -18,6 +18,7 @@ from karhunen._shared.options import (
     check_sketch_options,
     estimator_options,
     flag_option,
+    n_components_of,
     n_components_option,
     name_option,
 )

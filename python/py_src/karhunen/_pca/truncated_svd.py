@@ -11,10 +11,16 @@ import numpy as np
 from karhunen import _core
 from karhunen._inputs.matrix import to_matrix
 from karhunen._pca.fitted import FittedComponents
-from karhunen._pca.options import iteration_options, n_components_of
+from karhunen._pca.options import iteration_options
 from karhunen._shared.arrays import FloatArray, Matrix
 from karhunen._shared.choices import Algorithm, PowerIterationNormalizer, Route
-from karhunen._shared.options import check_sketch_options, choice_option, count_option, estimator_options
+from karhunen._shared.options import (
+    check_sketch_options,
+    choice_option,
+    count_option,
+    estimator_options,
+    n_components_of,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self

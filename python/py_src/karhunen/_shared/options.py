@@ -101,6 +101,15 @@ def n_components_option(n_components: Any, *, mle: bool = False) -> int | float 
     )
 
 
+def n_components_of(engine: dict[str, Any]) -> int | float | str | None:
+    """Convert the engine's option, as stored in files, to the argument `n_components`."""
+    wanted = engine["n_components"]
+    if isinstance(wanted, str):
+        return {"all": None, "mle": "mle"}[wanted]
+    way, value = next(iter(wanted.items()))
+    return "100%" if way == "variance" and value == 1 else value
+
+
 def _share(text: str) -> float | None:
     """Parse a share of the variance such as ``"95%"``."""
     number = text.strip()
