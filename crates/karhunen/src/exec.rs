@@ -1,8 +1,8 @@
 //! Threads, progress reports and cancellation.
 //!
-//! A [`Run`] holds the threads and the observer of a call; all parallel work inside runs through [`Exec`]. The number of
-//! pieces depends on the data alone, and partial sums are added in the order of the pieces, so a result has the same
-//! bits for every number of threads.
+//! A [`Run`] holds the threads and the observer of a call; all parallel work inside runs through [`Exec`]. The
+//! number of pieces depends on the data alone, and partial sums are added in the order of the pieces, so a result
+//! has the same bits for every number of threads.
 
 use crate::growth::More;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
