@@ -112,6 +112,16 @@ def test_files_of_the_command_line_keep_what_they_remember(table, tmp_path, prog
     assert metadata(tmp_path / "new.model").keys().isdisjoint({"set_aside", "id_column"})
 
 
+def test_models_of_triples_keep_their_columns(tmp_path, program):
+    lines = [f"u{i},v{j},{i * j + i}\n" for i in range(8) for j in range(5) if (i + j) % 4]
+    (tmp_path / "x.csv").write_text("user,item,rating\n" + "".join(lines))
+    arguments = ["fit", "x.csv", "--missing", "--triples", "user,item,rating", "-k", "1", "-o", "cli.model"]
+    subprocess.run([program, *arguments], cwd=tmp_path, check=True, capture_output=True)
+    IncompletePCA.load(tmp_path / "cli.model").save(tmp_path / "python.model")
+    found, expected = (metadata(tmp_path / f"{name}.model")["triples"] for name in ("python", "cli"))
+    assert found == expected
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_truncated_svd_reads_back(dtype, tmp_path):
     x = sp.random(80, 30, density=0.2, random_state=0, format="csr", dtype=dtype)
