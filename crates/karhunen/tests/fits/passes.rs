@@ -362,8 +362,13 @@ fn a_stream_is_fitted_in_one_pass_with_the_weights_that_it_carries() {
     let refused = Pca { solver: Some(Route::Svd), ..pca.clone() };
     let error = refused.fit_stream(&mut stream(None), None).unwrap_err();
     assert!(matches!(error, Error::OnePass { .. }), "{error}");
-    let error = Pca::new(7).fit_stream(&mut stream(None), None).unwrap_err();
-    assert!(matches!(error, Error::NComponents { requested: 7, max: 6, .. }), "{error}");
+    // Before the first row.
+    for pca in [Pca::new(7), Pca { tol: Some(2.0), ..Pca::new(1) }] {
+        let mut rows = stream(None);
+        let error = pca.fit_stream(&mut rows, None).unwrap_err();
+        assert!(matches!(error, Error::Option { .. }), "{error}");
+        assert_eq!(rows.next, 0, "no row was read");
+    }
     let mut wrong = weights.clone();
     wrong[333] = -1.0;
     let error = pca.fit_stream(&mut stream(Some(&wrong)), None).unwrap_err();
