@@ -120,7 +120,10 @@ fn damage_of_a_model_of_incomplete_data_is_named() {
             |record| record.arrays.retain(|array| array.name != "scores"),
             "m: `scores`: is missing; the model file is damaged, fit it again",
         ),
-        (|record| replace(record, "scores", &[5, 1], vec![0.0; 5]), "m: scores: 1 value, but 2 are needed"),
+        (
+            |record| replace(record, "scores", &[5, 1], vec![0.0; 5]),
+            "m: scores: 1 value, but 2 are needed; the model file is damaged, fit it again",
+        ),
         (
             |record| replace(record, "n_observed", &[4], vec![1_i64, 2, -3, 4]),
             "m: `n_observed`: holds -3; the model file is damaged, fit it again",
@@ -135,7 +138,7 @@ fn damage_of_a_model_of_incomplete_data_is_named() {
         ),
         (
             |record| replace(record, "score_covariances", &[4, 3], vec![1.0_f32; 12]),
-            "m: score_covariances: 12 values, but 15 are needed",
+            "m: score_covariances: 12 values, but 15 are needed; the model file is damaged, fit it again",
         ),
         (
             |record| replace(record, "trace_step", &[1], vec![1.0]),

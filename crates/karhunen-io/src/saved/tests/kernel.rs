@@ -172,13 +172,16 @@ fn damage_of_a_kernel_model_is_named() {
         ),
         (
             |record| replace(record, "rows", &[2, 2], vec![1.0; 4]),
-            "m: coefficients: 3 values, but 2 are needed",
+            "m: coefficients: 3 values, but 2 are needed; the model file is damaged, fit it again",
         ),
         (
             |record| replace(record, "rows", &[3, 2], vec![1_i64; 6]),
             "m: `rows`: has dtype I64, and F64 is expected; fit the model again",
         ),
-        (|record| say(record, "n_features", "3"), "m: rows: 2 columns, but 3 are needed"),
+        (
+            |record| say(record, "n_features", "3"),
+            "m: rows: 2 columns, but 3 are needed; the model file is damaged, fit it again",
+        ),
         (
             |record| say(record, "basis", "columns"),
             "m: compares new rows with `columns`, which is unknown; fit the model again",
