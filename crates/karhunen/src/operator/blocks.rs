@@ -184,7 +184,7 @@ pub(crate) fn mapped_rows<T: Scalar>(
     self::rows(block, rows.clone(), out)?;
     for (i, line) in rows.zip(out.chunks_exact_mut(block.n_cols())) {
         let row_factor = row_factors.map_or(1.0, |r| r[i]);
-        if matches!(block, Block::Dense(_)) && !map.remainder.is_empty() {
+        if !map.remainder.is_empty() {
             for (((value, shift), remainder), factor) in
                 line.iter_mut().zip(map.shift).zip(map.remainder).zip(map.factor)
             {

@@ -104,3 +104,17 @@ fn fits_of_moments_count_nearly_constant_columns_as_constant() {
         assert_close("total and sum", &[model.total_variance(), sum], &[2.0; 2], tolerance);
     }
 }
+
+/// The values of a fuzzed file: numbers at 2^53, whose mean no f64 holds, stored as sparse.
+#[test]
+fn the_route_svd_subtracts_from_sparse_columns_what_their_mean_does_not_hold() {
+    let base = 9_007_199_254_740_992.0;
+    let rows: Rows = vec![vec![0.0, 2.0], vec![4.0, 0.0], vec![10.0, 0.0]];
+    let far: Rows = rows.iter().map(|row| vec![base + row[0], row[1]]).collect();
+    let pca = Pca { solver: Some(karhunen::pca::Route::Svd), ..Pca::new(2) };
+    let near = fit(&rows, Layout::RowMajor, &pca, None);
+    let found = fit(&far, Layout::Csr32, &pca, None);
+    for (found, expected) in found.explained_variance().iter().zip(near.explained_variance()) {
+        assert!((found - expected).abs() <= 1e-12 * near.total_variance(), "{found} for {expected}");
+    }
+}
