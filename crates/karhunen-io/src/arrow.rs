@@ -1,6 +1,5 @@
 //! Arrow IPC, as a file (Feather version 2) or as a stream: columns are used in place in the mapped file.
 
-use crate::option_names;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,6 +15,7 @@ use crate::columns::{self, Batches, Columns};
 use crate::csv::in_pool;
 use crate::decoder;
 use crate::input::{Bytes, Input};
+use crate::option_names;
 use crate::triples::{Entries, Wanted, columnar};
 use crate::{Cause, Error, ReadOptions, Result, Table};
 

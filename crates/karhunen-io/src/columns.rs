@@ -3,7 +3,6 @@
 //! Numbers are written into one buffer in column-major order, the order of the files: threads fill different
 //! columns, and each value is copied once.
 
-use karhunen::error::Phrase;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -11,6 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema};
+use karhunen::error::Phrase;
 use karhunen::{Scalar, memory};
 use rayon::prelude::*;
 

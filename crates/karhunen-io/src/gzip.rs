@@ -1,13 +1,13 @@
 //! Content of gzip files (RFC 1952): one or more members, with or without padding of zeros.
 
-use crate::option_names;
-use karhunen::error::Phrase;
 use std::io::Read;
 
 use flate2::bufread::GzDecoder;
+use karhunen::error::Phrase;
 use karhunen::memory;
 
 use crate::Cause;
+use crate::option_names;
 
 /// The first bytes of a member.
 pub(crate) const MAGIC: &[u8] = b"\x1f\x8b";

@@ -4,11 +4,12 @@
 //! Options take precedence, then the columns that a model was fitted to, then the content of the table. If the
 //! content does not settle the question, the result carries a warning that every command prints.
 
-use crate::option_names;
-use karhunen::error::{OptionValue, Phrase};
 use std::collections::HashSet;
 
+use karhunen::error::{OptionValue, Phrase};
+
 use crate::csv::{Cell, Field};
+use crate::option_names;
 use crate::units::{common_word, first_decorated};
 
 /// The columns of a fitted table, as its model records them.

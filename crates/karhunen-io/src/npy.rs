@@ -1,7 +1,6 @@
 //! NPY: one array. Little-endian `float32` and `float64` are used in place in the mapped file; integers, booleans,
 //! half precision and big-endian numbers become `f64`.
 
-use crate::option_names;
 use std::io::Write;
 
 use arrow_array::types::{ArrowPrimitiveType, Float16Type};
@@ -9,6 +8,7 @@ use karhunen::{Matrix, Scalar};
 
 use crate::input::{Bytes, Input};
 use crate::npy_header::{self, Header, Kind};
+use crate::option_names;
 use crate::rounded::{Rounded, is_held};
 use crate::{Buffer, Cause, Data, Error, Place, ReadOptions, Result, Table, Values};
 

@@ -1,14 +1,14 @@
 //! NPZ: a zip archive of NPY arrays, or the sparse matrix that `scipy.sparse.save_npz` writes as several arrays.
 
-use crate::option_names;
-use karhunen::error::Phrase;
 use std::io::{Cursor, Read};
 
+use karhunen::error::Phrase;
 use karhunen::memory;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
 use crate::input::{Bytes, Input};
+use crate::option_names;
 use crate::{Cause, Error, ObservedData, Place, ReadOptions, Result, Table};
 use crate::{foreign, gzip, npy, npz_sparse};
 

@@ -1,10 +1,9 @@
 //! Sparse matrices in NPZ archives as `scipy.sparse.save_npz` writes them: `format`, `shape` and `data`, and the
 //! arrays with the positions of the values.
 
-use crate::option_names;
-use karhunen::error::Phrase;
 use std::path::Path;
 
+use karhunen::error::Phrase;
 use karhunen::incomplete::{Duplicates, Triples};
 use karhunen::matrix::{IndexInt, Major, SparseMatrix};
 use karhunen::{Observed, Scalar, Sparse, memory};
@@ -13,6 +12,7 @@ use crate::input::Input;
 use crate::npy;
 use crate::npy_header::{self, Header, Kind};
 use crate::npz::Archive;
+use crate::option_names;
 use crate::rounded::Rounded;
 use crate::{Cause, Data, Error, ObservedData, Place, ReadOptions, Result, Table, Values};
 

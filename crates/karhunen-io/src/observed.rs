@@ -1,11 +1,10 @@
 //! Data with missing values in any format: tables with missing values, sparse matrices whose stored values are the
 //! observed ones, and triples.
 
-use crate::option_names::average;
-use karhunen::More;
-use karhunen::error::{OptionValue, Phrase};
 use std::path::Path;
 
+use karhunen::More;
+use karhunen::error::{OptionValue, Phrase};
 use karhunen::incomplete::Duplicates;
 use karhunen::{Observed, Run, Scalar};
 
@@ -14,6 +13,7 @@ use crate::input::Input;
 use crate::input::decompressed;
 use crate::name_list::{listed, named};
 use crate::option_names;
+use crate::option_names::average;
 use crate::read::{Format, NO_BANNER, no_data, read_input, sniff};
 use crate::triples::lines::LineNumbers;
 use crate::triples::{Entries, Role, TripleColumns, Wanted};

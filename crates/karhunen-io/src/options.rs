@@ -1,10 +1,9 @@
 //! Options for reading a table: every property of the file is detected, and can be given instead.
 
-use karhunen::More;
-use karhunen::error::{OptionName, Phrase};
 use std::path::{Path, PathBuf};
 
-use karhunen::Run;
+use karhunen::{More, Run};
+use karhunen::error::{OptionName, Phrase};
 
 use crate::name_rule::FittedTable;
 use crate::option_names;

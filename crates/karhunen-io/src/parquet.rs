@@ -1,6 +1,5 @@
 //! Parquet: typed columns in row groups; several threads decode different columns.
 
-use crate::option_names;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,6 +20,7 @@ use crate::csv::in_pool;
 use crate::decoder::{self, damaged};
 use crate::gzip;
 use crate::input::{Bytes, Input};
+use crate::option_names;
 use crate::parquet_limits::{check_pages, check_schema};
 use crate::table::whole_numbers;
 use crate::triples::{Entries, Wanted, columnar};

@@ -1,7 +1,8 @@
 //! The role of each column of a Parquet or Arrow file.
 
-use karhunen::error::{OptionValue, Phrase};
 use std::path::Path;
+
+use karhunen::error::{OptionValue, Phrase};
 
 use arrow_schema::{DataType, Schema};
 

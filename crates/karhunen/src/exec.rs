@@ -4,12 +4,12 @@
 //! number of pieces depends on the data alone, and partial sums are added in the order of the pieces, so a result
 //! has the same bits for every number of threads.
 
-use crate::growth::More;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::error::{Error, Result, options};
+use crate::growth::More;
 #[cfg(feature = "parallel")]
 use crate::memory;
 

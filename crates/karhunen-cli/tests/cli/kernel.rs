@@ -1,7 +1,8 @@
 //! Kernel PCA from the file to the model and back.
 
-use karhunen::Run;
 use std::path::Path;
+
+use karhunen::Run;
 
 use serde_json::Value;
 use tempfile::TempDir;

@@ -1,7 +1,8 @@
 //! The role of each column of a text table.
 
-use karhunen::error::Phrase;
 use std::path::Path;
+
+use karhunen::error::Phrase;
 
 use super::cells::Cell;
 use super::dialect::{Dialect, Sample};

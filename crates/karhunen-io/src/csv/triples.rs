@@ -1,6 +1,5 @@
 //! Tables of triples as text, parsed in blocks by several threads; each thread numbers its own ids.
 
-use crate::option_names;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,6 +17,7 @@ use super::refusal::{Reason, Refusal};
 use super::{BLOCK_BYTES, check_delimiter, in_pool, named_tsv, table_text};
 use crate::input::{Input, line_of};
 use crate::name_rule::{FirstLine, is_first_line_of_names, is_lone_line_of_names, may_count_columns};
+use crate::option_names;
 use crate::rounded::{Rounded, limit, rounded_text};
 use crate::triples::interner::Interner;
 use crate::triples::lines::LineNumbers;

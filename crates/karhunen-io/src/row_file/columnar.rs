@@ -1,6 +1,5 @@
 //! Parquet and Arrow: the batches of the file, each converted to columns of numbers during the visit.
 
-use crate::option_names;
 use std::path::PathBuf;
 
 use arrow_array::RecordBatch;
@@ -11,6 +10,7 @@ use super::{BLOCK_BYTES, Blocks, FileRows, RowFile, Rows, Stop};
 use crate::columns::{Batches, first_null, first_rounded};
 use crate::conversions::copy;
 use crate::input::Input;
+use crate::option_names;
 use crate::roles::{Role, Roles, place};
 use crate::{Cause, Error, ReadOptions, Result, arrow, parquet};
 

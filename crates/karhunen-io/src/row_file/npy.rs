@@ -1,6 +1,5 @@
 //! NPY: positioned reads of consecutive rows, or of the same rows of every column.
 
-use crate::option_names;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -13,6 +12,7 @@ use crate::input::Input;
 use crate::mapped::Stamp;
 use crate::npy::{elements, first_rounded, native, table_shape, to_f64};
 use crate::npy_header::{self, Header, Kind};
+use crate::option_names;
 use crate::{Cause, Error, Place, ReadOptions, Result};
 
 /// An array in a file.

@@ -1,7 +1,5 @@
 //! Triples in Parquet and Arrow files: ids of any type, columns decoded in parallel.
 
-use crate::option_names;
-use karhunen::error::{OptionValue, Phrase};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,12 +8,14 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Schema};
 use karhunen::Scalar;
+use karhunen::error::{OptionValue, Phrase};
 
 use super::interner::Interner;
 use super::lines::LineNumbers;
 use super::{Chunk, Entries, Role, Wanted, axes};
 use crate::columns::{Batches, first_rounded};
 use crate::conversions;
+use crate::option_names;
 use crate::roles::{is_number, place};
 use crate::rounded::Rounded;
 use crate::{Cause, Error, Result};

@@ -7,10 +7,9 @@ pub(crate) mod columnar;
 pub(crate) mod interner;
 pub(crate) mod lines;
 
-use crate::option_names::average;
-use karhunen::error::Phrase;
 use std::path::Path;
 
+use karhunen::error::Phrase;
 use karhunen::incomplete::{Duplicates, Triples};
 use karhunen::{Observed, Run, Scalar};
 use serde::{Deserialize, Serialize};
@@ -20,6 +19,7 @@ use karhunen::error::OptionName;
 use crate::ids::Ids;
 use crate::names::{find_column, shortened};
 use crate::option_names;
+use crate::option_names::average;
 use crate::{Cause, Error, Place, Result};
 use interner::Interner;
 use lines::LineNumbers;

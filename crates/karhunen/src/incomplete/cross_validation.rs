@@ -1,10 +1,10 @@
 //! Cross-validation over entries, for the number of components and the penalty.
 
-use crate::growth::More;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{Error, Result, options};
 use crate::exec::{Exec, Flow, Observer, Run};
+use crate::growth::More;
 use crate::incomplete::data::Observed;
 use crate::incomplete::fit;
 use crate::incomplete::fit::checkpoint::FitContext;

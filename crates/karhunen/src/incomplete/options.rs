@@ -1,10 +1,10 @@
 //! Options of a fit.
 
-use crate::growth::More;
 use std::time::Duration;
 
 use crate::choice::{Choice, Named, named, plain_names};
 use crate::error::OptionValue;
+use crate::growth::More;
 use crate::incomplete::factors::FactorSide;
 
 /// Most components for which `auto` chooses posteriors with full covariances.

@@ -1,12 +1,12 @@
 //! The Nyström feature map, whose inner products approximate a kernel: kernel values with landmarks times the
 //! inverse square root of the landmarks' kernel matrix. Williams & Seeger (2001); Drineas & Mahoney (2005).
 
-use crate::growth::More;
 use std::sync::Arc;
 
 use crate::choice::Choice;
 use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::{Exec, Run};
+use crate::growth::More;
 use crate::kernel::approximate::{Whitening, feature_matrix};
 use crate::kernel::checks::{check_block, refuse_feature_weights, refuse_negative, refuse_one_pass};
 use crate::kernel::function::{BlockKernel, Gamma, Kernel};

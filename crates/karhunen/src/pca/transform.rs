@@ -1,10 +1,10 @@
 //! Scores of rows, and rows from scores.
 
-use crate::growth::More;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Run};
+use crate::growth::More;
 use crate::linalg::Matrix;
 use crate::linalg::finite::{all_finite, beyond_range};
 use crate::moments::check_finite;

@@ -1,12 +1,12 @@
 //! Checkpoints of a fit, and the inputs of a fit beside options and data.
 
-use crate::growth::More;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::choice::Choice;
 use crate::error::{Error, OptionName, OptionValue, Result, options};
 use crate::exec::{Accumulate, Exec};
+use crate::growth::More;
 use crate::incomplete::data::Observed;
 use crate::incomplete::options::IncompletePca;
 use crate::incomplete::start::Start;
