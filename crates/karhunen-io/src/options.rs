@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use karhunen::{More, Run};
 use karhunen::error::{OptionName, Phrase};
+use karhunen::{More, Run};
 
 use crate::name_rule::FittedTable;
 use crate::option_names;

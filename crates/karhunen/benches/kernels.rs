@@ -12,7 +12,7 @@ mod affine;
 mod choice;
 #[path = "../src/error/mod.rs"]
 mod error;
-#[path = "../src/exec.rs"]
+#[path = "../src/exec/mod.rs"]
 mod exec;
 #[path = "../src/growth.rs"]
 mod growth;
