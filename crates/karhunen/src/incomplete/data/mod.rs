@@ -1,6 +1,7 @@
 //! The observed entries of a matrix, stored by rows and by columns.
 
 mod build;
+mod collect;
 mod lines;
 mod sample_weights;
 mod split;
