@@ -4,15 +4,15 @@ use karhunen::error::{OptionName, OptionValue, Phrase, options};
 
 /// The array of an archive.
 pub const ARRAY: OptionName = OptionName::new("array");
-/// Whether a comma separates decimals.
+/// True if a comma separates the decimals.
 pub const DECIMAL_COMMA: OptionName = OptionName::new("decimal_comma");
 /// The delimiter of fields.
 pub const DELIMITER: OptionName = OptionName::new("delimiter");
-/// Whether values are read as 64-bit numbers.
+/// True if values are read as 64-bit numbers.
 pub const DOUBLE: OptionName = OptionName::new("double");
 /// A file of feature names.
 pub const FEATURE_NAMES: OptionName = OptionName::new("feature_names");
-/// Whether the first line holds names.
+/// True if the first line holds names.
 pub const HEADER: OptionName = OptionName::new("header");
 /// The label columns.
 pub const LABELS: OptionName = OptionName::new("labels");
@@ -24,7 +24,7 @@ pub const PAIRS: OptionName = OptionName::new("pairs");
 pub const ROW_NAMES: OptionName = OptionName::new("row_names");
 /// A file of sample names.
 pub const SAMPLE_NAMES: OptionName = OptionName::new("sample_names");
-/// Whether rows and columns are swapped.
+/// True if rows and columns are swapped.
 pub const TRANSPOSE: OptionName = OptionName::new("transpose");
 /// The columns of triples.
 pub const TRIPLES: OptionName = OptionName::new("triples");

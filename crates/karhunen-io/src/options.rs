@@ -15,7 +15,7 @@ pub struct ReadOptions {
     /// Delimiter of the fields of a text table; detected among comma, semicolon, tab, bar and blanks if `None`. A blank
     /// stands for any sequence of blanks and tabs.
     pub delimiter: Option<u8>,
-    /// Whether the first line of a text table holds names; detected if `None`.
+    /// If true, the first line of a text table holds names, if false, values; detected if `None`.
     pub header: Option<bool>,
     /// The column that names the rows.
     pub row_names: RowNames,
@@ -30,7 +30,7 @@ pub struct ReadOptions {
     pub feature_names: Option<PathBuf>,
     /// A text file with one row name on each line, which replace names in the data.
     pub sample_names: Option<PathBuf>,
-    /// Whether a comma separates the decimals; detected if `None`.
+    /// If true, a comma separates the decimals, if false, a point; detected if `None`.
     pub decimal_comma: Option<bool>,
     /// Swap rows and columns of a Matrix Market file or of an array (10x Genomics files hold genes in rows).
     pub transpose: bool,
@@ -38,8 +38,8 @@ pub struct ReadOptions {
     pub array: Option<String>,
     /// Most bytes that a compressed file or a member of an archive may hold once it is unpacked; 16 GiB if `None`.
     pub max_unpacked: Option<u64>,
-    /// Whether values may be missing. If so, missing values become NaN, and entries that a sparse matrix holds twice are
-    /// refused instead of added.
+    /// If true, values may be missing: they are read as NaN, and entries that a sparse matrix holds twice are refused
+    /// instead of added.
     pub missing: bool,
     /// Threads for reading; those of the current rayon pool if `None`.
     pub n_threads: Option<usize>,

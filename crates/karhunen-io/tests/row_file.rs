@@ -238,6 +238,20 @@ fn packed_arrays_are_refused_and_packed_texts_read() {
     assert_eq!(rows.shape(), (50, 2));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_pipe_of_an_array_is_refused_without_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let array = written(folder.path(), "x.npy", &Matrix::from_fn(50, 2, |i, j| (i + j) as f64), false);
+    let pipe = folder.path().join("pipe.npy");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (to, bytes) = (pipe.clone(), std::fs::read(array).unwrap());
+    let writer = std::thread::spawn(move || std::fs::write(to, bytes).unwrap());
+    let error = RowFile::open(&pipe, &ReadOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("a pipe, a device or a packed array"), "{error}");
+    writer.join().unwrap();
+}
+
 #[test]
 fn weights_and_holes_are_those_of_the_whole_table() {
     let folder = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
 use karhunen::Scalar;
 
-use super::{BLOCK_BYTES, Blocks, FileRows, RowFile, Rows, Stop};
+use super::{Blocks, FileRows, RowFile, Rows, Stop};
 use crate::columns::{Batches, first_null, first_rounded};
 use crate::conversions::copy;
 use crate::input::Input;
@@ -94,15 +94,7 @@ impl<B: Batches + Send + 'static> Table<B> {
         let shape = (self.n_rows, self.columns.len());
         let name = |&column: &usize| self.schema.field(column).name().clone();
         let feature_names = Some(self.columns.iter().map(name).collect());
-        FileRows {
-            blocks: Box::new(self),
-            shape,
-            feature_names,
-            weights,
-            format,
-            block_bytes: BLOCK_BYTES,
-            mapped: None,
-        }
+        FileRows::new(Box::new(self), shape, feature_names, weights, format)
     }
 
     /// Converts a batch to column-major values; its first row is row `first` of the file.

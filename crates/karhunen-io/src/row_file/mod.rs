@@ -140,6 +140,17 @@ impl<T> std::fmt::Debug for FileRows<T> {
 }
 
 impl<T: Scalar> FileRows<T> {
+    /// Rows of a format, in blocks of the usual size.
+    fn new(
+        blocks: Box<dyn Blocks<T>>,
+        shape: (usize, usize),
+        feature_names: Option<Vec<String>>,
+        weights: Option<Vec<f64>>,
+        format: &'static str,
+    ) -> Self {
+        Self { blocks, shape, feature_names, weights, format, block_bytes: BLOCK_BYTES, mapped: None }
+    }
+
     /// One name for each column, if the file holds names.
     pub fn feature_names(&self) -> Option<&[String]> {
         self.feature_names.as_deref()

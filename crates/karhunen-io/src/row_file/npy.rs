@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use karhunen::Scalar;
 
-use super::{BLOCK_BYTES, Blocks, FileRows, RowFile, Rows, Stop};
+use super::{Blocks, FileRows, RowFile, Rows, Stop};
 use crate::input::Input;
 use crate::mapped::Stamp;
 use crate::npy::{elements, first_rounded, native, table_shape, to_f64};
@@ -56,16 +56,7 @@ impl Array {
         Self: Blocks<T>,
     {
         let shape = self.shape;
-        let blocks = Box::new(self);
-        FileRows {
-            blocks,
-            shape,
-            feature_names: None,
-            weights: None,
-            format: "NPY",
-            block_bytes: BLOCK_BYTES,
-            mapped: None,
-        }
+        FileRows::new(Box::new(self), shape, None, None, "NPY")
     }
 
     /// Reads the bytes of elements, from number `element` on, into `bytes`.

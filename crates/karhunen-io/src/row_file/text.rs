@@ -1,6 +1,6 @@
 //! Text tables: blocks of lines, parsed again in every visit.
 
-use super::{BLOCK_BYTES, Blocks, FileRows, RowFile, Rows, Stop};
+use super::{Blocks, FileRows, RowFile, Rows, Stop};
 use crate::csv::RowText;
 use crate::input::Input;
 use crate::{ReadOptions, Result};
@@ -11,16 +11,7 @@ pub(super) fn open(input: Input, options: &ReadOptions) -> Result<RowFile> {
     let mut text = RowText::open(input, options)?;
     let (shape, feature_names) = (text.shape(), text.feature_names());
     let (format, weights) = (text.format(), text.take_weights());
-    let blocks = Box::new(text);
-    Ok(RowFile::F64(FileRows {
-        blocks,
-        shape,
-        feature_names,
-        weights,
-        format,
-        block_bytes: BLOCK_BYTES,
-        mapped: None,
-    }))
+    Ok(RowFile::F64(FileRows::new(Box::new(text), shape, feature_names, weights, format)))
 }
 
 impl Blocks<f64> for RowText {
