@@ -417,7 +417,7 @@ fn what_cannot_be_fitted_is_named() {
         (
             "usarrests.csv --kernel rbf --solver nystrom -k all",
             2,
-            "-k all: an approximation has no last component; say how many are wanted",
+            "-k all: an approximation does not find all components; give their number",
         ),
         (
             "usarrests.csv --kernel rbf --solver fourier --pre-image auto -k 2",

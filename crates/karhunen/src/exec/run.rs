@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+#[cfg(feature = "parallel")]
 use crate::error::Result;
 #[cfg(feature = "parallel")]
 use crate::exec::pool::{check_threads, current_pool, pool, worth_starting};

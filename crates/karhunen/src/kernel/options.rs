@@ -263,8 +263,8 @@ impl KernelPca {
     pub(super) fn check_share(&self, route: KernelRoute) -> Result<()> {
         match self.n_components {
             NComponents::Variance(fraction) if route.iterates() && !self.kernel.is_positive() => {
-                let rule = Phrase::new("a kernel that may not be positive semi-definite has a total variance only beside all its \
-                                        eigenvalues; say ").setting(options::SOLVER, OptionValue::name("full"));
+                let rule = "for a share of the variance, iterations need a kernel that is positive semi-definite; say ";
+                let rule = Phrase::new(rule).setting(options::SOLVER, OptionValue::name("full"));
                 Err(Error::option(options::N_COMPONENTS, fraction, rule))
             }
             _ => Ok(()),
@@ -328,7 +328,7 @@ impl KernelPca {
             _ => None,
         };
         if let Some(value) = value {
-            let rule = "an approximation has no last component; say how many are wanted";
+            let rule = "an approximation does not find all components; give their number";
             return refuse(options::N_COMPONENTS, value, rule);
         }
         if self.kernel == Kernel::Precomputed {
