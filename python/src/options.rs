@@ -61,6 +61,7 @@ impl Options {
             tol: self.tol,
             max_iter: self.max_iter,
             block_size: None,
+            memory_limit: None,
             seed: self.seed,
             strict: self.strict,
             more: karhunen::More,

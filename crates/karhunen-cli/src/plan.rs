@@ -170,6 +170,7 @@ mod tests {
             tol: Some(1e-4),
             max_iter: 7,
             block_size: Some(8),
+            memory_limit: None,
             seed: 3,
             strict: true,
             more: karhunen::More,

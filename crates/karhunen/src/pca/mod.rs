@@ -60,6 +60,11 @@ pub struct Pca {
     pub max_iter: usize,
     /// Block size of block Krylov iteration; chosen if `None`.
     pub block_size: Option<usize>,
+    /// Most bytes that a fit may hold: the rows that its source holds or keeps, and the work of the route. If `None`,
+    /// half of the memory that the machine or the process may have, for sources that read their rows in every visit;
+    /// rows in memory have no limit but that of the process. A limit may change the route, and with it the last bits.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub memory_limit: Option<u64>,
     /// Seed of the random starting block of block Krylov iteration.
     pub seed: u64,
     /// Return [`Error::NotConverged`] if a component misses the tolerance, instead of reporting its residual.
@@ -80,6 +85,7 @@ impl Default for Pca {
             tol: None,
             max_iter: 1000,
             block_size: None,
+            memory_limit: None,
             seed: 0,
             strict: false,
             more: More,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::Result;
 use crate::scalar::Scalar;
-use crate::source::{Block, Passes, Source};
+use crate::source::{Block, Pass, Passes, Source};
 
 /// Counts the visits of another source: a fit wraps the source it is given, so that its number of passes is the
 /// number of visits that were made.
@@ -40,8 +40,11 @@ impl<T: Scalar> Source<T> for Counted<'_, T> {
     fn is_sparse(&self) -> bool {
         self.source.is_sparse()
     }
-    fn reads_again(&self) -> bool {
-        self.source.reads_again()
+    fn pass(&self) -> Pass {
+        self.source.pass()
+    }
+    fn keep(&self, bytes: f64) {
+        self.source.keep(bytes);
     }
     fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()> {
         self.n_visits.fetch_add(1, Ordering::Relaxed);

@@ -58,6 +58,35 @@ pub enum Passes {
     Many,
 }
 
+/// What a visit of a source costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pass {
+    /// The rows are in memory.
+    Memory,
+    /// Every visit reads or computes the rows again.
+    Costly {
+        /// Bytes that a visit reads, in the form in which they are stored.
+        bytes: f64,
+        /// The form of the rows.
+        kind: PassKind,
+        /// Bytes of memory that a visit holds at a time, beside the rows that the source keeps.
+        held: f64,
+    },
+}
+
+/// The form of rows that are read in every visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassKind {
+    /// Every value.
+    Dense,
+    /// Stored entries.
+    Sparse,
+    /// Values of a few bits, which are decoded in every visit.
+    Packed,
+    /// Text, which is parsed in every visit.
+    Text,
+}
+
 /// A source of rows. A visit passes every row once, in blocks; a fit makes a few visits and counts them
 /// ([`crate::pca::Convergence::n_passes`]).
 ///
@@ -76,10 +105,15 @@ pub trait Source<T: Scalar>: Sync {
         None
     }
 
-    /// Whether a visit reads or computes the rows again; false where they are in memory.
-    fn reads_again(&self) -> bool {
-        true
+    /// What a visit costs. By default, that every value, or every stored entry, is read again.
+    fn pass(&self) -> Pass {
+        let kind = if self.is_sparse() { PassKind::Sparse } else { PassKind::Dense };
+        Pass::Costly { bytes: self.n_stored() as f64 * size_of::<T>() as f64, kind, held: 0.0 }
     }
+
+    /// Permits the source to keep its first rows in memory, in up to `bytes` bytes, so that later visits need not read
+    /// them again. A fit grants what its memory limit leaves. By default, nothing is kept.
+    fn keep(&self, _bytes: f64) {}
 
     /// Number of stored entries: `n_samples * n_features` of dense data.
     fn n_stored(&self) -> usize;
@@ -101,8 +135,8 @@ impl<T: Scalar> Source<T> for Dense<'_, T> {
     fn n_blocks(&self) -> Option<usize> {
         Some(1)
     }
-    fn reads_again(&self) -> bool {
-        false
+    fn pass(&self) -> Pass {
+        Pass::Memory
     }
     fn n_stored(&self) -> usize {
         self.n_rows() * self.n_cols()
@@ -122,8 +156,8 @@ impl<T: Scalar> Source<T> for Sparse<'_, T> {
     fn n_blocks(&self) -> Option<usize> {
         Some(1)
     }
-    fn reads_again(&self) -> bool {
-        false
+    fn pass(&self) -> Pass {
+        Pass::Memory
     }
     fn n_stored(&self) -> usize {
         Sparse::n_stored(self)

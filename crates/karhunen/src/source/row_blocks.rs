@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
-use crate::source::{Block, Source};
+use crate::source::{Block, Pass, Source};
 
 /// Blocks of rows, stacked vertically; dense and sparse blocks may be mixed.
 ///
@@ -51,8 +51,8 @@ impl<T: Scalar> Source<T> for RowBlocks<'_, T> {
     fn n_blocks(&self) -> Option<usize> {
         Some(self.blocks.len())
     }
-    fn reads_again(&self) -> bool {
-        false
+    fn pass(&self) -> Pass {
+        Pass::Memory
     }
     fn n_stored(&self) -> usize {
         self.blocks.iter().map(Block::n_stored).sum()

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use karhunen::moments::Scatter;
 use karhunen::pca::Route;
-use karhunen::source::{Block, Passes};
+use karhunen::source::{Block, Pass, Passes};
 use karhunen::{Dense, Error, ErrorKind, NComponents, Pca, Run, Source, Weighting, Weights};
 use karhunen_testkit::{gaussian, planted, power_law, row_major};
 
@@ -186,7 +186,7 @@ fn blocks_in_memory_are_known_without_a_visit() {
     for (layout, n_blocks) in [(Layout::RowMajor, 1), (Layout::Csr32, 1), (Layout::Blocks, 3)] {
         layout.with::<f64, _>(&rows, |x| {
             assert_eq!(x.n_blocks(), Some(n_blocks), "{layout:?}");
-            assert!(!x.reads_again(), "{layout:?}");
+            assert_eq!(x.pass(), Pass::Memory, "{layout:?}");
             let mut visited = 0;
             x.visit(&mut |_, _| {
                 visited += 1;
