@@ -8,7 +8,7 @@ use clap_complete::Shell;
 
 use crate::cross_validate_args::CrossValidateArgs;
 use crate::fit_args::FitArgs;
-use crate::input_args::{HeaderArgs, InputArgs, ThreadArgs};
+use crate::input_args::{HeaderArgs, InputArgs, MemoryArgs, ThreadArgs};
 use crate::missing_args::{TriplesArgs, pair};
 use crate::values::{JsonExtent, delimiter};
 
@@ -106,7 +106,8 @@ pub(crate) fn words(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> 
 #[command(after_help = "Examples:
   karhunen transform counties.model new_counties.csv -o scores.csv
   karhunen transform ratings.model new.csv --triples user,item,rating
-  karhunen transform words.model new.tsv.gz --delimiter tab --label author")]
+  karhunen transform words.model new.tsv.gz --delimiter tab --label author
+  karhunen transform large.model large.parquet --memory-limit 2GB -o scores.parquet")]
 pub(crate) struct TransformArgs {
     /// Model written by fit -o; - for the standard input
     #[arg(value_hint = ValueHint::FilePath)]
@@ -135,13 +136,16 @@ pub(crate) struct TransformArgs {
     pub(crate) triples: TriplesArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   karhunen reconstruct counties.model scores.csv -o counties.csv
   karhunen reconstruct counties.model scores.npy --from scores
-  karhunen reconstruct counties.model new_counties.csv --label state")]
+  karhunen reconstruct counties.model new_counties.csv --label state
+  karhunen reconstruct large.model large.parquet --memory-limit 2GB -o again.parquet")]
 pub(crate) struct ReconstructArgs {
     /// Model written by fit -o; - for the standard input
     #[arg(value_hint = ValueHint::FilePath)]
@@ -168,6 +172,8 @@ pub(crate) struct ReconstructArgs {
     pub(crate) threads: ThreadArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
 }
 
 #[derive(Debug, Args)]

@@ -11,7 +11,7 @@ use karhunen::pca::Route;
 use karhunen::{NComponents, Weighting};
 
 use crate::error::{Failure, Result};
-use crate::input_args::{InputArgs, ThreadArgs};
+use crate::input_args::{InputArgs, MemoryArgs, ThreadArgs};
 use crate::kernel_args::KernelArgs;
 use crate::missing_args::FitMissingArgs;
 use crate::values::{JsonExtent, at_least_one, choice, possible_value};
@@ -28,6 +28,7 @@ use crate::values::{JsonExtent, at_least_one, choice, possible_value};
   karhunen fit holes.csv --missing=ridge -k 9 --early-stopping=5% --refit
   karhunen fit ratings.csv --triples 1,2,3 --checkpoint r.checkpoint --resume
   karhunen fit big.npy --kernel rbf --solver nystrom --kernel-features 2000
+  karhunen fit large.parquet --memory-limit 2GB -o large.model
   karhunen fit counties.csv --weights sizes.txt --weighting importance
   karhunen fit table.tsv --delimiter tab --row-names id --label group
   karhunen fit words.mtx.gz --feature-names terms.txt --transpose
@@ -65,6 +66,8 @@ pub(crate) struct FitArgs {
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) solver: SolverArgs,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
 }
 
 #[derive(Debug, Args)]

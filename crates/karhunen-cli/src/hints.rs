@@ -52,7 +52,7 @@ impl<T: Scalar> Columns for Values<T> {
                 };
                 Some(blocks.iter().flat_map(block).take(rows).collect())
             }
-            Values::Sparse(_) => None,
+            Values::Sparse(_) | Values::InFile(_) => None,
         }
     }
 }

@@ -173,6 +173,8 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
             "entries have weights: --triples ROW,COLUMN,VALUE,WEIGHT",
         ),
         (args.solver.block_size.is_some(), "--block-size", "leave it out"),
+        (args.memory.memory_limit.is_some(), "--memory-limit", "the observed entries are held in memory"),
+        (args.memory.cache.is_some(), "--cache", "the observed entries are held in memory"),
         (!matches!(args.solver.solver, SolverArg::Auto), "--solver", "say --missing=METHOD"),
         (
             !matches!(args.n_components, None | Some(NComponents::Count(_) | NComponents::All)),

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use karhunen::{Observer, Run};
 use karhunen_io::{ReadOptions, RowNames};
 
+use crate::error::{Failure, Result};
 use crate::values::{at_least_one, delimiter, memory};
 
 #[derive(Clone, Copy, Debug, Args)]
@@ -89,8 +90,46 @@ pub(crate) fn read_options(input: &InputArgs, threads: &ThreadArgs) -> ReadOptio
         transpose: input.transpose,
         array: input.array.clone(),
         max_unpacked: input.max_unpacked,
+        memory_limit: None,
+        cache_dir: None,
         n_threads: threads.number(),
         more: karhunen::More,
+    }
+}
+
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Memory")]
+pub(crate) struct MemoryArgs {
+    /// Maximum memory, such as 500MB, 2GB or 2GiB: a larger table stays in its file and is read in every pass [default:
+    /// half of the machine's]
+    ///
+    /// With --kernel, the memory of the fit beside the data
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub(crate) memory_limit: Option<u64>,
+    /// Folder for temporary copies of the values of a large text [default: that of the system]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) cache: Option<PathBuf>,
+}
+
+impl MemoryArgs {
+    /// Refuses options about tables that stay in their files, where the table is held in memory.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`].
+    pub(crate) fn check_unused(&self) -> Result<()> {
+        let given = [("--memory-limit", self.memory_limit.is_some()), ("--cache", self.cache.is_some())];
+        match given.into_iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((option, _)) => Err(Failure::Usage(format!(
+                "{option} has no effect with this model, for which the table is held in memory; leave it out"
+            ))),
+        }
+    }
+
+    /// Lets values that would take more than half of the memory limit stay in their file.
+    pub(crate) fn within(&self, options: ReadOptions) -> ReadOptions {
+        let most = karhunen::memory::limit(self.memory_limit) / 2.0;
+        ReadOptions { memory_limit: Some(most as u64), cache_dir: self.cache.clone(), ..options }
     }
 }
 

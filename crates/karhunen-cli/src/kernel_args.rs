@@ -8,7 +8,7 @@ use karhunen::choice::Choice;
 use karhunen::kernel::{Gamma, Kernel, Landmarks, PreImage};
 
 use crate::error::{Failure, Result};
-use crate::values::{at_least_one, choice, choice_of, memory};
+use crate::values::{at_least_one, choice, choice_of};
 
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Kernel")]
@@ -32,9 +32,6 @@ pub(crate) struct KernelArgs {
     /// Landmarks of --solver nystrom, or features of --solver fourier [default: 1000, or 4 times -k if larger]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) kernel_features: Option<NonZeroUsize>,
-    /// Maximum memory of the fit beside the data, such as 500MB, 2GB or 2GiB [default: half of the machine's]
-    #[arg(long, value_name = "SIZE", value_parser = memory)]
-    pub(crate) memory_limit: Option<u64>,
     /// Keep what reconstruct needs to map scores to rows; the ridge of a regression is --alpha
     #[arg(long, value_parser = choice::<PreImage>())]
     pub(crate) pre_image: Option<PreImage>,
@@ -49,7 +46,6 @@ impl KernelArgs {
             ("--coef0", self.coef0.is_some()),
             ("--landmarks", self.landmarks.is_some()),
             ("--kernel-features", self.kernel_features.is_some()),
-            ("--memory-limit", self.memory_limit.is_some()),
             ("--pre-image", self.pre_image.is_some()),
         ];
         options.into_iter().find(|(_, given)| *given).map(|(option, _)| option)

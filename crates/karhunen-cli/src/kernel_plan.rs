@@ -43,8 +43,9 @@ impl KernelPlan {
     /// [`Failure::Usage`] for options that do not go together, [`Failure::File`] for an output that cannot be written.
     pub(crate) fn resolve(args: FitArgs, kernel: Kernel) -> Result<Self> {
         refuse_useless(&args)?;
-        let FitArgs { data, n_components, weights, output, input, solver, missing, kernel: asked, .. } = args;
-        let pca = options(&asked, kernel, &solver, missing.alpha)?;
+        let FitArgs { data, n_components, weights, output, .. } = args;
+        let FitArgs { input, solver, missing, kernel: asked, memory, .. } = args;
+        let pca = options(&asked, kernel, &solver, (missing.alpha, memory.memory_limit))?;
         let (column, weights_file) = column_or_file(weights.weights);
         let inputs =
             [Some(&data), weights_file.as_ref(), input.feature_names.as_ref(), input.sample_names.as_ref()];
@@ -80,7 +81,12 @@ impl KernelPlan {
 }
 
 /// The options of a fit, but for the number of components.
-fn options(asked: &KernelArgs, kernel: Kernel, solver: &SolverArgs, alpha: Option<f64>) -> Result<KernelPca> {
+fn options(
+    asked: &KernelArgs,
+    kernel: Kernel,
+    solver: &SolverArgs,
+    (alpha, memory): (Option<f64>, Option<u64>),
+) -> Result<KernelPca> {
     let defaults = KernelPca::default();
     let kernel = asked.kernel(kernel)?;
     let route = solver.solver.kernel_route()?;
@@ -95,7 +101,7 @@ fn options(asked: &KernelArgs, kernel: Kernel, solver: &SolverArgs, alpha: Optio
         tol: solver.tol,
         max_iter: solver.max_iter.map_or(defaults.max_iter, usize::from),
         block_size: solver.block_size.map(usize::from),
-        memory_limit: asked.memory_limit,
+        memory_limit: memory,
         seed: solver.seed.unwrap_or(defaults.seed),
         strict: solver.strict,
         more: karhunen::More,
@@ -139,6 +145,7 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
         (args.weights.weighting.is_some(), "--weighting", "weights are the times each row was seen"),
         (args.weights.feature_weights.is_some(), "--feature-weights", "multiply the columns by their roots"),
         (args.output.loadings.is_some(), "--loadings", "components are no sums of columns"),
+        (args.memory.cache.is_some(), "--cache", "the table is held in memory"),
     ];
     if let Some((_, option, advice)) = useless.into_iter().find(|(given, ..)| *given) {
         return Err(Failure::Usage(format!("{option} does not go with a kernel: {advice}")));

@@ -7,6 +7,7 @@ mod args;
 mod checkpoints;
 mod commands;
 mod component_names;
+mod computed_rows;
 mod cross_validate_args;
 mod cross_validate_plan;
 mod cross_validate_report;

@@ -43,8 +43,8 @@ impl FitPlan {
     /// # Errors
     /// [`Failure::Usage`] for contradictory options, [`Failure::File`] for an output that cannot be written.
     pub(crate) fn resolve(args: FitArgs) -> Result<Self> {
-        let FitArgs { data, n_components, scale, no_center, weights, output, input, solver, missing, kernel } =
-            args;
+        let FitArgs { data, n_components, scale, no_center, weights, output, .. } = args;
+        let FitArgs { input, solver, missing, kernel, memory, .. } = args;
         missing.check_unused()?;
         kernel.check_unused()?;
         let (column, weights_file) = column_or_file(weights.weights);
@@ -59,6 +59,7 @@ impl FitPlan {
         let files = FitFiles::resolve(output, &inputs, SavedModel::KIND)?;
         let read = ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) };
         let pca = Pca {
+            memory_limit: memory.memory_limit,
             center: !no_center,
             scale,
             weighting: weights.weighting.unwrap_or_default(),
@@ -66,7 +67,7 @@ impl FitPlan {
         };
         Ok(Self {
             data,
-            read,
+            read: memory.within(read),
             pca,
             threads: solver.threads,
             n_components,

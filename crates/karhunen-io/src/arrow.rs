@@ -14,10 +14,10 @@ use rayon::prelude::*;
 use crate::columns::{self, Batches, Columns};
 use crate::csv::in_pool;
 use crate::decoder;
-use crate::input::{Bytes, Input};
+use crate::input::Input;
 use crate::option_names;
 use crate::triples::{Entries, Wanted, columnar};
-use crate::{Cause, Error, ReadOptions, Result, Table};
+use crate::{ReadOptions, Result, Table};
 
 /// The first and last bytes of an Arrow IPC file.
 pub(crate) const FILE_MAGIC: &[u8] = b"ARROW1";
@@ -39,10 +39,20 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
         "Arrow",
         &[option_names::ROW_NAMES, option_names::LABELS, option_names::WEIGHTS_COLUMN],
     )?;
+    let (n_bytes, mapped) = (bytes.len() as u64, bytes.mapped());
+    let bytes = columns::shared(bytes);
     let work = || {
+        if options.memory_limit.is_some() && bytes.starts_with(FILE_MAGIC) {
+            let (batches, schema, n_rows) = open_batches(&path, &bytes)?;
+            if options.stay_in_file((n_rows, schema.fields().len()), 4) {
+                let (format, batches) = ("Arrow IPC file", Arc::new(batches));
+                return Columns { path: &path, format, schema, n_rows, batches, n_bytes, mapped }
+                    .table(options);
+            }
+        }
         let (file, schema, format) = open(&path, bytes)?;
-        let n_rows = file.n_rows();
-        Columns { path: &path, format, schema: &schema, n_rows, batches: &file }.table(options)
+        let (n_rows, batches) = (file.n_rows(), Arc::new(file));
+        Columns { path: &path, format, schema, n_rows, batches, n_bytes, mapped }.table(options)
     };
     in_pool(&path, options, work)?
 }
@@ -59,7 +69,7 @@ pub(crate) fn read_triples<T: Scalar>(
     let Input { path, bytes } = input;
     options.allow_for_triples(&path, &[])?;
     let work = || {
-        let (file, schema, _) = open(&path, bytes)?;
+        let (file, schema, _) = open(&path, columns::shared(bytes))?;
         let n_rows = file.n_rows();
         columnar::File { path: &path, schema: &schema, n_rows, batches: &file }.entries(wanted)
     };
@@ -67,13 +77,12 @@ pub(crate) fn read_triples<T: Scalar>(
 }
 
 /// Returns the batches, the names and types of the columns, and the name of the format (file or stream).
-fn open(path: &Path, bytes: Bytes) -> Result<(File<'_>, SchemaRef, &'static str)> {
-    let bytes = columns::shared(bytes);
+fn open(path: &Path, bytes: bytes::Bytes) -> Result<(File, SchemaRef, &'static str)> {
     let is_file = bytes.starts_with(FILE_MAGIC);
     let (schema, batches) =
         if is_file { decode_file(path, bytes)? } else { decoder::run(path, || decode_stream(bytes))? };
     let format = if is_file { "Arrow IPC file" } else { "Arrow IPC stream" };
-    Ok((File { path, batches }, schema, format))
+    Ok((File { path: path.to_owned(), batches }, schema, format))
 }
 
 type Decoded = std::result::Result<(SchemaRef, Vec<RecordBatch>), ArrowError>;
@@ -196,21 +205,21 @@ pub(crate) struct Undecoded {
     path: PathBuf,
     decoder: FileDecoder,
     blocks: Vec<(Block, bytes::Bytes)>,
+    /// Rows of the longest batch.
+    most_rows: usize,
 }
 
-/// The batches, names and types of the columns, and the number of rows.
+/// The batches of a file, names and types of the columns, and the number of rows.
 ///
 /// # Errors
-/// [`Cause::Option`] for a stream; [`Cause::Format`] for damaged files.
-pub(crate) fn open_batches(path: &Path, bytes: Bytes) -> Result<(Undecoded, SchemaRef, usize)> {
-    let bytes = columns::shared(bytes);
-    if !bytes.starts_with(FILE_MAGIC) {
-        let message = "an Arrow IPC stream is not read block by block; write it as an Arrow IPC file, or read the whole table";
-        return Err(Error::new(path, Cause::option(message.to_owned())));
-    }
-    let (schema, decoder, blocks) = decoder::run(path, || open_file(&bytes))?;
-    let n_rows = decoder::run(path, || blocks.iter().map(|(_, content)| batch_rows(content)).sum())?;
-    Ok((Undecoded { path: path.to_owned(), decoder, blocks }, schema, n_rows))
+/// [`crate::Cause::Format`] for damaged files.
+fn open_batches(path: &Path, bytes: &bytes::Bytes) -> Result<(Undecoded, SchemaRef, usize)> {
+    let (schema, decoder, blocks) = decoder::run(path, || open_file(bytes))?;
+    let declared: std::result::Result<Vec<usize>, _> =
+        blocks.iter().map(|(_, content)| batch_rows(content)).collect();
+    let n_rows = decoder::run(path, || declared.as_ref().map(|rows| rows.iter().sum()))?;
+    let most_rows = declared.iter().flatten().copied().max().unwrap_or(0);
+    Ok((Undecoded { path: path.to_owned(), decoder, blocks, most_rows }, schema, n_rows))
 }
 
 /// The number of rows that a batch declares.
@@ -221,33 +230,45 @@ fn batch_rows(content: &[u8]) -> std::result::Result<usize, ArrowError> {
 }
 
 impl Batches for Undecoded {
-    fn visit(&self, columns: &[usize], f: &mut dyn FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
+    fn visit(&self, columns: &[usize], f: &mut dyn FnMut(&RecordBatch) -> Result<bool>) -> Result<()> {
         for (block, content) in &self.blocks {
             let decode = || self.decoder.read_record_batch(block, &content.clone().into());
-            if let Some(batch) = decoder::run(&self.path, decode)? {
-                f(&decoder::run(&self.path, || batch.project(columns))?)?;
+            if let Some(batch) = decoder::run(&self.path, decode)?
+                && !f(&decoder::run(&self.path, || batch.project(columns))?)?
+            {
+                break;
             }
         }
         Ok(())
     }
+
+    fn held(&self, columns: &[usize]) -> f64 {
+        8.0 * self.most_rows as f64 * columns.len() as f64
+    }
 }
 
-struct File<'a> {
-    path: &'a Path,
+struct File {
+    path: PathBuf,
     batches: Vec<RecordBatch>,
 }
 
-impl File<'_> {
+impl File {
     fn n_rows(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 }
 
-impl Batches for File<'_> {
-    fn visit(&self, columns: &[usize], f: &mut dyn FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
+impl Batches for File {
+    fn visit(&self, columns: &[usize], f: &mut dyn FnMut(&RecordBatch) -> Result<bool>) -> Result<()> {
         for batch in &self.batches {
-            f(&decoder::run(self.path, || batch.project(columns))?)?;
+            if !f(&decoder::run(&self.path, || batch.project(columns))?)? {
+                break;
+            }
         }
         Ok(())
+    }
+
+    fn held(&self, _: &[usize]) -> f64 {
+        self.batches.iter().map(|batch| batch.get_array_memory_size() as f64).sum()
     }
 }

@@ -5,17 +5,20 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{DataType, SchemaRef};
 use karhunen::error::Phrase;
 use karhunen::{Scalar, memory};
 use rayon::prelude::*;
 
 use crate::conversions;
 use crate::csv::{Cell, of_decorated, set_aside};
+use crate::file_rows::rows_of_columns;
+use crate::mapped::Mapped;
 use crate::name_rule::unit_warning;
 use crate::names::shortened;
 use crate::roles::{IdOrigin, Role, Roles, place};
@@ -27,12 +30,15 @@ use crate::{Buffer, Cause, Data, Error, Label, ReadOptions, Result, Table, Value
 const GROUPS_PER_THREAD: usize = 4;
 
 /// A file whose columns can be visited a few at a time.
-pub(crate) trait Batches: Sync {
-    /// Visits all rows of some columns, given as ascending positions, batch by batch.
+pub(crate) trait Batches: Send + Sync {
+    /// Visits all rows of some columns, given as ascending positions, batch by batch, until `f` returns false.
     ///
     /// # Errors
     /// Those of `f`, and [`Cause::Format`] for damaged files.
-    fn visit(&self, columns: &[usize], f: &mut dyn FnMut(&RecordBatch) -> Result<()>) -> Result<()>;
+    fn visit(&self, columns: &[usize], f: &mut dyn FnMut(&RecordBatch) -> Result<bool>) -> Result<()>;
+
+    /// Bytes that a visit of these columns holds at a time.
+    fn held(&self, columns: &[usize]) -> f64;
 }
 
 /// A file and the content of its header.
@@ -42,11 +48,15 @@ pub(crate) struct Columns<'a> {
     /// The format as reported in a table.
     pub(crate) format: &'static str,
     /// Names and types of the columns.
-    pub(crate) schema: &'a Schema,
+    pub(crate) schema: SchemaRef,
     /// Number of rows.
     pub(crate) n_rows: usize,
     /// The data.
-    pub(crate) batches: &'a dyn Batches,
+    pub(crate) batches: Arc<dyn Batches>,
+    /// Length of the file in bytes.
+    pub(crate) n_bytes: u64,
+    /// The file, if it is mapped.
+    pub(crate) mapped: Option<Mapped>,
 }
 
 /// First findings in a group of columns, ordered by row, then column, from zero.
@@ -64,7 +74,7 @@ impl Columns<'_> {
     /// # Errors
     /// Columns that are not numbers, missing values, options that match no column, damaged files.
     pub(crate) fn table(&self, options: &ReadOptions) -> Result<Table> {
-        let mut roles = Roles::of(self.path, self.schema, options)?;
+        let mut roles = Roles::of(self.path, &self.schema, options)?;
         let mut notes = std::mem::take(&mut roles.notes);
         let mut warnings = Vec::new();
         let sample_names = self.sample_names(&roles, &mut notes, &mut warnings)?;
@@ -79,13 +89,16 @@ impl Columns<'_> {
         let columns = roles.columns(Role::Value);
         let single =
             columns.iter().all(|&column| *self.schema.field(column).data_type() == DataType::Float32);
-        let (data, rounded) = if single {
-            let (values, rounded) = self.numbers(&columns, options.missing)?;
-            (Data::F32(self.values(values, columns.len())), rounded)
-        } else {
-            let (values, rounded) = self.numbers(&columns, options.missing)?;
-            (Data::F64(self.values(values, columns.len())), rounded)
-        };
+        let (data, rounded) =
+            if options.stay_in_file((self.n_rows, columns.len()), if single { 4 } else { 8 }) {
+                (self.in_file(columns.clone(), options), None)
+            } else if single {
+                let (values, rounded) = self.numbers(&columns, options.missing)?;
+                (Data::F32(self.values(values, columns.len())), rounded)
+            } else {
+                let (values, rounded) = self.numbers(&columns, options.missing)?;
+                (Data::F64(self.values(values, columns.len())), rounded)
+            };
         let feature_names = Some(columns.iter().map(|&column| self.name(column)).collect());
         let id_name = match roles.columns(Role::Id)[..] {
             [column] if sample_names.is_some() => Some(self.name(column)),
@@ -94,6 +107,13 @@ impl Columns<'_> {
         let format = self.format;
         warnings.extend(rounded);
         Ok(Table { data, sample_names, id_name, feature_names, labels, weights, format, notes, warnings })
+    }
+
+    /// The values of some columns, which stay in the file.
+    fn in_file(&self, columns: Vec<usize>, options: &ReadOptions) -> Data {
+        let content = (self.schema.clone(), self.n_rows, self.batches.clone());
+        let of_file = (self.n_bytes, self.mapped.clone());
+        rows_of_columns(self.path, content, columns, options, of_file)
     }
 
     fn name(&self, column: usize) -> String {
@@ -149,7 +169,7 @@ impl Columns<'_> {
     }
 
     fn error_at(&self, row: usize, column: usize, cause: Cause) -> Error {
-        Error::at(self.path, place(self.schema, Some(row), column), cause)
+        Error::at(self.path, place(&self.schema, Some(row), column), cause)
     }
 
     /// A column as text; nulls are empty.
@@ -158,7 +178,7 @@ impl Columns<'_> {
         self.batches.visit(&[column], &mut |batch| {
             let text = conversions::text(self.path, batch.column(0))?;
             values.extend(text.iter().map(|text| text.unwrap_or_default().to_owned()));
-            Ok(())
+            Ok(true)
         })?;
         self.check_count(values.len())?;
         Ok(values)
@@ -182,7 +202,7 @@ impl Columns<'_> {
         let firsts = firsts.into_iter().collect::<Result<Vec<_>>>()?;
         let rounded = firsts.iter().filter_map(|first| first.rounded.clone()).min();
         let rounded = rounded.map(|(row, column, text)| {
-            Rounded { text, place: place(self.schema, Some(row), column) }.warning::<f64>()
+            Rounded { text, place: place(&self.schema, Some(row), column) }.warning::<f64>()
         });
         match firsts.into_iter().filter_map(|first| first.missing).min() {
             Some((row, column)) => Err(self.error_at(row, column, Cause::null())),
@@ -214,7 +234,7 @@ impl Columns<'_> {
                 }
             }
             begin = end;
-            Ok(())
+            Ok(true)
         })?;
         self.check_count(begin)?;
         Ok(found)

@@ -19,6 +19,40 @@ pub(crate) const MAGIC: &[u8] = b"\x1f\x8b";
 /// [`Cause::Library`] for too little memory.
 pub(crate) fn unpacked(packed: &[u8], most: u64) -> Result<Vec<u8>, Cause> {
     let mut content = Vec::new();
+    each_member(packed, &mut |member| unpack(member, &mut content, most))?;
+    Ok(content)
+}
+
+/// As [`unpacked`], but passes the content to `write` in parts.
+///
+/// # Errors
+/// As [`unpacked`]; errors of `write`.
+pub(crate) fn unpack_to(
+    packed: &[u8],
+    most: u64,
+    write: &mut dyn FnMut(&[u8]) -> Result<(), Cause>,
+) -> Result<(), Cause> {
+    let (mut buffer, mut n_bytes) = (vec![0; 1 << 20], 0);
+    each_member(packed, &mut |member| {
+        loop {
+            match member.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(read) => {
+                    n_bytes += read as u64;
+                    if n_bytes > most {
+                        return Err(too_much(most));
+                    }
+                    write(&buffer[..read])?;
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(damaged(&error)),
+            }
+        }
+    })
+}
+
+/// Calls `f` with a reader of every member, which `f` reads to its end.
+fn each_member(packed: &[u8], f: &mut dyn FnMut(&mut dyn Read) -> Result<(), Cause>) -> Result<(), Cause> {
     let mut rest = packed;
     while !rest.is_empty() {
         if !rest.starts_with(MAGIC) {
@@ -32,19 +66,20 @@ pub(crate) fn unpacked(packed: &[u8], most: u64) -> Result<Vec<u8>, Cause> {
             return Err(Cause::format(message));
         }
         let mut member = GzDecoder::new(rest);
-        unpack(&mut member, &mut content, most)?;
+        f(&mut member)?;
         rest = member.into_inner();
     }
-    Ok(content)
+    Ok(())
+}
+
+fn damaged(error: &std::io::Error) -> Cause {
+    Cause::format(format!("the gzip file is damaged or cut short ({error}); fetch or compress it again"))
 }
 
 /// Appends the content of `member`.
-fn unpack(member: &mut impl Read, content: &mut Vec<u8>, most: u64) -> Result<(), Cause> {
+fn unpack(member: &mut dyn Read, content: &mut Vec<u8>, most: u64) -> Result<(), Cause> {
     /// The first buffer size, doubled as needed.
     const FIRST: usize = 1 << 20;
-    let damaged = |error: std::io::Error| {
-        Cause::format(format!("the gzip file is damaged or cut short ({error}); fetch or compress it again"))
-    };
     loop {
         if content.len() == content.capacity() {
             // One byte beyond the limit reveals that the content exceeds it.
@@ -65,7 +100,7 @@ fn unpack(member: &mut impl Read, content: &mut Vec<u8>, most: u64) -> Result<()
             Ok(_) if content.len() as u64 > most => return Err(too_much(most)),
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(damaged(error)),
+            Err(error) => return Err(damaged(&error)),
         }
     }
 }

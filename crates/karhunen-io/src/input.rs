@@ -1,8 +1,10 @@
 //! The bytes of a file: mapped, or owned if the file is a pipe, compressed or small.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+
+use tempfile::{SpooledData, spooled_tempfile_in};
 
 use crate::mapped::{Mapped, Stamp};
 use crate::{Cause, Error, ReadOptions, Result, foreign, gzip};
@@ -26,6 +28,22 @@ pub(crate) enum Bytes {
 }
 
 impl Bytes {
+    /// Number of bytes.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Bytes::Mapped(map) => map.len(),
+            Bytes::Owned(bytes) => bytes.len(),
+        }
+    }
+
+    /// The mapping of the file, if the content is not a copy.
+    pub(crate) fn mapped(&self) -> Option<Mapped> {
+        match self {
+            Bytes::Mapped(map) => Some(map.clone()),
+            Bytes::Owned(_) => None,
+        }
+    }
+
     /// Returns the content as an owned buffer.
     pub(crate) fn into_owned(self) -> Vec<u8> {
         match self {
@@ -104,10 +122,7 @@ impl Input {
 
     /// The mapping of the file, if the content is not a copy.
     pub(crate) fn mapped(&self) -> Option<Mapped> {
-        match &self.bytes {
-            Bytes::Mapped(map) => Some(map.clone()),
-            Bytes::Owned(_) => None,
-        }
+        self.bytes.mapped()
     }
 }
 
@@ -172,10 +187,32 @@ pub(crate) fn decompressed(input: Input, options: &ReadOptions) -> Result<Input>
         return Ok(input);
     }
     input.through(|input| {
-        let content = gzip::unpacked(input.as_slice(), options.most_unpacked())
+        let Some(limit) = options.memory_limit else {
+            let content = gzip::unpacked(input.as_slice(), options.most_unpacked())
+                .map_err(|cause| Error::new(&input.path, cause))?;
+            return Ok(Input { path: input.path, bytes: Bytes::Owned(content) });
+        };
+        let folder = options.copies();
+        let failed = |source| copying_failed(&input.path, &folder, source);
+        let mut content = spooled_tempfile_in(usize::try_from(limit).unwrap_or(usize::MAX), &folder);
+        let mut write = |part: &[u8]| content.write_all(part).map_err(|source| *failed(source).cause);
+        gzip::unpack_to(input.as_slice(), options.most_unpacked(), &mut write)
             .map_err(|cause| Error::new(&input.path, cause))?;
-        Ok(Input { path: input.path, bytes: Bytes::Owned(content) })
+        let bytes = match content.into_inner() {
+            SpooledData::InMemory(content) => Bytes::Owned(content.into_inner()),
+            SpooledData::OnDisk(file) => match Mapped::open(&input.path, file).map_err(failed)? {
+                Some(map) => Bytes::Mapped(map),
+                None => return Err(failed(std::io::ErrorKind::Unsupported.into())),
+            },
+        };
+        Ok(Input { path: input.path, bytes })
     })
+}
+
+/// The error for a temporary copy of the content of a file.
+pub(crate) fn copying_failed(path: &Path, folder: &Path, source: std::io::Error) -> Error {
+    let message = format!("the temporary copy of its content in {}: {source}", folder.display());
+    Error::io(path, "writing", std::io::Error::new(source.kind(), message))
 }
 
 /// The extension in lower case, without that of the compression.

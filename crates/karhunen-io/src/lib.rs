@@ -13,6 +13,7 @@ mod csv;
 mod decoder;
 mod error;
 mod existing;
+mod file_rows;
 #[cfg(test)]
 mod fixtures;
 mod foreign;
@@ -41,7 +42,6 @@ mod read;
 mod replace;
 mod roles;
 mod rounded;
-mod row_file;
 mod saved;
 mod table;
 mod temporaries;
@@ -57,6 +57,7 @@ pub use checkpoint_keeper::{CheckpointKeeper, CheckpointNews};
 pub use decoder::is_decoding;
 pub use error::{Cause, Error, ErrorKind, Place, Result};
 pub use existing::Existing;
+pub use file_rows::FileRows;
 pub use holes::{HoledTable, read_holed};
 pub use ids::{IdLookup, Ids};
 pub use mapped::Mapped;
@@ -66,12 +67,11 @@ pub use observed::{ObserveOptions, ObservedData, ObservedTable, Pairs, read_obse
 pub use options::{ReadOptions, RowNames};
 pub use read::{Content, read, read_any};
 pub use replace::{Staged, check_writable, discard_unfinished, discard_unfinished_at_once, publish};
-pub use row_file::{FileRows, RowFile};
 pub use saved::{
     AnyModel, Saved, SavedIncomplete, SavedKernel, SavedModel, SavedNystrom, Stored, load_any_model,
     load_model, save_model, stage_model,
 };
-pub use table::{Buffer, Data, Label, NamedMatrix, Table, Values};
+pub use table::{Buffer, Data, Label, NamedMatrix, RowWriter, RowsToWrite, Table, Values};
 pub use triples::TripleColumns;
 pub use weights::read_weights;
 pub use write::{check_table_path, stage_bytes, stage_table, write_table};

@@ -50,6 +50,16 @@ impl Mapped {
         Ok(Some(Self(Arc::new(map))))
     }
 
+    /// Gives the pages of the map that are in memory back to the system, which reads them again from its cache or
+    /// from the disk when they are used.
+    #[allow(unsafe_code)]
+    pub(crate) fn release(&self) {
+        // SAFETY: the map is a read-only view of a file, and its pages hold nothing that the file does not. An error
+        // leaves the pages in memory.
+        #[cfg(unix)]
+        let _ = unsafe { self.0.bytes.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+    }
+
     /// Checks that the file is unchanged since it was opened: same length, not written to, and readable. Call it
     /// after the last use of the content, and before using any result.
     ///

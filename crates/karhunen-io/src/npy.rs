@@ -4,13 +4,15 @@
 use std::io::Write;
 
 use arrow_array::types::{ArrowPrimitiveType, Float16Type};
-use karhunen::{Matrix, Scalar};
+use karhunen::Scalar;
+use karhunen::error::Phrase;
 
+use crate::file_rows::rows_of_array;
 use crate::input::{Bytes, Input};
 use crate::npy_header::{self, Header, Kind};
 use crate::option_names;
 use crate::rounded::{Rounded, is_held};
-use crate::{Buffer, Cause, Data, Error, Place, ReadOptions, Result, Table, Values};
+use crate::{Buffer, Cause, Data, Error, Place, ReadOptions, Result, RowsToWrite, Table, Values};
 
 type F16 = <Float16Type as ArrowPrimitiveType>::Native;
 
@@ -22,7 +24,18 @@ type F16 = <Float16Type as ArrowPrimitiveType>::Native;
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     options.allow_only(&input.path, "NPY", &[option_names::TRANSPOSE])?;
     let path = input.path.clone();
-    array_table(input, options.transpose, "NPY").map_err(|cause| Error::new(&path, cause))
+    let refuse = |cause| Error::new(&path, cause);
+    let header = npy_header::parse(input.as_slice()).map_err(refuse)?;
+    let (shape, column_major) = table_shape(&header, options.transpose).map_err(refuse)?;
+    let value_bytes = if is_single(&header) { 4 } else { 8 };
+    if options.stay_in_file(shape, value_bytes) && !matches!(header.dtype.kind, Kind::Bytes | Kind::Unicode) {
+        elements(input.as_slice(), &header).map_err(refuse)?;
+        let notes = notes(&header, options.transpose);
+        if let Some(data) = rows_of_array(&input, header, shape, column_major, options.most_held())? {
+            return Ok(table(data, "NPY", notes, Vec::new()));
+        }
+    }
+    array_table(input, options.transpose, "NPY").map_err(refuse)
 }
 
 /// Makes a table of an NPY file or of a decompressed member of an archive.
@@ -33,11 +46,6 @@ pub(crate) fn array_table(
 ) -> std::result::Result<Table, Cause> {
     let header = npy_header::parse(input.as_slice())?;
     let ((n_rows, n_cols), column_major) = table_shape(&header, transpose)?;
-    let mut notes = Vec::new();
-    if header.shape.len() == 1 {
-        let line = if transpose { "row" } else { "column" };
-        notes.push(format!("the array has one axis: read as one {line}"));
-    }
     let rounded = first_rounded(elements(input.as_slice(), &header)?, &header);
     let warnings = rounded.map(|(element, text)| {
         let (row, column) = match column_major {
@@ -48,7 +56,7 @@ pub(crate) fn array_table(
         Rounded { text, place }.warning::<f64>()
     });
     let data = match (header.dtype.kind, header.dtype.size) {
-        (Kind::Float, 4) if native(&header) => {
+        _ if is_single(&header) => {
             Data::F32(Values::Dense { buffer: buffer(input, &header), n_rows, n_cols, column_major })
         }
         (Kind::Float, 8) if native(&header) => {
@@ -59,7 +67,19 @@ pub(crate) fn array_table(
             Data::F64(Values::Dense { buffer, n_rows, n_cols, column_major })
         }
     };
-    Ok(Table {
+    Ok(table(data, format, notes(&header, transpose), warnings.into_iter().collect()))
+}
+
+/// A note about an array of one axis.
+fn notes(header: &Header, transpose: bool) -> Vec<String> {
+    let line = if transpose { "row" } else { "column" };
+    let is_vector = header.shape.len() == 1;
+    is_vector.then(|| format!("the array has one axis: read as one {line}")).into_iter().collect()
+}
+
+/// A table without names.
+fn table(data: Data, format: &'static str, notes: Vec<String>, warnings: Vec<Phrase>) -> Table {
+    Table {
         data,
         sample_names: None,
         id_name: None,
@@ -68,8 +88,13 @@ pub(crate) fn array_table(
         weights: None,
         format,
         notes,
-        warnings: warnings.into_iter().collect(),
-    })
+        warnings,
+    }
+}
+
+/// Tests whether the elements are `f32` of this machine.
+pub(crate) fn is_single(header: &Header) -> bool {
+    header.dtype.kind == Kind::Float && header.dtype.size == 4 && native(header)
 }
 
 /// The shape of an array as a table, and whether it is stored column by column.
@@ -196,8 +221,11 @@ pub(crate) fn convert<const N: usize, V>(bytes: &[u8], big: bool, from_le: impl 
 ///
 /// # Errors
 /// Those of `sink`.
-pub(crate) fn write<T: Scalar>(sink: &mut impl Write, matrix: &Matrix<T>) -> std::io::Result<()> {
-    let (n_rows, n_cols) = matrix.shape();
+pub(crate) fn write<T: Scalar>(
+    sink: &mut (impl Write + Send),
+    rows: &dyn RowsToWrite<T>,
+) -> std::io::Result<()> {
+    let (n_rows, n_cols) = rows.shape();
     let order = if cfg!(target_endian = "big") { '>' } else { '<' };
     let dictionary = format!(
         "{{'descr': '{order}f{}', 'fortran_order': False, 'shape': ({n_rows}, {n_cols}), }}",
@@ -210,11 +238,12 @@ pub(crate) fn write<T: Scalar>(sink: &mut impl Write, matrix: &Matrix<T>) -> std
     sink.write_all(&[1, 0])?;
     sink.write_all(&((dictionary.len() + padding + 1) as u16).to_le_bytes())?;
     writeln!(sink, "{dictionary}{:padding$}", "")?;
-    sink.write_all(bytemuck::cast_slice(matrix.as_slice()))
+    rows.each(&mut |block| sink.write_all(bytemuck::cast_slice(block.as_slice())))
 }
 
 #[cfg(test)]
 mod tests {
+    use karhunen::Matrix;
     use proptest::prelude::*;
 
     use super::*;

@@ -41,6 +41,11 @@ pub struct ReadOptions {
     /// If true, values may be missing: they are read as NaN, and entries that a sparse matrix holds twice are refused
     /// instead of added.
     pub missing: bool,
+    /// Most bytes of values to hold in memory. The values of a larger table stay in the file, or, if it is a text, in a
+    /// temporary copy ([`crate::Values::InFile`]); NPZ and Matrix Market files are read whole. Unlimited if `None`.
+    pub memory_limit: Option<u64>,
+    /// The folder of temporary copies; the system's if `None`.
+    pub cache_dir: Option<PathBuf>,
     /// Threads for reading; those of the current rayon pool if `None`.
     pub n_threads: Option<usize>,
     #[doc(hidden)]
@@ -72,6 +77,21 @@ impl ReadOptions {
     /// Most bytes that a compressed file may hold.
     pub(crate) fn most_unpacked(&self) -> u64 {
         self.max_unpacked.unwrap_or(MAX_UNPACKED)
+    }
+
+    /// The folder of temporary copies.
+    pub(crate) fn copies(&self) -> PathBuf {
+        self.cache_dir.clone().unwrap_or_else(std::env::temp_dir)
+    }
+
+    /// Most bytes of values to hold in memory.
+    pub(crate) fn most_held(&self) -> u64 {
+        self.memory_limit.unwrap_or(u64::MAX)
+    }
+
+    /// Whether the values of a table of this shape stay in the file.
+    pub(crate) fn stay_in_file(&self, (n_rows, n_cols): (usize, usize), value_bytes: usize) -> bool {
+        self.memory_limit.is_some_and(|most| n_rows as f64 * n_cols as f64 * value_bytes as f64 > most as f64)
     }
 
     /// Refuses options that are set but that the format does not use.

@@ -13,6 +13,7 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::arrow::arrow_writer::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::properties::WriterProperties;
 
 use crate::columns::{self, Batches, Columns};
@@ -28,6 +29,8 @@ use crate::{Cause, Error, NamedMatrix, ReadOptions, Result, Table};
 
 /// Number of values that a thread decodes at a time.
 const BATCH_VALUES: usize = 1 << 20;
+/// Bytes of a page of a column and of its dictionary, uncompressed, by the defaults of writers.
+const PAGES: f64 = (2u64 << 20) as f64;
 /// Number of values of a row group on writing: its columns are held in memory until it is full.
 const GROUP_VALUES: usize = 1 << 24;
 
@@ -42,8 +45,10 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
         "Parquet",
         &[option_names::ROW_NAMES, option_names::LABELS, option_names::WEIGHTS_COLUMN],
     )?;
+    let (n_bytes, mapped) = (bytes.len() as u64, bytes.mapped());
     let (file, schema, n_rows) = open(&path, bytes, options.most_unpacked())?;
-    let columns = Columns { path: &path, format: "Parquet", schema: &schema, n_rows, batches: &file };
+    let batches = Arc::new(file);
+    let columns = Columns { path: &path, format: "Parquet", schema, n_rows, batches, n_bytes, mapped };
     in_pool(&path, options, || columns.table(options))?
 }
 
@@ -104,19 +109,36 @@ pub(crate) struct File {
 }
 
 impl Batches for File {
-    fn visit(&self, columns: &[usize], f: &mut dyn FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
+    fn visit(&self, columns: &[usize], f: &mut dyn FnMut(&RecordBatch) -> Result<bool>) -> Result<()> {
         let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns.iter().copied());
         let mut reader = decoder::run(&self.path, || {
             ParquetRecordBatchReaderBuilder::new_with_metadata(self.bytes.clone(), self.metadata.clone())
                 .with_projection(mask)
-                .with_batch_size((BATCH_VALUES / columns.len().max(1)).clamp(256, 1 << 16))
+                .with_batch_size(batch_rows(columns.len()))
                 .build()
         })?;
         while let Some(batch) = decoder::run(&self.path, || reader.next().transpose())? {
-            f(&batch)?;
+            if !f(&batch)? {
+                break;
+            }
         }
         Ok(())
     }
+
+    fn held(&self, columns: &[usize]) -> f64 {
+        // Each column holds a page and its dictionary.
+        let chunk = |group: &RowGroupMetaData| -> f64 {
+            let bytes = |&column: &usize| group.columns().get(column).map_or(0, |c| c.uncompressed_size());
+            columns.iter().map(|column| (bytes(column) as f64).clamp(0.0, PAGES)).sum()
+        };
+        let pages = self.metadata.metadata().row_groups().iter().map(chunk).fold(0.0, f64::max);
+        pages + 8.0 * batch_rows(columns.len()) as f64 * columns.len() as f64
+    }
+}
+
+/// Rows of a batch of so many columns.
+fn batch_rows(n_columns: usize) -> usize {
+    (BATCH_VALUES / n_columns.max(1)).clamp(256, 1 << 16)
 }
 
 /// Writes a matrix in its own precision, compressed with zstd; row names and labels are the first columns, as
@@ -124,12 +146,15 @@ impl Batches for File {
 ///
 /// # Errors
 /// Those of `sink`.
-pub(crate) fn write<T: Scalar>(sink: &mut dyn Write, table: &NamedMatrix<'_, T>) -> std::io::Result<()> {
-    write_groups(sink, table, (GROUP_VALUES / table.matrix.n_cols().max(1)).max(1))
+pub(crate) fn write<T: Scalar>(
+    sink: &mut (dyn Write + Send),
+    table: &NamedMatrix<'_, T>,
+) -> std::io::Result<()> {
+    write_groups(sink, table, (GROUP_VALUES / table.matrix.shape().1.max(1)).max(1))
 }
 
 fn write_groups<T: Scalar>(
-    sink: &mut dyn Write,
+    sink: &mut (dyn Write + Send),
     table: &NamedMatrix<'_, T>,
     rows_per_group: usize,
 ) -> std::io::Result<()> {
@@ -155,20 +180,26 @@ fn write_groups<T: Scalar>(
         .build();
     let written = Written::default();
     let mut writer = ArrowWriter::try_new(written.clone(), schema.clone(), Some(properties))?;
-    for begin in (0..matrix.n_rows()).step_by(rows_per_group) {
-        let rows = begin..(begin + rows_per_group).min(matrix.n_rows());
-        let texts = texts.iter().zip(&ids).map(|((_, texts), ids)| match ids {
-            Some(ids) => {
-                Arc::new(Int64Array::from_iter_values(ids[rows.clone()].iter().copied())) as ArrayRef
-            }
-            None => Arc::new(StringArray::from_iter_values(&texts[rows.clone()])),
-        });
-        let columns = (0..matrix.n_cols()).map(|column| column_array(matrix, rows.clone(), column));
-        let batch = RecordBatch::try_new(schema.clone(), texts.chain(columns).collect());
-        writer.write(&batch.map_err(std::io::Error::other)?)?;
-        writer.flush()?;
-        written.pass_on(sink)?;
-    }
+    let mut first = 0;
+    matrix.each(&mut |block| {
+        for begin in (0..block.n_rows()).step_by(rows_per_group) {
+            let here = begin..(begin + rows_per_group).min(block.n_rows());
+            let rows = first + here.start..first + here.end;
+            let texts = texts.iter().zip(&ids).map(|((_, texts), ids)| match ids {
+                Some(ids) => {
+                    Arc::new(Int64Array::from_iter_values(ids[rows.clone()].iter().copied())) as ArrayRef
+                }
+                None => Arc::new(StringArray::from_iter_values(&texts[rows.clone()])),
+            });
+            let columns = (0..block.n_cols()).map(|column| column_array(block, here.clone(), column));
+            let batch = RecordBatch::try_new(schema.clone(), texts.chain(columns).collect());
+            writer.write(&batch.map_err(std::io::Error::other)?)?;
+            writer.flush()?;
+            written.pass_on(sink)?;
+        }
+        first += block.n_rows();
+        Ok(())
+    })?;
     writer.close()?;
     written.pass_on(sink)
 }
@@ -191,7 +222,7 @@ impl Written {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn pass_on(&self, sink: &mut dyn Write) -> std::io::Result<()> {
+    fn pass_on(&self, sink: &mut (dyn Write + Send)) -> std::io::Result<()> {
         let mut bytes = self.bytes();
         sink.write_all(&bytes)?;
         bytes.clear();

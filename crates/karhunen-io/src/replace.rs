@@ -239,13 +239,13 @@ fn target_of(path: &Path) -> std::io::Result<Target> {
 /// [`crate::Cause::Io`].
 pub(crate) fn stage(
     path: &Path,
-    content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+    content: impl FnOnce(&mut (dyn Write + Send)) -> std::io::Result<()>,
 ) -> Result<Staged> {
     let writing = |source| Error::io(path, "writing", source);
     let staged = |beside| Staged { path: path.to_owned(), beside };
     match target_of(path).map_err(writing)? {
         Target::StandardOutput => {
-            write_all(std::io::stdout().lock(), content).map(|()| staged(None)).map_err(writing)
+            write_all(std::io::stdout(), content).map(|()| staged(None)).map_err(writing)
         }
         Target::Direct(target) => {
             let file = File::options().write(true).open(&target).map_err(writing)?;
@@ -264,8 +264,8 @@ pub(crate) fn stage(
 }
 
 fn write_all(
-    sink: impl Write,
-    content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+    sink: impl Write + Send,
+    content: impl FnOnce(&mut (dyn Write + Send)) -> std::io::Result<()>,
 ) -> std::io::Result<()> {
     let mut sink = BufWriter::with_capacity(1 << 16, sink);
     content(&mut sink)?;
@@ -278,7 +278,10 @@ mod tests {
 
     use super::*;
 
-    fn write_file(path: &Path, content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
+    fn write_file(
+        path: &Path,
+        content: impl FnOnce(&mut (dyn Write + Send)) -> std::io::Result<()>,
+    ) -> Result<()> {
         stage(path, content)?.commit()
     }
 

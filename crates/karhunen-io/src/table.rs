@@ -6,6 +6,7 @@ use karhunen::source::Block;
 use karhunen::{Dense, Matrix, RowBlocks, Scalar, Source};
 
 use crate::Result;
+use crate::file_rows::FileRows;
 use crate::mapped::Mapped;
 
 /// A table as read from a file.
@@ -68,6 +69,8 @@ pub enum Values<T> {
     Blocks(Vec<Matrix<T>>),
     /// Compressed rows or columns.
     Sparse(SparseMatrix<T>),
+    /// Rows that are read from the file in every visit.
+    InFile(FileRows<T>),
 }
 
 /// A buffer of values: owned, or a file mapped into memory.
@@ -107,6 +110,7 @@ impl<T: Scalar> Values<T> {
                 (blocks.iter().map(Matrix::n_rows).sum(), blocks.first().map_or(0, Matrix::n_cols))
             }
             Values::Sparse(matrix) => (matrix.view().n_rows(), matrix.view().n_cols()),
+            Values::InFile(rows) => rows.shape(),
         }
     }
 
@@ -126,6 +130,7 @@ impl<T: Scalar> Values<T> {
                 Box::new(RowBlocks::new(blocks.iter().map(|b| Block::Dense(Dense::from(b))).collect())?)
             }
             Values::Sparse(matrix) => Box::new(matrix.view()),
+            Values::InFile(rows) => Box::new(rows),
         })
     }
 }
@@ -140,6 +145,8 @@ impl Data {
         match self {
             Data::F32(Values::Dense { buffer: Buffer::Mapped { map, .. }, .. })
             | Data::F64(Values::Dense { buffer: Buffer::Mapped { map, .. }, .. }) => map.check_unchanged(),
+            Data::F32(Values::InFile(rows)) => rows.check_unchanged(),
+            Data::F64(Values::InFile(rows)) => rows.check_unchanged(),
             _ => Ok(()),
         }
     }
@@ -161,11 +168,36 @@ impl Data {
     }
 }
 
+/// Rows to write, in blocks: a matrix is one block; rows that are computed while they are written are many.
+pub trait RowsToWrite<T>: Sync {
+    /// (rows, columns).
+    fn shape(&self) -> (usize, usize);
+
+    /// Calls `f` with every block of rows, in order.
+    ///
+    /// # Errors
+    /// Those of `f`; those of computing the rows, as [`std::io::Error::other`].
+    fn each(&self, f: &mut RowWriter<'_, T>) -> std::io::Result<()>;
+}
+
+/// Writes a block of rows.
+pub type RowWriter<'f, T> = dyn FnMut(&Matrix<T>) -> std::io::Result<()> + Send + 'f;
+
+impl<T: Scalar> RowsToWrite<T> for Matrix<T> {
+    fn shape(&self) -> (usize, usize) {
+        Matrix::shape(self)
+    }
+
+    fn each(&self, f: &mut RowWriter<'_, T>) -> std::io::Result<()> {
+        f(self)
+    }
+}
+
 /// A matrix with the names of its rows and columns.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct NamedMatrix<'a, T> {
     /// The values.
-    pub matrix: &'a Matrix<T>,
+    pub matrix: &'a dyn RowsToWrite<T>,
     /// One name for each row, written as the first column.
     pub row_names: Option<&'a [String]>,
     /// The header of the column of row names.

@@ -67,7 +67,7 @@ fn flatten<T: Scalar>(values: Values<T>, path: &Path) -> Result<Vec<T>> {
     match values {
         Values::Dense { buffer, .. } => Ok(buffer.as_slice().to_vec()),
         Values::Blocks(blocks) => Ok(blocks.into_iter().flat_map(karhunen::Matrix::into_vec).collect()),
-        Values::Sparse(_) => {
+        Values::InFile(_) | Values::Sparse(_) => {
             let message = "a sparse matrix, but weights are read from one column of text or an NPY array";
             Err(Error::new(path, Cause::format(message.to_owned())))
         }

@@ -33,10 +33,11 @@ pub fn write_table<T: Scalar>(path: &Path, table: &NamedMatrix<T>) -> Result<()>
 /// As [`write_table`].
 pub fn stage_table<T: Scalar>(path: &Path, table: &NamedMatrix<T>) -> Result<Staged> {
     let format = format_of(path)?;
-    check_names("the row names", "rows", table.row_names.map(<[_]>::len), table.matrix.n_rows(), path)?;
-    check_names("the column names", "columns", Some(table.column_names.len()), table.matrix.n_cols(), path)?;
+    let (n_rows, n_cols) = table.matrix.shape();
+    check_names("the row names", "rows", table.row_names.map(<[_]>::len), n_rows, path)?;
+    check_names("the column names", "columns", Some(table.column_names.len()), n_cols, path)?;
     for label in table.labels {
-        check_names("a column of labels", "rows", Some(label.values.len()), table.matrix.n_rows(), path)?;
+        check_names("a column of labels", "rows", Some(label.values.len()), n_rows, path)?;
     }
     stage(path, |mut sink| match format {
         Format::Text { delimiter } => csv::write(sink, table, delimiter),

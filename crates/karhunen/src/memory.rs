@@ -131,6 +131,14 @@ pub(crate) fn total() -> Option<f64> {
         .min_by(f64::total_cmp)
 }
 
+/// Bytes that a fit may hold: those asked for, or half of the memory that the machine or a process limit allows
+/// (4 GB if the system reports neither).
+pub fn limit(asked: Option<u64>) -> f64 {
+    /// Memory of a system that does not report it.
+    const FALLBACK: f64 = 8e9;
+    asked.map_or_else(|| 0.5 * total().unwrap_or(FALLBACK), |bytes| bytes as f64)
+}
+
 fn read(path: impl AsRef<Path>) -> Option<String> {
     std::fs::read_to_string(path).ok()
 }
@@ -275,6 +283,12 @@ mod tests {
         let second = |max| [("memory.max", max), ("memory.current", "50\n"), stat];
         assert_eq!(left(&second("max\n")), None);
         assert_eq!(left(&second("200\n")), Some(155.0));
+    }
+
+    #[test]
+    fn the_default_limit_is_half_of_the_memory() {
+        assert_eq!(limit(Some(1000)), 1000.0);
+        assert!(limit(None) > 1e8);
     }
 
     #[cfg(target_os = "linux")]

@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use karhunen::error::{Advice, options};
 use karhunen::pca::{Route, Transform};
-use karhunen::{Matrix, Pca, PcaModel, Scalar, Weighting};
+use karhunen::{Matrix, Pca, PcaModel, Run, Scalar, Source, Weighting};
 use karhunen_io::{NamedMatrix, SavedModel, TableColumns, Values};
 
 use crate::commands::{fit_incomplete, fit_kernel};
 use crate::component_names::{of_component, of_components};
+use crate::computed_rows::{Computed, ComputedRows};
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::figures::sum;
@@ -82,33 +83,48 @@ impl OnValues for Fit<'_> {
         let run = self.plan.threads.run(self.progress);
         let model = self.pca.fit_with(&*source, &self.weights.lend(), &run).map_err(explain)?;
         let seconds = Seconds { read: self.dataset.seconds, fit: started.elapsed().as_secs_f64() };
-        let scores = match self.plan.files.scores {
-            Some(_) => {
-                let how = Transform { whiten: self.plan.files.whiten, ..Transform::default() };
-                Some(model.transform_with(&*source, how, &run).map_err(explain)?)
-            }
-            None => None,
+        let how = Transform { whiten: self.plan.files.whiten, ..Transform::default() };
+        let scores = match (&self.plan.files.scores, values) {
+            (None, _) => Scores::None,
+            (Some(_), Values::InFile(_)) => Scores::Computed(&*source, how),
+            (Some(_), _) => Scores::Held(model.transform_with(&*source, how, &run).map_err(explain)?),
         };
         self.progress.clear();
         self.dataset.check_unchanged()?;
-        self.write(&model, scores.as_ref())?;
+        self.write(&model, &scores, &run)?;
         Ok((model, seconds))
     }
 }
 
+/// The scores to write.
+enum Scores<'a, T> {
+    None,
+    Held(Matrix<T>),
+    /// Computed from the source while they are written.
+    Computed(&'a dyn Source<T>, Transform),
+}
+
 impl Fit<'_> {
-    fn write<T: Scalar>(&self, model: &PcaModel, scores: Option<&Matrix<T>>) -> Result<()> {
+    fn write<T: Scalar>(&self, model: &PcaModel, scores: &Scores<'_, T>, run: &Run<'_>) -> Result<()> {
+        let columns = of_components(model.n_components());
         self.plan.files.write(|outputs, part, path| match (part, scores) {
             (Part::Model, _) => outputs.model(path, &self.saved(model)),
             (Part::Loadings, _) => self.write_loadings(outputs, path, model),
-            (Part::Scores, None) => Ok(()),
-            (Part::Scores, Some(scores)) => {
+            (Part::Scores, Scores::None) => Ok(()),
+            (Part::Scores, Scores::Computed(source, how)) => {
+                let rows = ComputedRows::new(Computed::Scores, model, *source, *how, run);
+                let names = self.dataset.table.sample_names.as_deref();
+                rows.write_to(outputs, path, names, &columns, |error| self.dataset.explain(error))?;
+                self.progress.clear();
+                Ok(())
+            }
+            (Part::Scores, Scores::Held(scores)) => {
                 let table = NamedMatrix {
                     matrix: scores,
                     row_names: self.dataset.table.sample_names.as_deref(),
                     row_header: "sample",
                     labels: &[],
-                    column_names: &of_components(model.n_components()),
+                    column_names: &columns,
                     numeric_ids: false,
                 };
                 outputs.table(path, &table)

@@ -11,6 +11,7 @@ use karhunen_io::{Ids, NamedMatrix, ObservedData, ReadOptions, SavedIncomplete, 
 use crate::args::{ReconstructArgs, ReconstructFrom};
 use crate::commands::loaded::{self, Loaded};
 use crate::component_names::{component_of, of_component, of_components};
+use crate::computed_rows::{Computed, ComputedRows};
 use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
 use crate::input_args::read_options;
@@ -30,7 +31,10 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
     let progress = Progress::new(args.quiet);
     let model = match loaded::any(&args.model)? {
         Loaded::Rows(model) => model,
-        Loaded::Incomplete(saved) => return incomplete(&args, &saved, &progress),
+        Loaded::Incomplete(saved) => {
+            args.memory.check_unused()?;
+            return incomplete(&args, &saved, &progress);
+        }
     };
     if !model.reconstructs() {
         return Err(Failure::Data(format!(
@@ -39,7 +43,7 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
             model.reconstruction_advice()
         )));
     }
-    let options = model.read_options(read_options(&args.input, &args.threads));
+    let options = model.read_options_within(read_options(&args.input, &args.threads), &args.memory)?;
     let dataset = Dataset::read(&args.data, &options, &progress)?;
     let from = match args.from {
         Some(from) => from,
@@ -264,6 +268,16 @@ impl OnValues for Reconstruction<'_> {
         let source = values.source().map_err(explain)?;
         let how = Transform { whiten: self.args.whiten, ..Transform::default() };
         let run = self.args.threads.run(self.progress);
+        let mut outputs = Outputs::new(self.args.force);
+        if let (Values::InFile(_), RowModel::Complete(saved), ReconstructFrom::Data) =
+            (values, self.model, self.from)
+        {
+            let rows = ComputedRows::new(Computed::Rows, &saved.model, &*source, how, &run);
+            let names = self.dataset.table.sample_names.as_deref();
+            rows.write_to(&mut outputs, &self.args.output, names, self.features, explain)?;
+            self.progress.clear();
+            return outputs.commit();
+        }
         let scores = match self.from {
             ReconstructFrom::Scores => self.matrix(&*source)?,
             ReconstructFrom::Data => self.model.transform_with(&*source, how, &run).map_err(explain)?,
@@ -271,7 +285,6 @@ impl OnValues for Reconstruction<'_> {
         let rows = self.model.inverse_transform_with(&scores, how, &run).map_err(explain)?;
         self.progress.clear();
         self.dataset.check_unchanged()?;
-        let mut outputs = Outputs::new(self.args.force);
         let table = NamedMatrix {
             matrix: &rows,
             row_names: self.dataset.table.sample_names.as_deref(),

@@ -8,6 +8,7 @@ use crate::args::TransformArgs;
 use crate::commands::fit_incomplete::{row_header, score_table};
 use crate::commands::loaded::{self, Loaded};
 use crate::component_names::of_components;
+use crate::computed_rows::{Computed, ComputedRows};
 use crate::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
 use crate::input_args::read_options;
@@ -27,14 +28,17 @@ pub(crate) fn run(args: TransformArgs) -> Result<()> {
     let progress = Progress::new(args.quiet);
     let model = match loaded::any(&args.model)? {
         Loaded::Rows(model) => model,
-        Loaded::Incomplete(saved) => return incomplete(&args, &saved, &progress),
+        Loaded::Incomplete(saved) => {
+            args.memory.check_unused()?;
+            return incomplete(&args, &saved, &progress);
+        }
     };
     if let Some(option) = args.triples.given() {
         return Err(Failure::Usage(format!(
             "{option} has no effect on a model of complete data; leave it out"
         )));
     }
-    let options = model.read_options(read_options(&args.input, &args.threads));
+    let options = model.read_options_within(read_options(&args.input, &args.threads), &args.memory)?;
     let dataset = Dataset::read(&args.data, &options, &progress)?;
     let model = model.aligned(&dataset)?;
     dispatch(
@@ -87,10 +91,18 @@ impl OnValues for Scores<'_> {
         let source = values.source().map_err(explain)?;
         let how = Transform { whiten: self.args.whiten, ..Transform::default() };
         let run = self.args.threads.run(self.progress);
+        let mut outputs = Outputs::new(self.args.force);
+        if let (Values::InFile(_), RowModel::Complete(saved)) = (values, self.model) {
+            let rows = ComputedRows::new(Computed::Scores, &saved.model, &*source, how, &run);
+            let names = self.dataset.table.sample_names.as_deref();
+            let columns = of_components(self.model.n_components());
+            rows.write_to(&mut outputs, &self.args.output, names, &columns, explain)?;
+            self.progress.clear();
+            return outputs.commit();
+        }
         let scores = self.model.transform_with(&*source, how, &run).map_err(explain)?;
         self.progress.clear();
         self.dataset.check_unchanged()?;
-        let mut outputs = Outputs::new(self.args.force);
         let table = NamedMatrix {
             matrix: &scores,
             row_names: self.dataset.table.sample_names.as_deref(),

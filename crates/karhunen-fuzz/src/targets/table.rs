@@ -91,7 +91,7 @@ fn size<T: Scalar>(values: &Values<T>) -> Option<usize> {
     match values {
         Values::Dense { buffer, .. } => Some(buffer.as_slice().len()),
         Values::Blocks(blocks) => Some(blocks.iter().map(|block| block.as_slice().len()).sum()),
-        Values::Sparse(_) => None,
+        Values::Sparse(_) | Values::InFile(_) => None,
     }
 }
 

@@ -73,17 +73,48 @@ pub(super) fn ask(path: &Path, text: &[u8], columns: &Columns) -> crate::Result<
     .map_err(|error| Error::new(path, error.into()))
 }
 
-/// Parses the rows of one range of [`cut`].
+/// Why parsing in parts ended early.
+pub(super) enum Stop {
+    /// A row cannot be read.
+    Refusal(Refusal),
+    /// The rows cannot be copied.
+    Copy(crate::Error),
+}
+
+impl From<crate::Error> for Stop {
+    fn from(error: crate::Error) -> Self {
+        Stop::Copy(error)
+    }
+}
+
+/// Parses all rows, a few blocks of about `block_bytes` at a time, and calls `f` with each in order.
 ///
 /// # Errors
-/// The first row that cannot be read.
-pub(super) fn parse_range(
+/// The refusal of the first row that cannot be read; errors of `f`.
+pub(super) fn parse_in_parts(
     text: &[u8],
-    range: Range<usize>,
     dialect: &Dialect,
     columns: &Columns,
-) -> Result<Rows, Refusal> {
-    BlockParser::new(text, range, dialect, columns).parse()
+    block_bytes: usize,
+    f: &mut (dyn FnMut(Rows) -> Result<(), Stop> + Send),
+) -> Result<(), Stop> {
+    /// Blocks of a thread, to balance the load.
+    const PER_THREAD: usize = 2;
+    let mut start = columns.first_row;
+    while start < text.len() {
+        let mut ranges = Vec::new();
+        while start < text.len() && ranges.len() < PER_THREAD * rayon::current_num_threads() {
+            let end = block_end(text, start, block_bytes, dialect);
+            ranges.push(start..end);
+            start = end;
+        }
+        let parse = |range: Range<usize>| BlockParser::new(text, range, dialect, columns).parse();
+        let parsed: Vec<Result<Rows, Refusal>> = ranges.into_par_iter().map(parse).collect();
+        for rows in parsed {
+            f(rows.map_err(Stop::Refusal)?)?;
+        }
+    }
+    Ok(())
 }
 
 /// Cuts the rows into ranges of whole records.
@@ -102,6 +133,25 @@ pub(super) fn cut(text: &[u8], dialect: &Dialect, first_row: usize, block_bytes:
         start = end;
     }
     blocks
+}
+
+/// The end of the block of whole records that begins at `start`.
+fn block_end(text: &[u8], start: usize, block_bytes: usize, dialect: &Dialect) -> usize {
+    let target = (start + block_bytes).min(text.len());
+    let end = memchr(b'\n', &text[target..]).map_or(text.len(), |newline| target + newline + 1);
+    match memchr(b'"', &text[start..end]) {
+        Some(_) => next_record(text, start, target, dialect.delimiter),
+        None => end,
+    }
+}
+
+/// The number of rows that the first of them let expect.
+pub(super) fn expected_rows(text: &[u8], first_row: usize) -> usize {
+    const SAMPLE: usize = 1 << 20;
+    let rows = &text[first_row.min(text.len())..];
+    let sample = &rows[..rows.len().min(SAMPLE)];
+    let n_lines = memchr_iter(b'\n', sample).count().max(1);
+    (rows.len() as f64 / sample.len().max(1) as f64 * n_lines as f64) as usize
 }
 
 struct BlockParser<'a> {

@@ -10,7 +10,6 @@ mod dialect;
 mod fields;
 mod fill;
 mod refusal;
-mod row_text;
 #[cfg(test)]
 mod tests;
 mod triples;
@@ -19,9 +18,10 @@ mod write;
 use std::collections::HashMap;
 use std::path::Path;
 
+use karhunen::Matrix;
 use karhunen::error::{OptionValue, Phrase};
 
-use blocks::Rows;
+use blocks::{Rows, Stop};
 pub(crate) use cells::Cell;
 use columns::Columns;
 use dialect::Dialect;
@@ -29,11 +29,12 @@ pub(crate) use fields::Field;
 use fields::{Delimiter, Ending, Scanner};
 use refusal::{Reason, Refusal};
 pub(crate) use refusal::{of_decorated, set_aside};
-pub(crate) use row_text::RowText;
 pub(crate) use triples::read_triples;
 pub(crate) use write::write;
 
+use crate::file_rows::Copy;
 use crate::input::{Input, line_of};
+use crate::mapped::Mapped;
 use crate::names::shortened;
 use crate::option_names;
 use crate::rounded::{Rounded, rounded_text};
@@ -60,7 +61,7 @@ fn check_options(path: &Path, options: &ReadOptions) -> Result<()> {
 
 #[cfg(test)]
 fn read_in_blocks(path: &Path, bytes: &[u8], options: &ReadOptions, block_bytes: usize) -> Result<Table> {
-    read_with_form(path, bytes, options, block_bytes).map(|(table, _)| table)
+    read_with_form(path, bytes, options, (block_bytes, &|| {})).map(|(table, _)| table)
 }
 
 /// The notation of a table: sufficient to find its cells again.
@@ -76,14 +77,16 @@ pub(crate) struct Form {
 /// As [`read`].
 pub(crate) fn read_form(input: &Input, options: &ReadOptions) -> Result<(Table, Form)> {
     check_options(&input.path, options)?;
-    read_with_form(&input.path, input.as_slice(), options, BLOCK_BYTES)
+    let release = || input.mapped().iter().for_each(Mapped::release);
+    read_with_form(&input.path, input.as_slice(), options, (BLOCK_BYTES, &release))
 }
 
+/// Reads a table in blocks of about `block_bytes`; `release` gives the memory of the parsed text back.
 fn read_with_form(
     path: &Path,
     bytes: &[u8],
     options: &ReadOptions,
-    block_bytes: usize,
+    (block_bytes, release): (usize, &(dyn Fn() + Sync)),
 ) -> Result<(Table, Form)> {
     let text = table_text(path, bytes)?;
     if text.is_empty() {
@@ -93,11 +96,36 @@ fn read_with_form(
     let columns = Columns::of(path, text, &dialect, &sample, options)?;
     let names = columns.names.as_deref();
     let refuse = |refusal: Refusal| refusal.into_error(path, text, names);
-    blocks::ask(path, text, &columns)?;
-    let rows = in_pool(path, options, || blocks::parse(text, &dialect, &columns, block_bytes))?;
-    let rows = rows.map_err(refuse)?;
+    let n_cols = columns.count(columns::Role::Value);
+    let (rows, copied) = if options.stay_in_file((blocks::expected_rows(text, columns.first_row), n_cols), 8)
+    {
+        let mut copy = Copy::new(path, n_cols, options)?;
+        let rows = in_pool(path, options, || {
+            let mut beside = Vec::new();
+            blocks::parse_in_parts(text, &dialect, &columns, block_bytes, &mut |mut rows| {
+                copy.push(&rows.values)?;
+                rows.values = Matrix::zeros(0, n_cols);
+                beside.push(rows);
+                release();
+                Ok(())
+            })?;
+            Ok::<_, Stop>(beside)
+        })?;
+        let rows = rows.map_err(|stop| match stop {
+            Stop::Refusal(refusal) => refuse(refusal),
+            Stop::Copy(error) => error,
+        })?;
+        (rows, Some(copy.finish(options.most_held())?))
+    } else {
+        blocks::ask(path, text, &columns)?;
+        let rows = in_pool(path, options, || blocks::parse(text, &dialect, &columns, block_bytes))?;
+        (rows.map_err(refuse)?, None)
+    };
     let rounded = rows.iter().find_map(|rows| rows.rounded);
     let mut table = assemble(rows, &columns, &dialect, options);
+    if let Some(data) = copied {
+        table.data = data;
+    }
     table.warnings.extend(rounded.map(|place| rounded_warning(text, names, place)));
     if columns.id_must_differ {
         check_ids(text, &dialect, &columns, table.sample_names.as_deref().unwrap_or_default())

@@ -1,8 +1,9 @@
 //! Writes tables as text: each number in the fewest digits that parse to the same bits.
 
 use std::io::Write;
+use std::ops::Range;
 
-use karhunen::Scalar;
+use karhunen::{Matrix, Scalar};
 use rayon::prelude::*;
 
 use super::cells::Cell;
@@ -15,7 +16,7 @@ const PIECES: usize = 64;
 
 /// Writes a header and one line for each row.
 pub(crate) fn write<T: Scalar>(
-    sink: &mut dyn Write,
+    sink: &mut (dyn Write + Send),
     table: &NamedMatrix<T>,
     delimiter: u8,
 ) -> std::io::Result<()> {
@@ -30,21 +31,25 @@ pub(crate) fn write<T: Scalar>(
     }
     end_line(&mut header);
     sink.write_all(&header)?;
-    let (n_rows, n_cols) = table.matrix.shape();
     let numeric = numeric(table);
-    let piece_rows = (PIECE_VALUES / n_cols.max(1)).max(1);
-    let mut row = 0;
-    while row < n_rows {
-        let end = (row + PIECES * piece_rows).min(n_rows);
-        let starts: Vec<usize> = (row..end).step_by(piece_rows).collect();
-        let piece =
-            |&start: &usize| lines(table, (start, (start + piece_rows).min(n_rows)), &numeric, delimiter);
-        for lines in starts.par_iter().map(piece).collect::<Vec<_>>() {
-            sink.write_all(&lines)?;
+    let piece_rows = (PIECE_VALUES / table.matrix.shape().1.max(1)).max(1);
+    let mut first = 0;
+    table.matrix.each(&mut |block| {
+        let n_rows = block.n_rows();
+        for begin in (0..n_rows).step_by(PIECES * piece_rows) {
+            let end = (begin + PIECES * piece_rows).min(n_rows);
+            let starts: Vec<usize> = (begin..end).step_by(piece_rows).collect();
+            let piece = |&start: &usize| {
+                let rows = start..(start + piece_rows).min(n_rows);
+                lines(table, (first, block), rows, &numeric, delimiter)
+            };
+            for lines in starts.par_iter().map(piece).collect::<Vec<_>>() {
+                sink.write_all(&lines)?;
+            }
         }
-        row = end;
-    }
-    Ok(())
+        first += n_rows;
+        Ok(())
+    })
 }
 
 /// Tests which text columns are integer ids, written without quotes.
@@ -53,14 +58,17 @@ fn numeric<T>(table: &NamedMatrix<T>) -> Vec<bool> {
     texts.map(|texts| table.numeric_ids && whole_numbers(texts).is_some()).collect()
 }
 
+/// Lines of some rows of a block, whose first row is row `first` of the table.
 fn lines<T: Scalar>(
     table: &NamedMatrix<T>,
-    (start, end): (usize, usize),
+    (first, block): (usize, &Matrix<T>),
+    rows: Range<usize>,
     numeric: &[bool],
     delimiter: u8,
 ) -> Vec<u8> {
     let mut lines = Vec::new();
-    for row in start..end {
+    for i in rows {
+        let row = first + i;
         let texts = table.row_names.into_iter().chain(table.labels.iter().map(|label| &label.values[..]));
         for (texts, numeric) in texts.zip(numeric) {
             match numeric {
@@ -69,7 +77,7 @@ fn lines<T: Scalar>(
             }
             lines.push(delimiter);
         }
-        for value in table.matrix.row(row) {
+        for value in block.row(i) {
             // `Debug` gives the shortest text that parses to the same bits, with or without exponent.
             write!(lines, "{value:?}").expect("writing to memory does not fail");
             if lines.ends_with(b".0") {

@@ -62,7 +62,7 @@ impl File<'_> {
         self.batches.visit(&[column], &mut |batch| {
             f(begin, batch.column(0))?;
             begin += batch.num_rows();
-            Ok(())
+            Ok(true)
         })?;
         if begin != self.n_rows {
             let message =

@@ -14,7 +14,7 @@ mod transform;
 
 pub use model::{AboutMean, Convergence, ModelParts, PcaModel};
 pub use n_components::NComponents;
-pub use transform::Transform;
+pub use transform::{ScoreReceiver, Transform};
 
 use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::Run;

@@ -11,7 +11,7 @@ use crate::moments::check_finite;
 use crate::operator::blocks;
 use crate::pca::PcaModel;
 use crate::scalar::{Scalar, compiled};
-use crate::source::Source;
+use crate::source::{Block, Source};
 
 /// Options of a transform.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,6 +74,57 @@ impl PcaModel {
         scores: &mut [T],
         run: &Run<'_>,
     ) -> Result<()> {
+        let (n, k) = (x.shape().0, self.n_components());
+        check_output(scores, (n, k))?;
+        let mut rest = scores;
+        self.visit_scores(x, how, run, &mut |block, project| {
+            let (out, behind) = std::mem::take(&mut rest).split_at_mut(block.n_rows() * k);
+            rest = behind;
+            project(out)
+        })
+    }
+
+    /// As [`PcaModel::transform_with`], but calls `f` with the scores of a block of rows at a time, in order, with the
+    /// number of its first row. Memory: the scores of a block of `x`.
+    ///
+    /// # Errors
+    /// As [`PcaModel::transform_with`]; errors of `f`.
+    pub fn transform_each<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        how: Transform,
+        run: &Run<'_>,
+        f: &mut ScoreReceiver<'_, T>,
+    ) -> Result<()> {
+        let each = compiled!(T, PcaModel::each_block::<T>
+            => fn(&PcaModel, &dyn Source<T>, Transform, &Run<'_>, &mut ScoreReceiver<'_, T>) -> Result<()>);
+        each(self, x, how, run, f)
+    }
+
+    fn each_block<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        how: Transform,
+        run: &Run<'_>,
+        f: &mut ScoreReceiver<'_, T>,
+    ) -> Result<()> {
+        let mut first = 0;
+        self.visit_scores(x, how, run, &mut |block, project| {
+            let mut scores = Matrix::try_zeros("a matrix of scores", block.n_rows(), self.n_components())?;
+            project(scores.as_mut_slice())?;
+            let end = first + block.n_rows();
+            f(std::mem::replace(&mut first, end), &scores)
+        })
+    }
+
+    /// Calls `f` with every block and a function that writes the scores of its rows.
+    fn visit_scores<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        how: Transform,
+        run: &Run<'_>,
+        f: &mut BlockReceiver<'_, T>,
+    ) -> Result<()> {
         let (n, p) = x.shape();
         self.check_columns("data to transform", p, self.n_features())?;
         let k = self.n_components();
@@ -83,36 +134,34 @@ impl PcaModel {
             0.0 => 0.0,
             deviation => 1.0 / deviation,
         };
-        check_output(scores, (n, k))?;
         // Without rows there is no work.
         if n == 0 {
             return Ok(());
         }
         let q = Matrix::from_fn(p, k, |j, c| self.components()[(c, j)] * weight(c));
-        let mut finite = true;
         Exec::run(run, |exec| {
             let exec = exec.phase("scores");
             x.visit(&mut |first, block| {
-                let rows = first..first + block.n_rows();
-                let part = exec.part(rows.start as f64 / n as f64, rows.end as f64 / n as f64);
-                let out = &mut scores[rows.start * k..rows.end * k];
-                blocks::project(&block, self.map(), &q, &part.part(0.0, 0.95), out)?;
-                let here = AtomicBool::new(true);
-                part.part(0.95, 1.0).fill(out, CHECKED, |_, out| {
-                    if !all_finite(out) {
-                        here.store(false, Ordering::Relaxed);
+                let end = first + block.n_rows();
+                let part = exec.part(first as f64 / n as f64, end as f64 / n as f64);
+                f(&block, &mut |out| {
+                    blocks::project(&block, self.map(), &q, &part.part(0.0, 0.95), out)?;
+                    let finite = AtomicBool::new(true);
+                    part.part(0.95, 1.0).fill(out, CHECKED, |_, out| {
+                        if !all_finite(out) {
+                            finite.store(false, Ordering::Relaxed);
+                        }
+                        Ok(())
+                    })?;
+                    if finite.into_inner() {
+                        return Ok(());
                     }
-                    Ok(())
-                })?;
-                // A value that is not finite shows in the scores; it is searched for while the block is valid.
-                if here.into_inner() {
-                    return Ok(());
-                }
-                finite = false;
-                check_finite(&block, first)
+                    // A value that is not finite shows in the scores; it is searched for while the block is valid.
+                    check_finite(&block, first)?;
+                    Err(score_overflow(out, first, k))
+                })
             })
-        })?;
-        if finite { Ok(()) } else { Err(score_overflow(scores, k)) }
+        })
     }
 
     /// Rows from scores: `(scores W) * scale / sqrt(c) + mean`, shape (n_rows, n_features). The inverse of
@@ -220,11 +269,17 @@ fn check_output<T>(out: &[T], (n_rows, n_cols): (usize, usize)) -> Result<()> {
     if found == expected { Ok(()) } else { Err(Error::Shape { what, axis, found, expected }) }
 }
 
+/// Receives the number of the first row of a block, and the scores of its rows.
+pub type ScoreReceiver<'f, T> = dyn FnMut(usize, &Matrix<T>) -> Result<()> + Send + 'f;
+/// Receives a block, and a function that writes the scores of its rows.
+type BlockReceiver<'f, T> =
+    dyn FnMut(&Block<'_, T>, &mut dyn FnMut(&mut [T]) -> Result<()>) -> Result<()> + Send + 'f;
+
 /// Number of scores that are checked together.
 const CHECKED: usize = 1 << 16;
 
-/// The error for scores that are not all finite although the values are.
-fn score_overflow<T: Scalar>(scores: &[T], k: usize) -> Error {
+/// The error for scores of the rows from `first` on that are not all finite although the values are.
+fn score_overflow<T: Scalar>(scores: &[T], first: usize, k: usize) -> Error {
     let at = scores.iter().position(|z| !z.to_f64().is_finite()).unwrap_or(0);
-    Error::ScoreOverflow { row: at / k, component: at % k, dtype: T::NAME }
+    Error::ScoreOverflow { row: first + at / k, component: at % k, dtype: T::NAME }
 }

@@ -128,6 +128,33 @@ pub trait Source<T: Scalar>: Sync {
     fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()>;
 }
 
+impl<T: Scalar, S: Source<T> + ?Sized> Source<T> for &S {
+    fn shape(&self) -> (usize, usize) {
+        (**self).shape()
+    }
+    fn passes(&self) -> Passes {
+        (**self).passes()
+    }
+    fn n_blocks(&self) -> Option<usize> {
+        (**self).n_blocks()
+    }
+    fn pass(&self) -> Pass {
+        (**self).pass()
+    }
+    fn keep(&self, bytes: f64) {
+        (**self).keep(bytes);
+    }
+    fn n_stored(&self) -> usize {
+        (**self).n_stored()
+    }
+    fn is_sparse(&self) -> bool {
+        (**self).is_sparse()
+    }
+    fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()> {
+        (**self).visit(f)
+    }
+}
+
 impl<T: Scalar> Source<T> for Dense<'_, T> {
     fn shape(&self) -> (usize, usize) {
         (self.n_rows(), self.n_cols())

@@ -8,7 +8,7 @@ use arrow_ipc::writer::FileWriter;
 use karhunen::pca::Route;
 use karhunen::source::Block;
 use karhunen::{Matrix, NComponents, Pca, PcaModel, Run, Scalar, Source, Weights};
-use karhunen_io::{Data, NamedMatrix, ReadOptions, RowFile, read, write_table};
+use karhunen_io::{Data, FileRows, NamedMatrix, ReadOptions, Table, Values, read, write_table};
 use karhunen_testkit::{planted, power_law};
 
 /// Writes a file in the format of the extension of `name`, with this matrix and, if `named`, a name for each row.
@@ -65,11 +65,32 @@ fn bits(model: &PcaModel) -> Vec<u64> {
     parts.concat().iter().map(|value| value.to_bits()).collect()
 }
 
-fn fit_file(file: &RowFile, pca: &Pca, weights: &Weights<'_>, run: &Run<'_>) -> karhunen::Result<PcaModel> {
-    match file {
-        RowFile::F32(rows) => pca.fit_with(rows, weights, run),
-        RowFile::F64(rows) => pca.fit_with(rows, weights, run),
+fn fit_file(data: &Data, pca: &Pca, weights: &Weights<'_>, run: &Run<'_>) -> karhunen::Result<PcaModel> {
+    match data {
+        Data::F32(Values::InFile(rows)) => pca.fit_with(rows, weights, run),
+        Data::F64(Values::InFile(rows)) => pca.fit_with(rows, weights, run),
+        held => panic!("held in memory: {held:?}"),
     }
+}
+
+/// The table, whose values stay in the file.
+fn open(path: &Path, options: &ReadOptions) -> karhunen_io::Result<Table> {
+    read(path, &ReadOptions { memory_limit: Some(0), ..options.clone() })
+}
+
+/// The values of the file, read in blocks of so many bytes.
+fn in_blocks(path: &Path, options: &ReadOptions, bytes: usize) -> Data {
+    match open(path, options).unwrap().data {
+        Data::F32(Values::InFile(rows)) => Data::F32(Values::InFile(rows.block_bytes(bytes))),
+        Data::F64(Values::InFile(rows)) => Data::F64(Values::InFile(rows.block_bytes(bytes))),
+        held => panic!("held in memory: {held:?}"),
+    }
+}
+
+/// The values of a file in double precision.
+fn double(data: Data) -> FileRows<f64> {
+    let Data::F64(Values::InFile(rows)) = data else { panic!("{data:?}") };
+    rows
 }
 
 fn fit_table(path: &Path, options: &ReadOptions, pca: &Pca, weights: &Weights<'_>) -> PcaModel {
@@ -85,14 +106,14 @@ const ROUTES: [Route; 3] = [Route::Svd, Route::Covariance, Route::BlockKrylov];
 /// array's.
 fn check_bits(path: &Path, options: &ReadOptions, n: usize, what: &str) {
     let weights: Vec<f64> = (0..n).map(|i| 0.5 + (i % 3) as f64).collect();
-    let open = || RowFile::open(path, options).unwrap().block_bytes(30_011);
+    let file = in_blocks(path, options, 30_011);
     for route in ROUTES {
         for weights in [None, Some(&weights[..])] {
             let weights = Weights { samples: weights, features: None };
             let pca = Pca { solver: Some(route), scale: true, ..Pca::new(2) };
             let expected = fit_table(path, options, &pca, &weights);
             for n_threads in [1, 2] {
-                let found = fit_file(&open(), &pca, &weights, &Run::threads(n_threads)).unwrap();
+                let found = fit_file(&file, &pca, &weights, &Run::threads(n_threads)).unwrap();
                 assert!(bits(&found) == bits(&expected), "{what}, {route}, {n_threads} threads");
             }
         }
@@ -112,8 +133,8 @@ fn a_file_in_blocks_gives_the_bits_of_its_array() {
         check_bits(&path, &options, n, &format!("f64 {name}"));
         let path = written(folder.path(), name, &single, false);
         check_bits(&path, &options, n, &format!("f32 {name}"));
-        let kind = RowFile::open(&path, &options).unwrap();
-        assert_eq!(matches!(kind, RowFile::F32(_)), name != "x.csv", "{name}");
+        let data = open(&path, &options).unwrap().data;
+        assert_eq!(data.dtype(), if name == "x.csv" { "f64" } else { "f32" }, "{name}");
     }
     // An array of columns: the rows of a block are read column by column.
     let turned = Matrix::from_fn(p, n, |j, i| rows[i][j]);
@@ -127,13 +148,8 @@ fn blocks_hold_the_rows_of_the_file_and_no_more_than_asked_for() {
     let matrix = Matrix::from_fn(1_000, 3, |i, j| (10 * i + j) as f64);
     for name in ["x.npy", "x.parquet", "x.arrow", "x.csv"] {
         let path = written(folder.path(), name, &matrix, name != "x.npy");
-        let RowFile::F64(rows) =
-            RowFile::open(&path, &ReadOptions::default()).unwrap().block_bytes(64 * 3 * 8)
-        else {
-            panic!("{name} in single precision")
-        };
+        let rows = double(in_blocks(&path, &ReadOptions::default(), 64 * 3 * 8));
         assert_eq!((rows.shape(), Source::n_stored(&rows)), ((1_000, 3), 3_000), "{name}");
-        assert_eq!(rows.feature_names().is_some(), name != "x.npy");
         // Twice: every visit reads the file again.
         for _ in 0..2 {
             let (mut next, mut n_blocks) = (0, 0);
@@ -164,8 +180,8 @@ fn errors_name_rows_of_the_file() {
     let pca = Pca { n_components: NComponents::Count(1), ..Pca::default() };
     for name in ["x.npy", "x.parquet"] {
         let path = written(folder.path(), name, &matrix, false);
-        let open = || RowFile::open(&path, &ReadOptions::default()).unwrap().block_bytes(40 * 16);
-        let error = fit_file(&open(), &pca, &Weights::default(), &Run::default()).unwrap_err();
+        let file = in_blocks(&path, &ReadOptions::default(), 40 * 16);
+        let error = fit_file(&file, &pca, &Weights::default(), &Run::default()).unwrap_err();
         assert!(matches!(error, karhunen::Error::NonFinite { row: 150, column: 1, .. }), "{name}: {error}");
     }
     // Integers that double precision does not represent.
@@ -178,7 +194,7 @@ fn errors_name_rows_of_the_file() {
     bytes.extend(header.bytes());
     bytes.extend(large.iter().flat_map(|value| value.to_le_bytes()));
     std::fs::write(&path, bytes).unwrap();
-    let file = RowFile::open(&path, &ReadOptions::default()).unwrap().block_bytes(160);
+    let file = in_blocks(&path, &ReadOptions::default(), 160);
     let error = fit_file(&file, &pca, &Weights::default(), &Run::default()).unwrap_err().to_string();
     let expected = format!(
         "reading the data failed at row 60: {}: row 78: column 1: 9007199254740993 is no number of double precision; convert the \
@@ -193,7 +209,7 @@ fn a_file_that_changes_between_visits_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let matrix = Matrix::from_fn(200, 2, |i, j| (i * (j + 1)) as f64);
     let path = written(folder.path(), "x.npy", &matrix, false);
-    let file = RowFile::open(&path, &ReadOptions::default()).unwrap();
+    let file = open(&path, &ReadOptions::default()).unwrap().data;
     let bytes = std::fs::read(&path).unwrap();
     std::fs::write(&path, &bytes[..bytes.len() - 800]).unwrap();
     let error = fit_file(&file, &Pca::new(1), &Weights::default(), &Run::default()).unwrap_err();
@@ -206,9 +222,9 @@ fn a_file_that_changes_between_visits_is_an_error() {
 fn mapped_files_that_change_are_refused_before_their_rows_are_lent() {
     let folder = tempfile::tempdir().unwrap();
     let matrix = Matrix::from_fn(5000, 3, |i, j| (i * (j + 1)) as f64);
-    for name in ["x.arrow", "x.csv"] {
+    for name in ["x.arrow", "x.parquet"] {
         let path = written(folder.path(), name, &matrix, false);
-        let file = RowFile::open(&path, &ReadOptions::default()).unwrap();
+        let file = open(&path, &ReadOptions::default()).unwrap().data;
         let bytes = std::fs::read(&path).unwrap();
         std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(bytes.len() as u64 / 2).unwrap();
         let error = fit_file(&file, &Pca::new(1), &Weights::default(), &Run::default()).unwrap_err();
@@ -217,39 +233,109 @@ fn mapped_files_that_change_are_refused_before_their_rows_are_lent() {
     }
 }
 
-#[cfg(unix)]
 #[test]
-fn packed_arrays_are_refused_and_packed_texts_read() {
+fn packed_files_are_unpacked_to_a_temporary_file() {
     use std::io::Write;
     let folder = tempfile::tempdir().unwrap();
-    let matrix = Matrix::from_fn(50, 2, |i, j| (i * (j + 1)) as f64);
-    let packed = |name: &str| {
+    let matrix = Matrix::from_fn(500, 2, |i, j| (i * (j + 1)) as f64);
+    for name in ["x.npy", "x.csv"] {
         let path = written(folder.path(), name, &matrix, false);
         let to = folder.path().join(format!("{name}.gz"));
         let mut encoder =
             flate2::write::GzEncoder::new(std::fs::File::create(&to).unwrap(), flate2::Compression::fast());
         encoder.write_all(&std::fs::read(path).unwrap()).unwrap();
         encoder.finish().unwrap();
-        RowFile::open(&to, &ReadOptions::default())
-    };
-    let error = packed("x.npy").unwrap_err().to_string();
-    assert!(error.ends_with("a packed array cannot be read by its rows; read the whole table"), "{error}");
-    let RowFile::F64(rows) = packed("x.csv").unwrap() else { panic!("text is read as f64") };
-    assert_eq!(rows.shape(), (50, 2));
+        let cache = folder.path().join("cache");
+        let options = ReadOptions { cache_dir: Some(cache.clone()), ..ReadOptions::default() };
+        let error = open(&to, &options).unwrap_err().to_string();
+        assert!(error.contains("writing failed: the temporary copy of its content in "), "{error}");
+        std::fs::create_dir(&cache).unwrap();
+        let Data::F64(values) = open(&to, &options).unwrap().data else { panic!("single precision") };
+        let mut sum = 0.0;
+        let source = values.source().unwrap();
+        source
+            .visit(&mut |_, block| {
+                let Block::Dense(x) = block else { panic!("a sparse block") };
+                sum += (0..x.n_rows()).map(|i| x.get(i, 0) + x.get(i, 1)).sum::<f64>();
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(sum, 3.0 * 499.0 * 250.0, "{name}");
+        // The copy has no name.
+        assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 0, "{name}");
+        std::fs::remove_dir(&cache).unwrap();
+    }
 }
 
 #[cfg(unix)]
 #[test]
-fn a_pipe_of_an_array_is_refused_without_waiting() {
+fn a_pipe_of_an_array_is_read_whole() {
     let folder = tempfile::tempdir().unwrap();
     let array = written(folder.path(), "x.npy", &Matrix::from_fn(50, 2, |i, j| (i + j) as f64), false);
     let pipe = folder.path().join("pipe.npy");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let (to, bytes) = (pipe.clone(), std::fs::read(array).unwrap());
     let writer = std::thread::spawn(move || std::fs::write(to, bytes).unwrap());
-    let error = RowFile::open(&pipe, &ReadOptions::default()).unwrap_err().to_string();
-    assert!(error.contains("a pipe, a device or a packed array"), "{error}");
+    let table = open(&pipe, &ReadOptions::default()).unwrap();
+    assert!(matches!(table.data, Data::F64(Values::Dense { .. })), "{:?}", table.data);
     writer.join().unwrap();
+}
+
+#[test]
+fn rows_that_are_kept_are_read_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let matrix = Matrix::from_fn(1_000, 3, |i, j| (10 * i + j) as f64);
+    for name in ["x.npy", "x.parquet", "x.arrow", "x.csv"] {
+        let path = written(folder.path(), name, &matrix, false);
+        let rows = double(in_blocks(&path, &ReadOptions::default(), 64 * 3 * 8));
+        let bytes = || match rows.pass() {
+            karhunen::source::Pass::Costly { bytes, .. } => bytes,
+            pass => panic!("{pass:?}"),
+        };
+        let sum = || {
+            let (mut sum, mut next) = (0.0, 0);
+            rows.visit(&mut |first, block| {
+                let Block::Dense(x) = block else { panic!("a sparse block") };
+                assert_eq!(first, next, "{name}");
+                next += x.n_rows();
+                sum += (0..x.n_rows()).map(|i| x.get(i, 2)).sum::<f64>();
+                Ok(())
+            })
+            .map(|()| (next, sum))
+        };
+        let expected = (1_000, 10.0 * 499_500.0 + 2_000.0);
+        assert_eq!(sum().unwrap(), expected, "{name}");
+        let whole = bytes();
+        // Five blocks of 64 rows, then all.
+        rows.keep(5.5 * 64.0 * 24.0);
+        for _ in 0..3 {
+            assert_eq!(sum().unwrap(), expected, "{name}");
+            assert!(bytes() < whole && bytes() > 0.5 * whole, "{name}: {} of {whole}", bytes());
+        }
+        rows.keep(1e9);
+        assert_eq!(sum().unwrap(), expected, "{name}");
+        assert_eq!(bytes(), 0.0, "{name}");
+        assert_eq!(sum().unwrap(), expected, "{name}");
+    }
+}
+
+#[test]
+fn quoted_texts_of_many_lines_are_copied_as_they_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.csv");
+    let rows: String = (0..40_000).map(|i| format!("\"r\n{i}\",{i},\"{}\",c{}\n", 2 * i, i % 3)).collect();
+    std::fs::write(&path, format!("id,a,b,class\n{rows}")).unwrap();
+    let options = ReadOptions { labels: vec!["class".to_owned()], ..ReadOptions::default() };
+    let (held, copied) = (read(&path, &options).unwrap(), open(&path, &options).unwrap());
+    assert_eq!(copied.sample_names, held.sample_names);
+    assert_eq!(copied.labels, held.labels);
+    assert_eq!((copied.feature_names, copied.notes), (held.feature_names, held.notes));
+    assert_eq!(copied.data.shape(), (40_000, 2));
+    let fit = |data: &Data| match data {
+        Data::F64(values) => Pca::new(1).fit(&*values.source().unwrap(), &Weights::default()).unwrap(),
+        Data::F32(_) => panic!("single precision"),
+    };
+    assert!(bits(&fit(&copied.data)) == bits(&fit(&held.data)));
 }
 
 #[test]
@@ -286,12 +372,12 @@ fn weights_and_holes_are_those_of_the_whole_table() {
     writer.write(&batch).unwrap();
     writer.finish().unwrap();
     for path in [csv, arrow] {
-        let RowFile::F64(rows) = RowFile::open(&path, &options).unwrap().block_bytes(16 * 40) else {
-            panic!("single precision")
-        };
+        let table = open(&path, &options).unwrap();
+        let found_weights = table.weights.clone();
+        let rows = double(table.data).block_bytes(16 * 40);
         assert_eq!(rows.shape(), (300, 2));
         let weights: Vec<f64> = (0..300).map(|i| f64::from(i % 5)).collect();
-        assert_eq!(rows.weights(), Some(&weights[..]), "{}", path.display());
+        assert_eq!(found_weights, Some(weights), "{}", path.display());
         let observed = karhunen::Observed::from_source(&rows).unwrap();
         for i in 0..300 {
             let (columns, values) = observed.row(i);
@@ -300,9 +386,8 @@ fn weights_and_holes_are_those_of_the_whole_table() {
             assert_eq!((columns, values), (&[0, 1][..n], &expected[..n]), "{} row {i}", path.display());
         }
         let strict = ReadOptions { missing: false, ..options.clone() };
-        let error = match RowFile::open(&path, &strict) {
-            Ok(RowFile::F64(rows)) => Pca::new(1).fit(&rows, &Weights::default()).unwrap_err().to_string(),
-            Ok(RowFile::F32(_)) => panic!("single precision"),
+        let error = match open(&path, &strict) {
+            Ok(table) => Pca::new(1).fit(&double(table.data), &Weights::default()).unwrap_err().to_string(),
             Err(error) => error.to_string(),
         };
         assert!(error.contains("missing"), "{error}");
@@ -310,15 +395,13 @@ fn weights_and_holes_are_those_of_the_whole_table() {
 }
 
 #[test]
-fn other_formats_and_files_of_names_are_refused() {
+fn names_from_other_files_are_those_of_a_table_in_memory() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.mtx");
-    std::fs::write(&path, "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2\n").unwrap();
-    let error = RowFile::open(&path, &ReadOptions::default()).unwrap_err().to_string();
-    let expected =
-        "only NPY, Parquet, Arrow IPC and text files are read block by block; read the whole table";
-    assert!(error.ends_with(expected), "{error}");
-    let named = ReadOptions { feature_names: Some("names.txt".into()), ..ReadOptions::default() };
-    let error = RowFile::open(&path, &named).unwrap_err().to_string();
-    assert!(error.ends_with("take no names from other files; read the whole table"), "{error}");
+    let path = written(folder.path(), "x.npy", &Matrix::from_fn(50, 2, |i, j| (i + j) as f64), false);
+    let names = folder.path().join("names.txt");
+    std::fs::write(&names, "first\nsecond\n").unwrap();
+    let options = ReadOptions { feature_names: Some(names), ..ReadOptions::default() };
+    let table = open(&path, &options).unwrap();
+    assert_eq!(table.feature_names.unwrap(), ["first", "second"]);
+    assert!(matches!(table.data, Data::F64(Values::InFile(_))), "{:?}", table.data);
 }

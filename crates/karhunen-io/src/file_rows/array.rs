@@ -1,0 +1,215 @@
+//! Arrays: positioned reads of consecutive rows, or of the same rows of every column.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use karhunen::Scalar;
+
+use super::{Blocks, FileRows, Rows};
+use crate::input::Input;
+use crate::mapped::Stamp;
+use crate::npy::{first_rounded, is_single, native, to_f64};
+use crate::npy_header::{Header, Kind};
+use crate::{Cause, Data, Error, Place, Result, Values};
+
+/// An array in a file.
+struct Array {
+    /// The file named in messages.
+    path: PathBuf,
+    file: Mutex<File>,
+    stamp: Stamp,
+    header: Header,
+    shape: (usize, usize),
+    column_major: bool,
+}
+
+/// The values of an NPY file, which stay there; `None` for a pipe, which can be read once, and for a packed array,
+/// whose bytes are not those of the file.
+///
+/// # Errors
+/// [`Cause::Io`].
+pub(crate) fn rows_of_array(
+    input: &Input,
+    header: Header,
+    shape: (usize, usize),
+    column_major: bool,
+    memory_limit: u64,
+) -> Result<Option<Data>> {
+    let path = &input.path;
+    let n_bytes = input.as_slice().len() as u64;
+    // To open a pipe again would wait for another writer.
+    if !std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == n_bytes) {
+        return Ok(None);
+    }
+    let file = File::open(path).map_err(|source| Error::io(path, "opening", source))?;
+    rows_of_file(path, file, header, (shape, column_major), memory_limit).map(Some)
+}
+
+/// The values of an open file.
+///
+/// # Errors
+/// [`Cause::Io`].
+pub(super) fn rows_of_file(
+    path: &Path,
+    file: File,
+    header: Header,
+    (shape, column_major): ((usize, usize), bool),
+    memory_limit: u64,
+) -> Result<Data> {
+    let metadata = file.metadata().map_err(|source| Error::io(path, "reading", source))?;
+    let stamp = Stamp::of(&metadata);
+    let single = is_single(&header);
+    let array = Array { path: path.to_owned(), file: Mutex::new(file), stamp, header, shape, column_major };
+    let of_file = (metadata.len(), None);
+    Ok(if single {
+        Data::F32(Values::InFile(FileRows::new(Box::new(array), shape, of_file, memory_limit)))
+    } else {
+        Data::F64(Values::InFile(FileRows::new(Box::new(array), shape, of_file, memory_limit)))
+    })
+}
+
+impl Array {
+    /// Reads the bytes of elements, from number `element` on, into `bytes`.
+    fn read(&self, element: usize, bytes: &mut [u8]) -> Result<()> {
+        let begin = self.header.data_offset as u64 + element as u64 * self.header.dtype.size as u64;
+        let file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let read = read_at(&file, begin, bytes);
+        // A file that became shorter is reported as changed, not as a failed read.
+        self.stamp.check(&self.path, &file)?;
+        read.map_err(|source| Error::io(&self.path, "reading", source))
+    }
+
+    /// Reads the elements of the rows `first..first + n_rows` into `bytes`, in the order of the array.
+    fn read_rows(&self, first: usize, n_rows: usize, bytes: &mut [u8]) -> Result<()> {
+        let (n, p) = self.shape;
+        if !self.column_major {
+            return self.read(first * p, bytes);
+        }
+        for (j, column) in bytes.chunks_exact_mut((n_rows * self.header.dtype.size).max(1)).enumerate() {
+            self.read(j * n + first, column)?;
+        }
+        Ok(())
+    }
+
+    /// Visits the rows from `first` on; `read` returns the values of some of them.
+    fn visit<T: Scalar>(
+        &self,
+        first: usize,
+        rows_at_once: usize,
+        reached: &mut usize,
+        read: impl Fn(usize, usize) -> Result<Vec<T>>,
+        f: &mut dyn FnMut(Rows<T>) -> bool,
+    ) -> Result<()> {
+        let n = self.shape.0;
+        for first in (first..n).step_by(rows_at_once) {
+            let n_rows = rows_at_once.min(n - first);
+            let values = read(first, n_rows)?;
+            *reached = first + n_rows;
+            if !f(Rows { values, n_rows, column_major: self.column_major }) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Values in the type and byte order of the machine.
+    fn in_place<T: Scalar>(&self, first: usize, n_rows: usize) -> Result<Vec<T>> {
+        let mut values = vec![T::default(); n_rows * self.shape.1];
+        self.read_rows(first, n_rows, bytemuck::cast_slice_mut(&mut values))?;
+        Ok(values)
+    }
+
+    /// Values of another type.
+    fn converted(&self, first: usize, n_rows: usize) -> Result<Vec<f64>> {
+        let mut bytes = vec![0; n_rows * self.shape.1 * self.header.dtype.size];
+        self.read_rows(first, n_rows, &mut bytes)?;
+        self.refuse_rounded(first, n_rows, &bytes)?;
+        to_f64(&bytes, &self.header).map_err(|cause| Error::new(&self.path, cause))
+    }
+
+    fn is_native(&self) -> bool {
+        self.header.dtype.kind == Kind::Float && self.header.dtype.size >= 4 && native(&self.header)
+    }
+
+    /// Refuses the first integer that `f64` does not represent. The reader of whole tables only warns; a file that is
+    /// read in every visit is refused.
+    fn refuse_rounded(&self, first: usize, n_rows: usize, bytes: &[u8]) -> Result<()> {
+        let Some((element, text)) = first_rounded(bytes, &self.header) else { return Ok(()) };
+        let (row, column) = match self.column_major {
+            true => (element % n_rows, element / n_rows),
+            false => (element / self.shape.1, element % self.shape.1),
+        };
+        let place = Place {
+            row: Some((first + row) as u64 + 1),
+            column: Some(column as u64 + 1),
+            ..Place::default()
+        };
+        let message =
+            format!("{text} is no number of double precision; convert the array, or read the whole table");
+        Err(Error::at(&self.path, place, Cause::value(message)))
+    }
+
+    fn bytes_beside(&self, block_bytes: usize) -> f64 {
+        if self.is_native() { 0.0 } else { block_bytes as f64 }
+    }
+
+    fn check(&self) -> Result<()> {
+        let file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.stamp.check(&self.path, &file)
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, begin: u64, bytes: &mut [u8]) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, begin)
+}
+
+#[cfg(not(unix))]
+fn read_at(mut file: &File, begin: u64, bytes: &mut [u8]) -> std::io::Result<()> {
+    use std::io::{Read, Seek, SeekFrom};
+    file.seek(SeekFrom::Start(begin)).and_then(|_| file.read_exact(bytes))
+}
+
+impl Blocks<f32> for Array {
+    fn each(
+        &self,
+        first: usize,
+        rows_at_once: usize,
+        reached: &mut usize,
+        f: &mut dyn FnMut(Rows<f32>) -> bool,
+    ) -> Result<()> {
+        self.visit(first, rows_at_once, reached, |first, n_rows| self.in_place(first, n_rows), f)
+    }
+
+    fn held(&self, block_bytes: usize) -> f64 {
+        self.bytes_beside(block_bytes)
+    }
+
+    fn check_unchanged(&self) -> Result<()> {
+        self.check()
+    }
+}
+
+impl Blocks<f64> for Array {
+    fn each(
+        &self,
+        first: usize,
+        rows_at_once: usize,
+        reached: &mut usize,
+        f: &mut dyn FnMut(Rows<f64>) -> bool,
+    ) -> Result<()> {
+        let read = |first, n_rows| {
+            if self.is_native() { self.in_place(first, n_rows) } else { self.converted(first, n_rows) }
+        };
+        self.visit(first, rows_at_once, reached, read, f)
+    }
+
+    fn held(&self, block_bytes: usize) -> f64 {
+        self.bytes_beside(block_bytes)
+    }
+
+    fn check_unchanged(&self) -> Result<()> {
+        self.check()
+    }
+}
