@@ -44,6 +44,7 @@ mod roles;
 mod rounded;
 mod saved;
 mod table;
+mod tables;
 mod temporaries;
 mod thrift;
 mod triples;
@@ -72,6 +73,7 @@ pub use saved::{
     load_model, save_model, stage_model,
 };
 pub use table::{Buffer, Data, Label, NamedMatrix, RowWriter, RowsToWrite, Table, Values};
+pub use tables::read_tables;
 pub use triples::TripleColumns;
 pub use weights::read_weights;
 pub use write::{check_table_path, stage_bytes, stage_table, write_table};

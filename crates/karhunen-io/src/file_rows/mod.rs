@@ -5,6 +5,7 @@ mod array;
 mod columnar;
 mod copy;
 mod prefetch;
+mod stacked;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,6 +18,7 @@ use crate::{Error, Result};
 pub(crate) use array::rows_of_array;
 pub(crate) use columnar::rows_of_columns;
 pub(crate) use copy::Copy;
+pub(crate) use stacked::stack_values;
 
 /// Largest and least size of the values of a block in bytes.
 const BLOCK_BYTES: (usize, usize) = (32 << 20, 1 << 20);

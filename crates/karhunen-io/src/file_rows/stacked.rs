@@ -1,0 +1,146 @@
+//! Tables of several files, one below the other.
+
+use karhunen::source::Block;
+use karhunen::{Scalar, Source};
+
+use super::{Blocks, FileRows, Rows};
+use crate::{Data, Error, Result, Values};
+
+/// A part, and the place of each of its columns in the stack; `None` if all have their own.
+struct Part {
+    data: Data,
+    places: Option<Vec<usize>>,
+}
+
+/// Parts with the same columns.
+struct Stacked {
+    parts: Vec<Part>,
+}
+
+/// Stacks the values of tables, each with the places of its columns. The result has single precision if all have.
+pub(crate) fn stack_values(parts: Vec<(Data, Option<Vec<usize>>)>, memory_limit: u64) -> Data {
+    let n_rows = parts.iter().map(|(data, _)| data.shape().0).sum();
+    let shape = (n_rows, parts.first().map_or(0, |(data, _)| data.shape().1));
+    let single = parts.iter().all(|(data, _)| matches!(data, Data::F32(_)));
+    let n_bytes = (shape.0 as u64).saturating_mul(shape.1 as u64).saturating_mul(if single { 4 } else { 8 });
+    let parts = parts.into_iter().map(|(data, places)| Part { data, places }).collect();
+    let (stacked, of_files) = (Box::new(Stacked { parts }), (n_bytes, None));
+    if single {
+        Data::F32(Values::InFile(FileRows::new(stacked, shape, of_files, memory_limit)))
+    } else {
+        Data::F64(Values::InFile(FileRows::new(stacked, shape, of_files, memory_limit)))
+    }
+}
+
+impl Part {
+    /// Calls `f` with the rows from `first` on, until it returns false, which is also the result.
+    fn each<T: Scalar, U: Scalar>(
+        &self,
+        values: &Values<T>,
+        (first, rows_at_once): (usize, usize),
+        reached: &mut usize,
+        f: &mut dyn FnMut(Rows<U>) -> bool,
+    ) -> Result<bool> {
+        let mut goes_on = true;
+        if let Values::InFile(rows) = values {
+            let before = *reached;
+            rows.blocks.each(first, rows_at_once, reached, &mut |rows| {
+                goes_on = f(self.placed(&rows));
+                goes_on
+            })?;
+            debug_assert!(*reached >= before);
+            return Ok(goes_on);
+        }
+        let stopped = || karhunen::Error::Stopped { phase: "reading" };
+        let outcome = values.source().and_then(|source| {
+            source.visit(&mut |start, block| {
+                let Block::Dense(block) = block else { return Ok(()) };
+                let begin = first.saturating_sub(start).min(block.n_rows());
+                for begin in (begin..block.n_rows()).step_by(rows_at_once) {
+                    let end = block.n_rows().min(begin + rows_at_once);
+                    let rows = block.rows(begin..end);
+                    let values = (begin..end)
+                        .flat_map(|i| (0..rows.n_cols()).map(move |j| rows.get(i - begin, j)))
+                        .collect();
+                    *reached += end - begin;
+                    goes_on = f(self.placed(&Rows { values, n_rows: end - begin, column_major: false }));
+                    if !goes_on {
+                        return Err(stopped());
+                    }
+                }
+                Ok(())
+            })
+        });
+        match outcome {
+            Err(error) if goes_on => Err(Error::new("-".as_ref(), error.into())),
+            _ => Ok(goes_on),
+        }
+    }
+
+    /// The rows in the type and with the columns of the stack.
+    fn placed<T: Scalar, U: Scalar>(&self, rows: &Rows<T>) -> Rows<U> {
+        let Rows { values, n_rows, column_major } = rows;
+        let (n_rows, column_major) = (*n_rows, *column_major);
+        let convert = |value: T| U::from_f64(value.to_f64());
+        let Some(places) = &self.places else {
+            let values = values.iter().map(|&value| convert(value)).collect();
+            return Rows { values, n_rows, column_major };
+        };
+        let mut placed = vec![U::default(); values.len()];
+        if column_major {
+            for (column, &place) in values.chunks_exact(n_rows.max(1)).zip(places) {
+                let out = &mut placed[place * n_rows..(place + 1) * n_rows];
+                out.iter_mut().zip(column).for_each(|(out, &value)| *out = convert(value));
+            }
+        } else {
+            let p = places.len().max(1);
+            for (row, out) in values.chunks_exact(p).zip(placed.chunks_exact_mut(p)) {
+                row.iter().zip(places).for_each(|(&value, &place)| out[place] = convert(value));
+            }
+        }
+        Rows { values: placed, n_rows, column_major }
+    }
+}
+
+impl<U: Scalar> Blocks<U> for Stacked {
+    fn each(
+        &self,
+        first: usize,
+        rows_at_once: usize,
+        reached: &mut usize,
+        f: &mut dyn FnMut(Rows<U>) -> bool,
+    ) -> Result<()> {
+        let mut begin = 0;
+        for part in &self.parts {
+            let end = begin + part.data.shape().0;
+            if first < end {
+                let mut here = first.saturating_sub(begin);
+                let rows = (here, rows_at_once);
+                let outcome = match &part.data {
+                    Data::F32(values) => part.each(values, rows, &mut here, f),
+                    Data::F64(values) => part.each(values, rows, &mut here, f),
+                };
+                *reached = begin + here;
+                if !outcome? {
+                    break;
+                }
+            }
+            begin = end;
+        }
+        Ok(())
+    }
+
+    fn held(&self, block_bytes: usize) -> f64 {
+        // A block of the part, beside that of the stack.
+        let of_part = |part: &Part| match &part.data {
+            Data::F32(Values::InFile(rows)) => rows.blocks.held(block_bytes),
+            Data::F64(Values::InFile(rows)) => rows.blocks.held(block_bytes),
+            _ => 0.0,
+        };
+        block_bytes as f64 + self.parts.iter().map(of_part).fold(0.0, f64::max)
+    }
+
+    fn check_unchanged(&self) -> Result<()> {
+        self.parts.iter().try_for_each(|part| part.data.check_unchanged())
+    }
+}

@@ -1,0 +1,162 @@
+//! Several files as one table, one below the other.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use crate::file_rows::stack_values;
+use crate::foreign::{self, Foreign};
+use crate::input::extension;
+use crate::names::shortened;
+use crate::{Cause, Data, Error, Label, ReadOptions, Result, Table, Values, read};
+
+/// Extensions of the files of a folder that are read.
+const EXTENSIONS: [&str; 9] = ["parquet", "arrow", "feather", "ipc", "npy", "csv", "tsv", "tab", "txt"];
+
+/// Reads files as one table, in the order given, as [`read`] reads one. Of a folder, the files whose extensions are
+/// those of tables are read in the order of their names, without those that begin with a point or an underscore.
+/// Columns are matched by name if the files have names; those of the first file give their order.
+///
+/// # Errors
+/// Those of [`read`]; [`Cause::Format`] for other columns than in the first file, for row names in some files only,
+/// for sparse matrices, and for a folder without tables.
+pub fn read_tables(paths: &[PathBuf], options: &ReadOptions) -> Result<Table> {
+    let mut files = Vec::new();
+    for path in paths {
+        match tables_in(path)? {
+            Some(inside) => files.extend(inside),
+            None => files.push(path.clone()),
+        }
+    }
+    if let [file] = &files[..] {
+        return read(file, options);
+    }
+    let share = options.memory_limit.map(|limit| limit / files.len().max(1) as u64);
+    let of_part = ReadOptions { memory_limit: share, ..options.clone() };
+    let mut stack: Option<Stack> = None;
+    for file in files {
+        let table = read(&file, &of_part)?;
+        match &mut stack {
+            None => stack = Some(Stack::new(file, table)?),
+            Some(stack) => stack.push(&file, table)?,
+        }
+    }
+    let Some(stack) = stack else {
+        let message = "no file is given".to_owned();
+        return Err(Error::new(Path::new("-"), Cause::format(message)));
+    };
+    Ok(stack.finish(options))
+}
+
+/// The tables in a folder, by name; `None` for a file.
+fn tables_in(path: &Path) -> Result<Option<Vec<PathBuf>>> {
+    if !path.is_dir() {
+        return Ok(None);
+    }
+    let kind: Foreign = foreign::of_folder(path);
+    let reading = |source| Error::io(path, "reading", source);
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(reading)? {
+        let file = entry.map_err(reading)?.path();
+        let is_hidden =
+            file.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".") || name.as_encoded_bytes().starts_with(b"_"));
+        let is_table = extension(&file).is_some_and(|found| EXTENSIONS.contains(&found.as_str()));
+        if is_table && !is_hidden && file.is_file() {
+            files.push(file);
+        }
+    }
+    if files.is_empty() {
+        return Err(Error::new(path, Cause::format(kind.message(path))));
+    }
+    files.sort();
+    Ok(Some(files))
+}
+
+/// Tables with the same columns.
+struct Stack {
+    /// The first file, which errors name.
+    first: PathBuf,
+    n_files: usize,
+    /// The first table, without its values, with the names, labels, weights and notes of all.
+    table: Table,
+    parts: Vec<(Data, Option<Vec<usize>>)>,
+}
+
+impl Stack {
+    fn new(first: PathBuf, mut table: Table) -> Result<Self> {
+        let data = std::mem::replace(&mut table.data, Data::F64(Values::Blocks(Vec::new())));
+        refuse_sparse(&first, &data)?;
+        Ok(Self { first, n_files: 1, table, parts: vec![(data, None)] })
+    }
+
+    fn push(&mut self, path: &Path, part: Table) -> Result<()> {
+        let refuse = |message: String| Err(Error::new(path, Cause::format(message)));
+        let first = self.first.display();
+        refuse_sparse(path, &part.data)?;
+        let (found, expected) = (part.data.shape().1, self.parts[0].0.shape().1);
+        if found != expected {
+            return refuse(format!("has {found} columns of numbers, but {first} has {expected}"));
+        }
+        let places = match (&self.table.feature_names, &part.feature_names) {
+            (Some(expected), Some(found)) => match places(expected, found) {
+                Ok(places) => places,
+                Err(name) => return refuse(format!("has another column `{}` than {first}", shortened(name))),
+            },
+            (None, None) => None,
+            (Some(_), None) => return refuse(format!("its columns have no names, but those of {first} have")),
+            (None, Some(_)) => return refuse(format!("its columns have names, but those of {first} have not")),
+        };
+        match (&mut self.table.sample_names, part.sample_names) {
+            (Some(all), Some(more)) => all.extend(more),
+            (None, None) => {}
+            (Some(_), None) => return refuse(format!("its rows have no names, but those of {first} have")),
+            (None, Some(_)) => return refuse(format!("its rows have names, but those of {first} have not")),
+        }
+        // The options name the labels, in the same order for every file.
+        for (all, more) in self.table.labels.iter_mut().zip(part.labels) {
+            let Label { values, .. } = more;
+            all.values.extend(values);
+        }
+        if let (Some(all), Some(more)) = (&mut self.table.weights, part.weights) {
+            all.extend(more);
+        }
+        for note in part.notes {
+            if !self.table.notes.contains(&note) {
+                self.table.notes.push(note);
+            }
+        }
+        self.table.warnings.extend(part.warnings);
+        self.parts.push((part.data, places));
+        self.n_files += 1;
+        Ok(())
+    }
+
+    fn finish(mut self, options: &ReadOptions) -> Table {
+        self.table.data = stack_values(self.parts, options.memory_limit.unwrap_or(u64::MAX));
+        self.table.notes.push(format!("{} files, one below the other", self.n_files));
+        self.table
+    }
+}
+
+fn refuse_sparse(path: &Path, data: &Data) -> Result<()> {
+    match data {
+        Data::F32(Values::Sparse(_)) | Data::F64(Values::Sparse(_)) => {
+            let message = "a sparse matrix cannot be stacked with other files; make one file of them";
+            Err(Error::new(path, Cause::format(message)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The place of each found column among the expected ones; `None` if they are the same, in the same order.
+fn places<'a>(expected: &[String], found: &'a [String]) -> std::result::Result<Option<Vec<usize>>, &'a str> {
+    if expected == found {
+        return Ok(None);
+    }
+    let known: HashMap<&str, usize> = expected.iter().enumerate().map(|(j, name)| (name.as_str(), j)).collect();
+    let mut taken = vec![false; expected.len()];
+    let place = |name: &'a String| match known.get(name.as_str()) {
+        Some(&place) if !std::mem::replace(&mut taken[place], true) => Ok(place),
+        _ => Err(name.as_str()),
+    };
+    found.iter().map(place).collect::<std::result::Result<_, _>>().map(Some)
+}
