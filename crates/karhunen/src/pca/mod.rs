@@ -40,7 +40,7 @@ use crate::weights::{Weighting, Weights};
 /// # Ok::<(), karhunen::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Pca {
     /// How many components to keep.
     pub n_components: NComponents,
