@@ -3,13 +3,14 @@
 use karhunen::incomplete::{CrossValidation, CrossValidationTable, Regularization};
 use karhunen::{IncompletePca, Matrix, Observed, Result, Run};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::arrays::give_matrix;
 use crate::dtype::Element;
 use crate::entries::{Entries, EntryJob};
 use crate::errors::to_python;
-use crate::incomplete_options::{IncompleteOptions, regularization};
-use crate::observer::run;
+use crate::observer::{Effort, run};
+use crate::options::{Options, value};
 
 /// A number of components, and the name and size of a penalty.
 type Choice = (usize, Option<(&'static str, f64)>);
@@ -22,24 +23,25 @@ type Choice = (usize, Option<(&'static str, f64)>);
 pub(crate) fn cross_validate<'py>(
     py: Python<'py>,
     entries: &Bound<'py, Entries>,
-    options: IncompleteOptions,
+    options: &Bound<'_, PyDict>,
     n_folds: usize,
     n_components: Vec<usize>,
-    penalties: Vec<(String, f64)>,
+    penalties: Vec<Bound<'py, PyAny>>,
     on_progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Vec<Choice>, Bound<'py, PyAny>, usize, usize)> {
     let most = n_components.iter().copied().max().unwrap_or(1);
     let n_choices = n_components.len().max(1) * penalties.len().max(1);
     let pass = entries.get().pass_cost(most) * n_folds as f64 * n_choices as f64;
-    let effort = options.effort(pass, pass * options.max_iter() as f64);
-    let penalties = penalties.iter().map(|(name, penalty)| regularization(name, *penalty));
+    let Options { engine: pca, n_threads } = Options::of_entries(options, entries.get().n_observed())?;
+    let effort = Effort::of_passes(pass, pca.max_iter, n_threads);
+    let penalties = penalties.into_iter().map(|penalty| value("regularization", penalty));
     let grid = CrossValidation {
         n_folds,
         n_components,
         regularization: penalties.collect::<PyResult<_>>()?,
         ..CrossValidation::default()
     };
-    let job = Validate { grid, pca: options.into_pca(entries.get().n_observed())? };
+    let job = Validate { grid, pca };
     let stored = entries.get().stored();
     let table = run(py, effort, on_progress, move |run| stored.run(job, run))?;
     let choices = table.choices();

@@ -196,7 +196,7 @@ fn literal(value: &OptionValue) -> String {
         OptionValue::Name { python, .. } => format!("'{python}'"),
         OptionValue::Sized(name, size) => format!("('{name}', {size})"),
         OptionValue::Pair(first, second) => format!("({first}, {second})"),
-        OptionValue::Text(text) => format!("{text:?}"),
+        OptionValue::Text(text) => format!("'{}'", text.escape_debug()),
         OptionValue::Texts(texts) => format!("{texts:?}"),
         OptionValue::Flag(true) => "True".to_owned(),
         OptionValue::Flag(false) => "False".to_owned(),

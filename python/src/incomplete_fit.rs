@@ -9,14 +9,15 @@ use karhunen::{IncompleteModel as CoreModel, IncompletePca, Observed, Result, Ru
 use karhunen_io::{CheckpointKeeper, CheckpointNews};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::arrays::{copy_matrix, copy_vector};
 use crate::dtype::Element;
 use crate::entries::{Entries, EntryJob};
 use crate::errors::file_to_python;
 use crate::incomplete_model::IncompleteModel;
-use crate::incomplete_options::IncompleteOptions;
-use crate::observer::{News, run, run_keeping};
+use crate::observer::{Effort, News, run, run_keeping};
+use crate::options::Options;
 use crate::record::ModelClass;
 
 /// Loadings, scores and optionally the mean of a start, as passed from Python.
@@ -30,13 +31,14 @@ type GivenStart<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Option<Bound<'py, 
 pub(crate) fn fit_incomplete(
     py: Python<'_>,
     entries: &Bound<'_, Entries>,
-    options: IncompleteOptions,
+    options: &Bound<'_, PyDict>,
     on_progress: Option<&Bound<'_, PyAny>>,
     start: Option<GivenStart<'_>>,
     checkpoint: Option<(PathBuf, f64, bool, Bound<'_, PyAny>)>,
 ) -> PyResult<IncompleteModel> {
-    let pass = entries.get().pass_cost(options.n_components());
-    let effort = options.effort(pass, pass * options.max_iter() as f64);
+    let Options { engine: pca, n_threads } = Options::of_entries(options, entries.get().n_observed())?;
+    let pass = entries.get().pass_cost(pca.n_components);
+    let effort = Effort::of_passes(pass, pca.max_iter, n_threads);
     let start = start.map(|(loadings, scores, mean)| -> PyResult<Start> {
         Ok(Start {
             loadings: copy_matrix(&loadings)?,
@@ -44,7 +46,7 @@ pub(crate) fn fit_incomplete(
             mean: mean.as_ref().map(copy_vector).transpose()?,
         })
     });
-    let (pca, start) = (options.into_pca(entries.get().n_observed())?, start.transpose()?);
+    let start = start.transpose()?;
     let stored = entries.get().stored();
     let model = match checkpoint {
         None => {

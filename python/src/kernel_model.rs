@@ -7,13 +7,14 @@ use karhunen::pca::Transform;
 use karhunen::{KernelModel as CoreModel, KernelPca, Matrix, Result, Run, Source, Weights};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::arrays::{Fresh, Lent, give_matrix, lend_vector, show_matrix};
 use crate::dtype::{Data, Element, Job};
 use crate::kernel_function::{Called, cause};
-use crate::kernel_options::KernelOptions;
 use crate::model::copy_dense;
 use crate::observer::{Effort, run};
+use crate::options::Options;
 use crate::record::{ModelClass, view, view_matrix};
 
 /// Fits kernel principal components to `x`. `function` is the kernel of the name `custom`.
@@ -22,7 +23,7 @@ use crate::record::{ModelClass, view, view_matrix};
 pub(crate) fn fit_kernel(
     py: Python<'_>,
     x: Data,
-    options: KernelOptions,
+    options: &Bound<'_, PyDict>,
     sample_weight: Option<&Bound<'_, PyAny>>,
     function: Option<&Bound<'_, PyAny>>,
     keep_zeros: bool,
@@ -34,13 +35,11 @@ pub(crate) fn fit_kernel(
         Some(_) => f64::INFINITY,
         None => x.kernel_cost(),
     };
-    let effort = Effort::new(cost, options.n_threads);
-    let job = Fit {
-        pca: options.into_pca()?,
-        samples: sample_weight.map(lend_vector).transpose()?,
-        called: called.clone(),
-        keep_zeros,
-    };
+    let Options { engine: pca, n_threads } =
+        Options::with_kernel(options, |pca: &mut KernelPca| &mut pca.kernel)?;
+    let effort = Effort::new(cost, n_threads);
+    let job =
+        Fit { pca, samples: sample_weight.map(lend_vector).transpose()?, called: called.clone(), keep_zeros };
     let model = run(py, effort, on_progress, move |run| x.run(job, run))
         .map_err(|error| cause(called.as_ref(), error))?;
     Ok(KernelModel { model: Arc::new(model), called })

@@ -1,15 +1,17 @@
 //! The options of kernel methods, as Python passes them.
 
-use karhunen::KernelPca;
-use karhunen::choice::Named;
-use karhunen::kernel::{Gamma, Kernel, Nystrom, PreImage};
+use karhunen::choice::{Choice, Named};
+use karhunen::kernel::{Gamma, Kernel};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde::de::DeserializeOwned;
 
-use crate::options::{Wanted, choice, choice_of, choice_or_auto, n_components};
+use crate::options::Options;
 
 /// A coefficient, or the name of a rule.
 #[derive(FromPyObject)]
-pub(crate) enum Coefficient {
+enum Coefficient {
     Value(f64),
     Rule(String),
 }
@@ -17,7 +19,7 @@ pub(crate) enum Coefficient {
 /// A kernel, by the names of scikit-learn.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct KernelOption {
+struct KernelOption {
     kernel: String,
     gamma: Option<Coefficient>,
     degree: f64,
@@ -29,7 +31,7 @@ impl KernelOption {
     ///
     /// # Errors
     /// `ValueError` for names that the engine does not know.
-    pub(crate) fn into_kernel(self) -> PyResult<Kernel> {
+    fn into_kernel(self) -> PyResult<Kernel> {
         let gamma = match self.gamma {
             None => Gamma::PerFeature,
             Some(Coefficient::Value(value)) => Gamma::Value(value),
@@ -56,73 +58,39 @@ impl KernelOption {
     }
 }
 
-/// Every option by its name in [`KernelPca`], and the number of threads.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct KernelOptions {
-    kernel: KernelOption,
-    n_components: Option<Wanted>,
-    solver: String,
-    landmarks: String,
-    n_features: Option<usize>,
-    pre_image: Option<String>,
-    alpha: f64,
-    tol: Option<f64>,
-    max_iter: usize,
-    memory_limit: Option<u64>,
-    seed: u64,
-    pub(crate) n_threads: Option<usize>,
-    strict: bool,
+/// The choice of a name, of some rows of the table; messages name other values before and after them.
+///
+/// # Errors
+/// `ValueError` with the names that there are.
+fn choice_of<C: Choice>(
+    option: &str,
+    name: &str,
+    is_offered: impl Fn(&Named<C>) -> bool,
+    [before, after]: [&str; 2],
+) -> PyResult<C> {
+    let rows = || C::TABLE.iter().filter(|row| is_offered(row));
+    rows().find(|row| row.is_called(name)).map(|row| row.choice).ok_or_else(|| {
+        let names: Vec<_> = rows().map(|row| format!("'{}'", row.python)).collect();
+        let allowed = format!("{before}{}{after}", names.join(", "));
+        PyValueError::new_err(format!("{option} = '{name}' is not known; choose one of {allowed}"))
+    })
 }
 
-impl KernelOptions {
-    /// The engine's options.
+impl<O: DeserializeOwned> Options<O> {
+    /// As [`Options::read`], with a kernel by the names of scikit-learn; `place` is that of the kernel.
     ///
     /// # Errors
-    /// `ValueError` for names that the engine does not know.
-    pub(crate) fn into_pca(self) -> PyResult<KernelPca> {
-        let pre_image = self.pre_image.map(|way| choice::<PreImage>("pre_image", &way)).transpose()?;
-        Ok(KernelPca {
-            kernel: self.kernel.into_kernel()?,
-            n_components: n_components(self.n_components)?,
-            solver: choice_or_auto("solver", &self.solver)?,
-            landmarks: choice("landmarks", &self.landmarks)?,
-            n_features: self.n_features,
-            pre_image: pre_image.map(|way| way.with_ridge(self.alpha)),
-            tol: self.tol,
-            max_iter: self.max_iter,
-            block_size: None,
-            memory_limit: self.memory_limit,
-            seed: self.seed,
-            strict: self.strict,
-            more: karhunen::More,
-        })
-    }
-}
-
-/// Every option by its name in [`Nystrom`], and the number of threads.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct NystromOptions {
-    kernel: KernelOption,
-    n_landmarks: usize,
-    landmarks: String,
-    seed: u64,
-    pub(crate) n_threads: Option<usize>,
-}
-
-impl NystromOptions {
-    /// The engine's options.
-    ///
-    /// # Errors
-    /// `ValueError` for names that the engine does not know.
-    pub(crate) fn into_nystrom(self) -> PyResult<Nystrom> {
-        Ok(Nystrom {
-            kernel: self.kernel.into_kernel()?,
-            n_landmarks: self.n_landmarks,
-            landmarks: choice("landmarks", &self.landmarks)?,
-            seed: self.seed,
-            more: karhunen::More,
-        })
+    /// As [`Options::read`].
+    pub(crate) fn with_kernel(
+        options: &Bound<'_, PyDict>,
+        place: impl Fn(&mut O) -> &mut Kernel,
+    ) -> PyResult<Self> {
+        const KERNEL: &str = "kernel";
+        let kernel = options.as_any().get_item(KERNEL)?.extract::<KernelOption>()?.into_kernel()?;
+        let others = options.copy()?;
+        others.del_item(KERNEL)?;
+        let mut options = Self::read(&others)?;
+        *place(&mut options.engine) = kernel;
+        Ok(options)
     }
 }

@@ -10,7 +10,6 @@ mod entries;
 mod errors;
 mod incomplete_fit;
 mod incomplete_model;
-mod incomplete_options;
 mod kernel_function;
 mod kernel_model;
 mod kernel_options;
@@ -21,6 +20,7 @@ mod options;
 mod record;
 mod sparse;
 mod stream;
+mod value;
 
 /// The engine behind the Python package `karhunen`.
 #[pyo3::pymodule(gil_used = false)]

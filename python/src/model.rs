@@ -8,6 +8,7 @@ use karhunen::source::Block;
 use karhunen::{Matrix, Pca, PcaModel, Result, Run, Source, Weights};
 use numpy::PyArray1;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::arrays::{Fresh, Lent, give_matrix, lend_vector};
 use crate::dtype::{Data, Element, Job};
@@ -22,14 +23,15 @@ use crate::record::{ModelClass, view, view_matrix};
 pub(crate) fn fit(
     py: Python<'_>,
     x: Data,
-    options: Options,
+    options: &Bound<'_, PyDict>,
     sample_weight: Option<&Bound<'_, PyAny>>,
     feature_weight: Option<&Bound<'_, PyAny>>,
     on_progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Model> {
-    let effort = Effort::new(x.fit_cost(), options.n_threads);
+    let Options { engine: pca, n_threads } = Options::read(options)?;
+    let effort = Effort::new(x.fit_cost(), n_threads);
     let job = Fit {
-        pca: options.into_pca()?,
+        pca,
         samples: sample_weight.map(lend_vector).transpose()?,
         features: feature_weight.map(lend_vector).transpose()?,
     };

@@ -7,13 +7,14 @@ use karhunen::pca::Transform;
 use karhunen::{Result, Run, Source, Weights};
 use numpy::PyArray1;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::arrays::{Fresh, Lent, lend_vector};
 use crate::dtype::{Data, Element, Job};
 use crate::kernel_function::{Called, cause};
 use crate::kernel_model::show_rows;
-use crate::kernel_options::NystromOptions;
 use crate::observer::{Effort, run};
+use crate::options::Options;
 use crate::record::{ModelClass, view_matrix};
 
 /// Chooses landmarks among the rows of `x`. `function` is the kernel of the name `custom`.
@@ -22,13 +23,13 @@ use crate::record::{ModelClass, view_matrix};
 pub(crate) fn fit_nystrom(
     py: Python<'_>,
     x: Data,
-    options: NystromOptions,
+    options: &Bound<'_, PyDict>,
     sample_weight: Option<&Bound<'_, PyAny>>,
     function: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<NystromMap> {
     let called = function.map(Called::new);
-    let n_threads = options.n_threads;
-    let nystrom = options.into_nystrom()?;
+    let Options { engine: nystrom, n_threads } =
+        Options::with_kernel(options, |nystrom: &mut Nystrom| &mut nystrom.kernel)?;
     let m = nystrom.n_landmarks.min(x.shape().0);
     // Kernel values of candidates and landmarks, and the decomposition of those of the landmarks.
     let cost = match called {

@@ -73,6 +73,13 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
+    /// Work of at most `most` passes over the data, each of about `pass` multiplications.
+    pub(crate) fn of_passes(pass: f64, most: usize, requested: Option<usize>) -> Self {
+        /// A fit makes at least as many passes.
+        const PASSES: f64 = 20.0;
+        Self { cost: pass * most as f64, ..Self::new(PASSES * pass, requested) }
+    }
+
     /// Work of about `cost` multiplications on as many threads as requested. Without a request, small work gets one
     /// thread, because waking a pool takes longer, and other work the shared pool. Threads of the shared pool do not
     /// survive a fork, so a forked child gets a pool for each call.

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use karhunen::incomplete::IncompleteStream;
+use karhunen::incomplete::{IncompleteStream, MeanMode};
 use karhunen::{IncompleteModel as CoreModel, IncompletePca, Observed, Result, Run};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::dtype::Element;
 use crate::entries::{Entries, EntryJob};
 use crate::errors::to_python;
 use crate::incomplete_model::IncompleteModel;
-use crate::incomplete_options::IncompleteOptions;
 use crate::observer::{Effort, run};
-use crate::options::choice;
+use crate::options::Options;
 use crate::record::{ModelClass, of_json, to_json};
 
 /// Components learned from a stream of rows. Immutable: further learning returns a new object.
@@ -25,18 +25,12 @@ pub(crate) struct Stream {
 impl Stream {
     /// Starts with small random loadings.
     #[new]
-    fn new(
-        n_components: usize,
-        n_features: usize,
-        rule: &str,
-        seed: u64,
-        mean: bool,
-        row_offsets: bool,
-    ) -> PyResult<Self> {
-        let stream = IncompleteStream::new(n_components, n_features, choice("online_rule", rule)?, seed)
-            .map_err(to_python)?;
-        let stream = if mean { stream } else { stream.without_mean() };
-        Ok(Self { stream: Arc::new(if row_offsets { stream.with_row_offsets() } else { stream }) })
+    fn new(options: &Bound<'_, PyDict>, n_features: usize) -> PyResult<Self> {
+        let pca = Options::of_entries(options, 0)?.engine;
+        let stream = IncompleteStream::new(pca.n_components, n_features, pca.online_rule, pca.seed);
+        let stream = stream.map_err(to_python)?;
+        let stream = if pca.mean == MeanMode::None { stream.without_mean() } else { stream };
+        Ok(Self { stream: Arc::new(if pca.row_offsets { stream.with_row_offsets() } else { stream }) })
     }
 
     /// Continues from a fitted model, with the rule `diagonal`.
@@ -75,12 +69,12 @@ impl Stream {
         &self,
         py: Python<'_>,
         entries: &Bound<'_, Entries>,
-        options: IncompleteOptions,
+        options: &Bound<'_, PyDict>,
     ) -> PyResult<IncompleteModel> {
-        let cost = 4.0 * entries.get().pass_cost(options.n_components());
-        let effort = options.effort(cost, cost);
-        let job =
-            Finish { stream: Arc::clone(&self.stream), pca: options.into_pca(entries.get().n_observed())? };
+        let Options { engine: pca, n_threads } = Options::of_entries(options, entries.get().n_observed())?;
+        let cost = 4.0 * entries.get().pass_cost(pca.n_components);
+        let effort = Effort::of_passes(cost, 1, n_threads);
+        let job = Finish { stream: Arc::clone(&self.stream), pca };
         let stored = entries.get().stored();
         run(py, effort, None, move |run| stored.run(job, run)).map(|model| IncompleteModel::wrap(model, None))
     }

@@ -8,6 +8,7 @@ use clap_complete::Shell;
 
 use crate::cross_validate_args::CrossValidateArgs;
 use crate::fit_args::FitArgs;
+use crate::given::Given;
 use crate::input_args::{HeaderArgs, InputArgs, MemoryArgs, ThreadArgs};
 use crate::missing_args::{TriplesArgs, pair};
 use crate::values::{JsonExtent, delimiter};
@@ -109,6 +110,8 @@ pub(crate) fn words(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> 
   karhunen transform words.model new.tsv.gz --delimiter tab --label author
   karhunen transform large.model large.parquet --memory-limit 2GB -o scores.parquet")]
 pub(crate) struct TransformArgs {
+    #[command(flatten)]
+    pub(crate) given: Given,
     /// Model written by fit -o; - for the standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) model: PathBuf,

@@ -9,6 +9,7 @@ use karhunen::{Error, IncompleteModel, IncompletePca};
 use karhunen_io::{CheckpointKeeper, CheckpointNews, ObservedData, load_checkpoint};
 
 use crate::error::{Failure, Places, Result};
+use crate::given::Given;
 use crate::input_args::ThreadArgs;
 use crate::names::visible;
 use crate::paths::is_standard;
@@ -36,21 +37,10 @@ pub(crate) struct CheckpointArgs {
 }
 
 impl CheckpointArgs {
-    /// The first option given.
-    pub(crate) fn given(&self) -> Option<&'static str> {
-        if self.checkpoint.is_some() { Some("--checkpoint") } else { self.given_alone() }
-    }
-
-    /// The first given option of those that need `--checkpoint`.
-    fn given_alone(&self) -> Option<&'static str> {
-        let options = [("--resume", self.resume), ("--checkpoint-every", self.checkpoint_every.is_some())];
-        options.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
-    }
-
     /// # Errors
     /// [`Failure::Usage`] for standard output or a folder, and for options of checkpoints without `--checkpoint`.
-    pub(crate) fn check(&self) -> Result<()> {
-        if let (None, Some(option)) = (&self.checkpoint, self.given_alone()) {
+    pub(crate) fn check(&self, given: &Given) -> Result<()> {
+        if let (None, Some(option)) = (&self.checkpoint, given.first_of::<Self>(&[])) {
             let advice = "say which with --checkpoint FILE";
             return Err(Failure::Usage(format!(
                 "{option} needs the file that keeps the state of the fit; {advice}"

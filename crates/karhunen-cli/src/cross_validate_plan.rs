@@ -10,7 +10,8 @@ use crate::cross_validate_args::{ComponentList, CrossValidateArgs};
 use crate::error::{Failure, Result};
 use crate::fit_files::SummaryForm;
 use crate::fit_weights::column_or_file;
-use crate::incomplete_plan::{Iterations, options, with_usual_share};
+use crate::given::set;
+use crate::incomplete_plan::{Iterations, with_usual_share};
 use crate::input_args::{ThreadArgs, read_options};
 use crate::outputs::check_standard_output;
 use crate::overwrite::{self, Kind};
@@ -87,12 +88,15 @@ impl CrossValidatePlan {
         if matches!(summary, SummaryForm::Text | SummaryForm::Json(_)) {
             check_standard_output()?;
         }
-        let iterations = Iterations { tol: args.tol, max_iter: args.max_iter, seed: args.seed };
+        let mut pca = IncompletePca::default();
+        args.missing.apply(&mut pca);
+        set(&mut pca.alpha, args.alpha);
+        Iterations { tol: args.tol, max_iter: args.max_iter, seed: args.seed }.apply(&mut pca);
         Ok(Self {
             read: ReadOptions { weights_column, ..read_options(&args.input, &args.threads) },
             weights_file,
             observe: args.missing.triples.options(),
-            pca: options(&args.missing, args.alpha, &iterations),
+            pca,
             threads: args.threads,
             usual_share: args.missing.usual_share(),
             n_folds: args.folds,

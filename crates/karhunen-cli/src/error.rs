@@ -252,7 +252,7 @@ impl Surface for Places<'_> {
         use OptionValue as V;
         let flag = self.option(option);
         match (option, value) {
-            (options::METHOD | options::EARLY_STOPPING, V::Name { .. } | V::Number(_)) => {
+            (options::METHOD | options::EARLY_STOPPING, V::Name { .. } | V::Text(_) | V::Number(_)) => {
                 format!("{flag}={value}")
             }
             (options::ERROR_BARS, V::Flag(false)) => flag,

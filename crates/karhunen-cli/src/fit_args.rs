@@ -8,9 +8,10 @@ use clap::{Args, ValueHint};
 use karhunen::choice::Choice;
 use karhunen::kernel::KernelRoute;
 use karhunen::pca::Route;
-use karhunen::{NComponents, Weighting};
+use karhunen::{KernelPca, NComponents, Pca, Weighting};
 
 use crate::error::{Failure, Result};
+use crate::given::{Given, set};
 use crate::input_args::{InputArgs, MemoryArgs, ThreadArgs};
 use crate::kernel_args::KernelArgs;
 use crate::missing_args::FitMissingArgs;
@@ -34,6 +35,8 @@ use crate::values::{JsonExtent, at_least_one, choice, possible_value};
   karhunen fit words.mtx.gz --feature-names terms.txt --transpose
   karhunen fit words.npz --solver block-krylov --tol 1e-6 --strict")]
 pub(crate) struct FitArgs {
+    #[command(flatten)]
+    pub(crate) given: Given,
     /// Table or matrix, rows are samples: CSV, TSV, NPY, NPZ, Matrix Market, Parquet or Arrow, gzipped or not; - for
     /// the standard input
     #[arg(value_hint = ValueHint::FilePath)]
@@ -45,14 +48,8 @@ pub(crate) struct FitArgs {
     /// variance. Without it, 10 or as many as there are
     #[arg(short = 'k', long = "components", value_name = "K", value_parser = n_components)]
     pub(crate) n_components: Option<NComponents>,
-    /// Divide every column by its standard deviation
-    ///
-    /// This is PCA of the correlation matrix
-    #[arg(long)]
-    pub(crate) scale: bool,
-    /// Do not subtract the means: a truncated SVD
-    #[arg(long)]
-    pub(crate) no_center: bool,
+    #[command(flatten)]
+    pub(crate) complete: PcaArgs,
 
     #[command(flatten)]
     pub(crate) missing: FitMissingArgs,
@@ -68,6 +65,27 @@ pub(crate) struct FitArgs {
     pub(crate) solver: SolverArgs,
     #[command(flatten)]
     pub(crate) memory: MemoryArgs,
+}
+
+/// Options that only the fit of complete data without a kernel has.
+#[derive(Debug, Args)]
+pub(crate) struct PcaArgs {
+    /// Divide every column by its standard deviation
+    ///
+    /// This is PCA of the correlation matrix
+    #[arg(long)]
+    pub(crate) scale: bool,
+    /// Do not subtract the means: a truncated SVD
+    #[arg(long)]
+    pub(crate) no_center: bool,
+}
+
+impl PcaArgs {
+    /// Sets the options that were given.
+    pub(crate) fn apply(&self, pca: &mut Pca) {
+        pca.scale = self.scale;
+        pca.center = !self.no_center;
+    }
 }
 
 #[derive(Debug, Args)]
@@ -154,6 +172,36 @@ pub(crate) struct SolverArgs {
     pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
+}
+
+impl SolverArgs {
+    /// Sets the options of a fit of complete data that were given.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for a solver that needs a kernel.
+    pub(crate) fn apply(&self, pca: &mut Pca) -> Result<()> {
+        pca.solver = self.solver.route()?;
+        pca.tol = self.tol;
+        set(&mut pca.max_iter, self.max_iter.map(usize::from));
+        pca.block_size = self.block_size.map(usize::from);
+        set(&mut pca.seed, self.seed);
+        pca.strict = self.strict;
+        Ok(())
+    }
+
+    /// Sets the options of a fit with a kernel that were given.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for a solver that takes none.
+    pub(crate) fn apply_to_kernel(&self, pca: &mut KernelPca) -> Result<()> {
+        pca.solver = self.solver.kernel_route()?;
+        pca.tol = self.tol;
+        set(&mut pca.max_iter, self.max_iter.map(usize::from));
+        pca.block_size = self.block_size.map(usize::from);
+        set(&mut pca.seed, self.seed);
+        pca.strict = self.strict;
+        Ok(())
+    }
 }
 
 /// A requested solver, of components or of kernel components.

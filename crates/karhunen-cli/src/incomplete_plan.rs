@@ -8,11 +8,12 @@ use karhunen_io::{ObserveOptions, ReadOptions, SavedIncomplete};
 
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
-use crate::fit_args::{FitArgs, SolverArg, SolverArgs, WeightArgs};
+use crate::fit_args::{FitArgs, PcaArgs, SolverArg, SolverArgs, WeightArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
+use crate::given::set;
 use crate::input_args::{ThreadArgs, read_options};
-use crate::missing_args::MissingArgs;
+use crate::kernel_args;
 use crate::overwrite::check_checkpoint;
 use crate::paths::{check_outputs, one_standard_input};
 
@@ -53,13 +54,13 @@ impl IncompletePlan {
     /// [`Failure::Usage`] for contradictory options, [`Failure::File`] for an output that cannot be written.
     pub(crate) fn resolve(args: FitArgs) -> Result<Self> {
         refuse_useless(&args)?;
-        args.kernel.check_unused()?;
-        let FitArgs { data, n_components, output, input, solver, missing: fit, weights, .. } = args;
+        kernel_args::check_unused(&args.given)?;
+        let FitArgs { given, data, n_components, output, input, solver, missing: fit, weights, .. } = args;
         let (weights_column, weights_file) = column_or_file(weights.weights);
         let inputs =
             [Some(&data), weights_file.as_ref(), input.feature_names.as_ref(), input.sample_names.as_ref()];
         one_standard_input(&inputs)?;
-        fit.checkpoints.check()?;
+        fit.checkpoints.check(&given)?;
         let outputs = [
             ("--checkpoint", fit.checkpoints.checkpoint.as_deref()),
             ("-o", output.model.as_deref()),
@@ -71,15 +72,14 @@ impl IncompletePlan {
             check_checkpoint(path, fit.checkpoints.resume, output.force)?;
         }
         let files = FitFiles::resolve(output, &inputs, SavedIncomplete::KIND)?;
+        let mut pca = IncompletePca::default();
+        fit.apply(&mut pca);
+        Iterations::of(&solver).apply(&mut pca);
         Ok(Self {
             read: ReadOptions { weights_column, ..read_options(&input, &solver.threads) },
             weights_file,
             observe: fit.missing.triples.options(),
-            pca: IncompletePca {
-                regularization: fit.regularization,
-                error_bars: !fit.no_error_bars,
-                ..options(&fit.missing, fit.alpha, &Iterations::of(&solver))
-            },
+            pca,
             threads: solver.threads,
             usual_share: fit.missing.usual_share(),
             checkpoints: fit.checkpoints,
@@ -122,36 +122,12 @@ impl Iterations {
         let &SolverArgs { tol, max_iter, seed, .. } = solver;
         Self { tol, max_iter, seed }
     }
-}
 
-/// The options of a fit, except the number of components, the penalty, the stored parts of the fit, and the
-/// default share of early stopping, which depends on the data.
-pub(crate) fn options(missing: &MissingArgs, alpha: Option<f64>, iterations: &Iterations) -> IncompletePca {
-    let defaults = IncompletePca::default();
-    IncompletePca {
-        n_components: defaults.n_components,
-        method: missing.missing.unwrap_or_default(),
-        alpha: alpha.unwrap_or(defaults.alpha),
-        regularization: None,
-        prior_variance: missing.prior_variance,
-        mean: missing.mean.unwrap_or(defaults.mean),
-        mean_prior: missing.mean_prior.unwrap_or(defaults.mean_prior),
-        row_offsets: missing.row_offsets,
-        step: missing.step,
-        online_rule: missing.online_rule.unwrap_or(defaults.online_rule),
-        gradient_tol: missing.gradient_tol,
-        angle_tol: missing.angle_tol,
-        rmse_tol: missing.rmse_tol,
-        refit: missing.refit,
-        inner_iterations: missing.inner_iterations.unwrap_or(defaults.inner_iterations),
-        tol: iterations.tol.unwrap_or(defaults.tol),
-        max_iter: iterations.max_iter.map_or(defaults.max_iter, usize::from),
-        early_stopping: missing.early_stopping.flatten(),
-        time_limit: missing.time_limit,
-        n_starts: missing.starts.unwrap_or(defaults.n_starts),
-        seed: iterations.seed.unwrap_or(defaults.seed),
-        error_bars: defaults.error_bars,
-        more: karhunen::More,
+    /// Sets the options that were given.
+    pub(crate) fn apply(&self, pca: &mut IncompletePca) {
+        set(&mut pca.tol, self.tol);
+        set(&mut pca.max_iter, self.max_iter.map(usize::from));
+        set(&mut pca.seed, self.seed);
     }
 }
 
@@ -159,8 +135,6 @@ pub(crate) fn options(missing: &MissingArgs, alpha: Option<f64>, iterations: &It
 fn refuse_useless(args: &FitArgs) -> Result<()> {
     let WeightArgs { weights, feature_weights, weighting } = &args.weights;
     let useless = [
-        (args.scale, "--scale", "columns keep their units; divide them before"),
-        (args.no_center, "--no-center", "say --mean none"),
         (
             weights.is_some() && args.missing.missing.triples.triples.is_some(),
             "--weights with --triples",
@@ -182,9 +156,19 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
             "give a number; auto, vb and vb-full leave out what the data do not support",
         ),
     ];
-    match useless.into_iter().find(|(given, ..)| *given) {
+    let listed = useless.into_iter().find(|(given, ..)| *given);
+    let found = listed.map(|(_, option, advice)| (option.to_owned(), advice)).or_else(|| {
+        let option = args.given.first_of::<PcaArgs>(&[])?;
+        let advice = match option.as_str() {
+            "--scale" => "columns keep their units; divide them before",
+            "--no-center" => "say --mean none",
+            _ => "leave it out",
+        };
+        Some((option, advice))
+    });
+    match found {
         None => Ok(()),
-        Some((_, option, advice)) => {
+        Some((option, advice)) => {
             Err(Failure::Usage(format!("{option} does not go with missing values: {advice}")))
         }
     }

@@ -4,10 +4,12 @@ use std::num::NonZeroUsize;
 
 use clap::Args;
 use clap::builder::TypedValueParser;
+use karhunen::KernelPca;
 use karhunen::choice::Choice;
 use karhunen::kernel::{Gamma, Kernel, Landmarks, PreImage};
 
 use crate::error::{Failure, Result};
+use crate::given::{Given, set};
 use crate::values::{at_least_one, choice, choice_of};
 
 #[derive(Clone, Debug, Args)]
@@ -38,30 +40,10 @@ pub(crate) struct KernelArgs {
 }
 
 impl KernelArgs {
-    /// The first given option of those that require `--kernel`.
-    fn given(&self) -> Option<&'static str> {
-        let options = [
-            ("--gamma", self.gamma.is_some()),
-            ("--degree", self.degree.is_some()),
-            ("--coef0", self.coef0.is_some()),
-            ("--landmarks", self.landmarks.is_some()),
-            ("--kernel-features", self.kernel_features.is_some()),
-            ("--pre-image", self.pre_image.is_some()),
-        ];
-        options.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
-    }
-
-    /// Refuses options that require a kernel.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`].
-    pub(crate) fn check_unused(&self) -> Result<()> {
-        match self.given() {
-            None => Ok(()),
-            Some(option) => Err(Failure::Usage(format!(
-                "{option} has no effect without a kernel; say --kernel rbf or another, or leave it out"
-            ))),
-        }
+    /// Sets the options that were given, except the kernel and the method of pre-images.
+    pub(crate) fn apply(&self, pca: &mut KernelPca) {
+        set(&mut pca.landmarks, self.landmarks);
+        pca.n_features = self.kernel_features.map(usize::from);
     }
 
     /// The kernel with its parameters.
@@ -71,9 +53,9 @@ impl KernelArgs {
     pub(crate) fn kernel(&self, mut kernel: Kernel) -> Result<Kernel> {
         let (gamma, degree, coef0) = kernel.parameters_mut();
         let parameters = [
-            ("--gamma", set(gamma, self.gamma)),
-            ("--degree", set(degree, self.degree)),
-            ("--coef0", set(coef0, self.coef0)),
+            ("--gamma", set_parameter(gamma, self.gamma)),
+            ("--degree", set_parameter(degree, self.degree)),
+            ("--coef0", set_parameter(coef0, self.coef0)),
         ];
         match parameters.into_iter().find(|(_, is_known)| !is_known) {
             None => Ok(kernel),
@@ -107,13 +89,27 @@ fn kernel() -> impl TypedValueParser<Value = Kernel> {
 }
 
 /// Sets a parameter that was given; whether the kernel has it, if it was.
-fn set<T>(place: Option<&mut T>, given: Option<T>) -> bool {
-    match (place, given) {
-        (Some(place), Some(given)) => *place = given,
-        (None, Some(_)) => return false,
-        (_, None) => {}
+fn set_parameter<T>(place: Option<&mut T>, given: Option<T>) -> bool {
+    match place {
+        Some(place) => {
+            set(place, given);
+            true
+        }
+        None => given.is_none(),
     }
-    true
+}
+
+/// Refuses options that require a kernel.
+///
+/// # Errors
+/// [`Failure::Usage`].
+pub(crate) fn check_unused(given: &Given) -> Result<()> {
+    match given.first_of::<KernelArgs>(&[]) {
+        None => Ok(()),
+        Some(option) => Err(Failure::Usage(format!(
+            "{option} has no effect without a kernel; say --kernel rbf or another, or leave it out"
+        ))),
+    }
 }
 
 fn gamma(text: &str) -> std::result::Result<Gamma, String> {

@@ -7,11 +7,12 @@ use karhunen::{KernelPca, NComponents};
 use karhunen_io::{ReadOptions, SavedKernel};
 
 use crate::error::{Failure, Result};
-use crate::fit_args::{FitArgs, SolverArgs};
+use crate::fit_args::{FitArgs, PcaArgs, SolverArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
 use crate::input_args::{ThreadArgs, read_options};
 use crate::kernel_args::KernelArgs;
+use crate::missing_args::FitMissingArgs;
 use crate::paths::one_standard_input;
 
 /// Maximum number of components without `-k`.
@@ -43,9 +44,17 @@ impl KernelPlan {
     /// [`Failure::Usage`] for options that do not go together, [`Failure::File`] for an output that cannot be written.
     pub(crate) fn resolve(args: FitArgs, kernel: Kernel) -> Result<Self> {
         refuse_useless(&args)?;
-        let FitArgs { data, n_components, weights, output, .. } = args;
-        let FitArgs { input, solver, missing, kernel: asked, memory, .. } = args;
-        let pca = options(&asked, kernel, &solver, (missing.alpha, memory.memory_limit))?;
+        let FitArgs { data, n_components, weights, output, input, .. } = args;
+        let FitArgs { solver, missing, kernel: asked, memory, .. } = args;
+        let mut pca = KernelPca {
+            kernel: asked.kernel(kernel)?,
+            pre_image: asked.pre_image(missing.alpha)?,
+            memory_limit: memory.memory_limit,
+            ..KernelPca::default()
+        };
+        asked.apply(&mut pca);
+        solver.apply_to_kernel(&mut pca)?;
+        refuse_idle(&asked, &pca.kernel, &solver, pca.solver)?;
         let (column, weights_file) = column_or_file(weights.weights);
         let inputs =
             [Some(&data), weights_file.as_ref(), input.feature_names.as_ref(), input.sample_names.as_ref()];
@@ -80,34 +89,6 @@ impl KernelPlan {
     }
 }
 
-/// The options of a fit, but for the number of components.
-fn options(
-    asked: &KernelArgs,
-    kernel: Kernel,
-    solver: &SolverArgs,
-    (alpha, memory): (Option<f64>, Option<u64>),
-) -> Result<KernelPca> {
-    let defaults = KernelPca::default();
-    let kernel = asked.kernel(kernel)?;
-    let route = solver.solver.kernel_route()?;
-    refuse_idle(asked, &kernel, solver, route)?;
-    Ok(KernelPca {
-        kernel,
-        n_components: defaults.n_components,
-        solver: route,
-        landmarks: asked.landmarks.unwrap_or(defaults.landmarks),
-        n_features: asked.kernel_features.map(usize::from),
-        pre_image: asked.pre_image(alpha)?,
-        tol: solver.tol,
-        max_iter: solver.max_iter.map_or(defaults.max_iter, usize::from),
-        block_size: solver.block_size.map(usize::from),
-        memory_limit: memory,
-        seed: solver.seed.unwrap_or(defaults.seed),
-        strict: solver.strict,
-        more: karhunen::More,
-    })
-}
-
 /// # Errors
 /// [`Failure::Usage`] for an option that the requested solver does not use.
 fn refuse_idle(
@@ -140,8 +121,6 @@ fn refuse_idle(
 fn refuse_useless(args: &FitArgs) -> Result<()> {
     let useless = [
         (args.missing.wanted(), "--missing", "a kernel needs every value; fill the holes first (impute)"),
-        (args.scale, "--scale", "columns keep their units; divide them before"),
-        (args.no_center, "--no-center", "components are those about the mean in feature space"),
         (args.weights.weighting.is_some(), "--weighting", "weights are the times each row was seen"),
         (args.weights.feature_weights.is_some(), "--feature-weights", "multiply the columns by their roots"),
         (args.output.loadings.is_some(), "--loadings", "components are no sums of columns"),
@@ -150,7 +129,15 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
     if let Some((_, option, advice)) = useless.into_iter().find(|(given, ..)| *given) {
         return Err(Failure::Usage(format!("{option} does not go with a kernel: {advice}")));
     }
-    match args.missing.given().filter(|option| *option != "--alpha") {
+    if let Some(option) = args.given.first_of::<PcaArgs>(&[]) {
+        let advice = match option.as_str() {
+            "--scale" => "columns keep their units; divide them before",
+            "--no-center" => "components are those about the mean in feature space",
+            _ => "leave it out",
+        };
+        return Err(Failure::Usage(format!("{option} does not go with a kernel: {advice}")));
+    }
+    match args.given.first_of::<FitMissingArgs>(&["alpha"]) {
         None => Ok(()),
         Some(option) => {
             Err(Failure::Usage(format!("{option} does not go with a kernel: it is for missing values")))

@@ -17,6 +17,7 @@ mod figures;
 mod fit_args;
 mod fit_files;
 mod fit_weights;
+mod given;
 mod help;
 mod hints;
 mod incomplete_plan;

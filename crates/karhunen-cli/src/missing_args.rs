@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use karhunen::IncompletePca;
 use karhunen::choice::Choice;
 use karhunen::incomplete::{Duplicates, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
 use karhunen_io::TripleColumns;
 
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
+use crate::given::{Given, set};
 use crate::values::{choice, seconds};
 
 /// The heading of options of fits with missing values.
@@ -126,16 +128,6 @@ impl TriplesArgs {
             more: karhunen::More,
         }
     }
-
-    /// The first given option.
-    pub(crate) fn given(&self) -> Option<&'static str> {
-        let options = [
-            ("--triples", self.triples.is_some()),
-            ("--duplicates", self.duplicates.is_some()),
-            ("--dtype", self.dtype.is_some()),
-        ];
-        options.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
-    }
 }
 
 impl MissingArgs {
@@ -144,26 +136,23 @@ impl MissingArgs {
         self.early_stopping == Some(None)
     }
 
-    /// The first given option of those that require missing values.
-    fn given(&self) -> Option<&'static str> {
-        let options = [
-            ("--prior-variance", self.prior_variance.is_some()),
-            ("--mean", self.mean.is_some()),
-            ("--mean-prior", self.mean_prior.is_some()),
-            ("--row-offsets", self.row_offsets),
-            ("--step", self.step.is_some()),
-            ("--online-rule", self.online_rule.is_some()),
-            ("--refit", self.refit),
-            ("--gradient-tol", self.gradient_tol.is_some()),
-            ("--angle-tol", self.angle_tol.is_some()),
-            ("--rmse-tol", self.rmse_tol.is_some()),
-            ("--inner-iterations", self.inner_iterations.is_some()),
-            ("--early-stopping", self.early_stopping.is_some()),
-            ("--time-limit", self.time_limit.is_some()),
-            ("--starts", self.starts.is_some()),
-        ];
-        let given = options.into_iter().find(|(_, given)| *given).map(|(option, _)| option);
-        given.or(self.triples.given())
+    /// Sets the options that were given; the default share of early stopping depends on the data.
+    pub(crate) fn apply(&self, pca: &mut IncompletePca) {
+        set(&mut pca.method, self.missing);
+        pca.prior_variance = self.prior_variance;
+        set(&mut pca.mean, self.mean);
+        set(&mut pca.mean_prior, self.mean_prior);
+        pca.row_offsets = self.row_offsets;
+        pca.step = self.step;
+        set(&mut pca.online_rule, self.online_rule);
+        set(&mut pca.inner_iterations, self.inner_iterations);
+        pca.early_stopping = self.early_stopping.flatten();
+        pca.refit = self.refit;
+        pca.gradient_tol = self.gradient_tol;
+        pca.angle_tol = self.angle_tol;
+        pca.rmse_tol = self.rmse_tol;
+        pca.time_limit = self.time_limit;
+        set(&mut pca.n_starts, self.starts);
     }
 }
 
@@ -173,26 +162,25 @@ impl FitMissingArgs {
         self.missing.missing.is_some() || self.missing.triples.triples.is_some()
     }
 
-    /// The first given option of those that require missing values, with `--alpha` last, since kernels also use
-    /// it.
-    pub(crate) fn given(&self) -> Option<&'static str> {
-        let options =
-            [("--regularization", self.regularization.is_some()), ("--no-error-bars", self.no_error_bars)];
-        let given = options.into_iter().find(|(_, given)| *given).map(|(option, _)| option);
-        given.or(self.missing.given()).or(self.checkpoints.given()).or(self.alpha.map(|_| "--alpha"))
+    /// Sets the options that were given.
+    pub(crate) fn apply(&self, pca: &mut IncompletePca) {
+        self.missing.apply(pca);
+        set(&mut pca.alpha, self.alpha);
+        pca.regularization = self.regularization;
+        pca.error_bars = !self.no_error_bars;
     }
+}
 
-    /// Refuses options that require missing values.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`].
-    pub(crate) fn check_unused(&self) -> Result<()> {
-        match self.given() {
-            None => Ok(()),
-            Some(option) => Err(Failure::Usage(format!(
-                "{option} has no effect on the fit of complete data; say --missing, or leave it out"
-            ))),
-        }
+/// Refuses options that require missing values.
+///
+/// # Errors
+/// [`Failure::Usage`].
+pub(crate) fn check_unused(given: &Given) -> Result<()> {
+    match given.first_of::<FitMissingArgs>(&[]) {
+        None => Ok(()),
+        Some(option) => Err(Failure::Usage(format!(
+            "{option} has no effect on the fit of complete data; say --missing, or leave it out"
+        ))),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
 use crate::input_args::{ThreadArgs, read_options};
 use crate::paths::one_standard_input;
+use crate::{kernel_args, missing_args};
 
 /// Number of components without `-k`.
 const DEFAULT_COMPONENTS: usize = 10;
@@ -43,10 +44,10 @@ impl FitPlan {
     /// # Errors
     /// [`Failure::Usage`] for contradictory options, [`Failure::File`] for an output that cannot be written.
     pub(crate) fn resolve(args: FitArgs) -> Result<Self> {
-        let FitArgs { data, n_components, scale, no_center, weights, output, .. } = args;
-        let FitArgs { input, solver, missing, kernel, memory, .. } = args;
-        missing.check_unused()?;
-        kernel.check_unused()?;
+        let FitArgs { given, data, n_components, complete, weights, output, .. } = args;
+        let FitArgs { input, solver, memory, .. } = args;
+        missing_args::check_unused(&given)?;
+        kernel_args::check_unused(&given)?;
         let (column, weights_file) = column_or_file(weights.weights);
         let inputs = [
             Some(&data),
@@ -58,13 +59,14 @@ impl FitPlan {
         one_standard_input(&inputs)?;
         let files = FitFiles::resolve(output, &inputs, SavedModel::KIND)?;
         let read = ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) };
-        let pca = Pca {
-            memory_limit: memory.memory_limit,
-            center: !no_center,
-            scale,
+        let mut pca = Pca {
             weighting: weights.weighting.unwrap_or_default(),
-            ..solver_options(&solver)?
+            memory_limit: memory.memory_limit,
+            ..Pca::default()
         };
+        complete.apply(&mut pca);
+        solver.apply(&mut pca)?;
+        refuse_idle(&solver, pca.solver)?;
         Ok(Self {
             data,
             read: memory.within(read),
@@ -92,27 +94,19 @@ impl FitPlan {
 
 /// # Errors
 /// [`Failure::Usage`] for an option that the requested solver does not use.
-fn solver_options(args: &SolverArgs) -> Result<Pca> {
-    let defaults = Pca::default();
-    let solver = args.solver.route()?;
+fn refuse_idle(args: &SolverArgs, solver: Option<Route>) -> Result<()> {
     let iterates = matches!(solver, None | Some(Route::BlockKrylov));
     let useless = [
         ("--max-iter", args.max_iter.is_some() && !iterates),
         ("--block-size", args.block_size.is_some() && !iterates),
         ("--seed", args.seed.is_some() && solver == Some(Route::Svd)),
     ];
-    if let (Some((option, _)), Some(route)) = (useless.iter().find(|(_, useless)| *useless), solver) {
-        return Err(Failure::Usage(format!("{option} has no effect with --solver {route}; leave it out")));
+    match (useless.iter().find(|(_, useless)| *useless), solver) {
+        (Some((option, _)), Some(route)) => {
+            Err(Failure::Usage(format!("{option} has no effect with --solver {route}; leave it out")))
+        }
+        _ => Ok(()),
     }
-    Ok(Pca {
-        solver,
-        tol: args.tol,
-        max_iter: args.max_iter.map_or(defaults.max_iter, usize::from),
-        block_size: args.block_size.map(usize::from),
-        seed: args.seed.unwrap_or(defaults.seed),
-        strict: args.strict,
-        ..defaults
-    })
 }
 
 /// Work on values of either type.

@@ -57,8 +57,9 @@ fn tables_in(path: &Path) -> Result<Option<Vec<PathBuf>>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(path).map_err(reading)? {
         let file = entry.map_err(reading)?.path();
-        let is_hidden =
-            file.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".") || name.as_encoded_bytes().starts_with(b"_"));
+        let is_hidden = file.file_name().is_some_and(|name| {
+            name.as_encoded_bytes().starts_with(b".") || name.as_encoded_bytes().starts_with(b"_")
+        });
         let is_table = extension(&file).is_some_and(|found| EXTENSIONS.contains(&found.as_str()));
         if is_table && !is_hidden && file.is_file() {
             files.push(file);
@@ -102,8 +103,12 @@ impl Stack {
                 Err(name) => return refuse(format!("has another column `{}` than {first}", shortened(name))),
             },
             (None, None) => None,
-            (Some(_), None) => return refuse(format!("its columns have no names, but those of {first} have")),
-            (None, Some(_)) => return refuse(format!("its columns have names, but those of {first} have not")),
+            (Some(_), None) => {
+                return refuse(format!("its columns have no names, but those of {first} have"));
+            }
+            (None, Some(_)) => {
+                return refuse(format!("its columns have names, but those of {first} have not"));
+            }
         };
         match (&mut self.table.sample_names, part.sample_names) {
             (Some(all), Some(more)) => all.extend(more),
@@ -152,7 +157,8 @@ fn places<'a>(expected: &[String], found: &'a [String]) -> std::result::Result<O
     if expected == found {
         return Ok(None);
     }
-    let known: HashMap<&str, usize> = expected.iter().enumerate().map(|(j, name)| (name.as_str(), j)).collect();
+    let known: HashMap<&str, usize> =
+        expected.iter().enumerate().map(|(j, name)| (name.as_str(), j)).collect();
     let mut taken = vec![false; expected.len()];
     let place = |name: &'a String| match known.get(name.as_str()) {
         Some(&place) if !std::mem::replace(&mut taken[place], true) => Ok(place),

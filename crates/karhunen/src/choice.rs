@@ -128,16 +128,28 @@ macro_rules! plain_names {
         }
 
         #[cfg(feature = "serde")]
+        impl $choice {
+            /// The names in files.
+            const FILES: &'static [&'static str] = &{
+                let table = <Self as $crate::choice::Choice>::TABLE;
+                let mut names = [""; <Self as $crate::choice::Choice>::TABLE.len()];
+                let mut row = 0;
+                while row < names.len() {
+                    names[row] = table[row].file;
+                    row += 1;
+                }
+                names
+            };
+        }
+
+        #[cfg(feature = "serde")]
         impl<'de> serde::Deserialize<'de> for $choice {
             fn deserialize<D: serde::Deserializer<'de>>(
                 deserializer: D,
             ) -> std::result::Result<Self, D::Error> {
                 let name = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-                $crate::choice::Choice::of_name(&name).ok_or_else(|| {
-                    let names: Vec<_> =
-                        <Self as $crate::choice::Choice>::TABLE.iter().map(|row| row.file).collect();
-                    serde::de::Error::custom(format_args!("`{name}` is none of {}", names.join(", ")))
-                })
+                $crate::choice::Choice::of_name(&name)
+                    .ok_or_else(|| serde::de::Error::unknown_variant(&name, Self::FILES))
             }
         }
     };

@@ -285,7 +285,7 @@ class IncompleteModel:
 class Stream:
     """Components learned from a stream of rows. Immutable: further learning returns a new object."""
 
-    def __new__(cls, n_components: int, n_features: int, rule: str, seed: int, mean: bool, row_offsets: bool) -> Stream:
+    def __new__(cls, options: dict[str, Any], n_features: int) -> Stream:
         """Start with small random loadings."""
     @staticmethod
     def resume(model: IncompleteModel) -> Stream:
@@ -338,7 +338,7 @@ def cross_validate(
     options: dict[str, Any],
     n_folds: int,
     n_components: list[int],
-    penalties: list[tuple[str, float]],
+    penalties: list[str | dict[str, float]],
     on_progress: _OnProgress | None = None,
 ) -> tuple[list[tuple[int, tuple[str, float] | None]], NDArray[np.float64], int, int]:
     """Return the choices, their errors (n_choices, n_folds), and the indices of the best and the simplest."""

@@ -12,6 +12,7 @@ use crate::computed_rows::{Computed, ComputedRows};
 use crate::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
 use crate::input_args::read_options;
+use crate::missing_args::TriplesArgs;
 use crate::names;
 use crate::observed_dataset::{ObservedDataset, scores};
 use crate::outputs::Outputs;
@@ -33,7 +34,7 @@ pub(crate) fn run(args: TransformArgs) -> Result<()> {
             return incomplete(&args, &saved, &progress);
         }
     };
-    if let Some(option) = args.triples.given() {
+    if let Some(option) = args.given.first_of::<TriplesArgs>(&[]) {
         return Err(Failure::Usage(format!(
             "{option} has no effect on a model of complete data; leave it out"
         )));

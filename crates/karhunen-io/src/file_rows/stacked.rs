@@ -1,7 +1,7 @@
 //! Tables of several files, one below the other.
 
 use karhunen::source::Block;
-use karhunen::{Scalar, Source};
+use karhunen::Scalar;
 
 use super::{Blocks, FileRows, Rows};
 use crate::{Data, Error, Result, Values};

@@ -38,7 +38,7 @@ use crate::weights::{NormalizedWeights, Weights};
 /// # Ok::<(), karhunen::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Nystrom {
     /// The kernel: positive semi-definite, and not precomputed.
     pub kernel: Kernel,
@@ -54,10 +54,23 @@ pub struct Nystrom {
     pub more: More,
 }
 
+impl Default for Nystrom {
+    /// 100 landmarks, as scikit-learn's `Nystroem`.
+    fn default() -> Self {
+        Self {
+            kernel: Kernel::default(),
+            n_landmarks: 100,
+            landmarks: Landmarks::Uniform,
+            seed: 0,
+            more: More,
+        }
+    }
+}
+
 impl Nystrom {
     /// Uses `n_landmarks` landmarks; all other options at their defaults.
     pub fn new(n_landmarks: usize) -> Self {
-        Self { kernel: Kernel::default(), n_landmarks, landmarks: Landmarks::Uniform, seed: 0, more: More }
+        Self { n_landmarks, ..Self::default() }
     }
 
     /// Chooses landmarks among the rows of `x`, shape (n_samples, n_features), with probability proportional to

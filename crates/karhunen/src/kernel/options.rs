@@ -157,7 +157,7 @@ impl PreImage {
 /// # Ok::<(), karhunen::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct KernelPca {
     /// The kernel.
     pub kernel: Kernel,

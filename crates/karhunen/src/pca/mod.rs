@@ -40,7 +40,7 @@ use crate::weights::{Weighting, Weights};
 /// # Ok::<(), karhunen::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Pca {
     /// How many components to keep.
     pub n_components: NComponents,
@@ -63,7 +63,6 @@ pub struct Pca {
     /// Most bytes that a fit may hold: the rows that its source holds or keeps, and the work of the route. If `None`,
     /// half of the memory that the machine or the process may have, for sources that read their rows in every visit;
     /// rows in memory have no limit but that of the process. A limit may change the route, and with it the last bits.
-    #[cfg_attr(feature = "serde", serde(default))]
     pub memory_limit: Option<u64>,
     /// Seed of the random starting block of block Krylov iteration.
     pub seed: u64,

@@ -11,22 +11,23 @@ import numpy as np
 
 from karhunen._shared.options import (
     count_option,
+    engine_arguments,
     flag_option,
     is_number,
-    name_option,
     number_option,
     optional_count,
-    optional_number,
     seed_option,
 )
 from karhunen._shared.warning import warn
 
-#: Tolerances other than that of the cost, which are off by default.
-OTHER_TOLERANCES = ("gradient_tol", "angle_tol", "rmse_tol")
+#: Arguments that are no options of the engine.
+OTHERS = frozenset(("random_state", "verbose"))
+#: Times in seconds are shorter.
+LONGEST = 2.0**63
 
 
 def engine_options(estimator: Any) -> dict[str, Any]:
-    """Check the types of all arguments and return the options of the engine, which checks their ranges.
+    """Convert the arguments to options of the engine, which checks them.
 
     Parameters
     ----------
@@ -36,30 +37,17 @@ def engine_options(estimator: Any) -> dict[str, Any]:
     Returns
     -------
     dict
-        Every option by its name in the engine.
+        Every option by its name in the engine, in the form that it has in files, and the number of threads.
     """
     flag_option("verbose", estimator.verbose)
     return {
+        **engine_arguments(estimator, OTHERS),
         "n_components": count_option("n_components", estimator.n_components),
-        "method": name_option("method", estimator.method),
-        "alpha": number_option("alpha", estimator.alpha),
         "regularization": penalty_option(estimator.regularization),
-        "prior_variance": optional_number("prior_variance", estimator.prior_variance),
-        "mean": name_option("mean", estimator.mean),
         "mean_prior": _mean_prior(estimator.mean_prior),
-        "row_offsets": flag_option("row_offsets", estimator.row_offsets),
-        "step": optional_number("step", estimator.step),
-        "inner_iterations": count_option("inner_iterations", estimator.inner_iterations),
-        "online_rule": name_option("online_rule", estimator.online_rule),
-        "tol": number_option("tol", estimator.tol),
-        **{name: optional_number(name, getattr(estimator, name)) for name in OTHER_TOLERANCES},
-        "max_iter": count_option("max_iter", estimator.max_iter),
         "early_stopping": _share(estimator.early_stopping),
-        "refit": flag_option("refit", estimator.refit),
-        "time_limit": None if estimator.time_limit is None else _seconds("time_limit", estimator.time_limit),
-        "n_starts": count_option("n_starts", estimator.n_starts),
+        "time_limit": _duration(estimator.time_limit),
         "seed": seed_option(estimator.random_state),
-        "error_bars": flag_option("error_bars", estimator.error_bars),
         "n_threads": optional_count("n_threads", estimator.n_threads),
     }
 
@@ -88,7 +76,7 @@ def errors_as_given(estimator: Any, **given: Any) -> Iterator[None]:
 
 
 def incomplete_arguments(engine: dict[str, Any]) -> dict[str, Any]:
-    """Convert the engine's options, as stored in model files, to arguments of `IncompletePCA`."""
+    """Convert the options of `IncompletePCA` that have another form in files to arguments."""
     penalty = engine["regularization"]
     if isinstance(penalty, dict):
         ((kind, size),) = penalty.items()
@@ -97,20 +85,11 @@ def incomplete_arguments(engine: dict[str, Any]) -> dict[str, Any]:
         penalty = "path" if penalty == "path" else 0.0
     prior = engine["mean_prior"]
     limit = engine["time_limit"]
-    same = (
-        *("n_components", "method", "alpha", "prior_variance", "mean", "step", "inner_iterations", "online_rule"),
-        *("tol", *OTHER_TOLERANCES, "max_iter", "refit"),
-    )
     return {
-        **{name: engine[name] for name in same},
         "regularization": penalty,
-        "row_offsets": engine.get("row_offsets", False),
         "mean_prior": None if not prior["count"] else (prior["count"], prior["value"]),
         "early_stopping": engine["early_stopping"] or False,
         "time_limit": None if limit is None else limit["secs"] + limit["nanos"] * 1e-9,
-        "n_starts": engine["n_starts"],
-        "error_bars": engine["error_bars"],
-        "random_state": engine["seed"],
     }
 
 
@@ -143,36 +122,42 @@ def _warn_of_checkpoint(message: str) -> None:
 def _seconds(name: str, value: Any) -> float:
     """Check a time in seconds."""
     seconds = number_option(name, value)
-    if not 0 <= seconds < float("inf"):
+    if not 0 <= seconds < LONGEST:
         raise ValueError(f"{name} = {value!r} is not allowed: give a finite number of seconds, at least 0")
     return seconds
 
 
-def penalty_option(value: Any) -> tuple[str, float] | None:
-    """Convert a penalty, or its kind and size; zero is least squares."""
+def _duration(value: Any) -> dict[str, int] | None:
+    """Convert a time in seconds to its form in files."""
     if value is None:
         return None
-    if isinstance(value, str) and value == "path":
-        return ("path", 0.0)
+    seconds, nanoseconds = divmod(round(_seconds("time_limit", value) * 10**9), 10**9)
+    return {"secs": seconds, "nanos": nanoseconds}
+
+
+def penalty_option(value: Any) -> str | dict[str, float] | None:
+    """Convert a penalty, or its kind and size, to its form in files; zero is least squares."""
+    if value is None or (isinstance(value, str) and value == "path"):
+        return value
     kind, size = value if isinstance(value, tuple) and len(value) == 2 else ("ridge", value)
     if kind not in ("ridge", "weighted") or not is_number(size):
         raise ValueError(
             f"regularization = {value!r} is not allowed: give a penalty, ('weighted', penalty), 'path', 0 for least "
             "squares, or None for the default of the method"
         )
-    return ("none", 0.0) if size == 0 else (kind, float(size))
+    return "none" if size == 0 else {kind: float(size)}
 
 
-def _mean_prior(value: Any) -> tuple[float, float | None]:
-    """Convert a number of pseudo-observations, or (number, value)."""
+def _mean_prior(value: Any) -> dict[str, float | None]:
+    """Convert a number of pseudo-observations, or (number, value), to the form in files."""
     if value is None:
-        return 0.0, None
+        return {"count": 0.0, "value": None}
     count, prior = value if isinstance(value, tuple) and len(value) == 2 else (value, None)
     if not is_number(count) or not (prior is None or is_number(prior)):
         raise ValueError(
             f"mean_prior = {value!r} is not allowed: give a number of pseudo-observations, or (number, value), or None"
         )
-    return float(count), None if prior is None else float(prior)
+    return {"count": float(count), "value": None if prior is None else float(prior)}
 
 
 def _share(value: Any) -> float | bool:

@@ -77,12 +77,9 @@ class RowByRow(FittedIncomplete):
         options = engine_options(self)
         first = not hasattr(self, "_model")
         entries = to_entries(self, X, reset=first, entry_weight=entry_weight)
-        p = entries.shape[1]
         stream = getattr(self, "_stream", None)
         if stream is None and first:
-            sizes = (options["n_components"], p)
-            flags = (self.mean == "joint", options["row_offsets"])
-            stream = _core.Stream(*sizes, options["online_rule"], options["seed"], *flags)
+            stream = _core.Stream(options, entries.shape[1])
         elif stream is None:
             if self.online_rule != "diagonal":
                 raise ValueError(f"online_rule = {self.online_rule!r} cannot go on from a fit; 'diagonal' can")

@@ -14,7 +14,7 @@ from karhunen import _core
 from karhunen._inputs.matrix import to_matrix, to_scores
 from karhunen._kernel.convergence import KernelConvergence
 from karhunen._kernel.function import BlockKernel
-from karhunen._kernel.options import POSITIVE_ONLY, block_kernel, estimator_arguments, function_advice, threads_option
+from karhunen._kernel.options import POSITIVE_ONLY, block_kernel, function_advice, special_arguments, threads_option
 from karhunen._shared.arrays import FloatArray, Matrix, Rows
 from karhunen._shared.choices import Kernel, KernelRoute
 from karhunen._shared.dtype import in_dtype
@@ -115,7 +115,7 @@ class FittedKernel(FittedModel):
         """
         function = None if kernel is None else block_kernel(kernel, kernel_params)
         model, beside, options = _core.load(cls._kind, path, function)
-        arguments = cls._arguments(options)
+        arguments = cls._stored(options)
         if (arguments["kernel"] == "custom") != (kernel is not None):
             raise ValueError(f"{os.fspath(path)}: the kernel of the model is {function_advice(kernel)}")
         if kernel is not None:
@@ -134,7 +134,7 @@ class FittedKernelPCA(FittedKernel):
     """Base class of fitted kernel PCA."""
 
     _kind = _core.KernelModel
-    _arguments = staticmethod(estimator_arguments)
+    _arguments = staticmethod(special_arguments)
 
     fit_inverse_transform: bool
     n_components_: int

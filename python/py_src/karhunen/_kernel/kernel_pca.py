@@ -14,23 +14,21 @@ from karhunen._kernel.convergence import warn_of_spectrum
 from karhunen._kernel.fitted import FittedKernelPCA
 from karhunen._kernel.options import (
     MAX_ITER,
+    OTHERS,
     block_kernel,
     bytes_option,
     kernel_option,
-    route_option,
+    pre_image_option,
+    solver_option,
     threads_option,
 )
 from karhunen._shared.arrays import FloatArray, Matrix
 from karhunen._shared.choices import Auto, EigenSolver, Gamma, Kernel, KernelSolver, Landmarks, PreImage
 from karhunen._shared.options import (
     check_sketch_options,
-    choice_option,
-    count_option,
+    engine_arguments,
     flag_option,
     n_components_option,
-    name_option,
-    number_option,
-    optional_count,
     seed_option,
     tol_option,
 )
@@ -309,27 +307,15 @@ or callable, default="linear"
         for name in ("copy_X", "verbose"):
             flag_option(name, getattr(self, name))
         check_sketch_options(self)
-        inverse = flag_option("fit_inverse_transform", self.fit_inverse_transform)
-        if inverse and isinstance(self.kernel, str) and self.kernel == "precomputed":
-            # The first words are scikit-learn's.
-            raise ValueError("Cannot fit_inverse_transform with a precomputed kernel: it holds no rows to be found")
-        pre_image = choice_option("pre_image", self.pre_image, PreImage)
-        if self.alpha is not None and pre_image == "auto":
-            pre_image = "ridge"
-        if self.alpha is not None and pre_image == "fixed-point":
-            raise ValueError(f"alpha = {self.alpha!r} is for pre_image='ridge'; the fixed point has none")
         return {
+            **engine_arguments(self, OTHERS),
             "tol": tol_option(self.tol),
             "seed": seed_option(self.random_state),
-            "strict": flag_option("strict", self.strict),
-            "max_iter": MAX_ITER if self.max_iter is None else count_option("max_iter", self.max_iter),
+            "max_iter": MAX_ITER if self.max_iter is None else self.max_iter,
             "n_threads": threads_option(self),
             "kernel": kernel_option(self.kernel, self.gamma, self.degree, self.coef0),
             "n_components": n_components_option(self.n_components),
-            "solver": route_option(self.solver, self.eigen_solver),
-            "landmarks": name_option("landmarks", self.landmarks),
-            "n_features": optional_count("n_features", self.n_features),
-            "pre_image": pre_image if inverse else None,
-            "alpha": 1.0 if self.alpha is None else number_option("alpha", self.alpha),
+            "solver": solver_option(self.solver, self.eigen_solver),
+            "pre_image": pre_image_option(self),
             "memory_limit": bytes_option("memory_limit", self.memory_limit),
         }

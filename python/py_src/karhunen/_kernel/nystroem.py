@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from karhunen import _core
 from karhunen._inputs.matrix import to_matrix, to_weights
 from karhunen._kernel.fitted import FittedKernel
-from karhunen._kernel.options import kernel_arguments, kernel_option, landmarks_argument, threads_option
+from karhunen._kernel.options import kernel_arguments, kernel_option, threads_option
 from karhunen._shared.arrays import FloatArray, Rows
 from karhunen._shared.choices import DefiniteKernel, Gamma, Landmarks
-from karhunen._shared.options import count_option, name_option, seed_option
+from karhunen._shared.options import count_option, seed_option
 from karhunen._shared.warning import warn
 
 if TYPE_CHECKING:
@@ -174,8 +174,6 @@ class Nystroem(FittedKernel):
         return {
             **kernel_arguments(options["kernel"]),
             "n_components": options["n_landmarks"],
-            "landmarks": landmarks_argument(options["landmarks"]),
-            "random_state": options["seed"],
         }
 
     @property
@@ -216,7 +214,7 @@ class Nystroem(FittedKernel):
         return {
             "kernel": kernel_option(self.kernel, used["gamma"], used["degree"], used["coef0"]),
             "n_landmarks": count_option("n_components", self.n_components),
-            "landmarks": name_option("landmarks", self.landmarks),
+            "landmarks": self.landmarks,
             "seed": seed_option(self.random_state),
             "n_threads": threads_option(self),
         }

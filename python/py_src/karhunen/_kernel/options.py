@@ -8,24 +8,29 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 
-from karhunen._core import names_in_files
 from karhunen._kernel.function import BlockKernel
-from karhunen._shared.choices import EigenSolver, Kernel, KernelRoute
+from karhunen._shared.choices import EigenSolver, Kernel, KernelRoute, PreImage
 from karhunen._shared.options import (
     choice_option,
-    estimator_options,
+    flag_option,
     is_number,
     is_whole,
     n_components_of,
-    name_option,
     number_option,
     optional_count,
+    python_name,
+    route_option,
 )
 
 #: Equivalent solvers of the engine for scikit-learn's names.
 SKLEARN_EIGEN_SOLVERS: dict[str, KernelRoute] = {"dense": "full", "arpack": "stored", "randomized": "stored"}
-#: Names of choices that differ from their names in files.
-_NAMES = names_in_files()
+#: Arguments of `KernelPCA` that are no options of the engine.
+OTHERS = frozenset(
+    (
+        *("gamma", "degree", "coef0", "kernel_params", "alpha", "fit_inverse_transform", "remove_zero_eig"),
+        *("random_state", "verbose", "eigen_solver", "iterated_power", "copy_X", "n_jobs"),
+    )
+)
 #: Number of passes if `max_iter` is None.
 MAX_ITER = 1000
 #: Kernels that are undefined for negative values.
@@ -64,10 +69,10 @@ def block_kernel(kernel: Any, kernel_params: Any) -> BlockKernel | None:
     return None
 
 
-def route_option(solver: Any, eigen_solver: Any) -> str:
-    """Return the solver that one of two options selects."""
+def solver_option(solver: Any, eigen_solver: Any) -> str | None:
+    """Return the solver that one of two options selects; None is the choice of the engine."""
     if choice_option("eigen_solver", eigen_solver, EigenSolver) == "auto":
-        return name_option("solver", solver)
+        return route_option(solver)
     if solver != "auto":
         raise ValueError(f"solver = {solver!r} and eigen_solver = {eigen_solver!r} say the same; give only one")
     return SKLEARN_EIGEN_SOLVERS[eigen_solver]
@@ -94,16 +99,29 @@ def bytes_option(name: str, value: Any) -> int | None:
     return int(value)
 
 
-def estimator_arguments(engine: dict[str, Any]) -> dict[str, Any]:
-    """Convert the engine's options, as stored in files, to arguments of an estimator."""
+def pre_image_option(estimator: Any) -> str | dict[str, Any] | None:
+    """Convert the method of pre-images to its form in files; None is no method."""
+    way = choice_option("pre_image", estimator.pre_image, PreImage)
+    alpha = estimator.alpha
+    if alpha is not None and way == "fixed-point":
+        raise ValueError(f"alpha = {alpha!r} is for pre_image='ridge'; the fixed point has none")
+    ridge = {"alpha": 1.0 if alpha is None else number_option("alpha", alpha)}
+    if not flag_option("fit_inverse_transform", estimator.fit_inverse_transform):
+        return None
+    if isinstance(estimator.kernel, str) and estimator.kernel == "precomputed":
+        # The first words are scikit-learn's.
+        raise ValueError("Cannot fit_inverse_transform with a precomputed kernel: it holds no rows to be found")
+    return way if way == "fixed-point" else {"ridge" if alpha is not None else way: ridge}
+
+
+def special_arguments(engine: dict[str, Any]) -> dict[str, Any]:
+    """Convert the options of `KernelPCA` that have another form in files to arguments."""
     arguments = {
         **kernel_arguments(engine["kernel"]),
         "solver": engine["solver"] or "auto",
-        "landmarks": landmarks_argument(engine["landmarks"]),
         "n_components": n_components_of(engine),
-        **{name: engine[name] for name in ("n_features", "memory_limit")},
-        **estimator_options(engine),
         "max_iter": None if engine["max_iter"] == MAX_ITER else engine["max_iter"],
+        "pre_image": "auto",
     }
     if engine["pre_image"] is not None:
         way, of_way = _variant(engine["pre_image"])
@@ -117,12 +135,7 @@ def kernel_arguments(kernel: str | dict[str, Any]) -> dict[str, Any]:
     """Convert the engine's kernel, as stored in files, to arguments of an estimator."""
     name, parameters = _variant(kernel)
     parameters = {name: value for name, value in parameters.items() if name != "gamma"} | _gamma(parameters)
-    return {"kernel": _NAMES.get(name, name), **parameters}
-
-
-def landmarks_argument(rule: str) -> str:
-    """Convert the engine's rule for landmarks, as stored in files, to an argument of an estimator."""
-    return _NAMES.get(rule, rule)
+    return {"kernel": python_name(name), **parameters}
 
 
 def function_advice(kernel: Any) -> str:

@@ -9,14 +9,21 @@ from sklearn.base import BaseEstimator
 from karhunen._shared.choices import Route, SvdSolver
 from karhunen._shared.options import (
     choice_option,
-    count_option,
+    engine_arguments,
     flag_option,
-    name_option,
     optional_count,
+    route_option,
     seed_option,
     tol_option,
 )
 
+#: Arguments of `PCA` and `TruncatedSVD` that are no options of the engine.
+OTHERS = frozenset(
+    (
+        *("whiten", "copy", "svd_solver", "algorithm", "random_state", "verbose"),
+        *("n_iter", "iterated_power", "n_oversamples", "power_iteration_normalizer"),
+    )
+)
 #: Equivalent solvers of the engine for scikit-learn's names.
 SKLEARN_SOLVERS: dict[str, Route] = {
     "full": "svd",
@@ -26,22 +33,21 @@ SKLEARN_SOLVERS: dict[str, Route] = {
 }
 
 
-def solver_option(solver: Any, svd_solver: Any) -> str:
-    """Return the solver that one of two options selects."""
+def solver_option(solver: Any, svd_solver: Any) -> str | None:
+    """Return the solver that one of two options selects; None is the choice of the engine."""
     if choice_option("svd_solver", svd_solver, SvdSolver) == "auto":
-        return name_option("solver", solver)
+        return route_option(solver)
     if solver != "auto":
         raise ValueError(f"solver = {solver!r} and svd_solver = {svd_solver!r} say the same; give only one")
     return SKLEARN_SOLVERS[svd_solver]
 
 
-def iteration_options(estimator: BaseEstimator) -> dict[str, Any]:
-    """Check the options common to both estimators and return those of the engine."""
+def shared_options(estimator: BaseEstimator) -> dict[str, Any]:
+    """Check the arguments of both estimators and return the options of the engine, except solver and components."""
     flag_option("verbose", estimator.verbose)
     return {
+        **engine_arguments(estimator, OTHERS),
         "tol": tol_option(estimator.tol),
-        "max_iter": count_option("max_iter", estimator.max_iter),
         "seed": seed_option(estimator.random_state),
         "n_threads": optional_count("n_threads", estimator.n_threads),
-        "strict": flag_option("strict", estimator.strict),
     }

@@ -10,17 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 from karhunen import _core
 from karhunen._inputs.matrix import to_matrix, to_weights
 from karhunen._pca.fitted import FittedComponents
-from karhunen._pca.options import iteration_options, solver_option
+from karhunen._pca.options import shared_options, solver_option
 from karhunen._shared.arrays import FloatArray, Matrix
 from karhunen._shared.choices import Auto, PowerIterationNormalizer, Solver, SvdSolver, Weighting
 from karhunen._shared.dtype import in_dtype
 from karhunen._shared.options import (
     check_sketch_options,
-    estimator_options,
     flag_option,
     n_components_of,
     n_components_option,
-    name_option,
 )
 
 if TYPE_CHECKING:
@@ -241,7 +239,7 @@ class PCA(FittedComponents):
 
     def _fit(self, X: Any, sample_weight: Any, feature_weight: Any) -> Matrix:
         options = self._engine_options()
-        least = 1 if options["weighting"] == "population" or sample_weight is not None else 2
+        least = 1 if self.weighting == "population" or sample_weight is not None else 2
         matrix = to_matrix(self, X, reset=True, min_samples=least)
         n, p = matrix.shape
         samples = to_weights("sample_weight", sample_weight, n, "rows")
@@ -261,11 +259,8 @@ class PCA(FittedComponents):
             flag_option(name, getattr(self, name))
         check_sketch_options(self)
         return {
-            **iteration_options(self),
+            **shared_options(self),
             "n_components": n_components_option(self.n_components, mle=True),
-            "center": flag_option("center", self.center),
-            "scale": flag_option("scale", self.scale),
-            "weighting": name_option("weighting", self.weighting),
             "solver": solver_option(self.solver, self.svd_solver),
         }
 
@@ -345,12 +340,7 @@ class PCA(FittedComponents):
 
     @staticmethod
     def _arguments(options: dict[str, Any]) -> dict[str, Any]:
-        return {
-            **estimator_options(options),
-            "n_components": n_components_of(options),
-            **{name: options[name] for name in ("center", "scale", "weighting")},
-            "solver": options["solver"] or "auto",
-        }
+        return {"n_components": n_components_of(options), "solver": options["solver"] or "auto"}
 
     def to_sklearn(self) -> SklearnPCA | Pipeline:
         """Convert to a fitted estimator of scikit-learn that computes the same scores.

@@ -11,15 +11,15 @@ import numpy as np
 from karhunen import _core
 from karhunen._inputs.matrix import to_matrix
 from karhunen._pca.fitted import FittedComponents
-from karhunen._pca.options import iteration_options
+from karhunen._pca.options import shared_options
 from karhunen._shared.arrays import FloatArray, Matrix
 from karhunen._shared.choices import Algorithm, PowerIterationNormalizer, Route
 from karhunen._shared.options import (
     check_sketch_options,
     choice_option,
     count_option,
-    estimator_options,
     n_components_of,
+    route_option,
 )
 
 if TYPE_CHECKING:
@@ -174,22 +174,18 @@ class TruncatedSVD(FittedComponents):
         algorithm = choice_option("algorithm", self.algorithm, Algorithm)
         check_sketch_options(self)
         return {
-            **iteration_options(self),
-            "n_components": count_option("n_components", self.n_components),
+            **shared_options(self),
+            "n_components": {"count": count_option("n_components", self.n_components)},
             "center": False,
             "scale": False,
             # The variance with this divisor is not reported; it is defined even for a single row.
             "weighting": "population",
-            "solver": SKLEARN_ALGORITHMS.get(algorithm, algorithm),
+            "solver": route_option(SKLEARN_ALGORITHMS.get(algorithm, algorithm)),
         }
 
     @staticmethod
     def _arguments(options: dict[str, Any]) -> dict[str, Any]:
-        return {
-            **estimator_options(options),
-            "n_components": n_components_of(options),
-            "algorithm": options["solver"] or "auto",
-        }
+        return {"n_components": n_components_of(options), "algorithm": options["solver"] or "auto"}
 
     def _model_of_file(self) -> _core.Model:
         variances = (self.explained_variance_, self.explained_variance_ratio_)

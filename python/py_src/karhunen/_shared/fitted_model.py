@@ -16,6 +16,7 @@ from karhunen import _core
 from karhunen._shared.arrays import FloatArray
 from karhunen._shared.earlier_pickles import record_of
 from karhunen._shared.errors import name_column
+from karhunen._shared.options import stored_arguments
 from karhunen._shared.progress import progress
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     _model: Any
     #: Class of the engine's models.
     _kind: type[Any]
-    #: Convert the engine's options, as files hold them, to the estimator's arguments.
+    #: Convert the engine's options that have another form or name in files to the estimator's arguments.
     _arguments: Callable[[dict[str, Any]], dict[str, Any]]
     #: Columns of the fitted file that are not features, as model files of the command line record them.
     _columns_of_file: Mapping[str, Any] = MappingProxyType({"set_aside": (), "id_column": None})
@@ -133,7 +134,12 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         model, beside, options = _core.load(cls._kind, path)
         cls._check_file(path, model)
-        return cls(**cls._arguments(options))._adopt_file(model, beside)
+        return cls(**cls._stored(options))._adopt_file(model, beside)
+
+    @classmethod
+    def _stored(cls, options: dict[str, Any]) -> dict[str, Any]:
+        """Convert the engine's options, as files hold them, to the estimator's arguments."""
+        return {**stored_arguments(cls, options), **cls._arguments(options)}
 
     def _beside(self) -> dict[str, Any]:
         """Return the content of a file besides the model."""

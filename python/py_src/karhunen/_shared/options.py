@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import lru_cache
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any, get_args
 
@@ -9,10 +12,38 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from karhunen._core import names_in_files
 from karhunen._shared.choices import Auto, PowerIterationNormalizer
 
+#: Names of choices that differ from their names in files.
+_NAMES = names_in_files()
 #: Upper limit of the engine's counts.
 LARGE_COUNT = 2**63
+
+
+@lru_cache
+def _arguments(kind: type) -> tuple[str, ...]:
+    """Return the names of the arguments of an estimator of this package; a subclass may have others."""
+    own = next(base for base in kind.__mro__ if base.__module__ == "karhunen")
+    return tuple(signature(own).parameters)
+
+
+def engine_arguments(estimator: BaseEstimator, others: Collection[str]) -> dict[str, Any]:
+    """Return the arguments that are options of the engine, which checks their types and ranges.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Estimator with the arguments.
+    others : collection of str
+        Arguments that are no options of the engine.
+
+    Returns
+    -------
+    dict
+        Arguments by name. Those with another form or name in the engine are converted by the caller.
+    """
+    return {name: getattr(estimator, name) for name in _arguments(type(estimator)) if name not in others}
 
 
 def is_whole(value: Any) -> bool:
@@ -25,11 +56,11 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def name_option(option: str, name: Any) -> str:
-    """Check that the name of a choice is a string; the engine checks the name."""
-    if not isinstance(name, str):
-        raise ValueError(f"{option} = {name!r} is not known; it must be a string")
-    return name
+def route_option(solver: Any) -> str | None:
+    """Convert the name of a solver, which the engine checks; None is the choice of the engine."""
+    if not isinstance(solver, str):
+        raise ValueError(f"solver = {solver!r} is not known; it must be a string")
+    return None if solver == "auto" else solver
 
 
 def choice_option(option: str, name: Any, choices: Any) -> str:
@@ -82,17 +113,19 @@ def optional_count(name: str, value: Any) -> int | None:
     return None if value is None else count_option(name, value)
 
 
-def n_components_option(n_components: Any, *, mle: bool = False) -> int | float | str | None:
-    """Check the type of a number of components; the engine checks the range, which depends on the data."""
-    if n_components is None or (mle and isinstance(n_components, str) and n_components == "mle"):
-        return n_components
+def n_components_option(n_components: Any, *, mle: bool = False) -> str | dict[str, Any]:
+    """Convert a number of components to its form in files; the engine checks the range, which depends on the data."""
+    if n_components is None:
+        return "all"
+    if mle and isinstance(n_components, str) and n_components == "mle":
+        return "mle"
     if is_whole(n_components):
-        return 0 if n_components == 0 else count_option("n_components", n_components)
+        return {"count": 0 if n_components == 0 else count_option("n_components", n_components)}
     share: Any = _share(n_components) if isinstance(n_components, str) else n_components
     if is_number(share) and 0 < share < 1:
-        return float(share)
+        return {"variance": float(share)}
     if isinstance(n_components, str) and share == 1:
-        return 1.0
+        return {"variance": 1.0}
     # 1.0 could mean one component or all of the variance: scikit-learn also refuses it.
     ways = ["None for all", "or 'mle'"] if mle else ["or None for all"]
     raise ValueError(
@@ -121,18 +154,16 @@ def _share(text: str) -> float | None:
         return None
 
 
+def python_name(name: str) -> str:
+    """Return the name of a choice, given its name in files."""
+    return _NAMES.get(name, name)
+
+
 def number_option(name: str, value: Any) -> float:
     """Check a number."""
     if not is_number(value):
         raise ValueError(f"{name} = {value!r} is not allowed: it must be a number")
     return float(value)
-
-
-def optional_number(name: str, value: Any) -> float | None:
-    """Check a number or None."""
-    if value is not None and not is_number(value):
-        raise ValueError(f"{name} = {value!r} is not allowed: it must be a number, or None")
-    return None if value is None else float(value)
 
 
 def flag_option(name: str, value: Any) -> bool:
@@ -153,11 +184,21 @@ def seed_option(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def estimator_options(engine: dict[str, Any]) -> dict[str, Any]:
-    """Convert the engine's options common to all estimators, as stored in files, to arguments."""
-    return {
-        "tol": engine["tol"],
-        "max_iter": engine["max_iter"],
-        "random_state": engine["seed"],
-        "strict": engine["strict"],
-    }
+def stored_arguments(kind: type, engine: dict[str, Any]) -> dict[str, Any]:
+    """Convert the engine's options to arguments, except those that have another form or name in the engine.
+
+    Parameters
+    ----------
+    kind : type
+        Estimator.
+    engine : dict
+        Every option by its name in the engine, as stored in files.
+
+    Returns
+    -------
+    dict
+        Arguments by name.
+    """
+    same = {name: engine[name] for name in _arguments(kind) if name in engine}
+    names = {name: python_name(value) for name, value in same.items() if isinstance(value, str)}
+    return {**same, **names, "random_state": engine["seed"]}

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::choice::Choice;
-use crate::error::{Error, OptionName, OptionValue, Result, options};
+use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec};
 use crate::growth::More;
 use crate::incomplete::data::Observed;
+use crate::incomplete::fit::difference::difference;
 use crate::incomplete::options::IncompletePca;
 use crate::incomplete::start::Start;
 use crate::random::mix;
@@ -169,14 +169,10 @@ impl Checkpoint {
         if self.data != *data {
             return differs("data", self.data.describe(), data.describe());
         }
-        let mut pairs = values(&self.options).into_iter().zip(values(pca));
-        match pairs.find(|(then, now)| then != now) {
-            Some(((option, found), (_, expected))) => {
-                let (found, expected) = (Box::new(found), Box::new(expected));
-                Err(Error::OtherOption { option, found, expected })
-            }
-            None => Ok(()),
-        }
+        // The limits, which may differ.
+        let (max_iter, time_limit) = (pca.max_iter, pca.time_limit);
+        let then = IncompletePca { max_iter, time_limit, ..self.options.clone() };
+        if then == *pca { Ok(()) } else { Err(difference(&then, pca)) }
     }
 }
 
@@ -185,59 +181,4 @@ impl Fingerprint {
         let Self { n_samples, n_features, n_observed, dtype, checksum } = self;
         format!("{n_observed} entries of {n_samples} x {n_features}, {dtype}, checksum {checksum:016x}")
     }
-}
-
-/// Options that must agree, as names and displayed values; excludes limits.
-fn values(pca: &IncompletePca) -> Vec<(OptionName, OptionValue)> {
-    let IncompletePca {
-        n_components,
-        method,
-        alpha,
-        regularization,
-        prior_variance,
-        mean,
-        mean_prior,
-        row_offsets,
-        step,
-        online_rule,
-        inner_iterations,
-        tol,
-        gradient_tol,
-        angle_tol,
-        rmse_tol,
-        max_iter: _,
-        early_stopping,
-        refit,
-        time_limit: _,
-        n_starts,
-        seed,
-        error_bars,
-        more: More,
-    } = pca;
-    let prior = match mean_prior.value {
-        None => mean_prior.count.into(),
-        Some(value) => OptionValue::Pair(mean_prior.count, value),
-    };
-    vec![
-        (options::N_COMPONENTS, (*n_components).into()),
-        (options::METHOD, method.value()),
-        (options::ALPHA, (*alpha).into()),
-        (options::REGULARIZATION, regularization.map_or(OptionValue::NotGiven, OptionValue::from)),
-        (options::PRIOR_VARIANCE, (*prior_variance).into()),
-        (options::MEAN, mean.value()),
-        (options::MEAN_PRIOR, prior),
-        (options::ROW_OFFSETS, (*row_offsets).into()),
-        (options::STEP, (*step).into()),
-        (options::ONLINE_RULE, online_rule.value()),
-        (options::INNER_ITERATIONS, (*inner_iterations).into()),
-        (options::TOL, (*tol).into()),
-        (options::GRADIENT_TOL, (*gradient_tol).into()),
-        (options::ANGLE_TOL, (*angle_tol).into()),
-        (options::RMSE_TOL, (*rmse_tol).into()),
-        (options::EARLY_STOPPING, (*early_stopping).into()),
-        (options::REFIT, (*refit).into()),
-        (options::N_STARTS, (*n_starts).into()),
-        (options::SEED, (*seed).into()),
-        (options::ERROR_BARS, (*error_bars).into()),
-    ]
 }

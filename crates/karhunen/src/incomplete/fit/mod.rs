@@ -3,6 +3,7 @@
 
 pub(crate) mod checkpoint;
 pub(crate) mod checkpointing;
+pub(crate) mod difference;
 pub(crate) mod error_bars;
 pub(crate) mod far;
 pub(crate) mod finish;
