@@ -400,7 +400,7 @@ REFUSED = [
     ({"n_components": 2, "n_features": 10}, "only the solvers nystrom and fourier"),
     ({"n_components": 2, "landmarks": "leverage"}, "only the solver nystrom"),
     ({"n_components": 2, "landmarks": "all", "solver": "nystrom"}, "'uniform', 'kmeans\\+\\+', 'leverage'"),
-    ({"solver": "nystrom"}, "say how many are wanted"),
+    ({"solver": "nystrom"}, "give their number"),
     ({"n_components": 2, "solver": "fourier"}, "rbf and laplacian"),
     ({"n_components": 2, "solver": "nystrom", "kernel": "sigmoid"}, "positive semi-definite"),
     ({"solver": "nystrom"}, "n_components = None is not allowed"),

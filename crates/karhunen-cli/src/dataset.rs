@@ -1,6 +1,6 @@
 //! A table for a command: read with a progress display, with messages in the user's terms.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use karhunen_io::{Cause, Content, Data, ReadOptions, Table, Values, option_names, shortened};
@@ -26,15 +26,27 @@ pub(crate) struct Dataset {
 }
 
 impl Dataset {
-    /// Reads a table.
+    /// Reads a table from a file, or from the files of a folder.
     ///
     /// # Errors
-    /// Those of [`karhunen_io::read`].
+    /// Those of [`karhunen_io::read_tables`].
     pub(crate) fn read(path: &Path, options: &ReadOptions, progress: &Progress) -> Result<Self> {
-        let file = input_name(path);
+        Self::read_all(&[path.to_owned()], options, progress)
+    }
+
+    /// Reads a table from several files, one below the other.
+    ///
+    /// # Errors
+    /// Those of [`karhunen_io::read_tables`].
+    pub(crate) fn read_all(paths: &[PathBuf], options: &ReadOptions, progress: &Progress) -> Result<Self> {
+        let first = paths.first().map(|path| input_name(path)).unwrap_or_default();
+        let file = match paths.len() {
+            0 | 1 => first,
+            n => format!("{first} and {} more", n - 1),
+        };
         let started = Instant::now();
         let table = progress
-            .spin(format!("reading {}", visible(&file)), || karhunen_io::read(path, options))
+            .spin(format!("reading {}", visible(&file)), || karhunen_io::read_tables(paths, options))
             .map_err(|error| neither_file_nor_column(error, options))?;
         check_stop()?;
         print_warnings(&file, &with_flags(&table.warnings));

@@ -39,8 +39,10 @@ pub(crate) struct FitArgs {
     pub(crate) given: Given,
     /// Table or matrix, rows are samples: CSV, TSV, NPY, NPZ, Matrix Market, Parquet or Arrow, gzipped or not; - for
     /// the standard input
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub(crate) data: PathBuf,
+    ///
+    /// Several files, or a folder of them, are one table, one below the other, with the same columns
+    #[arg(value_hint = ValueHint::FilePath, required = true)]
+    pub(crate) data: Vec<PathBuf>,
 
     /// Components to keep: 10, 95% of the variance, or all [default: 10]
     ///

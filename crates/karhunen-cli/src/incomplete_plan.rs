@@ -15,7 +15,7 @@ use crate::given::set;
 use crate::input_args::{ThreadArgs, read_options};
 use crate::kernel_args;
 use crate::overwrite::check_checkpoint;
-use crate::paths::{check_outputs, one_standard_input};
+use crate::paths::{check_outputs, one_file, one_standard_input};
 
 /// Maximum number of components without `-k`.
 const DEFAULT_COMPONENTS: usize = 10;
@@ -56,6 +56,7 @@ impl IncompletePlan {
         refuse_useless(&args)?;
         kernel_args::check_unused(&args.given)?;
         let FitArgs { given, data, n_components, output, input, solver, missing: fit, weights, .. } = args;
+        let data = one_file(data, "a fit with missing values")?;
         let (weights_column, weights_file) = column_or_file(weights.weights);
         let inputs =
             [Some(&data), weights_file.as_ref(), input.feature_names.as_ref(), input.sample_names.as_ref()];

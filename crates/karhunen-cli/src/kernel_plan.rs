@@ -13,7 +13,7 @@ use crate::fit_weights::column_or_file;
 use crate::input_args::{ThreadArgs, read_options};
 use crate::kernel_args::KernelArgs;
 use crate::missing_args::FitMissingArgs;
-use crate::paths::one_standard_input;
+use crate::paths::{one_file, one_standard_input};
 
 /// Maximum number of components without `-k`.
 const DEFAULT_COMPONENTS: usize = 10;
@@ -46,6 +46,7 @@ impl KernelPlan {
         refuse_useless(&args)?;
         let FitArgs { data, n_components, weights, output, input, .. } = args;
         let FitArgs { solver, missing, kernel: asked, memory, .. } = args;
+        let data = one_file(data, "a fit with a kernel")?;
         let mut pca = KernelPca {
             kernel: asked.kernel(kernel)?,
             pre_image: asked.pre_image(missing.alpha)?,

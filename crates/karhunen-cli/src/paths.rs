@@ -19,6 +19,20 @@ pub(crate) fn one_standard_input(inputs: &[Option<&PathBuf>]) -> Result<()> {
     Ok(())
 }
 
+/// The only data file.
+///
+/// # Errors
+/// [`Failure::Usage`] for several files of a fit that reads one; `what` names the fit.
+pub(crate) fn one_file(mut data: Vec<PathBuf>, what: &str) -> Result<PathBuf> {
+    match (data.pop(), data.len()) {
+        (Some(file), 0) => Ok(file),
+        (_, more) => Err(Failure::Usage(format!(
+            "{} data files are given, but {what} reads one; make one file of them",
+            more + 1
+        ))),
+    }
+}
+
 /// Refuses outputs that overwrite each other or an input, and those whose folder does not exist.
 ///
 /// # Errors

@@ -20,8 +20,8 @@ const DEFAULT_COMPONENTS: usize = 10;
 /// A resolved fit.
 #[derive(Debug)]
 pub(crate) struct FitPlan {
-    /// The data file.
-    pub(crate) data: PathBuf,
+    /// The data files.
+    pub(crate) data: Vec<PathBuf>,
     /// Options for reading it, including a column of weights.
     pub(crate) read: ReadOptions,
     /// The options of the fit; [`FitPlan::pca`] sets the number of components.
@@ -49,13 +49,13 @@ impl FitPlan {
         missing_args::check_unused(&given)?;
         kernel_args::check_unused(&given)?;
         let (column, weights_file) = column_or_file(weights.weights);
-        let inputs = [
-            Some(&data),
+        let others = [
             weights_file.as_ref(),
             weights.feature_weights.as_ref(),
             input.feature_names.as_ref(),
             input.sample_names.as_ref(),
         ];
+        let inputs: Vec<_> = data.iter().map(Some).chain(others).collect();
         one_standard_input(&inputs)?;
         let files = FitFiles::resolve(output, &inputs, SavedModel::KIND)?;
         let read = ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) };

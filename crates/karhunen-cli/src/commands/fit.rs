@@ -36,7 +36,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     }
     let plan = FitPlan::resolve(args)?;
     let progress = Progress::new(plan.files.quiet);
-    let mut dataset = Dataset::read(&plan.data, &plan.read, &progress)?;
+    let mut dataset = Dataset::read_all(&plan.data, &plan.read, &progress)?;
     dataset.hint(hints::of_table(&dataset.table.data, dataset.table.feature_names.as_deref()));
     let weights = FitWeights::read(
         plan.weights_file.as_deref(),

@@ -1,7 +1,7 @@
 //! Tables of several files, one below the other.
 
-use karhunen::source::Block;
 use karhunen::Scalar;
+use karhunen::source::Block;
 
 use super::{Blocks, FileRows, Rows};
 use crate::{Data, Error, Result, Values};
