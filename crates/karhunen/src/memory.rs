@@ -121,8 +121,19 @@ pub fn available() -> Option<Available> {
     .min_by(|a, b| a.bytes.total_cmp(&b.bytes))
 }
 
+/// The memory that work may take: the option `memory_limit`, or half of the memory that the machine or a process limit
+/// allows.
+pub(crate) fn limit(asked: Option<u64>) -> Available {
+    /// Half of it is the limit if the system does not report its memory.
+    const UNKNOWN: f64 = 8e9;
+    match asked {
+        Some(bytes) => Available { bytes: bytes as f64, limit: MemoryLimit::Option },
+        None => Available { bytes: 0.5 * total().unwrap_or(UNKNOWN), limit: MemoryLimit::Half },
+    }
+}
+
 /// Memory limit of the process, free or in use; `None` if the system does not report it.
-pub(crate) fn total() -> Option<f64> {
+fn total() -> Option<f64> {
     let address_space =
         read("/proc/self/limits").as_deref().and_then(|limits| soft_limit(limits, "Max address space"));
     [address_space, control_groups(|group| group.max), machine("MemTotal:")]
@@ -275,6 +286,14 @@ mod tests {
         let second = |max| [("memory.max", max), ("memory.current", "50\n"), stat];
         assert_eq!(left(&second("max\n")), None);
         assert_eq!(left(&second("200\n")), Some(155.0));
+    }
+
+    #[test]
+    fn the_default_limit_is_half_of_the_memory() {
+        assert_eq!(limit(Some(1000)), Available { bytes: 1000.0, limit: MemoryLimit::Option });
+        let half = limit(None);
+        assert_eq!(half.limit, MemoryLimit::Half);
+        assert!(half.bytes > 1e8, "{half}");
     }
 
     #[cfg(target_os = "linux")]

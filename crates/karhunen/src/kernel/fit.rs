@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::error::{Advice, Error, MemoryLimit, OptionValue, Result, options};
+use crate::error::{Advice, Error, OptionValue, Result, options};
 use crate::exec::{Exec, Run};
 use crate::kernel::checks::{refuse_feature_weights, refuse_negative, refuse_one_pass};
 use crate::kernel::function::{BlockKernel, Kernel};
+use crate::kernel::gamma;
 use crate::kernel::gram::Gram;
 use crate::kernel::model::{KernelBasis, KernelConvergence, KernelModel, KernelParts, PreImageParts};
 use crate::kernel::options::{KernelPca, PreImage};
@@ -16,9 +17,9 @@ use crate::kernel::rows::{KernelRows, Points, Preparation};
 use crate::kernel::select::{KernelProblem, choose};
 use crate::kernel::spectrum::{KernelSpectrum, clip, full, truncated};
 use crate::kernel::tiles::{Called, Computed, Tiles};
-use crate::kernel::{gamma, memory};
 use crate::linalg::tiles::exp::Exp;
 use crate::linalg::{Dense, Matrix};
+use crate::memory;
 use crate::moments::{Moments, check_size};
 use crate::pca::NComponents;
 use crate::scalar::{Scalar, largest};
@@ -120,8 +121,7 @@ fn problem<T: Scalar>(options: &KernelPca, (n, p): (usize, usize)) -> KernelProb
         given: options.kernel == Kernel::Precomputed,
         may_approximate: options.kernel.is_positive_uncentred(),
         n_features: options.features(n, options.solver.unwrap_or(KernelRoute::Nystrom)),
-        memory_limit: memory::limit(options.memory_limit),
-        limited_by: if options.memory_limit.is_some() { MemoryLimit::Option } else { MemoryLimit::Half },
+        limit: memory::limit(options.memory_limit),
     }
 }
 

@@ -16,7 +16,6 @@ mod function;
 mod gamma;
 mod gram;
 mod landmarks;
-mod memory;
 mod model;
 mod nystrom;
 mod options;

@@ -1,14 +1,16 @@
 //! One fit, from top to bottom: moments, map, route, spectrum, model.
 
+use std::cell::Cell;
+
 use crate::affine::Affine;
 use crate::error::{Advice, Error, Result, options};
 use crate::exec::{Exec, Run};
-use crate::memory;
 use crate::moments::dense_scatter;
 use crate::moments::{Columns, Moments, Scatter, check_size};
 use crate::operator::{Products, Standardized};
 use crate::pca::evidence::most_probable_dimension;
 use crate::pca::fit_scatter::fit_once;
+use crate::pca::limit::Allowance;
 use crate::pca::model::{Convergence, ModelParts, PcaModel};
 use crate::pca::{NComponents, Pca, signs};
 use crate::scalar::Scalar;
@@ -35,22 +37,29 @@ pub(crate) fn fit<T: Scalar>(
     let shares = shares.as_deref();
     let correction = totals.correction(pca.weighting)?;
     let tol = tolerance::<T>(pca);
-    let problem = problem::<T>(x, pca.n_components);
+    let problem = problem::<T>(pca, x);
     let choice = pca
         .solver
         .map_or_else(|| choose(&problem), |route| RouteChoice::Route(route, "asked for".to_owned()));
-    let n_threads = run.expected_threads();
-    let ask = |route, problem: &Problem| check_memory(route, problem, n_threads);
+    let (n_threads, allowance) = (run.expected_threads(), Allowance::of(pca, x.pass()));
     match &choice {
-        RouteChoice::Route(route, _) => ask(*route, &problem)?,
+        RouteChoice::Route(route, _) => {
+            let chosen = |limited: &Problem| pca.solver.unwrap_or_else(|| limited.likely());
+            allowance.ask(*route, &problem, n_threads, chosen)?;
+        }
         // The spectrum estimate allocates as block Krylov iteration for one component does.
-        RouteChoice::Estimate(_) => ask(Route::BlockKrylov, &problem.with(1))?,
+        RouteChoice::Estimate(_) => {
+            allowance.ask(Route::BlockKrylov, &problem.with(1), n_threads, |_| Route::BlockKrylov)?;
+        }
     }
     Exec::run(run, |exec| {
         // Products and moments in one pass, if products need no corrections for zeros.
         let covariance = matches!(choice, RouteChoice::Route(Route::Covariance, _));
         let one_pass = covariance && !x.is_sparse() && p <= dense_scatter::WIDEST;
         let one_pass = one_pass && pca.n_components != NComponents::Count(0);
+        if let (RouteChoice::Route(route, _), false) = (&choice, one_pass) {
+            allowance.let_keep(x, &problem, *route, n_threads);
+        }
         let (moments, scatter) = if one_pass {
             let scatter = Scatter::within(x, shares, &exec.phase("covariance"))?;
             (scatter.moments.clone(), Some(scatter))
@@ -80,7 +89,16 @@ pub(crate) fn fit<T: Scalar>(
                         (route, reason, solver::solve(&op, route, wanted, &iteration, exec)?)
                     }
                     RouteChoice::Estimate(n_steps) => {
-                        let ask = |route, k| ask(route, &problem.with(k));
+                        let kept = Cell::new(None);
+                        let ask = |route, k| {
+                            let allowance = allowance.without(kept.get().unwrap_or(0.0));
+                            allowance.ask(route, &problem.with(k), n_threads, |_| route)?;
+                            if kept.get().is_none() {
+                                // A search may turn out to need more components.
+                                kept.set(Some(allowance.let_keep(x, &problem.with(2 * k), route, n_threads)));
+                            }
+                            Ok(())
+                        };
                         solver::solve_by_estimate(&op, (&problem, n_steps), wanted, &iteration, &ask, exec)?
                     }
                 };
@@ -182,21 +200,20 @@ pub(super) fn factors_of_varying(pca: &Pca, columns: &Columns, affine: &Affine) 
     (0..affine.factor.len()).map(|j| if is_constant(j) { 0.0 } else { affine.factor[j] }).collect()
 }
 
-fn problem<T: Scalar>(x: &dyn Source<T>, n_components: NComponents) -> Problem {
-    let (n, p) = x.shape();
-    let k = n_components.known(n.min(p));
-    Problem { n, p, k, n_stored: x.n_stored(), sparse: x.is_sparse(), value_bytes: size_of::<T>() }
+fn problem<T: Scalar>(pca: &Pca, x: &dyn Source<T>) -> Problem {
+    let (n_stored, sparse) = (x.n_stored(), x.is_sparse());
+    Problem { n_stored, sparse, value_bytes: size_of::<T>(), ..problem_of_sums(pca, x.shape()) }
 }
 
-/// Probes whether the workspace of the route can be allocated, so that failure is an error and not an abort.
-pub(super) fn check_memory(route: Route, problem: &Problem, n_threads: usize) -> Result<()> {
-    let bytes = problem.need(route, n_threads);
-    memory::ask(&format!("the {route} route"), bytes, || problem.smaller_need(route, n_threads))
+/// The size of a fit without rows of its own: of sums or of products.
+pub(super) fn problem_of_sums(pca: &Pca, (n, p): (usize, usize)) -> Problem {
+    let (k, limit) = (pca.n_components.known(n.min(p)), pca.memory_limit.map(|bytes| bytes as f64));
+    Problem { n, p, k, n_stored: 0, sparse: false, value_bytes: size_of::<f64>(), limit }
 }
 
 /// Memory estimate of [`fit`] in bytes.
 pub(crate) fn memory_need<T: Scalar>(pca: &Pca, x: &dyn Source<T>, run: &Run<'_>) -> f64 {
-    let problem = problem::<T>(x, pca.n_components);
+    let problem = problem::<T>(pca, x);
     problem.need(pca.solver.unwrap_or_else(|| problem.likely()), run.expected_threads())
 }
 

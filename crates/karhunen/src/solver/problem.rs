@@ -15,6 +15,8 @@ pub(crate) struct Problem {
     pub(crate) sparse: bool,
     /// Bytes of a value.
     pub(crate) value_bytes: usize,
+    /// The limit in bytes that was asked for, of the memory of the fit; `None` if none was.
+    pub(crate) limit: Option<f64>,
 }
 
 impl Problem {

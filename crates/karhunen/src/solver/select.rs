@@ -33,11 +33,14 @@ impl Problem {
     }
 
     /// Tests whether the choice may take `route`: its memory estimate is below the fixed limit, the size of the
-    /// data or the estimate of block Krylov iteration. For one thread, because the choice must not depend on their
-    /// number.
+    /// data or the estimate of block Krylov iteration; where a limit was asked for, half of that counts and not the size
+    /// of the data. For one thread, because the choice must not depend on their number.
     fn allows(&self, route: Route) -> bool {
         let data = (self.n_stored * self.value_bytes) as f64;
-        let allowed = BYTES_ALWAYS_ALLOWED.max(data);
+        let allowed = match self.limit {
+            Some(limit) => BYTES_ALWAYS_ALLOWED.min(limit / 2.0),
+            None => BYTES_ALWAYS_ALLOWED.max(data),
+        };
         let need = self.need(route, 1);
         need <= allowed || need <= self.need(Route::BlockKrylov, 1)
     }
@@ -195,11 +198,11 @@ mod tests {
     use super::*;
 
     fn dense(n: usize, p: usize, k: Option<usize>, value_bytes: usize) -> Problem {
-        Problem { n, p, k, n_stored: n * p, sparse: false, value_bytes }
+        Problem { n, p, k, n_stored: n * p, sparse: false, value_bytes, limit: None }
     }
 
     fn sparse(n: usize, p: usize, k: Option<usize>, n_stored: usize) -> Problem {
-        Problem { n, p, k, n_stored, sparse: true, value_bytes: 4 }
+        Problem { n, p, k, n_stored, sparse: true, value_bytes: 4, limit: None }
     }
 
     #[test]
@@ -282,6 +285,10 @@ mod tests {
         // An iteration for a hundred components beside a covariance matrix of 12.8 GB, of data of 0.2 GB.
         let problem = sparse(200_000, 40_000, Some(100), 50_000_000);
         assert!(!problem.allows(Route::Covariance) && problem.allows(Route::BlockKrylov));
+        // Half of a limit that was asked for.
+        let limited = |limit| Problem { limit, ..dense(60_000, 2_000, Some(10), 4) };
+        let allows = [None, Some(1e8), Some(1e9)].map(|limit| limited(limit).allows(Route::Covariance));
+        assert_eq!(allows, [true, false, true]);
         // An iteration for all components needs more than the covariance matrix.
         let all = problem.with(40_000);
         assert!(all.need(Route::BlockKrylov, 1) > all.need(Route::Covariance, 1));
@@ -290,8 +297,7 @@ mod tests {
 
     #[test]
     fn costs_grow_with_the_problem() {
-        let small =
-            Problem { n: 2_000, p: 300, k: Some(10), n_stored: 600_000, sparse: false, value_bytes: 8 };
+        let small = dense(2_000, 300, Some(10), 8);
         let tall = Problem { n: 20_000, n_stored: 6_000_000, ..small };
         for route in [Route::Svd, Route::Covariance, Route::Gram, Route::BlockKrylov] {
             let (a, b) = (seconds(route, &small), seconds(route, &tall));
