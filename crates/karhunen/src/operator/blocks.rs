@@ -116,7 +116,7 @@ pub(crate) fn scatter<T: Scalar>(
     exec: &Exec<'_>,
 ) -> Result<Matrix> {
     let shape = x.shape();
-    let (mut dense, mut others) = (RankK::new(shape), None);
+    let (mut dense, mut others) = (RankK::new(shape.1), None);
     let piece_rows = dense.piece_rows();
     visit_pieces(x, &|_| piece_rows, exec, |rows, block, exec| {
         let weights = row_weights.map(|w| &w[rows]);

@@ -5,7 +5,6 @@ use std::cell::Cell;
 use crate::affine::Affine;
 use crate::error::{Advice, Error, Result, options};
 use crate::exec::{Exec, Run};
-use crate::moments::dense_scatter;
 use crate::moments::{Columns, Moments, Scatter, check_size};
 use crate::operator::{Products, Standardized};
 use crate::pca::evidence::most_probable_dimension;
@@ -55,8 +54,7 @@ pub(crate) fn fit<T: Scalar>(
     Exec::run(run, |exec| {
         // Products and moments in one pass, if products need no corrections for zeros.
         let covariance = matches!(choice, RouteChoice::Route(Route::Covariance, _));
-        let one_pass = covariance && !x.is_sparse() && p <= dense_scatter::WIDEST;
-        let one_pass = one_pass && pca.n_components != NComponents::Count(0);
+        let one_pass = covariance && !x.is_sparse() && pca.n_components != NComponents::Count(0);
         if let (RouteChoice::Route(route, _), false) = (&choice, one_pass) {
             allowance.let_keep(x, &problem, *route, n_threads);
         }
@@ -79,7 +77,7 @@ pub(crate) fn fit<T: Scalar>(
             // Products of tiny values underflow, and products about rounded means lose digits. In both cases the
             // values are mapped before they are multiplied.
             Some(scatter) if !columns.need_care() => {
-                let matrix = scatter.covariance(affine.map());
+                let matrix = scatter.into_covariance(affine.map());
                 (Route::Covariance, choice.reason(), solver::solve_matrix(&matrix, wanted, &iteration, exec)?)
             }
             _ => {

@@ -140,7 +140,7 @@ fn model(
     check_factors(&affine.factor)?;
     let wanted = pca.n_components.wanted(n_samples.min(p), affine.total_variance);
     let factor = factors_of_varying(pca, &columns, &affine);
-    let covariance = scatter.covariance(ColumnMap { factor: &factor, ..affine.map() });
+    let covariance = scatter.clone().into_covariance(ColumnMap { factor: &factor, ..affine.map() });
     let spectrum = solver::solve_matrix(&covariance, wanted, &iteration(pca, tol), exec)?;
     let (route, reason, cancelled, advice) = (Route::Covariance, reason.to_owned(), 0.0, CANCELLED);
     Solved { route, reason, tol, n_passes, spectrum, cancelled, advice, affine, totals, n_samples, dtype }

@@ -16,6 +16,10 @@ pub(crate) struct Disk<'a, T> {
 }
 
 impl<'a, T: Scalar> Disk<'a, T> {
+    pub(crate) fn new(values: &'a [T], n: usize, p: usize, height: usize) -> Self {
+        Self::holding(0.0, values, (n, p), height)
+    }
+
     /// Visits hold `held` bytes at a time.
     pub(crate) fn holding(held: f64, values: &'a [T], (n, p): (usize, usize), height: usize) -> Self {
         let rows = Dense::row_major(values, n, p).unwrap();

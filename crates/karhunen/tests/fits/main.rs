@@ -11,6 +11,7 @@ mod hard_cases;
 mod limits;
 mod meanings;
 mod nearly_constant;
+mod one_visit;
 mod operator;
 mod overflow;
 mod passes;
