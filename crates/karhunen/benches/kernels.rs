@@ -147,7 +147,7 @@ fn decompositions(c: &mut Criterion) {
     time(c, "eigh/200x200/200/f64", |_| eigh::eigh(&small).map(|found| found.vectors));
     let q = gaussian(1_000, 16, 7);
     time(c, "symmetric/1000x1000/16/f64", |exec| large.apply(&q, exec));
-    let iteration = IterationOptions { tol: 1e-8, max_iter: 1000, block_size: None, seed: 0 };
+    let iteration = IterationOptions { tol: 1e-8, max_iter: 1000, block_size: None, reading: None, seed: 0 };
     time(c, "leading/1000x1000/20/f64", |exec| {
         solver::solve_matrix(&large, Wanted::Count(20), &iteration, exec).map(|found| found.components)
     });

@@ -296,6 +296,7 @@ impl Exact<'_> {
             tol: self.tol,
             max_iter: self.options.max_iter,
             block_size: self.options.block_size,
+            reading: None,
             seed: self.options.seed,
         };
         truncated(gram, &self.kernel, self.shares, n_components, &iteration, epsilon, exec)

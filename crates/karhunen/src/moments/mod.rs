@@ -129,6 +129,21 @@ impl Moments {
         })
     }
 
+    /// Adds the rows of a block to `total`; `first` is the number of its first row in the source. The first row of a
+    /// dense block begins a piece.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`]; [`Error::Stopped`].
+    pub(crate) fn add_block<T: Scalar>(
+        total: &mut Option<Self>,
+        first: usize,
+        block: &Block<'_, T>,
+        weights: Option<&[f64]>,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        row_sums::add_checked(total, first, block, weights, exec)
+    }
+
     /// Adds the rows summed in `other`.
     ///
     /// # Errors
@@ -197,7 +212,7 @@ impl Moments {
     }
 
     /// Refuses moments beyond f64.
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let squared = self.weight_squared;
         if !self.weight.is_finite() || !squared.is_finite() || (self.weight > 0.0 && !squared.is_normal()) {
             return Err(Error::WeightSum { weight: self.weight, weight_squared: squared });

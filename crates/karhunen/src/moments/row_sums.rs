@@ -78,7 +78,7 @@ pub(super) fn add_stream<T: Scalar, A: RowSums>(
 }
 
 /// Adds a block. If a sum is then not finite, looks for a NaN or infinite value in the block, which is valid only now.
-fn add_checked<T: Scalar, A: RowSums>(
+pub(super) fn add_checked<T: Scalar, A: RowSums>(
     total: &mut A,
     first: usize,
     block: &Block<'_, T>,

@@ -43,7 +43,7 @@ pub(crate) fn fit_scatter(
     ask(&Allowance::in_memory(pca), pca, shape, run)?;
     let (reason, dtype, tol) = ("fitted from moments", f64::NAME, tolerance::<f64>(pca));
     Exec::run(run, |exec| {
-        model(pca, scatter, feature_weights, Origin { reason, n_passes: 0, dtype, tol }, exec)
+        model(pca, scatter.clone(), feature_weights, Origin { reason, n_passes: 0, dtype, tol }, exec)
     })
 }
 
@@ -61,7 +61,7 @@ pub(super) fn fit_once<T: Scalar>(
         let scatter = Scatter::within(x, weights.samples, &exec.phase("covariance"))?;
         let (reason, n_passes) = ("the data can be read once", x.n_visits());
         let origin = Origin { reason, n_passes, dtype: T::NAME, tol: tolerance::<T>(pca) };
-        model(pca, &scatter, weights.features, origin, exec)
+        model(pca, scatter, weights.features, origin, exec)
     })
 }
 
@@ -90,7 +90,7 @@ pub(super) fn fit_stream<T: Scalar>(
         let scatter = Scatter::of_stream_within(rows, &exec.phase("covariance"))?;
         pca.check((scatter.moments.n_samples, p))?;
         let (reason, dtype, tol) = ("the data can be read once", T::NAME, tolerance::<T>(pca));
-        model(pca, &scatter, feature_weights, Origin { reason, n_passes: 1, dtype, tol }, exec)
+        model(pca, scatter, feature_weights, Origin { reason, n_passes: 1, dtype, tol }, exec)
     })
 }
 
@@ -122,7 +122,7 @@ fn ask(allowance: &Allowance, pca: &Pca, shape: (usize, usize), run: &Run<'_>) -
 /// Computes the standardization, the spectrum and the model.
 fn model(
     pca: &Pca,
-    scatter: &Scatter,
+    scatter: Scatter,
     feature_weights: Option<&[f64]>,
     Origin { reason, n_passes, dtype, tol }: Origin,
     exec: &Exec<'_>,
@@ -140,7 +140,7 @@ fn model(
     check_factors(&affine.factor)?;
     let wanted = pca.n_components.wanted(n_samples.min(p), affine.total_variance);
     let factor = factors_of_varying(pca, &columns, &affine);
-    let covariance = scatter.clone().into_covariance(ColumnMap { factor: &factor, ..affine.map() });
+    let covariance = scatter.into_covariance(ColumnMap { factor: &factor, ..affine.map() });
     let spectrum = solver::solve_matrix(&covariance, wanted, &iteration(pca, tol), exec)?;
     let (route, reason, cancelled, advice) = (Route::Covariance, reason.to_owned(), 0.0, CANCELLED);
     Solved { route, reason, tol, n_passes, spectrum, cancelled, advice, affine, totals, n_samples, dtype }

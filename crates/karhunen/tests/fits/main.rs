@@ -3,6 +3,7 @@
 mod cases;
 mod choice;
 mod choices;
+mod costly;
 mod density;
 mod disk;
 mod expect;
