@@ -39,7 +39,11 @@ pub(crate) fn fit<T: Scalar>(
     let choice = pca
         .solver
         .map_or_else(|| choose(&problem), |route| RouteChoice::Route(route, "asked for".to_owned()));
-    let x = &Counted::new(x);
+    let predicted = match &choice {
+        RouteChoice::Route(route, _) => Some(problem.predicted_passes(*route)),
+        RouteChoice::Estimate(_) => None,
+    };
+    let x = &Counted::new(x).observed(run.observer, predicted);
     let (n_threads, allowance) = (run.expected_threads(), Allowance::of(pca, x.pass()));
     match &choice {
         RouteChoice::Route(route, _) => {

@@ -56,7 +56,7 @@ pub(super) fn fit_once<T: Scalar>(
 ) -> Result<PcaModel> {
     check_one_pass(pca)?;
     ask(&Allowance::of(pca, x.pass()), pca, x.shape(), run)?;
-    let x = &Counted::new(x);
+    let x = &Counted::new(x).observed(run.observer, Some(1));
     Exec::run(run, |exec| {
         let scatter = Scatter::within(x, weights.samples, &exec.phase("covariance"))?;
         let (reason, n_passes) = ("the data can be read once", x.n_visits());

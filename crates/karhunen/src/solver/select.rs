@@ -17,6 +17,11 @@ impl Problem {
         need::bytes(route, self, self.k_or_guess(), n_threads)
     }
 
+    /// Predicted number of passes of a fit by `route` over rows that every pass reads again.
+    pub(crate) fn predicted_passes(&self, route: Route) -> usize {
+        passes(route, self) as usize
+    }
+
     /// Advice that names ways to need less memory than `route`.
     pub(crate) fn smaller_need(&self, route: Route, n_threads: usize) -> Vec<Advice> {
         let needs = ROUTES.into_iter().map(|route| (route, self.need(route, n_threads)));

@@ -159,3 +159,35 @@ fn a_fit_of_rows_that_are_read_again_takes_one_pass_and_says_so() {
     assert_eq!(model.convergence().solver, Route::BlockKrylov, "{}", model.convergence().reason);
     assert_eq!(model.convergence().n_passes, disk.visits());
 }
+
+/// Collects the visits that a fit reports.
+struct Visits(std::sync::Mutex<Vec<(usize, Option<usize>)>>);
+
+impl karhunen::Observer for Visits {
+    fn update(&self, _: &'static str, _: f64) -> karhunen::Flow {
+        karhunen::Flow::Continue
+    }
+    fn visit(&self, number: usize, predicted: Option<usize>) {
+        self.0.lock().unwrap().push((number, predicted));
+    }
+}
+
+#[test]
+fn an_observer_learns_the_number_of_every_visit_and_of_those_predicted() {
+    let (n, p) = (1_000, 40);
+    let values = with_spectrum(n, p, 0.5, 0.0);
+    let visits = |x: &dyn Source<f64>, route| {
+        let seen = Visits(std::sync::Mutex::default());
+        let pca = Pca { solver: Some(route), ..Pca::new(3) };
+        let model = pca.fit_with(x, &Weights::default(), &Run::observed(&seen)).unwrap();
+        (seen.0.into_inner().unwrap(), model.convergence().n_passes)
+    };
+    let disk = || Disk::new(&values, n, p, 300);
+    assert_eq!(visits(&disk(), Route::Covariance), (vec![(1, Some(1))], 1));
+    let (seen, n_passes) = visits(&disk(), Route::BlockKrylov);
+    assert_eq!(seen.iter().map(|visit| visit.0).collect::<Vec<_>>(), (1..=n_passes).collect::<Vec<_>>());
+    assert!(seen.iter().all(|(number, predicted)| predicted.is_some_and(|most| most >= *number)), "{seen:?}");
+    // Rows in memory are not read again.
+    let array = Dense::row_major(&values, n, p).unwrap();
+    assert_eq!(visits(&array, Route::BlockKrylov).0, []);
+}
