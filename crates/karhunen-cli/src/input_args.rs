@@ -128,7 +128,7 @@ impl MemoryArgs {
 
     /// Lets values that would take more than half of the memory limit stay in their file.
     pub(crate) fn within(&self, options: ReadOptions) -> ReadOptions {
-        let most = karhunen::memory::limit(self.memory_limit) / 2.0;
+        let most = karhunen::memory::limit(self.memory_limit).bytes / 2.0;
         ReadOptions { memory_limit: Some(most as u64), cache_dir: self.cache.clone(), ..options }
     }
 }

@@ -43,7 +43,7 @@ use exec::{Exec, Run};
 use linalg::decomp::tsqr::Triangle;
 use linalg::decomp::{eigh, orthonormal, svd};
 use linalg::{ColumnMap, Dense, Major, Matrix, Sparse, SparseMatrix};
-use moments::Moments;
+use moments::{Moments, Scatter};
 use operator::{Standardized, SymOp, blocks};
 use random::Purpose;
 use scalar::Scalar;
@@ -92,6 +92,8 @@ fn block<T: Scalar>(c: &mut Criterion, kind: &str, x: &Block<'_, T>, source: &dy
     time(c, &id("normal_t", COLUMNS), |exec| blocks::normal_t(x, map, &u, exec));
     if p <= n {
         time(c, &id("scatter", p), |exec| blocks::scatter(source, map, None, exec));
+        // Moments and products in one visit, which should take no longer than both in two.
+        time(c, &id("sums", p), |exec| Ok(Scatter::within(source, None, exec)?.matrix));
     } else {
         time(c, &id("gram", n), |exec| blocks::gram(x, map, None, exec));
     }
@@ -116,6 +118,7 @@ fn sparse(c: &mut Criterion, n: usize, p: usize) {
 fn products(c: &mut Criterion) {
     dense::<f64>(c, 20_000, 200);
     dense::<f32>(c, 20_000, 200);
+    dense::<f32>(c, 6_000, 2_000);
     dense::<f64>(c, 200, 20_000);
     sparse(c, 20_000, 1_000);
     sparse(c, 500, 20_000);
@@ -144,7 +147,7 @@ fn decompositions(c: &mut Criterion) {
     time(c, "eigh/200x200/200/f64", |_| eigh::eigh(&small).map(|found| found.vectors));
     let q = gaussian(1_000, 16, 7);
     time(c, "symmetric/1000x1000/16/f64", |exec| large.apply(&q, exec));
-    let iteration = IterationOptions { tol: 1e-8, max_iter: 1000, block_size: None, seed: 0 };
+    let iteration = IterationOptions { tol: 1e-8, max_iter: 1000, block_size: None, reading: None, seed: 0 };
     time(c, "leading/1000x1000/20/f64", |exec| {
         solver::solve_matrix(&large, Wanted::Count(20), &iteration, exec).map(|found| found.components)
     });

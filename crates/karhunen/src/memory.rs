@@ -121,22 +121,25 @@ pub fn available() -> Option<Available> {
     .min_by(|a, b| a.bytes.total_cmp(&b.bytes))
 }
 
+/// The memory that work may take: the option `memory_limit`, or half of the memory that the machine or a process limit
+/// allows.
+pub fn limit(asked: Option<u64>) -> Available {
+    /// Half of it is the limit if the system does not report its memory.
+    const UNKNOWN: f64 = 8e9;
+    match asked {
+        Some(bytes) => Available { bytes: bytes as f64, limit: MemoryLimit::Option },
+        None => Available { bytes: 0.5 * total().unwrap_or(UNKNOWN), limit: MemoryLimit::Half },
+    }
+}
+
 /// Memory limit of the process, free or in use; `None` if the system does not report it.
-pub(crate) fn total() -> Option<f64> {
+fn total() -> Option<f64> {
     let address_space =
         read("/proc/self/limits").as_deref().and_then(|limits| soft_limit(limits, "Max address space"));
     [address_space, control_groups(|group| group.max), machine("MemTotal:")]
         .into_iter()
         .flatten()
         .min_by(f64::total_cmp)
-}
-
-/// Bytes that a fit may hold: those asked for, or half of the memory that the machine or a process limit allows
-/// (4 GB if the system reports neither).
-pub fn limit(asked: Option<u64>) -> f64 {
-    /// Memory of a system that does not report it.
-    const FALLBACK: f64 = 8e9;
-    asked.map_or_else(|| 0.5 * total().unwrap_or(FALLBACK), |bytes| bytes as f64)
 }
 
 fn read(path: impl AsRef<Path>) -> Option<String> {
@@ -287,8 +290,10 @@ mod tests {
 
     #[test]
     fn the_default_limit_is_half_of_the_memory() {
-        assert_eq!(limit(Some(1000)), 1000.0);
-        assert!(limit(None) > 1e8);
+        assert_eq!(limit(Some(1000)), Available { bytes: 1000.0, limit: MemoryLimit::Option });
+        let half = limit(None);
+        assert_eq!(half.limit, MemoryLimit::Half);
+        assert!(half.bytes > 1e8, "{half}");
     }
 
     #[cfg(target_os = "linux")]

@@ -1,6 +1,6 @@
 //! What to do about an error.
 
-use crate::error::memory::size;
+use crate::error::memory::{rounded_up, size};
 use crate::error::option::{OptionName, OptionValue, options};
 use crate::error::phrase::{Phrase, Surface};
 
@@ -25,6 +25,11 @@ pub enum Advice {
         /// The route.
         route: Box<OptionValue>,
         /// Its need of memory.
+        bytes: f64,
+    },
+    /// Set the option `memory_limit` to at least so many bytes.
+    MemoryLimit {
+        /// The smallest limit that suffices.
         bytes: f64,
     },
     /// Give the process more memory.
@@ -56,6 +61,11 @@ impl Advice {
             Self::Solver { route, bytes } => {
                 format!("say {}, which needs {}", surface.setting(options::SOLVER, route), size(*bytes))
             }
+            Self::MemoryLimit { bytes } => format!(
+                "set {} to at least {}",
+                surface.option(options::MEMORY_LIMIT),
+                size(rounded_up(*bytes))
+            ),
             Self::RaiseLimit => "raise the limit of memory".to_owned(),
             Self::MakeDense { svd } => {
                 let problem = "centring costs this sparse matrix its digits, because its columns are far from zero: give it \

@@ -48,6 +48,17 @@ impl std::fmt::Display for Available {
     }
 }
 
+/// The next larger number of bytes that [`size`] writes without rounding.
+pub(crate) fn rounded_up(bytes: f64) -> f64 {
+    let unit = match bytes {
+        b if b < 1e3 => 1.0,
+        b if b < 1e6 => 1e3,
+        b if b < 1e9 => 1e5,
+        _ => 1e8,
+    };
+    (bytes / unit).ceil() * unit
+}
+
 /// A number of bytes as people read it.
 pub fn size(bytes: f64) -> String {
     match bytes {
@@ -56,5 +67,23 @@ pub fn size(bytes: f64) -> String {
         b if b < 1e6 => format!("{:.0} kB", b / 1e3),
         b if b < 1e9 => format!("{:.1} MB", b / 1e6),
         b => format!("{:.1} GB", b / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_rounded_up_is_written_as_it_is() {
+        for (bytes, up, text) in [
+            (12.2, 13.0, "13 bytes"),
+            (1001.0, 2000.0, "2 kB"),
+            (1_010_000.0, 1_100_000.0, "1.1 MB"),
+            (1_200_000.0, 1_200_000.0, "1.2 MB"),
+            (1.21e9, 1.3e9, "1.3 GB"),
+        ] {
+            assert_eq!((rounded_up(bytes), size(rounded_up(bytes)).as_str()), (up, text));
+        }
     }
 }

@@ -32,6 +32,10 @@ pub trait Observer: Sync {
     /// `phase` names the current work; `fraction`, from 0 to 1, is the part of it that is done.
     fn update(&self, phase: &'static str, fraction: f64) -> Flow;
 
+    /// Called before every visit of a source whose visits read the rows again, with its number, from one, and the number
+    /// of visits predicted, if it is known: never less than the first. The default does nothing.
+    fn visit(&self, _number: usize, _predicted: Option<usize>) {}
+
     /// Called after every iteration of an iterative fit, on the fitting thread. The default does nothing.
     ///
     /// ```

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::{Advice, Error, MemoryLimit, OptionValue, Result, options};
+use crate::error::{Advice, Error, OptionValue, Result, options};
 use crate::exec::{Exec, Run};
 use crate::kernel::checks::{refuse_feature_weights, refuse_negative, refuse_one_pass};
 use crate::kernel::function::{BlockKernel, Kernel};
@@ -121,8 +121,7 @@ fn problem<T: Scalar>(options: &KernelPca, (n, p): (usize, usize)) -> KernelProb
         given: options.kernel == Kernel::Precomputed,
         may_approximate: options.kernel.is_positive_uncentred(),
         n_features: options.features(n, options.solver.unwrap_or(KernelRoute::Nystrom)),
-        memory_limit: memory::limit(options.memory_limit),
-        limited_by: if options.memory_limit.is_some() { MemoryLimit::Option } else { MemoryLimit::Half },
+        limit: memory::limit(options.memory_limit),
     }
 }
 
@@ -297,6 +296,7 @@ impl Exact<'_> {
             tol: self.tol,
             max_iter: self.options.max_iter,
             block_size: self.options.block_size,
+            reading: None,
             seed: self.options.seed,
         };
         truncated(gram, &self.kernel, self.shares, n_components, &iteration, epsilon, exec)

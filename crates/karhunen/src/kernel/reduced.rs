@@ -78,6 +78,7 @@ impl<T: Scalar> Reduced<'_, T> {
             tol: self.tol,
             max_iter: self.options.max_iter,
             block_size: None,
+            reading: None,
             seed: self.options.seed,
         };
         let m = features.n();

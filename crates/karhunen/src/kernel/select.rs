@@ -5,7 +5,7 @@
 //! same bits.
 
 use crate::choice::Choice;
-use crate::error::{Advice, Available, Error, MemoryLimit, Result, options, size};
+use crate::error::{Advice, Available, Error, Result, options, size};
 use crate::kernel::approximate::SAMPLE;
 use crate::kernel::gram::stored_bytes;
 use crate::kernel::landmarks::n_candidates;
@@ -31,10 +31,8 @@ pub(super) struct KernelProblem {
     pub(super) may_approximate: bool,
     /// Number of landmarks or Fourier features of the approximate routes.
     pub(super) n_features: usize,
-    /// Memory limit in bytes.
-    pub(super) memory_limit: f64,
-    /// Origin of the limit.
-    pub(super) limited_by: MemoryLimit,
+    /// Memory limit.
+    pub(super) limit: Available,
 }
 
 /// Number of rows up to which all eigenvectors cost as little as some.
@@ -78,8 +76,8 @@ impl KernelProblem {
     /// [`crate::error::Error::Memory`].
     pub(super) fn ask(&self, route: KernelRoute, n_threads: usize) -> Result<()> {
         let (what, bytes) = (format!("the {route} route"), self.bytes(route));
-        if bytes > self.memory_limit {
-            let available = Some(Available { bytes: self.memory_limit, limit: self.limited_by });
+        if bytes > self.limit.bytes {
+            let available = Some(self.limit);
             return Err(Error::Memory {
                 what,
                 bytes,
@@ -139,7 +137,7 @@ impl KernelProblem {
             .take(1)
             .collect();
         ways.push(if route.approximates() { Advice::FewerFeatures } else { Advice::FewerComponents });
-        ways.push(if self.bytes(route) > self.memory_limit {
+        ways.push(if self.bytes(route) > self.limit.bytes {
             Advice::Raise(vec![options::MEMORY_LIMIT])
         } else {
             Advice::RaiseLimit
@@ -178,7 +176,7 @@ impl KernelProblem {
 /// Chooses a route; returns it and the reason.
 pub(super) fn choose(problem: &KernelProblem) -> (KernelRoute, String) {
     let n = problem.n;
-    let fits = |route| problem.bytes(route) <= problem.memory_limit;
+    let fits = |route| problem.bytes(route) <= problem.limit.bytes;
     match problem.n_components.given() {
         None => {
             let reason = match problem.n_components {
@@ -198,7 +196,7 @@ pub(super) fn choose(problem: &KernelProblem) -> (KernelRoute, String) {
     if problem.given || fits(KernelRoute::Stored) {
         return (KernelRoute::Stored, format!("the kernel matrix takes {matrix}"));
     }
-    let limit = size(problem.memory_limit);
+    let limit = size(problem.limit.bytes);
     let reason = format!("the kernel matrix would take {matrix}, over the limit of {limit}");
     let seconds = problem.tiles_seconds();
     if seconds > PATIENCE && problem.may_approximate {
@@ -223,8 +221,7 @@ mod tests {
             given: false,
             may_approximate: true,
             n_features: 1000,
-            memory_limit: 1e10,
-            limited_by: MemoryLimit::Option,
+            limit: memory::limit(Some(10_000_000_000)),
         }
     }
 

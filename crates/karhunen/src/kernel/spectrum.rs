@@ -155,7 +155,8 @@ fn smallest_eigenvalue(
     let basis = iteration.block_size.map_or(1, |columns| k.div_ceil(columns.min(dim)));
     let spare = iteration.max_iter.saturating_sub(1 + basis);
     let max_iter = MOST.min(iteration.max_iter / 2).min(spare);
-    let rough = IterationOptions { tol: ROUGHLY, max_iter, block_size: Some(8), seed: iteration.seed };
+    let rough =
+        IterationOptions { tol: ROUGHLY, max_iter, block_size: Some(8), reading: None, seed: iteration.seed };
     let negated = Lifted { op, sign: -1.0, lift: bound };
     let pairs = leading(&negated, Wanted::Count(1), &rough, |_| ROUGHLY, &unreported)?;
     let (value, residual) = (bound - pairs.values[0], pairs.residuals[0].max(ROUGHLY));

@@ -5,11 +5,9 @@
 
 use std::ops::Range;
 
-use pulp::{Simd, WithSimd};
-
 use crate::linalg::dense::pack::Mapped;
+use crate::linalg::dense::rank_k::bands::add_rows;
 use crate::linalg::dense::rank_k::{PANEL, PRIVATE_WIDTH, STRIP, add_products};
-use crate::linalg::simd::dispatch;
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::moments::dense_sums;
 use crate::scalar::Scalar;
@@ -74,14 +72,25 @@ fn products_about<T: Scalar>(
         let ahead = x.rows(panel(rows.end)).contiguous();
         let roots = roots.map(|r| &r[rows.clone()]);
         let packed = add_products(&Mapped::new(x.rows(rows), map, roots), ahead, packed, scatter);
-        dispatch(AddRows { packed, roots, sums });
+        add_rows(packed, roots, sums);
     }
 }
 
-/// Turns sums about `origin` into `mean` and the scatter about it. Returns false if that loses more than two
-/// digits.
-fn move_to_mean(origin: &[f64], sums: &[f64], weight: f64, mean: &mut [f64], scatter: &mut Matrix) -> bool {
+/// Tests whether sums of squares about another point lose no more than two digits when they are moved to the mean.
+pub(super) fn is_near(about_pivot: f64, about_mean: f64) -> bool {
     const WORST: f64 = 100.0;
+    about_pivot <= WORST * about_mean || about_pivot == 0.0
+}
+
+/// Turns sums about `origin` into `mean` and the upper triangle of the scatter about it. Returns false if that loses
+/// more than two digits.
+pub(super) fn move_to_mean(
+    origin: &[f64],
+    sums: &[f64],
+    weight: f64,
+    mean: &mut [f64],
+    scatter: &mut Matrix,
+) -> bool {
     let mut near = true;
     for (i, &origin) in origin.iter().enumerate() {
         let shift = if weight > 0.0 { sums[i] / weight } else { sums[i] };
@@ -89,46 +98,11 @@ fn move_to_mean(origin: &[f64], sums: &[f64], weight: f64, mean: &mut [f64], sca
         let row = &mut scatter.row_mut(i)[i..];
         let about_pivot = row[0];
         row.iter_mut().zip(&sums[i..]).for_each(|(product, sum)| *product -= shift * sum);
-        near &= about_pivot <= WORST * row[0] || about_pivot == 0.0;
+        near &= is_near(about_pivot, row[0]);
         // Cancellation may leave a negative rounding error; NaN propagates.
         row[0] = if row[0] < 0.0 { 0.0 } else { row[0] };
     }
     near
-}
-
-/// Adds `root_i packed_i` over the rows of a packed panel to `sums`.
-struct AddRows<'a> {
-    packed: &'a [f64],
-    roots: Option<&'a [f64]>,
-    sums: &'a mut [f64],
-}
-
-impl WithSimd for AddRows<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        /// Number of independent partial sums, so that additions overlap.
-        const LANES: usize = 4;
-        let sums = self.sums.as_chunks_mut::<STRIP>().0;
-        let n_rows = self.packed.len() / STRIP / sums.len();
-        for (strip, sum) in self.packed.chunks_exact(n_rows * STRIP).zip(sums) {
-            let mut lanes = [[0.0; STRIP]; LANES];
-            for (g, rows) in strip.as_chunks::<STRIP>().0.chunks(LANES).enumerate() {
-                for (r, (row, lane)) in rows.iter().zip(&mut lanes).enumerate() {
-                    let root = self.roots.map_or(1.0, |roots| roots[g * LANES + r]);
-                    for c in 0..STRIP {
-                        lane[c] += root * row[c];
-                    }
-                }
-            }
-            for lane in &lanes {
-                for c in 0..STRIP {
-                    sum[c] += lane[c];
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod row_sums;
 mod scatter;
 pub(crate) mod sparse_scatter;
 pub(crate) mod sparse_sums;
+mod wide_scatter;
 
 pub(crate) use deviations::Columns;
 pub use scatter::Scatter;
@@ -92,7 +93,9 @@ impl Moments {
     }
 
     fn of_source<T: Scalar>(x: &dyn Source<T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
-        let total: Self = row_sums::of_source(x, weights, exec)?;
+        let mut total = None;
+        row_sums::add_source(&mut total, x, weights, exec)?;
+        let total = total.unwrap_or_else(|| Self::empty(x.shape().1));
         total.check()?;
         Ok(total)
     }
@@ -124,6 +127,21 @@ impl Moments {
                 dense_sums::accumulate(&x.rows(rows), weights, &mut part.mean, &mut part.sum_of_squares);
             Ok(())
         })
+    }
+
+    /// Adds the rows of a block to `total`; `first` is the number of its first row in the source. The first row of a
+    /// dense block begins a piece.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`]; [`Error::Stopped`].
+    pub(crate) fn add_block<T: Scalar>(
+        total: &mut Option<Self>,
+        first: usize,
+        block: &Block<'_, T>,
+        weights: Option<&[f64]>,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        row_sums::add_checked(total, first, block, weights, exec)
     }
 
     /// Adds the rows summed in `other`.
@@ -194,7 +212,7 @@ impl Moments {
     }
 
     /// Refuses moments beyond f64.
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let squared = self.weight_squared;
         if !self.weight.is_finite() || !squared.is_finite() || (self.weight > 0.0 && !squared.is_normal()) {
             return Err(Error::WeightSum { weight: self.weight, weight_squared: squared });
@@ -243,26 +261,23 @@ fn first_non_finite<T: Scalar>(block: &Block<'_, T>) -> Option<(usize, usize, f6
     }
 }
 
-impl RowSums for Moments {
-    fn of_none(n_features: usize) -> Self {
-        Self::empty(n_features)
-    }
-    fn moments(&self) -> &Moments {
-        self
+impl RowSums for Option<Moments> {
+    fn is_finite(&self) -> bool {
+        self.as_ref().is_none_or(|total| total.first_overflow().is_none())
     }
     fn piece_rows(n_cols: usize) -> usize {
         dense_sums::piece_rows(n_cols)
     }
     fn add_rows<T: Scalar>(
-        total: &mut Option<Self>,
+        &mut self,
         block: &Block<'_, T>,
         weights: Option<&[f64]>,
         exec: &Exec<'_>,
     ) -> Result<()> {
         match block {
-            Block::Dense(x) => Self::add_dense(total, x, weights, exec),
+            Block::Dense(x) => Moments::add_dense(self, x, weights, exec),
             Block::Sparse(x) => {
-                row_sums::add(total, Self::of_sparse(x, weights, exec)?);
+                row_sums::add(self, Moments::of_sparse(x, weights, exec)?);
                 Ok(())
             }
         }

@@ -2,21 +2,20 @@
 
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec};
-use crate::moments::{Moments, check_finite, check_size};
+use crate::moments::{check_finite, check_size};
 use crate::scalar::Scalar;
 use crate::source::{Aligned, Block, Source, Stream, visit_pieces};
 use crate::weights::check_weights;
 
 /// Sums over rows that include the moments of the rows.
-pub(super) trait RowSums: Accumulate + Sized {
-    /// The sums of no rows.
-    fn of_none(n_features: usize) -> Self;
-    fn moments(&self) -> &Moments;
+pub(super) trait RowSums {
+    /// Tests that all sums are finite.
+    fn is_finite(&self) -> bool;
     /// Number of dense rows of a piece.
     fn piece_rows(n_cols: usize) -> usize;
     /// Adds the rows of a block. The first row of a dense block begins a piece.
     fn add_rows<T: Scalar>(
-        total: &mut Option<Self>,
+        &mut self,
         block: &Block<'_, T>,
         weights: Option<&[f64]>,
         exec: &Exec<'_>,
@@ -31,36 +30,39 @@ pub(super) fn add<A: Accumulate>(total: &mut Option<A>, part: A) {
     }
 }
 
-/// The sums over all rows of `x`, in one visit.
-pub(super) fn of_source<T: Scalar, A: RowSums>(
+/// Adds all rows of `x`, in one visit.
+pub(super) fn add_source<T: Scalar, A: RowSums>(
+    total: &mut A,
     x: &dyn Source<T>,
     weights: Option<&[f64]>,
     exec: &Exec<'_>,
-) -> Result<A> {
+) -> Result<()> {
     let (n_samples, n_features) = x.shape();
     if n_samples == 0 || n_features == 0 {
         return Err(Error::Empty { n_samples, n_features });
     }
     check_size((n_samples, n_features))?;
     check_weights(weights, n_samples)?;
-    let mut total = None;
     visit_pieces(x, &|rows| A::piece_rows(rows.n_cols()), &mut |first, block| {
         let end = first + block.n_rows();
         let part = exec.part(first as f64 / n_samples as f64, end as f64 / n_samples as f64);
-        add_checked(&mut total, first, &block, weights.map(|w| &w[first..end]), &part)
-    })?;
-    Ok(total.unwrap_or_else(|| A::of_none(n_features)))
+        add_checked(total, first, &block, weights.map(|w| &w[first..end]), &part)
+    })
 }
 
-/// The sums over all rows of a stream.
-pub(super) fn of_stream<T: Scalar, A: RowSums>(stream: &mut dyn Stream<T>, exec: &Exec<'_>) -> Result<A> {
+/// Adds all rows of a stream.
+pub(super) fn add_stream<T: Scalar, A: RowSums>(
+    total: &mut A,
+    stream: &mut dyn Stream<T>,
+    exec: &Exec<'_>,
+) -> Result<()> {
     let n_features = stream.n_features();
-    let (mut total, mut cut) = (None, Aligned::new());
+    let mut cut = Aligned::new();
     let (mut n_batches, mut n_samples) = (0, 0);
     // The number of rows, and so the fraction done, is unknown before the end.
     let exec = &exec.part(0.0, 0.0);
     let mut add = |first: usize, block: Block<'_, T>, weights: Option<&[f64]>| {
-        add_checked(&mut total, first, &block, weights, exec)
+        add_checked(total, first, &block, weights, exec)
     };
     while let Some(batch) = stream.next()? {
         batch.check(n_features, n_batches, n_samples)?;
@@ -69,15 +71,15 @@ pub(super) fn of_stream<T: Scalar, A: RowSums>(stream: &mut dyn Stream<T>, exec:
         (n_batches, n_samples) = (n_batches + 1, n_samples + n_rows);
     }
     cut.finish(&mut add)?;
-    match total {
-        Some(total) if n_features > 0 => Ok(total),
-        _ => Err(Error::Empty { n_samples, n_features }),
+    if n_samples == 0 || n_features == 0 {
+        return Err(Error::Empty { n_samples, n_features });
     }
+    Ok(())
 }
 
 /// Adds a block. If a sum is then not finite, looks for a NaN or infinite value in the block, which is valid only now.
-fn add_checked<T: Scalar, A: RowSums>(
-    total: &mut Option<A>,
+pub(super) fn add_checked<T: Scalar, A: RowSums>(
+    total: &mut A,
     first: usize,
     block: &Block<'_, T>,
     weights: Option<&[f64]>,
@@ -86,9 +88,6 @@ fn add_checked<T: Scalar, A: RowSums>(
     if block.n_rows() == 0 {
         return Ok(());
     }
-    A::add_rows(total, block, weights, exec)?;
-    match total {
-        Some(total) if total.moments().first_overflow().is_some() => check_finite(block, first),
-        _ => Ok(()),
-    }
+    total.add_rows(block, weights, exec)?;
+    if total.is_finite() { Ok(()) } else { check_finite(block, first) }
 }

@@ -6,7 +6,7 @@ use crate::linalg::dense::rank_k;
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::memory;
 use crate::moments::row_sums::{self, RowSums};
-use crate::moments::{Moments, are_whole, dense_scatter, sparse_scatter, squared};
+use crate::moments::{Moments, are_whole, dense_scatter, sparse_scatter, squared, wide_scatter};
 use crate::scalar::{Scalar, compiled};
 use crate::source::{Block, Source, Stream};
 
@@ -46,8 +46,8 @@ impl Scatter {
         Self { moments: Moments::empty(n_features), matrix: Matrix::zeros(n_features, n_features) }
     }
 
-    /// Visits the blocks of `x` once; each block is read twice (sparse blocks three times, dense ones of up to 512
-    /// columns once). `weights` holds one weight for each row; all are one if `None`. Memory: a matrix of shape
+    /// Visits the blocks of `x` once; sparse blocks, and dense blocks of more than 512 columns beside them, are read
+    /// several times. Dense data of more than 512 columns whose first rows lie far out are visited twice. `weights` holds one weight for each row; all are one if `None`. Memory: a matrix of shape
     /// (n_features, n_features) for each thread and one more.
     ///
     /// # Errors
@@ -69,7 +69,13 @@ impl Scatter {
 
     fn of_source<T: Scalar>(x: &dyn Source<T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
         Self::ask(x.shape().1)?;
-        row_sums::of_source::<T, Self>(x, weights, exec)?.finished()
+        let p = x.shape().1;
+        if p > dense_scatter::WIDEST && !x.is_sparse() {
+            return wide_scatter::of_source(x, weights, exec)?.finished();
+        }
+        let mut total = None;
+        row_sums::add_source(&mut total, x, weights, exec)?;
+        total.unwrap_or_else(|| Self::empty(p)).finished()
     }
 
     /// As [`Scatter::of`], for a stream of rows and their weights.
@@ -89,7 +95,13 @@ impl Scatter {
 
     fn of_rows<T: Scalar>(stream: &mut dyn Stream<T>, exec: &Exec<'_>) -> Result<Self> {
         Self::ask(stream.n_features())?;
-        row_sums::of_stream::<T, Self>(stream, exec)?.finished()
+        let p = stream.n_features();
+        if p > dense_scatter::WIDEST {
+            return wide_scatter::of_stream(stream, exec)?.finished();
+        }
+        let mut total = None;
+        row_sums::add_stream(&mut total, stream, exec)?;
+        total.unwrap_or_else(|| Self::empty(p)).finished()
     }
 
     fn ask(p: usize) -> Result<()> {
@@ -107,9 +119,13 @@ impl Scatter {
     }
 
     /// Computes at least the upper triangle, about the mean of the block.
-    fn of_block<T: Scalar>(block: &Block<'_, T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
+    pub(super) fn of_block<T: Scalar>(
+        block: &Block<'_, T>,
+        weights: Option<&[f64]>,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
         let mut moments = None;
-        Moments::add_rows(&mut moments, block, weights, &exec.part(0.0, 0.2))?;
+        moments.add_rows(block, weights, &exec.part(0.0, 0.2))?;
         let moments = moments.unwrap_or_else(|| Moments::empty(block.n_cols()));
         let map = ColumnMap { shift: &moments.mean, remainder: &[], factor: &vec![1.0; moments.mean.len()] };
         let exec = exec.part(0.2, 1.0);
@@ -212,43 +228,39 @@ impl Scatter {
         }
     }
 
-    /// The population covariance of the mapped rows: products about `map.shift`, with normalised weights.
-    pub(crate) fn covariance(&self, map: ColumnMap<'_>) -> Matrix {
-        let Moments { weight, mean, .. } = &self.moments;
+    /// The population covariance of the mapped rows: products about `map.shift`, with normalised weights. Takes no
+    /// memory beside the scatter matrix.
+    pub(crate) fn into_covariance(self, map: ColumnMap<'_>) -> Matrix {
+        let Self { moments: Moments { weight, mean, .. }, mut matrix } = self;
         let offset: Vec<f64> = mean.iter().zip(map.shift).map(|(mean, shift)| mean - shift).collect();
-        let p = mean.len();
-        Matrix::from_fn(p, p, |i, j| {
-            (self.matrix[(i, j)] / weight + offset[i] * offset[j]) * map.factor[i] * map.factor[j]
-        })
+        for (i, row) in matrix.as_mut_slice().chunks_exact_mut(mean.len().max(1)).enumerate() {
+            for (j, product) in row.iter_mut().enumerate() {
+                *product = (*product / weight + offset[i] * offset[j]) * map.factor[i] * map.factor[j];
+            }
+        }
+        matrix
     }
 }
 
-impl RowSums for Scatter {
-    fn of_none(n_features: usize) -> Self {
-        Self::empty(n_features)
-    }
-    fn moments(&self) -> &Moments {
-        &self.moments
+impl RowSums for Option<Scatter> {
+    fn is_finite(&self) -> bool {
+        self.as_ref().is_none_or(|total| total.moments.first_overflow().is_none())
     }
     fn piece_rows(n_cols: usize) -> usize {
-        if n_cols <= dense_scatter::WIDEST {
-            dense_scatter::piece_rows(n_cols)
-        } else {
-            Moments::piece_rows(n_cols)
-        }
+        dense_scatter::piece_rows(n_cols)
     }
     fn add_rows<T: Scalar>(
-        total: &mut Option<Self>,
+        &mut self,
         block: &Block<'_, T>,
         weights: Option<&[f64]>,
         exec: &Exec<'_>,
     ) -> Result<()> {
         match block {
             Block::Dense(x) if x.n_cols() <= dense_scatter::WIDEST => {
-                Self::add_narrow(total, x, weights, exec)
+                Scatter::add_narrow(self, x, weights, exec)
             }
             block => {
-                row_sums::add(total, Self::of_block(block, weights, exec)?);
+                row_sums::add(self, Scatter::of_block(block, weights, exec)?);
                 Ok(())
             }
         }

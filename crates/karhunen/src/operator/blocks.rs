@@ -1,5 +1,6 @@
 //! Products with a source and with its blocks: the only place that distinguishes dense from sparse blocks.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::error::Result;
@@ -92,20 +93,57 @@ pub(crate) fn normal<T: Scalar>(
     q: &Matrix,
     exec: &Exec<'_>,
 ) -> Result<Matrix> {
-    let (n, p) = x.shape();
-    let (mut dense, mut others) = (RowSum::of_product::<T>(n, q, row_weights), None);
-    let piece_rows = |rows: &Dense<'_, T>| dense_products::piece_rows(rows, n, q.n_cols());
-    visit_pieces(x, &piece_rows, exec, |rows, block, exec| {
+    let n = x.shape().0;
+    let mut total = NormalSum::new::<T>(n, Cow::Borrowed(q), row_weights);
+    let piece_rows = |rows: &Dense<'_, T>| normal_piece_rows(rows, n, q.n_cols());
+    visit_pieces(x, &piece_rows, exec, |rows, block, exec| total.add(rows, block, map, exec))?;
+    Ok(total.finish().1)
+}
+
+/// Number of dense rows of a piece of a [`NormalSum`] with `l` vectors over `n` rows in all. Every run of rows but the last
+/// must hold whole pieces.
+pub(crate) fn normal_piece_rows<T: Scalar>(rows: &Dense<'_, T>, n: usize, l: usize) -> usize {
+    dense_products::piece_rows(rows, n, l)
+}
+
+/// `M' W M Q`, shape (p, l), over rows that are passed in runs, each with a map of its own.
+pub(crate) struct NormalSum<'a> {
+    q: Cow<'a, Matrix>,
+    row_weights: Option<&'a [f64]>,
+    dense: RowSum<'a>,
+    others: Option<Matrix>,
+}
+
+impl<'a> NormalSum<'a> {
+    /// Begins a sum over `n` rows of type `T` in all.
+    pub(crate) fn new<T: Scalar>(n: usize, q: Cow<'a, Matrix>, row_weights: Option<&'a [f64]>) -> Self {
+        let dense = RowSum::of_product::<T>(n, &q, row_weights);
+        Self { q, row_weights, dense, others: None }
+    }
+
+    /// Adds the rows `rows` of all.
+    pub(crate) fn add<T: Scalar>(
+        &mut self,
+        rows: Range<usize>,
+        block: &Block<'_, T>,
+        map: ColumnMap<'_>,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
         match block {
-            Block::Dense(x) => dense.add(rows.start, *x, map, exec)?,
+            Block::Dense(x) => self.dense.add(rows.start, *x, map, exec),
             Block::Sparse(x) => {
-                let weights = row_weights.map(|w| &w[rows]);
-                add(&mut others, sparse_products::normal(x, &map, weights, q, exec)?);
+                let weights = self.row_weights.map(|w| &w[rows]);
+                add(&mut self.others, sparse_products::normal(x, &map, weights, &self.q, exec)?);
+                Ok(())
             }
         }
-        Ok(())
-    })?;
-    Ok(sum([dense.finish(), others], (p, q.n_cols())))
+    }
+
+    /// `Q` and the product.
+    pub(crate) fn finish(self) -> (Cow<'a, Matrix>, Matrix) {
+        let product = sum([self.dense.finish(), self.others], self.q.shape());
+        (self.q, product)
+    }
 }
 
 /// `M' W M` of all rows, shape (p, p), in one visit.
@@ -116,7 +154,7 @@ pub(crate) fn scatter<T: Scalar>(
     exec: &Exec<'_>,
 ) -> Result<Matrix> {
     let shape = x.shape();
-    let (mut dense, mut others) = (RankK::new(shape), None);
+    let (mut dense, mut others) = (RankK::new(shape.1), None);
     let piece_rows = dense.piece_rows();
     visit_pieces(x, &|_| piece_rows, exec, |rows, block, exec| {
         let weights = row_weights.map(|w| &w[rows]);

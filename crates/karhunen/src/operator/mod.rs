@@ -1,10 +1,12 @@
 //! Linear operators, the view that solvers have of the data.
 
 pub(crate) mod blocks;
+mod first_pass;
 mod mapped;
 mod normal;
 mod standardized;
 
+pub(crate) use first_pass::{FirstPass, moments_and_start};
 pub use mapped::LinOp;
 pub(crate) use mapped::{MappedOp, needs_rows};
 pub(crate) use normal::{Normal, NormalT};
@@ -25,6 +27,10 @@ pub(crate) trait SymOp: Sync {
     /// # Errors
     /// Errors of reading the data; [`crate::Error::Stopped`].
     fn apply(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix>;
+    /// Orthonormal columns near the leading eigenvectors, if they are known: a start for an iteration.
+    fn start(&self) -> Option<&Matrix> {
+        None
+    }
 }
 
 /// One side of a matrix.
@@ -48,6 +54,10 @@ pub(crate) trait Products: Sync {
     fn apply_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix>;
     /// `B'(B Q)`, shape (p, l), for `q` of shape (p, l).
     fn normal(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix>;
+    /// Orthonormal columns near the leading right singular vectors, shape (p, l), if an earlier pass found any.
+    fn start(&self) -> Option<&Matrix> {
+        None
+    }
     /// `B (B'U)`, shape (n, l), for `u` of shape (n, l). Two passes if the rows come in several blocks.
     fn normal_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix>;
     /// `B'B` or `B B'`, both triangles.

@@ -15,6 +15,9 @@ impl SymOp for Normal<'_> {
     fn apply(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         self.0.normal(q, exec)
     }
+    fn start(&self) -> Option<&Matrix> {
+        self.0.start()
+    }
 }
 
 /// `B B'`, shape (n, n).

@@ -22,13 +22,19 @@ pub(crate) struct Standardized<'a, T: Scalar> {
     shares: Option<&'a [f64]>,
     /// `v^(1/2)`, unless all are equal.
     roots: Option<Vec<f64>>,
+    start: Option<Matrix>,
 }
 
 impl<'a, T: Scalar> Standardized<'a, T> {
     /// Views `x` through the map; `shares` sum to one.
     pub(crate) fn new(x: &'a dyn Source<T>, map: ColumnMap<'a>, shares: Option<&'a [f64]>) -> Self {
         let roots = shares.map(|v| v.iter().map(|v| v.sqrt()).collect());
-        Self { x, map, shares, roots }
+        Self { x, map, shares, roots, start: None }
+    }
+
+    /// With orthonormal columns near the leading right singular vectors, shape (p, l).
+    pub(crate) fn starting_from(self, start: Option<Matrix>) -> Self {
+        Self { start, ..self }
     }
 
     /// The normalised weight of every row if all are equal, otherwise one.
@@ -148,6 +154,10 @@ impl<T: Scalar> Products for Standardized<'_, T> {
         let mut total = blocks::normal(self.x, self.map, self.shares, q, exec)?;
         total.scale(self.common_share());
         Ok(total)
+    }
+
+    fn start(&self) -> Option<&Matrix> {
+        self.start.as_ref()
     }
 
     fn normal_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {

@@ -1,20 +1,21 @@
 //! One fit, from top to bottom: moments, map, route, spectrum, model.
 
+use std::cell::Cell;
+
 use crate::affine::Affine;
 use crate::error::{Advice, Error, Result, options};
 use crate::exec::{Exec, Run};
-use crate::memory;
-use crate::moments::dense_scatter;
 use crate::moments::{Columns, Moments, Scatter, check_size};
-use crate::operator::{Products, Standardized};
+use crate::operator::{FirstPass, Products, Standardized, moments_and_start};
 use crate::pca::evidence::most_probable_dimension;
 use crate::pca::fit_scatter::fit_once;
+use crate::pca::limit::Allowance;
 use crate::pca::model::{Convergence, ModelParts, PcaModel};
 use crate::pca::{NComponents, Pca, signs};
 use crate::scalar::Scalar;
 use crate::solver::select::{RouteChoice, choose};
-use crate::solver::{self, IterationOptions, Problem, Route, Spectrum};
-use crate::source::{Counted, Passes, Source};
+use crate::solver::{self, IterationOptions, Problem, Reading, Route, Spectrum};
+use crate::source::{Counted, Pass, PassKind, Passes, Source};
 use crate::weights::{NormalizedWeights, Totals, Weighting, Weights, check_feature_weights};
 
 pub(crate) fn fit<T: Scalar>(
@@ -30,57 +31,86 @@ pub(crate) fn fit<T: Scalar>(
     if x.passes() == Passes::Once {
         return fit_once(pca, x, weights, run);
     }
-    let x = &Counted::new(x);
     let NormalizedWeights { values: shares, totals } = NormalizedWeights::new(weights.samples, n)?;
     let shares = shares.as_deref();
     let correction = totals.correction(pca.weighting)?;
     let tol = tolerance::<T>(pca);
-    let problem = problem::<T>(x, pca.n_components);
+    let problem = problem::<T>(pca, x);
     let choice = pca
         .solver
         .map_or_else(|| choose(&problem), |route| RouteChoice::Route(route, "asked for".to_owned()));
-    let n_threads = run.expected_threads();
-    let ask = |route, problem: &Problem| check_memory(route, problem, n_threads);
+    let predicted = match &choice {
+        RouteChoice::Route(route, _) => Some(problem.predicted_passes(*route)),
+        RouteChoice::Estimate(_) => None,
+    };
+    let x = &Counted::new(x).observed(run.observer, predicted);
+    let (n_threads, allowance) = (run.expected_threads(), Allowance::of(pca, x.pass()));
     match &choice {
-        RouteChoice::Route(route, _) => ask(*route, &problem)?,
+        RouteChoice::Route(route, _) => {
+            let chosen = |limited: &Problem| pca.solver.unwrap_or_else(|| limited.likely());
+            allowance.ask(*route, &problem, n_threads, chosen)?;
+        }
         // The spectrum estimate allocates as block Krylov iteration for one component does.
-        RouteChoice::Estimate(_) => ask(Route::BlockKrylov, &problem.with(1))?,
+        RouteChoice::Estimate(_) => {
+            allowance.ask(Route::BlockKrylov, &problem.with(1), n_threads, |_| Route::BlockKrylov)?;
+        }
     }
     Exec::run(run, |exec| {
-        // Products and moments in one pass, if products need no corrections for zeros.
+        // Products and moments in one pass. Sparse rows in memory are multiplied about the mean of all of them.
         let covariance = matches!(choice, RouteChoice::Route(Route::Covariance, _));
-        let one_pass = covariance && !x.is_sparse() && p <= dense_scatter::WIDEST;
-        let one_pass = one_pass && pca.n_components != NComponents::Count(0);
-        let (moments, scatter) = if one_pass {
-            let scatter = Scatter::within(x, shares, &exec.phase("covariance"))?;
-            (scatter.moments.clone(), Some(scatter))
-        } else {
-            (Moments::within(x, shares, &exec.phase("means and variances"))?, None)
+        let sums = !x.is_sparse() || problem.reading.is_some();
+        let one_pass = covariance && sums && pca.n_components != NComponents::Count(0);
+        if let (RouteChoice::Route(route, _), false) = (&choice, one_pass) {
+            allowance.let_keep(x, &problem, *route, n_threads);
+        }
+        let scale = pca.scale.then_some(correction);
+        let (moments, scatter, start) = match first_pass(pca, &choice, &problem, scale, weights.features) {
+            _ if one_pass => {
+                let scatter = Scatter::within(x, shares, &exec.phase("covariance"))?;
+                (scatter.moments.clone(), Some(scatter), None)
+            }
+            Some(first_pass) => {
+                let exec = exec.phase("means and variances");
+                let (moments, start) = moments_and_start(x, shares, first_pass, &exec)?;
+                (moments, None, Some(start))
+            }
+            None => (Moments::within(x, shares, &exec.phase("means and variances"))?, None, None),
         };
         let columns = Columns::new(&moments, x, shares)?;
-        let scale = pca.scale.then_some(correction);
         let affine = Affine::new(&columns, pca.center, scale, weights.features)?;
         if x.is_sparse() {
             check_factors(&affine.factor)?;
         }
         let wanted = pca.n_components.wanted(n.min(p), affine.total_variance);
-        let iteration = iteration(pca, tol);
+        let iteration = IterationOptions { reading: problem.blocks(), ..iteration(pca, tol) };
         let mut cancelled = 0.0;
         let (route, reason, spectrum) = match scatter {
             // Products of tiny values underflow, and products about rounded means lose digits. In both cases the
             // values are mapped before they are multiplied.
             Some(scatter) if !columns.need_care() => {
-                let matrix = scatter.covariance(affine.map());
+                let matrix = scatter.into_covariance(affine.map());
+                cancelled = f64::EPSILON
+                    * Standardized::new(x, affine.map(), shares).cancelled(0.0)
+                    * totals.sum_of_squares.sqrt();
                 (Route::Covariance, choice.reason(), solver::solve_matrix(&matrix, wanted, &iteration, exec)?)
             }
             _ => {
-                let op = Standardized::new(x, affine.map(), shares);
+                let op = Standardized::new(x, affine.map(), shares).starting_from(start);
                 let (route, reason, spectrum) = match choice {
                     RouteChoice::Route(route, reason) => {
                         (route, reason, solver::solve(&op, route, wanted, &iteration, exec)?)
                     }
                     RouteChoice::Estimate(n_steps) => {
-                        let ask = |route, k| ask(route, &problem.with(k));
+                        let kept = Cell::new(None);
+                        let ask = |route, k| {
+                            let allowance = allowance.without(kept.get().unwrap_or(0.0));
+                            allowance.ask(route, &problem.with(k), n_threads, |_| route)?;
+                            if kept.get().is_none() {
+                                // A search may turn out to need more components.
+                                kept.set(Some(allowance.let_keep(x, &problem.with(2 * k), route, n_threads)));
+                            }
+                            Ok(())
+                        };
                         solver::solve_by_estimate(&op, (&problem, n_steps), wanted, &iteration, &ask, exec)?
                     }
                 };
@@ -173,7 +203,8 @@ pub(super) fn tolerance<T: Scalar>(pca: &Pca) -> f64 {
 }
 
 pub(super) fn iteration(pca: &Pca, tol: f64) -> IterationOptions {
-    IterationOptions { tol, max_iter: pca.max_iter, block_size: pca.block_size, seed: pca.seed }
+    let Pca { max_iter, block_size, seed, .. } = *pca;
+    IterationOptions { tol, max_iter, block_size, reading: None, seed }
 }
 
 /// Factors of the columns, zero for constant columns, whose products are rounding errors.
@@ -182,21 +213,41 @@ pub(super) fn factors_of_varying(pca: &Pca, columns: &Columns, affine: &Affine) 
     (0..affine.factor.len()).map(|j| if is_constant(j) { 0.0 } else { affine.factor[j] }).collect()
 }
 
-fn problem<T: Scalar>(x: &dyn Source<T>, n_components: NComponents) -> Problem {
-    let (n, p) = x.shape();
-    let k = n_components.known(n.min(p));
-    Problem { n, p, k, n_stored: x.n_stored(), sparse: x.is_sparse(), value_bytes: size_of::<T>() }
+fn problem<T: Scalar>(pca: &Pca, x: &dyn Source<T>) -> Problem {
+    let (n_stored, sparse) = (x.n_stored(), x.is_sparse());
+    let reading = match x.pass() {
+        Pass::Memory => None,
+        Pass::Costly { bytes, kind, .. } => {
+            Some(Reading { bytes, wide: matches!(kind, PassKind::Dense | PassKind::Text) })
+        }
+    };
+    Problem { n_stored, sparse, value_bytes: size_of::<T>(), reading, ..problem_of_sums(pca, x.shape()) }
 }
 
-/// Probes whether the workspace of the route can be allocated, so that failure is an error and not an abort.
-pub(super) fn check_memory(route: Route, problem: &Problem, n_threads: usize) -> Result<()> {
-    let bytes = problem.need(route, n_threads);
-    memory::ask(&format!("the {route} route"), bytes, || problem.smaller_need(route, n_threads))
+/// The start that the first pass makes: for block Krylov iteration on the side of the columns, over rows that every pass
+/// reads again.
+fn first_pass<'a>(
+    pca: &Pca,
+    choice: &RouteChoice,
+    problem: &Problem,
+    scale: Option<f64>,
+    feature_weights: Option<&'a [f64]>,
+) -> Option<FirstPass<'a>> {
+    let iterates = matches!(choice, RouteChoice::Route(Route::BlockKrylov, _)) && problem.k.is_some();
+    let blocks = problem.blocks().filter(|_| iterates && problem.p <= problem.n)?;
+    Some(FirstPass { center: pca.center, scale, feature_weights, width: blocks.width, seed: pca.seed })
+}
+
+/// The size of a fit without rows of its own: of sums or of products.
+pub(super) fn problem_of_sums(pca: &Pca, (n, p): (usize, usize)) -> Problem {
+    let (k, limit) = (pca.n_components.known(n.min(p)), pca.memory_limit.map(|bytes| bytes as f64));
+    let (value_bytes, block_size, reading) = (size_of::<f64>(), pca.block_size, None);
+    Problem { n, p, k, n_stored: 0, sparse: false, value_bytes, limit, block_size, reading }
 }
 
 /// Memory estimate of [`fit`] in bytes.
 pub(crate) fn memory_need<T: Scalar>(pca: &Pca, x: &dyn Source<T>, run: &Run<'_>) -> f64 {
-    let problem = problem::<T>(x, pca.n_components);
+    let problem = problem::<T>(pca, x);
     problem.need(pca.solver.unwrap_or_else(|| problem.likely()), run.expected_threads())
 }
 

@@ -1,16 +1,16 @@
 //! The fit of a matrix known only by its products.
 
-use super::fit::{Solved, check_factors, check_memory, factors_of_varying, iteration};
+use super::fit::{Solved, check_factors, factors_of_varying, iteration, problem_of_sums};
+use super::limit::Allowance;
 use super::{NComponents, Pca, PcaModel};
 use crate::affine::Affine;
 use crate::error::{Advice, Error, Result};
 use crate::exec::{Exec, Run};
 use crate::linalg::ColumnMap;
-use crate::memory;
 use crate::moments::{Columns, Moments, check_size};
 use crate::operator::{LinOp, MappedOp, Products, needs_rows};
 use crate::scalar::Scalar;
-use crate::solver::{self, Problem, Route, takes_unit_vectors};
+use crate::solver::{self, Route, takes_unit_vectors};
 use crate::weights::{NormalizedWeights, check_feature_weights};
 
 pub(crate) fn fit_operator(
@@ -27,10 +27,9 @@ pub(crate) fn fit_operator(
     let correction = totals.correction(pca.weighting)?;
     let tol = pca.tol.unwrap_or(1e-8);
     let (route, reason) = route(pca, (n, p))?;
-    let k = pca.n_components.known(n.min(p));
-    let problem = Problem { n, p, k, n_stored: 0, sparse: false, value_bytes: size_of::<f64>() };
-    check_memory(route, &problem, run.expected_threads())?;
-    memory::ask("blocks of products of the operator", MappedOp::need((n, p)), || {
+    let allowance = Allowance::in_memory(pca);
+    allowance.ask(route, &problem_of_sums(pca, (n, p)), run.expected_threads(), |_| route)?;
+    allowance.ask_for("blocks of products of the operator", MappedOp::need((n, p)), || {
         vec![Advice::RaiseLimit, "fit a part of the rows".into()]
     })?;
     Exec::run(run, |exec| {

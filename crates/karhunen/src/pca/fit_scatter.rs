@@ -1,16 +1,18 @@
 //! Fits from sums over the rows: of data that were read before, and of data that can be read once.
 
-use super::fit::{CANCELLED, Solved, check_factors, factors_of_varying, iteration, tolerance};
+use super::fit::{
+    CANCELLED, Solved, check_factors, factors_of_varying, iteration, problem_of_sums, tolerance,
+};
+use super::limit::Allowance;
 use super::{Pca, PcaModel};
 use crate::affine::Affine;
 use crate::choice::Choice;
 use crate::error::{Advice, Error, Result, Weighed, options};
 use crate::exec::{Exec, Run};
 use crate::linalg::ColumnMap;
-use crate::memory;
 use crate::moments::{Columns, Scatter};
 use crate::scalar::Scalar;
-use crate::solver::{self, Problem, Route};
+use crate::solver::{self, Route};
 use crate::source::{Counted, Source, Stream};
 use crate::weights::{Weights, check_feature_weights};
 
@@ -38,10 +40,10 @@ pub(crate) fn fit_scatter(
         return Err(Error::option(options::SOLVER, other.value(), rule));
     }
     check_feature_weights(feature_weights, shape.1)?;
-    ask(pca, shape, run)?;
+    ask(&Allowance::in_memory(pca), pca, shape, run)?;
     let (reason, dtype, tol) = ("fitted from moments", f64::NAME, tolerance::<f64>(pca));
     Exec::run(run, |exec| {
-        model(pca, scatter, feature_weights, Origin { reason, n_passes: 0, dtype, tol }, exec)
+        model(pca, scatter.clone(), feature_weights, Origin { reason, n_passes: 0, dtype, tol }, exec)
     })
 }
 
@@ -53,13 +55,13 @@ pub(super) fn fit_once<T: Scalar>(
     run: &Run<'_>,
 ) -> Result<PcaModel> {
     check_one_pass(pca)?;
-    ask(pca, x.shape(), run)?;
-    let x = &Counted::new(x);
+    ask(&Allowance::of(pca, x.pass()), pca, x.shape(), run)?;
+    let x = &Counted::new(x).observed(run.observer, Some(1));
     Exec::run(run, |exec| {
         let scatter = Scatter::within(x, weights.samples, &exec.phase("covariance"))?;
         let (reason, n_passes) = ("the data can be read once", x.n_visits());
         let origin = Origin { reason, n_passes, dtype: T::NAME, tol: tolerance::<T>(pca) };
-        model(pca, &scatter, weights.features, origin, exec)
+        model(pca, scatter, weights.features, origin, exec)
     })
 }
 
@@ -83,12 +85,12 @@ pub(super) fn fit_stream<T: Scalar>(
     }
     check_feature_weights(feature_weights, p)?;
     // The number of rows is unknown; as many as there are columns give the largest estimate.
-    ask(pca, (p, p), run)?;
+    ask(&Allowance::in_memory(pca), pca, (p, p), run)?;
     Exec::run(run, |exec| {
         let scatter = Scatter::of_stream_within(rows, &exec.phase("covariance"))?;
         pca.check((scatter.moments.n_samples, p))?;
         let (reason, dtype, tol) = ("the data can be read once", T::NAME, tolerance::<T>(pca));
-        model(pca, &scatter, feature_weights, Origin { reason, n_passes: 1, dtype, tol }, exec)
+        model(pca, scatter, feature_weights, Origin { reason, n_passes: 1, dtype, tol }, exec)
     })
 }
 
@@ -105,22 +107,22 @@ fn check_one_pass(pca: &Pca) -> Result<()> {
 }
 
 /// Checks that memory suffices for the covariance route, the only one that moments allow.
-fn ask(pca: &Pca, (n, p): (usize, usize), run: &Run<'_>) -> Result<()> {
-    let k = pca.n_components.known(n.min(p));
-    let problem = Problem { n, p, k, n_stored: 0, sparse: false, value_bytes: size_of::<f64>() };
-    memory::ask("the covariance route", problem.need(Route::Covariance, run.expected_threads()), || {
+fn ask(allowance: &Allowance, pca: &Pca, shape: (usize, usize), run: &Run<'_>) -> Result<()> {
+    let need = problem_of_sums(pca, shape).need(Route::Covariance, run.expected_threads());
+    let advice = || {
         vec![
             "fit the data themselves by another route".into(),
             "take fewer columns".into(),
             Advice::RaiseLimit,
         ]
-    })
+    };
+    allowance.ask_for("the covariance route", need, advice)
 }
 
 /// Computes the standardization, the spectrum and the model.
 fn model(
     pca: &Pca,
-    scatter: &Scatter,
+    scatter: Scatter,
     feature_weights: Option<&[f64]>,
     Origin { reason, n_passes, dtype, tol }: Origin,
     exec: &Exec<'_>,
@@ -138,7 +140,7 @@ fn model(
     check_factors(&affine.factor)?;
     let wanted = pca.n_components.wanted(n_samples.min(p), affine.total_variance);
     let factor = factors_of_varying(pca, &columns, &affine);
-    let covariance = scatter.covariance(ColumnMap { factor: &factor, ..affine.map() });
+    let covariance = scatter.into_covariance(ColumnMap { factor: &factor, ..affine.map() });
     let spectrum = solver::solve_matrix(&covariance, wanted, &iteration(pca, tol), exec)?;
     let (route, reason, cancelled, advice) = (Route::Covariance, reason.to_owned(), 0.0, CANCELLED);
     Solved { route, reason, tol, n_passes, spectrum, cancelled, advice, affine, totals, n_samples, dtype }

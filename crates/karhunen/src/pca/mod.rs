@@ -5,6 +5,7 @@ mod fit;
 mod fit_operator;
 mod fit_scatter;
 mod likelihood;
+mod limit;
 mod model;
 mod n_components;
 #[cfg(feature = "serde")]

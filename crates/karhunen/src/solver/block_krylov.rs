@@ -41,13 +41,22 @@ pub(crate) struct KrylovOptions {
     /// The most columns of the basis, of `dim` values each. By default `3 k`, or `2 k` and six blocks if that is
     /// more. Raised to `k` and two blocks if less.
     pub(crate) max_basis: Option<usize>,
+    /// Compute residuals after every product: where a product reads the data again, one more costs more than that.
+    pub(crate) check_every_product: bool,
     /// Seed of the random first block.
     pub(crate) seed: u64,
 }
 
 impl Default for KrylovOptions {
     fn default() -> Self {
-        Self { tol: 1e-6, max_iter: 1000, block_size: None, max_basis: None, seed: 0 }
+        Self {
+            tol: 1e-6,
+            max_iter: 1000,
+            block_size: None,
+            max_basis: None,
+            check_every_product: false,
+            seed: 0,
+        }
     }
 }
 
@@ -109,12 +118,19 @@ fn capacity(k: usize, block: usize, max_basis: Option<usize>, dim: usize) -> usi
 }
 
 /// Memory estimate in bytes of a search for `k` pairs of an operator of dimension `dim` with `n_threads` threads,
-/// beside the operator: the basis, blocks of it, the sums of a product, and the projected problem.
-pub(crate) fn need(dim: usize, k: usize, n_threads: usize) -> f64 {
+/// beside the operator: the basis, blocks of it, the sums of a product, and the projected problem. `block_size` and
+/// `max_basis` as in [`KrylovOptions`].
+pub(crate) fn need(
+    dim: usize,
+    k: usize,
+    (block_size, max_basis): (Option<usize>, Option<usize>),
+    n_threads: usize,
+) -> f64 {
     /// Columns of a wide block.
     const BLOCK: usize = 16;
-    let basis = capacity(k, BLOCK, None, dim);
-    let blocks = dim as f64 * BLOCK as f64 * (6.0 + 2.0 * n_threads as f64);
+    let block = block_size.unwrap_or(BLOCK).min(dim);
+    let basis = capacity(k, block, max_basis, dim);
+    let blocks = dim as f64 * block as f64 * (6.0 + 2.0 * n_threads as f64);
     let small = 6.0 * (basis as f64).powi(2) * (1.0 + n_threads as f64 / 4.0);
     8.0 * (dim as f64 * (basis + 3 * k) as f64 + blocks + small)
 }
@@ -167,7 +183,7 @@ impl<'a> BlockKrylov<'a> {
         assert!(k <= self.op.dim(), "{k} eigenpairs of an operator of dimension {}", self.op.dim());
         self.ensure_capacity(k);
         if k > 0 && self.n_directions == 0 {
-            self.add_directions(&exec.part(0.0, 0.0))?;
+            self.begin(&exec.part(0.0, 0.0))?;
         }
         let mut progress = Progress::new(self.tol());
         let mut schedule = Schedule::new(k + (k / 2).max(2 * self.block_size), self.block_size);
@@ -175,7 +191,7 @@ impl<'a> BlockKrylov<'a> {
         loop {
             let exhausted = self.n_iterations >= self.options.max_iter || self.next.n_cols() == 0;
             let full = self.basis.len() + self.next.n_cols() > self.basis.capacity();
-            if self.basis.len() >= k && (exhausted || full || schedule.due(self.n_columns)) {
+            if self.basis.len() >= k && (exhausted || full || self.is_due(&schedule)) {
                 let mut ritz = self.ritz(k)?;
                 let enough = self.enough(&ritz.values[..k], wanted);
                 ritz.residuals.truncate(enough.unwrap_or(k));
@@ -214,6 +230,22 @@ impl<'a> BlockKrylov<'a> {
             let now = progress.fraction();
             self.step(&exec.part(before, now), &exec.part(now, now))?;
         }
+    }
+
+    /// Begins with the start that the operator offers, or with random directions.
+    fn begin(&mut self, exec: &Exec<'_>) -> Result<()> {
+        match self.op.start() {
+            Some(start) => {
+                self.n_directions = start.n_cols();
+                self.next = start.clone();
+                Ok(())
+            }
+            None => self.add_directions(exec),
+        }
+    }
+
+    fn is_due(&self, schedule: &Schedule) -> bool {
+        self.options.check_every_product || schedule.due(self.n_columns)
     }
 
     /// Lowers the tolerance.

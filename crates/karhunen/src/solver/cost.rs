@@ -4,7 +4,8 @@
 //! machine.
 
 use crate::solver::leading::takes_all;
-use crate::solver::problem::Problem;
+use crate::solver::need::{PANEL, PART};
+use crate::solver::problem::{Blocks, Problem};
 use crate::solver::route::Route;
 
 /// Floating-point operations (two per multiply-add) of one core per second: rank-k updates, narrow products,
@@ -31,6 +32,8 @@ const MEMORY: f64 = 15e9;
 const STRIDED: f64 = 2.5e9;
 /// Block size of an iteration.
 const BLOCK: f64 = 8.0;
+/// Bytes per second at which rows are read again, on a nominal device: the choice knows no clock.
+const READING: f64 = 1e9;
 
 /// Predicts the time of `route`.
 pub(super) fn seconds(route: Route, problem: &Problem) -> f64 {
@@ -44,26 +47,60 @@ pub(super) fn seconds(route: Route, problem: &Problem) -> f64 {
     let packing = if problem.sparse { 0.0 } else { stored * problem.value_bytes as f64 / STRIDED };
     // Eigenvectors of the Gram matrix are mapped back and orthonormalized.
     let back = pass(problem, k) / 2.0 + 2.0 * k * k * p / WIDE;
-    match route {
+    // Products, which take as long as reading at least, and the work beside them.
+    let (products, beside) = match route {
         Route::Svd => {
             let reduction = 4.0 * n.max(p) * smaller * smaller / REDUCTION;
             let values = 4e-10 * smaller.powi(3) + SWEEP * smaller * smaller;
-            reduction + values + if n < p { back } else { 0.0 }
+            (reduction, values + if n < p { back } else { 0.0 })
         }
-        Route::Covariance => updates(p, n) + eigenvectors(p, k),
-        Route::Gram => updates(n, p) + packing + eigenvectors(n, k) + back,
+        Route::Covariance => (updates(p, n), eigenvectors(p, k)),
+        Route::Gram => (updates(n, p) + packing, eigenvectors(n, k) + back),
         Route::BlockKrylov => {
-            let columns = krylov_columns(k, smaller);
-            let search = columns / BLOCK * pass(problem, BLOCK) + orthogonalisation(smaller, k, columns);
-            search + if n < p { back } else { 0.0 }
+            let (width, columns, basis) = krylov(problem);
+            let search = columns / width * pass(problem, width);
+            (search, orthogonalisation(smaller, basis, columns) + if n < p { back } else { 0.0 })
         }
+    };
+    let reading = problem.reading.map_or(0.0, |reading| reading.bytes / READING * passes(route, problem));
+    products.max(reading) + beside
+}
+
+/// Predicted number of passes over rows that every pass reads again.
+pub(super) fn passes(route: Route, problem: &Problem) -> f64 {
+    let (n, p) = (problem.n as f64, problem.p as f64);
+    // Products with the rows take the columns panel by panel, mapping back takes the components part by part.
+    let panels = (8.0 * n * p / PANEL).ceil();
+    let back = if n < p { (8.0 * problem.k_or_guess() as f64 * p / PART).ceil() } else { 0.0 };
+    let product = if n < p { 2.0 } else { 1.0 };
+    match route {
+        Route::Covariance => 1.0,
+        Route::Svd => 1.0 + back + if n < p { panels } else { 1.0 },
+        Route::Gram => 1.0 + panels + (8.0 * problem.k_or_guess() as f64 * p / PART).ceil(),
+        Route::BlockKrylov => {
+            let (width, columns, _) = krylov(problem);
+            1.0 + product * (columns / width).ceil() + back
+        }
+    }
+}
+
+/// Columns of a block of block Krylov iteration, columns multiplied in all, and columns of the basis.
+fn krylov(problem: &Problem) -> (f64, f64, f64) {
+    let (k, dim) = (problem.k_or_guess() as f64, problem.smaller() as f64);
+    match problem.blocks() {
+        Some(Blocks { width, basis }) => {
+            let basis = basis.map_or_else(|| krylov_basis(k, dim), |basis| (basis as f64).min(dim));
+            (width as f64, (20.0 * k + 300.0).min(2.0 * dim), basis)
+        }
+        None => (BLOCK, krylov_columns(k, dim), krylov_basis(k, dim)),
     }
 }
 
 /// Predicts the time of the first `n_steps` products of block Krylov iteration.
 pub(super) fn estimate_seconds(problem: &Problem, n_steps: usize) -> f64 {
     let columns = n_steps as f64 * BLOCK;
-    let steps = n_steps as f64 * (pass(problem, BLOCK) + STEP);
+    let reading = problem.reading.map_or(0.0, |reading| reading.bytes / READING);
+    let steps = n_steps as f64 * (pass(problem, BLOCK).max(reading) + STEP);
     steps + 4.0 * problem.smaller() as f64 * columns * columns / NARROW_F64
 }
 
@@ -95,8 +132,7 @@ fn krylov_basis(k: f64, dim: f64) -> f64 {
     (3.0 * k + 32.0).min(dim)
 }
 
-fn orthogonalisation(dim: f64, k: f64, columns: f64) -> f64 {
-    let basis = krylov_basis(k, dim);
+fn orthogonalisation(dim: f64, basis: f64, columns: f64) -> f64 {
     4.0 * dim * basis * columns / NARROW_F64 + EIGENVALUES * basis.powi(3) + STEP * columns / BLOCK
 }
 
@@ -107,5 +143,5 @@ fn eigenvectors(dim: f64, k: f64) -> f64 {
         return all;
     }
     let columns = krylov_columns(k, dim) * 2.0;
-    all.min(2.0 * dim * dim * columns / NARROW_F64 + orthogonalisation(dim, k, columns))
+    all.min(2.0 * dim * dim * columns / NARROW_F64 + orthogonalisation(dim, krylov_basis(k, dim), columns))
 }

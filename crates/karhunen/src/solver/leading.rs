@@ -54,8 +54,13 @@ pub(crate) fn leading_of_matrix(
     let count_wanted = if let Wanted::Count(k) = wanted { Some(k) } else { None };
     if !takes_all(dim, count_wanted) {
         let tol = (FINER * iteration.tol).max(EXACT);
-        let finer =
-            IterationOptions { tol, max_iter: budget(dim), block_size: Some(16), seed: iteration.seed };
+        let finer = IterationOptions {
+            tol,
+            max_iter: budget(dim),
+            block_size: Some(16),
+            reading: None,
+            seed: iteration.seed,
+        };
         let tightened = |values: &[f64]| tightened(values).clamp(EXACT, tol);
         let seek = Seek { n_steps: ESTIMATE_STEPS / 2, leave: &|k, _| Ok(takes_all(dim, Some(k))) };
         if let Sought::Found(pairs) = seek_leading(a, wanted, &finer, tightened, &seek, exec)? {
@@ -141,14 +146,15 @@ pub(super) fn seek_leading(
     seek: &Seek<'_>,
     exec: &Exec<'_>,
 ) -> Result<Sought<Pairs>> {
-    let dim = op.dim();
+    let (dim, reading) = (op.dim(), iteration.reading);
     let mut krylov = BlockKrylov::new(
         op,
         KrylovOptions {
             tol: iteration.tol,
             max_iter: iteration.max_iter,
-            block_size: iteration.block_size.or(wide_enough(wanted)),
-            max_basis: None,
+            block_size: iteration.block_size.or(reading.map(|b| b.width)).or(wide_enough(wanted)),
+            max_basis: reading.and_then(|b| b.basis),
+            check_every_product: reading.is_some(),
             seed: iteration.seed,
         },
     )?;
@@ -230,7 +236,7 @@ mod tests {
     }
 
     const ITERATION: IterationOptions =
-        IterationOptions { tol: 1e-8, max_iter: 1000, block_size: None, seed: 0 };
+        IterationOptions { tol: 1e-8, max_iter: 1000, block_size: None, reading: None, seed: 0 };
 
     #[test]
     fn a_search_ends_after_the_spectrum_estimate_if_a_share_takes_many_pairs() {

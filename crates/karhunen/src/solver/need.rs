@@ -15,10 +15,13 @@ use crate::solver::route::Route;
 const F64: f64 = 8.0;
 /// Buffers of a thread: panels of rows and of products. Small data take smaller buffers.
 const BUFFERS: f64 = (6u64 << 20) as f64;
+/// Rows of the pieces that are copied together from short blocks, and the least number of values of them.
+const HELD_ROWS: f64 = 1024.0;
+const HELD_VALUES: f64 = (1u64 << 20) as f64;
 /// Bytes of the columns of wide data that a thread works on.
-const PANEL: f64 = (16u64 << 20) as f64;
+pub(super) const PANEL: f64 = (16u64 << 20) as f64;
 /// Bytes of a part of the components by columns, which exists beside those by rows.
-const PART: f64 = (64u64 << 20) as f64;
+pub(super) const PART: f64 = (64u64 << 20) as f64;
 
 /// Memory estimate in bytes of `route` for `k` components with `n_threads` threads.
 pub(crate) fn bytes(route: Route, problem: &Problem, k: usize, n_threads: usize) -> f64 {
@@ -41,7 +44,11 @@ pub(crate) fn bytes(route: Route, problem: &Problem, k: usize, n_threads: usize)
             let back = if n < p { image } else { 0.0 };
             triangles.max(vectors).max(back)
         }
-        Route::Covariance => matrix(p),
+        Route::Covariance => {
+            // Sparse rows that every pass reads again are summed block by block.
+            let block = if sparse && problem.reading.is_some() { F64 * columns * columns } else { 0.0 };
+            matrix(p) + block
+        }
         Route::Gram => {
             let by_panels = if sparse { 0.0 } else { 2.0 * PANEL.min(F64 * rows * columns) };
             (matrix(n) + by_panels).max(image + F64 * wanted * rows)
@@ -49,11 +56,19 @@ pub(crate) fn bytes(route: Route, problem: &Problem, k: usize, n_threads: usize)
         Route::BlockKrylov => {
             let dim = n.min(p);
             let back = if n < p { image } else { 0.0 };
-            block_krylov::need(dim, k, n_threads) + back
+            let blocks = problem.blocks();
+            let width = problem.block_size.or(blocks.map(|b| b.width));
+            block_krylov::need(dim, k, (width, blocks.and_then(|b| b.basis)), n_threads) + back
         }
     };
     let sums = if sparse { F64 * 16.0 * (columns.max(rows)) * threads } else { 0.0 };
-    vectors + buffers + own + components + sums
+    // Short blocks of rows are copied together.
+    let copied = if problem.reading.is_some() && !sparse {
+        (HELD_ROWS * columns).max(HELD_VALUES).min(rows * columns)
+    } else {
+        0.0
+    };
+    vectors + buffers + own + components + sums + copied * value_bytes as f64
 }
 
 /// Memory estimate in bytes of the eigenvectors of an explicit matrix: a few by iteration, or all.
@@ -62,5 +77,5 @@ fn eigenvectors(dim: usize, wanted: Option<usize>, k: usize, n_threads: usize) -
     if wanted.is_none() || takes_all(dim, wanted) {
         return eigh::need(dim) + F64 * 2.0 * dim as f64 * k as f64;
     }
-    block_krylov::need(dim, k, n_threads)
+    block_krylov::need(dim, k, (None, None), n_threads)
 }

@@ -15,7 +15,36 @@ pub(crate) struct Problem {
     pub(crate) sparse: bool,
     /// Bytes of a value.
     pub(crate) value_bytes: usize,
+    /// The limit in bytes that was asked for, of the memory of the fit; `None` if none was.
+    pub(crate) limit: Option<f64>,
+    /// Block size of block Krylov iteration that was asked for.
+    pub(crate) block_size: Option<usize>,
+    /// `None` if the rows are in memory.
+    pub(crate) reading: Option<Reading>,
 }
+
+/// Rows that every pass reads again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    /// Bytes that a pass reads.
+    pub(crate) bytes: f64,
+    /// True if products with many vectors take no longer than reading, so that wide blocks save passes.
+    pub(crate) wide: bool,
+}
+
+/// Blocks of block Krylov iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Blocks {
+    /// Columns of a block.
+    pub(crate) width: usize,
+    /// The most columns of the basis; `None` for the usual number, where the number of components is unknown.
+    pub(crate) basis: Option<usize>,
+}
+
+/// Number of blocks of the basis, if a product reads the data again: fewer take many more products.
+const BLOCKS_OF_BASIS: usize = 6;
+/// Least number of columns of a block that a limit leaves.
+const NARROWEST: usize = 8;
 
 impl Problem {
     /// Number of components wanted. For a share of the variance a guess, as it may need many.
@@ -29,8 +58,64 @@ impl Problem {
         self.n.min(self.p)
     }
 
+    /// Blocks of block Krylov iteration whose products read the data again; `None` for data in memory. A block has
+    /// `max(2 k, 32)` columns, or `max(k, 16)` where products take longer than reading. Where the basis would need more
+    /// than half of the limit that was asked for, the width is halved, but a basis always has room for `k` columns and
+    /// two blocks.
+    pub(crate) fn blocks(&self) -> Option<Blocks> {
+        let reading = self.reading?;
+        if let Some(width) = self.block_size {
+            return Some(Blocks { width, basis: None });
+        }
+        let k = self.k.unwrap_or(1);
+        let least = NARROWEST.max(k.div_ceil(BLOCKS_OF_BASIS - 2));
+        let mut width = if reading.wide { (2 * k).max(32) } else { k.max(16) };
+        let bytes = |width: usize| (size_of::<f64>() * self.smaller() * BLOCKS_OF_BASIS * width) as f64;
+        while self.limit.is_some_and(|limit| bytes(width) > limit / 2.0) && width > least {
+            width = (width / 2).max(least);
+        }
+        Some(Blocks { width, basis: self.k.map(|_| BLOCKS_OF_BASIS * width) })
+    }
+
     /// This problem with `k` components.
     pub(crate) fn with(&self, k: usize) -> Self {
         Self { k: Some(k.min(self.smaller())), ..*self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(k: usize, wide: bool, limit: Option<f64>) -> Blocks {
+        let reading = Some(Reading { bytes: 1e9, wide });
+        let (n, p) = (100_000, 20_000);
+        let size = Problem {
+            n,
+            p,
+            k: Some(k),
+            n_stored: n * p,
+            sparse: !wide,
+            value_bytes: 8,
+            limit,
+            block_size: None,
+            reading,
+        };
+        size.blocks().unwrap()
+    }
+
+    #[test]
+    fn blocks_are_wide_where_a_product_reads_the_data() {
+        let blocks = |width, blocks| Blocks { width, basis: Some(blocks * width) };
+        assert_eq!(reading(40, true, None), blocks(80, 6));
+        assert_eq!(reading(10, true, None), blocks(32, 6));
+        assert_eq!(reading(40, false, None), blocks(40, 6));
+        assert_eq!(reading(10, false, None), blocks(16, 6));
+        // The basis of 480 columns takes 77 MB.
+        assert_eq!(reading(40, true, Some(160e6)), blocks(80, 6));
+        assert_eq!(reading(40, true, Some(150e6)), blocks(40, 6));
+        // Never fewer than six blocks, which hold the components and two blocks.
+        assert_eq!(reading(40, true, Some(1e6)), blocks(10, 6));
+        assert_eq!(reading(10, true, Some(1e6)), blocks(8, 6));
     }
 }

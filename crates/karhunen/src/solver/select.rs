@@ -5,7 +5,7 @@
 
 use crate::error::Advice;
 use crate::scalar::largest;
-use crate::solver::cost::{estimate_seconds, seconds};
+use crate::solver::cost::{estimate_seconds, passes, seconds};
 use crate::solver::leading::ESTIMATE_STEPS;
 use crate::solver::need;
 use crate::solver::problem::Problem;
@@ -15,6 +15,11 @@ impl Problem {
     /// Memory estimate in bytes of a fit by `route`, beside the data.
     pub(crate) fn need(&self, route: Route, n_threads: usize) -> f64 {
         need::bytes(route, self, self.k_or_guess(), n_threads)
+    }
+
+    /// Predicted number of passes of a fit by `route` over rows that every pass reads again.
+    pub(crate) fn predicted_passes(&self, route: Route) -> usize {
+        passes(route, self) as usize
     }
 
     /// Advice that names ways to need less memory than `route`.
@@ -33,11 +38,16 @@ impl Problem {
     }
 
     /// Tests whether the choice may take `route`: its memory estimate is below the fixed limit, the size of the
-    /// data or the estimate of block Krylov iteration. For one thread, because the choice must not depend on their
-    /// number.
+    /// data or the estimate of block Krylov iteration; where a limit was asked for, half of that counts and not the size
+    /// of the data. For one thread, because the choice must not depend on their number.
     fn allows(&self, route: Route) -> bool {
         let data = (self.n_stored * self.value_bytes) as f64;
-        let allowed = BYTES_ALWAYS_ALLOWED.max(data);
+        let allowed = match self.limit {
+            Some(limit) => BYTES_ALWAYS_ALLOWED.min(limit / 2.0),
+            // Rows that are read in every pass are not in memory.
+            None if self.reading.is_some() => BYTES_ALWAYS_ALLOWED,
+            None => BYTES_ALWAYS_ALLOWED.max(data),
+        };
         let need = self.need(route, 1);
         need <= allowed || need <= self.need(Route::BlockKrylov, 1)
     }
@@ -63,6 +73,9 @@ const ROUTES: [Route; 4] = [Route::Covariance, Route::Gram, Route::BlockKrylov, 
 
 /// Predicted time of the SVD route, the most accurate one, up to which it is always taken.
 const SECONDS_NOT_WORTH_SAVING: f64 = 0.005;
+/// Number of columns up to which rows that every pass reads again are read in one pass, whatever the prediction: the
+/// covariance matrix is exact, and a slow device makes every further pass expensive.
+const ONE_PASS_COLUMNS: usize = 5_000;
 /// Memory that every route may use.
 const BYTES_ALWAYS_ALLOWED: f64 = (2u64 << 30) as f64;
 /// Ratio to the time of the best route up to which a route, for every number of components, needs no spectrum
@@ -94,6 +107,10 @@ impl RouteChoice {
 pub(crate) fn choose(problem: &Problem) -> RouteChoice {
     if !problem.sparse && seconds(Route::Svd, &problem.with(problem.smaller())) <= SECONDS_NOT_WORTH_SAVING {
         return RouteChoice::Route(Route::Svd, "small enough for the most accurate route".to_owned());
+    }
+    let one_pass = problem.reading.is_some() && problem.p <= ONE_PASS_COLUMNS && problem.p <= problem.n;
+    if one_pass && problem.allows(Route::Covariance) {
+        return RouteChoice::Route(Route::Covariance, reason(Route::Covariance, problem));
     }
     if problem.k.is_some() {
         let best = problem.best();
@@ -155,10 +172,14 @@ pub(crate) fn reason_for(route: Route, problem: &Problem, k: usize) -> String {
     format!("for about {k} components {}", reason(route, &problem.with(k)))
 }
 
-/// Number of products of the spectrum estimate: fewer if they would take long beside the best other route.
+/// Number of products of the spectrum estimate: fewer if they would take long beside the best other route, or if each
+/// reads the data.
 fn estimate_steps(problem: &Problem) -> usize {
     /// Four products distinguish a small number from a large one.
     const LEAST: usize = 4;
+    if problem.reading.is_some() {
+        return LEAST;
+    }
     // Few components suit block Krylov iteration, for which the estimate costs nothing extra.
     let many = problem.with(problem.k_or_guess());
     let others = ROUTES.into_iter().filter(|&route| route != Route::BlockKrylov && many.allows(route));
@@ -173,13 +194,23 @@ fn reason(best: Route, problem: &Problem) -> String {
         .filter(|&route| route != best)
         .map(|route| {
             if problem.allows(route) {
-                format!("{route} {}", figure(seconds(route, problem)))
+                format!("{route} {}", prediction(route, problem))
             } else {
                 format!("{route} needs too much memory")
             }
         })
         .collect();
-    format!("predicted {} on one core; {}", figure(seconds(best, problem)), others.join(", "))
+    format!("predicted {} on one core; {}", prediction(best, problem), others.join(", "))
+}
+
+/// The predicted time, and the passes over rows that every pass reads again.
+fn prediction(route: Route, problem: &Problem) -> String {
+    let time = figure(seconds(route, problem));
+    match problem.reading.map(|_| passes(route, problem)) {
+        Some(1.0) => format!("{time} and 1 pass"),
+        Some(passes) => format!("{time} and {passes:.0} passes"),
+        None => time,
+    }
 }
 
 fn figure(seconds: f64) -> String {
@@ -193,13 +224,34 @@ fn figure(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::solver::problem::Reading;
 
     fn dense(n: usize, p: usize, k: Option<usize>, value_bytes: usize) -> Problem {
-        Problem { n, p, k, n_stored: n * p, sparse: false, value_bytes }
+        Problem {
+            n,
+            p,
+            k,
+            n_stored: n * p,
+            sparse: false,
+            value_bytes,
+            limit: None,
+            block_size: None,
+            reading: None,
+        }
     }
 
     fn sparse(n: usize, p: usize, k: Option<usize>, n_stored: usize) -> Problem {
-        Problem { n, p, k, n_stored, sparse: true, value_bytes: 4 }
+        Problem {
+            n,
+            p,
+            k,
+            n_stored,
+            sparse: true,
+            value_bytes: 4,
+            limit: None,
+            block_size: None,
+            reading: None,
+        }
     }
 
     #[test]
@@ -270,6 +322,33 @@ mod tests {
     }
 
     #[test]
+    fn one_pass_is_chosen_for_rows_that_every_pass_reads() {
+        let read = |problem: Problem| {
+            let bytes = (problem.n_stored * problem.value_bytes) as f64;
+            Problem { reading: Some(Reading { bytes, wide: !problem.sparse }), ..problem }
+        };
+        let table = [
+            (read(dense(150, 4, Some(4), 8)), Route::Svd),
+            (read(dense(1_000_000, 100, Some(10), 4)), Route::Covariance),
+            // Block Krylov iteration if they were in memory.
+            (read(dense(60_000, 2_000, Some(50), 4)), Route::Covariance),
+            (read(dense(60_000, 5_000, Some(10), 4)), Route::Covariance),
+            (read(dense(60_000, 2_000, None, 4)), Route::Covariance),
+            (read(dense(1_000_000, 20_000, Some(10), 4)), Route::BlockKrylov),
+            (read(sparse(1_000_000, 20_000, Some(50), 1_500_000_000)), Route::BlockKrylov),
+            // Half of a limit of 100 MB does not hold the covariance matrix.
+            (Problem { limit: Some(1e8), ..read(dense(60_000, 4_000, Some(10), 4)) }, Route::BlockKrylov),
+        ];
+        for (problem, route) in table {
+            let RouteChoice::Route(chosen, reason) = choose(&problem) else { panic!("{problem:?}") };
+            assert_eq!(chosen, route, "{problem:?}: {reason}");
+            assert!(reason.starts_with("small") || reason.contains(" pass"), "{reason}");
+        }
+        let RouteChoice::Route(_, reason) = choose(&table[2].0) else { panic!("a route is chosen") };
+        assert!(reason.contains("and 1 pass on one core; ") && reason.contains("and 14 passes"), "{reason}");
+    }
+
+    #[test]
     fn a_nearly_finished_search_is_continued() {
         let problem = dense(1_000, 1_000, None, 8);
         assert_eq!(route_for(&problem, 200, Spent::Estimate(8)), Route::Covariance);
@@ -282,6 +361,10 @@ mod tests {
         // An iteration for a hundred components beside a covariance matrix of 12.8 GB, of data of 0.2 GB.
         let problem = sparse(200_000, 40_000, Some(100), 50_000_000);
         assert!(!problem.allows(Route::Covariance) && problem.allows(Route::BlockKrylov));
+        // Half of a limit that was asked for.
+        let limited = |limit| Problem { limit, ..dense(60_000, 2_000, Some(10), 4) };
+        let allows = [None, Some(1e8), Some(1e9)].map(|limit| limited(limit).allows(Route::Covariance));
+        assert_eq!(allows, [true, false, true]);
         // An iteration for all components needs more than the covariance matrix.
         let all = problem.with(40_000);
         assert!(all.need(Route::BlockKrylov, 1) > all.need(Route::Covariance, 1));
@@ -290,8 +373,7 @@ mod tests {
 
     #[test]
     fn costs_grow_with_the_problem() {
-        let small =
-            Problem { n: 2_000, p: 300, k: Some(10), n_stored: 600_000, sparse: false, value_bytes: 8 };
+        let small = dense(2_000, 300, Some(10), 8);
         let tall = Problem { n: 20_000, n_stored: 6_000_000, ..small };
         for route in [Route::Svd, Route::Covariance, Route::Gram, Route::BlockKrylov] {
             let (a, b) = (seconds(route, &small), seconds(route, &tall));

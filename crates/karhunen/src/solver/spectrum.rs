@@ -1,6 +1,7 @@
 //! Wanted and computed parts of a spectrum.
 
 use crate::linalg::Matrix;
+use crate::solver::problem::Blocks;
 
 /// Number of wanted components.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,8 @@ pub(crate) struct IterationOptions {
     pub(crate) max_iter: usize,
     /// Block size; chosen if `None`.
     pub(crate) block_size: Option<usize>,
+    /// Blocks of products that read the data again, unless `block_size` is given; `None` for data in memory.
+    pub(crate) reading: Option<Blocks>,
     /// Seed of the starting block.
     pub(crate) seed: u64,
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::Result;
+use crate::exec::Observer;
 use crate::scalar::Scalar;
 use crate::source::{Block, Pass, Passes, Source};
 
@@ -11,11 +12,19 @@ use crate::source::{Block, Pass, Passes, Source};
 pub(crate) struct Counted<'a, T> {
     source: &'a dyn Source<T>,
     n_visits: AtomicUsize,
+    /// Learns of every visit, and the number of visits predicted.
+    observer: Option<(&'a dyn Observer, Option<usize>)>,
 }
 
 impl<'a, T: Scalar> Counted<'a, T> {
     pub(crate) fn new(source: &'a dyn Source<T>) -> Self {
-        Self { source, n_visits: AtomicUsize::new(0) }
+        Self { source, n_visits: AtomicUsize::new(0), observer: None }
+    }
+
+    /// Tells `observer` of every visit, with the number of visits predicted, if the visits read the rows again.
+    pub(crate) fn observed(self, observer: &'a dyn Observer, predicted: Option<usize>) -> Self {
+        let costly = self.source.pass() != Pass::Memory;
+        Self { observer: costly.then_some((observer, predicted)), ..self }
     }
 
     /// Visits so far, those that ended with an error included.
@@ -47,7 +56,10 @@ impl<T: Scalar> Source<T> for Counted<'_, T> {
         self.source.keep(bytes);
     }
     fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()> {
-        self.n_visits.fetch_add(1, Ordering::Relaxed);
+        let number = self.n_visits.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Some((observer, predicted)) = self.observer {
+            observer.visit(number, predicted.map(|predicted| predicted.max(number)));
+        }
         self.source.visit(f)
     }
 }

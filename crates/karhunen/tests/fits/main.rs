@@ -3,12 +3,16 @@
 mod cases;
 mod choice;
 mod choices;
+mod costly;
 mod density;
+mod disk;
 mod expect;
 mod golden;
 mod hard_cases;
+mod limits;
 mod meanings;
 mod nearly_constant;
+mod one_visit;
 mod operator;
 mod overflow;
 mod passes;

@@ -222,6 +222,10 @@ impl<T: karhunen::Scalar> Source<T> for Cut<'_, T> {
     fn shape(&self) -> (usize, usize) {
         self.shape
     }
+    fn pass(&self) -> Pass {
+        // Iteration takes the blocks of rows in memory.
+        Pass::Memory
+    }
     fn n_stored(&self) -> usize {
         self.values.len()
     }

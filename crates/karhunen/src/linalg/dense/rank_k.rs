@@ -5,6 +5,8 @@
 //! results are cut into bands of rows that share packed panels. In both cases the shape alone determines the order
 //! of every sum.
 
+pub(crate) mod bands;
+
 use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
@@ -32,8 +34,6 @@ const PRIVATE_BYTES: usize = 48 << 20;
 pub(crate) const PRIVATE_WIDTH: usize = 512;
 /// Bytes prefetched for each row of a tile.
 const AHEAD: usize = 16;
-/// Bytes of the panels shared between bands.
-const SHARED_BYTES: usize = 40 << 20;
 
 /// `sum_i w_i m_i m_i'`, shape (p, p), for the mapped rows `m_i` of `x` (n, p) and row weights `w` (default one).
 ///
@@ -45,7 +45,7 @@ pub(crate) fn scatter<T: Scalar>(
     row_weights: Option<&[f64]>,
     exec: &Exec<'_>,
 ) -> Result<Matrix> {
-    let mut sum = RankK::new((x.n_rows(), x.n_cols()));
+    let mut sum = RankK::new(x.n_cols());
     sum.add(x, map, row_weights, exec)?;
     Ok(sum.finish().unwrap_or_else(|| Matrix::zeros(x.n_cols(), x.n_cols())))
 }
@@ -60,7 +60,7 @@ pub(crate) fn gram<T: Scalar>(
     row_factors: Option<&[f64]>,
     exec: &Exec<'_>,
 ) -> Result<Matrix> {
-    let mut sum = RankK::new((x.n_cols(), x.n_rows()));
+    let mut sum = RankK::new(x.n_rows());
     sum.add_mapped(&Mapped::new(x, map, row_factors).t(), exec)?;
     Ok(sum.finish().unwrap_or_else(|| Matrix::zeros(x.n_rows(), x.n_rows())))
 }
@@ -69,7 +69,7 @@ pub(crate) fn gram<T: Scalar>(
 pub(crate) fn need(dim: usize, n_threads: usize) -> f64 {
     let matrix = 8.0 * (dim as f64).powi(2);
     if dim > PRIVATE_WIDTH {
-        return matrix + SHARED_BYTES as f64;
+        return matrix + bands::SHARED_BYTES as f64;
     }
     let workers = n_threads.min((PRIVATE_BYTES as f64 / matrix.max(1.0)) as usize).max(1) as f64;
     (workers + 1.0) * matrix + workers * (8 * PANEL * dim.next_multiple_of(STRIP)) as f64
@@ -83,8 +83,7 @@ fn pack<T: Scalar>(a: &Mapped<'_, T>, rows: Range<usize>, panel: &mut [f64]) {
 
 /// `A'A` of rows passed in runs. The bits do not depend on the number of pieces in a run.
 pub(crate) struct RankK {
-    /// (rows of all runs, columns).
-    shape: (usize, usize),
+    n_cols: usize,
     /// The sum for a narrow matrix.
     pieces: Option<RankKPart>,
     /// The sum for a wide matrix.
@@ -92,17 +91,17 @@ pub(crate) struct RankK {
 }
 
 impl RankK {
-    /// Begins a sum.
-    pub(crate) fn new(shape: (usize, usize)) -> Self {
-        Self { shape, pieces: None, bands: None }
+    /// Begins a sum for rows of `n_cols` columns.
+    pub(crate) fn new(n_cols: usize) -> Self {
+        Self { n_cols, pieces: None, bands: None }
     }
 
     /// Number of rows of a piece. Every run but the last must hold whole pieces.
     pub(crate) fn piece_rows(&self) -> usize {
-        let p = self.shape.1;
+        let p = self.n_cols;
         // Narrow matrices get longer pieces: fewer than a million multiply-adds do not repay a thread.
         if p > PRIVATE_WIDTH {
-            self.shared().0
+            bands::piece_rows(p)
         } else {
             BLOCK.max((4_000_000 / (p * p)).next_multiple_of(PANEL))
         }
@@ -124,7 +123,11 @@ impl RankK {
     }
 
     fn add_mapped<T: Scalar>(&mut self, a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<()> {
-        if self.shape.1 <= PRIVATE_WIDTH { self.by_pieces(a, exec) } else { self.by_bands(a, exec) }
+        if self.n_cols <= PRIVATE_WIDTH {
+            return self.by_pieces(a, exec);
+        }
+        let p = self.n_cols;
+        bands::add(self.bands.get_or_insert_with(|| Matrix::zeros(p, p)), a, exec)
     }
 
     /// The sum, both triangles; `None` without rows.
@@ -154,50 +157,6 @@ impl RankK {
                 Ok(())
             },
         )
-    }
-
-    /// Number of rows of a panel that all bands share, and number of panels packed at a time.
-    fn shared(&self) -> (usize, usize) {
-        let width = self.shape.1.next_multiple_of(STRIP);
-        let shared = (SHARED_BYTES / (width * size_of::<f64>())).max(1);
-        let panel = PANEL.min(shared.div_ceil(4)).min(self.shape.0.max(1));
-        (panel, (shared / panel).max(1))
-    }
-
-    /// Panels packed once, all threads together, then bands of rows of the result, each with one owner.
-    fn by_bands<T: Scalar>(&mut self, a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<()> {
-        let (n, p) = (a.n_rows(), a.n_cols());
-        let width = p.next_multiple_of(STRIP);
-        let (panel, n_panels) = self.shared();
-        let rows_at_once = n_panels * panel;
-        let band = if p < 1024 { 64 } else { 128 };
-        let mut packed = vec![0.0; rows_at_once.min(n) * width];
-        let sum = self.bands.get_or_insert_with(|| Matrix::zeros(p, p));
-        for start in (0..n).step_by(rows_at_once) {
-            let rows = start..n.min(start + rows_at_once);
-            let (from, to) = (rows.start as f64 / n as f64, rows.end as f64 / n as f64);
-            let packed = &mut packed[..rows.len() * width];
-            exec.part(from, from).fill(packed, panel * width, |piece, values| {
-                let first = rows.start + piece * panel;
-                let n_rows = values.len() / width;
-                pack(a, first..first + n_rows, values);
-                Ok(())
-            })?;
-            exec.part(from, to).fill(sum.as_mut_slice(), band * p, |piece, out| {
-                for panel in packed.chunks(panel * width) {
-                    dispatch(Sweep {
-                        packed: panel,
-                        n_rows: panel.len() / width,
-                        n_cols: p,
-                        first: piece * band,
-                        out: &mut *out,
-                        ahead: &[],
-                    });
-                }
-                Ok(())
-            })?;
-        }
-        Ok(())
     }
 }
 

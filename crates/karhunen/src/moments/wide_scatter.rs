@@ -1,0 +1,202 @@
+//! Moments and scatter of wide dense rows, in one visit of a source.
+//!
+//! Products and sums of rows are taken about a pivot, the mean of the first piece of rows, and moved to the mean at the
+//! end: `S = P - W d d'`, where `d` is the mean less the pivot and `W` the weight. This loses digits only if the pivot of
+//! a column lies far out. Then a source is visited once more, about the mean; rows that come once are tested before they
+//! are added, and begin another sum if they lie far from the pivot.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::linalg::dense::pack::Mapped;
+use crate::linalg::dense::rank_k::{STRIP, bands};
+use crate::linalg::{ColumnMap, Dense, Matrix};
+use crate::moments::dense_scatter::{is_near, move_to_mean};
+use crate::moments::row_sums::{self, RowSums};
+use crate::moments::scatter::Scatter;
+use crate::moments::{Moments, are_whole, dense_sums, squared};
+use crate::scalar::Scalar;
+use crate::source::{Block, Passes, Source, Stream};
+
+/// The upper triangle of the scatter of a source of dense rows.
+pub(super) fn of_source<T: Scalar>(
+    x: &dyn Source<T>,
+    weights: Option<&[f64]>,
+    exec: &Exec<'_>,
+) -> Result<Scatter> {
+    let p = x.shape().1;
+    let again = x.passes() == Passes::Many;
+    let mut sums = WideScatter { guarded: !again, ..WideScatter::new() };
+    row_sums::add_source(&mut sums, x, weights, exec)?;
+    let (scatter, near) = sums.finish(p);
+    scatter.moments.check()?;
+    if near || !again {
+        return Ok(scatter);
+    }
+    let Scatter { moments, matrix } = scatter;
+    let about = AboutPivot::new(moments.mean, matrix);
+    let mut sums = WideScatter { about: Some(about), ..WideScatter::new() };
+    row_sums::add_source(&mut sums, x, weights, exec)?;
+    Ok(sums.finish(p).0)
+}
+
+/// The upper triangle of the scatter of a stream.
+pub(super) fn of_stream<T: Scalar>(stream: &mut dyn Stream<T>, exec: &Exec<'_>) -> Result<Scatter> {
+    let mut sums = WideScatter { guarded: true, ..WideScatter::new() };
+    row_sums::add_stream(&mut sums, stream, exec)?;
+    Ok(sums.finish(stream.n_features()).0)
+}
+
+/// Sums over wide rows.
+struct WideScatter {
+    /// Sums about the pivot; `None` before the first dense row.
+    about: Option<AboutPivot>,
+    /// The scatter of sparse blocks, and of rows about earlier pivots.
+    others: Option<Scatter>,
+    /// True if rows come once, so that their distance from the pivot is tested before they are added.
+    guarded: bool,
+}
+
+impl WideScatter {
+    fn new() -> Self {
+        Self { about: None, others: None, guarded: false }
+    }
+
+    /// The upper triangle of the scatter, and whether every pivot was near the mean.
+    fn finish(self, n_features: usize) -> (Scatter, bool) {
+        match (self.about.map(AboutPivot::finish), self.others) {
+            (Some(finished), None) => finished,
+            (Some((part, near)), mut others) => {
+                row_sums::add(&mut others, part);
+                (others.unwrap_or_else(|| Scatter::empty(n_features)), near)
+            }
+            (None, others) => (others.unwrap_or_else(|| Scatter::empty(n_features)), true),
+        }
+    }
+
+    /// Begins another sum if the rows of `x` lie far from the pivot: about their first piece, or about their mean if that
+    /// piece lies far from the others.
+    fn guard<T: Scalar>(&mut self, x: &Dense<'_, T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<()> {
+        let mut rows = None;
+        Moments::add_dense(&mut rows, x, weights, exec)?;
+        // Values that are not finite are found after they were added.
+        let Some(rows) = rows.filter(|rows| rows.first_overflow().is_none()) else { return Ok(()) };
+        if self.about.as_ref().is_some_and(|about| about.stays_near(&rows)) {
+            return Ok(());
+        }
+        if let Some(about) = self.about.take() {
+            row_sums::add(&mut self.others, about.finish().0);
+        }
+        let p = x.n_cols();
+        let first = AboutPivot::new(mean_of_first_piece(x, weights), Matrix::zeros(p, p));
+        self.about =
+            Some(if first.stays_near(&rows) { first } else { AboutPivot { pivot: rows.mean, ..first } });
+        Ok(())
+    }
+}
+
+impl RowSums for WideScatter {
+    fn is_finite(&self) -> bool {
+        let others = self.others.as_ref().is_none_or(|others| others.moments.first_overflow().is_none());
+        others && self.about.as_ref().is_none_or(AboutPivot::is_finite)
+    }
+
+    fn piece_rows(n_cols: usize) -> usize {
+        bands::piece_rows(n_cols)
+    }
+
+    fn add_rows<T: Scalar>(
+        &mut self,
+        block: &Block<'_, T>,
+        weights: Option<&[f64]>,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        let x = match block {
+            Block::Dense(x) => x,
+            Block::Sparse(_) => {
+                row_sums::add(&mut self.others, Scatter::of_block(block, weights, exec)?);
+                return Ok(());
+            }
+        };
+        if self.guarded {
+            self.guard(x, weights, &exec.part(0.0, 0.1))?;
+        }
+        let about = self.about.get_or_insert_with(|| {
+            let p = x.n_cols();
+            AboutPivot::new(mean_of_first_piece(x, weights), Matrix::zeros(p, p))
+        });
+        about.add(x, weights, &exec.part(0.1, 1.0))
+    }
+}
+
+/// The weighted mean of the first piece of rows; their first row if none has weight.
+fn mean_of_first_piece<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>) -> Vec<f64> {
+    let p = x.n_cols();
+    let first = 0..x.n_rows().min(bands::piece_rows(p));
+    let origin: Vec<f64> = (0..p).map(|j| x.get(0, j).to_f64()).collect();
+    let mut mean = vec![0.0; p];
+    dense_sums::mean_near(&x.rows(first.clone()), weights.map(|w| &w[first]), &origin, &mut mean);
+    mean
+}
+
+/// Sums of rows about a pivot.
+struct AboutPivot {
+    pivot: Vec<f64>,
+    /// Numbers of rows and sums of their weights; means and squares are not used.
+    counts: Moments,
+    /// `sum_i w_i (x_i - pivot)`, padded to whole strips.
+    sums: Vec<f64>,
+    /// `sum_i w_i (x_i - pivot) (x_i - pivot)'`, its upper triangle.
+    products: Matrix,
+}
+
+impl AboutPivot {
+    /// The sum of no rows, in the memory of `products`, shape (p, p).
+    fn new(pivot: Vec<f64>, mut products: Matrix) -> Self {
+        products.as_mut_slice().fill(0.0);
+        let sums = vec![0.0; pivot.len().next_multiple_of(STRIP)];
+        Self { pivot, counts: Moments::empty(0), sums, products }
+    }
+
+    fn is_finite(&self) -> bool {
+        let squares = (0..self.pivot.len()).all(|j| self.products[(j, j)].is_finite());
+        squares && self.sums.iter().all(|sum| sum.is_finite())
+    }
+
+    /// Adds the rows of `x`, the first of which begins a piece.
+    fn add<T: Scalar>(&mut self, x: &Dense<'_, T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<()> {
+        let piece = bands::piece_rows(x.n_cols());
+        for start in (0..x.n_rows()).step_by(piece) {
+            let rows = start..x.n_rows().min(start + piece);
+            let weights = weights.map(|w| &w[rows.clone()]);
+            self.counts.n_samples += rows.len();
+            self.counts.weight += weights.map_or(rows.len() as f64, |w| w.iter().sum());
+            self.counts.weight_squared += squared(weights, rows.len());
+            self.counts.whole &= are_whole(weights);
+        }
+        let roots: Option<Vec<f64>> = weights.map(|w| w.iter().map(|w| w.sqrt()).collect());
+        let factor = vec![1.0; self.pivot.len()];
+        let map = ColumnMap { shift: &self.pivot, remainder: &[], factor: &factor };
+        let rows = Mapped::new(*x, map, roots.as_deref());
+        bands::add_with_rows(&mut self.products, &mut self.sums, &rows, roots.as_deref(), exec)
+    }
+
+    /// Tests that the pivot stays near the mean of all rows if rows with the given moments are added.
+    fn stays_near(&self, rows: &Moments) -> bool {
+        let weight = self.counts.weight + rows.weight;
+        (0..self.pivot.len()).all(|j| {
+            let distance = rows.mean[j] - self.pivot[j];
+            let sum = self.sums[j] + rows.weight * distance;
+            let squares = self.products[(j, j)] + rows.sum_of_squares[j] + rows.weight * distance * distance;
+            rows.weight == 0.0 || is_near(squares, squares - sum / weight * sum)
+        })
+    }
+
+    /// The upper triangle of the scatter, and whether the pivot is near the mean.
+    fn finish(self) -> (Scatter, bool) {
+        let Self { pivot, counts, sums, products: mut matrix } = self;
+        let mut mean = vec![0.0; pivot.len()];
+        let near = move_to_mean(&pivot, &sums, counts.weight, &mut mean, &mut matrix);
+        let sum_of_squares = (0..mean.len()).map(|j| matrix[(j, j)]).collect();
+        (Scatter { moments: Moments { mean, sum_of_squares, ..counts }, matrix }, near)
+    }
+}

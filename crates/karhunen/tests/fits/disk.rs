@@ -1,0 +1,99 @@
+//! Rows that every visit reads again, as from a file, and rows that come once.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use karhunen::source::{Batch, Block, Pass, PassKind};
+use karhunen::{Dense, Result, Scalar, Source, Stream};
+
+/// A source of row-major blocks of `height` rows that counts its visits and records what it may keep.
+pub(crate) struct Disk<'a, T> {
+    rows: Dense<'a, T>,
+    height: usize,
+    held: f64,
+    n_visits: AtomicUsize,
+    kept: Mutex<Vec<f64>>,
+}
+
+impl<'a, T: Scalar> Disk<'a, T> {
+    pub(crate) fn new(values: &'a [T], n: usize, p: usize, height: usize) -> Self {
+        Self::holding(0.0, values, (n, p), height)
+    }
+
+    /// Visits hold `held` bytes at a time.
+    pub(crate) fn holding(held: f64, values: &'a [T], (n, p): (usize, usize), height: usize) -> Self {
+        let rows = Dense::row_major(values, n, p).unwrap();
+        Self { rows, height, held, n_visits: AtomicUsize::new(0), kept: Mutex::new(Vec::new()) }
+    }
+
+    pub(crate) fn visits(&self) -> usize {
+        self.n_visits.load(Ordering::Relaxed)
+    }
+
+    /// The bytes that it was permitted to keep.
+    pub(crate) fn kept(&self) -> Vec<f64> {
+        self.kept.lock().unwrap().clone()
+    }
+}
+
+impl<T: Scalar> Source<T> for Disk<'_, T> {
+    fn shape(&self) -> (usize, usize) {
+        self.rows.shape()
+    }
+    fn pass(&self) -> Pass {
+        let bytes = (Source::n_stored(&self.rows) * size_of::<T>()) as f64;
+        Pass::Costly { bytes, kind: PassKind::Dense, held: self.held }
+    }
+    fn keep(&self, bytes: f64) {
+        assert_eq!(self.visits(), 0, "memory is granted before the first visit");
+        self.kept.lock().unwrap().push(bytes);
+    }
+    fn n_stored(&self) -> usize {
+        Source::n_stored(&self.rows)
+    }
+    fn is_sparse(&self) -> bool {
+        false
+    }
+    fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()> {
+        self.n_visits.fetch_add(1, Ordering::Relaxed);
+        let n = self.rows.n_rows();
+        (0..n)
+            .step_by(self.height)
+            .try_for_each(|first| f(first, Block::Dense(self.rows.rows(first..n.min(first + self.height)))))
+    }
+}
+
+/// A stream of batches of `height` rows.
+pub(crate) struct Batches<'a, T> {
+    values: &'a [T],
+    weights: Option<&'a [f64]>,
+    p: usize,
+    height: usize,
+    next: usize,
+}
+
+impl<'a, T> Batches<'a, T> {
+    pub(crate) fn new(values: &'a [T], p: usize, height: usize) -> Self {
+        Self::weighted(values, None, p, height)
+    }
+
+    pub(crate) fn weighted(values: &'a [T], weights: Option<&'a [f64]>, p: usize, height: usize) -> Self {
+        Self { values, weights, p, height, next: 0 }
+    }
+}
+
+impl<T: Scalar> Stream<T> for Batches<'_, T> {
+    fn n_features(&self) -> usize {
+        self.p
+    }
+    fn next(&mut self) -> Result<Option<Batch<'_, T>>> {
+        let (first, n) = (self.next, self.values.len() / self.p);
+        if first == n {
+            return Ok(None);
+        }
+        self.next = n.min(first + self.height);
+        let rows = &self.values[first * self.p..self.next * self.p];
+        let rows = Block::Dense(Dense::row_major(rows, self.next - first, self.p)?);
+        Ok(Some(Batch { rows, weights: self.weights.map(|w| &w[first..self.next]) }))
+    }
+}

@@ -1,0 +1,115 @@
+//! The memory limit of a fit: refusals before the data are read, and the memory that is left for rows.
+
+use karhunen::error::{Available, MemoryLimit};
+use karhunen::memory::Advice;
+use karhunen::pca::Route;
+use karhunen::{Dense, Error, ErrorKind, NComponents, Pca, Run, Weights};
+use karhunen_testkit::{planted, power_law, row_major};
+
+use crate::disk::Disk;
+
+const MIB: f64 = (1u64 << 20) as f64;
+
+fn values(n: usize, p: usize) -> Vec<f64> {
+    row_major(&planted(n, p, &power_law(15, 0.7), 0.5, 3).rows)
+}
+
+/// The smallest limit that a refusal names.
+fn least(error: &Error) -> f64 {
+    let Error::Memory { advice, .. } = error else { panic!("{error}") };
+    let named = advice.iter().find_map(|way| match way {
+        Advice::MemoryLimit { bytes } => Some(*bytes),
+        _ => None,
+    });
+    named.unwrap_or_else(|| panic!("{error} names no limit"))
+}
+
+#[test]
+fn a_limit_is_checked_before_the_first_visit_and_the_smallest_one_named_suffices() {
+    let (n, p) = (300, 260);
+    let values = values(n, p);
+    let routes =
+        [None, Some(Route::Svd), Some(Route::Covariance), Some(Route::Gram), Some(Route::BlockKrylov)];
+    for solver in routes {
+        for n_components in [NComponents::Count(3), NComponents::All, NComponents::Variance(0.5)] {
+            let fit = |limit: u64| {
+                let disk = Disk::holding(7.0 * MIB, &values, (n, p), 100);
+                let pca = Pca { solver, n_components, memory_limit: Some(limit), ..Pca::default() };
+                let outcome = pca.fit_with(&disk, &Weights::default(), &Run::threads(2));
+                (outcome, disk.visits(), disk.kept())
+            };
+            let what = format!("{solver:?}, {n_components:?}");
+            if solver == Some(Route::BlockKrylov) && n_components == NComponents::All {
+                continue;
+            }
+            // 64 MiB for the program and 7 for the blocks leave nothing.
+            let (outcome, visits, _) = fit((72.0 * MIB) as u64);
+            let error = outcome.unwrap_err();
+            assert_eq!((visits, error.kind()), (0, ErrorKind::Argument), "{what}");
+            let Error::Memory { available, bytes, .. } = &error else { panic!("{what}: {error}") };
+            assert_eq!(*available, Some(Available { bytes: 72.0 * MIB, limit: MemoryLimit::Option }));
+            assert!(*bytes > 72.0 * MIB);
+            assert!(error.to_string().contains("but `memory_limit` is 75.5 MB"), "{error}");
+            let least = least(&error);
+            if n_components == NComponents::Variance(0.5) && solver.is_none() {
+                continue;
+            }
+            let (model, _, kept) = fit(least.ceil() as u64);
+            model.unwrap_or_else(|error| panic!("{what}: the limit {least} was named, but {error}"));
+            assert!(kept.iter().all(|bytes| *bytes < 1.0), "{what}: {kept:?}");
+            let (outcome, visits, _) = fit((0.98 * least) as u64);
+            if solver.is_some() {
+                assert!(outcome.is_err() && visits == 0, "{what}: less than {least} suffices");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_memory_that_a_route_leaves_is_granted_once_if_there_are_further_visits() {
+    let (n, p) = (400, 60);
+    let values = values(n, p);
+    let limit = 300.0 * MIB;
+    for (solver, granted) in [
+        (Route::Svd, true),
+        (Route::Gram, true),
+        (Route::BlockKrylov, true),
+        // One visit, after which no row is read again.
+        (Route::Covariance, false),
+    ] {
+        let disk = Disk::holding(7.0 * MIB, &values, (n, p), 100);
+        let pca = Pca { solver: Some(solver), memory_limit: Some(limit as u64), ..Pca::new(3) };
+        let run = Run::threads(2);
+        let need = pca.memory_need(&disk, &run);
+        pca.fit_with(&disk, &Weights::default(), &run).unwrap();
+        let expected = if granted { vec![limit - 71.0 * MIB - need] } else { Vec::new() };
+        let kept = disk.kept();
+        let near = kept.iter().zip(&expected).all(|(kept, expected)| (kept - expected).abs() < 1.0);
+        assert!(kept.len() == expected.len() && near, "{solver}: {kept:?} for {expected:?}");
+    }
+}
+
+#[test]
+fn rows_in_memory_have_no_limit_but_the_one_asked_for_which_counts_the_route() {
+    let (n, p) = (700, 600);
+    let values = values(n, p);
+    let array = Dense::row_major(&values, n, p).unwrap();
+    let run = Run::threads(1);
+    let pca = Pca { solver: Some(Route::Covariance), ..Pca::new(3) };
+    let need = pca.memory_need(&array, &run);
+    let fit =
+        |limit| Pca { memory_limit: Some(limit), ..pca.clone() }.fit_with(&array, &Weights::default(), &run);
+    fit(need.ceil() as u64).unwrap();
+    let error = fit((0.9 * need) as u64).unwrap_err();
+    assert!((least(&error) - need).abs() < 1.0, "{} for {need}", least(&error));
+    assert!(error.to_string().starts_with("the covariance route needs "), "{error}");
+    // Sums of rows, and matrices that are known by their products.
+    let scatter = karhunen::moments::Scatter::of(&array, None, &run).unwrap();
+    let limited = Pca { memory_limit: Some(1_000_000), ..Pca::new(3) };
+    for error in [
+        limited.fit_scatter(&scatter, None).unwrap_err(),
+        limited.fit_stream(&mut crate::disk::Batches::new(&values, p, 50), None).unwrap_err(),
+    ] {
+        assert!(least(&error) > 1e6, "{error}");
+    }
+}
