@@ -154,8 +154,10 @@ fn a_fit_of_rows_that_are_read_again_takes_one_pass_and_says_so() {
     // A limit whose half does not hold the covariance matrix.
     let values = with_spectrum(1_200, 1_100, 1.0, 0.0);
     let disk = Disk::new(&values, 1_200, 1_100, 512);
-    let pca = Pca { memory_limit: Some(190_000_000), ..Pca::new(5) };
-    let model = pca.fit_with(&disk, &Weights::default(), &Run::threads(1)).unwrap();
+    let run = Run::threads(1);
+    let need = Pca { solver: Some(Route::Covariance), ..Pca::new(5) }.memory_need(&disk, &run);
+    let pca = Pca { memory_limit: Some((1.9 * need) as u64), ..Pca::new(5) };
+    let model = pca.fit_with(&disk, &Weights::default(), &run).unwrap();
     assert_eq!(model.convergence().solver, Route::BlockKrylov, "{}", model.convergence().reason);
     assert_eq!(model.convergence().n_passes, disk.visits());
 }
