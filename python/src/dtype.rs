@@ -1,12 +1,14 @@
 //! Dispatches on the type of the data; no other module does.
 
-use karhunen::{Result, Run, Scalar, Source};
+use karhunen::{Error, Result, Run, Scalar, Source};
+use karhunen_io::Data as TableData;
 use numpy::PyArrayDyn;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::arrays::{Fresh, LentDense};
 use crate::sparse::LentSparse;
+use crate::table::{FileTable, SharedTable};
 
 /// A scalar type that numpy and the engine share.
 pub(crate) trait Element: Scalar + numpy::Element {}
@@ -22,10 +24,11 @@ pub(crate) trait Job: Send + 'static {
     fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Self::Output>;
 }
 
-/// Data borrowed from Python: a numpy matrix or a compressed sparse matrix of scipy.
+/// Data borrowed from Python: a numpy matrix or a compressed sparse matrix of scipy; or a table in files.
 pub(crate) enum Data {
     F32(Lent<f32>),
     F64(Lent<f64>),
+    File(SharedTable),
 }
 
 pub(crate) enum Lent<T> {
@@ -63,6 +66,10 @@ impl Data {
         match self {
             Data::F32(x) => x.size(),
             Data::F64(x) => x.size(),
+            Data::File(table) => {
+                let shape = table.data().shape();
+                Size { shape, n_stored: shape.0 * shape.1 }
+            }
         }
     }
 
@@ -72,6 +79,8 @@ impl Data {
         match self {
             Data::F32(_) => Fresh::zeros::<f32>(py, shape),
             Data::F64(_) => Fresh::zeros::<f64>(py, shape),
+            Data::File(table) if table.data().dtype() == f32::NAME => Fresh::zeros::<f32>(py, shape),
+            Data::File(_) => Fresh::zeros::<f64>(py, shape),
         }
     }
 
@@ -80,6 +89,18 @@ impl Data {
         match self {
             Data::F32(x) => x.run(job, run),
             Data::F64(x) => x.run(job, run),
+            Data::File(table) => {
+                let output = match table.data() {
+                    TableData::F32(values) => job.run(&*values.source()?, run),
+                    TableData::F64(values) => job.run(&*values.source()?, run),
+                };
+                // A change of the file explains any other error.
+                table
+                    .data()
+                    .check_unchanged()
+                    .map_err(|error| Error::Read { row: None, source: Box::new(error) })?;
+                output
+            }
         }
     }
 }
@@ -110,6 +131,9 @@ impl<'py> FromPyObject<'_, 'py> for Data {
 
     fn extract(x: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let x = &*x;
+        if let Ok(table) = x.cast::<FileTable>() {
+            return Ok(Data::File(table.get().share()));
+        }
         if let Ok(array) = x.cast::<PyArrayDyn<f64>>() {
             return LentDense::new(array).map(|x| Data::F64(Lent::Dense(x)));
         }

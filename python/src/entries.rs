@@ -168,6 +168,7 @@ pub(crate) fn observe(
             let read = Read::new(x, weights)?;
             run(py, effort, None, move |run| read.observed(run).map(Stored::F64))
         }
+        Data::File(_) => return Err(PyTypeError::new_err("expected a numpy array or scipy matrix")),
     }?;
     Ok(Entries { stored: Arc::new(stored) })
 }

@@ -20,6 +20,7 @@ mod options;
 mod record;
 mod sparse;
 mod stream;
+mod table;
 mod value;
 
 /// The engine behind the Python package `karhunen`.
@@ -47,6 +48,8 @@ mod _core {
     use crate::record::{from_state, load, save, to_state};
     #[pymodule_export]
     use crate::stream::Stream;
+    #[pymodule_export]
+    use crate::table::FileTable;
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

@@ -108,7 +108,7 @@ pub(crate) fn words(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> 
   karhunen transform counties.model new_counties.csv -o scores.csv
   karhunen transform ratings.model new.csv --triples user,item,rating
   karhunen transform words.model new.tsv.gz --delimiter tab --label author
-  karhunen transform large.model large.parquet --memory-limit 2GB -o scores.parquet")]
+  karhunen transform large.model large.npy --memory-limit 2GB -o scores.npy")]
 pub(crate) struct TransformArgs {
     #[command(flatten)]
     pub(crate) given: Given,
@@ -148,7 +148,7 @@ pub(crate) struct TransformArgs {
   karhunen reconstruct counties.model scores.csv -o counties.csv
   karhunen reconstruct counties.model scores.npy --from scores
   karhunen reconstruct counties.model new_counties.csv --label state
-  karhunen reconstruct large.model large.parquet --memory-limit 2GB -o again.parquet")]
+  karhunen reconstruct large.model large.npy --memory-limit 2GB -o again.npy")]
 pub(crate) struct ReconstructArgs {
     /// Model written by fit -o; - for the standard input
     #[arg(value_hint = ValueHint::FilePath)]

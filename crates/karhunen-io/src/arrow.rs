@@ -11,7 +11,8 @@ use arrow_schema::{ArrowError, SchemaRef};
 use karhunen::Scalar;
 use rayon::prelude::*;
 
-use crate::columns::{self, Batches, Columns};
+use crate::batches::Batches;
+use crate::columns::{self, Columns};
 use crate::csv::in_pool;
 use crate::decoder;
 use crate::input::Input;

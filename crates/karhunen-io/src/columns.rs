@@ -7,14 +7,12 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
 use karhunen::error::Phrase;
 use karhunen::{Scalar, memory};
 use rayon::prelude::*;
 
+use crate::batches::{Batches, first_null, first_rounded};
 use crate::conversions;
 use crate::csv::{Cell, of_decorated, set_aside};
 use crate::file_rows::rows_of_columns;
@@ -22,24 +20,12 @@ use crate::mapped::Mapped;
 use crate::name_rule::unit_warning;
 use crate::names::shortened;
 use crate::roles::{IdOrigin, Role, Roles, place};
-use crate::rounded::{Rounded, is_held, limit};
+use crate::rounded::Rounded;
 use crate::units::first_decorated;
 use crate::{Buffer, Cause, Data, Error, Label, ReadOptions, Result, Table, Values};
 
 /// Number of groups of columns per thread: several, to balance the load.
 const GROUPS_PER_THREAD: usize = 4;
-
-/// A file whose columns can be visited a few at a time.
-pub(crate) trait Batches: Send + Sync {
-    /// Visits all rows of some columns, given as ascending positions, batch by batch, until `f` returns false.
-    ///
-    /// # Errors
-    /// Those of `f`, and [`Cause::Format`] for damaged files.
-    fn visit(&self, columns: &[usize], f: &mut dyn FnMut(&RecordBatch) -> Result<bool>) -> Result<()>;
-
-    /// Bytes that a visit of these columns holds at a time.
-    fn held(&self, columns: &[usize]) -> f64;
-}
 
 /// A file and the content of its header.
 pub(crate) struct Columns<'a> {
@@ -113,7 +99,7 @@ impl Columns<'_> {
     fn in_file(&self, columns: Vec<usize>, options: &ReadOptions) -> Data {
         let content = (self.schema.clone(), self.n_rows, self.batches.clone());
         let of_file = (self.n_bytes, self.mapped.clone());
-        rows_of_columns(self.path, content, columns, options, of_file)
+        rows_of_columns(self.path, content, columns, options, of_file).into()
     }
 
     fn name(&self, column: usize) -> String {
@@ -258,42 +244,6 @@ fn counts_rows(names: &[String]) -> bool {
 fn first_repetition(names: &[String]) -> Option<(usize, usize)> {
     let mut seen = HashMap::with_capacity(names.len());
     names.iter().enumerate().find_map(|(row, name)| seen.insert(name, row).map(|earlier| (row, earlier)))
-}
-
-/// The first row that holds no value.
-pub(crate) fn first_null(array: &ArrayRef) -> Option<usize> {
-    let nulls = array.logical_nulls()?;
-    (0..array.len()).find(|&row| nulls.is_null(row))
-}
-
-/// The first integer that `T` cannot represent, and its row.
-pub(crate) fn first_rounded<T: Scalar>(array: &ArrayRef) -> Option<(usize, String)> {
-    let limit = limit::<T>() as u64;
-    let first = |numbers: &mut dyn Iterator<Item = i128>| {
-        let (row, number) =
-            numbers.enumerate().find(|(row, number)| !array.is_null(*row) && !is_held::<T>(*number))?;
-        Some((row, number.to_string()))
-    };
-    match array.data_type() {
-        DataType::Int64 => {
-            let values = array.as_primitive::<Int64Type>().values();
-            // Usually there is none; this test is fast.
-            let small = values.iter().all(|value| value.unsigned_abs() <= limit);
-            if small { None } else { first(&mut values.iter().map(|value| i128::from(*value))) }
-        }
-        DataType::UInt64 => {
-            let values = array.as_primitive::<UInt64Type>().values();
-            let small = values.iter().all(|value| *value <= limit);
-            if small { None } else { first(&mut values.iter().map(|value| i128::from(*value))) }
-        }
-        DataType::Dictionary(_, values) if values.is_integer() => {
-            first_rounded::<T>(&arrow_cast::cast(array, values).ok()?)
-        }
-        kind if kind.is_integer() && limit < u64::from(u32::MAX) => {
-            first_rounded::<T>(&conversions::integers(array))
-        }
-        _ => None,
-    }
 }
 
 /// Wraps the content of a file for the decoders without a copy.

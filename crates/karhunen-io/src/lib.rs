@@ -1,6 +1,7 @@
 //! Files for karhunen: readers of tables and sparse matrices, writers, and model files. One format per file.
 
 mod arrow;
+mod batches;
 mod beside;
 #[cfg(unix)]
 mod bus_error;
@@ -30,6 +31,7 @@ mod name_list;
 mod name_rule;
 mod names;
 mod npy;
+mod npy_elements;
 mod npy_header;
 mod npz;
 mod npz_sparse;
@@ -43,6 +45,7 @@ mod replace;
 mod roles;
 mod rounded;
 mod saved;
+mod stacked;
 mod table;
 mod tables;
 mod temporaries;

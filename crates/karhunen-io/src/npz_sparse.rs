@@ -10,6 +10,7 @@ use karhunen::{Observed, Scalar, Sparse, memory};
 
 use crate::input::Input;
 use crate::npy;
+use crate::npy_elements;
 use crate::npy_header::{self, Header, Kind};
 use crate::npz::Archive;
 use crate::option_names;
@@ -30,15 +31,15 @@ pub(crate) fn read(mut archive: Archive<'_>, options: &ReadOptions) -> Result<Ta
     let refuse = |refusal: Refusal| refusal.into_error(&archive.input.path);
     let places =
         Places { n_rows, n_cols, layout, transpose: options.transpose, may_repeat: !options.missing };
-    let warnings = npy::first_rounded(data.elements(), &data.header)
+    let warnings = npy_elements::first_rounded(data.elements(), &data.header)
         .map(|(_, text)| Rounded { text, place: Place::default() }.warning::<f64>());
     let data = if data.header.dtype.kind == Kind::Float && data.header.dtype.size == 4 {
         let values: Vec<f32> =
-            npy::convert(data.elements(), data.header.dtype.big_endian, f32::from_le_bytes);
+            npy_elements::convert(data.elements(), data.header.dtype.big_endian, f32::from_le_bytes);
         Data::F32(Values::Sparse(places.fill(&values, &mut notes).map_err(refuse)?))
     } else {
-        let values =
-            npy::to_f64(data.elements(), &data.header).map_err(|cause| archive.error("data", cause))?;
+        let values = npy_elements::to_f64(data.elements(), &data.header)
+            .map_err(|cause| archive.error("data", cause))?;
         Data::F64(Values::Sparse(places.fill(&values, &mut notes).map_err(refuse)?))
     };
     Ok(Table {
@@ -73,10 +74,11 @@ pub(crate) fn averaged(mut archive: Archive<'_>, options: &ReadOptions) -> Resul
     let places = (&rows[..], &columns[..], shape);
     if data.header.dtype.kind == Kind::Float && data.header.dtype.size == 4 {
         let values: Vec<f32> =
-            npy::convert(data.elements(), data.header.dtype.big_endian, f32::from_le_bytes);
+            npy_elements::convert(data.elements(), data.header.dtype.big_endian, f32::from_le_bytes);
         return average(path, places, &values, options).map(ObservedData::F32);
     }
-    let values = npy::to_f64(data.elements(), &data.header).map_err(|cause| archive.error("data", cause))?;
+    let values =
+        npy_elements::to_f64(data.elements(), &data.header).map_err(|cause| archive.error("data", cause))?;
     average(path, places, &values, options).map(ObservedData::F64)
 }
 
@@ -312,8 +314,12 @@ impl Array {
     fn integers(&self) -> std::result::Result<Integers, Cause> {
         let big = self.header.dtype.big_endian;
         match (self.header.dtype.kind, self.header.dtype.size) {
-            (Kind::Int, 4) => Ok(Integers::I32(npy::convert(self.elements(), big, i32::from_le_bytes))),
-            (Kind::Int, 8) => Ok(Integers::I64(npy::convert(self.elements(), big, i64::from_le_bytes))),
+            (Kind::Int, 4) => {
+                Ok(Integers::I32(npy_elements::convert(self.elements(), big, i32::from_le_bytes)))
+            }
+            (Kind::Int, 8) => {
+                Ok(Integers::I64(npy_elements::convert(self.elements(), big, i64::from_le_bytes)))
+            }
             _ => Err(Cause::format(
                 "does not hold integers of 32 or 64 bits; write it again with scipy.sparse.save_npz"
                     .to_owned(),
@@ -342,7 +348,7 @@ impl Array {
         let bytes = self.elements();
         match self.header.dtype.kind {
             Kind::Unicode => {
-                let points = npy::convert(bytes, self.header.dtype.big_endian, u32::from_le_bytes);
+                let points = npy_elements::convert(bytes, self.header.dtype.big_endian, u32::from_le_bytes);
                 points.into_iter().take_while(|&point| point != 0).filter_map(char::from_u32).collect()
             }
             _ => String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned(),

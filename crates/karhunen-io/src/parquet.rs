@@ -16,7 +16,8 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::properties::WriterProperties;
 
-use crate::columns::{self, Batches, Columns};
+use crate::batches::Batches;
+use crate::columns::{self, Columns};
 use crate::csv::in_pool;
 use crate::decoder::{self, damaged};
 use crate::gzip;
@@ -131,7 +132,8 @@ impl Batches for File {
             let bytes = |&column: &usize| group.columns().get(column).map_or(0, |c| c.uncompressed_size());
             columns.iter().map(|column| (bytes(column) as f64).clamp(0.0, PAGES)).sum()
         };
-        let pages = self.metadata.metadata().row_groups().iter().map(chunk).fold(0.0, f64::max);
+        let pages =
+            self.metadata.metadata().row_groups().iter().map(chunk).max_by(f64::total_cmp).unwrap_or(0.0);
         pages + 8.0 * batch_rows(columns.len()) as f64 * columns.len() as f64
     }
 }

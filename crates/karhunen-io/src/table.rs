@@ -6,7 +6,7 @@ use karhunen::source::Block;
 use karhunen::{Dense, Matrix, RowBlocks, Scalar, Source};
 
 use crate::Result;
-use crate::file_rows::FileRows;
+use crate::file_rows::{AnyRows, FileRows};
 use crate::mapped::Mapped;
 
 /// A table as read from a file.
@@ -132,6 +132,15 @@ impl<T: Scalar> Values<T> {
             Values::Sparse(matrix) => Box::new(matrix.view()),
             Values::InFile(rows) => Box::new(rows),
         })
+    }
+}
+
+impl From<AnyRows> for Data {
+    fn from(rows: AnyRows) -> Self {
+        match rows {
+            AnyRows::F32(rows) => Self::F32(Values::InFile(rows)),
+            AnyRows::F64(rows) => Self::F64(Values::InFile(rows)),
+        }
     }
 }
 

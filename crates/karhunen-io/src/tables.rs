@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::file_rows::stack_values;
 use crate::foreign::{self, Foreign};
 use crate::input::extension;
 use crate::names::shortened;
+use crate::stacked::stack_values;
 use crate::{Cause, Data, Error, Label, ReadOptions, Result, Table, Values, read};
 
 /// Extensions of the files of a folder that are read.

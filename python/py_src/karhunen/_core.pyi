@@ -36,7 +36,7 @@ __all__ = [
 __version__: str
 
 _Float: TypeAlias = np.float32 | np.float64
-_Data: TypeAlias = NDArray[_Float] | sp.csr_array | sp.csc_array | sp.csr_matrix | sp.csc_matrix
+_Data: TypeAlias = NDArray[_Float] | sp.csr_array | sp.csc_array | sp.csr_matrix | sp.csc_matrix | FileTable
 _Ids: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
 _OnProgress: TypeAlias = Callable[..., object]
 _BlockKernel: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
@@ -139,6 +139,26 @@ def fit(
     on_progress: _OnProgress | None = None,
 ) -> Model:
     """Fit components to `x`."""
+
+@final
+class FileTable:
+    """A table of files. Values beyond the memory limit stay in the files."""
+
+    def __new__(
+        cls, paths: list[str], memory_limit: int | None, cache_dir: str | None, n_threads: int | None
+    ) -> FileTable: ...
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_features)."""
+    @property
+    def dtype(self) -> str:
+        """Type of the values: f32 or f64."""
+    @property
+    def feature_names(self) -> list[str] | None:
+        """One name for each column."""
+    @property
+    def warnings(self) -> list[str]:
+        """Possible faults of the table, each with a remedy."""
 
 def column_moments(x: _Data, n_threads: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Compute the mean and the variance (divisor n) of each column."""

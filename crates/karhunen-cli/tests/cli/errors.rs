@@ -134,7 +134,7 @@ fn files_that_are_not_there_or_cannot_be_written() {
 
 #[test]
 fn usage_errors_are_two() {
-    for arguments in ["", "fit", "fit a b", "nonsense", "fit x --solver fast", "fit x --threads 0"] {
+    for arguments in ["", "fit", "transform a b c", "nonsense", "fit x --solver fast", "fit x --threads 0"] {
         karhunen(arguments).assert().code(2).stdout("");
     }
 }

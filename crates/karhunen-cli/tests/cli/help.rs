@@ -168,7 +168,7 @@ fn topics_that_are_not_there_are_refused_with_those_that_are() {
             "error: invalid value 'kernels' for '--help [<TOPIC>]'\n  [possible values: missing, stopping, ";
         assert!(message.starts_with(expected) && message.contains("'kernel'"), "{message}");
     }
-    assert!(refusal("transform --help kernel").contains("[possible values: triples, input, all]"));
+    assert!(refusal("transform --help kernel").contains("[possible values: triples, input, memory, all]"));
     assert!(refusal("help fits").contains("possible values: fit, transform"));
     assert!(refusal("help completions kernel").contains("'kernel'"));
     // Errors in other arguments refer to the screen.
@@ -259,5 +259,7 @@ fn completions_know_every_option_and_topic() {
     for topic in topics("fit") {
         assert!(printed("completions fish").contains(&topic), "{topic}");
     }
-    assert!(script.contains("missing stopping triples checkpoints kernel weights output input solver all"));
+    assert!(
+        script.contains("missing stopping triples checkpoints kernel weights output input solver memory all")
+    );
 }

@@ -11,6 +11,7 @@ mod help;
 mod hints;
 mod inspect;
 mod kernel;
+mod larger;
 mod memory;
 mod missing;
 mod model;

@@ -115,7 +115,7 @@ fn read_with_form(
             Stop::Refusal(refusal) => refuse(refusal),
             Stop::Copy(error) => error,
         })?;
-        (rows, Some(copy.finish(options.most_held())?))
+        (rows, Some(copy.finish(options.most_held())?.into()))
     } else {
         blocks::ask(path, text, &columns)?;
         let rows = in_pool(path, options, || blocks::parse(text, &dialect, &columns, block_bytes))?;

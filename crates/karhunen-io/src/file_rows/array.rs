@@ -6,12 +6,12 @@ use std::sync::Mutex;
 
 use karhunen::Scalar;
 
-use super::{Blocks, FileRows, Rows};
+use super::{AnyRows, Blocks, FileRows, Rows};
 use crate::input::Input;
 use crate::mapped::Stamp;
-use crate::npy::{first_rounded, is_single, native, to_f64};
+use crate::npy_elements::{first_rounded, is_single, native, to_f64};
 use crate::npy_header::{Header, Kind};
-use crate::{Cause, Data, Error, Place, Result, Values};
+use crate::{Cause, Error, Place, Result};
 
 /// An array in a file.
 struct Array {
@@ -35,7 +35,7 @@ pub(crate) fn rows_of_array(
     shape: (usize, usize),
     column_major: bool,
     memory_limit: u64,
-) -> Result<Option<Data>> {
+) -> Result<Option<AnyRows>> {
     let path = &input.path;
     let n_bytes = input.as_slice().len() as u64;
     // To open a pipe again would wait for another writer.
@@ -56,16 +56,16 @@ pub(super) fn rows_of_file(
     header: Header,
     (shape, column_major): ((usize, usize), bool),
     memory_limit: u64,
-) -> Result<Data> {
+) -> Result<AnyRows> {
     let metadata = file.metadata().map_err(|source| Error::io(path, "reading", source))?;
     let stamp = Stamp::of(&metadata);
     let single = is_single(&header);
     let array = Array { path: path.to_owned(), file: Mutex::new(file), stamp, header, shape, column_major };
     let of_file = (metadata.len(), None);
     Ok(if single {
-        Data::F32(Values::InFile(FileRows::new(Box::new(array), shape, of_file, memory_limit)))
+        AnyRows::F32(FileRows::new(Box::new(array), shape, of_file, memory_limit))
     } else {
-        Data::F64(Values::InFile(FileRows::new(Box::new(array), shape, of_file, memory_limit)))
+        AnyRows::F64(FileRows::new(Box::new(array), shape, of_file, memory_limit))
     })
 }
 

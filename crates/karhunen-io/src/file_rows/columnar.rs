@@ -7,12 +7,12 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
 use karhunen::Scalar;
 
-use super::{Blocks, FileRows, Rows};
-use crate::columns::{Batches, first_null, first_rounded};
+use super::{AnyRows, Blocks, FileRows, Rows};
+use crate::batches::{Batches, first_null, first_rounded};
 use crate::conversions::copy;
 use crate::mapped::Mapped;
 use crate::roles::place;
-use crate::{Cause, Data, Error, ReadOptions, Result, Values};
+use crate::{Cause, Error, ReadOptions, Result};
 
 /// The columns of numbers of a file.
 struct Table {
@@ -33,16 +33,16 @@ pub(crate) fn rows_of_columns(
     columns: Vec<usize>,
     options: &ReadOptions,
     (n_bytes, mapped): (u64, Option<Mapped>),
-) -> Data {
+) -> AnyRows {
     let shape = (n_rows, columns.len());
     let single = columns.iter().all(|&column| *schema.field(column).data_type() == DataType::Float32);
     let of_file = (n_bytes, mapped.clone());
     let (path, holes, memory_limit) = (path.to_owned(), options.missing, options.most_held());
     let table = Table { path, schema, n_rows, batches, columns, holes, mapped };
     if single {
-        Data::F32(Values::InFile(FileRows::new(Box::new(table), shape, of_file, memory_limit)))
+        AnyRows::F32(FileRows::new(Box::new(table), shape, of_file, memory_limit))
     } else {
-        Data::F64(Values::InFile(FileRows::new(Box::new(table), shape, of_file, memory_limit)))
+        AnyRows::F64(FileRows::new(Box::new(table), shape, of_file, memory_limit))
     }
 }
 

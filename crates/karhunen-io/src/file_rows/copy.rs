@@ -4,10 +4,11 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use super::AnyRows;
 use super::array::rows_of_file;
 use crate::input::copying_failed;
 use crate::npy_header::{Dtype, Header, Kind};
-use crate::{Data, ReadOptions, Result};
+use crate::{ReadOptions, Result};
 
 /// A file without a name, which the system removes when it is closed, that receives rows of `f64`.
 pub(crate) struct Copy {
@@ -45,7 +46,7 @@ impl Copy {
     ///
     /// # Errors
     /// [`crate::Cause::Io`].
-    pub(crate) fn finish(self, memory_limit: u64) -> Result<Data> {
+    pub(crate) fn finish(self, memory_limit: u64) -> Result<AnyRows> {
         let dtype = Dtype { kind: Kind::Float, size: 8, big_endian: cfg!(target_endian = "big") };
         let shape = (self.n_rows, self.n_cols);
         let header = Header { dtype, shape: vec![shape.0, shape.1], fortran_order: false, data_offset: 0 };

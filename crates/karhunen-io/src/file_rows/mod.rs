@@ -5,7 +5,6 @@ mod array;
 mod columnar;
 mod copy;
 mod prefetch;
-mod stacked;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,7 +17,6 @@ use crate::{Error, Result};
 pub(crate) use array::rows_of_array;
 pub(crate) use columnar::rows_of_columns;
 pub(crate) use copy::Copy;
-pub(crate) use stacked::stack_values;
 
 /// Largest and least size of the values of a block in bytes.
 const BLOCK_BYTES: (usize, usize) = (32 << 20, 1 << 20);
@@ -53,6 +51,12 @@ pub struct FileRows<T> {
     kept: Mutex<Kept<T>>,
 }
 
+/// Rows of either type.
+pub(crate) enum AnyRows {
+    F32(FileRows<f32>),
+    F64(FileRows<f64>),
+}
+
 /// The first rows of a table, decoded.
 struct Kept<T> {
     /// Bytes that may still be kept.
@@ -62,14 +66,14 @@ struct Kept<T> {
 }
 
 /// The owned dense rows of a block.
-struct Rows<T> {
-    values: Vec<T>,
-    n_rows: usize,
-    column_major: bool,
+pub(crate) struct Rows<T> {
+    pub(crate) values: Vec<T>,
+    pub(crate) n_rows: usize,
+    pub(crate) column_major: bool,
 }
 
 /// A format whose rows can be visited in blocks.
-trait Blocks<T>: Send + Sync {
+pub(crate) trait Blocks<T>: Send + Sync {
     /// Calls `f` with every block from row `first` on, of at most `rows_at_once` rows, in order, until it returns
     /// false. `reached` is set to the first row that has not been read yet.
     ///
@@ -106,7 +110,7 @@ impl<T> std::fmt::Debug for FileRows<T> {
 
 impl<T: Scalar> FileRows<T> {
     /// Rows of a file of `n_bytes` bytes, in blocks that suit a memory limit.
-    fn new(
+    pub(crate) fn new(
         blocks: Box<dyn Blocks<T>>,
         shape: (usize, usize),
         (n_bytes, mapped): (u64, Option<Mapped>),
@@ -137,6 +141,25 @@ impl<T: Scalar> FileRows<T> {
     pub fn check_unchanged(&self) -> Result<()> {
         self.mapped.as_ref().map_or(Ok(()), Mapped::check_unchanged)?;
         self.blocks.check_unchanged()
+    }
+
+    /// As [`Blocks::each`], without reading ahead.
+    ///
+    /// # Errors
+    /// Those of [`Blocks::each`].
+    pub(crate) fn each(
+        &self,
+        first: usize,
+        rows_at_once: usize,
+        reached: &mut usize,
+        f: &mut dyn FnMut(Rows<T>) -> bool,
+    ) -> Result<()> {
+        self.blocks.each(first, rows_at_once, reached, f)
+    }
+
+    /// Bytes that reading takes beside the decoded blocks.
+    pub(crate) fn held_beside(&self, block_bytes: usize) -> f64 {
+        self.blocks.held(block_bytes)
     }
 
     fn rows_at_once(&self) -> usize {

@@ -13,7 +13,7 @@ use karhunen::error::{OptionValue, Phrase};
 use super::interner::Interner;
 use super::lines::LineNumbers;
 use super::{Chunk, Entries, Role, Wanted, axes};
-use crate::columns::{Batches, first_rounded};
+use crate::batches::{Batches, first_rounded};
 use crate::conversions;
 use crate::option_names;
 use crate::roles::{is_number, place};

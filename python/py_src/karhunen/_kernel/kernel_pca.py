@@ -16,7 +16,6 @@ from karhunen._kernel.options import (
     MAX_ITER,
     OTHERS,
     block_kernel,
-    bytes_option,
     kernel_option,
     pre_image_option,
     solver_option,
@@ -25,6 +24,7 @@ from karhunen._kernel.options import (
 from karhunen._shared.arrays import FloatArray, Matrix
 from karhunen._shared.choices import Auto, EigenSolver, Gamma, Kernel, KernelSolver, Landmarks, PreImage
 from karhunen._shared.options import (
+    bytes_option,
     check_sketch_options,
     engine_arguments,
     flag_option,

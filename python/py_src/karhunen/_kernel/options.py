@@ -13,7 +13,6 @@ from karhunen._shared.choices import EigenSolver, Kernel, KernelRoute, PreImage
 from karhunen._shared.options import (
     choice_option,
     flag_option,
-    is_number,
     is_whole,
     n_components_of,
     number_option,
@@ -88,15 +87,6 @@ def threads_option(estimator: BaseEstimator) -> int | None:
     if not is_whole(n_jobs) or n_jobs == 0:
         raise ValueError(f"n_jobs = {n_jobs!r} is not allowed: a whole number other than 0 is needed")
     return None if n_jobs == -1 else int(effective_n_jobs(n_jobs))
-
-
-def bytes_option(name: str, value: Any) -> int | None:
-    """Check a number of bytes."""
-    if value is None:
-        return None
-    if not is_number(value) or not 1 <= value < 2**63:
-        raise ValueError(f"{name} = {value!r} is not allowed: give a number of bytes, or None")
-    return int(value)
 
 
 def pre_image_option(estimator: Any) -> str | dict[str, Any] | None:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
-from karhunen._inputs.matrix import to_matrix, to_scores
+from karhunen._inputs.files import to_rows
+from karhunen._inputs.matrix import to_scores
 from karhunen._shared.arrays import FloatArray, Matrix
 from karhunen._shared.choices import Route
 from karhunen._shared.convergence import Convergence, warn_unless_converged
@@ -38,8 +39,8 @@ class FittedComponents(ViewedModel):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
-            New rows. The time for sparse rows is proportional to their stored entries.
+        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), or path
+            New rows, or the files that hold them. The time for sparse rows is proportional to their stored entries.
 
         Returns
         -------
@@ -47,7 +48,7 @@ class FittedComponents(ViewedModel):
             Scores, in float32 if `X` is, in float64 otherwise.
         """
         check_is_fitted(self)
-        return self._scores(to_matrix(self, X, reset=False))
+        return self._scores(to_rows(self, X, reset=False))
 
     def inverse_transform(self, X: Any) -> FloatArray:
         """Map scores to rows: exactly if all components are kept, otherwise as the best approximation.
@@ -72,7 +73,7 @@ class FittedComponents(ViewedModel):
 
     def _fit_matrix(
         self,
-        matrix: Matrix,
+        matrix: Matrix | _core.FileTable,
         options: dict[str, Any],
         samples: NDArray[np.float64] | None = None,
         features: NDArray[np.float64] | None = None,
@@ -83,7 +84,7 @@ class FittedComponents(ViewedModel):
         self._adopt_fit(model)
         warn_unless_converged(model, "the data", _advice(model.solver))
 
-    def _scores(self, matrix: Matrix) -> FloatArray:
+    def _scores(self, matrix: Matrix | _core.FileTable) -> FloatArray:
         """Compute the scores of rows that have been checked."""
         model = self._model_now()
         with self._call() as draw:

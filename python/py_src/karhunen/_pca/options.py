@@ -20,7 +20,7 @@ from karhunen._shared.options import (
 #: Arguments of `PCA` and `TruncatedSVD` that are no options of the engine.
 OTHERS = frozenset(
     (
-        *("whiten", "copy", "svd_solver", "algorithm", "random_state", "verbose"),
+        *("whiten", "copy", "svd_solver", "algorithm", "random_state", "verbose", "cache_dir"),
         *("n_iter", "iterated_power", "n_oversamples", "power_iteration_normalizer"),
     )
 )

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
-from karhunen._inputs.matrix import to_matrix, to_weights
+from karhunen._inputs.files import to_rows
+from karhunen._inputs.matrix import to_weights
 from karhunen._pca.fitted import FittedComponents
 from karhunen._pca.options import shared_options, solver_option
 from karhunen._shared.arrays import FloatArray, Matrix
 from karhunen._shared.choices import Auto, PowerIterationNormalizer, Solver, SvdSolver, Weighting
 from karhunen._shared.dtype import in_dtype
 from karhunen._shared.options import (
+    bytes_option,
     check_sketch_options,
     flag_option,
     n_components_of,
@@ -63,6 +66,11 @@ class PCA(FittedComponents):
         Number of threads; None uses all cores. The bits of the result do not depend on it.
     strict : bool, default=False
         Raise :class:`~karhunen.NotConvergedError` if a component misses the tolerance, instead of warning.
+    memory_limit : int or None, default=None
+        Most bytes that a fit may hold. A table in a file whose values need more than half of it stays in the file and
+        is read in every pass. None is half of the machine's memory for such a table, and no limit for arrays.
+    cache_dir : str, path or None, default=None
+        Folder for temporary copies of the values of a large text; None is that of the system.
     verbose : bool, default=False
         Show a progress bar (needs tqdm).
     copy : bool, default=True
@@ -158,6 +166,8 @@ class PCA(FittedComponents):
         random_state: Any = None,
         n_threads: int | None = None,
         strict: bool = False,
+        memory_limit: int | None = None,
+        cache_dir: str | PathLike[str] | None = None,
         verbose: bool = False,
         copy: bool = True,
         svd_solver: SvdSolver = "auto",
@@ -176,6 +186,8 @@ class PCA(FittedComponents):
         self.random_state = random_state
         self.n_threads = n_threads
         self.strict = strict
+        self.memory_limit = memory_limit
+        self.cache_dir = cache_dir
         self.verbose = verbose
         self.copy = copy
         self.svd_solver = svd_solver
@@ -188,8 +200,9 @@ class PCA(FittedComponents):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
-            Rows are samples.
+        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), or path
+            Rows are samples. A str or path names a file (NPY, NPZ, CSV, TSV, Parquet, Arrow, Matrix Market) or a folder
+            of files, which may be larger than the memory; a list of paths is one table.
         y : None
             Ignored; present for compatibility with pipelines.
         sample_weight : array-like of shape (n_samples,) or None
@@ -237,10 +250,10 @@ class PCA(FittedComponents):
         """
         return self._scores(self._fit(X, sample_weight, feature_weight))
 
-    def _fit(self, X: Any, sample_weight: Any, feature_weight: Any) -> Matrix:
+    def _fit(self, X: Any, sample_weight: Any, feature_weight: Any) -> Matrix | _core.FileTable:
         options = self._engine_options()
         least = 1 if self.weighting == "population" or sample_weight is not None else 2
-        matrix = to_matrix(self, X, reset=True, min_samples=least)
+        matrix = to_rows(self, X, reset=True, min_samples=least)
         n, p = matrix.shape
         samples = to_weights("sample_weight", sample_weight, n, "rows")
         features = to_weights("feature_weight", feature_weight, p, "columns")
@@ -261,6 +274,7 @@ class PCA(FittedComponents):
         return {
             **shared_options(self),
             "n_components": n_components_option(self.n_components, mle=True),
+            "memory_limit": bytes_option("memory_limit", self.memory_limit),
             "solver": solver_option(self.solver, self.svd_solver),
         }
 
@@ -289,7 +303,7 @@ class PCA(FittedComponents):
             columns), it is the density within the space of the components, and minus infinity outside it.
         """
         check_is_fitted(self)
-        matrix = to_matrix(self, X, reset=False)
+        matrix = to_rows(self, X, reset=False)
         with self._naming_columns():
             return self._model_now().score_samples(matrix, n_threads=self.n_threads)
 

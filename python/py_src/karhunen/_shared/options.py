@@ -56,6 +56,15 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def bytes_option(name: str, value: Any) -> int | None:
+    """Check a number of bytes."""
+    if value is None:
+        return None
+    if not is_number(value) or not 1 <= value < 2**63:
+        raise ValueError(f"{name} = {value!r} is not allowed: give a number of bytes, or None")
+    return int(value)
+
+
 def route_option(solver: Any) -> str | None:
     """Convert the name of a solver, which the engine checks; None is the choice of the engine."""
     if not isinstance(solver, str):

@@ -3,7 +3,7 @@
 use karhunen::Scalar;
 use karhunen::source::Block;
 
-use super::{Blocks, FileRows, Rows};
+use crate::file_rows::{Blocks, FileRows, Rows};
 use crate::{Data, Error, Result, Values};
 
 /// A part, and the place of each of its columns in the stack; `None` if all have their own.
@@ -43,12 +43,10 @@ impl Part {
     ) -> Result<bool> {
         let mut goes_on = true;
         if let Values::InFile(rows) = values {
-            let before = *reached;
-            rows.blocks.each(first, rows_at_once, reached, &mut |rows| {
+            rows.each(first, rows_at_once, reached, &mut |rows| {
                 goes_on = f(self.placed(&rows));
                 goes_on
             })?;
-            debug_assert!(*reached >= before);
             return Ok(goes_on);
         }
         let stopped = || karhunen::Error::Stopped { phase: "reading" };
@@ -133,11 +131,11 @@ impl<U: Scalar> Blocks<U> for Stacked {
     fn held(&self, block_bytes: usize) -> f64 {
         // A block of the part, beside that of the stack.
         let of_part = |part: &Part| match &part.data {
-            Data::F32(Values::InFile(rows)) => rows.blocks.held(block_bytes),
-            Data::F64(Values::InFile(rows)) => rows.blocks.held(block_bytes),
+            Data::F32(Values::InFile(rows)) => rows.held_beside(block_bytes),
+            Data::F64(Values::InFile(rows)) => rows.held_beside(block_bytes),
             _ => 0.0,
         };
-        block_bytes as f64 + self.parts.iter().map(of_part).fold(0.0, f64::max)
+        block_bytes as f64 + self.parts.iter().map(of_part).max_by(f64::total_cmp).unwrap_or(0.0)
     }
 
     fn check_unchanged(&self) -> Result<()> {
