@@ -78,7 +78,7 @@ def test_errors_of_files_name_them(tmp_path):
 
 def test_a_limit_that_is_too_small_is_an_error_that_names_the_smallest(rows, tmp_path):
     np.save(tmp_path / "x.npy", rows)
-    with pytest.raises(ValueError, match="memory_limit to at least|memory_limit = "):
+    with pytest.raises(ValueError, match="but memory_limit is 20"):
         PCA(5, memory_limit=20e6).fit(tmp_path / "x.npy")
 
 
