@@ -83,14 +83,12 @@ def test_a_limit_that_is_too_small_is_an_error_that_names_the_smallest(rows, tmp
 
 
 def test_texts_are_copied_to_the_cache_and_leave_nothing(rows, tmp_path):
-    text = tmp_path / "x.csv.gz"
-    some = rows[:, :4].round(3)
-    with gzip.open(text, "wt", compresslevel=1) as file:
-        pd.DataFrame(np.tile(some, (30, 1))).to_csv(file, index=False, header=False)
+    some = rows[:1000].round(3)
+    text = pd.DataFrame(some).to_csv(index=False, header=False)
+    (tmp_path / "x.csv.gz").write_bytes(gzip.compress(70 * text.encode(), compresslevel=1))
     cache = tmp_path / "cache"
     cache.mkdir()
-    # 67 MB of values.
-    read = PCA(2, memory_limit=130e6, n_threads=2, cache_dir=cache, solver="covariance").fit(text)
-    held = PCA(2, solver="covariance").fit(np.tile(some, (30, 1)))
+    read = PCA(2, memory_limit=LIMIT, n_threads=2, cache_dir=cache, solver="covariance").fit(tmp_path / "x.csv.gz")
+    held = PCA(2, solver="covariance").fit(np.tile(some, (70, 1)))
     np.testing.assert_array_equal(read.components_, held.components_)
     assert list(cache.iterdir()) == []

@@ -257,8 +257,6 @@ DuckDBPyRelation.__module__ = "_duckdb"
             r"X is an iterator, which gives its rows only once \(generator\); pass list\(X\)",
         ),
         (zip([1.0, 2.0], [3.0, 5.0], strict=True), r"\(zip\); pass list\(X\)"),
-        ("data.csv", r"X is a text or path \(str\); pass what the file holds: np\.load\(X\), pandas\.read_csv\(X\)"),
-        (Path("data.npy"), r"X is a text or path \(PosixPath\)"),
         (io.StringIO("1,2"), r"X is an open file \(StringIO\)"),
         ({"a": [1.0, 2.0], "b": [3.0, 5.0]}, r"X is a mapping \(dict\); pass .* pandas\.DataFrame\(X\)"),
         (LinearOperator((3, 3), matvec=lambda v: v), "X is a LinearOperator"),
@@ -270,6 +268,15 @@ DuckDBPyRelation.__module__ = "_duckdb"
 def test_what_is_no_data_yet_is_named(call, x, message):
     with pytest.raises(ValueError, match=message):
         call(x)
+
+
+@pytest.mark.parametrize("call", [TruncatedSVD(1).fit, KernelPCA(1).fit, Nystroem().fit, IncompletePCA(1).fit])
+def test_paths_are_named_where_data_are_held_in_memory(call):
+    message = r"X is a text or path \(str\); pass what the file holds: np\.load\(X\), pandas\.read_csv\(X\)"
+    with pytest.raises(ValueError, match=message):
+        call("data.csv")
+    with pytest.raises(ValueError, match=r"X is a text or path \(PosixPath\)"):
+        call(Path("data.npy"))
 
 
 def test_data_that_look_like_something_else_are_read(table):

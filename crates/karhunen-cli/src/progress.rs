@@ -147,6 +147,8 @@ pub(crate) struct Progress {
     wanted: bool,
     shown: AtomicBool,
     phase: Mutex<&'static str>,
+    /// The pass over rows that every pass reads again, and the number predicted.
+    pass: Mutex<Option<(usize, Option<usize>)>>,
     /// True if the bar shows iterations.
     iterating: AtomicBool,
     started: Instant,
@@ -160,6 +162,7 @@ impl Progress {
             wanted: !quiet && std::io::stderr().is_terminal(),
             shown: AtomicBool::new(false),
             phase: Mutex::new(""),
+            pass: Mutex::new(None),
             iterating: AtomicBool::new(false),
             started: Instant::now(),
         }
@@ -226,12 +229,24 @@ impl Progress {
                 *current = phase;
                 self.iterating.store(false, Ordering::Relaxed);
                 self.bar.set_style(style("{msg:22} {bar:32} {percent:>3}% {elapsed}"));
-                self.bar.set_message(phase);
+                let pass = *self.pass.lock().unwrap_or_else(PoisonError::into_inner);
+                self.bar.set_message(work(phase, pass));
             }
             if !self.iterating.load(Ordering::Relaxed) {
                 self.bar.set_position((fraction * STEPS as f64) as u64);
             }
         }
+    }
+}
+
+/// The work and its pass: `pass 3 of about 9 · products`.
+fn work(phase: &'static str, pass: Option<(usize, Option<usize>)>) -> String {
+    match pass {
+        Some((number, Some(predicted))) if predicted > 1 => {
+            format!("pass {number} of about {} · {phase}", predicted.max(number))
+        }
+        Some((number, None)) => format!("pass {number} · {phase}"),
+        _ => phase.to_owned(),
     }
 }
 
@@ -260,6 +275,12 @@ impl Observer for Progress {
         Flow::Continue
     }
 
+    fn visit(&self, number: usize, predicted: Option<usize>) {
+        *self.pass.lock().unwrap_or_else(PoisonError::into_inner) = Some((number, predicted));
+        // The next report sets the message.
+        *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = "";
+    }
+
     fn iteration(&self, at: &Iteration) -> Flow {
         if is_stopping() {
             return Flow::Stop;
@@ -274,5 +295,19 @@ impl Observer for Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_are_shown_where_there_are_several() {
+        assert_eq!(work("covariance", None), "covariance");
+        assert_eq!(work("covariance", Some((1, Some(1)))), "covariance");
+        assert_eq!(work("products", Some((3, Some(9)))), "pass 3 of about 9 · products");
+        assert_eq!(work("products", Some((10, Some(9)))), "pass 10 of about 10 · products");
+        assert_eq!(work("products", Some((4, None))), "pass 4 · products");
     }
 }
