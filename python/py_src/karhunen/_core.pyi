@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Entries",
+    "FileTable",
     "IncompleteModel",
     "KernelModel",
     "Model",

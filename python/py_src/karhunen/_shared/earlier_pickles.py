@@ -3,12 +3,36 @@
 from __future__ import annotations
 
 import json
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 #: Names of arrays in records, by those in earlier pickles.
 _NAMES = {"shares": "pre_image_shares", "ridge_centre": "pre_image_centre"}
+
+
+def arguments_missing_in(state: dict[str, Any], kind: type) -> dict[str, Any]:
+    """Return the defaults of the arguments that a pickle of an earlier version lacks.
+
+    Parameters
+    ----------
+    state : dict
+        Attributes of an estimator.
+    kind : type
+        Class of the estimator.
+
+    Returns
+    -------
+    dict
+        Defaults by name.
+    """
+    arguments = signature(kind).parameters.values()
+    return {
+        argument.name: argument.default
+        for argument in arguments
+        if argument.name not in state and argument.default is not argument.empty
+    }
 
 
 def record_of(state: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
 from karhunen._shared.arrays import FloatArray
-from karhunen._shared.earlier_pickles import record_of
+from karhunen._shared.earlier_pickles import arguments_missing_in, record_of
 from karhunen._shared.errors import name_column
 from karhunen._shared.options import stored_arguments
 from karhunen._shared.progress import progress
@@ -180,7 +180,7 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Restore the state of a pickle."""
         state = dict(state)
         values = state.pop("_state", None)
-        super().__setstate__(state)
+        super().__setstate__({**arguments_missing_in(state, type(self)), **state})
         if values is not None:
             self._adopt(self._from_state(record_of(values)))
 
