@@ -43,7 +43,8 @@ def engine_arguments(estimator: BaseEstimator, others: Collection[str]) -> dict[
     dict
         Arguments by name. Those with another form or name in the engine are converted by the caller.
     """
-    return {name: getattr(estimator, name) for name in _arguments(type(estimator)) if name not in others}
+    kind: type = type(estimator)
+    return {name: getattr(estimator, name) for name in _arguments(kind) if name not in others}
 
 
 def is_whole(value: Any) -> bool:
