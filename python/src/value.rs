@@ -13,7 +13,7 @@ use serde::de::{Deserializer, Error, IntoDeserializer, Visitor};
 pub(crate) struct Value<'py>(pub(crate) Bound<'py, PyAny>);
 
 impl<'py> Value<'py> {
-    /// Whether the value is of the class, or of `module.name`; a boolean is of neither.
+    /// Tests whether the value is an instance of the class, or of `module.name`; a boolean is an instance of neither.
     fn is_number<C: pyo3::PyTypeCheck>(
         &self,
         other: &'static PyOnceLock<Py<PyType>>,

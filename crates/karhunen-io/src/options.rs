@@ -89,7 +89,7 @@ impl ReadOptions {
         self.memory_limit.unwrap_or(u64::MAX)
     }
 
-    /// Whether the values of a table of this shape stay in the file.
+    /// Tests whether the values of a table of this shape stay in the file.
     pub(crate) fn stay_in_file(&self, (n_rows, n_cols): (usize, usize), value_bytes: usize) -> bool {
         self.memory_limit.is_some_and(|most| n_rows as f64 * n_cols as f64 * value_bytes as f64 > most as f64)
     }

@@ -22,6 +22,7 @@ use crate::csv::in_pool;
 use crate::decoder::{self, damaged};
 use crate::gzip;
 use crate::input::{Bytes, Input};
+use crate::mapped::Mapped;
 use crate::option_names;
 use crate::parquet_limits::{check_pages, check_schema};
 use crate::table::whole_numbers;
@@ -80,10 +81,12 @@ pub(crate) fn column_names(input: Input) -> Result<Vec<String>> {
 
 /// The file, the names and types of its columns, and its number of rows.
 pub(crate) fn open(path: &Path, bytes: Bytes, most_unpacked: u64) -> Result<(File, SchemaRef, usize)> {
+    let mapped = bytes.mapped();
     let bytes = columns::shared(bytes);
     check_schema(&bytes).map_err(|error| damaged(path, &error))?;
     let metadata = decoder::run(path, || ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new()))?;
-    check_pages(metadata.metadata(), &bytes).map_err(|error| damaged(path, &error))?;
+    let release = || mapped.iter().for_each(Mapped::release);
+    check_pages(metadata.metadata(), &bytes, &release).map_err(|error| damaged(path, &error))?;
     check_unpacked(&metadata, most_unpacked).map_err(|cause| Error::new(path, cause))?;
     let declared = metadata.metadata().file_metadata().num_rows();
     let n_rows = usize::try_from(declared).map_err(|_| damaged(path, &format!("{declared} rows")))?;

@@ -75,18 +75,27 @@ fn schema(reader: &mut Reader<'_>) -> Option<Result<(), String>> {
     Some(Ok(()))
 }
 
-/// Refuses columns that lie outside the file, and pages that declare more than their bytes can hold.
+/// Refuses columns that lie outside the file, and pages that declare more than their bytes can hold. Calls `release`, which
+/// gives the memory of the file back, after each group of rows.
 ///
 /// # Errors
 /// A message that states the fault.
-pub(crate) fn check_pages(metadata: &ParquetMetaData, file: &[u8]) -> Result<(), &'static str> {
-    for column in metadata.row_groups().iter().flat_map(|group| group.columns()) {
-        let begin = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
-        let end = begin.checked_add(column.compressed_size());
-        let range = usize::try_from(begin).ok().zip(end.and_then(|end| usize::try_from(end).ok()));
-        let chunk = range.and_then(|(begin, end)| file.get(begin..end));
-        let chunk = chunk.ok_or("the footer points outside of the file")?;
-        check_chunk(chunk, most_from_one(column.compression()))?;
+pub(crate) fn check_pages(
+    metadata: &ParquetMetaData,
+    file: &[u8],
+    release: &dyn Fn(),
+) -> Result<(), &'static str> {
+    for group in metadata.row_groups() {
+        for column in group.columns() {
+            let begin = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+            let end = begin.checked_add(column.compressed_size());
+            let range = usize::try_from(begin).ok().zip(end.and_then(|end| usize::try_from(end).ok()));
+            let chunk = range.and_then(|(begin, end)| file.get(begin..end));
+            let chunk = chunk.ok_or("the footer points outside of the file")?;
+            check_chunk(chunk, most_from_one(column.compression()))?;
+        }
+        // The headers of pages lie in all parts of the file.
+        release();
     }
     Ok(())
 }

@@ -21,7 +21,7 @@ struct Table {
     n_rows: usize,
     batches: Arc<dyn Batches>,
     columns: Vec<usize>,
-    /// Whether nulls become NaN; otherwise they are an error.
+    /// If true, nulls become NaN; otherwise they are an error.
     holes: bool,
     mapped: Option<Mapped>,
 }

@@ -58,7 +58,7 @@ pub enum Passes {
     Many,
 }
 
-/// What a visit of a source costs.
+/// The cost of a visit of a source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pass {
     /// The rows are in memory.
@@ -105,7 +105,7 @@ pub trait Source<T: Scalar>: Sync {
         None
     }
 
-    /// What a visit costs. By default, that every value, or every stored entry, is read again.
+    /// Returns the cost of a visit. By default, a visit reads every value, or every stored entry, again.
     fn pass(&self) -> Pass {
         let kind = if self.is_sparse() { PassKind::Sparse } else { PassKind::Dense };
         Pass::Costly { bytes: self.n_stored() as f64 * size_of::<T>() as f64, kind, held: 0.0 }
