@@ -192,10 +192,14 @@ pub(crate) fn decompressed(input: Input, options: &ReadOptions) -> Result<Input>
                 .map_err(|cause| Error::new(&input.path, cause))?;
             return Ok(Input { path: input.path, bytes: Bytes::Owned(content) });
         };
-        let folder = options.copies();
+        let (folder, mapped) = (options.copies(), input.mapped());
         let failed = |source| copying_failed(&input.path, &folder, source);
         let mut content = spooled_tempfile_in(usize::try_from(limit).unwrap_or(usize::MAX), &folder);
-        let mut write = |part: &[u8]| content.write_all(part).map_err(|source| *failed(source).cause);
+        let mut write = |part: &[u8]| {
+            // The packed bytes that were read take no memory any more.
+            mapped.iter().for_each(Mapped::release);
+            content.write_all(part).map_err(|source| *failed(source).cause)
+        };
         gzip::unpack_to(input.as_slice(), options.most_unpacked(), &mut write)
             .map_err(|cause| Error::new(&input.path, cause))?;
         let bytes = match content.into_inner() {

@@ -129,13 +129,20 @@ impl<U: Scalar> Blocks<U> for Stacked {
     }
 
     fn held(&self, block_bytes: usize) -> f64 {
+        let (mut in_memory, mut reading) = (0.0, 0.0);
+        for Part { data, .. } in &self.parts {
+            let (n_rows, n_cols) = data.shape();
+            let n_values = n_rows as f64 * n_cols as f64;
+            // One part is read at a time; parts in memory stay there.
+            match data {
+                Data::F32(Values::InFile(rows)) => reading = rows.held_beside(block_bytes).max(reading),
+                Data::F64(Values::InFile(rows)) => reading = rows.held_beside(block_bytes).max(reading),
+                Data::F32(_) => in_memory += 4.0 * n_values,
+                Data::F64(_) => in_memory += 8.0 * n_values,
+            }
+        }
         // A block of the part, beside that of the stack.
-        let of_part = |part: &Part| match &part.data {
-            Data::F32(Values::InFile(rows)) => rows.held_beside(block_bytes),
-            Data::F64(Values::InFile(rows)) => rows.held_beside(block_bytes),
-            _ => 0.0,
-        };
-        block_bytes as f64 + self.parts.iter().map(of_part).max_by(f64::total_cmp).unwrap_or(0.0)
+        block_bytes as f64 + in_memory + reading
     }
 
     fn check_unchanged(&self) -> Result<()> {

@@ -8,7 +8,7 @@ use arrow_ipc::writer::FileWriter;
 use karhunen::pca::Route;
 use karhunen::source::Block;
 use karhunen::{Matrix, NComponents, Pca, PcaModel, Run, Scalar, Source, Weights};
-use karhunen_io::{Data, FileRows, NamedMatrix, ReadOptions, Table, Values, read, write_table};
+use karhunen_io::{Data, FileRows, NamedMatrix, ReadOptions, Table, Values, read, read_tables, write_table};
 use karhunen_testkit::{planted, power_law};
 
 /// Writes a file in the format of the extension of `name`, with this matrix and, if `named`, a name for each row.
@@ -416,4 +416,23 @@ fn names_from_other_files_are_those_of_a_table_in_memory() {
     let table = open(&path, &options).unwrap();
     assert_eq!(table.feature_names.unwrap(), ["first", "second"]);
     assert!(matches!(table.data, Data::F64(Values::InFile(_))), "{:?}", table.data);
+}
+
+#[test]
+fn what_a_visit_holds_counts_the_rows_that_there_are_and_parts_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let held = |rows: &FileRows<f64>| match rows.pass() {
+        karhunen::source::Pass::Costly { held, .. } => held,
+        pass => panic!("{pass:?}"),
+    };
+    let matrix = Matrix::from_fn(1_000, 3, |i, j| (10 * i + j) as f64);
+    let files = ["a.csv", "b.csv"].map(|name| written(folder.path(), name, &matrix, false));
+    let bytes = 1_000.0 * 3.0 * 8.0;
+    // Three blocks, each of which is the whole table.
+    assert_eq!(held(&double(open(&files[0], &ReadOptions::default()).unwrap().data)), 3.0 * bytes);
+    // Parts in memory, three blocks of both, and a block of a part.
+    let options = ReadOptions { memory_limit: Some(1 << 30), ..ReadOptions::default() };
+    let stack = double(read_tables(&files, &options).unwrap().data);
+    assert_eq!(stack.shape(), (2_000, 3));
+    assert_eq!(held(&stack), 2.0 * bytes + 6.0 * bytes + 2.0 * bytes);
 }

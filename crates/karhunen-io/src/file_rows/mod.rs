@@ -202,7 +202,7 @@ impl<T: Scalar> Source<T> for FileRows<T> {
     fn pass(&self) -> Pass {
         let kept = self.kept().n_rows;
         let unread = 1.0 - kept as f64 / self.shape.0.max(1) as f64;
-        let block = self.rows_at_once() * self.shape.1 * size_of::<T>();
+        let block = self.rows_at_once().min(self.shape.0) * self.shape.1 * size_of::<T>();
         let held = BLOCKS_HELD * block as f64 + self.blocks.held(block);
         Pass::Costly { bytes: self.n_bytes as f64 * unread, kind: PassKind::Dense, held }
     }
