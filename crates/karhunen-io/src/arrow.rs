@@ -16,6 +16,7 @@ use crate::columns::{self, Columns};
 use crate::csv::in_pool;
 use crate::decoder;
 use crate::input::Input;
+use crate::mapped::Mapped;
 use crate::option_names;
 use crate::triples::{Entries, Wanted, columnar};
 use crate::{ReadOptions, Result, Table};
@@ -44,7 +45,8 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     let bytes = columns::shared(bytes);
     let work = || {
         if options.memory_limit.is_some() && bytes.starts_with(FILE_MAGIC) {
-            let (batches, schema, n_rows) = open_batches(&path, &bytes)?;
+            let release = || mapped.iter().for_each(Mapped::release);
+            let (batches, schema, n_rows) = open_batches(&path, &bytes, &release)?;
             if options.stay_in_file((n_rows, schema.fields().len()), 4) {
                 let (format, batches) = ("Arrow IPC file", Arc::new(batches));
                 return Columns { path: &path, format, schema, n_rows, batches, n_bytes, mapped }
@@ -89,7 +91,7 @@ fn open(path: &Path, bytes: bytes::Bytes) -> Result<(File, SchemaRef, &'static s
 type Decoded = std::result::Result<(SchemaRef, Vec<RecordBatch>), ArrowError>;
 
 fn decode_file(path: &Path, bytes: bytes::Bytes) -> Result<(SchemaRef, Vec<RecordBatch>)> {
-    let (schema, decoder, blocks) = decoder::run(path, || open_file(&bytes))?;
+    let (schema, decoder, blocks) = decoder::run(path, || open_file(&bytes, &|| {}))?;
     // Each thread calls `decoder::run`, which catches only the panics of its own thread.
     let batch = |(block, content): &(Block, bytes::Bytes)| {
         decoder::run(path, || decoder.read_record_batch(block, &content.clone().into()))
@@ -102,7 +104,8 @@ fn decode_file(path: &Path, bytes: bytes::Bytes) -> Result<(SchemaRef, Vec<Recor
 /// The schema, a decoder that has read the dictionaries, and the batches with their bytes.
 type Opened = (SchemaRef, FileDecoder, Vec<(Block, bytes::Bytes)>);
 
-fn open_file(bytes: &bytes::Bytes) -> std::result::Result<Opened, ArrowError> {
+/// Calls `release`, which gives the memory of the file back, after each batch whose buffers were checked.
+fn open_file(bytes: &bytes::Bytes, release: &dyn Fn()) -> std::result::Result<Opened, ArrowError> {
     let trailer = bytes.last_chunk::<10>().ok_or_else(cut_off)?;
     let footer_end = bytes.len() - trailer.len();
     let footer_begin = footer_end.checked_sub(read_footer_length(*trailer)?).ok_or_else(cut_off)?;
@@ -133,6 +136,7 @@ fn open_file(bytes: &bytes::Bytes) -> std::result::Result<Opened, ArrowError> {
     let mut blocks = Vec::new();
     for block in footer.recordBatches().iter().flatten() {
         blocks.push((*block, content(block)?));
+        release();
     }
     Ok((schema, decoder, blocks))
 }
@@ -214,8 +218,12 @@ pub(crate) struct Undecoded {
 ///
 /// # Errors
 /// [`crate::Cause::Format`] for damaged files.
-fn open_batches(path: &Path, bytes: &bytes::Bytes) -> Result<(Undecoded, SchemaRef, usize)> {
-    let (schema, decoder, blocks) = decoder::run(path, || open_file(bytes))?;
+fn open_batches(
+    path: &Path,
+    bytes: &bytes::Bytes,
+    release: &dyn Fn(),
+) -> Result<(Undecoded, SchemaRef, usize)> {
+    let (schema, decoder, blocks) = decoder::run(path, || open_file(bytes, release))?;
     let declared: std::result::Result<Vec<usize>, _> =
         blocks.iter().map(|(_, content)| batch_rows(content)).collect();
     let n_rows = decoder::run(path, || declared.as_ref().map(|rows| rows.iter().sum()))?;

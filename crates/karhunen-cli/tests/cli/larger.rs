@@ -11,12 +11,12 @@ use crate::karhunen;
 const SHAPE: (usize, usize) = (70_000, 100);
 const LIMIT: &str = "110MB";
 
-fn written(folder: &Path, name: &str) -> std::path::PathBuf {
+fn written(folder: &Path, name: &str, n_rows: usize) -> std::path::PathBuf {
     let value = |i: usize, j: usize| {
         let (t, wave) = (i as f64 * 0.001, (j % 7) as f64 + 1.0);
         1.0 + (t * wave).sin() * wave + ((i * 31 + j * 17) % 101) as f64 * 0.01
     };
-    let matrix = Matrix::from_fn(SHAPE.0, SHAPE.1, value);
+    let matrix = Matrix::from_fn(n_rows, SHAPE.1, value);
     let names: Vec<String> = (0..SHAPE.1).map(|j| format!("x{j}")).collect();
     let path = folder.join(name);
     let table = NamedMatrix {
@@ -45,7 +45,7 @@ fn values(path: &Path) -> (Vec<f64>, (usize, usize)) {
 fn fits_scores_and_reconstructions_do_not_depend_on_the_limit() {
     let folder = tempfile::tempdir().unwrap();
     let in_folder = |name: &str| folder.path().join(name);
-    let data = written(folder.path(), "x.npy");
+    let data = written(folder.path(), "x.npy", SHAPE.0);
     let fit = |limit: &str, tag: &str| {
         let (model, scores) = (in_folder(&format!("{tag}.model")), in_folder(&format!("{tag}.npy")));
         karhunen("fit")
@@ -88,7 +88,7 @@ fn fits_scores_and_reconstructions_do_not_depend_on_the_limit() {
 #[test]
 fn a_limit_that_is_too_small_names_the_smallest_before_any_reading() {
     let folder = tempfile::tempdir().unwrap();
-    let data = written(folder.path(), "x.npy");
+    let data = written(folder.path(), "x.npy", SHAPE.0);
     let fit =
         |limit: &str| karhunen("fit").arg(&data).args(["-k", "3", "--memory-limit", limit]).output().unwrap();
     let done = fit("20MB");
@@ -122,4 +122,42 @@ fn several_files_are_one_table() {
     let done = karhunen("fit").arg(path("1.csv")).arg(path("2.csv")).arg("--missing").assert().code(2);
     let said = String::from_utf8(done.get_output().stderr.clone()).unwrap();
     assert!(said.contains("2 data files are given, but a fit with missing values reads one"), "{said}");
+}
+
+/// The peak of the memory of a process that is still running, in bytes.
+#[cfg(target_os = "linux")]
+fn peak(process: u32) -> Option<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<f64>().ok().map(|kilobytes| 1024.0 * kilobytes)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_memory_limit_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    // 200 MB of values, alone and as two files.
+    let whole = written(folder.path(), "x.npy", 250_000);
+    let parts = folder.path().join("parts");
+    std::fs::create_dir(&parts).unwrap();
+    written(&parts, "1.npy", 125_000);
+    written(&parts, "2.npy", 125_000);
+    for data in [whole, parts] {
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_karhunen"))
+            .arg("fit")
+            .arg(&data)
+            .args(["-k", "3", "--quiet", "--threads", "2", "--memory-limit", "130MB"])
+            .spawn()
+            .unwrap();
+        let mut most: f64 = 0.0;
+        let status = loop {
+            most = peak(child.id()).map_or(most, |now| if now > most { now } else { most });
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        };
+        assert!(status.success(), "{}", data.display());
+        assert!(most > 1e7 && most < 130e6, "{}: {most} bytes", data.display());
+    }
 }
