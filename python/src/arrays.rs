@@ -1,6 +1,7 @@
 //! numpy arrays: inputs are borrowed, outputs are moved to numpy.
 
-use karhunen::{Dense, Matrix};
+use karhunen::{Dense, Matrix, Scalar};
+use karhunen_io::OwnedBlock;
 use numpy::ndarray::ArrayViewD;
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -92,6 +93,26 @@ impl<T: Element> LentDense<T> {
 
     pub(crate) fn shape(&self) -> (usize, usize) {
         self.shape
+    }
+
+    /// A copy of the rows.
+    pub(crate) fn owned<U: Scalar>(&self) -> karhunen::Result<OwnedBlock<U>> {
+        let x = self.view()?;
+        let ((n_rows, n_cols), column_major) =
+            (self.shape, self.strides.0.unsigned_abs() == 1 && self.strides.1 != 1);
+        let convert = |value: T| U::from_f64(value.to_f64());
+        let mut values = Vec::with_capacity(n_rows * n_cols);
+        if column_major {
+            values.extend((0..n_cols).flat_map(|j| (0..n_rows).map(move |i| convert(x.get(i, j)))));
+        } else {
+            for i in 0..n_rows {
+                match x.contiguous_row(i) {
+                    Some(row) => values.extend(row.iter().map(|&value| convert(value))),
+                    None => values.extend((0..n_cols).map(|j| convert(x.get(i, j)))),
+                }
+            }
+        }
+        Ok(OwnedBlock::Dense { values, n_rows, column_major })
     }
 
     pub(crate) fn view(&self) -> karhunen::Result<Dense<'_, T>> {

@@ -1,21 +1,35 @@
 //! Dispatches on the type of the data; no other module does.
 
-use karhunen::{Error, Result, Run, Scalar, Source};
-use karhunen_io::Data as TableData;
+use karhunen::{Error, Observed, Result, Run, Scalar, Source};
+use karhunen_io::{Data as TableData, OwnedBlock};
 use numpy::PyArrayDyn;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::arrays::{Fresh, LentDense};
+use crate::entries::Stored;
+use crate::observer::Effort;
+use crate::row_source::RowSource;
 use crate::sparse::LentSparse;
-use crate::table::{FileTable, SharedTable};
+use crate::table::{FileTable, SharedData};
 
 /// A scalar type that numpy and the engine share.
-pub(crate) trait Element: Scalar + numpy::Element {}
+pub(crate) trait Element: Scalar + numpy::Element {
+    /// Entries of this type.
+    fn stored(entries: Observed<Self>) -> Stored;
+}
 
-impl Element for f32 {}
+impl Element for f32 {
+    fn stored(entries: Observed<Self>) -> Stored {
+        Stored::F32(entries)
+    }
+}
 
-impl Element for f64 {}
+impl Element for f64 {
+    fn stored(entries: Observed<Self>) -> Stored {
+        Stored::F64(entries)
+    }
+}
 
 /// Work on data of either type.
 pub(crate) trait Job: Send + 'static {
@@ -24,11 +38,12 @@ pub(crate) trait Job: Send + 'static {
     fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Self::Output>;
 }
 
-/// Data borrowed from Python: a numpy matrix or a compressed sparse matrix of scipy; or a table in files.
+/// Data borrowed from Python: a numpy matrix or a compressed sparse matrix of scipy; or rows that the engine reads
+/// itself.
 pub(crate) enum Data {
     F32(Lent<f32>),
     F64(Lent<f64>),
-    File(SharedTable),
+    Shared(SharedData),
 }
 
 pub(crate) enum Lent<T> {
@@ -39,14 +54,22 @@ pub(crate) enum Lent<T> {
 impl Data {
     /// Number of multiplications of a product with `width` columns.
     pub(crate) fn product_cost(&self, width: usize) -> f64 {
-        self.size().n_stored as f64 * width as f64
+        self.reading_cost() + self.size().n_stored as f64 * width as f64
+    }
+
+    /// Number of multiplications that take as long as a visit waits for its rows.
+    fn reading_cost(&self) -> f64 {
+        match self {
+            Data::Shared(rows) if rows.is_read_again() => Effort::LONG,
+            Data::F32(_) | Data::F64(_) | Data::Shared(_) => 0.0,
+        }
     }
 
     /// Approximate number of multiplications of a fit: a product with the transpose and its decomposition.
     pub(crate) fn fit_cost(&self) -> f64 {
         let size = self.size();
         let small = size.shape.0.min(size.shape.1) as f64;
-        (size.n_stored as f64 + small * small) * small
+        self.reading_cost() + (size.n_stored as f64 + small * small) * small
     }
 
     /// Approximate number of multiplications of a kernel fit, with all rows or with landmarks.
@@ -66,8 +89,8 @@ impl Data {
         match self {
             Data::F32(x) => x.size(),
             Data::F64(x) => x.size(),
-            Data::File(table) => {
-                let shape = table.data().shape();
+            Data::Shared(rows) => {
+                let shape = rows.data().shape();
                 Size { shape, n_stored: shape.0 * shape.1 }
             }
         }
@@ -79,8 +102,8 @@ impl Data {
         match self {
             Data::F32(_) => Fresh::zeros::<f32>(py, shape),
             Data::F64(_) => Fresh::zeros::<f64>(py, shape),
-            Data::File(table) if table.data().dtype() == f32::NAME => Fresh::zeros::<f32>(py, shape),
-            Data::File(_) => Fresh::zeros::<f64>(py, shape),
+            Data::Shared(rows) if rows.data().dtype() == f32::NAME => Fresh::zeros::<f32>(py, shape),
+            Data::Shared(_) => Fresh::zeros::<f64>(py, shape),
         }
     }
 
@@ -89,14 +112,13 @@ impl Data {
         match self {
             Data::F32(x) => x.run(job, run),
             Data::F64(x) => x.run(job, run),
-            Data::File(table) => {
-                let output = match table.data() {
+            Data::Shared(rows) => {
+                let output = match rows.data() {
                     TableData::F32(values) => job.run(&*values.source()?, run),
                     TableData::F64(values) => job.run(&*values.source()?, run),
                 };
                 // A change of the file explains any other error.
-                table
-                    .data()
+                rows.data()
                     .check_unchanged()
                     .map_err(|error| Error::Read { row: None, source: Box::new(error) })?;
                 output
@@ -118,6 +140,14 @@ impl<T: Element> Lent<T> {
         }
     }
 
+    /// A copy of the rows, of CSR rows with sorted indices.
+    pub(crate) fn owned<U: Scalar>(&self) -> Result<OwnedBlock<U>> {
+        match self {
+            Lent::Dense(x) => x.owned(),
+            Lent::Sparse(x) => x.owned().map(OwnedBlock::Sparse),
+        }
+    }
+
     fn run<J: Job>(&self, job: J, run: &Run<'_>) -> Result<J::Output> {
         match self {
             Lent::Dense(x) => job.run(&x.view()?, run),
@@ -132,7 +162,10 @@ impl<'py> FromPyObject<'_, 'py> for Data {
     fn extract(x: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let x = &*x;
         if let Ok(table) = x.cast::<FileTable>() {
-            return Ok(Data::File(table.get().share()));
+            return Ok(Data::Shared(table.get().share()));
+        }
+        if let Ok(rows) = x.cast::<RowSource>() {
+            return Ok(Data::Shared(rows.get().share()));
         }
         if let Ok(array) = x.cast::<PyArrayDyn<f64>>() {
             return LentDense::new(array).map(|x| Data::F64(Lent::Dense(x)));

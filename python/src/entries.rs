@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use karhunen::incomplete::{Duplicates, Triples};
 use karhunen::matrix::IndexInt;
-use karhunen::{Dense, Observed, Result, Run};
+use karhunen::{Dense, IncompletePca, Observed, Result, Run, Source};
 use numpy::{PyArray1, PyArrayDyn};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::arrays::{Lent as LentVector, LentDense, lend_vector};
-use crate::dtype::{Data, Element, Lent};
+use crate::dtype::{Data, Element, Job, Lent};
 use crate::errors::to_python;
 use crate::observer::{Effort, run};
+use crate::options::Options;
 
 /// Work on entries of either type.
 pub(crate) trait EntryJob: Send + 'static {
@@ -149,14 +151,16 @@ fn arrays<'py, T: Element>(py: Python<'py>, entries: &Observed<T>) -> Arrays<'py
 const READ: f64 = 20.0;
 
 /// The entries of `x`: the values of an array that are not NaN, or the stored values of a sparse matrix. `weights`
-/// have the dtype of `x`, and its shape, or one value for each stored entry.
+/// have the dtype of `x`, and its shape, or one value for each stored entry. Rows that the engine reads itself have no
+/// weights; `options` are those of a fit, whose memory limit their entries and the fit share.
 #[pyfunction]
-#[pyo3(signature = (x, weights=None, n_threads=None))]
+#[pyo3(signature = (x, weights=None, n_threads=None, options=None))]
 pub(crate) fn observe(
     py: Python<'_>,
     x: Data,
     weights: Option<&Bound<'_, PyAny>>,
     n_threads: Option<usize>,
+    options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Entries> {
     let effort = Effort::new(READ * x.product_cost(1), n_threads);
     let stored = match x {
@@ -168,9 +172,32 @@ pub(crate) fn observe(
             let read = Read::new(x, weights)?;
             run(py, effort, None, move |run| read.observed(run).map(Stored::F64))
         }
-        Data::File(_) => return Err(PyTypeError::new_err("expected a numpy array or scipy matrix")),
+        Data::Shared(_) if weights.is_some() => {
+            return Err(PyTypeError::new_err("rows that the engine reads have no weights"));
+        }
+        x @ Data::Shared(_) => {
+            let fit = options.map(|options| Options::<IncompletePca>::of_entries(options, 0)).transpose()?;
+            let job = Observe { fit: fit.map(|options| options.engine) };
+            run(py, effort, None, move |run| x.run(job, run))
+        }
     }?;
     Ok(Entries { stored: Arc::new(stored) })
+}
+
+/// Reads the entries of a source, within the memory limit of a fit.
+struct Observe {
+    fit: Option<IncompletePca>,
+}
+
+impl Job for Observe {
+    type Output = Stored;
+    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Stored> {
+        let entries = match &self.fit {
+            Some(fit) => fit.observe(x, run)?,
+            None => Observed::from_source_with(x, run)?,
+        };
+        Ok(T::stored(entries))
+    }
 }
 
 /// Sources of entries and their weights.

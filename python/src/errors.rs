@@ -19,6 +19,9 @@ pyo3::create_exception!(
 
 /// The exception for an error of the library.
 pub(crate) fn to_python(error: Error) -> PyErr {
+    if let Some(exception) = exception_within(&error) {
+        return exception;
+    }
     let message = match error {
         // scikit-learn's words, which other people's tests look for.
         Error::NComponents { requested, min, max, n_samples, n_features } => {
@@ -95,6 +98,14 @@ pub(crate) fn to_python(error: Error) -> PyErr {
         }
     });
     exception
+}
+
+/// The exception that Python raised while rows were read.
+fn exception_within(error: &Error) -> Option<PyErr> {
+    let Error::Read { source, .. } = error else { return None };
+    let Cause::Io { source, .. } = &*source.downcast_ref::<karhunen_io::Error>()?.cause else { return None };
+    let exception = source.get_ref()?.downcast_ref::<PyErr>()?;
+    Some(Python::attach(|py| exception.clone_ref(py)))
 }
 
 /// A typed part of an error, on its exception.

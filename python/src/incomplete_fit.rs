@@ -16,9 +16,9 @@ use crate::dtype::Element;
 use crate::entries::{Entries, EntryJob};
 use crate::errors::file_to_python;
 use crate::incomplete_model::IncompleteModel;
+use crate::model_class::ModelClass;
 use crate::observer::{Effort, News, run, run_keeping};
 use crate::options::Options;
-use crate::record::ModelClass;
 
 /// Loadings, scores and optionally the mean of a start, as passed from Python.
 type GivenStart<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);

@@ -11,8 +11,8 @@ use crate::arrays::{Fresh, LentDense, copy_matrix, give_matrix, lend_vector};
 use crate::dtype::Element;
 use crate::entries::{Entries, EntryJob, Stored};
 use crate::errors::to_python;
+use crate::model_class::{ModelClass, view, view_matrix};
 use crate::observer::{Effort, run};
-use crate::record::{ModelClass, view, view_matrix};
 
 /// A fitted model of incomplete data. Its arrays are read-only views of the engine's memory.
 #[pyclass(frozen, module = "karhunen._core")]

@@ -13,13 +13,15 @@ use crate::arrays::{Fresh, Lent, give_matrix, lend_vector, show_matrix};
 use crate::dtype::{Data, Element, Job};
 use crate::kernel_function::{Called, cause};
 use crate::model::copy_dense;
+use crate::model_class::{ModelClass, view, view_matrix};
 use crate::observer::{Effort, run};
 use crate::options::Options;
-use crate::record::{ModelClass, view, view_matrix};
+use crate::passes::{GivenLog, Passes};
 
 /// Fits kernel principal components to `x`. `function` is the kernel of the name `custom`.
 #[pyfunction]
-#[pyo3(signature = (x, options, sample_weight=None, function=None, keep_zeros=true, on_progress=None))]
+#[pyo3(signature = (x, options, sample_weight=None, function=None, keep_zeros=true, on_progress=None, checkpoint=None))]
+#[expect(clippy::too_many_arguments, reason = "the arguments of Python")]
 pub(crate) fn fit_kernel(
     py: Python<'_>,
     x: Data,
@@ -28,6 +30,7 @@ pub(crate) fn fit_kernel(
     function: Option<&Bound<'_, PyAny>>,
     keep_zeros: bool,
     on_progress: Option<&Bound<'_, PyAny>>,
+    checkpoint: Option<GivenLog<'_>>,
 ) -> PyResult<KernelModel> {
     let called = function.map(Called::new);
     let cost = match called {
@@ -38,15 +41,18 @@ pub(crate) fn fit_kernel(
     let Options { engine: pca, n_threads } =
         Options::with_kernel(options, |pca: &mut KernelPca| &mut pca.kernel)?;
     let effort = Effort::new(cost, n_threads);
-    let job =
-        Fit { pca, samples: sample_weight.map(lend_vector).transpose()?, called: called.clone(), keep_zeros };
-    let model = run(py, effort, on_progress, move |run| x.run(job, run))
-        .map_err(|error| cause(called.as_ref(), error))?;
+    let passes = Passes::open(py, checkpoint.as_ref())?;
+    let samples = sample_weight.map(lend_vector).transpose()?;
+    let job = Fit { pca, passes: passes.clone(), samples, called: called.clone(), keep_zeros };
+    let model = run(py, effort, on_progress, move |run| x.run(job, run));
+    passes.warn(checkpoint.as_ref())?;
+    let model = model.map_err(|error| cause(called.as_ref(), error))?;
     Ok(KernelModel { model: Arc::new(model), called })
 }
 
 struct Fit {
     pca: KernelPca,
+    passes: Passes,
     samples: Option<Lent<f64>>,
     called: Option<Arc<Called>>,
     keep_zeros: bool,
@@ -56,9 +62,11 @@ impl Job for Fit {
     type Output = CoreModel;
     fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<CoreModel> {
         let weights = Weights { samples: self.samples.as_ref().map(Lent::as_slice), features: None };
-        let model = match &self.called {
-            Some(called) => self.pca.fit_function(x, &weights, Arc::<Called>::clone(called), run)?,
-            None => self.pca.fit_with(x, &weights, run)?,
+        let model = match (&self.called, self.passes.log()) {
+            // The package refuses a log here.
+            (Some(called), _) => self.pca.fit_function(x, &weights, Arc::<Called>::clone(called), run)?,
+            (None, Some(log)) => self.pca.fit_logged(x, &weights, log, run)?,
+            (None, None) => self.pca.fit_with(x, &weights, run)?,
         };
         Ok(if self.keep_zeros { model } else { model.without_zeros() })
     }

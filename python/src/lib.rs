@@ -10,14 +10,19 @@ mod entries;
 mod errors;
 mod incomplete_fit;
 mod incomplete_model;
+mod incremental;
 mod kernel_function;
 mod kernel_model;
 mod kernel_options;
 mod model;
+mod model_class;
 mod nystrom_map;
 mod observer;
 mod options;
+mod passes;
 mod record;
+mod row_source;
+mod scatter;
 mod sparse;
 mod stream;
 mod table;
@@ -37,6 +42,8 @@ mod _core {
     #[pymodule_export]
     use crate::incomplete_model::IncompleteModel;
     #[pymodule_export]
+    use crate::incremental::{IncrementalFit, IncrementalState};
+    #[pymodule_export]
     use crate::kernel_model::{KernelModel, fit_kernel};
     #[pymodule_export]
     use crate::model::{Model, column_moments, fit};
@@ -46,6 +53,10 @@ mod _core {
     use crate::options::names_in_files;
     #[pymodule_export]
     use crate::record::{from_state, load, save, to_state};
+    #[pymodule_export]
+    use crate::row_source::RowSource;
+    #[pymodule_export]
+    use crate::scatter::{Scatter, fit_scatter, sum_rows};
     #[pymodule_export]
     use crate::stream::Stream;
     #[pymodule_export]

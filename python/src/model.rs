@@ -13,13 +13,14 @@ use pyo3::types::PyDict;
 use crate::arrays::{Fresh, Lent, give_matrix, lend_vector};
 use crate::dtype::{Data, Element, Job};
 use crate::errors::to_python;
+use crate::model_class::{ModelClass, view, view_matrix};
 use crate::observer::{Effort, run};
 use crate::options::Options;
-use crate::record::{ModelClass, view, view_matrix};
+use crate::passes::{GivenLog, Passes};
 
-/// Fits components to `x`.
+/// Fits components to `x`; `checkpoint` keeps the passes.
 #[pyfunction]
-#[pyo3(signature = (x, options, sample_weight=None, feature_weight=None, on_progress=None))]
+#[pyo3(signature = (x, options, sample_weight=None, feature_weight=None, on_progress=None, checkpoint=None))]
 pub(crate) fn fit(
     py: Python<'_>,
     x: Data,
@@ -27,20 +28,25 @@ pub(crate) fn fit(
     sample_weight: Option<&Bound<'_, PyAny>>,
     feature_weight: Option<&Bound<'_, PyAny>>,
     on_progress: Option<&Bound<'_, PyAny>>,
+    checkpoint: Option<GivenLog<'_>>,
 ) -> PyResult<Model> {
     let Options { engine: pca, n_threads } = Options::read(options)?;
     let effort = Effort::new(x.fit_cost(), n_threads);
+    let passes = Passes::open(py, checkpoint.as_ref())?;
     let job = Fit {
         pca,
+        passes: passes.clone(),
         samples: sample_weight.map(lend_vector).transpose()?,
         features: feature_weight.map(lend_vector).transpose()?,
     };
-    let model = run(py, effort, on_progress, move |run| x.run(job, run))?;
-    Ok(Model { model: Arc::new(model) })
+    let model = run(py, effort, on_progress, move |run| x.run(job, run));
+    passes.warn(checkpoint.as_ref())?;
+    Ok(Model { model: Arc::new(model?) })
 }
 
 struct Fit {
     pca: Pca,
+    passes: Passes,
     samples: Option<Lent<f64>>,
     features: Option<Lent<f64>>,
 }
@@ -52,7 +58,10 @@ impl Job for Fit {
             samples: self.samples.as_ref().map(Lent::as_slice),
             features: self.features.as_ref().map(Lent::as_slice),
         };
-        self.pca.fit_with(x, &weights, run)
+        match self.passes.log() {
+            Some(log) => self.pca.fit_logged(x, &weights, log, run),
+            None => self.pca.fit_with(x, &weights, run),
+        }
     }
 }
 

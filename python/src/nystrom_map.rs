@@ -13,9 +13,9 @@ use crate::arrays::{Fresh, Lent, lend_vector};
 use crate::dtype::{Data, Element, Job};
 use crate::kernel_function::{Called, cause};
 use crate::kernel_model::show_rows;
+use crate::model_class::{ModelClass, view_matrix};
 use crate::observer::{Effort, run};
 use crate::options::Options;
-use crate::record::{ModelClass, view_matrix};
 
 /// Chooses landmarks among the rows of `x`. `function` is the kernel of the name `custom`.
 #[pyfunction]

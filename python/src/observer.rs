@@ -73,6 +73,9 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
+    /// Multiplications of a second, for reading, which may take long and is interrupted by signals.
+    pub(crate) const LONG: f64 = 1e10;
+
     /// Work of at most `most` passes over the data, each of about `pass` multiplications.
     pub(crate) fn of_passes(pass: f64, most: usize, requested: Option<usize>) -> Self {
         /// A fit makes at least as many passes.

@@ -1,56 +1,23 @@
 //! Fitted models of every kind as plain values, for pickles, and as files.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use karhunen::Matrix;
 use karhunen::record::{Array, Number, Numbers, Record, Recorded};
-use karhunen_io::{Saved, Stored, load_model, save_model};
-use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
+use karhunen_io::{Saved, load_model, save_model};
+use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::pyclass::boolean_struct::True;
 use pyo3::types::{PyDict, PyString, PyType};
-use pyo3::{IntoPyObjectExt, PyClass, PyTypeInfo};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use pyo3::{IntoPyObjectExt, PyTypeInfo};
 
-use crate::arrays::show_array;
 use crate::errors::{file_to_python, to_python};
 use crate::incomplete_model::IncompleteModel;
+use crate::incremental::IncrementalState;
 use crate::kernel_model::KernelModel;
 use crate::model::Model;
+use crate::model_class::{ModelClass, to_json, to_numpy};
 use crate::nystrom_map::NystromMap;
-
-/// A Python class that holds an immutable model of the engine.
-pub(crate) trait ModelClass: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> + Sync {
-    /// The model of the engine.
-    type Core: Stored<Beside: Send> + Clone + Send + Sync;
-
-    fn core(&self) -> &Arc<Self::Core>;
-
-    /// Wraps a model; `function` is the kernel function of models with the kernel `custom`.
-    fn wrap(model: Self::Core, function: Option<&Bound<'_, PyAny>>) -> Self;
-}
-
-/// A view of a vector of the model.
-pub(crate) fn view<'py, M: ModelClass>(
-    slf: &Bound<'py, M>,
-    vector: impl Fn(&M::Core) -> &[f64],
-) -> PyResult<Bound<'py, PyAny>> {
-    let values = vector(slf.get().core());
-    to_numpy(&[values.len()], values.into(), slf.as_any())
-}
-
-/// A view of a matrix of the model.
-pub(crate) fn view_matrix<'py, M: ModelClass>(
-    slf: &Bound<'py, M>,
-    matrix: impl Fn(&M::Core) -> &Matrix,
-) -> PyResult<Bound<'py, PyAny>> {
-    let matrix = matrix(slf.get().core());
-    to_numpy(&[matrix.n_rows(), matrix.n_cols()], matrix.as_slice().into(), slf.as_any())
-}
+use crate::scatter::Scatter;
 
 /// A model of any kind.
 #[derive(FromPyObject)]
@@ -59,6 +26,8 @@ pub(crate) enum AnyModel<'py> {
     Incomplete(Bound<'py, IncompleteModel>),
     Kernel(Bound<'py, KernelModel>),
     Nystrom(Bound<'py, NystromMap>),
+    Scatter(Bound<'py, Scatter>),
+    Incremental(Bound<'py, IncrementalState>),
 }
 
 /// Calls a generic function with the class of a model. A macro, because a generic function cannot be an argument.
@@ -73,6 +42,10 @@ macro_rules! for_class {
             $function::<KernelModel>($($argument),*)?.into_py_any(py)
         } else if class.is(NystromMap::type_object(py)) {
             $function::<NystromMap>($($argument),*)?.into_py_any(py)
+        } else if class.is(Scatter::type_object(py)) {
+            $function::<Scatter>($($argument),*)?.into_py_any(py)
+        } else if class.is(IncrementalState::type_object(py)) {
+            $function::<IncrementalState>($($argument),*)?.into_py_any(py)
         } else {
             Err(PyTypeError::new_err(format!("{class} is no class of models")))
         }
@@ -87,6 +60,8 @@ pub(crate) fn to_state<'py>(model: AnyModel<'py>) -> PyResult<Bound<'py, PyDict>
         AnyModel::Incomplete(model) => state_of(model),
         AnyModel::Kernel(model) => state_of(model),
         AnyModel::Nystrom(model) => state_of(model),
+        AnyModel::Scatter(sums) => state_of(sums),
+        AnyModel::Incremental(state) => state_of(state),
     }
 }
 
@@ -110,20 +85,6 @@ fn state_of<'py, M: ModelClass>(model: &Bound<'py, M>) -> PyResult<Bound<'py, Py
         state.set_item(name, array?)?;
     }
     Ok(state)
-}
-
-/// Returns a view of values that the owner's model holds, or an array of owned values.
-#[allow(unsafe_code)]
-fn to_numpy<'py, T: numpy::Element + Copy>(
-    shape: &[usize],
-    values: Cow<'_, [T]>,
-    owner: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyAny>> {
-    match values {
-        // SAFETY: the values are borrowed from the model of the owner, whose class is frozen.
-        Cow::Borrowed(values) => unsafe { show_array(shape, values, owner) },
-        Cow::Owned(values) => Ok(PyArray1::from_vec(owner.py(), values).reshape(shape)?.into_any()),
-    }
 }
 
 /// Restores a model from its state; `function` is the kernel function of models with the kernel `custom`.
@@ -192,6 +153,8 @@ pub(crate) fn save(
         AnyModel::Incomplete(model) => save_as(py, path, model.get(), &beside),
         AnyModel::Kernel(model) => save_as(py, path, model.get(), &beside),
         AnyModel::Nystrom(model) => save_as(py, path, model.get(), &beside),
+        AnyModel::Scatter(sums) => save_as(py, path, sums.get(), &beside),
+        AnyModel::Incremental(state) => save_as(py, path, state.get(), &beside),
     }
 }
 
@@ -201,7 +164,7 @@ fn save_as<M: ModelClass>(py: Python<'_>, path: PathBuf, model: &M, beside: &str
     py.detach(|| save_model(&path, &Saved { model, beside })).map_err(file_to_python)
 }
 
-/// Reads a model file: the model, the other content of the file, and the options of the fit. `function` is the kernel
+/// Reads a model file: the model, the other content of the file, and the options of the fit, if it has any. `function` is the kernel
 /// function of models with the kernel `custom`.
 #[pyfunction]
 #[pyo3(signature = (kind, path, function=None))]
@@ -221,17 +184,10 @@ fn load_as<'py, M: ModelClass>(
     function: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Loaded<'py, M>> {
     let Saved { model, beside } = py.detach(|| load_model::<M::Core>(&path)).map_err(file_to_python)?;
-    let options = model.to_record().and_then(|record| record.text("options").map(str::to_owned));
+    let record = model.to_record().map_err(to_python)?;
+    let options = record.texts.get("options").cloned().unwrap_or_else(|| "null".to_owned());
+    drop(record);
     let loads = |text: String| py.import("json")?.call_method1("loads", (text,));
-    let (beside, options) = (loads(to_json(&beside)?)?, loads(options.map_err(to_python)?)?);
+    let (beside, options) = (loads(to_json(&beside)?)?, loads(options)?);
     Ok((Bound::new(py, M::wrap(model, function))?, beside, options))
-}
-
-pub(crate) fn to_json(value: &impl Serialize) -> PyResult<String> {
-    serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
-}
-
-pub(crate) fn of_json<V: DeserializeOwned>(text: &Bound<'_, PyAny>) -> PyResult<V> {
-    serde_json::from_str(&text.extract::<String>()?)
-        .map_err(|error| PyValueError::new_err(format!("the state of a model is damaged: {error}")))
 }

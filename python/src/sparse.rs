@@ -1,7 +1,7 @@
 //! Borrows scipy's compressed sparse matrices and arrays.
 
 use karhunen::matrix::{Major, SparseMatrix};
-use karhunen::{Result, Source, Sparse};
+use karhunen::{Result, Scalar, Source, Sparse};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -62,6 +62,27 @@ impl<T: Element> LentSparse<T> {
     /// repeated entries summed.
     pub(crate) fn with_source<R>(&self, f: impl FnOnce(&dyn Source<T>) -> Result<R>) -> Result<R> {
         self.with_view(true, |x| f(x))
+    }
+
+    /// A copy with sorted indices and repeated entries summed.
+    pub(crate) fn owned<U: Scalar>(&self) -> Result<SparseMatrix<U>> {
+        use LentIndices::{I32, I64};
+        let values: Vec<U> = self.values.as_slice().iter().map(|value| U::from_f64(value.to_f64())).collect();
+        let (major, (n, p)) = (self.major, self.shape);
+        match (&self.pointers, &self.indices) {
+            (I32(pointers), I32(indices)) => {
+                SparseMatrix::canonical(major, n, p, pointers.as_slice(), indices.as_slice(), &values)
+            }
+            (I32(pointers), I64(indices)) => {
+                SparseMatrix::canonical(major, n, p, pointers.as_slice(), indices.as_slice(), &values)
+            }
+            (I64(pointers), I32(indices)) => {
+                SparseMatrix::canonical(major, n, p, pointers.as_slice(), indices.as_slice(), &values)
+            }
+            (I64(pointers), I64(indices)) => {
+                SparseMatrix::canonical(major, n, p, pointers.as_slice(), indices.as_slice(), &values)
+            }
+        }
     }
 
     /// Calls `f` with the matrix as stored.

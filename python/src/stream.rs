@@ -11,9 +11,9 @@ use crate::dtype::Element;
 use crate::entries::{Entries, EntryJob};
 use crate::errors::to_python;
 use crate::incomplete_model::IncompleteModel;
+use crate::model_class::{ModelClass, of_json, to_json};
 use crate::observer::{Effort, run};
 use crate::options::Options;
-use crate::record::{ModelClass, of_json, to_json};
 
 /// Components learned from a stream of rows. Immutable: further learning returns a new object.
 #[pyclass(frozen, module = "karhunen._core")]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use karhunen::memory;
-use karhunen_io::{Data, ReadOptions, Table, read_tables};
+use karhunen_io::{Data, ReadOptions, Table, Values, read_tables};
 use pyo3::prelude::*;
 
 use crate::errors::file_to_python;
@@ -13,13 +13,17 @@ use crate::observer::{Effort, run};
 /// A table of files. Values beyond the memory limit stay in the files.
 #[pyclass(frozen, module = "karhunen._core")]
 pub(crate) struct FileTable {
-    table: Arc<Table>,
+    data: SharedData,
+    feature_names: Option<Vec<String>>,
+    sample_names: Option<Vec<String>>,
+    warnings: Vec<String>,
 }
 
 #[pymethods]
 impl FileTable {
     /// Opens files and folders as one table. Values that need more than half of `memory_limit` bytes, by default half of
-    /// the machine's memory, stay in the files.
+    /// the machine's memory, stay in the files. With `missing`, values may be missing, and those that need more than a
+    /// sixteenth of it stay there, for the entries take the memory.
     #[new]
     fn new(
         py: Python<'_>,
@@ -27,54 +31,68 @@ impl FileTable {
         memory_limit: Option<u64>,
         cache_dir: Option<PathBuf>,
         n_threads: Option<usize>,
+        missing: bool,
     ) -> PyResult<Self> {
-        /// Multiplications of a second: reading may take long, and is interrupted by signals.
-        const LONG: f64 = 1e10;
-        let most = memory::limit(memory_limit).bytes / 2.0;
-        let options = ReadOptions { memory_limit: Some(most as u64), cache_dir, ..ReadOptions::default() };
-        let table = run(py, Effort::new(LONG, n_threads), None, move |run| {
+        let most = memory::limit(memory_limit).bytes / if missing { 16.0 } else { 2.0 };
+        let memory_limit = Some(most as u64);
+        let options = ReadOptions { memory_limit, cache_dir, missing, ..ReadOptions::default() };
+        let table = run(py, Effort::new(Effort::LONG, n_threads), None, move |run| {
             let options = ReadOptions { n_threads: run.n_threads, ..options };
             Ok(read_tables(&paths, &options))
         })?;
-        Ok(Self { table: Arc::new(table.map_err(file_to_python)?) })
+        let Table { data, feature_names, sample_names, warnings, .. } = table.map_err(file_to_python)?;
+        let warnings = warnings.iter().map(ToString::to_string).collect();
+        Ok(Self { data: SharedData(Arc::new(data)), feature_names, sample_names, warnings })
     }
 
     /// (n_samples, n_features).
     #[getter]
     fn shape(&self) -> (usize, usize) {
-        self.table.data.shape()
+        self.data.data().shape()
     }
 
     /// `"f32"` or `"f64"`.
     #[getter]
     fn dtype(&self) -> &'static str {
-        self.table.data.dtype()
+        self.data.data().dtype()
     }
 
     #[getter]
     fn feature_names(&self) -> Option<Vec<String>> {
-        self.table.feature_names.clone()
+        self.feature_names.clone()
+    }
+
+    /// One name for each row.
+    #[getter]
+    fn sample_names(&self) -> Option<Vec<String>> {
+        self.sample_names.clone()
     }
 
     /// Possible faults of the table, each with a remedy.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.table.warnings.iter().map(ToString::to_string).collect()
+        self.warnings.clone()
     }
 }
 
 impl FileTable {
     /// The values, kept alive by the result.
-    pub(crate) fn share(&self) -> SharedTable {
-        SharedTable(Arc::clone(&self.table))
+    pub(crate) fn share(&self) -> SharedData {
+        self.data.clone()
     }
 }
 
-/// The values of a table, shared with Python.
-pub(crate) struct SharedTable(Arc<Table>);
+/// Values that the engine reads itself, shared with Python.
+#[derive(Clone)]
+pub(crate) struct SharedData(pub(crate) Arc<Data>);
 
-impl SharedTable {
+impl SharedData {
     pub(crate) fn data(&self) -> &Data {
-        &self.0.data
+        &self.0
+    }
+
+    /// Whether every visit reads the values again.
+    pub(crate) fn is_read_again(&self) -> bool {
+        matches!(&*self.0, Data::F32(Values::InFile(_)) | Data::F64(Values::InFile(_)))
     }
 }

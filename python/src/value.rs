@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyType};
-use serde::de::value::{MapAccessDeserializer, MapDeserializer};
+use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{Deserializer, Error, IntoDeserializer, Visitor};
 
 /// A value of Python, read as the type that serde asks for.
@@ -25,13 +25,13 @@ impl<'py> Value<'py> {
         self.0.is_instance(other.import(self.0.py(), "numbers", name)?)
     }
 
-    /// Whether the value is an integer, of Python or of another library.
+    /// Tests whether the value is an integer, of Python or of another library.
     fn is_whole(&self) -> PyResult<bool> {
         static INTEGRAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         self.is_number::<PyInt>(&INTEGRAL, "Integral")
     }
 
-    /// Whether the value is a real number, of Python or of another library.
+    /// Tests whether the value is a real number, of Python or of another library.
     fn is_real(&self) -> PyResult<bool> {
         static REAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         Ok(self.is_number::<PyFloat>(&REAL, "Real")? && !self.0.is_instance_of::<PyBool>())
@@ -58,7 +58,7 @@ impl<'py> Value<'py> {
 #[derive(Debug)]
 pub(crate) struct Refusal {
     reason: Reason,
-    /// Whether the option may also be `None`.
+    /// True if the option may also be `None`.
     or_none: bool,
 }
 
@@ -205,6 +205,11 @@ impl<'de> Deserializer<'de> for Value<'_> {
         }
     }
 
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        let values = self.0.try_iter()?.map(|value| value.map(Value)).collect::<PyResult<Vec<_>>>()?;
+        visitor.visit_seq(SeqDeserializer::new(values.into_iter()))
+    }
+
     /// Only a struct ignores a value: one whose name it does not have.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Refusal> {
         Err(Reason::NoOption.into())
@@ -220,7 +225,7 @@ impl<'de> Deserializer<'de> for Value<'_> {
     }
 
     serde::forward_to_deserialize_any! {
-        i8 i16 i32 i64 i128 u8 u16 u32 u128 f32 char str bytes byte_buf unit unit_struct newtype_struct seq tuple
+        i8 i16 i32 i64 i128 u8 u16 u32 u128 f32 char str bytes byte_buf unit unit_struct newtype_struct tuple
         tuple_struct map struct identifier
     }
 }

@@ -5,7 +5,7 @@ import typing
 
 import numpy as np
 import pytest
-from karhunen import PCA, IncompletePCA, KernelPCA, Nystroem, Observed, TruncatedSVD, plot
+from karhunen import PCA, IncompletePCA, IncrementalPCA, KernelPCA, Nystroem, Observed, TruncatedSVD, plot
 from karhunen._shared import choices
 
 #: Uses of each set: a callable, its option, and the type.
@@ -14,6 +14,8 @@ CHOICES = [
     (PCA, "weighting", choices.Weighting),
     (PCA, "svd_solver", choices.SvdSolver),
     (TruncatedSVD, "algorithm", choices.Algorithm),
+    (IncrementalPCA, "method", choices.IncrementalMethod),
+    (IncrementalPCA, "weighting", choices.Weighting),
     (IncompletePCA, "method", choices.Method),
     (IncompletePCA, "mean", choices.Mean),
     (IncompletePCA, "online_rule", choices.OnlineRule),

@@ -7,7 +7,9 @@ import gzip
 import numpy as np
 import pandas as pd
 import pytest
-from karhunen import PCA
+import scipy.sparse as sp
+from karhunen import PCA, IncompletePCA
+from scipy.io import mmwrite
 
 #: The smallest limit of the tables below, whose values need more than half of it.
 LIMIT = 110e6
@@ -92,3 +94,49 @@ def test_texts_are_copied_to_the_cache_and_leave_nothing(rows, tmp_path):
     held = PCA(2, solver="covariance").fit(np.tile(some, (70, 1)))
     np.testing.assert_array_equal(read.components_, held.components_)
     assert list(cache.iterdir()) == []
+
+
+def test_entries_of_a_file_are_those_of_its_array(tmp_path):
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 10)) + 0.1 * rng.normal(size=(300, 10))
+    x[rng.random(x.shape) < 0.5] = np.nan
+    np.save(tmp_path / "x.npy", x)
+    frame = pd.DataFrame(x, columns=[f"c{j}" for j in range(10)], index=[f"r{i}" for i in range(300)])
+    frame.to_csv(tmp_path / "x.csv", index_label="id")
+    expected = IncompletePCA(2).fit(x)
+    # A sixteenth of the limit is less than the values.
+    for limit in (None, 1e8):
+        pca = IncompletePCA(2, memory_limit=limit, cache_dir=tmp_path)
+        np.testing.assert_array_equal(pca.fit(tmp_path / "x.npy").components_, expected.components_)
+        np.testing.assert_array_equal(pca.transform(tmp_path / "x.npy"), expected.transform(x))
+        np.testing.assert_array_equal(pca.impute(tmp_path / "x.npy"), expected.impute(x))
+    named = IncompletePCA(2).fit(tmp_path / "x.csv")
+    np.testing.assert_allclose(named.components_, expected.components_, atol=1e-9)
+    assert list(named.feature_names_in_) == list(frame.columns)
+    assert list(named.row_ids_[:2]) == ["r0", "r1"]
+    with pytest.raises(ValueError, match="entry_weight is not taken beside a path or RowBlocks"):
+        IncompletePCA(2).fit(tmp_path / "x.npy", entry_weight=np.ones(x.shape))
+
+
+def test_entries_beyond_the_limit_are_counted(tmp_path):
+    x = np.ones((50_000, 40)) + np.arange(40)
+    x[::3, ::7] = np.nan
+    np.save(tmp_path / "x.npy", x)
+    with pytest.raises(
+        ValueError, match=r"observed entries of 50000 rows and 40 columns needs .* memory_limit to at least"
+    ):
+        IncompletePCA(2, memory_limit=80e6).fit(tmp_path / "x.npy")
+
+
+def test_sparse_files_beyond_the_limit_are_copied_by_rows(tmp_path):
+    x = sp.csc_array(sp.random(44_000, 300, density=0.12, random_state=6, format="csc"))
+    mmwrite(tmp_path / "x.mtx", x)
+    sp.save_npz(tmp_path / "x.npz", x)
+    expected = PCA(3, solver="covariance").fit(x.tocsr())
+    for name in ("x.mtx", "x.npz"):
+        # Reading 1.6 million entries in memory would take more than half of the limit.
+        pca = PCA(3, solver="covariance", memory_limit=110e6, cache_dir=tmp_path, n_threads=2).fit(tmp_path / name)
+        np.testing.assert_allclose(pca.explained_variance_, expected.explained_variance_, rtol=1e-9)
+        np.testing.assert_allclose(abs(pca.components_), abs(expected.components_), atol=1e-6)
+        np.testing.assert_allclose(pca.transform(tmp_path / name), pca.transform(x.tocsr()), atol=1e-12)
+    assert len(list(tmp_path.iterdir())) == 2

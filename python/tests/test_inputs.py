@@ -270,7 +270,7 @@ def test_what_is_no_data_yet_is_named(call, x, message):
         call(x)
 
 
-@pytest.mark.parametrize("call", [TruncatedSVD(1).fit, KernelPCA(1).fit, Nystroem().fit, IncompletePCA(1).fit])
+@pytest.mark.parametrize("call", [TruncatedSVD(1).fit, KernelPCA(1).fit, Nystroem().fit])
 def test_paths_are_named_where_data_are_held_in_memory(call):
     message = r"X is a text or path \(str\); pass what the file holds: np\.load\(X\), pandas\.read_csv\(X\)"
     with pytest.raises(ValueError, match=message):

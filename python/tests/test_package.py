@@ -115,6 +115,7 @@ def test_examples_in_the_pages_run(page, monkeypatch):
         "coming_from.rst",
         "missing_values.rst",
         "kernel.rst",
+        "batches.rst",
     )
     assert result.attempted > 0 or page not in examples
 
@@ -153,7 +154,10 @@ def test_a_stub_that_lies_would_be_noticed(tmp_path):
         assert f"karhunen._core.{name}" in done.stdout
 
 
-@pytest.mark.parametrize("estimator", [karhunen.PCA, karhunen.TruncatedSVD, karhunen.KernelPCA, karhunen.Nystroem])
+@pytest.mark.parametrize(
+    "estimator",
+    [karhunen.PCA, karhunen.IncrementalPCA, karhunen.TruncatedSVD, karhunen.KernelPCA, karhunen.Nystroem],
+)
 def test_every_option_and_attribute_is_documented(estimator):
     text = estimator.__doc__
     options, attributes = text.split("Parameters\n")[1].split("Attributes\n")

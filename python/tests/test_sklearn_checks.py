@@ -1,7 +1,7 @@
 """All of scikit-learn's checks of estimators, including those for its own estimators only."""
 
 import pytest
-from karhunen import PCA, IncompletePCA, KernelPCA, Nystroem, TruncatedSVD
+from karhunen import PCA, IncompletePCA, IncrementalPCA, KernelPCA, Nystroem, TruncatedSVD
 from sklearn.base import clone
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -14,6 +14,10 @@ ESTIMATORS = [
     PCA(2, solver="block-krylov"),
     PCA(0.9, weighting="population"),
     TruncatedSVD(),
+    IncrementalPCA(),
+    IncrementalPCA(2, scale=True, whiten=True),
+    IncrementalPCA(0.9, weighting="population"),
+    IncrementalPCA(1, method="sketch"),
     IncompletePCA(),
     IncompletePCA(method="ppca"),
     IncompletePCA(method="ridge"),

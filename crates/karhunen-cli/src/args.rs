@@ -11,6 +11,8 @@ use crate::fit_args::FitArgs;
 use crate::given::Given;
 use crate::input_args::{HeaderArgs, InputArgs, MemoryArgs, ThreadArgs};
 use crate::missing_args::{TriplesArgs, pair};
+use crate::moments_args::MomentsArgs;
+use crate::update_args::UpdateArgs;
 use crate::values::{JsonExtent, delimiter};
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong usage, 3 bad data, 4 input or output failed, \
@@ -31,6 +33,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Find the principal components of a table
     Fit(Box<FitArgs>),
+    /// Add rows to a fit that goes on as rows come in
+    Update(Box<UpdateArgs>),
     /// Compute the scores of rows under a model
     Transform(TransformArgs),
     /// Map scores, or rows through their scores, back to the features
@@ -41,6 +45,8 @@ pub(crate) enum Command {
     Predict(PredictArgs),
     /// Compare numbers of components and penalties by their error on held-out entries
     CrossValidate(Box<CrossValidateArgs>),
+    /// Sum the rows of a part of the data, for `fit --from-moments`
+    Moments(Box<MomentsArgs>),
     /// Describe a model or a data file
     Inspect(InspectArgs),
     /// Print a completion script for a shell
@@ -182,7 +188,8 @@ pub(crate) struct ReconstructArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   karhunen impute holes.model holes.csv -o filled.csv
-  karhunen impute holes.model holes.tsv --delimiter tab")]
+  karhunen impute holes.model holes.tsv --delimiter tab
+  karhunen impute holes.model large.parquet --memory-limit 2GB -o filled.parquet")]
 pub(crate) struct ImputeArgs {
     /// Model written by fit --missing -o; - for the standard input
     #[arg(value_hint = ValueHint::FilePath)]
@@ -205,6 +212,8 @@ pub(crate) struct ImputeArgs {
     pub(crate) threads: ThreadArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
 }
 
 #[derive(Debug, Args)]

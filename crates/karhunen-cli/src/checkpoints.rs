@@ -1,18 +1,21 @@
 //! Checkpoints of long fits, which can be resumed: `--checkpoint`, `--checkpoint-every`, `--resume`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueHint};
+use karhunen::exec::{Fact, PassLog};
 use karhunen::incomplete::{Checkpoint, Checkpoints, Every, FitContext};
 use karhunen::{Error, IncompleteModel, IncompletePca};
-use karhunen_io::{CheckpointKeeper, CheckpointNews, ObservedData, load_checkpoint};
+use karhunen_io::{CheckpointKeeper, CheckpointNews, ObservedData, PassLogFile, load_checkpoint};
 
 use crate::error::{Failure, Places, Result};
+use crate::fit_args::FitOutputArgs;
 use crate::given::Given;
 use crate::input_args::ThreadArgs;
 use crate::names::visible;
-use crate::paths::is_standard;
+use crate::overwrite::check_checkpoint;
+use crate::paths::{check_outputs, is_standard};
 use crate::progress::{Progress, keeping};
 use crate::values::seconds;
 
@@ -23,11 +26,13 @@ const DEFAULT_EVERY: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Checkpoints")]
 pub(crate) struct CheckpointArgs {
-    /// Keep the state of the fit in FILE: --resume continues a killed fit, to the same model; Ctrl-C writes it
-    /// again
+    /// Keep the state of the fit in FILE: --resume continues a killed fit, to the same model
+    ///
+    /// With --missing the state after an iteration, which Ctrl-C writes again; otherwise the result of every pass over
+    /// the data, or over the kernel matrix
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) checkpoint: Option<PathBuf>,
-    /// Time between writes of the state, each after an iteration [default: 60]
+    /// With --missing: time between writes of the state, each after an iteration [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) checkpoint_every: Option<Duration>,
     /// Resume from the checkpoint; start if there is none yet. Without it, an existing file is not overwritten,
@@ -38,8 +43,14 @@ pub(crate) struct CheckpointArgs {
 
 impl CheckpointArgs {
     /// # Errors
-    /// [`Failure::Usage`] for standard output or a folder, and for options of checkpoints without `--checkpoint`.
-    pub(crate) fn check(&self, given: &Given) -> Result<()> {
+    /// [`Failure::Usage`] for standard output, a folder, a file that is read or written otherwise, or one with other
+    /// content, and for options of checkpoints without `--checkpoint`.
+    pub(crate) fn check(
+        &self,
+        given: &Given,
+        output: &FitOutputArgs,
+        inputs: &[Option<&PathBuf>],
+    ) -> Result<()> {
         if let (None, Some(option)) = (&self.checkpoint, given.first_of::<Self>(&[])) {
             let advice = "say which with --checkpoint FILE";
             return Err(Failure::Usage(format!(
@@ -49,13 +60,63 @@ impl CheckpointArgs {
         if is_standard(self.checkpoint.as_deref()) {
             return Err(Failure::Usage("--checkpoint - cannot be read again; give a file".to_owned()));
         }
-        match self.checkpoint.as_deref().filter(|path| path.is_dir()) {
-            Some(path) => {
-                let path = path.display();
-                Err(Failure::Usage(format!("--checkpoint {path} is a folder; give a file")))
-            }
-            None => Ok(()),
+        let Some(path) = self.checkpoint.as_deref() else { return Ok(()) };
+        if path.is_dir() {
+            let path = path.display();
+            return Err(Failure::Usage(format!("--checkpoint {path} is a folder; give a file")));
         }
+        let outputs = [
+            ("--checkpoint", Some(path)),
+            ("-o", output.model.as_deref()),
+            ("--scores", output.scores.as_deref()),
+            ("--loadings", output.loadings.as_deref()),
+        ];
+        check_outputs(&outputs, inputs)?;
+        check_checkpoint(path, self.resume, output.force)
+    }
+
+    /// As [`CheckpointArgs::check`], for a fit that keeps every pass.
+    ///
+    /// # Errors
+    /// As [`CheckpointArgs::check`], also for a time between checkpoints.
+    pub(crate) fn check_of_passes(
+        &self,
+        given: &Given,
+        output: &FitOutputArgs,
+        inputs: &[Option<&PathBuf>],
+    ) -> Result<()> {
+        if self.checkpoint_every.is_some() {
+            let message =
+                "--checkpoint-every has no effect without --missing: every pass is kept; leave it out";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        self.check(given, output, inputs)
+    }
+
+    /// Calls `fit` with the log of its passes, if it is requested: those of an earlier run are not made again. A pass that
+    /// cannot be kept causes a warning.
+    ///
+    /// # Errors
+    /// [`Failure::File`] for a checkpoint that cannot be read; those of the fit, with the file at fault.
+    pub(crate) fn fit_logged<M>(
+        &self,
+        progress: &Progress,
+        places: &Places<'_>,
+        explain: impl FnOnce(Error) -> Failure,
+        fit: impl FnOnce(Option<&dyn PassLog>) -> karhunen::Result<M>,
+    ) -> Result<M> {
+        let Some(path) = &self.checkpoint else { return fit(None).map_err(explain) };
+        let log = PassLogFile::new(path, self.resume)?;
+        let model = fit(Some(&Announced { log: &log, path, progress }));
+        tell(progress, log.news());
+        model.map_err(|error| match error {
+            Error::OtherFit { .. } | Error::OtherOption { .. } => {
+                Failure::library(&Places::of_file(&path.display().to_string()), &error)
+            }
+            Error::Stopped { .. } if log.n_kept() > 0 => Failure::StoppedAt(path.clone()),
+            Error::Stopped { .. } => places.explain(error),
+            error => explain(error),
+        })
     }
 
     /// Fits, resuming from a checkpoint if requested and present, and writes checkpoints. A checkpoint that cannot
@@ -106,6 +167,33 @@ impl CheckpointArgs {
             (Some(path), Error::Stopped { .. }) if kept.is_some() => Failure::StoppedAt(path.clone()),
             (_, error) => places.explain(error),
         }
+    }
+}
+
+/// A log that tells how many passes a fit goes on after.
+struct Announced<'a> {
+    log: &'a PassLogFile,
+    path: &'a Path,
+    progress: &'a Progress,
+}
+
+impl PassLog for Announced<'_> {
+    fn begin(&self, fit: &[Fact]) -> karhunen::Result<()> {
+        self.log.begin(fit)?;
+        if let n @ 1.. = self.log.n_kept() {
+            let passes = if n == 1 { "pass" } else { "passes" };
+            let message = format!("{}: goes on after {n} {passes}", self.path.display());
+            tell(self.progress, Some(CheckpointNews::Again(message)));
+        }
+        Ok(())
+    }
+
+    fn take(&self, name: &'static str) -> karhunen::Result<Option<Vec<f64>>> {
+        self.log.take(name)
+    }
+
+    fn keep(&self, name: &'static str, result: &[f64]) -> karhunen::Result<()> {
+        self.log.keep(name, result)
     }
 }
 

@@ -1,44 +1,53 @@
-//! Scores and reconstructed rows of a table that stays in its file, computed while they are written.
+//! Rows that are computed from a table that stays in its file, while they are written.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use karhunen::pca::Transform;
+use karhunen::source::Block;
 use karhunen::{Matrix, PcaModel, Run, Scalar, Source};
 use karhunen_io::{NamedMatrix, RowWriter, RowsToWrite};
 
 use crate::error::{Failure, Result};
 use crate::outputs::Outputs;
 
-/// The rows that are computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Computed {
-    /// Scores.
-    Scores,
-    /// Rows from their scores.
-    Rows,
-}
+/// Receives blocks of computed rows, in order.
+type Receive<'f, U> = dyn FnMut(&Matrix<U>) -> karhunen::Result<()> + Send + 'f;
+/// Computes all rows, a block at a time.
+type Compute<'a, U> = dyn Fn(&mut Receive<'_, U>) -> karhunen::Result<()> + Sync + 'a;
 
-/// Scores or rows of a source, a block at a time.
-pub(crate) struct ComputedRows<'a, T> {
-    what: Computed,
-    model: &'a PcaModel,
-    source: &'a dyn Source<T>,
-    how: Transform,
-    run: &'a Run<'a>,
+/// Rows of a source, a block at a time.
+pub(crate) struct ComputedRows<'a, U> {
+    shape: (usize, usize),
+    compute: Box<Compute<'a, U>>,
     /// The error that ended the computation.
     failure: Mutex<Option<karhunen::Error>>,
 }
 
-impl<'a, T: Scalar> ComputedRows<'a, T> {
-    pub(crate) fn new(
-        what: Computed,
-        model: &'a PcaModel,
+impl<'a, U: Scalar> ComputedRows<'a, U> {
+    /// Rows of this shape that `map` returns for a block of rows of `source`.
+    pub(crate) fn of_blocks<T: Scalar>(
         source: &'a dyn Source<T>,
-        how: Transform,
-        run: &'a Run<'a>,
+        n_cols: usize,
+        map: impl Fn(&dyn Source<T>) -> karhunen::Result<Matrix<U>> + Sync + 'a,
     ) -> Self {
-        Self { what, model, source, how, run, failure: Mutex::new(None) }
+        let compute = move |receive: &mut Receive<'_, U>| {
+            source.visit(&mut |first, block| {
+                let rows = match &block {
+                    Block::Dense(rows) => map(rows),
+                    Block::Sparse(rows) => map(rows),
+                };
+                receive(&rows.map_err(|error| error.of_rows_from(first))?)
+            })
+        };
+        Self::new((source.shape().0, n_cols), compute)
+    }
+
+    fn new(
+        shape: (usize, usize),
+        compute: impl Fn(&mut Receive<'_, U>) -> karhunen::Result<()> + Sync + 'a,
+    ) -> Self {
+        Self { shape, compute: Box::new(compute), failure: Mutex::new(None) }
     }
 
     /// Computes and writes the rows. `explain` translates errors of the computation.
@@ -49,14 +58,14 @@ impl<'a, T: Scalar> ComputedRows<'a, T> {
         self,
         outputs: &mut Outputs,
         path: &Path,
-        row_names: Option<&[String]>,
+        (row_header, row_names): (&str, Option<&[String]>),
         column_names: &[String],
         explain: impl Fn(karhunen::Error) -> Failure,
     ) -> Result<()> {
         let table = NamedMatrix {
             matrix: &self,
             row_names,
-            row_header: "sample",
+            row_header,
             labels: &[],
             column_names,
             numeric_ids: false,
@@ -67,28 +76,47 @@ impl<'a, T: Scalar> ComputedRows<'a, T> {
             (written, _) => written,
         }
     }
+}
 
-    fn write(&self, scores: &Matrix<T>, f: &mut RowWriter<'_, T>) -> karhunen::Result<std::io::Result<()>> {
-        match self.what {
-            Computed::Scores => Ok(f(scores)),
-            Computed::Rows => Ok(f(&self.model.inverse_transform_with(scores, self.how, self.run)?)),
-        }
+impl<'a, T: Scalar> ComputedRows<'a, T> {
+    /// The scores of rows under a model of complete data.
+    pub(crate) fn scores(
+        model: &'a PcaModel,
+        source: &'a dyn Source<T>,
+        how: Transform,
+        run: &'a Run<'a>,
+    ) -> Self {
+        let shape = (source.shape().0, model.n_components());
+        Self::new(shape, move |receive| {
+            model.transform_each(source, how, run, &mut |_, scores| receive(scores))
+        })
+    }
+
+    /// Rows from their scores under a model of complete data.
+    pub(crate) fn reconstructed(
+        model: &'a PcaModel,
+        source: &'a dyn Source<T>,
+        how: Transform,
+        run: &'a Run<'a>,
+    ) -> Self {
+        let shape = (source.shape().0, model.n_features());
+        Self::new(shape, move |receive| {
+            model.transform_each(source, how, run, &mut |_, scores| {
+                receive(&model.inverse_transform_with(scores, how, run)?)
+            })
+        })
     }
 }
 
-impl<T: Scalar> RowsToWrite<T> for ComputedRows<'_, T> {
+impl<U: Scalar> RowsToWrite<U> for ComputedRows<'_, U> {
     fn shape(&self) -> (usize, usize) {
-        let n_rows = self.source.shape().0;
-        match self.what {
-            Computed::Scores => (n_rows, self.model.n_components()),
-            Computed::Rows => (n_rows, self.model.n_features()),
-        }
+        self.shape
     }
 
-    fn each(&self, f: &mut RowWriter<'_, T>) -> std::io::Result<()> {
+    fn each(&self, f: &mut RowWriter<'_, U>) -> std::io::Result<()> {
         let mut written = Ok(());
-        let computed = self.model.transform_each(self.source, self.how, self.run, &mut |_, scores| {
-            written = self.write(scores, f)?;
+        let computed = (self.compute)(&mut |rows| {
+            written = f(rows);
             // Ends the visit; the error of the writer is returned below.
             if written.is_ok() { Ok(()) } else { Err(karhunen::Error::Stopped { phase: "writing" }) }
         });

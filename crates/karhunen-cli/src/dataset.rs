@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use karhunen_io::{Cause, Content, Data, ReadOptions, Table, Values, option_names, shortened};
+use karhunen_io::{Cause, Content, ReadOptions, Table, option_names, shortened};
 
 use crate::error::{Failure, Places, Result, with_flags};
 use crate::figures::{count, share};
 use crate::names;
 use crate::names::visible;
 use crate::outputs::print_warnings;
-use crate::paths::input_name;
+use crate::paths::{input_name, input_names};
 use crate::progress::{Progress, check_stop};
 
 /// A table and its file.
@@ -39,11 +39,7 @@ impl Dataset {
     /// # Errors
     /// Those of [`karhunen_io::read_tables`].
     pub(crate) fn read_all(paths: &[PathBuf], options: &ReadOptions, progress: &Progress) -> Result<Self> {
-        let first = paths.first().map(|path| input_name(path)).unwrap_or_default();
-        let file = match paths.len() {
-            0 | 1 => first,
-            n => format!("{first} and {} more", n - 1),
-        };
+        let file = input_names(paths);
         let started = Instant::now();
         let table = progress
             .spin(format!("reading {}", visible(&file)), || karhunen_io::read_tables(paths, options))
@@ -123,7 +119,7 @@ impl Dataset {
         let (n, p) = self.table.data.shape();
         let rows = if n == 1 { "row" } else { "rows" };
         let columns = if p == 1 { "column" } else { "columns" };
-        let stored = self.n_stored().map_or_else(String::new, |stored| {
+        let stored = self.table.data.n_stored().map_or_else(String::new, |stored| {
             let entries = if stored == 1 { "entry" } else { "entries" };
             format!(", sparse: {} {entries} ({})", count(stored), share(stored, (n, p)))
         });
@@ -144,15 +140,6 @@ impl Dataset {
         let set_aside = (!labels.is_empty()).then(|| format!("{} set aside", labels.join(", ")));
         let remarks: Vec<String> = self.table.notes.iter().cloned().chain(set_aside).collect();
         (!remarks.is_empty()).then(|| remarks.join("; "))
-    }
-
-    /// Number of stored entries of a sparse matrix.
-    pub(crate) fn n_stored(&self) -> Option<usize> {
-        match &self.table.data {
-            Data::F32(Values::Sparse(matrix)) => Some(matrix.view().n_stored()),
-            Data::F64(Values::Sparse(matrix)) => Some(matrix.view().n_stored()),
-            Data::F32(_) | Data::F64(_) => None,
-        }
     }
 }
 

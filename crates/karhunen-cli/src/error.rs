@@ -234,10 +234,12 @@ impl Surface for Places<'_> {
     fn option(&self, option: OptionName) -> String {
         let name = match option {
             options::N_COMPONENTS => return "-k".to_owned(),
+            options::CENTER => "no-center",
             options::ERROR_BARS => "no-error-bars",
             options::METHOD => "missing",
             options::N_FEATURES => "kernel-features",
             options::N_FOLDS => "folds",
+            options::N_OVERSAMPLES => "oversamples",
             options::N_STARTS => "starts",
             options::N_THREADS => "threads",
             options::SAMPLE_WEIGHTS | option_names::WEIGHTS_COLUMN => "weights",
@@ -255,8 +257,8 @@ impl Surface for Places<'_> {
             (options::METHOD | options::EARLY_STOPPING, V::Name { .. } | V::Text(_) | V::Number(_)) => {
                 format!("{flag}={value}")
             }
-            (options::ERROR_BARS, V::Flag(false)) => flag,
-            (options::ERROR_BARS, _) => format!("no {flag}"),
+            (options::CENTER | options::ERROR_BARS, V::Flag(false)) => flag,
+            (options::CENTER | options::ERROR_BARS, _) => format!("no {flag}"),
             (option_names::DOUBLE, V::Flag(true)) => format!("{flag} f64"),
             (option_names::HEADER, V::Flag(holds)) => format!("{flag} {}", if *holds { "yes" } else { "no" }),
             (option_names::ROW_NAMES, V::NotGiven) => format!("{flag} none"),

@@ -10,6 +10,7 @@ use karhunen::kernel::KernelRoute;
 use karhunen::pca::Route;
 use karhunen::{KernelPca, NComponents, Pca, Weighting};
 
+use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
 use crate::given::{Given, set};
 use crate::input_args::{InputArgs, MemoryArgs, ThreadArgs};
@@ -30,6 +31,8 @@ use crate::values::{JsonExtent, at_least_one, choice, possible_value};
   karhunen fit ratings.csv --triples 1,2,3 --checkpoint r.checkpoint --resume
   karhunen fit big.npy --kernel rbf --solver nystrom --kernel-features 2000
   karhunen fit large.parquet --memory-limit 2GB -o large.model
+  karhunen fit large.npy -k 40 --checkpoint l.checkpoint --resume -o l.model
+  karhunen fit --from-moments *.scatter -k 5 -o all.model
   karhunen fit counties.csv --weights sizes.txt --weighting importance
   karhunen fit table.tsv --delimiter tab --row-names id --label group
   karhunen fit words.mtx.gz --feature-names terms.txt --transpose
@@ -61,12 +64,17 @@ pub(crate) struct FitArgs {
     pub(crate) weights: WeightArgs,
     #[command(flatten)]
     pub(crate) output: FitOutputArgs,
+    /// The files hold moments that `karhunen moments` wrote: fit the rows of all of them
+    #[arg(long, help_heading = "Input")]
+    pub(crate) from_moments: bool,
     #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) solver: SolverArgs,
     #[command(flatten)]
     pub(crate) memory: MemoryArgs,
+    #[command(flatten)]
+    pub(crate) checkpoints: CheckpointArgs,
 }
 
 /// Options that only the fit of complete data without a kernel has.
@@ -90,21 +98,29 @@ impl PcaArgs {
     }
 }
 
+/// Weights of rows, and of columns.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Weights")]
 pub(crate) struct WeightArgs {
+    #[command(flatten)]
+    pub(crate) rows: RowWeightArgs,
+    /// Weight of every column: a file of one column with or without a header
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) feature_weights: Option<PathBuf>,
+}
+
+/// Weights of rows.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Weights")]
+pub(crate) struct RowWeightArgs {
     /// Weight of every row: a column of DATA, or a file
     ///
-    /// A column by name, or by number from 1 if there are no names; a file of one column, with or without a header. With
-    /// --missing, the weight is how often each row counts
+    /// A column by name, or by number from 1 if there are no names; a file of one column, with or without a header
     #[arg(long, value_name = "FILE|COLUMN", value_hint = ValueHint::FilePath)]
     pub(crate) weights: Option<PathBuf>,
     /// Meaning of the weights, which decides the divisor of variances [default: frequency]
     #[arg(long, value_parser = choice::<Weighting>())]
     pub(crate) weighting: Option<Weighting>,
-    /// Weight of every column: a file of one column with or without a header
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) feature_weights: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -134,6 +150,14 @@ pub(crate) struct FitOutputArgs {
     /// overwritten, and no file that is write-protected or another user's
     #[arg(long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) summary: SummaryArgs,
+}
+
+/// The form of the printed summary.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct SummaryArgs {
     /// Print the summary as JSON
     ///
     /// The names are those of scikit-learn; --json=full adds components and loadings
@@ -265,7 +289,7 @@ impl SolverArg {
     }
 }
 
-fn n_components(text: &str) -> std::result::Result<NComponents, String> {
+pub(crate) fn n_components(text: &str) -> std::result::Result<NComponents, String> {
     const RULE: &str = "give a number of at least 1, a fraction of the variance (0.95 or 95%), or all";
     if text == "all" {
         return Ok(NComponents::All);

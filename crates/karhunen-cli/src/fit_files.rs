@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use karhunen_io::RowNames;
 
 use crate::error::{Failure, Result};
-use crate::fit_args::FitOutputArgs;
+use crate::fit_args::{FitOutputArgs, SummaryArgs};
 use crate::outputs::{Outputs, check_standard_output, print, print_aside};
 use crate::overwrite::{self, Kind};
 use crate::paths::{check_outputs, check_table_output, is_standard};
@@ -87,12 +87,13 @@ impl FitFiles {
         let targets: Vec<overwrite::Output<'_>> =
             outputs.iter().zip(kinds).map(|(&(option, path), kind)| (option, path, kind)).collect();
         overwrite::check(&targets, output.force)?;
-        let summary = summary_form(&output, outputs.iter().any(|(_, path)| is_standard(*path)))?;
+        let summary = summary_form(output.summary, outputs.iter().any(|(_, path)| is_standard(*path)))?;
         // Checked before the fit rather than after.
         if matches!(summary, SummaryForm::Text | SummaryForm::Json(_)) {
             check_standard_output()?;
         }
-        let FitOutputArgs { model, scores, whiten, loadings, quiet, force, json: _ } = output;
+        let FitOutputArgs { model, scores, whiten, loadings, force, summary: SummaryArgs { quiet, .. } } =
+            output;
         Ok(Self { model, scores, whiten, loadings, summary, quiet, force })
     }
 
@@ -164,8 +165,8 @@ pub(crate) fn id_column(asked: &RowNames, found: Option<&String>) -> Option<Stri
     }
 }
 
-fn summary_form(output: &FitOutputArgs, stdout_taken: bool) -> Result<SummaryForm> {
-    match (output.quiet, output.json, stdout_taken) {
+fn summary_form(summary: SummaryArgs, stdout_taken: bool) -> Result<SummaryForm> {
+    match (summary.quiet, summary.json, stdout_taken) {
         (true, _, _) => Ok(SummaryForm::None),
         (_, Some(_), true) => Err(Failure::Usage(
             "--json and an output `-` both ask for the standard output; give that output a file".to_owned(),

@@ -8,14 +8,13 @@ use karhunen_io::{ObserveOptions, ReadOptions, SavedIncomplete};
 
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
-use crate::fit_args::{FitArgs, PcaArgs, SolverArg, SolverArgs, WeightArgs};
+use crate::fit_args::{FitArgs, PcaArgs, RowWeightArgs, SolverArg, SolverArgs, WeightArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
 use crate::given::set;
 use crate::input_args::{ThreadArgs, read_options};
 use crate::kernel_args;
-use crate::overwrite::check_checkpoint;
-use crate::paths::{check_outputs, one_file, one_standard_input};
+use crate::paths::{one_file, one_standard_input};
 
 /// Maximum number of components without `-k`.
 const DEFAULT_COMPONENTS: usize = 10;
@@ -55,35 +54,46 @@ impl IncompletePlan {
     pub(crate) fn resolve(args: FitArgs) -> Result<Self> {
         refuse_useless(&args)?;
         kernel_args::check_unused(&args.given)?;
-        let FitArgs { given, data, n_components, output, input, solver, missing: fit, weights, .. } = args;
+        let FitArgs {
+            data,
+            n_components,
+            output,
+            input,
+            solver,
+            missing: fit,
+            weights,
+            memory,
+            checkpoints,
+            given,
+            ..
+        } = args;
         let data = one_file(data, "a fit with missing values")?;
-        let (weights_column, weights_file) = column_or_file(weights.weights);
+        let (weights_column, weights_file) = column_or_file(weights.rows.weights);
         let inputs =
             [Some(&data), weights_file.as_ref(), input.feature_names.as_ref(), input.sample_names.as_ref()];
         one_standard_input(&inputs)?;
-        fit.checkpoints.check(&given)?;
-        let outputs = [
-            ("--checkpoint", fit.checkpoints.checkpoint.as_deref()),
-            ("-o", output.model.as_deref()),
-            ("--scores", output.scores.as_deref()),
-            ("--loadings", output.loadings.as_deref()),
-        ];
-        check_outputs(&outputs, &inputs)?;
-        if let Some(path) = &fit.checkpoints.checkpoint {
-            check_checkpoint(path, fit.checkpoints.resume, output.force)?;
-        }
+        checkpoints.check(&given, &output, &inputs)?;
         let files = FitFiles::resolve(output, &inputs, SavedIncomplete::KIND)?;
-        let mut pca = IncompletePca::default();
+        let mut pca = IncompletePca { memory_limit: memory.memory_limit, ..IncompletePca::default() };
         fit.apply(&mut pca);
         Iterations::of(&solver).apply(&mut pca);
+        let most = match n_components {
+            Some(NComponents::Count(count)) => count,
+            Some(_) => usize::MAX,
+            None => DEFAULT_COMPONENTS,
+        };
+        let read = memory.within_entries(read_options(&input, &solver.threads));
         Ok(Self {
-            read: ReadOptions { weights_column, ..read_options(&input, &solver.threads) },
+            read: ReadOptions { weights_column, ..read },
             weights_file,
-            observe: fit.missing.triples.options(),
+            observe: ObserveOptions {
+                fit: Some(IncompletePca { n_components: most, ..pca.clone() }),
+                ..fit.missing.triples.options()
+            },
             pca,
             threads: solver.threads,
             usual_share: fit.missing.usual_share(),
-            checkpoints: fit.checkpoints,
+            checkpoints,
             data,
             n_components,
             files,
@@ -134,7 +144,7 @@ impl Iterations {
 
 /// Refuses options that apply only to complete data.
 fn refuse_useless(args: &FitArgs) -> Result<()> {
-    let WeightArgs { weights, feature_weights, weighting } = &args.weights;
+    let WeightArgs { rows: RowWeightArgs { weights, weighting }, feature_weights } = &args.weights;
     let useless = [
         (
             weights.is_some() && args.missing.missing.triples.triples.is_some(),
@@ -148,8 +158,6 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
             "entries have weights: --triples ROW,COLUMN,VALUE,WEIGHT",
         ),
         (args.solver.block_size.is_some(), "--block-size", "leave it out"),
-        (args.memory.memory_limit.is_some(), "--memory-limit", "the observed entries are held in memory"),
-        (args.memory.cache.is_some(), "--cache", "the observed entries are held in memory"),
         (!matches!(args.solver.solver, SolverArg::Auto), "--solver", "say --missing=METHOD"),
         (
             !matches!(args.n_components, None | Some(NComponents::Count(_) | NComponents::All)),

@@ -103,7 +103,7 @@ pub(crate) struct MemoryArgs {
     /// Maximum memory, such as 500MB, 2GB or 2GiB: a larger table stays in its file and is read in every pass [default:
     /// half of the machine's]
     ///
-    /// With --kernel, the memory of the fit beside the data
+    /// With --missing, the memory of the observed entries and their fit; with --kernel, that of the fit beside the data
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub(crate) memory_limit: Option<u64>,
     /// Folder for temporary copies of the values of a large text [default: that of the system]
@@ -129,6 +129,15 @@ impl MemoryArgs {
     /// Lets values that would take more than half of the memory limit stay in their file.
     pub(crate) fn within(&self, options: ReadOptions) -> ReadOptions {
         let most = karhunen::memory::limit(self.memory_limit).bytes / 2.0;
+        ReadOptions { memory_limit: Some(most as u64), cache_dir: self.cache.clone(), ..options }
+    }
+
+    /// Lets all but small tables stay in their file while their observed entries are collected, which take the
+    /// memory.
+    pub(crate) fn within_entries(&self, options: ReadOptions) -> ReadOptions {
+        /// Part of the memory limit that a table may take beside its entries.
+        const SHARE: f64 = 1.0 / 16.0;
+        let most = SHARE * karhunen::memory::limit(self.memory_limit).bytes;
         ReadOptions { memory_limit: Some(most as u64), cache_dir: self.cache.clone(), ..options }
     }
 }

@@ -6,6 +6,7 @@ use karhunen::kernel::{Gamma, Kernel, KernelRoute};
 use karhunen::{KernelPca, NComponents};
 use karhunen_io::{ReadOptions, SavedKernel};
 
+use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
 use crate::fit_args::{FitArgs, PcaArgs, SolverArgs};
 use crate::fit_files::FitFiles;
@@ -33,6 +34,8 @@ pub(crate) struct KernelPlan {
     pub(crate) threads: ThreadArgs,
     /// A file of row weights; a column is part of `read`.
     pub(crate) weights_file: Option<PathBuf>,
+    /// Options of checkpoints.
+    pub(crate) checkpoints: CheckpointArgs,
     /// The outputs.
     pub(crate) files: FitFiles,
 }
@@ -45,7 +48,7 @@ impl KernelPlan {
     pub(crate) fn resolve(args: FitArgs, kernel: Kernel) -> Result<Self> {
         refuse_useless(&args)?;
         let FitArgs { data, n_components, weights, output, input, .. } = args;
-        let FitArgs { solver, missing, kernel: asked, memory, .. } = args;
+        let FitArgs { solver, missing, kernel: asked, memory, checkpoints, given, .. } = args;
         let data = one_file(data, "a fit with a kernel")?;
         let mut pca = KernelPca {
             kernel: asked.kernel(kernel)?,
@@ -56,10 +59,11 @@ impl KernelPlan {
         asked.apply(&mut pca);
         solver.apply_to_kernel(&mut pca)?;
         refuse_idle(&asked, &pca.kernel, &solver, pca.solver)?;
-        let (column, weights_file) = column_or_file(weights.weights);
+        let (column, weights_file) = column_or_file(weights.rows.weights);
         let inputs =
             [Some(&data), weights_file.as_ref(), input.feature_names.as_ref(), input.sample_names.as_ref()];
         one_standard_input(&inputs)?;
+        checkpoints.check_of_passes(&given, &output, &inputs)?;
         let files = FitFiles::resolve(output, &inputs, SavedKernel::KIND)?;
         Ok(Self {
             read: ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) },
@@ -68,6 +72,7 @@ impl KernelPlan {
             threads: solver.threads,
             n_components,
             weights_file,
+            checkpoints,
             files,
         })
     }
@@ -122,10 +127,10 @@ fn refuse_idle(
 fn refuse_useless(args: &FitArgs) -> Result<()> {
     let useless = [
         (args.missing.wanted(), "--missing", "a kernel needs every value; fill the holes first (impute)"),
-        (args.weights.weighting.is_some(), "--weighting", "weights are the times each row was seen"),
+        (args.weights.rows.weighting.is_some(), "--weighting", "weights are the times each row was seen"),
         (args.weights.feature_weights.is_some(), "--feature-weights", "multiply the columns by their roots"),
         (args.output.loadings.is_some(), "--loadings", "components are no sums of columns"),
-        (args.memory.cache.is_some(), "--cache", "the table is held in memory"),
+        (args.memory.cache.is_some(), "--cache", "the table is held in memory; leave it out"),
     ];
     if let Some((_, option, advice)) = useless.into_iter().find(|(given, ..)| *given) {
         return Err(Failure::Usage(format!("{option} does not go with a kernel: {advice}")));
@@ -288,7 +293,10 @@ mod tests {
             ("--kernel rbf --missing", "--missing does not go with a kernel"),
             ("--kernel rbf --triples a,b,c", "--missing does not go with a kernel"),
             ("--kernel rbf --regularization 1", "--regularization does not go with a kernel"),
-            ("--kernel rbf --checkpoint c", "--checkpoint does not go with a kernel"),
+            (
+                "--kernel rbf --checkpoint c --checkpoint-every 5",
+                "--checkpoint-every has no effect without --missing",
+            ),
             ("--kernel rbf --dtype f32", "--dtype does not go with a kernel"),
             ("--kernel rbf --scale", "--scale does not go with a kernel"),
             ("--kernel rbf --no-center", "--no-center does not go with a kernel"),

@@ -8,7 +8,6 @@ use karhunen::choice::Choice;
 use karhunen::incomplete::{Duplicates, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
 use karhunen_io::TripleColumns;
 
-use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
 use crate::given::{Given, set};
 use crate::values::{choice, seconds};
@@ -32,8 +31,6 @@ pub(crate) struct FitMissingArgs {
         long, value_name = "LAMBDA|path|none", value_parser = regularization, help_heading = MISSING
     )]
     pub(crate) regularization: Option<Regularization>,
-    #[command(flatten)]
-    pub(crate) checkpoints: CheckpointArgs,
     /// Keep no covariances: smaller models, predictions without standard deviations
     #[arg(long, help_heading = MISSING)]
     pub(crate) no_error_bars: bool,
@@ -45,7 +42,8 @@ pub(crate) struct FitMissingArgs {
 pub(crate) struct MissingArgs {
     /// Fit the observed entries of incomplete data
     ///
-    /// Empty cells, NA, nulls and NaN are missing, and so are entries that a sparse matrix does not store
+    /// Empty cells, NA, nulls and NaN are missing, and so are entries that a sparse matrix does not store. The weight of a
+    /// row is how often it counts
     #[arg(
         long, value_name = "METHOD", num_args = 0..=1, require_equals = true, default_missing_value = "auto",
         value_parser = choice::<Method>()
@@ -125,6 +123,7 @@ impl TriplesArgs {
             triples: self.triples.clone(),
             duplicates: self.duplicates.unwrap_or_default(),
             double: matches!(self.dtype, Some(DtypeArg::F64)),
+            fit: None,
             more: karhunen::More,
         }
     }

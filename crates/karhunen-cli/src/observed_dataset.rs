@@ -4,12 +4,13 @@ use std::path::Path;
 use std::time::Instant;
 
 use karhunen::incomplete::{Duplicates, RowScores, Triples};
-use karhunen::{IncompleteModel, Observed, Run, Scalar};
+use karhunen::{IncompleteModel, Observed, Run, Scalar, Source};
 use karhunen_io::{
-    Cause, Ids, ObserveOptions, ObservedData, ObservedTable, ReadOptions, SavedIncomplete, shortened,
+    Cause, Ids, ObserveOptions, ObservedData, ObservedRows, ObservedTable, ReadOptions, SavedIncomplete,
+    shortened,
 };
 
-use crate::dataset::neither_file_nor_column;
+use crate::dataset::{Dataset, neither_file_nor_column};
 use crate::error::{Failure, Places, Result, with_flags};
 use crate::figures::{count, share};
 use crate::hints;
@@ -33,6 +34,30 @@ pub(crate) struct ObservedDataset {
     pub(crate) hints: Vec<String>,
 }
 
+/// Observed entries, or rows that stay in their file.
+pub(crate) enum ObservedContent {
+    Entries(Box<ObservedDataset>),
+    InFile(Box<Dataset>),
+}
+
+/// Reads a file; returns its name and the seconds.
+fn timed<R: Send>(
+    path: &Path,
+    options: &ReadOptions,
+    progress: &Progress,
+    read: impl FnOnce() -> karhunen_io::Result<R> + Send,
+) -> Result<(R, String, f64)> {
+    let file = input_name(path);
+    let started = Instant::now();
+    let content = progress.spin(format!("reading {}", visible(&file)), read);
+    let content = content.map_err(|error| match *error.cause {
+        Cause::Library(error) => Places { file: &file, samples: None, features: None }.explain(*error),
+        _ => neither_file_nor_column(error, options),
+    })?;
+    check_stop()?;
+    Ok((content, file, started.elapsed().as_secs_f64()))
+}
+
 impl ObservedDataset {
     /// Reads observed entries.
     ///
@@ -44,20 +69,39 @@ impl ObservedDataset {
         how: &ObserveOptions,
         progress: &Progress,
     ) -> Result<Self> {
-        let file = input_name(path);
-        let started = Instant::now();
-        let message = format!("reading {}", visible(&file));
-        let table = progress.spin(message, || karhunen_io::read_observed(path, options, how));
-        let table = table.map_err(|error| match *error.cause {
-            Cause::Library(error) => Places { file: &file, samples: None, features: None }.explain(*error),
-            _ => neither_file_nor_column(error, options),
-        })?;
-        check_stop()?;
+        let read = || karhunen_io::read_observed(path, options, how);
+        let (table, file, seconds) = timed(path, options, progress, read)?;
+        Ok(Self::new(table, file, seconds))
+    }
+
+    /// Reads observed entries; the rows of a table beyond the memory limit of `options` stay in the file.
+    ///
+    /// # Errors
+    /// Those of [`karhunen_io::read_observed_rows`].
+    pub(crate) fn read_rows(
+        path: &Path,
+        options: &ReadOptions,
+        how: &ObserveOptions,
+        progress: &Progress,
+    ) -> Result<ObservedContent> {
+        let read = || karhunen_io::read_observed_rows(path, options, how);
+        let (rows, file, seconds) = timed(path, options, progress, read)?;
+        Ok(match rows {
+            ObservedRows::Entries(table) => {
+                ObservedContent::Entries(Box::new(Self::new(*table, file, seconds)))
+            }
+            ObservedRows::InFile(table) => {
+                print_warnings(&file, &with_flags(&table.warnings));
+                ObservedContent::InFile(Box::new(Dataset { file, table: *table, seconds, hints: Vec::new() }))
+            }
+        })
+    }
+
+    fn new(table: ObservedTable, file: String, seconds: f64) -> Self {
         print_warnings(&file, &with_flags(&table.warnings));
         let texts = |ids: &Option<Ids>| ids.as_ref().map(Ids::texts);
         let (row_names, column_names) = (texts(&table.row_ids), texts(&table.column_ids));
-        let seconds = started.elapsed().as_secs_f64();
-        Ok(Self { file, row_names, column_names, table, seconds, hints: Vec::new() })
+        Self { file, row_names, column_names, table, seconds, hints: Vec::new() }
     }
 
     /// Prints hints about the fitted columns and keeps them for the summary. Triples get none.
@@ -262,6 +306,23 @@ fn moved<T: Scalar>(
     }
     let triples = Triples { rows: &rows, columns: &columns, values: &values, weights: weights.as_deref() };
     Observed::from_triples(&triples, (observed.n_samples(), n_features), Duplicates::Refuse)
+}
+
+/// Scores (and offsets) of a block of rows, whose column `j` is column `places[j]` of the model.
+///
+/// # Errors
+/// Those of [`Observed::from_source_with`], [`placed`] and [`scores`].
+pub(crate) fn block_scores<T: Scalar>(
+    model: &IncompleteModel,
+    rows: &dyn Source<T>,
+    places: &[usize],
+    run: &Run<'_>,
+) -> karhunen::Result<RowScores>
+where
+    ObservedData: From<Observed<T>>,
+{
+    let observed = Observed::from_source_with(rows, run)?;
+    scores(model, &placed(observed.into(), places, model.n_features())?, run)
 }
 
 /// Scores (and offsets) of observed entries of either type.

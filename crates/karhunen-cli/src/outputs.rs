@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use karhunen::Scalar;
-use karhunen_io::{NamedMatrix, Saved, Staged, Stored};
+use karhunen_io::{Cause, NamedMatrix, Saved, Staged, Stored};
 
 use crate::error::{Failure, Result};
 use crate::names::visible;
@@ -43,6 +43,21 @@ impl Outputs {
             Err(failure) => return Err(failure),
         }
         check_stop()
+    }
+
+    /// As [`Outputs::stage`]; errors of the library that ended the writing are translated by `explain`.
+    pub(crate) fn stage_or(
+        &mut self,
+        staged: karhunen_io::Result<Staged>,
+        explain: impl Fn(karhunen::Error) -> Failure,
+    ) -> Result<()> {
+        match staged {
+            Err(error) => match *error.cause {
+                Cause::Library(error) => Err(explain(*error)),
+                cause => self.stage(Err(karhunen_io::Error { cause: Box::new(cause), ..error })),
+            },
+            staged => self.stage(staged),
+        }
     }
 
     /// Renames every file to its target, all or none.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use karhunen_io::{Cause, Existing, check_writable};
+use karhunen_io::{Cause, Existing, SavedIncremental, check_writable};
 
 use crate::component_names::component_of;
 use crate::error::{Failure, Result};
@@ -97,6 +97,23 @@ pub(crate) fn check_checkpoint(path: &Path, resume: bool, force: bool) -> Result
                 "--checkpoint {shown}: the file exists and holds {held}; give another name, or say --force to overwrite it"
             )))
         }
+    }
+}
+
+/// Tests whether a file holds a state that `update` continues; false if there is no such file.
+///
+/// # Errors
+/// [`Failure::Usage`] for other content; [`Failure::File`] for a file that cannot be read or replaced.
+pub(crate) fn holds_state(path: &Path) -> Result<bool> {
+    check_writable(path, false)?;
+    match Existing::of(path)? {
+        Existing::Nothing => Ok(false),
+        Existing::Model(kind) if kind == SavedIncremental::KIND => Ok(true),
+        other => Err(Failure::Usage(format!(
+            "{}: the file holds {}, and no state of `karhunen update`; give the name of a state, or of a new file",
+            path.display(),
+            described(&other)
+        ))),
     }
 }
 

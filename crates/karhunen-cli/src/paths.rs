@@ -113,3 +113,12 @@ fn show(path: &Path) -> String {
 pub(crate) fn input_name(path: &Path) -> String {
     if is_standard(Some(path)) { "standard input".to_owned() } else { path.display().to_string() }
 }
+
+/// The name of several inputs in messages: that of the first, and how many follow.
+pub(crate) fn input_names(paths: &[PathBuf]) -> String {
+    let first = paths.first().map(|path| input_name(path)).unwrap_or_default();
+    match paths.len() {
+        0 | 1 => first,
+        n => format!("{first} and {} more", n - 1),
+    }
+}

@@ -6,6 +6,7 @@ use karhunen::pca::Route;
 use karhunen::{NComponents, Pca, Scalar};
 use karhunen_io::{Data, ReadOptions, SavedModel, Values};
 
+use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
 use crate::fit_args::{FitArgs, SolverArgs};
 use crate::fit_files::FitFiles;
@@ -34,6 +35,8 @@ pub(crate) struct FitPlan {
     pub(crate) weights_file: Option<PathBuf>,
     /// A file of column weights.
     pub(crate) feature_weights: Option<PathBuf>,
+    /// Options of checkpoints.
+    pub(crate) checkpoints: CheckpointArgs,
     /// The outputs.
     pub(crate) files: FitFiles,
 }
@@ -45,10 +48,10 @@ impl FitPlan {
     /// [`Failure::Usage`] for contradictory options, [`Failure::File`] for an output that cannot be written.
     pub(crate) fn resolve(args: FitArgs) -> Result<Self> {
         let FitArgs { given, data, n_components, complete, weights, output, .. } = args;
-        let FitArgs { input, solver, memory, .. } = args;
+        let FitArgs { input, solver, memory, checkpoints, .. } = args;
         missing_args::check_unused(&given)?;
         kernel_args::check_unused(&given)?;
-        let (column, weights_file) = column_or_file(weights.weights);
+        let (column, weights_file) = column_or_file(weights.rows.weights);
         let others = [
             weights_file.as_ref(),
             weights.feature_weights.as_ref(),
@@ -57,10 +60,11 @@ impl FitPlan {
         ];
         let inputs: Vec<_> = data.iter().map(Some).chain(others).collect();
         one_standard_input(&inputs)?;
+        checkpoints.check_of_passes(&given, &output, &inputs)?;
         let files = FitFiles::resolve(output, &inputs, SavedModel::KIND)?;
         let read = ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) };
         let mut pca = Pca {
-            weighting: weights.weighting.unwrap_or_default(),
+            weighting: weights.rows.weighting.unwrap_or_default(),
             memory_limit: memory.memory_limit,
             ..Pca::default()
         };
@@ -75,6 +79,7 @@ impl FitPlan {
             n_components,
             weights_file,
             feature_weights: weights.feature_weights,
+            checkpoints,
             files,
         })
     }

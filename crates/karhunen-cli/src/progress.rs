@@ -7,12 +7,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use karhunen::exec::Iteration;
+use karhunen::exec::{Iteration, Visit};
 use karhunen::{Flow, Observer};
 
 use crate::error::{Failure, Result};
 use crate::figures::{duration, significant};
 use crate::outputs::{print_aside, print_failure};
+use crate::pass_progress::PassProgress;
 
 /// Shorter work shows no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -147,8 +148,8 @@ pub(crate) struct Progress {
     wanted: bool,
     shown: AtomicBool,
     phase: Mutex<&'static str>,
-    /// The pass over rows that every pass reads again, and the number predicted.
-    pass: Mutex<Option<(usize, Option<usize>)>>,
+    /// The passes over rows that every pass reads again.
+    passes: Mutex<PassProgress>,
     /// True if the bar shows iterations.
     iterating: AtomicBool,
     started: Instant,
@@ -162,7 +163,7 @@ impl Progress {
             wanted: !quiet && std::io::stderr().is_terminal(),
             shown: AtomicBool::new(false),
             phase: Mutex::new(""),
-            pass: Mutex::new(None),
+            passes: Mutex::default(),
             iterating: AtomicBool::new(false),
             started: Instant::now(),
         }
@@ -200,6 +201,10 @@ impl Progress {
         self.bar.suspend(|| print_aside(line));
     }
 
+    fn passes(&self) -> MutexGuard<'_, PassProgress> {
+        self.passes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Removes the bar.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
@@ -229,24 +234,17 @@ impl Progress {
                 *current = phase;
                 self.iterating.store(false, Ordering::Relaxed);
                 self.bar.set_style(style("{msg:22} {bar:32} {percent:>3}% {elapsed}"));
-                let pass = *self.pass.lock().unwrap_or_else(PoisonError::into_inner);
-                self.bar.set_message(work(phase, pass));
+                self.bar.set_message(phase);
+            }
+            let line = self.passes().line(Instant::now());
+            if let Some(line) = line {
+                self.bar.set_style(style("{bar:8} {wide_msg}"));
+                self.bar.set_message(line);
             }
             if !self.iterating.load(Ordering::Relaxed) {
                 self.bar.set_position((fraction * STEPS as f64) as u64);
             }
         }
-    }
-}
-
-/// The work and its pass: `pass 3 of about 9 · products`.
-fn work(phase: &'static str, pass: Option<(usize, Option<usize>)>) -> String {
-    match pass {
-        Some((number, Some(predicted))) if predicted > 1 => {
-            format!("pass {number} of about {} · {phase}", predicted.max(number))
-        }
-        Some((number, None)) => format!("pass {number} · {phase}"),
-        _ => phase.to_owned(),
     }
 }
 
@@ -275,10 +273,12 @@ impl Observer for Progress {
         Flow::Continue
     }
 
-    fn visit(&self, number: usize, predicted: Option<usize>) {
-        *self.pass.lock().unwrap_or_else(PoisonError::into_inner) = Some((number, predicted));
-        // The next report sets the message.
-        *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = "";
+    fn visit(&self, at: &Visit) {
+        self.passes().visit(at, Instant::now());
+    }
+
+    fn residual(&self, worst: f64, tol: f64) {
+        self.passes().residual(worst, tol);
     }
 
     fn iteration(&self, at: &Iteration) -> Flow {
@@ -295,19 +295,5 @@ impl Observer for Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.clear();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn passes_are_shown_where_there_are_several() {
-        assert_eq!(work("covariance", None), "covariance");
-        assert_eq!(work("covariance", Some((1, Some(1)))), "covariance");
-        assert_eq!(work("products", Some((3, Some(9)))), "pass 3 of about 9 · products");
-        assert_eq!(work("products", Some((10, Some(9)))), "pass 10 of about 10 · products");
-        assert_eq!(work("products", Some((4, None))), "pass 4 · products");
     }
 }

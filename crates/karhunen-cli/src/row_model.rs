@@ -7,7 +7,6 @@ use karhunen_io::{ReadOptions, SavedKernel, SavedModel};
 
 use crate::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
-use crate::input_args::MemoryArgs;
 
 /// A model of complete data.
 pub(crate) enum RowModel {
@@ -23,22 +22,6 @@ impl RowModel {
         match self {
             RowModel::Complete(saved) => saved.read_options(options),
             RowModel::Kernel(saved) => saved.read_options(options),
-        }
-    }
-
-    /// As [`RowModel::read_options`], within the memory limit of `memory`.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`] for a limit of a kernel model, which needs the table in memory.
-    pub(crate) fn read_options_within(
-        &self,
-        options: ReadOptions,
-        memory: &MemoryArgs,
-    ) -> Result<ReadOptions> {
-        let options = self.read_options(options);
-        match self {
-            RowModel::Complete(_) => Ok(memory.within(options)),
-            RowModel::Kernel(_) => memory.check_unused().map(|()| options),
         }
     }
 

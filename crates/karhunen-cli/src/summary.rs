@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use karhunen::{Matrix, Pca, PcaModel};
+use karhunen_io::Reading;
 use serde::Serialize;
 
 use crate::error::{Failure, Result};
@@ -95,6 +96,24 @@ pub(crate) struct FitSummary<'a> {
     pub(crate) written: BTreeMap<&'static str, String>,
     /// Seconds of reading and fitting.
     pub(crate) seconds: Seconds,
+    /// Passes over a table that stays in its file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reading: Option<ReadingSummary>,
+}
+
+/// The reading of a table in every pass of a fit.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct ReadingSummary {
+    /// Bytes in all passes, in the form in which they are stored.
+    bytes: f64,
+    /// Seconds of reading and decoding, most of them beside the computation.
+    seconds: f64,
+}
+
+impl From<Reading> for ReadingSummary {
+    fn from(Reading { bytes, seconds }: Reading) -> Self {
+        Self { bytes, seconds }
+    }
 }
 
 /// The JSON text of a summary; each line ends with a newline.

@@ -9,7 +9,7 @@ use safetensors::SafeTensors;
 use crate::input::Input;
 use crate::read::{Format, sniff};
 use crate::write::{Format as Written, format_of};
-use crate::{Result, parquet};
+use crate::{Result, model_file, parquet, pass_log};
 
 /// Maximum number of bytes of the first line of a text.
 const FIRST_LINE: usize = 1 << 22;
@@ -55,12 +55,15 @@ impl Existing {
 
 /// The kind of a model file, damaged or not, if its header is readable.
 fn kind(bytes: &[u8]) -> Existing {
+    if model_file::is_pass_log(bytes) {
+        return Existing::Checkpoint;
+    }
     let metadata = SafeTensors::read_metadata(bytes).ok().and_then(|(_, header)| header.metadata().clone());
     match metadata
         .filter(|entries| entries.contains_key("karhunen"))
         .and_then(|mut entries| entries.remove("kind"))
     {
-        Some(kind) if kind == Checkpoint::KIND => Existing::Checkpoint,
+        Some(kind) if kind == Checkpoint::KIND || kind == pass_log::KIND => Existing::Checkpoint,
         Some(kind) => Existing::Model(kind),
         None => Existing::Other,
     }

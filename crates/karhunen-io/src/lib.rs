@@ -12,6 +12,7 @@ mod columns;
 mod conversions;
 mod csv;
 mod decoder;
+mod disk_space;
 mod error;
 mod existing;
 mod file_rows;
@@ -27,6 +28,7 @@ mod mapped;
 mod matrix_market;
 mod model_file;
 mod model_numbers;
+mod moment_files;
 mod name_list;
 mod name_rule;
 mod names;
@@ -40,6 +42,7 @@ pub mod option_names;
 mod options;
 mod parquet;
 mod parquet_limits;
+mod pass_log;
 mod read;
 mod replace;
 mod roles;
@@ -61,19 +64,24 @@ pub use checkpoint_keeper::{CheckpointKeeper, CheckpointNews};
 pub use decoder::is_decoding;
 pub use error::{Cause, Error, ErrorKind, Place, Result};
 pub use existing::Existing;
-pub use file_rows::FileRows;
-pub use holes::{HoledTable, read_holed};
+pub use file_rows::{BlockReader, FileRows, OwnedBlock, Reading};
+pub use holes::{HoledTable, Predict, Predicted, read_holed};
 pub use ids::{IdLookup, Ids};
 pub use mapped::Mapped;
+pub use moment_files::load_moments;
 pub use name_rule::FittedTable;
 pub use names::{shell_word, shortened};
-pub use observed::{ObserveOptions, ObservedData, ObservedTable, Pairs, read_observed, read_pairs};
+pub use observed::{
+    ObserveOptions, ObservedData, ObservedRows, ObservedTable, Pairs, read_observed, read_observed_rows,
+    read_pairs,
+};
 pub use options::{ReadOptions, RowNames};
+pub use pass_log::PassLogFile;
 pub use read::{Content, read, read_any};
 pub use replace::{Staged, check_writable, discard_unfinished, discard_unfinished_at_once, publish};
 pub use saved::{
-    AnyModel, Saved, SavedIncomplete, SavedKernel, SavedModel, SavedNystrom, Stored, load_any_model,
-    load_model, save_model, stage_model,
+    AnyModel, Saved, SavedIncomplete, SavedIncremental, SavedKernel, SavedModel, SavedNystrom, SavedScatter,
+    Stored, load_any_model, load_model, save_model, stage_model,
 };
 pub use table::{Buffer, Data, Label, NamedMatrix, RowWriter, RowsToWrite, Table, Values};
 pub use tables::read_tables;

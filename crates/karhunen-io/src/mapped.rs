@@ -60,6 +60,11 @@ impl Mapped {
         let _ = unsafe { self.0.bytes.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
     }
 
+    /// A number that changes when the file is written to.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        self.0.stamp.fingerprint()
+    }
+
     /// Checks that the file is unchanged since it was opened: same length, not written to, and readable. Call it
     /// after the last use of the content, and before using any result.
     ///
@@ -102,6 +107,11 @@ pub(crate) struct Stamp {
 impl Stamp {
     pub(crate) fn of(metadata: &Metadata) -> Self {
         Self { len: metadata.len(), modified: metadata.modified().ok() }
+    }
+
+    /// A number that differs for other stamps.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        xxhash_rust::xxh3::xxh3_64(format!("{self:?}").as_bytes())
     }
 
     /// Checks that `file` still has this stamp.

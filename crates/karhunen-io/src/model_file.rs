@@ -17,7 +17,7 @@ use crate::checksum;
 use crate::input::Input;
 use crate::model_numbers;
 use crate::names::{cut, shortened};
-use crate::{Cause, Error, Place, Result};
+use crate::{Cause, Error, Place, Result, pass_log};
 
 /// The layout that is written, and the newest that is read.
 pub(crate) const FORMAT_VERSION: u32 = 1;
@@ -68,6 +68,9 @@ pub(crate) fn write(record: &Record<'_>, sink: &mut dyn Write) -> std::io::Resul
 pub(crate) fn read(input: &Input) -> Result<Record<'static>> {
     let path = &input.path;
     let refuse = |message: String| Error::new(path, Cause::format(message));
+    if is_pass_log(input.as_slice()) {
+        return Err(refuse(PASSES.to_owned()));
+    }
     let (_, header) = SafeTensors::read_metadata(input.as_slice())
         .map_err(|error| refuse(not_a_model(input.as_slice(), &error)))?;
     let mut metadata: BTreeMap<String, String> =
@@ -113,6 +116,26 @@ pub(crate) fn read(input: &Input) -> Result<Record<'static>> {
         arrays.push(Array { name, shape: view.shape().to_vec(), numbers });
     }
     Ok(Record { kind, version, arrays, texts: metadata })
+}
+
+/// The message for a file of passes given as a model or as data.
+pub(crate) const PASSES: &str = "holds the passes of a fit, not a model; go on from it with the command of the fit and \
+                                 --resume (in Python resume=True), which gives the model";
+
+/// The kind of the first record of a file, and its length in bytes, by its header.
+pub(crate) fn first_record(bytes: &[u8]) -> Option<(String, u64)> {
+    let length = u64::from_le_bytes(*bytes.first_chunk::<8>()?);
+    let header = bytes.get(8..8 + usize::try_from(length).ok().filter(|length| *length <= bytes.len())?)?;
+    let header: Map<String, Value> = serde_json::from_slice(header).ok()?;
+    let kind = header.get("__metadata__")?.get("kind")?.as_str()?.to_owned();
+    let end_of = |entry: &Value| entry.get("data_offsets")?.get(1)?.as_u64();
+    let n_bytes = header.values().filter_map(end_of).max().unwrap_or(0);
+    Some((kind, n_bytes.checked_add(8 + length)?))
+}
+
+/// Tests whether a file is a log of passes: records one after the other.
+pub(crate) fn is_pass_log(bytes: &[u8]) -> bool {
+    first_record(bytes).is_some_and(|(kind, end)| kind == pass_log::KIND && end < bytes.len() as u64)
 }
 
 /// The error of a file whose record the library refuses.

@@ -1,12 +1,13 @@
 //! NPY: one array. Little-endian `float32` and `float64` are used in place in the mapped file; integers, booleans,
 //! half precision and big-endian numbers become `f64`.
 
+use std::fs::File;
 use std::io::Write;
 
 use karhunen::Scalar;
 use karhunen::error::Phrase;
 
-use crate::file_rows::rows_of_array;
+use crate::file_rows::{rows_of_array, rows_of_file};
 use crate::input::{Bytes, Input};
 use crate::npy_elements::{first_rounded, is_single, native, to_f64};
 use crate::npy_header::{self, Header, Kind};
@@ -34,6 +35,28 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
         }
     }
     array_table(input, options.transpose, "NPY").map_err(refuse)
+}
+
+/// Makes a table of an array in an open temporary file, whose values stay there if they are numbers.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn spooled_table(
+    input: &Input,
+    file: File,
+    options: &ReadOptions,
+    format: &'static str,
+) -> Result<Table> {
+    let refuse = |cause| Error::new(&input.path, cause);
+    let header = npy_header::parse(input.as_slice()).map_err(refuse)?;
+    let (shape, column_major) = table_shape(&header, options.transpose).map_err(refuse)?;
+    elements(input.as_slice(), &header).map_err(refuse)?;
+    if matches!(header.dtype.kind, Kind::Bytes | Kind::Unicode) {
+        to_f64(&[], &header).map_err(refuse)?;
+    }
+    let notes = notes(&header, options.transpose);
+    let rows = rows_of_file(&input.path, file, header, (shape, column_major), options.most_held())?;
+    Ok(table(rows.into(), format, notes, Vec::new()))
 }
 
 /// Makes a table of an NPY file or of a decompressed member of an archive.

@@ -1,13 +1,16 @@
 //! NPZ: a zip archive of NPY arrays, or the sparse matrix that `scipy.sparse.save_npz` writes as several arrays.
 
-use std::io::{Cursor, Read};
+use std::fs::File;
+use std::io::{Cursor, Read, Write};
 
 use karhunen::error::Phrase;
 use karhunen::memory;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use crate::input::{Bytes, Input};
+use crate::disk_space;
+use crate::input::{Bytes, Input, copying_failed};
+use crate::mapped::Mapped;
 use crate::option_names;
 use crate::{Cause, Error, ObservedData, Place, ReadOptions, Result, Table};
 use crate::{foreign, gzip, npy, npz_sparse};
@@ -22,16 +25,16 @@ const MOST_INFLATED: u64 = 1032;
 /// be chosen.
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     options.allow_only(&input.path, "NPZ", &[option_names::TRANSPOSE, option_names::ARRAY])?;
-    let mut archive = Archive::open(&input, options.most_unpacked())?;
+    let mut archive = Archive::open(&input, options)?;
     if let Some(name) = &options.array {
-        return archive.dense(name, options.transpose);
+        return archive.dense(name);
     }
     if archive.is_sparse() {
         return npz_sparse::read(archive, options);
     }
     let names = archive.names.clone();
     match &names[..] {
-        [name] => archive.dense(name, options.transpose),
+        [name] => archive.dense(name),
         [] => {
             let kind = foreign::of_archive(archive.zip.file_names().flatten());
             let message = kind.map(|kind| kind.message(&input.path));
@@ -53,7 +56,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
 /// As [`read`].
 pub(crate) fn averaged(input: &Input, options: &ReadOptions) -> Result<Option<ObservedData>> {
     options.allow_only(&input.path, "NPZ", &[option_names::TRANSPOSE, option_names::ARRAY])?;
-    let archive = Archive::open(input, options.most_unpacked())?;
+    let archive = Archive::open(input, options)?;
     if options.array.is_some() || !archive.is_sparse() {
         return Ok(None);
     }
@@ -65,12 +68,11 @@ pub(crate) struct Archive<'a> {
     pub(crate) input: &'a Input,
     zip: ZipArchive<Cursor<&'a [u8]>>,
     pub(crate) names: Vec<String>,
-    /// Maximum number of bytes of a decompressed member.
-    most_unpacked: u64,
+    options: &'a ReadOptions,
 }
 
 impl<'a> Archive<'a> {
-    fn open(input: &'a Input, most_unpacked: u64) -> Result<Self> {
+    fn open(input: &'a Input, options: &'a ReadOptions) -> Result<Self> {
         let refuse = |error| Error::new(&input.path, zip_cause(error));
         let zip = ZipArchive::new(Cursor::new(input.as_slice())).map_err(refuse)?;
         let mut names = Vec::new();
@@ -79,7 +81,7 @@ impl<'a> Archive<'a> {
                 names.push(name.to_owned());
             }
         }
-        Ok(Self { input, zip, names, most_unpacked })
+        Ok(Self { input, zip, names, options })
     }
 
     /// Returns true if the archive holds a sparse matrix.
@@ -92,7 +94,7 @@ impl<'a> Archive<'a> {
         Error::at(&self.input.path, Place { name: Some(name.to_owned()), ..Place::default() }, cause)
     }
 
-    fn dense(&mut self, name: &str, transpose: bool) -> Result<Table> {
+    fn dense(&mut self, name: &str) -> Result<Table> {
         if !self.names.iter().any(|known| known == name) {
             return Err(Error::new(
                 &self.input.path,
@@ -103,13 +105,19 @@ impl<'a> Archive<'a> {
                 },
             ));
         }
-        let member = self.unpack(name)?;
-        npy::array_table(member, transpose, "NPZ").map_err(|cause| self.error(name, cause))
+        let Unpacked { input, file } = self.unpack(name)?;
+        let transpose = self.options.transpose;
+        match file {
+            Some(file) => npy::spooled_table(&input, file, self.options, "NPZ"),
+            None => npy::array_table(input, transpose, "NPZ").map_err(|cause| self.error(name, cause)),
+        }
     }
 
-    /// Decompresses a member: at most its declared size, and at most the size that its compressed bytes can hold.
-    pub(crate) fn unpack(&mut self, name: &str) -> Result<Input> {
-        let Self { input, zip, most_unpacked, .. } = self;
+    /// Decompresses a member: at most its declared size, and at most the size that its compressed bytes can hold. A
+    /// member beyond the memory limit goes to a temporary file.
+    pub(crate) fn unpack(&mut self, name: &str) -> Result<Unpacked> {
+        let Self { input, zip, options, .. } = self;
+        let most_unpacked = options.most_unpacked();
         let place = || Place { name: Some(name.to_owned()), ..Place::default() };
         let refuse = |cause| Error::at(&input.path, place(), cause);
         let member = zip.by_name(&format!("{name}.npy")).map_err(|error| refuse(zip_cause(error)))?;
@@ -122,21 +130,64 @@ impl<'a> Archive<'a> {
         if declared > packed.saturating_mul(MOST_INFLATED) || packed > input.as_slice().len() as u64 {
             return Err(lying());
         }
-        if declared > packed.max(*most_unpacked) {
-            return Err(refuse(gzip::too_much(*most_unpacked)));
+        if declared > packed.max(most_unpacked) {
+            return Err(refuse(gzip::too_much(most_unpacked)));
+        }
+        let damaged = |error: std::io::Error| {
+            refuse(Cause::format(format!("cannot be unpacked, the archive is damaged ({error})")))
+        };
+        let mut content = member.take(declared.saturating_add(1));
+        let path = input.path.clone();
+        if options.memory_limit.is_some_and(|limit| declared > limit) {
+            let file = spooled(input, &mut content, declared, options, &damaged)?;
+            let failed = |source| copying_failed(&path, &options.copies(), source);
+            let map = Mapped::open(&path, file.try_clone().map_err(failed)?).map_err(failed)?;
+            let map = map.ok_or_else(|| failed(std::io::ErrorKind::Unsupported.into()))?;
+            if map.len() as u64 != declared {
+                return Err(lying());
+            }
+            return Ok(Unpacked { input: Input { path, bytes: Bytes::Mapped(map) }, file: Some(file) });
         }
         let mut bytes = Vec::new();
         let capacity = usize::try_from(declared).map_err(|_| lying())?;
         let advice = || vec![karhunen::error::Advice::RaiseLimit, "write an archive of less".into()];
         memory::ask("unpacking it", declared as f64, advice).map_err(|error| refuse(error.into()))?;
         bytes.reserve_exact(capacity);
-        member.take(declared.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| {
-            refuse(Cause::format(format!("cannot be unpacked, the archive is damaged ({error})")))
-        })?;
+        content.read_to_end(&mut bytes).map_err(damaged)?;
         if bytes.len() as u64 != declared {
             return Err(lying());
         }
-        Ok(Input { path: input.path.clone(), bytes: Bytes::Owned(bytes) })
+        Ok(Unpacked { input: Input { path, bytes: Bytes::Owned(bytes) }, file: None })
+    }
+}
+
+/// A decompressed member, and the temporary file that holds it, if it is beyond the memory limit.
+pub(crate) struct Unpacked {
+    pub(crate) input: Input,
+    pub(crate) file: Option<File>,
+}
+
+/// Copies a member to a temporary file without a name.
+fn spooled(
+    input: &Input,
+    content: &mut dyn Read,
+    declared: u64,
+    options: &ReadOptions,
+    damaged: &dyn Fn(std::io::Error) -> Error,
+) -> Result<File> {
+    let (path, folder) = (&input.path, options.copies());
+    disk_space::ask(path, &folder, declared as f64)?;
+    let failed = |source| copying_failed(path, &folder, source);
+    let mut file = tempfile::tempfile_in(&folder).map_err(failed)?;
+    let mut part = vec![0; 1 << 20];
+    loop {
+        let n = content.read(&mut part).map_err(damaged)?;
+        if n == 0 {
+            return Ok(file);
+        }
+        file.write_all(&part[..n]).map_err(failed)?;
+        // The packed bytes that were read take no memory any more.
+        input.mapped().iter().for_each(Mapped::release);
     }
 }
 
@@ -154,8 +205,6 @@ fn zip_cause(error: ZipError) -> Cause {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use karhunen::matrix::{Major, SparseMatrix};
     use zip::CompressionMethod;
     use zip::write::{SimpleFileOptions, ZipWriter};
@@ -223,6 +272,13 @@ mod tests {
     fn sparse(table: &Table) -> String {
         let Data::F32(Values::Sparse(matrix)) = &table.data else { panic!("not sparse f32: {table:?}") };
         format!("{matrix:?}")
+    }
+
+    /// Columns and values of each row.
+    fn entries(table: &Table) -> Vec<(Vec<u32>, Vec<f32>)> {
+        let observed = table.data.observed(&karhunen::Run::default()).unwrap();
+        let ObservedData::F32(observed) = observed else { panic!("double precision") };
+        (0..observed.n_samples()).map(|i| (observed.row(i).0.to_vec(), observed.row(i).1.to_vec())).collect()
     }
 
     /// Returns the matrix or its transpose with sorted indices, compressed along `major`.
@@ -295,7 +351,46 @@ mod tests {
                 };
                 assert_eq!(sparse(&table), expected(major, transpose));
                 assert_eq!(table.notes.len(), n_notes, "{:?}", table.notes);
+                // Beyond the limit, rows of a temporary copy.
+                let options = ReadOptions { memory_limit: Some(1), ..options };
+                let copied = read_bytes(archive(CompressionMethod::Deflated, &members), &options).unwrap();
+                assert!(matches!(&copied.data, Data::F32(Values::InFile(_))), "{:?}", copied.data);
+                assert_eq!(copied.data.shape(), table.data.shape());
+                assert_eq!(entries(&copied), entries(&table));
+                assert_eq!(copied.notes.len(), usize::from(n_notes > 0), "{:?}", copied.notes);
             }
+        }
+    }
+
+    #[test]
+    fn arrays_beyond_the_limit_stay_in_a_temporary_file() {
+        let bytes = archive(
+            CompressionMethod::Deflated,
+            &[("a", npy("<f4", "(2, 1)", &[0, 0, 128, 63, 0, 0, 0, 64]))],
+        );
+        for (transpose, shape) in [(false, (2, 1)), (true, (1, 2))] {
+            let options = ReadOptions { memory_limit: Some(1), transpose, ..Default::default() };
+            let table = read_bytes(bytes.clone(), &options).unwrap();
+            let Data::F32(Values::InFile(rows)) = &table.data else { panic!("{:?}", table.data) };
+            assert_eq!((rows.shape(), table.format), (shape, "NPZ"));
+            let all: Vec<f32> = entries(&table).into_iter().flat_map(|row| row.1).collect();
+            assert_eq!(all, [1.0, 2.0]);
+        }
+    }
+
+    #[test]
+    fn damaged_matrices_beyond_the_limit_are_refused() {
+        let options = ReadOptions { memory_limit: Some(1), ..Default::default() };
+        for (name, bytes) in [
+            ("indptr", of_i64(&[0, 3])),
+            ("indptr", of_i64(&[0, 5, 4])),
+            ("indptr", of_i64(&[1, 3, 4])),
+            ("indices", of_i32(&[2, 0, 3, 1])),
+            ("indices", of_i32(&[2, 0, -1, 1])),
+            ("indices", of_i32(&[2, 0, 2])),
+        ] {
+            let error = read_bytes(with(name, bytes), &options).unwrap_err();
+            assert!(matches!(*error.cause, Cause::Format(_)), "{name}: {error}");
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use karhunen::More;
 use karhunen::error::{OptionValue, Phrase};
 use karhunen::incomplete::Duplicates;
-use karhunen::{Observed, Run, Scalar};
+use karhunen::{IncompletePca, Observed, Run, Scalar};
 
 use crate::ids::Ids;
 use crate::input::Input;
@@ -17,7 +17,9 @@ use crate::option_names::average;
 use crate::read::{Format, NO_BANNER, no_data, read_input, sniff};
 use crate::triples::lines::LineNumbers;
 use crate::triples::{Entries, Role, TripleColumns, Wanted};
-use crate::{Cause, Data, Error, Label, ReadOptions, Result, Table, arrow, csv, matrix_market, npz, parquet};
+use crate::{
+    Cause, Data, Error, Label, ReadOptions, Result, Table, Values, arrow, csv, matrix_market, npz, parquet,
+};
 
 /// Options for reading observed entries.
 #[derive(Clone, Debug, Default)]
@@ -28,12 +30,14 @@ pub struct ObserveOptions {
     pub duplicates: Duplicates,
     /// If true, triples and the entries of Matrix Market files become `f64`, otherwise `f32`.
     pub double: bool,
+    /// The fit for which the entries are read: more than its `memory_limit` leaves room for are refused.
+    pub fit: Option<IncompletePca>,
     #[doc(hidden)]
     pub more: More,
 }
 
 /// Observed entries in the type of the file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum ObservedData {
     /// Single precision.
     F32(Observed<f32>),
@@ -95,30 +99,56 @@ pub struct ObservedTable {
 
 /// Reads observed entries; `-` reads standard input. Missing are, in a table, empty cells, marks such as `NA`,
 /// nulls and NaN; in a sparse matrix, entries that are not stored; in triples, absent lines and lines without a
-/// value.
+/// value. A table beyond the memory limit of `options` is read in blocks of rows and never held whole.
 ///
 /// Triples take 12 bytes each (20 with `double`), and 4 or 8 more with weights, until the entries are sorted.
 ///
 /// # Errors
 /// Those of [`crate::read`]; [`Cause::Value`] with both lines for a repeated pair, if repeated pairs are refused.
 pub fn read_observed(path: &Path, options: &ReadOptions, how: &ObserveOptions) -> Result<ObservedTable> {
+    match read_observed_rows(path, options, how)? {
+        ObservedRows::Entries(table) => Ok(*table),
+        ObservedRows::InFile(table) => ObservedTable::of(*table, path, how, &options.run()),
+    }
+}
+
+/// Observed entries, or rows that stay in their file.
+#[derive(Debug)]
+pub enum ObservedRows {
+    /// Entries in memory.
+    Entries(Box<ObservedTable>),
+    /// A table beyond the memory limit ([`Values::InFile`]); missing values are NaN.
+    InFile(Box<Table>),
+}
+
+/// As [`read_observed`], but the rows of a table beyond the memory limit of `options` stay in the file.
+///
+/// # Errors
+/// Those of [`read_observed`].
+pub fn read_observed_rows(path: &Path, options: &ReadOptions, how: &ObserveOptions) -> Result<ObservedRows> {
+    let entries = |table| Ok(ObservedRows::Entries(Box::new(table)));
     let options = &ReadOptions { missing: true, ..options.clone() };
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
         let format = sniff(input.as_slice(), path);
         if how.triples.is_none() && format != Format::MatrixMarket {
             let averaged = format == Format::Npz && how.duplicates == Duplicates::Average && !how.double;
             if averaged && let Some(data) = npz::averaged(&input, options)? {
-                return ObservedTable::averaged(data, options);
+                return entries(ObservedTable::averaged(data, options)?);
             }
             check_duplicates(path, how)?;
             let table = named(read_input(input, options)?, options)?;
-            return ObservedTable::of(table, path, &options.run());
+            return match &table.data {
+                Data::F32(Values::InFile(_)) | Data::F64(Values::InFile(_)) => {
+                    Ok(ObservedRows::InFile(Box::new(table)))
+                }
+                _ => entries(ObservedTable::of(table, path, how, &options.run())?),
+            };
         }
-        if how.double {
-            read_as::<f64>(input, format, options, how)
+        entries(if how.double {
+            read_as::<f64>(input, format, options, how)?
         } else {
-            read_as::<f32>(input, format, options, how)
-        }
+            read_as::<f32>(input, format, options, how)?
+        })
     })
 }
 
@@ -159,11 +189,11 @@ where
             None => {
                 check_duplicates(&path, how)?;
                 let table = named(matrix_market::read(input, options)?, options)?;
-                return ObservedTable::of(table, &path, &options.run());
+                return ObservedTable::of(table, &path, how, &options.run());
             }
         },
     };
-    let observed = entries.observed(&path, how.duplicates, &options.run())?;
+    let observed = entries.observed(&path, how.duplicates, how.fit.as_ref(), &options.run())?;
     let n_missing = entries.values.iter().filter(|value| value.to_f64().is_nan()).count();
     let lines = if n_missing == 1 { "1 line has" } else { &format!("{n_missing} lines have") };
     let note = (n_missing > 0).then(|| format!("{lines} no value: not observed"));
@@ -291,8 +321,10 @@ impl ObservedTable {
         })
     }
 
-    fn of(table: Table, path: &Path, run: &Run<'_>) -> Result<Self> {
-        let data = table.data.observed(run).map_err(|error| Error::new(path, error.into()))?;
+    fn of(table: Table, path: &Path, how: &ObserveOptions, run: &Run<'_>) -> Result<Self> {
+        let data = table.data.observed_for(how.fit.as_ref(), run);
+        let data = data.map_err(|error| Error::new(path, error.into()))?;
+        table.data.check_unchanged()?;
         Ok(Self {
             data,
             row_ids: table.sample_names.map(Ids::Texts),
@@ -315,9 +347,29 @@ impl Data {
     /// [`karhunen::Error::NonFinite`] for infinite values; [`karhunen::Error::Threads`]; [`karhunen::Error::Stopped`] if
     /// the observer cancels.
     pub fn observed(&self, run: &Run<'_>) -> karhunen::Result<ObservedData> {
+        self.observed_for(None, run)
+    }
+
+    /// As [`Data::observed`], within the memory limit of `fit`.
+    ///
+    /// # Errors
+    /// Those of [`Data::observed`] and of [`IncompletePca::observe`].
+    pub fn observed_for(&self, fit: Option<&IncompletePca>, run: &Run<'_>) -> karhunen::Result<ObservedData> {
+        /// Entries within no limit but that of the machine.
+        fn of<T: Scalar>(
+            values: &Values<T>,
+            fit: Option<&IncompletePca>,
+            run: &Run<'_>,
+        ) -> karhunen::Result<Observed<T>> {
+            let source = values.source()?;
+            match fit {
+                Some(fit) => fit.observe(&*source, run),
+                None => Observed::from_source_with(&*source, run),
+            }
+        }
         Ok(match self {
-            Data::F32(values) => ObservedData::F32(Observed::from_source_with(&*values.source()?, run)?),
-            Data::F64(values) => ObservedData::F64(Observed::from_source_with(&*values.source()?, run)?),
+            Data::F32(values) => of(values, fit, run)?.into(),
+            Data::F64(values) => of(values, fit, run)?.into(),
         })
     }
 }

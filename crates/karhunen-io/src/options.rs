@@ -41,8 +41,9 @@ pub struct ReadOptions {
     /// If true, values may be missing: they are read as NaN, and entries that a sparse matrix holds twice are refused
     /// instead of added.
     pub missing: bool,
-    /// Most bytes of values to hold in memory. The values of a larger table stay in the file, or, if it is a text, in a
-    /// temporary copy ([`crate::Values::InFile`]); NPZ and Matrix Market files are read whole. Unlimited if `None`.
+    /// Most bytes of values to hold in memory. The values of a larger table stay in the file, or, if it is a text, a sparse
+    /// matrix or packed, in a temporary copy ([`crate::Values::InFile`]); Matrix Market arrays and Arrow streams are read
+    /// whole. Unlimited if `None`.
     pub memory_limit: Option<u64>,
     /// The folder of temporary copies; the system's if `None`.
     pub cache_dir: Option<PathBuf>,
@@ -92,6 +93,14 @@ impl ReadOptions {
     /// Tests whether the values of a table of this shape stay in the file.
     pub(crate) fn stay_in_file(&self, (n_rows, n_cols): (usize, usize), value_bytes: usize) -> bool {
         self.memory_limit.is_some_and(|most| n_rows as f64 * n_cols as f64 * value_bytes as f64 > most as f64)
+    }
+
+    /// Tests whether a sparse matrix of so many rows and entries stays in a temporary copy.
+    pub(crate) fn stay_in_copy(&self, n_rows: usize, n_entries: usize, value_bytes: usize) -> bool {
+        // In memory, entries exist as read, by rows, and sorted.
+        let of_entry = (4 * size_of::<u32>() + size_of::<u64>() + 3 * value_bytes) as f64;
+        let bytes = 2.0 * 8.0 * n_rows as f64 + n_entries as f64 * of_entry;
+        self.memory_limit.is_some_and(|most| bytes > most as f64)
     }
 
     /// Refuses options that are set but that the format does not use.

@@ -13,7 +13,6 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::arrow::arrow_writer::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::properties::WriterProperties;
 
 use crate::batches::Batches;
@@ -31,8 +30,6 @@ use crate::{Cause, Error, NamedMatrix, ReadOptions, Result, Table};
 
 /// Number of values that a thread decodes at a time.
 const BATCH_VALUES: usize = 1 << 20;
-/// Bytes of a page of a column and of its dictionary, uncompressed, by the defaults of writers.
-const PAGES: f64 = (2u64 << 20) as f64;
 /// Number of values of a row group on writing: its columns are held in memory until it is full.
 const GROUP_VALUES: usize = 1 << 24;
 
@@ -86,12 +83,12 @@ pub(crate) fn open(path: &Path, bytes: Bytes, most_unpacked: u64) -> Result<(Fil
     check_schema(&bytes).map_err(|error| damaged(path, &error))?;
     let metadata = decoder::run(path, || ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new()))?;
     let release = || mapped.iter().for_each(Mapped::release);
-    check_pages(metadata.metadata(), &bytes, &release).map_err(|error| damaged(path, &error))?;
+    let pages = check_pages(metadata.metadata(), &bytes, &release).map_err(|error| damaged(path, &error))?;
     check_unpacked(&metadata, most_unpacked).map_err(|cause| Error::new(path, cause))?;
     let declared = metadata.metadata().file_metadata().num_rows();
     let n_rows = usize::try_from(declared).map_err(|_| damaged(path, &format!("{declared} rows")))?;
     let schema = metadata.schema().clone();
-    Ok((File { path: path.to_owned(), bytes, metadata }, schema, n_rows))
+    Ok((File { path: path.to_owned(), bytes, metadata, pages }, schema, n_rows))
 }
 
 /// Refuses columns that declare more than `most` bytes after decompression.
@@ -110,6 +107,8 @@ pub(crate) struct File {
     path: PathBuf,
     bytes: bytes::Bytes,
     metadata: ArrowReaderMetadata,
+    /// Most bytes of unpacked pages that a reader of each column holds at a time.
+    pages: Vec<u64>,
 }
 
 impl Batches for File {
@@ -130,13 +129,8 @@ impl Batches for File {
     }
 
     fn held(&self, columns: &[usize]) -> f64 {
-        // Each column holds a page and its dictionary.
-        let chunk = |group: &RowGroupMetaData| -> f64 {
-            let bytes = |&column: &usize| group.columns().get(column).map_or(0, |c| c.uncompressed_size());
-            columns.iter().map(|column| (bytes(column) as f64).clamp(0.0, PAGES)).sum()
-        };
-        let pages =
-            self.metadata.metadata().row_groups().iter().map(chunk).max_by(f64::total_cmp).unwrap_or(0.0);
+        let pages = columns.iter().filter_map(|&column| self.pages.get(column));
+        let pages: f64 = pages.map(|&bytes| bytes as f64).sum();
         pages + 8.0 * batch_rows(columns.len()) as f64 * columns.len() as f64
     }
 }

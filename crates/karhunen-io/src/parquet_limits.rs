@@ -76,7 +76,8 @@ fn schema(reader: &mut Reader<'_>) -> Option<Result<(), String>> {
 }
 
 /// Refuses columns that lie outside the file, and pages that declare more than their bytes can hold. Calls `release`, which
-/// gives the memory of the file back, after each group of rows.
+/// gives the memory of the file back, after each group of rows. Returns the most bytes of unpacked pages that a reader of
+/// each column holds at a time: a page and a dictionary.
 ///
 /// # Errors
 /// A message that states the fault.
@@ -84,20 +85,22 @@ pub(crate) fn check_pages(
     metadata: &ParquetMetaData,
     file: &[u8],
     release: &dyn Fn(),
-) -> Result<(), &'static str> {
+) -> Result<Vec<u64>, &'static str> {
+    let mut held = Vec::new();
     for group in metadata.row_groups() {
-        for column in group.columns() {
+        held.resize(held.len().max(group.num_columns()), 0);
+        for (column, held) in group.columns().iter().zip(&mut held) {
             let begin = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
             let end = begin.checked_add(column.compressed_size());
             let range = usize::try_from(begin).ok().zip(end.and_then(|end| usize::try_from(end).ok()));
             let chunk = range.and_then(|(begin, end)| file.get(begin..end));
             let chunk = chunk.ok_or("the footer points outside of the file")?;
-            check_chunk(chunk, most_from_one(column.compression()))?;
+            *held = check_chunk(chunk, most_from_one(column.compression()))?.max(*held);
         }
         // The headers of pages lie in all parts of the file.
         release();
     }
-    Ok(())
+    Ok(held)
 }
 
 /// Maximum number of bytes that a codec expands one byte to.
@@ -113,35 +116,40 @@ fn most_from_one(codec: Compression) -> u64 {
     }
 }
 
-fn check_chunk(chunk: &[u8], most: u64) -> Result<(), &'static str> {
+/// The bytes of the largest dictionary and the largest other page, unpacked.
+fn check_chunk(chunk: &[u8], most: u64) -> Result<u64, &'static str> {
+    /// The number of a dictionary among the kinds of pages.
+    const DICTIONARY: i64 = 2;
+    let (mut dictionary, mut page) = (0, 0);
     let mut rest = chunk;
     while !rest.is_empty() {
         let mut reader = Reader::new(rest);
-        let (mut unpacked, mut packed) = (0, 0);
-        let read = reader.structure(&mut |id, kind, reader| match (id, kind) {
-            (2, Kind::Integer) => {
-                unpacked = reader.integer()?;
-                Some(true)
-            }
-            (3, Kind::Integer) => {
-                packed = reader.integer()?;
-                Some(true)
-            }
-            _ => Some(false),
+        let (mut of_kind, mut unpacked, mut packed) = (0, 0, 0);
+        let read = reader.structure(&mut |id, kind, reader| {
+            let field = match (id, kind) {
+                (1, Kind::Integer) => &mut of_kind,
+                (2, Kind::Integer) => &mut unpacked,
+                (3, Kind::Integer) => &mut packed,
+                _ => return Some(false),
+            };
+            *field = reader.integer()?;
+            Some(true)
         });
         // The decoder refuses invalid pages if it reads them.
         let (Some(()), Ok(unpacked), Ok(packed)) = (read, u64::try_from(unpacked), u64::try_from(packed))
         else {
-            return Ok(());
+            break;
         };
         if unpacked > packed.saturating_mul(most) {
             return Err("a page declares more bytes than it holds");
         }
+        let largest = if of_kind == DICTIONARY { &mut dictionary } else { &mut page };
+        *largest = unpacked.max(*largest);
         let body = usize::try_from(packed).ok().and_then(|n| rest[rest.len() - reader.n_left()..].get(n..));
-        let Some(next) = body else { return Ok(()) };
+        let Some(next) = body else { break };
         rest = next;
     }
-    Ok(())
+    Ok(dictionary.saturating_add(page))
 }
 
 #[cfg(test)]
@@ -222,14 +230,18 @@ mod tests {
     #[test]
     fn pages_hold_what_they_declare() {
         // Page type 0, uncompressed and compressed size, end of the header, and the bytes.
-        let page = |unpacked: u8, packed: u8| {
-            [&[0x15, 0, 0x15, unpacked << 1, 0x15, packed << 1, 0], &vec![0; packed.into()][..]].concat()
+        let of_kind = |kind: u8, unpacked: u8, packed: u8| {
+            [&[0x15, kind << 1, 0x15, unpacked << 1, 0x15, packed << 1, 0], &vec![0; packed.into()][..]]
+                .concat()
         };
-        assert_eq!(check_chunk(&[page(9, 9), page(4, 5)].concat(), 1), Ok(()));
+        let page = |unpacked, packed| of_kind(0, unpacked, packed);
+        assert_eq!(check_chunk(&[page(9, 9), page(4, 5)].concat(), 1), Ok(9));
+        // A dictionary is held beside the largest page.
+        assert_eq!(check_chunk(&[of_kind(2, 7, 7), page(4, 5), page(5, 5)].concat(), 1), Ok(12));
         assert!(check_chunk(&[page(9, 9), page(6, 5)].concat(), 1).is_err());
-        assert_eq!(check_chunk(&[page(9, 9), page(6, 5)].concat(), 2), Ok(()));
+        assert_eq!(check_chunk(&[page(9, 9), page(6, 5)].concat(), 2), Ok(9));
         // Truncated or invalid pages are left to the decoder.
-        assert_eq!(check_chunk(&page(9, 9)[..12], 1), Ok(()));
-        assert_eq!(check_chunk(b"\xff\xff", 1), Ok(()));
+        assert_eq!(check_chunk(&page(9, 9)[..12], 1), Ok(9));
+        assert_eq!(check_chunk(b"\xff\xff", 1), Ok(0));
     }
 }

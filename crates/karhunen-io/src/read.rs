@@ -12,8 +12,8 @@ use crate::name_list::named;
 use crate::names::shell_word;
 use crate::saved::any_model;
 use crate::{
-    AnyModel, Cause, Error, ReadOptions, Result, Table, arrow, checkpoint_file, csv, matrix_market, npy, npz,
-    parquet,
+    AnyModel, Cause, Error, ReadOptions, Result, Saved, SavedScatter, Table, arrow, checkpoint_file, csv,
+    matrix_market, npy, npz, parquet,
 };
 
 /// The message for a Matrix Market file without its first line.
@@ -64,6 +64,13 @@ pub enum Content {
         /// The version of karhunen that wrote it.
         version: String,
     },
+    /// The moments of rows.
+    Moments {
+        /// The moments, with the names of the columns.
+        saved: Box<SavedScatter>,
+        /// The version of karhunen that wrote them.
+        version: String,
+    },
     /// The state of a fit.
     Checkpoint(Box<Checkpoint>),
 }
@@ -82,6 +89,9 @@ pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
                 return Ok(Content::Checkpoint(Box::new(checkpoint_file::of_record(path, record)?)));
             }
             let version = record.version.clone();
+            if record.kind == SavedScatter::KIND {
+                return Ok(Content::Moments { saved: Box::new(Saved::of(path, record)?), version });
+            }
             return Ok(Content::Model { saved: any_model(path, record)?, version });
         }
         // Entries that a sparse matrix does not store usually are zeros: no missing values are reported.
@@ -113,14 +123,21 @@ pub(crate) fn read_input(input: Input, options: &ReadOptions) -> Result<Table> {
 
 /// The error for a model or a checkpoint given as data.
 pub(crate) fn no_data(input: &Input) -> Error {
-    let message = if model_file::read(input).is_ok_and(|record| record.kind == Checkpoint::KIND) {
-        format!(
+    let is_pass_log = model_file::is_pass_log(input.as_slice());
+    let kind = model_file::read(input).map(|record| record.kind).unwrap_or_default();
+    let file = input.path.to_string_lossy();
+    let message = match kind.as_str() {
+        _ if is_pass_log => model_file::PASSES.to_owned(),
+        Checkpoint::KIND => format!(
             "this is a checkpoint, not data; go on with its fit by `karhunen fit DATA --missing --checkpoint {} --resume`, with the \
              options that the fit had",
-            shell_word(&input.path.to_string_lossy())
-        )
-    } else {
-        "this is a model file, not data; use it with `karhunen transform`".to_owned()
+            shell_word(&file)
+        ),
+        SavedScatter::KIND => format!(
+            "these are moments, not data; fit them by `karhunen fit --from-moments {}`",
+            shell_word(&file)
+        ),
+        _ => "this is a model file, not data; use it with `karhunen transform`".to_owned(),
     };
     Error::new(&input.path, Cause::format(message))
 }

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use karhunen::incomplete::Checkpoint;
+use karhunen::incremental::IncrementalFit;
 use karhunen::kernel::NystromMap;
+use karhunen::moments::Scatter;
 use karhunen::record::{Record, Recorded};
 use karhunen::{IncompleteModel, KernelModel, PcaModel};
 
@@ -54,6 +56,22 @@ impl Stored for NystromMap {
     }
 }
 
+impl Stored for Scatter {
+    type Beside = TableColumns;
+
+    fn shape(&self) -> (usize, usize) {
+        (self.moments.n_samples, self.moments.mean.len())
+    }
+}
+
+impl Stored for IncrementalFit {
+    type Beside = TableColumns;
+
+    fn shape(&self) -> (usize, usize) {
+        (self.n_samples_seen(), self.n_features())
+    }
+}
+
 /// A fitted model and the other content of its file. A user-defined kernel function is not written: pass it to
 /// `with_function` of the model that was read.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,8 +88,12 @@ pub type SavedModel = Saved<PcaModel>;
 pub type SavedIncomplete = Saved<IncompleteModel>;
 /// A model in the feature space of a kernel.
 pub type SavedKernel = Saved<KernelModel>;
+/// The state of a fit of rows in batches.
+pub type SavedIncremental = Saved<IncrementalFit>;
 /// A Nyström feature map.
 pub type SavedNystrom = Saved<NystromMap>;
+/// The moments of rows, which a fit takes in their place.
+pub type SavedScatter = Saved<Scatter>;
 
 impl<M: Stored> Saved<M> {
     /// The name of this kind in model files.
@@ -92,7 +114,7 @@ impl<M: Stored> Saved<M> {
     }
 
     /// Takes the content of a file out of its record.
-    fn of(path: &Path, mut record: Record<'_>) -> Result<Self> {
+    pub(crate) fn of(path: &Path, mut record: Record<'_>) -> Result<Self> {
         let model = M::from_record(&mut record).map_err(|error| damaged(path, error))?;
         let beside = M::Beside::take(&mut record, model.shape()).map_err(|error| refused(path, error))?;
         Ok(Self { model, beside })
@@ -143,6 +165,8 @@ pub enum AnyModel {
     Incomplete(Box<SavedIncomplete>),
     /// A model in the feature space of a kernel.
     Kernel(Box<SavedKernel>),
+    /// A fit that goes on as rows come in.
+    Incremental(Box<SavedIncremental>),
 }
 
 /// Reads a model of any kind that has components; `-` is the standard input.
@@ -159,9 +183,13 @@ pub(crate) fn any_model(path: &Path, record: Record<'_>) -> Result<AnyModel> {
     match record.kind.as_str() {
         IncompleteModel::KIND => Ok(AnyModel::Incomplete(Box::new(Saved::of(path, record)?))),
         KernelModel::KIND => Ok(AnyModel::Kernel(Box::new(Saved::of(path, record)?))),
+        IncrementalFit::KIND => Ok(AnyModel::Incremental(Box::new(Saved::of(path, record)?))),
         NystromMap::KIND => refuse(
             "holds a Nyström feature map, which has no components; karhunen.Nystroem.load in Python and load_model in Rust \
              read it",
+        ),
+        Scatter::KIND => refuse(
+            "holds the moments of rows, not a model; `karhunen fit --from-moments` fits them (in Python PCA().fit of a Scatter)",
         ),
         Checkpoint::KIND => refuse(
             "holds the checkpoint of a fit, not a model; go on from it with the command of the fit and --resume \

@@ -3,7 +3,7 @@
 use karhunen::Scalar;
 use karhunen::source::Block;
 
-use crate::file_rows::{Blocks, FileRows, Rows};
+use crate::file_rows::{BlockReader, FileRows, OwnedBlock};
 use crate::{Data, Error, Result, Values};
 
 /// A part, and the place of each of its columns in the stack; `None` if all have their own.
@@ -39,12 +39,15 @@ impl Part {
         values: &Values<T>,
         (first, rows_at_once): (usize, usize),
         reached: &mut usize,
-        f: &mut dyn FnMut(Rows<U>) -> bool,
+        f: &mut dyn FnMut(OwnedBlock<U>) -> bool,
     ) -> Result<bool> {
         let mut goes_on = true;
         if let Values::InFile(rows) = values {
             rows.each(first, rows_at_once, reached, &mut |rows| {
-                goes_on = f(self.placed(&rows));
+                // Sparse parts are refused.
+                if let OwnedBlock::Dense { values, n_rows, column_major } = rows {
+                    goes_on = f(self.placed(&values, n_rows, column_major));
+                }
                 goes_on
             })?;
             return Ok(goes_on);
@@ -57,11 +60,11 @@ impl Part {
                 for begin in (begin..block.n_rows()).step_by(rows_at_once) {
                     let end = block.n_rows().min(begin + rows_at_once);
                     let rows = block.rows(begin..end);
-                    let values = (begin..end)
+                    let values: Vec<T> = (begin..end)
                         .flat_map(|i| (0..rows.n_cols()).map(move |j| rows.get(i - begin, j)))
                         .collect();
                     *reached += end - begin;
-                    goes_on = f(self.placed(&Rows { values, n_rows: end - begin, column_major: false }));
+                    goes_on = f(self.placed(&values, end - begin, false));
                     if !goes_on {
                         return Err(stopped());
                     }
@@ -76,13 +79,11 @@ impl Part {
     }
 
     /// The rows in the type and with the columns of the stack.
-    fn placed<T: Scalar, U: Scalar>(&self, rows: &Rows<T>) -> Rows<U> {
-        let Rows { values, n_rows, column_major } = rows;
-        let (n_rows, column_major) = (*n_rows, *column_major);
+    fn placed<T: Scalar, U: Scalar>(&self, values: &[T], n_rows: usize, column_major: bool) -> OwnedBlock<U> {
         let convert = |value: T| U::from_f64(value.to_f64());
         let Some(places) = &self.places else {
             let values = values.iter().map(|&value| convert(value)).collect();
-            return Rows { values, n_rows, column_major };
+            return OwnedBlock::Dense { values, n_rows, column_major };
         };
         let mut placed = vec![U::default(); values.len()];
         if column_major {
@@ -96,17 +97,17 @@ impl Part {
                 row.iter().zip(places).for_each(|(&value, &place)| out[place] = convert(value));
             }
         }
-        Rows { values: placed, n_rows, column_major }
+        OwnedBlock::Dense { values: placed, n_rows, column_major }
     }
 }
 
-impl<U: Scalar> Blocks<U> for Stacked {
+impl<U: Scalar> BlockReader<U> for Stacked {
     fn each(
         &self,
         first: usize,
         rows_at_once: usize,
         reached: &mut usize,
-        f: &mut dyn FnMut(Rows<U>) -> bool,
+        f: &mut dyn FnMut(OwnedBlock<U>) -> bool,
     ) -> Result<()> {
         let mut begin = 0;
         for part in &self.parts {

@@ -6,7 +6,7 @@ use karhunen::source::Block;
 use karhunen::{Dense, Matrix, RowBlocks, Scalar, Source};
 
 use crate::Result;
-use crate::file_rows::{AnyRows, FileRows};
+use crate::file_rows::{AnyRows, FileRows, Reading};
 use crate::mapped::Mapped;
 
 /// A table as read from a file.
@@ -165,6 +165,30 @@ impl Data {
         match self {
             Data::F32(values) => values.shape(),
             Data::F64(values) => values.shape(),
+        }
+    }
+
+    /// Number of stored entries of a sparse matrix; `None` for dense data.
+    pub fn n_stored(&self) -> Option<usize> {
+        fn of<T: Scalar>(values: &Values<T>) -> Option<usize> {
+            match values {
+                Values::Sparse(matrix) => Some(matrix.view().n_stored()),
+                Values::InFile(rows) if rows.is_sparse() => Some(Source::n_stored(rows)),
+                _ => None,
+            }
+        }
+        match self {
+            Data::F32(values) => of(values),
+            Data::F64(values) => of(values),
+        }
+    }
+
+    /// Returns the bytes and seconds of reading so far; `None` for values in memory.
+    pub fn reading(&self) -> Option<Reading> {
+        match self {
+            Data::F32(Values::InFile(rows)) => Some(rows.reading()),
+            Data::F64(Values::InFile(rows)) => Some(rows.reading()),
+            _ => None,
         }
     }
 

@@ -97,19 +97,8 @@ impl Stack {
         if found != expected {
             return refuse(format!("has {found} columns of numbers, but {first} has {expected}"));
         }
-        let places = match (&self.table.feature_names, &part.feature_names) {
-            (Some(expected), Some(found)) => match places(expected, found) {
-                Ok(places) => places,
-                Err(name) => return refuse(format!("has another column `{}` than {first}", shortened(name))),
-            },
-            (None, None) => None,
-            (Some(_), None) => {
-                return refuse(format!("its columns have no names, but those of {first} have"));
-            }
-            (None, Some(_)) => {
-                return refuse(format!("its columns have names, but those of {first} have not"));
-            }
-        };
+        let names = (self.table.feature_names.as_deref(), part.feature_names.as_deref());
+        let places = places(&self.first, path, names)?;
         match (&mut self.table.sample_names, part.sample_names) {
             (Some(all), Some(more)) => all.extend(more),
             (None, None) => {}
@@ -143,26 +132,39 @@ impl Stack {
 }
 
 fn refuse_sparse(path: &Path, data: &Data) -> Result<()> {
-    match data {
-        Data::F32(Values::Sparse(_)) | Data::F64(Values::Sparse(_)) => {
-            let message = "a sparse matrix cannot be stacked with other files; make one file of them";
-            Err(Error::new(path, Cause::format(message)))
-        }
-        _ => Ok(()),
+    if data.n_stored().is_none() {
+        return Ok(());
     }
+    let message = "a sparse matrix cannot be stacked with other files; make one file of them";
+    Err(Error::new(path, Cause::format(message)))
 }
 
-/// The place of each found column among the expected ones; `None` if they are the same, in the same order.
-fn places<'a>(expected: &[String], found: &'a [String]) -> std::result::Result<Option<Vec<usize>>, &'a str> {
-    if expected == found {
-        return Ok(None);
-    }
-    let known: HashMap<&str, usize> =
-        expected.iter().enumerate().map(|(j, name)| (name.as_str(), j)).collect();
-    let mut taken = vec![false; expected.len()];
-    let place = |name: &'a String| match known.get(name.as_str()) {
-        Some(&place) if !std::mem::replace(&mut taken[place], true) => Ok(place),
-        _ => Err(name.as_str()),
+/// For each column of a file, its place among the columns of the `first` file, by name; `None` if all stand at the same
+/// place. The files have the same number of columns. `names` are (those of the first file, those of this one).
+///
+/// # Errors
+/// [`Cause::Format`] for a name that only one of the files has, and if only one of them has names.
+pub(crate) fn places(
+    first: &Path,
+    path: &Path,
+    names: (Option<&[String]>, Option<&[String]>),
+) -> Result<Option<Vec<usize>>> {
+    let refuse = |message: String| Err(Error::new(path, Cause::format(message)));
+    let first = first.display();
+    let (expected, found) = match names {
+        (Some(expected), Some(found)) if expected != found => (expected, found),
+        (Some(_), Some(_)) | (None, None) => return Ok(None),
+        (Some(_), None) => return refuse(format!("its columns have no names, but those of {first} have")),
+        (None, Some(_)) => return refuse(format!("its columns have names, but those of {first} have not")),
     };
-    found.iter().map(place).collect::<std::result::Result<_, _>>().map(Some)
+    let mut known: HashMap<&str, usize> =
+        expected.iter().enumerate().map(|(j, name)| (name.as_str(), j)).collect();
+    let mut places = Vec::with_capacity(found.len());
+    for name in found {
+        match known.remove(name.as_str()) {
+            Some(place) => places.push(place),
+            None => return refuse(format!("has another column `{}` than {first}", shortened(name))),
+        }
+    }
+    Ok(Some(places))
 }

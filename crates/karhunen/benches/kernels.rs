@@ -4,7 +4,7 @@
 //! Kernels are private to the library and should not become public for benchmarks: this file includes the
 //! library's modules as its own, so that `crate::linalg` means the same here as there.
 // Most items of these modules are not timed here.
-#![allow(dead_code, unused_imports, unreachable_pub)]
+#![allow(dead_code, unused_imports, unreachable_pub, unfulfilled_lint_expectations)]
 
 #[path = "../src/affine.rs"]
 mod affine;
@@ -26,6 +26,9 @@ mod moments;
 mod operator;
 #[path = "../src/random.rs"]
 mod random;
+#[cfg(feature = "serde")]
+#[path = "../src/record.rs"]
+mod record;
 #[path = "../src/scalar.rs"]
 mod scalar;
 #[path = "../src/solver/mod.rs"]
@@ -147,7 +150,8 @@ fn decompositions(c: &mut Criterion) {
     time(c, "eigh/200x200/200/f64", |_| eigh::eigh(&small).map(|found| found.vectors));
     let q = gaussian(1_000, 16, 7);
     time(c, "symmetric/1000x1000/16/f64", |exec| large.apply(&q, exec));
-    let iteration = IterationOptions { tol: 1e-8, max_iter: 1000, block_size: None, reading: None, seed: 0 };
+    let iteration =
+        IterationOptions { tol: 1e-8, max_iter: 1000, block_size: None, reading: None, seed: 0, start: None };
     time(c, "leading/1000x1000/20/f64", |exec| {
         solver::solve_matrix(&large, Wanted::Count(20), &iteration, exec).map(|found| found.components)
     });

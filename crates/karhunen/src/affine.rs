@@ -27,29 +27,43 @@ impl Affine {
     /// # Errors
     /// [`Error::Overflow`] for a column whose scale or variance is beyond f64.
     pub(crate) fn new(
-        Columns { mean, remainder, deviation: deviations }: &Columns,
+        columns: &Columns,
         center: bool,
         scale: Option<f64>,
         feature_weights: Option<&[f64]>,
     ) -> Result<Self> {
-        let p = mean.len();
-        // About the mean, or about zero without centring.
-        let spread = |j: usize| match (center, deviations[j]) {
-            (false, deviation) => deviation.hypot(mean[j]),
-            (true, deviation) => deviation,
-        };
-        let scales: Vec<f64> = (0..p)
-            .map(|j| match (scale, spread(j)) {
+        let scales: Vec<f64> = (0..columns.mean.len())
+            .map(|j| match (scale, columns.spread(j, center)) {
                 (Some(correction), d) if d > 0.0 => d * correction.sqrt(),
                 _ => 1.0,
             })
             .collect();
+        Self::of_scales(columns, center, scales, feature_weights)
+    }
+
+    /// As [`Affine::new`], for columns that are divided by `scale`, if it is given.
+    ///
+    /// # Errors
+    /// As [`Affine::new`].
+    pub(crate) fn with_scale(columns: &Columns, center: bool, scale: Option<&[f64]>) -> Result<Self> {
+        let scales = scale.map_or_else(|| vec![1.0; columns.mean.len()], <[f64]>::to_vec);
+        Self::of_scales(columns, center, scales, None)
+    }
+
+    fn of_scales(
+        columns: &Columns,
+        center: bool,
+        scales: Vec<f64>,
+        feature_weights: Option<&[f64]>,
+    ) -> Result<Self> {
+        let Columns { mean, remainder, .. } = columns;
+        let p = mean.len();
         let weight = |j: usize| feature_weights.map_or(1.0, |c| c[j]);
         let factor: Vec<f64> = (0..p).map(|j| weight(j).sqrt() / scales[j]).collect();
         if let Some(column) = factor.iter().position(|f| !f.is_finite()) {
             return Err(Error::Overflow { statistic: "scale", column });
         }
-        let variance = |j: usize| weight(j) * (spread(j) / scales[j]).powi(2);
+        let variance = |j: usize| weight(j) * (columns.spread(j, center) / scales[j]).powi(2);
         let total_variance: f64 = (0..p).map(variance).sum();
         if !total_variance.is_finite() {
             let column = (0..p).find(|&j| !variance(j).is_finite()).unwrap_or(0);

@@ -1,6 +1,6 @@
 //! Principal component analysis for the data people really have: weighted, sparse, wide, large, incomplete, nonlinear.
 //!
-//! An estimator holds options ([`Pca`], [`IncompletePca`], [`KernelPca`], [`kernel::Nystrom`]); `fit` returns a model,
+//! An estimator holds options ([`Pca`], [`IncrementalPca`], [`IncompletePca`], [`KernelPca`], [`kernel::Nystrom`]); `fit` returns a model,
 //! which transforms new rows and reports how accurate it is. Data are borrowed: dense arrays of any memory order, sparse
 //! matrices (CSR and CSC) and blocks of rows are read in place by [`Pca`], and sparse data are never densified. Results
 //! have the same bits for every number of threads.
@@ -75,6 +75,19 @@
 //! # Ok::<(), karhunen::Error>(())
 //! ```
 //!
+//! **Rows in batches.** [`IncrementalPca`] keeps what a fit needs of the rows so far, exactly or in a sketch of bounded
+//! memory; old rows may be forgotten, and fits of parts merge.
+//! ```
+//! use karhunen::source::Block;
+//! use karhunen::{Dense, IncrementalPca, Run};
+//! let run = Run::default();
+//! let mut fit = IncrementalPca::new(1).start(2)?;
+//! fit.push(&Block::Dense(Dense::row_major(&[1.0, 2.0, 3.0, 4.0], 2, 2)?), None, &run)?;
+//! fit.push(&Block::Dense(Dense::row_major(&[5.0, 7.0], 1, 2)?), None, &run)?;
+//! assert_eq!(fit.model(&run)?.pca().mean()[0], 3.0);
+//! # Ok::<(), karhunen::Error>(())
+//! ```
+//!
 //! Every component reports its residual ([`pca::Convergence`]). The design decisions have a page each in the folder
 //! `docs` of the repository.
 
@@ -84,6 +97,7 @@ pub mod error;
 pub mod exec;
 mod growth;
 pub mod incomplete;
+pub mod incremental;
 pub mod kernel;
 mod linalg;
 pub mod memory;
@@ -106,6 +120,7 @@ pub mod matrix {
 pub use error::{Error, ErrorKind, Result};
 pub use exec::{Flow, Observer, Run};
 pub use incomplete::{IncompleteModel, IncompletePca, Observed};
+pub use incremental::{IncrementalFit, IncrementalPca};
 pub use kernel::{KernelModel, KernelPca};
 pub use linalg::{Dense, Matrix, Sparse};
 pub use operator::LinOp;

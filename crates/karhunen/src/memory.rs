@@ -17,6 +17,8 @@ use crate::error::{Error, Result};
 
 /// Smaller estimates are checked with the allocator alone, without reading the limits of the system.
 pub(crate) const SMALL: f64 = (4u64 << 20) as f64;
+/// Bytes of the program itself and of memory too small to be counted, for work within a limit.
+pub(crate) const PROGRAM: f64 = (64u64 << 20) as f64;
 
 /// Refuses work that needs more memory than is available. `what` names the work in the error, `advice` returns the
 /// way out; both may name options in backticks.

@@ -34,6 +34,8 @@ pub(crate) enum Purpose {
     Completion,
     /// Probe vectors that estimate the norm or the spectrum of a matrix.
     Probes,
+    /// The probe of a sketch that measures its error, one stream for each column of the data.
+    SketchProbe,
     /// The rows whose distances determine gamma by the rule `median`.
     MedianRule,
     /// The rows that landmarks are chosen from.
@@ -62,6 +64,7 @@ impl Purpose {
             Purpose::KrylovStart => "krylov-start",
             Purpose::Completion => "completion",
             Purpose::Probes => "probes",
+            Purpose::SketchProbe => "sketch-probe",
             Purpose::MedianRule => "median-rule",
             Purpose::LandmarkCandidates => "landmark-candidates",
             Purpose::LeverageSample => "leverage-sample",
@@ -143,7 +146,7 @@ pub(crate) fn test_generator(seed: u64, stream: u64) -> Generator {
 mod tests {
     use super::*;
 
-    const ALL: [Purpose; 16] = [
+    const ALL: [Purpose; 17] = [
         Purpose::Split,
         Purpose::EarlyStopping,
         Purpose::Folds,
@@ -154,6 +157,7 @@ mod tests {
         Purpose::KrylovStart,
         Purpose::Completion,
         Purpose::Probes,
+        Purpose::SketchProbe,
         Purpose::MedianRule,
         Purpose::LandmarkCandidates,
         Purpose::LeverageSample,
@@ -212,7 +216,7 @@ mod tests {
                 let variance = correlation(x, x);
                 assert!((variance - 1.0).abs() < 0.08, "{:?}: {variance}", streams[i]);
                 for (y, other) in drawn.iter().zip(&streams).take(i) {
-                    // Five standard errors; there are 231 pairs, twice.
+                    // Five standard errors; there are 253 pairs, twice.
                     let found = correlation(x, y);
                     assert!(found.abs() < 0.08, "{:?} and {other:?}: {found}", streams[i]);
                 }

@@ -274,6 +274,18 @@ impl<'a> Record<'a> {
         Ok(values)
     }
 
+    /// As [`Record::take_row`], for sums of weights or of squares.
+    ///
+    /// # Errors
+    /// As [`Record::take_row`], also for negative values.
+    pub(crate) fn take_not_negative(&mut self, name: &str, expected: usize) -> Result<Vec<f64>> {
+        let values: Vec<f64> = self.take_row(name, expected)?;
+        match values.iter().find(|value| **value < 0.0) {
+            Some(value) => Err(in_array(name, format!("holds {value}; the file is damaged, fit it again"))),
+            None => Ok(values),
+        }
+    }
+
     /// As [`Record::take_row`], with `None` for NaN.
     pub(crate) fn take_row_with_holes(&mut self, name: &str, expected: usize) -> Result<Vec<Option<f64>>> {
         let ([found], values) = self.take_with_holes::<f64, 1>(name)?;

@@ -7,8 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use karhunen::incomplete::{FitContext, Method};
 use karhunen::kernel::{Kernel, KernelRoute, Landmarks};
 use karhunen::matrix::{Major, SparseMatrix};
+use karhunen::memory::Advice;
 use karhunen::pca::Route;
-use karhunen::{Dense, IncompletePca, KernelPca, NComponents, Observed, Pca, Run, Source, Weights};
+use karhunen::source::Block;
+use karhunen::{
+    Dense, Error, IncompletePca, KernelPca, NComponents, Observed, Pca, Result, Run, Source, Weights,
+};
 use karhunen_testkit::SplitMix64;
 
 #[global_allocator]
@@ -120,7 +124,65 @@ fn routes(name: &str, x: &dyn Source<f64>, ks: &[usize], failures: &mut Vec<Stri
     }
 }
 
+/// The same rows again and again, which count as read in every visit.
+struct Repeated {
+    rows: Vec<f64>,
+    n_features: usize,
+    n_blocks: usize,
+}
+
+impl Source<f64> for Repeated {
+    fn shape(&self) -> (usize, usize) {
+        (self.rows.len() / self.n_features * self.n_blocks, self.n_features)
+    }
+    fn n_stored(&self) -> usize {
+        self.rows.len() * self.n_blocks
+    }
+    fn is_sparse(&self) -> bool {
+        false
+    }
+    fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, f64>) -> Result<()>) -> Result<()> {
+        let n_rows = self.rows.len() / self.n_features;
+        let rows = Dense::row_major(&self.rows, n_rows, self.n_features)?;
+        (0..self.n_blocks).try_for_each(|block| f(block * n_rows, Block::Dense(rows)))
+    }
+}
+
+/// Many rows, of which only the weights take memory.
+fn reading(failures: &mut Vec<String>) {
+    let x = Repeated { rows: normals(40_000 * 20, 7), n_features: 20, n_blocks: 100 };
+    let weights: Vec<f64> = (0..x.shape().0).map(|row| 1.0 + (row % 3) as f64).collect();
+    for solver in [Route::Covariance, Route::BlockKrylov] {
+        for samples in [None, Some(&weights[..])] {
+            let limit = |bytes| Pca { solver: Some(solver), memory_limit: Some(bytes), ..Pca::new(3) };
+            let weights = Weights { samples, ..Weights::default() };
+            let run = Run::threads(2);
+            let refused = limit(1).fit_with(&x, &weights, &run);
+            let Err(Error::Memory { advice, .. }) = refused else { panic!("{solver}: a byte sufficed") };
+            let least = advice.iter().find_map(|way| match way {
+                Advice::MemoryLimit { bytes } => Some(*bytes),
+                _ => None,
+            });
+            let bytes = least.unwrap();
+            let (taken, model) = taken(|| limit(bytes as u64 + 1).fit_with(&x, &weights, &run));
+            model.unwrap();
+            let program = f64::from(64_u32 << 20);
+            failures.extend(check(
+                &format!("reading {solver} {}", samples.is_some()),
+                bytes - program,
+                taken,
+            ));
+            // Six numbers for each row would take more.
+            assert!(
+                samples.is_some() || bytes < program + 6.0 * 8.0 * x.shape().0 as f64,
+                "{solver}: {bytes}"
+            );
+        }
+    }
+}
+
 fn pca(failures: &mut Vec<String>) {
+    reading(failures);
     let tall = normals(20_000 * 100, 1);
     routes("20000 x 100", &Dense::row_major(&tall, 20_000, 100).unwrap(), &[5, 100], failures);
     routes("100 x 20000", &Dense::row_major(&tall, 100, 20_000).unwrap(), &[5, 99], failures);

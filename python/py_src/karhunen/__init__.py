@@ -20,8 +20,9 @@ if TYPE_CHECKING:
         Observed,
         cross_validate_entries,
     )
+    from karhunen._inputs.row_blocks import RowBlocks
     from karhunen._kernel import KernelConvergence, KernelPCA, Nystroem
-    from karhunen._pca import PCA, Convergence, TruncatedSVD
+    from karhunen._pca import PCA, Convergence, IncrementalPCA, Scatter, TruncatedSVD
 
 __all__ = [
     "PCA",
@@ -29,11 +30,14 @@ __all__ = [
     "EntryCrossValidation",
     "IncompleteConvergence",
     "IncompletePCA",
+    "IncrementalPCA",
     "KernelConvergence",
     "KernelPCA",
     "NotConvergedError",
     "Nystroem",
     "Observed",
+    "RowBlocks",
+    "Scatter",
     "TruncatedSVD",
     "__version__",
     "cross_validate_entries",
@@ -43,12 +47,13 @@ __all__ = [
 #: Packages, with the public classes and functions of each. Their `__module__` is `karhunen`, so that pickles find them
 #: there whatever package defines them.
 _HOMES = {
-    "karhunen._pca": ("PCA", "Convergence", "TruncatedSVD"),
+    "karhunen._pca": ("PCA", "Convergence", "IncrementalPCA", "Scatter", "TruncatedSVD"),
     "karhunen._incomplete": (
         *("EntryCrossValidation", "IncompleteConvergence", "IncompletePCA", "Observed", "cross_validate_entries"),
         # Parts of an IncompleteConvergence.
         *("FarPredictions", "Run"),
     ),
+    "karhunen._inputs.row_blocks": ("RowBlocks",),
     "karhunen._kernel": ("KernelConvergence", "KernelPCA", "Nystroem"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -1,6 +1,6 @@
 """The engine in Rust: converts arguments, releases the interpreter lock, calls the engine, converts results."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from typing import Any, TypeAlias, TypeVar, final
 
@@ -12,10 +12,14 @@ __all__ = [
     "Entries",
     "FileTable",
     "IncompleteModel",
+    "IncrementalFit",
+    "IncrementalState",
     "KernelModel",
     "Model",
     "NotConvergedError",
     "NystromMap",
+    "RowSource",
+    "Scatter",
     "Stream",
     "__version__",
     "column_moments",
@@ -24,6 +28,7 @@ __all__ = [
     "fit_incomplete",
     "fit_kernel",
     "fit_nystrom",
+    "fit_scatter",
     "from_state",
     "load",
     "names_in_files",
@@ -31,13 +36,15 @@ __all__ = [
     "observe_triples",
     "save",
     "split_entries",
+    "sum_rows",
     "to_state",
 ]
 
 __version__: str
 
 _Float: TypeAlias = np.float32 | np.float64
-_Data: TypeAlias = NDArray[_Float] | sp.csr_array | sp.csc_array | sp.csr_matrix | sp.csc_matrix | FileTable
+_Matrix: TypeAlias = NDArray[_Float] | sp.csr_array | sp.csc_array | sp.csr_matrix | sp.csc_matrix
+_Data: TypeAlias = _Matrix | FileTable | RowSource
 _Ids: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
 _OnProgress: TypeAlias = Callable[..., object]
 _BlockKernel: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
@@ -138,15 +145,57 @@ def fit(
     sample_weight: NDArray[np.float64] | None = None,
     feature_weight: NDArray[np.float64] | None = None,
     on_progress: _OnProgress | None = None,
+    checkpoint: tuple[str, bool, Callable[[str], None]] | None = None,
 ) -> Model:
-    """Fit components to `x`."""
+    """Fit components to `x`; `checkpoint` keeps the passes."""
+
+@final
+class Scatter:
+    """Weights, means and products of columns of rows. Its arrays are read-only views of the engine's memory."""
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+    @property
+    def sum_of_weights(self) -> float:
+        """Sum of the sample weights."""
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """Weighted mean of each column."""
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """Sums of products of deviations from the mean, shape (n_features, n_features)."""
+    def merged(self, other: Scatter, places: list[int] | None = None) -> Scatter:
+        """Return the sums of these rows and those of `other`, whose column `j` is column `places[j]` of these."""
+
+def sum_rows(
+    x: _Data,
+    sample_weight: NDArray[np.float64] | None = None,
+    memory_limit: int | None = None,
+    n_threads: int | None = None,
+    on_progress: _OnProgress | None = None,
+) -> Scatter:
+    """Sum the weights, means and products of columns of the rows of `x`."""
+
+def fit_scatter(
+    scatter: Scatter,
+    options: dict[str, Any],
+    feature_weight: NDArray[np.float64] | None = None,
+    on_progress: _OnProgress | None = None,
+) -> Model:
+    """Fit components to the rows that were summed."""
 
 @final
 class FileTable:
     """A table of files. Values beyond the memory limit stay in the files."""
 
     def __new__(
-        cls, paths: list[str], memory_limit: int | None, cache_dir: str | None, n_threads: int | None
+        cls,
+        paths: list[str],
+        memory_limit: int | None,
+        cache_dir: str | None,
+        n_threads: int | None,
+        missing: bool,
     ) -> FileTable: ...
     @property
     def shape(self) -> tuple[int, int]:
@@ -158,8 +207,27 @@ class FileTable:
     def feature_names(self) -> list[str] | None:
         """One name for each column."""
     @property
+    def sample_names(self) -> list[str] | None:
+        """One name for each row."""
+    @property
     def warnings(self) -> list[str]:
         """Possible faults of the table, each with a remedy."""
+
+@final
+class RowSource:
+    """Rows of a function of Python, read ahead by one thread."""
+
+    def __new__(
+        cls,
+        open: Callable[[int], Iterator[_Matrix]],
+        shape: tuple[int, int],
+        single: bool,
+        n_stored: int | None,
+        block_bytes: int,
+    ) -> RowSource: ...
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_features)."""
 
 def column_moments(x: _Data, n_threads: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Compute the mean and the variance (divisor n) of each column."""
@@ -324,8 +392,16 @@ class Stream:
     def finish(self, entries: Entries, options: dict[str, Any]) -> IncompleteModel:
         """Return a model of any rows, seen before or not."""
 
-def observe(x: _Data, weights: NDArray[_Float] | None = None, n_threads: int | None = None) -> Entries:
-    """Read the values of an array that are not NaN, or the stored values of a sparse matrix."""
+def observe(
+    x: _Data,
+    weights: NDArray[_Float] | None = None,
+    n_threads: int | None = None,
+    options: Mapping[str, object] | None = None,
+) -> Entries:
+    """Read the values of an array that are not NaN, or the stored values of a sparse matrix.
+
+    Rows that the engine reads itself have no weights; `options` are those of a fit, with its memory limit.
+    """
 
 def observe_triples(
     rows: _Ids,
@@ -363,6 +439,59 @@ def cross_validate(
     on_progress: _OnProgress | None = None,
 ) -> tuple[list[tuple[int, tuple[str, float] | None]], NDArray[np.float64], int, int]:
     """Return the choices, their errors (n_choices, n_folds), and the indices of the best and the simplest."""
+
+@final
+class IncrementalState:
+    """The state of a fit, which does not change: what pickles and files hold."""
+
+    @property
+    def column_scale(self) -> list[float] | None:
+        """Scales of the columns that the options give."""
+
+@final
+class IncrementalFit:
+    """A fit that takes rows. A call that raises leaves it as it was."""
+
+    def __new__(cls, options: dict[str, Any], n_features: int) -> IncrementalFit:
+        """Begin a fit of rows with `n_features` columns."""
+    @staticmethod
+    def resume(state: IncrementalState) -> IncrementalFit:
+        """Continue from a state."""
+    def state(self) -> IncrementalState:
+        """Return the state now."""
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+    @property
+    def n_samples_seen(self) -> int:
+        """Number of rows so far."""
+    @property
+    def method(self) -> str:
+        """`"scatter"` or `"sketch"`."""
+    @property
+    def batch_size(self) -> int:
+        """Number of rows of one update."""
+    def push(
+        self,
+        x: _Data,
+        sample_weight: NDArray[np.float64] | None = None,
+        n_threads: int | None = None,
+        on_progress: _OnProgress | None = None,
+    ) -> None:
+        """Add the rows of `x` as one batch."""
+    def merge(self, other: IncrementalFit, n_threads: int | None = None) -> None:
+        """Add the rows of another fit."""
+    def model(self, n_threads: int | None = None) -> tuple[Model, NDArray[np.float64], NDArray[np.float64], list[str]]:
+        """Compute the components, the variances of the columns, bounds of the residuals, and notes."""
+    def refine(
+        self,
+        x: _Data,
+        sample_weight: NDArray[np.float64] | None = None,
+        tol: float | None = None,
+        n_threads: int | None = None,
+        on_progress: _OnProgress | None = None,
+    ) -> Model:
+        """Fit `x` by block Krylov iteration from the directions of this fit."""
 
 @final
 class KernelModel:
@@ -444,6 +573,7 @@ def fit_kernel(
     function: _BlockKernel | None = None,
     keep_zeros: bool = True,
     on_progress: _OnProgress | None = None,
+    checkpoint: tuple[str, bool, Callable[[str], None]] | None = None,
 ) -> KernelModel:
     """Fit kernel principal components to `x`; `function` is the kernel named `custom`."""
 
@@ -480,8 +610,8 @@ def fit_nystrom(
 ) -> NystromMap:
     """Select landmarks among the rows of `x`; `function` is the kernel named `custom`."""
 
-_AnyModel: TypeAlias = Model | IncompleteModel | KernelModel | NystromMap
-_Kind = TypeVar("_Kind", Model, IncompleteModel, KernelModel, NystromMap)
+_AnyModel: TypeAlias = Model | IncompleteModel | KernelModel | NystromMap | IncrementalState | Scatter
+_Kind = TypeVar("_Kind", Model, IncompleteModel, KernelModel, NystromMap, IncrementalState, Scatter)
 
 def names_in_files() -> dict[str, str]: ...
 def to_state(model: _AnyModel) -> dict[str, Any]:

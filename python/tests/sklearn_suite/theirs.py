@@ -14,6 +14,7 @@ from differences import LEFT_OUT
 #: Module from which the tests import each class.
 PLACES = {
     "PCA": sklearn.decomposition,
+    "IncrementalPCA": sklearn.decomposition,
     "TruncatedSVD": sklearn.decomposition,
     "KernelPCA": sklearn.decomposition,
     "Nystroem": sklearn.kernel_approximation,

@@ -4,16 +4,18 @@ use std::path::Path;
 use std::time::Instant;
 
 use karhunen::error::{Advice, options};
+use karhunen::exec::PassLog;
+use karhunen::memory::size;
 use karhunen::pca::{Route, Transform};
 use karhunen::{Matrix, Pca, PcaModel, Run, Scalar, Source, Weighting};
-use karhunen_io::{NamedMatrix, SavedModel, TableColumns, Values};
+use karhunen_io::{NamedMatrix, Reading, SavedModel, TableColumns, Values};
 
-use crate::commands::{fit_incomplete, fit_kernel};
+use crate::commands::{fit_incomplete, fit_kernel, fit_moments};
 use crate::component_names::{of_component, of_components};
-use crate::computed_rows::{Computed, ComputedRows};
+use crate::computed_rows::ComputedRows;
 use crate::dataset::Dataset;
 use crate::error::Result;
-use crate::figures::sum;
+use crate::figures::{duration, sum};
 use crate::fit_args::FitArgs;
 use crate::fit_files::{Part, id_column};
 use crate::fit_weights::FitWeights;
@@ -28,6 +30,9 @@ use crate::summary::{FitSummary, ModelSummary};
 
 /// Fits, writes and reports.
 pub(crate) fn run(args: FitArgs) -> Result<()> {
+    if args.from_moments {
+        return fit_moments::run(args);
+    }
     if let Some(kernel) = args.kernel.kernel {
         return fit_kernel::run(args, kernel);
     }
@@ -81,7 +86,13 @@ impl OnValues for Fit<'_> {
         let source = values.source().map_err(explain)?;
         let started = Instant::now();
         let run = self.plan.threads.run(self.progress);
-        let model = self.pca.fit_with(&*source, &self.weights.lend(), &run).map_err(explain)?;
+        let weights = self.weights.lend();
+        let fit = |log: Option<&dyn PassLog>| match log {
+            Some(log) => self.pca.fit_logged(&*source, &weights, log, &run),
+            None => self.pca.fit_with(&*source, &weights, &run),
+        };
+        let places = self.dataset.places();
+        let model = self.plan.checkpoints.fit_logged(self.progress, &places, explain, fit)?;
         let seconds = Seconds { read: self.dataset.seconds, fit: started.elapsed().as_secs_f64() };
         let how = Transform { whiten: self.plan.files.whiten, ..Transform::default() };
         let scores = match (&self.plan.files.scores, values) {
@@ -109,11 +120,13 @@ impl Fit<'_> {
         let columns = of_components(model.n_components());
         self.plan.files.write(|outputs, part, path| match (part, scores) {
             (Part::Model, _) => outputs.model(path, &self.saved(model)),
-            (Part::Loadings, _) => self.write_loadings(outputs, path, model),
+            (Part::Loadings, _) => {
+                write_loadings(outputs, path, model, self.dataset.table.feature_names.as_deref())
+            }
             (Part::Scores, Scores::None) => Ok(()),
             (Part::Scores, Scores::Computed(source, how)) => {
-                let rows = ComputedRows::new(Computed::Scores, model, *source, *how, run);
-                let names = self.dataset.table.sample_names.as_deref();
+                let rows = ComputedRows::scores(model, *source, *how, run);
+                let names = ("sample", self.dataset.table.sample_names.as_deref());
                 rows.write_to(outputs, path, names, &columns, |error| self.dataset.explain(error))?;
                 self.progress.clear();
                 Ok(())
@@ -142,19 +155,24 @@ impl Fit<'_> {
         };
         SavedModel { model: model.clone(), beside }
     }
+}
 
-    fn write_loadings(&self, outputs: &mut Outputs, path: &Path, model: &PcaModel) -> Result<()> {
-        let features = names::of_features(self.dataset.table.feature_names.as_deref(), model.n_features());
-        let table = NamedMatrix {
-            matrix: &model.loadings(),
-            row_names: Some(&features),
-            row_header: "feature",
-            labels: &[],
-            column_names: &of_components(model.n_components()),
-            numeric_ids: false,
-        };
-        outputs.table(path, &table)
-    }
+/// Writes the loadings of the features.
+pub(super) fn write_loadings(
+    outputs: &mut Outputs,
+    path: &Path,
+    model: &PcaModel,
+    features: Option<&[String]>,
+) -> Result<()> {
+    let table = NamedMatrix {
+        matrix: &model.loadings(),
+        row_names: Some(&names::of_features(features, model.n_features())),
+        row_header: "feature",
+        labels: &[],
+        column_names: &of_components(model.n_components()),
+        numeric_ids: false,
+    };
+    outputs.table(path, &table)
 }
 
 /// Warns of components that missed the tolerance, with their residuals and a remedy.
@@ -201,6 +219,7 @@ fn report(
             notes: &dataset.notes(),
             written,
             seconds,
+            reading: dataset.table.data.reading().map(Into::into),
         })
     })
 }
@@ -218,6 +237,10 @@ fn description(plan: &FitPlan, dataset: &Dataset, weights: &FitWeights, model: &
     }
     if let Some(path) = &plan.feature_weights {
         lines.push(format!("feature weights from {}", input_name(path)));
+    }
+    if let Some(Reading { bytes, seconds }) = dataset.table.data.reading() {
+        let (bytes, seconds) = (size(bytes), duration(seconds));
+        lines.push(format!("{bytes} read in all passes, in {seconds} of reading beside the computation"));
     }
     lines.push(treatment(model, if plan.chose_components() { " (-k chooses)" } else { "" }));
     lines

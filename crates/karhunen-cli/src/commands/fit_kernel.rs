@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use karhunen::exec::PassLog;
 use karhunen::kernel::Kernel;
 use karhunen::pca::Transform;
 use karhunen::{KernelModel, KernelPca, Matrix, Scalar, Source};
@@ -63,7 +64,13 @@ impl OnValues for Fit<'_> {
         let source = values.source().map_err(explain)?;
         let started = Instant::now();
         let run = self.plan.threads.run(self.progress);
-        let model = self.pca.fit_with(&*source, &self.weights.lend(), &run).map_err(explain)?;
+        let weights = self.weights.lend();
+        let fit = |log: Option<&dyn PassLog>| match log {
+            Some(log) => self.pca.fit_logged(&*source, &weights, log, &run),
+            None => self.pca.fit_with(&*source, &weights, &run),
+        };
+        let places = self.dataset.places();
+        let model = self.plan.checkpoints.fit_logged(self.progress, &places, explain, fit)?;
         let seconds = Seconds { read: self.dataset.seconds, fit: started.elapsed().as_secs_f64() };
         let scores = match self.plan.files.scores {
             Some(_) => Some(self.scores(&model, &*source).map_err(explain)?),

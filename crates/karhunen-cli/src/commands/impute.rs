@@ -1,7 +1,9 @@
 //! `karhunen impute`: fills the missing values of a table.
 
+use std::sync::{Mutex, PoisonError};
+
 use karhunen::incomplete::RowScores;
-use karhunen_io::{ReadOptions, SavedIncomplete};
+use karhunen_io::{ObservedData, Predicted, ReadOptions, SavedIncomplete};
 
 use crate::args::ImputeArgs;
 use crate::commands::loaded;
@@ -22,7 +24,7 @@ pub(crate) fn run(args: ImputeArgs) -> Result<()> {
     overwrite::check(&[("-o", Some(&args.output), Kind::Rows)], args.force)?;
     let progress = Progress::new(args.quiet);
     let saved = loaded::incomplete(&args.model, "impute")?;
-    let options = saved.read_options(read_options(&args.input, &args.threads));
+    let options = args.memory.within(saved.read_options(read_options(&args.input, &args.threads)));
     fill(&args, &saved, &options, &progress)
 }
 
@@ -43,28 +45,31 @@ fn fill(
     let places = matched(saved, &file, table.feature_names.as_deref(), p, Advice::Columns)?;
     let model = &saved.model;
     let run = args.threads.run(progress);
-    let data = table.data.observed(&run).map_err(explain)?;
-    table.data.check_unchanged()?;
-    let n_holes = n * p - data.n_observed();
-    let n_values = hints::n_values(&data);
-    let is_empty = |column: &usize| model.parts().n_observed[places[*column]] == 0 && n_values[*column] < n;
-    let empty: Vec<usize> = (0..p).filter(is_empty).collect();
-    print_warnings(
-        &file,
-        &hints::of_empty_columns(&empty, table.feature_names.as_deref()).into_iter().collect::<Vec<_>>(),
-    );
-    let data = placed(data, &places, model.n_features()).map_err(explain)?;
-    let RowScores { scores, offsets } = scores(model, &data, &run).map_err(explain)?;
-    progress.clear();
+    // Columns without values in the fit are told if values are missing there.
     let parts = model.parts();
-    let value = |row: usize, column: usize| {
-        let j = places[column];
-        let products = scores.row(row).iter().enumerate().map(|(k, score)| score * parts.components[(k, j)]);
-        let offset = offsets.as_ref().map_or(0.0, |offsets| offsets[row]);
-        parts.mean[j] + (offset + products.sum::<f64>())
+    let unfitted: Vec<usize> = (0..p).filter(|column| parts.n_observed[places[*column]] == 0).collect();
+    let found = Mutex::new(Found { n_holes: 0, n_values: vec![0; unfitted.len()] });
+    let predict = |_, data: &ObservedData| -> karhunen::Result<Predicted<'_>> {
+        found.lock().unwrap_or_else(PoisonError::into_inner).add(data, &unfitted);
+        let data = placed(data.clone(), &places, model.n_features())?;
+        let RowScores { scores, offsets } = scores(model, &data, &run)?;
+        let places = &places;
+        Ok(Box::new(move |row, column| {
+            let j = places[column];
+            let products =
+                scores.row(row).iter().enumerate().map(|(k, score)| score * parts.components[(k, j)]);
+            let offset = offsets.as_ref().map_or(0.0, |offsets| offsets[row]);
+            parts.mean[j] + (offset + products.sum::<f64>())
+        }))
     };
     let mut outputs = Outputs::new(args.force);
-    outputs.stage(holed.stage_filled(&args.output, &value))?;
+    outputs.stage_or(holed.stage_filled(&args.output, &predict, &run), explain)?;
+    progress.clear();
+    let Found { n_holes, n_values } = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let is_empty = |(column, found): (&usize, &usize)| (*found < n).then_some(*column);
+    let empty: Vec<usize> = unfitted.iter().zip(&n_values).filter_map(is_empty).collect();
+    let hints = hints::of_empty_columns(&empty, table.feature_names.as_deref());
+    print_warnings(&file, &hints.into_iter().collect::<Vec<_>>());
     outputs.commit()?;
     if !args.quiet && !is_standard(Some(&args.output)) {
         let holes = if n_holes == 1 { "hole" } else { "holes" };
@@ -78,4 +83,24 @@ fn fill(
         ));
     }
     Ok(())
+}
+
+/// Counts of the entries that were read.
+struct Found {
+    n_holes: usize,
+    /// Number of values of each column without values in the fit.
+    n_values: Vec<usize>,
+}
+
+impl Found {
+    fn add(&mut self, data: &ObservedData, columns: &[usize]) {
+        let (n, p) = data.shape();
+        self.n_holes += n * p - data.n_observed();
+        for (column, found) in columns.iter().zip(&mut self.n_values) {
+            *found += match data {
+                ObservedData::F32(observed) => observed.n_observed_in_column(*column),
+                ObservedData::F64(observed) => observed.n_observed_in_column(*column),
+            };
+        }
+    }
 }

@@ -5,8 +5,8 @@ use karhunen::incomplete::{Checkpoint, Fingerprint};
 use karhunen::moments::Moments;
 use karhunen::{IncompletePca, Observed, Run, Scalar};
 use karhunen_io::{
-    AnyModel, Content, Data, Ids, ObservedData, SavedIncomplete, SavedKernel, SavedModel, TripleColumns,
-    Values,
+    AnyModel, Content, Data, Ids, ObservedData, SavedIncomplete, SavedIncremental, SavedKernel, SavedModel,
+    SavedScatter, TripleColumns, Values, shell_word,
 };
 use serde::Serialize;
 
@@ -19,12 +19,14 @@ use crate::incomplete_summary::IncompleteSummary;
 use crate::input_args::read_options;
 use crate::kernel_report::{KernelReport, kept_line, kernel_line};
 use crate::kernel_summary::KernelSummary;
+use crate::moments_report::{MomentsSummary, deviations, headline};
 use crate::outputs::print;
 use crate::paths::{input_name, one_standard_input};
 use crate::plan::{OnValues, dispatch};
 use crate::progress::Progress;
 use crate::report::{self, Layout, ModelReport, treatment, wrapped};
 use crate::summary::{ModelSummary, to_json};
+use crate::update_report::{StreamSummary, UpdateReport};
 
 /// Reads a file and describes its content.
 pub(crate) fn run(args: InspectArgs) -> Result<()> {
@@ -38,6 +40,10 @@ pub(crate) fn run(args: InspectArgs) -> Result<()> {
             incomplete(&args, &saved, &version)
         }
         (Content::Model { saved: AnyModel::Kernel(saved), version }, _) => kernel(&args, &saved, &version),
+        (Content::Moments { saved, version }, _) => moments(&args, &saved, &version),
+        (Content::Model { saved: AnyModel::Incremental(saved), version }, _) => {
+            stream(&args, &saved, &version)
+        }
         (Content::Checkpoint(state), _) => checkpoint(&args, &state),
         (Content::Table(table), seconds) => {
             let dataset = Dataset { file: input_name(&args.file), table: *table, seconds, hints: Vec::new() };
@@ -46,28 +52,24 @@ pub(crate) fn run(args: InspectArgs) -> Result<()> {
     }
 }
 
-/// A model, as JSON.
+/// The content of a file of karhunen, as JSON.
 #[derive(Debug, Serialize)]
-struct ModelInspection<'a> {
+struct Inspection<'a, S> {
     file: &'a str,
-    format: &'a str,
+    format: &'static str,
     /// The version of karhunen that wrote it.
     karhunen: &'a str,
     #[serde(flatten)]
-    model: ModelSummary<'a>,
+    content: S,
 }
 
 fn model(args: &InspectArgs, saved: &SavedModel, version: &str) -> Result<()> {
     let file = &input_name(&args.file);
     let features = saved.beside.feature_names.as_deref();
     if let Some(extent) = args.json {
-        let model = ModelSummary::new(&saved.model, features, extent);
-        return print(&to_json(&ModelInspection {
-            file,
-            format: "karhunen model",
-            karhunen: version,
-            model,
-        })?);
+        let content = ModelSummary::new(&saved.model, features, extent);
+        let format = "karhunen model";
+        return print(&to_json(&Inspection { file, format, karhunen: version, content })?);
     }
     let fitted = format!(
         "{file}: model of karhunen {version}, fitted to {} rows x {} columns, {}",
@@ -82,23 +84,12 @@ fn model(args: &InspectArgs, saved: &SavedModel, version: &str) -> Result<()> {
     print(&report.render(Layout::of(&console::Term::stdout())))
 }
 
-/// A model of incomplete data, as JSON.
-#[derive(Debug, Serialize)]
-struct IncompleteInspection<'a> {
-    file: &'a str,
-    format: &'a str,
-    /// The version of karhunen that wrote it.
-    karhunen: &'a str,
-    #[serde(flatten)]
-    model: IncompleteSummary<'a>,
-}
-
 fn incomplete(args: &InspectArgs, saved: &SavedIncomplete, version: &str) -> Result<()> {
     let file = &input_name(&args.file);
     if let Some(extent) = args.json {
-        let model = IncompleteSummary::new(saved, extent);
+        let content = IncompleteSummary::new(saved, extent);
         let format = "karhunen model of incomplete data";
-        return print(&to_json(&IncompleteInspection { file, format, karhunen: version, model })?);
+        return print(&to_json(&Inspection { file, format, karhunen: version, content })?);
     }
     let fitted =
         format!("{file}: model of karhunen {version} of incomplete data, fitted to {}", fitted(&saved.model));
@@ -114,23 +105,12 @@ fn incomplete(args: &InspectArgs, saved: &SavedIncomplete, version: &str) -> Res
     print(&report.render(Layout::of(&console::Term::stdout())))
 }
 
-/// A kernel model, as JSON.
-#[derive(Debug, Serialize)]
-struct KernelInspection<'a> {
-    file: &'a str,
-    format: &'a str,
-    /// The version of karhunen that wrote it.
-    karhunen: &'a str,
-    #[serde(flatten)]
-    model: KernelSummary<'a>,
-}
-
 fn kernel(args: &InspectArgs, saved: &SavedKernel, version: &str) -> Result<()> {
     let (file, model) = (&input_name(&args.file), &saved.model);
     if let Some(extent) = args.json {
-        let model = KernelSummary::new(model, saved.beside.feature_names.as_deref(), extent);
+        let content = KernelSummary::new(model, saved.beside.feature_names.as_deref(), extent);
         let format = "karhunen kernel model";
-        return print(&to_json(&KernelInspection { file, format, karhunen: version, model })?);
+        return print(&to_json(&Inspection { file, format, karhunen: version, content })?);
     }
     let fitted = format!(
         "{file}: kernel model of karhunen {version}, fitted to {} rows x {} columns, {}",
@@ -142,6 +122,43 @@ fn kernel(args: &InspectArgs, saved: &SavedKernel, version: &str) -> Result<()> 
     let data = [fitted, weights, kernel_line(model), kept_line(model, "")];
     let report = KernelReport { model, data: &data, seconds: None, peak_memory: None, written: &[] };
     print(&report.render(Layout::of(&console::Term::stdout())))
+}
+
+fn moments(args: &InspectArgs, saved: &SavedScatter, version: &str) -> Result<()> {
+    let (file, features) = (&input_name(&args.file), saved.beside.feature_names.as_deref());
+    if args.json.is_some() {
+        let content = MomentsSummary::new(&saved.model, features);
+        let format = "karhunen moments";
+        return print(&to_json(&Inspection { file, format, karhunen: version, content })?);
+    }
+    let moments = &saved.model.moments;
+    let layout = Layout::of(&console::Term::stdout());
+    let mut out = String::new();
+    wrapped(&mut out, "", &format!("{file}: {} by karhunen {version}", headline(moments)), layout.width);
+    let advice = format!("karhunen fit --from-moments {} fits them", shell_word(file));
+    wrapped(&mut out, "", &advice, layout.width);
+    report::columns(&mut out, features, (&moments.mean, &deviations(moments), None), layout);
+    print(&out)
+}
+
+fn stream(args: &InspectArgs, saved: &SavedIncremental, version: &str) -> Result<()> {
+    let (file, fit) = (&input_name(&args.file), &saved.model);
+    // Rows that allow no components yet, such as a single one, are described without them.
+    let model = fit.model(&args.threads.run(&Unobserved));
+    let problem = model.as_ref().err().map(|error| format!("no components yet: {error}"));
+    let (model, features) = (model.as_ref().ok(), saved.beside.feature_names.as_deref());
+    if let Some(extent) = args.json {
+        let content = StreamSummary::new(fit, model, features, extent);
+        let format = "karhunen state of update";
+        return print(&to_json(&Inspection { file, format, karhunen: version, content })?);
+    }
+    let lines: Vec<String> = [format!("state of karhunen {version}, which update continues")]
+        .into_iter()
+        .chain(problem)
+        .chain(model.into_iter().flat_map(|model| model.notes()).map(ToString::to_string))
+        .collect();
+    let report = UpdateReport { file, fit, model, features, added: &lines, seconds: None };
+    print(&report.render(Layout::of(&console::Term::stdout()), &[]))
 }
 
 /// The state of a fit, as JSON.
@@ -246,7 +263,7 @@ fn data(args: &InspectArgs, dataset: &Dataset) -> Result<()> {
             format: table.format,
             n_samples,
             n_features,
-            n_stored: dataset.n_stored(),
+            n_stored: dataset.table.data.n_stored(),
             dtype: table.data.dtype(),
             feature_names: table.feature_names.as_deref(),
             has_sample_names: table.sample_names.is_some(),

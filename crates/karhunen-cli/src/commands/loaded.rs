@@ -5,6 +5,7 @@ use std::path::Path;
 use karhunen::kernel::Kernel;
 use karhunen_io::{AnyModel, SavedIncomplete};
 
+use crate::commands::update::model_of;
 use crate::error::{Failure, Result};
 use crate::paths::input_name;
 use crate::row_model::RowModel;
@@ -30,6 +31,9 @@ pub(crate) fn any(path: &Path) -> Result<Loaded> {
             input_name(path)
         ))),
         AnyModel::Kernel(saved) => Ok(Loaded::Rows(RowModel::Kernel(saved))),
+        AnyModel::Incremental(saved) => {
+            Ok(Loaded::Rows(RowModel::Complete(Box::new(model_of(path, *saved)?))))
+        }
     }
 }
 
@@ -41,9 +45,11 @@ pub(crate) fn any(path: &Path) -> Result<Loaded> {
 pub(crate) fn incomplete(path: &Path, command: &str) -> Result<SavedIncomplete> {
     match karhunen_io::load_any_model(path)? {
         AnyModel::Incomplete(saved) => Ok(*saved),
-        AnyModel::Complete(_) | AnyModel::Kernel(_) => Err(Failure::Data(format!(
-            "{}: the model is of complete data, and `karhunen {command}` needs one that was fitted with --missing",
-            input_name(path)
-        ))),
+        AnyModel::Complete(_) | AnyModel::Kernel(_) | AnyModel::Incremental(_) => {
+            Err(Failure::Data(format!(
+                "{}: the model is of complete data, and `karhunen {command}` needs one that was fitted with --missing",
+                input_name(path)
+            )))
+        }
     }
 }

@@ -5,13 +5,16 @@ mod cross_validate;
 mod fit;
 mod fit_incomplete;
 mod fit_kernel;
+mod fit_moments;
 mod impute;
 mod inspect;
 mod loaded;
 mod man;
+mod moments;
 mod predict;
 mod reconstruct;
 mod transform;
+mod update;
 
 use crate::args::Command;
 use crate::error::Result;
@@ -24,11 +27,13 @@ pub(crate) use fit_incomplete::loadings;
 pub(crate) fn run(command: Command) -> Result<()> {
     match command {
         Command::Fit(args) => fit::run(*args),
+        Command::Update(args) => update::run(*args),
         Command::Transform(args) => transform::run(args),
         Command::Reconstruct(args) => reconstruct::run(args),
         Command::Impute(args) => impute::run(args),
         Command::Predict(args) => predict::run(args),
         Command::CrossValidate(args) => cross_validate::run(*args),
+        Command::Moments(args) => moments::run(*args),
         Command::Inspect(args) => inspect::run(args),
         Command::Completions { shell } => completions::run(shell),
         Command::Man(args) => man::run(&args),

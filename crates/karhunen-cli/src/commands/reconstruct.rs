@@ -5,18 +5,18 @@ use std::collections::HashSet;
 use karhunen::incomplete::RowScores;
 use karhunen::pca::Transform;
 use karhunen::source::Block;
-use karhunen::{Matrix, Scalar, Source};
-use karhunen_io::{Ids, NamedMatrix, ObservedData, ReadOptions, SavedIncomplete, Table, Values};
+use karhunen::{Matrix, Observed, Scalar, Source};
+use karhunen_io::{Data, Ids, NamedMatrix, ObservedData, ReadOptions, SavedIncomplete, Table, Values};
 
 use crate::args::{ReconstructArgs, ReconstructFrom};
 use crate::commands::loaded::{self, Loaded};
 use crate::component_names::{component_of, of_component, of_components};
-use crate::computed_rows::{Computed, ComputedRows};
+use crate::computed_rows::ComputedRows;
 use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
 use crate::input_args::read_options;
 use crate::names;
-use crate::observed_dataset::{Advice, matched, placed, scores};
+use crate::observed_dataset::{Advice, block_scores, matched, placed, scores};
 use crate::outputs::Outputs;
 use crate::overwrite::{self, Kind};
 use crate::paths::{check_files, input_name};
@@ -31,10 +31,7 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
     let progress = Progress::new(args.quiet);
     let model = match loaded::any(&args.model)? {
         Loaded::Rows(model) => model,
-        Loaded::Incomplete(saved) => {
-            args.memory.check_unused()?;
-            return incomplete(&args, &saved, &progress);
-        }
+        Loaded::Incomplete(saved) => return incomplete(&args, &saved, &progress),
     };
     if !model.reconstructs() {
         return Err(Failure::Data(format!(
@@ -43,7 +40,7 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
             model.reconstruction_advice()
         )));
     }
-    let options = model.read_options_within(read_options(&args.input, &args.threads), &args.memory)?;
+    let options = args.memory.within(model.read_options(read_options(&args.input, &args.threads)));
     let dataset = Dataset::read(&args.data, &options, &progress)?;
     let from = match args.from {
         Some(from) => from,
@@ -76,8 +73,8 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
 
 /// Reconstructs every entry, observed or missing, from scores or incomplete rows under a model of incomplete data.
 fn incomplete(args: &ReconstructArgs, saved: &SavedIncomplete, progress: &Progress) -> Result<()> {
-    let options = saved.read_options(read_options(&args.input, &args.threads));
-    let dataset = Dataset::read(&args.data, &ReadOptions { missing: true, ..options.clone() }, progress)?;
+    let options = args.memory.within(saved.read_options(read_options(&args.input, &args.threads)));
+    let dataset = Dataset::read(&args.data, &ReadOptions { missing: true, ..options }, progress)?;
     let explain = |error| dataset.explain(error);
     let run = args.threads.run(progress);
     let model = &saved.model;
@@ -85,6 +82,15 @@ fn incomplete(args: &ReconstructArgs, saved: &SavedIncomplete, progress: &Progre
     let expected = names::of_scores(model);
     let features = saved.beside.column_ids.as_ref().map(Ids::texts);
     let from = args.from.map_or_else(|| recognise(&dataset, &expected, features.as_deref(), p), Ok)?;
+    match (&dataset.table.data, from) {
+        (Data::F32(values @ Values::InFile(_)), ReconstructFrom::Data) => {
+            return incomplete_rows(args, saved, &dataset, values, progress);
+        }
+        (Data::F64(values @ Values::InFile(_)), ReconstructFrom::Data) => {
+            return incomplete_rows(args, saved, &dataset, values, progress);
+        }
+        _ => {}
+    }
     let data = dataset.table.data.observed(&run).map_err(explain)?;
     dataset.check_unchanged()?;
     let RowScores { mut scores, offsets } = match from {
@@ -124,6 +130,37 @@ fn incomplete(args: &ReconstructArgs, saved: &SavedIncomplete, progress: &Progre
         numeric_ids: false,
     };
     outputs.table(&args.output, &table)?;
+    outputs.commit()
+}
+
+/// Reconstructs rows with missing values that stay in their file, a block at a time.
+fn incomplete_rows<T: Scalar>(
+    args: &ReconstructArgs,
+    saved: &SavedIncomplete,
+    dataset: &Dataset,
+    values: &Values<T>,
+    progress: &Progress,
+) -> Result<()>
+where
+    ObservedData: From<Observed<T>>,
+{
+    refuse_whiten(args, dataset)?;
+    let explain = |error| dataset.explain(error);
+    let (source, model) = (values.source().map_err(explain)?, &saved.model);
+    let (p, run) = (model.n_features(), args.threads.run(progress));
+    let names = dataset.table.feature_names.as_deref();
+    let places = matched(saved, &dataset.file, names, dataset.table.data.shape().1, Advice::Columns)?;
+    let rows = ComputedRows::of_blocks(&*source, p, |block| {
+        let scores = block_scores(model, block, &places, &run)?;
+        let mut rows: Matrix = Matrix::zeros(scores.scores.n_rows(), p);
+        model.values_into(&scores, rows.as_mut_slice(), &run).map(|()| rows)
+    });
+    let features = saved.beside.column_ids.as_ref().map(Ids::texts);
+    let mut outputs = Outputs::new(args.force);
+    let row_names = ("sample", dataset.table.sample_names.as_deref());
+    let columns = names::of_features(features.as_deref(), p);
+    rows.write_to(&mut outputs, &args.output, row_names, &columns, explain)?;
+    progress.clear();
     outputs.commit()
 }
 
@@ -269,11 +306,15 @@ impl OnValues for Reconstruction<'_> {
         let how = Transform { whiten: self.args.whiten, ..Transform::default() };
         let run = self.args.threads.run(self.progress);
         let mut outputs = Outputs::new(self.args.force);
-        if let (Values::InFile(_), RowModel::Complete(saved), ReconstructFrom::Data) =
-            (values, self.model, self.from)
-        {
-            let rows = ComputedRows::new(Computed::Rows, &saved.model, &*source, how, &run);
-            let names = self.dataset.table.sample_names.as_deref();
+        if let (Values::InFile(_), ReconstructFrom::Data) = (values, self.from) {
+            let rows = match self.model {
+                RowModel::Complete(saved) => ComputedRows::reconstructed(&saved.model, &*source, how, &run),
+                RowModel::Kernel(saved) => ComputedRows::of_blocks(&*source, self.features.len(), |block| {
+                    let scores = saved.model.transform_with(block, how, &run)?;
+                    saved.model.inverse_transform_with(&scores, how, &run)
+                }),
+            };
+            let names = ("sample", self.dataset.table.sample_names.as_deref());
             rows.write_to(&mut outputs, &self.args.output, names, self.features, explain)?;
             self.progress.clear();
             return outputs.commit();

@@ -1,20 +1,20 @@
 //! `karhunen transform`: computes the scores of rows under a model.
 
-use karhunen::Scalar;
 use karhunen::pca::Transform;
-use karhunen_io::{NamedMatrix, ObserveOptions, SavedIncomplete, Values};
+use karhunen::{Observed, Scalar, Source};
+use karhunen_io::{Data, NamedMatrix, ObserveOptions, ObservedData, SavedIncomplete, Values};
 
 use crate::args::TransformArgs;
 use crate::commands::fit_incomplete::{row_header, score_table};
 use crate::commands::loaded::{self, Loaded};
 use crate::component_names::of_components;
-use crate::computed_rows::{Computed, ComputedRows};
+use crate::computed_rows::ComputedRows;
 use crate::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
 use crate::input_args::read_options;
 use crate::missing_args::TriplesArgs;
 use crate::names;
-use crate::observed_dataset::{ObservedDataset, scores};
+use crate::observed_dataset::{Advice, ObservedContent, ObservedDataset, block_scores, matched, scores};
 use crate::outputs::Outputs;
 use crate::overwrite::{self, Kind};
 use crate::paths::check_files;
@@ -29,17 +29,14 @@ pub(crate) fn run(args: TransformArgs) -> Result<()> {
     let progress = Progress::new(args.quiet);
     let model = match loaded::any(&args.model)? {
         Loaded::Rows(model) => model,
-        Loaded::Incomplete(saved) => {
-            args.memory.check_unused()?;
-            return incomplete(&args, &saved, &progress);
-        }
+        Loaded::Incomplete(saved) => return incomplete(&args, &saved, &progress),
     };
     if let Some(option) = args.given.first_of::<TriplesArgs>(&[]) {
         return Err(Failure::Usage(format!(
             "{option} has no effect on a model of complete data; leave it out"
         )));
     }
-    let options = model.read_options_within(read_options(&args.input, &args.threads), &args.memory)?;
+    let options = args.memory.within(model.read_options(read_options(&args.input, &args.threads)));
     let dataset = Dataset::read(&args.data, &options, &progress)?;
     let model = model.aligned(&dataset)?;
     dispatch(
@@ -50,12 +47,26 @@ pub(crate) fn run(args: TransformArgs) -> Result<()> {
 
 /// Scores of rows with missing values, from a table, or from triples if the model was fitted to triples.
 fn incomplete(args: &TransformArgs, saved: &SavedIncomplete, progress: &Progress) -> Result<()> {
-    let options = saved.read_options(read_options(&args.input, &args.threads));
     let asked = args.triples.options();
-    let triples = asked.triples.or_else(|| saved.beside.triples.clone());
-    let how =
-        ObserveOptions { triples, double: asked.double, duplicates: asked.duplicates, more: karhunen::More };
-    let dataset = ObservedDataset::read(&args.data, &options, &how, progress)?;
+    let triples = asked.triples.clone().or_else(|| saved.beside.triples.clone());
+    let how = ObserveOptions { triples, ..asked };
+    let options = saved.read_options(read_options(&args.input, &args.threads));
+    let options = if how.triples.is_some() {
+        args.memory.check_unused()?;
+        options
+    } else {
+        args.memory.within(options)
+    };
+    let dataset = match ObservedDataset::read_rows(&args.data, &options, &how, progress)? {
+        ObservedContent::Entries(dataset) => *dataset,
+        ObservedContent::InFile(dataset) => {
+            let work = IncompleteScores { args, saved, dataset: &dataset, progress };
+            return match &dataset.table.data {
+                Data::F32(values) => work.on(values),
+                Data::F64(values) => work.on(values),
+            };
+        }
+    };
     let (file, row_names) = (dataset.file.clone(), dataset.row_names.clone());
     let data = dataset.align(saved)?;
     let explain =
@@ -76,6 +87,37 @@ fn incomplete(args: &TransformArgs, saved: &SavedIncomplete, progress: &Progress
     outputs.commit()
 }
 
+/// Scores of rows with missing values that stay in their file.
+struct IncompleteScores<'a> {
+    args: &'a TransformArgs,
+    saved: &'a SavedIncomplete,
+    dataset: &'a Dataset,
+    progress: &'a Progress,
+}
+
+impl IncompleteScores<'_> {
+    fn on<T: Scalar>(self, values: &Values<T>) -> Result<()>
+    where
+        ObservedData: From<Observed<T>>,
+    {
+        let Self { args, saved, dataset, progress } = self;
+        let explain = |error| dataset.explain(error);
+        let (source, model) = (values.source().map_err(explain)?, &saved.model);
+        let (table, run) = (&dataset.table, args.threads.run(progress));
+        let names = table.feature_names.as_deref();
+        let places = matched(saved, &dataset.file, names, table.data.shape().1, Advice::Columns)?;
+        let columns = names::of_scores(model);
+        let rows = ComputedRows::of_blocks(&*source, columns.len(), |block| {
+            Ok(score_table(&block_scores(model, block, &places, &run)?, model, args.whiten))
+        });
+        let mut outputs = Outputs::new(args.force);
+        let row_names = (row_header(saved), table.sample_names.as_deref());
+        rows.write_to(&mut outputs, &args.output, row_names, &columns, explain)?;
+        progress.clear();
+        outputs.commit()
+    }
+}
+
 /// Computes scores of values of either type.
 struct Scores<'a> {
     args: &'a TransformArgs,
@@ -93,9 +135,15 @@ impl OnValues for Scores<'_> {
         let how = Transform { whiten: self.args.whiten, ..Transform::default() };
         let run = self.args.threads.run(self.progress);
         let mut outputs = Outputs::new(self.args.force);
-        if let (Values::InFile(_), RowModel::Complete(saved)) = (values, self.model) {
-            let rows = ComputedRows::new(Computed::Scores, &saved.model, &*source, how, &run);
-            let names = self.dataset.table.sample_names.as_deref();
+        if let Values::InFile(_) = values {
+            let rows = match self.model {
+                RowModel::Complete(saved) => ComputedRows::scores(&saved.model, &*source, how, &run),
+                RowModel::Kernel(saved) => {
+                    let map = |block: &dyn Source<T>| saved.model.transform_with(block, how, &run);
+                    ComputedRows::of_blocks(&*source, saved.model.n_components(), map)
+                }
+            };
+            let names = ("sample", self.dataset.table.sample_names.as_deref());
             let columns = of_components(self.model.n_components());
             rows.write_to(&mut outputs, &self.args.output, names, &columns, explain)?;
             self.progress.clear();

@@ -129,14 +129,14 @@ fn checkpoints_of_other_fits_are_refused_by_name() {
         "{message}"
     );
     let cases = [
-        ("fit t.csv --checkpoint c", "--checkpoint has no effect on the fit of complete data; say --missing"),
+        ("fit t.csv --checkpoint c", "c: the file exists and holds the checkpoint of a fit"),
         ("fit t.csv --missing --checkpoint -", "--checkpoint - cannot be read again; give a file"),
         (
             "fit t.csv --missing --resume",
             "error: --resume needs the file that keeps the state of the fit; say which with --checkpoint FILE",
         ),
         ("fit t.csv --missing --checkpoint-every 5", "--checkpoint-every needs the file"),
-        ("fit t.csv --resume", "--resume has no effect on the fit of complete data; say --missing"),
+        ("fit t.csv --resume", "--resume needs the file that keeps the state of the fit"),
         ("fit t.csv --missing --checkpoint .", "--checkpoint . is a folder; give a file"),
         ("fit t.csv --missing --checkpoint t.csv", "t.csv"),
         ("fit t.csv --missing --checkpoint m -o m", "--checkpoint"),

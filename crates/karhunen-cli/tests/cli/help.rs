@@ -169,7 +169,7 @@ fn topics_that_are_not_there_are_refused_with_those_that_are() {
         assert!(message.starts_with(expected) && message.contains("'kernel'"), "{message}");
     }
     assert!(refusal("transform --help kernel").contains("[possible values: triples, input, memory, all]"));
-    assert!(refusal("help fits").contains("possible values: fit, transform"));
+    assert!(refusal("help fits").contains("possible values: fit, update"));
     assert!(refusal("help completions kernel").contains("'kernel'"));
     // Errors in other arguments refer to the screen.
     assert!(refusal("fit x.csv --kernle rbf").ends_with("For more information, try '-h'.\n"));
@@ -260,6 +260,6 @@ fn completions_know_every_option_and_topic() {
         assert!(printed("completions fish").contains(&topic), "{topic}");
     }
     assert!(
-        script.contains("missing stopping triples checkpoints kernel weights output input solver memory all")
+        script.contains("missing stopping triples kernel weights output input solver memory checkpoints all")
     );
 }

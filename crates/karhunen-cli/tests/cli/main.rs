@@ -15,12 +15,15 @@ mod larger;
 mod memory;
 mod missing;
 mod model;
+mod moments;
 mod outputs;
 mod predictions;
 mod readme;
 mod regressions;
+mod resumed_passes;
 mod streams;
 mod tables;
+mod updates;
 mod zero_rows;
 
 use std::path::{Path, PathBuf};

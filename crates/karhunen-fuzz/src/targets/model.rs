@@ -4,16 +4,18 @@
 use std::path::Path;
 
 use karhunen::incomplete::{Checkpoint, FitContext};
-use karhunen::{Dense, Observed, Run};
+use karhunen::{Dense, Observed, Pca, Run};
 use karhunen_io::{
-    AnyModel, Result, SavedIncomplete, SavedKernel, SavedModel, SavedNystrom, load_any_model,
-    load_checkpoint, load_model, save_model,
+    AnyModel, Result, SavedIncomplete, SavedIncremental, SavedKernel, SavedModel, SavedNystrom, SavedScatter,
+    load_any_model, load_checkpoint, load_model, save_model,
 };
 
 use super::{Outcome, Verdict, all_finite, hold};
 
 /// Larger models are loaded but not used.
 const MOST_VALUES: usize = 4096;
+/// Moments of more columns are loaded but not fitted.
+const MOST_COLUMNS: usize = 64;
 
 pub(super) fn run(path: &Path) -> Verdict {
     let again = path.with_extension("again");
@@ -24,6 +26,7 @@ pub(super) fn run(path: &Path) -> Verdict {
             AnyModel::Complete(saved) => complete(&saved, &again)?,
             AnyModel::Incomplete(saved) => incomplete(&saved, &again)?,
             AnyModel::Kernel(saved) => kernel(&saved, &again)?,
+            AnyModel::Incremental(saved) => incremental(&saved, &again)?,
         }
     }
     if let Some(map) = loaded::<SavedNystrom>(load_model(path))? {
@@ -37,6 +40,10 @@ pub(super) fn run(path: &Path) -> Verdict {
                 Err(error) => super::check_error(&error.to_string())?,
             }
         }
+    }
+    if let Some(moments) = loaded::<SavedScatter>(load_model(path))? {
+        outcome = Outcome::Accepted;
+        scatter(&moments, &again)?;
     }
     if let Some(checkpoint) = loaded(load_checkpoint(path))? {
         outcome = Outcome::Accepted;
@@ -129,6 +136,20 @@ fn incomplete(saved: &SavedIncomplete, again: &Path) -> std::result::Result<(), 
     Ok(())
 }
 
+fn scatter(saved: &SavedScatter, again: &Path) -> std::result::Result<(), String> {
+    save_model(again, saved).map_err(|error| error.to_string())?;
+    let same: SavedScatter = load_model(again).map_err(|error| error.to_string())?;
+    hold(same == *saved, || "moments read back differ".to_owned())?;
+    let p = saved.model.moments.mean.len();
+    if p > MOST_COLUMNS {
+        return Ok(());
+    }
+    match Pca::new(1).fit_scatter(&saved.model, None) {
+        Ok(model) => all_finite("variances of moments", model.explained_variance()),
+        Err(error) => super::check_error(&error.to_string()),
+    }
+}
+
 fn kernel(saved: &SavedKernel, again: &Path) -> std::result::Result<(), String> {
     let model = &saved.model;
     let (k, p) = (model.n_components(), model.n_features());
@@ -182,6 +203,31 @@ fn resume(checkpoint: &Checkpoint) -> std::result::Result<(), String> {
         Ok(model) => {
             all_finite("components after a checkpoint", model.components().as_slice())?;
             all_finite("scores after a checkpoint", model.scores().as_slice())
+        }
+        Err(error) => super::check_error(&error.to_string()),
+    }
+}
+
+fn incremental(saved: &SavedIncremental, again: &Path) -> std::result::Result<(), String> {
+    let fit = &saved.model;
+    save_model(again, saved).map_err(|error| format!("a state that was loaded is not saved: {error}"))?;
+    let same: SavedIncremental =
+        load_model(again).map_err(|error| format!("a state that was saved is not loaded: {error}"))?;
+    hold(same == *saved, || "a state is another when saved and loaded again".to_owned())?;
+    let p = fit.n_features();
+    if p == 0 || fit.n_directions().saturating_mul(p) > MOST_VALUES {
+        return Ok(());
+    }
+    let values = row_values(p);
+    let x = Dense::row_major(&values, N_ROWS, p).map_err(|error| error.to_string())?;
+    let (mut fit, run) = (fit.clone(), Run::default());
+    if let Err(error) = fit.push_source(&x, None, &run) {
+        return super::check_error(&error.to_string());
+    }
+    match fit.model(&run) {
+        Ok(model) => {
+            all_finite("components of a stream", model.pca().components().as_slice())?;
+            all_finite("variances of a stream", model.pca().explained_variance())
         }
         Err(error) => super::check_error(&error.to_string()),
     }

@@ -44,7 +44,7 @@ pub(super) fn run(path: &Path, bytes: &[u8]) -> Verdict {
         }
         13 => match accepted!(read_any(path, &options)) {
             Content::Table(table) => check(&table).map(|()| Outcome::Accepted),
-            Content::Model { .. } | Content::Checkpoint(_) => Ok(Outcome::Accepted),
+            Content::Model { .. } | Content::Moments { .. } | Content::Checkpoint(_) => Ok(Outcome::Accepted),
         },
         _ => {
             let table = accepted!(read_observed(path, &options, &ObserveOptions::default()));

@@ -8,6 +8,7 @@ use super::fields::{Delimiter, Scanner};
 use super::{Form, table_text};
 use crate::Result;
 use crate::input::Input;
+use crate::mapped::Mapped;
 
 impl Form {
     /// The delimiter, if it is one character.
@@ -18,43 +19,19 @@ impl Form {
         }
     }
 
-    /// The text of `input` with each missing value of a feature replaced by `value(row, column)`, in the fewest
-    /// digits that parse to the same bits.
+    /// Begins to copy the text of `input` with its missing values filled.
     ///
     /// # Errors
     /// None, if the text was read before.
-    pub(crate) fn fill(&self, input: &Input, value: &dyn Fn(usize, usize) -> f64) -> Result<Vec<u8>> {
+    pub(crate) fn filler<'a>(&'a self, input: &'a Input) -> Result<Filler<'a>> {
         let bytes = input.as_slice();
         let text = table_text(&input.path, bytes)?;
-        let before = bytes.len() - bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).len();
-        let refuse = |fault: super::fields::Fault| {
-            super::Refusal::from(fault).into_error(&input.path, text, self.columns.names.as_deref())
-        };
-        let mut filled = Vec::with_capacity(bytes.len() + bytes.len() / 8);
-        filled.extend(&bytes[..before]);
-        let mut scanner = Scanner::new(text, self.columns.first_row, self.dialect.delimiter);
-        let (mut row, mut copied) = (0, 0);
-        while scanner.begin_record(self.columns.blank_lines()) {
-            let mut feature = 0;
-            for role in &self.columns.roles {
-                let field = scanner.field().map_err(refuse)?;
-                if *role != Role::Value {
-                    continue;
-                }
-                if Cell::of(&field.text, self.dialect.decimal_comma) == Cell::Missing {
-                    filled.extend(&text[copied..field.offset]);
-                    self.push(&mut filled, value(row, feature));
-                    copied = field.end;
-                }
-                feature += 1;
-            }
-            row += 1;
-        }
-        // Copies the rest, including ignored blank lines.
-        filled.extend(&bytes[before + copied..]);
-        Ok(filled)
+        let mark = bytes.len() - bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).len();
+        let scanner = Scanner::new(text, self.columns.first_row, self.dialect.delimiter);
+        Ok(Filler { form: self, input, text, scanner, mark, copied: 0 })
     }
 
+    /// Appends a number in the fewest digits that parse to the same bits.
     fn push(&self, filled: &mut Vec<u8>, value: f64) {
         let start = filled.len();
         write!(filled, "{value:?}").expect("writing to memory does not fail");
@@ -64,5 +41,84 @@ impl Form {
         if self.dialect.decimal_comma {
             filled[start..].iter_mut().filter(|byte| **byte == b'.').for_each(|byte| *byte = b',');
         }
+    }
+}
+
+/// Copies a text row by row.
+pub(crate) struct Filler<'a> {
+    form: &'a Form,
+    input: &'a Input,
+    /// The text without byte order mark and trailing blank lines.
+    text: &'a [u8],
+    scanner: Scanner<'a>,
+    /// Bytes of the byte order mark.
+    mark: usize,
+    /// Bytes of the text that were copied or replaced.
+    copied: usize,
+}
+
+impl Filler<'_> {
+    /// Writes up to and with the last missing value of the next `n_rows` rows, each replaced by `value(row, column)`, where
+    /// rows are counted from the first of these.
+    ///
+    /// # Errors
+    /// Those of `sink`.
+    pub(crate) fn rows(
+        &mut self,
+        n_rows: usize,
+        value: &dyn Fn(usize, usize) -> f64,
+        sink: &mut dyn Write,
+    ) -> std::io::Result<()> {
+        let mut number = Vec::new();
+        for row in 0..n_rows {
+            if !self.scanner.begin_record(self.form.columns.blank_lines()) {
+                break;
+            }
+            let mut feature = 0;
+            for role in &self.form.columns.roles {
+                let field = self.scanner.field().map_err(|fault| {
+                    let names = self.form.columns.names.as_deref();
+                    let error = super::Refusal::from(fault).into_error(&self.input.path, self.text, names);
+                    std::io::Error::other(error)
+                })?;
+                if *role != Role::Value {
+                    continue;
+                }
+                if Cell::of(&field.text, self.form.dialect.decimal_comma) == Cell::Missing {
+                    self.copy_to(field.offset, sink)?;
+                    number.clear();
+                    self.form.push(&mut number, value(row, feature));
+                    sink.write_all(&number)?;
+                    self.copied = field.end;
+                }
+                feature += 1;
+            }
+        }
+        self.copy_to(self.scanner.offset(), sink)?;
+        // The text that was copied takes no memory any more.
+        self.input.mapped().iter().for_each(Mapped::release);
+        Ok(())
+    }
+
+    /// Writes the rest, ignored blank lines included.
+    ///
+    /// # Errors
+    /// Those of `sink`.
+    pub(crate) fn finish(mut self, sink: &mut dyn Write) -> std::io::Result<()> {
+        let bytes = self.input.as_slice();
+        self.copy_to(bytes.len() - self.mark, sink)
+    }
+
+    /// Writes the text that was not yet copied, up to the byte `end` of the text.
+    fn copy_to(&mut self, end: usize, sink: &mut dyn Write) -> std::io::Result<()> {
+        let bytes = self.input.as_slice();
+        // The mark is copied with the first bytes.
+        let begin = if self.copied == 0 { 0 } else { self.mark + self.copied };
+        let end = self.mark + end;
+        if begin < end {
+            sink.write_all(&bytes[begin..end])?;
+            self.copied = end - self.mark;
+        }
+        Ok(())
     }
 }

@@ -97,9 +97,9 @@ fn read_with_form(
     let names = columns.names.as_deref();
     let refuse = |refusal: Refusal| refusal.into_error(path, text, names);
     let n_cols = columns.count(columns::Role::Value);
-    let (rows, copied) = if options.stay_in_file((blocks::expected_rows(text, columns.first_row), n_cols), 8)
-    {
-        let mut copy = Copy::new(path, n_cols, options)?;
+    let expected = (blocks::expected_rows(text, columns.first_row), n_cols);
+    let (rows, copied) = if options.stay_in_file(expected, 8) {
+        let mut copy = Copy::new(path, expected, options)?;
         let rows = in_pool(path, options, || {
             let mut beside = Vec::new();
             blocks::parse_in_parts(text, &dialect, &columns, block_bytes, &mut |mut rows| {

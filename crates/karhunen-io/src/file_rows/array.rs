@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use karhunen::Scalar;
 
-use super::{AnyRows, Blocks, FileRows, Rows};
+use super::{AnyRows, BlockReader, FileRows, OwnedBlock};
 use crate::input::Input;
 use crate::mapped::Stamp;
 use crate::npy_elements::{first_rounded, is_single, native, to_f64};
@@ -50,7 +50,7 @@ pub(crate) fn rows_of_array(
 ///
 /// # Errors
 /// [`Cause::Io`].
-pub(super) fn rows_of_file(
+pub(crate) fn rows_of_file(
     path: &Path,
     file: File,
     header: Header,
@@ -99,14 +99,14 @@ impl Array {
         rows_at_once: usize,
         reached: &mut usize,
         read: impl Fn(usize, usize) -> Result<Vec<T>>,
-        f: &mut dyn FnMut(Rows<T>) -> bool,
+        f: &mut dyn FnMut(OwnedBlock<T>) -> bool,
     ) -> Result<()> {
         let n = self.shape.0;
         for first in (first..n).step_by(rows_at_once) {
             let n_rows = rows_at_once.min(n - first);
             let values = read(first, n_rows)?;
             *reached = first + n_rows;
-            if !f(Rows { values, n_rows, column_major: self.column_major }) {
+            if !f(OwnedBlock::Dense { values, n_rows, column_major: self.column_major }) {
                 break;
             }
         }
@@ -161,23 +161,23 @@ impl Array {
 }
 
 #[cfg(unix)]
-fn read_at(file: &File, begin: u64, bytes: &mut [u8]) -> std::io::Result<()> {
+pub(super) fn read_at(file: &File, begin: u64, bytes: &mut [u8]) -> std::io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, begin)
 }
 
 #[cfg(not(unix))]
-fn read_at(mut file: &File, begin: u64, bytes: &mut [u8]) -> std::io::Result<()> {
+pub(super) fn read_at(mut file: &File, begin: u64, bytes: &mut [u8]) -> std::io::Result<()> {
     use std::io::{Read, Seek, SeekFrom};
     file.seek(SeekFrom::Start(begin)).and_then(|_| file.read_exact(bytes))
 }
 
-impl Blocks<f32> for Array {
+impl BlockReader<f32> for Array {
     fn each(
         &self,
         first: usize,
         rows_at_once: usize,
         reached: &mut usize,
-        f: &mut dyn FnMut(Rows<f32>) -> bool,
+        f: &mut dyn FnMut(OwnedBlock<f32>) -> bool,
     ) -> Result<()> {
         self.visit(first, rows_at_once, reached, |first, n_rows| self.in_place(first, n_rows), f)
     }
@@ -186,18 +186,22 @@ impl Blocks<f32> for Array {
         self.bytes_beside(block_bytes)
     }
 
+    fn fingerprint(&self) -> Option<u64> {
+        Some(self.stamp.fingerprint())
+    }
+
     fn check_unchanged(&self) -> Result<()> {
         self.check()
     }
 }
 
-impl Blocks<f64> for Array {
+impl BlockReader<f64> for Array {
     fn each(
         &self,
         first: usize,
         rows_at_once: usize,
         reached: &mut usize,
-        f: &mut dyn FnMut(Rows<f64>) -> bool,
+        f: &mut dyn FnMut(OwnedBlock<f64>) -> bool,
     ) -> Result<()> {
         let read = |first, n_rows| {
             if self.is_native() { self.in_place(first, n_rows) } else { self.converted(first, n_rows) }
@@ -207,6 +211,10 @@ impl Blocks<f64> for Array {
 
     fn held(&self, block_bytes: usize) -> f64 {
         self.bytes_beside(block_bytes)
+    }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(self.stamp.fingerprint())
     }
 
     fn check_unchanged(&self) -> Result<()> {

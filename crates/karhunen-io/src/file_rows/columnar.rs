@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
 use karhunen::Scalar;
 
-use super::{AnyRows, Blocks, FileRows, Rows};
+use super::{AnyRows, BlockReader, FileRows, OwnedBlock};
 use crate::batches::{Batches, first_null, first_rounded};
 use crate::conversions::copy;
 use crate::mapped::Mapped;
@@ -82,13 +82,13 @@ impl Table {
     }
 }
 
-impl<T: Scalar> Blocks<T> for Table {
+impl<T: Scalar> BlockReader<T> for Table {
     fn each(
         &self,
         first: usize,
         rows_at_once: usize,
         reached: &mut usize,
-        f: &mut dyn FnMut(Rows<T>) -> bool,
+        f: &mut dyn FnMut(OwnedBlock<T>) -> bool,
     ) -> Result<()> {
         let mut goes_on = true;
         let mut number = 0;
@@ -103,7 +103,7 @@ impl<T: Scalar> Blocks<T> for Table {
                 let n_rows = rows_at_once.min(batch.num_rows() - start);
                 let values = self.convert(*reached, &batch.slice(start, n_rows))?;
                 *reached += n_rows;
-                goes_on = f(Rows { values, n_rows, column_major: true });
+                goes_on = f(OwnedBlock::Dense { values, n_rows, column_major: true });
                 if !goes_on {
                     break;
                 }

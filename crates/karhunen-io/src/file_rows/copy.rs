@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::AnyRows;
 use super::array::rows_of_file;
+use crate::disk_space;
 use crate::input::copying_failed;
 use crate::npy_header::{Dtype, Header, Kind};
 use crate::{ReadOptions, Result};
@@ -21,12 +22,13 @@ pub(crate) struct Copy {
 }
 
 impl Copy {
-    /// An empty copy of the values of `path`.
+    /// An empty copy of the values of `path`, about `n_rows` rows.
     ///
     /// # Errors
-    /// [`crate::Cause::Io`].
-    pub(crate) fn new(path: &Path, n_cols: usize, options: &ReadOptions) -> Result<Self> {
+    /// [`crate::Cause::Io`], also if the disk has no space for them.
+    pub(crate) fn new(path: &Path, (n_rows, n_cols): (usize, usize), options: &ReadOptions) -> Result<Self> {
         let folder = options.copies();
+        disk_space::ask(path, &folder, n_rows as f64 * n_cols as f64 * size_of::<f64>() as f64)?;
         let file = tempfile::tempfile_in(&folder).map_err(|source| copying_failed(path, &folder, source))?;
         Ok(Self { path: path.to_owned(), folder, file, n_cols, n_rows: 0 })
     }

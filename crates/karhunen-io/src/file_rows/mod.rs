@@ -5,18 +5,22 @@ mod array;
 mod columnar;
 mod copy;
 mod prefetch;
+mod sparse_copy;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use karhunen::matrix::SparseMatrix;
 use karhunen::source::{Block, Pass, PassKind};
 use karhunen::{Dense, Scalar, Source};
 
 use crate::mapped::Mapped;
 use crate::{Error, Result};
 
-pub(crate) use array::rows_of_array;
+pub(crate) use array::{rows_of_array, rows_of_file};
 pub(crate) use columnar::rows_of_columns;
 pub(crate) use copy::Copy;
+pub(crate) use sparse_copy::SparseCopy;
 
 /// Largest and least size of the values of a block in bytes.
 const BLOCK_BYTES: (usize, usize) = (32 << 20, 1 << 20);
@@ -25,8 +29,8 @@ const BLOCK_SHARE: u64 = 16;
 /// Blocks in memory during a visit: one in use, one that waits, and one that is read.
 const BLOCKS_HELD: f64 = 3.0;
 
-/// The values of a table that stay in a file or in a temporary copy, a [`Source`] that holds three blocks of rows in
-/// memory at a time, and those that [`Source::keep`] permits it to keep.
+/// Rows that stay in a file, in a temporary copy, or with another [`BlockReader`]: a [`Source`] that holds three blocks of
+/// rows in memory at a time, and those that [`Source::keep`] permits it to keep.
 ///
 /// ```no_run
 /// use karhunen::{Pca, Weights};
@@ -41,17 +45,36 @@ const BLOCKS_HELD: f64 = 3.0;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct FileRows<T> {
-    blocks: Box<dyn Blocks<T>>,
+    blocks: Box<dyn BlockReader<T>>,
     shape: (usize, usize),
     block_bytes: usize,
+    /// Number of stored entries of sparse rows.
+    n_stored: Option<usize>,
     /// Bytes of the file.
     n_bytes: u64,
     /// The mapped file, which must not change.
     mapped: Option<Mapped>,
     kept: Mutex<Kept<T>>,
+    reading: Counts,
 }
 
-/// Rows of either type.
+/// Bytes and seconds of reading, in all visits so far.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reading {
+    /// Bytes that were read, in the form in which they are stored.
+    pub bytes: f64,
+    /// Seconds of reading and decoding, most of them beside the use of the blocks before.
+    pub seconds: f64,
+}
+
+/// Counts of all visits.
+#[derive(Default)]
+struct Counts {
+    n_rows: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+/// Rows of a file, of either type.
 pub(crate) enum AnyRows {
     F32(FileRows<f32>),
     F64(FileRows<f64>),
@@ -61,21 +84,71 @@ pub(crate) enum AnyRows {
 struct Kept<T> {
     /// Bytes that may still be kept.
     budget: f64,
-    blocks: Vec<Arc<Rows<T>>>,
+    blocks: Vec<Arc<OwnedBlock<T>>>,
     n_rows: usize,
 }
 
-/// The owned dense rows of a block.
-pub(crate) struct Rows<T> {
-    pub(crate) values: Vec<T>,
-    pub(crate) n_rows: usize,
-    pub(crate) column_major: bool,
+/// Rows of a block, which own their values.
+#[derive(Clone, Debug)]
+pub enum OwnedBlock<T> {
+    /// Every value.
+    Dense {
+        /// The values, shape (n_rows, n_features).
+        values: Vec<T>,
+        /// Number of rows.
+        n_rows: usize,
+        /// True if the values of a column are contiguous, false if those of a row are.
+        column_major: bool,
+    },
+    /// Stored entries.
+    Sparse(SparseMatrix<T>),
 }
 
-/// A format whose rows can be visited in blocks.
-pub(crate) trait Blocks<T>: Send + Sync {
-    /// Calls `f` with every block from row `first` on, of at most `rows_at_once` rows, in order, until it returns
-    /// false. `reached` is set to the first row that has not been read yet.
+impl<T: Scalar> OwnedBlock<T> {
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        match self {
+            Self::Dense { n_rows, .. } => *n_rows,
+            Self::Sparse(rows) => rows.view().n_rows(),
+        }
+    }
+
+    fn n_bytes(&self) -> usize {
+        match self {
+            Self::Dense { values, .. } => values.len() * size_of::<T>(),
+            Self::Sparse(rows) => entry_bytes::<T>(rows.view().n_stored()) + 8 * rows.view().n_rows(),
+        }
+    }
+
+    fn block(&self, n_cols: usize) -> karhunen::Result<Block<'_, T>> {
+        Ok(match self {
+            Self::Dense { values, n_rows, column_major: true } => {
+                Block::Dense(Dense::column_major(values, *n_rows, n_cols)?)
+            }
+            Self::Dense { values, n_rows, column_major: false } => {
+                Block::Dense(Dense::row_major(values, *n_rows, n_cols)?)
+            }
+            Self::Sparse(rows) => Block::Sparse(rows.view()),
+        })
+    }
+}
+
+/// Bytes of a block that suits a memory limit.
+fn block_bytes(memory_limit: u64) -> usize {
+    let (most, least) = BLOCK_BYTES;
+    usize::try_from(memory_limit / BLOCK_SHARE).unwrap_or(most).clamp(least, most)
+}
+
+/// Bytes of so many stored entries, with their indices.
+fn entry_bytes<T>(n_stored: usize) -> usize {
+    n_stored * (size_of::<T>() + size_of::<u32>())
+}
+
+/// Something whose rows can be visited in blocks, any number of times.
+pub trait BlockReader<T>: Send + Sync {
+    /// Calls `f` with every block from row `first` on, in order, until it returns false. A block has at most
+    /// `rows_at_once` rows where the reader chooses the blocks. `reached` is set to the first row that has not been read
+    /// yet.
     ///
     /// # Errors
     /// Those of the file.
@@ -84,13 +157,18 @@ pub(crate) trait Blocks<T>: Send + Sync {
         first: usize,
         rows_at_once: usize,
         reached: &mut usize,
-        f: &mut dyn FnMut(Rows<T>) -> bool,
+        f: &mut dyn FnMut(OwnedBlock<T>) -> bool,
     ) -> Result<()>;
 
-    /// Bytes that reading takes beside the decoded blocks.
+    /// Bytes that reading takes beside the blocks, for blocks of `block_bytes` bytes.
     fn held(&self, block_bytes: usize) -> f64;
 
-    /// Checks that the file is unchanged since it was opened.
+    /// A number that changes when the rows do, if it is known without reading them.
+    fn fingerprint(&self) -> Option<u64> {
+        None
+    }
+
+    /// Checks that the rows are unchanged since they were first seen.
     ///
     /// # Errors
     /// [`crate::Cause::Changed`].
@@ -111,15 +189,26 @@ impl<T> std::fmt::Debug for FileRows<T> {
 impl<T: Scalar> FileRows<T> {
     /// Rows of a file of `n_bytes` bytes, in blocks that suit a memory limit.
     pub(crate) fn new(
-        blocks: Box<dyn Blocks<T>>,
+        blocks: Box<dyn BlockReader<T>>,
         shape: (usize, usize),
         (n_bytes, mapped): (u64, Option<Mapped>),
         memory_limit: u64,
     ) -> Self {
-        let (most, least) = BLOCK_BYTES;
-        let block_bytes = usize::try_from(memory_limit / BLOCK_SHARE).unwrap_or(most).clamp(least, most);
+        let block_bytes = block_bytes(memory_limit);
         let kept = Mutex::new(Kept { budget: 0.0, blocks: Vec::new(), n_rows: 0 });
-        Self { blocks, shape, block_bytes, n_bytes, mapped, kept }
+        let reading = Counts::default();
+        Self { blocks, shape, block_bytes, n_stored: None, n_bytes, mapped, kept, reading }
+    }
+
+    /// Rows of any reader, dense, or sparse with `n_stored` stored entries.
+    pub fn of_reader(
+        reader: Box<dyn BlockReader<T>>,
+        shape: (usize, usize),
+        n_stored: Option<usize>,
+    ) -> Self {
+        let n_values = shape.0 as u64 * shape.1 as u64;
+        let n_bytes = n_stored.map_or(n_values * size_of::<T>() as u64, |n| entry_bytes::<T>(n) as u64);
+        Self { n_stored, ..Self::new(reader, shape, (n_bytes, None), u64::MAX) }
     }
 
     /// (n_samples, n_features).
@@ -143,16 +232,23 @@ impl<T: Scalar> FileRows<T> {
         self.blocks.check_unchanged()
     }
 
-    /// As [`Blocks::each`], without reading ahead.
+    /// Returns the bytes and seconds of reading, in all visits so far.
+    pub fn reading(&self) -> Reading {
+        let share = self.reading.n_rows.load(Ordering::Relaxed) as f64 / self.shape.0.max(1) as f64;
+        let seconds = self.reading.nanoseconds.load(Ordering::Relaxed) as f64 * 1e-9;
+        Reading { bytes: self.n_bytes as f64 * share, seconds }
+    }
+
+    /// As [`BlockReader::each`], without reading ahead.
     ///
     /// # Errors
-    /// Those of [`Blocks::each`].
+    /// Those of [`BlockReader::each`].
     pub(crate) fn each(
         &self,
         first: usize,
         rows_at_once: usize,
         reached: &mut usize,
-        f: &mut dyn FnMut(Rows<T>) -> bool,
+        f: &mut dyn FnMut(OwnedBlock<T>) -> bool,
     ) -> Result<()> {
         self.blocks.each(first, rows_at_once, reached, f)
     }
@@ -163,7 +259,15 @@ impl<T: Scalar> FileRows<T> {
     }
 
     fn rows_at_once(&self) -> usize {
-        (self.block_bytes / size_of::<T>() / self.shape.1.max(1)).max(1)
+        ((self.block_bytes as f64 / self.row_bytes()) as usize).max(1)
+    }
+
+    /// Bytes of a row of average length.
+    fn row_bytes(&self) -> f64 {
+        let (n, p) = self.shape;
+        let dense = p.max(1) * size_of::<T>();
+        self.n_stored
+            .map_or(dense as f64, |n_stored| 8.0 + entry_bytes::<T>(n_stored) as f64 / n.max(1) as f64)
     }
 
     fn kept(&self) -> std::sync::MutexGuard<'_, Kept<T>> {
@@ -171,26 +275,17 @@ impl<T: Scalar> FileRows<T> {
     }
 
     /// Keeps a block that begins behind the rows that are kept, if the budget allows.
-    fn keep_block(&self, first: usize, rows: Rows<T>) {
-        let bytes = (rows.values.len() * size_of::<T>()) as f64;
+    fn keep_block(&self, first: usize, rows: OwnedBlock<T>) {
+        let bytes = rows.n_bytes() as f64;
         let mut kept = self.kept();
         if kept.n_rows == first && bytes <= kept.budget {
             kept.budget -= bytes;
-            kept.n_rows += rows.n_rows;
+            kept.n_rows += rows.n_rows();
             kept.blocks.push(Arc::new(rows));
         } else if kept.n_rows == first {
             // A later, shorter block would not follow the rows that are kept.
             kept.budget = 0.0;
         }
-    }
-
-    fn block<'r>(&self, rows: &'r Rows<T>) -> karhunen::Result<Block<'r, T>> {
-        let Rows { values, n_rows, column_major } = rows;
-        Ok(Block::Dense(if *column_major {
-            Dense::column_major(values, *n_rows, self.shape.1)?
-        } else {
-            Dense::row_major(values, *n_rows, self.shape.1)?
-        }))
     }
 }
 
@@ -202,23 +297,28 @@ impl<T: Scalar> Source<T> for FileRows<T> {
     fn pass(&self) -> Pass {
         let kept = self.kept().n_rows;
         let unread = 1.0 - kept as f64 / self.shape.0.max(1) as f64;
-        let block = self.rows_at_once().min(self.shape.0) * self.shape.1 * size_of::<T>();
-        let held = BLOCKS_HELD * block as f64 + self.blocks.held(block);
-        Pass::Costly { bytes: self.n_bytes as f64 * unread, kind: PassKind::Dense, held }
+        let block = self.rows_at_once().min(self.shape.0) as f64 * self.row_bytes();
+        let held = BLOCKS_HELD * block + self.blocks.held(block as usize);
+        let kind = if self.n_stored.is_some() { PassKind::Sparse } else { PassKind::Dense };
+        Pass::Costly { bytes: self.n_bytes as f64 * unread, kind, held }
     }
 
     fn keep(&self, bytes: f64) {
         let mut kept = self.kept();
-        let used: usize = kept.blocks.iter().map(|rows| rows.values.len() * size_of::<T>()).sum();
+        let used: usize = kept.blocks.iter().map(|rows| rows.n_bytes()).sum();
         kept.budget = (bytes - used as f64).max(0.0);
     }
 
+    fn fingerprint(&self) -> Option<u64> {
+        self.mapped.as_ref().map(Mapped::fingerprint).or_else(|| self.blocks.fingerprint())
+    }
+
     fn n_stored(&self) -> usize {
-        self.shape.0 * self.shape.1
+        self.n_stored.unwrap_or(self.shape.0 * self.shape.1)
     }
 
     fn is_sparse(&self) -> bool {
-        false
+        self.n_stored.is_some()
     }
 
     fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> karhunen::Result<()>) -> karhunen::Result<()> {
@@ -227,18 +327,20 @@ impl<T: Scalar> Source<T> for FileRows<T> {
         let mut first = 0;
         check(first)?;
         for rows in kept {
-            f(first, self.block(&rows)?)?;
-            first += rows.n_rows;
+            f(first, rows.block(self.shape.1)?)?;
+            first += rows.n_rows();
         }
         if first == self.shape.0 {
             return Ok(());
         }
         let (mut reached, begin) = (first, first);
         let mut visitors = Ok(());
-        let read = prefetch::each(&*self.blocks, begin, self.rows_at_once(), &mut reached, &mut |rows| {
-            visitors = check(first).and_then(|()| f(first, self.block(&rows)?));
+        let (from, nanoseconds) = ((begin, self.rows_at_once()), &self.reading.nanoseconds);
+        let read = prefetch::each(&*self.blocks, from, &mut reached, nanoseconds, &mut |rows| {
+            self.reading.n_rows.fetch_add(rows.n_rows() as u64, Ordering::Relaxed);
+            visitors = check(first).and_then(|()| f(first, rows.block(self.shape.1)?));
             if visitors.is_ok() {
-                let end = first + rows.n_rows;
+                let end = first + rows.n_rows();
                 let begin = std::mem::replace(&mut first, end);
                 self.keep_block(begin, rows);
             }

@@ -1,6 +1,7 @@
 //! Reads the entries of coordinate files, in blocks of lines parsed by several threads.
 
 use std::ops::Range;
+use std::path::Path;
 
 use karhunen::Scalar;
 use karhunen::matrix::SparseMatrix;
@@ -9,11 +10,12 @@ use rayon::prelude::*;
 
 use super::cursor::Cursor;
 use super::{Banner, Field, Found, Parsed, Refusal, Symmetry, refuse, rounded_warning};
-use crate::Values;
+use crate::file_rows::SparseCopy;
 use crate::input::line_of;
 use crate::triples::Entries;
 use crate::triples::columnar::infinite;
 use crate::triples::lines::LineNumbers;
+use crate::{ReadOptions, Values};
 
 /// Number of bytes that a thread parses at a time.
 const BLOCK_BYTES: usize = 4 << 20;
@@ -25,13 +27,80 @@ pub(super) fn matrix(cursor: Cursor, banner: Banner, size: [usize; 3], transpose
         entries::<f64>(cursor, banner, size, transpose)?;
     let matrix = SparseMatrix::from_triples(shape.0, shape.1, &rows, &columns, &values);
     let matrix = matrix.map_err(|error| Refusal { offset: size_line, cause: error.into() })?;
-    let n_repeated = values.len() - matrix.view().n_stored();
-    let note = match n_repeated {
-        1 => "1 entry repeats the place of another and was added to it".to_owned(),
-        n => format!("{n} entries repeat the place of another and were added to it"),
-    };
-    let notes = if n_repeated > 0 { vec![note] } else { Vec::new() };
+    let notes = notes(values.len() - matrix.view().n_stored());
     Ok(Found { values: Values::Sparse(matrix), notes, warnings })
+}
+
+/// A note about repeated entries.
+fn notes(n_repeated: usize) -> Vec<String> {
+    match n_repeated {
+        0 => Vec::new(),
+        1 => vec!["1 entry repeats the place of another and was added to it".to_owned()],
+        n => vec![format!("{n} entries repeat the place of another and were added to it")],
+    }
+}
+
+/// The entries as rows of a temporary copy. `release` gives the memory of the parsed text back.
+pub(super) fn copied(
+    path: &Path,
+    cursor: &Cursor,
+    banner: Banner,
+    [n_rows, n_cols, n_entries]: [usize; 3],
+    options: &ReadOptions,
+    release: &(dyn Fn() + Sync),
+) -> std::result::Result<Found, Stop> {
+    check_size(cursor.at, n_rows, n_cols)?;
+    let reading = Reading { bytes: cursor.bytes, banner, shape: (n_rows, n_cols), n_entries };
+    let shape = if options.transpose { (n_cols, n_rows) } else { (n_rows, n_cols) };
+    let most = n_entries * if banner.symmetry == Symmetry::General { 1 } else { 2 };
+    // Most files are ordered by rows, or by columns; the text of others is parsed once more.
+    for ordered in [true, false] {
+        let mut copy = SparseCopy::new(path, shape, most, ordered, options)?;
+        let mut rounded = None;
+        let is_ordered = reading.each_block(cursor.at, &mut |block: Block<f64>| {
+            rounded = rounded.or(block.rounded);
+            let (mut rows, mut columns) = (block.rows, block.columns);
+            if options.transpose {
+                (rows, columns) = (columns, rows);
+            }
+            release();
+            Ok(copy.push(&rows, &columns, &block.values)?)
+        })?;
+        if is_ordered {
+            let (rows, n_repeated) = copy.finish(options)?;
+            let warnings = rounded.map(|offset| rounded_warning(cursor.bytes, offset)).into_iter().collect();
+            return Ok(Found { values: Values::InFile(rows), notes: notes(n_repeated), warnings });
+        }
+    }
+    unreachable!("entries in any order are taken")
+}
+
+/// Why copying ended early.
+pub(super) enum Stop {
+    /// A line cannot be read.
+    Refusal(Refusal),
+    /// The entries cannot be copied.
+    Copy(crate::Error),
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refusal(refusal)
+    }
+}
+
+impl From<crate::Error> for Stop {
+    fn from(error: crate::Error) -> Self {
+        Self::Copy(error)
+    }
+}
+
+fn check_size(after: usize, n_rows: usize, n_cols: usize) -> Parsed<()> {
+    if u32::try_from(n_rows.max(n_cols)).is_ok() {
+        return Ok(());
+    }
+    let message = format!("{n_rows} x {n_cols} is too large; at most {} rows or columns are read", u32::MAX);
+    refuse(after.saturating_sub(1), message)
 }
 
 /// Entries in the order of the file.
@@ -51,15 +120,15 @@ fn in_blocks<T: Scalar>(
     transpose: bool,
     block_bytes: usize,
 ) -> Parsed<Entries<T>> {
-    if u32::try_from(n_rows.max(n_cols)).is_err() {
-        let message =
-            format!("{n_rows} x {n_cols} is too large; at most {} rows or columns are read", u32::MAX);
-        return refuse(cursor.at.saturating_sub(1), message);
-    }
-    let reading = Reading { bytes: cursor.bytes, banner, shape: (n_rows, n_cols) };
+    check_size(cursor.at, n_rows, n_cols)?;
+    let reading = Reading { bytes: cursor.bytes, banner, shape: (n_rows, n_cols), n_entries };
     let ranges = reading.cut(cursor.at, block_bytes);
-    let blocks: Vec<Block<T>> = ranges.par_iter().map(|range| reading.block(range)).collect();
-    reading.check_count(&ranges, &blocks, n_entries)?;
+    let parsed: Vec<Block<T>> = ranges.par_iter().map(|range| reading.block(range)).collect();
+    let mut n_read = 0;
+    let admitted =
+        ranges.iter().zip(parsed).map(|(range, block)| reading.admitted(range, block, &mut n_read));
+    let blocks: Vec<Block<T>> = admitted.collect::<Parsed<_>>()?;
+    reading.check_end(n_read)?;
     let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
     let rounded = blocks.iter().find_map(|block| block.rounded);
     let warnings = rounded.map(|offset| rounded_warning(cursor.bytes, offset)).into_iter().collect();
@@ -69,9 +138,6 @@ fn in_blocks<T: Scalar>(
     columns.reserve_exact(n);
     values.reserve_exact(n);
     for block in blocks {
-        if let Some(refusal) = block.refusal {
-            return Err(refusal);
-        }
         lines.push(block.rows.len(), line, block.offsets);
         line += block.n_newlines as u64;
         rows.extend(block.rows);
@@ -106,6 +172,8 @@ struct Reading<'a> {
     bytes: &'a [u8],
     banner: Banner,
     shape: (usize, usize),
+    /// Number of lines that the size line promises.
+    n_entries: usize,
 }
 
 impl Reading<'_> {
@@ -120,6 +188,26 @@ impl Reading<'_> {
             start = end;
         }
         ranges
+    }
+
+    /// Parses a few blocks at a time, and calls `f` with each in order until it returns false, which is also the
+    /// result.
+    fn each_block<T: Scalar>(
+        &self,
+        from: usize,
+        f: &mut dyn FnMut(Block<T>) -> std::result::Result<bool, Stop>,
+    ) -> std::result::Result<bool, Stop> {
+        let mut n_read = 0;
+        for ranges in self.cut(from, BLOCK_BYTES).chunks(2 * rayon::current_num_threads()) {
+            let blocks: Vec<Block<T>> = ranges.par_iter().map(|range| self.block(range)).collect();
+            for (range, block) in ranges.iter().zip(blocks) {
+                if !f(self.admitted(range, block, &mut n_read)?)? {
+                    return Ok(false);
+                }
+            }
+        }
+        self.check_end(n_read)?;
+        Ok(true)
     }
 
     fn block<T: Scalar>(&self, range: &Range<usize>) -> Block<T> {
@@ -203,28 +291,29 @@ impl Reading<'_> {
         })
     }
 
-    /// Refuses a number of lines that differs from the size line, unless an earlier line is faulty.
-    fn check_count<T>(&self, ranges: &[Range<usize>], blocks: &[Block<T>], n_entries: usize) -> Parsed<()> {
-        let mut n_read = 0;
-        let promised = if n_entries == 1 { "1 entry".to_owned() } else { format!("{n_entries} entries") };
-        for (range, block) in ranges.iter().zip(blocks) {
-            let another = block.refusal.is_some() && n_read + block.n_lines == n_entries;
-            if n_read + block.n_lines > n_entries || another {
-                let line = self.starts(range).nth(n_entries - n_read).unwrap_or(range.start);
-                let message = format!("the size line promises {promised}, but here is another");
-                return refuse(line, message);
-            }
-            if block.refusal.is_some() {
-                // The fault in that line is reported first.
-                return Ok(());
-            }
-            n_read += block.n_lines;
+    /// Refuses the first fault of a block after `n_read` lines: a line beyond those that the size line promises, or one
+    /// that cannot be read.
+    fn admitted<T>(&self, range: &Range<usize>, mut block: Block<T>, n_read: &mut usize) -> Parsed<Block<T>> {
+        let left = self.n_entries - *n_read;
+        if block.n_lines > left || (block.refusal.is_some() && block.n_lines == left) {
+            let line = self.starts(range).nth(left).unwrap_or(range.start);
+            return refuse(line, format!("the size line promises {}, but here is another", self.promised()));
         }
-        if n_read < n_entries {
-            let message = format!("the size line promises {promised}, but the file ends after {n_read}");
-            return refuse(self.bytes.len(), message);
+        *n_read += block.n_lines;
+        block.refusal.take().map_or(Ok(block), Err)
+    }
+
+    /// Refuses fewer lines than the size line promises.
+    fn check_end(&self, n_read: usize) -> Parsed<()> {
+        if n_read == self.n_entries {
+            return Ok(());
         }
-        Ok(())
+        let message = format!("the size line promises {}, but the file ends after {n_read}", self.promised());
+        refuse(self.bytes.len(), message)
+    }
+
+    fn promised(&self) -> String {
+        if self.n_entries == 1 { "1 entry".to_owned() } else { format!("{} entries", self.n_entries) }
     }
 }
 

@@ -10,10 +10,12 @@ use memchr::memchr;
 
 use crate::csv::in_pool;
 use crate::input::{Input, line_of};
+use crate::mapped::Mapped;
 use crate::names::shortened;
 use crate::rounded::{Rounded, rounded_text};
 use crate::triples::Entries;
 use crate::{Buffer, Cause, Data, Error, Place, ReadOptions, Result, Table, Values};
+use coordinates::Stop;
 use cursor::Cursor;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,15 +73,19 @@ fn refuse<T>(offset: usize, message: impl Into<String>) -> Parsed<T> {
 }
 
 /// Reads a matrix: coordinates become compressed rows, an array one dense column-major buffer. Repeated entries
-/// are summed, and a note states their number.
+/// are summed, and a note states their number. Coordinates beyond the memory limit go to a temporary copy, ordered by
+/// rows.
 ///
 /// # Errors
 /// [`Cause::Format`] and [`Cause::Value`] with the line that cannot be read.
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     options.allow_only(&input.path, "Matrix Market", &[option_names::TRANSPOSE])?;
     let bytes = input.as_slice();
-    let parsed = in_pool(&input.path, options, || parse(bytes, options.transpose))?;
-    let Found { values, notes, warnings } = parsed.map_err(|refusal| refusal.into_error(&input))?;
+    let parsed = in_pool(&input.path, options, || parse(&input, bytes, options))?;
+    let Found { values, notes, warnings } = parsed.map_err(|stop| match stop {
+        Stop::Refusal(refusal) => refusal.into_error(&input),
+        Stop::Copy(error) => error,
+    })?;
     if let Some(repeated) = notes.first().filter(|_| options.missing) {
         let message = format!("{repeated}; give each place one observed value");
         return Err(Error::new(&input.path, Cause::value(message)));
@@ -114,11 +120,19 @@ pub(crate) fn read_entries<T: Scalar>(input: &Input, options: &ReadOptions) -> R
     in_pool(&input.path, options, work)?.map_err(|refusal: Refusal| refusal.into_error(input))
 }
 
-fn parse(bytes: &[u8], transpose: bool) -> Parsed<Found> {
+fn parse(input: &Input, bytes: &[u8], options: &ReadOptions) -> std::result::Result<Found, Stop> {
     let (banner, size_line, size, cursor) = header(bytes)?;
-    let [n_rows, n_cols, _] = size;
+    let ([n_rows, n_cols, n_entries], transpose) = (size, options.transpose);
     if banner.coordinate {
-        return coordinates::matrix(cursor, banner, size, transpose);
+        let n_stored = n_entries.saturating_mul(if banner.symmetry == Symmetry::General { 1 } else { 2 });
+        // A line takes two bytes at least, whatever the size line declares.
+        if n_stored <= bytes.len()
+            && options.stay_in_copy(if transpose { n_cols } else { n_rows }, n_stored, size_of::<f64>())
+        {
+            let release = || input.mapped().iter().for_each(Mapped::release);
+            return coordinates::copied(&input.path, &cursor, banner, size, options, &release);
+        }
+        return Ok(coordinates::matrix(cursor, banner, size, transpose)?);
     }
     let (values, warnings) = array(cursor, size_line, banner, n_rows, n_cols, transpose)?;
     Ok(Found { values, notes: Vec::new(), warnings })

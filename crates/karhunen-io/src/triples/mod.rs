@@ -11,7 +11,7 @@ use std::path::Path;
 
 use karhunen::error::Phrase;
 use karhunen::incomplete::{Duplicates, Triples};
-use karhunen::{Observed, Run, Scalar};
+use karhunen::{IncompletePca, Observed, Run, Scalar};
 use serde::{Deserialize, Serialize};
 
 use karhunen::error::OptionName;
@@ -176,21 +176,38 @@ impl<T: Scalar> Entries<T> {
         }
     }
 
-    /// The entries by rows and by columns.
+    /// The entries by rows and by columns, within the memory limit of `fit`.
     ///
     /// # Errors
     /// [`Cause::Value`] with the lines of a repeated pair; [`Cause::Library`].
-    pub(crate) fn observed(&self, path: &Path, duplicates: Duplicates, run: &Run<'_>) -> Result<Observed<T>> {
+    pub(crate) fn observed(
+        &self,
+        path: &Path,
+        duplicates: Duplicates,
+        fit: Option<&IncompletePca>,
+        run: &Run<'_>,
+    ) -> Result<Observed<T>> {
+        if let Some(fit) = fit {
+            fit.ask_for_entries::<T>(self.values.len(), self.shape, self.bytes(), run)
+                .map_err(|error| Error::new(path, error.into()))?;
+        }
         let triples = Triples {
             rows: &self.rows,
             columns: &self.columns,
             values: &self.values,
             weights: self.weights.as_deref(),
         };
-        Observed::from_triples_with(&triples, self.shape, duplicates, run).map_err(|error| match error {
+        let observed = Observed::from_triples_with(&triples, self.shape, duplicates, run);
+        observed.map_err(|error| match error {
             karhunen::Error::DuplicateEntry { row, column } => self.repeated(path, row, column),
             other => Error::new(path, other.into()),
         })
+    }
+
+    /// Bytes of the triples.
+    fn bytes(&self) -> f64 {
+        let values = self.values.len() + self.weights.as_ref().map_or(0, Vec::len);
+        (2 * self.rows.len() * size_of::<u32>() + values * size_of::<T>()) as f64
     }
 
     /// The error for a repeated pair of row and column.

@@ -503,6 +503,20 @@ impl Weighed {
 }
 
 impl Error {
+    /// The error of all rows, given that of the rows from row `first` on.
+    #[must_use]
+    pub fn of_rows_from(mut self, first: usize) -> Self {
+        match &mut self {
+            Self::NonFinite { row, .. }
+            | Self::NegativeValue { row, .. }
+            | Self::ScoreOverflow { row, .. }
+            | Self::ValueOverflow { row, .. }
+            | Self::KernelValue { row } => *row += first,
+            _ => {}
+        }
+        self
+    }
+
     /// An option outside its rule.
     pub fn option(option: OptionName, value: impl Into<OptionValue>, rule: impl Into<Phrase>) -> Self {
         Self::Option { option, value: value.into(), rule: rule.into() }

@@ -4,13 +4,15 @@
 //! number of pieces depends on the data alone, and partial sums are added in the order of the pieces, so a result
 //! has the same bits for every number of threads.
 
+mod pass_log;
 mod pool;
 mod run;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-pub use run::{Flow, Iteration, Observer, Run, Unobserved};
+pub use pass_log::{Fact, PassLog};
+pub use run::{Flow, Iteration, Observer, Run, Unobserved, Visit};
 
 use crate::error::{Error, Result};
 use crate::exec::pool::check_threads;
@@ -33,12 +35,13 @@ pub struct Exec<'a> {
     observer: &'a dyn Observer,
     phase: &'static str,
     span: (f64, f64),
+    log: Option<&'a dyn PassLog>,
 }
 
 impl<'a> Exec<'a> {
     /// Runs on the calling thread alone, without an observer.
     pub fn sequential() -> Exec<'static> {
-        Exec { n_threads: 1, observer: &Unobserved, phase: "work", span: (0.0, 1.0) }
+        Exec { n_threads: 1, observer: &Unobserved, phase: "work", span: (0.0, 1.0), log: None }
     }
 
     /// Calls `f` on the threads of `run`: in the current rayon pool, or in a pool of the size asked for.
@@ -56,7 +59,7 @@ impl<'a> Exec<'a> {
     fn enter(run: &Run<'_>, work: &mut (dyn FnMut(&Exec<'_>) + Send)) -> Result<()> {
         let Run { n_threads, observer, .. } = *run;
         check_threads(n_threads)?;
-        let exec = |n_threads| Exec { n_threads, observer, phase: "work", span: (0.0, 1.0) };
+        let exec = |n_threads| Exec { n_threads, observer, phase: "work", span: (0.0, 1.0), log: None };
         match n_threads {
             Some(1) => work(&exec(1)),
             #[cfg(feature = "parallel")]
@@ -74,6 +77,45 @@ impl<'a> Exec<'a> {
             _ => work(&exec(1)),
         }
         Ok(())
+    }
+
+    /// This `Exec` for work whose passes `log` keeps.
+    pub(crate) fn logged<'b>(&self, log: Option<&'b dyn PassLog>) -> Exec<'b>
+    where
+        'a: 'b,
+    {
+        Exec { log, ..*self }
+    }
+
+    /// Returns the result of a pass over the data, `length` values: from the log, if it holds them, and otherwise from
+    /// `make`, whose result is then kept.
+    ///
+    /// # Errors
+    /// [`Error::OtherFit`] if the log holds a result of another size; errors of the log and of `make`.
+    pub(crate) fn pass(
+        &self,
+        name: &'static str,
+        length: usize,
+        make: impl FnOnce() -> Result<Vec<f64>>,
+    ) -> Result<Vec<f64>> {
+        let Some(log) = self.log else { return make() };
+        match log.take(name)? {
+            Some(result) if result.len() == length => Ok(result),
+            Some(result) => {
+                let (found, expected) = (format!("{} values", result.len()), format!("{length} values"));
+                Err(Error::OtherFit { what: "results of a pass", found, expected })
+            }
+            None => {
+                let result = make()?;
+                log.keep(name, &result)?;
+                Ok(result)
+            }
+        }
+    }
+
+    /// Returns true if a log keeps the results of passes.
+    pub(crate) fn is_logged(&self) -> bool {
+        self.log.is_some()
     }
 
     /// Number of threads.
@@ -111,6 +153,11 @@ impl<'a> Exec<'a> {
             Flow::Continue => Ok(()),
             Flow::Stop => Err(Error::Stopped { phase: self.phase }),
         }
+    }
+
+    /// Reports the largest residual of the pairs wanted, and the tolerance.
+    pub(crate) fn report_residual(&self, worst: f64, tol: f64) {
+        self.observer.residual(worst, tol);
     }
 
     /// The error of cancelled work.

@@ -32,9 +32,13 @@ pub trait Observer: Sync {
     /// `phase` names the current work; `fraction`, from 0 to 1, is the part of it that is done.
     fn update(&self, phase: &'static str, fraction: f64) -> Flow;
 
-    /// Called before every visit of a source whose visits read the rows again, with its number, from one, and the number
-    /// of visits predicted, if it is known: never less than the first. The default does nothing.
-    fn visit(&self, _number: usize, _predicted: Option<usize>) {}
+    /// Called before every visit of a source whose visits read the rows again, and after each of its blocks. The default
+    /// does nothing.
+    fn visit(&self, _at: &Visit) {}
+
+    /// Called when an iteration has computed residuals, with the largest of those wanted and the tolerance, both relative
+    /// to the largest eigenvalue. The default does nothing.
+    fn residual(&self, _worst: f64, _tol: f64) {}
 
     /// Called after every iteration of an iterative fit, on the fitting thread. The default does nothing.
     ///
@@ -56,6 +60,20 @@ pub trait Observer: Sync {
     fn iteration(&self, _: &Iteration) -> Flow {
         Flow::Continue
     }
+}
+
+/// Progress of a visit of the rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Visit {
+    /// Number of the visit, from one.
+    pub number: usize,
+    /// Number of visits predicted before the first, if it is known; never less than `number`.
+    pub predicted: Option<usize>,
+    /// Bytes that a whole visit reads.
+    pub bytes: f64,
+    /// Share of the rows that were visited, from 0 to 1.
+    pub done: f64,
 }
 
 /// Progress of an iterative fit after one iteration.

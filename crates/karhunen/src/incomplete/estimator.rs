@@ -46,6 +46,7 @@ impl IncompletePca {
         run: &Run<'_>,
     ) -> Result<IncompleteModel> {
         self.check_data(data)?;
+        self.ask_within_limit(data, run)?;
         if let Some(division) = Division::of(data) {
             if let Some(start) = context.start {
                 start.check(data.shape(), self.n_components)?;

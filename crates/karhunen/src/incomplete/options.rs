@@ -329,6 +329,9 @@ pub struct IncompletePca {
     pub seed: u64,
     /// Whether to keep covariances of scores and loadings, for error bars: `4 c^2` bytes per row and column.
     pub error_bars: bool,
+    /// Most memory that the entries and their fit may take together, in bytes; that of the machine if `None`.
+    /// [`IncompletePca::observe`] reads the entries of a source within it. The model does not depend on it.
+    pub memory_limit: Option<u64>,
     #[doc(hidden)]
     #[cfg_attr(feature = "serde", serde(skip))]
     pub more: More,
@@ -359,6 +362,7 @@ impl Default for IncompletePca {
             n_starts: 1,
             seed: 0,
             error_bars: true,
+            memory_limit: None,
             more: More,
         }
     }

@@ -244,7 +244,7 @@ pub(super) fn project(
     moments: &FeatureMoments,
     whitening: Option<&Whitening>,
     k: usize,
-    iteration: &IterationOptions,
+    iteration: &IterationOptions<'_>,
     exec: &Exec<'_>,
 ) -> Result<Projected> {
     let turned = |a: &Matrix| match whitening {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
-use crate::exec::Run;
+use crate::exec::{PassLog, Run};
 use crate::kernel::fit;
 use crate::kernel::function::BlockKernel;
 #[cfg(doc)]
@@ -53,7 +53,7 @@ impl KernelPca {
         weights: &Weights<'_>,
         run: &Run<'_>,
     ) -> Result<KernelModel> {
-        self.fitted(x, weights, None, run)
+        self.fitted(x, weights, (None, None), run)
     }
 
     /// As [`KernelPca::fit_with`] with a user-defined kernel function, which the model keeps; the option
@@ -68,19 +68,35 @@ impl KernelPca {
         function: Arc<dyn BlockKernel>,
         run: &Run<'_>,
     ) -> Result<KernelModel> {
-        self.fitted(x, weights, Some(function), run)
+        self.fitted(x, weights, (Some(function), None), run)
+    }
+
+    /// As [`KernelPca::fit_with`]; `log` keeps the products with the kernel matrix, so that an interrupted fit, started
+    /// again with the same data, weights and options, makes only those that are missing. The model has the same bits. Only
+    /// the solvers stored and tiles iterate; of the others no pass is kept.
+    ///
+    /// # Errors
+    /// As [`KernelPca::fit_with`]; errors of `log`, such as [`Error::OtherFit`] if it holds passes of another fit.
+    pub fn fit_logged<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        weights: &Weights<'_>,
+        log: &dyn PassLog,
+        run: &Run<'_>,
+    ) -> Result<KernelModel> {
+        self.fitted(x, weights, (None, Some(log)), run)
     }
 
     fn fitted<T: Scalar>(
         &self,
         x: &dyn Source<T>,
         weights: &Weights<'_>,
-        function: Option<Arc<dyn BlockKernel>>,
+        with: (Option<Arc<dyn BlockKernel>>, Option<&dyn PassLog>),
         run: &Run<'_>,
     ) -> Result<KernelModel> {
-        type Function = Option<Arc<dyn BlockKernel>>;
+        type With<'a> = (Option<Arc<dyn BlockKernel>>, Option<&'a dyn PassLog>);
         let fit = compiled!(T, fit::fit::<T>
-            => fn(&KernelPca, &dyn Source<T>, &Weights<'_>, Function, &Run<'_>) -> Result<KernelModel>);
-        fit(self, x, weights, function, run)
+            => fn(&KernelPca, &dyn Source<T>, &Weights<'_>, With<'_>, &Run<'_>) -> Result<KernelModel>);
+        fit(self, x, weights, with, run)
     }
 }

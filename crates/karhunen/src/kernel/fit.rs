@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{Advice, Error, OptionValue, Result, options};
-use crate::exec::{Exec, Run};
+use crate::exec::{Exec, PassLog, Run};
 use crate::kernel::checks::{refuse_feature_weights, refuse_negative, refuse_one_pass};
 use crate::kernel::function::{BlockKernel, Kernel};
 use crate::kernel::gamma;
@@ -21,6 +21,7 @@ use crate::linalg::tiles::exp::Exp;
 use crate::linalg::{Dense, Matrix};
 use crate::memory;
 use crate::moments::{Moments, check_size};
+use crate::operator::describe;
 use crate::pca::NComponents;
 use crate::scalar::{Scalar, largest};
 use crate::solver::IterationOptions;
@@ -31,7 +32,7 @@ pub(super) fn fit<T: Scalar>(
     options: &KernelPca,
     x: &dyn Source<T>,
     weights: &Weights<'_>,
-    function: Option<Arc<dyn BlockKernel>>,
+    (function, log): (Option<Arc<dyn BlockKernel>>, Option<&dyn PassLog>),
     run: &Run<'_>,
 ) -> Result<KernelModel> {
     let (n, p) = x.shape();
@@ -57,7 +58,13 @@ pub(super) fn fit<T: Scalar>(
     options.check_share(route)?;
     options.check_passes(route, n)?;
     problem.ask(route, run.expected_threads())?;
+    if let Some(log) = log {
+        let mut facts = options.facts();
+        facts.extend(describe(x, &[("weights of rows", weights.samples)])?);
+        log.begin(&facts)?;
+    }
     let model = Exec::run(run, |exec| {
+        let exec = &exec.logged(log);
         let moments = Moments::within(x, weights.samples, &exec.phase("means and variances"))?;
         if options.kernel.refuses_negative() {
             refuse_negative(x, options.kernel.name())?;
@@ -298,6 +305,7 @@ impl Exact<'_> {
             block_size: self.options.block_size,
             reading: None,
             seed: self.options.seed,
+            start: None,
         };
         truncated(gram, &self.kernel, self.shares, n_components, &iteration, epsilon, exec)
     }

@@ -2,6 +2,7 @@
 
 use crate::choice::{Choice, Named, named, plain_names};
 use crate::error::{Error, OptionValue, Phrase, Result, options};
+use crate::exec::Fact;
 use crate::growth::More;
 use crate::kernel::features::FREQUENCIES;
 use crate::kernel::function::Kernel;
@@ -216,6 +217,25 @@ impl Default for KernelPca {
 }
 
 impl KernelPca {
+    /// The options on which the products of a fit with the kernel matrix depend.
+    pub(super) fn facts(&self) -> Vec<Fact> {
+        // All fields are listed, so that a new option is not forgotten.
+        let Self { kernel, n_components, solver, tol, max_iter, block_size, memory_limit, seed, .. } = self;
+        let Self { landmarks: _, n_features: _, pre_image: _, strict: _, more: _, .. } = self;
+        let options = [
+            (options::KERNEL, kernel.value()),
+            (options::N_COMPONENTS, n_components.value()),
+            (options::SOLVER, solver.map(|route| route.value()).into()),
+            (options::TOL, (*tol).into()),
+            (options::MAX_ITER, (*max_iter).into()),
+            (options::BLOCK_SIZE, (*block_size).into()),
+            (options::MEMORY_LIMIT, (*memory_limit).into()),
+            (options::SEED, (*seed).into()),
+        ];
+        let parameters = Fact::Data("parameters of the kernel", format!("{kernel:?}"));
+        options.map(|(option, value)| Fact::Option(option, value)).into_iter().chain([parameters]).collect()
+    }
+
     /// Keeps `n_components` components; all other options at their defaults.
     pub fn new(n_components: usize) -> Self {
         Self { n_components: NComponents::Count(n_components), ..Self::default() }

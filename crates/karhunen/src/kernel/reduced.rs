@@ -80,6 +80,7 @@ impl<T: Scalar> Reduced<'_, T> {
             block_size: None,
             reading: None,
             seed: self.options.seed,
+            start: None,
         };
         let m = features.n();
         if moments.covariance.as_slice().iter().any(|value| !value.is_finite()) {

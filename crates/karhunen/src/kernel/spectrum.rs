@@ -11,7 +11,7 @@ use crate::linalg::dense::residual::relative_residuals;
 use crate::linalg::random::gaussian;
 use crate::linalg::tiles::exp::Exp;
 use crate::linalg::tiles::pairs::width;
-use crate::operator::SymOp;
+use crate::operator::{LoggedSym, SymOp};
 use crate::pca::NComponents;
 use crate::random::Purpose;
 use crate::solver::{IterationOptions, Pairs, Wanted, count, leading};
@@ -76,13 +76,14 @@ pub(super) fn truncated<E: Exp>(
     kernel: &Kernel,
     shares: &[f64],
     n_components: NComponents,
-    iteration: &IterationOptions,
+    iteration: &IterationOptions<'_>,
     epsilon: f64,
     exec: &Exec<'_>,
 ) -> Result<KernelSpectrum> {
     let op = Centred::new(gram, shares);
     let exec = exec.phase("block Krylov");
     let means = op.means(&exec)?;
+    let op = LoggedSym(&op);
     let total = means.without_rounding(trace(gram, shares, &means)?, shares, epsilon);
     let wanted = n_components.wanted(shares.len(), total);
     // A share may need any number of components; with this many, blocks have their full width.
@@ -134,7 +135,7 @@ pub(super) fn fewest_passes(kernel: &Kernel, k: usize, n: usize, block_size: Opt
 fn smallest_eigenvalue(
     op: &dyn SymOp,
     k: usize,
-    iteration: &IterationOptions,
+    iteration: &IterationOptions<'_>,
     exec: &Exec<'_>,
 ) -> Result<(Option<f64>, f64, usize)> {
     /// Tolerance relative to the bound on the eigenvalues.
@@ -155,8 +156,7 @@ fn smallest_eigenvalue(
     let basis = iteration.block_size.map_or(1, |columns| k.div_ceil(columns.min(dim)));
     let spare = iteration.max_iter.saturating_sub(1 + basis);
     let max_iter = MOST.min(iteration.max_iter / 2).min(spare);
-    let rough =
-        IterationOptions { tol: ROUGHLY, max_iter, block_size: Some(8), reading: None, seed: iteration.seed };
+    let rough = IterationOptions { tol: ROUGHLY, max_iter, block_size: Some(8), reading: None, ..*iteration };
     let negated = Lifted { op, sign: -1.0, lift: bound };
     let pairs = leading(&negated, Wanted::Count(1), &rough, |_| ROUGHLY, &unreported)?;
     let (value, residual) = (bound - pairs.values[0], pairs.residuals[0].max(ROUGHLY));

@@ -20,6 +20,19 @@ pub(crate) fn all_finite<T: Scalar>(values: &[T]) -> bool {
     pulp::Arch::new().dispatch(AllFinite(values))
 }
 
+/// Tests that no value exceeds `most` in magnitude; false for NaN.
+pub(crate) fn all_within<T: Scalar>(values: &[T], most: f64) -> bool {
+    struct AllWithin<'a, T>(&'a [T], f64);
+    impl<T: Scalar> WithSimd for AllWithin<'_, T> {
+        type Output = bool;
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _: S) -> bool {
+            self.0.iter().fold(true, |within, z| within & (z.to_f64().abs() <= self.1))
+        }
+    }
+    pulp::Arch::new().dispatch(AllWithin(values, most))
+}
+
 /// The error for `values`, `n_features` a row and computed from `scores`, that are not all finite. Names the first
 /// score that is not finite, otherwise the first value.
 pub(crate) fn beyond_range<S: Scalar, T: Scalar>(
@@ -46,7 +59,9 @@ mod tests {
         for (at, value) in [(0, f32::NAN), (500, f32::INFINITY), (999, f32::NEG_INFINITY)] {
             values[at] = value;
             assert!(!all_finite(&values), "{at}");
+            assert!(!all_within(&values, f64::MAX), "{at}");
             values[at] = 0.0;
         }
+        assert!(all_within(&values, 1e39) && !all_within(&values, 1e38));
     }
 }

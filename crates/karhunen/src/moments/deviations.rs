@@ -77,6 +77,11 @@ impl Columns {
         Self { mean: moments.mean.clone(), remainder: Vec::new(), deviation: (0..p).map(deviation).collect() }
     }
 
+    /// The deviation of column `j` about its mean, or about zero without centring.
+    pub(crate) fn spread(&self, j: usize, center: bool) -> f64 {
+        if center { self.deviation[j] } else { self.deviation[j].hypot(self.mean[j]) }
+    }
+
     /// Tests whether products about the means, without scaling, have lost digits.
     pub(crate) fn need_care(&self) -> bool {
         !self.remainder.is_empty() || self.deviation.iter().any(|&deviation| underflows(deviation))

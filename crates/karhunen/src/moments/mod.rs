@@ -1,16 +1,22 @@
 //! Weighted first and second moments that merge: the common basis of batch, streamed and distributed fits.
 
+mod decay;
 pub(crate) mod dense_scatter;
 pub(crate) mod dense_sums;
 mod deviations;
+#[cfg(feature = "serde")]
+mod record;
 mod row_sums;
 mod scatter;
 pub(crate) mod sparse_scatter;
 pub(crate) mod sparse_sums;
 mod wide_scatter;
 
+use decay::check_decay;
+pub(crate) use decay::{Aged, Cut};
 pub(crate) use deviations::Columns;
 pub use scatter::Scatter;
+pub(crate) use scatter::n_packed;
 
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec, Run};
@@ -144,6 +150,42 @@ impl Moments {
         row_sums::add_checked(total, first, block, weights, exec)
     }
 
+    /// Multiplies the weight of every row by `factor`, above 0 and at most 1: older rows count less than those that are
+    /// added later. The means do not change. Sums that would leave the range of f64 become zero: such rows are
+    /// forgotten, except their number.
+    ///
+    /// ```
+    /// use karhunen::moments::Moments;
+    /// use karhunen::{Dense, Run};
+    /// let run = Run::default();
+    /// let mut moments = Moments::of(&Dense::row_major(&[1.0, 5.0], 2, 1)?, None, &run)?;
+    /// moments.decay(0.5)?;
+    /// moments.merge(&Moments::of(&Dense::row_major(&[6.0], 1, 1)?, None, &run)?)?;
+    /// assert_eq!((moments.weight, moments.mean[0]), (2.0, 4.5));
+    /// # Ok::<(), karhunen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Option`] for any other factor.
+    pub fn decay(&mut self, factor: f64) -> Result<()> {
+        check_decay(factor)?;
+        self.fade(factor);
+        Ok(())
+    }
+
+    /// As [`Moments::decay`], for a factor from 0 to 1.
+    pub(crate) fn fade(&mut self, factor: f64) {
+        if factor == 1.0 || self.weight == 0.0 {
+            return;
+        }
+        let weight_squared = self.weight_squared * factor * factor;
+        let factor = if weight_squared.is_normal() { factor } else { 0.0 };
+        self.weight *= factor;
+        self.weight_squared *= factor * factor;
+        self.sum_of_squares.iter_mut().for_each(|sum| *sum *= factor);
+        self.whole = false;
+    }
+
     /// Adds the rows summed in `other`.
     ///
     /// # Errors
@@ -157,7 +199,7 @@ impl Moments {
         Ok(())
     }
 
-    fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.n_samples += other.n_samples;
         self.weight_squared += other.weight_squared;
         self.whole &= other.whole;

@@ -5,6 +5,7 @@ use crate::exec::{Accumulate, Exec, Run};
 use crate::linalg::dense::rank_k;
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::memory;
+use crate::moments::decay::{Aged, Cut, check_decay};
 use crate::moments::row_sums::{self, RowSums};
 use crate::moments::{Moments, are_whole, dense_scatter, sparse_scatter, squared, wide_scatter};
 use crate::scalar::{Scalar, compiled};
@@ -112,7 +113,7 @@ impl Scatter {
     }
 
     /// Refuses sums beyond f64, and completes the lower triangle.
-    fn finished(mut self) -> Result<Self> {
+    pub(crate) fn finished(mut self) -> Result<Self> {
         self.moments.check()?;
         self.matrix.mirror_upper();
         Ok(self)
@@ -136,24 +137,75 @@ impl Scatter {
         Ok(Self { moments, matrix })
     }
 
+    /// Adds the rows of a block, cut as `cut` says; a sparse block is one piece. Afterwards at least the upper triangle
+    /// of `total` is valid. After an error the value of `total` is unspecified.
+    ///
+    /// # Errors
+    /// [`Error::Memory`]; [`Error::Stopped`]; [`Error::Overflow`] and [`Error::WeightSum`] for sums beyond f64.
+    pub(crate) fn add_pieces<T: Scalar>(
+        total: &mut Option<Self>,
+        block: &Block<'_, T>,
+        weights: Option<&[f64]>,
+        cut: Cut,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        match block {
+            Block::Dense(x) if x.n_cols() <= dense_scatter::WIDEST => {
+                Self::add_narrow(total, x, weights, cut, exec)?;
+            }
+            Block::Dense(x) => {
+                let n = x.n_rows();
+                for start in (0..n).step_by(cut.piece_rows) {
+                    let rows = start..n.min(start + cut.piece_rows);
+                    let part = exec.part(start as f64 / n as f64, rows.end as f64 / n as f64);
+                    let weights = weights.map(|w| &w[rows.clone()]);
+                    Self::add_piece(total, &Block::Dense(x.rows(rows)), weights, cut, &part)?;
+                }
+            }
+            Block::Sparse(_) => Self::add_piece(total, block, weights, cut, exec)?,
+        }
+        total.as_ref().map_or(Ok(()), |total| total.moments.check())
+    }
+
+    fn add_piece<T: Scalar>(
+        total: &mut Option<Self>,
+        piece: &Block<'_, T>,
+        weights: Option<&[f64]>,
+        cut: Cut,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        Self::ask(piece.n_cols())?;
+        let Aged { kept, weights } = cut.aged(weights, piece.n_rows());
+        let part = Self::of_block(piece, weights.as_deref(), exec)?;
+        if let Some(total) = total {
+            total.fade(kept);
+        }
+        row_sums::add(total, part);
+        Ok(())
+    }
+
     /// Adds the rows of `x`, the first of which begins a piece.
     fn add_narrow<T: Scalar>(
         total: &mut Option<Self>,
         x: &Dense<'_, T>,
         weights: Option<&[f64]>,
+        cut: Cut,
         exec: &Exec<'_>,
     ) -> Result<()> {
-        let piece_rows = dense_scatter::piece_rows(x.n_cols());
-        let with_scratch = |total| ScatterPart { total, scratch: dense_scatter::Scratch::default() };
+        let Cut { piece_rows, .. } = cut;
+        let with_scratch =
+            |total| ScatterPart { total, scratch: dense_scatter::Scratch::default(), kept: 1.0 };
         let zero = || with_scratch(Self::empty(x.n_cols()));
         let mut sum = total.take().map(with_scratch);
         exec.fold_into(
             &mut sum,
             x.n_rows().div_ceil(piece_rows),
             zero,
-            |piece, ScatterPart { total, scratch }| {
+            |piece, ScatterPart { total, scratch, kept }| {
                 let rows = piece * piece_rows..((piece + 1) * piece_rows).min(x.n_rows());
-                let weights = weights.map(|w| &w[rows.clone()]);
+                let aged = cut.aged(weights.map(|w| &w[rows.clone()]), rows.len());
+                let weights = aged.weights.as_deref();
+                *kept = aged.kept;
                 let moments = &mut total.moments;
                 moments.n_samples = rows.len();
                 moments.weight_squared = squared(weights, rows.len());
@@ -168,6 +220,22 @@ impl Scatter {
         )?;
         *total = sum.map(|part| part.total);
         Ok(())
+    }
+
+    /// Multiplies the weight of every row by `factor`, as [`Moments::decay`] does, and all products with it.
+    ///
+    /// # Errors
+    /// As [`Moments::decay`].
+    pub fn decay(&mut self, factor: f64) -> Result<()> {
+        check_decay(factor)?;
+        self.fade(factor);
+        Ok(())
+    }
+
+    /// As [`Scatter::decay`], for a factor from 0 to 1.
+    pub(crate) fn fade(&mut self, factor: f64) {
+        self.moments.fade(factor);
+        self.matrix.scale(if self.moments.weight > 0.0 { factor } else { 0.0 });
     }
 
     /// Adds the rows summed in `other`.
@@ -191,8 +259,45 @@ impl Scatter {
         Ok(())
     }
 
+    /// Returns the scatter of the same rows with their columns in another order: column `j` moves to `places[j]`.
+    ///
+    /// ```
+    /// use karhunen::moments::Scatter;
+    /// use karhunen::{Dense, Run};
+    /// let run = Run::default();
+    /// let scatter = Scatter::of(&Dense::row_major(&[1.0, 5.0, 2.0, 9.0], 2, 2)?, None, &run)?;
+    /// let swapped = Scatter::of(&Dense::row_major(&[5.0, 1.0, 9.0, 2.0], 2, 2)?, None, &run)?;
+    /// assert_eq!(scatter.with_columns_at(&[1, 0])?, swapped);
+    /// # Ok::<(), karhunen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless `places` holds every column once; [`Error::Memory`].
+    pub fn with_columns_at(&self, places: &[usize]) -> Result<Self> {
+        self.check_shape()?;
+        let p = self.moments.mean.len();
+        let mut is_taken = vec![false; p];
+        let new =
+            |place: &&usize| is_taken.get_mut(**place).is_some_and(|taken| !std::mem::replace(taken, true));
+        let found = places.iter().filter(new).count();
+        if found != p || places.len() != p {
+            let what = "the new places of columns";
+            return Err(Error::Shape { what, axis: "different columns", found, expected: p });
+        }
+        Self::ask(p)?;
+        let mut moved = Self { moments: self.moments.clone(), ..Self::empty(p) };
+        for (i, &to) in places.iter().enumerate() {
+            moved.moments.mean[to] = self.moments.mean[i];
+            moved.moments.sum_of_squares[to] = self.moments.sum_of_squares[i];
+            for (&product, &at) in self.matrix.row(i).iter().zip(places) {
+                moved.matrix[(to, at)] = product;
+            }
+        }
+        Ok(moved)
+    }
+
     /// Adds the upper triangle.
-    fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         let (a, b) = (&self.moments, &other.moments);
         // Rows without weight add nothing; their means may be undefined.
         let between = if a.weight > 0.0 && b.weight > 0.0 {
@@ -212,6 +317,35 @@ impl Scatter {
             }
         }
         self.moments.add(&other.moments);
+    }
+
+    /// The upper triangle, row by row.
+    pub(crate) fn packed(&self) -> Vec<f64> {
+        let p = self.matrix.n_rows();
+        let mut packed = Vec::with_capacity(n_packed(p));
+        (0..p).for_each(|i| packed.extend_from_slice(&self.matrix.row(i)[i..]));
+        packed
+    }
+
+    /// The scatter with these moments and the upper triangle `packed`; the lower triangle is not set.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a triangle of another size; [`Error::Memory`].
+    pub(crate) fn of_packed(moments: Moments, packed: &[f64]) -> Result<Self> {
+        let p = moments.mean.len();
+        let (what, axis, found, expected) = ("a triangle", "values", packed.len(), n_packed(p));
+        if found != expected {
+            return Err(Error::Shape { what, axis, found, expected });
+        }
+        Self::ask(p)?;
+        let mut matrix = Matrix::zeros(p, p);
+        let mut rest = packed;
+        for i in 0..p {
+            let (row, others) = rest.split_at(p - i);
+            matrix.row_mut(i)[i..].copy_from_slice(row);
+            rest = others;
+        }
+        Ok(Self { moments, matrix })
     }
 
     /// Checks the public fields, which other programs may have set.
@@ -242,6 +376,11 @@ impl Scatter {
     }
 }
 
+/// Number of values of a triangle of `p` rows.
+pub(crate) fn n_packed(p: usize) -> usize {
+    p.checked_add(1).and_then(|q| p.checked_mul(q)).map_or(usize::MAX, |twice| twice / 2)
+}
+
 impl RowSums for Option<Scatter> {
     fn is_finite(&self) -> bool {
         self.as_ref().is_none_or(|total| total.moments.first_overflow().is_none())
@@ -257,7 +396,8 @@ impl RowSums for Option<Scatter> {
     ) -> Result<()> {
         match block {
             Block::Dense(x) if x.n_cols() <= dense_scatter::WIDEST => {
-                Scatter::add_narrow(self, x, weights, exec)
+                let cut = Cut { piece_rows: dense_scatter::piece_rows(x.n_cols()), half_life: None };
+                Scatter::add_narrow(self, x, weights, cut, exec)
             }
             block => {
                 row_sums::add(self, Scatter::of_block(block, weights, exec)?);
@@ -281,6 +421,8 @@ impl Accumulate for Scatter {
 struct ScatterPart {
     total: Scatter,
     scratch: dense_scatter::Scratch,
+    /// The share of the weights of all earlier rows that remains when this piece is added.
+    kept: f64,
 }
 
 impl Accumulate for ScatterPart {
@@ -288,6 +430,7 @@ impl Accumulate for ScatterPart {
         self.total.reset();
     }
     fn merge(&mut self, other: &Self) {
+        self.total.fade(other.kept);
         self.total.add(&other.total);
     }
 }

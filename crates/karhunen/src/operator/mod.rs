@@ -2,11 +2,15 @@
 
 pub(crate) mod blocks;
 mod first_pass;
+mod identity;
+mod logged;
 mod mapped;
 mod normal;
 mod standardized;
 
 pub(crate) use first_pass::{FirstPass, moments_and_start};
+pub(crate) use identity::describe;
+pub(crate) use logged::{Logged, LoggedSym, logged_pass};
 pub use mapped::LinOp;
 pub(crate) use mapped::{MappedOp, needs_rows};
 pub(crate) use normal::{Normal, NormalT};

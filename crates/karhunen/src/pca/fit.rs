@@ -5,23 +5,26 @@ use std::cell::Cell;
 use crate::affine::Affine;
 use crate::error::{Advice, Error, Result, options};
 use crate::exec::{Exec, Run};
-use crate::moments::{Columns, Moments, Scatter, check_size};
-use crate::operator::{FirstPass, Products, Standardized, moments_and_start};
+use crate::moments::{Columns, check_size};
+use crate::operator::{FirstPass, Logged, Products, Standardized, describe};
 use crate::pca::evidence::most_probable_dimension;
 use crate::pca::fit_scatter::fit_once;
 use crate::pca::limit::Allowance;
+use crate::pca::logged::Before;
 use crate::pca::model::{Convergence, ModelParts, PcaModel};
-use crate::pca::{NComponents, Pca, signs};
+use crate::pca::{NComponents, Pca, logged, signs};
 use crate::scalar::Scalar;
 use crate::solver::select::{RouteChoice, choose};
 use crate::solver::{self, IterationOptions, Problem, Reading, Route, Spectrum};
 use crate::source::{Counted, Pass, PassKind, Passes, Source};
 use crate::weights::{NormalizedWeights, Totals, Weighting, Weights, check_feature_weights};
 
+/// Fits `x`.
 pub(crate) fn fit<T: Scalar>(
     pca: &Pca,
     x: &dyn Source<T>,
     weights: &Weights<'_>,
+    Before { start, log }: Before<'_>,
     run: &Run<'_>,
 ) -> Result<PcaModel> {
     let (n, p) = x.shape();
@@ -29,13 +32,19 @@ pub(crate) fn fit<T: Scalar>(
     check_size((n, p))?;
     check_feature_weights(weights.features, p)?;
     if x.passes() == Passes::Once {
+        if log.is_some() {
+            return Err(Error::OnePass {
+                work: "a fit that can be resumed".to_owned(),
+                way_out: "give data that can be read again, such as a file or an array",
+            });
+        }
         return fit_once(pca, x, weights, run);
     }
     let NormalizedWeights { values: shares, totals } = NormalizedWeights::new(weights.samples, n)?;
     let shares = shares.as_deref();
     let correction = totals.correction(pca.weighting)?;
     let tol = tolerance::<T>(pca);
-    let problem = problem::<T>(pca, x);
+    let problem = problem::<T>(pca, x, shares.is_some());
     let choice = pca
         .solver
         .map_or_else(|| choose(&problem), |route| RouteChoice::Route(route, "asked for".to_owned()));
@@ -43,6 +52,7 @@ pub(crate) fn fit<T: Scalar>(
         RouteChoice::Route(route, _) => Some(problem.predicted_passes(*route)),
         RouteChoice::Estimate(_) => None,
     };
+    let rows = x;
     let x = &Counted::new(x).observed(run.observer, predicted);
     let (n_threads, allowance) = (run.expected_threads(), Allowance::of(pca, x.pass()));
     match &choice {
@@ -55,7 +65,14 @@ pub(crate) fn fit<T: Scalar>(
             allowance.ask(Route::BlockKrylov, &problem.with(1), n_threads, |_| Route::BlockKrylov)?;
         }
     }
+    if let Some(log) = log {
+        let mut facts = pca.facts();
+        let weights = [("weights of rows", weights.samples), ("weights of columns", weights.features)];
+        facts.extend(describe(rows, &weights)?);
+        log.begin(&facts)?;
+    }
     Exec::run(run, |exec| {
+        let exec = &exec.logged(log);
         // Products and moments in one pass. Sparse rows in memory are multiplied about the mean of all of them.
         let covariance = matches!(choice, RouteChoice::Route(Route::Covariance, _));
         let sums = !x.is_sparse() || problem.reading.is_some();
@@ -64,17 +81,18 @@ pub(crate) fn fit<T: Scalar>(
             allowance.let_keep(x, &problem, *route, n_threads);
         }
         let scale = pca.scale.then_some(correction);
-        let (moments, scatter, start) = match first_pass(pca, &choice, &problem, scale, weights.features) {
+        let first_pass = first_pass(pca, &choice, &problem, scale, weights.features);
+        let (moments, scatter, multiplied) = match first_pass.filter(|_| start.is_none()) {
             _ if one_pass => {
-                let scatter = Scatter::within(x, shares, &exec.phase("covariance"))?;
+                let scatter = logged::scatter(x, shares, &exec.phase("covariance"))?;
                 (scatter.moments.clone(), Some(scatter), None)
             }
             Some(first_pass) => {
                 let exec = exec.phase("means and variances");
-                let (moments, start) = moments_and_start(x, shares, first_pass, &exec)?;
-                (moments, None, Some(start))
+                let (moments, multiplied) = logged::start(x, shares, first_pass, &exec)?;
+                (moments, None, Some(multiplied))
             }
-            None => (Moments::within(x, shares, &exec.phase("means and variances"))?, None, None),
+            None => (logged::moments(x, shares, &exec.phase("means and variances"))?, None, None),
         };
         let columns = Columns::new(&moments, x, shares)?;
         let affine = Affine::new(&columns, pca.center, scale, weights.features)?;
@@ -82,7 +100,7 @@ pub(crate) fn fit<T: Scalar>(
             check_factors(&affine.factor)?;
         }
         let wanted = pca.n_components.wanted(n.min(p), affine.total_variance);
-        let iteration = IterationOptions { reading: problem.blocks(), ..iteration(pca, tol) };
+        let iteration = IterationOptions { reading: problem.blocks(), start, ..iteration(pca, tol) };
         let mut cancelled = 0.0;
         let (route, reason, spectrum) = match scatter {
             // Products of tiny values underflow, and products about rounded means lose digits. In both cases the
@@ -95,7 +113,8 @@ pub(crate) fn fit<T: Scalar>(
                 (Route::Covariance, choice.reason(), solver::solve_matrix(&matrix, wanted, &iteration, exec)?)
             }
             _ => {
-                let op = Standardized::new(x, affine.map(), shares).starting_from(start);
+                let op = Standardized::new(x, affine.map(), shares).starting_from(multiplied);
+                let op = Logged::new(&op, x);
                 let (route, reason, spectrum) = match choice {
                     RouteChoice::Route(route, reason) => {
                         (route, reason, solver::solve(&op, route, wanted, &iteration, exec)?)
@@ -202,9 +221,9 @@ pub(super) fn tolerance<T: Scalar>(pca: &Pca) -> f64 {
     pca.tol.unwrap_or(if T::EPSILON > f64::EPSILON { 1e-6 } else { 1e-8 })
 }
 
-pub(super) fn iteration(pca: &Pca, tol: f64) -> IterationOptions {
+pub(super) fn iteration(pca: &Pca, tol: f64) -> IterationOptions<'static> {
     let Pca { max_iter, block_size, seed, .. } = *pca;
-    IterationOptions { tol, max_iter, block_size, reading: None, seed }
+    IterationOptions { tol, max_iter, block_size, reading: None, seed, start: None }
 }
 
 /// Factors of the columns, zero for constant columns, whose products are rounding errors.
@@ -213,12 +232,12 @@ pub(super) fn factors_of_varying(pca: &Pca, columns: &Columns, affine: &Affine) 
     (0..affine.factor.len()).map(|j| if is_constant(j) { 0.0 } else { affine.factor[j] }).collect()
 }
 
-fn problem<T: Scalar>(pca: &Pca, x: &dyn Source<T>) -> Problem {
+fn problem<T: Scalar>(pca: &Pca, x: &dyn Source<T>, weighted: bool) -> Problem {
     let (n_stored, sparse) = (x.n_stored(), x.is_sparse());
     let reading = match x.pass() {
         Pass::Memory => None,
         Pass::Costly { bytes, kind, .. } => {
-            Some(Reading { bytes, wide: matches!(kind, PassKind::Dense | PassKind::Text) })
+            Some(Reading { bytes, wide: matches!(kind, PassKind::Dense | PassKind::Text), weighted })
         }
     };
     Problem { n_stored, sparse, value_bytes: size_of::<T>(), reading, ..problem_of_sums(pca, x.shape()) }
@@ -247,7 +266,7 @@ pub(super) fn problem_of_sums(pca: &Pca, (n, p): (usize, usize)) -> Problem {
 
 /// Memory estimate of [`fit`] in bytes.
 pub(crate) fn memory_need<T: Scalar>(pca: &Pca, x: &dyn Source<T>, run: &Run<'_>) -> f64 {
-    let problem = problem::<T>(pca, x);
+    let problem = problem::<T>(pca, x, true);
     problem.need(pca.solver.unwrap_or_else(|| problem.likely()), run.expected_threads())
 }
 

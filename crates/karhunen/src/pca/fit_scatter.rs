@@ -9,10 +9,10 @@ use crate::affine::Affine;
 use crate::choice::Choice;
 use crate::error::{Advice, Error, Result, Weighed, options};
 use crate::exec::{Exec, Run};
-use crate::linalg::ColumnMap;
-use crate::moments::{Columns, Scatter};
+use crate::linalg::{ColumnMap, Matrix};
+use crate::moments::{Columns, Moments, Scatter};
 use crate::scalar::Scalar;
-use crate::solver::{self, Route};
+use crate::solver::{self, Route, Spectrum};
 use crate::source::{Counted, Source, Stream};
 use crate::weights::{Weights, check_feature_weights};
 
@@ -45,6 +45,19 @@ pub(crate) fn fit_scatter(
     Exec::run(run, |exec| {
         model(pca, scatter.clone(), feature_weights, Origin { reason, n_passes: 0, dtype, tol }, exec)
     })
+}
+
+/// The sums of `x` that [`fit_scatter`] takes, within the memory limit.
+pub(super) fn scatter_of<T: Scalar>(
+    pca: &Pca,
+    x: &dyn Source<T>,
+    weights: Option<&[f64]>,
+    run: &Run<'_>,
+) -> Result<Scatter> {
+    check_one_pass(pca)?;
+    ask(&Allowance::of(pca, x.pass()), pca, x.shape(), run)?;
+    let x = &Counted::new(x).observed(run.observer, Some(1));
+    Exec::run(run, |exec| Scatter::within(x, weights, &exec.phase("covariance")))
 }
 
 /// Fits rows that can be read once, by the covariance route from their scatter.
@@ -145,4 +158,47 @@ fn model(
     let (route, reason, cancelled, advice) = (Route::Covariance, reason.to_owned(), 0.0, CANCELLED);
     Solved { route, reason, tol, n_passes, spectrum, cancelled, advice, affine, totals, n_samples, dtype }
         .model(pca, feature_weights, exec)
+}
+
+/// Leading eigenpairs of the population covariance of mapped rows.
+pub(crate) struct SpectrumParts {
+    /// Population variances, descending.
+    pub(crate) variances: Vec<f64>,
+    /// Orthonormal rows, shape (k, p).
+    pub(crate) components: Matrix,
+    /// Residuals relative to the largest variance.
+    pub(crate) residuals: Vec<f64>,
+    /// The text that the model gives as the reason for its route.
+    pub(crate) reason: String,
+}
+
+/// The model of rows with these moments. The columns were divided by `scale`, if it is given.
+///
+/// # Errors
+/// Errors of the weights; [`Error::Overflow`] for a variance beyond f64.
+pub(crate) fn model_of_spectrum(
+    pca: &Pca,
+    moments: &Moments,
+    scale: Option<&[f64]>,
+    SpectrumParts { variances: values, components, residuals, reason }: SpectrumParts,
+    exec: &Exec<'_>,
+) -> Result<PcaModel> {
+    if moments.weight == 0.0 {
+        return Err(Error::WeightsAllZero { of: Weighed::Samples, n: moments.n_samples });
+    }
+    let affine = Affine::with_scale(&Columns::of_moments(moments), pca.center, scale)?;
+    Solved {
+        route: Route::Gram,
+        reason,
+        tol: tolerance::<f64>(pca),
+        n_passes: 1,
+        spectrum: Spectrum { values, components, residuals },
+        cancelled: 0.0,
+        advice: CANCELLED,
+        affine,
+        totals: moments.totals(),
+        n_samples: moments.n_samples,
+        dtype: f64::NAME,
+    }
+    .model(pca, None, exec)
 }

@@ -1,14 +1,11 @@
 //! The memory that a fit may take: its limit, and the check of each route before the data are read.
 
 use crate::error::{Advice, Available, Error, Result};
-use crate::memory;
+use crate::memory::{self, PROGRAM};
 use crate::pca::Pca;
 use crate::scalar::Scalar;
 use crate::solver::{Problem, Route};
 use crate::source::{Pass, Source};
-
-/// Bytes of the program itself and of memory too small to be counted, beside rows that are read in every visit.
-const PROGRAM: f64 = (64u64 << 20) as f64;
 
 /// The memory that a fit may take.
 #[derive(Clone, Copy, Debug)]

@@ -3,9 +3,10 @@
 mod evidence;
 mod fit;
 mod fit_operator;
-mod fit_scatter;
+pub(crate) mod fit_scatter;
 mod likelihood;
 mod limit;
+mod logged;
 mod model;
 mod n_components;
 #[cfg(feature = "serde")]
@@ -17,8 +18,11 @@ pub use model::{AboutMean, Convergence, ModelParts, PcaModel};
 pub use n_components::NComponents;
 pub use transform::{ScoreReceiver, Transform};
 
+pub(crate) use logged::Before;
+
+use crate::choice::Choice;
 use crate::error::{Error, OptionValue, Result, options};
-use crate::exec::Run;
+use crate::exec::{Fact, PassLog, Run};
 use crate::growth::More;
 use crate::moments::Scatter;
 use crate::operator::LinOp;
@@ -125,9 +129,37 @@ impl Pca {
         weights: &Weights<'_>,
         run: &Run<'_>,
     ) -> Result<PcaModel> {
+        self.fit_after(x, weights, Before::default(), run)
+    }
+
+    /// As [`Pca::fit_with`]; `log` keeps the results of the passes, so that an interrupted fit, started again with the same
+    /// data, weights and options, makes only those that are missing. The model has the same bits. The passes of the route
+    /// svd are not kept.
+    ///
+    /// # Errors
+    /// As [`Pca::fit_with`]; errors of `log`, such as [`Error::OtherFit`] if it holds passes of another fit;
+    /// [`Error::OnePass`] for data that can be visited once.
+    pub fn fit_logged<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        weights: &Weights<'_>,
+        log: &dyn PassLog,
+        run: &Run<'_>,
+    ) -> Result<PcaModel> {
+        self.fit_after(x, weights, Before { log: Some(log), ..Before::default() }, run)
+    }
+
+    /// As [`Pca::fit_with`], with results of earlier fits.
+    pub(crate) fn fit_after<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        weights: &Weights<'_>,
+        before: Before<'_>,
+        run: &Run<'_>,
+    ) -> Result<PcaModel> {
         let fit = compiled!(T, fit::fit::<T>
-            => fn(&Pca, &dyn Source<T>, &Weights<'_>, &Run<'_>) -> Result<PcaModel>);
-        fit(self, x, weights, run)
+            => fn(&Pca, &dyn Source<T>, &Weights<'_>, Before<'_>, &Run<'_>) -> Result<PcaModel>);
+        fit(self, x, weights, before, run)
     }
 
     /// Memory estimate of a fit of `x` in bytes, an upper bound, without `x` and memory in use before. It grows
@@ -141,6 +173,21 @@ impl Pca {
     /// ```
     pub fn memory_need<T: Scalar>(&self, x: &dyn Source<T>, run: &Run<'_>) -> f64 {
         compiled!(T, fit::memory_need::<T> => fn(&Pca, &dyn Source<T>, &Run<'_>) -> f64)(self, x, run)
+    }
+
+    /// Sums the rows of `x` for [`Pca::fit_scatter`]: as [`Scatter::of`], within the memory limit of the fit. `weights`
+    /// holds one weight for each row; all are one if `None`. Of the other options only the solver matters.
+    ///
+    /// # Errors
+    /// As [`Scatter::of`]; [`Error::OnePass`] for another solver than covariance; [`Error::Memory`] if the limit is too
+    /// small.
+    pub fn scatter_of<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        weights: Option<&[f64]>,
+        run: &Run<'_>,
+    ) -> Result<Scatter> {
+        fit_scatter::scatter_of(self, x, weights, run)
     }
 
     /// Fits principal components to moments of data read before, in one part or in many: the covariance route
@@ -231,6 +278,27 @@ impl Pca {
         run: &Run<'_>,
     ) -> Result<PcaModel> {
         fit_operator::fit_operator(self, op, feature_weights, run)
+    }
+
+    /// The options on which the passes of a fit depend.
+    fn facts(&self) -> Vec<Fact> {
+        // All fields are listed, so that a new option is not forgotten. `strict` matters after the last pass.
+        let Self { n_components, center, scale, weighting, solver, tol, max_iter, block_size, .. } = self;
+        let Self { memory_limit, seed, strict: _, more: _, .. } = self;
+        [
+            (options::N_COMPONENTS, n_components.value()),
+            (options::CENTER, (*center).into()),
+            (options::SCALE, (*scale).into()),
+            (options::WEIGHTING, weighting.value()),
+            (options::SOLVER, solver.map(|route| route.value()).into()),
+            (options::TOL, (*tol).into()),
+            (options::MAX_ITER, (*max_iter).into()),
+            (options::BLOCK_SIZE, (*block_size).into()),
+            (options::MEMORY_LIMIT, (*memory_limit).into()),
+            (options::SEED, (*seed).into()),
+        ]
+        .map(|(option, value)| Fact::Option(option, value))
+        .to_vec()
     }
 
     /// Checks every rule of the options.

@@ -222,6 +222,27 @@ impl PcaModel {
         })
     }
 
+    /// This model without components of variance zero.
+    #[must_use]
+    pub(crate) fn with_variance(mut self) -> Self {
+        let parts = &mut self.parts;
+        let k = parts.explained_variance.iter().take_while(|&&variance| variance > 0.0).count();
+        if k < parts.components.n_rows() {
+            parts.components = parts.components.rows(0..k);
+            let rows = [
+                &mut parts.explained_variance,
+                &mut parts.explained_variance_ratio,
+                &mut parts.singular_values,
+                &mut parts.convergence.residuals,
+            ];
+            rows.into_iter().for_each(|row| row.truncate(k));
+            let n_converged =
+                parts.convergence.residuals.iter().filter(|&&r| r <= parts.convergence.tol).count();
+            parts.convergence.n_converged = n_converged;
+        }
+        self
+    }
+
     /// The map that the fit applied to every row.
     pub(crate) fn map(&self) -> ColumnMap<'_> {
         ColumnMap { shift: self.mean(), remainder: &[], factor: &self.factor }

@@ -1,6 +1,6 @@
 //! The number of components of a fit.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionValue, Result};
 use crate::solver::Wanted;
 
 /// How many components to keep.
@@ -34,6 +34,16 @@ impl From<usize> for NComponents {
 }
 
 impl NComponents {
+    /// The value as errors carry it.
+    pub(crate) fn value(self) -> OptionValue {
+        match self {
+            Self::All => OptionValue::All,
+            Self::Count(k) => k.into(),
+            Self::Variance(share) => share.into(),
+            Self::Mle => OptionValue::name("mle"),
+        }
+    }
+
     /// The number, if it is given.
     pub(crate) fn given(self) -> Option<usize> {
         match self {

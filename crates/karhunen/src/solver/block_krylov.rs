@@ -43,8 +43,10 @@ pub(crate) struct KrylovOptions {
     pub(crate) max_basis: Option<usize>,
     /// Compute residuals after every product: where a product reads the data again, one more costs more than that.
     pub(crate) check_every_product: bool,
-    /// Seed of the random first block.
+    /// Seed of the random directions of the first block.
     pub(crate) seed: u64,
+    /// Further directions of the first block: orthonormal columns of `dim` values.
+    pub(crate) start: Option<Matrix>,
 }
 
 impl Default for KrylovOptions {
@@ -56,6 +58,7 @@ impl Default for KrylovOptions {
             max_basis: None,
             check_every_product: false,
             seed: 0,
+            start: None,
         }
     }
 }
@@ -184,6 +187,7 @@ impl<'a> BlockKrylov<'a> {
         self.ensure_capacity(k);
         if k > 0 && self.n_directions == 0 {
             self.begin(&exec.part(0.0, 0.0))?;
+            self.ensure_capacity(k);
         }
         let mut progress = Progress::new(self.tol());
         let mut schedule = Schedule::new(k + (k / 2).max(2 * self.block_size), self.block_size);
@@ -198,6 +202,7 @@ impl<'a> BlockKrylov<'a> {
                 let worst = ritz.worst();
                 schedule.checked(self.n_columns, self.basis.len(), worst, self.tol());
                 progress.residual(worst);
+                exec.report_residual(worst, self.tol());
                 exec.report(progress.fraction())?;
                 let met = worst <= self.tol();
                 let done = met && self.steps_since_start >= self.steps_needed;
@@ -232,8 +237,15 @@ impl<'a> BlockKrylov<'a> {
         }
     }
 
-    /// Begins with the start that the operator offers, or with random directions.
+    /// Begins with the start of the options and random directions, with the start that the operator offers, or with
+    /// random directions.
     fn begin(&mut self, exec: &Exec<'_>) -> Result<()> {
+        if let Some(start) = self.options.start.take() {
+            // Random directions are added in any case: the others may miss an eigenvector altogether.
+            self.residual_block = Matrix::zeros(start.n_cols(), 0);
+            self.next = start;
+            return self.add_directions(exec);
+        }
         match self.op.start() {
             Some(start) => {
                 self.n_directions = start.n_cols();

@@ -11,7 +11,7 @@ use crate::solver::spectrum::{IterationOptions, Spectrum, Wanted};
 pub(crate) fn solve(
     op: &dyn Products,
     wanted: Wanted,
-    iteration: &IterationOptions,
+    iteration: &IterationOptions<'_>,
     exec: &Exec<'_>,
 ) -> Result<Spectrum> {
     let covariance = op.product(Side::Columns, &exec.phase("covariance"))?;
@@ -22,7 +22,7 @@ pub(crate) fn solve(
 pub(crate) fn solve_matrix(
     covariance: &Matrix,
     wanted: Wanted,
-    iteration: &IterationOptions,
+    iteration: &IterationOptions<'_>,
     exec: &Exec<'_>,
 ) -> Result<Spectrum> {
     if matches!(wanted, Wanted::Count(0)) {

@@ -12,7 +12,7 @@ use crate::solver::spectrum::{IterationOptions, Spectrum, Wanted};
 pub(crate) fn solve(
     op: &dyn Products,
     wanted: Wanted,
-    iteration: &IterationOptions,
+    iteration: &IterationOptions<'_>,
     exec: &Exec<'_>,
 ) -> Result<Spectrum> {
     let gram = op.product(Side::Rows, &exec.phase("inner products"))?;

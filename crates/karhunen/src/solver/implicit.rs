@@ -11,7 +11,7 @@ use crate::solver::spectrum::{IterationOptions, Spectrum, Wanted};
 pub(crate) fn solve(
     op: &dyn Products,
     wanted: Wanted,
-    iteration: &IterationOptions,
+    iteration: &IterationOptions<'_>,
     exec: &Exec<'_>,
 ) -> Result<Spectrum> {
     match seek(op, wanted, iteration, &Seek::to_the_end(), exec)? {
@@ -24,13 +24,13 @@ pub(crate) fn solve(
 pub(super) fn seek(
     op: &dyn Products,
     wanted: Wanted,
-    iteration: &IterationOptions,
+    iteration: &IterationOptions<'_>,
     seek: &Seek<'_>,
     exec: &Exec<'_>,
 ) -> Result<Sought<Spectrum>> {
     let (n, p) = op.shape();
     let exec = exec.phase("block Krylov");
-    if p <= n {
+    if p <= n || iteration.start.is_some() {
         let sought = seek_leading(&Normal(op), wanted, iteration, |_| iteration.tol, seek, &exec)?;
         return sought.and_then(|pairs| pairs.into_spectrum(&exec.phase("components")));
     }

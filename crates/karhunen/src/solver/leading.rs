@@ -46,7 +46,7 @@ fn budget(dim: usize) -> usize {
 pub(crate) fn leading_of_matrix(
     a: &Matrix,
     wanted: Wanted,
-    iteration: &IterationOptions,
+    iteration: &IterationOptions<'_>,
     tightened: impl Fn(&[f64]) -> f64,
     exec: &Exec<'_>,
 ) -> Result<Pairs> {
@@ -59,7 +59,8 @@ pub(crate) fn leading_of_matrix(
             max_iter: budget(dim),
             block_size: Some(16),
             reading: None,
-            seed: iteration.seed,
+            start: None,
+            ..*iteration
         };
         let tightened = |values: &[f64]| tightened(values).clamp(EXACT, tol);
         let seek = Seek { n_steps: ESTIMATE_STEPS / 2, leave: &|k, _| Ok(takes_all(dim, Some(k))) };
@@ -127,7 +128,7 @@ impl Seek<'static> {
 pub(crate) fn leading(
     op: &dyn SymOp,
     wanted: Wanted,
-    iteration: &IterationOptions,
+    iteration: &IterationOptions<'_>,
     tightened: impl Fn(&[f64]) -> f64,
     exec: &Exec<'_>,
 ) -> Result<Pairs> {
@@ -141,7 +142,7 @@ pub(crate) fn leading(
 pub(super) fn seek_leading(
     op: &dyn SymOp,
     wanted: Wanted,
-    iteration: &IterationOptions,
+    iteration: &IterationOptions<'_>,
     tightened: impl Fn(&[f64]) -> f64,
     seek: &Seek<'_>,
     exec: &Exec<'_>,
@@ -156,6 +157,7 @@ pub(super) fn seek_leading(
             max_basis: reading.and_then(|b| b.basis),
             check_every_product: reading.is_some(),
             seed: iteration.seed,
+            start: iteration.start.cloned(),
         },
     )?;
     let mut tol = iteration.tol;
@@ -235,8 +237,8 @@ mod tests {
         Wanted::Share { sum: share * total, total }
     }
 
-    const ITERATION: IterationOptions =
-        IterationOptions { tol: 1e-8, max_iter: 1000, block_size: None, reading: None, seed: 0 };
+    const ITERATION: IterationOptions<'_> =
+        IterationOptions { tol: 1e-8, max_iter: 1000, block_size: None, reading: None, seed: 0, start: None };
 
     #[test]
     fn a_search_ends_after_the_spectrum_estimate_if_a_share_takes_many_pairs() {

@@ -37,7 +37,7 @@ pub(crate) fn solve(
     op: &dyn Products,
     route: Route,
     wanted: Wanted,
-    iteration: &IterationOptions,
+    iteration: &IterationOptions<'_>,
     exec: &Exec<'_>,
 ) -> Result<Spectrum> {
     if matches!(wanted, Wanted::Count(0)) {
@@ -58,7 +58,7 @@ pub(crate) fn solve_by_estimate(
     op: &dyn Products,
     (problem, n_steps): (&Problem, usize),
     wanted: Wanted,
-    iteration: &IterationOptions,
+    iteration: &IterationOptions<'_>,
     ask: &dyn Fn(Route, usize) -> Result<()>,
     exec: &Exec<'_>,
 ) -> Result<(Route, String, Spectrum)> {

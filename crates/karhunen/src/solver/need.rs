@@ -29,7 +29,7 @@ pub(crate) fn bytes(route: Route, problem: &Problem, k: usize, n_threads: usize)
     let (rows, columns, wanted) = (n as f64, p as f64, k as f64);
     let threads = n_threads as f64;
     let data = n_stored as f64 * value_bytes as f64;
-    let vectors = F64 * (6.0 * rows + (12.0 + 2.0 * threads) * columns);
+    let vectors = F64 * (row_vectors(route, problem) * rows + (12.0 + 2.0 * threads) * columns);
     let buffers = threads * BUFFERS.min(4.0 * data + F64 * columns);
     let components = F64 * 2.0 * wanted * columns;
     let image = F64 * 2.0 * wanted * rows + PART.min(F64 * wanted * columns) * (2.0 + threads);
@@ -69,6 +69,17 @@ pub(crate) fn bytes(route: Route, problem: &Problem, k: usize, n_threads: usize)
         0.0
     };
     vectors + buffers + own + components + sums + copied * value_bytes as f64
+}
+
+/// Number of values for each row that a fit holds, beside the rows.
+fn row_vectors(route: Route, problem: &Problem) -> f64 {
+    match (route, problem.reading) {
+        // Sums over blocks of rows: the weights, as they were given, normalised, and their square roots.
+        (Route::Covariance | Route::BlockKrylov, Some(reading)) if problem.n >= problem.p => {
+            if reading.weighted { 3.0 } else { 0.0 }
+        }
+        _ => 6.0,
+    }
 }
 
 /// Memory estimate in bytes of the eigenvectors of an explicit matrix: a few by iteration, or all.

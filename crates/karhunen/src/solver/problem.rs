@@ -30,6 +30,8 @@ pub(crate) struct Reading {
     pub(crate) bytes: f64,
     /// True if products with many vectors take no longer than reading, so that wide blocks save passes.
     pub(crate) wide: bool,
+    /// True if rows have weights of their own, which stay in memory.
+    pub(crate) weighted: bool,
 }
 
 /// Blocks of block Krylov iteration.
@@ -88,7 +90,7 @@ mod tests {
     use super::*;
 
     fn reading(k: usize, wide: bool, limit: Option<f64>) -> Blocks {
-        let reading = Some(Reading { bytes: 1e9, wide });
+        let reading = Some(Reading { bytes: 1e9, wide, weighted: false });
         let (n, p) = (100_000, 20_000);
         let size = Problem {
             n,

@@ -325,7 +325,7 @@ mod tests {
     fn one_pass_is_chosen_for_rows_that_every_pass_reads() {
         let read = |problem: Problem| {
             let bytes = (problem.n_stored * problem.value_bytes) as f64;
-            Problem { reading: Some(Reading { bytes, wide: !problem.sparse }), ..problem }
+            Problem { reading: Some(Reading { bytes, wide: !problem.sparse, weighted: false }), ..problem }
         };
         let table = [
             (read(dense(150, 4, Some(4), 8)), Route::Svd),

@@ -15,7 +15,7 @@ pub(crate) enum Wanted {
 
 /// Parameters of iterations.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct IterationOptions {
+pub(crate) struct IterationOptions<'a> {
     /// Largest residual allowed, relative to the largest eigenvalue.
     pub(crate) tol: f64,
     /// The most products with the matrix.
@@ -24,8 +24,11 @@ pub(crate) struct IterationOptions {
     pub(crate) block_size: Option<usize>,
     /// Blocks of products that read the data again, unless `block_size` is given; `None` for data in memory.
     pub(crate) reading: Option<Blocks>,
-    /// Seed of the starting block.
+    /// Seed of the random directions of the starting block.
     pub(crate) seed: u64,
+    /// Directions that the starting block holds beside the random ones: orthonormal columns, shape (p, l). Block Krylov
+    /// iteration alone uses them, and then iterates with `B'B` whatever the shape.
+    pub(crate) start: Option<&'a Matrix>,
 }
 
 /// Leading eigenpairs of `B'B`, their residuals and their cost.

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::Result;
-use crate::exec::Observer;
+use crate::exec::{Observer, Visit};
 use crate::scalar::Scalar;
 use crate::source::{Block, Pass, Passes, Source};
 
@@ -25,6 +25,11 @@ impl<'a, T: Scalar> Counted<'a, T> {
     pub(crate) fn observed(self, observer: &'a dyn Observer, predicted: Option<usize>) -> Self {
         let costly = self.source.pass() != Pass::Memory;
         Self { observer: costly.then_some((observer, predicted)), ..self }
+    }
+
+    /// Counts visits of an earlier run: `n` in all.
+    pub(crate) fn count_up_to(&self, n: usize) {
+        self.n_visits.fetch_max(n, Ordering::Relaxed);
     }
 
     /// Visits so far, those that ended with an error included.
@@ -55,11 +60,27 @@ impl<T: Scalar> Source<T> for Counted<'_, T> {
     fn keep(&self, bytes: f64) {
         self.source.keep(bytes);
     }
+    fn fingerprint(&self) -> Option<u64> {
+        self.source.fingerprint()
+    }
     fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()> {
         let number = self.n_visits.fetch_add(1, Ordering::Relaxed) + 1;
-        if let Some((observer, predicted)) = self.observer {
-            observer.visit(number, predicted.map(|predicted| predicted.max(number)));
-        }
-        self.source.visit(f)
+        let Some((observer, predicted)) = self.observer else { return self.source.visit(f) };
+        let bytes = match self.source.pass() {
+            Pass::Memory => 0.0,
+            Pass::Costly { bytes, .. } => bytes,
+        };
+        let n_rows = self.source.shape().0.max(1) as f64;
+        let predicted = predicted.map(|predicted| predicted.max(number));
+        let tell = |n_done: usize| {
+            observer.visit(&Visit { number, predicted, bytes, done: n_done as f64 / n_rows });
+        };
+        tell(0);
+        self.source.visit(&mut |first, block| {
+            let end = first + block.n_rows();
+            f(first, block)?;
+            tell(end);
+            Ok(())
+        })
     }
 }

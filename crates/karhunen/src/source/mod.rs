@@ -115,6 +115,11 @@ pub trait Source<T: Scalar>: Sync {
     /// them again. A fit grants what its memory limit leaves. By default, nothing is kept.
     fn keep(&self, _bytes: f64) {}
 
+    /// Returns a number that changes when the values do, if it is known without a visit: of a file, its size and time.
+    fn fingerprint(&self) -> Option<u64> {
+        None
+    }
+
     /// Number of stored entries: `n_samples * n_features` of dense data.
     fn n_stored(&self) -> usize;
 
@@ -143,6 +148,9 @@ impl<T: Scalar, S: Source<T> + ?Sized> Source<T> for &S {
     }
     fn keep(&self, bytes: f64) {
         (**self).keep(bytes);
+    }
+    fn fingerprint(&self) -> Option<u64> {
+        (**self).fingerprint()
     }
     fn n_stored(&self) -> usize {
         (**self).n_stored()

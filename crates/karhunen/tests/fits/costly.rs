@@ -169,8 +169,10 @@ impl karhunen::Observer for Visits {
     fn update(&self, _: &'static str, _: f64) -> karhunen::Flow {
         karhunen::Flow::Continue
     }
-    fn visit(&self, number: usize, predicted: Option<usize>) {
-        self.0.lock().unwrap().push((number, predicted));
+    fn visit(&self, at: &karhunen::exec::Visit) {
+        if at.done == 0.0 {
+            self.0.lock().unwrap().push((at.number, at.predicted));
+        }
     }
 }
 

@@ -81,7 +81,9 @@ fn the_memory_that_a_route_leaves_is_granted_once_if_there_are_further_visits() 
         let pca = Pca { solver: Some(solver), memory_limit: Some(limit as u64), ..Pca::new(3) };
         let run = Run::threads(2);
         let need = pca.memory_need(&disk, &run);
-        pca.fit_with(&disk, &Weights::default(), &run).unwrap();
+        // The need counts weights.
+        let weights: Vec<f64> = (0..n).map(|i| 1.0 + (i % 2) as f64).collect();
+        pca.fit_with(&disk, &Weights::of_samples(&weights), &run).unwrap();
         let expected = if granted { vec![limit - 71.0 * MIB - need] } else { Vec::new() };
         let kept = disk.kept();
         let near = kept.iter().zip(&expected).all(|(kept, expected)| (kept - expected).abs() < 1.0);

@@ -10,6 +10,7 @@ mod expect;
 mod golden;
 mod hard_cases;
 mod limits;
+mod logged;
 mod meanings;
 mod nearly_constant;
 mod one_visit;

@@ -27,7 +27,7 @@ const LAYERS: [(&str, u8); 22] = [
     ("pca", 9),
     ("incomplete", 10),
     ("kernel", 10),
-    ("streaming", 10),
+    ("incremental", 10),
     ("selection", 11),
     ("diagnostics", 11),
     // Documentation and re-exports: imports all modules, and no module imports it.
@@ -283,8 +283,8 @@ mod checker {
     #[test]
     fn the_same_layer_fails() {
         assert_eq!(
-            messages("kernel/mod.rs", "use crate::streaming::Partial;"),
-            ["kernel/mod.rs: layer 10 imports `streaming` of layer 10"]
+            messages("kernel/mod.rs", "use crate::incremental::Partial;"),
+            ["kernel/mod.rs: layer 10 imports `incremental` of layer 10"]
         );
     }
 

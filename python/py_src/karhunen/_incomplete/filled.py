@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from karhunen import _core
 from karhunen._incomplete.observed import Observed
+from karhunen._inputs.files import is_source
 
 #: Number of values processed at a time.
 BLOCK = 1 << 20
@@ -40,7 +41,7 @@ def fill(X: Any, values: np.ndarray, entries: _core.Entries) -> Any:
         return _polars(X, values)
     if library == "pyarrow" and type(X).__name__ in ("Table", "RecordBatch"):
         return _pyarrow(X, values)
-    if isinstance(X, Observed) or sp.issparse(X):
+    if isinstance(X, Observed) or is_source(X) or sp.issparse(X):
         rows, columns, observed, _ = entries.triples()
         values[rows, columns] = observed
         return values

@@ -84,6 +84,11 @@ class IncompletePCA(RowByRow):
     error_bars : bool, default=True
         Keep the covariances of scores and loadings, which standard deviations require: ``4 c^2`` bytes for each row
         and column, with c components.
+    memory_limit : int or None, default=None
+        Maximum number of bytes of the observed entries and their fit together. The entries of a file are read in
+        blocks; more than the limit leaves room for are counted and refused. None sets no limit but that of the machine.
+    cache_dir : str, path or None, default=None
+        Folder of temporary copies of the values of a large text; None is that of the system.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the starts and the held-out entries. None is a fixed seed: every fit gives the same result.
     n_threads : int or None, default=None
@@ -198,6 +203,8 @@ class IncompletePCA(RowByRow):
         time_limit: float | None = None,
         n_starts: int = 1,
         error_bars: bool = True,
+        memory_limit: int | None = None,
+        cache_dir: str | os.PathLike[str] | None = None,
         random_state: Any = None,
         n_threads: int | None = None,
         verbose: bool = False,
@@ -223,6 +230,8 @@ class IncompletePCA(RowByRow):
         self.time_limit = time_limit
         self.n_starts = n_starts
         self.error_bars = error_bars
+        self.memory_limit = memory_limit
+        self.cache_dir = cache_dir
         self.random_state = random_state
         self.n_threads = n_threads
         self.verbose = verbose
@@ -243,9 +252,10 @@ class IncompletePCA(RowByRow):
 
         Parameters
         ----------
-        X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
+        X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features), path or RowBlocks
             NaN, NA, null and masked values are missing. **Stored entries of a sparse matrix are observed, including
-            explicit zeros**; entries that are not stored are missing.
+            explicit zeros**; entries that are not stored are missing. A str or path names a file or a folder of files,
+            a list of paths is one table; their entries are read block by block, as those of :class:`RowBlocks`.
         y : None
             Ignored; present for compatibility with pipelines.
         sample_weight : array-like of shape (n_samples,) or None, default=None

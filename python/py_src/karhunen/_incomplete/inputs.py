@@ -12,7 +12,9 @@ from sklearn.utils.validation import validate_data
 from karhunen import _core
 from karhunen._incomplete.ids import adopt_ids, index_of
 from karhunen._incomplete.observed import Observed, without_masks
+from karhunen._incomplete.options import engine_options
 from karhunen._incomplete.sparse_entries import broadcast_weights, entries_of_sparse
+from karhunen._inputs.files import is_source, to_open_source
 from karhunen._inputs.matrix import to_matrix, to_weights
 from karhunen._shared.errors import name_column
 
@@ -27,7 +29,7 @@ def to_entries(
     estimator : BaseEstimator
         Estimator whose ``n_features_in_``, ``feature_names_in_`` and ids of rows and columns are set if `reset`, and
         otherwise compared with `X`.
-    X : array-like, sparse matrix, dataframe or Observed of shape (n_samples, n_features)
+    X : array-like, sparse matrix, dataframe, Observed, path or RowBlocks of shape (n_samples, n_features)
         NaN, NA, null and entries that a sparse matrix does not store are missing.
     reset : bool
         True if the call is part of a fit.
@@ -42,6 +44,8 @@ def to_entries(
         The entries, by rows and by columns.
     """
     threads = estimator.n_threads
+    if is_source(X):
+        return _entries_of_source(estimator, X, reset=reset, entry_weight=entry_weight, min_samples=min_samples)
     if isinstance(X, Observed):
         return _entries_of_observed(estimator, X, reset=reset, entry_weight=entry_weight, min_samples=min_samples)
     try:
@@ -145,6 +149,24 @@ def to_start(start: Any, shape: tuple[int, int], n_components: int) -> tuple[np.
         if not np.isfinite(array).all():
             raise ValueError(f"start: {name} hold {array[~np.isfinite(array)][0]}; they must be finite")
     return np.ascontiguousarray(arrays[0].T), arrays[1], arrays[2] if len(arrays) == 3 else None
+
+
+def _entries_of_source(
+    estimator: BaseEstimator, X: Any, *, reset: bool, entry_weight: Any, min_samples: int
+) -> _core.Entries:
+    """Read the entries of a file or of blocks, within the memory limit of a fit."""
+    if entry_weight is not None:
+        raise ValueError("entry_weight is not taken beside a path or RowBlocks; pass an array, or an Observed")
+    source, row_names = to_open_source(estimator, X, reset=reset, min_samples=min_samples, missing=True)
+    options = engine_options(estimator) if reset else None
+    try:
+        entries = _core.observe(source, None, estimator.n_threads, options)
+    except ValueError as error:
+        raise name_column(error, getattr(estimator, "feature_names_in_", None)) from None
+    if reset:
+        estimator.row_ids_ = None if row_names is None else np.array(row_names, dtype=object)
+        estimator.column_ids_ = None
+    return entries
 
 
 def _entries_of_observed(

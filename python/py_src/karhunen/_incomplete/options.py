@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from karhunen._shared.checkpoints import to_pass_log
 from karhunen._shared.options import (
+    bytes_option,
     count_option,
     engine_arguments,
     flag_option,
@@ -18,10 +19,9 @@ from karhunen._shared.options import (
     optional_count,
     seed_option,
 )
-from karhunen._shared.warning import warn
 
 #: Arguments that are no options of the engine.
-OTHERS = frozenset(("random_state", "verbose"))
+OTHERS = frozenset(("random_state", "verbose", "cache_dir"))
 #: Times in seconds are shorter.
 LONGEST = 2.0**63
 
@@ -47,6 +47,7 @@ def engine_options(estimator: Any) -> dict[str, Any]:
         "mean_prior": _mean_prior(estimator.mean_prior),
         "early_stopping": _share(estimator.early_stopping),
         "time_limit": _duration(estimator.time_limit),
+        "memory_limit": bytes_option("memory_limit", estimator.memory_limit),
         "seed": seed_option(estimator.random_state),
         "n_threads": optional_count("n_threads", estimator.n_threads),
     }
@@ -96,27 +97,11 @@ def incomplete_arguments(engine: dict[str, Any]) -> dict[str, Any]:
 def to_checkpoint(path: Any, every: Any, resume: Any) -> tuple[str, float, bool, Callable[[str], None]] | None:
     """Check the arguments of checkpoints and return those of the engine, with a function that warns."""
     seconds = _seconds("checkpoint_every", every)
-    if flag_option("resume", resume) and path is None:
-        raise ValueError("resume = True needs the file to go on from: pass checkpoint")
-    if path is None:
+    kept = to_pass_log(path, resume)
+    if kept is None:
         return None
-    path = os.fspath(path)
-    if not isinstance(path, str):
-        raise ValueError(f"checkpoint = {path!r} is not allowed: give a path as text")
-    folder = os.path.dirname(path)
-    if folder and not os.path.isdir(folder):
-        raise FileNotFoundError(f"checkpoint: there is no folder {folder}; make it first")
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"checkpoint: {path} is a folder; give a file")
-    if not resume and os.path.isfile(path) and os.path.getsize(path) > 0:
-        raise FileExistsError(
-            f"checkpoint: {path} exists; pass resume=True to go on from it, or remove it to begin anew"
-        )
-    return path, seconds, bool(resume), _warn_of_checkpoint
-
-
-def _warn_of_checkpoint(message: str) -> None:
-    warn(message, RuntimeWarning)
+    path, resume, warn_of_loss = kept
+    return path, seconds, resume, warn_of_loss
 
 
 def _seconds(name: str, value: Any) -> float:

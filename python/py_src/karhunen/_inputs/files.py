@@ -1,28 +1,40 @@
-"""Tables in files, whose rows the engine reads itself."""
+"""Rows that the engine reads itself: of files, and of functions that yield blocks."""
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from karhunen import _core
 from karhunen._inputs.matrix import to_matrix
+from karhunen._inputs.row_blocks import RowBlocks, to_source
 from karhunen._shared.arrays import Matrix
 from karhunen._shared.options import bytes_option, optional_count
 from karhunen._shared.warning import warn
 
+#: Rows that the engine reads itself.
+Source: TypeAlias = _core.FileTable | _core.RowSource
 
-def to_rows(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int = 1) -> Matrix | _core.FileTable:
-    """Open `X` if it names files, and otherwise convert it as :func:`to_matrix` does.
+
+def is_source(X: Any) -> bool:
+    """Return whether the engine reads the rows of `X` itself: a path, a list of paths, or :class:`RowBlocks`."""
+    if isinstance(X, (list, tuple)):
+        return len(X) > 0 and all(isinstance(path, (str, os.PathLike)) for path in X)
+    return isinstance(X, (str, os.PathLike, RowBlocks))
+
+
+def to_rows(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int = 1) -> Matrix | Source:
+    """Open `X` if the engine reads its rows itself, and otherwise convert it as :func:`to_matrix` does.
 
     Parameters
     ----------
     estimator : BaseEstimator
         Its ``n_features_in_`` and ``feature_names_in_`` are set if `reset`, and otherwise compared with `X`.
-    X : str, path or list of them, or what :func:`to_matrix` accepts
+    X : str, path or list of them, RowBlocks, or what :func:`to_matrix` accepts
         Rows.
     reset : bool
         True if the call is part of a fit.
@@ -31,52 +43,99 @@ def to_rows(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int =
 
     Returns
     -------
-    numpy array, CSR or CSC matrix, or FileTable
+    numpy array, CSR or CSC matrix, FileTable or RowSource
         Rows that the engine reads.
     """
-    if not _names_files(X):
+    if not is_source(X):
         return to_matrix(estimator, X, reset=reset, min_samples=min_samples)
-    paths = [os.fspath(path) for path in ([X] if isinstance(X, (str, os.PathLike)) else X)]
+    return to_open_source(estimator, X, reset=reset, min_samples=min_samples)[0]
+
+
+def to_open_source(
+    estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int = 1, missing: bool = False
+) -> tuple[Source, list[str] | None]:
+    """Open files, or rows of a function, and compare their columns with the estimator.
+
+    Parameters
+    ----------
+    estimator, reset, min_samples
+        As of :func:`to_rows`.
+    X : str, path or list of them, or RowBlocks
+        Rows.
+    missing : bool
+        Whether values may be missing.
+
+    Returns
+    -------
+    source : FileTable or RowSource
+        Rows that the engine reads.
+    row_names : list of str or None
+        Names of the rows.
+    """
+    source: Source
+    if isinstance(X, RowBlocks):
+        source, names = to_source(X)
+        what, row_names = repr(X), None
+    else:
+        paths = [os.fspath(path) for path in ([X] if isinstance(X, (str, os.PathLike)) else X)]
+        source = table = _open_files(estimator, paths, missing)
+        names, what, row_names = table.feature_names, paths[0], table.sample_names
+    n = source.shape[0]
+    if n < min_samples:
+        raise ValueError(f"{what}: {n} row(s), while a minimum of {min_samples} is required by {_name(estimator)}")
+    _compare_columns(estimator, what, source.shape[1], names, reset=reset)
+    return source, row_names
+
+
+def _open_files(estimator: BaseEstimator, paths: list[str], missing: bool) -> _core.FileTable:
     cache = getattr(estimator, "cache_dir", None)
     table = _core.FileTable(
         paths,
         bytes_option("memory_limit", getattr(estimator, "memory_limit", None)),
         None if cache is None else os.fspath(cache),
         optional_count("n_threads", getattr(estimator, "n_threads", None)),
+        missing,
     )
     for message in table.warnings:
         warn(f"{paths[0]}: {message}", UserWarning)
-    n, p = table.shape
-    if n < min_samples:
-        raise ValueError(f"{paths[0]}: {n} row(s), while a minimum of {min_samples} is required by {_name(estimator)}")
-    names = table.feature_names
-    if reset:
-        estimator.n_features_in_ = p
-        if names is not None:
-            estimator.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(estimator, "feature_names_in_"):
-            del estimator.feature_names_in_
-        return table
-    if p != estimator.n_features_in_:
-        raise ValueError(
-            f"{paths[0]} has {p} features, but {_name(estimator)} is expecting {estimator.n_features_in_} features as "
-            "input"
-        )
-    known = getattr(estimator, "feature_names_in_", None)
-    if names is not None and known is not None and list(known) != names:
-        first = next(j for j, pair in enumerate(zip(known, names, strict=True)) if pair[0] != pair[1])
-        raise ValueError(
-            f"{paths[0]}: column {first} is {names[first]!r}, but the estimator was fitted with {known[first]!r} "
-            "there; the columns must have the names and the order of the fit"
-        )
     return table
 
 
-def _names_files(X: Any) -> bool:
-    """Return whether `X` is a path, or a list of paths."""
-    if isinstance(X, (list, tuple)):
-        return len(X) > 0 and all(isinstance(path, (str, os.PathLike)) for path in X)
-    return isinstance(X, (str, os.PathLike))
+def _compare_columns(estimator: BaseEstimator, what: str, p: int, names: Sequence[str] | None, *, reset: bool) -> None:
+    """Set the columns of the estimator if `reset`, and otherwise compare them."""
+    if reset:
+        set_columns(estimator, p, names)
+        return
+    if p != estimator.n_features_in_:
+        raise ValueError(
+            f"{what} has {p} features, but {_name(estimator)} is expecting {estimator.n_features_in_} features as input"
+        )
+    known = getattr(estimator, "feature_names_in_", None)
+    if names is not None and known is not None and list(known) != list(names):
+        first = next(j for j, pair in enumerate(zip(known, names, strict=True)) if pair[0] != pair[1])
+        raise ValueError(
+            f"{what}: column {first} is {names[first]!r}, but the estimator was fitted with {known[first]!r} "
+            "there; the columns must have the names and the order of the fit"
+        )
+
+
+def set_columns(estimator: BaseEstimator, n_features: int, names: Sequence[str] | None) -> None:
+    """Set the attributes of an estimator that describe the columns of its rows.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Its ``n_features_in_`` and ``feature_names_in_`` are set.
+    n_features : int
+        Number of columns.
+    names : sequence of str, or None
+        Names of the columns; None if they have none.
+    """
+    estimator.n_features_in_ = n_features
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
 
 
 def _name(estimator: BaseEstimator) -> str:

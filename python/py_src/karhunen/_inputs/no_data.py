@@ -23,6 +23,7 @@ _WAYS = (
     ("h5py", "Group", "a group of an HDF5 file", "one of its datasets, X['name']"),
     ("zarr", "Group", "a zarr group", "one of its arrays, X['name']"),
     ("numpy", "NpzFile", "an archive of arrays", "one of them, X['name']"),
+    ("karhunen", "RowBlocks", "a RowBlocks, which PCA and IncompletePCA read", "np.concatenate(list(blocks()))"),
     ("scipy", "LinearOperator", "a LinearOperator, which has no entries", "the matrix itself"),
 )
 #: Python types, description, advice.

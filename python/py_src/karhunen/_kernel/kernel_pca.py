@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from karhunen._kernel.options import (
     threads_option,
 )
 from karhunen._shared.arrays import FloatArray, Matrix
+from karhunen._shared.checkpoints import to_pass_log
 from karhunen._shared.choices import Auto, EigenSolver, Gamma, Kernel, KernelSolver, Landmarks, PreImage
 from karhunen._shared.options import (
     bytes_option,
@@ -225,7 +227,15 @@ or callable, default="linear"
         self.copy_X = copy_X
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: None = None,
+        sample_weight: Any = None,
+        *,
+        checkpoint: str | PathLike[str] | None = None,
+        resume: bool = False,
+    ) -> Self:
         """Fit kernel principal components to `X`.
 
         Parameters
@@ -236,6 +246,14 @@ or callable, default="linear"
             Ignored; present for compatibility with pipelines.
         sample_weight : array-like of shape (n_samples,) or None
             Nonnegative weight of each row, used as its multiplicity: the result is that of repeated rows.
+        checkpoint : path-like or None, default=None
+            File that keeps the result of every pass over the kernel matrix: after an interruption, a fit with `resume`
+            makes only the passes that are missing, and gives the same model, bit for bit. Without `resume`, an existing
+            file is refused. If a pass cannot be written, the fit issues a `RuntimeWarning` and continues. Only
+            the solvers "stored" and "tiles" make several; a kernel function is refused.
+        resume : bool, default=False
+            Continue from `checkpoint`, or start if the file does not exist. Data, weights and options must be those of
+            the fit that wrote it.
 
         Returns
         -------
@@ -249,6 +267,8 @@ or callable, default="linear"
             requested eigenvalues are negative beyond rounding.
         NotConvergedError
             If `strict` and a component misses the tolerance.
+        FileExistsError
+            If `checkpoint` exists and `resume` is False.
 
         Examples
         --------
@@ -258,7 +278,7 @@ or callable, default="linear"
         >>> KernelPCA(n_components=5, kernel="cosine").fit(x).eigenvalues_.shape
         (5,)
         """
-        self._fit(X, sample_weight)
+        self._fit(X, sample_weight, to_pass_log(checkpoint, resume))
         return self
 
     def fit_transform(self, X: Any, y: None = None, sample_weight: Any = None) -> FloatArray:
@@ -279,15 +299,19 @@ or callable, default="linear"
         known = len(self._model.eigenvectors) == matrix.shape[0] and (weights is None or weights.all())
         return self._model.fitted_scores(matrix.dtype == np.float32) if known else self._scores(matrix)
 
-    def _fit(self, X: Any, sample_weight: Any) -> tuple[Matrix, FloatArray | None]:
+    def _fit(
+        self, X: Any, sample_weight: Any, log: tuple[str, bool, Callable[[str], None]] | None = None
+    ) -> tuple[Matrix, FloatArray | None]:
         options = self._engine_options()
         function = block_kernel(self.kernel, self.kernel_params)
+        if log is not None and function is not None:
+            raise ValueError("checkpoint needs a kernel of karhunen: nothing tells whether a function is the same")
         matrix = to_matrix(self, X, reset=True)
         weights = to_weights("sample_weight", sample_weight, matrix.shape[0], "rows")
         self._check_form(matrix, function)
         keep_zeros = not flag_option("remove_zero_eig", self.remove_zero_eig)
         with self._call() as draw:
-            model = _core.fit_kernel(matrix, options, weights, function, keep_zeros, draw)
+            model = _core.fit_kernel(matrix, options, weights, function, keep_zeros, draw, log)
         self._adopt_fit(model)
         warn_of_spectrum(model)
         return matrix, weights

@@ -1,7 +1,8 @@
-"""Base class of fitted `PCA` and `TruncatedSVD`: the engine's model behind scikit-learn's attributes."""
+"""Base classes of fitted components: the engine's model behind scikit-learn's attributes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -9,30 +10,20 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
-from karhunen._inputs.files import to_rows
+from karhunen._inputs.files import Source, to_rows
 from karhunen._inputs.matrix import to_scores
 from karhunen._shared.arrays import FloatArray, Matrix
 from karhunen._shared.choices import Route
 from karhunen._shared.convergence import Convergence, warn_unless_converged
 from karhunen._shared.dtype import in_dtype
-from karhunen._shared.fitted_model import ViewedModel
+from karhunen._shared.fitted_model import FittedModel, ViewedModel
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class FittedComponents(ViewedModel):
+class FittedComponents(FittedModel):
     """Base class of estimators that map rows to scores and scores to rows."""
-
-    explained_variance_: FloatArray
-    explained_variance_ratio_: FloatArray
-    singular_values_: FloatArray
-    residuals_: FloatArray
-    solver_: Route
-    convergence_: Convergence
-    n_iter_: int
-
-    _kind = _core.Model
 
     def transform(self, X: Any) -> FloatArray:
         """Compute the scores of rows.
@@ -71,24 +62,39 @@ class FittedComponents(ViewedModel):
         """Return whether scores have unit variance."""
         return False
 
-    def _fit_matrix(
-        self,
-        matrix: Matrix | _core.FileTable,
-        options: dict[str, Any],
-        samples: NDArray[np.float64] | None = None,
-        features: NDArray[np.float64] | None = None,
-    ) -> None:
-        """Fit to a matrix and weights that have been checked."""
-        with self._call() as draw:
-            model = _core.fit(matrix, options, samples, features, draw)
-        self._adopt_fit(model)
-        warn_unless_converged(model, "the data", _advice(model.solver))
-
-    def _scores(self, matrix: Matrix | _core.FileTable) -> FloatArray:
+    def _scores(self, matrix: Matrix | Source) -> FloatArray:
         """Compute the scores of rows that have been checked."""
         model = self._model_now()
         with self._call() as draw:
             return model.transform(matrix, whiten=self._whitened(), n_threads=self.n_threads, on_progress=draw)
+
+
+class FittedAtOnce(FittedComponents, ViewedModel):
+    """Base class of estimators that fit all rows in one call."""
+
+    explained_variance_: FloatArray
+    explained_variance_ratio_: FloatArray
+    singular_values_: FloatArray
+    residuals_: FloatArray
+    solver_: Route
+    convergence_: Convergence
+    n_iter_: int
+
+    _kind = _core.Model
+
+    def _fit_matrix(
+        self,
+        matrix: Matrix | Source,
+        options: dict[str, Any],
+        samples: NDArray[np.float64] | None = None,
+        features: NDArray[np.float64] | None = None,
+        log: tuple[str, bool, Callable[[str], None]] | None = None,
+    ) -> None:
+        """Fit to a matrix and weights that have been checked."""
+        with self._call() as draw:
+            model = _core.fit(matrix, options, samples, features, draw, log)
+        self._adopt_fit(model)
+        warn_unless_converged(model, "the data", _advice(model.solver))
 
     def _show(self, model: _core.Model, value: Any) -> Any:
         return in_dtype(model.dtype, value) if isinstance(value, np.ndarray) else value

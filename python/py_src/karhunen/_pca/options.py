@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from karhunen._shared.choices import Route, SvdSolver
@@ -24,6 +25,8 @@ OTHERS = frozenset(
         *("n_iter", "iterated_power", "n_oversamples", "power_iteration_normalizer"),
     )
 )
+#: Arguments of `IncrementalPCA` that are no options of the engine.
+NOT_INCREMENTAL = frozenset(("whiten", "copy", "random_state", "n_threads", "verbose"))
 #: Equivalent solvers of the engine for scikit-learn's names.
 SKLEARN_SOLVERS: dict[str, Route] = {
     "full": "svd",
@@ -51,3 +54,16 @@ def shared_options(estimator: BaseEstimator) -> dict[str, Any]:
         "seed": seed_option(estimator.random_state),
         "n_threads": optional_count("n_threads", estimator.n_threads),
     }
+
+
+def column_scale_option(scale: Any) -> list[float] | None:
+    """Convert the scales of the columns; the engine checks their number and their range."""
+    if scale is None:
+        return None
+    try:
+        values = np.asarray(scale, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"column_scale cannot be read as numbers: {error}") from None
+    if values.ndim != 1:
+        raise ValueError(f"column_scale has shape {values.shape}; give one number for each column, or None")
+    return values.tolist()

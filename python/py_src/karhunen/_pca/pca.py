@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
-from karhunen._inputs.files import to_rows
+from karhunen._inputs.files import Source, set_columns, to_rows
 from karhunen._inputs.matrix import to_weights
-from karhunen._pca.fitted import FittedComponents
+from karhunen._pca.fitted import FittedAtOnce
+from karhunen._pca.gaussian import GaussianComponents
 from karhunen._pca.options import shared_options, solver_option
+from karhunen._pca.scatter import Scatter
 from karhunen._shared.arrays import FloatArray, Matrix
+from karhunen._shared.checkpoints import to_pass_log
 from karhunen._shared.choices import Auto, PowerIterationNormalizer, Solver, SvdSolver, Weighting
-from karhunen._shared.dtype import in_dtype
 from karhunen._shared.options import (
     bytes_option,
     check_sketch_options,
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class PCA(FittedComponents):
+class PCA(FittedAtOnce, GaussianComponents):
     """Principal component analysis.
 
     scikit-learn's `PCA` on karhunen's engine, with sample and feature weights, scaling, sparse data without
@@ -195,20 +197,39 @@ class PCA(FittedComponents):
         self.n_oversamples = n_oversamples
         self.power_iteration_normalizer = power_iteration_normalizer
 
-    def fit(self, X: Any, y: None = None, sample_weight: Any = None, feature_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: None = None,
+        sample_weight: Any = None,
+        feature_weight: Any = None,
+        *,
+        checkpoint: str | PathLike[str] | None = None,
+        resume: bool = False,
+    ) -> Self:
         """Fit components to `X`.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), or path
+        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), path, RowBlocks or Scatter
             Rows are samples. A str or path names a file (NPY, NPZ, CSV, TSV, Parquet, Arrow, Matrix Market) or a folder
-            of files, which may be larger than the memory; a list of paths is one table.
+            of files, which may be larger than the memory; a list of paths is one table. :class:`RowBlocks` are rows
+            that a function yields in blocks. A :class:`Scatter` holds the sums over rows, weights included; the result
+            is that of the rows, in float64.
         y : None
             Ignored; present for compatibility with pipelines.
         sample_weight : array-like of shape (n_samples,) or None
             Nonnegative weight of each row; `weighting` states its meaning.
         feature_weight : array-like of shape (n_features,) or None
             Nonnegative weight of each column: its square root multiplies the centred and scaled column.
+        checkpoint : path-like or None, default=None
+            File that keeps the result of every pass over the data: after an interruption, a fit with `resume`
+            makes only the passes that are missing, and gives the same model, bit for bit. Without `resume`, an existing
+            file is refused. If a pass cannot be written, the fit issues a `RuntimeWarning` and continues. The
+            passes of the solver "svd" are not kept.
+        resume : bool, default=False
+            Continue from `checkpoint`, or start if the file does not exist. Data, weights and options must be those of
+            the fit that wrote it.
 
         Returns
         -------
@@ -221,6 +242,8 @@ class PCA(FittedComponents):
             If an option is out of range, or if a value is NaN or infinite (the message gives its row and column).
         NotConvergedError
             If `strict` and a component misses the tolerance.
+        FileExistsError
+            If `checkpoint` exists and `resume` is False.
 
         Examples
         --------
@@ -230,7 +253,12 @@ class PCA(FittedComponents):
         >>> PCA(n_components=5, scale=True).fit(x).n_components_
         5
         """
-        self._fit(X, sample_weight, feature_weight)
+        log = to_pass_log(checkpoint, resume)
+        if isinstance(X, Scatter):
+            if log is not None:
+                raise ValueError("checkpoint keeps passes over rows, and a Scatter holds none; leave it out")
+            return self._fit_scatter(X, sample_weight, feature_weight)
+        self._fit(X, sample_weight, feature_weight, log)
         return self
 
     def fit_transform(
@@ -248,17 +276,40 @@ class PCA(FittedComponents):
         ndarray of shape (n_samples, n_components)
             Scores, in float32 if `X` is, in float64 otherwise.
         """
+        if isinstance(X, Scatter):
+            raise TypeError(
+                "a Scatter holds sums over rows, which have no scores; call fit, then transform of the rows"
+            )
         return self._scores(self._fit(X, sample_weight, feature_weight))
 
-    def _fit(self, X: Any, sample_weight: Any, feature_weight: Any) -> Matrix | _core.FileTable:
+    def _fit(
+        self,
+        X: Any,
+        sample_weight: Any,
+        feature_weight: Any,
+        log: tuple[str, bool, Callable[[str], None]] | None = None,
+    ) -> Matrix | Source:
         options = self._engine_options()
         least = 1 if self.weighting == "population" or sample_weight is not None else 2
         matrix = to_rows(self, X, reset=True, min_samples=least)
         n, p = matrix.shape
         samples = to_weights("sample_weight", sample_weight, n, "rows")
         features = to_weights("feature_weight", feature_weight, p, "columns")
-        self._fit_matrix(matrix, options, samples, features)
+        self._fit_matrix(matrix, options, samples, features, log)
         return matrix
+
+    def _fit_scatter(self, scatter: Scatter, sample_weight: Any, feature_weight: Any) -> Self:
+        """Fit to sums over rows."""
+        if sample_weight is not None:
+            raise ValueError("sample_weight belongs to Scatter.add: the sums of a Scatter hold the weights of its rows")
+        options = self._engine_options()
+        sums = scatter._fitted()
+        set_columns(self, scatter.n_features_in_, getattr(scatter, "feature_names_in_", None))
+        features = to_weights("feature_weight", feature_weight, len(sums.mean), "columns")
+        with self._call() as draw:
+            model = _core.fit_scatter(sums, options, features, draw)
+        self._adopt_fit(model)
+        return self
 
     def _adopt(self, model: _core.Model) -> Self:
         super()._adopt(model)
@@ -278,83 +329,20 @@ class PCA(FittedComponents):
             "solver": solver_option(self.solver, self.svd_solver),
         }
 
-    def _whitened(self) -> bool:
-        return flag_option("whiten", self.whiten)
-
-    @property
-    def loadings_(self) -> FloatArray:
-        """Components times the square root of their variance, shape (n_features, n_components)."""
-        check_is_fitted(self)
-        model = self._model_now()
-        return in_dtype(model.dtype, model.loadings())
-
-    def score_samples(self, X: Any) -> FloatArray:
-        """Compute the log-likelihood of each row under the model (Tipping & Bishop 1999).
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Natural logarithm of the density. If the covariance is singular (all variance kept, fewer rows than
-            columns), it is the density within the space of the components, and minus infinity outside it.
-        """
-        check_is_fitted(self)
-        matrix = to_rows(self, X, reset=False)
-        with self._naming_columns():
-            return self._model_now().score_samples(matrix, n_threads=self.n_threads)
-
-    def score(self, X: Any, y: None = None, sample_weight: Any = None) -> float:
-        """Compute the mean log-likelihood of the rows, for the selection of `n_components`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored; present for compatibility with pipelines.
-        sample_weight : array-like of shape (n_samples,) or None
-            Weights of the mean.
-
-        Returns
-        -------
-        float
-            Mean of :meth:`score_samples`.
-        """
-        likelihoods = self.score_samples(X)
-        weights = to_weights("sample_weight", sample_weight, len(likelihoods), "rows")
-        return float(np.average(likelihoods, weights=weights))
-
-    def get_covariance(self) -> FloatArray:
-        """Compute the covariance of the features under the model, in their own units.
-
-        Returns
-        -------
-        ndarray of shape (n_features, n_features)
-            Variances of the kept components along their axes, `noise_variance_` in all other directions.
-        """
-        check_is_fitted(self)
-        model = self._model_now()
-        return in_dtype(model.dtype, model.covariance())
-
-    def get_precision(self) -> FloatArray:
-        """Compute the inverse of the covariance without inverting a matrix.
-
-        Returns
-        -------
-        ndarray of shape (n_features, n_features)
-            The inverse of :meth:`get_covariance`.
-        """
-        check_is_fitted(self)
-        model = self._model_now()
-        return in_dtype(model.dtype, model.precision())
-
     @staticmethod
     def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         return {"n_components": n_components_of(options), "solver": options["solver"] or "auto"}
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Say where methods are that other estimators of karhunen have."""
+            if name == "partial_fit":
+                raise AttributeError(
+                    f"{type(self).__name__} fits all rows at once and has no partial_fit: "
+                    "karhunen.IncrementalPCA fits rows that come in batches"
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def to_sklearn(self) -> SklearnPCA | Pipeline:
         """Convert to a fitted estimator of scikit-learn that computes the same scores.

@@ -10,7 +10,7 @@ import numpy as np
 
 from karhunen import _core
 from karhunen._inputs.matrix import to_matrix
-from karhunen._pca.fitted import FittedComponents
+from karhunen._pca.fitted import FittedAtOnce
 from karhunen._pca.options import shared_options
 from karhunen._shared.arrays import FloatArray, Matrix
 from karhunen._shared.choices import Algorithm, PowerIterationNormalizer, Route
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SKLEARN_ALGORITHMS: dict[str, Route] = {"randomized": "block-krylov", "arpack": "block-krylov"}
 
 
-class TruncatedSVD(FittedComponents):
+class TruncatedSVD(FittedAtOnce):
     """Truncated singular value decomposition: principal components without centring.
 
     scikit-learn's `TruncatedSVD` on karhunen's engine; for word counts it is known as latent semantic analysis.

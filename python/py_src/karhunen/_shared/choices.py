@@ -19,6 +19,9 @@ PowerIterationNormalizer: TypeAlias = Literal["auto", "QR", "LU", "none"]
 #: Meanings of a sample weight.
 Weighting: TypeAlias = Literal["frequency", "importance", "population"]
 
+#: What `IncrementalPCA` keeps of the rows.
+IncrementalMethod: TypeAlias = Literal["auto", "scatter", "sketch"]
+
 #: Algorithms of `IncompletePCA`.
 Method: TypeAlias = Literal[
     "auto",

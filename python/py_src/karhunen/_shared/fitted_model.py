@@ -63,9 +63,13 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Return the engine's model."""
         return self._model
 
-    def _model_of_file(self) -> Any:
-        """Return the engine's model as a file holds it."""
+    def _model_to_keep(self) -> Any:
+        """Return what pickles hold of the engine."""
         return self._model_now()
+
+    def _model_of_file(self) -> Any:
+        """Return what a file holds of the engine."""
+        return self._model_to_keep()
 
     @classmethod
     def _check_file(cls, path: str | os.PathLike[str], model: Any) -> None:
@@ -170,10 +174,10 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling, with the model as plain values."""
         state = dict(super().__getstate__())
-        if "_model" in state:
-            state["_state"] = _core.to_state(self._model_now())
+        if self.__sklearn_is_fitted__():
+            state["_state"] = _core.to_state(self._model_to_keep())
             for name in ("_model", *self._not_pickled()):
-                del state[name]
+                state.pop(name, None)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -140,6 +140,12 @@ impl<T: Scalar> Observed<T> {
         self.rows.is_weighted()
     }
 
+    /// Bytes of the entries.
+    pub(crate) fn bytes(&self) -> f64 {
+        let values = if self.is_weighted() { 2 } else { 1 } * size_of::<T>();
+        bytes_of(self.n_observed(), self.shape(), values)
+    }
+
     /// The entries by rows.
     pub(crate) fn rows(&self) -> &EntryLines<T> {
         &self.rows
@@ -168,6 +174,12 @@ impl<T: Scalar> Observed<T> {
             (None, None) => unreachable!("an element type that is neither f32 nor f64"),
         }
     }
+}
+
+/// Bytes of so many entries, with `values` bytes of numbers each, by rows and by columns.
+pub(crate) fn bytes_of(n_entries: usize, (n_samples, n_features): (usize, usize), values: usize) -> f64 {
+    let pointers = size_of::<usize>() as f64 * (n_samples as f64 + n_features as f64);
+    2.0 * n_entries as f64 * (size_of::<u32>() + values) as f64 + pointers
 }
 
 /// Refuses shapes whose indices do not fit in 32 bits, and shapes whose pointers and per-line results do not fit

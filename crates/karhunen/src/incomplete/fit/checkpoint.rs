@@ -44,8 +44,8 @@ pub struct FitContext<'a> {
     /// Interval and receiver of checkpoints. With checkpoints, a cancel request takes effect at the end of the
     /// current iteration, after one more checkpoint.
     pub checkpoints: Option<Checkpoints<'a>>,
-    /// Checkpoint to continue from. Data and options must be those of the checkpoint, except `max_iter` and
-    /// `time_limit`. The model has the same bits as that of an uninterrupted fit.
+    /// Checkpoint to continue from. Data and options must be those of the checkpoint, except `max_iter`,
+    /// `time_limit` and `memory_limit`. The model has the same bits as that of an uninterrupted fit.
     pub resume: Option<&'a Checkpoint>,
     #[doc(hidden)]
     pub more: More,
@@ -170,8 +170,8 @@ impl Checkpoint {
             return differs("data", self.data.describe(), data.describe());
         }
         // The limits, which may differ.
-        let (max_iter, time_limit) = (pca.max_iter, pca.time_limit);
-        let then = IncompletePca { max_iter, time_limit, ..self.options.clone() };
+        let &IncompletePca { max_iter, time_limit, memory_limit, .. } = pca;
+        let then = IncompletePca { max_iter, time_limit, memory_limit, ..self.options.clone() };
         if then == *pca { Ok(()) } else { Err(difference(&then, pca)) }
     }
 }

@@ -41,20 +41,28 @@ impl IncompletePca {
     fn need<T: Scalar>(&self, data: &Observed<T>, run: &Run<'_>) -> f64 {
         match Unseen::of(self, data) {
             // The fit has these columns only; the model has all.
-            Some(unseen) => self.need_of(data, unseen.n_kept(), run) + unseen.need(self),
-            None => self.need_of(data, data.n_features(), run),
+            Some(unseen) => {
+                let shape = (data.n_samples(), unseen.n_kept());
+                self.need_of::<T>(shape, data.n_observed(), run) + unseen.need(self)
+            }
+            None => self.need_of::<T>(data.shape(), data.n_observed(), run),
         }
     }
 
-    /// Estimate for a fit of `n_columns` columns.
-    fn need_of<T: Scalar>(&self, data: &Observed<T>, n_columns: usize, run: &Run<'_>) -> f64 {
+    /// Estimate for a fit of `n_observed` entries in so many rows and columns, beside the entries.
+    pub(super) fn need_of<T: Scalar>(
+        &self,
+        (n_rows, n_columns): (usize, usize),
+        n_observed: usize,
+        run: &Run<'_>,
+    ) -> f64 {
         let c = self.n_scores();
-        let (rows, columns, value) = (data.n_samples() as f64, n_columns as f64, size_of::<T>() as f64);
+        let (rows, columns, value) = (n_rows as f64, n_columns as f64, size_of::<T>() as f64);
         let both = rows + columns;
         let of_factors = both * Factor::<T>::width_for(c + 1) as f64 * value;
         let table = Expected::new::<T>(c).width as f64 * value;
         let method = self.chosen().0;
-        let entries = data.n_observed() as f64;
+        let entries = n_observed as f64;
         let (copies, tables) = match method {
             Method::Em | Method::Als => (3.0, 0.0),
             Method::Ccd => (3.0, entries * value + 6.0 * both * value),
@@ -101,7 +109,7 @@ impl IncompletePca {
     }
 
     /// Suggestions that need less memory, with their estimates.
-    fn smaller_need<T: Scalar>(&self, data: &Observed<T>, run: &Run<'_>) -> Vec<Advice> {
+    pub(super) fn smaller_need<T: Scalar>(&self, data: &Observed<T>, run: &Run<'_>) -> Vec<Advice> {
         let (own, p) = (self.memory_need(data, run), data.n_features());
         let als =
             IncompletePca { method: Method::Als, error_bars: false, ..self.clone() }.memory_need(data, run);

@@ -157,6 +157,17 @@ pub(crate) fn tall_t_product(a: &Matrix, b: &Matrix, exec: &Exec<'_>) -> Result<
     )
 }
 
+/// `C += A S` for tall `a` and `c`, of shapes (n, m) and (n, l).
+pub(crate) fn add_tall_product(a: &Matrix, s: &Matrix, c: &mut Matrix, exec: &Exec<'_>) -> Result<()> {
+    let (m, l) = s.shape();
+    let rows = panel_rows(m + l);
+    exec.fill(c.as_mut_slice(), rows * l, |piece, panel| {
+        let a = Panel { data: &a.as_slice()[piece * rows * m..], stride: m, n_cols: m };
+        add_product(1.0, a, s.as_slice(), l, panel);
+        Ok(())
+    })
+}
+
 /// `W <- W S` for square `s`, then returns `W' W`.
 pub(crate) fn multiply_then_gram(w: &mut Matrix, s: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
     let l = w.n_cols();
@@ -218,6 +229,11 @@ mod tests {
             let c = basis.project(&w, &exec).unwrap();
             assert!(max_difference(&c, &t_multiply(&v, &w)) < 1e-11);
             assert!(max_difference(&tall_t_product(&v, &w, &exec).unwrap(), &c) < 1e-11);
+            let mut sum = w.clone();
+            add_tall_product(&v, &c, &mut sum, &exec).unwrap();
+            let product = multiply(&v, &c);
+            let expected = Matrix::from_fn(dim, l, |i, j| w[(i, j)] + product[(i, j)]);
+            assert!(max_difference(&sum, &expected) < 1e-10);
 
             let mut left = w.clone();
             let gram = basis.project_out(&mut left, &exec).unwrap();

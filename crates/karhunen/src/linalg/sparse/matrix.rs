@@ -156,6 +156,37 @@ impl<T: Scalar> SparseMatrix<T> {
         Ok(Self::ordered(Major::Rows, (n_rows, n_cols), pointers, &by_row_indices, &by_row_values))
     }
 
+    /// Compressed rows with sorted, unique indices, without a copy: row `i` has the columns
+    /// `indices[pointers[i]..pointers[i + 1]]` and the values at these positions.
+    ///
+    /// ```
+    /// use karhunen::matrix::SparseMatrix;
+    /// let matrix = SparseMatrix::from_csr(2, 3, vec![0, 1, 2], vec![2, 0], vec![1.0, 5.0])?;
+    /// assert_eq!(matrix.into_csr(), Some((vec![0, 1, 2], vec![2, 0], vec![1.0, 5.0])));
+    /// # Ok::<(), karhunen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Sparse::csr`].
+    pub fn from_csr(
+        n_rows: usize,
+        n_cols: usize,
+        pointers: Vec<usize>,
+        indices: Vec<u32>,
+        values: Vec<T>,
+    ) -> Result<Self> {
+        Sparse::csr(n_rows, n_cols, &pointers, &indices, &values)?;
+        Ok(Self { n_rows, n_cols, major: Major::Rows, pointers, indices: OwnedIndices::U32(indices), values })
+    }
+
+    /// Pointers, column indices and values; `None` for compressed columns, and for more than 2^32 columns.
+    pub fn into_csr(self) -> Option<(Vec<usize>, Vec<u32>, Vec<T>)> {
+        match (self.major, self.indices) {
+            (Major::Rows, OwnedIndices::U32(indices)) => Some((self.pointers, indices, self.values)),
+            _ => None,
+        }
+    }
+
     /// A borrowed view.
     pub fn view(&self) -> Sparse<'_, T> {
         let indices = match &self.indices {

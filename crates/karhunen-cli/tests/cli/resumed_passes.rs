@@ -1,0 +1,82 @@
+//! Fits of complete data, and with a kernel, that keep their passes in a checkpoint.
+
+use std::path::Path;
+
+use crate::karhunen;
+
+const FIT: &str = "fit t.csv -k 3 --solver block-krylov --tol 1e-10 -q";
+const KERNEL: &str = "fit t.csv -k 3 --kernel rbf --gamma 0.01 --solver tiles -q";
+
+/// A folder with a table of 400 x 30 numbers.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let row = |i: u32| {
+        let value = |j: u32| format!("{}", ((i * 31 + j * j * 17) % 101) as f64 / f64::from(j + 1));
+        (0..30).map(value).collect::<Vec<_>>().join(",")
+    };
+    let names = (0..30).map(|j| format!("x{j}")).collect::<Vec<_>>().join(",");
+    let lines: Vec<String> = [names].into_iter().chain((0..400).map(row)).collect();
+    std::fs::write(folder.path().join("t.csv"), lines.join("\n")).unwrap();
+    folder
+}
+
+fn model(folder: &Path, arguments: &str) -> Vec<u8> {
+    karhunen(arguments).args(["-o", "m", "--force"]).current_dir(folder).assert().success();
+    std::fs::read(folder.join("m")).unwrap()
+}
+
+#[test]
+fn a_checkpoint_that_ends_anywhere_gives_the_same_model() {
+    for fit in [FIT, KERNEL] {
+        let folder = folder();
+        let (path, checkpoint) = (folder.path(), folder.path().join("c"));
+        let whole = model(path, fit);
+        assert!(model(path, &format!("{fit} --checkpoint c")) == whole, "{fit}");
+        let bytes = std::fs::read(&checkpoint).unwrap();
+        for share in [0.15, 0.5, 0.93, 1.0] {
+            std::fs::write(&checkpoint, &bytes[..(bytes.len() as f64 * share) as usize]).unwrap();
+            let resumed =
+                karhunen(&format!("{fit} --checkpoint c --resume -o m --force")).current_dir(path).assert();
+            let notes = String::from_utf8(resumed.success().get_output().stderr.clone()).unwrap();
+            // Of the shortest file no pass may be complete.
+            assert!(share < 0.5 || notes.contains("c: goes on after "), "{notes}");
+            assert!(std::fs::read(path.join("m")).unwrap() == whole, "{fit} {share}");
+            assert!(std::fs::read(&checkpoint).unwrap() == bytes, "{fit} {share}");
+        }
+        // Without a checkpoint, the same command starts the fit.
+        assert!(model(path, &format!("{fit} --checkpoint d --resume")) == whole);
+    }
+}
+
+#[test]
+fn checkpoints_that_would_be_lost_or_do_not_fit_are_refused() {
+    let folder = folder();
+    let refused = |arguments: &str, code: i32, words: &str| {
+        let done = karhunen(arguments).current_dir(folder.path()).assert().code(code);
+        let message = String::from_utf8(done.get_output().stderr.clone()).unwrap();
+        assert!(message.contains(words), "{arguments}: {message}");
+    };
+    model(folder.path(), &format!("{FIT} --checkpoint c"));
+    let before = std::fs::read(folder.path().join("c")).unwrap();
+    refused(&format!("{FIT} --checkpoint c"), 2, "go on from it with --resume");
+    refused(&format!("{FIT} --checkpoint t.csv"), 2, "would overwrite what is read");
+    refused(
+        &format!("{FIT} --checkpoint c --resume --scale"),
+        2,
+        "made with no --scale, now there is --scale",
+    );
+    refused(
+        &format!("{FIT} --checkpoint c --resume --seed 4"),
+        2,
+        "made with --seed 0, now there is --seed 4",
+    );
+    refused(&format!("{FIT} --resume"), 2, "--resume needs the file");
+    refused(&format!("{FIT} --checkpoint d --checkpoint-every 3"), 2, "--checkpoint-every has no effect");
+    refused(&format!("{KERNEL} --checkpoint c --resume"), 2, "c: the checkpoint was made with ");
+    refused("inspect c", 3, "holds the passes of a fit, not a model");
+    refused("fit c", 3, "holds the passes of a fit");
+    let text = std::fs::read_to_string(folder.path().join("t.csv")).unwrap();
+    std::fs::write(folder.path().join("t.csv"), text.replacen("\n0,", "\n0.5,", 1)).unwrap();
+    refused(&format!("{FIT} --checkpoint c --resume"), 2, "made with other values");
+    assert!(std::fs::read(folder.path().join("c")).unwrap() == before);
+}

@@ -1,0 +1,375 @@
+//! Results of the passes of a fit, in a file to which each is added when it is known.
+//!
+//! The file is a sequence of records in the container of models, each with its checksum: first what identifies the fit,
+//! then one record for each pass. A process that is killed while it writes leaves a last record that is cut off, which is
+//! ignored and overwritten.
+
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use karhunen::exec::{Fact, PassLog};
+use karhunen::record::Record;
+
+use crate::input::{Bytes, Input};
+use crate::model_file::{self, refused};
+use crate::saved::stage_record;
+use crate::{Cause, CheckpointNews, Error, Result};
+
+/// The kind of the first record.
+pub(crate) const KIND: &str = "pass-log";
+/// The kind of the other records.
+const PASS: &str = "pass";
+/// Largest length of the header of a record.
+const LONGEST_HEADER: u64 = 1 << 20;
+
+/// Keeps the passes of a fit in a file ([`PassLog`]). A pass that cannot be written does not end the fit; no later pass is
+/// kept then, since they are in order.
+///
+/// ```
+/// use karhunen::{Dense, Pca, Run, Weights};
+/// use karhunen::pca::Route;
+/// use karhunen_io::PassLogFile;
+/// # let folder = tempfile::tempdir()?;
+/// let x: Vec<f64> = (0..60).map(|e| ((e * e) % 17) as f64).collect();
+/// let x = Dense::row_major(&x, 20, 3)?;
+/// let pca = Pca { solver: Some(Route::Covariance), ..Pca::new(2) };
+/// let path = folder.path().join("fit.checkpoint");
+/// let model = pca.fit_logged(&x, &Weights::default(), &PassLogFile::new(&path, false)?, &Run::default())?;
+/// let log = PassLogFile::new(&path, true)?;
+/// assert_eq!(log.n_kept(), 1);
+/// assert_eq!(pca.fit_logged(&x, &Weights::default(), &log, &Run::default())?, model);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct PassLogFile {
+    path: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The version that made the file, and names and values of the facts of its fit; `None` before there is a file.
+    fit: Option<(String, Vec<(String, String)>)>,
+    /// Where the records of passes that were not taken yet begin and end.
+    ahead: VecDeque<(u64, u64)>,
+    /// End of the last complete record.
+    end: u64,
+    n_kept: usize,
+    /// The reason why no pass is kept any more.
+    failure: Option<String>,
+}
+
+impl PassLogFile {
+    /// Begins anew, or goes on from the passes of `path` if `resume` and the file exists.
+    ///
+    /// # Errors
+    /// [`Cause::Io`]; [`Cause::Format`] for a file of another kind, and for a record that is damaged and not the last.
+    pub fn new(path: &Path, resume: bool) -> Result<Self> {
+        let mut state = State::default();
+        if resume && path.exists() {
+            let mut file = File::open(path).map_err(|error| Error::io(path, "reading", error))?;
+            state.read(path, &mut file)?;
+        }
+        Ok(Self { path: path.to_owned(), state: Mutex::new(state) })
+    }
+
+    /// Number of passes that the file holds.
+    pub fn n_kept(&self) -> usize {
+        self.state().n_kept
+    }
+
+    /// Call it at the end of the fit. Returns a message if a pass could not be written.
+    pub fn news(&self) -> Option<CheckpointNews> {
+        let state = self.state();
+        let lost = |failure: &String| {
+            CheckpointNews::Lost(format!(
+                "the checkpoint holds the first {} of the passes, not the later ones: {failure}",
+                state.n_kept
+            ))
+        };
+        state.failure.as_ref().map(lost)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read_record(&self, (begin, end): (u64, u64)) -> Result<Record<'static>> {
+        let mut file = File::open(&self.path).map_err(|error| Error::io(&self.path, "reading", error))?;
+        record_at(&self.path, &mut file, begin, end)
+    }
+}
+
+impl State {
+    /// Finds the records of a file.
+    fn read(&mut self, path: &Path, file: &mut File) -> Result<()> {
+        let io = |error| Error::io(path, "reading", error);
+        let length = file.metadata().map_err(io)?.len();
+        let mut begin = 0;
+        while let Some(end) = end_of_record(file, begin, length).map_err(io)? {
+            match (record_at(path, file, begin, end), self.fit.is_some()) {
+                (Ok(record), false) => {
+                    record.check_kind(KIND).map_err(|error| refused(path, error))?;
+                    let facts = record.json("fit").map_err(|error| refused(path, error))?;
+                    self.fit = Some((record.version, facts));
+                }
+                (Ok(record), true) => {
+                    record.check_kind(PASS).map_err(|error| refused(path, error))?;
+                    self.ahead.push_back((begin, end));
+                }
+                // The last record may be incomplete behind its length.
+                (Err(_), true) if end == length => break,
+                (Err(error), _) => return Err(error),
+            }
+            begin = end;
+        }
+        if self.fit.is_none() {
+            let message = "is no checkpoint of passes; give a file that --checkpoint wrote, or one that is not there yet";
+            return Err(Error::new(path, Cause::format(message.to_owned())));
+        }
+        (self.end, self.n_kept) = (begin, self.ahead.len());
+        Ok(())
+    }
+}
+
+/// The end of the record that begins at `begin`; `None` if it is not complete.
+fn end_of_record(file: &mut File, begin: u64, length: u64) -> std::io::Result<Option<u64>> {
+    let mut word = [0; 8];
+    if begin + 8 > length {
+        return Ok(None);
+    }
+    file.seek(SeekFrom::Start(begin))?;
+    file.read_exact(&mut word)?;
+    let header = u64::from_le_bytes(word);
+    if header > LONGEST_HEADER || begin + 8 + header > length {
+        return Ok(None);
+    }
+    let mut bytes = word.to_vec();
+    bytes.resize(8 + header as usize, 0);
+    file.read_exact(&mut bytes[8..])?;
+    let end = model_file::first_record(&bytes).and_then(|(_, n_bytes)| begin.checked_add(n_bytes));
+    Ok(end.filter(|end| *end <= length))
+}
+
+fn record_at(path: &Path, file: &mut File, begin: u64, end: u64) -> Result<Record<'static>> {
+    let io = |error| Error::io(path, "reading", error);
+    file.seek(SeekFrom::Start(begin)).map_err(io)?;
+    let mut bytes = vec![0; (end - begin) as usize];
+    file.read_exact(&mut bytes).map_err(io)?;
+    model_file::read(&Input { path: path.to_owned(), bytes: Bytes::Owned(bytes) })
+}
+
+/// An error of the file, as one of the fit.
+fn as_library(error: Error) -> karhunen::Error {
+    karhunen::Error::Read { row: None, source: Box::new(error) }
+}
+
+impl PassLog for PassLogFile {
+    fn begin(&self, fit: &[Fact]) -> karhunen::Result<()> {
+        let mut state = self.state();
+        let Some((version, before)) = &state.fit else {
+            let mut record = Record::new(KIND);
+            let facts: Vec<(&str, String)> = fit.iter().map(|fact| (fact.name(), fact.value())).collect();
+            record.put_json("fit", &facts)?;
+            let written = stage_record(&self.path, &record).and_then(|staged| {
+                staged.commit()?;
+                std::fs::metadata(&self.path).map_err(|error| Error::io(&self.path, "writing", error))
+            });
+            match written {
+                Ok(metadata) => state.end = metadata.len(),
+                Err(error) => state.failure = Some(error.to_string()),
+            }
+            return Ok(());
+        };
+        // Other versions may make other passes.
+        let here = env!("CARGO_PKG_VERSION");
+        if version != here {
+            let (what, found, expected) = ("versions of karhunen", version.clone(), here.to_owned());
+            return Err(karhunen::Error::OtherFit { what, found, expected });
+        }
+        if !before.iter().map(|(name, _)| name.as_str()).eq(fit.iter().map(Fact::name)) {
+            let (what, found, expected) = ("kinds of fits", "another".to_owned(), "this one".to_owned());
+            return Err(karhunen::Error::OtherFit { what, found, expected });
+        }
+        let other = before.iter().zip(fit).find(|((_, found), fact)| *found != fact.value());
+        other.map_or(Ok(()), |((_, found), fact)| Err(fact.differs_from(found)))
+    }
+
+    fn take(&self, name: &'static str) -> karhunen::Result<Option<Vec<f64>>> {
+        let Some(place) = self.state().ahead.pop_front() else { return Ok(None) };
+        let mut record = self.read_record(place).map_err(as_library)?;
+        let found = record.text("pass")?;
+        if found != name {
+            let (what, found) = ("passes", found.to_owned());
+            return Err(karhunen::Error::OtherFit { what, found, expected: name.to_owned() });
+        }
+        let ([_], values) = record.take_with_holes::<f64, 1>("result")?;
+        Ok(Some(values))
+    }
+
+    fn keep(&self, name: &'static str, result: &[f64]) -> karhunen::Result<()> {
+        let mut state = self.state();
+        if state.failure.is_some() {
+            return Ok(());
+        }
+        let mut record = Record::new(PASS);
+        record.put_text("pass", name);
+        record.put_row("result", result);
+        match append(&self.path, state.end, &record) {
+            Ok(end) => (state.end, state.n_kept) = (end, state.n_kept + 1),
+            Err(error) => state.failure = Some(Error::io(&self.path, "writing", error).to_string()),
+        }
+        Ok(())
+    }
+}
+
+/// Writes a record at `begin`, the end of the last complete record, and returns its end.
+fn append(path: &Path, begin: u64, record: &Record<'_>) -> std::io::Result<u64> {
+    let mut file = OpenOptions::new().write(true).open(path)?;
+    file.set_len(begin)?;
+    file.seek(SeekFrom::Start(begin))?;
+    let mut sink = std::io::BufWriter::with_capacity(1 << 20, &mut file);
+    let written = model_file::write(record, &mut sink).and_then(|()| sink.flush());
+    drop(sink);
+    if let Err(error) = written {
+        // The incomplete record would be ignored anyway.
+        let _ = file.set_len(begin);
+        return Err(error);
+    }
+    file.sync_data()?;
+    file.stream_position()
+}
+
+#[cfg(test)]
+mod tests {
+    use karhunen::error::options;
+
+    use super::*;
+
+    fn facts(seed: u64) -> Vec<Fact> {
+        vec![Fact::Data("numbers of rows", "7".to_owned()), Fact::Option(options::SEED, seed.into())]
+    }
+
+    fn log(path: &Path, resume: bool) -> PassLogFile {
+        let log = PassLogFile::new(path, resume).unwrap();
+        log.begin(&facts(0)).unwrap();
+        log
+    }
+
+    fn three_passes(path: &Path) -> Vec<u64> {
+        let log = log(path, false);
+        let length = || std::fs::metadata(path).unwrap().len();
+        let mut ends = vec![length()];
+        for pass in 0..3 {
+            assert_eq!(log.take("product").unwrap(), None);
+            log.keep("product", &[f64::from(pass), f64::NAN, -0.0]).unwrap();
+            ends.push(length());
+        }
+        assert_eq!((log.n_kept(), log.news()), (3, None));
+        ends
+    }
+
+    fn first_values(log: &PassLogFile) -> Vec<f64> {
+        std::iter::from_fn(|| log.take("product").unwrap()).map(|values| values[0]).collect()
+    }
+
+    #[test]
+    fn passes_are_taken_in_their_order_and_others_follow() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c");
+        three_passes(&path);
+        let again = log(&path, true);
+        assert_eq!(again.n_kept(), 3);
+        let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+        assert_eq!(bits(again.take("product").unwrap().unwrap()), bits(vec![0.0, f64::NAN, -0.0]));
+        assert_eq!(first_values(&again), [1.0, 2.0]);
+        again.keep("product", &[3.0]).unwrap();
+        assert_eq!(first_values(&log(&path, true)), [0.0, 1.0, 2.0, 3.0]);
+        // Without `resume` the fit begins anew.
+        assert_eq!(first_values(&log(&path, false)), [0.0; 0]);
+    }
+
+    #[test]
+    fn a_file_that_ends_anywhere_gives_the_passes_that_are_complete() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c");
+        let ends = three_passes(&path);
+        let bytes = std::fs::read(&path).unwrap();
+        for length in (ends[0]..=ends[3]).step_by(7).chain(ends.clone()) {
+            std::fs::write(&path, &bytes[..length as usize]).unwrap();
+            let complete = ends[1..].iter().filter(|end| **end <= length).count();
+            let log = log(&path, true);
+            assert_eq!(first_values(&log), [0.0, 1.0, 2.0][..complete], "{length}");
+            log.keep("product", &[9.0]).unwrap();
+            let log = PassLogFile::new(&path, true).unwrap();
+            assert_eq!(first_values(&log).last(), Some(&9.0), "{length}");
+        }
+        // A last record whose end was not written.
+        let mut zeros = bytes[..ends[2] as usize].to_vec();
+        zeros.resize(ends[3] as usize, 0);
+        std::fs::write(&path, &zeros).unwrap();
+        assert_eq!(first_values(&log(&path, true)), [0.0, 1.0]);
+        for end in [0, ends[0] / 2] {
+            std::fs::write(&path, &bytes[..end as usize]).unwrap();
+            let message = PassLogFile::new(&path, true).unwrap_err().to_string();
+            assert!(message.contains("is no checkpoint of passes"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_byte_is_an_error_or_ends_the_passes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c");
+        let ends = three_passes(&path);
+        let bytes = std::fs::read(&path).unwrap();
+        for at in (0..bytes.len()).step_by(11) {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 4;
+            std::fs::write(&path, &damaged).unwrap();
+            if let Ok(log) = PassLogFile::new(&path, true) {
+                let n_whole = ends[1..].iter().filter(|end| **end <= at as u64).count();
+                assert_eq!(log.n_kept(), n_whole, "byte {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn another_fit_is_refused_by_what_differs() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c");
+        three_passes(&path);
+        let again = PassLogFile::new(&path, true).unwrap();
+        let message = again.begin(&facts(5)).unwrap_err().to_string();
+        assert!(message.contains("made with seed = 0, now there is seed = 5"), "{message}");
+        let message = again.begin(&facts(0)[..1]).unwrap_err().to_string();
+        assert!(message.contains("other kinds of fits"), "{message}");
+        let message = again.take("scatter").unwrap_err().to_string();
+        assert!(message.contains("made with other passes (product, now scatter)"), "{message}");
+        let text = folder.path().join("t.csv");
+        std::fs::write(&text, "a,b\n1,2\n").unwrap();
+        let message = PassLogFile::new(&text, true).unwrap_err().to_string();
+        assert!(message.contains("t.csv: is no checkpoint of passes"), "{message}");
+        let message = crate::load_any_model(&path).unwrap_err().to_string();
+        assert!(message.contains("holds the passes of a fit, not a model"), "{message}");
+    }
+
+    #[test]
+    fn a_pass_that_cannot_be_written_is_reported_and_those_before_it_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c");
+        let log = log(&path, false);
+        log.keep("product", &[1.0]).unwrap();
+        let away = folder.path().join("away");
+        std::fs::rename(&path, &away).unwrap();
+        log.keep("product", &[2.0]).unwrap();
+        std::fs::rename(&away, &path).unwrap();
+        // The next pass would not follow the first.
+        log.keep("product", &[3.0]).unwrap();
+        let Some(CheckpointNews::Lost(message)) = log.news() else { panic!("a loss is told") };
+        assert!(message.contains("holds the first 1 of the passes"), "{message}");
+        assert_eq!(first_values(&PassLogFile::new(&path, true).unwrap()), [1.0]);
+    }
+}

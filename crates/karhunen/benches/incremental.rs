@@ -1,0 +1,56 @@
+//! Fits of rows in batches. IDs read `method/shape/batch/k/scalar/threads`; each result is checked. The
+//! method scatter is dominated by rank-k updates, the sketch by products of the batch with its directions.
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use karhunen::incremental::IncrementalMethod;
+use karhunen::matrix::{Major, SparseMatrix};
+use karhunen::source::Block;
+use karhunen::{Dense, IncrementalPca, Matrix, Run};
+use karhunen_testkit::{Columns, gaussian, sparse};
+
+/// Pushes `n_batches` times the same batch, and makes a model.
+fn fit<T: karhunen::Scalar>(pca: &IncrementalPca, batch: &Block<'_, T>, n_batches: usize, threads: usize) {
+    let run = Run::threads(threads);
+    let mut fit = pca.start(batch.n_cols()).expect("the options are valid");
+    for _ in 0..n_batches {
+        fit.push(batch, None, &run).expect("the rows are finite");
+    }
+    let model = fit.model(&run).expect("there are rows");
+    assert_eq!(model.n_samples_seen(), n_batches * batch.n_rows());
+    assert!(model.pca().explained_variance()[0] > 0.0);
+}
+
+fn dense(c: &mut Criterion, (n, p, k): (usize, usize, usize), batch: usize, method: IncrementalMethod) {
+    let rows = gaussian(batch, p, 1);
+    let x = Matrix::from_fn(batch, p, |i, j| (rows[i][j] / (j + 1) as f64) as f32);
+    for threads in [1, 2] {
+        let pca = IncrementalPca { method, ..IncrementalPca::new(k) };
+        let id = format!("{method}/{n}x{p}/{batch}/{k}/f32/{threads}");
+        c.bench_function(&id, |b| b.iter(|| fit(&pca, &Block::Dense(Dense::from(&x)), n / batch, threads)));
+    }
+}
+
+fn of_sparse(c: &mut Criterion, (n, p, k): (usize, usize, usize), batch: usize) {
+    let arrays = sparse(batch, p, 0.002, Columns::Zipf, 2);
+    let indices: Vec<u64> = arrays.indices.iter().map(|&i| i as u64).collect();
+    let x = SparseMatrix::canonical(Major::Rows, batch, p, &arrays.indptr, &indices, &arrays.values)
+        .expect("the benchmark's matrix is well formed");
+    let pca = IncrementalPca { method: IncrementalMethod::Sketch, ..IncrementalPca::new(k) };
+    let id = format!("sketch/sparse-{n}x{p}/{batch}/{k}/f64/2");
+    c.bench_function(&id, |b| b.iter(|| fit(&pca, &Block::Sparse(x.view()), n / batch, 2)));
+}
+
+fn all(c: &mut Criterion) {
+    dense(c, (1_000_000, 100, 50), 10_000, IncrementalMethod::Scatter);
+    dense(c, (20_000, 100, 50), 1, IncrementalMethod::Scatter);
+    dense(c, (2_000, 2_000, 20), 500, IncrementalMethod::Scatter);
+    dense(c, (2_000, 10_000, 20), 500, IncrementalMethod::Sketch);
+    of_sparse(c, (500, 130_107, 10), 100);
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(10);
+    targets = all
+}
+criterion_main!(benches);

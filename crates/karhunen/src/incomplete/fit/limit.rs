@@ -1,0 +1,102 @@
+//! The memory limit of a fit with missing values, which the entries and the fit share.
+
+use crate::error::{Advice, Error, Result};
+use crate::exec::Run;
+use crate::incomplete::data::{Observed, bytes_of};
+use crate::incomplete::fit::left_out::Division;
+use crate::incomplete::fit::unseen::Unseen;
+use crate::incomplete::options::IncompletePca;
+use crate::memory::{self, PROGRAM};
+use crate::scalar::Scalar;
+use crate::source::{Pass, Source};
+
+impl IncompletePca {
+    /// Reads the observed entries of a source in one visit, as [`Observed::from_source_with`] does, for a fit within
+    /// `memory_limit`. Where there are more entries than that, they are counted, and the error states the limit that
+    /// suffices.
+    ///
+    /// ```
+    /// use karhunen::{Dense, IncompletePca, Run};
+    /// let x = [1.0, f64::NAN, 0.0, 4.0];
+    /// let pca = IncompletePca { memory_limit: Some(100_000_000), ..IncompletePca::new(1) };
+    /// let data = pca.observe(&Dense::row_major(&x, 2, 2)?, &Run::default())?;
+    /// assert_eq!(data.n_observed(), 3);
+    /// # Ok::<(), karhunen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Observed::from_source_with`]; [`Error::Memory`] for more entries than the limit leaves room for.
+    pub fn observe<T: Scalar>(&self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Observed<T>> {
+        let (n, p) = x.shape();
+        let held = match x.pass() {
+            Pass::Memory => x.n_stored() as f64 * size_of::<T>() as f64,
+            Pass::Costly { held, .. } => held,
+        };
+        Observed::from_source_within(
+            x,
+            &|n_entries| self.ask_for_entries::<T>(n_entries, (n, p), held, run),
+            run,
+        )
+    }
+
+    /// Checks that `n_entries` entries of a matrix of shape (n_samples, n_features) and their fit stay within
+    /// `memory_limit`, while they are read from memory of `held` bytes that is freed before the fit. Without a limit
+    /// nothing is refused.
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
+    pub fn ask_for_entries<T: Scalar>(
+        &self,
+        n_entries: usize,
+        (n, p): (usize, usize),
+        held: f64,
+        run: &Run<'_>,
+    ) -> Result<()> {
+        // As many components as there can be.
+        let n_components = self.n_components.min(n.min(p)).max(1);
+        let fit = IncompletePca { n_components, ..self.clone() }.need_of::<T>((n, p), n_entries, run);
+        let entries = bytes_of(n_entries, (n, p), size_of::<T>());
+        let what = format!("a fit of {n_entries} observed entries of {n} rows and {p} columns");
+        self.check_limit(&what, entries, if held > fit { held } else { fit }, Vec::new)
+    }
+
+    /// Refuses a fit whose entries and work exceed the limit that was given.
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
+    pub(crate) fn ask_within_limit<T: Scalar>(&self, data: &Observed<T>, run: &Run<'_>) -> Result<()> {
+        if self.memory_limit.is_none() {
+            return Ok(());
+        }
+        // Fits of some of the rows or columns copy these.
+        let n_copies = [Division::of(data).is_some(), Unseen::of(self, data).is_some()];
+        let n_held = 1.0 + n_copies.iter().filter(|copied| **copied).count() as f64;
+        let (n, p) = data.shape();
+        let what = format!("a fit of {} observed entries of {n} rows and {p} columns", data.n_observed());
+        self.check_limit(&what, n_held * data.bytes(), self.memory_need(data, run), || {
+            self.smaller_need(data, run)
+        })
+    }
+
+    fn check_limit(
+        &self,
+        what: &str,
+        entries: f64,
+        beside: f64,
+        advice: impl FnOnce() -> Vec<Advice>,
+    ) -> Result<()> {
+        let Some(given) = self.memory_limit else { return Ok(()) };
+        let (limit, bytes) = (memory::limit(Some(given)), PROGRAM + entries + beside);
+        if bytes <= limit.bytes {
+            return Ok(());
+        }
+        let mut advice = advice();
+        advice.retain(|way| *way != Advice::RaiseLimit);
+        if PROGRAM + entries > limit.bytes {
+            // No other fit of these entries needs less.
+            advice = vec!["learn the rows batch by batch (`partial_fit` in Python)".into()];
+        }
+        advice.insert(0, Advice::MemoryLimit { bytes });
+        Err(Error::Memory { what: what.to_owned(), bytes, available: Some(limit), advice })
+    }
+}

@@ -1,0 +1,400 @@
+//! Rows that wait until they fill a piece, so that pieces do not depend on the batches.
+
+use std::ops::Range;
+
+use crate::error::Result;
+use crate::linalg::{Dense, Major, Sparse};
+use crate::scalar::Scalar;
+use crate::source::Block;
+
+/// Most values that are copied together from a block whose rows are not contiguous, unless a piece holds
+/// more.
+const COPIED: usize = 1 << 20;
+
+/// The size of a piece.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct PieceSize {
+    /// Rows of a dense piece.
+    pub(super) dense_rows: usize,
+    /// Most rows of a sparse piece.
+    pub(super) sparse_rows: usize,
+    /// A sparse piece ends with the row at which it stores so many entries.
+    pub(super) sparse_entries: usize,
+}
+
+/// How a batch is divided into pieces.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Division {
+    /// Size of a piece.
+    pub(super) size: PieceSize,
+    /// Size of the first piece, if it differs.
+    pub(super) first: Option<PieceSize>,
+    /// Pass runs of several whole pieces at once, without a copy where rows are contiguous.
+    pub(super) runs: bool,
+    /// End the last piece with the batch.
+    pub(super) close: bool,
+}
+
+impl Division {
+    /// Size of the present piece.
+    fn size(&self) -> PieceSize {
+        self.first.unwrap_or(self.size)
+    }
+}
+
+/// The storage of rows that wait.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Storage {
+    /// Row-major values.
+    Dense,
+    /// Compressed rows: `pointers` has one entry more than there are rows.
+    Sparse {
+        /// Row i has the entries `pointers[i]..pointers[i + 1]`.
+        pointers: Vec<usize>,
+        /// The columns of the entries.
+        indices: Vec<u64>,
+    },
+}
+
+/// Consecutive rows in f64, dense or sparse.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Held {
+    pub(super) n_features: usize,
+    pub(super) n_rows: usize,
+    pub(super) storage: Storage,
+    pub(super) values: Vec<f64>,
+    /// One for each row; all are one if `None`.
+    pub(super) weights: Option<Vec<f64>>,
+}
+
+/// Consecutive rows that fill one or more pieces, or end the last one.
+pub(super) enum Rows<'a, T> {
+    /// Rows that waited or were copied.
+    Held(&'a Held),
+    /// Rows as they came, with their weights.
+    Whole(Dense<'a, T>, Option<&'a [f64]>),
+}
+
+/// Receives rows in their order; `None` after the last, before the push takes effect.
+pub(super) type Receiver<'f, T> = dyn FnMut(Option<Rows<'_, T>>) -> Result<()> + 'f;
+
+impl Held {
+    /// No rows.
+    pub(super) fn new(n_features: usize) -> Self {
+        Self { n_features, n_rows: 0, storage: Storage::Dense, values: Vec::new(), weights: None }
+    }
+
+    /// The rows.
+    pub(super) fn block(&self) -> Result<Block<'_, f64>> {
+        let (n, p) = (self.n_rows, self.n_features);
+        Ok(match &self.storage {
+            Storage::Dense => Block::Dense(Dense::row_major(&self.values, n, p)?),
+            Storage::Sparse { pointers, indices } => {
+                Block::Sparse(Sparse::csr(n, p, pointers, indices, &self.values)?)
+            }
+        })
+    }
+
+    /// A copy of the rows `rows`.
+    pub(super) fn rows(&self, rows: Range<usize>) -> Self {
+        let (storage, values) = match &self.storage {
+            Storage::Dense => (Storage::Dense, rows.start * self.n_features..rows.end * self.n_features),
+            Storage::Sparse { pointers, indices } => {
+                let (start, end) = (pointers[rows.start], pointers[rows.end]);
+                let pointers = pointers[rows.start..=rows.end].iter().map(|at| at - start).collect();
+                (Storage::Sparse { pointers, indices: indices[start..end].to_vec() }, start..end)
+            }
+        };
+        Self {
+            n_features: self.n_features,
+            n_rows: rows.len(),
+            storage,
+            values: self.values[values].to_vec(),
+            weights: self.weights.as_ref().map(|weights| weights[rows].to_vec()),
+        }
+    }
+
+    /// Adds the rows of a checked block, and passes every piece that is complete to `f`. After an error the
+    /// rows held are those before the call.
+    ///
+    /// # Errors
+    /// Those of `f`.
+    pub(super) fn push<T: Scalar>(
+        &mut self,
+        block: &Block<'_, T>,
+        weights: Option<&[f64]>,
+        mut division: Division,
+        f: &mut Receiver<'_, T>,
+    ) -> Result<()> {
+        let (n_before, had_weights) = (self.n_rows, self.weights.is_some());
+        // The first complete piece begins with the rows held before; they are needed again after an error.
+        let mut first = None;
+        let outcome = match block {
+            Block::Dense(x) => self.push_dense(x, weights, &mut division, &mut first, f),
+            Block::Sparse(x) => self.push_sparse(&by_rows(x), weights, &mut division, &mut first, f),
+        };
+        let outcome = outcome
+            .and_then(|()| if division.close { self.complete(&mut division, &mut first, f) } else { Ok(()) })
+            .and_then(|()| f(None));
+        if outcome.is_err() {
+            *self = first.unwrap_or_else(|| std::mem::replace(self, Self::new(0)));
+            self.truncate(n_before, had_weights);
+        }
+        outcome
+    }
+
+    fn push_dense<T: Scalar>(
+        &mut self,
+        x: &Dense<'_, T>,
+        weights: Option<&[f64]>,
+        division: &mut Division,
+        first: &mut Option<Self>,
+        f: &mut Receiver<'_, T>,
+    ) -> Result<()> {
+        let n = x.n_rows();
+        if n > 0 && self.n_rows > 0 && self.storage != Storage::Dense {
+            self.complete(division, first, f)?;
+        }
+        let mut done = 0;
+        while done < n {
+            let (left, piece) = (n - done, division.size().dense_rows);
+            if self.n_rows >= piece {
+                self.complete(division, first, f)?;
+                continue;
+            }
+            let run = if division.runs && self.n_rows == 0 { left / piece * piece } else { 0 };
+            if run > 0 && x.contiguous_row(0).is_some() {
+                f(Some(Rows::Whole(x.rows(done..done + run), weights.map(|w| &w[done..done + run]))))?;
+                done += run;
+                continue;
+            }
+            let together = (COPIED / (piece * self.n_features).max(1)).max(1) * piece;
+            let most = if run > 0 { run.min(together) } else { piece - self.n_rows };
+            let rows = done..done + left.min(most);
+            self.add_weights(weights, &rows);
+            for i in rows.clone() {
+                match x.contiguous_row(i) {
+                    Some(row) => self.values.extend(row.iter().map(|value| value.to_f64())),
+                    None => self.values.extend((0..self.n_features).map(|j| x.get(i, j).to_f64())),
+                }
+            }
+            self.n_rows += rows.len();
+            done = rows.end;
+            if self.n_rows >= piece {
+                self.complete(division, first, f)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn push_sparse<T: Scalar>(
+        &mut self,
+        x: &Self,
+        weights: Option<&[f64]>,
+        division: &mut Division,
+        first: &mut Option<Self>,
+        f: &mut Receiver<'_, T>,
+    ) -> Result<()> {
+        let Storage::Sparse { pointers: ends, indices: columns } = &x.storage else { return Ok(()) };
+        if x.n_rows > 0 && self.n_rows > 0 && self.storage == Storage::Dense {
+            self.complete(division, first, f)?;
+        }
+        for i in 0..x.n_rows {
+            if self.n_rows == 0 && self.storage == Storage::Dense {
+                self.storage = Storage::Sparse { pointers: vec![0], indices: Vec::new() };
+            }
+            self.add_weights(weights, &(i..i + 1));
+            let entries = ends[i]..ends[i + 1];
+            self.values.extend_from_slice(&x.values[entries.clone()]);
+            if let Storage::Sparse { pointers, indices } = &mut self.storage {
+                indices.extend_from_slice(&columns[entries]);
+                pointers.push(indices.len());
+            }
+            self.n_rows += 1;
+            let size = division.size();
+            if self.n_rows >= size.sparse_rows || self.values.len() >= size.sparse_entries {
+                self.complete(division, first, f)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes the rows held to `f`, and holds none. The first piece is moved to `first`.
+    fn complete<T: Scalar>(
+        &mut self,
+        division: &mut Division,
+        first: &mut Option<Self>,
+        f: &mut Receiver<'_, T>,
+    ) -> Result<()> {
+        if self.n_rows == 0 {
+            return Ok(());
+        }
+        division.first = None;
+        let outcome = f(Some(Rows::Held(self)));
+        if first.is_none() {
+            *first = Some(std::mem::replace(self, Self::new(self.n_features)));
+        } else {
+            self.truncate(0, false);
+        }
+        outcome
+    }
+
+    /// Adds the weights of the rows `rows` of a batch.
+    fn add_weights(&mut self, weights: Option<&[f64]>, rows: &Range<usize>) {
+        if weights.is_none() && self.weights.is_none() {
+            return;
+        }
+        // Rows without weights have weight one.
+        let all = self.weights.get_or_insert_with(Vec::new);
+        all.resize(self.n_rows, 1.0);
+        match weights {
+            Some(weights) => all.extend_from_slice(&weights[rows.clone()]),
+            None => all.resize(self.n_rows + rows.len(), 1.0),
+        }
+    }
+
+    /// Keeps the first `n_rows` rows.
+    fn truncate(&mut self, n_rows: usize, with_weights: bool) {
+        self.n_rows = n_rows;
+        self.weights = self.weights.take().filter(|_| with_weights);
+        if let Some(weights) = &mut self.weights {
+            weights.truncate(n_rows);
+        }
+        if n_rows == 0 {
+            self.storage = Storage::Dense;
+        }
+        let n_values = match &mut self.storage {
+            Storage::Dense => n_rows * self.n_features,
+            Storage::Sparse { pointers, indices } => {
+                pointers.truncate(n_rows + 1);
+                indices.truncate(pointers[n_rows]);
+                indices.len()
+            }
+        };
+        self.values.truncate(n_values);
+    }
+}
+
+/// The entries of a sparse block in the order of its rows, without weights.
+fn by_rows<T: Scalar>(x: &Sparse<'_, T>) -> Held {
+    let (n, places, n_stored) = (x.n_rows(), x.pointers(), x.n_stored());
+    let (mut indices, mut values) = (vec![0; n_stored], vec![0.0; n_stored]);
+    let pointers = if x.major() == Major::Rows {
+        for (entry, value) in x.values().iter().enumerate() {
+            indices[entry] = x.indices().at(entry) as u64;
+            values[entry] = value.to_f64();
+        }
+        places.to_vec()
+    } else {
+        let mut ends = vec![0; n + 1];
+        (0..n_stored).for_each(|entry| ends[x.indices().at(entry) + 1] += 1);
+        for i in 0..n {
+            ends[i + 1] += ends[i];
+        }
+        let mut next = ends.clone();
+        for j in 0..x.n_cols() {
+            for entry in places[j]..places[j + 1] {
+                let place = &mut next[x.indices().at(entry)];
+                indices[*place] = j as u64;
+                values[*place] = x.values()[entry].to_f64();
+                *place += 1;
+            }
+        }
+        ends
+    };
+    let (n_features, storage) = (x.n_cols(), Storage::Sparse { pointers, indices });
+    Held { n_features, n_rows: n, storage, values, weights: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    const SIZE: PieceSize = PieceSize { dense_rows: 3, sparse_rows: 4, sparse_entries: 5 };
+    const DIVISION: Division = Division { size: SIZE, first: None, runs: true, close: false };
+
+    /// Row i is (i, 10 i).
+    fn values(rows: Range<usize>) -> Vec<f64> {
+        rows.flat_map(|i| [i as f64, 10.0 * i as f64]).collect()
+    }
+
+    /// The pieces that pushes of the given sizes pass, by their number of rows and first value.
+    fn pieces(sizes: &[usize]) -> (Vec<(usize, f64)>, Held) {
+        let (mut held, mut found, mut n) = (Held::new(2), Vec::new(), 0);
+        for &size in sizes {
+            let batch = values(n..n + size);
+            let block = Block::Dense(Dense::row_major(&batch, size, 2).unwrap());
+            held.push(&block, None, DIVISION, &mut |rows| {
+                match rows {
+                    Some(Rows::Held(held)) => found.push((held.n_rows, held.values[0])),
+                    Some(Rows::Whole(x, _)) => found.push((x.n_rows(), x.get(0, 0))),
+                    None => {}
+                }
+                Ok(())
+            })
+            .unwrap();
+            n += size;
+        }
+        (found, held)
+    }
+
+    #[test]
+    fn pieces_are_counted_from_the_first_row() {
+        assert_eq!(pieces(&[7]).0, [(6, 0.0)]);
+        assert_eq!(pieces(&[1, 1, 1, 4]).0, [(3, 0.0), (3, 3.0)]);
+        assert_eq!(pieces(&[2, 8]).0, [(3, 0.0), (6, 3.0)]);
+        for sizes in [&[7][..], &[1; 7], &[2, 5], &[4, 0, 3]] {
+            assert_eq!(pieces(sizes).1, pieces(&[7]).1);
+        }
+        assert_eq!(pieces(&[7]).1.values, values(6..7));
+    }
+
+    #[test]
+    fn sparse_rows_end_a_piece_by_number_and_by_entries() {
+        // By columns: rows with 1, 0, 2, 2 and 1 entries.
+        let (pointers, indices) = ([0, 3, 6], [0, 2, 3, 2, 3, 4]);
+        let stored = [1.0f32, 2.0, 3.0, 20.0, 30.0, 40.0];
+        let x = Sparse::csc(5, 2, &pointers, &indices, &stored).unwrap();
+        let (mut held, mut found) = (Held::new(2), Vec::new());
+        held.push(&Block::Sparse(x), Some(&[1.0, 2.0, 3.0, 4.0, 5.0]), DIVISION, &mut |rows| {
+            match rows {
+                Some(Rows::Held(piece)) => found.push(piece.clone()),
+                Some(Rows::Whole(..)) => panic!("sparse rows are copied"),
+                None => {}
+            }
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!((found.len(), found[0].n_rows), (1, 4));
+        assert_eq!(found[0].values, [1.0, 2.0, 20.0, 3.0, 30.0]);
+        let expected = Storage::Sparse { pointers: vec![0, 1, 1, 3, 5], indices: vec![0, 0, 1, 0, 1] };
+        assert_eq!(found[0].storage, expected);
+        assert_eq!((held.n_rows, held.weights.clone()), (1, Some(vec![5.0])));
+        let part = found[0].rows(2..4);
+        assert_eq!((part.values, part.weights), (vec![2.0, 20.0, 3.0, 30.0], Some(vec![3.0, 4.0])));
+    }
+
+    #[test]
+    fn after_an_error_the_rows_before_are_held() {
+        for n_before in [0, 2] {
+            for runs in [false, true] {
+                let (_, before) = pieces(&[n_before]);
+                for n_passed in 0..3 {
+                    let mut held = before.clone();
+                    let batch = values(n_before..n_before + 12);
+                    let block = Block::Dense(Dense::row_major(&batch, 12, 2).unwrap());
+                    let mut calls = 0;
+                    let outcome =
+                        held.push(&block, Some(&[2.0; 12]), Division { runs, ..DIVISION }, &mut |_| {
+                            calls += 1;
+                            if calls > n_passed { Err(Error::Stopped { phase: "test" }) } else { Ok(()) }
+                        });
+                    if outcome.is_err() {
+                        assert_eq!(held, before, "{n_before} {runs} {n_passed}");
+                    }
+                }
+            }
+        }
+    }
+}

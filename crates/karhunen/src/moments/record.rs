@@ -1,0 +1,148 @@
+//! Moments and scatter matrices as records. Of the matrix, the upper triangle is stored, row by row.
+
+use crate::error::Result;
+use crate::moments::scatter::n_packed;
+use crate::moments::{Moments, Scatter};
+use crate::record::{Record, Recorded, damaged, in_array};
+
+/// The numbers of a scatter, as text.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Counts {
+    n_samples: usize,
+    n_features: usize,
+    /// All weights are integers.
+    whole: bool,
+}
+
+impl Recorded for Scatter {
+    const KIND: &'static str = "scatter";
+
+    fn to_record(&self) -> Result<Record<'_>> {
+        self.check_shape()?;
+        let mut record = Record::new(Self::KIND);
+        self.moments.put(&mut record);
+        self.put_matrix(&mut record);
+        let Moments { n_samples, whole, ref mean, .. } = self.moments;
+        record.put_json("counts", &Counts { n_samples, n_features: mean.len(), whole })?;
+        Ok(record)
+    }
+
+    fn from_record(record: &mut Record<'_>) -> Result<Self> {
+        record.check_kind(Self::KIND)?;
+        let Counts { n_samples, n_features, whole } = record.json("counts")?;
+        let moments = Moments::take(record, n_samples, n_features, whole)?;
+        if n_samples == 0 && moments.weight > 0.0 {
+            return Err(damaged("there are weights and no rows; the file is damaged, make it again".into()));
+        }
+        let mut scatter = Self::take(record, moments)?;
+        scatter.matrix.mirror_upper();
+        Ok(scatter)
+    }
+}
+
+impl Moments {
+    /// Adds the arrays; the numbers of rows and columns, and `whole`, are for the caller.
+    pub(crate) fn put<'a>(&'a self, record: &mut Record<'a>) {
+        record.put_row("weights", vec![self.weight, self.weight_squared]);
+        record.put_row("mean", &self.mean);
+        record.put_row("sum_of_squares", &self.sum_of_squares);
+    }
+
+    /// Takes the arrays out of a record.
+    ///
+    /// # Errors
+    /// [`crate::Error::Record`] for arrays that are missing or damaged; [`Moments::check`].
+    pub(crate) fn take(record: &mut Record<'_>, n_samples: usize, p: usize, whole: bool) -> Result<Self> {
+        let weights = record.take_not_negative("weights", 2)?;
+        let moments = Self {
+            n_samples,
+            weight: weights[0],
+            weight_squared: weights[1],
+            mean: record.take_row("mean", p)?,
+            sum_of_squares: record.take_not_negative("sum_of_squares", p)?,
+            whole,
+        };
+        moments.check()?;
+        Ok(moments)
+    }
+}
+
+impl Scatter {
+    /// Adds the upper triangle of the matrix.
+    pub(crate) fn put_matrix(&self, record: &mut Record<'_>) {
+        record.put_row("scatter", self.packed());
+    }
+
+    /// Takes the matrix out of a record. Only its upper triangle is valid.
+    ///
+    /// # Errors
+    /// [`crate::Error::Record`] for a matrix that is missing or damaged; [`crate::Error::Memory`].
+    pub(crate) fn take(record: &mut Record<'_>, moments: Moments) -> Result<Self> {
+        let packed: Vec<f64> = record.take_row("scatter", n_packed(moments.mean.len()))?;
+        let scatter = Self::of_packed(moments, &packed)?;
+        let diagonal = (0..scatter.matrix.n_rows()).map(|j| scatter.matrix[(j, j)]);
+        match diagonal.into_iter().find(|square| *square < 0.0) {
+            Some(square) => {
+                let problem =
+                    format!("holds a sum of squares of {square}; the file is damaged, make it again");
+                Err(in_array("scatter", problem))
+            }
+            None => Ok(scatter),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exec::Run;
+    use crate::linalg::Dense;
+
+    fn scatter() -> Scatter {
+        let x: Vec<f64> = (0..40).map(|e| f64::from((e * 7) % 11) + 0.25 * f64::from(e / 4)).collect();
+        let weights: Vec<f64> = (0..10).map(|i| f64::from(i % 3)).collect();
+        Scatter::of(&Dense::row_major(&x, 10, 4).unwrap(), Some(&weights), &Run::threads(1)).unwrap()
+    }
+
+    #[test]
+    fn a_scatter_reads_back_bit_for_bit() {
+        for scatter in [scatter(), Scatter::empty(3)] {
+            let mut record = scatter.to_record().unwrap();
+            assert_eq!(Scatter::from_record(&mut record).unwrap(), scatter);
+        }
+    }
+
+    #[test]
+    fn damage_is_an_error_that_names_the_array() {
+        let scatter = scatter();
+        let broken = |change: &dyn Fn(&mut Record<'_>)| {
+            let mut record = scatter.to_record().unwrap();
+            change(&mut record);
+            Scatter::from_record(&mut record).unwrap_err().to_string()
+        };
+        let shorter = broken(&|record| {
+            record.take_any_row("scatter").unwrap();
+            record.put_row("scatter", vec![1.0; 9]);
+        });
+        assert!(shorter.contains("scatter") && shorter.contains("[9], expected [10]"), "{shorter}");
+        let negative = broken(&|record| {
+            record.take_any_row("scatter").unwrap();
+            record.put_row("scatter", vec![-1.0; 10]);
+        });
+        assert!(negative.contains("a sum of squares of -1"), "{negative}");
+        let weights = broken(&|record| {
+            record.take_any_row("weights").unwrap();
+            record.put_row("weights", vec![-1.0, 1.0]);
+        });
+        assert!(weights.contains("weights"), "{weights}");
+        let huge = broken(&|record| {
+            let counts = Counts { n_samples: 10, n_features: usize::MAX, whole: true };
+            record.put_json("counts", &counts).unwrap();
+        });
+        assert!(huge.contains("mean"), "{huge}");
+        let no_rows = broken(&|record| {
+            record.put_json("counts", &Counts { n_samples: 0, n_features: 4, whole: true }).unwrap();
+        });
+        assert!(no_rows.contains("no rows"), "{no_rows}");
+    }
+}

@@ -1,0 +1,124 @@
+//! Moments of rows that merge, and fits from them.
+
+use std::sync::Arc;
+
+use karhunen::moments::Scatter as Sums;
+use karhunen::{Pca, Result, Run, Source};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays::{Lent, lend_vector};
+use crate::dtype::{Data, Element, Job};
+use crate::errors::to_python;
+use crate::model::Model;
+use crate::model_class::{ModelClass, view, view_matrix};
+use crate::observer::{Effort, run};
+use crate::options::Options;
+
+/// The weights, means and products of columns of the rows of `x`.
+#[pyfunction]
+#[pyo3(signature = (x, sample_weight=None, memory_limit=None, n_threads=None, on_progress=None))]
+pub(crate) fn sum_rows(
+    py: Python<'_>,
+    x: Data,
+    sample_weight: Option<&Bound<'_, PyAny>>,
+    memory_limit: Option<u64>,
+    n_threads: Option<usize>,
+    on_progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Scatter> {
+    let effort = Effort::new(x.product_cost(x.shape().1), n_threads);
+    let pca = Pca { memory_limit, ..Pca::default() };
+    let job = SumRows { pca, weights: sample_weight.map(lend_vector).transpose()? };
+    let sums = run(py, effort, on_progress, move |run| x.run(job, run))?;
+    Ok(Scatter { sums: Arc::new(sums) })
+}
+
+struct SumRows {
+    pca: Pca,
+    weights: Option<Lent<f64>>,
+}
+
+impl Job for SumRows {
+    type Output = Sums;
+    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Sums> {
+        self.pca.scatter_of(x, self.weights.as_ref().map(Lent::as_slice), run)
+    }
+}
+
+/// Fits components to the rows that were summed.
+#[pyfunction]
+#[pyo3(signature = (scatter, options, feature_weight=None, on_progress=None))]
+pub(crate) fn fit_scatter(
+    py: Python<'_>,
+    scatter: &Bound<'_, Scatter>,
+    options: &Bound<'_, PyDict>,
+    feature_weight: Option<&Bound<'_, PyAny>>,
+    on_progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Model> {
+    let Options { engine: pca, n_threads }: Options<Pca> = Options::read(options)?;
+    let sums = Arc::clone(&scatter.get().sums);
+    let weights = feature_weight.map(lend_vector).transpose()?;
+    let effort = Effort::new((sums.moments.mean.len() as f64).powi(3), n_threads);
+    let model = run(py, effort, on_progress, move |run| {
+        pca.fit_scatter_with(&sums, weights.as_ref().map(Lent::as_slice), run)
+    })?;
+    Ok(Model::wrap(model, None))
+}
+
+/// Weights, means and products of columns of rows. Its arrays are read-only views of the engine's memory.
+#[pyclass(frozen, module = "karhunen._core")]
+pub(crate) struct Scatter {
+    sums: Arc<Sums>,
+}
+
+#[pymethods]
+impl Scatter {
+    /// Number of rows.
+    #[getter]
+    fn n_samples(&self) -> usize {
+        self.sums.moments.n_samples
+    }
+
+    #[getter]
+    fn sum_of_weights(&self) -> f64 {
+        self.sums.moments.weight
+    }
+
+    #[getter]
+    fn mean<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf, |sums| &sums.moments.mean)
+    }
+
+    /// Sums of products of deviations from the mean, shape (n_features, n_features).
+    #[getter]
+    fn matrix<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view_matrix(slf, |sums| &sums.matrix)
+    }
+
+    /// The sums of these rows and those of `other`, whose column `j` is column `places[j]` of these.
+    #[pyo3(signature = (other, places=None))]
+    fn merged(&self, py: Python<'_>, other: &Bound<'_, Self>, places: Option<Vec<usize>>) -> PyResult<Self> {
+        let (sums, other) = (Arc::clone(&self.sums), Arc::clone(&other.get().sums));
+        let merged = py.detach(move || {
+            let mut total = Sums::clone(&sums);
+            match places {
+                None => total.merge(&other)?,
+                Some(places) => total.merge(&other.with_columns_at(&places)?)?,
+            }
+            Ok(total)
+        });
+        Ok(Self { sums: Arc::new(merged.map_err(to_python)?) })
+    }
+}
+
+impl ModelClass for Scatter {
+    type Core = Sums;
+
+    fn core(&self) -> &Arc<Sums> {
+        &self.sums
+    }
+
+    fn wrap(sums: Sums, _function: Option<&Bound<'_, PyAny>>) -> Self {
+        Self { sums: Arc::new(sums) }
+    }
+}
