@@ -81,7 +81,7 @@ impl Dataset {
     /// Checks that a file whose values are used in place is unchanged. Call it before writing any result.
     ///
     /// # Errors
-    /// Those of [`Data::check_unchanged`].
+    /// Those of [`karhunen_io::Data::check_unchanged`].
     pub(crate) fn check_unchanged(&self) -> Result<()> {
         Ok(self.table.data.check_unchanged()?)
     }

@@ -8,25 +8,35 @@ use karhunen::source::Block;
 use karhunen::{Dense, IncrementalPca, Matrix, Run};
 use karhunen_testkit::{Columns, gaussian, sparse};
 
-/// Pushes `n_batches` times the same batch, and makes a model.
-fn fit<T: karhunen::Scalar>(pca: &IncrementalPca, batch: &Block<'_, T>, n_batches: usize, threads: usize) {
+/// Pushes `n_batches` batches, `batches` again and again, and makes a model.
+fn fit<T: karhunen::Scalar>(
+    pca: &IncrementalPca,
+    batches: &[Block<'_, T>],
+    n_batches: usize,
+    threads: usize,
+) {
     let run = Run::threads(threads);
-    let mut fit = pca.start(batch.n_cols()).expect("the options are valid");
-    for _ in 0..n_batches {
+    let mut fit = pca.start(batches[0].n_cols()).expect("the options are valid");
+    for batch in batches.iter().cycle().take(n_batches) {
         fit.push(batch, None, &run).expect("the rows are finite");
     }
     let model = fit.model(&run).expect("there are rows");
-    assert_eq!(model.n_samples_seen(), n_batches * batch.n_rows());
+    assert_eq!(model.n_samples_seen(), n_batches * batches[0].n_rows());
     assert!(model.pca().explained_variance()[0] > 0.0);
 }
 
 fn dense(c: &mut Criterion, (n, p, k): (usize, usize, usize), batch: usize, method: IncrementalMethod) {
-    let rows = gaussian(batch, p, 1);
-    let x = Matrix::from_fn(batch, p, |i, j| (rows[i][j] / (j + 1) as f64) as f32);
+    // Small batches differ, so that the rows have variance.
+    let n_rows = batch * 1000usize.div_ceil(batch);
+    let rows = gaussian(n_rows, p, 1);
+    let x = Matrix::from_fn(n_rows, p, |i, j| (rows[i][j] / (j + 1) as f64) as f32);
+    let x = Dense::from(&x);
+    let batches: Vec<_> =
+        (0..n_rows).step_by(batch).map(|first| Block::Dense(x.rows(first..first + batch))).collect();
     for threads in [1, 2] {
         let pca = IncrementalPca { method, ..IncrementalPca::new(k) };
         let id = format!("{method}/{n}x{p}/{batch}/{k}/f32/{threads}");
-        c.bench_function(&id, |b| b.iter(|| fit(&pca, &Block::Dense(Dense::from(&x)), n / batch, threads)));
+        c.bench_function(&id, |b| b.iter(|| fit(&pca, &batches, n / batch, threads)));
     }
 }
 
@@ -37,7 +47,7 @@ fn of_sparse(c: &mut Criterion, (n, p, k): (usize, usize, usize), batch: usize) 
         .expect("the benchmark's matrix is well formed");
     let pca = IncrementalPca { method: IncrementalMethod::Sketch, ..IncrementalPca::new(k) };
     let id = format!("sketch/sparse-{n}x{p}/{batch}/{k}/f64/2");
-    c.bench_function(&id, |b| b.iter(|| fit(&pca, &Block::Sparse(x.view()), n / batch, 2)));
+    c.bench_function(&id, |b| b.iter(|| fit(&pca, &[Block::Sparse(x.view())], n / batch, 2)));
 }
 
 fn all(c: &mut Criterion) {

@@ -2,13 +2,12 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incremental::held::{PieceSize, Rows};
-use crate::moments::{Cut, Scatter};
+use crate::incremental::held::{Held, PieceSize, Rows};
+use crate::moments::{Cut, DenseRows, Scatter};
 use crate::scalar::Scalar;
-use crate::source::Block;
 
 /// Rows of a dense piece: four panels of products.
-const PIECE_ROWS: usize = 992;
+pub(super) const PIECE_ROWS: usize = 992;
 /// Most rows of a sparse piece.
 const SPARSE_ROWS: usize = 1 << 16;
 /// Entries of a sparse piece.
@@ -39,8 +38,9 @@ pub(super) fn added<T: Scalar>(
         Rows::Held(held) => {
             Scatter::add_pieces(&mut total, &held.block()?, held.weights.as_deref(), cut, &exec)?;
         }
-        Rows::Whole(x, weights) => {
-            Scatter::add_pieces(&mut total, &Block::Dense(x), weights, cut, &exec)?;
+        Rows::Run { first, rows, weights } => {
+            let first = first.map(Held::dense).transpose()?;
+            Scatter::add_dense(&mut total, &DenseRows { first, rows, weights }, cut, &exec)?;
         }
     }
     Ok(total)

@@ -38,7 +38,11 @@ pub struct IncrementalFit {
     pub(super) engine: Engine,
 }
 
+/// Largest magnitude of a value whose sums and sums of squares are far within the range of f64.
+const MODERATE: f64 = 1e75;
+
 /// The blocks of one batch.
+#[derive(Clone, Copy)]
 struct Visit {
     /// The number of the first row of the next block, for errors.
     first: usize,
@@ -239,24 +243,42 @@ impl IncrementalFit {
         if rows.n_rows() == 0 {
             return Ok(());
         }
-        if is_moderate(rows, weights) {
-            return self.push_checked(rows, weights, visit, run);
+        // Sums show values that are not finite or too large: only rows that may wait are tested before.
+        let waiting = match (rows, &self.engine) {
+            (Block::Dense(x), Engine::Scatter(_)) => {
+                let n = x.n_rows();
+                Block::Dense(x.rows(n - n.min(exact::PIECE_ROWS)..n))
+            }
+            _ => rows.clone(),
+        };
+        if is_moderate(&waiting, weights) {
+            let mut next = *visit;
+            match self.push_checked(rows, weights, MODERATE, &mut next, run) {
+                Ok(()) => {
+                    *visit = next;
+                    return Ok(());
+                }
+                Err(Error::Overflow { .. } | Error::WeightSum { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
         check_finite(rows, visit.first)?;
         // Sums may leave the range of f64, also those of rows that wait: a trial shows it before anything
         // changes.
         let mut trial = self.clone();
-        trial.push_checked(rows, weights, visit, run)?;
+        trial.push_checked(rows, weights, f64::MAX, visit, run)?;
         Exec::run(run, |exec| trial.flushed(exec).map(|_| ()))?;
         *self = trial;
         Ok(())
     }
 
-    /// Adds a block that has rows, finite values and valid weights.
+    /// Adds a block that has rows and valid weights. With the method scatter, [`Error::Overflow`] refuses means
+    /// beyond `largest` and sums of squares beyond its square.
     fn push_checked<T: Scalar>(
         &mut self,
         rows: &Block<'_, T>,
         weights: Option<&[f64]>,
+        largest: f64,
         visit: &mut Visit,
         run: &Run<'_>,
     ) -> Result<()> {
@@ -276,7 +298,11 @@ impl IncrementalFit {
             let Some(rows) = rows else { return ask_to_go_on(run) };
             let forget = std::mem::replace(&mut visit.forget, 1.0);
             let current = next.take().map_or(Cow::Borrowed(engine), Cow::Owned);
-            next = Some(Exec::run(run, |exec| Engine::added(current, rows, forget, half_life, exec))?);
+            let added = Exec::run(run, |exec| Engine::added(current, rows, forget, half_life, exec))?;
+            if let Engine::Scatter(Some(scatter)) = &added {
+                scatter.moments.check_within(largest)?;
+            }
+            next = Some(added);
             Ok(())
         })?;
         if let Some(next) = next {
@@ -425,18 +451,17 @@ fn ask_to_go_on(run: &Run<'_>) -> Result<()> {
 
 /// Tests that sums over these rows and their squares are far within the range of f64.
 fn is_moderate<T: Scalar>(rows: &Block<'_, T>, weights: Option<&[f64]>) -> bool {
-    const LARGEST: f64 = 1e75;
     const WEIGHTS: RangeInclusive<f64> = 1e-100..=1e30;
     let values_are = match rows {
         Block::Dense(x) => {
             let lines = if x.is_column_major() { x.t() } else { *x };
             let mut all = (0..lines.n_rows()).map(|i| lines.contiguous_row(i));
             match lines.contiguous() {
-                [] => all.all(|row| row.is_some_and(|row| all_within(row, LARGEST))),
-                values => all_within(values, LARGEST),
+                [] => all.all(|row| row.is_some_and(|row| all_within(row, MODERATE))),
+                values => all_within(values, MODERATE),
             }
         }
-        Block::Sparse(x) => all_within(x.values(), LARGEST),
+        Block::Sparse(x) => all_within(x.values(), MODERATE),
     };
     values_are && weights.is_none_or(|weights| weights.iter().all(|w| *w == 0.0 || WEIGHTS.contains(w)))
 }

@@ -29,7 +29,7 @@ pub(super) struct Division {
     pub(super) size: PieceSize,
     /// Size of the first piece, if it differs.
     pub(super) first: Option<PieceSize>,
-    /// Pass runs of several whole pieces at once, without a copy where rows are contiguous.
+    /// Pass several whole pieces at once, and those whose rows are contiguous without a copy.
     pub(super) runs: bool,
     /// End the last piece with the batch.
     pub(super) close: bool,
@@ -71,8 +71,15 @@ pub(super) struct Held {
 pub(super) enum Rows<'a, T> {
     /// Rows that waited or were copied.
     Held(&'a Held),
-    /// Rows as they came, with their weights.
-    Whole(Dense<'a, T>, Option<&'a [f64]>),
+    /// Whole pieces of dense rows.
+    Run {
+        /// The first piece, if it holds rows that waited.
+        first: Option<&'a Held>,
+        /// The rows of the other pieces, as they came.
+        rows: Dense<'a, T>,
+        /// Their weights.
+        weights: Option<&'a [f64]>,
+    },
 }
 
 /// Receives rows in their order; `None` after the last, before the push takes effect.
@@ -86,13 +93,17 @@ impl Held {
 
     /// The rows.
     pub(super) fn block(&self) -> Result<Block<'_, f64>> {
-        let (n, p) = (self.n_rows, self.n_features);
         Ok(match &self.storage {
-            Storage::Dense => Block::Dense(Dense::row_major(&self.values, n, p)?),
+            Storage::Dense => Block::Dense(self.dense()?.0),
             Storage::Sparse { pointers, indices } => {
-                Block::Sparse(Sparse::csr(n, p, pointers, indices, &self.values)?)
+                Block::Sparse(Sparse::csr(self.n_rows, self.n_features, pointers, indices, &self.values)?)
             }
         })
+    }
+
+    /// The rows, which are dense, and their weights.
+    pub(super) fn dense(&self) -> Result<(Dense<'_, f64>, Option<&[f64]>)> {
+        Ok((Dense::row_major(&self.values, self.n_rows, self.n_features)?, self.weights.as_deref()))
     }
 
     /// A copy of the rows `rows`.
@@ -155,36 +166,55 @@ impl Held {
         if n > 0 && self.n_rows > 0 && self.storage != Storage::Dense {
             self.complete(division, first, f)?;
         }
+        let is_contiguous = n > 0 && x.contiguous_row(0).is_some();
         let mut done = 0;
         while done < n {
-            let (left, piece) = (n - done, division.size().dense_rows);
+            let piece = division.size().dense_rows;
             if self.n_rows >= piece {
                 self.complete(division, first, f)?;
                 continue;
             }
-            let run = if division.runs && self.n_rows == 0 { left / piece * piece } else { 0 };
-            if run > 0 && x.contiguous_row(0).is_some() {
-                f(Some(Rows::Whole(x.rows(done..done + run), weights.map(|w| &w[done..done + run]))))?;
-                done += run;
+            // Rows that fill the piece held, and those of the whole pieces after them.
+            let fill = if self.n_rows > 0 { (n - done).min(piece - self.n_rows) } else { 0 };
+            let run = if division.runs { (n - done - fill) / piece * piece } else { 0 };
+            if run > 0 && is_contiguous {
+                self.append(x, done..done + fill, weights);
+                let whole = done + fill..done + fill + run;
+                let weights = weights.map(|weights| &weights[whole.clone()]);
+                self.complete_with(Some((x.rows(whole.clone()), weights)), division, first, f)?;
+                done = whole.end;
                 continue;
             }
             let together = (COPIED / (piece * self.n_features).max(1)).max(1) * piece;
-            let most = if run > 0 { run.min(together) } else { piece - self.n_rows };
-            let rows = done..done + left.min(most);
-            self.add_weights(weights, &rows);
-            for i in rows.clone() {
-                match x.contiguous_row(i) {
-                    Some(row) => self.values.extend(row.iter().map(|value| value.to_f64())),
-                    None => self.values.extend((0..self.n_features).map(|j| x.get(i, j).to_f64())),
-                }
-            }
-            self.n_rows += rows.len();
+            let most = if self.n_rows == 0 && run > 0 { run.min(together) } else { piece - self.n_rows };
+            let rows = done..n.min(done + most);
             done = rows.end;
+            self.append(x, rows, weights);
             if self.n_rows >= piece {
                 self.complete(division, first, f)?;
             }
         }
         Ok(())
+    }
+
+    /// Copies the rows `rows` of a batch and their weights.
+    fn append<T: Scalar>(&mut self, x: &Dense<'_, T>, rows: Range<usize>, weights: Option<&[f64]>) {
+        self.add_weights(weights, &rows);
+        self.n_rows += rows.len();
+        let rows = x.rows(rows);
+        match rows.contiguous() {
+            [] => {
+                for i in 0..rows.n_rows() {
+                    match rows.contiguous_row(i) {
+                        Some(row) => self.values.extend(row.iter().map(|value| value.to_f64())),
+                        None => {
+                            self.values.extend((0..self.n_features).map(|j| rows.get(i, j).to_f64()));
+                        }
+                    }
+                }
+            }
+            values => self.values.extend(values.iter().map(|value| value.to_f64())),
+        }
     }
 
     fn push_sparse<T: Scalar>(
@@ -226,12 +256,26 @@ impl Held {
         first: &mut Option<Self>,
         f: &mut Receiver<'_, T>,
     ) -> Result<()> {
-        if self.n_rows == 0 {
-            return Ok(());
-        }
+        self.complete_with(None, division, first, f)
+    }
+
+    /// As [`Held::complete`], with the rows of the next whole pieces and their weights, if any.
+    fn complete_with<T: Scalar>(
+        &mut self,
+        run: Option<(Dense<'_, T>, Option<&[f64]>)>,
+        division: &mut Division,
+        first: &mut Option<Self>,
+        f: &mut Receiver<'_, T>,
+    ) -> Result<()> {
+        let has_rows = self.n_rows > 0;
+        let rows = match run {
+            Some((rows, weights)) => Rows::Run { first: has_rows.then_some(&*self), rows, weights },
+            None if has_rows => Rows::Held(self),
+            None => return Ok(()),
+        };
         division.first = None;
-        let outcome = f(Some(Rows::Held(self)));
-        if first.is_none() {
+        let outcome = f(Some(rows));
+        if first.is_none() && has_rows {
             *first = Some(std::mem::replace(self, Self::new(self.n_features)));
         } else {
             self.truncate(0, false);
@@ -328,7 +372,10 @@ mod tests {
             held.push(&block, None, DIVISION, &mut |rows| {
                 match rows {
                     Some(Rows::Held(held)) => found.push((held.n_rows, held.values[0])),
-                    Some(Rows::Whole(x, _)) => found.push((x.n_rows(), x.get(0, 0))),
+                    Some(Rows::Run { first, rows, .. }) => {
+                        found.extend(first.map(|held| (held.n_rows, held.values[0])));
+                        found.push((rows.n_rows(), rows.get(0, 0)));
+                    }
                     None => {}
                 }
                 Ok(())
@@ -360,7 +407,7 @@ mod tests {
         held.push(&Block::Sparse(x), Some(&[1.0, 2.0, 3.0, 4.0, 5.0]), DIVISION, &mut |rows| {
             match rows {
                 Some(Rows::Held(piece)) => found.push(piece.clone()),
-                Some(Rows::Whole(..)) => panic!("sparse rows are copied"),
+                Some(Rows::Run { .. }) => panic!("sparse rows are copied"),
                 None => {}
             }
             Ok(())

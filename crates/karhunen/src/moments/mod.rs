@@ -16,7 +16,7 @@ use decay::check_decay;
 pub(crate) use decay::{Aged, Cut};
 pub(crate) use deviations::Columns;
 pub use scatter::Scatter;
-pub(crate) use scatter::n_packed;
+pub(crate) use scatter::{DenseRows, n_packed};
 
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec, Run};
@@ -246,11 +246,25 @@ impl Moments {
 
     /// The error for the first column whose mean or sum of squares is NaN or infinite.
     fn first_overflow(&self) -> Option<Error> {
-        let of = |statistic, values: &[f64]| {
-            let column = values.iter().position(|value| !value.is_finite())?;
+        self.first_beyond(f64::MAX, f64::MAX)
+    }
+
+    /// The error for the first column whose mean or sum of squares is NaN or beyond a bound.
+    fn first_beyond(&self, largest_mean: f64, largest_sum: f64) -> Option<Error> {
+        let of = |statistic, values: &[f64], largest: f64| {
+            let is_within = |value: &f64| value.abs() <= largest;
+            let column = values.iter().position(|value| !is_within(value))?;
             Some(Error::Overflow { statistic, column })
         };
-        of("mean", &self.mean).or_else(|| of("variance", &self.sum_of_squares))
+        of("mean", &self.mean, largest_mean).or_else(|| of("variance", &self.sum_of_squares, largest_sum))
+    }
+
+    /// Refuses NaN, means beyond `largest` and sums of squares beyond its square.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`].
+    pub(crate) fn check_within(&self, largest: f64) -> Result<()> {
+        self.first_beyond(largest, largest * largest).map_or(Ok(()), Err)
     }
 
     /// Refuses moments beyond f64.

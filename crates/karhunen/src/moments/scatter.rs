@@ -149,20 +149,43 @@ impl Scatter {
         cut: Cut,
         exec: &Exec<'_>,
     ) -> Result<()> {
-        match block {
-            Block::Dense(x) if x.n_cols() <= dense_scatter::WIDEST => {
-                Self::add_narrow(total, x, weights, cut, exec)?;
+        match *block {
+            Block::Dense(rows) => {
+                Self::add_dense(total, &DenseRows { first: None, rows, weights }, cut, exec)
             }
-            Block::Dense(x) => {
-                let n = x.n_rows();
-                for start in (0..n).step_by(cut.piece_rows) {
-                    let rows = start..n.min(start + cut.piece_rows);
-                    let part = exec.part(start as f64 / n as f64, rows.end as f64 / n as f64);
-                    let weights = weights.map(|w| &w[rows.clone()]);
-                    Self::add_piece(total, &Block::Dense(x.rows(rows)), weights, cut, &part)?;
+            Block::Sparse(_) => {
+                Self::add_piece(total, block, weights, cut, exec)?;
+                total.as_ref().map_or(Ok(()), |total| total.moments.check())
+            }
+        }
+    }
+
+    /// As [`Scatter::add_pieces`], for dense rows whose first piece may be stored apart.
+    ///
+    /// # Errors
+    /// As [`Scatter::add_pieces`].
+    pub(crate) fn add_dense<T: Scalar>(
+        total: &mut Option<Self>,
+        x: &DenseRows<'_, T>,
+        cut: Cut,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        let n_pieces = x.n_pieces(cut);
+        if x.rows.n_cols() <= dense_scatter::WIDEST {
+            Self::add_narrow(total, x, cut, exec)?;
+        } else {
+            for piece in 0..n_pieces {
+                let done = |piece: usize| piece as f64 / n_pieces as f64;
+                let part = exec.part(done(piece), done(piece + 1));
+                match x.piece(piece, cut) {
+                    Piece::First(rows, weights) => {
+                        Self::add_piece(total, &Block::Dense(rows), weights, cut, &part)?;
+                    }
+                    Piece::Other(rows, weights) => {
+                        Self::add_piece(total, &Block::Dense(rows), weights, cut, &part)?;
+                    }
                 }
             }
-            Block::Sparse(_) => Self::add_piece(total, block, weights, cut, exec)?,
         }
         total.as_ref().map_or(Ok(()), |total| total.moments.check())
     }
@@ -187,37 +210,21 @@ impl Scatter {
     /// Adds the rows of `x`, the first of which begins a piece.
     fn add_narrow<T: Scalar>(
         total: &mut Option<Self>,
-        x: &Dense<'_, T>,
-        weights: Option<&[f64]>,
+        x: &DenseRows<'_, T>,
         cut: Cut,
         exec: &Exec<'_>,
     ) -> Result<()> {
-        let Cut { piece_rows, .. } = cut;
         let with_scratch =
             |total| ScatterPart { total, scratch: dense_scatter::Scratch::default(), kept: 1.0 };
-        let zero = || with_scratch(Self::empty(x.n_cols()));
+        let zero = || with_scratch(Self::empty(x.rows.n_cols()));
         let mut sum = total.take().map(with_scratch);
-        exec.fold_into(
-            &mut sum,
-            x.n_rows().div_ceil(piece_rows),
-            zero,
-            |piece, ScatterPart { total, scratch, kept }| {
-                let rows = piece * piece_rows..((piece + 1) * piece_rows).min(x.n_rows());
-                let aged = cut.aged(weights.map(|w| &w[rows.clone()]), rows.len());
-                let weights = aged.weights.as_deref();
-                *kept = aged.kept;
-                let moments = &mut total.moments;
-                moments.n_samples = rows.len();
-                moments.weight_squared = squared(weights, rows.len());
-                moments.whole = are_whole(weights);
-                let (mean, matrix) = (&mut moments.mean, &mut total.matrix);
-                moments.weight = dense_scatter::accumulate(&x.rows(rows), weights, mean, matrix, scratch);
-                for (j, sum) in moments.sum_of_squares.iter_mut().enumerate() {
-                    *sum = matrix[(j, j)];
-                }
-                Ok(())
-            },
-        )?;
+        exec.fold_into(&mut sum, x.n_pieces(cut), zero, |piece, part| {
+            match x.piece(piece, cut) {
+                Piece::First(rows, weights) => part.set(&rows, weights, cut),
+                Piece::Other(rows, weights) => part.set(&rows, weights, cut),
+            }
+            Ok(())
+        })?;
         *total = sum.map(|part| part.total);
         Ok(())
     }
@@ -376,6 +383,40 @@ impl Scatter {
     }
 }
 
+/// Consecutive dense rows. The first row begins a piece.
+pub(crate) struct DenseRows<'a, T> {
+    /// The rows of the first piece, and their weights, if they are stored apart.
+    pub(crate) first: Option<(Dense<'a, f64>, Option<&'a [f64]>)>,
+    /// The other rows.
+    pub(crate) rows: Dense<'a, T>,
+    /// One for each of the other rows; all are one if `None`.
+    pub(crate) weights: Option<&'a [f64]>,
+}
+
+/// A piece of [`DenseRows`] with its weights.
+enum Piece<'a, T> {
+    First(Dense<'a, f64>, Option<&'a [f64]>),
+    Other(Dense<'a, T>, Option<&'a [f64]>),
+}
+
+impl<'a, T: Scalar> DenseRows<'a, T> {
+    fn n_pieces(&self, cut: Cut) -> usize {
+        usize::from(self.first.is_some()) + self.rows.n_rows().div_ceil(cut.piece_rows)
+    }
+
+    /// The piece of this number.
+    fn piece(&self, number: usize, cut: Cut) -> Piece<'a, T> {
+        let number = match self.first {
+            Some((rows, weights)) if number == 0 => return Piece::First(rows, weights),
+            Some(_) => number - 1,
+            None => number,
+        };
+        let start = number * cut.piece_rows;
+        let rows = start..self.rows.n_rows().min(start + cut.piece_rows);
+        Piece::Other(self.rows.rows(rows.clone()), self.weights.map(|weights| &weights[rows]))
+    }
+}
+
 /// Number of values of a triangle of `p` rows.
 pub(crate) fn n_packed(p: usize) -> usize {
     p.checked_add(1).and_then(|q| p.checked_mul(q)).map_or(usize::MAX, |twice| twice / 2)
@@ -397,7 +438,7 @@ impl RowSums for Option<Scatter> {
         match block {
             Block::Dense(x) if x.n_cols() <= dense_scatter::WIDEST => {
                 let cut = Cut { piece_rows: dense_scatter::piece_rows(x.n_cols()), half_life: None };
-                Scatter::add_narrow(self, x, weights, cut, exec)
+                Scatter::add_narrow(self, &DenseRows { first: None, rows: *x, weights }, cut, exec)
             }
             block => {
                 row_sums::add(self, Scatter::of_block(block, weights, exec)?);
@@ -423,6 +464,23 @@ struct ScatterPart {
     scratch: dense_scatter::Scratch,
     /// The share of the weights of all earlier rows that remains when this piece is added.
     kept: f64,
+}
+
+impl ScatterPart {
+    /// Sets the sums to those of a piece.
+    fn set<T: Scalar>(&mut self, rows: &Dense<'_, T>, weights: Option<&[f64]>, cut: Cut) {
+        let Self { total: Scatter { moments, matrix }, scratch, kept } = self;
+        let aged = cut.aged(weights, rows.n_rows());
+        let weights = aged.weights.as_deref();
+        *kept = aged.kept;
+        moments.n_samples = rows.n_rows();
+        moments.weight_squared = squared(weights, rows.n_rows());
+        moments.whole = are_whole(weights);
+        moments.weight = dense_scatter::accumulate(rows, weights, &mut moments.mean, matrix, scratch);
+        for (j, sum) in moments.sum_of_squares.iter_mut().enumerate() {
+            *sum = matrix[(j, j)];
+        }
+    }
 }
 
 impl Accumulate for ScatterPart {

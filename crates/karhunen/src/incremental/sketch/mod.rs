@@ -210,12 +210,13 @@ impl Sketch {
         let shift = if self.rules.center { part.mean.clone() } else { vec![0.0; factor.len()] };
         let map = ColumnMap { shift: &shift, remainder: &[], factor: &factor };
         let rows = BlockRows::new(&block, map, weights);
-        let probe = |exec: &Exec<'_>| {
-            let source: &dyn Source<f64> = match &block {
-                Block::Dense(x) => x,
-                Block::Sparse(x) => x,
-            };
-            blocks::normal(source, map, weights, &self.theta, exec)
+        let probe = |exec: &Exec<'_>| match &block {
+            Block::Dense(x) => blocks::normal(x as &dyn Source<f64>, map, weights, &self.theta, exec),
+            // The rows are few: two products take less memory than sums of each thread.
+            Block::Sparse(_) => {
+                let products = rows.apply(&self.theta, &exec.part(0.0, 0.5))?;
+                rows.apply_t(&products, &exec.part(0.5, 1.0))
+            }
         };
         let warm = (old.scale.clone(), old.warmed_by);
         self.joined(kept, (&part, &rows, &probe), 0.0, warm, &exec.part(0.1, 1.0))
