@@ -23,7 +23,7 @@ pub(crate) fn to_python(error: Error) -> PyErr {
         return exception;
     }
     let message = match error {
-        // scikit-learn's words, which other people's tests look for.
+        // The wording of scikit-learn, which tests of other projects match.
         Error::NComponents { requested, min, max, n_samples, n_features } => {
             let limit =
                 if max == n_samples.min(n_features) { "min(n_samples, n_features)" } else { "n_samples" };
@@ -56,7 +56,7 @@ pub(crate) fn to_python(error: Error) -> PyErr {
         Error::WeightsAllZero { of, n } => {
             format!("{}: all {n} entries are zero; at least one must be positive", name(of.option()))
         }
-        // scikit-learn's words, which its checks of estimators ask for.
+        // The wording of scikit-learn, which its checks of estimators require.
         Error::NegativeValue { row, column, value, kernel } => {
             let error = Error::NegativeValue { row, column, value, kernel: kernel_name(kernel) };
             format!("Negative values in data: {}", error.text_for(&Parameters))
@@ -66,8 +66,8 @@ pub(crate) fn to_python(error: Error) -> PyErr {
     let message =
         if names_row(&error) { format!("{message}; rows and columns count from 0") } else { message };
     let exception = of_kind(error.kind(), message);
-    // Estimators tell arguments as they were given to them, and add names of columns; without these attributes the message is
-    // still complete.
+    // Estimators use these attributes to show arguments as given and to add names of columns; the message is complete
+    // without them.
     let place = |row: usize, column: usize, repeated: bool| {
         let template = error.text_for(&NamedColumn);
         vec![
@@ -115,7 +115,7 @@ enum Attribute {
     Text(String),
 }
 
-/// Whether the message of an error tells a row of the data by its number.
+/// Returns true if the message of an error names a row of the data by its number.
 fn names_row(error: &Error) -> bool {
     matches!(
         error,
@@ -140,7 +140,7 @@ impl Surface for Parameters {
 
     fn setting(&self, option: OptionName, value: &OptionValue) -> String {
         match (option, value) {
-            // The methods that are chosen unless `pre_image` says otherwise.
+            // The default methods, in effect unless `pre_image` is given.
             (options::PRE_IMAGE, OptionValue::Given | OptionValue::Name { name: "ridge", .. }) => {
                 "fit_inverse_transform = True".to_owned()
             }
@@ -156,7 +156,7 @@ impl Surface for Parameters {
     }
 }
 
-/// As [`Parameters`], with a place for the name of the column: `{name}`.
+/// As [`Parameters`], with the placeholder `{name}` for the name of a column.
 struct NamedColumn;
 
 impl Surface for NamedColumn {
@@ -187,7 +187,7 @@ fn name(option: OptionName) -> &'static str {
     }
 }
 
-/// The lines of X that weights belong to.
+/// Returns the name of the objects that have weights.
 fn lines(of: Weighed) -> &'static str {
     match of {
         Weighed::Samples => "rows",
@@ -201,7 +201,7 @@ fn kernel_name(name: &str) -> &str {
     Kernel::of_name(name).map_or(name, |kernel| kernel.named().python)
 }
 
-/// A value of an option as Python writes it.
+/// Formats a value of an option as a Python literal.
 fn literal(value: &OptionValue) -> String {
     match value {
         OptionValue::Name { python, .. } => format!("'{python}'"),
@@ -226,13 +226,13 @@ fn of_kind(kind: ErrorKind, message: String) -> PyErr {
     }
 }
 
-/// The exception for an error of a file: `FileNotFoundError` and its like where the system gave a reason.
+/// Converts an error of a file to an exception: a subclass of `OSError` such as `FileNotFoundError` for system errors.
 pub(crate) fn file_to_python(error: karhunen_io::Error) -> PyErr {
     match &*error.cause {
         Cause::Io { source, .. } => match source.raw_os_error() {
             // With a number, OSError becomes its own subclass, and shows the path.
             Some(number) => {
-                // The number is shown beside the reason, which Rust repeats it in.
+                // Python shows the number itself, so Rust's copy in the reason is removed.
                 let text = source.to_string();
                 let reason = text.strip_suffix(&format!(" (os error {number})")).unwrap_or(&text).to_owned();
                 PyOSError::new_err((number, reason, error.path.as_os_str().to_owned()))

@@ -37,7 +37,7 @@ impl IncompleteModel {
         self.model.parts()
     }
 
-    /// Multiplications of predicting `n` entries.
+    /// Number of multiplications for the prediction of `n` entries.
     fn prediction_cost(&self, n: usize, deviations: bool) -> f64 {
         let c = (self.model.n_components() + 1) as f64;
         n as f64 * if deviations { 4.0 * c * c } else { c }
@@ -58,7 +58,7 @@ impl IncompleteModel {
         view_matrix(slf, |model| model.scores())
     }
 
-    /// The offset of each row fitted, where rows have offsets.
+    /// The offset of each fitted row, if rows have offsets.
     #[getter]
     fn row_offsets<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let there = slf.get().model.row_offsets();
@@ -100,13 +100,13 @@ impl IncompleteModel {
         self.parts().total_variance
     }
 
-    /// Rows fitted.
+    /// Number of fitted rows.
     #[getter]
     fn n_samples(&self) -> usize {
         self.model.n_samples()
     }
 
-    /// Entries observed of each feature.
+    /// Number of observed entries of each feature.
     #[getter]
     fn n_observed<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<usize>> {
         PyArray1::from_slice(py, &self.parts().n_observed)
@@ -118,19 +118,19 @@ impl IncompleteModel {
         &self.parts().dtype
     }
 
-    /// The method that was used.
+    /// The method of the fit.
     #[getter]
     fn method(&self) -> &'static str {
         self.model.convergence().method.name()
     }
 
-    /// Why.
+    /// Reason for the method.
     #[getter]
     fn reason(&self) -> &str {
         &self.model.convergence().reason
     }
 
-    /// Why it stopped.
+    /// Reason for the stop of the fit.
     #[getter]
     fn stop(&self) -> &'static str {
         self.model.convergence().stop.name()
@@ -156,7 +156,7 @@ impl IncompleteModel {
         self.parts().score_covariances.is_some() && self.parts().loading_covariances.is_some()
     }
 
-    /// Iteration, cost, RMSE, held-out RMSE, step and seconds as the columns of a matrix; NaN where there is none.
+    /// Iteration, cost, RMSE, held-out RMSE, step and seconds as the columns of a matrix; NaN for absent values.
     fn trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let trace = &self.model.convergence().trace;
         let values = trace.iter().flat_map(|entry| {
@@ -167,7 +167,8 @@ impl IncompleteModel {
         give_matrix(py, Matrix::from_vec(trace.len(), 6, values.collect()).map_err(to_python)?)
     }
 
-    /// Penalty, cost, RMSE, held-out RMSE and iterations of every run as the columns of a matrix; NaN where there is none.
+    /// Penalty, cost, RMSE, held-out RMSE and iterations of every run as the columns of a matrix; NaN for absent
+    /// values.
     fn runs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let runs = &self.model.convergence().runs;
         let values = runs.iter().flat_map(|run| {
@@ -177,21 +178,22 @@ impl IncompleteModel {
         give_matrix(py, Matrix::from_vec(runs.len(), 5, values.collect()).map_err(to_python)?)
     }
 
-    /// Predictions of missing entries far outside what was observed: how many, row, column, value and deviations of the farthest.
+    /// Out-of-range predictions of missing entries: their number, and row, column, value and deviations of the
+    /// farthest.
     #[getter]
     fn far(&self) -> Option<(usize, usize, usize, f64, f64)> {
         let far = self.model.convergence().far?;
         Some((far.count, far.row, far.column, far.value, far.deviations))
     }
 
-    /// Whether the model was fitted again to all entries, those set aside included.
+    /// True if the model was refitted to all entries, including the held-out ones.
     #[getter]
     fn refitted(&self) -> bool {
         self.model.convergence().refitted
     }
 
-    /// Covariances of the scores of the rows fitted, shape (n_samples, n_components, n_components); of one more, the last, where
-    /// rows have offsets.
+    /// Covariances of the scores of the fitted rows, shape (n_samples, c, c), with c the number of components, plus one
+    /// if rows have offsets, which come last.
     fn score_covariances<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (n, covariances) = (self.model.n_samples(), &self.parts().score_covariances);
         covariances.as_ref().map(|covariances| give_covariances(py, covariances, n)).transpose()
@@ -203,7 +205,7 @@ impl IncompleteModel {
         covariances.as_ref().map(|covariances| give_covariances(py, covariances, p)).transpose()
     }
 
-    /// Scores of rows with holes, in the type of the entries.
+    /// Scores of rows with missing entries, in the type of the entries.
     #[pyo3(signature = (entries, n_threads=None, on_progress=None))]
     fn transform(
         &self,
@@ -220,7 +222,7 @@ impl IncompleteModel {
         run(py, Effort::new(cost, n_threads), on_progress, move |run| stored.run(job, run))
     }
 
-    /// Scores of rows with holes, and their covariances.
+    /// Scores of rows with missing entries, and their covariances.
     #[pyo3(signature = (entries, n_threads=None, on_progress=None))]
     fn transform_with_covariances<'py>(
         &self,
@@ -239,7 +241,7 @@ impl IncompleteModel {
         Ok((scores, give_covariances(py, &covariances, n)?))
     }
 
-    /// Offsets of rows with holes; none if rows have no offsets.
+    /// Offsets of rows with missing entries; none if rows have no offsets.
     #[pyo3(signature = (entries, n_threads=None, on_progress=None))]
     fn offsets<'py>(
         &self,
@@ -254,7 +256,7 @@ impl IncompleteModel {
         Ok(offsets.map(|offsets| PyArray1::from_vec(py, offsets)))
     }
 
-    /// Log-likelihoods of rows with holes.
+    /// Log-likelihoods of rows with missing entries.
     #[pyo3(signature = (entries, n_threads=None, on_progress=None))]
     fn score_samples<'py>(
         &self,
@@ -269,7 +271,7 @@ impl IncompleteModel {
         Ok(PyArray1::from_vec(py, found))
     }
 
-    /// The values of all entries of rows with holes, in the type of the entries.
+    /// The values of all entries of rows with missing entries, in the type of the entries.
     #[pyo3(signature = (entries, n_threads=None, on_progress=None))]
     fn values(
         &self,
@@ -305,7 +307,8 @@ impl IncompleteModel {
         self.values_of::<f64>(py, copy_matrix(scores)?, n_threads, on_progress)
     }
 
-    /// The value, and its standard deviation if `noise` says of what, of entries of the data fitted.
+    /// Predicted values of entries of the fitted data, with standard deviations unless `noise` is `None`: those of new
+    /// observations if true, those of the values without noise if false.
     #[pyo3(signature = (rows, columns, noise=None, n_threads=None, on_progress=None))]
     fn predict_pairs<'py>(
         &self,
@@ -325,7 +328,8 @@ impl IncompleteModel {
         give_matrix(py, found)
     }
 
-    /// The values of all entries of rows with holes, and their standard deviations, in the type of the entries.
+    /// The values of all entries of rows with missing entries, and their standard deviations, in the type of the
+    /// entries.
     #[pyo3(signature = (entries, noise, n_threads=None, on_progress=None))]
     fn predict_rows(
         &self,
@@ -364,7 +368,7 @@ impl IncompleteModel {
     }
 }
 
-/// Room for a matrix in the type of the entries.
+/// Workspace for a matrix in the type of the entries.
 fn room(py: Python<'_>, stored: &Stored, shape: (usize, usize)) -> PyResult<Fresh> {
     match stored {
         Stored::F32(_) => Fresh::zeros::<f32>(py, shape),

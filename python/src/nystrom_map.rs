@@ -82,7 +82,7 @@ impl NystromMap {
         show_rows(&slf.get().map.parts().landmarks, slf.as_any())
     }
 
-    /// Which of the rows fitted they were.
+    /// Indices of the landmarks among the fitted rows.
     #[getter]
     fn indices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         PyArray1::from_iter(py, self.map.parts().indices.iter().map(|i| *i as i64))

@@ -22,8 +22,8 @@ pub(crate) struct FileTable {
 #[pymethods]
 impl FileTable {
     /// Opens files and folders as one table. Values that need more than half of `memory_limit` bytes, by default half of
-    /// the machine's memory, stay in the files. With `missing`, values may be missing, and those that need more than a
-    /// sixteenth of it stay there, for the entries take the memory.
+    /// the machine's memory, stay in the files. With `missing`, values may be missing, and values that need more than a
+    /// sixteenth of `memory_limit` stay in the files, because the observed entries take the memory.
     #[new]
     fn new(
         py: Python<'_>,
@@ -91,7 +91,7 @@ impl SharedData {
         &self.0
     }
 
-    /// Whether every visit reads the values again.
+    /// Returns true if every visit reads the values again.
     pub(crate) fn is_read_again(&self) -> bool {
         matches!(&*self.0, Data::F32(Values::InFile(_)) | Data::F64(Values::InFile(_)))
     }

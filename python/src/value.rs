@@ -1,4 +1,4 @@
-//! Values of Python as serde reads them. Kinds are strict: a flag is no number, a float is no count.
+//! Deserialization of Python values by serde. Types are strict: a flag is no number, a float is no count.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyType};
 use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{Deserializer, Error, IntoDeserializer, Visitor};
 
-/// A value of Python, read as the type that serde asks for.
+/// A Python value, deserialized to the type that serde requests.
 pub(crate) struct Value<'py>(pub(crate) Bound<'py, PyAny>);
 
 impl<'py> Value<'py> {
@@ -54,7 +54,7 @@ impl<'py> Value<'py> {
     }
 }
 
-/// Why a value is refused.
+/// Refusal of a value.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     reason: Reason,
@@ -72,7 +72,7 @@ enum Reason {
     Unknown(&'static [&'static str]),
     /// The engine has no such option.
     NoOption,
-    /// The package made a value of another form than the engine reads.
+    /// The Python package passed a value of another form than the engine reads.
     Form(String),
 }
 
@@ -93,7 +93,7 @@ impl Refusal {
             Reason::Rule(rule) => format!("is not allowed: {rule}"),
             Reason::NoName => "is not known; it must be a string".to_owned(),
             Reason::Unknown(names) => {
-                // Python calls the choice of the engine itself "auto".
+                // In Python, `None` as the choice of the engine is called "auto".
                 let auto = self.or_none.then_some("auto");
                 let names = auto.into_iter().chain(names.iter().map(|name| in_python(name)));
                 let names: Vec<_> = names.map(|name| format!("'{name}'")).collect();
@@ -210,7 +210,7 @@ impl<'de> Deserializer<'de> for Value<'_> {
         visitor.visit_seq(SeqDeserializer::new(values.into_iter()))
     }
 
-    /// Only a struct ignores a value: one whose name it does not have.
+    /// Called by structs only, for a value of an unknown field.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Refusal> {
         Err(Reason::NoOption.into())
     }

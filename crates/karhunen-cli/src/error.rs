@@ -1,4 +1,4 @@
-//! What can go wrong for the user of the command line, and the exit code of each kind.
+//! Failures of commands, and their exit codes.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,16 +13,16 @@ use crate::progress::stop_code;
 /// A result of a command.
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
-/// Why a command failed. Each message says where and what to do.
+/// Failure of a command. Each message names the place and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// Options that do not go together, or ask for what does not exist.
+    /// Options that exclude each other, or refer to parts that do not exist.
     #[error("{0}")]
     Usage(String),
     /// Data that cannot be used as they are.
     #[error("{0}")]
     Data(String),
-    /// Reading or writing a file failed, or its content is refused.
+    /// A file that could not be read or written, or whose content is refused.
     #[error("{}", .0.text_for(&Places::of_file("")))]
     File(#[from] karhunen_io::Error),
     /// A file that is write-protected, or another user's.
@@ -36,10 +36,10 @@ pub(crate) enum Failure {
         /// The message.
         text: String,
     },
-    /// More memory is needed than can be had.
+    /// Work that needs more memory than is available.
     #[error("{0}")]
     Memory(String),
-    /// A fit that did not converge where that is an error.
+    /// A fit that did not converge under `--strict`.
     #[error("{0}")]
     NotConverged(String),
     /// The standard output cannot be written.
@@ -51,19 +51,19 @@ pub(crate) enum Failure {
     /// Ctrl-C.
     #[error("stopped; nothing was written")]
     Stopped,
-    /// Ctrl-C, with a checkpoint kept.
+    /// Ctrl-C after a checkpoint was written.
     #[error("stopped; the fit goes on from {} with --resume", .0.display())]
     StoppedAt(PathBuf),
-    /// Ctrl-C, where the last checkpoint could not be kept, but one before.
+    /// Ctrl-C after the last checkpoint could not be written, but an earlier one was.
     #[error("stopped; the last checkpoint could not be written, so the fit goes on from an earlier one, {}, with --resume", .0.display())]
     StoppedBehind(PathBuf),
 }
 
-/// The exit code where memory cannot be had.
+/// The exit code for lack of memory.
 pub(crate) const OUT_OF_MEMORY: u8 = 6;
 
 impl Failure {
-    /// An error of the library, whose rows, columns and options are written by `places`.
+    /// Converts an error of the library; `places` spells its rows, columns and options.
     pub(crate) fn library(places: &Places<'_>, error: &karhunen::Error) -> Self {
         let (kind, text) = (error.kind(), format!("{}: {}", places.file, error.text_for(places)));
         Failure::Library { kind, text }
@@ -100,7 +100,7 @@ impl Failure {
         }
     }
 
-    /// Whether the reader of the standard output went away, which is no failure: `karhunen … | head`.
+    /// Returns true if the reader of the standard output closed it, which is no failure: `karhunen … | head`.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         let source = match self {
             Failure::StandardOutput(source) => source,
@@ -116,14 +116,14 @@ impl Failure {
     }
 }
 
-/// Texts of a file, with options as flags.
+/// Formats texts about a file, with options as flags.
 pub(crate) fn with_flags(texts: &[Phrase]) -> Vec<String> {
     texts.iter().map(|text| text.text_for(&Places::of_file(""))).collect()
 }
 
-/// Where in the user's file a row or column of the library is: counted from one, and named.
+/// The surface of the command line: options are flags; rows and columns count from one and have their names.
 pub(crate) struct Places<'a> {
-    /// The file, as messages name it.
+    /// Name of the file in messages.
     pub(crate) file: &'a str,
     /// Names of the rows.
     pub(crate) samples: Option<&'a [String]>,
@@ -132,17 +132,17 @@ pub(crate) struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    /// Of a file whose rows and columns have no names.
+    /// Returns the places of a file whose rows and columns have no names.
     pub(crate) fn of_file(file: &'a str) -> Self {
         Self { file, samples: None, features: None }
     }
 
-    /// Of a table read from `file`.
+    /// Returns the places of a table read from `file`.
     pub(crate) fn of(file: &'a str, table: &'a Table) -> Self {
         Self { file, samples: table.sample_names.as_deref(), features: table.feature_names.as_deref() }
     }
 
-    /// The library's error in the user's terms.
+    /// Converts an error of the library to a failure with the terms of the command line.
     pub(crate) fn explain(&self, error: karhunen::Error) -> Failure {
         use karhunen::Error as E;
         let file = self.file;
@@ -270,7 +270,7 @@ impl Surface for Places<'_> {
                 each.join(" ")
             }
             (_, V::Flag(true) | V::Given) => flag,
-            // The method that `auto` chose is no value that was given.
+            // The name comes from the choice of `auto`, not from the user.
             (options::PRE_IMAGE, V::Name { name: "ridge", .. }) => flag,
             (_, V::Flag(false) | V::NotGiven) => format!("no {flag}"),
             _ => format!("{flag} {value}"),
@@ -416,7 +416,7 @@ mod tests {
                 short.map(|flag| format!("-{flag}")).into_iter().chain(long.map(|flag| format!("--{flag}")))
             })
             .collect();
-        // Arguments of calls that the command line makes itself, and the options of Python's Nystroem.
+        // Arguments that only the command line itself sets, and the options of Python's Nystroem.
         let none = [
             options::COLUMN,
             options::ENTRY_WEIGHTS,

@@ -142,7 +142,7 @@ impl MemoryArgs {
     }
 }
 
-/// How the first line of a text table is read: as names or as values.
+/// Reading of the first line of a text table: as names or as values.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct HeaderArgs {
     /// Read the first line as names (yes, also --header alone), as values (no), or decide from the model and the table

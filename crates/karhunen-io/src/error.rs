@@ -80,22 +80,22 @@ pub enum Cause {
     /// A file that was written to while it was read.
     #[error("{}", changed(*before, *after))]
     Changed {
-        /// Its length in bytes when it was opened.
+        /// Length of the file in bytes when it was opened.
         before: u64,
-        /// Its length after reading.
+        /// Length of the file in bytes after reading.
         after: u64,
     },
     /// An option that does not fit the file.
     #[error("{0}")]
     Option(Phrase),
-    /// An option that names a column which cannot be taken.
+    /// An option that names an unsuitable column.
     #[error("{}", of_column(&Fields, *option, wanted, problem))]
     Column {
         /// The option.
         option: OptionName,
-        /// The column that it names.
+        /// The column in the value of the option.
         wanted: String,
-        /// Why the column cannot be taken, and what to do.
+        /// The problem and the remedy.
         problem: String,
     },
     /// A file that is damaged, of an unexpected format, or not supported.

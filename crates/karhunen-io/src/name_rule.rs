@@ -544,7 +544,7 @@ pub(crate) fn leaves_out_id(n_names: usize, rows: &[Vec<Field>]) -> bool {
     n_names + 1 == usual_n_fields(rows) && (n_names > 1 || rows.iter().all(is_name))
 }
 
-/// How numbers run: names such as years or wavelengths follow a sequence, measurements do not.
+/// Order of a sequence of numbers: names such as years or wavelengths are ordered, measurements are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Run {
     None,

@@ -19,12 +19,12 @@ pub struct ReadOptions {
     pub header: Option<bool>,
     /// The column that names the rows.
     pub row_names: RowNames,
-    /// Columns to set aside, by name or (counted from 1, where there are no names) by number.
+    /// Columns of labels, which are no features, by name or, without names, by number from 1.
     pub labels: Vec<String>,
     /// The fitted table, if the table is read for a model: its names are used instead of detection, and columns that were
     /// not features in the fit are left out.
     pub fitted: Option<FittedTable>,
-    /// A column of weights to set aside as numbers, by name or (counted from 1, where there are no names) by number.
+    /// The column of weights, which is read as numbers but is no feature, by name or, without names, by number from 1.
     pub weights_column: Option<String>,
     /// A text file with one feature name on each line, which replace names in the data.
     pub feature_names: Option<PathBuf>,
@@ -34,7 +34,7 @@ pub struct ReadOptions {
     pub decimal_comma: Option<bool>,
     /// Swap rows and columns of a Matrix Market file or of an array (10x Genomics files hold genes in rows).
     pub transpose: bool,
-    /// Which array of an NPZ archive to read; the only one if `None`.
+    /// Name of the array to read from an NPZ archive; the only one if `None`.
     pub array: Option<String>,
     /// Most bytes that a compressed file or a member of an archive may hold once it is unpacked; 16 GiB if `None`.
     pub max_unpacked: Option<u64>,
@@ -53,7 +53,7 @@ pub struct ReadOptions {
     pub more: More,
 }
 
-/// Which column names the rows.
+/// The column of row names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum RowNames {
     /// The column of the fit, if the table is read for a model that had one; otherwise the first column, if it is text
@@ -62,7 +62,7 @@ pub enum RowNames {
     Auto,
     /// No column.
     None,
-    /// The column of this name, or (counted from 1, where there are no names) of this number.
+    /// The column of this name or, without names, of this number from 1.
     Column(String),
 }
 
@@ -95,7 +95,7 @@ impl ReadOptions {
         self.memory_limit.is_some_and(|most| n_rows as f64 * n_cols as f64 * value_bytes as f64 > most as f64)
     }
 
-    /// Tests whether a sparse matrix of so many rows and entries stays in a temporary copy.
+    /// Tests whether a sparse matrix of `n_rows` rows and `n_entries` entries stays in a temporary copy.
     pub(crate) fn stay_in_copy(&self, n_rows: usize, n_entries: usize, value_bytes: usize) -> bool {
         // In memory, entries exist as read, by rows, and sorted.
         let of_entry = (4 * size_of::<u32>() + size_of::<u64>() + 3 * value_bytes) as f64;

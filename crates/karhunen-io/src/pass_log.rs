@@ -1,8 +1,8 @@
-//! Results of the passes of a fit, in a file to which each is added when it is known.
+//! Results of the passes of a fit, in a file to which each result is appended after its pass.
 //!
-//! The file is a sequence of records in the container of models, each with its checksum: first what identifies the fit,
-//! then one record for each pass. A process that is killed while it writes leaves a last record that is cut off, which is
-//! ignored and overwritten.
+//! The file is a sequence of records in the container of models, each with its checksum: first the facts
+//! that identify the fit, then one record for each pass. If the process is killed during a write, the last record is
+//! incomplete; such a record is ignored and overwritten.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -25,8 +25,8 @@ const PASS: &str = "pass";
 /// Largest length of the header of a record.
 const LONGEST_HEADER: u64 = 1 << 20;
 
-/// Keeps the passes of a fit in a file ([`PassLog`]). A pass that cannot be written does not end the fit; no later pass is
-/// kept then, since they are in order.
+/// Stores the passes of a fit in a file ([`PassLog`]). A failure to write a pass does not end the fit; later passes are
+/// not stored then, because passes are stored in order.
 ///
 /// ```
 /// use karhunen::{Dense, Pca, Run, Weights};
@@ -51,19 +51,19 @@ pub struct PassLogFile {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The version that made the file, and names and values of the facts of its fit; `None` before there is a file.
+    /// The version that made the file, and names and values of the facts of its fit; `None` before the file exists.
     fit: Option<(String, Vec<(String, String)>)>,
-    /// Where the records of passes that were not taken yet begin and end.
+    /// Byte offsets of the start and end of each record that was not taken yet.
     ahead: VecDeque<(u64, u64)>,
     /// End of the last complete record.
     end: u64,
     n_kept: usize,
-    /// The reason why no pass is kept any more.
+    /// The write error after which no pass is stored.
     failure: Option<String>,
 }
 
 impl PassLogFile {
-    /// Begins anew, or goes on from the passes of `path` if `resume` and the file exists.
+    /// Creates an empty log, or opens the log at `path` if `resume` is true and the file exists.
     ///
     /// # Errors
     /// [`Cause::Io`]; [`Cause::Format`] for a file of another kind, and for a record that is damaged and not the last.
@@ -76,12 +76,12 @@ impl PassLogFile {
         Ok(Self { path: path.to_owned(), state: Mutex::new(state) })
     }
 
-    /// Number of passes that the file holds.
+    /// Returns the number of passes in the file.
     pub fn n_kept(&self) -> usize {
         self.state().n_kept
     }
 
-    /// Call it at the end of the fit. Returns a message if a pass could not be written.
+    /// Returns a message if a pass could not be written. To be called at the end of the fit.
     pub fn news(&self) -> Option<CheckpointNews> {
         let state = self.state();
         let lost = |failure: &String| {
@@ -135,7 +135,7 @@ impl State {
     }
 }
 
-/// The end of the record that begins at `begin`; `None` if it is not complete.
+/// Returns the end of the record at byte `begin`; `None` if the record is incomplete.
 fn end_of_record(file: &mut File, begin: u64, length: u64) -> std::io::Result<Option<u64>> {
     let mut word = [0; 8];
     if begin + 8 > length {
@@ -162,7 +162,7 @@ fn record_at(path: &Path, file: &mut File, begin: u64, end: u64) -> Result<Recor
     model_file::read(&Input { path: path.to_owned(), bytes: Bytes::Owned(bytes) })
 }
 
-/// An error of the file, as one of the fit.
+/// Converts an error of the file to an error of the fit.
 fn as_library(error: Error) -> karhunen::Error {
     karhunen::Error::Read { row: None, source: Box::new(error) }
 }

@@ -18,7 +18,7 @@ pub(crate) enum Role {
     Value,
     /// The names of the rows.
     Id,
-    /// Text to set aside.
+    /// A label, which is no feature.
     Label,
     /// The weights of the rows.
     Weights,
@@ -29,9 +29,9 @@ pub(crate) enum Role {
 /// The roles of all columns.
 #[derive(Debug)]
 pub(crate) struct Roles {
-    /// One for each column of the file.
+    /// The role of each column of the file.
     pub(crate) roles: Vec<Role>,
-    /// How the column of row names was found.
+    /// Origin of the column of row names.
     pub(crate) id: IdOrigin,
     /// The columns of labels, in the order of the options.
     pub(crate) labels: Vec<usize>,
@@ -39,14 +39,14 @@ pub(crate) struct Roles {
     pub(crate) notes: Vec<String>,
 }
 
-/// How the column that names the rows was found.
+/// Origin of the column of row names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IdOrigin {
-    /// The user named it, or there is none.
+    /// Named by an option, or absent.
     Asked,
-    /// The index of a pandas table: dropped if it only counts the rows.
+    /// The index of a pandas table, which is dropped if it only numbers the rows.
     Index,
-    /// The first column, which is text: its values must differ.
+    /// The first column, of text, whose values must differ.
     FirstText,
 }
 
@@ -110,7 +110,7 @@ impl Roles {
         Ok(())
     }
 
-    /// Finds the column of row names if the options leave it open.
+    /// Finds the column of row names if no option states it.
     fn detect(&mut self, schema: &Schema, names: &[String], options: &ReadOptions) {
         let fitted = options.fitted.as_ref();
         let mut wanted = options.row_names == RowNames::Auto && !self.roles.contains(&Role::Id);

@@ -16,7 +16,7 @@ use tempfile::NamedTempFile;
 
 const PREFIX: &str = ".karhunen-";
 const SUFFIX: &str = ".tmp";
-/// How long files of another running system are kept.
+/// Time since the last change after which files of another running system are removed.
 const FOREIGN: Duration = Duration::from_hours(24);
 /// Maximum number of attempts to create a file while other runs remove dead files.
 const ATTEMPTS: usize = 16;
@@ -57,8 +57,8 @@ pub(crate) fn create(folder: &Path) -> std::io::Result<NamedTempFile> {
     Err(std::io::Error::other("other runs take every temporary file for one of a dead process"))
 }
 
-/// Removes the files of dead processes from a folder, once per process; `own` are the files of this process. Call
-/// it after sets of outputs of dead processes are completed: their files must stay.
+/// Removes the files of dead processes from a folder, once per process; `own` are the files of this process. To be
+/// called after sets of outputs of dead processes are completed: completion needs their files.
 pub(crate) fn sweep_once(folder: &Path, own: &[PathBuf]) {
     static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if SWEPT.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned()) {

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 
-/// Arrays that may hold infinity: where only normalised weights matter, the sum of the weights may exceed the range of
-/// f64, and with it the singular values.
+/// Arrays that may hold infinity: if only normalised weights matter, the sum of the weights may exceed the range of
+/// f64, and the singular values with it.
 const MAY_OVERFLOW: [&str; 2] = ["sum_of_weights", "singular_values"];
 
 /// A fitted model, or the state of a fit, that a record holds completely, except a user-defined kernel function.
@@ -37,7 +37,8 @@ pub trait Recorded: Sized {
     /// [`Error::Record`] for a value that JSON cannot represent.
     fn to_record(&self) -> Result<Record<'_>>;
 
-    /// Restores it from a record, and removes the arrays that it uses; other arrays and texts are ignored.
+    /// Restores the model or fit from a record, and removes its arrays from the record; other arrays and texts are
+    /// ignored.
     ///
     /// # Errors
     /// [`Error::Record`] for parts that are missing or damaged, or of another kind; errors of parts that do not
@@ -50,7 +51,7 @@ pub trait Recorded: Sized {
 pub struct Record<'a> {
     /// [`Recorded::KIND`] of the content.
     pub kind: String,
-    /// The version of karhunen that made it.
+    /// The version of karhunen that made the record.
     pub version: String,
     /// The arrays, in the order in which a file stores them.
     pub arrays: Vec<Array<'a>>,
@@ -217,12 +218,12 @@ impl<'a> Record<'a> {
         Err(damaged(format!("holds a model of the kind `{found}`; `{kind}` is what can be read")))
     }
 
-    /// Whether there is an array of this name.
+    /// Returns true if the record has an array of this name.
     pub fn has(&self, name: &str) -> bool {
         self.arrays.iter().any(|array| array.name == name)
     }
 
-    /// Whether there is an array of this name and type.
+    /// Returns true if the record has an array of this name and type.
     pub(crate) fn holds<T: Number>(&self, name: &str) -> bool {
         self.arrays.iter().any(|array| array.name == name && array.numbers.dtype() == T::DTYPE)
     }
@@ -366,7 +367,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Number of values of a shape, if it is a number of bits that memory can have.
+/// Returns the number of values of a shape; `None` if it exceeds the range of `usize`.
 fn n_values(shape: &[usize]) -> Option<usize> {
     shape.iter().try_fold(1, |product: usize, length| product.checked_mul(*length))
 }

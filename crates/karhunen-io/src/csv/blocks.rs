@@ -73,7 +73,7 @@ pub(super) fn ask(path: &Path, text: &[u8], columns: &Columns) -> crate::Result<
     .map_err(|error| Error::new(path, error.into()))
 }
 
-/// Why parsing in parts ended early.
+/// Reason for the early end of parsing in parts.
 pub(super) enum Stop {
     /// A row cannot be read.
     Refusal(Refusal),
@@ -145,7 +145,7 @@ fn block_end(text: &[u8], start: usize, block_bytes: usize, dialect: &Dialect) -
     }
 }
 
-/// The number of rows that the first of them let expect.
+/// Returns the number of rows expected from the mean length of the first ones.
 pub(super) fn expected_rows(text: &[u8], first_row: usize) -> usize {
     const SAMPLE: usize = 1 << 20;
     let rows = &text[first_row.min(text.len())..];

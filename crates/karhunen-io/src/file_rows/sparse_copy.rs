@@ -41,7 +41,7 @@ impl<T: Scalar> Entries<T> {
     }
 }
 
-/// A file without a name that receives entries, and gives their rows back in blocks.
+/// A file without a name that stores entries and returns their rows in blocks.
 pub(crate) struct SparseCopy<T> {
     /// The file whose entries are copied, for messages.
     path: PathBuf,
@@ -61,7 +61,7 @@ pub(crate) struct SparseCopy<T> {
     n_repeated: usize,
 }
 
-/// Entries of some rows: those in memory, and the places of the others.
+/// Entries of consecutive rows: some in memory, the others in parts of the bucket file.
 #[derive(Default)]
 struct Bucket {
     buffer: Vec<u8>,
@@ -87,7 +87,8 @@ struct Stored {
 }
 
 impl<T: Scalar> SparseCopy<T> {
-    /// An empty copy of about `n_entries` entries of a matrix of this shape, which arrive row by row if `ordered`.
+    /// Creates an empty copy for about `n_entries` entries of a matrix of this shape, which arrive row by row if
+    /// `ordered`.
     ///
     /// # Errors
     /// [`crate::Cause::Io`], also if the disk has no space for them.
@@ -124,7 +125,8 @@ impl<T: Scalar> SparseCopy<T> {
         })
     }
 
-    /// Adds entries; returns false, without all of them, if they should arrive row by row and do not.
+    /// Adds entries. Returns false, with some entries left out, if the copy expects them row by row and they are in
+    /// another order.
     ///
     /// # Errors
     /// [`crate::Cause::Io`], if the disk is full; [`crate::Cause::Library`].
@@ -263,7 +265,7 @@ impl<T: Scalar> SparseCopy<T> {
     }
 }
 
-/// Why a block could not be written.
+/// Cause of a failure to write a block.
 enum Failed {
     Disk(std::io::Error),
     Matrix(karhunen::Error),

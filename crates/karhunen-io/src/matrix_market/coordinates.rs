@@ -75,7 +75,7 @@ pub(super) fn copied(
     unreachable!("entries in any order are taken")
 }
 
-/// Why copying ended early.
+/// Reason for the early end of a copy.
 pub(super) enum Stop {
     /// A line cannot be read.
     Refusal(Refusal),
@@ -172,7 +172,7 @@ struct Reading<'a> {
     bytes: &'a [u8],
     banner: Banner,
     shape: (usize, usize),
-    /// Number of lines that the size line promises.
+    /// Number of entries in the size line.
     n_entries: usize,
 }
 
@@ -291,7 +291,7 @@ impl Reading<'_> {
         })
     }
 
-    /// Refuses the first fault of a block after `n_read` lines: a line beyond those that the size line promises, or one
+    /// Refuses the first fault of a block after `n_read` lines: a line beyond the number in the size line, or one
     /// that cannot be read.
     fn admitted<T>(&self, range: &Range<usize>, mut block: Block<T>, n_read: &mut usize) -> Parsed<Block<T>> {
         let left = self.n_entries - *n_read;
@@ -303,7 +303,7 @@ impl Reading<'_> {
         block.refusal.take().map_or(Ok(block), Err)
     }
 
-    /// Refuses fewer lines than the size line promises.
+    /// Refuses fewer lines than the size line states.
     fn check_end(&self, n_read: usize) -> Parsed<()> {
         if n_read == self.n_entries {
             return Ok(());

@@ -1,50 +1,50 @@
-//! What to do about an error.
+//! Remedies for errors.
 
 use crate::error::memory::{rounded_up, size};
 use crate::error::option::{OptionName, OptionValue, options};
 use crate::error::phrase::{Phrase, Surface};
 
-/// What to do about an error.
+/// A remedy for an error.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Advice {
-    /// Raise one of some options.
+    /// Raise the value of one of these options.
     Raise(Vec<OptionName>),
-    /// Ask for fewer components.
+    /// Request fewer components.
     FewerComponents,
-    /// Take fewer features of an approximation.
+    /// Use fewer features in an approximation.
     FewerFeatures,
-    /// Ask for fewer threads.
+    /// Request fewer threads.
     FewerThreads,
     /// Choose another kernel.
     AnotherKernel,
     /// Choose another route.
     AnotherSolver,
-    /// Choose this route, which needs so many bytes.
+    /// Choose this route, whose memory estimate is `bytes`.
     Solver {
         /// The route.
         route: Box<OptionValue>,
-        /// Its need of memory.
+        /// Memory estimate of the route in bytes.
         bytes: f64,
     },
-    /// Set the option `memory_limit` to at least so many bytes.
+    /// Raise the option `memory_limit` to at least `bytes`.
     MemoryLimit {
-        /// The smallest limit that suffices.
+        /// Smallest sufficient limit, in bytes.
         bytes: f64,
     },
-    /// Give the process more memory.
+    /// Raise the memory limit of the process.
     RaiseLimit,
-    /// Make a sparse matrix dense whose columns are far from zero, or choose the route `svd`.
+    /// Convert a sparse matrix, whose columns are far from zero, to a dense one, or choose the route `svd`.
     MakeDense {
-        /// Whether the route `svd` helps as well.
+        /// True if the route `svd` is an alternative remedy.
         svd: bool,
     },
-    /// Anything else.
+    /// Any other remedy.
     Do(Phrase),
 }
 
 impl Advice {
-    /// As a surface writes it.
+    /// Formats the remedy for a surface.
     pub fn text_for(&self, surface: &dyn Surface) -> String {
         match self {
             Self::Raise(options) => {
@@ -80,7 +80,7 @@ impl Advice {
         }
     }
 
-    /// Several, of which one will do.
+    /// Formats alternative remedies for a surface, joined by `or`.
     pub fn text_for_all(advice: &[Self], surface: &dyn Surface) -> String {
         let ways: Vec<_> = advice.iter().map(|way| way.text_for(surface)).collect();
         ways.join(", or ")

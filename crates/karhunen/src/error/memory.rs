@@ -1,4 +1,4 @@
-//! How much memory can be had, as errors tell it.
+//! Available memory in error messages.
 
 use crate::error::option::options;
 use crate::error::phrase::{Fields, Surface};
@@ -9,27 +9,27 @@ use crate::error::phrase::{Fields, Surface};
 pub enum MemoryLimit {
     /// The option `memory_limit` of the work.
     Option,
-    /// Half of what the process may have, where that option was not given.
+    /// Half of the memory that the process may use, if the option `memory_limit` is not given.
     Half,
     /// The limit on the address space or the data of the process (`ulimit -v`, `ulimit -d`).
     Process,
-    /// The limit of a control group that the process is in: of a container, or a job.
+    /// The limit of a control group of the process, such as a container or a batch job.
     ControlGroup,
     /// The free memory of the machine, swap space included.
     Machine,
 }
 
-/// How much memory can be had.
+/// Available memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Available {
-    /// Bytes.
+    /// Number of bytes.
     pub bytes: f64,
-    /// What leaves no more.
+    /// The limit that determines the number of bytes.
     pub limit: MemoryLimit,
 }
 
 impl Available {
-    /// As a surface writes it.
+    /// Formats the available memory and its limit for a surface.
     pub(crate) fn text_for(&self, surface: &dyn Surface) -> String {
         let bytes = size(self.bytes);
         match self.limit {
@@ -48,7 +48,7 @@ impl std::fmt::Display for Available {
     }
 }
 
-/// The next larger number of bytes that [`size`] writes without rounding.
+/// Rounds a number of bytes up to the next number that [`size`] formats without rounding.
 pub(crate) fn rounded_up(bytes: f64) -> f64 {
     let unit = match bytes {
         b if b < 1e3 => 1.0,
@@ -59,7 +59,7 @@ pub(crate) fn rounded_up(bytes: f64) -> f64 {
     (bytes / unit).ceil() * unit
 }
 
-/// A number of bytes as people read it.
+/// Formats a number of bytes with a decimal unit: `12 bytes`, `2 kB`, `1.1 MB`, `1.3 GB`.
 pub fn size(bytes: f64) -> String {
     match bytes {
         b if (0.5..1.5).contains(&b) => "1 byte".to_owned(),

@@ -1,4 +1,4 @@
-//! The messages of errors, written for a surface.
+//! The messages of errors, formatted for a surface.
 
 use crate::error::Error;
 use crate::error::advice::Advice;
@@ -22,7 +22,7 @@ impl std::error::Error for Error {
 }
 
 impl Error {
-    /// The message as a surface writes it.
+    /// Formats the message for a surface.
     pub fn text_for(&self, surface: &dyn Surface) -> String {
         let weighting = |name| surface.setting(options::WEIGHTING, &OptionValue::name(name));
         match self {
@@ -266,7 +266,7 @@ fn passes(n: usize) -> String {
     if n == 1 { "1 pass".to_owned() } else { format!("{n} passes") }
 }
 
-/// A way to more room for squares.
+/// Returns the remedy for deviations whose squares may overflow.
 fn room_advice(dtype: &str) -> &'static str {
     match dtype {
         "f32" => "give the data as f64, or divide them by a constant",

@@ -1,5 +1,6 @@
-//! Errors of the library: one enum with typed fields, and a small closed kind to act on. Each surface (Rust, the command line,
-//! Python) writes an error with the names of options that its users type: [`Error::text_for`].
+//! Errors of the library: one enum with typed fields, and a closed kind of few variants for dispatch.
+//! [`Error::text_for`] formats an error for a surface (Rust, the command line, Python) with its spelling of the
+//! options.
 
 mod advice;
 mod memory;
@@ -15,7 +16,7 @@ pub use phrase::{Fields, Phrase, Surface};
 /// A result of this library.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What went wrong, coarsely: the command line maps it to exit codes, Python to exceptions.
+/// Coarse kind of an error. The command line maps kinds to exit codes, Python to exceptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// An option or argument is outside its rule.
@@ -24,25 +25,25 @@ pub enum ErrorKind {
     Data,
     /// Reading or writing failed.
     Io,
-    /// The work needs more memory than can be had.
+    /// The work needs more memory than is available.
     Memory,
     /// An iteration stopped before its tolerance.
     NotConverged,
-    /// The observer asked to stop.
+    /// The observer cancelled the work.
     Stopped,
 }
 
-/// Everything that can go wrong. Rows, columns and indices count from zero.
+/// An error of the library. Rows, columns and indices count from zero.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The number of components is outside its range.
     NComponents {
-        /// What was asked for.
+        /// Number of components requested.
         requested: usize,
-        /// The smallest possible number: 0 where none need be computed, 1 elsewhere.
+        /// The smallest valid number: 0 if a fit without components is defined, otherwise 1.
         min: usize,
-        /// The largest possible number: min(n_samples, n_features).
+        /// The largest valid number: min(n_samples, n_features), or n_samples for a kernel matrix.
         max: usize,
         /// Rows of the data.
         n_samples: usize,
@@ -51,7 +52,7 @@ pub enum Error {
     },
     /// The fraction of variance to reach is outside (0, 1].
     VarianceFraction {
-        /// What was asked for.
+        /// Fraction requested.
         fraction: f64,
     },
     /// The data have no row or no column.
@@ -77,31 +78,31 @@ pub enum Error {
         /// First offending column.
         column: usize,
     },
-    /// Observed entries lie so far apart that squares of their deviations leave no room for sums.
+    /// Deviations of the observed entries are so large that sums of their squares may overflow.
     SpreadTooLarge {
         /// The column of the largest sum of squared deviations.
         column: usize,
-        /// The root of the mean square of the deviations.
+        /// Root mean square of the deviations.
         deviation: f64,
-        /// The largest one allowed.
+        /// Largest root mean square allowed.
         most: f64,
         /// `"f32"` or `"f64"`.
         dtype: &'static str,
     },
     /// A vector of weights has another length than the data.
     WeightLength {
-        /// Whose weights.
+        /// Kind of weights.
         of: Weighed,
-        /// Entries given.
+        /// Number of weights given.
         found: usize,
-        /// Entries needed.
+        /// Number of weights required.
         expected: usize,
     },
     /// A weight is negative, NaN or infinite.
     WeightValue {
-        /// Whose weights.
+        /// Kind of weights.
         of: Weighed,
-        /// First offending entry.
+        /// Index of the first offending weight.
         index: usize,
         /// The value found.
         value: f64,
@@ -117,9 +118,9 @@ pub enum Error {
     },
     /// All weights are zero.
     WeightsAllZero {
-        /// Whose weights.
+        /// Kind of weights.
         of: Weighed,
-        /// Number of entries.
+        /// Number of weights.
         n: usize,
     },
     /// One row without weights: the divisor `n - 1` is zero.
@@ -138,25 +139,25 @@ pub enum Error {
     },
     /// One row holds all the weight: the divisor `1 - sum v^2` is zero.
     ImportanceSingle {
-        /// The row that holds the weight, where it is known.
+        /// The row that holds all the weight, if known.
         row: Option<usize>,
     },
-    /// Shapes of two things that belong together differ.
+    /// The shape of an argument does not agree with the data, the model or another argument.
     Shape {
-        /// What was given.
+        /// Name of the argument, for messages.
         what: &'static str,
-        /// `"rows"`, `"columns"` or `"values"`.
+        /// Items counted: `"rows"`, `"columns"`, `"values"`, …
         axis: &'static str,
-        /// The number found.
+        /// Number found.
         found: usize,
-        /// The number needed.
+        /// Number required.
         expected: usize,
     },
     /// Strides and offset reach outside the buffer.
     Strides {
-        /// Rows.
+        /// Number of rows.
         n_rows: usize,
-        /// Columns.
+        /// Number of columns.
         n_cols: usize,
         /// Values from one row to the next.
         row_stride: isize,
@@ -173,7 +174,7 @@ pub enum Error {
         index: usize,
         /// Its value.
         value: i128,
-        /// The rule that it breaks.
+        /// The rule that the value breaks.
         rule: &'static str,
     },
     /// An index of a sparse matrix is out of range.
@@ -216,56 +217,56 @@ pub enum Error {
         /// The column.
         column: usize,
     },
-    /// Nothing was observed.
+    /// No entry is observed.
     NothingObserved {
         /// Rows of the data.
         n_samples: usize,
         /// Columns of the data.
         n_features: usize,
     },
-    /// No entry could be set aside.
+    /// No entry could be held out.
     NothingSetAside {
-        /// The option that asks for it.
+        /// The option that sets the fraction.
         option: OptionName,
-        /// The share that was asked for.
+        /// Fraction of the observed entries requested.
         share: f64,
-        /// Entries observed.
+        /// Number of observed entries.
         n_observed: usize,
-        /// Those of them that are not alone in their row or column.
+        /// Number of observed entries that are not alone in their row or column.
         n_spare: usize,
     },
-    /// More folds than entries that can be set aside.
+    /// More folds than entries that can be held out.
     Folds {
-        /// The folds asked for.
+        /// Number of folds requested.
         n_folds: usize,
-        /// Entries that are not alone in their row or column.
+        /// Number of observed entries that are not alone in their row or column.
         n_spare: usize,
-        /// Entries observed.
+        /// Number of observed entries.
         n_observed: usize,
     },
     /// Blocks of rows have different numbers of columns.
     BlockColumns {
         /// Offending block.
         block: usize,
-        /// Its columns.
+        /// Number of its columns.
         found: usize,
-        /// Columns of the first.
+        /// Number of columns of the first block.
         expected: usize,
     },
     /// An option is outside its rule.
     Option {
         /// The option.
         option: OptionName,
-        /// What was given.
+        /// The value given.
         value: OptionValue,
         /// The rule.
         rule: Phrase,
     },
-    /// A product or moment of an operator is not what operators give.
+    /// A product or moment returned by an operator breaks the contract of operators.
     Operator {
-        /// Which number.
+        /// Name of the number, for messages.
         what: &'static str,
-        /// What was found.
+        /// The value found.
         value: f64,
         /// The rule.
         rule: &'static str,
@@ -274,51 +275,51 @@ pub enum Error {
     NotConverged {
         /// The solver.
         solver: &'static str,
-        /// Components whose residual is below `tol`.
+        /// Number of components whose residual is below `tol`.
         converged: usize,
-        /// Components asked for.
+        /// Number of components requested.
         requested: usize,
-        /// Passes over the matrix.
+        /// Number of passes over the matrix.
         n_passes: usize,
-        /// Which matrix: the data, or a kernel matrix.
+        /// The matrix of the passes: `"the data"` or `"the kernel matrix"`.
         over: &'static str,
         /// The largest residual, relative to the largest eigenvalue.
         residual: f64,
         /// The tolerance.
         tol: f64,
-        /// What to do.
+        /// The remedy.
         advice: Advice,
     },
     /// The model has no density: its covariance is singular.
     Degenerate {
-        /// What is zero.
+        /// Name of the number that is zero, for messages.
         what: &'static str,
-        /// Which one.
+        /// Column or component of that number.
         index: usize,
-        /// What to do.
+        /// The remedy.
         advice: Advice,
     },
     /// A dense decomposition failed to converge.
     Decomposition {
         /// `"eigendecomposition"`, `"singular value decomposition"`.
         decomposition: &'static str,
-        /// Rows.
+        /// Number of rows.
         n_rows: usize,
-        /// Columns.
+        /// Number of columns.
         n_cols: usize,
     },
-    /// The work needs more memory than can be had.
+    /// The work needs more memory than is available.
     Memory {
-        /// The work, or the matrix.
+        /// Name of the work or of the matrix, for messages.
         what: String,
-        /// Bytes that it needs beside what is in use.
+        /// Memory estimate in bytes, without the memory already in use.
         bytes: f64,
-        /// How much can be had, where that is known.
+        /// Available memory, if known.
         available: Option<Available>,
-        /// What would do, each by itself.
+        /// Alternative remedies.
         advice: Vec<Advice>,
     },
-    /// More rows or columns than their numbers have digits for.
+    /// More than 2^32 - 1 rows or columns.
     TooLarge {
         /// Rows of the data.
         n_samples: usize,
@@ -350,14 +351,14 @@ pub enum Error {
         /// The column.
         column: usize,
     },
-    /// The threads asked for could not be started.
+    /// The requested threads could not be started.
     Threads {
-        /// Threads asked for.
+        /// Number of threads requested.
         threads: usize,
-        /// The system's reason.
+        /// Error message of the system.
         reason: String,
     },
-    /// The kernel has no meaning for negative values.
+    /// The kernel is undefined for negative values.
     NegativeValue {
         /// The first offending row.
         row: usize,
@@ -379,102 +380,102 @@ pub enum Error {
         row: usize,
         /// The column.
         column: usize,
-        /// The value there.
+        /// The value at (row, column).
         value: f64,
-        /// The value on the other side of the diagonal.
+        /// The value at (column, row).
         mirrored: f64,
     },
-    /// A wanted eigenvalue of the kernel matrix is far below zero.
+    /// A requested eigenvalue of the kernel matrix is far below zero.
     NegativeEigenvalue {
-        /// The smallest of the wanted eigenvalues.
+        /// Smallest of the requested eigenvalues.
         smallest: f64,
-        /// The largest.
+        /// Largest eigenvalue.
         largest: f64,
-        /// Which matrix: the centred one of all rows, or that of landmarks.
+        /// The matrix: `"the centred kernel matrix"` or `"the kernel matrix of the landmarks"`.
         matrix: &'static str,
-        /// What would do, each by itself.
+        /// Alternative remedies.
         advice: Vec<Advice>,
     },
-    /// Work needs a second visit of a source that can be visited once.
+    /// The work takes several visits of a source that can be visited once.
     OnePass {
-        /// The work: a route or a method.
+        /// Name of the work, such as a route or a method.
         work: String,
-        /// How to do without a second pass.
+        /// The remedy.
         way_out: &'static str,
     },
     /// A source failed while it was read.
     Read {
-        /// The first row of the source that could not be read; `None` where it is not known, as for products.
+        /// First row of the source that could not be read; `None` if unknown, as for products.
         row: Option<usize>,
         /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A number of a model is none that a fit gives.
+    /// A value of a model violates its rule.
     ModelValue {
         /// The part of the model.
         name: &'static str,
-        /// What was found.
+        /// The value found.
         value: String,
         /// The rule.
         rule: &'static str,
     },
     /// The record of a model or of an unfinished fit is damaged, or of another kind.
     Record {
-        /// The damaged array, if it is an array.
+        /// The damaged array; `None` if the error concerns no single array.
         array: Option<String>,
-        /// What is wrong, and what to do.
+        /// The problem and the remedy.
         problem: String,
     },
     /// A checkpoint was made by another fit.
     OtherFit {
-        /// What differs.
+        /// Name of the part of the fit that differs, for messages.
         what: &'static str,
-        /// What the checkpoint was made with.
+        /// Its value in the checkpoint.
         found: String,
-        /// What was given now.
+        /// Its value in the present fit.
         expected: String,
     },
     /// A checkpoint was made with another value of an option.
     OtherOption {
         /// The option.
         option: OptionName,
-        /// What the checkpoint was made with.
+        /// Its value in the checkpoint.
         found: Box<OptionValue>,
-        /// What was given now.
+        /// Its value in the present fit.
         expected: Box<OptionValue>,
     },
     /// A checkpoint is damaged.
     CheckpointDamaged {
-        /// The array.
+        /// Name of the damaged array.
         name: String,
-        /// What is wrong with it.
+        /// The damage.
         problem: &'static str,
     },
-    /// A checkpoint could not be kept.
+    /// A checkpoint could not be written.
     CheckpointNotKept {
         /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The observer asked to stop.
+    /// The observer cancelled the work.
     Stopped {
-        /// What was being done.
+        /// Name of the interrupted phase.
         phase: &'static str,
     },
 }
 
-/// Whose weights an error is about.
+/// Kind of weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weighed {
-    /// Those of rows.
+    /// Weights of rows.
     Samples,
-    /// Those of columns.
+    /// Weights of columns.
     Features,
-    /// Those of entries.
+    /// Weights of entries.
     Entries,
 }
 
 impl Weighed {
-    /// The option that gives them.
+    /// Returns the option that sets the weights.
     pub fn option(self) -> OptionName {
         match self {
             Self::Samples => options::SAMPLE_WEIGHTS,
@@ -483,7 +484,7 @@ impl Weighed {
         }
     }
 
-    /// One of them.
+    /// Returns the name of one weight, such as `sample weight`.
     pub(crate) fn singular(self) -> &'static str {
         match self {
             Self::Samples => "sample weight",
@@ -492,7 +493,7 @@ impl Weighed {
         }
     }
 
-    /// What each of them weighs.
+    /// Returns the name of the object that has a weight: `row`, `column` or `entry`.
     pub fn line(self) -> &'static str {
         match self {
             Self::Samples => "row",
@@ -503,7 +504,7 @@ impl Weighed {
 }
 
 impl Error {
-    /// The error of all rows, given that of the rows from row `first` on.
+    /// Converts an error of the rows from `first` on to one of all rows: adds `first` to the row number.
     #[must_use]
     pub fn of_rows_from(mut self, first: usize) -> Self {
         match &mut self {
@@ -517,12 +518,12 @@ impl Error {
         self
     }
 
-    /// An option outside its rule.
+    /// Returns the error of an option outside its rule.
     pub fn option(option: OptionName, value: impl Into<OptionValue>, rule: impl Into<Phrase>) -> Self {
         Self::Option { option, value: value.into(), rule: rule.into() }
     }
 
-    /// The coarse kind of this error.
+    /// Returns the coarse kind of this error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::NComponents { .. }
@@ -569,7 +570,7 @@ impl Error {
             | Error::NotSymmetric { .. }
             | Error::NegativeEigenvalue { .. }
             | Error::Decomposition { .. } => ErrorKind::Data,
-            // A limit that was given is an option to change.
+            // The remedy for a given limit is another value of the option.
             Error::Memory { available: Some(Available { limit: MemoryLimit::Option, .. }), .. } => {
                 ErrorKind::Argument
             }

@@ -1,34 +1,34 @@
-//! Options and their values, as errors carry them: each surface writes them in its own way.
+//! Options and their values in errors, independent of the spelling of a surface.
 
 /// An option or argument, by the name of its field or parameter in Rust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OptionName(&'static str);
 
 impl OptionName {
-    /// An option of the name of a field.
+    /// Returns the option with the given field name.
     pub const fn new(field: &'static str) -> Self {
         Self(field)
     }
 
-    /// The name of the field.
+    /// Returns the name of the field.
     pub const fn field(self) -> &'static str {
         self.0
     }
 }
 
-/// Defines constants and the list of all of them.
+/// Defines one constant per option, and the list of all options.
 macro_rules! options {
     ($($constant:ident = $field:literal),* $(,)?) => {
         $(
             #[doc = concat!("`", $field, "`.")]
             pub const $constant: OptionName = OptionName::new($field);
         )*
-        /// All of them.
+        /// All options.
         pub const ALL: &[OptionName] = &[$($constant),*];
     };
 }
 
-/// The options that errors of this crate name.
+/// The options in errors of this crate.
 pub mod options {
     use super::OptionName;
 
@@ -90,41 +90,41 @@ pub mod options {
     }
 }
 
-/// A value that an option was given, or the lack of one.
+/// The value of an option, or its absence.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum OptionValue {
     /// A number.
     Number(f64),
-    /// A whole number.
+    /// An integer.
     Whole(i128),
-    /// Whether it is on.
+    /// A Boolean.
     Flag(bool),
-    /// A choice by name.
+    /// A named choice.
     Name {
-        /// Its name.
+        /// Its name in Rust and on the command line.
         name: &'static str,
         /// Its name in Python.
         python: &'static str,
     },
-    /// A choice with a number: `weighted:0.5`.
+    /// A named choice with a number: `weighted:0.5`.
     Sized(&'static str, f64),
     /// Two numbers: `22:3`.
     Pair(f64, f64),
-    /// As many as there are.
+    /// The choice `all`: as many as exist.
     All,
-    /// Words of the user.
+    /// Text of the user.
     Text(String),
     /// Several texts of the user.
     Texts(Vec<String>),
-    /// Something that messages do not show.
+    /// A value that messages omit.
     Given,
-    /// Nothing.
+    /// No value.
     NotGiven,
 }
 
 impl OptionValue {
-    /// A choice with the same name everywhere.
+    /// Returns a choice with the same name on every surface.
     pub const fn name(name: &'static str) -> Self {
         Self::Name { name, python: name }
     }
@@ -184,7 +184,7 @@ impl std::fmt::Display for OptionValue {
     }
 }
 
-/// A number as people write it: `2`, `0.5`, `1e-300`.
+/// Formats a number with the fewest digits that identify it: `2`, `0.5`, `1e-300`.
 struct Digits(f64);
 
 impl std::fmt::Display for Digits {

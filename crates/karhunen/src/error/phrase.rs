@@ -1,28 +1,28 @@
-//! Text that names options, and the surfaces that write them: Rust, the command line, Python.
+//! Text that refers to options, and the surfaces that spell it: Rust, the command line, Python.
 
 use std::borrow::Cow;
 
 use crate::error::option::{OptionName, OptionValue};
 
-/// How a surface writes what messages name, so that a message says it as its reader typed it.
+/// Spelling of options, rows and columns in the messages of a surface.
 pub trait Surface {
-    /// An option.
+    /// Formats an option.
     fn option(&self, option: OptionName) -> String;
 
-    /// An option with a value.
+    /// Formats an option with its value.
     fn setting(&self, option: OptionName, value: &OptionValue) -> String;
 
-    /// A row, counted from zero.
+    /// Formats a row, counted from zero.
     fn row(&self, row: usize) -> String {
         format!("row {row}")
     }
 
-    /// A column, counted from zero.
+    /// Formats a column, counted from zero.
     fn column(&self, column: usize) -> String {
         format!("column {column}")
     }
 
-    /// A way to fit data with missing values.
+    /// Returns the remedy for missing values: a fit that accepts them.
     fn fit_missing(&self) -> &'static str;
 }
 
@@ -52,7 +52,7 @@ enum Part {
     FitMissing,
 }
 
-/// A text in which options stand as themselves, not as words.
+/// Text with symbolic options, which each surface spells in its own way.
 ///
 /// ```
 /// use karhunen::error::{Phrase, options};
@@ -63,47 +63,47 @@ enum Part {
 pub struct Phrase(Vec<Part>);
 
 impl Phrase {
-    /// A text.
+    /// Creates a phrase from text.
     pub fn new(text: impl Into<Cow<'static, str>>) -> Self {
         Self::default().text(text)
     }
 
-    /// With more text.
+    /// Appends text.
     #[must_use]
     pub fn text(mut self, text: impl Into<Cow<'static, str>>) -> Self {
         self.0.push(Part::Text(text.into()));
         self
     }
 
-    /// With an option.
+    /// Appends an option.
     #[must_use]
     pub fn option(mut self, option: OptionName) -> Self {
         self.0.push(Part::Option(option));
         self
     }
 
-    /// With an option and a value of it.
+    /// Appends an option with its value.
     #[must_use]
     pub fn setting(mut self, option: OptionName, value: impl Into<OptionValue>) -> Self {
         self.0.push(Part::Setting(option, value.into()));
         self
     }
 
-    /// With [`Surface::fit_missing`].
+    /// Appends [`Surface::fit_missing`].
     #[must_use]
     pub fn fit_missing(mut self) -> Self {
         self.0.push(Part::FitMissing);
         self
     }
 
-    /// With another phrase.
+    /// Appends another phrase.
     #[must_use]
     pub fn then(mut self, other: impl Into<Phrase>) -> Self {
         self.0.extend(other.into().0);
         self
     }
 
-    /// The text as a surface writes it.
+    /// Formats the phrase for a surface.
     pub fn text_for(&self, surface: &dyn Surface) -> String {
         let text = |part: &Part| match part {
             Part::Text(text) => text.clone(),

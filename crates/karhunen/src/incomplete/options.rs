@@ -91,12 +91,12 @@ impl Choice for Method {
 plain_names!(Method);
 
 impl Method {
-    /// Whether the method returns a posterior, with learned noise and error bars.
+    /// Returns true if the method returns a posterior, with learned noise and error bars.
     pub(crate) fn has_posterior(self) -> bool {
         self == Method::Ppca || self.has_posterior_loadings()
     }
 
-    /// Whether the posterior of the loadings enters the scores of new rows.
+    /// Returns true if the posterior of the loadings enters the scores of new rows.
     pub(crate) fn has_posterior_loadings(self) -> bool {
         matches!(self, Method::Vb | Method::VbFixed | Method::VbFull)
     }
@@ -110,7 +110,7 @@ impl Method {
         }
     }
 
-    /// Whether learned variances of noise and priors replace penalties.
+    /// Returns true if learned variances of noise and priors replace penalties.
     pub(crate) fn learns_variances(self) -> bool {
         self.has_posterior() || self == Method::Map
     }
@@ -119,12 +119,12 @@ impl Method {
         matches!(self, Method::Auto | Method::Newton | Method::Cg | Method::Ridge)
     }
 
-    /// Whether the method accepts penalties.
+    /// Returns true if the method accepts penalties.
     pub(crate) fn uses_penalties(self) -> bool {
         !matches!(self, Method::Em | Method::Imputation | Method::Online) && !self.learns_variances()
     }
 
-    /// Whether iterations descend along the gradient of F under fixed penalties.
+    /// Returns true if iterations descend along the gradient of F under fixed penalties.
     pub(crate) fn minimises_f(self) -> bool {
         self != Method::Online && !self.learns_variances()
     }
@@ -290,8 +290,8 @@ pub struct IncompletePca {
     pub mean: MeanMode,
     /// Pseudo-observations of the mean.
     pub mean_prior: MeanPrior,
-    /// Whether each row has an offset in all columns, `x_ij = mu_j + b_i + a_j . s_i`. If scores have penalties or
-    /// a prior, so have offsets, with a variance estimated from the data; in least squares offsets are free.
+    /// If true, adds an offset of each row in all columns, `x_ij = mu_j + b_i + a_j . s_i`. If scores have penalties
+    /// or a prior, so have offsets, with a variance estimated from the data; in least squares offsets are free.
     pub row_offsets: bool,
     /// The first learning rate of `gradient`, `natural` and `newton`; a line search if `None`.
     pub step: Option<f64>,
@@ -318,7 +318,7 @@ pub struct IncompletePca {
     /// falling, and keeps the best factors. Split as by [`Observed::split`](crate::Observed::split), with other
     /// random numbers. `None` for none; [`IncompletePca::held_out_of`] is a good fraction.
     pub early_stopping: Option<f64>,
-    /// Whether to refit to all entries after early stopping: with as many iterations from the same start, or to
+    /// If true, refits to all entries after early stopping: with as many iterations from the same start, or to
     /// convergence with the best penalty of a path. Needs `early_stopping`.
     pub refit: bool,
     /// Time limit of the iterations of all starts; the fit stops after the first iteration that exceeds it.
@@ -327,7 +327,7 @@ pub struct IncompletePca {
     pub n_starts: usize,
     /// Seed of the random starts and of the held-out entries.
     pub seed: u64,
-    /// Whether to keep covariances of scores and loadings, for error bars: `4 c^2` bytes per row and column.
+    /// If true, keeps covariances of scores and loadings, for error bars: `4 c^2` bytes per row and column.
     pub error_bars: bool,
     /// Most memory that the entries and their fit may take together, in bytes; that of the machine if `None`.
     /// [`IncompletePca::observe`] reads the entries of a source within it. The model does not depend on it.

@@ -18,20 +18,20 @@ pub(super) struct PieceSize {
     pub(super) dense_rows: usize,
     /// Most rows of a sparse piece.
     pub(super) sparse_rows: usize,
-    /// A sparse piece ends with the row at which it stores so many entries.
+    /// Number of stored entries of a sparse piece: the piece ends with the row that reaches it.
     pub(super) sparse_entries: usize,
 }
 
-/// How a batch is divided into pieces.
+/// Division of a batch into pieces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Division {
     /// Size of a piece.
     pub(super) size: PieceSize,
     /// Size of the first piece, if it differs.
     pub(super) first: Option<PieceSize>,
-    /// Pass several whole pieces at once, and those whose rows are contiguous without a copy.
+    /// If true, passes several whole pieces at once, without a copy if rows are contiguous.
     pub(super) runs: bool,
-    /// End the last piece with the batch.
+    /// If true, ends the last piece with the batch.
     pub(super) close: bool,
 }
 
@@ -125,8 +125,8 @@ impl Held {
         }
     }
 
-    /// Adds the rows of a checked block, and passes every piece that is complete to `f`. After an error the
-    /// rows held are those before the call.
+    /// Adds the rows of a checked block, and passes every complete piece to `f`. An error leaves the rows held
+    /// unchanged.
     ///
     /// # Errors
     /// Those of `f`.

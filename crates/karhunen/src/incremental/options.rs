@@ -54,8 +54,8 @@ plain_names!(IncrementalMethod);
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct IncrementalPca {
-    /// How many components to keep; a sketch needs a number. A model has fewer while there are fewer rows; that
-    /// of a sketch also while the rows vary in fewer directions.
+    /// Number of components to keep; a count for a sketch. A model has fewer components while there are fewer rows;
+    /// with a sketch, also while the rows vary in fewer directions.
     pub n_components: NComponents,
     /// Subtract the mean of each column.
     pub center: bool,
@@ -79,9 +79,9 @@ pub struct IncrementalPca {
     pub half_life: Option<f64>,
     /// For a sketch with `scale`: the positive scale of each column, used from the first row on.
     pub column_scale: Option<Vec<f64>>,
-    /// For a sketch with `scale` but without `column_scale`: the scales are the standard deviations of so
-    /// many rows, which are kept until then, or of those that take half of the memory limit. Later rows do
-    /// not change the scales ([`crate::incremental::Note::ScaleFrozen`]).
+    /// For a sketch with `scale` but without `column_scale`: number of first rows whose standard deviations become
+    /// the scales. These rows are kept in memory until then; fewer are used if these take half of the memory limit.
+    /// Later rows do not change the scales ([`crate::incremental::Note::ScaleFrozen`]).
     pub warm_rows: usize,
     /// Bytes that decide the method `auto`: scatter if two matrices of shape (n_features, n_features) fit.
     pub memory_limit: u64,

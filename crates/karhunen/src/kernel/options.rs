@@ -65,7 +65,7 @@ pub enum PreImage {
     },
 }
 
-/// The ridge that scikit-learn takes.
+/// Default ridge of scikit-learn.
 const RIDGE: f64 = 1.0;
 
 impl Choice for PreImage {
@@ -162,8 +162,8 @@ impl PreImage {
 pub struct KernelPca {
     /// The kernel.
     pub kernel: Kernel,
-    /// How many components to keep. A fraction of the variance needs a solver that is exact and a kernel that is
-    /// positive semi-definite, or the solver `full`.
+    /// Number of components to keep. A fraction of the variance needs an exact solver and a positive semi-definite
+    /// kernel, or the solver `full`.
     pub n_components: NComponents,
     /// The route to the components; chosen by the number of rows and components and by the memory limit if `None`.
     pub solver: Option<KernelRoute>,
@@ -178,8 +178,8 @@ pub struct KernelPca {
     /// Iterations stop when every residual `||K u - lambda u||` is below `tol * lambda_1`. If `None`, 1e-8 for f64
     /// data and 1e-5 for f32 data, whose kernel values are computed in f32.
     pub tol: Option<f64>,
-    /// The most passes over the kernel matrix that an iteration may make. At least those that a basis of
-    /// `n_components` columns takes with the given `block_size`, and two more for kernels that may not be positive
+    /// Maximum number of passes of an iteration over the kernel matrix. At least the number for a basis of
+    /// `n_components` columns with the given `block_size`, and two more for kernels that may not be positive
     /// semi-definite.
     pub max_iter: usize,
     /// Block size of the iteration; chosen if `None`.

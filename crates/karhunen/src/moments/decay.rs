@@ -1,10 +1,10 @@
-//! Weights that decay with age, and the pieces that rows with such weights are summed in.
+//! Weights that decay with age, and the pieces of rows in which they are summed.
 
 use std::borrow::Cow;
 
 use crate::error::{Error, Result, options};
 
-/// How rows of a stream are cut into pieces, and how their weights decay.
+/// Division of the rows of a stream into pieces, and decay of their weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cut {
     /// Number of rows of a piece of dense rows.
@@ -13,7 +13,7 @@ pub(crate) struct Cut {
     pub(crate) half_life: Option<f64>,
 }
 
-/// The weights of new rows, and what they leave of the weights of earlier rows.
+/// Weights of new rows, and the factor by which they reduce the weights of earlier rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Aged<'a> {
     /// The factor of all earlier weights.
@@ -23,9 +23,9 @@ pub(crate) struct Aged<'a> {
 }
 
 impl Cut {
-    /// The weights of `n_rows` consecutive rows once all of them are there: row i has `w_i 2^(-later_i /
-    /// half_life)`, where `later_i` is the weight of the rows after it. The result does not depend on where
-    /// runs of rows begin and end.
+    /// Returns the weights of `n_rows` consecutive rows after the last of them: row i has `w_i 2^(-later_i /
+    /// half_life)`, with `later_i` the sum of the weights of the rows after row i. The result does not depend on
+    /// the division of the rows into runs.
     pub(crate) fn aged<'a>(&self, weights: Option<&'a [f64]>, n_rows: usize) -> Aged<'a> {
         let Some(half_life) = self.half_life else {
             return Aged { kept: 1.0, weights: weights.map(Cow::Borrowed) };

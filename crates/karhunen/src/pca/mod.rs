@@ -47,7 +47,7 @@ use crate::weights::{Weighting, Weights};
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Pca {
-    /// How many components to keep.
+    /// Number of components to keep.
     pub n_components: NComponents,
     /// Subtract the mean of each column. Without centring, the fit is a truncated singular value decomposition.
     pub center: bool,

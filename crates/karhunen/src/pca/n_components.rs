@@ -3,7 +3,7 @@
 use crate::error::{Error, OptionValue, Result};
 use crate::solver::Wanted;
 
-/// How many components to keep.
+/// Number of components to keep.
 ///
 /// ```
 /// use karhunen::NComponents;
@@ -12,7 +12,7 @@ use crate::solver::Wanted;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
 pub enum NComponents {
-    /// All: min(n_samples, n_features); of a kernel matrix those with a positive eigenvalue.
+    /// All components: min(n_samples, n_features); for a kernel matrix, the number of positive eigenvalues.
     #[default]
     All,
     /// This many, at most min(n_samples, n_features), or n_samples of a kernel matrix. With 0 the model of
@@ -34,7 +34,7 @@ impl From<usize> for NComponents {
 }
 
 impl NComponents {
-    /// The value as errors carry it.
+    /// Returns the value for error messages.
     pub(crate) fn value(self) -> OptionValue {
         match self {
             Self::All => OptionValue::All,
@@ -44,7 +44,7 @@ impl NComponents {
         }
     }
 
-    /// The number, if it is given.
+    /// Returns the number, if given as a count.
     pub(crate) fn given(self) -> Option<usize> {
         match self {
             Self::Count(k) => Some(k),
@@ -52,7 +52,7 @@ impl NComponents {
         }
     }
 
-    /// The number among `all`, if it is known before the fit.
+    /// Returns the number of components to compute out of `all`; `None` if it is unknown before the fit.
     pub(crate) fn known(self, all: usize) -> Option<usize> {
         match self {
             Self::All | Self::Mle => Some(all),

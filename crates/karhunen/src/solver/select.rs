@@ -22,7 +22,7 @@ impl Problem {
         passes(route, self) as usize
     }
 
-    /// Advice that names ways to need less memory than `route`.
+    /// Returns the remedies that need less memory than `route`.
     pub(crate) fn smaller_need(&self, route: Route, n_threads: usize) -> Vec<Advice> {
         let needs = ROUTES.into_iter().map(|route| (route, self.need(route, n_threads)));
         let least = needs.min_by(|a, b| a.1.total_cmp(&b.1));
@@ -38,8 +38,8 @@ impl Problem {
     }
 
     /// Tests whether the choice may take `route`: its memory estimate is below the fixed limit, the size of the
-    /// data or the estimate of block Krylov iteration; where a limit was asked for, half of that counts and not the size
-    /// of the data. For one thread, because the choice must not depend on their number.
+    /// data or the estimate of block Krylov iteration; if a limit was given, half of the limit replaces the size
+    /// of the data. Estimates are those of one thread, because the choice must not depend on the number of threads.
     fn allows(&self, route: Route) -> bool {
         let data = (self.n_stored * self.value_bytes) as f64;
         let allowed = match self.limit {
@@ -84,12 +84,12 @@ const NEAR_ENOUGH: f64 = 1.15;
 /// Time of the spectrum estimate as a fraction of the time of the best other route.
 const PRICE_OF_ESTIMATE: f64 = 0.08;
 
-/// How the route is found.
+/// Choice of a route: made, or left to a spectrum estimate.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum RouteChoice {
     /// The route and the reason for it.
     Route(Route, String),
-    /// By a spectrum estimate of so many products, with which block Krylov iteration begins.
+    /// A spectrum estimate with this number of products, which are also the first ones of block Krylov iteration.
     Estimate(usize),
 }
 

@@ -49,10 +49,10 @@ impl<T: Scalar> Block<'_, T> {
     }
 }
 
-/// How often a source can be visited.
+/// Permitted number of visits of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passes {
-    /// Once: the rows are gone after the visit.
+    /// One visit: the rows cannot be read again.
     Once,
     /// Any number of times.
     Many,
@@ -95,7 +95,7 @@ pub trait Source<T: Scalar>: Sync {
     /// (n_samples, n_features).
     fn shape(&self) -> (usize, usize);
 
-    /// How often the source can be visited. Work that needs a second visit refuses a source of one pass.
+    /// Returns the permitted number of visits. Work that takes several visits refuses a source of one pass.
     fn passes(&self) -> Passes {
         Passes::Many
     }
@@ -112,7 +112,7 @@ pub trait Source<T: Scalar>: Sync {
     }
 
     /// Permits the source to keep its first rows in memory, in up to `bytes` bytes, so that later visits need not read
-    /// them again. A fit grants what its memory limit leaves. By default, nothing is kept.
+    /// them again. A fit permits the remainder of its memory limit. By default, no rows are kept.
     fn keep(&self, _bytes: f64) {}
 
     /// Returns a number that changes when the values do, if it is known without a visit: of a file, its size and time.
@@ -123,10 +123,10 @@ pub trait Source<T: Scalar>: Sync {
     /// Number of stored entries: `n_samples * n_features` of dense data.
     fn n_stored(&self) -> usize;
 
-    /// Whether the blocks are sparse.
+    /// Returns true if the blocks are sparse.
     fn is_sparse(&self) -> bool;
 
-    /// Visits every block once, in the order of the rows; `f` gets the number of the block's first row.
+    /// Visits every block once, in the order of the rows; `f` receives the number of the block's first row.
     ///
     /// # Errors
     /// Errors of `f`; [`crate::Error::Read`] with the first row that could not be read.

@@ -1,4 +1,4 @@
-//! What is refused, and that a refusal changes nothing.
+//! Refused batches and options, and unchanged state after each refusal.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -7,7 +7,7 @@ use karhunen_testkit::{
     Rows, SparseArrays, Tolerance, assert_close, assert_components, column_major, row_major,
 };
 
-/// How a batch is stored.
+/// Storage of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Layout {
     RowMajor,

@@ -172,14 +172,14 @@ impl<T: Scalar> EntryLines<T> {
         }
     }
 
-    /// Whether a line of `n` indices is unweighted and nearly full: sums over all rows less those over the missing
-    /// entries are then cheaper.
+    /// Returns true if a line of `n` indices is unweighted and nearly full: sums over all rows less those over the
+    /// missing entries are then cheaper.
     pub(crate) fn is_nearly_full(&self, line: usize, n: usize) -> bool {
         let count = self.count(line);
         self.weights.is_none() && count >= LONG && count as f64 >= FULL * n as f64
     }
 
-    /// Whether any line is nearly full.
+    /// Returns true if any line is unweighted and nearly full.
     pub(crate) fn has_full_lines(&self, n: usize) -> bool {
         (0..self.n_lines()).any(|line| self.is_nearly_full(line, n))
     }

@@ -135,7 +135,7 @@ impl<T: Scalar> Observed<T> {
         self.rows.line(row).weights
     }
 
-    /// Whether entries have weights.
+    /// Returns true if entries have weights.
     pub fn is_weighted(&self) -> bool {
         self.rows.is_weighted()
     }
@@ -176,7 +176,7 @@ impl<T: Scalar> Observed<T> {
     }
 }
 
-/// Bytes of so many entries, with `values` bytes of numbers each, by rows and by columns.
+/// Bytes of `n_entries` entries stored by rows and by columns, with `values` bytes for the numbers of each.
 pub(crate) fn bytes_of(n_entries: usize, (n_samples, n_features): (usize, usize), values: usize) -> f64 {
     let pointers = size_of::<usize>() as f64 * (n_samples as f64 + n_features as f64);
     2.0 * n_entries as f64 * (size_of::<u32>() + values) as f64 + pointers

@@ -38,7 +38,7 @@ impl Diagonal {
         }
     }
 
-    /// Whether all penalties are zero.
+    /// Returns true if all penalties are zero.
     pub(crate) fn is_zero(&self) -> bool {
         match self {
             Diagonal::Same(d) => *d == 0.0,
@@ -50,7 +50,7 @@ impl Diagonal {
 /// Treatment of the mean in the cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct MeanRule {
-    /// Whether the mean is fitted with the factors; otherwise it is constant.
+    /// True if the mean is fitted with the factors; otherwise it is constant.
     pub(crate) joint: bool,
     /// Number of pseudo-observations of the prior.
     pub(crate) kappa: f64,

@@ -8,7 +8,7 @@ pub struct Prior {
     /// Precision of the scores times the noise variance, shape (c, c), or (c + 1, c + 1) with row offsets. Zero
     /// for least squares and for inactive components, whose scores are zero.
     pub precision: Matrix,
-    /// Whether the precision is multiplied by the sum of the entry weights of the row.
+    /// True if the precision is multiplied by the sum of the entry weights of the row.
     pub per_entry: bool,
     /// Mean of the prior, shape (c,) or (c + 1,).
     pub mean: Vec<f64>,

@@ -73,7 +73,7 @@ impl<'a> DeferredCancellation<'a> {
         Iterating(&self.iterating)
     }
 
-    /// Whether cancellation was requested.
+    /// Returns true if cancellation was requested.
     pub(crate) fn is_requested(&self) -> bool {
         self.requested.load(Ordering::Relaxed)
     }

@@ -14,7 +14,7 @@ use crate::linalg::simd::Lane;
 pub(crate) struct Precision {
     /// Shape (c, c).
     pub(crate) matrix: Matrix,
-    /// Whether the matrix is multiplied by the weight of the entries of a row.
+    /// True if the matrix is multiplied by the sum of the weights of the entries of a row.
     pub(crate) per_entry: bool,
 }
 

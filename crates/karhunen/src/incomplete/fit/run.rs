@@ -36,7 +36,7 @@ pub(crate) struct RunResult<T> {
     pub(crate) posterior: Option<Posterior<T>>,
     /// The final penalties; some methods learn them.
     pub(crate) penalties: Penalties,
-    /// Whether all components have vanished.
+    /// True if all components have vanished.
     pub(crate) collapsed: bool,
 }
 
@@ -143,7 +143,7 @@ pub(crate) struct Running<'a, T> {
     pub(crate) best: RunResult<T>,
     /// Number of completed iterations.
     iteration: usize,
-    /// Whether penalties call for gauge steps.
+    /// True if loadings or scores have penalties, which gauge steps lower.
     regularized: bool,
     began: Instant,
     /// Seconds before the run was resumed.

@@ -35,7 +35,7 @@ pub(crate) struct Rules {
     pub(crate) window: usize,
     /// A cost that counts as zero.
     pub(crate) floor: f64,
-    /// Whether the held-out error stops the iterations.
+    /// True if the held-out error stops the iterations.
     pub(crate) early: bool,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Snapshot<'a, T> {
     pub(crate) trace: &'a [TraceEntry],
     /// Part of the cost that depends on the unit of the data alone.
     pub(crate) unit: f64,
-    /// Whether the method permits a test of convergence.
+    /// True if the method permits a test of convergence.
     pub(crate) ready: bool,
 }
 
@@ -70,7 +70,7 @@ impl Stopping {
         Self { rules, costs: Vec::new(), unit: 0.0, best: None, basis: None }
     }
 
-    /// Records a held-out error; returns whether it is the lowest so far.
+    /// Records a held-out error; returns true if it is the lowest so far.
     pub(crate) fn improves(&mut self, held_out: f64) -> bool {
         // NaN is the worst error.
         let held_out = if held_out.is_nan() { f64::INFINITY } else { held_out };
@@ -86,7 +86,8 @@ impl Stopping {
         }
     }
 
-    /// Whether to stop after the last iteration of the trace; only limits apply until the method is ready.
+    /// Returns the reason to stop after the last iteration of the trace, if any; only limits apply until the method
+    /// is ready.
     pub(crate) fn check<T: Lane>(
         &mut self,
         snapshot: &Snapshot<'_, T>,

@@ -36,9 +36,9 @@ const NEGLIGIBLE: f64 = 0.02;
 /// Time O(N c + (n + p) c^3) per iteration.
 #[derive(Debug)]
 pub(crate) struct Factorial<T> {
-    /// Whether variances of the scores are learned after the broad phase.
+    /// True if the variances of the scores are learned after the broad phase.
     learned: bool,
-    /// Variance of the scores while it is fixed.
+    /// Variance of the scores during the broad phase; throughout if it is not learned.
     broad: f64,
     /// Mean squared deviation of an entry.
     scale: f64,

@@ -21,7 +21,7 @@ pub(crate) trait Iterate<T> {
     /// Number of iterations over which the test of convergence averages the decrease of the cost.
     fn window(&self) -> usize;
 
-    /// Whether the cost may decide on convergence; `false` while variances are fixed that will be learned.
+    /// Returns true if convergence may be tested by the cost; false while variances are fixed that are learned later.
     fn ready(&self) -> bool {
         true
     }
@@ -31,7 +31,7 @@ pub(crate) trait Iterate<T> {
         None
     }
 
-    /// Whether all components have vanished.
+    /// Returns true if all components have vanished.
     fn collapsed(&self) -> bool {
         false
     }
@@ -45,7 +45,7 @@ pub(crate) trait Iterate<T> {
     /// Saves the state of the next iteration, except factors and penalties.
     fn save(&self, _out: &mut Arrays) {}
 
-    /// Restores the state of [`Iterate::save`]; `factors` are those at that time.
+    /// Restores the state of [`Iterate::save`]; `factors` are those of the saved iteration.
     fn restore(
         &mut self,
         _from: &mut Arrays,
@@ -81,8 +81,8 @@ pub(crate) struct IterationReport {
     pub(crate) squares: f64,
     /// The next learning rate, if the method has one.
     pub(crate) step: Option<f64>,
-    /// Whether the factors changed.
+    /// True if the factors changed.
     pub(crate) accepted: bool,
-    /// Whether no further iteration can lower the cost.
+    /// True if no further iteration can lower the cost.
     pub(crate) exhausted: bool,
 }

@@ -34,7 +34,7 @@ pub(crate) struct MaximumAPosteriori {
     /// `v_x` and `v_s`.
     variances: Option<(f64, Vec<f64>)>,
     collapsed: bool,
-    /// Whether the last iteration pruned components, and so their terms of the cost.
+    /// True if the last iteration pruned components, and with them their terms of the cost.
     pruned: bool,
 }
 

@@ -95,7 +95,7 @@ pub struct IncompleteConvergence {
     /// Every run: one per start, or per penalty of a path.
     #[cfg_attr(feature = "serde", serde(default))]
     pub runs: Vec<RunSummary>,
-    /// Whether the model was refitted to all entries, including the held-out ones.
+    /// True if the model was refitted to all entries, including the held-out ones.
     #[cfg_attr(feature = "serde", serde(default))]
     pub refitted: bool,
     /// Out-of-range predictions of missing entries, if any: there the entries do not determine the fit.
@@ -120,7 +120,7 @@ pub struct RunSummary {
 }
 
 impl IncompleteConvergence {
-    /// Whether the fit met a criterion of convergence, and not a limit.
+    /// Returns true if the fit met a criterion of convergence, and not a limit.
     pub fn converged(&self) -> bool {
         !matches!(self.stop, StopReason::Iterations | StopReason::TimeLimit)
     }
@@ -141,6 +141,7 @@ pub struct FarPredictions {
     pub column: usize,
     /// Value of the farthest prediction.
     pub value: f64,
-    /// Its distance from the observed range of the column, in standard deviations of the observed entries.
+    /// Distance of the farthest prediction from the observed range of its column, in standard deviations of the
+    /// observed entries.
     pub deviations: f64,
 }

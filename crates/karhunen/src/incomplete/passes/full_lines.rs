@@ -104,7 +104,7 @@ impl<T: Lane> MissingEntries<T> {
     }
 }
 
-/// Whether the differences `all - missing` of sums of squares keep their digits, at all given positions.
+/// Tests that the differences `all - missing` of sums of squares keep their digits at all given positions.
 pub(crate) fn keep_digits(all: &[f64], missing: &[f64], mut places: impl Iterator<Item = usize>) -> bool {
     places.all(|at| all[at] - missing[at] >= LEAST_LEFT * all[at])
 }

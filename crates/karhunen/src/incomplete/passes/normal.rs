@@ -255,7 +255,7 @@ fn set_row<T: Lane>(row: &mut [T], c: usize, solved: &[f64]) {
     }
 }
 
-/// Whether a row has no penalties and no fixed value.
+/// Returns true if a row has no penalties and no fixed value.
 fn is_unpenalized<T: Lane>(problem: &Objective<'_, T>, side: FactorSide, line: usize, m: usize) -> bool {
     let fixed = side == FactorSide::Loadings && problem.fixed().is_some();
     !fixed && (0..m).all(|k| problem.penalty_at(side, line, k).0 == 0.0)

@@ -53,15 +53,15 @@ pub struct IncompleteStream {
     /// Sum of the weights of the entries of each feature.
     pub(crate) seen: Vec<f64>,
     pub(crate) n_samples: usize,
-    /// Whether the mean is learned.
+    /// True if the mean is learned.
     pub(crate) mean: bool,
-    /// Whether rows have offsets.
+    /// True if rows have offsets.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) row_offsets: bool,
     /// The last rows, for models of fewer rows than components.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) recent: Recent,
-    /// Whether means were given; otherwise the first entry of a feature initialises its mean.
+    /// True if means were given; otherwise the first entry of a feature initialises its mean.
     pub(crate) mean_known: bool,
     /// Standard deviation of an entry, estimated from the first rows.
     pub(crate) deviation: Option<f64>,

@@ -37,7 +37,7 @@ pub(crate) fn of_scores(singular_values: &[f64], n: f64) -> Vec<f64> {
     singular_values.iter().map(|d| d * d / divisor).collect()
 }
 
-/// Whether a component is inactive: its variance of mean scores vanishes beside the noise.
+/// Returns true if a component is inactive: the variance of its mean scores vanishes beside the noise.
 pub(crate) fn is_inactive(variance: f64, noise: f64) -> bool {
     /// Largest inactive variance, as a fraction of the noise.
     const INACTIVE: f64 = 1e-12;

@@ -31,9 +31,9 @@ pub(crate) struct Posterior<T> {
     pub(crate) score_penalty: Vec<f64>,
     /// Expected values of the loadings, see [`Expected`].
     pub(crate) table: Factor<T>,
-    /// Whether the loadings are point estimates; their covariances are then computed at the end.
+    /// True if the loadings are point estimates; their covariances are then computed at the end.
     pub(crate) point: bool,
-    /// Whether the prior of the scores was fixed, and not learned from the data.
+    /// True if the prior of the scores was fixed, and not learned from the data.
     pub(crate) fixed: bool,
 }
 

@@ -154,7 +154,7 @@ impl WithSimd for MoveSums<'_> {
 pub(crate) struct Priors<'a> {
     /// `v_a`, if loadings have a posterior.
     pub(crate) of_loadings: Option<&'a [f64]>,
-    /// Whether `v_a` is fixed.
+    /// True if `v_a` is fixed.
     pub(crate) fixed: bool,
     /// The noise over the prior variance of each score.
     pub(crate) of_scores: &'a [f64],
