@@ -153,11 +153,11 @@ def measure(workload: str, options: argparse.Namespace) -> list[dict]:
     return lines
 
 
-def record(lines: list[dict], options: argparse.Namespace, started: Start) -> Path:
-    """Write a record named after the start, to the second, so that no record is overwritten."""
+def record(name: str, lines: list[dict], options: argparse.Namespace, started: Start) -> Path:
+    """Write a record of the benchmark `name`, named after the start, to the second: no record is overwritten."""
     setting = {"date": started.time.strftime("%Y-%m-%d %H:%M"), "threads": options.threads, "rounds": options.rounds}
     setting |= {"processor": processor(), "cores": os.cpu_count(), "load_before": round(started.load, 1)}
-    path = HERE / "records" / "incremental" / f"{started.time:%Y-%m-%d-%H%M%S}.csv"
+    path = HERE / "records" / name / f"{started.time:%Y-%m-%d-%H%M%S}.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "x", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=[*setting, *lines[0]])
@@ -189,7 +189,7 @@ def main() -> None:
     started = Start()
     lines = [line for workload in options.workloads for line in measure(workload, options)]
     if lines and not options.quick:
-        print(f"record: {record(lines, options, started)}")
+        print(f"record: {record("incremental", lines, options, started)}")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ CHOICES = [
     (PCA, "solver", choices.Solver),
     (PCA, "weighting", choices.Weighting),
     (PCA, "svd_solver", choices.SvdSolver),
+    (PCA, "rounded_copy", choices.Rounding),
     (TruncatedSVD, "algorithm", choices.Algorithm),
     (IncrementalPCA, "method", choices.IncrementalMethod),
     (IncrementalPCA, "weighting", choices.Weighting),

@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use karhunen::choice::Choice;
 use karhunen::kernel::KernelRoute;
-use karhunen::pca::Route;
+use karhunen::pca::{Rounding, Route};
 use karhunen::{KernelPca, NComponents, Pca, Weighting};
 
 use crate::checkpoints::CheckpointArgs;
@@ -32,6 +32,7 @@ use crate::values::{JsonExtent, at_least_one, choice, possible_value};
   karhunen fit big.npy --kernel rbf --solver nystrom --kernel-features 2000
   karhunen fit large.parquet --memory-limit 2GB -o large.model
   karhunen fit large.npy -k 40 --checkpoint l.checkpoint --resume -o l.model
+  karhunen fit wide.npy -k 40 --rounded-copy f16 -o wide.model
   karhunen fit --from-moments *.scatter -k 5 -o all.model
   karhunen fit counties.csv --weights sizes.txt --weighting importance
   karhunen fit table.tsv --delimiter tab --row-names id --label group
@@ -88,6 +89,12 @@ pub(crate) struct PcaArgs {
     /// Do not subtract the means: a truncated SVD
     #[arg(long)]
     pub(crate) no_center: bool,
+    /// Keep a copy with fewer bytes a value in memory, so that a slow file is read fewer times
+    ///
+    /// Block Krylov iteration then multiplies the copy, and the rows of the file only to correct its products; residuals
+    /// are those of the rows. For dense data of more columns than one pass can take
+    #[arg(long, value_name = "ROUNDING", help_heading = "Solver", value_parser = choice::<Rounding>())]
+    pub(crate) rounded_copy: Option<Rounding>,
 }
 
 impl PcaArgs {
@@ -95,6 +102,7 @@ impl PcaArgs {
     pub(crate) fn apply(&self, pca: &mut Pca) {
         pca.scale = self.scale;
         pca.center = !self.no_center;
+        pca.rounded_copy = self.rounded_copy;
     }
 }
 

@@ -157,8 +157,8 @@ mod tests {
     fn options_reach_the_fit() {
         let plan = plan(
             "x.csv -k 95% --scale --no-center --weighting population --solver block-krylov --tol 1e-4 --max-iter 7 \
-             --block-size 8 --seed 3 --threads 2 --strict --label a --label b --decimal-comma --no-header \
-             --id-column none --delimiter tab --transpose --array x --weights pop",
+             --block-size 8 --rounded-copy int8 --seed 3 --threads 2 --strict --label a --label b \
+             --decimal-comma --no-header --id-column none --delimiter tab --transpose --array x --weights pop",
         )
         .unwrap();
         let expected = Pca {
@@ -170,6 +170,7 @@ mod tests {
             tol: Some(1e-4),
             max_iter: 7,
             block_size: Some(8),
+            rounded_copy: Some(karhunen::pca::Rounding::Int8),
             memory_limit: None,
             seed: 3,
             strict: true,

@@ -35,13 +35,21 @@ pub struct Exec<'a> {
     observer: &'a dyn Observer,
     phase: &'static str,
     span: (f64, f64),
+    reports_residuals: bool,
     log: Option<&'a dyn PassLog>,
 }
 
 impl<'a> Exec<'a> {
     /// Runs on the calling thread alone, without an observer.
     pub fn sequential() -> Exec<'static> {
-        Exec { n_threads: 1, observer: &Unobserved, phase: "work", span: (0.0, 1.0), log: None }
+        Exec {
+            n_threads: 1,
+            observer: &Unobserved,
+            phase: "work",
+            span: (0.0, 1.0),
+            reports_residuals: true,
+            log: None,
+        }
     }
 
     /// Calls `f` on the threads of `run`: in the current rayon pool, or in a pool of the size asked for.
@@ -59,7 +67,14 @@ impl<'a> Exec<'a> {
     fn enter(run: &Run<'_>, work: &mut (dyn FnMut(&Exec<'_>) + Send)) -> Result<()> {
         let Run { n_threads, observer, .. } = *run;
         check_threads(n_threads)?;
-        let exec = |n_threads| Exec { n_threads, observer, phase: "work", span: (0.0, 1.0), log: None };
+        let exec = |n_threads| Exec {
+            n_threads,
+            observer,
+            phase: "work",
+            span: (0.0, 1.0),
+            reports_residuals: true,
+            log: None,
+        };
         match n_threads {
             Some(1) => work(&exec(1)),
             #[cfg(feature = "parallel")]
@@ -118,6 +133,19 @@ impl<'a> Exec<'a> {
         self.log.is_some()
     }
 
+    /// This `Exec` for a step of work whose progress is `fraction`: the step can be cancelled, but reports neither
+    /// progress nor residuals of its own.
+    #[must_use]
+    pub(crate) fn step(&self, fraction: f64) -> Self {
+        Self { reports_residuals: false, ..self.part(fraction, fraction) }
+    }
+
+    /// This `Exec` without an observer: short work, which is not reported and cannot be cancelled.
+    #[must_use]
+    pub(crate) fn unobserved(&self) -> Self {
+        Self { observer: &Unobserved, ..*self }
+    }
+
     /// Number of threads.
     pub fn n_threads(&self) -> usize {
         self.n_threads
@@ -157,7 +185,9 @@ impl<'a> Exec<'a> {
 
     /// Reports the largest residual of the pairs wanted, and the tolerance.
     pub(crate) fn report_residual(&self, worst: f64, tol: f64) {
-        self.observer.residual(worst, tol);
+        if self.reports_residuals {
+            self.observer.residual(worst, tol);
+        }
     }
 
     /// The error of cancelled work.

@@ -85,16 +85,24 @@ impl Fact {
     pub fn differs_from(&self, found: &str) -> Error {
         match self {
             Self::Option(option, value) => {
-                let found = Box::new(match found {
-                    "none" => OptionValue::NotGiven,
-                    "true" | "false" => OptionValue::Flag(found == "true"),
-                    found => OptionValue::Text(found.to_owned()),
-                });
+                let found = Box::new(value_of(found));
                 Error::OtherOption { option: *option, found, expected: Box::new(value.clone()) }
             }
             Self::Data(what, value) => {
                 Error::OtherFit { what, found: found.to_owned(), expected: value.clone() }
             }
         }
+    }
+}
+
+/// Returns the value of an option from its text.
+fn value_of(text: &str) -> OptionValue {
+    match (text, text.parse(), text.parse()) {
+        ("none", ..) => OptionValue::NotGiven,
+        ("all", ..) => OptionValue::All,
+        ("true" | "false", ..) => OptionValue::Flag(text == "true"),
+        (_, Ok(whole), _) => OptionValue::Whole(whole),
+        (_, _, Ok(number)) => OptionValue::Number(number),
+        _ => OptionValue::Text(text.to_owned()),
     }
 }

@@ -6,6 +6,7 @@ mod identity;
 mod logged;
 mod mapped;
 mod normal;
+mod rounded;
 mod standardized;
 
 pub(crate) use first_pass::{FirstPass, moments_and_start};
@@ -14,6 +15,8 @@ pub(crate) use logged::{Logged, LoggedSym, logged_pass};
 pub use mapped::LinOp;
 pub(crate) use mapped::{MappedOp, needs_rows};
 pub(crate) use normal::{Normal, NormalT};
+pub use rounded::Rounding;
+pub(crate) use rounded::{Copying, RoundedRows};
 pub(crate) use standardized::Standardized;
 mod dense_sym;
 

@@ -6,13 +6,13 @@ use crate::affine::Affine;
 use crate::error::{Advice, Error, Result, options};
 use crate::exec::{Exec, Run};
 use crate::moments::{Columns, check_size};
-use crate::operator::{FirstPass, Logged, Products, Standardized, describe};
+use crate::operator::{Copying, FirstPass, Logged, Products, Standardized, describe};
 use crate::pca::evidence::most_probable_dimension;
 use crate::pca::fit_scatter::fit_once;
 use crate::pca::limit::Allowance;
 use crate::pca::logged::Before;
 use crate::pca::model::{Convergence, ModelParts, PcaModel};
-use crate::pca::{NComponents, Pca, logged, signs};
+use crate::pca::{NComponents, Pca, logged, rounded, signs};
 use crate::scalar::Scalar;
 use crate::solver::select::{RouteChoice, choose};
 use crate::solver::{self, IterationOptions, Problem, Reading, Route, Spectrum};
@@ -48,13 +48,17 @@ pub(crate) fn fit<T: Scalar>(
     let choice = pca
         .solver
         .map_or_else(|| choose(&problem), |route| RouteChoice::Route(route, "asked for".to_owned()));
-    let predicted = match &choice {
-        RouteChoice::Route(route, _) => Some(problem.predicted_passes(*route)),
-        RouteChoice::Estimate(_) => None,
+    let rounding = rounded::wanted(pca, &choice, &problem)?;
+    let predicted = match (&choice, rounding) {
+        (RouteChoice::Route(..), Some(rounding)) => Some(1 + rounding.predicted_passes(tol)),
+        (RouteChoice::Route(route, _), None) => Some(problem.predicted_passes(*route)),
+        (RouteChoice::Estimate(_), _) => None,
     };
     let rows = x;
-    let x = &Counted::new(x).observed(run.observer, predicted);
-    let (n_threads, allowance) = (run.expected_threads(), Allowance::of(pca, x.pass()));
+    let copying = Copying::new(x, rounding);
+    let x = &Counted::new(&copying).observed(run.observer, predicted);
+    let copied = rounding.map_or(0.0, |rounding| rounded::need(rounding, &problem));
+    let (n_threads, allowance) = (run.expected_threads(), Allowance::of(pca, x.pass()).without(copied));
     match &choice {
         RouteChoice::Route(route, _) => {
             let chosen = |limited: &Problem| pca.solver.unwrap_or_else(|| limited.likely());
@@ -116,9 +120,14 @@ pub(crate) fn fit<T: Scalar>(
                 let op = Standardized::new(x, affine.map(), shares).starting_from(multiplied);
                 let op = Logged::new(&op, x);
                 let (route, reason, spectrum) = match choice {
-                    RouteChoice::Route(route, reason) => {
-                        (route, reason, solver::solve(&op, route, wanted, &iteration, exec)?)
-                    }
+                    RouteChoice::Route(route, reason) => match copying.rounded()? {
+                        Some(copy) => {
+                            let data = (copy, affine.map(), shares);
+                            let spectrum = rounded::solve(&op, data, wanted, &iteration, exec)?;
+                            (route, format!("{reason}; over a copy of {} values", copy.rounding()), spectrum)
+                        }
+                        None => (route, reason, solver::solve(&op, route, wanted, &iteration, exec)?),
+                    },
                     RouteChoice::Estimate(n_steps) => {
                         let kept = Cell::new(None);
                         let ask = |route, k| {

@@ -13,6 +13,7 @@ mod need;
 mod pace;
 mod problem;
 mod route;
+pub(crate) mod secant;
 pub(crate) mod select;
 mod spectrum;
 mod spectrum_estimate;

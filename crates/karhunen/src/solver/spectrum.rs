@@ -44,7 +44,7 @@ pub(crate) struct Spectrum {
 
 impl Spectrum {
     /// The spectrum of no pair.
-    pub(super) fn none(n_columns: usize) -> Self {
+    pub(crate) fn none(n_columns: usize) -> Self {
         Self { values: Vec::new(), components: Matrix::zeros(0, n_columns), residuals: Vec::new() }
     }
 

@@ -19,5 +19,6 @@ mod overflow;
 mod passes;
 mod properties;
 mod refusals;
+mod rounded;
 mod scatter;
 mod sources;

@@ -349,8 +349,8 @@ class IncrementalPCA(GaussianComponents):
         >>> from karhunen import IncrementalPCA
         >>> x = np.random.default_rng(0).normal(size=(2000, 60)) / np.sqrt(1 + np.arange(60))
         >>> sketch = IncrementalPCA(3, method="sketch", n_oversamples=5).fit(x)
-        >>> sketch.residuals_.max() > 1e-3, sketch.refine(x).residuals_.max() < 1e-8
-        (np.True_, np.True_)
+        >>> bool(sketch.residuals_.max() > 1e-3), bool(sketch.refine(x).residuals_.max() < 1e-8)
+        (True, True)
         """
         check_is_fitted(self)
         matrix = to_rows(self, X, reset=False)

@@ -17,7 +17,7 @@ from karhunen._pca.options import shared_options, solver_option
 from karhunen._pca.scatter import Scatter
 from karhunen._shared.arrays import FloatArray, Matrix
 from karhunen._shared.checkpoints import to_pass_log
-from karhunen._shared.choices import Auto, PowerIterationNormalizer, Solver, SvdSolver, Weighting
+from karhunen._shared.choices import Auto, PowerIterationNormalizer, Rounding, Solver, SvdSolver, Weighting
 from karhunen._shared.options import (
     bytes_option,
     check_sketch_options,
@@ -71,6 +71,11 @@ class PCA(FittedAtOnce, GaussianComponents):
     memory_limit : int or None, default=None
         Most bytes that a fit may hold. A table in a file whose values need more than half of it stays in the file and
         is read in every pass. None is half of the machine's memory for such a table, and no limit for arrays.
+    rounded_copy : {"f16", "int8"} or None, default=None
+        Keep a copy of a table in a file in memory, with two bytes or one byte a value. Block Krylov iteration then
+        multiplies the copy, and the values of the file only to correct its products: two or three passes over the file
+        with "f16", three to five with "int8". Residuals are those of the file. It pays where a pass over the file takes
+        much longer than one over the copy, and takes effect where the solver is "block-krylov".
     cache_dir : str, path or None, default=None
         Folder for temporary copies of the values of a large text; None is that of the system.
     verbose : bool, default=False
@@ -169,6 +174,7 @@ class PCA(FittedAtOnce, GaussianComponents):
         n_threads: int | None = None,
         strict: bool = False,
         memory_limit: int | None = None,
+        rounded_copy: Rounding | None = None,
         cache_dir: str | PathLike[str] | None = None,
         verbose: bool = False,
         copy: bool = True,
@@ -189,6 +195,7 @@ class PCA(FittedAtOnce, GaussianComponents):
         self.n_threads = n_threads
         self.strict = strict
         self.memory_limit = memory_limit
+        self.rounded_copy = rounded_copy
         self.cache_dir = cache_dir
         self.verbose = verbose
         self.copy = copy
@@ -326,6 +333,7 @@ class PCA(FittedAtOnce, GaussianComponents):
             **shared_options(self),
             "n_components": n_components_option(self.n_components, mle=True),
             "memory_limit": bytes_option("memory_limit", self.memory_limit),
+            "rounded_copy": self.rounded_copy,
             "solver": solver_option(self.solver, self.svd_solver),
         }
 

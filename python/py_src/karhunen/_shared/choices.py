@@ -16,6 +16,8 @@ Algorithm: TypeAlias = Literal["auto", "svd", "covariance", "gram", "block-krylo
 #: Settings of scikit-learn's randomized solver.
 Auto: TypeAlias = Literal["auto"]
 PowerIterationNormalizer: TypeAlias = Literal["auto", "QR", "LU", "none"]
+#: Roundings of a copy of rows that are read in every pass.
+Rounding: TypeAlias = Literal["f16", "int8"]
 #: Meanings of a sample weight.
 Weighting: TypeAlias = Literal["frequency", "importance", "population"]
 

@@ -58,6 +58,11 @@ impl Basis {
         self.capacity = capacity;
     }
 
+    /// Returns the columns, shape (dim, len).
+    pub(crate) fn columns(&self) -> Matrix {
+        Matrix::from_fn(self.dim, self.len, |i, j| self.data[i * self.capacity + j])
+    }
+
     /// `V S`, shape (dim, l), for `s` of shape (len, l).
     pub(crate) fn combine(&self, s: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         let mut out = Matrix::zeros(self.dim, s.n_cols());
