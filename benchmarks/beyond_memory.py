@@ -154,7 +154,7 @@ def main() -> None:
     settings = [(workload, rate) for workload in options.workloads for rate in options.rates]
     lines = [line for workload, rate in settings for line in measure(workload, rate, options)]
     if lines and not options.quick:
-        print(f"record: {record("beyond-memory", lines, options, started)}")
+        print(f"record: {record('beyond-memory', lines, options, started)}")
 
 
 if __name__ == "__main__":

@@ -189,7 +189,7 @@ def main() -> None:
     started = Start()
     lines = [line for workload in options.workloads for line in measure(workload, options)]
     if lines and not options.quick:
-        print(f"record: {record("incremental", lines, options, started)}")
+        print(f"record: {record('incremental', lines, options, started)}")
 
 
 if __name__ == "__main__":

@@ -59,6 +59,18 @@ def test_scores_are_those_of_the_array(rows):
     assert repr(blocks) == "RowBlocks(? x ?)"
 
 
+@pytest.mark.parametrize("rounding", ["f16", "int8"])
+def test_a_rounded_copy_saves_passes_and_no_accuracy(rows, rounding):
+    blocks = RowBlocks(Calls(rows), 30, n_samples=3000)
+    pca = PCA(3, solver="block-krylov", rounded_copy=rounding).fit(blocks)
+    exact = PCA(3, solver="covariance").fit(rows)
+    assert pca.n_iter_ <= 5 and pca.convergence_.reason.endswith(f"over a copy of {rounding} values")
+    assert pca.residuals_.max() <= 1e-8
+    np.testing.assert_allclose(pca.components_, exact.components_, atol=1e-7)
+    with pytest.raises(ValueError, match=f"rounded_copy = '{rounding}' is not allowed: sparse data"):
+        PCA(3, rounded_copy=rounding).fit(sp.csr_array(rows))
+
+
 def test_weights_belong_to_all_rows(rows):
     weights = np.arange(3000) % 3
     found = PCA(2, solver="covariance").fit(RowBlocks(Calls(rows)), sample_weight=weights)

@@ -73,6 +73,8 @@ pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) solver: SolverArgs,
     #[command(flatten)]
+    pub(crate) copy: CopyArgs,
+    #[command(flatten)]
     pub(crate) memory: MemoryArgs,
     #[command(flatten)]
     pub(crate) checkpoints: CheckpointArgs,
@@ -89,12 +91,6 @@ pub(crate) struct PcaArgs {
     /// Do not subtract the means: a truncated SVD
     #[arg(long)]
     pub(crate) no_center: bool,
-    /// Keep a copy with fewer bytes a value in memory, so that a slow file is read fewer times
-    ///
-    /// Block Krylov iteration then multiplies the copy, and the rows of the file only to correct its products; residuals
-    /// are those of the rows. For dense data of more columns than one pass can take
-    #[arg(long, value_name = "ROUNDING", help_heading = "Solver", value_parser = choice::<Rounding>())]
-    pub(crate) rounded_copy: Option<Rounding>,
 }
 
 impl PcaArgs {
@@ -102,8 +98,19 @@ impl PcaArgs {
     pub(crate) fn apply(&self, pca: &mut Pca) {
         pca.scale = self.scale;
         pca.center = !self.no_center;
-        pca.rounded_copy = self.rounded_copy;
     }
+}
+
+/// The copy of a table that every pass reads again.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Solver")]
+pub(crate) struct CopyArgs {
+    /// Keep a copy with fewer bytes a value in memory, so that a slow file is read fewer times
+    ///
+    /// Block Krylov iteration then multiplies the copy, and the rows of the file only to correct its products; residuals
+    /// are those of the rows. For dense data of more columns than one pass can take
+    #[arg(long, value_name = "ROUNDING", value_parser = choice::<Rounding>())]
+    pub(crate) rounded_copy: Option<Rounding>,
 }
 
 /// Weights of rows, and of columns.

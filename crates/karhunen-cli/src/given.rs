@@ -59,7 +59,7 @@ mod tests {
     use super::*;
     use crate::args::{Cli, Command as Karhunen};
     use crate::checkpoints::CheckpointArgs;
-    use crate::fit_args::{PcaArgs, SolverArgs};
+    use crate::fit_args::{CopyArgs, PcaArgs, SolverArgs};
     use crate::incomplete_plan::IncompletePlan;
     use crate::kernel_args::KernelArgs;
     use crate::kernel_plan::KernelPlan;
@@ -89,6 +89,7 @@ mod tests {
             FitMissingArgs::augment_args,
             KernelArgs::augment_args,
             PcaArgs::augment_args,
+            CopyArgs::augment_args,
             CheckpointArgs::augment_args,
             SolverArgs::augment_args,
         ];

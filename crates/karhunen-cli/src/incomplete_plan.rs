@@ -8,7 +8,7 @@ use karhunen_io::{ObserveOptions, ReadOptions, SavedIncomplete};
 
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
-use crate::fit_args::{FitArgs, PcaArgs, RowWeightArgs, SolverArg, SolverArgs, WeightArgs};
+use crate::fit_args::{CopyArgs, FitArgs, PcaArgs, RowWeightArgs, SolverArg, SolverArgs, WeightArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
 use crate::given::set;
@@ -167,7 +167,7 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
     ];
     let listed = useless.into_iter().find(|(given, ..)| *given);
     let found = listed.map(|(_, option, advice)| (option.to_owned(), advice)).or_else(|| {
-        let option = args.given.first_of::<PcaArgs>(&[])?;
+        let option = args.given.first_of::<PcaArgs>(&[]).or_else(|| args.given.first_of::<CopyArgs>(&[]))?;
         let advice = match option.as_str() {
             "--scale" => "columns keep their units; divide them before",
             "--no-center" => "say --mean none",

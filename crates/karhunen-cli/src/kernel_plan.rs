@@ -8,7 +8,7 @@ use karhunen_io::{ReadOptions, SavedKernel};
 
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
-use crate::fit_args::{FitArgs, PcaArgs, SolverArgs};
+use crate::fit_args::{CopyArgs, FitArgs, PcaArgs, SolverArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
 use crate::input_args::{ThreadArgs, read_options};
@@ -135,7 +135,8 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
     if let Some((_, option, advice)) = useless.into_iter().find(|(given, ..)| *given) {
         return Err(Failure::Usage(format!("{option} does not go with a kernel: {advice}")));
     }
-    if let Some(option) = args.given.first_of::<PcaArgs>(&[]) {
+    let of_columns = args.given.first_of::<PcaArgs>(&[]);
+    if let Some(option) = of_columns.or_else(|| args.given.first_of::<CopyArgs>(&[])) {
         let advice = match option.as_str() {
             "--scale" => "columns keep their units; divide them before",
             "--no-center" => "components are those about the mean in feature space",

@@ -48,7 +48,7 @@ impl FitPlan {
     /// [`Failure::Usage`] for contradictory options, [`Failure::File`] for an output that cannot be written.
     pub(crate) fn resolve(args: FitArgs) -> Result<Self> {
         let FitArgs { given, data, n_components, complete, weights, output, .. } = args;
-        let FitArgs { input, solver, memory, checkpoints, .. } = args;
+        let FitArgs { input, solver, copy, memory, checkpoints, .. } = args;
         missing_args::check_unused(&given)?;
         kernel_args::check_unused(&given)?;
         let (column, weights_file) = column_or_file(weights.rows.weights);
@@ -65,6 +65,7 @@ impl FitPlan {
         let read = ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) };
         let mut pca = Pca {
             weighting: weights.rows.weighting.unwrap_or_default(),
+            rounded_copy: copy.rounded_copy,
             memory_limit: memory.memory_limit,
             ..Pca::default()
         };

@@ -4,9 +4,14 @@
 use std::path::Path;
 
 use karhunen::incomplete::{Checkpoint, Checkpoints, Every, FitContext, Method, Regularization};
+use karhunen::incremental::IncrementalMethod;
 use karhunen::kernel::{Gamma, Kernel, KernelRoute, Landmarks, Nystrom, PreImage};
+use karhunen::moments::Scatter;
 use karhunen::pca::{AboutMean, ModelParts};
-use karhunen::{Dense, IncompletePca, KernelPca, NComponents, Observed, Pca, PcaModel, Run, Weights};
+use karhunen::source::Block;
+use karhunen::{
+    Dense, IncompletePca, IncrementalPca, KernelPca, NComponents, Observed, Pca, PcaModel, Run, Weights,
+};
 use karhunen_io::{Ids, RowsAndColumns, Saved, TableColumns, save_checkpoint, save_model};
 
 use crate::corpus::home;
@@ -24,6 +29,7 @@ pub fn corpus() -> Result<(), String> {
     models(&folder("model")?)?;
     incomplete_models(&folder("model")?)?;
     kernel_models(&folder("model")?)?;
+    states_and_sums(&folder("model")?)?;
     checkpoints(&folder("model")?)?;
     options(&folder("options")?)?;
     lists(&folder("list")?)?;
@@ -92,6 +98,30 @@ fn incomplete_models(folder: &Path) -> Result<(), String> {
         save_model(&folder.join(format!("incomplete_{name}.model")), &saved).map_err(message)?;
     }
     Ok(())
+}
+
+/// States of fits of rows in batches, with rows that wait, and sums of rows.
+fn states_and_sums(folder: &Path) -> Result<(), String> {
+    let (values, run) = (values(), Run::default());
+    let x = Dense::row_major(&values, N, P).map_err(message)?;
+    let beside = TableColumns { feature_names: Some(names("x", P)), ..TableColumns::default() };
+    let plain = IncrementalPca::new(2);
+    let sketch =
+        IncrementalPca { method: IncrementalMethod::Sketch, n_oversamples: Some(1), ..plain.clone() };
+    let cases = [
+        ("scatter", IncrementalPca { half_life: Some(4.0), ..plain }),
+        ("sketch", IncrementalPca { batch_size: Some(4), ..sketch.clone() }),
+        ("sketch_scaled", IncrementalPca { scale: true, warm_rows: 6, batch_size: Some(4), ..sketch }),
+    ];
+    for (name, pca) in cases {
+        let mut model = pca.start(P).map_err(message)?;
+        let weights: Vec<f64> = (0..N).map(|i| 1.0 + (i % 2) as f64).collect();
+        model.push(&Block::Dense(x), Some(&weights), &run).map_err(message)?;
+        let saved = Saved { model, beside: beside.clone() };
+        save_model(&folder.join(format!("incremental_{name}.model")), &saved).map_err(message)?;
+    }
+    let model = Scatter::of(&x, None, &run).map_err(message)?;
+    save_model(&folder.join("scatter.model"), &Saved { model, beside }).map_err(message)
 }
 
 fn kernel_models(folder: &Path) -> Result<(), String> {

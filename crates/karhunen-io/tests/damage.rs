@@ -1,28 +1,29 @@
-//! Damaged model files are refused, wherever the damage is; files of version 0.1.0 still load.
+//! Damaged model files are refused, wherever the damage is; files of earlier versions still load.
 
 use std::path::{Path, PathBuf};
 
 use karhunen::Dense;
 use karhunen::kernel::NystromMap;
 use karhunen_io::{
-    AnyModel, ReadOptions, Result, SavedNystrom, load_any_model, load_checkpoint, load_model, read_any,
-    save_checkpoint, save_model,
+    AnyModel, ReadOptions, Result, SavedNystrom, load_any_model, load_checkpoint, load_model, load_moments,
+    read_any, save_checkpoint, save_model,
 };
 
 fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden_0_1_0")
 }
 
-/// Files of every kind, written by version 0.1.0.
+/// Files of every kind, written by versions 0.1.0 and 0.2.0.
 fn files() -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = [golden(), golden().join("library")]
+    let kinds = ["model", "checkpoint", "state", "scatter"];
+    let mut files: Vec<PathBuf> = [golden(), golden().join("library"), golden().join("../golden_0_2_0")]
         .iter()
         .flat_map(|folder| std::fs::read_dir(folder).unwrap())
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|kind| kind == "model" || kind == "checkpoint"))
+        .filter(|path| path.extension().is_some_and(|kind| kinds.iter().any(|known| kind == *known)))
         .collect();
     files.sort();
-    assert_eq!(files.len(), 14);
+    assert_eq!(files.len(), 17);
     files
 }
 
@@ -30,6 +31,9 @@ fn files() -> Vec<PathBuf> {
 fn rewrite(from: &Path, to: &Path) -> Result<()> {
     if from.extension().is_some_and(|kind| kind == "checkpoint") {
         return save_checkpoint(to, &load_checkpoint(from)?);
+    }
+    if from.extension().is_some_and(|kind| kind == "scatter") {
+        return save_model(to, &load_moments(&[from.to_owned()])?);
     }
     if from.file_stem().is_some_and(|name| name == "nystrom") {
         return save_model::<NystromMap>(to, &load_model(from)?);
@@ -74,7 +78,7 @@ fn no_flipped_bit_passes() {
 }
 
 #[test]
-fn files_of_version_0_1_0_load_and_come_back_the_same() {
+fn files_of_earlier_versions_load_and_come_back_the_same() {
     let folder = tempfile::tempdir().unwrap();
     for from in files() {
         let to = folder.path().join(from.file_name().unwrap());

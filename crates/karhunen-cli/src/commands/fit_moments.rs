@@ -9,7 +9,7 @@ use crate::checkpoints::CheckpointArgs;
 use crate::commands::fit::write_loadings;
 use crate::error::{Failure, Places, Result};
 use crate::figures::count;
-use crate::fit_args::{FitArgs, FitOutputArgs, SolverArg, WeightArgs};
+use crate::fit_args::{CopyArgs, FitArgs, FitOutputArgs, SolverArg, WeightArgs};
 use crate::fit_files::Part;
 use crate::given::Given;
 use crate::hints;
@@ -104,6 +104,7 @@ fn refuse_idle(args: &FitArgs) -> Result<()> {
         .or_else(|| given.first_of::<FitMissingArgs>(&[]))
         .or_else(|| given.first_of::<KernelArgs>(&[]))
         .or_else(|| given.first_of::<CheckpointArgs>(&[]))
+        .or_else(|| given.first_of::<CopyArgs>(&[]))
         .or_else(|| args.memory.cache.as_ref().map(|_| "--cache".to_owned()));
     match without_rows {
         Some(option) => Err(idle(&option, "it needs the rows")),

@@ -1,7 +1,7 @@
 //! Overwriting of files, and consistency of the outputs of one run.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
@@ -260,26 +260,55 @@ fn a_damaged_model_is_refused_by_every_command() {
     succeeds(&folder, "transform m t.csv");
 }
 
+/// The folder of files that a version wrote.
+fn golden(version: &str) -> PathBuf {
+    examples().join(format!("../../crates/karhunen-io/tests/golden_{version}"))
+}
+
+/// Compares a table with the file `expected`, numbers to 1e-10.
+fn assert_same_table(found: &str, expected: &Path, arguments: &str) {
+    let expected = std::fs::read_to_string(expected).unwrap();
+    assert_eq!(found.lines().count(), expected.lines().count(), "{arguments}");
+    let cells = |text: &str| text.replace('\n', ",").split(',').map(str::to_owned).collect::<Vec<_>>();
+    // Version 0.1.0 called the components `pc1`, `pc2`, ….
+    let renamed = |name: String| name.strip_prefix("pc").map(|c| format!("PC{c}")).unwrap_or(name);
+    for (a, b) in cells(found).iter().zip(cells(&expected).into_iter().map(renamed)) {
+        match (a.parse::<f64>(), b.parse::<f64>()) {
+            (Ok(a), Ok(b)) => assert!((a - b).abs() <= 1e-10 * b.abs().max(1.0), "{arguments}: {a} {b}"),
+            _ => assert_eq!(*a, b, "{arguments}"),
+        }
+    }
+}
+
+/// Runs a command in a folder and compares what it prints with a file there.
+fn assert_prints(folder: &Path, arguments: &str, expected: &str) {
+    let done = karhunen(arguments).current_dir(folder).assert().success();
+    let found = String::from_utf8(done.get_output().stdout.clone()).unwrap();
+    assert_same_table(&found, &folder.join(expected), arguments);
+}
+
+#[test]
+fn files_of_version_0_2_0_give_what_they_gave() {
+    let (golden, folder) = (golden("0_2_0"), tempfile::tempdir().unwrap());
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let rows = "../golden_0_1_0/rows.csv --label group";
+    for name in ["scatter", "sketch"] {
+        assert_prints(&golden, &format!("transform {name}.state {rows}"), &format!("{name}.csv"));
+        let (state, model) = (at(&format!("{name}.state")), at(&format!("{name}.model")));
+        std::fs::copy(golden.join(format!("{name}.state")), &state).unwrap();
+        karhunen(&format!("update {state} {rows} -q -o {model}")).current_dir(&golden).assert().success();
+        assert_prints(&golden, &format!("transform {model} {rows}"), &format!("{name}.updated.csv"));
+    }
+    let model = at("moments.model");
+    let fit = format!("fit --from-moments rows.scatter rows.scatter -k 2 -q -o {model}");
+    karhunen(&fit).current_dir(&golden).assert().success();
+    assert_prints(&golden, &format!("transform {model} {rows}"), "moments.csv");
+}
+
 #[test]
 fn models_of_version_0_1_0_give_what_they_gave() {
-    let golden = examples().join("../../crates/karhunen-io/tests/golden_0_1_0");
-    let same = |found: &str, expected: &str, arguments: &str| {
-        let expected = std::fs::read_to_string(golden.join(expected)).unwrap();
-        assert_eq!(found.lines().count(), expected.lines().count(), "{arguments}");
-        let cells = |text: &str| text.replace('\n', ",").split(',').map(str::to_owned).collect::<Vec<_>>();
-        // Version 0.1.0 called the components `pc1`, `pc2`, ….
-        let renamed = |name: String| name.strip_prefix("pc").map(|c| format!("PC{c}")).unwrap_or(name);
-        for (a, b) in cells(found).iter().zip(cells(&expected).into_iter().map(renamed)) {
-            match (a.parse::<f64>(), b.parse::<f64>()) {
-                (Ok(a), Ok(b)) => assert!((a - b).abs() <= 1e-10 * b.abs().max(1.0), "{arguments}: {a} {b}"),
-                _ => assert_eq!(*a, b, "{arguments}"),
-            }
-        }
-    };
-    let compare = |arguments: &str, expected: &str| {
-        let done = karhunen(arguments).current_dir(&golden).assert().success();
-        same(&String::from_utf8(done.get_output().stdout.clone()).unwrap(), expected, arguments);
-    };
+    let golden = golden("0_1_0");
+    let compare = |arguments: &str, expected: &str| assert_prints(&golden, arguments, expected);
     compare("transform pca.model rows.csv", "pca.csv");
     compare("transform weighted.model rows.csv --whiten", "weighted.csv");
     for name in ["rows", "landmarks", "features"] {
@@ -314,7 +343,8 @@ fn models_of_version_0_1_0_give_what_they_gave() {
             "fit holes.csv --missing={name} -k 1 --tol 0 --max-iter 12 -q --checkpoint {kept} --resume"
         );
         karhunen(&format!("{fit} --scores {scores}")).current_dir(&golden).assert().success();
-        same(&std::fs::read_to_string(scores.to_string()).unwrap(), &format!("{name}.resumed.csv"), name);
+        let found = std::fs::read_to_string(scores.to_string()).unwrap();
+        assert_same_table(&found, &golden.join(format!("{name}.resumed.csv")), name);
         let other = format!("{fit} --starts 2");
         let done = karhunen(&other).current_dir(&golden).assert().code(2);
         let message = String::from_utf8_lossy(&done.get_output().stderr).into_owned();

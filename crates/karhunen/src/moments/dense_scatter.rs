@@ -1,7 +1,7 @@
 //! Weighted mean and scatter of the rows of a dense array, in one pass over the memory.
 //!
-//! Products are formed about a provisional mean, that of the first panel of rows, and then moved to the mean. This
-//! loses digits only if the first panel has almost no weight or is an outlier: then the piece is read again.
+//! Products are formed about a provisional mean, that of the first rows, and then moved to the mean. This loses digits
+//! only if the first rows have almost no weight or are outliers: then the piece is read again.
 
 use std::ops::Range;
 
@@ -12,6 +12,8 @@ use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::moments::dense_sums;
 use crate::scalar::Scalar;
 
+/// Number of rows of the provisional mean: few, because they are read once more.
+const FIRST: usize = 32;
 /// The widest array whose pieces have private sums.
 pub(crate) const WIDEST: usize = PRIVATE_WIDTH;
 
@@ -39,7 +41,7 @@ pub(crate) fn accumulate<T: Scalar>(
 ) -> f64 {
     let weight = weights.map_or(x.n_rows() as f64, |w| w.iter().sum());
     let roots: Option<Vec<f64>> = weights.map(|w| w.iter().map(|w| w.sqrt()).collect());
-    let first = 0..x.n_rows().min(PANEL);
+    let first = 0..x.n_rows().min(FIRST);
     let origin: Vec<f64> = (0..x.n_cols()).map(|j| x.get(0, j).to_f64()).collect();
     dense_sums::mean_near(&x.rows(first.clone()), weights.map(|w| &w[first]), &origin, mean);
     for last in [false, true] {
