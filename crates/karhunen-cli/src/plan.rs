@@ -60,7 +60,7 @@ impl FitPlan {
         ];
         let inputs: Vec<_> = data.iter().map(Some).chain(others).collect();
         one_standard_input(&inputs)?;
-        checkpoints.check_of_passes(&given, &output, &inputs)?;
+        checkpoints.check(&given, &output, &inputs)?;
         let files = FitFiles::resolve(output, &inputs, SavedModel::KIND)?;
         let read = ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) };
         let mut pca = Pca {

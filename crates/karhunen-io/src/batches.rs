@@ -18,6 +18,25 @@ pub(crate) trait Batches: Send + Sync {
     /// Those of `f`, and [`crate::Cause::Format`] for damaged files.
     fn visit(&self, columns: &[usize], f: &mut dyn FnMut(&RecordBatch) -> Result<bool>) -> Result<()>;
 
+    /// As [`Batches::visit`], from the batch that holds row `first` on, or from an earlier one; `f` receives the number
+    /// of the first row of each batch.
+    ///
+    /// # Errors
+    /// As [`Batches::visit`].
+    fn visit_from(
+        &self,
+        columns: &[usize],
+        _first: usize,
+        f: &mut dyn FnMut(usize, &RecordBatch) -> Result<bool>,
+    ) -> Result<()> {
+        let mut end = 0;
+        self.visit(columns, &mut |batch| {
+            let begin = end;
+            end += batch.num_rows();
+            f(begin, batch)
+        })
+    }
+
     /// Bytes that a visit of these columns holds at a time.
     fn held(&self, columns: &[usize]) -> f64;
 }

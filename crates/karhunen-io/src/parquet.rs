@@ -113,15 +113,37 @@ pub(crate) struct File {
 
 impl Batches for File {
     fn visit(&self, columns: &[usize], f: &mut dyn FnMut(&RecordBatch) -> Result<bool>) -> Result<()> {
+        self.visit_from(columns, 0, &mut |_, batch| f(batch))
+    }
+
+    fn visit_from(
+        &self,
+        columns: &[usize],
+        first: usize,
+        f: &mut dyn FnMut(usize, &RecordBatch) -> Result<bool>,
+    ) -> Result<()> {
+        // Groups of rows before `first` are not decoded.
+        let (mut end, mut n_passed) = (0, 0);
+        for group in self.metadata.metadata().row_groups() {
+            let rows = usize::try_from(group.num_rows()).unwrap_or(0);
+            if end + rows > first {
+                break;
+            }
+            (end, n_passed) = (end + rows, n_passed + 1);
+        }
+        let groups = (n_passed..self.metadata.metadata().num_row_groups()).collect();
         let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns.iter().copied());
         let mut reader = decoder::run(&self.path, || {
             ParquetRecordBatchReaderBuilder::new_with_metadata(self.bytes.clone(), self.metadata.clone())
                 .with_projection(mask)
+                .with_row_groups(groups)
                 .with_batch_size(batch_rows(columns.len()))
                 .build()
         })?;
         while let Some(batch) = decoder::run(&self.path, || reader.next().transpose())? {
-            if !f(&batch)? {
+            let begin = end;
+            end += batch.num_rows();
+            if !f(begin, &batch)? {
                 break;
             }
         }

@@ -3,18 +3,26 @@
 //! The file is a sequence of records in the container of models, each with its checksum: first the facts
 //! that identify the fit, then one record for each pass. If the process is killed during a write, the last record is
 //! incomplete; such a record is ignored and overwritten.
+//!
+//! The part of the present pass is one more record, in a file of its own beside the first (`FILE.part`), which is
+//! written beside it and renamed: whenever the process is killed, the last part is complete. It holds the facts of the
+//! fit and the number of its pass. The file is removed after the record of the pass is on the disk; if it is left
+//! behind, its number tells that it is out of date.
 
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use karhunen::exec::{Fact, PassLog};
 use karhunen::record::Record;
 
 use crate::input::{Bytes, Input};
 use crate::model_file::{self, refused};
+use crate::replace::Staged;
 use crate::saved::stage_record;
 use crate::{Cause, CheckpointNews, Error, Result};
 
@@ -22,11 +30,16 @@ use crate::{Cause, CheckpointNews, Error, Result};
 pub(crate) const KIND: &str = "pass-log";
 /// The kind of the other records.
 const PASS: &str = "pass";
+/// The kind of the part of a pass.
+pub(crate) const PART: &str = "pass-part";
+/// Default time between two writes of parts of a pass.
+const INTERVAL: Duration = Duration::from_secs(60);
 /// Largest length of the header of a record.
 const LONGEST_HEADER: u64 = 1 << 20;
 
-/// Stores the passes of a fit in a file ([`PassLog`]). A failure to write a pass does not end the fit; later passes are
-/// not stored then, because passes are stored in order.
+/// Stores the passes of a fit in a file ([`PassLog`]), and every 60 seconds the part of the present pass, in a file
+/// beside it whose name ends in `.part`. A failure to write a pass does not end the fit; later passes are not stored
+/// then, because passes are stored in order. A part that cannot be written is tried again after the same time.
 ///
 /// ```
 /// use karhunen::{Dense, Pca, Run, Weights};
@@ -46,13 +59,19 @@ const LONGEST_HEADER: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct PassLogFile {
     path: PathBuf,
+    /// The file that holds the part of the present pass.
+    part: PathBuf,
+    interval: Duration,
     state: Mutex<State>,
 }
 
-#[derive(Debug, Default)]
+/// Names and values of the facts of a fit.
+type Facts = Vec<(String, String)>;
+
+#[derive(Debug)]
 struct State {
-    /// The version that made the file, and names and values of the facts of its fit; `None` before the file exists.
-    fit: Option<(String, Vec<(String, String)>)>,
+    /// The version that made the file, and the facts of its fit; `None` before the file exists.
+    fit: Option<(String, Facts)>,
     /// Byte offsets of the start and end of each record that was not taken yet.
     ahead: VecDeque<(u64, u64)>,
     /// End of the last complete record.
@@ -60,20 +79,41 @@ struct State {
     n_kept: usize,
     /// The write error after which no pass is stored.
     failure: Option<String>,
+    /// True if the part of the present pass is stored.
+    has_part: bool,
+    /// The begin of the present pass, or the last attempt to store a part of it.
+    since: Instant,
 }
 
 impl PassLogFile {
     /// Creates an empty log, or opens the log at `path` if `resume` is true and the file exists.
     ///
     /// # Errors
-    /// [`Cause::Io`]; [`Cause::Format`] for a file of another kind, and for a record that is damaged and not the last.
+    /// [`Cause::Io`]; [`Cause::Format`] for a file of another kind, also where the part of a pass would be written, and
+    /// for a record that is damaged and not the last.
     pub fn new(path: &Path, resume: bool) -> Result<Self> {
         let mut state = State::default();
+        let mut part = OsString::from(path);
+        part.push(".part");
+        let part = PathBuf::from(part);
+        check_part(&part)?;
         if resume && path.exists() {
             let mut file = File::open(path).map_err(|error| Error::io(path, "reading", error))?;
             state.read(path, &mut file)?;
         }
-        Ok(Self { path: path.to_owned(), state: Mutex::new(state) })
+        Ok(Self { path: path.to_owned(), part, interval: INTERVAL, state: Mutex::new(state) })
+    }
+
+    /// Sets the least time between two writes of parts of a pass. The default is 60 seconds.
+    #[must_use]
+    pub fn every(self, interval: Duration) -> Self {
+        Self { interval, ..self }
+    }
+
+    /// Returns true if the file holds a pass, or the part of one.
+    pub fn holds_any(&self) -> bool {
+        let state = self.state();
+        state.n_kept > 0 || state.has_part
     }
 
     /// Returns the number of passes in the file.
@@ -103,13 +143,20 @@ impl PassLogFile {
     }
 }
 
+impl Default for State {
+    fn default() -> Self {
+        let (fit, ahead, failure) = (None, VecDeque::new(), None);
+        Self { fit, ahead, end: 0, n_kept: 0, failure, has_part: false, since: Instant::now() }
+    }
+}
+
 impl State {
     /// Finds the records of a file.
     fn read(&mut self, path: &Path, file: &mut File) -> Result<()> {
         let io = |error| Error::io(path, "reading", error);
         let length = file.metadata().map_err(io)?.len();
         let mut begin = 0;
-        while let Some(end) = end_of_record(file, begin, length).map_err(io)? {
+        while let Some((_, end)) = find_record(file, begin, length).map_err(io)? {
             match (record_at(path, file, begin, end), self.fit.is_some()) {
                 (Ok(record), false) => {
                     record.check_kind(KIND).map_err(|error| refused(path, error))?;
@@ -135,8 +182,8 @@ impl State {
     }
 }
 
-/// Returns the end of the record at byte `begin`; `None` if the record is incomplete.
-fn end_of_record(file: &mut File, begin: u64, length: u64) -> std::io::Result<Option<u64>> {
+/// Returns the kind and the end of the record at byte `begin`; `None` if the record is incomplete.
+fn find_record(file: &mut File, begin: u64, length: u64) -> std::io::Result<Option<(String, u64)>> {
     let mut word = [0; 8];
     if begin + 8 > length {
         return Ok(None);
@@ -150,8 +197,33 @@ fn end_of_record(file: &mut File, begin: u64, length: u64) -> std::io::Result<Op
     let mut bytes = word.to_vec();
     bytes.resize(8 + header as usize, 0);
     file.read_exact(&mut bytes[8..])?;
-    let end = model_file::first_record(&bytes).and_then(|(_, n_bytes)| begin.checked_add(n_bytes));
-    Ok(end.filter(|end| *end <= length))
+    let found = model_file::first_record(&bytes);
+    let found = found.and_then(|(kind, n_bytes)| Some((kind, begin.checked_add(n_bytes)?)));
+    Ok(found.filter(|(_, end)| *end <= length))
+}
+
+/// Refuses a file at the place of parts of passes that holds anything else.
+fn check_part(path: &Path) -> Result<()> {
+    let io = |error| Error::io(path, "reading", error);
+    let mut file = match File::open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        file => file.map_err(io)?,
+    };
+    let length = file.metadata().map_err(io)?.len();
+    match find_record(&mut file, 0, length).map_err(io)? {
+        Some((kind, _)) if kind == PART => Ok(()),
+        _ if length == 0 => Ok(()),
+        _ => {
+            let message = "is in the way: the checkpoint keeps the part of a pass in a file of this name; move it, or \
+                           give the checkpoint another name";
+            Err(Error::new(path, Cause::format(message.to_owned())))
+        }
+    }
+}
+
+/// Removes the part of a pass, if there is one. A part that stays is out of date, which its number tells.
+fn remove_part(path: &Path) {
+    let _ = std::fs::remove_file(path);
 }
 
 fn record_at(path: &Path, file: &mut File, begin: u64, end: u64) -> Result<Record<'static>> {
@@ -172,7 +244,7 @@ impl PassLog for PassLogFile {
         let mut state = self.state();
         let Some((version, before)) = &state.fit else {
             let mut record = Record::new(KIND);
-            let facts: Vec<(&str, String)> = fit.iter().map(|fact| (fact.name(), fact.value())).collect();
+            let facts: Facts = fit.iter().map(|fact| (fact.name().to_owned(), fact.value())).collect();
             record.put_json("fit", &facts)?;
             let written = stage_record(&self.path, &record).and_then(|staged| {
                 staged.commit()?;
@@ -182,6 +254,8 @@ impl PassLog for PassLogFile {
                 Ok(metadata) => state.end = metadata.len(),
                 Err(error) => state.failure = Some(error.to_string()),
             }
+            state.fit = Some((record.version, facts));
+            remove_part(&self.part);
             return Ok(());
         };
         // Other versions may make other passes.
@@ -199,7 +273,12 @@ impl PassLog for PassLogFile {
     }
 
     fn take(&self, name: &'static str) -> karhunen::Result<Option<Vec<f64>>> {
-        let Some(place) = self.state().ahead.pop_front() else { return Ok(None) };
+        let next = {
+            let mut state = self.state();
+            state.since = Instant::now();
+            state.ahead.pop_front()
+        };
+        let Some(place) = next else { return Ok(None) };
         let mut record = self.read_record(place).map_err(as_library)?;
         let found = record.text("pass")?;
         if found != name {
@@ -219,10 +298,54 @@ impl PassLog for PassLogFile {
         record.put_text("pass", name);
         record.put_row("result", result);
         match append(&self.path, state.end, &record) {
-            Ok(end) => (state.end, state.n_kept) = (end, state.n_kept + 1),
+            Ok(end) => {
+                (state.end, state.n_kept) = (end, state.n_kept + 1);
+                if std::mem::take(&mut state.has_part) {
+                    remove_part(&self.part);
+                }
+            }
             Err(error) => state.failure = Some(Error::io(&self.path, "writing", error).to_string()),
         }
         Ok(())
+    }
+
+    fn wants_part(&self) -> bool {
+        let state = self.state();
+        state.failure.is_none() && state.since.elapsed() >= self.interval
+    }
+
+    fn keep_part(&self, name: &'static str, part: &[f64]) -> karhunen::Result<()> {
+        let mut state = self.state();
+        let Some((_, facts)) = &state.fit else { return Ok(()) };
+        let mut record = Record::new(PART);
+        record.put_json("fit", facts)?;
+        record.put_json("number", &state.n_kept)?;
+        record.put_text("pass", name);
+        record.put_row("part", part);
+        let written = stage_record(&self.part, &record).and_then(Staged::commit);
+        state.has_part |= written.is_ok();
+        state.since = Instant::now();
+        Ok(())
+    }
+
+    fn take_part(&self, name: &'static str) -> karhunen::Result<Option<Vec<f64>>> {
+        let mut state = self.state();
+        // A damaged part, or one of another pass or fit, counts as none, and the next one replaces it.
+        let part =
+            self.part.exists().then(|| Input::load(&self.part).and_then(|input| model_file::read(&input)));
+        let Some(Ok(mut record)) = part else { return Ok(None) };
+        let is_of_fit = state.fit.as_ref().is_some_and(|(version, facts)| {
+            *version == record.version && record.json::<Facts>("fit").is_ok_and(|found| found == *facts)
+        });
+        let is_of_pass = record.check_kind(PART).is_ok()
+            && record.json::<usize>("number").is_ok_and(|number| number == state.n_kept)
+            && record.text("pass").is_ok_and(|pass| pass == name);
+        if !(is_of_fit && is_of_pass) {
+            return Ok(None);
+        }
+        let ([_], values) = record.take_with_holes::<f64, 1>("part")?;
+        state.has_part = true;
+        Ok(Some(values))
     }
 }
 
@@ -371,5 +494,96 @@ mod tests {
         let Some(CheckpointNews::Lost(message)) = log.news() else { panic!("a loss is told") };
         assert!(message.contains("holds the first 1 of the passes"), "{message}");
         assert_eq!(first_values(&PassLogFile::new(&path, true).unwrap()), [1.0]);
+    }
+
+    /// A log whose present pass is the second, of which parts are kept at every opportunity.
+    fn within_second(path: &Path, resume: bool) -> PassLogFile {
+        let log = log(path, resume).every(Duration::ZERO);
+        if log.take("product").unwrap().is_none() {
+            log.keep("product", &[1.0]).unwrap();
+        }
+        assert_eq!(log.take("product").unwrap(), None);
+        log
+    }
+
+    #[test]
+    fn a_part_is_replaced_by_the_next_one_and_by_its_pass() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c");
+        let part = folder.path().join("c.part");
+        let log = within_second(&path, false);
+        assert!(log.wants_part() && !part.exists());
+        for values in [[2.0, f64::NAN], [3.0, -0.0]] {
+            log.keep_part("product", &values).unwrap();
+            let again = within_second(&path, true);
+            assert_eq!(again.take_part("scatter").unwrap(), None);
+            let found = again.take_part("product").unwrap().unwrap();
+            assert!(found.iter().zip(values).all(|(found, value)| found.to_bits() == value.to_bits()));
+            assert!(again.holds_any());
+        }
+        // One that is left behind when its pass is complete is out of date.
+        let left = std::fs::read(&part).unwrap();
+        log.keep("product", &[4.0]).unwrap();
+        assert!(!part.exists());
+        std::fs::write(&part, &left).unwrap();
+        let third = super::tests::log(&path, true);
+        assert_eq!(first_values(&third), [1.0, 4.0]);
+        assert_eq!(third.take_part("product").unwrap(), None);
+        // So is that of another fit, which is removed when a fit begins anew.
+        let other = PassLogFile::new(&path, false).unwrap();
+        other.begin(&facts(1)).unwrap();
+        assert!(!part.exists());
+        std::fs::write(&part, &left).unwrap();
+        other.keep("product", &[1.0]).unwrap();
+        assert_eq!(other.take_part("product").unwrap(), None);
+        // By default, parts are kept a minute apart.
+        assert!(!super::tests::log(&path, false).wants_part());
+    }
+
+    #[test]
+    fn files_that_end_anywhere_give_the_pass_or_its_part_or_neither() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c");
+        let part = folder.path().join("c.part");
+        let log = within_second(&path, false);
+        log.keep_part("product", &[2.0, 3.0]).unwrap();
+        let (before, bytes) = (std::fs::read(&path).unwrap(), std::fs::read(&part).unwrap());
+        for length in (0..=bytes.len()).step_by(3).chain([bytes.len()]) {
+            std::fs::write(&part, &bytes[..length]).unwrap();
+            let Ok(again) = PassLogFile::new(&path, true) else {
+                assert!(length > 0 && length < bytes.len());
+                continue;
+            };
+            drop(again);
+            let found = within_second(&path, true).take_part("product").unwrap();
+            assert_eq!(found.is_some(), length == bytes.len(), "{length}");
+        }
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 4;
+            std::fs::write(&part, &damaged).unwrap();
+            if PassLogFile::new(&path, true).is_ok() {
+                assert_eq!(within_second(&path, true).take_part("product").unwrap(), None, "byte {at}");
+            }
+        }
+        // While the result of the pass is written, its part stays.
+        log.keep("product", &[4.0]).unwrap();
+        let complete = std::fs::read(&path).unwrap();
+        for length in before.len()..complete.len() {
+            std::fs::write(&path, &complete[..length]).unwrap();
+            std::fs::write(&part, &bytes).unwrap();
+            let again = within_second(&path, true);
+            assert_eq!(again.take_part("product").unwrap(), Some(vec![2.0, 3.0]), "{length}");
+        }
+    }
+
+    #[test]
+    fn another_file_at_the_place_of_parts_is_refused_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, part) = (folder.path().join("c"), folder.path().join("c.part"));
+        std::fs::write(&part, "mine").unwrap();
+        let message = PassLogFile::new(&path, false).unwrap_err().to_string();
+        assert!(message.contains("c.part: is in the way"), "{message}");
+        assert_eq!(std::fs::read(&part).unwrap(), b"mine");
     }
 }

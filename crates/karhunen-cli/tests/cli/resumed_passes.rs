@@ -1,6 +1,8 @@
 //! Fits of complete data, and with a kernel, that keep their passes in a checkpoint.
 
 use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
 
 use crate::karhunen;
 
@@ -71,7 +73,9 @@ fn checkpoints_that_would_be_lost_or_do_not_fit_are_refused() {
         "made with --seed 0, now there is --seed 4",
     );
     refused(&format!("{FIT} --resume"), 2, "--resume needs the file");
-    refused(&format!("{FIT} --checkpoint d --checkpoint-every 3"), 2, "--checkpoint-every has no effect");
+    refused(&format!("{KERNEL} --checkpoint d --checkpoint-every 3"), 2, "--checkpoint-every has no effect");
+    std::fs::write(folder.path().join("e.part"), "mine").unwrap();
+    refused(&format!("{FIT} --checkpoint e"), 3, "e.part: is in the way");
     refused(&format!("{KERNEL} --checkpoint c --resume"), 2, "c: the checkpoint was made with ");
     refused("inspect c", 3, "holds the passes of a fit, not a model");
     refused("fit c", 3, "holds the passes of a fit");
@@ -79,4 +83,59 @@ fn checkpoints_that_would_be_lost_or_do_not_fit_are_refused() {
     std::fs::write(folder.path().join("t.csv"), text.replacen("\n0,", "\n0.5,", 1)).unwrap();
     refused(&format!("{FIT} --checkpoint c --resume"), 2, "made with other values");
     assert!(std::fs::read(folder.path().join("c")).unwrap() == before);
+}
+
+/// Writes an array of 1,500 x 600 numbers.
+fn write_array(path: &Path, seed: u32) {
+    let (n, p) = (1_500_u32, 600_u32);
+    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({n}, {p}), }}");
+    let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    bytes.extend(format!("{header:<117}\n").bytes());
+    for i in 0..n {
+        let value = |j: u32| ((i * 31 + j * j * (17 + seed) + i * j) % 1013) as f32 / (j + 1) as f32;
+        bytes.extend((0..p).flat_map(|j| value(j).to_le_bytes()));
+    }
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_fit_that_is_killed_within_its_passes_gives_the_same_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    // Several files are read in blocks, also within the memory.
+    let data = ["1.npy", "2.npy", "3.npy", "4.npy"];
+    data.iter().zip(0..).for_each(|(name, seed)| write_array(&at(name), seed));
+    let fit = format!("fit {} -k 3 --solver block-krylov --tol 1e-9 -q", data.join(" "));
+    let whole = model(folder.path(), &fit);
+    std::fs::remove_file(at("m")).unwrap();
+    let fit = format!("{fit} --checkpoint c --checkpoint-every 0 --resume -o m");
+    let mut n_within = 0;
+    for _ in 0..12 {
+        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("karhunen"))
+            .args(fit.split(' '))
+            .current_dir(folder.path())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // The part that the fit goes on from is replaced, or its pass ends.
+        let changed = || std::fs::metadata(at("c.part")).and_then(|file| file.modified()).ok();
+        let before = changed();
+        while child.try_wait().unwrap().is_none() && (changed().is_none() || changed() == before) {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        child.kill().unwrap();
+        let killed = child.wait_with_output().unwrap();
+        n_within +=
+            usize::from(String::from_utf8(killed.stderr).unwrap().contains("c: goes on within pass "));
+        if at("m").exists() {
+            break;
+        }
+    }
+    assert!(n_within > 0, "no fit went on within a pass");
+    karhunen(&format!("{fit} --force")).current_dir(folder.path()).assert().success();
+    assert!(std::fs::read(at("m")).unwrap() == whole);
+    let mut left: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["1.npy", "2.npy", "3.npy", "4.npy", "c", "m"]);
 }

@@ -91,13 +91,13 @@ impl<T: Scalar> BlockReader<T> for Table {
         f: &mut dyn FnMut(OwnedBlock<T>) -> bool,
     ) -> Result<()> {
         let mut goes_on = true;
-        let mut number = 0;
-        self.batches.visit(&self.columns, &mut |batch| {
+        let mut end = 0;
+        self.batches.visit_from(&self.columns, first, &mut |number, batch| {
             // Rows before `first` are passed over.
             let begin = first.saturating_sub(number).min(batch.num_rows());
-            number += batch.num_rows();
-            if number > self.n_rows {
-                return Err(self.miscounted(number));
+            end = number + batch.num_rows();
+            if end > self.n_rows {
+                return Err(self.miscounted(end));
             }
             for start in (begin..batch.num_rows()).step_by(rows_at_once) {
                 let n_rows = rows_at_once.min(batch.num_rows() - start);
@@ -113,7 +113,7 @@ impl<T: Scalar> BlockReader<T> for Table {
             }
             Ok(goes_on)
         })?;
-        if goes_on && number < self.n_rows { Err(self.miscounted(number)) } else { Ok(()) }
+        if goes_on && end < self.n_rows { Err(self.miscounted(end)) } else { Ok(()) }
     }
 
     fn held(&self, _: usize) -> f64 {

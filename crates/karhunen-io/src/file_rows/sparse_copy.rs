@@ -319,12 +319,20 @@ impl SparseBlocks {
         Ok(values)
     }
 
-    fn block<T: Scalar>(&self, stored: Stored) -> Result<SparseMatrix<T>> {
+    /// Reads the rows of a block from row `first` of the block on.
+    fn block<T: Scalar>(&self, stored: Stored, first: usize) -> Result<SparseMatrix<T>> {
         let Stored { n_rows, n_entries, mut offset, .. } = stored;
-        let pointers = self.read(&mut offset, n_rows + 1)?;
-        let indices = self.read(&mut offset, n_entries)?;
-        let values = self.read(&mut offset, n_entries)?;
-        let matrix = SparseMatrix::from_csr(n_rows, self.n_cols, pointers, indices, values);
+        let mut pointers: Vec<usize> = self.read(&mut offset, n_rows + 1)?;
+        let mut indices = self.read(&mut offset, n_entries)?;
+        let mut values = self.read(&mut offset, n_entries)?;
+        if first > 0 {
+            pointers.drain(..first);
+            let begin = pointers[0];
+            pointers.iter_mut().for_each(|pointer| *pointer -= begin);
+            indices.drain(..begin);
+            values.drain(..begin);
+        }
+        let matrix = SparseMatrix::from_csr(n_rows - first, self.n_cols, pointers, indices, values);
         matrix.map_err(|error| Error::new(&self.path, error.into()))
     }
 }
@@ -337,9 +345,8 @@ impl<T: Scalar> BlockReader<T> for SparseBlocks {
         reached: &mut usize,
         f: &mut dyn FnMut(OwnedBlock<T>) -> bool,
     ) -> Result<()> {
-        // Rows that are kept are those of whole blocks.
-        for &stored in self.blocks.iter().filter(|stored| stored.first >= first) {
-            let rows = self.block(stored)?;
+        for &stored in self.blocks.iter().filter(|stored| stored.first + stored.n_rows > first) {
+            let rows = self.block(stored, first.saturating_sub(stored.first))?;
             *reached = stored.first + stored.n_rows;
             if !f(OwnedBlock::Sparse(rows)) {
                 break;

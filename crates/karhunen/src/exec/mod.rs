@@ -6,18 +6,21 @@
 
 mod pass_log;
 mod pool;
+mod resume;
 mod run;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 pub use pass_log::{Fact, PassLog};
+pub(crate) use resume::{Resumable, State};
 pub use run::{Flow, Iteration, Observer, Run, Unobserved, Visit};
 
 use crate::error::{Error, Result};
 use crate::exec::pool::check_threads;
 #[cfg(feature = "parallel")]
 use crate::exec::pool::{current_pool, pool};
+use crate::exec::resume::OpenPass;
 
 /// A partial result that pieces of work add to.
 pub(crate) trait Accumulate: Send {
@@ -37,6 +40,8 @@ pub struct Exec<'a> {
     span: (f64, f64),
     reports_residuals: bool,
     log: Option<&'a dyn PassLog>,
+    /// The pass that is being made, if the log keeps its sums.
+    pass: Option<&'a OpenPass<'a>>,
 }
 
 impl<'a> Exec<'a> {
@@ -49,6 +54,7 @@ impl<'a> Exec<'a> {
             span: (0.0, 1.0),
             reports_residuals: true,
             log: None,
+            pass: None,
         }
     }
 
@@ -67,14 +73,7 @@ impl<'a> Exec<'a> {
     fn enter(run: &Run<'_>, work: &mut (dyn FnMut(&Exec<'_>) + Send)) -> Result<()> {
         let Run { n_threads, observer, .. } = *run;
         check_threads(n_threads)?;
-        let exec = |n_threads| Exec {
-            n_threads,
-            observer,
-            phase: "work",
-            span: (0.0, 1.0),
-            reports_residuals: true,
-            log: None,
-        };
+        let exec = |n_threads| Exec { n_threads, observer, ..Exec::sequential() };
         match n_threads {
             Some(1) => work(&exec(1)),
             #[cfg(feature = "parallel")]
@@ -102,30 +101,57 @@ impl<'a> Exec<'a> {
         Exec { log, ..*self }
     }
 
-    /// Returns the result of a pass over the data, `length` values: from the log, if it holds them, and otherwise from
-    /// `make`, whose result is then kept.
+    /// Returns the result of a pass over the data: from the log, if it holds it, and otherwise from `make`, whose
+    /// result is then kept. `empty` returns a result of the same shape. Visits with the [`Exec`] that `make` receives
+    /// go on from sums that an earlier run kept within the pass.
     ///
     /// # Errors
     /// [`Error::OtherFit`] if the log holds a result of another size; errors of the log and of `make`.
-    pub(crate) fn pass(
+    pub(crate) fn pass<A: Resumable>(
         &self,
         name: &'static str,
-        length: usize,
-        make: impl FnOnce() -> Result<Vec<f64>>,
-    ) -> Result<Vec<f64>> {
-        let Some(log) = self.log else { return make() };
-        match log.take(name)? {
-            Some(result) if result.len() == length => Ok(result),
-            Some(result) => {
-                let (found, expected) = (format!("{} values", result.len()), format!("{length} values"));
-                Err(Error::OtherFit { what: "results of a pass", found, expected })
-            }
-            None => {
-                let result = make()?;
-                log.keep(name, &result)?;
-                Ok(result)
-            }
+        empty: impl FnOnce() -> A,
+        make: impl FnOnce(&Exec<'_>) -> Result<A>,
+    ) -> Result<A> {
+        let Some(log) = self.log else { return make(self) };
+        if let Some(values) = log.take(name)? {
+            let mut result = empty();
+            State::read(values, &mut result)?;
+            return Ok(result);
         }
+        let pass = OpenPass::new(log, name)?;
+        let mut result = make(&Exec { pass: Some(&pass), ..*self })?;
+        log.keep(name, &State::written(&mut result)?)?;
+        Ok(result)
+    }
+
+    /// Begins a visit of the present pass: sets `sums` to those that an earlier run kept, if it was interrupted in this
+    /// visit.
+    ///
+    /// # Errors
+    /// [`Error::OtherFit`] for sums of another size.
+    pub(crate) fn begin_visit(&self, sums: &mut dyn Resumable) -> Result<()> {
+        self.pass.map_or(Ok(()), |pass| pass.begin_visit(sums))
+    }
+
+    /// Offers the sums of the present visit to the log, which keeps them from time to time.
+    ///
+    /// # Errors
+    /// Those of the log.
+    pub(crate) fn keep_visit(&self, sums: &mut dyn Resumable) -> Result<()> {
+        self.pass.map_or(Ok(()), |pass| pass.keep_visit(sums))
+    }
+
+    /// Ends a visit of the present pass.
+    pub(crate) fn end_visit(&self) {
+        if let Some(pass) = self.pass {
+            pass.end_visit();
+        }
+    }
+
+    /// Number of visits of the present pass that an earlier run had completed when it kept the sums of the next one.
+    pub(crate) fn n_earlier_visits(&self) -> usize {
+        self.pass.map_or(0, OpenPass::n_earlier_visits)
     }
 
     /// Returns true if a log keeps the results of passes.

@@ -1,7 +1,7 @@
 //! An owned dense matrix, row-major.
 
 use crate::error::{Advice, Error, Result};
-use crate::exec::{Accumulate, Exec};
+use crate::exec::{Accumulate, Exec, Resumable, State};
 use crate::memory;
 use crate::scalar::Scalar;
 
@@ -227,6 +227,19 @@ impl Matrix<f64> {
         if factor != 1.0 {
             self.data.iter_mut().for_each(|value| *value *= factor);
         }
+    }
+}
+
+impl Matrix<f64> {
+    /// As [`Resumable::exchange`], for the upper triangle alone, row by row.
+    pub(crate) fn exchange_upper(&mut self, state: &mut State) -> Result<()> {
+        (0..self.n_rows).try_for_each(|i| state.slice(&mut self.row_mut(i)[i..]))
+    }
+}
+
+impl Resumable for Matrix<f64> {
+    fn exchange(&mut self, state: &mut State) -> Result<()> {
+        state.slice(&mut self.data)
     }
 }
 

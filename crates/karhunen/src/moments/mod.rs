@@ -15,11 +15,11 @@ mod wide_scatter;
 use decay::check_decay;
 pub(crate) use decay::{Aged, Cut};
 pub(crate) use deviations::Columns;
+pub(crate) use scatter::DenseRows;
 pub use scatter::Scatter;
-pub(crate) use scatter::{DenseRows, n_packed};
 
 use crate::error::{Error, Result};
-use crate::exec::{Accumulate, Exec, Run};
+use crate::exec::{Accumulate, Exec, Resumable, Run, State};
 use crate::linalg::{Dense, Sparse};
 use crate::memory;
 use crate::scalar::{Scalar, compiled};
@@ -324,6 +324,9 @@ impl RowSums for Option<Moments> {
     fn piece_rows(n_cols: usize) -> usize {
         dense_sums::piece_rows(n_cols)
     }
+    fn exchange(&mut self, n_cols: usize, state: &mut State) -> Result<()> {
+        state.option(self, || Moments::empty(n_cols))
+    }
     fn add_rows<T: Scalar>(
         &mut self,
         block: &Block<'_, T>,
@@ -337,6 +340,18 @@ impl RowSums for Option<Moments> {
                 Ok(())
             }
         }
+    }
+}
+
+impl Resumable for Moments {
+    fn exchange(&mut self, state: &mut State) -> Result<()> {
+        let Self { n_samples, weight, weight_squared, mean, sum_of_squares, whole } = self;
+        n_samples.exchange(state)?;
+        state.number(weight)?;
+        state.number(weight_squared)?;
+        state.flag(whole)?;
+        state.slice(mean)?;
+        state.slice(sum_of_squares)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Moments and scatter matrices as records. Of the matrix, the upper triangle is stored, row by row.
 
 use crate::error::Result;
-use crate::moments::scatter::n_packed;
+use crate::linalg::Matrix;
 use crate::moments::{Moments, Scatter};
 use crate::record::{Record, Recorded, damaged, in_array};
 
@@ -68,6 +68,14 @@ impl Moments {
 }
 
 impl Scatter {
+    /// The upper triangle, row by row.
+    fn packed(&self) -> Vec<f64> {
+        let p = self.matrix.n_rows();
+        let mut packed = Vec::with_capacity(n_packed(p));
+        (0..p).for_each(|i| packed.extend_from_slice(&self.matrix.row(i)[i..]));
+        packed
+    }
+
     /// Adds the upper triangle of the matrix.
     pub(crate) fn put_matrix(&self, record: &mut Record<'_>) {
         record.put_row("scatter", self.packed());
@@ -78,8 +86,17 @@ impl Scatter {
     /// # Errors
     /// [`crate::Error::Record`] for a matrix that is missing or damaged; [`crate::Error::Memory`].
     pub(crate) fn take(record: &mut Record<'_>, moments: Moments) -> Result<Self> {
-        let packed: Vec<f64> = record.take_row("scatter", n_packed(moments.mean.len()))?;
-        let scatter = Self::of_packed(moments, &packed)?;
+        let p = moments.mean.len();
+        let packed: Vec<f64> = record.take_row("scatter", n_packed(p))?;
+        Self::ask(p)?;
+        let mut matrix = Matrix::zeros(p, p);
+        let mut rest = &packed[..];
+        for i in 0..p {
+            let (row, others) = rest.split_at(p - i);
+            matrix.row_mut(i)[i..].copy_from_slice(row);
+            rest = others;
+        }
+        let scatter = Self { moments, matrix };
         let diagonal = (0..scatter.matrix.n_rows()).map(|j| scatter.matrix[(j, j)]);
         match diagonal.into_iter().find(|square| *square < 0.0) {
             Some(square) => {
@@ -90,6 +107,11 @@ impl Scatter {
             None => Ok(scatter),
         }
     }
+}
+
+/// Number of values of a triangle of `p` rows.
+fn n_packed(p: usize) -> usize {
+    p.checked_add(1).and_then(|q| p.checked_mul(q)).map_or(usize::MAX, |twice| twice / 2)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Moments with the products between columns: the mergeable input of a fit by the covariance matrix.
 
 use crate::error::{Error, Result};
-use crate::exec::{Accumulate, Exec, Run};
+use crate::exec::{Accumulate, Exec, Resumable, Run, State};
 use crate::linalg::dense::rank_k;
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::memory;
@@ -105,7 +105,7 @@ impl Scatter {
         total.unwrap_or_else(|| Self::empty(p)).finished()
     }
 
-    fn ask(p: usize) -> Result<()> {
+    pub(super) fn ask(p: usize) -> Result<()> {
         let matrices = 8.0 * 2.0 * (p as f64).powi(2);
         memory::ask(&format!("the scatter matrix of {p} columns"), matrices, || {
             vec!["take fewer columns".into(), "fit the data themselves".into()]
@@ -326,35 +326,6 @@ impl Scatter {
         self.moments.add(&other.moments);
     }
 
-    /// The upper triangle, row by row.
-    pub(crate) fn packed(&self) -> Vec<f64> {
-        let p = self.matrix.n_rows();
-        let mut packed = Vec::with_capacity(n_packed(p));
-        (0..p).for_each(|i| packed.extend_from_slice(&self.matrix.row(i)[i..]));
-        packed
-    }
-
-    /// The scatter with these moments and the upper triangle `packed`; the lower triangle is not set.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] for a triangle of another size; [`Error::Memory`].
-    pub(crate) fn of_packed(moments: Moments, packed: &[f64]) -> Result<Self> {
-        let p = moments.mean.len();
-        let (what, axis, found, expected) = ("a triangle", "values", packed.len(), n_packed(p));
-        if found != expected {
-            return Err(Error::Shape { what, axis, found, expected });
-        }
-        Self::ask(p)?;
-        let mut matrix = Matrix::zeros(p, p);
-        let mut rest = packed;
-        for i in 0..p {
-            let (row, others) = rest.split_at(p - i);
-            matrix.row_mut(i)[i..].copy_from_slice(row);
-            rest = others;
-        }
-        Ok(Self { moments, matrix })
-    }
-
     /// Checks the public fields, which other programs may have set.
     pub(crate) fn check_shape(&self) -> Result<()> {
         let p = self.moments.mean.len();
@@ -417,17 +388,15 @@ impl<'a, T: Scalar> DenseRows<'a, T> {
     }
 }
 
-/// Number of values of a triangle of `p` rows.
-pub(crate) fn n_packed(p: usize) -> usize {
-    p.checked_add(1).and_then(|q| p.checked_mul(q)).map_or(usize::MAX, |twice| twice / 2)
-}
-
 impl RowSums for Option<Scatter> {
     fn is_finite(&self) -> bool {
         self.as_ref().is_none_or(|total| total.moments.first_overflow().is_none())
     }
     fn piece_rows(n_cols: usize) -> usize {
         dense_scatter::piece_rows(n_cols)
+    }
+    fn exchange(&mut self, n_cols: usize, state: &mut State) -> Result<()> {
+        state.option(self, || Scatter::empty(n_cols))
     }
     fn add_rows<T: Scalar>(
         &mut self,
@@ -445,6 +414,14 @@ impl RowSums for Option<Scatter> {
                 Ok(())
             }
         }
+    }
+}
+
+/// The lower triangle of the matrix is not part of it.
+impl Resumable for Scatter {
+    fn exchange(&mut self, state: &mut State) -> Result<()> {
+        self.moments.exchange(state)?;
+        self.matrix.exchange_upper(state)
     }
 }
 

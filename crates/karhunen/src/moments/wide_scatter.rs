@@ -6,7 +6,7 @@
 //! are added, and begin another sum if they lie far from the pivot.
 
 use crate::error::Result;
-use crate::exec::Exec;
+use crate::exec::{Exec, Resumable, State};
 use crate::linalg::dense::pack::Mapped;
 use crate::linalg::dense::rank_k::{STRIP, bands};
 use crate::linalg::{ColumnMap, Dense, Matrix};
@@ -26,17 +26,19 @@ pub(super) fn of_source<T: Scalar>(
     let p = x.shape().1;
     let again = x.passes() == Passes::Many;
     let mut sums = WideScatter { guarded: !again, ..WideScatter::new() };
-    row_sums::add_source(&mut sums, x, weights, exec)?;
-    let (scatter, near) = sums.finish(p);
-    scatter.moments.check()?;
-    if near || !again {
-        return Ok(scatter);
+    loop {
+        // Goes on in the second visit if an earlier run was interrupted there.
+        row_sums::add_source(&mut sums, x, weights, exec)?;
+        let about_mean = sums.about_mean;
+        let (scatter, near) = sums.finish(p);
+        scatter.moments.check()?;
+        if near || !again || about_mean {
+            return Ok(scatter);
+        }
+        let Scatter { moments, matrix } = scatter;
+        let about = AboutPivot::new(moments.mean, matrix);
+        sums = WideScatter { about: Some(about), about_mean: true, ..WideScatter::new() };
     }
-    let Scatter { moments, matrix } = scatter;
-    let about = AboutPivot::new(moments.mean, matrix);
-    let mut sums = WideScatter { about: Some(about), ..WideScatter::new() };
-    row_sums::add_source(&mut sums, x, weights, exec)?;
-    Ok(sums.finish(p).0)
 }
 
 /// The upper triangle of the scatter of a stream.
@@ -54,11 +56,13 @@ struct WideScatter {
     others: Option<Scatter>,
     /// True if rows come once, so that their distance from the pivot is tested before they are added.
     guarded: bool,
+    /// True in the second visit, about the mean.
+    about_mean: bool,
 }
 
 impl WideScatter {
     fn new() -> Self {
-        Self { about: None, others: None, guarded: false }
+        Self { about: None, others: None, guarded: false, about_mean: false }
     }
 
     /// The upper triangle of the scatter, and whether every pivot was near the mean.
@@ -104,6 +108,13 @@ impl RowSums for WideScatter {
         bands::piece_rows(n_cols)
     }
 
+    fn exchange(&mut self, n_cols: usize, state: &mut State) -> Result<()> {
+        state.flag(&mut self.about_mean)?;
+        let empty = || AboutPivot::new(vec![0.0; n_cols], Matrix::zeros(n_cols, n_cols));
+        state.option(&mut self.about, empty)?;
+        state.option(&mut self.others, || Scatter::empty(n_cols))
+    }
+
     fn add_rows<T: Scalar>(
         &mut self,
         block: &Block<'_, T>,
@@ -147,6 +158,16 @@ struct AboutPivot {
     sums: Vec<f64>,
     /// `sum_i w_i (x_i - pivot) (x_i - pivot)'`, its upper triangle.
     products: Matrix,
+}
+
+impl Resumable for AboutPivot {
+    fn exchange(&mut self, state: &mut State) -> Result<()> {
+        let Self { pivot, counts, sums, products } = self;
+        state.slice(pivot)?;
+        counts.exchange(state)?;
+        state.slice(sums)?;
+        products.exchange_upper(state)
+    }
 }
 
 impl AboutPivot {

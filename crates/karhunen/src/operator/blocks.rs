@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::exec::{Accumulate as _, Exec};
+use crate::exec::{Accumulate as _, Exec, Resumable, State};
 use crate::linalg::dense::products::{self as dense_products, RowSum};
 use crate::linalg::dense::rank_k::{self, RankK};
 use crate::linalg::sparse::products as sparse_products;
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::moments::{sparse_scatter, sparse_sums};
 use crate::scalar::Scalar;
-use crate::source::{self, Block, PieceRows, Source};
+use crate::source::{self, Block, PieceRows, Source, sum_pieces};
 
 /// `M Q` into `out` (row-major, n x l).
 pub(crate) fn project<T: Scalar, U: Scalar>(
@@ -43,20 +43,53 @@ pub(crate) fn visit_pieces<T: Scalar>(
     })
 }
 
-/// Adds the sums over the dense and over the sparse blocks.
-fn sum(parts: [Option<Matrix>; 2], shape: (usize, usize)) -> Matrix {
-    let total = parts.into_iter().flatten().reduce(|mut total, part| {
-        total.merge(&part);
-        total
-    });
-    total.unwrap_or_else(|| Matrix::zeros(shape.0, shape.1))
+/// A sum over the dense blocks, and one over the other blocks, of shape `shape`.
+struct BlockSums<D> {
+    dense: D,
+    others: Option<Matrix>,
+    shape: (usize, usize),
 }
 
-/// Adds `part` to `total`.
-fn add(total: &mut Option<Matrix>, part: Matrix) {
-    match total {
-        Some(total) => total.merge(&part),
-        none => *none = Some(part),
+impl<D> BlockSums<D> {
+    fn new(dense: D, shape: (usize, usize)) -> Self {
+        Self { dense, others: None, shape }
+    }
+
+    /// Adds `part` to the sum over the other blocks.
+    fn add_other(&mut self, part: Matrix) {
+        match &mut self.others {
+            Some(total) => total.merge(&part),
+            none => *none = Some(part),
+        }
+    }
+
+    /// The sum over all blocks; `finish` returns that over the dense ones.
+    fn finish(self, finish: impl FnOnce(D) -> Option<Matrix>) -> Matrix {
+        let Self { dense, others, shape } = self;
+        let total = [finish(dense), others].into_iter().flatten().reduce(|mut total, part| {
+            total.merge(&part);
+            total
+        });
+        total.unwrap_or_else(|| Matrix::zeros(shape.0, shape.1))
+    }
+
+    fn exchange_others(&mut self, state: &mut State) -> Result<()> {
+        let (n_rows, n_cols) = self.shape;
+        state.option(&mut self.others, || Matrix::zeros(n_rows, n_cols))
+    }
+}
+
+impl Resumable for BlockSums<RowSum<'_>> {
+    fn exchange(&mut self, state: &mut State) -> Result<()> {
+        self.dense.exchange(self.shape.0, state)?;
+        self.exchange_others(state)
+    }
+}
+
+impl Resumable for BlockSums<RankK> {
+    fn exchange(&mut self, state: &mut State) -> Result<()> {
+        self.dense.exchange(state)?;
+        self.exchange_others(state)
     }
 }
 
@@ -67,22 +100,22 @@ pub(crate) fn apply_t<T: Scalar>(
     u: &Matrix,
     exec: &Exec<'_>,
 ) -> Result<Matrix> {
-    let (mut dense, mut others) = (RowSum::of_given::<T>(u), None);
+    let mut total = BlockSums::new(RowSum::of_given::<T>(u), (x.shape().1, u.n_cols()));
     let piece_rows = |rows: &Dense<'_, T>| dense_products::piece_rows(rows, u.n_rows(), u.n_cols());
-    visit_pieces(x, &piece_rows, exec, |rows, block, exec| {
+    sum_pieces(x, &mut total, &piece_rows, exec, |total, rows, block, exec| {
         let is_all = rows.len() == u.n_rows();
         match block {
             // A wide array in one block is multiplied without private sums.
-            Block::Dense(x) if is_all => add(&mut others, dense_products::apply_t(*x, map, u, exec)?),
-            Block::Dense(x) => dense.add(rows.start, *x, map, exec)?,
-            Block::Sparse(x) if is_all => add(&mut others, sparse_products::apply_t(x, &map, u, exec)?),
+            Block::Dense(x) if is_all => total.add_other(dense_products::apply_t(*x, map, u, exec)?),
+            Block::Dense(x) => total.dense.add(rows.start, *x, map, exec)?,
+            Block::Sparse(x) if is_all => total.add_other(sparse_products::apply_t(x, &map, u, exec)?),
             Block::Sparse(x) => {
-                add(&mut others, sparse_products::apply_t(x, &map, &u.rows(rows), exec)?);
+                total.add_other(sparse_products::apply_t(x, &map, &u.rows(rows), exec)?);
             }
         }
         Ok(())
     })?;
-    Ok(sum([dense.finish(), others], (x.shape().1, u.n_cols())))
+    Ok(total.finish(RowSum::finish))
 }
 
 /// `M' W M Q` of all rows, shape (p, l), in one visit.
@@ -96,7 +129,9 @@ pub(crate) fn normal<T: Scalar>(
     let n = x.shape().0;
     let mut total = NormalSum::new::<T>(n, Cow::Borrowed(q), row_weights);
     let piece_rows = |rows: &Dense<'_, T>| normal_piece_rows(rows, n, q.n_cols());
-    visit_pieces(x, &piece_rows, exec, |rows, block, exec| total.add(rows, block, map, exec))?;
+    sum_pieces(x, &mut total, &piece_rows, exec, |total, rows, block, exec| {
+        total.add(rows, block, map, exec)
+    })?;
     Ok(total.finish().1)
 }
 
@@ -110,15 +145,25 @@ pub(crate) fn normal_piece_rows<T: Scalar>(rows: &Dense<'_, T>, n: usize, l: usi
 pub(crate) struct NormalSum<'a> {
     q: Cow<'a, Matrix>,
     row_weights: Option<&'a [f64]>,
-    dense: RowSum<'a>,
-    others: Option<Matrix>,
+    sums: BlockSums<RowSum<'a>>,
+}
+
+/// A block that is borrowed stays as it is.
+impl Resumable for NormalSum<'_> {
+    fn exchange(&mut self, state: &mut State) -> Result<()> {
+        if let Cow::Owned(q) = &mut self.q {
+            q.exchange(state)?;
+            self.sums.dense.multiply_by(q);
+        }
+        self.sums.exchange(state)
+    }
 }
 
 impl<'a> NormalSum<'a> {
     /// Begins a sum over `n` rows of type `T` in all.
     pub(crate) fn new<T: Scalar>(n: usize, q: Cow<'a, Matrix>, row_weights: Option<&'a [f64]>) -> Self {
-        let dense = RowSum::of_product::<T>(n, &q, row_weights);
-        Self { q, row_weights, dense, others: None }
+        let sums = BlockSums::new(RowSum::of_product::<T>(n, &q, row_weights), q.shape());
+        Self { q, row_weights, sums }
     }
 
     /// Adds the rows `rows` of all.
@@ -130,10 +175,10 @@ impl<'a> NormalSum<'a> {
         exec: &Exec<'_>,
     ) -> Result<()> {
         match block {
-            Block::Dense(x) => self.dense.add(rows.start, *x, map, exec),
+            Block::Dense(x) => self.sums.dense.add(rows.start, *x, map, exec),
             Block::Sparse(x) => {
                 let weights = self.row_weights.map(|w| &w[rows]);
-                add(&mut self.others, sparse_products::normal(x, &map, weights, &self.q, exec)?);
+                self.sums.add_other(sparse_products::normal(x, &map, weights, &self.q, exec)?);
                 Ok(())
             }
         }
@@ -141,8 +186,7 @@ impl<'a> NormalSum<'a> {
 
     /// `Q` and the product.
     pub(crate) fn finish(self) -> (Cow<'a, Matrix>, Matrix) {
-        let product = sum([self.dense.finish(), self.others], self.q.shape());
-        (self.q, product)
+        (self.q, self.sums.finish(RowSum::finish))
     }
 }
 
@@ -153,20 +197,20 @@ pub(crate) fn scatter<T: Scalar>(
     row_weights: Option<&[f64]>,
     exec: &Exec<'_>,
 ) -> Result<Matrix> {
-    let shape = x.shape();
-    let (mut dense, mut others) = (RankK::new(shape.1), None);
-    let piece_rows = dense.piece_rows();
-    visit_pieces(x, &|_| piece_rows, exec, |rows, block, exec| {
+    let p = x.shape().1;
+    let mut total = BlockSums::new(RankK::new(p), (p, p));
+    let piece_rows = total.dense.piece_rows();
+    sum_pieces(x, &mut total, &|_| piece_rows, exec, |total, rows, block, exec| {
         let weights = row_weights.map(|w| &w[rows]);
         match block {
-            Block::Dense(x) => dense.add(*x, map, weights, exec),
+            Block::Dense(x) => total.dense.add(*x, map, weights, exec),
             Block::Sparse(x) => {
-                add(&mut others, sparse_scatter::scatter(x, &map, weights, exec)?);
+                total.add_other(sparse_scatter::scatter(x, &map, weights, exec)?);
                 Ok(())
             }
         }
     })?;
-    Ok(sum([dense.finish(), others], (shape.1, shape.1)))
+    Ok(total.finish(RankK::finish))
 }
 
 /// `M M'U`, shape (n, l).

@@ -5,10 +5,11 @@
 //! rows: as many steps of an iteration over samples of the data, in the pass that the moments take anyway.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::affine::Affine;
 use crate::error::Result;
-use crate::exec::Exec;
+use crate::exec::{Exec, Resumable, State};
 use crate::linalg::decomp::orthonormal::orthonormalize;
 use crate::linalg::random::gaussian;
 use crate::linalg::{Dense, Matrix};
@@ -16,7 +17,7 @@ use crate::moments::{Columns, Moments};
 use crate::operator::blocks::{NormalSum, normal_piece_rows};
 use crate::random::Purpose;
 use crate::scalar::Scalar;
-use crate::source::{Block, Source, visit_pieces};
+use crate::source::{Block, Source, sum_pieces};
 
 /// Number of parts of the rows; windows end after 1, 2, 4, .. of them.
 const PARTS: usize = 64;
@@ -53,14 +54,16 @@ pub(crate) fn moments_and_start<T: Scalar>(
     let mut sums = Sums {
         first_pass,
         n,
+        p,
         shares,
         moments: None,
         affine: None,
         product: NormalSum::new::<T>(n, Cow::Owned(random), shares),
         window: 1,
     };
-    visit_pieces(x, &|rows| normal_piece_rows(rows, n, width), &mut |first, block| {
-        let Block::Dense(rows) = &block else { return sums.add_sparse(first, &block, exec) };
+    let piece_rows = |rows: &Dense<'_, T>| normal_piece_rows(rows, n, width);
+    sum_pieces(x, &mut sums, &piece_rows, exec, |sums, Range { start: first, .. }, block, _| {
+        let Block::Dense(rows) = block else { return sums.add_sparse(first, block, exec) };
         let piece = normal_piece_rows(rows, n, width);
         let mut done = 0;
         while done < rows.n_rows() {
@@ -87,6 +90,7 @@ fn basis_of(product: NormalSum<'_>, seed: u64, exec: &Exec<'_>) -> Result<Matrix
 struct Sums<'a> {
     first_pass: FirstPass<'a>,
     n: usize,
+    p: usize,
     shares: Option<&'a [f64]>,
     moments: Option<Moments>,
     /// The map by the moments at the last cut, at first by those of the first piece; `None` while no row has weight.
@@ -95,6 +99,16 @@ struct Sums<'a> {
     product: NormalSum<'a>,
     /// The present window ends after so many of the [`PARTS`].
     window: usize,
+}
+
+impl Resumable for Sums<'_> {
+    fn exchange(&mut self, state: &mut State) -> Result<()> {
+        let p = self.p;
+        state.option(&mut self.moments, || Moments::empty(p))?;
+        state.option(&mut self.affine, || Affine::identity(p))?;
+        self.product.exchange(state)?;
+        self.window.exchange(state)
+    }
 }
 
 impl Sums<'_> {

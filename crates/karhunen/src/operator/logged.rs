@@ -1,7 +1,7 @@
 //! Operators whose products a log keeps.
 
 use crate::error::Result;
-use crate::exec::Exec;
+use crate::exec::{Exec, Resumable};
 use crate::linalg::Matrix;
 use crate::linalg::decomp::tsqr::Triangle;
 use crate::operator::{Products, Side, SymOp};
@@ -21,25 +21,26 @@ impl<'a, T: Scalar> Logged<'a, T> {
     }
 }
 
-/// Returns the result of a pass that visits `x`: values of the given number.
+/// Returns the result of a pass that visits `x`, as [`Exec::pass`] does; the visits of a pass that the log holds count
+/// as made.
 ///
 /// # Errors
 /// As [`Exec::pass`].
-pub(crate) fn logged_pass<T: Scalar>(
+pub(crate) fn logged_pass<T: Scalar, A: Resumable>(
     x: &Counted<'_, T>,
-    (name, length): (&'static str, usize),
+    name: &'static str,
     exec: &Exec<'_>,
-    make: impl FnOnce() -> Result<Vec<f64>>,
-) -> Result<Vec<f64>> {
+    empty: impl FnOnce() -> A,
+    make: impl FnOnce(&Exec<'_>) -> Result<A>,
+) -> Result<A> {
     let before = x.n_visits();
-    let mut values = exec.pass(name, length + 1, || {
-        let mut values = make()?;
-        values.push((x.n_visits() - before) as f64);
-        Ok(values)
-    })?;
-    let n_visits = values.pop().map_or(0, |n| n as usize);
+    let make_and_count = |exec: &Exec<'_>| {
+        let result = make(exec)?;
+        Ok((result, x.n_visits() - before + exec.n_earlier_visits()))
+    };
+    let (result, n_visits) = exec.pass(name, || (empty(), 0), make_and_count)?;
     x.count_up_to(before + n_visits);
-    Ok(values)
+    Ok(result)
 }
 
 impl<T: Scalar> Logged<'_, T> {
@@ -48,13 +49,9 @@ impl<T: Scalar> Logged<'_, T> {
         name: &'static str,
         (n_rows, n_cols): (usize, usize),
         exec: &Exec<'_>,
-        make: impl FnOnce() -> Result<Matrix>,
+        make: impl FnOnce(&Exec<'_>) -> Result<Matrix>,
     ) -> Result<Matrix> {
-        if !exec.is_logged() {
-            return make();
-        }
-        let values = logged_pass(self.x, (name, n_rows * n_cols), exec, || make().map(Matrix::into_vec))?;
-        Matrix::from_vec(n_rows, n_cols, values)
+        logged_pass(self.x, name, exec, || Matrix::zeros(n_rows, n_cols), make)
     }
 }
 
@@ -67,23 +64,23 @@ impl<T: Scalar> Products for Logged<'_, T> {
     }
     fn apply_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         let shape = (self.shape().1, u.n_cols());
-        self.product_of("product with the transpose", shape, exec, || self.op.apply_t(u, exec))
+        self.product_of("product with the transpose", shape, exec, |exec| self.op.apply_t(u, exec))
     }
     fn normal(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         let shape = (self.shape().1, q.n_cols());
-        self.product_of("product of columns", shape, exec, || self.op.normal(q, exec))
+        self.product_of("product of columns", shape, exec, |exec| self.op.normal(q, exec))
     }
     fn start(&self) -> Option<&Matrix> {
         self.op.start()
     }
     fn normal_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         let shape = (self.shape().0, u.n_cols());
-        self.product_of("product of rows", shape, exec, || self.op.normal_t(u, exec))
+        self.product_of("product of rows", shape, exec, |exec| self.op.normal_t(u, exec))
     }
     fn product(&self, side: Side, exec: &Exec<'_>) -> Result<Matrix> {
         let (n, p) = self.shape();
         let dim = if side == Side::Rows { n } else { p };
-        self.product_of("matrix of products", (dim, dim), exec, || self.op.product(side, exec))
+        self.product_of("matrix of products", (dim, dim), exec, |exec| self.op.product(side, exec))
     }
     // Its result is as large as the data.
     fn triangle(&self, side: Side, exec: &Exec<'_>) -> Result<Triangle> {
@@ -100,8 +97,7 @@ impl SymOp for LoggedSym<'_> {
     }
     fn apply(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         let (n_rows, n_cols) = (self.dim(), q.n_cols());
-        let make = || self.0.apply(q, exec).map(Matrix::into_vec);
-        Matrix::from_vec(n_rows, n_cols, exec.pass("product", n_rows * n_cols, make)?)
+        exec.pass("product", || Matrix::zeros(n_rows, n_cols), |exec| self.0.apply(q, exec))
     }
     fn start(&self) -> Option<&Matrix> {
         self.0.start()

@@ -1,7 +1,11 @@
 //! Cuts dense blocks into pieces counted from the first row of the source, so that sums over pieces do not depend on
 //! the blocks.
 
+use std::cell::Cell;
+use std::ops::Range;
+
 use crate::error::{Error, Result};
+use crate::exec::{Exec, Resumable, State};
 use crate::linalg::Dense;
 use crate::scalar::Scalar;
 use crate::source::{Block, Source};
@@ -19,6 +23,51 @@ pub(crate) type Receiver<'f, T> = dyn FnMut(usize, Block<'_, T>, Option<&[f64]>)
 /// Returns the number of rows of a piece, for rows in the memory layout of the argument.
 pub(crate) type PieceRows<'f, T> = dyn Fn(&Dense<'_, T>) -> usize + 'f;
 
+/// The first row that a visit has not passed on, and the pieces that it cuts.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    row: usize,
+    pieces: Pieces,
+}
+
+impl Resumable for Place {
+    fn exchange(&mut self, state: &mut State) -> Result<()> {
+        self.row.exchange(state)?;
+        self.pieces.n_rows.exchange(state)?;
+        state.flag(&mut self.pieces.column_major)
+    }
+}
+
+/// Visits `x` as [`visit_pieces`] does, and calls `add` to add the rows to `sums`. If the pass is kept in a log, the
+/// sums are offered to it after each run of pieces, and the visit goes on from those that an earlier run kept. The
+/// [`Exec`] that `add` receives reports the rows' part of the progress.
+///
+/// # Errors
+/// As [`visit_pieces`]; those of the log.
+pub(crate) fn sum_pieces<T: Scalar, A: Resumable>(
+    x: &dyn Source<T>,
+    sums: &mut A,
+    piece_rows: &PieceRows<'_, T>,
+    exec: &Exec<'_>,
+    mut add: impl FnMut(&mut A, Range<usize>, &Block<'_, T>, &Exec<'_>) -> Result<()>,
+) -> Result<()> {
+    let n = x.shape().0;
+    let mut begin = Place::default();
+    exec.begin_visit(&mut (&mut begin, &mut *sums))?;
+    let pieces = Cell::new(begin.pieces);
+    visit_from(x, (begin.row, &pieces), piece_rows, &mut |first, block| {
+        let rows = first..first + block.n_rows();
+        let part = exec.part(rows.start as f64 / n as f64, rows.end as f64 / n as f64);
+        add(sums, rows.clone(), &block, &part)?;
+        if rows.end == n {
+            return Ok(());
+        }
+        exec.keep_visit(&mut (&mut Place { row: rows.end, pieces: pieces.get() }, &mut *sums))
+    })?;
+    exec.end_visit();
+    Ok(())
+}
+
 /// Visits `x` as [`Source::visit`] does, but passes dense rows in runs of whole pieces of `piece_rows` rows, counted
 /// from the first row of the source; the last piece may be shorter. Of long blocks only the pieces that extend over
 /// two of them are copied; short blocks are copied together. A single block, and the blocks of a source with sparse
@@ -31,17 +80,27 @@ pub(crate) fn visit_pieces<T: Scalar>(
     piece_rows: &PieceRows<'_, T>,
     f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>,
 ) -> Result<()> {
-    let mut stated = Stated::of(x);
+    visit_from(x, (0, &Cell::default()), piece_rows, f)
+}
+
+/// As [`visit_pieces`], from row `row` on, at which a piece begins.
+fn visit_from<T: Scalar>(
+    x: &dyn Source<T>,
+    (row, pieces): (usize, &Cell<Pieces>),
+    piece_rows: &PieceRows<'_, T>,
+    f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>,
+) -> Result<()> {
+    let mut stated = Stated { shape: x.shape(), n_read: row };
     if x.is_sparse() || x.n_blocks() == Some(1) {
-        x.visit(&mut |first, block| {
+        x.visit_from(row, &mut |first, block| {
             stated.check(&block)?;
             f(first, block)
         })?;
         return stated.check_end();
     }
-    let mut cut = Aligned::new();
+    let mut cut = Aligned::new(pieces);
     let mut receive = |first: usize, block: Block<'_, T>, _: Option<&[f64]>| f(first, block);
-    x.visit(&mut |first, block| {
+    x.visit_from(row, &mut |first, block| {
         stated.check(&block)?;
         cut.push(first, block, None, piece_rows, &mut receive)
     })?;
@@ -86,12 +145,20 @@ impl Stated {
     }
 }
 
-/// Rows that are collected until they fill whole pieces.
-pub(crate) struct Aligned<T> {
-    /// Number of rows of a piece, and largest number of rows held; zero before the layout is decided.
-    piece_rows: usize,
-    capacity: usize,
+/// The pieces into which rows are cut.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Pieces {
+    /// Number of rows of a piece; zero before the memory layout of the rows is decided.
+    n_rows: usize,
+    /// The layout in which rows are collected.
     column_major: bool,
+}
+
+/// Rows that are collected until they fill whole pieces.
+pub(crate) struct Aligned<'p, T> {
+    pieces: &'p Cell<Pieces>,
+    /// Largest number of rows held; zero before the first block of known layout.
+    capacity: usize,
     /// The rows held, in the memory layout of the blocks; in column-major order, columns are `capacity` apart.
     values: Vec<T>,
     weights: Option<Vec<f64>>,
@@ -101,19 +168,10 @@ pub(crate) struct Aligned<T> {
     first: usize,
 }
 
-impl<T: Scalar> Aligned<T> {
-    /// Holds no rows.
-    pub(crate) fn new() -> Self {
-        Self {
-            piece_rows: 0,
-            capacity: 0,
-            column_major: false,
-            values: Vec::new(),
-            weights: None,
-            n_cols: 0,
-            n_held: 0,
-            first: 0,
-        }
+impl<'p, T: Scalar> Aligned<'p, T> {
+    /// Holds no rows. `pieces` is set when the memory layout of the rows is decided, unless it was set before.
+    pub(crate) fn new(pieces: &'p Cell<Pieces>) -> Self {
+        Self { pieces, capacity: 0, values: Vec::new(), weights: None, n_cols: 0, n_held: 0, first: 0 }
     }
 
     /// Takes the next block, whose first row is row `first` of all, and passes whole pieces to `f`, except those that
@@ -133,17 +191,20 @@ impl<T: Scalar> Aligned<T> {
             self.finish(f)?;
             return f(first, block, weights);
         };
-        if self.piece_rows == 0 {
-            // A single row does not show the memory layout.
+        if self.capacity == 0 {
             self.n_cols = rows.n_cols();
-            if rows.n_rows() == 1 && self.n_held < UNDECIDED {
-                self.hold(first, &rows, weights);
-                return Ok(());
+            if self.pieces.get().n_rows == 0 {
+                // A single row does not show the memory layout.
+                if rows.n_rows() == 1 && self.n_held < UNDECIDED {
+                    self.hold(first, &rows, weights);
+                    return Ok(());
+                }
+                let (n_rows, column_major) = (piece_rows(&rows).max(1), rows.is_column_major());
+                self.pieces.set(Pieces { n_rows, column_major });
             }
-            self.piece_rows = piece_rows(&rows).max(1);
-            let pieces = HELD_VALUES / (self.piece_rows * rows.n_cols().max(1));
-            self.capacity = self.piece_rows * pieces.max(LONG);
-            self.column_major = rows.is_column_major();
+            let n_rows = self.pieces.get().n_rows;
+            let n_pieces = HELD_VALUES / (n_rows * rows.n_cols().max(1));
+            self.capacity = n_rows * n_pieces.max(LONG);
             if self.n_held > 0 {
                 let (values, weights) = (std::mem::take(&mut self.values), self.weights.take());
                 let (n_held, first) = (std::mem::take(&mut self.n_held), self.first);
@@ -151,17 +212,17 @@ impl<T: Scalar> Aligned<T> {
                 self.push(first, held, weights.as_deref(), piece_rows, f)?;
             }
         }
-        let n = rows.n_rows();
+        let (n, piece_rows) = (rows.n_rows(), self.pieces.get().n_rows);
         let mut done = 0;
         while done < n {
-            let is_long = n - done >= LONG * self.piece_rows;
+            let is_long = n - done >= LONG * piece_rows;
             if is_long && self.n_held == 0 {
-                let end = done + (n - done) / self.piece_rows * self.piece_rows;
+                let end = done + (n - done) / piece_rows * piece_rows;
                 f(first + done, Block::Dense(rows.rows(done..end)), weights.map(|w| &w[done..end]))?;
                 done = end;
                 continue;
             }
-            let until = if is_long { self.n_held.next_multiple_of(self.piece_rows) } else { self.capacity };
+            let until = if is_long { self.n_held.next_multiple_of(piece_rows) } else { self.capacity };
             let end = n.min(done + until - self.n_held);
             self.hold(first + done, &rows.rows(done..end), weights.map(|w| &w[done..end]));
             done = end;
@@ -188,7 +249,7 @@ impl<T: Scalar> Aligned<T> {
             }
         }
         let row = |i: usize| (0..self.n_cols).map(move |j| rows.get(i, j));
-        if self.column_major {
+        if self.pieces.get().column_major {
             self.values.resize(self.capacity * self.n_cols, T::default());
             for i in 0..rows.n_rows() {
                 for (j, value) in row(i).enumerate() {
@@ -215,7 +276,8 @@ impl<T: Scalar> Aligned<T> {
             return Ok(());
         }
         let shape = (std::mem::take(&mut self.n_held), self.n_cols);
-        let strides = if self.column_major { (1, self.capacity as isize) } else { (self.n_cols as isize, 1) };
+        let column_major = self.pieces.get().column_major;
+        let strides = if column_major { (1, self.capacity as isize) } else { (self.n_cols as isize, 1) };
         let rows = Dense::strided(&self.values, shape, strides, 0)?;
         f(self.first, Block::Dense(rows), self.weights.as_deref())
     }

@@ -9,6 +9,7 @@ mod disk;
 mod expect;
 mod golden;
 mod hard_cases;
+mod interrupted;
 mod limits;
 mod logged;
 mod meanings;

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use crate::exec::Accumulate;
+use crate::error::Result;
+use crate::exec::{Accumulate, Resumable, State};
 use crate::linalg::Matrix;
 use crate::linalg::dense::pack::{Layout, Mapped};
 use crate::linalg::simd::{Lane, dispatch};
@@ -61,6 +62,12 @@ impl<E: Lane> Narrow<E> {
 impl Narrow<f64> {
     pub(crate) fn into_matrix(self) -> Matrix {
         Matrix::from_fn(self.len, self.n_vectors, |j, c| self.values[c * self.width + j])
+    }
+}
+
+impl Resumable for Narrow<f64> {
+    fn exchange(&mut self, state: &mut State) -> Result<()> {
+        state.slice(&mut self.values)
     }
 }
 

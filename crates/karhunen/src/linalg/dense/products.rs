@@ -8,7 +8,7 @@
 //! Notation: `x` (n, p) data, `M` its mapped values, `q` (p, l), `u` (n, l), `y = M q` of one panel, `g = M' y`.
 
 use crate::error::Result;
-use crate::exec::{Accumulate, Exec};
+use crate::exec::{Accumulate, Exec, Resumable, State};
 use crate::linalg::dense::narrow::{Narrow, NarrowPanel, PanelShape, padded};
 use crate::linalg::dense::pack::Mapped;
 use crate::linalg::simd::Lane;
@@ -135,6 +135,25 @@ impl<'a> RowSum<'a> {
         }
     }
 
+    /// Replaces the block of a sum `M' W M q`; the sum so far stays.
+    pub(crate) fn multiply_by(&mut self, block: &Matrix) {
+        match self {
+            RowSum::F32(sum) => sum.middle.multiply_by(block),
+            RowSum::F64(sum) => sum.middle.multiply_by(block),
+        }
+    }
+
+    /// As [`Resumable::exchange`], for rows of `p` columns. The block is not part of it.
+    ///
+    /// # Errors
+    /// As [`Resumable::exchange`].
+    pub(crate) fn exchange(&mut self, p: usize, state: &mut State) -> Result<()> {
+        match self {
+            RowSum::F32(sum) => sum.exchange(p, state),
+            RowSum::F64(sum) => sum.exchange(p, state),
+        }
+    }
+
     /// The sum, shape (p, l); `None` without rows or vectors.
     pub(crate) fn finish(self) -> Option<Matrix> {
         match self {
@@ -158,6 +177,12 @@ enum MiddleStep<'a, E> {
 }
 
 impl<E: Lane> MiddleStep<'_, E> {
+    fn multiply_by(&mut self, block: &Matrix) {
+        if let MiddleStep::Product { q, .. } = self {
+            *q = Narrow::transposed(block);
+        }
+    }
+
     fn n_vectors(&self) -> usize {
         match self {
             MiddleStep::Given(u) => u.n_cols(),
@@ -223,6 +248,11 @@ pub(crate) struct Backward<'a, E> {
 }
 
 impl<E: Lane> Backward<'_, E> {
+    fn exchange(&mut self, p: usize, state: &mut State) -> Result<()> {
+        let l = self.middle.n_vectors();
+        state.option(&mut self.total, || ProductPart::zeros(p, l))
+    }
+
     fn add<T: Scalar>(&mut self, first: usize, m: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<()> {
         let (n, p, l) = (m.n_rows(), m.n_cols(), self.middle.n_vectors());
         if l == 0 {
@@ -230,7 +260,7 @@ impl<E: Lane> Backward<'_, E> {
         }
         let (shape, piece_rows) = cut::<E>((self.n, p), m.is_column_major(), l);
         let workers = PRIVATE_BYTES / (p * l * size_of::<f64>());
-        let zero = || ProductPart { sum: Narrow::zeros(p, l, padded::<E>(p)), panel: None };
+        let zero = || ProductPart::zeros(p, l);
         let (middle, total) = (&self.middle, &mut self.total);
         exec.at_most(workers).fold_into(
             total,
@@ -266,6 +296,18 @@ impl<E: Lane> Backward<'_, E> {
 pub(crate) struct ProductPart<E> {
     sum: Narrow<f64>,
     panel: Option<NarrowPanel<E>>,
+}
+
+impl<E> ProductPart<E> {
+    fn zeros(p: usize, l: usize) -> Self {
+        Self { sum: Narrow::zeros(p, l, padded::<E>(p)), panel: None }
+    }
+}
+
+impl<E> Resumable for ProductPart<E> {
+    fn exchange(&mut self, state: &mut State) -> Result<()> {
+        self.sum.exchange(state)
+    }
 }
 
 impl<E: Lane> Accumulate for ProductPart<E> {

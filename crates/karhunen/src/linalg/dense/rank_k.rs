@@ -12,7 +12,7 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 
 use crate::error::Result;
-use crate::exec::{Accumulate, Exec};
+use crate::exec::{Accumulate, Exec, Resumable, State};
 use crate::linalg::dense::pack::{Layout, Mapped};
 use crate::linalg::prefetch::prefetch;
 use crate::linalg::simd::{Lane, dispatch};
@@ -142,7 +142,7 @@ impl RankK {
         let (n, p) = (a.n_rows(), a.n_cols());
         let block = self.piece_rows();
         let workers = (PRIVATE_BYTES / (p * p * size_of::<f64>())).max(1);
-        let zero = || RankKPart { sum: Matrix::zeros(p, p), packed: Vec::new() };
+        let zero = || RankKPart::zeros(p);
         exec.at_most(workers).fold_into(
             &mut self.pieces,
             n.div_ceil(block),
@@ -179,6 +179,29 @@ pub(crate) fn add_products<'p, T: Scalar>(
 struct RankKPart {
     sum: Matrix,
     packed: Vec<f64>,
+}
+
+impl RankKPart {
+    fn zeros(p: usize) -> Self {
+        Self { sum: Matrix::zeros(p, p), packed: Vec::new() }
+    }
+}
+
+impl Resumable for RankKPart {
+    fn exchange(&mut self, state: &mut State) -> Result<()> {
+        self.sum.exchange_upper(state)
+    }
+}
+
+impl Resumable for RankK {
+    fn exchange(&mut self, state: &mut State) -> Result<()> {
+        let p = self.n_cols;
+        if p <= PRIVATE_WIDTH {
+            return state.option(&mut self.pieces, || RankKPart::zeros(p));
+        }
+        let bands = self.bands.get_or_insert_with(|| Matrix::zeros(p, p));
+        bands.exchange_upper(state)
+    }
 }
 
 impl Accumulate for RankKPart {
