@@ -247,7 +247,7 @@ impl Source<f32> for CodeRows<'_> {
     }
 }
 
-/// A source whose first complete visit fills a rounded copy, if one is wanted.
+/// A source whose first visit of all rows fills a rounded copy, if one is wanted.
 pub(crate) struct Copying<'a, T> {
     source: &'a dyn Source<T>,
     rounding: Option<Rounding>,
@@ -298,8 +298,12 @@ impl<T: Scalar> Source<T> for Copying<'_, T> {
         self.source.fingerprint()
     }
     fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()> {
-        let Some(rounding) = self.rounding.filter(|_| self.rows.get().is_none()) else {
-            return self.source.visit(f);
+        self.visit_from(0, f)
+    }
+    fn visit_from(&self, row: usize, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()> {
+        let is_wanted = row == 0 && self.rows.get().is_none();
+        let Some(rounding) = self.rounding.filter(|_| is_wanted) else {
+            return self.source.visit_from(row, f);
         };
         let mut copy = RoundedRows::new(rounding, self.shape());
         self.source.visit(&mut |first, block| {
