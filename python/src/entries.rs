@@ -46,6 +46,10 @@ pub(crate) struct Entries {
 }
 
 impl Entries {
+    pub(crate) fn new(stored: Stored) -> Self {
+        Self { stored: Arc::new(stored) }
+    }
+
     pub(crate) fn stored(&self) -> Arc<Stored> {
         Arc::clone(&self.stored)
     }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use karhunen::incomplete::{IncompleteStream, MeanMode};
-use karhunen::{IncompleteModel as CoreModel, IncompletePca, Observed, Result, Run};
+use karhunen::{IncompleteModel as CoreModel, IncompletePca, Observed, Result, Run, Source};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::dtype::Element;
-use crate::entries::{Entries, EntryJob};
+use crate::dtype::{Data, Element, Job};
+use crate::entries::{Entries, EntryJob, Stored};
 use crate::errors::to_python;
 use crate::incomplete_model::IncompleteModel;
 use crate::model_class::{ModelClass, of_json, to_json};
@@ -64,6 +64,14 @@ impl Stream {
         Ok(Self { stream: Arc::new(stream) })
     }
 
+    /// Learns from every row of a source in turn, block by block. Also returns the entries of the last block.
+    fn learned_from(&self, py: Python<'_>, source: Data, n_components: usize) -> PyResult<(Self, Entries)> {
+        let effort = Effort::new(4.0 * source.product_cost(n_components), Some(1));
+        let job = LearnSource { stream: IncompleteStream::clone(&self.stream) };
+        let (stream, last) = run(py, effort, None, move |run| source.run(job, run))?;
+        Ok((Self { stream: Arc::new(stream) }, Entries::new(last)))
+    }
+
     /// A model of any rows, seen before or not.
     fn finish(
         &self,
@@ -89,6 +97,18 @@ impl EntryJob for Learn {
     fn run<T: Element>(mut self, entries: &Observed<T>, _: &Run<'_>) -> Result<IncompleteStream> {
         self.stream.partial_fit(entries)?;
         Ok(self.stream)
+    }
+}
+
+struct LearnSource {
+    stream: IncompleteStream,
+}
+
+impl Job for LearnSource {
+    type Output = (IncompleteStream, Stored);
+    fn run<T: Element>(mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Self::Output> {
+        let last = self.stream.partial_fit_source(x, run)?;
+        Ok((self.stream, T::stored(last)))
     }
 }
 

@@ -72,6 +72,25 @@ def test_a_rounded_copy_saves_passes_and_no_accuracy(rows, rounding):
         PCA(3, rounded_copy=rounding).fit(sp.csr_array(rows))
 
 
+def test_rows_with_missing_values_are_learned_block_by_block(rows, tmp_path):
+    x = np.where(np.random.default_rng(1).random(rows.shape) < 0.3, np.nan, rows)
+    np.save(tmp_path / "x.npy", x)
+    at_once = IncompletePCA(4).partial_fit(x)
+    for source in [tmp_path / "x.npy", RowBlocks(Calls(x, 3000), 30, n_samples=3000)]:
+        found = IncompletePCA(4).partial_fit(source)
+        assert found.n_samples_seen_ == 3000
+        np.testing.assert_array_equal(found.components_, at_once.components_)
+    blocks = IncompletePCA(4).partial_fit(RowBlocks(Calls(x), 30, n_samples=3000))
+    again = blocks.n_samples_seen_, blocks.scores_.shape
+    assert again == (3000, (200, 4))  # of the last block
+    # Subspaces are compared by the cosines of their angles.
+    cosines = np.linalg.svd(blocks.components_ @ at_once.components_.T, compute_uv=False)
+    assert cosines.min() > 0.999
+    assert blocks.partial_fit(tmp_path / "x.npy").n_samples_seen_ == 6000
+    with pytest.raises(ValueError, match="entry_weight is not taken beside a path"):
+        IncompletePCA(4).partial_fit(tmp_path / "x.npy", entry_weight=np.ones_like(x))
+
+
 def test_weights_belong_to_all_rows(rows):
     weights = np.arange(3000) % 3
     found = PCA(2, solver="covariance").fit(RowBlocks(Calls(rows)), sample_weight=weights)

@@ -389,6 +389,8 @@ class Stream:
         """Number of rows seen so far, including repeated ones."""
     def learned(self, entries: Entries, n_components: int) -> Stream:
         """Learn from every row in turn."""
+    def learned_from(self, source: _Data, n_components: int) -> tuple[Stream, Entries]:
+        """Learn from every row of a source in turn, block by block; also return the entries of the last block."""
     def finish(self, entries: Entries, options: dict[str, Any]) -> IncompleteModel:
         """Return a model of any rows, seen before or not."""
 

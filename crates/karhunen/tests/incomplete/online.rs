@@ -1,7 +1,8 @@
 //! Online learning.
 
 use karhunen::incomplete::{IncompleteStream, Method, OnlineRule};
-use karhunen::{Dense, Error, IncompletePca, Observed};
+use karhunen::source::Block;
+use karhunen::{Dense, Error, Flow, IncompletePca, Observed, Observer, RowBlocks, Run};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{observed, test_rmse};
@@ -57,6 +58,52 @@ fn the_division_of_rows_into_parts_does_not_matter() {
     }
     assert_eq!(once, often);
     assert_eq!(once.n_samples_seen(), 400);
+}
+
+/// Rows of the planted problem, NaN where nothing is observed.
+fn with_nan(holes: &Holes) -> Vec<f64> {
+    let rows = holes.complete.iter().zip(&holes.observed);
+    rows.flat_map(|(row, seen)| row.iter().zip(seen).map(|(x, seen)| if *seen { *x } else { f64::NAN }))
+        .collect()
+}
+
+#[test]
+fn a_source_is_learned_block_by_block_or_not_at_all() {
+    let values = with_nan(&problem());
+    let block = |rows: std::ops::Range<usize>| {
+        Dense::row_major(&values[rows.start * 20..rows.end * 20], rows.len(), 20).unwrap()
+    };
+    let parts = [block(0..150), block(150..390), block(390..400)];
+    let source = RowBlocks::new(parts.map(Block::Dense).to_vec()).unwrap();
+    let start = IncompleteStream::new(2, 20, OnlineRule::Diagonal, 1).unwrap();
+    let (mut by_parts, mut found) = (start.clone(), start.clone());
+    for part in &parts {
+        by_parts.partial_fit(&Observed::from_dense(part).unwrap()).unwrap();
+    }
+    let last = found.partial_fit_source(&source, &Run::threads(2)).unwrap();
+    assert_eq!(found, by_parts);
+    let expected = Observed::from_dense(&parts[2]).unwrap();
+    assert_eq!((last.n_samples(), last.row(0)), (10, expected.row(0)));
+
+    /// Cancels in the second block.
+    struct Impatient;
+    impl Observer for Impatient {
+        fn update(&self, _: &'static str, done: f64) -> Flow {
+            if done > 0.5 { Flow::Stop } else { Flow::Continue }
+        }
+    }
+    let mut cancelled = start.clone();
+    let outcome = cancelled.partial_fit_source(&source, &Run::observed(&Impatient));
+    assert!(matches!(outcome, Err(Error::Stopped { .. })));
+    assert_eq!(cancelled, start);
+    let mut bad = values.clone();
+    bad[200 * 20 + 3] = f64::INFINITY;
+    let bad =
+        [Dense::row_major(&bad[..3000], 150, 20).unwrap(), Dense::row_major(&bad[3000..], 250, 20).unwrap()];
+    let outcome = cancelled
+        .partial_fit_source(&RowBlocks::new(bad.map(Block::Dense).to_vec()).unwrap(), &Run::default());
+    assert!(matches!(outcome, Err(Error::NonFinite { row: 200, column: 3, .. })), "{outcome:?}");
+    assert_eq!(cancelled, start);
 }
 
 #[test]

@@ -155,18 +155,43 @@ def _entries_of_source(
     estimator: BaseEstimator, X: Any, *, reset: bool, entry_weight: Any, min_samples: int
 ) -> _core.Entries:
     """Read the entries of a file or of blocks, within the memory limit of a fit."""
-    if entry_weight is not None:
-        raise ValueError("entry_weight is not taken beside a path or RowBlocks; pass an array, or an Observed")
-    source, row_names = to_open_source(estimator, X, reset=reset, min_samples=min_samples, missing=True)
+    source, ids = open_rows(estimator, X, reset=reset, entry_weight=entry_weight, min_samples=min_samples)
     options = engine_options(estimator) if reset else None
     try:
         entries = _core.observe(source, None, estimator.n_threads, options)
     except ValueError as error:
         raise name_column(error, getattr(estimator, "feature_names_in_", None)) from None
     if reset:
-        estimator.row_ids_ = None if row_names is None else np.array(row_names, dtype=object)
+        estimator.row_ids_ = ids
         estimator.column_ids_ = None
     return entries
+
+
+def open_rows(
+    estimator: BaseEstimator, X: Any, *, reset: bool, entry_weight: Any, min_samples: int = 1
+) -> tuple[Any, np.ndarray | None]:
+    """Open a file or blocks whose missing values are NaN, without reading its rows.
+
+    Parameters
+    ----------
+    estimator, reset, min_samples
+        As in :func:`to_entries`.
+    X : path or RowBlocks
+        Rows.
+    entry_weight : None
+        Refused otherwise.
+
+    Returns
+    -------
+    source : object
+        The rows, for the engine.
+    ids : ndarray of shape (n_samples,) or None
+        Names of the rows.
+    """
+    if entry_weight is not None:
+        raise ValueError("entry_weight is not taken beside a path or RowBlocks; pass an array, or an Observed")
+    source, row_names = to_open_source(estimator, X, reset=reset, min_samples=min_samples, missing=True)
+    return source, None if row_names is None else np.array(row_names, dtype=object)
 
 
 def _entries_of_observed(

@@ -8,8 +8,9 @@ from sklearn.utils.metaestimators import available_if
 
 from karhunen import _core
 from karhunen._incomplete.fitted import FittedIncomplete
-from karhunen._incomplete.inputs import row_ids, to_entries
+from karhunen._incomplete.inputs import open_rows, row_ids, to_entries
 from karhunen._incomplete.options import engine_options, errors_as_given
+from karhunen._inputs.files import is_source
 from karhunen._shared.choices import Mean, OnlineRule
 
 if TYPE_CHECKING:
@@ -45,8 +46,9 @@ class RowByRow(FittedIncomplete):
 
         Parameters
         ----------
-        X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
-            Any number of rows.
+        X : array-like, dataframe, sparse matrix, Observed, path or RowBlocks of shape (n_samples, n_features)
+            Any number of rows. The rows of a file, of several, or of :class:`~karhunen.RowBlocks` are read block by
+            block: the entries of one block are held, whatever their number, and `scores_` are those of the last block.
         y : None
             Ignored; present for compatibility with pipelines.
         entry_weight : array-like, sparse matrix or None, default=None
@@ -76,21 +78,29 @@ class RowByRow(FittedIncomplete):
             raise ValueError("mean = 'fixed' needs all rows at once; partial_fit takes 'joint' and 'none'")
         options = engine_options(self)
         first = not hasattr(self, "_model")
-        entries = to_entries(self, X, reset=first, entry_weight=entry_weight)
+        in_blocks = is_source(X)
+        if in_blocks:
+            rows, ids = open_rows(self, X, reset=first, entry_weight=entry_weight)
+            self.column_ids_ = None if first else self.column_ids_
+        else:
+            rows, ids = to_entries(self, X, reset=first, entry_weight=entry_weight), row_ids(X)
         stream = getattr(self, "_stream", None)
         if stream is None and first:
-            stream = _core.Stream(options, entries.shape[1])
+            stream = _core.Stream(options, self.n_features_in_)
         elif stream is None:
             if self.online_rule != "diagonal":
                 raise ValueError(f"online_rule = {self.online_rule!r} cannot go on from a fit; 'diagonal' can")
             stream = _core.Stream.resume(self._model_now())
         with errors_as_given(self):
-            stream = stream.learned(entries, options["n_components"])
-            model = stream.finish(entries, {**options, "method": "online"})
+            if in_blocks:
+                stream, last = stream.learned_from(rows, options["n_components"])
+            else:
+                stream, last = stream.learned(rows, options["n_components"]), rows
+            model = stream.finish(last, {**options, "method": "online"})
         self._stream = stream
         self.n_samples_seen_ = stream.n_samples_seen
         # Scores and their ids are those of the last rows.
-        self.row_ids_ = row_ids(X)
+        self.row_ids_ = None if ids is None else ids[-last.shape[0] :]
         self._adopt(model)
         return self
 

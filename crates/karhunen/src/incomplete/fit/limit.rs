@@ -94,7 +94,8 @@ impl IncompletePca {
         advice.retain(|way| *way != Advice::RaiseLimit);
         if PROGRAM + entries > limit.bytes {
             // No other fit of these entries needs less.
-            advice = vec!["learn the rows batch by batch (`partial_fit` in Python)".into()];
+            advice =
+                vec!["learn the rows block by block (`partial_fit` in Python, which takes files too)".into()];
         }
         advice.insert(0, Advice::MemoryLimit { bytes });
         Err(Error::Memory { what: what.to_owned(), bytes, available: Some(limit), advice })

@@ -1,7 +1,7 @@
 //! Oja's and Karhunen's rules for one row at a time with missing entries (`docs/missing-values/online.md`).
 
 use crate::error::{Error, OptionValue, Result, options};
-use crate::exec::Exec;
+use crate::exec::{Exec, Flow, Run};
 use crate::incomplete::data::{Observed, Segment};
 use crate::incomplete::factors::state_arrays::{Arrays, count, damaged, flag, optional_size};
 use crate::incomplete::options::OnlineRule;
@@ -13,6 +13,7 @@ use crate::linalg::decomp::cholesky::{BLOCK, Upper};
 use crate::linalg::random::gaussian;
 use crate::random::Purpose;
 use crate::scalar::{Scalar, compiled};
+use crate::source::{Block, Source};
 
 /// Ridge of the scores of a row, as a fraction of the deviation of an entry.
 const RIDGE: f64 = 1e-3;
@@ -206,6 +207,51 @@ impl IncompleteStream {
         let learn = compiled!(T, IncompleteStream::learn_rows::<T>
             => fn(&mut IncompleteStream, &Observed<T>) -> Result<()>);
         learn(self, rows)
+    }
+
+    /// Learns from every row of a source in turn, block by block, and returns the observed entries of the last block, of
+    /// which [`IncompleteStream::finish`] makes a model. Holds the entries of one block and a second copy of the
+    /// components. The deviation of an entry is estimated from the first block.
+    ///
+    /// ```
+    /// use karhunen::incomplete::{IncompleteStream, OnlineRule};
+    /// use karhunen::source::Block;
+    /// use karhunen::{Dense, IncompletePca, RowBlocks, Run};
+    /// let x: Vec<f64> = (0..60).map(|e| if e % 7 == 3 { f64::NAN } else { (e / 3 % 4) as f64 }).collect();
+    /// let blocks: Vec<_> = x.chunks(30).map(|rows| Dense::row_major(rows, 10, 3).map(Block::Dense)).collect::<Result<_, _>>()?;
+    /// let mut stream = IncompleteStream::new(1, 3, OnlineRule::Diagonal, 0)?;
+    /// let last = stream.partial_fit_source(&RowBlocks::new(blocks)?, &Run::default())?;
+    /// assert_eq!((stream.n_samples_seen(), last.n_samples()), (20, 10));
+    /// assert_eq!(stream.finish(&last, &IncompletePca::new(1))?.n_samples(), 10);
+    /// # Ok::<(), karhunen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`IncompleteStream::partial_fit`] and [`Observed::from_source`]; [`Error::Empty`] without rows;
+    /// [`Error::Stopped`] if the observer cancels. After an error the components are those before.
+    pub fn partial_fit_source<T: Scalar>(&mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Observed<T>> {
+        const PHASE: &str = "online";
+        let (n_samples, n_features) = x.shape();
+        let (mut next, mut last) = (self.clone(), None);
+        // Blocks are read without reports of their own.
+        let quiet = Run { n_threads: run.n_threads, ..Run::default() };
+        x.visit(&mut |first, block| {
+            let entries = match &block {
+                Block::Dense(rows) => Observed::from_source_with(rows, &quiet),
+                Block::Sparse(rows) => Observed::from_source_with(rows, &quiet),
+            };
+            let entries = entries.map_err(|error| error.of_rows_from(first))?;
+            next.partial_fit(&entries)?;
+            let done = (first + block.n_rows()) as f64 / n_samples.max(1) as f64;
+            last = Some(entries);
+            match run.observer.update(PHASE, done) {
+                Flow::Continue => Ok(()),
+                Flow::Stop => Err(Error::Stopped { phase: PHASE }),
+            }
+        })?;
+        let last = last.ok_or(Error::Empty { n_samples, n_features })?;
+        *self = next;
+        Ok(last)
     }
 
     fn learn_rows<T: Scalar>(&mut self, rows: &Observed<T>) -> Result<()> {
