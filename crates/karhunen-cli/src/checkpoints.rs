@@ -29,7 +29,8 @@ pub(crate) struct CheckpointArgs {
     /// Keep the state of the fit in FILE: --resume continues a killed fit, to the same model
     ///
     /// With --missing the state after an iteration, which Ctrl-C writes again; otherwise the result of every pass over
-    /// the data, or over the kernel matrix, and from time to time the part of a pass over the data, in FILE.part
+    /// the data, or over the kernel matrix, and from time to time, of rows that are read in blocks, the part of a pass, in
+    /// FILE.part
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) checkpoint: Option<PathBuf>,
     /// Time between writes of the state, each after an iteration or, without --missing, within a pass [default: 60]
@@ -65,8 +66,10 @@ impl CheckpointArgs {
             let path = path.display();
             return Err(Failure::Usage(format!("--checkpoint {path} is a folder; give a file")));
         }
+        let part = PassLogFile::part_of(path);
         let outputs = [
             ("--checkpoint", Some(path)),
+            ("--checkpoint", Some(part.as_path())),
             ("-o", output.model.as_deref()),
             ("--scores", output.scores.as_deref()),
             ("--loadings", output.loadings.as_deref()),

@@ -108,7 +108,7 @@ pub(crate) struct CopyArgs {
     /// Keep a copy with fewer bytes a value in memory, so that a slow file is read fewer times
     ///
     /// Block Krylov iteration then multiplies the copy, and the rows of the file only to correct its products; residuals
-    /// are those of the rows. For dense data of more columns than one pass can take
+    /// are those of the rows. For dense tables of more than 5,000 columns, whose covariance is not computed in one pass
     #[arg(long, value_name = "ROUNDING", value_parser = choice::<Rounding>())]
     pub(crate) rounded_copy: Option<Rounding>,
 }

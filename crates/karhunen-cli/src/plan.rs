@@ -8,7 +8,7 @@ use karhunen_io::{Data, ReadOptions, SavedModel, Values};
 
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
-use crate::fit_args::{FitArgs, SolverArgs};
+use crate::fit_args::{CopyArgs, FitArgs, SolverArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
 use crate::input_args::{ThreadArgs, read_options};
@@ -71,7 +71,7 @@ impl FitPlan {
         };
         complete.apply(&mut pca);
         solver.apply(&mut pca)?;
-        refuse_idle(&solver, pca.solver)?;
+        refuse_idle((&solver, &copy), pca.solver)?;
         Ok(Self {
             data,
             read: memory.within(read),
@@ -100,11 +100,12 @@ impl FitPlan {
 
 /// # Errors
 /// [`Failure::Usage`] for an option that the requested solver does not use.
-fn refuse_idle(args: &SolverArgs, solver: Option<Route>) -> Result<()> {
+fn refuse_idle((args, copy): (&SolverArgs, &CopyArgs), solver: Option<Route>) -> Result<()> {
     let iterates = matches!(solver, None | Some(Route::BlockKrylov));
     let useless = [
         ("--max-iter", args.max_iter.is_some() && !iterates),
         ("--block-size", args.block_size.is_some() && !iterates),
+        ("--rounded-copy", copy.rounded_copy.is_some() && !iterates),
         ("--seed", args.seed.is_some() && solver == Some(Route::Svd)),
     ];
     match (useless.iter().find(|(_, useless)| *useless), solver) {

@@ -77,6 +77,8 @@ struct State {
     /// End of the last complete record.
     end: u64,
     n_kept: usize,
+    /// The file, locked against other processes from the begin of the fit.
+    file: Option<File>,
     /// The write error after which no pass is stored.
     failure: Option<String>,
     /// True if the part of the present pass is stored.
@@ -93,15 +95,20 @@ impl PassLogFile {
     /// for a record that is damaged and not the last.
     pub fn new(path: &Path, resume: bool) -> Result<Self> {
         let mut state = State::default();
-        let mut part = OsString::from(path);
-        part.push(".part");
-        let part = PathBuf::from(part);
+        let part = Self::part_of(path);
         check_part(&part)?;
         if resume && path.exists() {
             let mut file = File::open(path).map_err(|error| Error::io(path, "reading", error))?;
             state.read(path, &mut file)?;
         }
         Ok(Self { path: path.to_owned(), part, interval: INTERVAL, state: Mutex::new(state) })
+    }
+
+    /// Returns the path of the file that holds the part of a pass: `path` and `.part`.
+    pub fn part_of(path: &Path) -> PathBuf {
+        let mut part = OsString::from(path);
+        part.push(".part");
+        PathBuf::from(part)
     }
 
     /// Sets the least time between two writes of parts of a pass. The default is 60 seconds.
@@ -137,6 +144,36 @@ impl PassLogFile {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Opens and locks the file for the time of the fit.
+    ///
+    /// # Errors
+    /// [`karhunen::Error::Read`] if another process holds the lock, or has written another fit or another pass into it.
+    fn lock(&self, state: &mut State) -> karhunen::Result<()> {
+        if state.file.is_some() {
+            return Ok(());
+        }
+        let opened = OpenOptions::new().read(true).write(true).open(&self.path);
+        let mut file = match opened {
+            Ok(file) => file,
+            Err(error) => {
+                state.failure = Some(Error::io(&self.path, "writing", error).to_string());
+                return Ok(());
+            }
+        };
+        let mut found = State::default();
+        // File systems without locks are used without.
+        let is_locked = matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock));
+        let is_other = is_locked
+            || found.read(&self.path, &mut file).is_err()
+            || (&found.fit, found.end) != (&state.fit, state.end);
+        if is_other {
+            let message = "is in use by another fit; wait for its end, or give another checkpoint";
+            return Err(as_library(Error::new(&self.path, Cause::format(message.to_owned()))));
+        }
+        state.file = Some(file);
+        Ok(())
+    }
+
     fn read_record(&self, (begin, end): (u64, u64)) -> Result<Record<'static>> {
         let mut file = File::open(&self.path).map_err(|error| Error::io(&self.path, "reading", error))?;
         record_at(&self.path, &mut file, begin, end)
@@ -145,8 +182,8 @@ impl PassLogFile {
 
 impl Default for State {
     fn default() -> Self {
-        let (fit, ahead, failure) = (None, VecDeque::new(), None);
-        Self { fit, ahead, end: 0, n_kept: 0, failure, has_part: false, since: Instant::now() }
+        let (fit, ahead, file, failure) = (None, VecDeque::new(), None, None);
+        Self { fit, ahead, end: 0, n_kept: 0, file, failure, has_part: false, since: Instant::now() }
     }
 }
 
@@ -250,11 +287,14 @@ impl PassLog for PassLogFile {
                 staged.commit()?;
                 std::fs::metadata(&self.path).map_err(|error| Error::io(&self.path, "writing", error))
             });
+            state.fit = Some((record.version, facts));
             match written {
-                Ok(metadata) => state.end = metadata.len(),
+                Ok(metadata) => {
+                    state.end = metadata.len();
+                    self.lock(&mut state)?;
+                }
                 Err(error) => state.failure = Some(error.to_string()),
             }
-            state.fit = Some((record.version, facts));
             remove_part(&self.part);
             return Ok(());
         };
@@ -269,7 +309,8 @@ impl PassLog for PassLogFile {
             return Err(karhunen::Error::OtherFit { what, found, expected });
         }
         let other = before.iter().zip(fit).find(|((_, found), fact)| *found != fact.value());
-        other.map_or(Ok(()), |((_, found), fact)| Err(fact.differs_from(found)))
+        other.map_or(Ok(()), |((_, found), fact)| Err(fact.differs_from(found)))?;
+        self.lock(&mut state)
     }
 
     fn take(&self, name: &'static str) -> karhunen::Result<Option<Vec<f64>>> {
@@ -297,7 +338,9 @@ impl PassLog for PassLogFile {
         let mut record = Record::new(PASS);
         record.put_text("pass", name);
         record.put_row("result", result);
-        match append(&self.path, state.end, &record) {
+        let begin = state.end;
+        let Some(file) = &mut state.file else { return Ok(()) };
+        match append(file, begin, &record) {
             Ok(end) => {
                 (state.end, state.n_kept) = (end, state.n_kept + 1);
                 if std::mem::take(&mut state.has_part) {
@@ -350,11 +393,10 @@ impl PassLog for PassLogFile {
 }
 
 /// Writes a record at `begin`, the end of the last complete record, and returns its end.
-fn append(path: &Path, begin: u64, record: &Record<'_>) -> std::io::Result<u64> {
-    let mut file = OpenOptions::new().write(true).open(path)?;
+fn append(file: &mut File, begin: u64, record: &Record<'_>) -> std::io::Result<u64> {
     file.set_len(begin)?;
     file.seek(SeekFrom::Start(begin))?;
-    let mut sink = std::io::BufWriter::with_capacity(1 << 20, &mut file);
+    let mut sink = std::io::BufWriter::with_capacity(1 << 20, &mut *file);
     let written = model_file::write(record, &mut sink).and_then(|()| sink.flush());
     drop(sink);
     if let Err(error) = written {
@@ -395,6 +437,23 @@ mod tests {
         ends
     }
 
+    #[test]
+    fn two_fits_do_not_share_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c");
+        let first = log(&path, false);
+        let second = PassLogFile::new(&path, true).unwrap();
+        let error = second.begin(&facts(0)).unwrap_err().to_string();
+        assert!(error.contains("is in use by another fit"), "{error}");
+        assert_eq!(first.take("product").unwrap(), None);
+        first.keep("product", &[1.0]).unwrap();
+        drop(first);
+        // It has grown since it was read.
+        let error = second.begin(&facts(0)).unwrap_err().to_string();
+        assert!(error.contains("is in use by another fit"), "{error}");
+        assert_eq!(first_values(&log(&path, true)), [1.0]);
+    }
+
     fn first_values(log: &PassLogFile) -> Vec<f64> {
         std::iter::from_fn(|| log.take("product").unwrap()).map(|values| values[0]).collect()
     }
@@ -410,6 +469,7 @@ mod tests {
         assert_eq!(bits(again.take("product").unwrap().unwrap()), bits(vec![0.0, f64::NAN, -0.0]));
         assert_eq!(first_values(&again), [1.0, 2.0]);
         again.keep("product", &[3.0]).unwrap();
+        drop(again);
         assert_eq!(first_values(&log(&path, true)), [0.0, 1.0, 2.0, 3.0]);
         // Without `resume` the fit begins anew.
         assert_eq!(first_values(&log(&path, false)), [0.0; 0]);
@@ -485,10 +545,10 @@ mod tests {
         let path = folder.path().join("c");
         let log = log(&path, false);
         log.keep("product", &[1.0]).unwrap();
-        let away = folder.path().join("away");
-        std::fs::rename(&path, &away).unwrap();
+        // A handle that cannot be written stands for a disk that is full.
+        log.state().file = Some(File::open(&path).unwrap());
         log.keep("product", &[2.0]).unwrap();
-        std::fs::rename(&away, &path).unwrap();
+        log.state().file = Some(OpenOptions::new().write(true).open(&path).unwrap());
         // The next pass would not follow the first.
         log.keep("product", &[3.0]).unwrap();
         let Some(CheckpointNews::Lost(message)) = log.news() else { panic!("a loss is told") };
@@ -511,10 +571,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("c");
         let part = folder.path().join("c.part");
-        let log = within_second(&path, false);
-        assert!(log.wants_part() && !part.exists());
+        assert!(within_second(&path, false).wants_part() && !part.exists());
         for values in [[2.0, f64::NAN], [3.0, -0.0]] {
-            log.keep_part("product", &values).unwrap();
+            within_second(&path, true).keep_part("product", &values).unwrap();
             let again = within_second(&path, true);
             assert_eq!(again.take_part("scatter").unwrap(), None);
             let found = again.take_part("product").unwrap().unwrap();
@@ -523,7 +582,10 @@ mod tests {
         }
         // One that is left behind when its pass is complete is out of date.
         let left = std::fs::read(&part).unwrap();
+        let log = within_second(&path, true);
+        assert!(log.take_part("product").unwrap().is_some());
         log.keep("product", &[4.0]).unwrap();
+        drop(log);
         assert!(!part.exists());
         std::fs::write(&part, &left).unwrap();
         let third = super::tests::log(&path, true);
@@ -545,8 +607,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("c");
         let part = folder.path().join("c.part");
-        let log = within_second(&path, false);
-        log.keep_part("product", &[2.0, 3.0]).unwrap();
+        within_second(&path, false).keep_part("product", &[2.0, 3.0]).unwrap();
         let (before, bytes) = (std::fs::read(&path).unwrap(), std::fs::read(&part).unwrap());
         for length in (0..=bytes.len()).step_by(3).chain([bytes.len()]) {
             std::fs::write(&part, &bytes[..length]).unwrap();
@@ -567,7 +628,7 @@ mod tests {
             }
         }
         // While the result of the pass is written, its part stays.
-        log.keep("product", &[4.0]).unwrap();
+        within_second(&path, true).keep("product", &[4.0]).unwrap();
         let complete = std::fs::read(&path).unwrap();
         for length in before.len()..complete.len() {
             std::fs::write(&path, &complete[..length]).unwrap();

@@ -62,6 +62,11 @@ macro_rules! compiled {
 }
 pub(crate) use compiled;
 
+/// True if products of data of type `T` are formed in `f32`.
+pub(crate) fn is_single<T: Scalar>() -> bool {
+    T::EPSILON > f64::EPSILON
+}
+
 /// Returns the choice of type `W`.
 pub(crate) fn of_type<W: Copy + 'static>(choices: [&dyn Any; 2]) -> W {
     let found = choices.iter().find_map(|choice| choice.downcast_ref().copied());

@@ -18,12 +18,12 @@ pub(crate) trait Resumable {
 /// Values that are written one after the other, or read back in the same order.
 pub(crate) struct State {
     values: Vec<f64>,
-    step: Step,
+    direction: Direction,
     /// Number of values that were counted or read.
     n_passed: usize,
 }
 
-enum Step {
+enum Direction {
     /// Counts the values, so that no more memory is taken than they need.
     Count,
     Write,
@@ -36,10 +36,10 @@ impl State {
     /// # Errors
     /// Those of [`Resumable::exchange`].
     pub(crate) fn written(content: &mut dyn Resumable) -> Result<Vec<f64>> {
-        let mut state = Self { values: Vec::new(), step: Step::Count, n_passed: 0 };
+        let mut state = Self { values: Vec::new(), direction: Direction::Count, n_passed: 0 };
         content.exchange(&mut state)?;
         state.values.reserve_exact(state.n_passed);
-        state.step = Step::Write;
+        state.direction = Direction::Write;
         content.exchange(&mut state)?;
         Ok(state.values)
     }
@@ -49,7 +49,7 @@ impl State {
     /// # Errors
     /// [`Error::OtherFit`] for values of another number.
     pub(crate) fn read(values: Vec<f64>, content: &mut dyn Resumable) -> Result<()> {
-        let mut state = Self { values, step: Step::Read, n_passed: 0 };
+        let mut state = Self { values, direction: Direction::Read, n_passed: 0 };
         content.exchange(&mut state)?;
         let (found, expected) = (state.values.len(), state.n_passed);
         if found == expected { Ok(()) } else { Err(other_number(found, expected)) }
@@ -61,10 +61,10 @@ impl State {
     /// [`Error::OtherFit`] if fewer values are left.
     pub(crate) fn slice(&mut self, values: &mut [f64]) -> Result<()> {
         let end = self.n_passed + values.len();
-        match self.step {
-            Step::Count => {}
-            Step::Write => self.values.extend_from_slice(values),
-            Step::Read => match self.values.get(self.n_passed..end) {
+        match self.direction {
+            Direction::Count => {}
+            Direction::Write => self.values.extend_from_slice(values),
+            Direction::Read => match self.values.get(self.n_passed..end) {
                 Some(written) => values.copy_from_slice(written),
                 None => return Err(other_number(self.values.len(), end)),
             },

@@ -16,7 +16,7 @@ pub use mapped::LinOp;
 pub(crate) use mapped::{MappedOp, needs_rows};
 pub(crate) use normal::{Normal, NormalT};
 pub use rounded::Rounding;
-pub(crate) use rounded::{Copying, RoundedRows};
+pub(crate) use rounded::{Copying, FIRST, RoundedRows};
 pub(crate) use standardized::Standardized;
 mod dense_sym;
 

@@ -58,7 +58,9 @@ pub(crate) fn fit<T: Scalar>(
     let copying = Copying::new(x, rounding);
     let x = &Counted::new(&copying).observed(run.observer, predicted);
     let copied = rounding.map_or(0.0, |rounding| rounded::need(rounding, &problem));
-    let (n_threads, allowance) = (run.expected_threads(), Allowance::of(pca, x.pass()).without(copied));
+    let logged = log.map_or(0.0, |_| logged::need(&choice, &problem));
+    let allowance = Allowance::of(pca, x.pass()).without(copied + logged);
+    let n_threads = run.expected_threads();
     match &choice {
         RouteChoice::Route(route, _) => {
             let chosen = |limited: &Problem| pca.solver.unwrap_or_else(|| limited.likely());
@@ -120,10 +122,10 @@ pub(crate) fn fit<T: Scalar>(
                 let op = Standardized::new(x, affine.map(), shares).starting_from(multiplied);
                 let op = Logged::new(&op, x);
                 let (route, reason, spectrum) = match choice {
-                    RouteChoice::Route(route, reason) => match copying.rounded()? {
+                    RouteChoice::Route(route, reason) => match copying.rounded(&exec.phase("copy"))? {
                         Some(copy) => {
                             let data = (copy, affine.map(), shares);
-                            let spectrum = rounded::solve(&op, data, wanted, &iteration, exec)?;
+                            let spectrum = rounded::solve::<T>(&op, data, wanted, &iteration, exec)?;
                             (route, format!("{reason}; over a copy of {} values", copy.rounding()), spectrum)
                         }
                         None => (route, reason, solver::solve(&op, route, wanted, &iteration, exec)?),
@@ -276,7 +278,9 @@ pub(super) fn problem_of_sums(pca: &Pca, (n, p): (usize, usize)) -> Problem {
 /// Memory estimate of [`fit`] in bytes.
 pub(crate) fn memory_need<T: Scalar>(pca: &Pca, x: &dyn Source<T>, run: &Run<'_>) -> f64 {
     let problem = problem::<T>(pca, x, true);
-    problem.need(pca.solver.unwrap_or_else(|| problem.likely()), run.expected_threads())
+    let route = pca.solver.unwrap_or_else(|| problem.likely());
+    let copies = pca.rounded_copy.filter(|_| route == Route::BlockKrylov && problem.reading.is_some());
+    problem.need(route, run.expected_threads()) + copies.map_or(0.0, |copy| rounded::need(copy, &problem))
 }
 
 /// Variances up to this are rounding errors. The SVD route does not square the condition number.

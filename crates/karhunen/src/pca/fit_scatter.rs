@@ -109,6 +109,10 @@ pub(super) fn fit_stream<T: Scalar>(
 
 /// Refuses the routes that read the data again.
 fn check_one_pass(pca: &Pca) -> Result<()> {
+    if let Some(rounding) = pca.rounded_copy {
+        let rule = "rows that come once, and sums of rows, are not read again";
+        return Err(Error::option(options::ROUNDED_COPY, rounding.value(), rule));
+    }
     match pca.solver.filter(|&route| route != Route::Covariance) {
         None => Ok(()),
         Some(route) => Err(Error::OnePass {

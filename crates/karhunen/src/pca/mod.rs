@@ -68,9 +68,10 @@ pub struct Pca {
     /// Block size of block Krylov iteration; chosen if `None`.
     pub block_size: Option<usize>,
     /// Keep a copy of the rows in memory with fewer bytes a value, for rows that every pass reads again from a slow source.
-    /// Block Krylov iteration then multiplies the copy, and the rows themselves only to correct its products: two or
-    /// three passes with f16, three to five with int8. The residuals are those of the rows. Takes effect where block
-    /// Krylov iteration is chosen or asked for; rows in memory need no copy.
+    /// Block Krylov iteration then multiplies the copy, and the rows themselves only to correct its products: in two to
+    /// four passes with f16, three to six with int8, the first pass included. The residuals are those of the rows. It
+    /// takes effect where block Krylov iteration is chosen or requested; other routes read the rows once, and rows in
+    /// memory need no copy. `max_iter` bounds the products with the copy, too.
     pub rounded_copy: Option<Rounding>,
     /// Most bytes that a fit may hold: the rows that its source holds or keeps, and the work of the route. If `None`,
     /// half of the memory that the machine or the process may have, for sources that read their rows in every visit;
@@ -338,6 +339,12 @@ impl Pca {
             }
             (_, 0, _) => refuse(options::MAX_ITER, 0usize.into(), "at least one iteration is needed"),
             (_, _, Some(0)) => refuse(options::BLOCK_SIZE, 0usize.into(), "at least one column is needed"),
+            _ if self.rounded_copy.is_some()
+                && self.solver.is_some_and(|route| route != Route::BlockKrylov) =>
+            {
+                let given = self.rounded_copy.map(|rounding| rounding.value()).into();
+                refuse(options::ROUNDED_COPY, given, "only the solver block-krylov makes a copy")
+            }
             (_, _, Some(size)) if self.solver.is_some_and(|route| route != Route::BlockKrylov) => {
                 refuse(options::BLOCK_SIZE, size.into(), "only the solver block-krylov works in blocks")
             }

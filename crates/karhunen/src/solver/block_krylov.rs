@@ -19,7 +19,7 @@ use crate::solver::pace::{Progress, Schedule, Stagnation};
 use crate::solver::spectrum::Wanted;
 
 /// Rounding level of residuals, relative to the largest eigenvalue: smaller tolerances are raised to it.
-const ROUNDING: f64 = 1e-14;
+pub(crate) const ROUNDING: f64 = 1e-14;
 /// Columns of norm below this, relative to the largest eigenvalue, are rounding errors and not new directions.
 const NEGLIGIBLE: f64 = 1e-15;
 

@@ -16,30 +16,44 @@ use crate::linalg::dense::small::multiply;
 use crate::operator::SymOp;
 use crate::random::Purpose;
 use crate::scalar::largest;
+use crate::solver::block_krylov;
 use crate::solver::leading::{Pairs, leading};
 use crate::solver::pace::Progress;
 use crate::solver::spectrum::{IterationOptions, Wanted};
 
 /// Tolerance of a round as a fraction of the residual of the round before.
 const FINER: f64 = 1e-2;
-/// Least tolerance of a round.
-const ROUNDING: f64 = 1e-14;
-/// Largest number of columns of `V`, as a multiple of the number of pairs; the leading [`KEPT`] remain.
+/// Columns of `V` after which a round has no room, as a multiple of the number of pairs; the leading [`KEPT`] remain.
 const MOST: usize = 6;
 const KEPT: usize = 2;
 /// Columns of a smaller norm beside `V` are rounding errors.
 const NEGLIGIBLE: f64 = 1e-13;
 /// Reduction of the largest residual that counts as progress, and the number of rounds without any that ends the search.
-const PROGRESS: f64 = 0.9;
+const REDUCTION: f64 = 0.9;
 const PATIENCE: usize = 8;
 
-/// Memory estimate in bytes of `V`, `Z` and `E`, and of the vectors of a round.
-pub(crate) fn need(dim: usize, k: usize) -> f64 {
-    (size_of::<f64>() * dim * k) as f64 * (3 * MOST + 6) as f64
+/// Largest number of columns of `V`, of which the first round may add `n_start`.
+fn capacity(dim: usize, k: usize, n_start: usize) -> usize {
+    (MOST * k).max(n_start + (KEPT + 1) * k).min(dim)
 }
 
-/// The `k` leading eigenpairs of `op`. `first_tol` is the tolerance of the first round, which solves `rounded` without a
-/// correction; it begins with the start of `iteration`, or with that of `op`.
+/// Memory estimate in bytes of `V`, `Z` and `E`, a copy of one of them, and the vectors of a round, for a start of `n_start`
+/// columns.
+pub(crate) fn need(dim: usize, k: usize, n_start: usize) -> f64 {
+    (size_of::<f64>() * dim) as f64 * (4 * capacity(dim, k, n_start) + 5 * k + 2 * n_start) as f64
+}
+
+/// Tolerances of the rounds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RoundTols {
+    /// Tolerance of the first round, which solves the approximation without a correction.
+    pub(crate) first: f64,
+    /// Least tolerance: the rounding level of products with the approximation, relative to the largest eigenvalue.
+    pub(crate) least: f64,
+}
+
+/// The `k` leading eigenpairs of `op`. The first round begins with the start of `iteration`, or with that of `op`, and
+/// multiplies the start by `op` too: an approximation may lack a direction altogether, which the start then holds.
 ///
 /// # Errors
 /// Errors of the operators; [`crate::Error::Stopped`].
@@ -47,27 +61,32 @@ pub(crate) fn leading_corrected(
     op: &dyn SymOp,
     rounded: &dyn SymOp,
     k: usize,
-    first_tol: f64,
+    tols: RoundTols,
     iteration: &IterationOptions<'_>,
     exec: &Exec<'_>,
 ) -> Result<Pairs> {
     let dim = op.dim();
-    let tol = iteration.tol.max(ROUNDING);
-    let mut corrected = Corrected::new(rounded, k);
-    let mut fresh = Fresh::new(Purpose::Completion.of(iteration.seed));
+    let tol = iteration.tol.max(block_krylov::ROUNDING);
     let mut start = iteration.start.or_else(|| op.start()).cloned();
+    let n_start = start.as_ref().map_or(0, Matrix::n_cols);
+    let mut corrected = Corrected::new(rounded, capacity(dim, k, n_start));
+    let mut fresh = Fresh::new(Purpose::Completion.of(iteration.seed));
     let mut progress = Progress::new(tol);
-    let (mut round_tol, mut least, mut n_idle) = (first_tol.max(FINER * tol), f64::INFINITY, 0);
+    let (mut round_tol, mut least, mut n_idle) = (tols.first.max(tols.least), f64::INFINITY, 0);
     for n_products in 1.. {
         let round = IterationOptions { tol: round_tol, reading: None, start: start.as_ref(), ..*iteration };
         let step = exec.step(progress.fraction());
         let found = leading(&corrected, Wanted::Count(k), &round, |_| round_tol, &step)?;
-        corrected.add(op, found.vectors, &mut fresh, &step)?;
-        let Ritz { values, vectors, residuals, all } = corrected.ritz(k, &step)?;
+        let new = match start.take().filter(|_| n_products == 1) {
+            Some(start) => beside(&found.vectors, &start),
+            None => found.vectors,
+        };
+        corrected.add(op, new, &mut fresh, &step)?;
+        let RitzPairs { values, vectors, residuals, all } = corrected.ritz(k, &step)?;
         let worst = largest(residuals.iter().copied());
         progress.residual(worst);
         exec.report_residual(worst, tol);
-        n_idle = if worst <= PROGRESS * least { 0 } else { n_idle + 1 };
+        n_idle = if worst <= REDUCTION * least { 0 } else { n_idle + 1 };
         let whole = corrected.v.len() == dim;
         if worst <= tol || n_products >= iteration.max_iter || n_idle >= PATIENCE || whole {
             exec.report(1.0)?;
@@ -76,7 +95,7 @@ pub(crate) fn leading_corrected(
         }
         corrected.make_room(k, &all, &step)?;
         least = least.min(worst);
-        round_tol = (FINER * worst).max(ROUNDING);
+        round_tol = (FINER * worst).max(tols.least);
         start = Some(vectors);
     }
     unreachable!("the number of products is limited")
@@ -96,7 +115,7 @@ struct Corrected<'a> {
 }
 
 /// The leading eigenpairs of `V'SV`.
-struct Ritz {
+struct RitzPairs {
     values: Vec<f64>,
     /// Ritz vectors, shape (dim, k).
     vectors: Matrix,
@@ -106,9 +125,9 @@ struct Ritz {
 }
 
 impl<'a> Corrected<'a> {
-    /// Without a correction, and with memory for one of `k` pairs.
-    fn new(rounded: &'a dyn SymOp, k: usize) -> Self {
-        let columns = || Basis::new(rounded.dim(), (MOST * k).min(rounded.dim()));
+    /// Without a correction, and with memory for one of `capacity` columns.
+    fn new(rounded: &'a dyn SymOp, capacity: usize) -> Self {
+        let columns = || Basis::new(rounded.dim(), capacity);
         let (v, products, errors) = (columns(), columns(), columns());
         Self { rounded, v, products, errors, along: Matrix::zeros(0, 0) }
     }
@@ -135,13 +154,13 @@ impl<'a> Corrected<'a> {
         Ok(())
     }
 
-    fn ritz(&self, k: usize, exec: &Exec<'_>) -> Result<Ritz> {
+    fn ritz(&self, k: usize, exec: &Exec<'_>) -> Result<RitzPairs> {
         let eigen = eigh::eigh(&symmetric(&self.v.project(&self.products.columns(), exec)?))?;
         let leading = eigen.vectors.columns(0..k);
         let values: Vec<f64> = eigen.values[..k].iter().map(|value| value.max(0.0)).collect();
         let vectors = self.v.combine(&leading, exec)?;
         let residuals = relative_residuals(&self.products.combine(&leading, exec)?, &vectors, &values);
-        Ok(Ritz { values, vectors, residuals, all: eigen.vectors })
+        Ok(RitzPairs { values, vectors, residuals, all: eigen.vectors })
     }
 
     /// Keeps the leading Ritz vectors alone if `k` more columns do not fit.
@@ -177,6 +196,16 @@ impl SymOp for Corrected<'_> {
     }
 }
 
+/// The columns of both.
+fn beside(a: &Matrix, b: &Matrix) -> Matrix {
+    let width = a.n_cols();
+    Matrix::from_fn(
+        a.n_rows(),
+        width + b.n_cols(),
+        |i, j| if j < width { a[(i, j)] } else { b[(i, j - width)] },
+    )
+}
+
 /// The mean of a matrix and its transpose.
 fn symmetric(a: &Matrix) -> Matrix {
     Matrix::from_fn(a.n_rows(), a.n_cols(), |i, j| 0.5 * (a[(i, j)] + a[(j, i)]))
@@ -198,12 +227,31 @@ mod tests {
         IterationOptions { tol, max_iter: 100, block_size: None, reading: None, seed: 0, start: None }
     }
 
+    fn tols(first: f64) -> RoundTols {
+        RoundTols { first, least: 1e-14 }
+    }
+
+    #[test]
+    fn a_direction_that_the_approximation_lacks_is_found_by_the_start() {
+        let (dim, k) = (30, 2);
+        let exact = |i: usize, j: usize| if i == j { 1.0 / (i + 1) as f64 } else { 0.0 };
+        let exact = Matrix::from_fn(dim, dim, exact);
+        let mut rounded = exact.clone();
+        rounded[(0, 0)] = 1e-3;
+        let start = Matrix::from_fn(dim, 3, |i, j| if i == 7 * j { 1.0 } else { 0.0 });
+        let begun = IterationOptions { start: Some(&start), ..iteration(1e-9) };
+        let exec = Exec::sequential();
+        let pairs = leading_corrected(&exact, &rounded, k, tols(1e-3), &begun, &exec).unwrap();
+        assert!((pairs.values[0] - 1.0).abs() < 1e-9, "{:?}", pairs.values);
+        assert!((pairs.values[1] - 0.5).abs() < 1e-9, "{:?}", pairs.values);
+    }
+
     #[test]
     fn the_correction_reproduces_the_products_that_are_known() {
         let (dim, k) = (60, 4);
         let (exact, rounded) = pair(dim, 1e-2);
         let exec = Exec::sequential();
-        let mut corrected = Corrected::new(&rounded, k);
+        let mut corrected = Corrected::new(&rounded, MOST * k);
         let mut fresh = Fresh::new(Purpose::Completion.of(0));
         for _ in 0..3 {
             let new = fresh.columns(dim, k);
@@ -221,7 +269,7 @@ mod tests {
         let exec = Exec::sequential();
         for (size, most) in [(1e-5, 4), (1e-3, 9)] {
             let (exact, rounded) = pair(dim, size);
-            let pairs = leading_corrected(&exact, &rounded, k, size, &iteration(1e-9), &exec).unwrap();
+            let pairs = leading_corrected(&exact, &rounded, k, tols(size), &iteration(1e-9), &exec).unwrap();
             assert!(pairs.n_products <= most, "{size}: {} products", pairs.n_products);
             for (j, value) in pairs.values.iter().enumerate() {
                 assert!((value - 1.0 / (j + 1) as f64).abs() < 1e-12, "{size} {j}: {value}");
@@ -234,11 +282,11 @@ mod tests {
     fn a_basis_without_room_is_restarted_and_a_hopeless_search_ends() {
         let (exact, rounded) = pair(40, 0.3);
         let exec = Exec::sequential();
-        let pairs = leading_corrected(&exact, &rounded, 2, 1e-2, &iteration(1e-10), &exec).unwrap();
+        let pairs = leading_corrected(&exact, &rounded, 2, tols(1e-2), &iteration(1e-10), &exec).unwrap();
         assert!(pairs.n_products > MOST, "{}", pairs.n_products);
         assert!((pairs.values[1] - 0.5).abs() < 1e-6, "{:?}", pairs.values);
         let limited = IterationOptions { max_iter: 2, ..iteration(1e-10) };
-        let pairs = leading_corrected(&exact, &rounded, 2, 1e-2, &limited, &exec).unwrap();
+        let pairs = leading_corrected(&exact, &rounded, 2, tols(1e-2), &limited, &exec).unwrap();
         assert_eq!(pairs.n_products, 2);
         assert!(pairs.residuals.iter().any(|residual| *residual > 1e-10));
     }

@@ -65,12 +65,14 @@ fn the_bits_depend_on_neither_threads_nor_blocks_and_weights_and_scales_are_exac
     let weights = Weights::of_samples(&weights);
     for rounding in Rounding::ALL {
         let pca = Pca { scale: true, ..pca(k, 1e-9, rounding) };
-        let fit = |n_threads| {
+        let fit = |n_threads, height| {
             let run = Run::threads(n_threads);
-            pca.fit_with(&Disk::new(&values, n, p, 500), &weights, &run).unwrap()
+            pca.fit_with(&Disk::new(&values, n, p, height), &weights, &run).unwrap()
         };
-        let model = fit(1);
-        assert_eq!(bits(&model), bits(&fit(3)), "{rounding}");
+        let model = fit(1, 500);
+        assert_eq!(bits(&model), bits(&fit(3, 500)), "{rounding}");
+        assert_eq!(bits(&model), bits(&fit(2, 77)), "{rounding}");
+        assert_eq!(bits(&model), bits(&fit(1, 1_500)), "{rounding}");
         let exact = Pca { solver: Some(Route::Covariance), rounded_copy: None, ..pca.clone() };
         let exact = exact.fit(&Dense::row_major(&values, n, p).unwrap(), &weights).unwrap();
         let differences = |a: &[f64], b: &[f64]| largest(a.iter().zip(b).map(|(a, b)| (a - b).abs()));
@@ -105,6 +107,29 @@ fn outliers_that_the_copy_clips_cost_passes_and_no_accuracy() {
     }
 }
 
+/// The copy holds next to nothing of the first column, which varies in rows that the units do not reflect, and the sample
+/// correlation of that column with all others is zero.
+#[test]
+fn a_component_that_the_copy_clips_is_found() {
+    let (n, p) = (4_000, 100);
+    let mut values = vec![0.0; n * p];
+    for i in 0..2_000 {
+        // Orthogonal patterns of +-1, in the rows before those in which the first column varies.
+        for j in 1..p {
+            let sign = if (i & (j % 64 + 1)).count_ones() % 2 == 0 { 1.0 } else { -1.0 };
+            values[i * p + j] = if j == 1 { 2.0 * sign } else { sign };
+        }
+        values[i * p] = if i % 2 == 0 { 1e-1 } else { -1e-1 };
+    }
+    for i in 0..20 {
+        values[(2_500 + 50 * i) * p] = if i % 2 == 0 { 1e3 } else { -1e3 };
+    }
+    let disk = Disk::new(&values, n, p, 1_000);
+    let model = pca(1, 1e-8, Rounding::Int8).fit(&disk, &Weights::default()).unwrap();
+    assert!((model.explained_variance()[0] - 5_000.0).abs() < 10.0, "{:?}", model.explained_variance());
+    assert!(model.components()[(0, 0)].abs() > 0.999);
+}
+
 #[test]
 fn a_copy_is_made_only_where_it_serves() {
     let (n, p) = (400, 30);
@@ -122,6 +147,13 @@ fn a_copy_is_made_only_where_it_serves() {
         }
     };
     refusal(&one_pass, 20);
+    refusal(&Pca { solver: Some(Route::Covariance), ..one_pass.clone() }, 400);
+    // Rows in memory need none.
+    let array = Dense::row_major(&values, n, p).unwrap();
+    let in_memory = pca(3, 1e-8, Rounding::F16);
+    let plain = Pca { rounded_copy: None, ..in_memory.clone() };
+    let [found, expected] = [in_memory, plain].map(|pca| pca.fit(&array, &Weights::default()).unwrap());
+    assert_eq!(found.components(), expected.components());
     refusal(&Pca { n_components: karhunen::NComponents::Variance(0.5), ..one_pass.clone() }, 400);
 }
 

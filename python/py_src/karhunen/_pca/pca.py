@@ -21,6 +21,7 @@ from karhunen._shared.choices import Auto, PowerIterationNormalizer, Rounding, S
 from karhunen._shared.options import (
     bytes_option,
     check_sketch_options,
+    choice_option,
     flag_option,
     n_components_of,
     n_components_option,
@@ -73,8 +74,8 @@ class PCA(FittedAtOnce, GaussianComponents):
         is read in every pass. None is half of the machine's memory for such a table, and no limit for arrays.
     rounded_copy : {"f16", "int8"} or None, default=None
         Keep a copy of a table in a file in memory, with two bytes or one byte a value. Block Krylov iteration then
-        multiplies the copy, and the values of the file only to correct its products: two or three passes over the file
-        with "f16", three to five with "int8". Residuals are those of the file. It pays where a pass over the file takes
+        multiplies the copy, and the values of the file only to correct its products: two to four passes over the file
+        with "f16", three to six with "int8". Residuals are those of the file. It pays where a pass over the file takes
         much longer than one over the copy, and takes effect where the solver is "block-krylov".
     cache_dir : str, path or None, default=None
         Folder for temporary copies of the values of a large text; None is that of the system.
@@ -330,11 +331,12 @@ class PCA(FittedAtOnce, GaussianComponents):
         for name in ("whiten", "copy"):
             flag_option(name, getattr(self, name))
         check_sketch_options(self)
+        copy = self.rounded_copy
         return {
             **shared_options(self),
             "n_components": n_components_option(self.n_components, mle=True),
             "memory_limit": bytes_option("memory_limit", self.memory_limit),
-            "rounded_copy": self.rounded_copy,
+            "rounded_copy": None if copy is None else choice_option("rounded_copy", copy, Rounding),
             "solver": solver_option(self.solver, self.svd_solver),
         }
 

@@ -13,7 +13,7 @@ use crate::linalg::dense::narrow::{Narrow, NarrowPanel, PanelShape, padded};
 use crate::linalg::dense::pack::Mapped;
 use crate::linalg::simd::Lane;
 use crate::linalg::{ColumnMap, Dense, Matrix};
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, is_single};
 
 /// Least number of multiply-adds of a piece.
 const PIECE_WORK: usize = 1_000_000;
@@ -161,11 +161,6 @@ impl<'a> RowSum<'a> {
             RowSum::F64(sum) => sum.total.map(|total| total.sum.into_matrix()),
         }
     }
-}
-
-/// True if products of data of type `T` are formed in `f32`.
-fn is_single<T: Scalar>() -> bool {
-    T::EPSILON > f64::EPSILON
 }
 
 /// Source of the vectors that the transposed panel multiplies.

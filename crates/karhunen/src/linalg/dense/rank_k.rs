@@ -199,8 +199,13 @@ impl Resumable for RankK {
         if p <= PRIVATE_WIDTH {
             return state.option(&mut self.pieces, || RankKPart::zeros(p));
         }
-        let bands = self.bands.get_or_insert_with(|| Matrix::zeros(p, p));
-        bands.exchange_upper(state)
+        let mut is_some = self.bands.is_some();
+        state.flag(&mut is_some)?;
+        if !is_some {
+            self.bands = None;
+            return Ok(());
+        }
+        self.bands.get_or_insert_with(|| Matrix::zeros(p, p)).exchange_upper(state)
     }
 }
 
