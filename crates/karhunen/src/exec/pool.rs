@@ -31,7 +31,8 @@ pub(super) fn pool(n: usize) -> Result<rayon::ThreadPool> {
     memory::ask_for_threads(threads)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|error| not_started(threads, error.to_string()))?;
-    // Run every thread once, so that each has allocated its first memory before the work takes more.
+    // Run every thread once, so that each has allocated its first memory before the work takes more: without that memory
+    // the C library ends the process.
     pool.broadcast(|_| ());
     Ok(pool)
 }
@@ -49,6 +50,10 @@ pub(super) fn current_pool() -> Result<usize> {
         }
         let start = || {
             let outcome = rayon::ThreadPoolBuilder::new().build_global();
+            if outcome.is_ok() {
+                // As in `pool`.
+                rayon::broadcast(|_| ());
+            }
             // An error without a cause means that the pool was already running.
             outcome.err().filter(|error| error.source().is_some()).map(|error| error.to_string())
         };
