@@ -124,7 +124,7 @@ fn routes(name: &str, x: &dyn Source<f64>, ks: &[usize], failures: &mut Vec<Stri
     }
 }
 
-/// The same rows again and again, which count as read in every visit.
+/// A source that repeats the same rows and states that every visit reads them.
 struct Repeated {
     rows: Vec<f64>,
     n_features: usize,

@@ -1,4 +1,4 @@
-//! What a log keeps of the passes of a fit: results as values, and, within a pass, the sums so far.
+//! Values that a log stores: the result of each pass of a fit and, within a pass, the sums so far.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

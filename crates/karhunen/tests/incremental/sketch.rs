@@ -246,7 +246,7 @@ fn scales_are_those_given_or_those_of_the_first_rows() {
     assert_eq!(frozen.notes(), [Note::ScaleFrozen { n_samples: 200 }]);
     assert_eq!(of(1), frozen);
     assert_eq!(of(199), frozen);
-    // The same scales given.
+    // A fit to which the same scales are given.
     let given = IncrementalPca { column_scale: Some(frozen.pca().scale().to_vec()), ..options };
     let found = model(&fitted(&given, &rows, None, 100, Layout::RowMajor));
     assert!(found.notes().is_empty());

@@ -63,7 +63,7 @@ def to_open_source(
     X : str, path or list of them, or RowBlocks
         Rows.
     missing : bool
-        Whether values may be missing.
+        True if values may be missing.
 
     Returns
     -------

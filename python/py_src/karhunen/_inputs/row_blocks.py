@@ -195,7 +195,7 @@ class RowBlocks:
 
 @dataclass(frozen=True)
 class _Form:
-    """What all blocks have in common."""
+    """Properties that all blocks share."""
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]

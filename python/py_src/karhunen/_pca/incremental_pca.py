@@ -63,8 +63,8 @@ class IncrementalPCA(GaussianComponents):
     weighting : {"frequency", "importance", "population"}, default="frequency"
         Meaning of the sample weights, as in :class:`~karhunen.PCA`.
     method : {"auto", "scatter", "sketch"}, default="auto"
-        What is kept of the rows: the scatter matrix of the columns, which is exact, or a sketch of the leading
-        directions. "auto" is the scatter matrix if two of them fit in `memory_limit`.
+        Statistics that are kept of the rows: the scatter matrix of the columns, which is exact, or a sketch of the
+        leading directions. "auto" is the scatter matrix if two of them fit in `memory_limit`.
     n_oversamples : int or None, default=None
         Directions of a sketch beyond the components; None is max(n_components + 10, 32).
     batch_size : int or None, default=None
