@@ -13,7 +13,7 @@ use crate::exec::Exec;
 use crate::linalg::{ColumnMap, Dense};
 use crate::memory;
 use crate::scalar::{Scalar, is_single, largest};
-use crate::source::{Block, Pass, Passes, Source};
+use crate::source::{Block, Pass, Source, properties_of};
 
 /// Number of rows from which pivots and units follow, whatever the blocks.
 pub(crate) const FIRST: usize = 256;
@@ -387,30 +387,7 @@ fn memory_error(bytes: f64) -> Error {
 }
 
 impl<T: Scalar> Source<T> for Copying<'_, T> {
-    fn shape(&self) -> (usize, usize) {
-        self.source.shape()
-    }
-    fn passes(&self) -> Passes {
-        self.source.passes()
-    }
-    fn n_blocks(&self) -> Option<usize> {
-        self.source.n_blocks()
-    }
-    fn n_stored(&self) -> usize {
-        self.source.n_stored()
-    }
-    fn is_sparse(&self) -> bool {
-        self.source.is_sparse()
-    }
-    fn pass(&self) -> Pass {
-        self.source.pass()
-    }
-    fn keep(&self, bytes: f64) {
-        self.source.keep(bytes);
-    }
-    fn fingerprint(&self) -> Option<u64> {
-        self.source.fingerprint()
-    }
+    properties_of!(|wrapper| wrapper.source);
     fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()> {
         self.visit_from(0, f)
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::error::Result;
 use crate::exec::{Observer, Visit};
 use crate::scalar::Scalar;
-use crate::source::{Block, Pass, Passes, Source};
+use crate::source::{Block, Pass, Source, properties_of};
 
 /// Counts the visits of another source: a fit wraps the source it is given, so that its number of passes is the
 /// number of visits that were made.
@@ -39,30 +39,7 @@ impl<'a, T: Scalar> Counted<'a, T> {
 }
 
 impl<T: Scalar> Source<T> for Counted<'_, T> {
-    fn shape(&self) -> (usize, usize) {
-        self.source.shape()
-    }
-    fn passes(&self) -> Passes {
-        self.source.passes()
-    }
-    fn n_blocks(&self) -> Option<usize> {
-        self.source.n_blocks()
-    }
-    fn n_stored(&self) -> usize {
-        self.source.n_stored()
-    }
-    fn is_sparse(&self) -> bool {
-        self.source.is_sparse()
-    }
-    fn pass(&self) -> Pass {
-        self.source.pass()
-    }
-    fn keep(&self, bytes: f64) {
-        self.source.keep(bytes);
-    }
-    fn fingerprint(&self) -> Option<u64> {
-        self.source.fingerprint()
-    }
+    properties_of!(|wrapper| wrapper.source);
     fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()> {
         self.visit_from(0, f)
     }

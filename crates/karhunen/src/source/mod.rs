@@ -164,31 +164,48 @@ pub trait Source<T: Scalar>: Sync {
     }
 }
 
+/// Implements all methods of [`Source`] but `visit` and `visit_from` by those of the wrapped source `$inner`. Without it,
+/// a wrapper that lacks one of them would silently have its default.
+macro_rules! properties_of {
+    (|$wrapper:ident| $inner:expr) => {
+        fn shape(&self) -> (usize, usize) {
+            let $wrapper = self;
+            $inner.shape()
+        }
+        fn passes(&self) -> $crate::source::Passes {
+            let $wrapper = self;
+            $inner.passes()
+        }
+        fn n_blocks(&self) -> Option<usize> {
+            let $wrapper = self;
+            $inner.n_blocks()
+        }
+        fn pass(&self) -> $crate::source::Pass {
+            let $wrapper = self;
+            $inner.pass()
+        }
+        fn keep(&self, bytes: f64) {
+            let $wrapper = self;
+            $inner.keep(bytes);
+        }
+        fn fingerprint(&self) -> Option<u64> {
+            let $wrapper = self;
+            $inner.fingerprint()
+        }
+        fn n_stored(&self) -> usize {
+            let $wrapper = self;
+            $inner.n_stored()
+        }
+        fn is_sparse(&self) -> bool {
+            let $wrapper = self;
+            $inner.is_sparse()
+        }
+    };
+}
+pub(crate) use properties_of;
+
 impl<T: Scalar, S: Source<T> + ?Sized> Source<T> for &S {
-    fn shape(&self) -> (usize, usize) {
-        (**self).shape()
-    }
-    fn passes(&self) -> Passes {
-        (**self).passes()
-    }
-    fn n_blocks(&self) -> Option<usize> {
-        (**self).n_blocks()
-    }
-    fn pass(&self) -> Pass {
-        (**self).pass()
-    }
-    fn keep(&self, bytes: f64) {
-        (**self).keep(bytes);
-    }
-    fn fingerprint(&self) -> Option<u64> {
-        (**self).fingerprint()
-    }
-    fn n_stored(&self) -> usize {
-        (**self).n_stored()
-    }
-    fn is_sparse(&self) -> bool {
-        (**self).is_sparse()
-    }
+    properties_of!(|source| (**source));
     fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()> {
         (**self).visit(f)
     }
