@@ -129,6 +129,16 @@ impl<U: Scalar> BlockReader<U> for Stacked {
         Ok(())
     }
 
+    fn read_again(&self) {
+        for part in &self.parts {
+            match &part.data {
+                Data::F32(Values::InFile(rows)) => rows.read_again(),
+                Data::F64(Values::InFile(rows)) => rows.read_again(),
+                Data::F32(_) | Data::F64(_) => {}
+            }
+        }
+    }
+
     fn held(&self, block_bytes: usize) -> f64 {
         let (mut in_memory, mut reading) = (0.0, 0.0);
         for Part { data, .. } in &self.parts {

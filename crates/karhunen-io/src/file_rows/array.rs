@@ -2,10 +2,10 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use karhunen::Scalar;
 
+use super::positioned::Positioned;
 use super::{AnyRows, BlockReader, FileRows, OwnedBlock};
 use crate::input::Input;
 use crate::mapped::Stamp;
@@ -17,7 +17,7 @@ use crate::{Cause, Error, Place, Result};
 struct Array {
     /// The file named in messages.
     path: PathBuf,
-    file: Mutex<File>,
+    file: Positioned,
     stamp: Stamp,
     header: Header,
     shape: (usize, usize),
@@ -60,7 +60,14 @@ pub(crate) fn rows_of_file(
     let metadata = file.metadata().map_err(|source| Error::io(path, "reading", source))?;
     let stamp = Stamp::of(&metadata);
     let single = is_single(&header);
-    let array = Array { path: path.to_owned(), file: Mutex::new(file), stamp, header, shape, column_major };
+    let array = Array {
+        path: path.to_owned(),
+        file: Positioned::new(file, metadata.len()),
+        stamp,
+        header,
+        shape,
+        column_major,
+    };
     let of_file = (metadata.len(), None);
     Ok(if single {
         AnyRows::F32(FileRows::new(Box::new(array), shape, of_file, memory_limit))
@@ -73,10 +80,9 @@ impl Array {
     /// Reads the bytes of elements, from number `element` on, into `bytes`.
     fn read(&self, element: usize, bytes: &mut [u8]) -> Result<()> {
         let begin = self.header.data_offset as u64 + element as u64 * self.header.dtype.size as u64;
-        let file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let read = read_at(&file, begin, bytes);
+        let read = self.file.read(begin, bytes);
         // A file that became shorter is reported as changed, not as a failed read.
-        self.stamp.check(&self.path, &file)?;
+        self.check()?;
         read.map_err(|source| Error::io(&self.path, "reading", source))
     }
 
@@ -115,7 +121,7 @@ impl Array {
 
     /// Values in the type and byte order of the machine.
     fn in_place<T: Scalar>(&self, first: usize, n_rows: usize) -> Result<Vec<T>> {
-        let mut values = vec![T::default(); n_rows * self.shape.1];
+        let mut values = bytemuck::zeroed_vec(n_rows * self.shape.1);
         self.read_rows(first, n_rows, bytemuck::cast_slice_mut(&mut values))?;
         Ok(values)
     }
@@ -151,24 +157,12 @@ impl Array {
     }
 
     fn bytes_beside(&self, block_bytes: usize) -> f64 {
-        if self.is_native() { 0.0 } else { block_bytes as f64 }
+        self.file.held() + if self.is_native() { 0.0 } else { block_bytes as f64 }
     }
 
     fn check(&self) -> Result<()> {
-        let file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        self.stamp.check(&self.path, &file)
+        self.stamp.check(&self.path, &self.file.file())
     }
-}
-
-#[cfg(unix)]
-pub(super) fn read_at(file: &File, begin: u64, bytes: &mut [u8]) -> std::io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, bytes, begin)
-}
-
-#[cfg(not(unix))]
-pub(super) fn read_at(mut file: &File, begin: u64, bytes: &mut [u8]) -> std::io::Result<()> {
-    use std::io::{Read, Seek, SeekFrom};
-    file.seek(SeekFrom::Start(begin)).and_then(|_| file.read_exact(bytes))
 }
 
 impl BlockReader<f32> for Array {
@@ -184,6 +178,10 @@ impl BlockReader<f32> for Array {
 
     fn held(&self, block_bytes: usize) -> f64 {
         self.bytes_beside(block_bytes)
+    }
+
+    fn read_again(&self) {
+        self.file.read_again();
     }
 
     fn fingerprint(&self) -> Option<u64> {
@@ -211,6 +209,10 @@ impl BlockReader<f64> for Array {
 
     fn held(&self, block_bytes: usize) -> f64 {
         self.bytes_beside(block_bytes)
+    }
+
+    fn read_again(&self) {
+        self.file.read_again();
     }
 
     fn fingerprint(&self) -> Option<u64> {

@@ -4,6 +4,7 @@
 mod array;
 mod columnar;
 mod copy;
+mod positioned;
 mod prefetch;
 mod sparse_copy;
 
@@ -163,6 +164,9 @@ pub trait BlockReader<T>: Send + Sync {
     /// Bytes that reading takes beside the blocks, for blocks of `block_bytes` bytes.
     fn held(&self, block_bytes: usize) -> f64;
 
+    /// Announces further visits: what serves them may stay in the system's page cache.
+    fn read_again(&self) {}
+
     /// A number that changes when the rows do, if it is known without reading them.
     fn fingerprint(&self) -> Option<u64> {
         None
@@ -253,6 +257,11 @@ impl<T: Scalar> FileRows<T> {
         self.blocks.each(first, rows_at_once, reached, f)
     }
 
+    /// As [`BlockReader::read_again`].
+    pub(crate) fn read_again(&self) {
+        self.blocks.read_again();
+    }
+
     /// Bytes that reading takes beside the decoded blocks.
     pub(crate) fn held_beside(&self, block_bytes: usize) -> f64 {
         self.blocks.held(block_bytes)
@@ -307,6 +316,7 @@ impl<T: Scalar> Source<T> for FileRows<T> {
         let mut kept = self.kept();
         let used: usize = kept.blocks.iter().map(|rows| rows.n_bytes()).sum();
         kept.budget = (bytes - used as f64).max(0.0);
+        self.blocks.read_again();
     }
 
     fn fingerprint(&self) -> Option<u64> {

@@ -3,12 +3,11 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use karhunen::Scalar;
 use karhunen::matrix::SparseMatrix;
 
-use super::array::read_at;
+use super::positioned::{Positioned, read_at};
 use super::{BlockReader, FileRows, OwnedBlock, block_bytes};
 use crate::disk_space;
 use crate::input::copying_failed;
@@ -206,8 +205,8 @@ impl<T: Scalar> SparseCopy<T> {
         }
         self.flush(self.shape.0)?;
         let Self { path, shape, written, n_repeated, .. } = self;
-        let Written { file, blocks, n_stored, .. } = written;
-        let reader = SparseBlocks { path, file: Mutex::new(file), blocks, n_cols: shape.1 };
+        let Written { file, blocks, n_stored, end, .. } = written;
+        let reader = SparseBlocks { path, file: Positioned::new(file, end), blocks, n_cols: shape.1 };
         let rows = FileRows::of_reader(Box::new(reader), shape, Some(n_stored));
         Ok((rows.block_bytes(block_bytes(options.most_held())), n_repeated))
     }
@@ -304,7 +303,7 @@ impl Written {
 /// The compressed blocks, which are read again in every visit.
 struct SparseBlocks {
     path: PathBuf,
-    file: Mutex<File>,
+    file: Positioned,
     blocks: Vec<Stored>,
     n_cols: usize,
 }
@@ -313,8 +312,7 @@ impl SparseBlocks {
     fn read<V: bytemuck::Pod>(&self, offset: &mut u64, n: usize) -> Result<Vec<V>> {
         let mut values = vec![V::zeroed(); n];
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
-        let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        read_at(&file, *offset, bytes).map_err(|source| Error::io(&self.path, "reading", source))?;
+        self.file.read(*offset, bytes).map_err(|source| Error::io(&self.path, "reading", source))?;
         *offset += bytes.len() as u64;
         Ok(values)
     }
@@ -356,7 +354,11 @@ impl<T: Scalar> BlockReader<T> for SparseBlocks {
     }
 
     fn held(&self, _: usize) -> f64 {
-        0.0
+        self.file.held()
+    }
+
+    fn read_again(&self) {
+        self.file.read_again();
     }
 }
 
