@@ -114,6 +114,25 @@ impl Dataset {
         names::order(n_features, known, &self.file, self.table.feature_names.as_deref(), n_columns)
     }
 
+    /// Brings the columns into the order of the features `known`, where both have names.
+    ///
+    /// # Errors
+    /// Those of [`Dataset::order`].
+    pub(crate) fn aligned(
+        self,
+        known: Option<&[String]>,
+        n_features: usize,
+        options: &ReadOptions,
+    ) -> Result<Self> {
+        let Some(places) = self.order(known, n_features)? else { return Ok(self) };
+        let Self { file, mut table, seconds, hints } = self;
+        let data = table.data.with_columns_at(places, options.memory_limit);
+        table.data = data.map_err(|error| Places::of_file(&file).explain(error))?;
+        table.feature_names = known.map(<[String]>::to_vec);
+        table.notes.push("columns in another order, matched by name".to_owned());
+        Ok(Self { file, table, seconds, hints })
+    }
+
     /// Format, shape and type: `iris.csv: CSV, 150 rows x 4 columns, f64`.
     pub(crate) fn headline(&self) -> String {
         let (n, p) = self.table.data.shape();

@@ -29,6 +29,7 @@ mod matrix_market;
 mod model_file;
 mod model_numbers;
 mod moment_files;
+mod moved;
 mod name_list;
 mod name_rule;
 mod names;

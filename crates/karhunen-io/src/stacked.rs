@@ -4,6 +4,7 @@ use karhunen::Scalar;
 use karhunen::source::Block;
 
 use crate::file_rows::{BlockReader, FileRows, OwnedBlock};
+use crate::moved::{moved, placed};
 use crate::{Data, Error, Result, Values};
 
 /// A part, and the place of each of its columns in the stack; `None` if all have their own.
@@ -80,24 +81,38 @@ impl Part {
 
     /// The rows in the type and with the columns of the stack.
     fn placed<T: Scalar, U: Scalar>(&self, values: &[T], n_rows: usize, column_major: bool) -> OwnedBlock<U> {
-        let convert = |value: T| U::from_f64(value.to_f64());
-        let Some(places) = &self.places else {
-            let values = values.iter().map(|&value| convert(value)).collect();
-            return OwnedBlock::Dense { values, n_rows, column_major };
-        };
-        let mut placed = vec![U::default(); values.len()];
-        if column_major {
-            for (column, &place) in values.chunks_exact(n_rows.max(1)).zip(places) {
-                let out = &mut placed[place * n_rows..(place + 1) * n_rows];
-                out.iter_mut().zip(column).for_each(|(out, &value)| *out = convert(value));
-            }
-        } else {
-            let p = places.len().max(1);
-            for (row, out) in values.chunks_exact(p).zip(placed.chunks_exact_mut(p)) {
-                row.iter().zip(places).for_each(|(&value, &place)| out[place] = convert(value));
+        match &self.places {
+            Some(places) => placed(values, n_rows, column_major, places),
+            None => {
+                let values = values.iter().map(|value| U::from_f64(value.to_f64())).collect();
+                OwnedBlock::Dense { values, n_rows, column_major }
             }
         }
-        OwnedBlock::Dense { values: placed, n_rows, column_major }
+    }
+}
+
+impl Data {
+    /// The same rows with column `j` at `places[j]`. Dense values in memory are not copied: their blocks are, of a size
+    /// that suits `memory_limit`.
+    ///
+    /// # Errors
+    /// [`karhunen::Error::Shape`] unless `places` holds every column once.
+    pub fn with_columns_at(self, places: Vec<usize>, memory_limit: Option<u64>) -> karhunen::Result<Self> {
+        let p = self.shape().1;
+        let mut sorted = places.clone();
+        sorted.sort_unstable();
+        if !sorted.iter().copied().eq(0..p) {
+            let (what, axis) = ("the new places of columns", "different columns");
+            sorted.dedup();
+            return Err(karhunen::Error::Shape { what, axis, found: sorted.len(), expected: p });
+        }
+        Ok(match self {
+            Data::F32(Values::Sparse(rows)) => Data::F32(Values::Sparse(rows.with_columns_at(&places)?)),
+            Data::F64(Values::Sparse(rows)) => Data::F64(Values::Sparse(rows.with_columns_at(&places)?)),
+            Data::F32(Values::InFile(rows)) => Data::F32(Values::InFile(moved(rows, places))),
+            Data::F64(Values::InFile(rows)) => Data::F64(Values::InFile(moved(rows, places))),
+            dense => stack_values(vec![(dense, Some(places))], memory_limit.unwrap_or(u64::MAX)),
+        })
     }
 }
 

@@ -38,6 +38,10 @@ pub(crate) fn run(args: UpdateArgs) -> Result<()> {
     if began.is_none() {
         dataset.hint(hints::of_table(&dataset.table.data, dataset.table.feature_names.as_deref()));
     }
+    if let Some(saved) = &began {
+        let known = saved.beside.feature_names.as_deref();
+        dataset = dataset.aligned(known, saved.model.n_features(), &read)?;
+    }
     let column = read.weights_column.as_deref();
     let weights = FitWeights::read(plan.weights_file.as_deref(), column, None, &dataset)?;
     let saved = plan.fit(began, &dataset)?;
@@ -130,10 +134,10 @@ impl UpdatePlan {
         )))
     }
 
-    /// The fit that takes the rows: the one so far, or a new one.
+    /// The fit that takes the rows: the one so far, whose columns the rows have, or a new one.
     ///
     /// # Errors
-    /// [`Failure::Data`] for columns other than those of the state; errors of the options.
+    /// Errors of the options.
     fn fit(&self, began: Option<SavedIncremental>, dataset: &Dataset) -> Result<SavedIncremental> {
         let (_, p) = dataset.table.data.shape();
         let column_scale = match &self.args.stream.column_scale {
@@ -160,19 +164,6 @@ impl UpdatePlan {
         let began = saved.model.options();
         if column_scale.is_some() {
             self.refuse_difference(began, &IncrementalPca { column_scale, ..began.clone() })?;
-        }
-        let known = saved.beside.feature_names.as_deref();
-        if let Some(order) = dataset.order(known, saved.model.n_features())? {
-            let names = known.unwrap_or_default();
-            let at = order.iter().enumerate().position(|(j, &feature)| j != feature).unwrap_or(0);
-            return Err(Failure::Data(format!(
-                "{}: column {} is `{}`, where {} has `{}`; bring the columns into its order",
-                dataset.file,
-                at + 1,
-                names[order[at]],
-                input_name(&self.args.state),
-                names[at]
-            )));
         }
         Ok(saved)
     }

@@ -211,15 +211,63 @@ fn batches_that_do_not_fit_are_refused_by_name() {
     let lacking = table(&folder, "l.csv", "a,b,c,x", 20..25);
     let message = refused(&state, &lacking, 3);
     assert!(message.contains("lacks `d`") && message.contains("holds `x`"), "{message}");
-    let swapped = table(&folder, "w.csv", "a,c,b,d", 20..25);
-    let message = refused(&state, &swapped, 3);
-    assert!(message.contains("column 2 is `c`, where") && message.contains("has `b`"), "{message}");
     let broken = write(&folder, "n.csv", "a,b,c,d\n1,2,3,4\n5,6,nan,8\n");
     let message = refused(&state, &broken, 3);
     assert!(message.contains("line 3") && message.contains("`c`"), "{message}");
     let unnamed = write(&folder, "u.csv", "1,2,3\n4,5,6\n");
     let message = refused(&state, &unnamed, 3);
     assert!(message.contains("3 columns"), "{message}");
+}
+
+/// The rows `rows` with the columns `c,a,d,b`.
+fn shuffled(folder: &TempDir, name: &str, rows: std::ops::Range<usize>) -> String {
+    let mut text = "c,a,d,b\n".to_owned();
+    for [a, b, c, d] in rows.map(row) {
+        writeln!(text, "{c},{a},{d},{b}").unwrap();
+    }
+    write(folder, name, &text)
+}
+
+#[test]
+fn columns_in_another_order_are_matched_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = table(&folder, "a.csv", "a,b,c,d", 0..20);
+    let more = table(&folder, "b.csv", "a,b,c,d", 20..6000);
+    let other = shuffled(&folder, "c.csv", 20..6000);
+    let state = |name: &str, more: &str, limit: &str| {
+        let state = at(&folder, name);
+        succeeds(&format!("update {state} {first} -k 2 -q"));
+        let (text, _) = succeeds(&format!("update {state} {more} {limit}"));
+        let found = json(&format!("inspect {state} --json=full"));
+        assert_eq!(found["feature_names"], serde_json::json!(["a", "b", "c", "d"]));
+        (["explained_variance", "components", "mean"].map(|part| found[part].clone()), text)
+    };
+    let (expected, text) = state("expected", &more, "");
+    assert!(!text.contains("another order"), "{text}");
+    for (name, limit) in [("held", ""), ("read", "--memory-limit 100kB")] {
+        let (found, text) = state(name, &other, limit);
+        assert_eq!(found, expected, "{name}");
+        assert!(text.contains("columns in another order, matched by name"), "{text}");
+    }
+    // Sparse rows, by the names of a file; the other file has the columns of the state.
+    let entries: Vec<String> =
+        (0..40).map(|e| format!("{} {} {}", 1 + e % 20, 1 + e / 10, row(e)[0])).collect();
+    let matrix = format!("%%MatrixMarket matrix coordinate real general\n20 4 40\n{}\n", entries.join("\n"));
+    let sparse = write(&folder, "s.mtx", &matrix);
+    let moved: Vec<String> = (0..40)
+        // Columns a, b, c and d stand at 2, 4, 1 and 3 of the shuffled table.
+        .map(|e| format!("{} {} {}", 1 + e % 20, [2, 4, 1, 3][e / 10], row(e)[0]))
+        .collect();
+    let matrix = format!("%%MatrixMarket matrix coordinate real general\n20 4 40\n{}\n", moved.join("\n"));
+    let moved = write(&folder, "m.mtx", &matrix);
+    let [straight, turned] =
+        [("n.txt", "a\nb\nc\nd\n"), ("t.txt", "c\na\nd\nb\n")].map(|(name, text)| write(&folder, name, text));
+    let (expected, _) = state("sparse", &sparse, &format!("--feature-names {straight}"));
+    for limit in ["", "--memory-limit 1kB"] {
+        let (found, _) = state("turned", &moved, &format!("--feature-names {turned} --force {limit}"));
+        assert_eq!(found, expected, "{limit}");
+        std::fs::remove_file(at(&folder, "turned")).unwrap();
+    }
 }
 
 #[test]

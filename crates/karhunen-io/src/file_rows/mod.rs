@@ -215,6 +215,13 @@ impl<T: Scalar> FileRows<T> {
         Self { n_stored, ..Self::new(reader, shape, (n_bytes, None), u64::MAX) }
     }
 
+    /// The rows of a reader that is made of these: in blocks of the same size, of the same shape and file.
+    pub(crate) fn through(self, reader: impl FnOnce(Self) -> Box<dyn BlockReader<T>>) -> Self {
+        let (shape, block_bytes, n_stored) = (self.shape, self.block_bytes, self.n_stored);
+        let of_file = (self.n_bytes, self.mapped.clone());
+        Self { block_bytes, n_stored, ..Self::new(reader(self), shape, of_file, u64::MAX) }
+    }
+
     /// (n_samples, n_features).
     pub fn shape(&self) -> (usize, usize) {
         self.shape

@@ -6,6 +6,7 @@ pub(crate) mod finite;
 mod matrix;
 #[cfg(test)]
 pub(crate) mod oracle;
+pub(crate) mod permutation;
 pub(crate) mod prefetch;
 pub(crate) mod random;
 pub(crate) mod simd;

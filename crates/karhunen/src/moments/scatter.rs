@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec, Resumable, Run, State};
 use crate::linalg::dense::rank_k;
+use crate::linalg::permutation::check_places;
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::memory;
 use crate::moments::decay::{Aged, Cut, check_decay};
@@ -283,14 +284,7 @@ impl Scatter {
     pub fn with_columns_at(&self, places: &[usize]) -> Result<Self> {
         self.check_shape()?;
         let p = self.moments.mean.len();
-        let mut is_taken = vec![false; p];
-        let new =
-            |place: &&usize| is_taken.get_mut(**place).is_some_and(|taken| !std::mem::replace(taken, true));
-        let found = places.iter().filter(new).count();
-        if found != p || places.len() != p {
-            let what = "the new places of columns";
-            return Err(Error::Shape { what, axis: "different columns", found, expected: p });
-        }
+        check_places(places, p)?;
         Self::ask(p)?;
         let mut moved = Self { moments: self.moments.clone(), ..Self::empty(p) };
         for (i, &to) in places.iter().enumerate() {

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::linalg::Major;
+use crate::linalg::permutation::check_places;
 use crate::linalg::sparse::structure::{check_indices, check_pointers};
 use crate::linalg::sparse::view::{IndexInt, Indices, Sparse};
 use crate::memory;
@@ -179,6 +180,45 @@ impl<T: Scalar> SparseMatrix<T> {
         Ok(Self { n_rows, n_cols, major: Major::Rows, pointers, indices: OwnedIndices::U32(indices), values })
     }
 
+    /// The matrix whose column `places[j]` is column `j` of this one.
+    ///
+    /// ```
+    /// use karhunen::matrix::SparseMatrix;
+    /// let matrix = SparseMatrix::from_csr(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 5.0, 7.0])?;
+    /// let moved = matrix.with_columns_at(&[2, 1, 0])?;
+    /// assert_eq!(moved.into_csr(), Some((vec![0, 2, 3], vec![0, 2, 1], vec![5.0, 1.0, 7.0])));
+    /// # Ok::<(), karhunen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless `places` holds every column once.
+    pub fn with_columns_at(self, places: &[usize]) -> Result<Self> {
+        check_places(places, self.n_cols)?;
+        if self.major == Major::Rows {
+            let shape = (self.n_rows, self.n_cols);
+            let moved: Vec<u64> = match &self.indices {
+                OwnedIndices::U32(old) => old.iter().map(|j| places[*j as usize] as u64).collect(),
+                OwnedIndices::U64(old) => old.iter().map(|j| places[*j as usize] as u64).collect(),
+            };
+            return Ok(Self::ordered(self.major, shape, self.pointers, &moved, &self.values));
+        }
+        let mut order = vec![0; self.n_cols];
+        places.iter().enumerate().for_each(|(j, place)| order[*place] = j);
+        let columns: Vec<_> = order.iter().map(|&j| self.pointers[j]..self.pointers[j + 1]).collect();
+        let mut pointers = vec![0];
+        pointers.extend(columns.iter().scan(0, |end, column| {
+            *end += column.len();
+            Some(*end)
+        }));
+        let entries = || columns.iter().cloned().flatten();
+        let values = entries().map(|e| self.values[e]).collect();
+        let indices = match &self.indices {
+            OwnedIndices::U32(old) => OwnedIndices::U32(entries().map(|e| old[e]).collect()),
+            OwnedIndices::U64(old) => OwnedIndices::U64(entries().map(|e| old[e]).collect()),
+        };
+        Ok(Self { pointers, indices, values, ..self })
+    }
+
     /// Pointers, column indices and values; `None` for compressed columns, and for more than 2^32 columns.
     pub fn into_csr(self) -> Option<(Vec<usize>, Vec<u32>, Vec<T>)> {
         match (self.major, self.indices) {
@@ -200,6 +240,34 @@ impl<T: Scalar> SparseMatrix<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_move() {
+        let entries = ([0u32, 0, 1, 1, 1], [0u32, 3, 1, 2, 3], [1.0, 2.0, 3.0, 4.0, 5.0]);
+        let by_rows = SparseMatrix::from_triples(2, 4, &entries.0, &entries.1, &entries.2).unwrap();
+        let pointers = [0u64, 1, 2, 3, 5];
+        let by_columns = SparseMatrix::canonical(
+            Major::Columns,
+            2,
+            4,
+            &pointers,
+            &[0u64, 1, 1, 0, 1],
+            &[1.0, 3.0, 4.0, 2.0, 5.0],
+        )
+        .unwrap();
+        let places = [2, 0, 3, 1];
+        let moved: Vec<u32> = entries.1.iter().map(|j| places[*j as usize] as u32).collect();
+        let expected = SparseMatrix::from_triples(2, 4, &entries.0, &moved, &entries.2).unwrap();
+        let found = by_rows.with_columns_at(&places).unwrap();
+        assert_eq!(found.into_csr(), expected.into_csr());
+        let found = by_columns.clone().with_columns_at(&places).unwrap();
+        assert_eq!(found.pointers, [0, 1, 3, 4, 5]);
+        assert_eq!(found.values, [3.0, 2.0, 5.0, 1.0, 4.0]);
+        assert!(matches!(found.view().indices(), Indices::U32([1, 0, 1, 0, 1])));
+        for wrong in [&[0, 1, 2][..], &[0, 1, 2, 2], &[0, 1, 2, 4]] {
+            assert!(matches!(by_columns.clone().with_columns_at(wrong), Err(Error::Shape { .. })));
+        }
+    }
 
     #[test]
     fn canonical_sorts_indices_and_sums_repeated_entries() {
