@@ -221,7 +221,9 @@ pub(crate) struct ImputeArgs {
   karhunen predict ratings.model wanted.csv -o predicted.csv
   karhunen predict ratings.model wanted.csv --pairs user,item --unknown nan
   karhunen predict ratings.model wanted.txt --pairs 1,2 --delimiter space
+  karhunen predict ratings.model all.csv.gz --memory-limit 1GB -o all.npy
 
+Pairs are read twice, and predicted block by block while they are written. The memory does not grow with their number.
 Rows and columns are those that were fitted. Of data without names of rows or columns they are counted from 1.")]
 pub(crate) struct PredictArgs {
     /// Model written by fit --missing -o; - for the standard input
@@ -259,6 +261,8 @@ pub(crate) struct PredictArgs {
     pub(crate) delimiter: Option<u8>,
     #[command(flatten, next_help_heading = "Input")]
     pub(crate) header: HeaderArgs,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
 }
 
 /// Treatment of pairs whose row or column the model does not know.

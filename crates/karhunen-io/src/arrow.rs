@@ -141,14 +141,23 @@ fn open_file(bytes: &bytes::Bytes, release: &dyn Fn()) -> std::result::Result<Op
     Ok((schema, decoder, blocks))
 }
 
-fn decode_stream(bytes: bytes::Bytes) -> Decoded {
-    let mut at = 0;
+/// Checks the buffers of a stream, and returns the number of rows that its batches declare. Calls `release`, which
+/// gives the memory of the file back, after each message.
+fn check_stream(bytes: &[u8], release: &dyn Fn()) -> std::result::Result<usize, ArrowError> {
+    let (mut at, mut n_rows) = (0, 0usize);
     while let Some((message, length)) = first_message(&bytes[at..])? {
         let body = usize::try_from(message.bodyLength()).ok();
         let body = body.and_then(|body| bytes[at + length..].get(..body));
         check_buffers(message, body.ok_or_else(cut_off)?)?;
+        n_rows = n_rows.saturating_add(batch_rows(&bytes[at..])?);
         at += length + message.bodyLength() as usize;
+        release();
     }
+    Ok(n_rows)
+}
+
+fn decode_stream(bytes: bytes::Bytes) -> Decoded {
+    check_stream(&bytes, &|| {})?;
     let mut decoder = StreamDecoder::new();
     let mut rest = bytes.into();
     let mut batches = Vec::new();
@@ -156,9 +165,11 @@ fn decode_stream(bytes: bytes::Bytes) -> Decoded {
         batches.push(batch);
     }
     decoder.finish()?;
-    let schema =
-        decoder.schema().ok_or_else(|| ArrowError::ParseError("the stream has no schema".to_owned()))?;
-    Ok((schema, batches))
+    Ok((decoder.schema().ok_or_else(no_schema)?, batches))
+}
+
+fn no_schema() -> ArrowError {
+    ArrowError::ParseError("the stream has no schema".to_owned())
 }
 
 fn cut_off() -> ArrowError {
@@ -229,6 +240,54 @@ fn open_batches(
     let n_rows = decoder::run(path, || declared.as_ref().map(|rows| rows.iter().sum()))?;
     let most_rows = declared.iter().flatten().copied().max().unwrap_or(0);
     Ok((Undecoded { path: path.to_owned(), decoder, blocks, most_rows }, schema, n_rows))
+}
+
+/// The names and types of the columns, the number of rows, and the batches.
+type Unread = (SchemaRef, usize, Box<dyn Batches>);
+
+/// The content of a file or stream whose batches are decoded anew in every visit.
+///
+/// # Errors
+/// [`crate::Cause::Format`] for damaged files.
+pub(crate) fn open_undecoded(path: &Path, input: Input) -> Result<Unread> {
+    let mapped = input.mapped();
+    let release = || mapped.iter().for_each(Mapped::release);
+    let bytes = columns::shared(input.bytes);
+    if bytes.starts_with(FILE_MAGIC) {
+        let (batches, schema, n_rows) = open_batches(path, &bytes, &release)?;
+        return Ok((schema, n_rows, Box::new(batches)));
+    }
+    let n_rows = decoder::run(path, || check_stream(&bytes, &release))?;
+    let stream = Stream { path: path.to_owned(), bytes };
+    let mut decoder = StreamDecoder::new();
+    let mut rest = stream.bytes.clone().into();
+    // The schema is the first message.
+    decoder::run(path, || decoder.decode(&mut rest))?;
+    let schema = decoder::run(path, || decoder.schema().ok_or_else(no_schema))?;
+    Ok((schema, n_rows, Box::new(stream)))
+}
+
+/// A stream whose batches are decoded anew in every visit.
+struct Stream {
+    path: PathBuf,
+    bytes: bytes::Bytes,
+}
+
+impl Batches for Stream {
+    fn visit(&self, columns: &[usize], f: &mut dyn FnMut(&RecordBatch) -> Result<bool>) -> Result<()> {
+        let mut decoder = StreamDecoder::new();
+        let mut rest = self.bytes.clone().into();
+        while let Some(batch) = decoder::run(&self.path, || decoder.decode(&mut rest))? {
+            if !f(&decoder::run(&self.path, || batch.project(columns))?)? {
+                return Ok(());
+            }
+        }
+        decoder::run(&self.path, || decoder.finish())
+    }
+
+    fn held(&self, _: &[usize]) -> f64 {
+        self.bytes.len() as f64
+    }
 }
 
 /// The number of rows that a batch declares.

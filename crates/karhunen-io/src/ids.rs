@@ -72,6 +72,17 @@ impl IdLookup<'_> {
             IdLookup::Texts(places) => places.get(id).copied(),
         }
     }
+
+    /// Row or column of the id at `index` of `ids`.
+    ///
+    /// # Panics
+    /// If `index` is out of range.
+    pub fn find_of(&self, ids: &Ids, index: usize) -> Option<usize> {
+        match (self, ids) {
+            (IdLookup::Integers(places), Ids::Integers(ids)) => places.get(&ids[index]).copied(),
+            _ => self.find(&ids.text(index)),
+        }
+    }
 }
 
 /// Parses an integer in canonical form: neither `07` nor `+7`.
@@ -127,6 +138,9 @@ mod tests {
         );
         let names = Ids::Texts(["Heat", "07"].map(str::to_owned).to_vec());
         assert_eq!(names.lookup().unwrap().find("07"), Some(1));
+        assert_eq!([0, 1].map(|at| found.find_of(&Ids::Integers(vec![-3, 9]), at)), [Some(1), None]);
+        assert_eq!([0, 1].map(|at| found.find_of(&names, at)), [None, None]);
+        assert_eq!(names.lookup().unwrap().find_of(&names, 1), Some(1));
         assert_eq!(names.text(0), "Heat");
         assert!(Ids::Texts(vec!["a".to_owned(), "a".to_owned()]).lookup().is_none());
     }

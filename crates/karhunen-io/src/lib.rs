@@ -41,6 +41,7 @@ mod npz_sparse;
 mod observed;
 pub mod option_names;
 mod options;
+mod pairs;
 mod parquet;
 mod parquet_limits;
 mod pass_log;
@@ -73,10 +74,10 @@ pub use moment_files::load_moments;
 pub use name_rule::FittedTable;
 pub use names::{shell_word, shortened};
 pub use observed::{
-    ObserveOptions, ObservedData, ObservedRows, ObservedTable, Pairs, read_observed, read_observed_rows,
-    read_pairs,
+    ObserveOptions, ObservedData, ObservedRows, ObservedTable, read_observed, read_observed_rows,
 };
 pub use options::{ReadOptions, RowNames};
+pub use pairs::{PairTable, PairWriter, Pairs, PairsToWrite, open_pairs, stage_pairs};
 pub use pass_log::PassLogFile;
 pub use read::{Content, read, read_any};
 pub use replace::{Staged, check_writable, discard_unfinished, discard_unfinished_at_once, publish};
@@ -87,5 +88,6 @@ pub use saved::{
 pub use table::{Buffer, Data, Label, NamedMatrix, RowWriter, RowsToWrite, Table, Values};
 pub use tables::read_tables;
 pub use triples::TripleColumns;
+pub use triples::pair_block::PairBlock;
 pub use weights::read_weights;
 pub use write::{check_table_path, stage_bytes, stage_table, write_table};

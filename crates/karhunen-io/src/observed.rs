@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use karhunen::More;
-use karhunen::error::{OptionValue, Phrase};
+use karhunen::error::{OptionName, OptionValue, Phrase};
 use karhunen::incomplete::Duplicates;
 use karhunen::{IncompletePca, Observed, Run, Scalar};
 
@@ -15,8 +15,7 @@ use crate::name_list::{listed, named};
 use crate::option_names;
 use crate::option_names::average;
 use crate::read::{Format, NO_BANNER, no_data, read_input, sniff};
-use crate::triples::lines::LineNumbers;
-use crate::triples::{Entries, Role, TripleColumns, Wanted};
+use crate::triples::{Entries, TripleColumns, Wanted};
 use crate::{
     Cause, Data, Error, Label, ReadOptions, Result, Table, Values, arrow, csv, matrix_market, npz, parquet,
 };
@@ -217,89 +216,42 @@ where
     })
 }
 
-/// Reads triples or pairs in any format.
+/// Reads triples in any format.
 fn read_entries<T: Scalar>(
     input: Input,
     format: Format,
     wanted: &Wanted,
     options: &ReadOptions,
 ) -> Result<(Entries<T>, &'static str)> {
-    // The one option of triples and of pairs.
+    check_entries(&input, format, wanted.option)?;
+    match format {
+        Format::Parquet => Ok((parquet::read_triples(input, wanted, options)?, "Parquet")),
+        Format::Arrow => Ok((arrow::read_triples(input, wanted, options)?, "Arrow IPC")),
+        _ => Ok((csv::read_triples(&input, wanted, options)?, "text")),
+    }
+}
+
+/// Refuses formats that hold neither triples nor pairs, which `option` names the columns of.
+///
+/// # Errors
+/// [`Cause::Option`] for numbers without ids; [`Cause::Format`] for content that is not data.
+pub(crate) fn check_entries(input: &Input, format: Format, option: OptionName) -> Result<()> {
     let refuse = |message: &'static str| {
-        let message = Phrase::default().option(wanted.option).text(message);
+        let message = Phrase::default().option(option).text(message);
         Err(Error::new(&input.path, Cause::option(message)))
     };
     match format {
-        Format::Text => Ok((csv::read_triples(&input, wanted, options)?, "text")),
-        Format::Parquet => Ok((parquet::read_triples(input, wanted, options)?, "Parquet")),
-        Format::Arrow => Ok((arrow::read_triples(input, wanted, options)?, "Arrow IPC")),
+        Format::Text | Format::Parquet | Format::Arrow => Ok(()),
         Format::MatrixMarket => {
             refuse(" does not apply to Matrix Market, which has no columns; leave it out")
         }
         Format::Npy | Format::Npz => {
             refuse(" does not apply to arrays, whose columns hold no ids; write them as CSV or Parquet")
         }
-        Format::Model => Err(no_data(&input)),
+        Format::Model => Err(no_data(input)),
         Format::Foreign(kind) => Err(Error::new(&input.path, Cause::format(kind.message(&input.path)))),
         Format::NoBanner => Err(Error::new(&input.path, Cause::format(NO_BANNER.to_owned()))),
     }
-}
-
-/// Pairs of ids, as read from a file.
-#[derive(Debug)]
-pub struct Pairs {
-    /// The names of the two columns; `row` and `column` if they have none.
-    pub names: [String; 2],
-    /// The unique ids of the rows.
-    pub row_ids: Ids,
-    /// The unique ids of the columns.
-    pub column_ids: Ids,
-    /// For each pair, the index of its row id.
-    pub rows: Vec<u32>,
-    /// For each pair, the index of its column id.
-    pub columns: Vec<u32>,
-    /// Possible faults, as in [`ObservedTable::warnings`].
-    pub warnings: Vec<Phrase>,
-    /// The unit of [`Pairs::line`]: `line`, or `row` in Parquet and Arrow.
-    pub unit: &'static str,
-    lines: LineNumbers,
-}
-
-impl Pairs {
-    /// The line of a pair, from one; in Parquet and Arrow its row.
-    ///
-    /// # Panics
-    /// If `pair` is out of range.
-    pub fn line(&self, pair: usize) -> u64 {
-        self.lines.line(pair)
-    }
-}
-
-/// Reads the columns `[rows, columns]` of a table, by name or by number from one, with ids of any type.
-///
-/// # Errors
-/// As [`read_observed`].
-pub fn read_pairs(path: &Path, options: &ReadOptions, columns: &[String; 2]) -> Result<Pairs> {
-    let [row, column] = columns.clone();
-    let wanted =
-        Wanted { option: option_names::PAIRS, columns: vec![(Role::Row, row), (Role::Column, column)] };
-    let (entries, _) =
-        decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
-            let format = sniff(input.as_slice(), path);
-            read_entries::<f32>(input, format, &wanted, options)
-        })?;
-    let [row_ids, column_ids] =
-        entries.ids.unwrap_or_else(|| [Ids::Texts(Vec::new()), Ids::Texts(Vec::new())]);
-    Ok(Pairs {
-        names: entries.axes,
-        row_ids,
-        column_ids,
-        rows: entries.rows,
-        columns: entries.columns,
-        warnings: entries.warnings,
-        unit: entries.unit,
-        lines: entries.lines,
-    })
 }
 
 impl ObservedTable {
@@ -498,29 +450,5 @@ mod tests {
             error.ends_with("`triples` does not apply to Matrix Market, which has no columns; leave it out"),
             "{error}"
         );
-    }
-
-    #[test]
-    fn pairs_have_the_ids_of_their_columns() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("p.csv");
-        let read = |content: &str, columns: [&str; 2]| {
-            std::fs::write(&path, content).unwrap();
-            read_pairs(&path, &ReadOptions::default(), &columns.map(str::to_owned)).unwrap()
-        };
-        let pairs = read("item,user\nHeat,7\n\nUp,7\nHeat,2\n", ["user", "item"]);
-        assert_eq!(pairs.row_ids, Ids::Integers(vec![2, 7]));
-        assert_eq!((&pairs.rows[..], &pairs.columns[..]), (&[1, 1, 0][..], &[0, 1, 0][..]));
-        assert_eq!([0, 1, 2].map(|pair| pairs.line(pair)), [2, 4, 5]);
-        assert_eq!(pairs.names, ["user", "item"]);
-        // Text over integers holds names; integers over integers are ids.
-        let numbered = read("u,i\n1,2\n3,4\n", ["1", "2"]);
-        assert_eq!((numbered.rows.len(), numbered.names), (2, ["u", "i"].map(str::to_owned)));
-        let bare = read("1,2\n3,4\n", ["1", "2"]);
-        assert_eq!((bare.rows.len(), bare.names), (2, ["row", "column"].map(str::to_owned)));
-        assert_eq!(read("u,i\nv,j\n", ["1", "2"]).rows.len(), 2);
-        // Column numbers over ids that are text are read as a pair, with a warning.
-        assert_eq!(read("0,1\nann,Heat\nbob,Up\n", ["1", "2"]).warnings.len(), 1);
-        assert!(numbered.warnings.is_empty() && bare.warnings.is_empty());
     }
 }

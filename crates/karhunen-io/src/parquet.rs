@@ -1,6 +1,7 @@
 //! Parquet: typed columns in row groups; several threads decode different columns.
 
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -24,14 +25,16 @@ use crate::input::{Bytes, Input};
 use crate::mapped::Mapped;
 use crate::option_names;
 use crate::parquet_limits::{check_pages, check_schema};
-use crate::table::whole_numbers;
+use crate::table::{TextRows, Written};
 use crate::triples::{Entries, Wanted, columnar};
-use crate::{Cause, Error, NamedMatrix, ReadOptions, Result, Table};
+use crate::{Cause, Error, ReadOptions, Result, Table};
 
 /// Number of values that a thread decodes at a time.
 const BATCH_VALUES: usize = 1 << 20;
 /// Number of values of a row group on writing: its columns are held in memory until it is full.
 const GROUP_VALUES: usize = 1 << 24;
+/// Number of cells, texts included, after which a group of several blocks ends.
+const FLUSHED_CELLS: usize = 1 << 20;
 
 /// Reads the columns of numbers, the columns that the options set aside, and the names of the rows.
 ///
@@ -162,36 +165,25 @@ fn batch_rows(n_columns: usize) -> usize {
     (BATCH_VALUES / n_columns.max(1)).clamp(256, 1 << 16)
 }
 
-/// Writes a matrix in its own precision, compressed with zstd; row names and labels are the first columns, as
-/// text.
+/// Writes numbers in their own precision, compressed with zstd; columns of text come first.
 ///
 /// # Errors
 /// Those of `sink`.
-pub(crate) fn write<T: Scalar>(
-    sink: &mut (dyn Write + Send),
-    table: &NamedMatrix<'_, T>,
-) -> std::io::Result<()> {
-    write_groups(sink, table, (GROUP_VALUES / table.matrix.shape().1.max(1)).max(1))
+pub(crate) fn write<T: Scalar>(sink: &mut (dyn Write + Send), table: &dyn Written<T>) -> std::io::Result<()> {
+    write_groups(sink, table, (GROUP_VALUES / table.column_names().len().max(1)).max(1))
 }
 
 fn write_groups<T: Scalar>(
     sink: &mut (dyn Write + Send),
-    table: &NamedMatrix<'_, T>,
+    table: &dyn Written<T>,
     rows_per_group: usize,
 ) -> std::io::Result<()> {
-    let NamedMatrix { matrix, row_names, row_header, labels, column_names, numeric_ids } = *table;
     let kind = if T::NAME == f32::NAME { DataType::Float32 } else { DataType::Float64 };
-    let texts: Vec<(&str, &[String])> = row_names
-        .map(|names| (row_header, names))
-        .into_iter()
-        .chain(labels.iter().map(|label| (label.name.as_str(), label.values.as_slice())))
-        .collect();
-    let ids: Vec<Option<Vec<i64>>> =
-        texts.iter().map(|(_, texts)| whole_numbers(texts).filter(|_| numeric_ids)).collect();
-    let text_fields = texts.iter().zip(&ids).map(|((name, _), ids)| {
-        Field::new(*name, if ids.is_some() { DataType::Int64 } else { DataType::Utf8 }, false)
-    });
-    let fields = column_names.iter().map(|name| Field::new(name, kind.clone(), false));
+    let text_columns = table.text_columns();
+    let text_fields = text_columns
+        .iter()
+        .map(|(name, whole)| Field::new(*name, if *whole { DataType::Int64 } else { DataType::Utf8 }, false));
+    let fields = table.column_names().iter().map(|name| Field::new(name, kind.clone(), false));
     let schema = Arc::new(Schema::new(text_fields.chain(fields).collect::<Vec<_>>()));
     // Few numbers and no row names repeat: a dictionary of them would be discarded.
     let properties = WriterProperties::builder()
@@ -199,33 +191,42 @@ fn write_groups<T: Scalar>(
         .set_dictionary_enabled(false)
         .set_created_by(concat!("karhunen ", env!("CARGO_PKG_VERSION")).to_owned())
         .build();
-    let written = Written::default();
-    let mut writer = ArrowWriter::try_new(written.clone(), schema.clone(), Some(properties))?;
-    let mut first = 0;
-    matrix.each(&mut |block| {
+    let encoded = Encoded::default();
+    let mut writer = ArrowWriter::try_new(encoded.clone(), schema.clone(), Some(properties))?;
+    table.each_with_texts(&mut |texts, block| {
         for begin in (0..block.n_rows()).step_by(rows_per_group) {
             let here = begin..(begin + rows_per_group).min(block.n_rows());
-            let rows = first + here.start..first + here.end;
-            let texts = texts.iter().zip(&ids).map(|((_, texts), ids)| match ids {
-                Some(ids) => {
-                    Arc::new(Int64Array::from_iter_values(ids[rows.clone()].iter().copied())) as ArrayRef
-                }
-                None => Arc::new(StringArray::from_iter_values(&texts[rows.clone()])),
-            });
-            let columns = (0..block.n_cols()).map(|column| column_array(block, here.clone(), column));
-            let batch = RecordBatch::try_new(schema.clone(), texts.chain(columns).collect());
+            let texts = texts.iter().zip(&text_columns);
+            let texts = texts.map(|(texts, (_, whole))| text_array(texts, here.clone(), *whole));
+            let columns = (0..block.n_cols()).map(|column| Ok(column_array(block, here.clone(), column)));
+            let arrays = texts.chain(columns).collect::<std::io::Result<Vec<_>>>()?;
+            let batch = RecordBatch::try_new(schema.clone(), arrays);
             writer.write(&batch.map_err(std::io::Error::other)?)?;
-            writer.flush()?;
-            written.pass_on(sink)?;
+            let n_rows = writer.in_progress_rows();
+            // Short blocks share a group.
+            if n_rows >= rows_per_group || n_rows * schema.fields().len() >= FLUSHED_CELLS {
+                writer.flush()?;
+            }
+            encoded.pass_on(sink)?;
         }
-        first += block.n_rows();
         Ok(())
     })?;
     writer.close()?;
-    written.pass_on(sink)
+    encoded.pass_on(sink)
 }
 
-fn column_array<T: Scalar>(matrix: &Matrix<T>, rows: std::ops::Range<usize>, column: usize) -> ArrayRef {
+fn text_array(texts: &TextRows<'_>, rows: Range<usize>, whole: bool) -> std::io::Result<ArrayRef> {
+    if !whole {
+        return Ok(Arc::new(StringArray::from_iter_values(rows.map(|row| texts.text(row)))));
+    }
+    let number = |row| {
+        let not_whole = || std::io::Error::other(format!("`{}` is not an integer", texts.text(row)));
+        texts.integer(row).ok_or_else(not_whole)
+    };
+    Ok(Arc::new(Int64Array::from(rows.map(number).collect::<std::io::Result<Vec<i64>>>()?)))
+}
+
+fn column_array<T: Scalar>(matrix: &Matrix<T>, rows: Range<usize>, column: usize) -> ArrayRef {
     let values = rows.map(|row| matrix[(row, column)]);
     if T::NAME == f32::NAME {
         Arc::new(Float32Array::from_iter_values(values.map(|value| value.to_f64() as f32)))
@@ -236,9 +237,9 @@ fn column_array<T: Scalar>(matrix: &Matrix<T>, rows: std::ops::Range<usize>, col
 
 /// The output of the encoder, not yet taken: the encoder requires a sink that can move between threads.
 #[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<u8>>>);
+struct Encoded(Arc<Mutex<Vec<u8>>>);
 
-impl Written {
+impl Encoded {
     fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -251,7 +252,7 @@ impl Written {
     }
 }
 
-impl Write for Written {
+impl Write for Encoded {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.bytes().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -267,7 +268,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Data, RowNames, Values};
+    use crate::{Data, NamedMatrix, RowNames, Values};
 
     fn read_bytes(bytes: Vec<u8>, options: &ReadOptions) -> Table {
         read(Input { path: "x.parquet".into(), bytes: Bytes::Owned(bytes) }, options).unwrap()

@@ -1,5 +1,7 @@
 //! The result of every reader: values in memory or mapped, with their names.
 
+use std::borrow::Cow;
+
 use karhunen::error::Phrase;
 use karhunen::matrix::SparseMatrix;
 use karhunen::source::Block;
@@ -7,6 +9,7 @@ use karhunen::{Dense, Matrix, RowBlocks, Scalar, Source};
 
 use crate::Result;
 use crate::file_rows::{AnyRows, FileRows, Reading};
+use crate::ids::{Ids, integer};
 use crate::mapped::Mapped;
 
 /// A table as read from a file.
@@ -244,8 +247,80 @@ pub struct NamedMatrix<'a, T> {
     pub numeric_ids: bool,
 }
 
-/// Parses texts as integers, if all are integers in canonical form.
-pub(crate) fn whole_numbers(texts: &[String]) -> Option<Vec<i64>> {
-    let number = |text: &String| text.parse::<i64>().ok().filter(|number| number.to_string() == *text);
-    texts.iter().map(number).collect()
+/// The texts of a block of rows in one column.
+#[derive(Clone, Copy)]
+pub(crate) enum TextRows<'a> {
+    Names(&'a [String]),
+    Ids(&'a Ids),
+}
+
+impl TextRows<'_> {
+    /// The text of a row of the block.
+    pub(crate) fn text(&self, row: usize) -> Cow<'_, str> {
+        match self {
+            TextRows::Names(names) => names[row].as_str().into(),
+            TextRows::Ids(ids) => ids.text(row),
+        }
+    }
+
+    /// The text of a row of the block as an integer, if it is one in canonical form.
+    pub(crate) fn integer(&self, row: usize) -> Option<i64> {
+        match self {
+            TextRows::Names(names) => integer(names[row].as_bytes()),
+            TextRows::Ids(Ids::Integers(ids)) => Some(ids[row]),
+            TextRows::Ids(Ids::Texts(ids)) => integer(ids[row].as_bytes()),
+        }
+    }
+}
+
+/// A table as its writers see it: columns of text, then columns of numbers, in blocks of rows.
+pub(crate) trait Written<T>: Sync {
+    /// The headers of the columns of text; with each, true if all texts are integers, which are written as numbers.
+    fn text_columns(&self) -> Vec<(&str, bool)>;
+
+    /// The headers of the columns of numbers.
+    fn column_names(&self) -> &[String];
+
+    /// Calls `f` with the texts and numbers of every block of rows, in order.
+    ///
+    /// # Errors
+    /// As [`RowsToWrite::each`].
+    fn each_with_texts(&self, f: &mut WrittenRows<'_, T>) -> std::io::Result<()>;
+}
+
+/// Writes a block of rows, given their texts, column by column, and their numbers.
+pub(crate) type WrittenRows<'f, T> =
+    dyn FnMut(&[TextRows<'_>], &Matrix<T>) -> std::io::Result<()> + Send + 'f;
+
+impl<T> NamedMatrix<'_, T> {
+    /// The header and the texts of every column of text.
+    fn texts(&self) -> impl Iterator<Item = (&str, &[String])> {
+        let names = self.row_names.map(|names| (self.row_header, names));
+        let labels = self.labels.iter().map(|label| (label.name.as_str(), label.values.as_slice()));
+        names.into_iter().chain(labels)
+    }
+}
+
+impl<T: Scalar> Written<T> for NamedMatrix<'_, T> {
+    fn text_columns(&self) -> Vec<(&str, bool)> {
+        let whole = |texts: &[String]| {
+            self.numeric_ids && texts.iter().all(|text| integer(text.as_bytes()).is_some())
+        };
+        self.texts().map(|(name, texts)| (name, whole(texts))).collect()
+    }
+
+    fn column_names(&self) -> &[String] {
+        self.column_names
+    }
+
+    fn each_with_texts(&self, f: &mut WrittenRows<'_, T>) -> std::io::Result<()> {
+        let texts: Vec<&[String]> = self.texts().map(|(_, texts)| texts).collect();
+        let mut first = 0;
+        self.matrix.each(&mut |block| {
+            let rows = first..first + block.n_rows();
+            first = rows.end;
+            let texts: Vec<_> = texts.iter().map(|texts| TextRows::Names(&texts[rows.clone()])).collect();
+            f(&texts, block)
+        })
+    }
 }

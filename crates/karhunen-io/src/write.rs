@@ -5,7 +5,8 @@ use std::path::Path;
 use karhunen::Scalar;
 
 use crate::replace::{Staged, stage};
-use crate::{Cause, Error, NamedMatrix, Result, csv, npy, parquet};
+use crate::table::Written;
+use crate::{Cause, Error, NamedMatrix, Result, RowsToWrite, csv, npy, parquet};
 
 /// Formats that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,9 +40,22 @@ pub fn stage_table<T: Scalar>(path: &Path, table: &NamedMatrix<T>) -> Result<Sta
     for label in table.labels {
         check_names("a column of labels", "rows", Some(label.values.len()), n_rows, path)?;
     }
+    stage_written(path, format, table, table.matrix)
+}
+
+/// Writes `table` beside its target; NPY holds its `numbers` alone.
+///
+/// # Errors
+/// Those of [`stage`].
+pub(crate) fn stage_written<T: Scalar>(
+    path: &Path,
+    format: Format,
+    table: &dyn Written<T>,
+    numbers: &dyn RowsToWrite<T>,
+) -> Result<Staged> {
     stage(path, |mut sink| match format {
         Format::Text { delimiter } => csv::write(sink, table, delimiter),
-        Format::Npy => npy::write(&mut sink, table.matrix),
+        Format::Npy => npy::write(&mut sink, numbers),
         Format::Parquet => parquet::write(sink, table),
     })
 }

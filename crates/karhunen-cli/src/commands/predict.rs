@@ -1,8 +1,12 @@
 //! `karhunen predict`: predicts entries, given by row and column ids, with standard deviations.
 
-use karhunen::{Matrix, Run};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use karhunen::{Matrix, Observer, Run};
 use karhunen_io::{
-    Cause, Ids, Label, NamedMatrix, Pairs, ReadOptions, SavedIncomplete, option_names, shell_word, shortened,
+    Cause, IdLookup, Ids, PairBlock, PairTable, PairWriter, Pairs, PairsToWrite, ReadOptions,
+    SavedIncomplete, option_names, shell_word, shortened,
 };
 
 use crate::args::{PredictArgs, UnknownArg};
@@ -30,29 +34,28 @@ pub(crate) fn run(args: PredictArgs) -> Result<()> {
             input_name(&args.model)
         )));
     }
-    let options = saved.read_options(ReadOptions {
+    let options = args.memory.within(saved.read_options(ReadOptions {
         delimiter: args.delimiter,
         header: args.header.option(),
         n_threads: args.threads.number(),
         ..ReadOptions::default()
-    });
+    }));
     let columns = columns(&args, &saved);
     let message = format!("reading {}", visible(&input_name(&args.pairs)));
-    let pairs = progress.spin(message, || karhunen_io::read_pairs(&args.pairs, &options, &columns));
+    let pairs = progress.spin(message.clone(), || karhunen_io::open_pairs(&args.pairs, &options, &columns));
     let pairs = pairs.map_err(|error| columns_not_asked_for(&args, &columns, error))?;
     check_stop()?;
     print_warnings(&input_name(&args.pairs), &with_flags(&pairs.warnings));
     check_order(&args, &columns, &pairs)?;
-    let prediction = Prediction { args: &args, saved: &saved, pairs: &pairs };
-    let (values, n_unknown) = prediction.values(&args.threads.run(&progress))?;
-    progress.clear();
-    write(&args, &pairs, &values)?;
-    if n_unknown > 0 && !args.quiet {
+    let prediction = Prediction::new(&args, &saved, &pairs, &progress)?;
+    let survey = progress.spin(message, || prediction.survey())?;
+    prediction.write(&survey)?;
+    if survey.n_unknown > 0 && !args.quiet {
         let label = console::style("note:").for_stderr().bold();
         print_aside(&format!(
             "{label} {} of {} pairs have an id that the model does not know: NaN\n",
-            count(n_unknown),
-            count(pairs.rows.len())
+            count(survey.n_unknown),
+            count(survey.n_pairs)
         ));
     }
     Ok(())
@@ -117,107 +120,219 @@ fn joined(first: &str, second: &str) -> String {
     format!("{},{}", shell_word(first), shell_word(second))
 }
 
-/// Pairs to be predicted.
+/// The ids of the rows or of the columns of a model.
+struct Axis<'a> {
+    /// `None` for a model without ids, which counts from one.
+    known: Option<IdLookup<'a>>,
+    n: usize,
+}
+
+impl<'a> Axis<'a> {
+    /// # Errors
+    /// [`Failure::Data`] if ids repeat; `axis` is their name in the message.
+    fn new(axis: &str, ids: Option<&'a Ids>, n: usize, model: &Path) -> Result<Self> {
+        let repeated = || {
+            Failure::Data(format!(
+                "{}: several {axis}s of the model have the same name; rename them and fit again",
+                input_name(model)
+            ))
+        };
+        let known = ids.map(|ids| ids.lookup().ok_or_else(repeated)).transpose()?;
+        Ok(Self { known, n })
+    }
+
+    /// The position of an id in the model.
+    fn place(&self, ids: &Ids, index: usize) -> Option<usize> {
+        match &self.known {
+            Some(known) => known.find_of(ids, index),
+            None => ids.text(index).parse::<usize>().ok()?.checked_sub(1).filter(|place| *place < self.n),
+        }
+    }
+}
+
+/// The first reading of the pairs.
+#[derive(Default)]
+struct Survey {
+    n_pairs: usize,
+    /// Number of pairs with an id that the model does not know.
+    n_unknown: usize,
+    /// For rows and columns, true if an id is not an integer.
+    has_texts: [bool; 2],
+}
+
+/// Known pairs of a block: their positions in it, and their rows and columns in the model.
+#[derive(Default)]
+struct Known {
+    at: Vec<usize>,
+    rows: Vec<u64>,
+    columns: Vec<u64>,
+    /// The first pair of the block that is unknown, and true if its row is.
+    first_unknown: Option<(usize, bool)>,
+}
+
+/// Pairs that are predicted while they are written.
 struct Prediction<'a> {
     args: &'a PredictArgs,
     saved: &'a SavedIncomplete,
     pairs: &'a Pairs,
+    progress: &'a Progress,
+    rows: Axis<'a>,
+    columns: Axis<'a>,
 }
 
-impl Prediction<'_> {
-    /// Value and, if the model has error bars, standard deviation of each pair; and the number of unknown pairs.
-    fn values(&self, run: &Run<'_>) -> Result<(Matrix, usize)> {
-        let (model, pairs) = (&self.saved.model, self.pairs);
-        let rows =
-            self.places("row", &pairs.row_ids, self.saved.beside.row_ids.as_ref(), model.n_samples())?;
-        let columns = self.places(
-            "column",
-            &pairs.column_ids,
-            self.saved.beside.column_ids.as_ref(),
-            model.n_features(),
-        )?;
-        let (mut known, mut known_rows, mut known_columns) = (Vec::new(), Vec::new(), Vec::new());
-        for pair in 0..pairs.rows.len() {
-            match (rows[pairs.rows[pair] as usize], columns[pairs.columns[pair] as usize]) {
+impl<'a> Prediction<'a> {
+    fn new(
+        args: &'a PredictArgs,
+        saved: &'a SavedIncomplete,
+        pairs: &'a Pairs,
+        progress: &'a Progress,
+    ) -> Result<Self> {
+        let (model, ids) = (&saved.model, &saved.beside);
+        let rows = Axis::new("row", ids.row_ids.as_ref(), model.n_samples(), &args.model)?;
+        let columns = Axis::new("column", ids.column_ids.as_ref(), model.n_features(), &args.model)?;
+        Ok(Self { args, saved, pairs, progress, rows, columns })
+    }
+
+    /// Finds the ids of a block in the model.
+    fn known(&self, [rows, columns]: &[Ids; 2]) -> Known {
+        let mut known = Known::default();
+        for pair in 0..rows.len() {
+            match (self.rows.place(rows, pair), self.columns.place(columns, pair)) {
                 (Some(row), Some(column)) => {
-                    known.push(pair);
-                    known_rows.push(row as u64);
-                    known_columns.push(column as u64);
+                    known.at.push(pair);
+                    known.rows.push(row as u64);
+                    known.columns.push(column as u64);
                 }
-                (row, _) if self.args.unknown == UnknownArg::Refuse => {
-                    return Err(self.unknown(pair, row.is_none()));
+                (row, _) if known.first_unknown.is_none() => {
+                    known.first_unknown = Some((pair, row.is_none()))
                 }
                 _ => {}
             }
         }
-        let has_bars = model.parts().score_covariances.is_some();
-        let noise = has_bars.then_some(!self.args.noise_free);
-        let found = model.predict_pairs(&known_rows, &known_columns, noise, run);
-        let file = input_name(&self.args.model);
-        let explain = |error| Places { file: &file, samples: None, features: None }.explain(error);
-        let found = found.map_err(explain)?;
-        let n_unknown = pairs.rows.len() - known.len();
-        if n_unknown == 0 {
-            return Ok((found, 0));
-        }
-        let mut values = Matrix::from_fn(pairs.rows.len(), found.n_cols(), |_, _| f64::NAN);
-        for (at, pair) in known.into_iter().enumerate() {
-            values.row_mut(pair).copy_from_slice(found.row(at));
-        }
-        Ok((values, n_unknown))
+        known
+    }
+
+    /// Reads all pairs before the first is predicted: a text that is no integer makes its column text.
+    ///
+    /// # Errors
+    /// Those of [`Pairs::visit`]; [`Failure::Data`] for an id that the model does not know, if it is refused.
+    fn survey(&self) -> Result<Survey> {
+        let mut survey = Survey::default();
+        let count = |ids: &[Ids; 2]| {
+            let known = self.known(ids);
+            (known.at.len(), known.first_unknown)
+        };
+        self.pairs.visit(&count, &mut |block, (n_known, first_unknown)| {
+            check_stop()?;
+            if let Some((pair, is_row)) = first_unknown.filter(|_| self.args.unknown == UnknownArg::Refuse) {
+                return Err(self.unknown(&block, pair, is_row));
+            }
+            survey.n_pairs += block.len();
+            survey.n_unknown += block.len() - n_known;
+            for (has_texts, ids) in survey.has_texts.iter_mut().zip(&block.ids) {
+                *has_texts |= matches!(ids, Ids::Texts(_));
+            }
+            Ok(())
+        })?;
+        Ok(survey)
     }
 
     /// The error for a pair whose row (`is_row`) or column is unknown to the model.
-    fn unknown(&self, pair: usize, is_row: bool) -> Failure {
-        let (pairs, unit) = (self.pairs, self.pairs.unit);
-        let (axis, id) = if is_row {
-            (0, pairs.row_ids.text(pairs.rows[pair] as usize))
-        } else {
-            (1, pairs.column_ids.text(pairs.columns[pair] as usize))
-        };
+    fn unknown(&self, block: &PairBlock, pair: usize, is_row: bool) -> Failure {
+        let (pairs, axis) = (self.pairs, usize::from(!is_row));
+        let unit = pairs.unit;
         Failure::Data(format!(
             "{}: {unit} {}: the model does not know the {} `{}`; drop the {unit}, or say --unknown nan",
             input_name(&self.args.pairs),
-            pairs.line(pair),
+            block.line(pair),
             pairs.names[axis],
-            shortened(&id)
+            shortened(&block.ids[axis].text(pair))
         ))
     }
 
-    /// The position of each id in the model; a model without ids counts from one.
-    fn places(&self, axis: &str, ids: &Ids, known: Option<&Ids>, n: usize) -> Result<Vec<Option<usize>>> {
-        let all = 0..ids.len();
-        let Some(known) = known else {
-            let place =
-                |id: usize| ids.text(id).parse::<usize>().ok()?.checked_sub(1).filter(|place| *place < n);
-            return Ok(all.map(place).collect());
+    /// True if the model has error bars: each value has a standard deviation.
+    fn has_bars(&self) -> bool {
+        self.saved.model.parts().score_covariances.is_some()
+    }
+
+    /// Value and, if the model has error bars, standard deviation of each of `n` pairs; NaN for unknown ones.
+    fn values(&self, n: usize, known: &Known) -> Result<Matrix> {
+        let noise = self.has_bars().then_some(!self.args.noise_free);
+        // The bar shows the pairs of all blocks.
+        let run = Run { n_threads: self.args.threads.number(), ..Run::default() };
+        let found = self.saved.model.predict_pairs(&known.rows, &known.columns, noise, &run);
+        let file = input_name(&self.args.model);
+        let found = found.map_err(|error| Places::of_file(&file).explain(error))?;
+        if known.at.len() == n {
+            return Ok(found);
+        }
+        let mut values = Matrix::from_fn(n, found.n_cols(), |_, _| f64::NAN);
+        for (at, pair) in known.at.iter().enumerate() {
+            values.row_mut(*pair).copy_from_slice(found.row(at));
+        }
+        Ok(values)
+    }
+
+    /// Reads the pairs again, and writes them with their predictions.
+    fn write(&self, survey: &Survey) -> Result<()> {
+        let names = ["value", "std"].map(str::to_owned);
+        let pairs = Predicted { prediction: self, n_pairs: survey.n_pairs, failure: Mutex::new(None) };
+        let table = PairTable {
+            pairs: &pairs,
+            n_pairs: survey.n_pairs,
+            id_names: &self.pairs.names,
+            whole: survey.has_texts.map(|has_texts| !has_texts),
+            column_names: &names[..if self.has_bars() { 2 } else { 1 }],
         };
-        let repeated = || {
-            Failure::Data(format!(
-                "{}: several {axis}s of the model have the same name; rename them and fit again",
-                input_name(&self.args.model)
-            ))
-        };
-        let lookup = known.lookup().ok_or_else(repeated)?;
-        Ok(all.map(|id| lookup.find(&ids.text(id))).collect())
+        let staged = karhunen_io::stage_pairs(&self.args.output, &table);
+        self.progress.clear();
+        let mut outputs = Outputs::new(self.args.force);
+        match (staged, pairs.failure.into_inner().unwrap_or_else(PoisonError::into_inner)) {
+            (Err(_), Some(failure)) => return Err(failure),
+            (staged, _) => outputs.stage(staged)?,
+        }
+        outputs.commit()
     }
 }
 
-fn write(args: &PredictArgs, pairs: &Pairs, values: &Matrix) -> Result<()> {
-    let texts =
-        |ids: &Ids, places: &[u32]| places.iter().map(|id| ids.text(*id as usize).into_owned()).collect();
-    let rows: Vec<String> = texts(&pairs.row_ids, &pairs.rows);
-    let columns = Label { name: pairs.names[1].clone(), values: texts(&pairs.column_ids, &pairs.columns) };
-    let names = ["value", "std"].map(str::to_owned);
-    let table = NamedMatrix {
-        matrix: values,
-        row_names: Some(&rows),
-        row_header: &pairs.names[0],
-        labels: &[columns],
-        column_names: &names[..values.n_cols()],
-        numeric_ids: true,
-    };
-    let mut outputs = Outputs::new(args.force);
-    outputs.table(&args.output, &table)?;
-    outputs.commit()
+/// The second reading of the pairs.
+struct Predicted<'a> {
+    prediction: &'a Prediction<'a>,
+    n_pairs: usize,
+    /// The failure that ended the writing, unless the writer failed.
+    failure: Mutex<Option<Failure>>,
+}
+
+/// The end of the second reading.
+enum Stop {
+    Failure(Failure),
+    Writing(std::io::Error),
+}
+
+impl From<karhunen_io::Error> for Stop {
+    fn from(error: karhunen_io::Error) -> Self {
+        Stop::Failure(error.into())
+    }
+}
+
+impl PairsToWrite for Predicted<'_> {
+    fn each(&self, f: &mut PairWriter<'_>) -> std::io::Result<()> {
+        let (prediction, mut n_done) = (self.prediction, 0);
+        let written = prediction.pairs.visit(&|ids| prediction.known(ids), &mut |block, known| {
+            let values = prediction.values(block.len(), &known).map_err(Stop::Failure)?;
+            f(&block.ids, &values).map_err(Stop::Writing)?;
+            n_done += block.len();
+            // A request to stop is found by `check_stop`.
+            let _ = prediction.progress.update("predictions", n_done as f64 / self.n_pairs as f64);
+            check_stop().map_err(Stop::Failure)
+        });
+        written.map_err(|stop| match stop {
+            Stop::Writing(error) => error,
+            Stop::Failure(failure) => {
+                let message = failure.to_string();
+                *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+                std::io::Error::other(message)
+            }
+        })
+    }
 }

@@ -285,6 +285,20 @@ fn peak(process: u32) -> Option<f64> {
     line.trim().strip_suffix(" kB")?.parse::<f64>().ok().map(|kilobytes| 1024.0 * kilobytes)
 }
 
+/// Runs a command; returns its status and the peak of its memory in bytes.
+#[cfg(target_os = "linux")]
+pub(crate) fn run_to_its_peak(command: &mut std::process::Command) -> (std::process::ExitStatus, f64) {
+    let mut child = command.spawn().unwrap();
+    let mut most: f64 = 0.0;
+    loop {
+        most = peak(child.id()).map_or(most, |now| if now > most { now } else { most });
+        if let Some(status) = child.try_wait().unwrap() {
+            return (status, most);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn the_memory_limit_holds() {
@@ -302,21 +316,10 @@ fn the_memory_limit_holds() {
     let all = [&whole, &parts, &sparse].map(|data| (data, &["-k", "3"][..])).into_iter();
     let missing = ["-k", "2", "--missing=als", "--max-iter", "2"];
     for (data, args) in all.chain(holes.iter().map(|data| (data, &missing[..]))) {
-        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_karhunen"))
-            .arg("fit")
-            .arg(data)
-            .args(args)
-            .args(["--quiet", "--threads", "2", "--memory-limit", "200MB"])
-            .spawn()
-            .unwrap();
-        let mut most: f64 = 0.0;
-        let status = loop {
-            most = peak(child.id()).map_or(most, |now| if now > most { now } else { most });
-            if let Some(status) = child.try_wait().unwrap() {
-                break status;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(2));
-        };
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_karhunen"));
+        command.arg("fit").arg(data).args(args);
+        command.args(["--quiet", "--threads", "2", "--memory-limit", "200MB"]);
+        let (status, most) = run_to_its_peak(&mut command);
         assert!(status.success(), "{}", data.display());
         assert!(most > 1e7 && most < 200e6, "{}: {most} bytes", data.display());
     }

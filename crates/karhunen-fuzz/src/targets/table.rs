@@ -5,7 +5,7 @@ use std::path::Path;
 use karhunen::{NComponents, Observed, Pca, Scalar, Weights};
 use karhunen_io::{
     Content, Data, ObserveOptions, ObservedData, ObservedTable, ReadOptions, RowNames, Table, TripleColumns,
-    Values, read, read_any, read_observed, read_pairs,
+    Values, open_pairs, read, read_any, read_observed,
 };
 
 use super::{Outcome, Verdict, accepted, all_finite, choice, hold};
@@ -38,8 +38,13 @@ pub(super) fn run(path: &Path, bytes: &[u8]) -> Verdict {
         }
         12 => {
             let [row, column, _] = numbered([1, 2, 3]);
-            let pairs = accepted!(read_pairs(path, &options, &[row, column]));
-            hold(pairs.rows.len() == pairs.columns.len(), || "pairs of other lengths".to_owned())?;
+            let pairs = accepted!(open_pairs(path, &options, &[row, column]));
+            let mut equal = true;
+            accepted!(pairs.visit(&|ids| ids[0].len() == ids[1].len(), &mut |_, found| {
+                equal &= found;
+                Ok::<_, karhunen_io::Error>(())
+            }));
+            hold(equal, || "pairs of other lengths".to_owned())?;
             Ok(Outcome::Accepted)
         }
         13 => match accepted!(read_any(path, &options)) {

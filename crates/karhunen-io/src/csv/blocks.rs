@@ -136,7 +136,7 @@ pub(super) fn cut(text: &[u8], dialect: &Dialect, first_row: usize, block_bytes:
 }
 
 /// The end of the block of whole records that begins at `start`.
-fn block_end(text: &[u8], start: usize, block_bytes: usize, dialect: &Dialect) -> usize {
+pub(super) fn block_end(text: &[u8], start: usize, block_bytes: usize, dialect: &Dialect) -> usize {
     let target = (start + block_bytes).min(text.len());
     let end = memchr(b'\n', &text[target..]).map_or(text.len(), |newline| target + newline + 1);
     match memchr(b'"', &text[start..end]) {

@@ -29,7 +29,7 @@ pub(crate) use fields::Field;
 use fields::{Delimiter, Ending, Scanner};
 use refusal::{Reason, Refusal};
 pub(crate) use refusal::{of_decorated, set_aside};
-pub(crate) use triples::read_triples;
+pub(crate) use triples::{EntryForm, read_triples};
 pub(crate) use write::write;
 
 use crate::file_rows::Copy;

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use karhunen::Scalar;
+use karhunen::error::Phrase;
 use memchr::memchr_iter;
 use rayon::prelude::*;
 
-use super::blocks::cut;
+use super::blocks::{block_end, cut};
 use super::cells::Cell;
 use super::columns::read_header;
 use super::dialect::{Dialect, Sample, delimiter_between};
@@ -19,10 +20,11 @@ use crate::input::{Input, line_of};
 use crate::name_rule::{FirstLine, is_first_line_of_names, is_lone_line_of_names, may_count_columns};
 use crate::option_names;
 use crate::rounded::{Rounded, limit, rounded_text};
-use crate::triples::interner::Interner;
+use crate::triples::interner::{Interner, Numbered, TakesIds};
 use crate::triples::lines::LineNumbers;
+use crate::triples::pair_block::{PairBlock, Visitor};
 use crate::triples::{Chunk, Entries, Role, Wanted, axes};
-use crate::{Cause, Error, Place, ReadOptions, Result};
+use crate::{Cause, Error, Ids, Place, ReadOptions, Result};
 
 /// Reads the requested columns, by name or by number. Empty values and missing-value marks become NaN.
 ///
@@ -35,10 +37,14 @@ pub(crate) fn read_triples<T: Scalar>(
     wanted: &Wanted,
     options: &ReadOptions,
 ) -> Result<Entries<T>> {
-    let used = [option_names::DELIMITER, option_names::HEADER, option_names::DECIMAL_COMMA];
-    options.allow_for_triples(&input.path, &used)?;
-    check_delimiter(&input.path, options)?;
+    check_options(&input.path, options)?;
     in_blocks(&input.path, input.as_slice(), wanted, options, BLOCK_BYTES)
+}
+
+fn check_options(path: &Path, options: &ReadOptions) -> Result<()> {
+    let used = [option_names::DELIMITER, option_names::HEADER, option_names::DECIMAL_COMMA];
+    options.allow_for_triples(path, &used)?;
+    check_delimiter(path, options)
 }
 
 pub(super) fn in_blocks<T: Scalar>(
@@ -48,37 +54,110 @@ pub(super) fn in_blocks<T: Scalar>(
     options: &ReadOptions,
     block_bytes: usize,
 ) -> Result<Entries<T>> {
-    let text = table_text(path, bytes)?;
-    let refuse_empty = |message: &str| Err(Error::new(path, Cause::format(message.to_owned())));
-    if text.is_empty() {
-        return refuse_empty("the table is empty");
-    }
-    let names = wanted.columns.iter().map(|(_, name)| name.as_str());
-    let delimiter = options.delimiter.or_else(|| delimiter_between(text, names));
-    let bare = ReadOptions { header: Some(false), delimiter, ..options.clone() };
-    let (mut dialect, sample) = Dialect::detect(text, &bare, named_tsv(path));
-    dialect.first_line = first_line(&sample, wanted, options, dialect.decimal_comma);
-    let refuse = |refusal: Refusal, names: Option<&[String]>| refusal.into_error(path, text, names);
-    let (names, first_row) = read_header(text, &dialect).map_err(|refusal| refuse(refusal, None))?;
-    let names = names.as_deref();
-    let n_columns = names.map_or(sample.first().map_or(0, Vec::len), <[_]>::len);
-    let roles = wanted.roles(path, names, n_columns)?;
-    // An empty table is valid input for a model, but not for a fit.
-    if first_row >= text.len() && roles.contains(&Role::Value) && options.fitted.is_none() {
-        return refuse_empty("the table has names but no rows");
-    }
-    let layout = Layout { text, axes: axes(&roles, names), dialect, roles, first_row };
+    let form = EntryForm::of(path, bytes, wanted, options)?;
+    let layout = Layout { text: table_text(path, bytes)?, form: &form };
     let entries = in_pool(path, options, || layout.entries(block_bytes))?;
-    let (mut entries, rounded) = entries.map_err(|refusal| refuse(refusal, names))?;
-    entries.warnings.extend(layout.dialect.first_line.warning());
+    let (mut entries, rounded) = entries.map_err(|refusal| layout.refuse(path, refusal))?;
+    entries.warnings.extend(form.warning());
     if let Some((offset, column)) = rounded {
-        let name = names.and_then(|names| names.get(column)).cloned();
-        let place =
-            Place { line: Some(line_of(text, offset)), row: None, column: Some(column as u64 + 1), name };
-        let text = rounded_text::<T>(&text[offset..]).unwrap_or_default();
+        let name = form.names.as_ref().and_then(|names| names.get(column)).cloned();
+        let line = Some(line_of(layout.text, offset));
+        let place = Place { line, row: None, column: Some(column as u64 + 1), name };
+        let text = rounded_text::<T>(&layout.text[offset..]).unwrap_or_default();
         entries.warnings.push(Rounded { text, place }.warning::<T>());
     }
     Ok(entries)
+}
+
+/// Notation and columns of a text of triples or pairs.
+#[derive(Debug)]
+pub(crate) struct EntryForm {
+    dialect: Dialect,
+    names: Option<Vec<String>>,
+    roles: Vec<Role>,
+    /// The terms for rows and columns.
+    pub(crate) axes: [String; 2],
+    first_row: usize,
+}
+
+impl EntryForm {
+    fn of(path: &Path, bytes: &[u8], wanted: &Wanted, options: &ReadOptions) -> Result<Self> {
+        let text = table_text(path, bytes)?;
+        let refuse_empty = |message: &str| Err(Error::new(path, Cause::format(message.to_owned())));
+        if text.is_empty() {
+            return refuse_empty("the table is empty");
+        }
+        let names = wanted.columns.iter().map(|(_, name)| name.as_str());
+        let delimiter = options.delimiter.or_else(|| delimiter_between(text, names));
+        let bare = ReadOptions { header: Some(false), delimiter, ..options.clone() };
+        let (mut dialect, sample) = Dialect::detect(text, &bare, named_tsv(path));
+        dialect.first_line = first_line(&sample, wanted, options, dialect.decimal_comma);
+        let (names, first_row) =
+            read_header(text, &dialect).map_err(|refusal| refusal.into_error(path, text, None))?;
+        let n_columns = names.as_ref().map_or(sample.first().map_or(0, Vec::len), Vec::len);
+        let roles = wanted.roles(path, names.as_deref(), n_columns)?;
+        // An empty table is valid input for a model, but not for a fit.
+        if first_row >= text.len() && roles.contains(&Role::Value) && options.fitted.is_none() {
+            return refuse_empty("the table has names but no rows");
+        }
+        let axes = axes(&roles, names.as_deref());
+        Ok(Self { dialect, names, roles, axes, first_row })
+    }
+
+    /// The form of a text of pairs.
+    ///
+    /// # Errors
+    /// [`crate::Cause::Option`] for columns that do not exist; [`crate::Cause::Format`] for an empty text.
+    pub(crate) fn of_pairs(input: &Input, wanted: &Wanted, options: &ReadOptions) -> Result<Self> {
+        check_options(&input.path, options)?;
+        Self::of(&input.path, input.as_slice(), wanted, options)
+    }
+
+    /// A possible fault: a guess about the first line.
+    pub(crate) fn warning(&self) -> Option<Phrase> {
+        self.dialect.first_line.warning()
+    }
+
+    /// Reads the pairs of `input` in blocks of about `block_bytes`, a few of them at a time; the blocks do not depend on
+    /// how many. `release` gives the memory of the parsed text back.
+    ///
+    /// # Errors
+    /// The refusal of the first line that cannot be read; errors of the visitor.
+    pub(crate) fn visit_pairs<X: Send, E: From<Error>>(
+        &self,
+        input: &Input,
+        (block_bytes, at_once): (usize, usize),
+        visitor: &mut Visitor<'_, X, E>,
+        release: &dyn Fn(),
+    ) -> std::result::Result<(), E> {
+        let layout = Layout { text: table_text(&input.path, input.as_slice())?, form: self };
+        let text = layout.text;
+        let (mut start, mut line) = (self.first_row, line_of(text, self.first_row));
+        while start < text.len() {
+            let mut ranges = Vec::new();
+            while start < text.len() && ranges.len() < at_once {
+                let end = block_end(text, start, block_bytes, &self.dialect);
+                ranges.push(start..end);
+                start = end;
+            }
+            let map = visitor.map;
+            let read = |range: Range<usize>| {
+                let empty = || Ids::Integers(Vec::new());
+                let records = layout.records::<f32, Ids>(&range, [empty(), empty()])?;
+                let found = map(&records.ids);
+                Ok((records, found))
+            };
+            let parsed: Vec<std::result::Result<_, Refusal>> = ranges.into_par_iter().map(read).collect();
+            for block in parsed {
+                let (records, found) = block.map_err(|refusal| layout.refuse(&input.path, refusal))?;
+                let n = records.ids[0].len();
+                (visitor.take)(PairBlock::new(records.ids, (n, line, records.offsets)), found)?;
+                line += records.n_newlines as u64;
+            }
+            release();
+        }
+        Ok(())
+    }
 }
 
 /// Byte offset and column of an integer that was rounded.
@@ -104,13 +183,11 @@ fn first_line(sample: &Sample, wanted: &Wanted, options: &ReadOptions, decimal_c
     }
 }
 
-/// Notation and columns of the text.
+/// A text and its form.
+#[derive(Clone, Copy)]
 struct Layout<'a> {
     text: &'a [u8],
-    dialect: Dialect,
-    roles: Vec<Role>,
-    axes: [String; 2],
-    first_row: usize,
+    form: &'a EntryForm,
 }
 
 /// The results of one thread: ids, blocks, and the first fault.
@@ -128,13 +205,27 @@ struct Block<T> {
     rounded: RoundedAt,
 }
 
+/// The records of a block, with the ids that `S` took.
+struct Records<T, S> {
+    ids: [S; 2],
+    values: Vec<T>,
+    weights: Vec<T>,
+    n_newlines: usize,
+    offsets: Option<Vec<u32>>,
+    rounded: RoundedAt,
+}
+
 impl Layout<'_> {
+    fn refuse(&self, path: &Path, refusal: Refusal) -> Error {
+        refusal.into_error(path, self.text, self.form.names.as_deref())
+    }
+
     /// The entries, and the position of the first integer that was rounded.
     fn entries<T: Scalar>(
         &self,
         block_bytes: usize,
     ) -> std::result::Result<(Entries<T>, RoundedAt), Refusal> {
-        let ranges = cut(self.text, &self.dialect, self.first_row, block_bytes);
+        let ranges = cut(self.text, &self.form.dialect, self.form.first_row, block_bytes);
         let (next, first_refused) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
         let work = |number| self.work(number, &ranges, &next, &first_refused);
         let n_workers = rayon::current_num_threads().min(ranges.len()).max(1);
@@ -147,7 +238,7 @@ impl Layout<'_> {
             workers.iter_mut().flat_map(|worker| std::mem::take(&mut worker.blocks)).collect();
         blocks.sort_unstable_by_key(|(number, _)| *number);
         let mut lines = LineNumbers::default();
-        let mut line = line_of(self.text, self.first_row);
+        let mut line = line_of(self.text, self.form.first_row);
         let mut chunks = Vec::with_capacity(blocks.len());
         let first_rounded = blocks.iter().find_map(|(_, block)| block.rounded);
         for (_, Block { chunk, n_newlines, offsets, .. }) in blocks {
@@ -156,7 +247,7 @@ impl Layout<'_> {
             chunks.push(chunk);
         }
         let (rows, columns) = workers.into_iter().map(|worker| worker.ids.into()).unzip();
-        Ok((Entries::assemble(chunks, [rows, columns], self.axes.clone(), lines), first_rounded))
+        Ok((Entries::assemble(chunks, [rows, columns], self.form.axes.clone(), lines), first_rounded))
     }
 
     /// Reads blocks until none are left or an earlier block was refused.
@@ -190,31 +281,45 @@ impl Layout<'_> {
         range: &Range<usize>,
         ids: &mut [Interner; 2],
     ) -> std::result::Result<Block<T>, Refusal> {
+        let [rows, columns] = ids;
+        let ids = [rows, columns].map(|interner| Numbered { interner, numbers: Vec::new() });
+        let Records { ids, values, weights, n_newlines, offsets, rounded } = self.records(range, ids)?;
+        let [rows, columns] = ids.map(|ids| ids.numbers);
+        Ok(Block { chunk: Chunk { worker, rows, columns, values, weights }, n_newlines, offsets, rounded })
+    }
+
+    /// Reads the records of a range of whole lines.
+    fn records<T: Scalar, S: TakesIds>(
+        &self,
+        range: &Range<usize>,
+        mut ids: [S; 2],
+    ) -> std::result::Result<Records<T, S>, Refusal> {
         let n_newlines = memchr_iter(b'\n', &self.text[range.clone()]).count();
         let ends_open = self.text[range.clone()].last() != Some(&b'\n');
         let n_lines = n_newlines + usize::from(ends_open);
-        let room = |role| Vec::with_capacity(if self.roles.contains(&role) { n_lines } else { 0 });
+        let room = |role| Vec::with_capacity(if self.form.roles.contains(&role) { n_lines } else { 0 });
+        ids.iter_mut().for_each(|ids| ids.reserve(n_lines));
         let mut reader = Reader {
-            scanner: Scanner::new(&self.text[..range.end], range.start, self.dialect.delimiter),
-            layout: self,
+            scanner: Scanner::new(&self.text[..range.end], range.start, self.form.dialect.delimiter),
+            layout: *self,
             ids,
-            rows: Vec::with_capacity(n_lines),
-            columns: Vec::with_capacity(n_lines),
+            n_records: 0,
             values: room(Role::Value),
             weights: room(Role::Weight),
             rounded: None,
         };
         while reader.scanner.begin_record(BlankLines::Skipped) {
             reader.record()?;
+            reader.n_records += 1;
         }
-        let Reader { rows, columns, values, weights, rounded, .. } = reader;
-        let offsets = if rows.len() == n_lines { None } else { Some(self.offsets(range)?) };
-        Ok(Block { chunk: Chunk { worker, rows, columns, values, weights }, n_newlines, offsets, rounded })
+        let Reader { ids, n_records, values, weights, rounded, .. } = reader;
+        let offsets = if n_records == n_lines { None } else { Some(self.offsets(range)?) };
+        Ok(Records { ids, values, weights, n_newlines, offsets, rounded })
     }
 
     /// The line of each record of a block, relative to its first, if lines are blank or records span several lines.
     fn offsets(&self, range: &Range<usize>) -> std::result::Result<Vec<u32>, Refusal> {
-        let mut scanner = Scanner::new(&self.text[..range.end], range.start, self.dialect.delimiter);
+        let mut scanner = Scanner::new(&self.text[..range.end], range.start, self.form.dialect.delimiter);
         let (mut offsets, mut line, mut at) = (Vec::new(), 0, range.start);
         while scanner.begin_record(BlankLines::Skipped) {
             line += memchr_iter(b'\n', &self.text[at..scanner.offset()]).count() as u32;
@@ -227,34 +332,25 @@ impl Layout<'_> {
 }
 
 /// Reads the records of one block.
-struct Reader<'a, 'b, T> {
+struct Reader<'a, T, S> {
     scanner: Scanner<'a>,
-    layout: &'b Layout<'a>,
-    ids: &'b mut [Interner; 2],
-    rows: Vec<u32>,
-    columns: Vec<u32>,
+    layout: Layout<'a>,
+    ids: [S; 2],
+    n_records: usize,
     values: Vec<T>,
     weights: Vec<T>,
     rounded: RoundedAt,
 }
 
-impl<T: Scalar> Reader<'_, '_, T> {
+impl<T: Scalar, S: TakesIds> Reader<'_, T, S> {
     #[inline]
     fn record(&mut self) -> std::result::Result<(), Refusal> {
         let start = self.scanner.offset();
-        let expected = self.layout.roles.len();
-        for (column, &role) in self.layout.roles.iter().enumerate() {
+        let expected = self.layout.form.roles.len();
+        for (column, &role) in self.layout.form.roles.iter().enumerate() {
             let ending = match role {
-                Role::Row => {
-                    let (number, ending) = self.id(0, column)?;
-                    self.rows.push(number);
-                    ending
-                }
-                Role::Column => {
-                    let (number, ending) = self.id(1, column)?;
-                    self.columns.push(number);
-                    ending
-                }
+                Role::Row => self.id(0, column)?,
+                Role::Column => self.id(1, column)?,
                 Role::Value => {
                     let (value, ending) = self.number(column, role)?;
                     self.values.push(value);
@@ -278,9 +374,9 @@ impl<T: Scalar> Reader<'_, '_, T> {
     }
 
     #[inline(always)]
-    fn id(&mut self, axis: usize, column: usize) -> std::result::Result<(u32, Ending), Refusal> {
+    fn id(&mut self, axis: usize, column: usize) -> std::result::Result<Ending, Refusal> {
         let offset = self.scanner.offset();
-        let (number, ending) = match self.scanner.integer() {
+        let (taken, ending) = match self.scanner.integer() {
             Some((id, ending)) => (self.ids[axis].integer(id), ending),
             None => {
                 let field = self.scanner.field()?;
@@ -292,13 +388,13 @@ impl<T: Scalar> Reader<'_, '_, T> {
                 (self.ids[axis].text(text), field.ending)
             }
         };
-        number.map(|number| (number, ending)).ok_or(Refusal::cell(offset, column, Reason::TooManyIds))
+        taken.map(|()| ending).ok_or(Refusal::cell(offset, column, Reason::TooManyIds))
     }
 
     #[inline(always)]
     fn number(&mut self, column: usize, role: Role) -> std::result::Result<(T, Ending), Refusal> {
         let start = self.scanner.clone();
-        if !self.layout.dialect.decimal_comma
+        if !self.layout.form.dialect.decimal_comma
             && let Some((value, ending)) = self.scanner.number()
         {
             let converted = T::from_f64(value);
@@ -327,7 +423,7 @@ impl<T: Scalar> Reader<'_, '_, T> {
         let rest = self.scanner.clone();
         let field = self.scanner.field()?;
         let text = || field.text.to_vec();
-        let reason = match Cell::of(&field.text, self.layout.dialect.decimal_comma) {
+        let reason = match Cell::of(&field.text, self.layout.form.dialect.decimal_comma) {
             Cell::Number(value) if role == Role::Weight && value < 0.0 => Reason::Weight(text()),
             Cell::Number(value) if T::from_f64(value).to_f64().is_infinite() => Reason::TooLarge(text()),
             Cell::Number(value) => {
@@ -342,7 +438,7 @@ impl<T: Scalar> Reader<'_, '_, T> {
             Cell::Text => Reason::NoValue(text()),
         };
         let mut rest = rest;
-        let expected = self.layout.roles.len();
+        let expected = self.layout.form.roles.len();
         Err(match rest.count_rest() {
             Ok(n) if column + n != expected => {
                 let reason = Reason::Ragged { found: column + n, expected };

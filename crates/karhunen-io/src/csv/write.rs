@@ -7,8 +7,7 @@ use karhunen::{Matrix, Scalar};
 use rayon::prelude::*;
 
 use super::cells::Cell;
-use crate::NamedMatrix;
-use crate::table::whole_numbers;
+use crate::table::{TextRows, Written};
 
 /// Number of values that a thread formats at a time, and number of such pieces held in memory.
 const PIECE_VALUES: usize = 1 << 14;
@@ -17,67 +16,57 @@ const PIECES: usize = 64;
 /// Writes a header and one line for each row.
 pub(crate) fn write<T: Scalar>(
     sink: &mut (dyn Write + Send),
-    table: &NamedMatrix<T>,
+    table: &dyn Written<T>,
     delimiter: u8,
 ) -> std::io::Result<()> {
-    let mut header = Vec::new();
-    if table.row_names.is_some() {
-        push_name(&mut header, table.row_header, delimiter);
+    let (mut header, mut numeric) = (Vec::new(), Vec::new());
+    for (name, whole) in table.text_columns() {
+        push_name(&mut header, name, delimiter);
         header.push(delimiter);
+        numeric.push(whole);
     }
-    for name in table.labels.iter().map(|label| &label.name).chain(table.column_names) {
+    for name in table.column_names() {
         push_name(&mut header, name, delimiter);
         header.push(delimiter);
     }
     end_line(&mut header);
     sink.write_all(&header)?;
-    let numeric = numeric(table);
-    let piece_rows = (PIECE_VALUES / table.matrix.shape().1.max(1)).max(1);
-    let mut first = 0;
-    table.matrix.each(&mut |block| {
+    let piece_rows = (PIECE_VALUES / table.column_names().len().max(1)).max(1);
+    table.each_with_texts(&mut |texts, block| {
         let n_rows = block.n_rows();
         for begin in (0..n_rows).step_by(PIECES * piece_rows) {
             let end = (begin + PIECES * piece_rows).min(n_rows);
             let starts: Vec<usize> = (begin..end).step_by(piece_rows).collect();
             let piece = |&start: &usize| {
                 let rows = start..(start + piece_rows).min(n_rows);
-                lines(table, (first, block), rows, &numeric, delimiter)
+                lines((texts, block), rows, &numeric, delimiter)
             };
             for lines in starts.par_iter().map(piece).collect::<Vec<_>>() {
                 sink.write_all(&lines)?;
             }
         }
-        first += n_rows;
         Ok(())
     })
 }
 
-/// Tests which text columns are integer ids, written without quotes.
-fn numeric<T>(table: &NamedMatrix<T>) -> Vec<bool> {
-    let texts = table.row_names.into_iter().chain(table.labels.iter().map(|label| &label.values[..]));
-    texts.map(|texts| table.numeric_ids && whole_numbers(texts).is_some()).collect()
-}
-
-/// Lines of some rows of a block, whose first row is row `first` of the table.
+/// Lines of some rows of a block. `numeric` columns of text are integers, written without quotes.
 fn lines<T: Scalar>(
-    table: &NamedMatrix<T>,
-    (first, block): (usize, &Matrix<T>),
+    (texts, block): (&[TextRows<'_>], &Matrix<T>),
     rows: Range<usize>,
     numeric: &[bool],
     delimiter: u8,
 ) -> Vec<u8> {
     let mut lines = Vec::new();
-    for i in rows {
-        let row = first + i;
-        let texts = table.row_names.into_iter().chain(table.labels.iter().map(|label| &label.values[..]));
-        for (texts, numeric) in texts.zip(numeric) {
+    for row in rows {
+        for (texts, numeric) in texts.iter().zip(numeric) {
+            let text = texts.text(row);
             match numeric {
-                true => lines.extend(texts[row].bytes()),
-                false => push_name(&mut lines, &texts[row], delimiter),
+                true => lines.extend(text.bytes()),
+                false => push_name(&mut lines, &text, delimiter),
             }
             lines.push(delimiter);
         }
-        for value in block.row(i) {
+        for value in block.row(row) {
             // `Debug` gives the shortest text that parses to the same bits, with or without exponent.
             write!(lines, "{value:?}").expect("writing to memory does not fail");
             if lines.ends_with(b".0") {

@@ -5,20 +5,21 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema};
 use karhunen::Scalar;
 use karhunen::error::{OptionValue, Phrase};
 
-use super::interner::Interner;
+use super::interner::{Interner, Numbered, TakesIds};
 use super::lines::LineNumbers;
+use super::pair_block::{PairBlock, Visitor};
 use super::{Chunk, Entries, Role, Wanted, axes};
 use crate::batches::{Batches, first_rounded};
 use crate::conversions;
 use crate::option_names;
 use crate::roles::{is_number, place};
 use crate::rounded::Rounded;
-use crate::{Cause, Error, Result};
+use crate::{Cause, Error, Ids, Result};
 
 /// A file of triples and the content of its header.
 pub(crate) struct File<'a> {
@@ -64,12 +65,15 @@ impl File<'_> {
             begin += batch.num_rows();
             Ok(true)
         })?;
-        if begin != self.n_rows {
-            let message =
-                format!("{} rows are declared, {begin} are there; the file is damaged", self.n_rows);
-            return Err(Error::new(self.path, Cause::format(message)));
+        self.check_count(begin)
+    }
+
+    fn check_count(&self, found: usize) -> Result<()> {
+        if found == self.n_rows {
+            return Ok(());
         }
-        Ok(())
+        let message = format!("{} rows are declared, {found} are there; the file is damaged", self.n_rows);
+        Err(Error::new(self.path, Cause::format(message)))
     }
 
     fn refuse(&self, row: usize, column: usize, cause: Cause) -> Error {
@@ -91,30 +95,77 @@ impl File<'_> {
     }
 
     fn ids(&self, column: usize) -> Result<(Vec<u32>, Interner)> {
-        let kind = self.schema.field(column).data_type();
-        let (mut numbers, mut interner) = (self.empty()?, Interner::default());
-        self.visit(column, |begin, array| {
-            // Integers beyond 64 signed bits become text, like all other types.
-            let integers = kind.is_integer().then(|| conversions::integers(array));
-            let exact = match integers.filter(|found| found.null_count() == array.null_count()) {
-                Some(integers) => integers,
-                None => Arc::new(conversions::text(self.path, array)?),
-            };
-            for row in 0..exact.len() {
-                if exact.is_null(row) {
-                    let message = "the id is missing; give each row the id of a row and of a column";
-                    return Err(self.refuse(begin + row, column, Cause::value(message)));
-                }
-                let number = match exact.as_primitive_opt::<Int64Type>() {
-                    Some(integers) => interner.integer(integers.value(row)),
-                    None => interner.text(whole(exact.as_string::<i64>().value(row), kind)),
-                };
-                let too_many = || self.refuse(begin + row, column, Cause::value("more than 2^32 - 1 ids"));
-                numbers.push(number.ok_or_else(too_many)?);
-            }
-            Ok(())
-        })?;
+        let mut interner = Interner::default();
+        let mut ids = Numbered { interner: &mut interner, numbers: self.empty()? };
+        self.visit(column, |begin, array| self.take(column, begin, array, &mut ids))?;
+        let numbers = ids.numbers;
         Ok((numbers, interner))
+    }
+
+    /// Takes the ids of an array, whose first row is row `begin` of the file.
+    fn take(&self, column: usize, begin: usize, array: &ArrayRef, ids: &mut impl TakesIds) -> Result<()> {
+        let kind = self.schema.field(column).data_type();
+        // Integers beyond 64 signed bits become text, like all other types.
+        let integers = kind.is_integer().then(|| conversions::integers(array));
+        let exact = match integers.filter(|found| found.null_count() == array.null_count()) {
+            Some(integers) => integers,
+            None => Arc::new(conversions::text(self.path, array)?),
+        };
+        for row in 0..exact.len() {
+            if exact.is_null(row) {
+                let message = "the id is missing; give each row the id of a row and of a column";
+                return Err(self.refuse(begin + row, column, Cause::value(message)));
+            }
+            let taken = match exact.as_primitive_opt::<Int64Type>() {
+                Some(integers) => ids.integer(integers.value(row)),
+                None => ids.text(whole(exact.as_string::<i64>().value(row), kind)),
+            };
+            let too_many = || self.refuse(begin + row, column, Cause::value("more than 2^32 - 1 ids"));
+            taken.ok_or_else(too_many)?;
+        }
+        Ok(())
+    }
+
+    /// Reads pairs of ids from the columns at positions `[rows, columns]`, in blocks of at most `most` rows.
+    ///
+    /// # Errors
+    /// Missing ids, with their rows; damaged files; errors of the visitor.
+    pub(crate) fn visit_pairs<X, E: From<Error>>(
+        &self,
+        [rows, columns]: [usize; 2],
+        most: usize,
+        visitor: &mut Visitor<'_, X, E>,
+        release: &dyn Fn(),
+    ) -> std::result::Result<(), E> {
+        let (mut begin, mut failure) = (0, None);
+        let ascending = [rows.min(columns), rows.max(columns)];
+        let mut block = |first: usize, batch: &RecordBatch| {
+            let at = |column| batch.column(usize::from(column == ascending[1]));
+            let ids = |column| {
+                let mut ids = Ids::Integers(Vec::with_capacity(batch.num_rows()));
+                self.take(column, first, at(column), &mut ids).map(|()| ids)
+            };
+            let (rows, columns) = rayon::join(|| ids(rows), || ids(columns));
+            let ids = [rows?, columns?];
+            let found = (visitor.map)(&ids);
+            (visitor.take)(PairBlock::new(ids, (batch.num_rows(), first as u64 + 1, None)), found)
+        };
+        self.batches.visit(&ascending, &mut |batch| {
+            for start in (0..batch.num_rows()).step_by(most) {
+                let part = batch.slice(start, most.min(batch.num_rows() - start));
+                failure = block(begin + start, &part).err();
+                if failure.is_some() {
+                    return Ok(false);
+                }
+            }
+            begin += batch.num_rows();
+            release();
+            Ok(true)
+        })?;
+        match failure {
+            Some(failure) => Err(failure),
+            None => Ok(self.check_count(begin)?),
+        }
     }
 
     /// The numbers of a column, and the first integer that was rounded.

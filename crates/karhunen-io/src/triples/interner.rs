@@ -7,6 +7,73 @@ use crate::ids::{Ids, integer};
 /// Integers from zero to this limit are looked up in an array, without hashing.
 const SMALL: usize = 1 << 22;
 
+/// Takes the ids of an axis, in the order of the file. Returns `None` if 32 bits cannot count the ids.
+pub(crate) trait TakesIds {
+    /// Prepares for so many ids.
+    fn reserve(&mut self, n: usize);
+
+    /// Takes an integer.
+    fn integer(&mut self, id: i64) -> Option<()>;
+
+    /// Takes a text; an integer in canonical form is an integer.
+    fn text(&mut self, id: &str) -> Option<()>;
+}
+
+/// The numbers that an interner gave the ids of a block.
+pub(crate) struct Numbered<'a> {
+    pub(crate) interner: &'a mut Interner,
+    pub(crate) numbers: Vec<u32>,
+}
+
+impl TakesIds for Numbered<'_> {
+    fn reserve(&mut self, n: usize) {
+        self.numbers.reserve(n);
+    }
+
+    #[inline]
+    fn integer(&mut self, id: i64) -> Option<()> {
+        self.numbers.push(self.interner.integer(id)?);
+        Some(())
+    }
+
+    fn text(&mut self, id: &str) -> Option<()> {
+        self.numbers.push(self.interner.text(id)?);
+        Some(())
+    }
+}
+
+/// Ids as they are: integers as long as all are integers.
+impl TakesIds for Ids {
+    fn reserve(&mut self, n: usize) {
+        match self {
+            Ids::Integers(ids) => ids.reserve(n),
+            Ids::Texts(ids) => ids.reserve(n),
+        }
+    }
+
+    #[inline]
+    fn integer(&mut self, id: i64) -> Option<()> {
+        match self {
+            Ids::Integers(ids) => ids.push(id),
+            Ids::Texts(ids) => ids.push(id.to_string()),
+        }
+        Some(())
+    }
+
+    fn text(&mut self, id: &str) -> Option<()> {
+        if let Some(id) = integer(id.as_bytes()) {
+            return self.integer(id);
+        }
+        if let Ids::Integers(_) = self {
+            *self = Ids::Texts(self.texts());
+        }
+        if let Ids::Texts(ids) = self {
+            ids.push(id.to_owned());
+        }
+        Some(())
+    }
+}
+
 /// The ids that one thread has read, and their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Interner {

@@ -6,6 +6,7 @@
 pub(crate) mod columnar;
 pub(crate) mod interner;
 pub(crate) mod lines;
+pub(crate) mod pair_block;
 
 use std::path::Path;
 
