@@ -198,7 +198,7 @@ pub(crate) struct SolverArgs {
     #[arg(long)]
     pub(crate) tol: Option<f64>,
     /// Maximum number of passes of block Krylov iteration over the data or the kernel matrix, or of iterations of
-    /// a fit with --missing [default: 1000]
+    /// a fit with --missing [default: 1000; 1 pass where --missing=online learns block by block]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) max_iter: Option<NonZeroUsize>,
     /// Number of columns of a block in block Krylov iteration [default: chosen]

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use karhunen::incomplete::{MeanMode, Method};
 use karhunen::{IncompletePca, NComponents};
 use karhunen_io::{ObserveOptions, ReadOptions, SavedIncomplete};
 
@@ -14,6 +15,7 @@ use crate::fit_weights::column_or_file;
 use crate::given::set;
 use crate::input_args::{ThreadArgs, read_options};
 use crate::kernel_args;
+use crate::missing_args::FitMissingArgs;
 use crate::paths::{one_file, one_standard_input};
 
 /// Maximum number of components without `-k`.
@@ -38,6 +40,10 @@ pub(crate) struct IncompletePlan {
     usual_share: bool,
     /// Options of checkpoints.
     pub(crate) checkpoints: CheckpointArgs,
+    /// Number of passes of a fit that learns rows block by block.
+    pub(crate) n_passes: usize,
+    /// The first option, if any, that a fit that learns rows block by block cannot obey.
+    pub(crate) unstreamed: Option<String>,
     /// The requested number of components.
     n_components: Option<NComponents>,
     /// The outputs.
@@ -54,6 +60,7 @@ impl IncompletePlan {
     pub(crate) fn resolve(args: FitArgs) -> Result<Self> {
         refuse_useless(&args)?;
         kernel_args::check_unused(&args.given)?;
+        let unstreamed = unstreamed(&args);
         let FitArgs {
             data,
             n_components,
@@ -95,10 +102,17 @@ impl IncompletePlan {
             usual_share: fit.missing.usual_share(),
             checkpoints,
             data,
+            n_passes: solver.max_iter.map_or(1, usize::from),
+            unstreamed,
             n_components,
             files,
             strict: solver.strict,
         })
+    }
+
+    /// True if a table whose entries exceed the memory limit is learned block by block.
+    pub(crate) fn streams(&self) -> bool {
+        self.pca.method == Method::Online
     }
 
     /// The options of the fit for data of the given shape with `n_observed` entries.
@@ -114,6 +128,23 @@ impl IncompletePlan {
         let pca = IncompletePca { n_components, ..self.pca.clone() };
         if self.usual_share { with_usual_share(pca, n_observed) } else { pca }
     }
+}
+
+/// The first option that a fit that learns rows block by block cannot obey; `None` for other methods.
+fn unstreamed(args: &FitArgs) -> Option<String> {
+    if args.missing.missing.missing != Some(Method::Online) {
+        return None;
+    }
+    let weights = args.weights.rows.weights.as_ref().map(|_| "--weights".to_owned());
+    let fixed = (args.missing.missing.mean == Some(MeanMode::Fixed)).then(|| "--mean fixed".to_owned());
+    let obeyed = ["missing", "online_rule", "mean", "row_offsets", "no_error_bars"];
+    // Tables that are not triples have refused them.
+    let of_triples = ["triples", "duplicates", "dtype"];
+    weights
+        .or(fixed)
+        .or_else(|| args.given.first_of::<FitMissingArgs>(&[&obeyed[..], &of_triples].concat()))
+        .or_else(|| args.given.first_of::<SolverArgs>(&["solver", "max_iter", "seed", "threads"]))
+        .or_else(|| args.given.first_of::<CheckpointArgs>(&[]))
 }
 
 /// Early stopping with the default share for this number of entries.
@@ -188,7 +219,7 @@ mod tests {
     use super::*;
     use crate::args::{Cli, Command};
     use clap::{CommandFactory, Parser};
-    use karhunen::incomplete::{MeanMode, MeanPrior, Method, Regularization};
+    use karhunen::incomplete::{MeanPrior, Regularization};
 
     fn plan(arguments: &str) -> Result<IncompletePlan> {
         let words = ["karhunen", "fit"].into_iter().chain(arguments.split_whitespace());
@@ -255,6 +286,30 @@ mod tests {
         assert_eq!(IncompletePca::held_out_of(1000), 50.0 / 1000.0);
         assert_eq!(IncompletePca::held_out_of(2500), IncompletePca::HELD_OUT);
         assert!(help.split_whitespace().collect::<Vec<_>>().join(" ").contains(&default), "{help}");
+    }
+
+    #[test]
+    fn options_that_a_stream_cannot_obey_are_known() {
+        for (arguments, expected) in [
+            ("--missing=online --max-iter 3 --seed 4 --threads 2 --online-rule rls --mean none", None),
+            ("--missing=online --row-offsets --no-error-bars --mean joint", None),
+            ("--missing=online --tol 0.1", Some("--tol")),
+            ("--missing=online --strict", Some("--strict")),
+            ("--missing=online --early-stopping", Some("--early-stopping")),
+            ("--missing=online --starts 3", Some("--starts")),
+            ("--missing=online --time-limit 3", Some("--time-limit")),
+            ("--missing=online --mean-prior 3", Some("--mean-prior")),
+            ("--missing=online --mean fixed", Some("--mean fixed")),
+            ("--missing=online --weights w", Some("--weights")),
+            ("--missing=online --checkpoint never.checkpoint", Some("--checkpoint")),
+            ("--missing=em --tol 0.1", None),
+        ] {
+            let plan = plan(&format!("x.csv {arguments}")).unwrap();
+            assert_eq!(plan.unstreamed.as_deref(), expected, "{arguments}");
+            assert_eq!(plan.streams(), arguments.contains("online"));
+        }
+        assert_eq!(plan("x.csv --missing=online").unwrap().n_passes, 1);
+        assert_eq!(plan("x.csv --missing=online --max-iter 3").unwrap().n_passes, 3);
     }
 
     #[test]

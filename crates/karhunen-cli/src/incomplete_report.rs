@@ -51,16 +51,13 @@ impl IncompleteReport<'_> {
         let convergence = self.model.convergence();
         let method = format!("{}: {}", convergence.method.name(), convergence.reason);
         wrapped(out, "method", &method, layout.width);
-        let iterations = match convergence.trace.last().map_or(0, |entry| entry.iteration) {
-            1 => "1 iteration".to_owned(),
-            n => format!("{} iterations", count(n)),
+        let stopped = match convergence.trace.last().map(|entry| entry.iteration) {
+            // The model of a stream.
+            None => "after the last row: the rows were learned one after the other".to_owned(),
+            Some(1) => format!("after 1 iteration: {}", convergence.stop.named().help),
+            Some(n) => format!("after {} iterations: {}", count(n), convergence.stop.named().help),
         };
-        wrapped(
-            out,
-            "stopped",
-            &format!("after {iterations}: {}", convergence.stop.named().help),
-            layout.width,
-        );
+        wrapped(out, "stopped", &stopped, layout.width);
         let held_out = convergence
             .held_out_rmse
             .map_or_else(String::new, |rmse| format!(", of the entries set aside {}", significant(rmse)));

@@ -99,6 +99,17 @@ pub(crate) fn deviation(offsets: &[f64]) -> f64 {
     (offsets.iter().map(|b| b * b).sum::<f64>() / offsets.len() as f64).sqrt()
 }
 
+/// Rows that were learned block by block; the model holds those of the last block.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct OnlineSummary {
+    /// Number of rows of the table.
+    pub(crate) n_samples: usize,
+    /// Number of passes over them.
+    pub(crate) n_passes: usize,
+    /// Number of rows whose scores the model holds.
+    pub(crate) n_samples_held: usize,
+}
+
 /// The JSON output of `fit --missing --json`.
 #[derive(Debug, Serialize)]
 pub(crate) struct IncompleteFitSummary<'a> {
@@ -109,6 +120,9 @@ pub(crate) struct IncompleteFitSummary<'a> {
     /// The model.
     #[serde(flatten)]
     pub(crate) model: IncompleteSummary<'a>,
+    /// How rows were learned that stayed in their file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) online: Option<OnlineSummary>,
     /// Choices made automatically.
     pub(crate) notes: &'a [String],
     /// The files written, by content.

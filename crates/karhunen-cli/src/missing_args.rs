@@ -43,7 +43,8 @@ pub(crate) struct MissingArgs {
     /// Fit the observed entries of incomplete data
     ///
     /// Empty cells, NA, nulls and NaN are missing, and so are entries that a sparse matrix does not store. The weight of a
-    /// row is how often it counts
+    /// row is how often it counts. Where the observed entries of a table exceed --memory-limit, fit --missing=online learns
+    /// its rows block by block, in --max-iter passes [default: 1]
     #[arg(
         long, value_name = "METHOD", num_args = 0..=1, require_equals = true, default_missing_value = "auto",
         value_parser = choice::<Method>()

@@ -40,6 +40,13 @@ pub(crate) enum ObservedContent {
     InFile(Box<Dataset>),
 }
 
+/// Observed entries, or rows whose entries are too many for the memory.
+pub(crate) enum Within {
+    Entries(Box<ObservedDataset>),
+    /// The rows, and the bytes that a fit of all their entries needs.
+    TooMany(Box<Dataset>, f64),
+}
+
 /// Reads a file; returns its name and the seconds.
 fn timed<R: Send>(
     path: &Path,
@@ -97,8 +104,48 @@ impl ObservedDataset {
         })
     }
 
+    /// Reads observed entries; those of a table that stays in its file, if they fit within the memory limit of the fit in
+    /// `how`.
+    ///
+    /// # Errors
+    /// As [`ObservedDataset::read`], without those of a table whose entries are too many.
+    pub(crate) fn read_within(
+        path: &Path,
+        options: &ReadOptions,
+        how: &ObserveOptions,
+        progress: &Progress,
+    ) -> Result<Within> {
+        let dataset = match Self::read_rows(path, options, how, progress)? {
+            ObservedContent::Entries(dataset) => return Ok(Within::Entries(dataset)),
+            ObservedContent::InFile(dataset) => *dataset,
+        };
+        let started = Instant::now();
+        let run = Run { n_threads: options.n_threads, ..Run::default() };
+        let read = || dataset.table.data.observed_for(how.fit.as_ref(), &run);
+        let found = progress.spin(format!("reading {}", visible(&dataset.file)), read);
+        check_stop()?;
+        match found {
+            Ok(data) => {
+                dataset.check_unchanged()?;
+                let Dataset { file, table, seconds, .. } = dataset;
+                let seconds = seconds + started.elapsed().as_secs_f64();
+                Ok(Within::Entries(Box::new(Self::named(
+                    ObservedTable::of_table(table, data),
+                    file,
+                    seconds,
+                ))))
+            }
+            Err(karhunen::Error::Memory { bytes, .. }) => Ok(Within::TooMany(Box::new(dataset), bytes)),
+            Err(error) => Err(dataset.explain(error)),
+        }
+    }
+
     fn new(table: ObservedTable, file: String, seconds: f64) -> Self {
         print_warnings(&file, &with_flags(&table.warnings));
+        Self::named(table, file, seconds)
+    }
+
+    fn named(table: ObservedTable, file: String, seconds: f64) -> Self {
         let texts = |ids: &Option<Ids>| ids.as_ref().map(Ids::texts);
         let (row_names, column_names) = (texts(&table.row_ids), texts(&table.column_ids));
         Self { file, row_names, column_names, table, seconds, hints: Vec::new() }

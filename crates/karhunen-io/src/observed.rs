@@ -277,7 +277,12 @@ impl ObservedTable {
         let data = table.data.observed_for(how.fit.as_ref(), run);
         let data = data.map_err(|error| Error::new(path, error.into()))?;
         table.data.check_unchanged()?;
-        Ok(Self {
+        Ok(Self::of_table(table, data))
+    }
+
+    /// The observed entries `data` of a table, as [`Data::observed_for`] returns them, with its names.
+    pub fn of_table(table: Table, data: ObservedData) -> Self {
+        Self {
             data,
             row_ids: table.sample_names.map(Ids::Texts),
             id_name: table.id_name,
@@ -288,7 +293,7 @@ impl ObservedTable {
             format: table.format,
             notes: table.notes,
             warnings: table.warnings,
-        })
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use karhunen::incomplete::RowScores;
 use karhunen::{IncompleteModel, Matrix};
 use karhunen_io::{NamedMatrix, ReadOptions, RowsAndColumns, SavedIncomplete};
 
+use crate::commands::fit_online;
 use crate::component_names::of_components;
 use crate::error::{Failure, Result};
 use crate::figures::{self, sum};
@@ -18,7 +19,7 @@ use crate::incomplete_plan::IncompletePlan;
 use crate::incomplete_report::IncompleteReport;
 use crate::incomplete_summary::{IncompleteFitSummary, IncompleteSummary};
 use crate::names;
-use crate::observed_dataset::ObservedDataset;
+use crate::observed_dataset::{ObservedDataset, Within};
 use crate::outputs::{Outputs, print_aside};
 use crate::progress::Progress;
 use crate::report::Seconds;
@@ -27,7 +28,15 @@ use crate::report::Seconds;
 pub(crate) fn run(args: FitArgs) -> Result<()> {
     let plan = IncompletePlan::resolve(args)?;
     let progress = Progress::new(plan.files.quiet);
-    let dataset = ObservedDataset::read(&plan.data, &plan.read, &plan.observe, &progress)?;
+    let (data, read, observe) = (&plan.data, &plan.read, &plan.observe);
+    let dataset = if plan.streams() {
+        match ObservedDataset::read_within(data, read, observe, &progress)? {
+            Within::Entries(dataset) => *dataset,
+            Within::TooMany(dataset, bytes) => return fit_online::run(&plan, &dataset, bytes, &progress),
+        }
+    } else {
+        ObservedDataset::read(data, read, observe, &progress)?
+    };
     let (mut dataset, weights) = weighed((plan.weights_file.as_deref(), &plan.read), dataset)?;
     dataset.hint();
     let pca = plan.pca(dataset.table.data.shape(), dataset.table.data.n_observed());
@@ -132,7 +141,7 @@ fn write(plan: &IncompletePlan, dataset: &ObservedDataset, saved: &SavedIncomple
     let model = &saved.model;
     plan.files.write(|outputs, part, path| match part {
         Part::Model => outputs.model(path, saved),
-        Part::Loadings => write_loadings(outputs, path, dataset, saved),
+        Part::Loadings => write_loadings(outputs, path, dataset.column_names.as_deref(), model),
         Part::Scores => {
             let table = NamedMatrix {
                 matrix: &score_table(&fitted_rows(model), model, plan.files.whiten),
@@ -178,16 +187,16 @@ pub(crate) fn loadings(model: &IncompleteModel) -> Matrix {
     })
 }
 
-fn write_loadings(
+/// Writes the loadings of the columns of these names.
+pub(crate) fn write_loadings(
     outputs: &mut Outputs,
     path: &Path,
-    dataset: &ObservedDataset,
-    saved: &SavedIncomplete,
+    names: Option<&[String]>,
+    model: &IncompleteModel,
 ) -> Result<()> {
-    let model = &saved.model;
     let table = NamedMatrix {
         matrix: &loadings(model),
-        row_names: Some(&names::of_features(dataset.column_names.as_deref(), model.n_features())),
+        row_names: Some(&names::of_features(names, model.n_features())),
         row_header: "feature",
         labels: &[],
         column_names: &of_components(model.n_components()),
@@ -214,6 +223,7 @@ fn report(
             file: &dataset.file,
             format: dataset.table.format,
             model: IncompleteSummary::new(saved, extent),
+            online: None,
             notes: &dataset.notes(),
             written,
             seconds,

@@ -6,6 +6,7 @@ mod fit;
 mod fit_incomplete;
 mod fit_kernel;
 mod fit_moments;
+mod fit_online;
 mod impute;
 mod inspect;
 mod loaded;

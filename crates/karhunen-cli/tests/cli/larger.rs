@@ -35,7 +35,7 @@ fn write_matrix(path: &Path, matrix: &Matrix) {
     write_table(path, &table).unwrap();
 }
 
-fn values(path: &Path) -> (Vec<f64>, (usize, usize)) {
+fn values_of(path: &Path) -> (Vec<f64>, (usize, usize)) {
     let table = read(path, &ReadOptions::default()).unwrap();
     let shape = table.data.shape();
     let Data::F64(values) = table.data else { panic!("single precision") };
@@ -69,7 +69,7 @@ fn fits_scores_and_reconstructions_do_not_depend_on_the_limit() {
             .args(["-o".as_ref(), model.as_os_str(), "--scores".as_ref(), scores.as_os_str()])
             .assert()
             .success();
-        values(&scores)
+        values_of(&scores)
     };
     let (held, read) = (fit("4GB", "held"), fit(LIMIT, "read"));
     assert_eq!(held.1, (SHAPE.0, 3));
@@ -83,7 +83,7 @@ fn fits_scores_and_reconstructions_do_not_depend_on_the_limit() {
             .arg(&output)
             .assert()
             .success();
-        values(&output)
+        values_of(&output)
     };
     assert!(apply("transform", LIMIT) == held);
     assert!(apply("reconstruct", LIMIT) == apply("reconstruct", "4GB"));
@@ -181,7 +181,7 @@ fn entries_of_a_file_do_not_depend_on_the_limit() {
                 .args(["--scores".as_ref(), scores.as_os_str()])
                 .assert()
                 .success();
-            values(&scores)
+            values_of(&scores)
         };
         // 32 MB of values, more than a sixteenth of the limit.
         let read = fit(&["--memory-limit", "120MB"], "read");
@@ -202,7 +202,7 @@ fn rows_with_missing_values_are_mapped_from_file_to_file() {
         let output = path(&format!("{command}-{limit}.npy"));
         let args = ["--quiet", "--threads", "2", "--memory-limit", limit, "-o"];
         karhunen(command).arg(path("x.model")).arg(&data).args(args).arg(&output).assert().success();
-        values(&output)
+        values_of(&output)
     };
     for command in ["transform", "reconstruct", "impute"] {
         let read = apply(command, LIMIT);
@@ -236,7 +236,7 @@ fn rows_are_mapped_by_a_kernel_from_file_to_file() {
         let output = path(&format!("{command}-{limit}.npy"));
         let args = ["--quiet", "--threads", "2", "--memory-limit", limit, "-o"];
         karhunen(command).arg(path("x.model")).arg(&many).args(args).arg(&output).assert().success();
-        values(&output)
+        values_of(&output)
     };
     assert!(apply("transform", LIMIT) == apply("transform", "4GB"));
     assert!(apply("reconstruct", LIMIT) == apply("reconstruct", "4GB"));
@@ -259,6 +259,124 @@ fn more_entries_than_the_limit_leaves_room_for_are_counted() {
     let least = least.split([',', '\n']).next().expect(&said).replace(' ', "");
     let done = fit(&least);
     assert!(done.status.success(), "{least}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// Rows of which every second value is observed: two components and noise.
+fn half_observed(folder: &Path, name: &str, (n_rows, n_cols): (usize, usize)) -> std::path::PathBuf {
+    let value = |i: usize, j: usize| {
+        let (t, u) = ((i * 37 % 1009) as f64 * 0.01, (j + 1) as f64);
+        let noise = ((i * 31 + j * 17) % 101) as f64 * 0.001;
+        if (i * 7 + j * 3 + i / 50).is_multiple_of(2) {
+            3.0 * t.sin() * u.sqrt() + (2.0 * t).cos() * (0.7 * u).sin() + noise
+        } else {
+            f64::NAN
+        }
+    };
+    let path = folder.join(name);
+    write_matrix(&path, &Matrix::from_fn(n_rows, n_cols, value));
+    path
+}
+
+#[test]
+fn rows_with_more_entries_than_the_limit_are_learned_block_by_block() {
+    use karhunen::incomplete::{IncompleteStream, OnlineRule};
+    use karhunen::{IncompletePca, Run};
+    use karhunen_io::{AnyModel, load_any_model};
+    const LIMIT: u64 = 110_000_000;
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    // 48 MB of values, and 3 million entries, which take 72 MB.
+    let data = half_observed(folder.path(), "x.npy", (60_000, 100));
+    let fit = |args: &[&str]| {
+        let args: Vec<&str> =
+            ["--memory-limit", "110MB", "-k", "2"].into_iter().chain(args.iter().copied()).collect();
+        let done = karhunen("fit").arg(&data).args(args).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        (done.status.code(), text(&done.stdout), text(&done.stderr))
+    };
+    // Other methods refuse, and name this one.
+    let (code, _, said) = fit(&["--missing=als"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("set --memory-limit to at least ") && said.contains("--missing=online"), "{said}");
+    let [model, scores] = ["x.model", "x.npy.scores.npy"].map(|name| path(name).display().to_string());
+    for (passes, more) in [(1, &[][..]), (2, &["--max-iter", "2", "--seed", "5", "--threads", "1"])] {
+        let options = ReadOptions { memory_limit: Some(LIMIT / 16), ..ReadOptions::default() };
+        let Data::F64(values) = read(&data, &options).unwrap().data else { panic!("single precision") };
+        let source = values.source().unwrap();
+        let mut stream =
+            IncompleteStream::new(2, 100, OnlineRule::Diagonal, if passes == 1 { 0 } else { 5 }).unwrap();
+        let mut last = stream.partial_fit_source(&*source, &Run::default()).unwrap();
+        if passes == 2 {
+            last = stream.partial_fit_source(&*source, &Run::default()).unwrap();
+        }
+        let expected = stream.finish(&last, &IncompletePca::new(2)).unwrap();
+        let outputs = ["--missing=online", "-o", &model, "--scores", &scores, "--force"];
+        let (code, text, said) = fit(&[&outputs[..], more].concat());
+        assert_eq!(code, Some(0), "{said}");
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let counted = if passes == 1 { "in 1 pass," } else { "in 2 passes," };
+        for part in
+            [counted, "docs/missing-values/online.md", "the model holds the last", "MB read in all passes"]
+        {
+            assert!(words.contains(part), "{part}: {text}");
+        }
+        let AnyModel::Incomplete(found) = load_any_model(model.as_ref()).unwrap() else {
+            panic!("complete data")
+        };
+        assert!(found.model.components() == expected.components(), "{passes}");
+        assert!(found.model.mean() == expected.mean() && found.model.scores() == expected.scores());
+        // Scores are those of all rows, as `transform` has them.
+        let of_fit = values_of(&path("x.npy.scores.npy"));
+        assert_eq!(of_fit.1, (60_000, 2));
+        let again = path("again.npy");
+        karhunen("transform")
+            .arg(&model)
+            .arg(&data)
+            .args(["-q", "--force", "-o"])
+            .arg(&again)
+            .assert()
+            .success();
+        assert!(of_fit == values_of(&again));
+    }
+    let (_, summary, _) = fit(&["--missing=online", "--json"]);
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    assert_eq!(
+        (summary["online"]["n_samples"].as_u64(), summary["online"]["n_passes"].as_u64()),
+        (Some(60_000), Some(1))
+    );
+    assert!(summary["online"]["n_samples_held"] == summary["n_samples"]);
+    // What cannot be obeyed is refused, and needs no limit that is larger than it says.
+    let (code, _, said) = fit(&["--missing=online", "--tol", "0.1"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(
+        said.contains("--tol: the observed entries of ") && said.contains("learned block by block"),
+        "{said}"
+    );
+    let least = said.split("set --memory-limit to at least ").nth(1).expect(&said).trim().replace(' ', "");
+    let args = [
+        "--missing=online",
+        "--tol",
+        "0.1",
+        "-k",
+        "2",
+        "--max-iter",
+        "2",
+        "--json",
+        "--memory-limit",
+        &least,
+    ];
+    let done = karhunen("fit").arg(&data).args(args).output().unwrap();
+    assert!(done.status.success(), "{least}: {}", String::from_utf8_lossy(&done.stderr));
+    assert!(!String::from_utf8_lossy(&done.stdout).contains("n_samples_held"));
+    // A limit that is too small for a block names the least.
+    let done = karhunen("fit")
+        .arg(&data)
+        .args(["--missing=online", "-k", "2", "--memory-limit", "60MB"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    assert!(said.contains("learning 2 components of 100 columns block by block needs "), "{said}");
 }
 
 /// Entries of a sparse matrix, column by column.
@@ -311,11 +429,16 @@ fn the_memory_limit_holds() {
     written(&parts, "2.npy", 150_000);
     // 256 MB of values and 38 MB of entries.
     let holes = ["x.npy", "x.parquet", "x.csv"].map(|name| with_holes(folder.path(), name, (160_000, 200)));
+    // 192 MB of values, 12 million entries, which take 288 MB, learned block by block.
+    let half = ["h.npy", "h.parquet"].map(|name| half_observed(folder.path(), name, (240_000, 100)));
     // 6 million entries, which take 72 MB, and 260 MB while they are sorted.
     let sparse = coordinates(folder.path(), "x.mtx", (60_000, 1000));
     let all = [&whole, &parts, &sparse].map(|data| (data, &["-k", "3"][..])).into_iter();
     let missing = ["-k", "2", "--missing=als", "--max-iter", "2"];
-    for (data, args) in all.chain(holes.iter().map(|data| (data, &missing[..]))) {
+    let online = ["-k", "2", "--missing=online"];
+    let missing =
+        holes.iter().map(|data| (data, &missing[..])).chain(half.iter().map(|data| (data, &online[..])));
+    for (data, args) in all.chain(missing) {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_karhunen"));
         command.arg("fit").arg(data).args(args);
         command.args(["--quiet", "--threads", "2", "--memory-limit", "200MB"]);

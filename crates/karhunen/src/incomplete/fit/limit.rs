@@ -6,6 +6,7 @@ use crate::incomplete::data::{Observed, bytes_of};
 use crate::incomplete::fit::left_out::Division;
 use crate::incomplete::fit::unseen::Unseen;
 use crate::incomplete::options::IncompletePca;
+use crate::incomplete::stream::rule::n_curvatures;
 use crate::memory::{self, PROGRAM};
 use crate::scalar::Scalar;
 use crate::source::{Pass, Source};
@@ -60,6 +61,38 @@ impl IncompletePca {
         self.check_limit(&what, entries, if held > fit { held } else { fit }, Vec::new)
     }
 
+    /// Checks that a stream of these options can learn from `x` block by block within `memory_limit`
+    /// ([`IncompleteStream::partial_fit_source`]): two copies of the stream, the blocks that are read, and the entries of
+    /// one of them.
+    ///
+    /// ```
+    /// use karhunen::{Dense, ErrorKind, IncompletePca};
+    /// let x = Dense::row_major(&[1.0, f64::NAN, 0.0, 4.0], 2, 2)?;
+    /// let within = |limit| IncompletePca { memory_limit: Some(limit), ..IncompletePca::new(1) }.ask_for_stream(&x);
+    /// assert!(within(100_000_000).is_ok());
+    /// assert_eq!(within(1_000_000).unwrap_err().kind(), ErrorKind::Argument);
+    /// # Ok::<(), karhunen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
+    ///
+    /// [`IncompleteStream::partial_fit_source`]: crate::incomplete::IncompleteStream::partial_fit_source
+    pub fn ask_for_stream<T: Scalar>(&self, x: &dyn Source<T>) -> Result<()> {
+        /// Most bytes of the entries of a block, by rows and by columns and while they are sorted, per byte of its values.
+        const ENTRIES: f64 = 9.0;
+        /// Blocks that a source holds at least, if it reads them anew.
+        const BLOCKS: f64 = 3.0;
+        let ((_, p), c) = (x.shape(), self.n_components);
+        let stream = 8.0 * p as f64 * (c + 2 + n_curvatures(self.online_rule, c)) as f64;
+        let (held, block) = match x.pass() {
+            Pass::Memory => (0.0, x.n_stored() as f64 * size_of::<T>() as f64),
+            Pass::Costly { held, .. } => (held, held / BLOCKS),
+        };
+        let what = format!("learning {c} components of {p} columns block by block");
+        self.check_limit(&what, 0.0, 2.0 * stream + held + ENTRIES * block, Vec::new)
+    }
+
     /// Refuses a fit whose entries and work exceed the limit that was given.
     ///
     /// # Errors
@@ -94,8 +127,9 @@ impl IncompletePca {
         advice.retain(|way| *way != Advice::RaiseLimit);
         if PROGRAM + entries > limit.bytes {
             // No other fit of these entries needs less.
-            advice =
-                vec!["learn the rows block by block (`partial_fit` in Python, which takes files too)".into()];
+            let blocks = "learn the rows of a table block by block (`fit --missing=online` on the command line, \
+                          `partial_fit` in Python, which take files)";
+            advice = vec![blocks.into()];
         }
         advice.insert(0, Advice::MemoryLimit { bytes });
         Err(Error::Memory { what: what.to_owned(), bytes, available: Some(limit), advice })

@@ -402,6 +402,6 @@ fn recursive_step(p: &mut [f64], u: &[f64], (used, fade, weight): (usize, f64, f
 }
 
 /// Number of curvatures stored per feature.
-fn n_curvatures(rule: OnlineRule, c: usize) -> usize {
+pub(crate) fn n_curvatures(rule: OnlineRule, c: usize) -> usize {
     if rule == OnlineRule::Rls { (c + 1) * (c + 1) } else { c + 1 }
 }

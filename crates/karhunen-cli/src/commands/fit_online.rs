@@ -1,0 +1,179 @@
+//! `karhunen fit --missing=online` of a table whose observed entries exceed the memory limit: rows are learned one after
+//! the other while they are read, and the entries of one block are held.
+
+use std::time::Instant;
+
+use karhunen::incomplete::{IncompleteStream, MeanMode};
+use karhunen::memory::size;
+use karhunen::{IncompleteModel, Observed, Scalar, Source};
+use karhunen_io::{Data, Ids, ObservedData, Reading, RowsAndColumns, SavedIncomplete, Values};
+
+use crate::commands::fit_incomplete::{row_header, score_table, write_loadings};
+use crate::computed_rows::ComputedRows;
+use crate::dataset::Dataset;
+use crate::error::{Failure, Result};
+use crate::figures::{count, duration};
+use crate::fit_files::{Part, id_column};
+use crate::incomplete_plan::IncompletePlan;
+use crate::incomplete_report::IncompleteReport;
+use crate::incomplete_summary::{IncompleteFitSummary, IncompleteSummary, OnlineSummary};
+use crate::names;
+use crate::observed_dataset::block_scores;
+use crate::progress::Progress;
+use crate::report::Seconds;
+
+/// Learns from the rows of `dataset`, writes and reports. A fit of all its entries needs `bytes`.
+///
+/// # Errors
+/// [`Failure::Usage`] for an option that such a fit cannot obey; those of the stream and of the outputs.
+pub(crate) fn run(plan: &IncompletePlan, dataset: &Dataset, bytes: f64, progress: &Progress) -> Result<()> {
+    if let Some(option) = &plan.unstreamed {
+        return Err(Failure::Usage(format!(
+            "{option}: the observed entries of {} exceed the memory limit, so its rows are learned block by block, without \
+             it; leave it out, or set --memory-limit to at least {}",
+            dataset.file,
+            size(bytes)
+        )));
+    }
+    let fit = OnlineFit { plan, dataset, progress };
+    match &dataset.table.data {
+        Data::F32(values) => fit.on(values),
+        Data::F64(values) => fit.on(values),
+    }
+}
+
+struct OnlineFit<'a> {
+    plan: &'a IncompletePlan,
+    dataset: &'a Dataset,
+    progress: &'a Progress,
+}
+
+impl OnlineFit<'_> {
+    fn on<T: Scalar>(&self, values: &Values<T>) -> Result<()>
+    where
+        ObservedData: From<Observed<T>>,
+    {
+        let explain = |error| self.dataset.explain(error);
+        let source = values.source().map_err(explain)?;
+        let started = Instant::now();
+        let model = self.model(&*source).map_err(explain)?;
+        let seconds = Seconds { read: self.dataset.seconds, fit: started.elapsed().as_secs_f64() };
+        self.progress.clear();
+        self.dataset.check_unchanged()?;
+        let saved = self.saved(model);
+        self.write(&*source, &saved)?;
+        self.report(&saved, seconds)
+    }
+
+    /// The components of all rows, with the scores of the last block.
+    fn model<T: Scalar>(&self, source: &dyn Source<T>) -> karhunen::Result<IncompleteModel> {
+        let shape = source.shape();
+        let pca = self.plan.pca(shape, 0);
+        pca.ask_for_stream(source)?;
+        let run = self.plan.threads.run(self.progress);
+        let mut stream = IncompleteStream::new(pca.n_components, shape.1, pca.online_rule, pca.seed)?;
+        if pca.mean == MeanMode::None {
+            stream = stream.without_mean();
+        }
+        if pca.row_offsets {
+            stream = stream.with_row_offsets();
+        }
+        let mut last = stream.partial_fit_source(source, &run)?;
+        for _ in 1..self.plan.n_passes {
+            last = stream.partial_fit_source(source, &run)?;
+        }
+        stream.finish_with(&last, &pca, &run)
+    }
+
+    fn saved(&self, model: IncompleteModel) -> SavedIncomplete {
+        let table = &self.dataset.table;
+        let held = |names: &Vec<String>| Ids::Texts(names[names.len() - model.n_samples()..].to_vec());
+        let beside = RowsAndColumns {
+            row_ids: table.sample_names.as_ref().map(held),
+            column_ids: table.feature_names.clone().map(Ids::Texts),
+            triples: None,
+            set_aside: table.labels.iter().map(|label| label.name.clone()).collect(),
+            id_column: id_column(&self.plan.read.row_names, table.id_name.as_ref()),
+        };
+        SavedIncomplete { model, beside }
+    }
+
+    /// Scores are those of all rows, computed while they are written.
+    fn write<T: Scalar>(&self, source: &dyn Source<T>, saved: &SavedIncomplete) -> Result<()>
+    where
+        ObservedData: From<Observed<T>>,
+    {
+        let (table, model) = (&self.dataset.table, &saved.model);
+        let run = self.plan.threads.run(self.progress);
+        let places: Vec<usize> = (0..model.n_features()).collect();
+        self.plan.files.write(|outputs, part, path| match part {
+            Part::Model => outputs.model(path, saved),
+            Part::Loadings => write_loadings(outputs, path, table.feature_names.as_deref(), model),
+            Part::Scores => {
+                let columns = names::of_scores(model);
+                let rows = ComputedRows::of_blocks(source, columns.len(), |block| {
+                    Ok(score_table(
+                        &block_scores(model, block, &places, &run)?,
+                        model,
+                        self.plan.files.whiten,
+                    ))
+                });
+                let row_names = (row_header(saved), table.sample_names.as_deref());
+                rows.write_to(outputs, path, row_names, &columns, |error| self.dataset.explain(error))?;
+                self.progress.clear();
+                Ok(())
+            }
+        })
+    }
+
+    fn report(&self, saved: &SavedIncomplete, seconds: Seconds) -> Result<()> {
+        let (dataset, model) = (self.dataset, &saved.model);
+        let online = OnlineSummary {
+            n_samples: dataset.table.data.shape().0,
+            n_passes: self.plan.n_passes,
+            n_samples_held: model.n_samples(),
+        };
+        let text = |layout, written: &[String]| {
+            let mut data: Vec<String> = [dataset.headline()].into_iter().chain(dataset.remarks()).collect();
+            data.extend(described(&online));
+            if let Some(Reading { bytes, seconds }) = dataset.table.data.reading() {
+                let (bytes, seconds) = (size(bytes), duration(seconds));
+                data.push(format!(
+                    "{bytes} read in all passes, in {seconds} of reading beside the computation"
+                ));
+            }
+            let features = dataset.table.feature_names.as_deref();
+            IncompleteReport { model, features, data: &data, seconds: Some(seconds), written }.render(layout)
+        };
+        self.plan.files.print_summary(text, |extent, written| {
+            crate::summary::to_json(&IncompleteFitSummary {
+                file: &dataset.file,
+                format: dataset.table.format,
+                model: IncompleteSummary::new(saved, extent),
+                online: Some(online),
+                notes: &dataset.notes(),
+                written,
+                seconds,
+            })
+        })
+    }
+}
+
+/// States the passes and what they cost, and the rows that the model holds.
+fn described(online: &OnlineSummary) -> [String; 2] {
+    let passes = match online.n_passes {
+        1 => "1 pass".to_owned(),
+        n => format!("{} passes", count(n)),
+    };
+    let rows = count(online.n_samples_held);
+    [
+        format!(
+            "the observed entries exceed the memory limit: learned block by block in {passes}, less accurately than by a fit of \
+             all entries (docs/missing-values/online.md)"
+        ),
+        format!(
+            "the model holds the last {rows} rows, which predict knows; errors and variances are theirs; transform and impute \
+             take any rows"
+        ),
+    ]
+}
