@@ -4,6 +4,7 @@
 //! It contains no numerics. Inputs are borrowed and results moved, without copies.
 
 mod arrays;
+mod cluster;
 mod cross_validation;
 mod dtype;
 mod entries;
@@ -31,6 +32,8 @@ mod value;
 /// The engine behind the Python package `karhunen`.
 #[pyo3::pymodule(gil_used = false)]
 mod _core {
+    #[pymodule_export]
+    use crate::cluster::{ClusterFit, PartTree, merge_parts, sum_part};
     #[pymodule_export]
     use crate::cross_validation::cross_validate;
     #[pymodule_export]

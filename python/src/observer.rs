@@ -13,16 +13,23 @@ use pyo3::prelude::*;
 use crate::errors::to_python;
 
 /// Interval of signal checks and progress reports.
-const TICK: Duration = Duration::from_millis(100);
+pub(crate) const TICK: Duration = Duration::from_millis(100);
 /// Time allowed for a requested stop, after which the work is left to end by itself.
-const GRACE: Duration = Duration::from_millis(400);
+pub(crate) const GRACE: Duration = Duration::from_millis(400);
 
 /// State shared by the working and the calling thread.
 #[derive(Default)]
-struct Shared {
+pub(crate) struct Shared {
     stop: AtomicBool,
     progress: Mutex<(&'static str, f64)>,
     iteration: Mutex<Option<Iteration>>,
+}
+
+impl Shared {
+    /// Requests the work to stop.
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Observer for Shared {
@@ -106,7 +113,7 @@ impl Effort {
     }
 
     /// Runs on these threads and reports to `observer`.
-    fn run(self, observer: &dyn Observer) -> Run<'_> {
+    pub(crate) fn run(self, observer: &dyn Observer) -> Run<'_> {
         Run { n_threads: self.n_threads, observer, ..Run::default() }
     }
 }
@@ -160,11 +167,8 @@ fn beside<R: Send + 'static>(
     let shared = Arc::new(Shared::default());
     let (sender, mut receiver) = channel();
     let theirs = Arc::clone(&shared);
-    std::thread::Builder::new()
-        .name("karhunen".to_owned())
-        // If the calling thread was interrupted, there is no receiver.
-        .spawn(move || drop(sender.send(work(&effort.run(&*theirs)))))
-        .map_err(|error| PyRuntimeError::new_err(format!("a thread could not be started: {error}")))?;
+    // If the calling thread was interrupted, there is no receiver.
+    start(move || drop(sender.send(work(&effort.run(&*theirs)))))?;
     let warn = || keeping.map_or(Ok(()), |(news, warn)| news.tell(warn));
     loop {
         match py.detach(|| wait(&mut receiver, TICK)) {
@@ -180,7 +184,7 @@ fn beside<R: Send + 'static>(
         if let Err(exception) =
             py.check_signals().and_then(|()| warn()).and_then(|()| tell(on_progress, &shared))
         {
-            shared.stop.store(true, Ordering::Relaxed);
+            shared.stop();
             // The result is discarded.
             let mut answer = py.detach(|| wait(&mut receiver, GRACE));
             while keeping.is_some() && matches!(answer, Err(RecvTimeoutError::Timeout)) {
@@ -194,13 +198,31 @@ fn beside<R: Send + 'static>(
     }
 }
 
-fn wait<R: Send>(receiver: &mut Receiver<R>, timeout: Duration) -> std::result::Result<R, RecvTimeoutError> {
+/// Starts `work` on a thread of its own.
+///
+/// # Errors
+/// `RuntimeError` if the system has no thread.
+pub(crate) fn start(work: impl FnOnce() + Send + 'static) -> PyResult<()> {
+    let started = std::thread::Builder::new().name("karhunen".to_owned()).spawn(work);
+    started
+        .map(drop)
+        .map_err(|error| PyRuntimeError::new_err(format!("a thread could not be started: {error}")))
+}
+
+/// Waits for a message, at most for `timeout`.
+///
+/// # Errors
+/// Those of [`Receiver::recv_timeout`].
+pub(crate) fn wait<R: Send>(
+    receiver: &mut Receiver<R>,
+    timeout: Duration,
+) -> std::result::Result<R, RecvTimeoutError> {
     receiver.recv_timeout(timeout)
 }
 
 /// Calls `on_progress(phase, fraction)`; iterative fits add iteration, RMSE, held-out RMSE, elapsed and remaining
 /// seconds.
-fn tell(on_progress: Option<&Bound<'_, PyAny>>, shared: &Shared) -> PyResult<()> {
+pub(crate) fn tell(on_progress: Option<&Bound<'_, PyAny>>, shared: &Shared) -> PyResult<()> {
     let Some(on_progress) = on_progress else { return Ok(()) };
     let (phase, fraction) = *shared.progress.lock().unwrap_or_else(PoisonError::into_inner);
     let iteration = *shared.iteration.lock().unwrap_or_else(PoisonError::into_inner);

@@ -23,9 +23,14 @@ impl Passes {
     /// # Errors
     /// Those of the file.
     pub(crate) fn open(py: Python<'_>, given: Option<&GivenLog<'_>>) -> PyResult<Self> {
-        let Some((path, resume, _)) = given else { return Ok(Self(None)) };
+        let Some((path, resume, _)) = given else { return Ok(Self::none()) };
         let log = py.detach(|| PassLogFile::new(path, *resume)).map_err(file_to_python)?;
         Ok(Self(Some(Arc::new(log))))
+    }
+
+    /// No log.
+    pub(crate) fn none() -> Self {
+        Self(None)
     }
 
     /// The log for a fit.

@@ -53,6 +53,9 @@ BELOW = {
     "_incomplete": {"_inputs", "_shared"},
     "_kernel": {"_inputs", "_shared"},
     "plot": {"_shared"},
+    "_cluster": {"_inputs", "_shared"},
+    "cluster": {"_cluster"},
+    "dask": {"_cluster", "_inputs", "_pca", "_shared"},
 }
 
 
@@ -81,10 +84,10 @@ def test_imports_form_no_cycle_and_go_down():
 
 
 class PublicDocTests(doctest.DocTestFinder):
-    """Finds examples of classes in their defining module, although their `__module__` is the package."""
+    """Finds examples of classes in their defining module, although their `__module__` is a public one."""
 
     def _from_module(self, module, object):
-        if getattr(object, "__module__", None) != "karhunen":
+        if getattr(object, "__module__", None) not in ("karhunen", "karhunen.dask"):
             return super()._from_module(module, object)
         return f"\nclass {object.__name__}" in Path(module.__file__).read_text()
 
@@ -116,6 +119,7 @@ def test_examples_in_the_pages_run(page, monkeypatch):
         "missing_values.rst",
         "kernel.rst",
         "batches.rst",
+        "clusters.rst",
     )
     assert result.attempted > 0 or page not in examples
 

@@ -93,6 +93,7 @@
 
 mod affine;
 pub mod choice;
+pub mod cluster;
 pub mod error;
 pub mod exec;
 mod growth;

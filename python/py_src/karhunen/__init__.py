@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from karhunen._core import NotConvergedError, __version__
 
 if TYPE_CHECKING:
-    from karhunen import plot
+    from karhunen import cluster, plot
     from karhunen._incomplete import (
         EntryCrossValidation,
         IncompleteConvergence,
@@ -40,6 +40,7 @@ __all__ = [
     "Scatter",
     "TruncatedSVD",
     "__version__",
+    "cluster",
     "cross_validate_entries",
     "plot",
 ]
@@ -58,6 +59,9 @@ _HOMES = {
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
+#: Public modules, imported with their first use.
+_MODULES = ("cluster", "dask", "plot")
+
 #: Modules of earlier versions, which their pickles name.
 _FORMER_MODULES = (
     *("_convergence", "_truncated_svd", "_kernel_convergence", "_kernel_pca", "_nystroem"),
@@ -67,8 +71,8 @@ _FORMER_MODULES = (
 
 def __getattr__(name: str) -> Any:
     """Import a public name on first access."""
-    if name == "plot":
-        return import_module("karhunen.plot")
+    if name in _MODULES:
+        return import_module(f"karhunen.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'karhunen' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 __all__ = [
+    "ClusterFit",
     "Entries",
     "FileTable",
     "IncompleteModel",
@@ -18,6 +19,7 @@ __all__ = [
     "Model",
     "NotConvergedError",
     "NystromMap",
+    "PartTree",
     "RowSource",
     "Scatter",
     "Stream",
@@ -31,11 +33,13 @@ __all__ = [
     "fit_scatter",
     "from_state",
     "load",
+    "merge_parts",
     "names_in_files",
     "observe",
     "observe_triples",
     "save",
     "split_entries",
+    "sum_part",
     "sum_rows",
     "to_state",
 ]
@@ -47,6 +51,7 @@ _Matrix: TypeAlias = NDArray[_Float] | sp.csr_array | sp.csc_array | sp.csr_matr
 _Data: TypeAlias = _Matrix | FileTable | RowSource
 _Ids: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
 _OnProgress: TypeAlias = Callable[..., object]
+_Log: TypeAlias = tuple[str, bool, Callable[[str], None]]
 _BlockKernel: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 _Rows: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 
@@ -145,7 +150,7 @@ def fit(
     sample_weight: NDArray[np.float64] | None = None,
     feature_weight: NDArray[np.float64] | None = None,
     on_progress: _OnProgress | None = None,
-    checkpoint: tuple[str, bool, Callable[[str], None]] | None = None,
+    checkpoint: _Log | None = None,
 ) -> Model:
     """Fit components to `x`; `checkpoint` keeps the passes."""
 
@@ -575,7 +580,7 @@ def fit_kernel(
     function: _BlockKernel | None = None,
     keep_zeros: bool = True,
     on_progress: _OnProgress | None = None,
-    checkpoint: tuple[str, bool, Callable[[str], None]] | None = None,
+    checkpoint: _Log | None = None,
 ) -> KernelModel:
     """Fit kernel principal components to `x`; `function` is the kernel named `custom`."""
 
@@ -629,3 +634,45 @@ def load(
     kind: type[_Kind], path: str | PathLike[str], function: _BlockKernel | None = None
 ) -> tuple[_Kind, dict[str, Any], dict[str, Any]]:
     """Read a model file: the model, the other content, and the options of the fit."""
+
+@final
+class ClusterFit:
+    """A fit of data in parts, which asks for one task after the other."""
+
+    def __new__(
+        cls,
+        options: dict[str, Any],
+        feature_weight: NDArray[np.float64] | None = None,
+        checkpoint: _Log | None = None,
+    ) -> ClusterFit: ...
+    def step(self, on_progress: _OnProgress | None = None, checkpoint: _Log | None = None) -> tuple[int, bytes] | Model:
+        """Return the number and the bytes of the next task, or the fitted model."""
+
+    def give(self, partial: bytes) -> None:
+        """Give the result of the present task for all parts."""
+
+    def stop(self) -> None:
+        """End the fit."""
+
+@final
+class PartTree:
+    """Results of parts, merged as they come, in the order of the parts."""
+
+    def __new__(cls) -> PartTree: ...
+    def push(self, partial: bytes) -> None:
+        """Add the result for the next part."""
+
+    def finish(self) -> bytes:
+        """Return the result for all parts."""
+
+def sum_part(
+    task: bytes,
+    part: int,
+    x: _Data,
+    sample_weight: NDArray[np.float64] | None = None,
+    n_threads: int | None = None,
+) -> bytes:
+    """Compute the result of a task for one part."""
+
+def merge_parts(partials: list[bytes]) -> bytes:
+    """Merge the results of neighbouring parts."""

@@ -237,6 +237,21 @@ impl Error {
                 surface.row(*j),
                 surface.column(*i)
             ),
+            Error::Part { part, source } => format!("part {part}: {}", source.text_for(surface)),
+            Error::PartColumns { part, found, first, expected } => {
+                format!(
+                    "part {part} has {found} columns, part {first} has {expected}; give all parts the same columns"
+                )
+            }
+            Error::PartChanged { part, rows_before, rows_now } if rows_before == rows_now => format!(
+                "the values of part {part} differ between passes over the data; persist the data, so that every pass reads \
+                 the same"
+            ),
+            Error::PartChanged { part, rows_before, rows_now } => format!(
+                "part {part} had {rows_before} rows in the first pass, now {rows_now}; persist the data, so that every pass \
+                 reads the same"
+            ),
+            Error::Parts { problem } => format!("the parts of the data were not all summed: {problem}"),
             Error::Read { row: Some(i), source } => {
                 format!("reading the data failed at {}: {source}", surface.row(*i))
             }

@@ -403,6 +403,38 @@ pub enum Error {
         /// The remedy.
         way_out: &'static str,
     },
+    /// An error of one part of the data of a cluster.
+    Part {
+        /// Number of the part, from 0.
+        part: usize,
+        /// Its error.
+        source: Box<Error>,
+    },
+    /// Two parts have different numbers of columns.
+    PartColumns {
+        /// Number of the part.
+        part: usize,
+        /// Its number of columns.
+        found: usize,
+        /// Number of an earlier part.
+        first: usize,
+        /// The number of columns of that part.
+        expected: usize,
+    },
+    /// A part changed between two passes.
+    PartChanged {
+        /// Number of the part.
+        part: usize,
+        /// Its number of rows in the first pass.
+        rows_before: usize,
+        /// Its number of rows now.
+        rows_now: usize,
+    },
+    /// The results of an engine are not those of all parts.
+    Parts {
+        /// The problem.
+        problem: String,
+    },
     /// A source failed while it was read.
     Read {
         /// First row of the source that could not be read; `None` if unknown, as for products.
@@ -552,6 +584,9 @@ impl Error {
             | Error::DuplicateEntry { .. }
             | Error::NothingObserved { .. }
             | Error::BlockColumns { .. }
+            | Error::PartColumns { .. }
+            | Error::PartChanged { .. }
+            | Error::Parts { .. }
             | Error::TooLarge { .. }
             | Error::ScoreOverflow { .. }
             | Error::ValueOverflow { .. }
@@ -574,6 +609,7 @@ impl Error {
             Error::Memory { available: Some(Available { limit: MemoryLimit::Option, .. }), .. } => {
                 ErrorKind::Argument
             }
+            Error::Part { source, .. } => source.kind(),
             Error::Memory { .. } => ErrorKind::Memory,
             Error::Read { .. } | Error::CheckpointNotKept { .. } => ErrorKind::Io,
             Error::NotConverged { .. } => ErrorKind::NotConverged,

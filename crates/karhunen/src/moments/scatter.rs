@@ -133,7 +133,14 @@ impl Scatter {
         let exec = exec.part(0.2, 1.0);
         let matrix = match block {
             Block::Dense(x) => rank_k::scatter(*x, map, weights, &exec)?,
-            Block::Sparse(x) => sparse_scatter::scatter(x, &map, weights, &exec)?,
+            Block::Sparse(x) => {
+                let mut matrix = sparse_scatter::scatter(x, &map, weights, &exec)?;
+                // Centred after they are summed, squares lose digits and may be negative; those of the moments do not.
+                for (j, &square) in moments.sum_of_squares.iter().enumerate() {
+                    matrix[(j, j)] = square;
+                }
+                matrix
+            }
         };
         Ok(Self { moments, matrix })
     }

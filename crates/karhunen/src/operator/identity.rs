@@ -27,18 +27,21 @@ pub(crate) fn describe<T: Scalar>(
         Fact::Data("types of values", T::NAME.to_owned()),
         Fact::Data("values", format!("checksum {values:016x}")),
     ];
-    for (name, weights) in weights {
-        let value = weights.map_or_else(
-            || "none".to_owned(),
-            |weights| {
-                let entries = weights.iter().enumerate();
-                let sum = entries.fold(0, |sum: u64, (i, w)| sum.wrapping_add(entry(i as u64, *w)));
-                format!("checksum {sum:016x}")
-            },
-        );
-        facts.push(Fact::Data(name, value));
-    }
+    facts.extend(weights.iter().map(|(name, weights)| describe_weights(name, *weights)));
     Ok(facts)
+}
+
+/// Describes weights, of which there may be none.
+pub(crate) fn describe_weights(name: &'static str, weights: Option<&[f64]>) -> Fact {
+    let value = weights.map_or_else(
+        || "none".to_owned(),
+        |weights| {
+            let entries = weights.iter().enumerate();
+            let sum = entries.fold(0, |sum: u64, (i, w)| sum.wrapping_add(entry(i as u64, *w)));
+            format!("checksum {sum:016x}")
+        },
+    );
+    Fact::Data(name, value)
 }
 
 /// Sum over all entries of a hash of place and value.

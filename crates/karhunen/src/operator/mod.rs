@@ -10,14 +10,14 @@ mod rounded;
 mod standardized;
 
 pub(crate) use first_pass::{FirstPass, moments_and_start};
-pub(crate) use identity::describe;
+pub(crate) use identity::{describe, describe_weights};
 pub(crate) use logged::{Logged, LoggedSym, logged_pass};
 pub use mapped::LinOp;
 pub(crate) use mapped::{MappedOp, needs_rows};
 pub(crate) use normal::{Normal, NormalT};
 pub use rounded::Rounding;
 pub(crate) use rounded::{Copying, FIRST, RoundedRows};
-pub(crate) use standardized::Standardized;
+pub(crate) use standardized::{Standardized, cancelled_by_correction};
 mod dense_sym;
 
 use crate::error::Result;

@@ -133,6 +133,11 @@ fn triangle_rows(p: usize) -> usize {
     (8 * p).min(PANEL_BYTES / 8 / p).max(2 * p).max(256)
 }
 
+/// Squared norm of the rank-one correction that centres sparse products.
+pub(crate) fn cancelled_by_correction(map: ColumnMap<'_>) -> f64 {
+    map.shift.iter().zip(map.factor).map(|(m, f)| (m * f) * (m * f)).sum()
+}
+
 impl<T: Scalar> Products for Standardized<'_, T> {
     fn shape(&self) -> (usize, usize) {
         self.x.shape()
@@ -143,7 +148,7 @@ impl<T: Scalar> Products for Standardized<'_, T> {
         if !self.x.is_sparse() {
             return 0.0;
         }
-        self.map.shift.iter().zip(self.map.factor).map(|(m, f)| (m * f) * (m * f)).sum()
+        cancelled_by_correction(self.map)
     }
 
     fn apply_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {

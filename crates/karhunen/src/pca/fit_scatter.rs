@@ -17,11 +17,11 @@ use crate::source::{Counted, Source, Stream};
 use crate::weights::{Weights, check_feature_weights};
 
 /// Properties of the data of a scatter that the model records.
-struct Origin {
-    reason: &'static str,
-    n_passes: usize,
-    dtype: &'static str,
-    tol: f64,
+pub(super) struct Origin {
+    pub(super) reason: &'static str,
+    pub(super) n_passes: usize,
+    pub(super) dtype: &'static str,
+    pub(super) tol: f64,
 }
 
 pub(crate) fn fit_scatter(
@@ -137,7 +137,7 @@ fn ask(allowance: &Allowance, pca: &Pca, shape: (usize, usize), run: &Run<'_>) -
 }
 
 /// Computes the standardization, the spectrum and the model.
-fn model(
+pub(super) fn model(
     pca: &Pca,
     scatter: Scatter,
     feature_weights: Option<&[f64]>,

@@ -3,6 +3,7 @@
 mod evidence;
 mod fit;
 mod fit_operator;
+mod fit_parts;
 pub(crate) mod fit_scatter;
 mod likelihood;
 mod limit;
@@ -22,6 +23,7 @@ pub use transform::{ScoreReceiver, Transform};
 pub(crate) use logged::Before;
 
 use crate::choice::Choice;
+use crate::cluster::Engine;
 use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::{Fact, PassLog, Run};
 use crate::growth::More;
@@ -287,6 +289,35 @@ impl Pca {
         run: &Run<'_>,
     ) -> Result<PcaModel> {
         fit_operator::fit_operator(self, op, feature_weights, run)
+    }
+
+    /// Fits principal components to data in parts, which `engine` visits, such as the partitions of a cluster.
+    /// `feature_weights` holds one finite weight >= 0 for each column.
+    ///
+    /// One pass sums the scatter matrix of up to 2,048 columns, of any number of columns for the solver covariance or all
+    /// components. Otherwise block Krylov iteration takes one pass for each product. The bits depend on the parts alone.
+    ///
+    /// # Errors
+    /// As [`Pca::fit`], and [`Error::Option`] for the solvers svd and gram; [`Error::Part`] with the number of the part
+    /// for errors of its rows; [`Error::PartColumns`]; [`Error::PartChanged`] for a part that an earlier pass found
+    /// otherwise; errors of the engine.
+    pub fn fit_parts(&self, engine: &dyn Engine, feature_weights: Option<&[f64]>) -> Result<PcaModel> {
+        self.fit_parts_with(engine, feature_weights, None, &Run::default())
+    }
+
+    /// As [`Pca::fit_parts`], with threads and observer of `run`; `log` keeps the result of every pass, from which an
+    /// interrupted fit goes on with the same bits.
+    ///
+    /// # Errors
+    /// As [`Pca::fit_parts`] and [`Pca::fit_logged`].
+    pub fn fit_parts_with(
+        &self,
+        engine: &dyn Engine,
+        feature_weights: Option<&[f64]>,
+        log: Option<&dyn PassLog>,
+        run: &Run<'_>,
+    ) -> Result<PcaModel> {
+        fit_parts::fit_parts(self, engine, feature_weights, log, run)
     }
 
     /// The options on which the passes of a fit depend.

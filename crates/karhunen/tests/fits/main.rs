@@ -17,6 +17,7 @@ mod nearly_constant;
 mod one_visit;
 mod operator;
 mod overflow;
+mod parts;
 mod passes;
 mod properties;
 mod refusals;

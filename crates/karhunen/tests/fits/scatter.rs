@@ -2,6 +2,7 @@
 
 use karhunen::moments::{Moments, Scatter};
 use karhunen::pca::Route;
+use karhunen::record::Recorded;
 use karhunen::{Error, Matrix, NComponents, Pca, Run, Weighting, Weights};
 use karhunen_testkit::{
     Rows, Tolerance, assert_close, assert_components, gaussian, largest, planted, power_law, uniform_weights,
@@ -241,4 +242,16 @@ fn a_serialized_scatter_reads_back_unchanged() {
     let short = text.replace("\"n_cols\":3", "\"n_cols\":2");
     let error = serde_json::from_str::<Scatter>(&short).unwrap_err().to_string();
     assert!(error.starts_with("a matrix: 9 values, but 6 are needed"), "{error}");
+}
+
+#[test]
+fn squares_of_few_sparse_rows_are_not_negative() {
+    for n in 1..4 {
+        let rows = gaussian(n, 50, n as u64 + 3);
+        for layout in [Layout::Csr32, Layout::Csc64] {
+            let sums = scatter(&rows, layout, Some(&uniform_weights(n, 8)));
+            let read = Scatter::from_record(&mut sums.to_record().unwrap().clone()).unwrap();
+            assert_eq!(read, sums);
+        }
+    }
 }

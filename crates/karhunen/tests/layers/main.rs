@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules and their layers. A module imports from lower layers only.
-const LAYERS: [(&str, u8); 22] = [
+const LAYERS: [(&str, u8); 23] = [
     ("choice", 1),
     ("error", 0),
     ("growth", 0),
@@ -24,6 +24,7 @@ const LAYERS: [(&str, u8); 22] = [
     ("affine", 6),
     ("operator", 7),
     ("solver", 8),
+    ("cluster", 8),
     ("pca", 9),
     ("incomplete", 10),
     ("kernel", 10),

@@ -93,6 +93,10 @@ class FittedAtOnce(FittedComponents, ViewedModel):
         """Fit to a matrix and weights that have been checked."""
         with self._call() as draw:
             model = _core.fit(matrix, options, samples, features, draw, log)
+        self._adopt_found(model)
+
+    def _adopt_found(self, model: _core.Model) -> None:
+        """Take the model of a fit, and warn of components that missed the tolerance."""
         self._adopt_fit(model)
         warn_unless_converged(model, "the data", _advice(model.solver))
 

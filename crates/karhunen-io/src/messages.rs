@@ -1,0 +1,33 @@
+//! Records as bytes, in which tasks and results travel between processes: those of model files.
+
+use std::path::Path;
+
+use karhunen::record::Recorded;
+
+use crate::input::{Bytes, Input};
+use crate::{Result, model_file};
+
+/// The name of a message in errors.
+const MESSAGE: &str = "message";
+
+/// Returns a task or a result as bytes, with a checksum and the version of their layout.
+///
+/// # Errors
+/// [`crate::Cause::Library`] for content that a record does not hold.
+pub fn to_bytes<M: Recorded>(content: &M) -> Result<Vec<u8>> {
+    let path = Path::new(MESSAGE);
+    let record = content.to_record().map_err(|error| crate::Error::new(path, error.into()))?;
+    let mut bytes = Vec::new();
+    model_file::write(&record, &mut bytes).map_err(|source| crate::Error::io(path, "writing", source))?;
+    Ok(bytes)
+}
+
+/// Reads what [`to_bytes`] returned.
+///
+/// # Errors
+/// [`crate::Cause::Format`] for bytes that are damaged, of another kind, or of a newer karhunen.
+pub fn from_bytes<M: Recorded>(bytes: &[u8]) -> Result<M> {
+    let input = Input { path: MESSAGE.into(), bytes: Bytes::Owned(bytes.to_vec()) };
+    let mut record = model_file::read(&input)?;
+    M::from_record(&mut record).map_err(|error| model_file::damaged(&input.path, error))
+}

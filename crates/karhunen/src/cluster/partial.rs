@@ -1,0 +1,258 @@
+//! The result of a task for some parts.
+
+use crate::cluster::{Task, Tree, Work};
+use crate::error::{Error, Result};
+use crate::exec::{Accumulate as _, Exec, Run};
+use crate::linalg::{ColumnMap, Dense, Matrix};
+use crate::moments::{Moments, Scatter};
+use crate::operator::blocks;
+use crate::random::mix;
+use crate::scalar::{Scalar, compiled, is_single};
+use crate::source::{Block, Source};
+use crate::weights::check_weights;
+
+/// The result of a [`Task`] for consecutive parts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Partial {
+    /// [`Task::fit`] and [`Task::pass`] of its task.
+    pub(crate) task: (u64, usize),
+    /// The parts, in their order.
+    pub(crate) parts: Vec<PartSeen>,
+    pub(crate) n_features: usize,
+    /// True if all values are of single precision.
+    pub(crate) single: bool,
+    /// True if the rows of any part are sparse.
+    pub(crate) sparse: bool,
+    pub(crate) sums: Sums,
+}
+
+/// A part as a pass found it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct PartSeen {
+    pub(crate) number: usize,
+    pub(crate) n_rows: usize,
+    /// Of values and weights in their order.
+    pub(crate) checksum: u64,
+}
+
+/// Sums over rows.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Sums {
+    Moments(Moments),
+    Scatter(Scatter),
+    /// Shape (n_features, l).
+    Product(Matrix),
+}
+
+impl Partial {
+    /// The result for part number `part` with the rows `x`, of which there may be none. `weights` holds one weight for
+    /// each row; all are one if `None`.
+    ///
+    /// # Errors
+    /// [`Error::Part`] with the number of the part and the error of its rows: those of [`Scatter::of`];
+    /// [`Error::Shape`] for another number of columns than the task has.
+    pub fn of<T: Scalar>(
+        task: &Task,
+        part: usize,
+        x: &dyn Source<T>,
+        weights: Option<&[f64]>,
+        run: &Run<'_>,
+    ) -> Result<Self> {
+        let of = compiled!(T, Partial::of_rows::<T>
+            => fn(&Task, usize, &dyn Source<T>, Option<&[f64]>, &Run<'_>) -> Result<Partial>);
+        of(task, part, x, weights, run).map_err(|error| Error::Part { part, source: Box::new(error) })
+    }
+
+    fn of_rows<T: Scalar>(
+        task: &Task,
+        number: usize,
+        x: &dyn Source<T>,
+        weights: Option<&[f64]>,
+        run: &Run<'_>,
+    ) -> Result<Self> {
+        let (n_rows, n_features) = x.shape();
+        check_weights(weights, n_rows)?;
+        let mut checksum = Checksum::default();
+        x.visit(&mut |_, block| {
+            checksum.add_block(&block);
+            Ok(())
+        })?;
+        weights.into_iter().for_each(|weights| checksum.add(weights));
+        Ok(Self {
+            task: (task.fit, task.pass),
+            parts: vec![PartSeen { number, n_rows, checksum: checksum.finish() }],
+            n_features,
+            single: is_single::<T>(),
+            sparse: x.is_sparse(),
+            sums: Exec::run(run, |exec| Sums::of(&task.work, x, weights, exec))?,
+        })
+    }
+
+    /// The result of a task for no part.
+    pub(super) fn none(task: &Task) -> Self {
+        let sums = Sums::Moments(Moments::empty(0));
+        Self {
+            task: (task.fit, task.pass),
+            parts: Vec::new(),
+            n_features: 0,
+            single: true,
+            sparse: false,
+            sums,
+        }
+    }
+
+    /// Merges the results of neighbouring parts, which may be given in any order.
+    ///
+    /// # Errors
+    /// [`Error::PartColumns`] for a part of another width; [`Error::Parts`] for parts that are missing or come twice, and
+    /// for results of another task; errors of [`Moments::merge`].
+    pub fn merge(mut partials: Vec<Self>) -> Result<Self> {
+        partials.sort_by_key(|partial| partial.parts.first().map(|part| part.number));
+        let mut partials = partials.into_iter();
+        let Some(mut total) = partials.next() else {
+            return Err(Error::Parts { problem: "there is no part".to_owned() });
+        };
+        for partial in partials {
+            total.add(partial)?;
+        }
+        Ok(total)
+    }
+
+    /// Merges the results of all parts, given in their order, by a [`Tree`].
+    ///
+    /// # Errors
+    /// As [`Partial::merge`].
+    pub fn merge_all(partials: Vec<Self>) -> Result<Self> {
+        let mut tree = Tree::default();
+        partials.into_iter().try_for_each(|partial| tree.push(partial))?;
+        tree.finish()
+    }
+
+    fn add(&mut self, other: Self) -> Result<()> {
+        if other.task != self.task {
+            let problem = "results of different passes or fits were merged".to_owned();
+            return Err(Error::Parts { problem });
+        }
+        let (last, next) = (self.parts[self.parts.len() - 1].number, other.parts[0].number);
+        if next != last + 1 {
+            let problem = if next <= last {
+                format!("part {next} was summed twice")
+            } else {
+                format!("part {} is missing", last + 1)
+            };
+            return Err(Error::Parts { problem });
+        }
+        if other.n_features != self.n_features {
+            let (part, found) = (next, other.n_features);
+            let (first, expected) = (self.parts[0].number, self.n_features);
+            return Err(Error::PartColumns { part, found, first, expected });
+        }
+        match (&mut self.sums, &other.sums) {
+            (Sums::Moments(total), Sums::Moments(sums)) => total.merge(sums)?,
+            (Sums::Scatter(total), Sums::Scatter(sums)) => total.merge(sums)?,
+            (Sums::Product(total), Sums::Product(sums)) => total.merge(sums),
+            _ => return Err(Error::Parts { problem: "results of different kinds were merged".to_owned() }),
+        }
+        self.parts.extend(other.parts);
+        self.single &= other.single;
+        self.sparse |= other.sparse;
+        Ok(())
+    }
+}
+
+impl Sums {
+    /// The sums over the rows of `x`.
+    fn of<T: Scalar>(
+        work: &Work,
+        x: &dyn Source<T>,
+        weights: Option<&[f64]>,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let (n, p) = x.shape();
+        match work {
+            Work::Sums { scatter_columns } if p <= *scatter_columns => {
+                let exec = exec.phase("covariance");
+                let empty = || Ok(Scatter::empty(p));
+                if n == 0 { empty() } else { Scatter::within(x, weights, &exec) }.map(Self::Scatter)
+            }
+            Work::Sums { .. } => {
+                let exec = exec.phase("means and variances");
+                let empty = || Ok(Moments::empty(p));
+                if n == 0 { empty() } else { Moments::within(x, weights, &exec) }.map(Self::Moments)
+            }
+            Work::Product { shift, factor, weight, q } => {
+                if p != shift.len() {
+                    let (what, expected) = ("the part", shift.len());
+                    return Err(Error::Shape { what, axis: "columns", found: p, expected });
+                }
+                if n == 0 {
+                    return Ok(Self::Product(Matrix::zeros(p, q.n_cols())));
+                }
+                let shares: Option<Vec<f64>> = weights.map(|w| w.iter().map(|w| w / weight).collect());
+                let exec = exec.phase("products");
+                let map = ColumnMap { shift, remainder: &[], factor };
+                let mut product = blocks::normal(x, map, shares.as_deref(), q, &exec)?;
+                if shares.is_none() {
+                    product.scale(1.0 / weight);
+                }
+                match (0..p).find(|&j| product.row(j).iter().any(|value| !value.is_finite())) {
+                    Some(column) => Err(Error::Overflow { statistic: "product", column }),
+                    None => Ok(Self::Product(product)),
+                }
+            }
+        }
+    }
+}
+
+/// A checksum of values in their order, computed at about the speed of memory. It finds changes, not forgeries.
+#[derive(Default)]
+struct Checksum {
+    /// Each takes every eighth value.
+    lanes: [u64; 8],
+    n: u64,
+}
+
+impl Checksum {
+    fn add<T: Scalar>(&mut self, values: &[T]) {
+        let (groups, rest) = values.as_chunks::<8>();
+        for group in groups {
+            for (lane, value) in self.lanes.iter_mut().zip(group) {
+                *lane = lane.rotate_left(5) ^ value.to_f64().to_bits();
+            }
+        }
+        for (lane, value) in self.lanes.iter_mut().zip(rest) {
+            *lane = lane.rotate_left(5) ^ value.to_f64().to_bits();
+        }
+        self.n = mix(self.n ^ values.len() as u64);
+    }
+
+    fn add_block<T: Scalar>(&mut self, block: &Block<'_, T>) {
+        match block {
+            Block::Dense(rows) if rows.is_column_major() => self.add_rows(&rows.t()),
+            Block::Dense(rows) => self.add_rows(rows),
+            Block::Sparse(rows) => {
+                self.add(rows.values());
+                let indices = rows.indices();
+                let places = (0..indices.len()).map(|e| indices.at(e));
+                places.chain(rows.pointers().iter().copied()).for_each(|place| {
+                    self.n = self.n.rotate_left(9) ^ place as u64;
+                });
+                self.n = mix(self.n);
+            }
+        }
+    }
+
+    fn add_rows<T: Scalar>(&mut self, rows: &Dense<'_, T>) {
+        for i in 0..rows.n_rows() {
+            match rows.contiguous_row(i) {
+                Some(row) => self.add(row),
+                None => self.add(&(0..rows.n_cols()).map(|j| rows.get(i, j)).collect::<Vec<T>>()),
+            }
+        }
+    }
+
+    fn finish(self) -> u64 {
+        self.lanes.into_iter().fold(self.n, |sum, lane| mix(sum ^ lane))
+    }
+}

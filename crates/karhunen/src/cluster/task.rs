@@ -1,0 +1,35 @@
+//! A task of a fit: the same for every part.
+
+use crate::linalg::Matrix;
+
+/// The work of one pass over the parts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
+    /// Identifies the fit, so that partial results of another are refused.
+    pub(crate) fit: u64,
+    /// Number of the pass, from 0.
+    pub(crate) pass: usize,
+    pub(crate) work: Work,
+}
+
+/// What is computed of every part.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Work {
+    /// Weights, means and squares of the columns; products of columns, if there are at most so many columns.
+    Sums { scatter_columns: usize },
+    /// `sum_i w_i / s m_i (m_i' Q)` over the rows `m = (x - shift) F`.
+    Product {
+        shift: Vec<f64>,
+        factor: Vec<f64>,
+        /// `s`, the sum of the weights of all parts.
+        weight: f64,
+        q: Matrix,
+    },
+}
+
+impl Task {
+    /// Number of the pass over the data, from 0.
+    pub fn pass(&self) -> usize {
+        self.pass
+    }
+}

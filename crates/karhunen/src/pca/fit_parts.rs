@@ -1,0 +1,133 @@
+//! The fit of data in parts, which an engine visits: by the scatter matrix in one pass, or by the products of block Krylov
+//! iteration.
+
+use super::fit::{
+    CANCELLED, Solved, check_factors, factors_of_varying, iteration, problem_of_sums, tolerance,
+};
+use super::fit_scatter::{self, Origin};
+use super::limit::Allowance;
+use super::{NComponents, Pca, PcaModel};
+use crate::affine::Affine;
+use crate::choice::Choice;
+use crate::cluster::{Driver, Engine, PartProducts, Partial, Sums, Work};
+use crate::error::{Error, Result, Weighed, options};
+use crate::exec::{Exec, Fact, PassLog, Run};
+use crate::linalg::ColumnMap;
+use crate::moments::{Columns, Moments, check_size};
+use crate::operator::{Products, describe_weights};
+use crate::scalar::Scalar;
+use crate::solver::{self, Route};
+use crate::weights::check_feature_weights;
+
+/// Number of columns up to which the scatter matrix is summed, if the solver is not given. With more columns the matrices
+/// of the parts, 4 p (p + 1) bytes each, cost more than the further passes that they save.
+const SCATTER_COLUMNS: usize = 2_048;
+
+pub(crate) fn fit_parts(
+    pca: &Pca,
+    engine: &dyn Engine,
+    feature_weights: Option<&[f64]>,
+    log: Option<&dyn PassLog>,
+    run: &Run<'_>,
+) -> Result<PcaModel> {
+    let scatter_columns = scatter_columns(pca)?;
+    if let Some(log) = log {
+        log.begin(&facts(pca, feature_weights))?;
+    }
+    Exec::run(run, |exec| {
+        let exec = &exec.logged(log);
+        let driver = Driver::new(engine);
+        let first =
+            driver.pass("sums of columns", Work::Sums { scatter_columns }, &exec.phase("sums of columns"))?;
+        let (single, sparse) = (first.single, first.sparse);
+        let tol = if single { tolerance::<f32>(pca) } else { tolerance::<f64>(pca) };
+        let dtype = if single { f32::NAME } else { f64::NAME };
+        let moments = match &first.sums {
+            Sums::Moments(moments) => moments,
+            Sums::Scatter(scatter) => &scatter.moments,
+            Sums::Product(_) => {
+                let problem = "the engine returned no sums of columns".to_owned();
+                return Err(Error::Parts { problem });
+            }
+        };
+        let (n, p) = (moments.n_samples, moments.mean.len());
+        pca.check((n, p))?;
+        check_size((n, p))?;
+        check_feature_weights(feature_weights, p)?;
+        if moments.weight == 0.0 {
+            return Err(Error::WeightsAllZero { of: Weighed::Samples, n });
+        }
+        match first {
+            Partial { sums: Sums::Scatter(scatter), .. } => {
+                let reason = if pca.solver.is_some() { "asked for" } else { "one pass over the parts" };
+                let origin = Origin { reason, n_passes: driver.n_passes(), dtype, tol };
+                fit_scatter::model(pca, scatter, feature_weights, origin, exec)
+            }
+            Partial { sums: Sums::Moments(moments), .. } => {
+                by_products(pca, &driver, &moments, feature_weights, (sparse, tol, dtype), exec)
+            }
+            Partial { .. } => unreachable!("products were refused above"),
+        }
+    })
+}
+
+/// Finds the components by block Krylov iteration, each product one pass over the parts.
+fn by_products(
+    pca: &Pca,
+    driver: &Driver<'_>,
+    moments: &Moments,
+    feature_weights: Option<&[f64]>,
+    (sparse, tol, dtype): (bool, f64, &'static str),
+    exec: &Exec<'_>,
+) -> Result<PcaModel> {
+    let (n_samples, p) = (moments.n_samples, moments.mean.len());
+    let (route, totals) = (Route::BlockKrylov, moments.totals());
+    // The basis lies on the side of the columns.
+    let problem = problem_of_sums(pca, (n_samples.max(p), p));
+    Allowance::in_memory(pca).ask(route, &problem, exec.n_threads(), |_| route)?;
+    let columns = Columns::of_moments(moments);
+    let scale = pca.scale.then_some(totals.correction(pca.weighting)?);
+    let affine = Affine::new(&columns, pca.center, scale, feature_weights)?;
+    check_factors(&affine.factor)?;
+    let wanted = pca.n_components.wanted(n_samples.min(p), affine.total_variance);
+    let factor = factors_of_varying(pca, &columns, &affine);
+    let map = ColumnMap { factor: &factor, ..affine.map() };
+    let op = PartProducts { driver, shape: (n_samples, p), map, weight: moments.weight, sparse };
+    let spectrum = solver::solve(&op, route, wanted, &iteration(pca, tol), exec)?;
+    let largest = spectrum.values.first().copied().unwrap_or(0.0);
+    let epsilon = if dtype == f32::NAME { f32::EPSILON.into() } else { f64::EPSILON };
+    let cancelled = epsilon * op.cancelled(largest) * totals.sum_of_squares.sqrt();
+    let reason = match pca.solver {
+        Some(_) => "asked for".to_owned(),
+        None => format!("more than {SCATTER_COLUMNS} columns in parts"),
+    };
+    let (n_passes, advice) = (driver.n_passes(), CANCELLED);
+    Solved { route, reason, tol, n_passes, spectrum, cancelled, advice, affine, totals, n_samples, dtype }
+        .model(pca, feature_weights, exec)
+}
+
+/// Number of columns up to which the first pass sums the scatter matrix.
+fn scatter_columns(pca: &Pca) -> Result<usize> {
+    if let Some(rounding) = pca.rounded_copy {
+        let rule = "the rows of parts are with the engine, which keeps no copies";
+        return Err(Error::option(options::ROUNDED_COPY, rounding.value(), rule));
+    }
+    match (pca.solver, pca.n_components) {
+        (Some(Route::Covariance), _) => Ok(usize::MAX),
+        (Some(Route::BlockKrylov), _) => Ok(0),
+        (Some(other), _) => {
+            let rule = "parts are summed by the solvers covariance and block-krylov";
+            Err(Error::option(options::SOLVER, other.value(), rule))
+        }
+        // The iteration would find the whole spectrum.
+        (None, NComponents::All | NComponents::Mle | NComponents::Count(0)) => Ok(usize::MAX),
+        (None, NComponents::Count(_) | NComponents::Variance(_)) => Ok(SCATTER_COLUMNS),
+    }
+}
+
+/// The options on which the passes depend. That the parts are the same, every pass tests.
+fn facts(pca: &Pca, feature_weights: Option<&[f64]>) -> Vec<Fact> {
+    let mut facts = pca.facts();
+    facts.push(describe_weights("weights of columns", feature_weights));
+    facts
+}

@@ -1,0 +1,1 @@
+"""Fits of data in parts: the work of a part, and the driver, which engines share."""

@@ -1,0 +1,66 @@
+"""The driver of a fit: one pass after the other, each by a function of the engine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from karhunen import _core
+from karhunen._inputs.files import set_columns
+from karhunen._inputs.matrix import to_weights
+from karhunen._shared.checkpoints import to_pass_log
+
+if TYPE_CHECKING:
+    from karhunen import PCA
+
+#: Computes the result of a task for all parts, from the number of the pass and the task.
+Reduce = Callable[[int, bytes], bytes]
+
+
+def threads_of_part(estimator: PCA) -> int:
+    """Return the number of threads for a part: one unless it is given, because parts are computed side by side."""
+    return 1 if estimator.n_threads is None else estimator.n_threads
+
+
+def drive(
+    estimator: PCA,
+    reduce: Reduce,
+    names: Callable[[], Sequence[str] | None],
+    *,
+    feature_weight: Any = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+) -> None:
+    """Fit an estimator to parts.
+
+    Parameters
+    ----------
+    estimator : PCA
+        Unfitted or fitted; it is fitted anew.
+    reduce : callable
+        The engine.
+    names : callable
+        Returns the names of the columns after the first pass.
+    feature_weight : array-like of shape (n_features,) or None
+        Weights of the columns.
+    checkpoint, resume
+        As of :meth:`karhunen.PCA.fit`.
+
+    Raises
+    ------
+    ValueError
+        For options and parts that cannot be used.
+    """
+    options = estimator._engine_options()
+    log = to_pass_log(checkpoint, resume)
+    weights = None if feature_weight is None else to_weights("feature_weight", feature_weight, len(feature_weight), "")
+    with estimator._call() as draw:
+        fit = _core.ClusterFit(options, weights, log)
+        try:
+            while not isinstance(step := fit.step(draw, log), _core.Model):
+                fit.give(reduce(*step))
+        finally:
+            fit.stop()
+    set_columns(estimator, step.components.shape[1], names())
+    estimator._adopt_found(step)

@@ -1,0 +1,78 @@
+"""The work of one part, which runs on a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from karhunen import _core
+from karhunen._inputs.matrix import to_matrix, to_weights
+from karhunen._shared.arrays import Matrix
+
+
+class _Columns(BaseEstimator):
+    """Takes the names of the columns of a part."""
+
+
+def sum_part(task: bytes, n_threads: int, number: int, X: Any, sample_weight: Any = None) -> bytes:
+    """Compute the result of a task for one part.
+
+    Parameters
+    ----------
+    task : bytes
+        The task of the driver.
+    n_threads : int
+        Number of threads.
+    number : int
+        Number of the part.
+    X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
+        Its rows, of which there may be none.
+    sample_weight : array-like of shape (n_samples,) or None
+        Their weights.
+
+    Returns
+    -------
+    bytes
+        Sums over the rows, which :func:`merge` and the driver take.
+
+    Raises
+    ------
+    ValueError
+        If the rows cannot be summed; the message begins with the number of the part.
+    """
+    rows = to_part(number, X)
+    weights = named(number, to_weights, "sample_weight", sample_weight, rows.shape[0], "rows")
+    return _core.sum_part(task, number, rows, weights, n_threads)
+
+
+def names_of(number: int, X: Any) -> list[str] | None:
+    """Return the names of the columns of a part; None if they have none."""
+    return _rows_and_names(number, X)[1]
+
+
+def merge(partials: Iterable[bytes]) -> bytes:
+    """Merge the results of neighbouring parts."""
+    return _core.merge_parts(list(partials))
+
+
+def to_part(number: int, X: Any) -> Matrix:
+    """Convert the rows of a part, of which there may be none, to a matrix that the engine reads."""
+    return _rows_and_names(number, X)[0]
+
+
+def _rows_and_names(number: int, X: Any) -> tuple[Matrix, list[str] | None]:
+    columns = _Columns()
+    rows = named(number, to_matrix, columns, X, reset=True, min_samples=0)
+    names = getattr(columns, "feature_names_in_", None)
+    return rows, None if names is None else list(names)
+
+
+def named(number: int, function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a function whose errors are those of a part."""
+    try:
+        return function(*args, **kwargs)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"part {number}: {error}") from None

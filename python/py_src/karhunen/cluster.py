@@ -1,0 +1,130 @@
+"""Fits of data in parts on any engine: joblib, Ray, MPI, processes or threads.
+
+For Dask, :mod:`karhunen.dask` has estimators of its own.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from karhunen import _core
+from karhunen._cluster.driver import drive, threads_of_part
+from karhunen._cluster.part import names_of, sum_part
+
+if TYPE_CHECKING:
+    from karhunen import PCA
+
+    Fitted = TypeVar("Fitted", bound=PCA)
+
+__all__ = ["fit"]
+
+
+def fit(
+    estimator: Fitted,
+    parts: Sequence[Any],
+    *,
+    map: Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]] = builtins.map,
+    feature_weight: Any = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+) -> Fitted:
+    """Fit an estimator to data in parts, which an engine visits.
+
+    The result is that of all rows at once. Its bits depend on the parts and their order, not on the engine, the number
+    of workers, or the order in which they finish.
+
+    Parameters
+    ----------
+    estimator : PCA
+        Its `n_threads` is the number of threads for each part (None: one). `solver` may be "auto", "covariance" (one
+        pass, each part returns 4 p (p + 1) bytes for p columns) or "block-krylov" (some ten passes, 8 p bytes for
+        each of some hundred vectors, in both directions); "auto" takes "covariance" up to 2,048 columns.
+    parts : sequence
+        Each part is a block of rows (array, sparse matrix or dataframe), a tuple of rows and their weights, or a
+        function without arguments that returns either. A part may have no rows. For workers in other processes, parts
+        must be picklable; functions keep the rows off the driver.
+    map : callable, default=map
+        The engine: ``map(function, parts)`` returns an iterable of the results in the order of `parts`, such as
+        ``executor.map`` of a thread or process pool.
+    feature_weight : array-like of shape (n_features,) or None
+        As of :meth:`PCA.fit`.
+    checkpoint : path-like or None, default=None
+        File that keeps the result of every pass, from which `resume` goes on, as of :meth:`PCA.fit`.
+    resume : bool, default=False
+        Continue from `checkpoint`, or start if the file does not exist.
+
+    Returns
+    -------
+    PCA
+        The fitted estimator.
+
+    Raises
+    ------
+    ValueError
+        If a part cannot be used, has other columns than the first, or changed between two passes; the message gives
+        its number. If an option is out of range.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> import numpy as np
+    >>> from karhunen import PCA, cluster
+    >>> x = np.random.default_rng(0).normal(size=(600, 4))
+    >>> with ThreadPoolExecutor(2) as executor:
+    ...     pca = cluster.fit(PCA(n_components=2), [x[:200], x[200:]], map=executor.map)
+    >>> bool(np.allclose(pca.components_, PCA(n_components=2).fit(x).components_))
+    True
+    """
+    names: list[Any] = []
+
+    def reduce(number: int, task: bytes) -> bytes:
+        tree = _core.PartTree()
+        work = partial(_work, task, threads_of_part(estimator), number == 0)
+        for part, (result, columns) in enumerate(map(work, list(enumerate(parts)))):
+            if number == 0:
+                _check_names(names, part, columns)
+            tree.push(result)
+        return tree.finish()
+
+    def names_of_columns() -> Sequence[str] | None:
+        return names[0] if names else None
+
+    drive(
+        estimator,
+        reduce,
+        names_of_columns,
+        feature_weight=feature_weight,
+        checkpoint=checkpoint,
+        resume=resume,
+    )
+    return estimator
+
+
+def _work(task: bytes, n_threads: int, named: bool, part: tuple[int, Any]) -> tuple[bytes, list[str] | None]:
+    """Compute the result of a task for a part, and the names of its columns if they are wanted."""
+    number, rows = part
+    if callable(rows):
+        rows = rows()
+    X, sample_weight = rows if isinstance(rows, tuple) else (rows, None)
+    result = sum_part(task, n_threads, number, X, sample_weight)
+    return result, names_of(number, X) if named else None
+
+
+def _check_names(names: list[Any], part: int, columns: list[str] | None) -> None:
+    """Compare the names of the columns of a part with those of the first."""
+    names.append(columns)
+    if columns != names[0]:
+        raise ValueError(
+            f"part {part} has the columns {_short(columns)}, part 0 has {_short(names[0])}; give all parts the same "
+            "columns in the same order"
+        )
+
+
+def _short(names: list[str] | None) -> str:
+    if names is None:
+        return "without names"
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")

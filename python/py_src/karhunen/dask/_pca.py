@@ -1,0 +1,138 @@
+"""Principal component analysis of dask collections."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from dask.delayed import delayed
+
+import karhunen
+from karhunen._cluster.driver import drive, threads_of_part
+from karhunen._cluster.part import merge, sum_part
+from karhunen._shared.arrays import FloatArray
+from karhunen._shared.options import flag_option
+from karhunen._shared.warning import warn
+from karhunen.dask._collections import is_lazy, is_stored, names_of_columns, partitions, to_collection, weights_of
+from karhunen.dask._graph import at_workers, merged
+from karhunen.dask._lazy import LazyRows
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class PCA(LazyRows, karhunen.PCA):
+    """Principal component analysis of dask collections.
+
+    The parameters and attributes are those of :class:`karhunen.PCA`; `n_threads` counts for each partition, and None is
+    one. The result is that of the rows in memory, and its bits depend on the partitions alone, not on the scheduler,
+    the workers, or repeated tasks. Up to 2,048 columns ("covariance") a fit takes one pass over the data, beyond that
+    some ten ("block-krylov").
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from karhunen.dask import PCA
+    >>> x = da.random.default_rng(0).normal(size=(10_000, 20), chunks=(1_000, 20))
+    >>> pca = PCA(n_components=3).fit(x)
+    >>> pca.transform(x).shape
+    (10000, 3)
+    """
+
+    __module__ = "karhunen.dask"
+    _of_memory = karhunen.PCA
+
+    def fit(
+        self,
+        X: Any,
+        y: None = None,
+        sample_weight: Any = None,
+        feature_weight: Any = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        persist: bool = False,
+    ) -> Self:
+        """Fit components to the rows of all partitions.
+
+        Parameters
+        ----------
+        X : dask array, dask dataframe or xarray DataArray of shape (n_samples, n_features)
+            Rows are samples; blocks of an array are NumPy arrays or SciPy's sparse matrices. Lengths of partitions may
+            be unknown. Columns in several chunks are brought together, if a partition then has at most 1 GiB.
+        y : None
+            Ignored; present for compatibility with pipelines.
+        sample_weight : dask array or series, or array-like, of shape (n_samples,), or None
+            Nonnegative weight of each row, in the partitions of `X`, or in others if all lengths are known.
+        feature_weight : array-like of shape (n_features,) or None
+            Nonnegative weight of each column.
+        checkpoint, resume
+            As of :meth:`karhunen.PCA.fit`; the file lies where the fit is called.
+        persist : bool, default=False
+            Keep the partitions in the memory of the workers during the fit. Without it every pass computes them anew.
+
+        Returns
+        -------
+        PCA
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an option is out of range; if a partition cannot be used, has another number of columns, or differs
+            between two passes (the message gives its number).
+        """
+        flag_option("persist", persist)
+        rows = to_collection(X)
+        weights = weights_of(sample_weight, rows)
+        if persist:
+            rows, weights = rows.persist(), None if weights is None else weights.persist()
+        parts, names = partitions(rows, weights), names_of_columns(X)
+        is_read_anew, n_threads = not persist and not is_stored(rows), threads_of_part(self)
+
+        def reduce(number: int, task: bytes) -> bytes:
+            if number == 1 and is_read_anew:
+                warn(
+                    "every pass of block Krylov iteration computes the partitions of X anew, some ten times; "
+                    "fit(X, persist=True) keeps them in the memory of the workers",
+                    UserWarning,
+                )
+            sent, work = at_workers(task), delayed(sum_part, pure=False)
+            sums = [work(sent, n_threads, part, *block) for part, block in enumerate(parts)]
+            result: bytes = merged(sums, merge)
+            return result
+
+        drive(self, reduce, lambda: names, feature_weight=feature_weight, checkpoint=checkpoint, resume=resume)
+        return self
+
+    def fit_transform(
+        self, X: Any, y: None = None, sample_weight: Any = None, feature_weight: Any = None
+    ) -> FloatArray:
+        """Fit components to `X`, and return the scores of its rows as a lazy array.
+
+        Parameters
+        ----------
+        X, y, sample_weight, feature_weight
+            As of :meth:`fit`.
+
+        Returns
+        -------
+        dask array of shape (n_samples, n_components)
+            Scores, in the partitions of `X`.
+        """
+        return self.fit(X, y, sample_weight, feature_weight).transform(X)
+
+    def score_samples(self, X: Any) -> FloatArray:
+        """Compute the log-likelihood of each row.
+
+        Parameters
+        ----------
+        X : dask collection as of :meth:`fit`, or array-like
+            Rows.
+
+        Returns
+        -------
+        dask array of shape (n_samples,), or ndarray
+            Log-likelihoods, lazy if `X` is.
+        """
+        return self._mapped(X, "score_samples", None) if is_lazy(X) else super().score_samples(X)

@@ -1,0 +1,128 @@
+"""Truncated SVD of dask collections."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+from dask.delayed import delayed
+
+import karhunen
+from karhunen import _core
+from karhunen._cluster.driver import drive, threads_of_part
+from karhunen._cluster.part import merge, sum_part, to_part
+from karhunen._shared.arrays import FloatArray
+from karhunen.dask._collections import names_of_columns, partitions, to_collection
+from karhunen.dask._graph import at_workers, merged
+from karhunen.dask._lazy import LazyRows
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class TruncatedSVD(LazyRows, karhunen.TruncatedSVD):
+    """Truncated SVD of dask collections: PCA without centring.
+
+    The parameters and attributes are those of :class:`karhunen.TruncatedSVD`. Takes one pass more than
+    :class:`karhunen.dask.PCA`, for the variances of the scores.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from karhunen.dask import TruncatedSVD
+    >>> x = da.random.default_rng(0).normal(size=(10_000, 20), chunks=(1_000, 20))
+    >>> TruncatedSVD(n_components=3).fit(x).components_.shape
+    (3, 20)
+    """
+
+    __module__ = "karhunen.dask"
+    _of_memory = karhunen.TruncatedSVD
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Fit components to the rows of all partitions.
+
+        Parameters
+        ----------
+        X : dask array, dask dataframe or xarray DataArray of shape (n_samples, n_features)
+            Rows, as of :meth:`karhunen.dask.PCA.fit`.
+        y : None
+            Ignored; present for compatibility with pipelines.
+
+        Returns
+        -------
+        TruncatedSVD
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            As of :meth:`karhunen.dask.PCA.fit`.
+        """
+        parts, names, n_threads = partitions(to_collection(X), None), names_of_columns(X), threads_of_part(self)
+
+        def reduce(number: int, task: bytes) -> bytes:
+            sent, work = at_workers(task), delayed(sum_part, pure=False)
+            result: bytes = merged([work(sent, n_threads, part, block) for part, (block, _) in enumerate(parts)], merge)
+            return result
+
+        drive(self, reduce, lambda: names)
+        spread = delayed(_spread, pure=False)
+        model = self._for_memory()
+        found = merged([spread(part, block, model) for part, (block, _) in enumerate(parts)], _merge_spreads)
+        variances, total = np.split(found.squares / found.n, [self.n_components])
+        self._show_variances(variances, variances / total if total > 0 else np.zeros_like(variances))
+        return self
+
+    def fit_transform(self, X: Any, y: None = None) -> FloatArray:
+        """Fit components to `X`, and return the scores of its rows as a lazy array.
+
+        Parameters
+        ----------
+        X, y
+            As of :meth:`fit`.
+
+        Returns
+        -------
+        dask array of shape (n_samples, n_components)
+            Scores, in the partitions of `X`.
+        """
+        return self.fit(X, y).transform(X)
+
+
+class _Spread(NamedTuple):
+    """Means, and sums of squares about them: of the scores, and of the columns, whose squares are added up."""
+
+    n: int
+    scores: FloatArray
+    columns: FloatArray
+    squares: FloatArray
+
+
+def _spread(number: int, block: Any, model: karhunen.TruncatedSVD) -> _Spread | None:
+    """Return the spread of the rows of a partition; None if there are none."""
+    rows = to_part(number, block)
+    if not rows.shape[0]:
+        return None
+    scores = cast(FloatArray, model._scores(rows)).astype(np.float64)
+    means, variances = _core.column_moments(rows, model.n_threads)
+    squares = np.append(np.var(scores, axis=0), variances.sum()) * len(scores)
+    return _Spread(len(scores), scores.mean(axis=0), means, squares)
+
+
+def _merge_spreads(spreads: list[_Spread | None]) -> _Spread | None:
+    """Merge spreads, by the formula of Chan, Golub & LeVeque (1983)."""
+    total: _Spread | None = None
+    for other in spreads:
+        if total is None or other is None:
+            total = total or other
+            continue
+        share = other.n / (total.n + other.n)
+        scores, columns = other.scores - total.scores, other.columns - total.columns
+        between = total.n * share * np.append(scores**2, (columns**2).sum())
+        total = _Spread(
+            total.n + other.n,
+            total.scores + share * scores,
+            total.columns + share * columns,
+            total.squares + other.squares + between,
+        )
+    return total

@@ -1,0 +1,233 @@
+//! Fits of data in parts: the driver, which runs beside the calling thread, and the work of a part.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use karhunen::cluster::{Engine, Partial, Task, Tree};
+use karhunen::{Error, Pca, PcaModel, Result, Run, Source};
+use karhunen_io::{from_bytes, to_bytes};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::arrays::{Lent, lend_vector};
+use crate::dtype::{Data, Element, Job};
+use crate::errors::{file_to_python, to_python};
+use crate::model::Model;
+use crate::model_class::ModelClass;
+use crate::observer::{Effort, GRACE, Shared, TICK, run, start, tell, wait};
+use crate::options::Options;
+use crate::passes::{GivenLog, Passes};
+
+/// A fit that asks for one task after the other. The engine runs on the calling thread, whose exceptions end the fit.
+#[pyclass(frozen, module = "karhunen._core")]
+pub(crate) struct ClusterFit {
+    steps: Mutex<Receiver<Step>>,
+    answers: Mutex<Option<Sender<Partial>>>,
+    shared: Arc<Shared>,
+    /// The file of the passes, which is free for another fit when this one has ended.
+    passes: Mutex<Passes>,
+}
+
+/// The next task, or the end of the fit.
+enum Step {
+    Task(Box<Task>),
+    End(Box<Result<PcaModel>>),
+}
+
+/// Sends tasks to the calling thread.
+struct Channels {
+    steps: Mutex<Sender<Step>>,
+    answers: Mutex<Receiver<Partial>>,
+}
+
+impl Engine for Channels {
+    fn reduce(&self, task: &Task) -> Result<Partial> {
+        let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        // The calling thread gave up.
+        let stopped = || Error::Stopped { phase: "a pass over the parts" };
+        steps.send(Step::Task(Box::new(task.clone()))).map_err(|_| stopped())?;
+        answers.recv().map_err(|_| stopped())
+    }
+}
+
+#[pymethods]
+impl ClusterFit {
+    #[new]
+    #[pyo3(signature = (options, feature_weight=None, checkpoint=None))]
+    fn new(
+        py: Python<'_>,
+        options: &Bound<'_, PyDict>,
+        feature_weight: Option<&Bound<'_, PyAny>>,
+        checkpoint: Option<GivenLog<'_>>,
+    ) -> PyResult<Self> {
+        let Options { engine: pca, n_threads }: Options<Pca> = Options::read(options)?;
+        let passes = Passes::open(py, checkpoint.as_ref())?;
+        let features = feature_weight.map(lend_vector).transpose()?;
+        let (steps, receiver) = channel();
+        let (answers, given) = channel();
+        let shared = Arc::new(Shared::default());
+        let (theirs, log) = (Arc::clone(&shared), passes.clone());
+        start(move || {
+            let engine = Channels { steps: Mutex::new(steps.clone()), answers: Mutex::new(given) };
+            let run = Effort::new(Effort::LONG, n_threads).run(&*theirs);
+            let weights = features.as_ref().map(Lent::as_slice);
+            let outcome = pca.fit_parts_with(&engine, weights, log.log(), &run);
+            // The file is free before the calling thread goes on.
+            drop(log);
+            // If the calling thread was interrupted, there is no receiver.
+            drop(steps.send(Step::End(Box::new(outcome))));
+        })?;
+        Ok(Self {
+            steps: Mutex::new(receiver),
+            answers: Mutex::new(Some(answers)),
+            shared,
+            passes: Mutex::new(passes),
+        })
+    }
+
+    /// The next task as bytes, with its number, or the fitted model.
+    #[pyo3(signature = (on_progress=None, checkpoint=None))]
+    fn step<'py>(
+        &self,
+        py: Python<'py>,
+        on_progress: Option<&Bound<'py, PyAny>>,
+        checkpoint: Option<GivenLog<'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let outcome = loop {
+            let next = py.detach(|| {
+                let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+                wait(&mut steps, TICK)
+            });
+            match next {
+                Ok(step) => break step,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(PyRuntimeError::new_err("the fit has ended"));
+                }
+            }
+            py.check_signals()
+                .and_then(|()| tell(on_progress, &self.shared))
+                .inspect_err(|_| self.stop(py))?;
+        };
+        self.passes().warn(checkpoint.as_ref())?;
+        match outcome {
+            Step::Task(task) => {
+                tell(on_progress, &self.shared)?;
+                let pass = task.pass();
+                let bytes = py.detach(|| to_bytes(&*task)).map_err(file_to_python)?;
+                Ok((pass, PyBytes::new(py, &bytes)).into_pyobject(py)?.into_any())
+            }
+            Step::End(outcome) => {
+                let model = Model::wrap(outcome.map_err(to_python)?, None);
+                Ok(Bound::new(py, model)?.into_any())
+            }
+        }
+    }
+
+    /// Gives the result of the present task for all parts.
+    fn give(&self, py: Python<'_>, partial: &[u8]) -> PyResult<()> {
+        let partial = py.detach(|| from_bytes(partial)).map_err(file_to_python)?;
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if answers.as_ref().is_some_and(|answers| answers.send(partial).is_ok()) {
+            return Ok(());
+        }
+        Err(PyRuntimeError::new_err("the fit has ended"))
+    }
+
+    /// Ends the fit, and waits a little until its thread has ended.
+    fn stop(&self, py: Python<'_>) {
+        self.shared.stop();
+        *self.answers.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        py.detach(|| {
+            let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+            // The thread holds the other end.
+            while wait(&mut steps, GRACE).is_ok() {}
+        });
+        *self.passes() = Passes::none();
+    }
+}
+
+impl ClusterFit {
+    fn passes(&self) -> MutexGuard<'_, Passes> {
+        self.passes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The result of a task for part number `part` with the rows `x`, as bytes.
+#[pyfunction]
+#[pyo3(signature = (task, part, x, sample_weight=None, n_threads=None))]
+pub(crate) fn sum_part<'py>(
+    py: Python<'py>,
+    task: &[u8],
+    part: usize,
+    x: Data,
+    sample_weight: Option<&Bound<'py, PyAny>>,
+    n_threads: Option<usize>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let task = py.detach(|| from_bytes(task)).map_err(file_to_python)?;
+    let effort = Effort::new(x.product_cost(x.shape().1), n_threads);
+    let job = SumPart { task, part, weights: sample_weight.map(lend_vector).transpose()? };
+    let partial = run(py, effort, None, move |run| x.run(job, run))?;
+    let bytes = py.detach(|| to_bytes(&partial)).map_err(file_to_python)?;
+    Ok(PyBytes::new(py, &bytes))
+}
+
+struct SumPart {
+    task: Task,
+    part: usize,
+    weights: Option<Lent<f64>>,
+}
+
+impl Job for SumPart {
+    type Output = Partial;
+    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Partial> {
+        Partial::of(&self.task, self.part, x, self.weights.as_ref().map(Lent::as_slice), run)
+    }
+}
+
+/// Merges the results of neighbouring parts.
+#[pyfunction]
+pub(crate) fn merge_parts<'py>(
+    py: Python<'py>,
+    partials: Vec<PyBackedBytes>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let merged = py.detach(move || {
+        let partials = partials.iter().map(|bytes| from_bytes(bytes));
+        let partials = partials.collect::<karhunen_io::Result<_>>().map_err(file_to_python)?;
+        let merged = Partial::merge(partials).map_err(to_python)?;
+        to_bytes(&merged).map_err(file_to_python)
+    });
+    Ok(PyBytes::new(py, &merged?))
+}
+
+/// Merges the results of parts as they come, in the order of the parts.
+#[pyclass(frozen, module = "karhunen._core")]
+pub(crate) struct PartTree(Mutex<Tree>);
+
+#[pymethods]
+impl PartTree {
+    #[new]
+    fn new() -> Self {
+        Self(Mutex::default())
+    }
+
+    /// Adds the result for the next part.
+    fn push(&self, py: Python<'_>, partial: &[u8]) -> PyResult<()> {
+        py.detach(|| {
+            let partial = from_bytes(partial).map_err(file_to_python)?;
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(partial).map_err(to_python)
+        })
+    }
+
+    /// Returns the result for all parts.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let merged = py.detach(|| {
+            let tree = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+            to_bytes(&tree.finish().map_err(to_python)?).map_err(file_to_python)
+        });
+        Ok(PyBytes::new(py, &merged?))
+    }
+}

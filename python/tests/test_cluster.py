@@ -1,0 +1,189 @@
+"""Fits of data in parts on any map: equal to the fit of all rows, the same bits whatever the engine, clear errors."""
+
+import random
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from karhunen import PCA, NotConvergedError, cluster
+from sklearn.exceptions import ConvergenceWarning
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Return 3,000 rows with weights, some of them zero."""
+    rng = np.random.default_rng(3)
+    return rng.normal(size=(3000, 40)) * np.linspace(3, 1, 40) + 5, rng.integers(0, 4, 3000)
+
+
+def cut(x, *others, step=400):
+    """Cut rows into parts, the third of which is empty."""
+    parts = [tuple(a[i : i + step] for a in (x, *others)) for i in range(0, len(x), step)]
+    parts.insert(2, tuple(a[:0] for a in (x, *others)))
+    return parts if others else [part[0] for part in parts]
+
+
+def assert_equal(found, expected):
+    scale = expected.explained_variance_[0]
+    np.testing.assert_allclose(found.explained_variance_, expected.explained_variance_, rtol=0, atol=1e-12 * scale)
+    np.testing.assert_allclose(found.mean_, expected.mean_, rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(found.scale_, expected.scale_, rtol=1e-12)
+    np.testing.assert_allclose(found.components_, expected.components_, rtol=0, atol=1e-9)
+    assert found.n_samples_ == expected.n_samples_
+
+
+@pytest.mark.parametrize("solver", ["covariance", "block-krylov"])
+@pytest.mark.parametrize("scale", [False, True])
+def test_parts_give_the_fit_of_all_rows(rows, solver, scale):
+    x, weights = rows
+    pca = PCA(4, scale=scale, solver=solver, tol=1e-11)
+    found = cluster.fit(pca, cut(x, weights))
+    assert found is pca
+    assert_equal(found, PCA(4, scale=scale).fit(x, sample_weight=weights))
+    assert found.n_iter_ == 1 or solver == "block-krylov"
+    unweighted = cluster.fit(PCA(4, scale=scale, solver=solver, tol=1e-11), cut(x))
+    assert_equal(unweighted, PCA(4, scale=scale).fit(x))
+    assert unweighted.transform(x[:5]).shape == (5, 4)
+
+
+def load(x):
+    return x
+
+
+def shuffled(function, parts):
+    """Compute the parts in a random order, and one of them twice."""
+    parts = list(parts)
+    results = [None] * len(parts)
+    for i in random.Random(1).sample([*range(len(parts)), 0], len(parts) + 1):
+        results[i] = function(parts[i])
+    return results
+
+
+@pytest.mark.parametrize("solver", ["covariance", "block-krylov"])
+def test_bits_depend_on_the_parts_alone(rows, solver):
+    x = rows[0]
+    parts = [partial(load, part) for part in cut(x)]
+    expected = cluster.fit(PCA(3, solver=solver), parts).components_
+    with ThreadPoolExecutor(3) as threads, ProcessPoolExecutor(2) as processes:
+        for engine in (threads.map, processes.map, shuffled):
+            assert np.array_equal(cluster.fit(PCA(3, solver=solver), parts, map=engine).components_, expected)
+    assert np.array_equal(cluster.fit(PCA(3, solver=solver, n_threads=2), parts).components_, expected)
+
+
+def test_joblib_is_an_engine(rows):
+    joblib = pytest.importorskip("joblib")
+
+    def parallel(function, parts):
+        return joblib.Parallel(n_jobs=2)(joblib.delayed(function)(part) for part in parts)
+
+    found = cluster.fit(PCA(3), cut(rows[0]), map=parallel)
+    assert np.array_equal(found.components_, cluster.fit(PCA(3), cut(rows[0])).components_)
+
+
+def test_sparse_parts_dataframes_and_weights_of_columns(rows):
+    x = np.where(rows[0] > 6, rows[0], 0)
+    expected = PCA(4).fit(sp.csr_matrix(x))
+    mixed = [sp.csr_matrix(part) if i % 2 else part for i, part in enumerate(cut(x))]
+    assert_equal(cluster.fit(PCA(4), mixed), expected)
+    names = [f"c{j}" for j in range(40)]
+    found = cluster.fit(PCA(4), [pd.DataFrame(part, columns=names) for part in cut(x)])
+    assert_equal(found, expected)
+    assert list(found.feature_names_in_) == names
+    weights = np.linspace(0, 2, 40)
+    found = cluster.fit(PCA(4), cut(x), feature_weight=weights)
+    assert_equal(found, PCA(4).fit(x, feature_weight=weights))
+
+
+def test_single_precision_stays(rows):
+    found = cluster.fit(PCA(3), cut(rows[0].astype(np.float32)))
+    assert found.components_.dtype == np.float32
+    assert found.convergence_.tol == 1e-6
+
+
+def test_errors_name_the_part(rows):
+    x = rows[0].copy()
+    x[1700, 7] = np.nan
+    with pytest.raises(ValueError, match=r"part 5: row 100, column 7 is NaN"):
+        cluster.fit(PCA(3), cut(x))
+    with pytest.raises(ValueError, match=r"part 1: .* complex|Complex"):
+        cluster.fit(PCA(3), [x[:10], x[10:20] + 1j])
+    with pytest.raises(ValueError, match="part 2 has 39 columns, part 0 has 40; give all parts the same columns"):
+        cluster.fit(PCA(3), [x[:10], x[10:20], x[20:30, :39]])
+    with pytest.raises(ValueError, match="part 1: sample_weight has 3 entries; X has 10 rows"):
+        cluster.fit(PCA(3), [(x[:10], np.ones(10)), (x[10:20], np.ones(3))])
+    frames = [pd.DataFrame(x[:10, :3], columns=list("abc")), pd.DataFrame(x[:10, :3], columns=list("abd"))]
+    with pytest.raises(ValueError, match="part 1 has the columns a, b, d, part 0 has a, b, c"):
+        cluster.fit(PCA(2), frames)
+    with pytest.raises(ValueError, match="there is no part"):
+        cluster.fit(PCA(3), [])
+    with pytest.raises(ValueError, match="solver"):
+        cluster.fit(PCA(3, solver="svd"), cut(rows[0]))
+    with pytest.raises(ValueError, match="n_components=50"):
+        cluster.fit(PCA(50), cut(rows[0]))
+
+
+def test_parts_that_change_between_passes_are_an_error(rows):
+    calls = []
+
+    def drifting():
+        calls.append(None)
+        return rows[0][:100] + len(calls)
+
+    with pytest.raises(ValueError, match="the values of part 1 differ between passes over the data; persist"):
+        cluster.fit(PCA(3, solver="block-krylov"), [rows[0][100:200], drifting])
+
+    def growing():
+        calls.append(None)
+        return rows[0][: len(calls) * 10]
+
+    with pytest.raises(ValueError, match=r"part 0 had \d+ rows in the first pass, now \d+"):
+        cluster.fit(PCA(3, solver="block-krylov"), [growing])
+
+
+class Lost(RuntimeError):
+    """The engine failed."""
+
+
+def test_a_driver_that_was_lost_goes_on_with_the_same_bits(rows, tmp_path):
+    parts, file = cut(rows[0]), tmp_path / "fit.passes"
+    expected = cluster.fit(PCA(3, solver="block-krylov"), parts)
+    passes = []
+
+    def failing(function, parts):
+        passes.append(None)
+        if len(passes) == 4:
+            raise Lost
+        return map(function, parts)
+
+    with pytest.raises(Lost):
+        cluster.fit(PCA(3, solver="block-krylov"), parts, map=failing, checkpoint=file)
+    passes.extend([None] * 10)
+    before = len(passes)
+    found = cluster.fit(PCA(3, solver="block-krylov"), parts, map=failing, checkpoint=file, resume=True)
+    assert np.array_equal(found.components_, expected.components_)
+    assert found.n_iter_ == expected.n_iter_
+    assert len(passes) - before == expected.n_iter_ - 3
+    changed = [*parts[:-1], parts[-1] + 1]
+    file.unlink()
+    passes.clear()
+    with pytest.raises(Lost):
+        cluster.fit(PCA(3, solver="block-krylov"), parts, map=failing, checkpoint=file)
+    with pytest.raises(ValueError, match="the values of part 8 differ"):
+        cluster.fit(PCA(3, solver="block-krylov"), changed, checkpoint=file, resume=True)
+
+
+def test_components_that_miss_the_tolerance_are_told(rows):
+    pca = PCA(3, solver="block-krylov", max_iter=1, tol=1e-14)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        cluster.fit(pca, cut(rows[0]))
+    with pytest.raises(NotConvergedError):
+        cluster.fit(PCA(3, solver="block-krylov", max_iter=1, tol=1e-14, strict=True), cut(rows[0]))
+
+
+def test_fewer_rows_than_columns():
+    x = np.random.default_rng(0).normal(size=(30, 90)) * np.linspace(5, 1, 90)
+    for solver in ("covariance", "block-krylov"):
+        assert_equal(cluster.fit(PCA(4, solver=solver, tol=1e-11), cut(x, step=11)), PCA(4).fit(x))

@@ -1,0 +1,248 @@
+"""Estimators of dask collections: equal to those of rows in memory, with bits that depend on the partitions alone."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import karhunen
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+
+from karhunen.dask import PCA, IncrementalPCA, TruncatedSVD  # noqa: E402
+
+SOLVERS = ("covariance", "block-krylov")
+
+
+def block(number, n=500, p=30):
+    """Return the rows of a partition, which are computed where they are needed."""
+    rng = np.random.default_rng(number)
+    return rng.normal(size=(n, p)) * np.linspace(3, 1, p) + 2
+
+
+def make(block_info=None):
+    return block(block_info[None]["chunk-location"][0])
+
+
+@pytest.fixture(scope="module")
+def lazy():
+    """Return 10 partitions of 500 rows, none of them stored."""
+    return da.map_blocks(make, chunks=((500,) * 10, (30,)), dtype=float)
+
+
+@pytest.fixture(scope="module")
+def rows(lazy):
+    return lazy.compute()
+
+
+def assert_equal(found, expected):
+    scale = expected.explained_variance_[0]
+    np.testing.assert_allclose(found.explained_variance_, expected.explained_variance_, rtol=0, atol=1e-12 * scale)
+    np.testing.assert_allclose(found.components_, expected.components_, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.explained_variance_ratio_, expected.explained_variance_ratio_, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_partitions_give_the_fit_of_all_rows(lazy, rows, solver):
+    weights = np.random.default_rng(0).integers(0, 3, len(rows))
+    pca = PCA(4, scale=True, solver=solver, tol=1e-11).fit(lazy, sample_weight=weights, persist=True)
+    expected = karhunen.PCA(4, scale=True).fit(rows, sample_weight=weights)
+    assert_equal(pca, expected)
+    other = PCA(4, scale=True, solver=solver, tol=1e-11)
+    other.fit(lazy.persist(), sample_weight=da.from_array(weights, chunks=333))
+    assert np.array_equal(other.components_, pca.components_)
+    scores = pca.transform(lazy)
+    assert (scores.shape, scores.chunks) == ((5000, 4), (lazy.chunks[0], (4,)))
+    np.testing.assert_allclose(scores.compute(), expected.transform(rows), rtol=0, atol=1e-8)
+    back = pca.inverse_transform(scores)
+    np.testing.assert_allclose(back.compute(), expected.inverse_transform(expected.transform(rows)), atol=1e-8)
+    likelihood = pca.score_samples(lazy)
+    assert likelihood.chunks == (lazy.chunks[0],)
+    np.testing.assert_allclose(likelihood.compute(), expected.score_samples(rows), rtol=1e-9)
+    np.testing.assert_allclose(pca.transform(rows[:3]), scores[:3].compute(), atol=1e-12)
+
+
+def bits(estimator):
+    return estimator.components_.tobytes() + estimator.explained_variance_.tobytes()
+
+
+def kill_one(client):
+    """Kill a worker process soon."""
+    pids = list(client.run(os.getpid).values())
+    thread = threading.Timer(0.2, lambda: os.kill(pids[0], signal.SIGKILL))
+    thread.start()
+    return thread
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_bits_do_not_depend_on_workers_or_their_deaths(lazy):
+    expected = {}
+    for solver in SOLVERS:
+        with dask.config.set(scheduler="synchronous"):
+            expected[solver] = bits(PCA(3, solver=solver).fit(lazy))
+        with dask.config.set(scheduler="threads"):
+            assert bits(PCA(3, solver=solver).fit(lazy)) == expected[solver]
+    for n_workers in (1, 2, 4):
+        options = {"n_workers": n_workers, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+        with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+            for solver in SOLVERS:
+                assert bits(PCA(3, solver=solver).fit(lazy)) == expected[solver], n_workers
+            if n_workers == 2:
+                slow = lazy.map_blocks(slowly, dtype=float)
+                thread = kill_one(client)
+                found = bits(PCA(3).fit(slow))
+                thread.join()
+                assert found == expected["covariance"]
+
+
+def slowly(rows):
+    time.sleep(0.1)
+    return rows
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_large_tasks_are_sent_to_the_workers():
+    x = da.random.default_rng(0).normal(size=(600, 3000), chunks=(200, 3000))
+    with dask.config.set(scheduler="synchronous"):
+        expected = bits(PCA(3, tol=1e-2).fit(x))
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
+        pca = PCA(3, tol=1e-2).fit(x)
+        assert pca.solver_ == "block-krylov"
+        assert bits(pca) == expected
+
+
+def test_sparse_blocks_are_not_densified(lazy, rows):
+    sparse = lazy.map_blocks(lambda x: sp.csr_matrix(np.where(x > 4, x, 0)), dtype=float, meta=sp.csr_matrix((0, 0)))
+    expected = karhunen.PCA(4).fit(sp.csr_matrix(np.where(rows > 4, rows, 0)))
+    for solver in SOLVERS:
+        assert_equal(PCA(4, solver=solver, tol=1e-11).fit(sparse, persist=True), expected)
+    scores = PCA(4).fit(sparse).transform(sparse)
+    assert scores.compute().shape == (5000, 4)
+
+
+def test_unknown_lengths_and_empty_partitions(lazy, rows):
+    chosen = lazy[lazy[:, 0] > 10.3]
+    assert np.isnan(chosen.shape[0])
+    expected = karhunen.PCA(3).fit(rows[rows[:, 0] > 10.3])
+    pca = PCA(3).fit(chosen)
+    assert_equal(pca, expected)
+    assert any(len(part) == 0 for part in dask.compute(*chosen.to_delayed().ravel()))
+    np.testing.assert_allclose(pca.transform(chosen).compute(), expected.transform(rows[rows[:, 0] > 10.3]), atol=1e-9)
+    weights = lazy[:, 1][lazy[:, 0] > 10.3] ** 2
+    found = PCA(3, weighting="importance").fit(chosen, sample_weight=weights)
+    keep = rows[:, 0] > 10.3
+    assert_equal(found, karhunen.PCA(3, weighting="importance").fit(rows[keep], sample_weight=rows[keep, 1] ** 2))
+
+
+def test_columns_in_several_chunks(lazy, rows):
+    cut = da.from_array(rows, chunks=(500, 7))
+    assert bits(PCA(3).fit(cut)) == bits(PCA(3).fit(lazy))
+    with pytest.raises(ValueError, match=r"X.rechunk\(\{0: 4473924, 1: -1\}\)"):
+        PCA(3).fit(cut[cut[:, 0] > 0])
+
+
+def test_dataframes(rows):
+    dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
+    frame = pd.DataFrame(rows, columns=[f"c{j}" for j in range(30)])
+    frame["weight"] = np.arange(len(rows)) % 3
+    lazy = dd.from_pandas(frame, npartitions=7)
+    values = lazy.drop(columns="weight")
+    pca = PCA(3).fit(values, sample_weight=lazy["weight"])
+    expected = karhunen.PCA(3).fit(frame.drop(columns="weight"), sample_weight=frame["weight"])
+    assert_equal(pca, expected)
+    assert list(pca.feature_names_in_) == [f"c{j}" for j in range(30)]
+    np.testing.assert_allclose(pca.transform(values).compute(), expected.transform(frame[values.columns]), atol=1e-9)
+    with pytest.raises(ValueError, match="sample_weight of a dataframe"):
+        PCA(3).fit(values, sample_weight=np.ones(len(rows)))
+
+
+def test_xarray(lazy, rows):
+    xr = pytest.importorskip("xarray")
+    assert bits(PCA(3).fit(xr.DataArray(lazy, dims=("time", "place")))) == bits(PCA(3).fit(lazy))
+    with pytest.raises(ValueError, match="3 axes"):
+        PCA(3).fit(xr.DataArray(lazy.reshape(10, 500, 30)))
+
+
+def test_truncated_svd_and_incremental_pca(lazy, rows):
+    assert_equal(TruncatedSVD(4, tol=1e-11).fit(lazy), karhunen.TruncatedSVD(4, tol=1e-11).fit(rows))
+    assert TruncatedSVD(4).fit_transform(lazy).shape == (5000, 4)
+    pca = IncrementalPCA(4).fit(lazy[:3000]).partial_fit(lazy[3000:])
+    assert_equal(pca, karhunen.PCA(4).fit(rows))
+    assert pca.n_samples_seen_ == 5000
+    pca.partial_fit(rows[:10])
+    assert pca.n_samples_seen_ == 5010
+    assert pca.transform(lazy).compute().shape == (5000, 4)
+    sketch = IncrementalPCA(3, method="sketch", random_state=0).fit(lazy)
+    assert sketch.method_ == "sketch"
+    np.testing.assert_allclose(sketch.explained_variance_, karhunen.PCA(3).fit(rows).explained_variance_, rtol=0.02)
+    with pytest.raises(ValueError, match=r"half_life = 5\.0 needs rows in an order"):
+        IncrementalPCA(3, half_life=5.0).fit(lazy)
+
+
+def test_errors_and_notes(lazy, rows):
+    bad = rows.copy()
+    bad[1234, 5] = np.inf
+    for estimator in (PCA(3), IncrementalPCA(3), TruncatedSVD(3)):
+        with pytest.raises(ValueError, match="part 2: row 234, column 5 is inf"):
+            estimator.fit(da.from_array(bad, chunks=(500, 30)))
+    noise = da.zeros((2000, 20), chunks=(500, 20)).map_blocks(lambda x: np.random.default_rng().normal(size=x.shape))
+    with (
+        pytest.warns(UserWarning, match=r"fit\(X, persist=True\)"),
+        pytest.raises(ValueError, match="the values of part 0 differ between passes over the data; persist"),
+    ):
+        PCA(3, solver="block-krylov").fit(noise)
+    PCA(3, solver="block-krylov").fit(noise, persist=True)
+    PCA(3, solver="block-krylov").fit(noise.persist())
+    with pytest.raises(TypeError, match="not ndarray; those of karhunen take rows in memory"):
+        PCA(3).fit(rows)
+    with pytest.raises(ValueError, match="sample_weight has 5 entries; X has 5000 rows"):
+        PCA(3).fit(lazy, sample_weight=np.ones(5))
+    with pytest.raises(ValueError, match="persist = 2 is not allowed"):
+        PCA(3).fit(lazy, persist=2)
+    with pytest.raises(ValueError, match="X has 29 columns, but PCA is expecting 30"):
+        PCA(3).fit(lazy).transform(lazy[:, :29])
+
+
+def test_a_fitted_estimator_is_kept_and_read(lazy, tmp_path):
+    pca = PCA(3).fit(lazy)
+    assert bits(pickle.loads(pickle.dumps(pca))) == bits(pca)
+    pca.save(tmp_path / "m.kh")
+    assert bits(PCA.load(tmp_path / "m.kh")) == bits(karhunen.PCA.load(tmp_path / "m.kh")) == bits(pca)
+
+
+INTERRUPTED = """
+import time, sys
+import dask.array as da
+from karhunen.dask import PCA
+
+def wait(block):
+    time.sleep(0.5)
+    return block
+
+x = da.zeros((200, 5), chunks=(2, 5)).map_blocks(wait, dtype=float)
+print("ready", flush=True)
+try:
+    PCA(2).fit(x)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
+def test_ctrl_c_stops_a_fit():
+    child = subprocess.Popen([sys.executable, "-W", "ignore", "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(1.5)
+    child.send_signal(signal.SIGINT)
+    # Tasks that run are ended by dask: at most the present ones are awaited.
+    assert child.communicate(timeout=30)[0] == "interrupted\n"
