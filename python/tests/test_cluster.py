@@ -154,7 +154,7 @@ def test_a_driver_that_was_lost_goes_on_with_the_same_bits(rows, tmp_path):
 
     def failing(function, parts):
         passes.append(None)
-        if len(passes) == 4:
+        if len(passes) == 2:
             raise Lost
         return map(function, parts)
 
@@ -165,7 +165,7 @@ def test_a_driver_that_was_lost_goes_on_with_the_same_bits(rows, tmp_path):
     found = cluster.fit(PCA(3, solver="block-krylov"), parts, map=failing, checkpoint=file, resume=True)
     assert np.array_equal(found.components_, expected.components_)
     assert found.n_iter_ == expected.n_iter_
-    assert len(passes) - before == expected.n_iter_ - 3
+    assert len(passes) - before == expected.n_iter_ - 1
     changed = [*parts[:-1], parts[-1] + 1]
     file.unlink()
     passes.clear()

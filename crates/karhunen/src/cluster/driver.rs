@@ -78,6 +78,8 @@ pub(crate) struct PartProducts<'a> {
     pub(crate) weight: f64,
     /// True if the rows of any part are sparse.
     pub(crate) sparse: bool,
+    /// Orthonormal columns from the first pass.
+    pub(crate) start: Option<Matrix>,
 }
 
 impl Products for PartProducts<'_> {
@@ -103,6 +105,10 @@ impl Products for PartProducts<'_> {
             Sums::Product(product) if (product.n_rows(), product.n_cols()) == shape => Ok(product),
             _ => Err(Error::Parts { problem: "the engine returned no product".to_owned() }),
         }
+    }
+
+    fn start(&self) -> Option<&Matrix> {
+        self.start.as_ref()
     }
 
     // Only products on the side of the columns are asked for.

@@ -5,6 +5,7 @@
 //! which travel as bytes. Scheduling, transport and repetition after failures belong to the engine.
 
 mod driver;
+mod first_block;
 mod partial;
 #[cfg(feature = "serde")]
 mod record;
@@ -13,6 +14,7 @@ mod task;
 mod tree;
 
 pub(crate) use driver::{Driver, PartProducts};
+pub(crate) use first_block::FirstBlock;
 pub use partial::Partial;
 pub(crate) use partial::{PartSeen, Sums};
 pub use task::Task;

@@ -1,6 +1,6 @@
 //! The result of a task for some parts.
 
-use crate::cluster::{Task, Tree, Work};
+use crate::cluster::{FirstBlock, Task, Tree, Work};
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate as _, Exec, Run};
 use crate::linalg::{ColumnMap, Dense, Matrix};
@@ -39,7 +39,7 @@ pub(crate) struct PartSeen {
 /// Sums over rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Sums {
-    Moments(Moments),
+    Moments(Moments, FirstBlock),
     Scatter(Scatter),
     /// Shape (n_features, l).
     Product(Matrix),
@@ -91,7 +91,7 @@ impl Partial {
 
     /// The result of a task for no part.
     pub(super) fn none(task: &Task) -> Self {
-        let sums = Sums::Moments(Moments::empty(0));
+        let sums = Sums::Moments(Moments::empty(0), FirstBlock::empty(0, 0, 0));
         Self {
             task: (task.fit, task.pass),
             parts: Vec::new(),
@@ -149,7 +149,14 @@ impl Partial {
             return Err(Error::PartColumns { part, found, first, expected });
         }
         match (&mut self.sums, &other.sums) {
-            (Sums::Moments(total), Sums::Moments(sums)) => total.merge(sums)?,
+            (Sums::Moments(total, block), Sums::Moments(sums, other)) => {
+                if (block.seed, block.product.n_cols()) != (other.seed, other.product.n_cols()) {
+                    let problem = "results of different tasks were merged".to_owned();
+                    return Err(Error::Parts { problem });
+                }
+                block.add(other, total, sums);
+                total.merge(sums)?;
+            }
             (Sums::Scatter(total), Sums::Scatter(sums)) => total.merge(sums)?,
             (Sums::Product(total), Sums::Product(sums)) => total.merge(sums),
             _ => return Err(Error::Parts { problem: "results of different kinds were merged".to_owned() }),
@@ -171,15 +178,19 @@ impl Sums {
     ) -> Result<Self> {
         let (n, p) = x.shape();
         match work {
-            Work::Sums { scatter_columns } if p <= *scatter_columns => {
+            Work::Sums { scatter_columns, .. } if p <= *scatter_columns => {
                 let exec = exec.phase("covariance");
                 let empty = || Ok(Scatter::empty(p));
                 if n == 0 { empty() } else { Scatter::within(x, weights, &exec) }.map(Self::Scatter)
             }
-            Work::Sums { .. } => {
-                let exec = exec.phase("means and variances");
-                let empty = || Ok(Moments::empty(p));
-                if n == 0 { empty() } else { Moments::within(x, weights, &exec) }.map(Self::Moments)
+            Work::Sums { first_block: (width, seed), .. } => {
+                if n == 0 {
+                    return Ok(Self::Moments(Moments::empty(p), FirstBlock::empty(p, *width, *seed)));
+                }
+                let moments = Moments::within(x, weights, &exec.phase("means and variances"))?;
+                let exec = exec.phase("products");
+                let block = FirstBlock::of(x, weights, &moments, (*width, *seed), &exec)?;
+                Ok(Self::Moments(moments, block))
             }
             Work::Product { shift, factor, weight, q } => {
                 if p != shift.len() {

@@ -1,10 +1,17 @@
 //! Tasks and partial results as records, in which they travel between processes.
 
-use crate::cluster::{PartSeen, Partial, Sums, Task, Work};
+use crate::cluster::{FirstBlock, PartSeen, Partial, Sums, Task, Work};
 use crate::error::Result;
 use crate::linalg::Matrix;
 use crate::moments::{Moments, Scatter};
 use crate::record::{Record, Recorded, damaged};
+
+/// The numbers of [`Work::Sums`].
+#[derive(serde::Serialize, serde::Deserialize)]
+struct SumsNumbers {
+    scatter_columns: usize,
+    first_block: (usize, u64),
+}
 
 /// The numbers of a task, as text.
 #[derive(serde::Serialize, serde::Deserialize)]
@@ -12,7 +19,7 @@ struct TaskNumbers {
     fit: u64,
     pass: usize,
     /// `None` for a product.
-    scatter_columns: Option<usize>,
+    sums: Option<SumsNumbers>,
 }
 
 impl Recorded for Task {
@@ -20,25 +27,25 @@ impl Recorded for Task {
 
     fn to_record(&self) -> Result<Record<'_>> {
         let mut record = Record::new(Self::KIND);
-        let scatter_columns = match &self.work {
-            Work::Sums { scatter_columns } => Some(*scatter_columns),
-            Work::Product { shift, factor, weight, q } => {
+        let sums = match self.work {
+            Work::Sums { scatter_columns, first_block } => Some(SumsNumbers { scatter_columns, first_block }),
+            Work::Product { ref shift, ref factor, weight, ref q } => {
                 record.put_row("shift", shift);
                 record.put_row("factor", factor);
-                record.put_scalar("weight", *weight);
+                record.put_scalar("weight", weight);
                 record.put_matrix("q", q);
                 None
             }
         };
-        record.put_json("task", &TaskNumbers { fit: self.fit, pass: self.pass, scatter_columns })?;
+        record.put_json("task", &TaskNumbers { fit: self.fit, pass: self.pass, sums })?;
         Ok(record)
     }
 
     fn from_record(record: &mut Record<'_>) -> Result<Self> {
         record.check_kind(Self::KIND)?;
-        let TaskNumbers { fit, pass, scatter_columns } = record.json("task")?;
-        let work = match scatter_columns {
-            Some(scatter_columns) => Work::Sums { scatter_columns },
+        let TaskNumbers { fit, pass, sums } = record.json("task")?;
+        let work = match sums {
+            Some(SumsNumbers { scatter_columns, first_block }) => Work::Sums { scatter_columns, first_block },
             None => {
                 let q = record.take_matrix("q")?;
                 let (shift, factor) =
@@ -78,7 +85,11 @@ impl Recorded for Partial {
     fn to_record(&self) -> Result<Record<'_>> {
         let mut record = Record::new(Self::KIND);
         let (sums, moments) = match &self.sums {
-            Sums::Moments(moments) => (Kind::Moments, Some(moments)),
+            Sums::Moments(moments, block) => {
+                record.put_matrix("first_block", &block.product);
+                record.put_row("seed", vec![(block.seed >> 32) as u32, block.seed as u32]);
+                (Kind::Moments, Some(moments))
+            }
             Sums::Scatter(scatter) => {
                 scatter.put_matrix(&mut record);
                 (Kind::Scatter, Some(&scatter.moments))
@@ -116,23 +127,29 @@ impl Recorded for Partial {
         }
         let mut moments = || Moments::take(record, n_samples, n_features, whole);
         let sums = match numbers.sums {
-            Kind::Moments => Sums::Moments(moments()?),
+            Kind::Moments => {
+                let moments = moments()?;
+                let product = with_rows(record.take_matrix("first_block")?, n_features)?;
+                let seed: Vec<u32> = record.take_row("seed", 2)?;
+                let seed = u64::from(seed[0]) << 32 | u64::from(seed[1]);
+                Sums::Moments(moments, FirstBlock { seed, product })
+            }
             Kind::Scatter => {
                 let moments = moments()?;
                 let mut scatter = Scatter::take(record, moments)?;
                 scatter.matrix.mirror_upper();
                 Sums::Scatter(scatter)
             }
-            Kind::Product => {
-                let product: Matrix = record.take_matrix("product")?;
-                if product.n_rows() != n_features {
-                    return Err(damaged(
-                        "its product has another number of rows; compute it again".to_owned(),
-                    ));
-                }
-                Sums::Product(product)
-            }
+            Kind::Product => Sums::Product(with_rows(record.take_matrix("product")?, n_features)?),
         };
         Ok(Self { task, parts, n_features, single, sparse, sums })
     }
+}
+
+/// Refuses a matrix with another number of rows.
+fn with_rows(matrix: Matrix, n_rows: usize) -> Result<Matrix> {
+    if matrix.n_rows() == n_rows {
+        return Ok(matrix);
+    }
+    Err(damaged("its product has another number of rows; compute it again".to_owned()))
 }

@@ -1,6 +1,6 @@
 //! Results of passes in a log.
 
-use crate::cluster::{PartSeen, Partial, Sums};
+use crate::cluster::{FirstBlock, PartSeen, Partial, Sums};
 use crate::error::Result;
 use crate::exec::{Resumable, State};
 use crate::linalg::Matrix;
@@ -23,7 +23,15 @@ impl Resumable for Partial {
             self.sums = Sums::empty(kind, self.n_features);
         }
         match &mut self.sums {
-            Sums::Moments(sums) => sums.exchange(state),
+            Sums::Moments(sums, block) => {
+                sums.exchange(state)?;
+                block.product.exchange(state)?;
+                let (mut high, mut low) = halves(block.seed);
+                high.exchange(state)?;
+                low.exchange(state)?;
+                block.seed = whole(high, low);
+                Ok(())
+            }
             Sums::Scatter(sums) => sums.exchange(state),
             Sums::Product(sums) => sums.exchange(state),
         }
@@ -34,20 +42,28 @@ impl Resumable for PartSeen {
     fn exchange(&mut self, state: &mut State) -> Result<()> {
         self.number.exchange(state)?;
         self.n_rows.exchange(state)?;
-        // Each half is an integer that f64 represents.
-        let (mut high, mut low) = ((self.checksum >> 32) as usize, self.checksum as u32 as usize);
+        let (mut high, mut low) = halves(self.checksum);
         high.exchange(state)?;
         low.exchange(state)?;
-        self.checksum = (high as u64) << 32 | low as u64;
+        self.checksum = whole(high, low);
         Ok(())
     }
+}
+
+/// Two integers that f64 represents.
+fn halves(number: u64) -> (usize, usize) {
+    ((number >> 32) as usize, number as u32 as usize)
+}
+
+fn whole(high: usize, low: usize) -> u64 {
+    (high as u64) << 32 | low as u64
 }
 
 impl Sums {
     /// A number for the kind, and the number of vectors of a product.
     fn kind(&self) -> (usize, usize) {
         match self {
-            Self::Moments(_) => (0, 0),
+            Self::Moments(_, block) => (0, block.product.n_cols()),
             Self::Scatter(_) => (1, 0),
             Self::Product(sums) => (2, sums.n_cols()),
         }
@@ -55,7 +71,7 @@ impl Sums {
 
     fn n_features(&self) -> usize {
         match self {
-            Self::Moments(sums) => sums.mean.len(),
+            Self::Moments(sums, _) => sums.mean.len(),
             Self::Scatter(sums) => sums.moments.mean.len(),
             Self::Product(sums) => sums.n_rows(),
         }
@@ -63,7 +79,9 @@ impl Sums {
 
     fn empty((kind, n_vectors): (usize, usize), p: usize) -> Self {
         match kind {
-            0 => Self::Moments(Moments::empty(p)),
+            0 => {
+                Self::Moments(Moments::empty(p), FirstBlock { seed: 0, product: Matrix::zeros(p, n_vectors) })
+            }
             1 => Self::Scatter(Scatter::empty(p)),
             _ => Self::Product(Matrix::zeros(p, n_vectors)),
         }

@@ -15,8 +15,9 @@ pub struct Task {
 /// What is computed of every part.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Work {
-    /// Weights, means and squares of the columns; products of columns, if there are at most so many columns.
-    Sums { scatter_columns: usize },
+    /// Weights, means and squares of the columns; if there are at most `scatter_columns` of them also their products, else
+    /// the product of the scatter matrix with a random block of so many vectors, from a seed.
+    Sums { scatter_columns: usize, first_block: (usize, u64) },
     /// `sum_i w_i / s m_i (m_i' Q)` over the rows `m = (x - shift) F`.
     Product {
         shift: Vec<f64>,

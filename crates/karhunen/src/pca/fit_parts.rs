@@ -9,15 +9,24 @@ use super::limit::Allowance;
 use super::{NComponents, Pca, PcaModel};
 use crate::affine::Affine;
 use crate::choice::Choice;
-use crate::cluster::{Driver, Engine, PartProducts, Partial, Sums, Work};
+use crate::cluster::{Driver, Engine, FirstBlock, PartProducts, Partial, Sums, Work};
 use crate::error::{Error, Result, Weighed, options};
 use crate::exec::{Exec, Fact, PassLog, Run};
 use crate::linalg::ColumnMap;
 use crate::moments::{Columns, Moments, check_size};
 use crate::operator::{Products, describe_weights};
 use crate::scalar::Scalar;
-use crate::solver::{self, Route};
+use crate::solver::{self, IterationOptions, Problem, Reading, Route};
 use crate::weights::check_feature_weights;
+
+/// Number of vectors of the first block: those of a dense block of the iteration.
+fn first_width(pca: &Pca) -> usize {
+    match (pca.block_size, pca.n_components) {
+        (Some(width), _) => width,
+        (None, NComponents::Count(k)) => (2 * k).max(32),
+        (None, _) => 32,
+    }
+}
 
 /// Number of columns up to which the scatter matrix is summed, if the solver is not given. With more columns the matrices
 /// of the parts, 4 p (p + 1) bytes each, cost more than the further passes that they save.
@@ -37,13 +46,14 @@ pub(crate) fn fit_parts(
     Exec::run(run, |exec| {
         let exec = &exec.logged(log);
         let driver = Driver::new(engine);
-        let first =
-            driver.pass("sums of columns", Work::Sums { scatter_columns }, &exec.phase("sums of columns"))?;
+        let first_block = (first_width(pca), pca.seed);
+        let work = Work::Sums { scatter_columns, first_block };
+        let first = driver.pass("sums of columns", work, &exec.phase("sums of columns"))?;
         let (single, sparse) = (first.single, first.sparse);
         let tol = if single { tolerance::<f32>(pca) } else { tolerance::<f64>(pca) };
         let dtype = if single { f32::NAME } else { f64::NAME };
         let moments = match &first.sums {
-            Sums::Moments(moments) => moments,
+            Sums::Moments(moments, _) => moments,
             Sums::Scatter(scatter) => &scatter.moments,
             Sums::Product(_) => {
                 let problem = "the engine returned no sums of columns".to_owned();
@@ -63,8 +73,8 @@ pub(crate) fn fit_parts(
                 let origin = Origin { reason, n_passes: driver.n_passes(), dtype, tol };
                 fit_scatter::model(pca, scatter, feature_weights, origin, exec)
             }
-            Partial { sums: Sums::Moments(moments), .. } => {
-                by_products(pca, &driver, &moments, feature_weights, (sparse, tol, dtype), exec)
+            Partial { sums: Sums::Moments(moments, block), .. } => {
+                by_products(pca, &driver, (&moments, block), feature_weights, (sparse, tol, dtype), exec)
             }
             Partial { .. } => unreachable!("products were refused above"),
         }
@@ -75,7 +85,7 @@ pub(crate) fn fit_parts(
 fn by_products(
     pca: &Pca,
     driver: &Driver<'_>,
-    moments: &Moments,
+    (moments, first_block): (&Moments, FirstBlock),
     feature_weights: Option<&[f64]>,
     (sparse, tol, dtype): (bool, f64, &'static str),
     exec: &Exec<'_>,
@@ -83,7 +93,8 @@ fn by_products(
     let (n_samples, p) = (moments.n_samples, moments.mean.len());
     let (route, totals) = (Route::BlockKrylov, moments.totals());
     // The basis lies on the side of the columns.
-    let problem = problem_of_sums(pca, (n_samples.max(p), p));
+    let reading = Some(Reading { bytes: 0.0, wide: !sparse, weighted: false });
+    let problem = Problem { reading, sparse, ..problem_of_sums(pca, (n_samples.max(p), p)) };
     Allowance::in_memory(pca).ask(route, &problem, exec.n_threads(), |_| route)?;
     let columns = Columns::of_moments(moments);
     let scale = pca.scale.then_some(totals.correction(pca.weighting)?);
@@ -92,8 +103,10 @@ fn by_products(
     let wanted = pca.n_components.wanted(n_samples.min(p), affine.total_variance);
     let factor = factors_of_varying(pca, &columns, &affine);
     let map = ColumnMap { factor: &factor, ..affine.map() };
-    let op = PartProducts { driver, shape: (n_samples, p), map, weight: moments.weight, sparse };
-    let spectrum = solver::solve(&op, route, wanted, &iteration(pca, tol), exec)?;
+    let start = first_block.basis(moments, pca.center, &factor, &exec.phase("first block"))?;
+    let op = PartProducts { driver, shape: (n_samples, p), map, weight: moments.weight, sparse, start };
+    let iteration = IterationOptions { reading: problem.blocks(), ..iteration(pca, tol) };
+    let spectrum = solver::solve(&op, route, wanted, &iteration, exec)?;
     let largest = spectrum.values.first().copied().unwrap_or(0.0);
     let epsilon = if dtype == f32::NAME { f32::EPSILON.into() } else { f64::EPSILON };
     let cancelled = epsilon * op.cancelled(largest) * totals.sum_of_squares.sqrt();

@@ -212,3 +212,29 @@ fn results_of_another_fit_are_refused() {
     let error = pca.fit_parts(&stale, None).unwrap_err();
     assert!(matches!(error, Error::Parts { .. }) && error.to_string().contains("another task"), "{error}");
 }
+
+#[test]
+fn a_column_that_is_constant_within_parts_is_found() {
+    let mut data = gaussian(120, 60, 9);
+    for (i, row) in data.iter_mut().enumerate() {
+        row[7] = 100.0 * (i / 30) as f64;
+    }
+    let sizes = [30, 30, 30, 30];
+    for center in [true, false] {
+        let pca = Pca { solver: Some(Route::BlockKrylov), center, tol: Some(1e-11), ..Pca::new(2) };
+        let whole = Layout::RowMajor.with::<f64, _>(&data, |x| pca.fit(x, &Weights::default())).unwrap();
+        let workers = Workers::new(&data, None, &sizes);
+        let found = pca.fit_parts(&workers, None).unwrap();
+        assert_equal(&found, &whole, 1e-9, "constant within parts");
+        assert!(found.components()[(0, 7)] > 0.99);
+    }
+}
+
+#[test]
+fn the_first_pass_saves_a_product() {
+    let data = planted(400, 150, &power_law(20, 1.0), 3.0, 7).rows;
+    let pca = Pca { solver: Some(Route::BlockKrylov), tol: Some(1e-6), ..Pca::new(5) };
+    let found = pca.fit_parts(&Workers::new(&data, None, &[100; 4]), None).unwrap();
+    // The pass of the moments, and blocks of 32 vectors.
+    assert!(found.convergence().n_passes <= 6, "{} passes", found.convergence().n_passes);
+}
