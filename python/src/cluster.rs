@@ -72,7 +72,9 @@ impl ClusterFit {
         let (theirs, log) = (Arc::clone(&shared), passes.clone());
         start(move || {
             let engine = Channels { steps: Mutex::new(steps.clone()), answers: Mutex::new(given) };
-            let run = Effort::new(Effort::LONG, n_threads).run(&*theirs);
+            // A pool of its own: a thread waits for the engine, which may need the shared pool.
+            let available = || std::thread::available_parallelism().map_or(1, usize::from);
+            let run = Effort::new(Effort::LONG, n_threads.or_else(|| Some(available()))).run(&*theirs);
             let weights = features.as_ref().map(Lent::as_slice);
             let outcome = pca.fit_parts_with(&engine, weights, log.log(), &run);
             // The file is free before the calling thread goes on.

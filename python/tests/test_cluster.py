@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from karhunen import PCA, NotConvergedError, cluster
+from karhunen import PCA, NotConvergedError, TruncatedSVD, cluster
 from sklearn.exceptions import ConvergenceWarning
 
 
@@ -62,9 +62,11 @@ def shuffled(function, parts):
     return results
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("solver", ["covariance", "block-krylov"])
-def test_bits_depend_on_the_parts_alone(rows, solver):
-    x = rows[0]
+def test_bits_depend_on_the_parts_alone(rows, solver, order):
+    # Rows of a matrix in columns are not contiguous, and arrive in another order in another process.
+    x = np.array(rows[0], order=order)
     parts = [partial(load, part) for part in cut(x)]
     expected = cluster.fit(PCA(3, solver=solver), parts).components_
     with ThreadPoolExecutor(3) as threads, ProcessPoolExecutor(2) as processes:
@@ -115,10 +117,21 @@ def test_errors_name_the_part(rows):
     with pytest.raises(ValueError, match="part 1: sample_weight has 3 entries; X has 10 rows"):
         cluster.fit(PCA(3), [(x[:10], np.ones(10)), (x[10:20], np.ones(3))])
     frames = [pd.DataFrame(x[:10, :3], columns=list("abc")), pd.DataFrame(x[:10, :3], columns=list("abd"))]
-    with pytest.raises(ValueError, match="part 1 has the columns a, b, d, part 0 has a, b, c"):
+    with pytest.raises(ValueError, match="part 1 has the columns a, b, d, part 0 has the columns a, b, c"):
         cluster.fit(PCA(2), frames)
+    with pytest.raises(ValueError, match="part 1 has columns without names, part 0 has the columns a, b, c"):
+        cluster.fit(PCA(2), [frames[0], x[:10, :3]])
     with pytest.raises(ValueError, match="there is no part"):
         cluster.fit(PCA(3), [])
+    with pytest.raises(ValueError, match="part 0 is a tuple of 3"):
+        cluster.fit(PCA(3), [(x[:10], None, None)])
+    for other in (PCA, TruncatedSVD(2)):
+        with pytest.raises(TypeError, match=r"cluster.fit fits a karhunen.PCA, not (the class PCA|TruncatedSVD)"):
+            cluster.fit(other, cut(rows[0]))
+    with pytest.raises(ValueError, match="feature_weight has one weight for each column, in a vector"):
+        cluster.fit(PCA(3), cut(rows[0]), feature_weight=2.0)
+    with pytest.raises(ValueError, match="memory_limit"):
+        cluster.fit(PCA(2, solver="covariance", memory_limit=10**8), [np.ones((5, 5000))])
     with pytest.raises(ValueError, match="solver"):
         cluster.fit(PCA(3, solver="svd"), cut(rows[0]))
     with pytest.raises(ValueError, match="n_components=50"):
@@ -141,6 +154,31 @@ def test_parts_that_change_between_passes_are_an_error(rows):
 
     with pytest.raises(ValueError, match=r"part 0 had \d+ rows in the first pass, now \d+"):
         cluster.fit(PCA(3, solver="block-krylov"), [growing])
+
+
+def test_results_in_another_order_or_number_are_an_error(rows):
+    parts = cut(rows[0])
+    for wrong in (lambda results: results[::-1], lambda results: results[1:]):
+        with pytest.raises(ValueError, match=r"the result of part \d came where that of part 0 is expected"):
+            cluster.fit(PCA(3), parts, map=lambda function, parts, wrong=wrong: wrong([*map(function, parts)]))
+    with pytest.raises(ValueError, match="map returned 8 results for 9 parts"):
+        cluster.fit(PCA(3), parts, map=lambda function, parts: [*map(function, parts)][:-1])
+
+
+def test_an_empty_part_changes_no_type(rows):
+    x = rows[0].astype(np.float32)
+    assert cluster.fit(PCA(3), [x[:100], np.empty((0, 40)), x[100:200]]).components_.dtype == np.float32
+
+
+def test_fits_beside_each_other_do_not_wait_for_threads(rows):
+    def load(part):
+        PCA(2).fit(part)
+        return part
+
+    parts = [partial(load, part) for part in cut(rows[0], step=1000)[:2]]
+    with ThreadPoolExecutor(4) as executor:
+        fits = [executor.submit(cluster.fit, PCA(2), parts) for _ in range(4)]
+        assert len({fit.result(timeout=60).components_.tobytes() for fit in fits}) == 1
 
 
 class Lost(RuntimeError):
@@ -166,6 +204,20 @@ def test_a_driver_that_was_lost_goes_on_with_the_same_bits(rows, tmp_path):
     assert np.array_equal(found.components_, expected.components_)
     assert found.n_iter_ == expected.n_iter_
     assert len(passes) - before == expected.n_iter_ - 1
+    # A log of all passes belongs to the same parts.
+    for solver in ("covariance", "block-krylov"):
+        file.unlink()
+        names = [f"c{j}" for j in range(40)]
+        frames = [pd.DataFrame(part, columns=names) for part in parts]
+        expected = cluster.fit(PCA(3, solver=solver), frames, checkpoint=file)
+        found = cluster.fit(PCA(3, solver=solver), frames, checkpoint=file, resume=True)
+        assert np.array_equal(found.components_, expected.components_)
+        assert np.array_equal(found.explained_variance_, expected.explained_variance_)
+        assert list(found.feature_names_in_) == names
+        with pytest.raises(ValueError, match="the values of part 8 differ"):
+            cluster.fit(PCA(3, solver=solver), [*frames[:-1], frames[-1] + 1], checkpoint=file, resume=True)
+        with pytest.raises(ValueError, match=r"other numbers of columns \(40, now 39\)"):
+            cluster.fit(PCA(3, solver=solver), [frame[names[1:]] for frame in frames], checkpoint=file, resume=True)
     changed = [*parts[:-1], parts[-1] + 1]
     file.unlink()
     passes.clear()

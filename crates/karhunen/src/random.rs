@@ -134,6 +134,12 @@ pub(crate) const fn mix(z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// One step of a checksum over words: fast, and not linear, so that changes do not cancel.
+#[inline(always)]
+pub(crate) const fn stir(state: u64, word: u64) -> u64 {
+    (state ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
+}
+
 /// A generator for the matrices of unit tests.
 #[cfg(test)]
 pub(crate) fn test_generator(seed: u64, stream: u64) -> Generator {

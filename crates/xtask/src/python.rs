@@ -26,7 +26,7 @@ pub(crate) fn test(counts: &mut Counts) -> Result<(), String> {
     // Builds the command line as the step `tests` does, because the Python tests call it.
     run(&mut cargo(&["test", "--release", "--workspace", "--no-run", "--quiet"]))?;
     let wheel = build_wheel(newest)?;
-    let outcomes = side_by_side(&environments, |environment| environment.test(&wheel));
+    let outcomes = side_by_side(&environments, |environment| environment.test(&wheel, &[]));
     let mut failures = Vec::new();
     for (found, outcome) in outcomes {
         counts.passed += found.passed;
@@ -39,6 +39,24 @@ pub(crate) fn test(counts: &mut Counts) -> Result<(), String> {
     if failures.is_empty() { Ok(()) } else { Err(failures.join("; ")) }
 }
 
+/// Runs the tests of Spark in an environment with pyspark, which needs Java. Without Java they say that they are skipped.
+pub(crate) fn test_spark(counts: &mut Counts) -> Result<(), String> {
+    let environment = Environment::new("spark");
+    environment.prepare()?;
+    let wheel = match only_file(&wheels()) {
+        Some(wheel) => wheel,
+        None => {
+            let builder = Environment::new("newest");
+            builder.prepare()?;
+            build_wheel(&builder)?
+        }
+    };
+    let (found, outcome) = environment.test(&wheel, &["tests/test_spark.py"]);
+    counts.passed += found.passed;
+    counts.failed += found.failed;
+    outcome
+}
+
 /// Does `work` in all environments at the same time: most of it uses one thread.
 fn side_by_side<T: Send>(environments: &[Environment; 2], work: impl Fn(&Environment) -> T + Sync) -> [T; 2] {
     std::thread::scope(|scope| {
@@ -49,16 +67,23 @@ fn side_by_side<T: Send>(environments: &[Environment; 2], work: impl Fn(&Environ
 
 /// Compiles the wheel into an emptied folder; returns its path.
 fn build_wheel(environment: &Environment) -> Result<String, String> {
-    let folder = root().join("target/wheels");
+    let folder = wheels();
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     environment.run("maturin", &["build", "--release", "--quiet", "--out", &text(&folder)])?;
-    let mut wheels = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    match wheels.next() {
-        Some(Ok(wheel)) => Ok(text(&wheel.path())),
-        _ => Err(format!("maturin left no wheel in {}", folder.display())),
-    }
+    only_file(&folder).ok_or_else(|| format!("maturin left no wheel in {}", folder.display()))
+}
+
+/// The folder of the wheel.
+fn wheels() -> PathBuf {
+    root().join("target/wheels")
+}
+
+/// The first file of a folder.
+fn only_file(folder: &Path) -> Option<String> {
+    let file = fs::read_dir(folder).ok()?.next()?.ok()?;
+    Some(text(&file.path()))
 }
 
 /// Builds the documentation and executes its gallery, into `target/python-site`; warnings are errors. Downloads
@@ -109,20 +134,21 @@ impl Environment {
         run(self.command(program).args(arguments))
     }
 
-    /// Installs the wheel and runs the tests; returns their numbers too.
-    fn test(&self, wheel: &str) -> (Counts, Result<(), String>) {
+    /// Installs the wheel and runs the tests of these files, or all; returns their numbers too.
+    fn test(&self, wheel: &str, files: &[&str]) -> (Counts, Result<(), String>) {
         let installed = self.run("pip", &["install", "--quiet", "--no-deps", "--force-reinstall", wheel]);
         let mut counts = Counts::default();
-        let outcome = installed.and_then(|()| self.pytest(&mut counts));
+        let outcome = installed.and_then(|()| self.pytest(files, &mut counts));
         (counts, outcome)
     }
 
     /// Runs the tests and sets `counts` to their numbers.
-    fn pytest(&self, counts: &mut Counts) -> Result<(), String> {
+    fn pytest(&self, files: &[&str], counts: &mut Counts) -> Result<(), String> {
         println!("pytest with the {} versions", self.name);
         let mut command = self.command("pytest");
         command
             .args(["--quiet", "-p", "no:cacheprovider"])
+            .args(files)
             .env("KARHUNEN_PROGRAM", root().join("target/release/karhunen"))
             .stdout(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("pytest cannot be run: {error}"))?;

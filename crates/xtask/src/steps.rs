@@ -11,7 +11,7 @@ use crate::workspace::{Package, cargo, packages};
 type Step = (&'static str, fn(&mut Counts) -> Result<(), String>);
 
 /// Cheap steps first. All code compiles in the release profile: dependencies once for checks, once for programs.
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     ("format", format_is_kept),
     ("licences", licences_are_allowed),
     ("clippy", clippy_is_silent),
@@ -19,6 +19,7 @@ const STEPS: [Step; 10] = [
     ("faults", faults_lose_nothing),
     ("fuzz", no_input_breaks_an_invariant),
     ("python", python::test),
+    ("spark", python::test_spark),
     ("features", each_feature_compiles_alone),
     ("docs", docs_build),
     ("benches", benches_run),

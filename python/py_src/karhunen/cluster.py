@@ -11,13 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from karhunen import _core
+from karhunen import PCA, _core
 from karhunen._cluster.driver import drive, threads_of_part
-from karhunen._cluster.part import names_of, sum_part
+from karhunen._cluster.part import sum_named_part
 
 if TYPE_CHECKING:
-    from karhunen import PCA
-
     Fitted = TypeVar("Fitted", bound=PCA)
 
 __all__ = ["fit"]
@@ -79,15 +77,20 @@ def fit(
     >>> bool(np.allclose(pca.components_, PCA(n_components=2).fit(x).components_))
     True
     """
-    names: list[Any] = []
+    if not isinstance(estimator, PCA):
+        raise TypeError(f"cluster.fit fits a karhunen.PCA, not {_type_name(estimator)}")
+    parts = list(parts)
+    names: list[list[str] | None] = []
 
     def reduce(number: int, task: bytes) -> bytes:
-        tree = _core.PartTree()
-        work = partial(_work, task, threads_of_part(estimator), number == 0)
-        for part, (result, columns) in enumerate(map(work, list(enumerate(parts)))):
-            if number == 0:
-                _check_names(names, part, columns)
+        tree, n_results = _core.PartTree(), 0
+        for result, columns in map(partial(_work, task, threads_of_part(estimator)), list(enumerate(parts))):
+            if len(names) < len(parts):
+                _check_names(names, columns)
             tree.push(result)
+            n_results += 1
+        if n_results != len(parts):
+            raise ValueError(f"map returned {n_results} results for {len(parts)} parts; return one for each, in order")
         return tree.finish()
 
     def names_of_columns() -> Sequence[str] | None:
@@ -104,27 +107,33 @@ def fit(
     return estimator
 
 
-def _work(task: bytes, n_threads: int, named: bool, part: tuple[int, Any]) -> tuple[bytes, list[str] | None]:
-    """Compute the result of a task for a part, and the names of its columns if they are wanted."""
+def _work(task: bytes, n_threads: int, part: tuple[int, Any]) -> tuple[bytes, list[str] | None]:
+    """Compute the result of a task for a part, and the names of its columns."""
     number, rows = part
     if callable(rows):
         rows = rows()
-    X, sample_weight = rows if isinstance(rows, tuple) else (rows, None)
-    result = sum_part(task, n_threads, number, X, sample_weight)
-    return result, names_of(number, X) if named else None
+    if not isinstance(rows, tuple):
+        rows = (rows,)
+    if len(rows) not in (1, 2):
+        raise ValueError(f"part {number} is a tuple of {len(rows)}; give rows, or a tuple of rows and weights")
+    return sum_named_part(task, n_threads, number, *rows)
 
 
-def _check_names(names: list[Any], part: int, columns: list[str] | None) -> None:
-    """Compare the names of the columns of a part with those of the first."""
+def _check_names(names: list[list[str] | None], columns: list[str] | None) -> None:
+    """Add the names of the columns of the next part, and compare them with those of the first."""
     names.append(columns)
     if columns != names[0]:
         raise ValueError(
-            f"part {part} has the columns {_short(columns)}, part 0 has {_short(names[0])}; give all parts the same "
+            f"part {len(names) - 1} has {_short(columns)}, part 0 has {_short(names[0])}; give all parts the same "
             "columns in the same order"
         )
 
 
+def _type_name(estimator: Any) -> str:
+    return f"the class {estimator.__name__}" if isinstance(estimator, type) else type(estimator).__name__
+
+
 def _short(names: list[str] | None) -> str:
     if names is None:
-        return "without names"
-    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        return "columns without names"
+    return "the columns " + ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")

@@ -87,9 +87,14 @@ impl OnlineFit<'_> {
 
     fn saved(&self, model: IncompleteModel) -> SavedIncomplete {
         let table = &self.dataset.table;
-        let held = |names: &Vec<String>| Ids::Texts(names[names.len() - model.n_samples()..].to_vec());
+        // The model holds the last rows.
+        let (n_rows, n_held) = (table.data.shape().0, model.n_samples());
+        let row_ids = match &table.sample_names {
+            Some(names) => Ids::Texts(names[n_rows - n_held..].to_vec()),
+            None => Ids::Integers((n_rows - n_held..n_rows).map(|row| row as i64 + 1).collect()),
+        };
         let beside = RowsAndColumns {
-            row_ids: table.sample_names.as_ref().map(held),
+            row_ids: Some(row_ids),
             column_ids: table.feature_names.clone().map(Ids::Texts),
             triples: None,
             set_aside: table.labels.iter().map(|label| label.name.clone()).collect(),

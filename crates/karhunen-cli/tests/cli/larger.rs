@@ -281,7 +281,7 @@ fn half_observed(folder: &Path, name: &str, (n_rows, n_cols): (usize, usize)) ->
 fn rows_with_more_entries_than_the_limit_are_learned_block_by_block() {
     use karhunen::incomplete::{IncompleteStream, OnlineRule};
     use karhunen::{IncompletePca, Run};
-    use karhunen_io::{AnyModel, load_any_model};
+    use karhunen_io::{AnyModel, Ids, load_any_model};
     const LIMIT: u64 = 110_000_000;
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
@@ -325,6 +325,10 @@ fn rows_with_more_entries_than_the_limit_are_learned_block_by_block() {
         };
         assert!(found.model.components() == expected.components(), "{passes}");
         assert!(found.model.mean() == expected.mean() && found.model.scores() == expected.scores());
+        // The rows that the model holds have their numbers in the file, by which `predict` knows them.
+        let n_held = found.model.n_samples() as i64;
+        let numbers = Ids::Integers((60_001 - n_held..=60_000).collect());
+        assert_eq!(found.beside.row_ids, Some(numbers));
         // Scores are those of all rows, as `transform` has them.
         let of_fit = values_of(&path("x.npy.scores.npy"));
         assert_eq!(of_fit.1, (60_000, 2));

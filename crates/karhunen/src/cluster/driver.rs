@@ -16,6 +16,8 @@ pub(crate) struct Driver<'a> {
     engine: &'a dyn Engine,
     fit: u64,
     n_passes: AtomicUsize,
+    /// Number of passes that the engine made.
+    n_made: AtomicUsize,
     /// The parts as the first pass found them.
     parts: OnceLock<Vec<PartSeen>>,
 }
@@ -24,7 +26,13 @@ impl<'a> Driver<'a> {
     pub(crate) fn new(engine: &'a dyn Engine) -> Self {
         // Only the identity of the fit is random; no result depends on it.
         let fit = RandomState::new().build_hasher().finish();
-        Self { engine, fit, n_passes: AtomicUsize::new(0), parts: OnceLock::new() }
+        Self {
+            engine,
+            fit,
+            n_passes: AtomicUsize::new(0),
+            n_made: AtomicUsize::new(0),
+            parts: OnceLock::new(),
+        }
     }
 
     /// Number of passes so far, with those that a log held.
@@ -40,7 +48,7 @@ impl<'a> Driver<'a> {
     pub(crate) fn pass(&self, name: &'static str, work: Work, exec: &Exec<'_>) -> Result<Partial> {
         exec.report(0.0)?;
         let task = Task { fit: self.fit, pass: self.n_passes.fetch_add(1, Ordering::Relaxed), work };
-        let total = exec.pass(name, || Partial::none(&task), |_| self.engine.reduce(&task))?;
+        let total = exec.pass(name, || Partial::none(&task), |_| self.reduce(&task))?;
         if total.task != (task.fit, task.pass) {
             let problem = "the engine returned the result of another task".to_owned();
             return Err(Error::Parts { problem });
@@ -50,6 +58,28 @@ impl<'a> Driver<'a> {
         }
         self.check_unchanged(&total.parts)?;
         Ok(total)
+    }
+
+    /// Compares the parts with those of the log, if it held all passes.
+    ///
+    /// # Errors
+    /// As [`Driver::pass`].
+    pub(crate) fn check_log(&self, n_features: usize) -> Result<()> {
+        if self.n_made.load(Ordering::Relaxed) > 0 {
+            return Ok(());
+        }
+        let task = Task { fit: self.fit, pass: self.n_passes(), work: Work::Check };
+        let now = self.reduce(&task)?;
+        if now.n_features != n_features {
+            let (found, expected) = (now.n_features.to_string(), n_features.to_string());
+            return Err(Error::OtherFit { what: "numbers of columns", found: expected, expected: found });
+        }
+        self.check_unchanged(&now.parts)
+    }
+
+    fn reduce(&self, task: &Task) -> Result<Partial> {
+        self.n_made.fetch_add(1, Ordering::Relaxed);
+        self.engine.reduce(task)
     }
 
     fn check_unchanged(&self, now: &[PartSeen]) -> Result<()> {

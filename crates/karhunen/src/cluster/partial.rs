@@ -6,7 +6,7 @@ use crate::exec::{Accumulate as _, Exec, Run};
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::moments::{Moments, Scatter};
 use crate::operator::blocks;
-use crate::random::mix;
+use crate::random::{mix, stir};
 use crate::scalar::{Scalar, compiled, is_single};
 use crate::source::{Block, Source};
 use crate::weights::check_weights;
@@ -43,6 +43,8 @@ pub(crate) enum Sums {
     Scatter(Scatter),
     /// Shape (n_features, l).
     Product(Matrix),
+    /// Of [`Work::Check`].
+    Checked,
 }
 
 impl Partial {
@@ -83,7 +85,7 @@ impl Partial {
             task: (task.fit, task.pass),
             parts: vec![PartSeen { number, n_rows, checksum: checksum.finish() }],
             n_features,
-            single: is_single::<T>(),
+            single: n_rows == 0 || is_single::<T>(),
             sparse: x.is_sparse(),
             sums: Exec::run(run, |exec| Sums::of(&task.work, x, weights, exec))?,
         })
@@ -159,6 +161,7 @@ impl Partial {
             }
             (Sums::Scatter(total), Sums::Scatter(sums)) => total.merge(sums)?,
             (Sums::Product(total), Sums::Product(sums)) => total.merge(sums),
+            (Sums::Checked, Sums::Checked) => {}
             _ => return Err(Error::Parts { problem: "results of different kinds were merged".to_owned() }),
         }
         self.parts.extend(other.parts);
@@ -178,6 +181,7 @@ impl Sums {
     ) -> Result<Self> {
         let (n, p) = x.shape();
         match work {
+            Work::Check => Ok(Self::Checked),
             Work::Sums { scatter_columns, .. } if p <= *scatter_columns => {
                 let exec = exec.phase("covariance");
                 let empty = || Ok(Scatter::empty(p));
@@ -229,7 +233,7 @@ impl Checksum {
         let (groups, rest) = values.as_chunks::<8>();
         for group in groups {
             for (lane, value) in self.lanes.iter_mut().zip(group) {
-                *lane = lane.rotate_left(5) ^ value.to_f64().to_bits();
+                *lane = stir(*lane, value.to_f64().to_bits());
             }
         }
         for (lane, value) in self.lanes.iter_mut().zip(rest) {
@@ -246,10 +250,10 @@ impl Checksum {
                 self.add(rows.values());
                 let indices = rows.indices();
                 let places = (0..indices.len()).map(|e| indices.at(e));
-                places.chain(rows.pointers().iter().copied()).for_each(|place| {
-                    self.n = self.n.rotate_left(9) ^ place as u64;
-                });
-                self.n = mix(self.n);
+                for (i, place) in places.chain(rows.pointers().iter().copied()).enumerate() {
+                    let lane = &mut self.lanes[i % 8];
+                    *lane = stir(*lane, place as u64);
+                }
             }
         }
     }
@@ -265,5 +269,58 @@ impl Checksum {
 
     fn finish(self) -> u64 {
         self.lanes.into_iter().fold(self.n, |sum, lane| mix(sum ^ lane))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_dense(values: &[f64], p: usize) -> u64 {
+        let mut sum = Checksum::default();
+        sum.add_block(&Block::Dense(Dense::row_major(values, values.len() / p, p).unwrap()));
+        sum.finish()
+    }
+
+    #[test]
+    fn checksums_find_changes_that_cancel_in_sums() {
+        let values: Vec<f64> = (0..128 * 8).map(|i| ((i * 37 % 101) as f64).sqrt() - 5.0).collect();
+        let changed: [fn(usize, f64) -> f64; 5] = [
+            |_, x| -x,
+            |i, x| if i % 8 == 3 { -x } else { x },
+            |_, x| x.abs(),
+            |_, x| f64::from(u8::from(x < 0.0)),
+            |_, x| f64::from(u8::from(x >= 0.0)),
+        ];
+        let mut sums: Vec<u64> = changed
+            .iter()
+            .map(|change| {
+                of_dense(&values.iter().enumerate().map(|(i, x)| change(i, *x)).collect::<Vec<_>>(), 8)
+            })
+            .collect();
+        sums.push(of_dense(&values, 8));
+        let (first, second) = values.split_at(64 * 8);
+        sums.push(of_dense(&[second, first].concat(), 8));
+        for constant in [1.0, 1e6] {
+            sums.push(of_dense(&vec![constant; 128 * 8], 8));
+        }
+        let n = sums.len();
+        sums.sort_unstable();
+        sums.dedup();
+        assert_eq!(sums.len(), n);
+    }
+
+    #[test]
+    fn checksums_find_moved_entries_of_sparse_rows() {
+        let pointers: Vec<usize> = (0..=128).collect();
+        let of = |change: &dyn Fn(usize) -> usize| {
+            let indices: Vec<usize> = (0..128).map(|i| change(i) % 8).collect();
+            let mut sum = Checksum::default();
+            let rows = crate::linalg::Sparse::csr(128, 8, &pointers, &indices, &[1.0; 128]).unwrap();
+            sum.add_block(&Block::Sparse(rows));
+            sum.finish()
+        };
+        let sums = [of(&|i| i), of(&|i| i ^ 4), of(&|i| if i % 64 == 5 { i + 1 } else { i }), of(&|i| i + 1)];
+        assert!((0..4).all(|i| (0..i).all(|j| sums[i] != sums[j])), "{sums:?}");
     }
 }

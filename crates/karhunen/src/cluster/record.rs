@@ -18,8 +18,9 @@ struct SumsNumbers {
 struct TaskNumbers {
     fit: u64,
     pass: usize,
-    /// `None` for a product.
+    /// `None` for a product and for a check.
     sums: Option<SumsNumbers>,
+    check: bool,
 }
 
 impl Recorded for Task {
@@ -27,7 +28,9 @@ impl Recorded for Task {
 
     fn to_record(&self) -> Result<Record<'_>> {
         let mut record = Record::new(Self::KIND);
+        let check = self.work == Work::Check;
         let sums = match self.work {
+            Work::Check => None,
             Work::Sums { scatter_columns, first_block } => Some(SumsNumbers { scatter_columns, first_block }),
             Work::Product { ref shift, ref factor, weight, ref q } => {
                 record.put_row("shift", shift);
@@ -37,15 +40,16 @@ impl Recorded for Task {
                 None
             }
         };
-        record.put_json("task", &TaskNumbers { fit: self.fit, pass: self.pass, sums })?;
+        record.put_json("task", &TaskNumbers { fit: self.fit, pass: self.pass, sums, check })?;
         Ok(record)
     }
 
     fn from_record(record: &mut Record<'_>) -> Result<Self> {
         record.check_kind(Self::KIND)?;
-        let TaskNumbers { fit, pass, sums } = record.json("task")?;
+        let TaskNumbers { fit, pass, sums, check } = record.json("task")?;
         let work = match sums {
             Some(SumsNumbers { scatter_columns, first_block }) => Work::Sums { scatter_columns, first_block },
+            None if check => Work::Check,
             None => {
                 let q = record.take_matrix("q")?;
                 let (shift, factor) =
@@ -77,6 +81,7 @@ enum Kind {
     Moments,
     Scatter,
     Product,
+    Checked,
 }
 
 impl Recorded for Partial {
@@ -94,6 +99,7 @@ impl Recorded for Partial {
                 scatter.put_matrix(&mut record);
                 (Kind::Scatter, Some(&scatter.moments))
             }
+            Sums::Checked => (Kind::Checked, None),
             Sums::Product(product) => {
                 record.put_matrix("product", product);
                 (Kind::Product, None)
@@ -140,6 +146,7 @@ impl Recorded for Partial {
                 scatter.matrix.mirror_upper();
                 Sums::Scatter(scatter)
             }
+            Kind::Checked => Sums::Checked,
             Kind::Product => Sums::Product(with_rows(record.take_matrix("product")?, n_features)?),
         };
         Ok(Self { task, parts, n_features, single, sparse, sums })

@@ -32,7 +32,13 @@ impl Resumable for Partial {
                 block.seed = whole(high, low);
                 Ok(())
             }
-            Sums::Scatter(sums) => sums.exchange(state),
+            Sums::Scatter(sums) => {
+                sums.exchange(state)?;
+                // Its upper triangle alone is kept.
+                sums.matrix.mirror_upper();
+                Ok(())
+            }
+            Sums::Checked => Ok(()),
             Sums::Product(sums) => sums.exchange(state),
         }
     }
@@ -66,11 +72,13 @@ impl Sums {
             Self::Moments(_, block) => (0, block.product.n_cols()),
             Self::Scatter(_) => (1, 0),
             Self::Product(sums) => (2, sums.n_cols()),
+            Self::Checked => (3, 0),
         }
     }
 
     fn n_features(&self) -> usize {
         match self {
+            Self::Checked => 0,
             Self::Moments(sums, _) => sums.mean.len(),
             Self::Scatter(sums) => sums.moments.mean.len(),
             Self::Product(sums) => sums.n_rows(),
@@ -83,7 +91,8 @@ impl Sums {
                 Self::Moments(Moments::empty(p), FirstBlock { seed: 0, product: Matrix::zeros(p, n_vectors) })
             }
             1 => Self::Scatter(Scatter::empty(p)),
-            _ => Self::Product(Matrix::zeros(p, n_vectors)),
+            2 => Self::Product(Matrix::zeros(p, n_vectors)),
+            _ => Self::Checked,
         }
     }
 }

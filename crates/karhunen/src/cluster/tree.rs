@@ -1,7 +1,7 @@
 //! The order in which partial results are merged.
 
 use crate::cluster::Partial;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Number of partial results that are merged at a time.
 pub const FAN_IN: usize = 8;
@@ -11,14 +11,27 @@ pub const FAN_IN: usize = 8;
 #[derive(Debug, Default)]
 pub struct Tree {
     levels: Vec<Vec<Partial>>,
+    /// Number of the next part.
+    next: usize,
 }
 
 impl Tree {
-    /// Adds the result for the next parts.
+    /// Adds the result for the next part.
     ///
     /// # Errors
-    /// As [`Partial::merge`].
+    /// [`Error::Parts`] for that of another part; as [`Partial::merge`].
     pub fn push(&mut self, partial: Partial) -> Result<()> {
+        match partial.parts.first() {
+            Some(part) if part.number == self.next => self.next += partial.parts.len(),
+            part => {
+                let found = part.map_or("no part".to_owned(), |part| format!("part {}", part.number));
+                let problem = format!(
+                    "the result of {found} came where that of part {} is expected; return results in the order of the parts",
+                    self.next
+                );
+                return Err(Error::Parts { problem });
+            }
+        }
         self.push_at(0, partial)
     }
 

@@ -55,7 +55,7 @@ pub(crate) fn fit_parts(
         let moments = match &first.sums {
             Sums::Moments(moments, _) => moments,
             Sums::Scatter(scatter) => &scatter.moments,
-            Sums::Product(_) => {
+            Sums::Product(_) | Sums::Checked => {
                 let problem = "the engine returned no sums of columns".to_owned();
                 return Err(Error::Parts { problem });
             }
@@ -67,17 +67,23 @@ pub(crate) fn fit_parts(
         if moments.weight == 0.0 {
             return Err(Error::WeightsAllZero { of: Weighed::Samples, n });
         }
-        match first {
+        let model = match first {
             Partial { sums: Sums::Scatter(scatter), .. } => {
+                fit_scatter::ask(&Allowance::in_memory(pca), pca, (n, p), run)?;
                 let reason = if pca.solver.is_some() { "asked for" } else { "one pass over the parts" };
                 let origin = Origin { reason, n_passes: driver.n_passes(), dtype, tol };
                 fit_scatter::model(pca, scatter, feature_weights, origin, exec)
             }
             Partial { sums: Sums::Moments(moments, block), .. } => {
+                if wants_scatter(pca) {
+                    fit_scatter::ask(&Allowance::in_memory(pca), pca, (n, p), run)?;
+                }
                 by_products(pca, &driver, (&moments, block), feature_weights, (sparse, tol, dtype), exec)
             }
             Partial { .. } => unreachable!("products were refused above"),
-        }
+        }?;
+        driver.check_log(p)?;
+        Ok(model)
     })
 }
 
@@ -119,22 +125,30 @@ fn by_products(
         .model(pca, feature_weights, exec)
 }
 
-/// Number of columns up to which the first pass sums the scatter matrix.
+/// Returns true if the fit needs the scatter matrix: the solver was asked for, or the iteration would find the whole
+/// spectrum.
+fn wants_scatter(pca: &Pca) -> bool {
+    let whole = matches!(pca.n_components, NComponents::All | NComponents::Mle | NComponents::Count(0));
+    pca.solver.map_or(whole, |route| route == Route::Covariance)
+}
+
+/// Number of columns up to which the first pass sums the scatter matrix, within the memory limit.
 fn scatter_columns(pca: &Pca) -> Result<usize> {
     if let Some(rounding) = pca.rounded_copy {
         let rule = "the rows of parts are with the engine, which keeps no copies";
         return Err(Error::option(options::ROUNDED_COPY, rounding.value(), rule));
     }
+    // A part sums its matrix beside that of another part.
+    let most = pca.memory_limit.map_or(usize::MAX, |limit| (limit as f64 / 16.0).sqrt() as usize);
     match (pca.solver, pca.n_components) {
-        (Some(Route::Covariance), _) => Ok(usize::MAX),
+        (Some(Route::Covariance), _) => Ok(most),
         (Some(Route::BlockKrylov), _) => Ok(0),
         (Some(other), _) => {
             let rule = "parts are summed by the solvers covariance and block-krylov";
             Err(Error::option(options::SOLVER, other.value(), rule))
         }
-        // The iteration would find the whole spectrum.
-        (None, NComponents::All | NComponents::Mle | NComponents::Count(0)) => Ok(usize::MAX),
-        (None, NComponents::Count(_) | NComponents::Variance(_)) => Ok(SCATTER_COLUMNS),
+        (None, _) if wants_scatter(pca) => Ok(most),
+        (None, _) => Ok(SCATTER_COLUMNS.min(most)),
     }
 }
 

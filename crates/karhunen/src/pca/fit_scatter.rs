@@ -124,7 +124,7 @@ fn check_one_pass(pca: &Pca) -> Result<()> {
 }
 
 /// Checks that memory suffices for the covariance route, the only one that moments allow.
-fn ask(allowance: &Allowance, pca: &Pca, shape: (usize, usize), run: &Run<'_>) -> Result<()> {
+pub(super) fn ask(allowance: &Allowance, pca: &Pca, shape: (usize, usize), run: &Run<'_>) -> Result<()> {
     let need = problem_of_sums(pca, shape).need(Route::Covariance, run.expected_threads());
     let advice = || {
         vec![

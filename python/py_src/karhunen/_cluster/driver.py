@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from karhunen import _core
 from karhunen._inputs.files import set_columns
 from karhunen._inputs.matrix import to_weights
@@ -27,6 +29,7 @@ def drive(
     estimator: PCA,
     reduce: Reduce,
     names: Callable[[], Sequence[str] | None],
+    n_features: int | None = None,
     *,
     feature_weight: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -41,7 +44,9 @@ def drive(
     reduce : callable
         The engine.
     names : callable
-        Returns the names of the columns after the first pass.
+        Returns the names of the columns after the fit.
+    n_features : int or None
+        Number of columns that the data declare.
     feature_weight : array-like of shape (n_features,) or None
         Weights of the columns.
     checkpoint, resume
@@ -54,7 +59,11 @@ def drive(
     """
     options = estimator._engine_options()
     log = to_pass_log(checkpoint, resume)
-    weights = None if feature_weight is None else to_weights("feature_weight", feature_weight, len(feature_weight), "")
+    weights = None
+    if feature_weight is not None:
+        if np.ndim(feature_weight) != 1:
+            raise ValueError("feature_weight has one weight for each column, in a vector")
+        weights = to_weights("feature_weight", feature_weight, len(feature_weight), "columns")
     with estimator._call() as draw:
         fit = _core.ClusterFit(options, weights, log)
         try:
@@ -62,5 +71,8 @@ def drive(
                 fit.give(reduce(*step))
         finally:
             fit.stop()
-    set_columns(estimator, step.components.shape[1], names())
+    found = step.components.shape[1]
+    if n_features not in (None, found):
+        raise ValueError(f"X declares {n_features} columns, and its partitions have {found}")
+    set_columns(estimator, found, names())
     estimator._adopt_found(step)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from karhunen import _core
@@ -12,7 +13,7 @@ from karhunen._inputs.matrix import to_matrix, to_weights
 from karhunen._shared.arrays import Matrix
 
 
-class _Columns(BaseEstimator):
+class Part(BaseEstimator):
     """Takes the names of the columns of a part."""
 
 
@@ -42,14 +43,16 @@ def sum_part(task: bytes, n_threads: int, number: int, X: Any, sample_weight: An
     ValueError
         If the rows cannot be summed; the message begins with the number of the part.
     """
-    rows = to_part(number, X)
+    return sum_named_part(task, n_threads, number, X, sample_weight)[0]
+
+
+def sum_named_part(
+    task: bytes, n_threads: int, number: int, X: Any, sample_weight: Any = None
+) -> tuple[bytes, list[str] | None]:
+    """As :func:`sum_part`, with the names of the columns, if they have any."""
+    rows, names = _rows_and_names(number, X)
     weights = named(number, to_weights, "sample_weight", sample_weight, rows.shape[0], "rows")
-    return _core.sum_part(task, number, rows, weights, n_threads)
-
-
-def names_of(number: int, X: Any) -> list[str] | None:
-    """Return the names of the columns of a part; None if they have none."""
-    return _rows_and_names(number, X)[1]
+    return _core.sum_part(task, number, rows, weights, n_threads), names
 
 
 def merge(partials: Iterable[bytes]) -> bytes:
@@ -63,8 +66,11 @@ def to_part(number: int, X: Any) -> Matrix:
 
 
 def _rows_and_names(number: int, X: Any) -> tuple[Matrix, list[str] | None]:
-    columns = _Columns()
+    columns = Part()
     rows = named(number, to_matrix, columns, X, reset=True, min_samples=0)
+    if isinstance(rows, np.ndarray) and not (rows.flags.c_contiguous or rows.flags.f_contiguous):
+        # In the order in which the part would arrive in another process: the bits of sums depend on it.
+        rows = np.ascontiguousarray(rows)
     names = getattr(columns, "feature_names_in_", None)
     return rows, None if names is None else list(names)
 

@@ -53,18 +53,20 @@ def to_collection(X: Any) -> Any:
         )
     if is_dataframe(X):
         return X
-    # An xarray DataArray.
-    rows = X.data if hasattr(X, "dims") and hasattr(X, "data") else X
+    rows = _array_of(X)
+    if not hasattr(rows, "chunks"):
+        raise TypeError(f"give a dask array, a dask dataframe or an xarray DataArray, not {type(X).__name__}")
     if rows.ndim != 2:
         raise ValueError(f"X has {rows.ndim} axes; give rows of samples and columns of features")
     if len(rows.chunks[1]) == 1:
         return rows
     known = not np.isnan(rows.shape[0])
     if not known or max(rows.chunks[0]) * rows.shape[1] * rows.dtype.itemsize > _MOST_BYTES:
-        fitting = max(1, _MOST_BYTES // (8 * rows.shape[1]))
+        # Rows of unknown number cannot be divided.
+        rows_at_once = f"0: {max(1, _MOST_BYTES // (8 * rows.shape[1]))}, " if known else ""
         raise ValueError(
             f"the columns of X are in {len(rows.chunks[1])} chunks; bring them together by "
-            f"X.rechunk({{0: {fitting}, 1: -1}})"
+            f"X.rechunk({{{rows_at_once}1: -1}})"
         )
     return rows.rechunk({1: -1})
 
@@ -95,6 +97,7 @@ def weights_of(sample_weight: Any, rows: Any) -> Any:
         if not is_lazy(sample_weight):
             raise ValueError("sample_weight of a dataframe is one of its columns, or a dask array in its partitions")
         return sample_weight
+    sample_weight = _array_of(sample_weight)
     weights = sample_weight if is_lazy(sample_weight) else da.from_array(np.asarray(sample_weight))
     if weights.ndim != 1:
         raise ValueError(f"sample_weight has {weights.ndim} axes; give one weight for each row")
@@ -131,6 +134,12 @@ def is_stored(rows: Any) -> bool:
     return all(type(value).__name__ in _DATA for value in dict(rows.__dask_graph__()).values())
 
 
+def _array_of(X: Any) -> Any:
+    """Return the array of an xarray DataArray, and other objects as they are."""
+    return X.data if hasattr(X, "dims") and hasattr(X, "data") else X
+
+
 def _delayed(collection: Any) -> list[Delayed]:
-    blocks = collection.to_delayed()
+    # Each collection by itself would be optimised apart, and what both are computed from would be computed twice.
+    blocks = collection.to_delayed(optimize_graph=False)
     return list(blocks.ravel()) if isinstance(blocks, np.ndarray) else list(chain(blocks))

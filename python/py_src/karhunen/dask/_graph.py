@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dask.base import get_scheduler
 from dask.delayed import Delayed, delayed
 
 #: Number of results that a node of the tree merges, as in Rust.
@@ -40,7 +41,10 @@ def at_workers(argument: bytes) -> Any:
         try:
             from distributed import get_client
 
-            return get_client().scatter(argument, broadcast=True, hash=False)
+            client = get_client()
+            # The configuration may choose another scheduler.
+            if get_scheduler() == client.get:
+                return client.scatter(argument, broadcast=True, hash=False)
         except (ImportError, ValueError):  # without distributed, or without a client
             pass
     return delayed(argument)

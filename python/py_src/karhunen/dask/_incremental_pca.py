@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any, cast
 
 from dask.delayed import delayed
@@ -10,7 +11,6 @@ import karhunen
 from karhunen._cluster.driver import threads_of_part
 from karhunen._cluster.part import named
 from karhunen._inputs.files import set_columns
-from karhunen._shared.arrays import FloatArray
 from karhunen._shared.options import seed_option
 from karhunen.dask._collections import is_lazy, partitions, to_collection, weights_of
 from karhunen.dask._graph import merged
@@ -96,21 +96,6 @@ class IncrementalPCA(LazyRows, karhunen.IncrementalPCA):
             return self.fit(X, y, sample_weight)
         return self.merge(self._learn(X, sample_weight))
 
-    def fit_transform(self, X: Any, y: None = None, sample_weight: Any = None) -> FloatArray:
-        """Fit components to `X`, and return the scores of its rows as a lazy array.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As of :meth:`fit`.
-
-        Returns
-        -------
-        dask array of shape (n_samples, n_components)
-            Scores, in the partitions of `X`.
-        """
-        return self.fit(X, y, sample_weight).transform(X)
-
     def _learn(self, X: Any, sample_weight: Any) -> karhunen.IncrementalPCA:
         """Return an estimator in memory that has seen all rows."""
         self._engine_options()
@@ -142,8 +127,11 @@ def _learn(options: dict[str, Any], number: int, X: Any, sample_weight: Any) -> 
 
 
 def _merge(learned: list[karhunen.IncrementalPCA | None]) -> karhunen.IncrementalPCA | None:
-    """Return the first estimator with the rows of all."""
+    """Return an estimator with the rows of all, which do not change: a task may be repeated."""
     with_rows = [other for other in learned if other is not None]
+    if not with_rows:
+        return None
+    total = copy.deepcopy(with_rows[0])
     for other in with_rows[1:]:
-        with_rows[0].merge(other)
-    return with_rows[0] if with_rows else None
+        total.merge(other)
+    return total

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from dask.delayed import delayed
 
 from karhunen._pca.fitted import FittedComponents
 from karhunen._shared.arrays import FloatArray
@@ -37,6 +38,22 @@ class LazyRows(_Base):
         """
         return self._mapped(X, "transform", len(self.components_)) if is_lazy(X) else super().transform(X)
 
+    def fit_transform(self, X: Any, y: None = None, *weights: Any, **options: Any) -> FloatArray:
+        """Fit components to `X`, and compute the scores of its rows.
+
+        Parameters
+        ----------
+        X, y, *weights, **options
+            As of :meth:`fit`.
+
+        Returns
+        -------
+        dask array of shape (n_samples, n_components), or ndarray
+            Scores, lazy and in the partitions of `X`, if `X` is lazy.
+        """
+        fitted = cast(Any, self).fit(X, y, *weights, **options)
+        return cast(FloatArray, fitted.transform(X))
+
     def inverse_transform(self, X: Any) -> FloatArray:
         """Map scores to rows.
 
@@ -56,10 +73,13 @@ class LazyRows(_Base):
 
     def _mapped(self, X: Any, method: str, width: int | None) -> Any:
         """Apply a method to every partition; its result has `width` columns, or one axis."""
-        rows, model = to_collection(X), self._for_memory()
+        # One task holds the model, which those of the partitions share.
+        rows, model = to_collection(X), delayed(self._for_memory())
         n_axes = 1 if width is None else 2
         if is_dataframe(rows):
-            return rows.map_partitions(_apply, model, method, width, meta=np.empty((0,) * n_axes))
+            single = width is not None and all(dtype == np.float32 for dtype in rows.dtypes)
+            meta = np.empty((0,) if width is None else (0, width), np.float32 if single else np.float64)
+            return rows.map_partitions(_apply, model, method, width, meta=meta)
         expected = len(self.components_) if method == "inverse_transform" else self.n_features_in_
         if rows.shape[1] != expected:
             raise ValueError(f"X has {rows.shape[1]} columns, but {type(self).__name__} is expecting {expected}")

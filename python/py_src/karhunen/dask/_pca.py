@@ -5,17 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from dask.delayed import delayed
-
 import karhunen
 from karhunen._cluster.driver import drive, threads_of_part
-from karhunen._cluster.part import merge, sum_part
 from karhunen._shared.arrays import FloatArray
-from karhunen._shared.options import flag_option
-from karhunen._shared.warning import warn
-from karhunen.dask._collections import is_lazy, is_stored, names_of_columns, partitions, to_collection, weights_of
-from karhunen.dask._graph import at_workers, merged
+from karhunen.dask._collections import is_lazy
 from karhunen.dask._lazy import LazyRows
+from karhunen.dask._passes import Passes
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -82,45 +77,17 @@ class PCA(LazyRows, karhunen.PCA):
             If an option is out of range; if a partition cannot be used, has another number of columns, or differs
             between two passes (the message gives its number).
         """
-        flag_option("persist", persist)
-        rows = to_collection(X)
-        weights = weights_of(sample_weight, rows)
-        if persist:
-            rows, weights = rows.persist(), None if weights is None else weights.persist()
-        parts, names = partitions(rows, weights), names_of_columns(X)
-        is_read_anew, n_threads = not persist and not is_stored(rows), threads_of_part(self)
-
-        def reduce(number: int, task: bytes) -> bytes:
-            if number == 1 and is_read_anew:
-                warn(
-                    "every pass of block Krylov iteration computes the partitions of X anew, some ten times; "
-                    "fit(X, persist=True) keeps them in the memory of the workers",
-                    UserWarning,
-                )
-            sent, work = at_workers(task), delayed(sum_part, pure=False)
-            sums = [work(sent, n_threads, part, *block) for part, block in enumerate(parts)]
-            result: bytes = merged(sums, merge)
-            return result
-
-        drive(self, reduce, lambda: names, feature_weight=feature_weight, checkpoint=checkpoint, resume=resume)
+        passes = Passes(X, sample_weight, threads_of_part(self), persist)
+        drive(
+            self,
+            passes.reduce,
+            passes.names,
+            passes.n_features,
+            feature_weight=feature_weight,
+            checkpoint=checkpoint,
+            resume=resume,
+        )
         return self
-
-    def fit_transform(
-        self, X: Any, y: None = None, sample_weight: Any = None, feature_weight: Any = None
-    ) -> FloatArray:
-        """Fit components to `X`, and return the scores of its rows as a lazy array.
-
-        Parameters
-        ----------
-        X, y, sample_weight, feature_weight
-            As of :meth:`fit`.
-
-        Returns
-        -------
-        dask array of shape (n_samples, n_components)
-            Scores, in the partitions of `X`.
-        """
-        return self.fit(X, y, sample_weight, feature_weight).transform(X)
 
     def score_samples(self, X: Any) -> FloatArray:
         """Compute the log-likelihood of each row.

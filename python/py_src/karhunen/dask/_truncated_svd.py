@@ -10,11 +10,11 @@ from dask.delayed import delayed
 import karhunen
 from karhunen import _core
 from karhunen._cluster.driver import drive, threads_of_part
-from karhunen._cluster.part import merge, sum_part, to_part
+from karhunen._cluster.part import to_part
 from karhunen._shared.arrays import FloatArray
-from karhunen.dask._collections import names_of_columns, partitions, to_collection
-from karhunen.dask._graph import at_workers, merged
+from karhunen.dask._graph import merged
 from karhunen.dask._lazy import LazyRows
+from karhunen.dask._passes import Passes
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -38,7 +38,7 @@ class TruncatedSVD(LazyRows, karhunen.TruncatedSVD):
     __module__ = "karhunen.dask"
     _of_memory = karhunen.TruncatedSVD
 
-    def fit(self, X: Any, y: None = None) -> Self:
+    def fit(self, X: Any, y: None = None, *, persist: bool = False) -> Self:
         """Fit components to the rows of all partitions.
 
         Parameters
@@ -47,6 +47,8 @@ class TruncatedSVD(LazyRows, karhunen.TruncatedSVD):
             Rows, as of :meth:`karhunen.dask.PCA.fit`.
         y : None
             Ignored; present for compatibility with pipelines.
+        persist : bool, default=False
+            Keep the partitions in the memory of the workers during the fit. Without it every pass computes them anew.
 
         Returns
         -------
@@ -58,35 +60,14 @@ class TruncatedSVD(LazyRows, karhunen.TruncatedSVD):
         ValueError
             As of :meth:`karhunen.dask.PCA.fit`.
         """
-        parts, names, n_threads = partitions(to_collection(X), None), names_of_columns(X), threads_of_part(self)
-
-        def reduce(number: int, task: bytes) -> bytes:
-            sent, work = at_workers(task), delayed(sum_part, pure=False)
-            result: bytes = merged([work(sent, n_threads, part, block) for part, (block, _) in enumerate(parts)], merge)
-            return result
-
-        drive(self, reduce, lambda: names)
-        spread = delayed(_spread, pure=False)
-        model = self._for_memory()
-        found = merged([spread(part, block, model) for part, (block, _) in enumerate(parts)], _merge_spreads)
+        passes = Passes(X, None, threads_of_part(self), persist)
+        drive(self, passes.reduce, passes.names, passes.n_features)
+        spread, model = delayed(_spread, pure=False), delayed(self._for_memory())
+        spreads = [spread(part, block, model) for part, (block, _) in enumerate(passes.parts)]
+        found = merged(spreads, _merge_spreads)
         variances, total = np.split(found.squares / found.n, [self.n_components])
         self._show_variances(variances, variances / total if total > 0 else np.zeros_like(variances))
         return self
-
-    def fit_transform(self, X: Any, y: None = None) -> FloatArray:
-        """Fit components to `X`, and return the scores of its rows as a lazy array.
-
-        Parameters
-        ----------
-        X, y
-            As of :meth:`fit`.
-
-        Returns
-        -------
-        dask array of shape (n_samples, n_components)
-            Scores, in the partitions of `X`.
-        """
-        return self.fit(X, y).transform(X)
 
 
 class _Spread(NamedTuple):

@@ -1,0 +1,61 @@
+"""The passes of a fit over the partitions of a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import dask
+from dask.delayed import delayed
+
+from karhunen._cluster.part import merge, sum_part
+from karhunen._shared.options import flag_option
+from karhunen._shared.warning import warn
+from karhunen.dask._collections import is_stored, names_of_columns, partitions, to_collection, weights_of
+from karhunen.dask._graph import at_workers, merged
+
+
+class Passes:
+    """Partitions of rows and their weights, which every pass reads.
+
+    Parameters
+    ----------
+    X : dask array, dask dataframe or xarray DataArray
+        Rows.
+    sample_weight : dask array or series, or array-like, of shape (n_samples,), or None
+        Their weights.
+    n_threads : int
+        Number of threads for each partition.
+    persist : bool
+        Keep the partitions in the memory of the workers.
+    """
+
+    def __init__(self, X: Any, sample_weight: Any, n_threads: int, persist: bool) -> None:
+        flag_option("persist", persist)
+        rows = to_collection(X)
+        weights = weights_of(sample_weight, rows)
+        if persist:
+            # Together, because weights may be computed from the rows.
+            rows, weights = dask.persist(rows, weights)
+        self._is_read_anew = not persist and not is_stored(X)
+        self._n_threads = n_threads
+        self._names = names_of_columns(X)
+        self.n_features: int = rows.shape[1]
+        self.parts = partitions(rows, weights)
+
+    def names(self) -> Sequence[str] | None:
+        """Return the names of the columns, if they have any."""
+        return self._names
+
+    def reduce(self, number: int, task: bytes) -> bytes:
+        """Compute the result of a task for all partitions; the first pass has number 0."""
+        if number == 1 and self._is_read_anew:
+            warn(
+                "every pass of block Krylov iteration computes the partitions of X anew, some ten times; "
+                "fit(X, persist=True) keeps them in the memory of the workers",
+                UserWarning,
+            )
+        sent, work = at_workers(task), delayed(sum_part, pure=False)
+        sums = [work(sent, self._n_threads, part, *block) for part, block in enumerate(self.parts)]
+        result: bytes = merged(sums, merge)
+        return result
