@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 import warnings
 
-#: Packages whose frames are skipped.
-BETWEEN = ("karhunen", "sklearn")
+#: Packages whose frames are skipped: they call methods of estimators.
+BETWEEN = ("karhunen", "sklearn", "pyspark")
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn from the innermost frame outside karhunen and scikit-learn, which wraps some methods."""
+    """Warn from the innermost frame outside karhunen and the packages that call its methods."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_back.f_globals.get("__name__", "").partition(".")[0] in BETWEEN:
         frame, level = frame.f_back, level + 1

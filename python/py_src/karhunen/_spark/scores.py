@@ -1,0 +1,99 @@
+"""Scores of the rows of a DataFrame, as one more column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.ml.linalg import VectorUDT
+from pyspark.sql import functions
+from pyspark.sql.types import StructField, StructType
+
+from karhunen._spark.columns import Columns
+from karhunen._spark.passes import part_number
+from karhunen._spark.rows import RowReader
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    import karhunen
+
+#: A dense vector of Spark.
+_VECTOR = pa.struct(
+    [
+        pa.field("type", pa.int8(), nullable=False),
+        pa.field("size", pa.int32()),
+        pa.field("indices", pa.list_(pa.field("element", pa.int32(), nullable=False))),
+        pa.field("values", pa.list_(pa.field("element", pa.float64(), nullable=False))),
+    ]
+)
+
+
+def with_scores(dataset: DataFrame, columns: Columns, pca: karhunen.PCA, name: str) -> DataFrame:
+    """Add a column of scores to a DataFrame, lazily.
+
+    Parameters
+    ----------
+    dataset : DataFrame
+        Rows.
+    columns : Columns
+        Its columns with the features.
+    pca : karhunen.PCA
+        Fitted model.
+    name : str
+        Name of the new column of dense vectors.
+    """
+    # Since Spark 4.1.
+    if hasattr(functions, "arrow_udf"):
+        from pyspark.sql.pandas.functions import ArrowUDFType
+
+        kind = ArrowUDFType.SCALAR_ITER
+        function = functions.arrow_udf(_udf(columns, pca), returnType=VectorUDT(), functionType=kind)
+        return dataset.withColumn(name, function(*columns.inputs(dataset)))
+    inputs = {f"__features_{number}__": column for number, column in enumerate(columns.inputs(dataset))}
+    schema = StructType([*dataset.schema.fields, StructField(name, VectorUDT())])
+    return dataset.withColumns(inputs).mapInArrow(_batch_function(columns, pca, name), schema)
+
+
+def _udf(columns: Columns, pca: karhunen.PCA) -> Callable[[Iterable[Any]], Iterator[pa.Array]]:
+    """Return the function from batches of input columns to batches of vectors."""
+
+    def score(batches: Iterable[Any]) -> Iterator[pa.Array]:
+        reader = RowReader(columns, part_number(), pca.n_features_in_)
+        for batch in batches:
+            yield _scores(reader, [batch] if isinstance(batch, pa.Array) else list(batch), pca)
+
+    return score
+
+
+def _batch_function(
+    columns: Columns, pca: karhunen.PCA, name: str
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return the function that replaces the input columns, which are the last, by the scores."""
+
+    def add_scores(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        reader = RowReader(columns, part_number(), pca.n_features_in_)
+        n_kept = -len(columns.names)
+        for batch in batches:
+            scores = _scores(reader, batch.columns[n_kept:], pca)
+            yield pa.RecordBatch.from_arrays(
+                [*batch.columns[:n_kept], scores], names=[*batch.schema.names[:n_kept], name]
+            )
+
+    return add_scores
+
+
+def _scores(reader: RowReader, arrays: list[pa.Array], pca: karhunen.PCA) -> pa.Array:
+    """Return the scores of the rows of a batch as dense vectors."""
+    n_rows, width = len(arrays[0]), pca.n_components_
+    scores = pca.transform(reader.block(arrays)) if n_rows else np.empty((0, width))
+    lists = pa.ListArray.from_arrays(
+        pa.array(np.arange(0, n_rows * width + 1, width or 1, dtype=np.int32)[: n_rows + 1]),
+        pa.array(scores.ravel().astype(np.float64, copy=False)),
+        type=_VECTOR.field("values").type,
+    )
+    kinds = pa.array(np.ones(n_rows, dtype=np.int8))
+    missing = [pa.nulls(n_rows, _VECTOR.field(field).type) for field in ("size", "indices")]
+    return pa.StructArray.from_arrays([kinds, *missing, lists], fields=list(_VECTOR))
