@@ -47,25 +47,27 @@ def with_scores(dataset: DataFrame, columns: Columns, pca: karhunen.PCA, name: s
     """
     # Since Spark 4.1.
     if hasattr(functions, "arrow_udf"):
-        from pyspark.sql.pandas.functions import ArrowUDFType
-
-        kind = ArrowUDFType.SCALAR_ITER
-        function = functions.arrow_udf(_udf(columns, pca), returnType=VectorUDT(), functionType=kind)
+        function = functions.arrow_udf(_udf(columns, pca), returnType=VectorUDT())
         return dataset.withColumn(name, function(*columns.inputs(dataset)))
     inputs = {f"__features_{number}__": column for number, column in enumerate(columns.inputs(dataset))}
     schema = StructType([*dataset.schema.fields, StructField(name, VectorUDT())])
     return dataset.withColumns(inputs).mapInArrow(_batch_function(columns, pca, name), schema)
 
 
-def _udf(columns: Columns, pca: karhunen.PCA) -> Callable[[Iterable[Any]], Iterator[pa.Array]]:
-    """Return the function from batches of input columns to batches of vectors."""
+def _udf(columns: Columns, pca: karhunen.PCA) -> Callable[[Iterator[Any]], Iterator[pa.Array]]:
+    """Return the function from batches of the input columns to batches of vectors, whose types Spark reads."""
 
-    def score(batches: Iterable[Any]) -> Iterator[pa.Array]:
+    def score(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
         reader = RowReader(columns, part_number(), pca.n_features_in_)
-        for batch in batches:
-            yield _scores(reader, [batch] if isinstance(batch, pa.Array) else list(batch), pca)
+        for array in batches:
+            yield _scores(reader, [array], pca)
 
-    return score
+    def score_tuples(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
+        reader = RowReader(columns, part_number(), pca.n_features_in_)
+        for arrays in batches:
+            yield _scores(reader, list(arrays), pca)
+
+    return score if len(columns.names) == 1 else score_tuples
 
 
 def _batch_function(
