@@ -56,6 +56,8 @@ BELOW = {
     "_cluster": {"_inputs", "_shared"},
     "cluster": {"_cluster"},
     "dask": {"_cluster", "_inputs", "_pca", "_shared"},
+    "_spark": {"_cluster", "_shared"},
+    "spark": {"_cluster", "_spark"},
 }
 
 
@@ -83,6 +85,11 @@ def test_imports_form_no_cycle_and_go_down():
         assert {other.split(".")[1] for other in used} <= BELOW.get(own, set()) | {own}, name
 
 
+def skip_without_pyspark(name):
+    if "spark" in name:
+        pytest.importorskip("pyspark")
+
+
 class PublicDocTests(doctest.DocTestFinder):
     """Finds examples of classes in their defining module, although their `__module__` is a public one."""
 
@@ -96,6 +103,7 @@ class PublicDocTests(doctest.DocTestFinder):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings_run(name):
+    skip_without_pyspark(name)
     importlib.import_module("matplotlib").use("Agg")
     module = importlib.import_module(name)
     runner = doctest.DocTestRunner()
@@ -107,7 +115,8 @@ def test_examples_in_docstrings_run(name):
     assert runner.tries == len(prompts)
 
 
-@pytest.mark.parametrize("page", sorted(p.name for p in (ROOT / "python/docs").glob("*.rst")))
+# test_spark.py runs the page about Spark.
+@pytest.mark.parametrize("page", sorted(p.name for p in (ROOT / "python/docs").glob("*.rst") if p.stem != "spark"))
 def test_examples_in_the_pages_run(page, monkeypatch):
     monkeypatch.chdir(ROOT)
     result = doctest.testfile(str(ROOT / "python/docs" / page), module_relative=False)

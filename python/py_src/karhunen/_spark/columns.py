@@ -44,13 +44,16 @@ class Columns:
         """Return the names of the features, if they have names."""
         return list(self.names) if self.kind == "numbers" else None
 
-    def inputs(self, dataset: DataFrame) -> list[Column]:
-        """Return the columns of the features, converted to `dtype`."""
+    @property
+    def type_name(self) -> str:
+        """Return Spark's name of the type that the columns have, or are converted to."""
         number = {"float64": "double", "float32": "float"}[self.dtype]
+        return {"vector": "vector", "array": f"array<{number}>", "numbers": number}[self.kind]
+
+    def inputs(self, dataset: DataFrame) -> list[Column]:
+        """Return the columns of the features, converted to numbers of `dtype`."""
         found = [dataset[_quoted(name)] for name in self.names]
-        if self.kind == "vector":
-            return found
-        return [column.cast(number if self.kind == "numbers" else f"array<{number}>") for column in found]
+        return found if self.kind == "vector" else [column.cast(self.type_name) for column in found]
 
     def select(self, dataset: DataFrame) -> DataFrame:
         """Return the features, and then the weights if there are any, under short names."""

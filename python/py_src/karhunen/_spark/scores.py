@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from pyspark.ml.linalg import VectorUDT
-from pyspark.sql import functions
 from pyspark.sql.types import StructField, StructType
 
 from karhunen._spark.columns import Columns
@@ -16,7 +15,7 @@ from karhunen._spark.passes import part_number
 from karhunen._spark.rows import RowReader
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     import karhunen
 
@@ -45,44 +44,30 @@ def with_scores(dataset: DataFrame, columns: Columns, pca: karhunen.PCA, name: s
     name : str
         Name of the new column of dense vectors.
     """
-    # Since Spark 4.1.
-    if hasattr(functions, "arrow_udf"):
-        function = functions.arrow_udf(_udf(columns, pca), returnType=VectorUDT())
-        return dataset.withColumn(name, function(*columns.inputs(dataset)))
-    inputs = {f"__features_{number}__": column for number, column in enumerate(columns.inputs(dataset))}
+    # Not as a user-defined function of the features: in Spark 4.3 those fail beside vectors that come from Parquet.
+    types = [field.dataType.simpleString() for field in dataset.schema.fields]
+    positions = [dataset.columns.index(column) for column in columns.names]
+    converted: dict[str, Column] = {}
+    for number, column in enumerate(columns.inputs(dataset)):
+        if types[positions[number]] != columns.type_name:
+            positions[number] = len(types) + len(converted)
+            converted[f"__features_{number}__"] = column
     schema = StructType([*dataset.schema.fields, StructField(name, VectorUDT())])
-    return dataset.withColumns(inputs).mapInArrow(_batch_function(columns, pca, name), schema)
-
-
-def _udf(columns: Columns, pca: karhunen.PCA) -> Callable[[Iterator[Any]], Iterator[pa.Array]]:
-    """Return the function from batches of the input columns to batches of vectors, whose types Spark reads."""
-
-    def score(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
-        reader = RowReader(columns, part_number(), pca.n_features_in_)
-        for array in batches:
-            yield _scores(reader, [array], pca)
-
-    def score_tuples(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
-        reader = RowReader(columns, part_number(), pca.n_features_in_)
-        for arrays in batches:
-            yield _scores(reader, list(arrays), pca)
-
-    return score if len(columns.names) == 1 else score_tuples
+    function = _batch_function(columns, pca, name, positions, len(types))
+    return (dataset.withColumns(converted) if converted else dataset).mapInArrow(function, schema)
 
 
 def _batch_function(
-    columns: Columns, pca: karhunen.PCA, name: str
+    columns: Columns, pca: karhunen.PCA, name: str, positions: list[int], n_kept: int
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the function that replaces the input columns, which are the last, by the scores."""
+    """Return the function that adds the scores of the columns at `positions` to the first `n_kept` columns."""
 
     def add_scores(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         reader = RowReader(columns, part_number(), pca.n_features_in_)
-        n_kept = -len(columns.names)
         for batch in batches:
-            scores = _scores(reader, batch.columns[n_kept:], pca)
-            yield pa.RecordBatch.from_arrays(
-                [*batch.columns[:n_kept], scores], names=[*batch.schema.names[:n_kept], name]
-            )
+            scores = _scores(reader, [batch.column(position) for position in positions], pca)
+            names = [*batch.schema.names[:n_kept], name]
+            yield pa.RecordBatch.from_arrays([*batch.columns[:n_kept], scores], names=names)
 
     return add_scores
 
