@@ -10,7 +10,7 @@ from pyspark.ml.linalg import VectorUDT
 from pyspark.sql.types import ArrayType, BooleanType, DataType, FloatType, NumericType
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,11 @@ class Columns:
         number = {"float64": "double", "float32": "float"}[self.dtype]
         return {"vector": "vector", "array": f"array<{number}>", "numbers": number}[self.kind]
 
-    def inputs(self, dataset: DataFrame) -> list[Column]:
-        """Return the columns of the features, converted to numbers of `dtype`."""
-        found = [dataset[_quoted(name)] for name in self.names]
-        return found if self.kind == "vector" else [column.cast(self.type_name) for column in found]
-
     def select(self, dataset: DataFrame) -> DataFrame:
         """Return the features, and then the weights if there are any, under short names."""
-        columns = [column.alias(f"x{number}") for number, column in enumerate(self.inputs(dataset))]
+        found = [dataset[_quoted(name)] for name in self.names]
+        columns = found if self.kind == "vector" else [column.cast(self.type_name) for column in found]
+        columns = [column.alias(f"x{number}") for number, column in enumerate(columns)]
         if self.weight is not None:
             columns.append(dataset[_quoted(self.weight)].cast("double").alias("weight"))
         return dataset.select(*columns)

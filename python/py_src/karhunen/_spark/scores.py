@@ -47,27 +47,28 @@ def with_scores(dataset: DataFrame, columns: Columns, pca: karhunen.PCA, name: s
     # Not as a user-defined function of the features: in Spark 4.3 those fail beside vectors that come from Parquet.
     types = [field.dataType.simpleString() for field in dataset.schema.fields]
     positions = [dataset.columns.index(column) for column in columns.names]
+    # Spark's mapInArrow does not find columns whose names hold dots.
+    plain = dataset.toDF(*(f"c{number}" for number in range(len(types))))
     converted: dict[str, Column] = {}
-    for number, column in enumerate(columns.inputs(dataset)):
-        if types[positions[number]] != columns.type_name:
+    for number, position in enumerate(positions):
+        if types[position] != columns.type_name:
             positions[number] = len(types) + len(converted)
-            converted[f"__features_{number}__"] = column
+            converted[f"x{number}"] = plain[f"c{position}"].cast(columns.type_name)
+    function = _batch_function(columns, pca, [*dataset.columns, name], positions)
     schema = StructType([*dataset.schema.fields, StructField(name, VectorUDT())])
-    function = _batch_function(columns, pca, name, positions, len(types))
-    return (dataset.withColumns(converted) if converted else dataset).mapInArrow(function, schema)
+    return (plain.withColumns(converted) if converted else plain).mapInArrow(function, schema)
 
 
 def _batch_function(
-    columns: Columns, pca: karhunen.PCA, name: str, positions: list[int], n_kept: int
+    columns: Columns, pca: karhunen.PCA, names: list[str], positions: list[int]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the function that adds the scores of the columns at `positions` to the first `n_kept` columns."""
+    """Return the function that adds the scores of the columns at `positions`, the last of `names`."""
 
     def add_scores(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         reader = RowReader(columns, part_number(), pca.n_features_in_)
         for batch in batches:
             scores = _scores(reader, [batch.column(position) for position in positions], pca)
-            names = [*batch.schema.names[:n_kept], name]
-            yield pa.RecordBatch.from_arrays([*batch.columns[:n_kept], scores], names=names)
+            yield pa.RecordBatch.from_arrays([*batch.columns[: len(names) - 1], scores], names=names)
 
     return add_scores
 
