@@ -68,7 +68,8 @@ impl<'a> Driver<'a> {
         if self.n_made.load(Ordering::Relaxed) > 0 {
             return Ok(());
         }
-        let task = Task { fit: self.fit, pass: self.n_passes(), work: Work::Check };
+        // The first pass of the engine.
+        let task = Task { fit: self.fit, pass: 0, work: Work::Check };
         let now = self.reduce(&task)?;
         if now.n_features != n_features {
             let (found, expected) = (now.n_features.to_string(), n_features.to_string());
