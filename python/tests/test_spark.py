@@ -349,8 +349,12 @@ def test_a_fit_goes_on_from_its_checkpoint(spark, x, tmp_path):
     first = pca.fit(source)
     with pytest.raises(FileExistsError):
         pca.fit(source)
-    again = pca.setResume(True).fit(source.limit(0))
-    assert again.pc == first.pc
+    assert pca.setResume(True).fit(source).pc == first.pc
+    # The file holds all passes, and is compared with the rows.
+    with pytest.raises(ValueError, match="the DataFrame has no rows"):
+        pca.fit(source.limit(0))
+    with pytest.raises(ValueError, match=r"differ between passes|in the first pass"):
+        pca.fit(frame(spark, x + 1).orderBy("id"))
     source.unpersist()
 
 
