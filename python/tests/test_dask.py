@@ -272,6 +272,8 @@ def wait(block):
     return block
 
 x = da.zeros((200, 5), chunks=(2, 5)).map_blocks(wait, dtype=float)
+# A process in the background may have begun with interrupts ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("ready", flush=True)
 try:
     PCA(2).fit(x)
