@@ -115,6 +115,7 @@ mod weights;
 
 /// Matrices that karhunen reads and returns.
 pub mod matrix {
+    pub use crate::linalg::permutation::check_places;
     pub use crate::linalg::{Dense, IndexInt, Major, Matrix, Sparse, SparseMatrix};
 }
 

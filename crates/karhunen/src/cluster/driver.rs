@@ -72,8 +72,8 @@ impl<'a> Driver<'a> {
         let task = Task { fit: self.fit, pass: 0, work: Work::Check };
         let now = self.reduce(&task)?;
         if now.n_features != n_features {
-            let (found, expected) = (now.n_features.to_string(), n_features.to_string());
-            return Err(Error::OtherFit { what: "numbers of columns", found: expected, expected: found });
+            let (found, expected) = (n_features.to_string(), now.n_features.to_string());
+            return Err(Error::OtherFit { what: "numbers of columns", found, expected });
         }
         self.check_unchanged(&now.parts)
     }

@@ -58,9 +58,8 @@ impl FirstBlock {
     pub(super) fn add(&mut self, other: &Self, mine: &Moments, others: &Moments) {
         let pairs = self.product.as_mut_slice().iter_mut().zip(other.product.as_slice());
         pairs.for_each(|(sum, product)| *sum += product);
-        if mine.weight > 0.0 && others.weight > 0.0 {
-            let between = mine.weight * (others.weight / (mine.weight + others.weight));
-            let delta: Vec<f64> = mine.mean.iter().zip(&others.mean).map(|(a, b)| b - a).collect();
+        let (delta, between) = mine.between(others);
+        if between > 0.0 {
             self.add_outer(&delta, between);
         }
     }

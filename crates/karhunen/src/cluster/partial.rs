@@ -137,13 +137,11 @@ impl Partial {
             return Err(Error::Parts { problem });
         }
         let (last, next) = (self.parts[self.parts.len() - 1].number, other.parts[0].number);
-        if next != last + 1 {
-            let problem = if next <= last {
-                format!("part {next} was summed twice")
-            } else {
-                format!("part {} is missing", last + 1)
-            };
-            return Err(Error::Parts { problem });
+        if next <= last {
+            return Err(Error::Parts { problem: format!("part {next} was summed twice") });
+        }
+        if next - last > 1 {
+            return Err(Error::Parts { problem: format!("part {} is missing", last + 1) });
         }
         if other.n_features != self.n_features {
             let (part, found) = (next, other.n_features);

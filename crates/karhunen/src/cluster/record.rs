@@ -73,6 +73,8 @@ struct PartialNumbers {
     n_samples: usize,
     /// All weights are integers.
     whole: bool,
+    /// That of the first block; zero if there is none.
+    seed: u64,
 }
 
 #[derive(serde::Serialize, serde::Deserialize)]
@@ -92,7 +94,6 @@ impl Recorded for Partial {
         let (sums, moments) = match &self.sums {
             Sums::Moments(moments, block) => {
                 record.put_matrix("first_block", &block.product);
-                record.put_row("seed", vec![(block.seed >> 32) as u32, block.seed as u32]);
                 (Kind::Moments, Some(moments))
             }
             Sums::Scatter(scatter) => {
@@ -118,6 +119,7 @@ impl Recorded for Partial {
             sums,
             n_samples: moments.map_or(0, |moments| moments.n_samples),
             whole: moments.is_none_or(|moments| moments.whole),
+            seed: if let Sums::Moments(_, block) = &self.sums { block.seed } else { 0 },
         };
         record.put_json("partial", &numbers)?;
         Ok(record)
@@ -136,9 +138,7 @@ impl Recorded for Partial {
             Kind::Moments => {
                 let moments = moments()?;
                 let product = with_rows(record.take_matrix("first_block")?, n_features)?;
-                let seed: Vec<u32> = record.take_row("seed", 2)?;
-                let seed = u64::from(seed[0]) << 32 | u64::from(seed[1]);
-                Sums::Moments(moments, FirstBlock { seed, product })
+                Sums::Moments(moments, FirstBlock { seed: numbers.seed, product })
             }
             Kind::Scatter => {
                 let moments = moments()?;

@@ -12,7 +12,7 @@ pub struct Task {
     pub(crate) work: Work,
 }
 
-/// What is computed of every part.
+/// The computation for every part.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Work {
     /// Weights, means and squares of the columns; if there are at most `scatter_columns` of them also their products, else

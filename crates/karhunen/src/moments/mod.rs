@@ -225,6 +225,18 @@ impl Moments {
         self.weight = weight;
     }
 
+    /// The difference `d` of the means and the weight `w` with which the products of two sums merge: those of all rows
+    /// are those of both and `w d d'` (Chan, Golub & LeVeque 1983). `w` is zero if one of them has no weight, whose means
+    /// may be undefined.
+    pub(crate) fn between(&self, other: &Self) -> (Vec<f64>, f64) {
+        let weight = if self.weight > 0.0 && other.weight > 0.0 {
+            self.weight * (other.weight / (self.weight + other.weight))
+        } else {
+            0.0
+        };
+        (self.mean.iter().zip(&other.mean).map(|(mine, others)| others - mine).collect(), weight)
+    }
+
     /// Totals of the weights.
     pub(crate) fn totals(&self) -> Totals {
         let sum_of_squares = self.weight_squared / self.weight / self.weight;

@@ -306,14 +306,7 @@ impl Scatter {
 
     /// Adds the upper triangle.
     pub(crate) fn add(&mut self, other: &Self) {
-        let (a, b) = (&self.moments, &other.moments);
-        // Rows without weight add nothing; their means may be undefined.
-        let between = if a.weight > 0.0 && b.weight > 0.0 {
-            a.weight * (b.weight / (a.weight + b.weight))
-        } else {
-            0.0
-        };
-        let delta: Vec<f64> = a.mean.iter().zip(&b.mean).map(|(a, b)| b - a).collect();
+        let (delta, between) = self.moments.between(&other.moments);
         for (i, &delta_i) in delta.iter().enumerate() {
             let row = self.matrix.row_mut(i)[i..].iter_mut().zip(&other.matrix.row(i)[i..]);
             if between > 0.0 {

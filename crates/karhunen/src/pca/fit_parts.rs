@@ -19,18 +19,11 @@ use crate::scalar::Scalar;
 use crate::solver::{self, IterationOptions, Problem, Reading, Route};
 use crate::weights::check_feature_weights;
 
-/// Number of vectors of the first block: those of a dense block of the iteration.
-fn first_width(pca: &Pca) -> usize {
-    match (pca.block_size, pca.n_components) {
-        (Some(width), _) => width,
-        (None, NComponents::Count(k)) => (2 * k).max(32),
-        (None, _) => 32,
-    }
-}
-
-/// Number of columns up to which the scatter matrix is summed, if the solver is not given. With more columns the matrices
-/// of the parts, 4 p (p + 1) bytes each, cost more than the further passes that they save.
+/// Number of columns up to which the scatter matrix is summed, if the solver is not given. A node of the tree holds eight
+/// matrices of 8 p^2 bytes: 270 MB.
 const SCATTER_COLUMNS: usize = 2_048;
+/// Bytes of memory for each pair of columns: the matrix of a part, and one to which it is added.
+const SCATTER_BYTES: f64 = 16.0;
 
 pub(crate) fn fit_parts(
     pca: &Pca,
@@ -76,7 +69,7 @@ pub(crate) fn fit_parts(
             }
             Partial { sums: Sums::Moments(moments, block), .. } => {
                 if wants_scatter(pca) {
-                    fit_scatter::ask(&Allowance::in_memory(pca), pca, (n, p), run)?;
+                    return Err(no_scatter(pca, p));
                 }
                 by_products(pca, &driver, (&moments, block), feature_weights, (sparse, tol, dtype), exec)
             }
@@ -118,11 +111,21 @@ fn by_products(
     let cancelled = epsilon * op.cancelled(largest) * totals.sum_of_squares.sqrt();
     let reason = match pca.solver {
         Some(_) => "asked for".to_owned(),
-        None => format!("more than {SCATTER_COLUMNS} columns in parts"),
+        None if p > SCATTER_COLUMNS => format!("more than {SCATTER_COLUMNS} columns in parts"),
+        None => "the scatter matrices of the parts exceed the memory limit".to_owned(),
     };
     let (n_passes, advice) = (driver.n_passes(), CANCELLED);
     Solved { route, reason, tol, n_passes, spectrum, cancelled, advice, affine, totals, n_samples, dtype }
         .model(pca, feature_weights, exec)
+}
+
+/// Number of vectors of the first block: those of a dense block of the iteration.
+fn first_width(pca: &Pca) -> usize {
+    match (pca.block_size, pca.n_components) {
+        (Some(width), _) => width,
+        (None, NComponents::Count(k)) => (2 * k).max(32),
+        (None, _) => 32,
+    }
 }
 
 /// Returns true if the fit needs the scatter matrix: the solver was asked for, or the iteration would find the whole
@@ -138,8 +141,7 @@ fn scatter_columns(pca: &Pca) -> Result<usize> {
         let rule = "the rows of parts are with the engine, which keeps no copies";
         return Err(Error::option(options::ROUNDED_COPY, rounding.value(), rule));
     }
-    // A part sums its matrix beside that of another part.
-    let most = pca.memory_limit.map_or(usize::MAX, |limit| (limit as f64 / 16.0).sqrt() as usize);
+    let most = pca.memory_limit.map_or(usize::MAX, |limit| (limit as f64 / SCATTER_BYTES).sqrt() as usize);
     match (pca.solver, pca.n_components) {
         (Some(Route::Covariance), _) => Ok(most),
         (Some(Route::BlockKrylov), _) => Ok(0),
@@ -150,6 +152,16 @@ fn scatter_columns(pca: &Pca) -> Result<usize> {
         (None, _) if wants_scatter(pca) => Ok(most),
         (None, _) => Ok(SCATTER_COLUMNS.min(most)),
     }
+}
+
+/// The error of a fit that needs the scatter matrix of `p` columns, which the parts did not sum.
+fn no_scatter(pca: &Pca, p: usize) -> Error {
+    let bytes = SCATTER_BYTES * (p as f64).powi(2);
+    let advice =
+        || vec!["take fewer columns".into(), "ask for a number of components and block-krylov".into()];
+    let asked = Allowance::in_memory(pca).ask_for("the scatter matrix of a part", bytes, advice);
+    let problem = "the engine summed no products of columns".to_owned();
+    asked.err().unwrap_or(Error::Parts { problem })
 }
 
 /// The options on which the passes depend. That the parts are the same, every pass tests.

@@ -48,9 +48,7 @@ impl Allowance {
     ) -> f64 {
         let need = self.beside + problem.need(route, n_threads);
         let left = self.limit.map_or(0.0, |limit| (limit.bytes - need).max(0.0));
-        if left > 0.0 {
-            x.keep(left);
-        }
+        x.keep(left);
         left
     }
 
