@@ -25,8 +25,8 @@ import sys
 import time
 from pathlib import Path
 
-from incremental import THREADS, record
-from run import HERE, Start, build, in_venv
+from incremental import THREADS, begin, record
+from run import HERE
 
 #: Number of rows, number of columns, number of components.
 WORKLOADS = {"copies": (40_000, 6_000, 40), "overlap": (100_000, 2_000, 50)}
@@ -143,14 +143,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows: checks that everything runs")
     parser.add_argument("--installed", action="store_true", help="do not build the package: it is installed")
     options = parser.parse_args()
-    if unknown := set(options.workloads) - set(WORKLOADS):
-        parser.error(f"no such workload: {', '.join(sorted(unknown))}; there are {', '.join(WORKLOADS)}")
-    in_venv()
-    if not options.installed:
-        build()
-    if options.quick:
-        options.rounds = 1
-    started = Start()
+    started = begin(parser, options, WORKLOADS)
     settings = [(workload, rate) for workload in options.workloads for rate in options.rates]
     lines = [line for workload, rate in settings for line in measure(workload, rate, options)]
     if lines and not options.quick:

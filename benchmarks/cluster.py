@@ -29,8 +29,7 @@ import sys
 import threading
 import time
 
-from incremental import record
-from run import Start, build, in_venv
+from incremental import begin, record
 
 #: Number of rows, number of columns, rows of a partition, number of components.
 WORKLOADS = {"scatter": (100_000, 2_000, 8_000, 50), "products": (20_000, 6_400, 1_000, 100)}
@@ -155,7 +154,11 @@ def _resident_of(client) -> int:
 
 
 def _resident() -> int:
-    with open("/proc/self/statm") as file:
+    return _resident_of_process("self")
+
+
+def _resident_of_process(pid: int | str) -> int:
+    with open(f"/proc/{pid}/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -163,9 +166,7 @@ def _watch(client, peak: list[int], done: threading.Event) -> None:
     """Keep the largest resident size of a worker, every 50 ms, by its process."""
     pids = list(client.run(os.getpid).values())
     while not done.wait(0.05):
-        for pid in pids:
-            with open(f"/proc/{pid}/statm") as file:
-                peak[0] = max(peak[0], int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
+        peak[0] = max(peak[0], *map(_resident_of_process, pids))
 
 
 def measure(workload: str, options: argparse.Namespace) -> list[dict]:
@@ -179,14 +180,11 @@ def measure(workload: str, options: argparse.Namespace) -> list[dict]:
             command = [sys.executable, "-W", "ignore", __file__, "--one", workload, fit, json.dumps({"size": size})]
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode:
-                print(f"{workload}, {fit}: failed: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
-                continue
+                raise SystemExit(f"{workload}, {fit} failed:\n{done.stderr}")
             runs[fit].append(json.loads(done.stdout.splitlines()[-1]))
     reference = runs["one process"][0]["variances"]
     lines = []
     for fit, found in runs.items():
-        if not found:
-            continue
         median = {name: statistics.median(run[name] for run in found) for name in ("seconds", "processor", "worker_mb")}
         pairs = zip(found[0]["variances"], reference, strict=True)
         error = max(abs(a - b) / b for a, b in pairs)
@@ -209,14 +207,7 @@ def main() -> None:
     parser.add_argument("--installed", action="store_true", help="do not build the package: it is installed")
     options = parser.parse_args()
     options.threads = 2
-    if unknown := set(options.workloads) - set(WORKLOADS):
-        parser.error(f"no such workload: {', '.join(sorted(unknown))}; there are {', '.join(WORKLOADS)}")
-    in_venv()
-    if not options.installed:
-        build()
-    if options.quick:
-        options.rounds = 1
-    started = Start()
+    started = begin(parser, options, WORKLOADS)
     lines = [line for workload in options.workloads for line in measure(workload, options)]
     if lines and not options.quick:
         print(f"record: {record('cluster', lines, options, started)}")

@@ -24,6 +24,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from run import HERE, Start, build, in_venv
@@ -166,6 +167,18 @@ def record(name: str, lines: list[dict], options: argparse.Namespace, started: S
     return path
 
 
+def begin(parser: argparse.ArgumentParser, options: argparse.Namespace, workloads: Iterable[str]) -> Start:
+    """Check the names of the workloads, and build the package unless it is installed. Returns the start."""
+    if unknown := set(options.workloads) - set(workloads):
+        parser.error(f"no such workload: {', '.join(sorted(unknown))}; there are {', '.join(workloads)}")
+    in_venv()
+    if not options.installed:
+        build()
+    if options.quick:
+        options.rounds = 1
+    return Start()
+
+
 def main() -> None:
     """Measure the requested workloads."""
     if sys.argv[1:2] == ["--one"]:
@@ -179,14 +192,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a tenth of the batches: checks that everything runs")
     parser.add_argument("--installed", action="store_true", help="do not build the package: it is installed")
     options = parser.parse_args()
-    if unknown := set(options.workloads) - set(WORKLOADS):
-        parser.error(f"no such workload: {', '.join(sorted(unknown))}; there are {', '.join(WORKLOADS)}")
-    in_venv()
-    if not options.installed:
-        build()
-    if options.quick:
-        options.rounds = 1
-    started = Start()
+    started = begin(parser, options, WORKLOADS)
     lines = [line for workload in options.workloads for line in measure(workload, options)]
     if lines and not options.quick:
         print(f"record: {record('incremental', lines, options, started)}")

@@ -22,7 +22,49 @@ pub(crate) fn to_python(error: Error) -> PyErr {
     if let Some(exception) = exception_within(&error) {
         return exception;
     }
-    let message = match error {
+    let exception = of_kind(error.kind(), message_of(&error));
+    // Estimators use these attributes to show arguments as given and to add names of columns; the message is complete
+    // without them.
+    let place = |row: usize, column: usize, repeated: bool| {
+        let template = error.text_for(&NamedColumn);
+        vec![
+            ("row", Attribute::Index(row)),
+            ("column", Attribute::Index(column)),
+            ("template", Attribute::Text(format!("{template}{COUNTED}"))),
+            ("is_repeated", Attribute::Flag(repeated)),
+        ]
+    };
+    let within = if let Error::Part { source, .. } = &error { source } else { &error };
+    let attributes = match within {
+        Error::Option { option, rule, .. } => vec![
+            ("option", Attribute::Text(name(*option).to_owned())),
+            ("rule", Attribute::Text(rule.text_for(&Parameters))),
+        ],
+        Error::DuplicateEntry { row, column } => place(*row, *column, true),
+        Error::NonFinite { row, column, .. }
+        | Error::NegativeValue { row, column, .. }
+        | Error::EntryWeight { row, column, .. } => place(*row, *column, false),
+        _ => Vec::new(),
+    };
+    Python::attach(|py| {
+        for (name, attribute) in attributes {
+            let _ = match attribute {
+                Attribute::Index(index) => exception.value(py).setattr(name, index),
+                Attribute::Flag(flag) => exception.value(py).setattr(name, flag),
+                Attribute::Text(text) => exception.value(py).setattr(name, text),
+            };
+        }
+    });
+    exception
+}
+
+/// The end of messages with row numbers.
+const COUNTED: &str = "; rows and columns count from 0";
+
+/// The message of an error, with the names of parameters.
+fn message_of(error: &Error) -> String {
+    let message = match *error {
+        Error::Part { part, ref source } => return format!("part {part}: {}", message_of(source)),
         // The wording of scikit-learn, which tests of other projects match.
         Error::NComponents { requested, min, max, n_samples, n_features } => {
             let limit =
@@ -63,41 +105,7 @@ pub(crate) fn to_python(error: Error) -> PyErr {
         }
         _ => error.text_for(&Parameters),
     };
-    let message =
-        if names_row(&error) { format!("{message}; rows and columns count from 0") } else { message };
-    let exception = of_kind(error.kind(), message);
-    // Estimators use these attributes to show arguments as given and to add names of columns; the message is complete
-    // without them.
-    let place = |row: usize, column: usize, repeated: bool| {
-        let template = error.text_for(&NamedColumn);
-        vec![
-            ("row", Attribute::Index(row)),
-            ("column", Attribute::Index(column)),
-            ("template", Attribute::Text(format!("{template}; rows and columns count from 0"))),
-            ("is_repeated", Attribute::Flag(repeated)),
-        ]
-    };
-    let attributes = match &error {
-        Error::Option { option, rule, .. } => vec![
-            ("option", Attribute::Text(name(*option).to_owned())),
-            ("rule", Attribute::Text(rule.text_for(&Parameters))),
-        ],
-        Error::DuplicateEntry { row, column } => place(*row, *column, true),
-        Error::NonFinite { row, column, .. }
-        | Error::NegativeValue { row, column, .. }
-        | Error::EntryWeight { row, column, .. } => place(*row, *column, false),
-        _ => Vec::new(),
-    };
-    Python::attach(|py| {
-        for (name, attribute) in attributes {
-            let _ = match attribute {
-                Attribute::Index(index) => exception.value(py).setattr(name, index),
-                Attribute::Flag(flag) => exception.value(py).setattr(name, flag),
-                Attribute::Text(text) => exception.value(py).setattr(name, text),
-            };
-        }
-    });
-    exception
+    if names_row(error) { format!("{message}{COUNTED}") } else { message }
 }
 
 /// The exception that Python raised while rows were read.

@@ -66,6 +66,8 @@ mod _core {
     use crate::table::FileTable;
 
     #[pymodule_export]
+    const FAN_IN: usize = karhunen::cluster::FAN_IN;
+    #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 }

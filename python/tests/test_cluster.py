@@ -110,6 +110,11 @@ def test_errors_name_the_part(rows):
     x[1700, 7] = np.nan
     with pytest.raises(ValueError, match=r"part 5: row 100, column 7 is NaN"):
         cluster.fit(PCA(3), cut(x))
+    with pytest.raises(ValueError, match=r"part 1: row 0, column 1 \('b'\) is NaN.*rows and columns count from 0"):
+        frame = pd.DataFrame([[1.0, np.nan]], columns=["a", "b"])
+        cluster.fit(PCA(1), [pd.DataFrame(x[:5, :2], columns=["a", "b"]), frame])
+    with pytest.raises(ValueError, match=r"part 0: sample_weight\[1\] is -1"):
+        cluster.fit(PCA(1), [(x[:3], [1, -1, 1])])
     with pytest.raises(ValueError, match=r"part 1: .* complex|Complex"):
         cluster.fit(PCA(3), [x[:10], x[10:20] + 1j])
     with pytest.raises(ValueError, match="part 2 has 39 columns, part 0 has 40; give all parts the same columns"):
@@ -132,6 +137,9 @@ def test_errors_name_the_part(rows):
         cluster.fit(PCA(3), cut(rows[0]), feature_weight=2.0)
     with pytest.raises(ValueError, match="memory_limit"):
         cluster.fit(PCA(2, solver="covariance", memory_limit=10**8), [np.ones((5, 5000))])
+    # A limit between what the driver and what a part needs: never another solver than the one asked for.
+    with pytest.raises(ValueError, match="the scatter matrix of a part needs 0.4 GB of memory"):
+        cluster.fit(PCA(2, solver="covariance", memory_limit=350_000_000), [np.ones((5, 5000))])
     with pytest.raises(ValueError, match="solver"):
         cluster.fit(PCA(3, solver="svd"), cut(rows[0]))
     with pytest.raises(ValueError, match="n_components=50"):

@@ -233,6 +233,25 @@ def test_weights_of_the_rows_compute_no_partition_twice():
             computed.clear()
 
 
+def test_a_failure_in_the_last_pass_leaves_the_estimator_as_it_was(rows):
+    calls = []
+
+    def failing(rows):
+        calls.append(None)
+        if len(calls) == 2:
+            raise OSError("the disk is gone")
+        return rows
+
+    x = da.from_array(rows, chunks=rows.shape).map_blocks(failing, dtype=float, meta=np.empty((0, 0)))
+    svd = TruncatedSVD(3, algorithm="covariance")
+    with dask.config.set(scheduler="synchronous"):
+        with pytest.raises(OSError, match="the disk is gone"):
+            svd.fit(x)
+        assert not hasattr(svd, "components_")
+        assert len(calls) == 2
+        svd.fit(x)
+
+
 def test_a_repeated_merge_gives_the_same(rows):
     from karhunen.dask._incremental_pca import _merge
 

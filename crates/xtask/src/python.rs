@@ -43,14 +43,9 @@ pub(crate) fn test(counts: &mut Counts) -> Result<(), String> {
 pub(crate) fn test_spark(counts: &mut Counts) -> Result<(), String> {
     let environment = Environment::new("spark");
     environment.prepare()?;
-    let wheel = match only_file(&wheels()) {
-        Some(wheel) => wheel,
-        None => {
-            let builder = Environment::new("newest");
-            builder.prepare()?;
-            build_wheel(&builder)?
-        }
-    };
+    let builder = Environment::new("newest");
+    builder.prepare()?;
+    let wheel = build_wheel(&builder)?;
     let (found, outcome) = environment.test(&wheel, &["tests/test_spark.py"]);
     counts.passed += found.passed;
     counts.failed += found.failed;
@@ -67,23 +62,16 @@ fn side_by_side<T: Send>(environments: &[Environment; 2], work: impl Fn(&Environ
 
 /// Compiles the wheel into an emptied folder; returns its path.
 fn build_wheel(environment: &Environment) -> Result<String, String> {
-    let folder = wheels();
+    let folder = root().join("target/wheels");
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     environment.run("maturin", &["build", "--release", "--quiet", "--out", &text(&folder)])?;
-    only_file(&folder).ok_or_else(|| format!("maturin left no wheel in {}", folder.display()))
-}
-
-/// The folder of the wheel.
-fn wheels() -> PathBuf {
-    root().join("target/wheels")
-}
-
-/// The first file of a folder.
-fn only_file(folder: &Path) -> Option<String> {
-    let file = fs::read_dir(folder).ok()?.next()?.ok()?;
-    Some(text(&file.path()))
+    let mut wheels = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    match wheels.next() {
+        Some(Ok(wheel)) => Ok(text(&wheel.path())),
+        _ => Err(format!("maturin left no wheel in {}", folder.display())),
+    }
 }
 
 /// Builds the documentation and executes its gallery, into `target/python-site`; warnings are errors. Downloads

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 __all__ = [
+    "FAN_IN",
     "ClusterFit",
     "Entries",
     "FileTable",
@@ -45,6 +46,9 @@ __all__ = [
 ]
 
 __version__: str
+
+#: Number of results of parts that a node of the tree merges.
+FAN_IN: int
 
 _Float: TypeAlias = np.float32 | np.float64
 _Matrix: TypeAlias = NDArray[_Float] | sp.csr_array | sp.csc_array | sp.csr_matrix | sp.csc_matrix

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from karhunen import _core
 from karhunen._inputs.matrix import to_matrix, to_weights
 from karhunen._shared.arrays import Matrix
+from karhunen._shared.errors import name_column
 
 
 class Part(BaseEstimator):
@@ -52,7 +53,10 @@ def sum_named_part(
     """As :func:`sum_part`, with the names of the columns, if they have any."""
     rows, names = _rows_and_names(number, X)
     weights = named(number, to_weights, "sample_weight", sample_weight, rows.shape[0], "rows")
-    return _core.sum_part(task, number, rows, weights, n_threads), names
+    try:
+        return _core.sum_part(task, number, rows, weights, n_threads), names
+    except ValueError as error:
+        raise name_column(error, names) from None
 
 
 def merge(partials: Iterable[bytes]) -> bytes:

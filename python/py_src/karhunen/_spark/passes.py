@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from karhunen._cluster.part import merge, sum_part
+from karhunen._core import FAN_IN
 from karhunen._shared.errors import name_column
 from karhunen._shared.warning import warn
 from karhunen._spark.columns import Columns
@@ -22,8 +23,6 @@ from karhunen._spark.rows import Block, RowReader, joined
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: Number of sums that a node of the tree merges.
-_FAN_IN = 8
 #: Levels of the tree as long as the number of partitions is unknown. The driver merges what is left.
 _FIRST_LEVELS = 2
 #: Most bytes of sums in one row.
@@ -150,7 +149,7 @@ class Passes:
             sums = sums.groupBy("node").applyInArrow(merge_node, _SCHEMA)
         left = sums_of_table(sums.toArrow())
         while len(left) > 1:
-            left = [merged(left[i : i + _FAN_IN], task, self._columns.dtype) for i in range(0, len(left), _FAN_IN)]
+            left = [merged(left[i : i + FAN_IN], task, self._columns.dtype) for i in range(0, len(left), FAN_IN)]
         if left and left[0].problem is not None:
             raise ValueError(left[0].problem)
         if not left or left[0].width is None:
@@ -163,7 +162,7 @@ class Passes:
 def _levels_for(n_parts: int) -> int:
     """Return the number of levels of a tree with one root."""
     n_levels = 0
-    while _FAN_IN**n_levels < n_parts:
+    while FAN_IN**n_levels < n_parts:
         n_levels += 1
     return n_levels
 
@@ -175,7 +174,7 @@ def _part_function(
 
     def sum_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         part = part_number()
-        yield from _sums_of_part(batches, part, task, columns, n_threads, width).to_batches(part // _FAN_IN)
+        yield from _sums_of_part(batches, part, task, columns, n_threads, width).to_batches(part // FAN_IN)
 
     return sum_partition
 
@@ -186,7 +185,7 @@ def _node_function(task: bytes, dtype: str) -> Callable[[pa.Table], pa.Table]:
     def merge_node(table: pa.Table) -> pa.Table:
         node = table["node"][0].as_py()
         total = merged(sums_of_table(table), task, dtype)
-        return pa.Table.from_batches(total.to_batches(node // _FAN_IN), schema=_ARROW)
+        return pa.Table.from_batches(total.to_batches(node // FAN_IN), schema=_ARROW)
 
     return merge_node
 

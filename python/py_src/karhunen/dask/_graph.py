@@ -8,8 +8,8 @@ from typing import Any
 from dask.base import get_scheduler
 from dask.delayed import Delayed, delayed
 
-#: Number of results that a node of the tree merges, as in Rust.
-_FAN_IN = 8
+from karhunen._core import FAN_IN
+
 #: Bytes of an argument from which it is sent to all workers before the pass.
 _LARGE = 2**20
 
@@ -30,7 +30,7 @@ def merged(results: list[Delayed], merge: Callable[[list[Any]], Any]) -> Any:
         The result of all partitions.
     """
     while len(results) > 1:
-        groups = [results[i : i + _FAN_IN] for i in range(0, len(results), _FAN_IN)]
+        groups = [results[i : i + FAN_IN] for i in range(0, len(results), FAN_IN)]
         results = [delayed(merge, pure=False)(group) for group in groups]
     return results[0].compute()
 

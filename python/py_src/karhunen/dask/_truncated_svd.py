@@ -61,10 +61,17 @@ class TruncatedSVD(LazyRows, karhunen.TruncatedSVD):
             As of :meth:`karhunen.dask.PCA.fit`.
         """
         passes = Passes(X, None, threads_of_part(self), persist)
-        drive(self, passes.reduce, passes.names, passes.n_features)
-        spread, model = delayed(_spread, pure=False), delayed(self._for_memory())
-        spreads = [spread(part, block, model) for part, (block, _) in enumerate(passes.parts)]
-        found = merged(spreads, _merge_spreads)
+        before = dict(vars(self))
+        try:
+            drive(self, passes.reduce, passes.names, passes.n_features)
+            spread, model = delayed(_spread, pure=False), delayed(self._for_memory())
+            spreads = [spread(part, block, model) for part, (block, _) in enumerate(passes.parts)]
+            found = merged(spreads, _merge_spreads)
+        except BaseException:
+            # Half of the attributes would be those of this fit.
+            vars(self).clear()
+            vars(self).update(before)
+            raise
         variances, total = np.split(found.squares / found.n, [self.n_components])
         self._show_variances(variances, variances / total if total > 0 else np.zeros_like(variances))
         return self
