@@ -120,7 +120,7 @@ pub(crate) struct IncompleteFitSummary<'a> {
     /// The model.
     #[serde(flatten)]
     pub(crate) model: IncompleteSummary<'a>,
-    /// How rows were learned that stayed in their file.
+    /// The passes over rows that stayed in their file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) online: Option<OnlineSummary>,
     /// Choices made automatically.

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use karhunen::error::MemoryLimit;
 use karhunen::incomplete::{Duplicates, RowScores, Triples};
 use karhunen::{IncompleteModel, Observed, Run, Scalar, Source};
 use karhunen_io::{
@@ -44,7 +45,7 @@ pub(crate) enum ObservedContent {
 pub(crate) enum Within {
     Entries(Box<ObservedDataset>),
     /// The rows, and the bytes that a fit of all their entries needs.
-    TooMany(Box<Dataset>, f64),
+    TooMany(Box<Dataset>, Option<f64>),
 }
 
 /// Reads a file; returns its name and the seconds.
@@ -104,8 +105,8 @@ impl ObservedDataset {
         })
     }
 
-    /// Reads observed entries; those of a table that stays in its file, if they fit within the memory limit of the fit in
-    /// `how`.
+    /// Reads observed entries. Rows of a table that stays in its file are returned as they are if their entries exceed the
+    /// memory limit of `how.fit`, or the memory of the machine.
     ///
     /// # Errors
     /// As [`ObservedDataset::read`], without those of a table whose entries are too many.
@@ -135,7 +136,11 @@ impl ObservedDataset {
                     seconds,
                 ))))
             }
-            Err(karhunen::Error::Memory { bytes, .. }) => Ok(Within::TooMany(Box::new(dataset), bytes)),
+            Err(karhunen::Error::Memory { bytes, available, .. }) => {
+                // A shortage of the machine is not mended by a larger limit.
+                let is_option = available.is_some_and(|found| found.limit == MemoryLimit::Option);
+                Ok(Within::TooMany(Box::new(dataset), is_option.then_some(bytes)))
+            }
             Err(error) => Err(dataset.explain(error)),
         }
     }

@@ -1,4 +1,4 @@
-//! Records as bytes, in which tasks and results travel between processes: those of model files.
+//! Tasks and results as bytes, in the format of model files, to be sent between processes.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub fn to_bytes<M: Recorded>(content: &M) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads what [`to_bytes`] returned.
+/// Reads the bytes that [`to_bytes`] returned.
 ///
 /// # Errors
 /// [`crate::Cause::Format`] for bytes that are damaged, of another kind, or of a newer karhunen.

@@ -35,6 +35,7 @@ impl<T: Scalar> BlockReader<T> for Moved<T> {
             match block {
                 Ok(block) => f(block),
                 Err(error) => {
+                    // The places were checked: the path is never shown.
                     failure = Some(Error::new("-".as_ref(), error.into()));
                     false
                 }
@@ -46,6 +47,10 @@ impl<T: Scalar> BlockReader<T> for Moved<T> {
     fn held(&self, block_bytes: usize) -> f64 {
         // A block in its old order, beside the new one.
         block_bytes as f64 + self.rows.held_beside(block_bytes)
+    }
+
+    fn read_again(&self) {
+        self.rows.read_again();
     }
 
     fn check_unchanged(&self) -> Result<()> {

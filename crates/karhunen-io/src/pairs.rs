@@ -24,7 +24,7 @@ use crate::{Error, PairBlock, ReadOptions, Result, arrow, option_names, parquet}
 /// Bytes of text, and rows of other formats, in a block.
 const BLOCK_BYTES: usize = 1 << 19;
 const BLOCK_ROWS: usize = 1 << 16;
-/// Most bytes of memory per byte of text: two ids of one letter each take 100 bytes.
+/// Most bytes of memory per byte of text: a line of 4 bytes becomes two strings of 50 bytes each.
 const EXPANSION: u64 = 32;
 /// Blocks of a thread that are parsed at a time, to balance the load.
 const PER_THREAD: usize = 2;
@@ -308,7 +308,7 @@ mod tests {
         assert!(error.contains("p.csv: line 300001: "), "{error}");
     }
 
-    /// The same batches as Parquet, as an Arrow file and as an Arrow stream.
+    /// Writes batches as Parquet, as an Arrow file and as an Arrow stream.
     fn columnar(folder: &Path, batches: &[RecordBatch]) -> [PathBuf; 3] {
         let paths = ["p.parquet", "p.arrow", "p.arrows"].map(|name| folder.join(name));
         let [parquet, file, stream] = paths.each_ref().map(|path| std::fs::File::create(path).unwrap());

@@ -1,6 +1,7 @@
 //! Tables of several files, one below the other.
 
 use karhunen::Scalar;
+use karhunen::matrix::check_places;
 use karhunen::source::Block;
 
 use crate::file_rows::{BlockReader, FileRows, OwnedBlock};
@@ -92,20 +93,13 @@ impl Part {
 }
 
 impl Data {
-    /// The same rows with column `j` at `places[j]`. Dense values in memory are not copied: their blocks are, of a size
-    /// that suits `memory_limit`.
+    /// Moves column `j` to `places[j]`. Dense values in memory are copied block by block, in blocks that suit
+    /// `memory_limit`.
     ///
     /// # Errors
     /// [`karhunen::Error::Shape`] unless `places` holds every column once.
     pub fn with_columns_at(self, places: Vec<usize>, memory_limit: Option<u64>) -> karhunen::Result<Self> {
-        let p = self.shape().1;
-        let mut sorted = places.clone();
-        sorted.sort_unstable();
-        if !sorted.iter().copied().eq(0..p) {
-            let (what, axis) = ("the new places of columns", "different columns");
-            sorted.dedup();
-            return Err(karhunen::Error::Shape { what, axis, found: sorted.len(), expected: p });
-        }
+        check_places(&places, self.shape().1)?;
         Ok(match self {
             Data::F32(Values::Sparse(rows)) => Data::F32(Values::Sparse(rows.with_columns_at(&places)?)),
             Data::F64(Values::Sparse(rows)) => Data::F64(Values::Sparse(rows.with_columns_at(&places)?)),

@@ -32,7 +32,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     let dataset = if plan.streams() {
         match ObservedDataset::read_within(data, read, observe, &progress)? {
             Within::Entries(dataset) => *dataset,
-            Within::TooMany(dataset, bytes) => return fit_online::run(&plan, &dataset, bytes, &progress),
+            Within::TooMany(dataset, least) => return fit_online::run(&plan, &dataset, least, &progress),
         }
     } else {
         ObservedDataset::read(data, read, observe, &progress)?

@@ -1,5 +1,5 @@
-//! `karhunen fit --missing=online` of a table whose observed entries exceed the memory limit: rows are learned one after
-//! the other while they are read, and the entries of one block are held.
+//! `karhunen fit --missing=online` of a table whose observed entries exceed the memory: rows are learned one after the
+//! other while they are read, and the entries of one block are held.
 
 use std::time::Instant;
 
@@ -22,17 +22,24 @@ use crate::observed_dataset::block_scores;
 use crate::progress::Progress;
 use crate::report::Seconds;
 
-/// Learns from the rows of `dataset`, writes and reports. A fit of all its entries needs `bytes`.
+/// Learns from the rows of `dataset`, writes and reports. `least` is the memory limit within which all its entries can be
+/// fitted, if a limit that was given is the reason.
 ///
 /// # Errors
 /// [`Failure::Usage`] for an option that such a fit cannot obey; those of the stream and of the outputs.
-pub(crate) fn run(plan: &IncompletePlan, dataset: &Dataset, bytes: f64, progress: &Progress) -> Result<()> {
+pub(crate) fn run(
+    plan: &IncompletePlan,
+    dataset: &Dataset,
+    least: Option<f64>,
+    progress: &Progress,
+) -> Result<()> {
     if let Some(option) = &plan.unstreamed {
+        let or_raise = least
+            .map_or_else(String::new, |bytes| format!(", or set --memory-limit to at least {}", size(bytes)));
         return Err(Failure::Usage(format!(
-            "{option}: the observed entries of {} exceed the memory limit, so its rows are learned block by block, without \
-             it; leave it out, or set --memory-limit to at least {}",
+            "{option}: the observed entries of {} exceed the memory, so its rows are learned block by block, without it; \
+             leave it out{or_raise}",
             dataset.file,
-            size(bytes)
         )));
     }
     let fit = OnlineFit { plan, dataset, progress };
@@ -78,6 +85,8 @@ impl OnlineFit<'_> {
         if pca.row_offsets {
             stream = stream.with_row_offsets();
         }
+        // Announces the visits.
+        source.keep(0.0);
         let mut last = stream.partial_fit_source(source, &run)?;
         for _ in 1..self.plan.n_passes {
             last = stream.partial_fit_source(source, &run)?;
@@ -164,7 +173,7 @@ impl OnlineFit<'_> {
     }
 }
 
-/// States the passes and what they cost, and the rows that the model holds.
+/// Describes the passes, their accuracy, and the rows that the model holds.
 fn described(online: &OnlineSummary) -> [String; 2] {
     let passes = match online.n_passes {
         1 => "1 pass".to_owned(),
@@ -173,12 +182,12 @@ fn described(online: &OnlineSummary) -> [String; 2] {
     let rows = count(online.n_samples_held);
     [
         format!(
-            "the observed entries exceed the memory limit: learned block by block in {passes}, less accurately than by a fit of \
-             all entries (docs/missing-values/online.md)"
+            "the observed entries exceed the memory: learned block by block in {passes}, less accurately than by a fit \
+             of all entries (docs/missing-values/online.md)"
         ),
         format!(
-            "the model holds the last {rows} rows, which predict knows; errors and variances are theirs; transform and impute \
-             take any rows"
+            "the model holds the last {rows} rows, which predict knows; errors and variances are theirs; transform and \
+             impute take any rows"
         ),
     ]
 }

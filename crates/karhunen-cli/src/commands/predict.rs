@@ -258,9 +258,8 @@ impl<'a> Prediction<'a> {
     /// Value and, if the model has error bars, standard deviation of each of `n` pairs; NaN for unknown ones.
     fn values(&self, n: usize, known: &Known) -> Result<Matrix> {
         let noise = self.has_bars().then_some(!self.args.noise_free);
-        // The bar shows the pairs of all blocks.
-        let run = Run { n_threads: self.args.threads.number(), ..Run::default() };
-        let found = self.saved.model.predict_pairs(&known.rows, &known.columns, noise, &run);
+        // On the threads of the visit. The bar shows the pairs of all blocks.
+        let found = self.saved.model.predict_pairs(&known.rows, &known.columns, noise, &Run::default());
         let file = input_name(&self.args.model);
         let found = found.map_err(|error| Places::of_file(&file).explain(error))?;
         if known.at.len() == n {

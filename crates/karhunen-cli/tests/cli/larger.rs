@@ -349,7 +349,7 @@ fn rows_with_more_entries_than_the_limit_are_learned_block_by_block() {
         (Some(60_000), Some(1))
     );
     assert!(summary["online"]["n_samples_held"] == summary["n_samples"]);
-    // What cannot be obeyed is refused, and needs no limit that is larger than it says.
+    // Options that a stream cannot obey are refused. The limit in the message suffices for them.
     let (code, _, said) = fit(&["--missing=online", "--tol", "0.1"]);
     assert_eq!(code, Some(2), "{said}");
     assert!(

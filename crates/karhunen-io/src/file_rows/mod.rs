@@ -164,7 +164,7 @@ pub trait BlockReader<T>: Send + Sync {
     /// Bytes that reading takes beside the blocks, for blocks of `block_bytes` bytes.
     fn held(&self, block_bytes: usize) -> f64;
 
-    /// Announces further visits: what serves them may stay in the system's page cache.
+    /// Announces further visits, so that the system's page cache may keep the file.
     fn read_again(&self) {}
 
     /// A number that changes when the rows do, if it is known without reading them.
@@ -313,7 +313,7 @@ impl<T: Scalar> Source<T> for FileRows<T> {
     fn pass(&self) -> Pass {
         let kept = self.kept().n_rows;
         let unread = 1.0 - kept as f64 / self.shape.0.max(1) as f64;
-        let block = self.rows_at_once().min(self.shape.0) as f64 * self.row_bytes();
+        let block = self.block_bytes();
         let held = BLOCKS_HELD * block + self.blocks.held(block as usize);
         let kind = if self.n_stored.is_some() { PassKind::Sparse } else { PassKind::Dense };
         Pass::Costly { bytes: self.n_bytes as f64 * unread, kind, held }
@@ -324,6 +324,10 @@ impl<T: Scalar> Source<T> for FileRows<T> {
         let used: usize = kept.blocks.iter().map(|rows| rows.n_bytes()).sum();
         kept.budget = (bytes - used as f64).max(0.0);
         self.blocks.read_again();
+    }
+
+    fn block_bytes(&self) -> f64 {
+        self.rows_at_once().min(self.shape.0) as f64 * self.row_bytes()
     }
 
     fn fingerprint(&self) -> Option<u64> {

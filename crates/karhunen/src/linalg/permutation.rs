@@ -2,9 +2,11 @@
 
 use crate::error::{Error, Result};
 
+/// Checks that `places` is a permutation of `p` columns.
+///
 /// # Errors
-/// [`Error::Shape`] unless `places` holds each of `p` columns once.
-pub(crate) fn check_places(places: &[usize], p: usize) -> Result<()> {
+/// [`Error::Shape`] unless `places` holds each column once.
+pub fn check_places(places: &[usize], p: usize) -> Result<()> {
     let mut is_taken = vec![false; p];
     let new = |place: &&usize| is_taken.get_mut(**place).is_some_and(|taken| !std::mem::replace(taken, true));
     let found = places.iter().filter(new).count();

@@ -127,9 +127,15 @@ pub trait Source<T: Scalar>: Sync {
         Pass::Costly { bytes: self.n_stored() as f64 * size_of::<T>() as f64, kind, held: 0.0 }
     }
 
-    /// Permits the source to keep its first rows in memory, in up to `bytes` bytes, so that later visits need not read
-    /// them again. A fit permits the remainder of its memory limit. By default, no rows are kept.
+    /// Announces further visits, and permits the source to keep its first rows in memory, in up to `bytes` bytes, so that
+    /// these need not read them again. A fit permits the remainder of its memory limit, which may be zero. By default, no
+    /// rows are kept.
     fn keep(&self, _bytes: f64) {}
+
+    /// Bytes of the values of the largest block that a visit passes on. By default, all rows are one block.
+    fn block_bytes(&self) -> f64 {
+        self.n_stored() as f64 * size_of::<T>() as f64
+    }
 
     /// Returns a number that changes when the values do, if it is known without a visit: of a file, its size and time.
     fn fingerprint(&self) -> Option<u64> {
@@ -187,6 +193,10 @@ macro_rules! properties_of {
         fn keep(&self, bytes: f64) {
             let $wrapper = self;
             $inner.keep(bytes);
+        }
+        fn block_bytes(&self) -> f64 {
+            let $wrapper = self;
+            $inner.block_bytes()
         }
         fn fingerprint(&self) -> Option<u64> {
             let $wrapper = self;

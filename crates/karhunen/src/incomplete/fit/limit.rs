@@ -81,16 +81,11 @@ impl IncompletePca {
     pub fn ask_for_stream<T: Scalar>(&self, x: &dyn Source<T>) -> Result<()> {
         /// Most bytes of the entries of a block, by rows and by columns and while they are sorted, per byte of its values.
         const ENTRIES: f64 = 9.0;
-        /// Blocks that a source holds at least, if it reads them anew.
-        const BLOCKS: f64 = 3.0;
         let ((_, p), c) = (x.shape(), self.n_components);
         let stream = 8.0 * p as f64 * (c + 2 + n_curvatures(self.online_rule, c)) as f64;
-        let (held, block) = match x.pass() {
-            Pass::Memory => (0.0, x.n_stored() as f64 * size_of::<T>() as f64),
-            Pass::Costly { held, .. } => (held, held / BLOCKS),
-        };
+        let held = if let Pass::Costly { held, .. } = x.pass() { held } else { 0.0 };
         let what = format!("learning {c} components of {p} columns block by block");
-        self.check_limit(&what, 0.0, 2.0 * stream + held + ENTRIES * block, Vec::new)
+        self.check_limit(&what, 0.0, 2.0 * stream + held + ENTRIES * x.block_bytes(), Vec::new)
     }
 
     /// Refuses a fit whose entries and work exceed the limit that was given.
@@ -127,8 +122,8 @@ impl IncompletePca {
         advice.retain(|way| *way != Advice::RaiseLimit);
         if PROGRAM + entries > limit.bytes {
             // No other fit of these entries needs less.
-            let blocks = "learn the rows of a table block by block (`fit --missing=online` on the command line, \
-                          `partial_fit` in Python, which take files)";
+            let blocks = "give the data as a table, whose rows are learned block by block (`fit --missing=online` on \
+                          the command line, `partial_fit` in Python, which take files)";
             advice = vec![blocks.into()];
         }
         advice.insert(0, Advice::MemoryLimit { bytes });
