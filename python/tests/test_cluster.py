@@ -138,7 +138,7 @@ def test_errors_name_the_part(rows):
     with pytest.raises(ValueError, match="memory_limit"):
         cluster.fit(PCA(2, solver="covariance", memory_limit=10**8), [np.ones((5, 5000))])
     # A limit between what the driver and what a part needs: never another solver than the one asked for.
-    with pytest.raises(ValueError, match="the scatter matrix of a part needs 0.4 GB of memory"):
+    with pytest.raises(ValueError, match="the scatter matrix of a part needs 400.0 MB of memory"):
         cluster.fit(PCA(2, solver="covariance", memory_limit=350_000_000), [np.ones((5, 5000))])
     with pytest.raises(ValueError, match="solver"):
         cluster.fit(PCA(3, solver="svd"), cut(rows[0]))

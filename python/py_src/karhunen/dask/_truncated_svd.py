@@ -61,7 +61,7 @@ class TruncatedSVD(LazyRows, karhunen.TruncatedSVD):
             As of :meth:`karhunen.dask.PCA.fit`.
         """
         passes = Passes(X, None, threads_of_part(self), persist)
-        before = dict(vars(self))
+        before = dict(self.__dict__)
         try:
             drive(self, passes.reduce, passes.names, passes.n_features)
             spread, model = delayed(_spread, pure=False), delayed(self._for_memory())
@@ -69,8 +69,8 @@ class TruncatedSVD(LazyRows, karhunen.TruncatedSVD):
             found = merged(spreads, _merge_spreads)
         except BaseException:
             # Half of the attributes would be those of this fit.
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
         variances, total = np.split(found.squares / found.n, [self.n_components])
         self._show_variances(variances, variances / total if total > 0 else np.zeros_like(variances))
