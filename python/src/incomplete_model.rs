@@ -195,7 +195,7 @@ impl IncompleteModel {
     /// Covariances of the scores of the fitted rows, shape (n_samples, c, c), with c the number of components, plus one
     /// if rows have offsets, which come last.
     fn score_covariances<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let (n, covariances) = (self.model.n_samples(), &self.parts().score_covariances);
+        let (n, covariances) = (self.model.scores().n_rows(), &self.parts().score_covariances);
         covariances.as_ref().map(|covariances| give_covariances(py, covariances, n)).transpose()
     }
 

@@ -5,6 +5,7 @@
 //! which travel as bytes. Scheduling, transport and repetition after failures belong to the engine.
 
 mod driver;
+mod entries;
 mod first_block;
 mod partial;
 #[cfg(feature = "serde")]

@@ -3,6 +3,7 @@
 use crate::cluster::{FirstBlock, Task, Tree, Work};
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate as _, Exec, Run};
+use crate::incomplete::parts::EntrySums;
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::moments::{Moments, Scatter};
 use crate::operator::blocks;
@@ -43,6 +44,8 @@ pub(crate) enum Sums {
     Scatter(Scatter),
     /// Shape (n_features, l).
     Product(Matrix),
+    /// Over observed entries.
+    Entries(EntrySums),
     /// Of [`Work::Check`].
     Checked,
 }
@@ -87,7 +90,10 @@ impl Partial {
             n_features,
             single: n_rows == 0 || is_single::<T>(),
             sparse: x.is_sparse(),
-            sums: Exec::run(run, |exec| Sums::of(&task.work, x, weights, exec))?,
+            sums: match &task.work {
+                Work::Entries(task) => Sums::Entries(EntrySums::of(task, x, weights, run)?),
+                work => Exec::run(run, |exec| Sums::of(work, x, weights, exec))?,
+            },
         })
     }
 
@@ -159,6 +165,7 @@ impl Partial {
             }
             (Sums::Scatter(total), Sums::Scatter(sums)) => total.merge(sums)?,
             (Sums::Product(total), Sums::Product(sums)) => total.merge(sums),
+            (Sums::Entries(total), Sums::Entries(sums)) => total.merge(sums)?,
             (Sums::Checked, Sums::Checked) => {}
             _ => return Err(Error::Parts { problem: "results of different kinds were merged".to_owned() }),
         }
@@ -170,7 +177,7 @@ impl Partial {
 }
 
 impl Sums {
-    /// The sums over the rows of `x`.
+    /// The sums over the rows of `x`, which are complete.
     fn of<T: Scalar>(
         work: &Work,
         x: &dyn Source<T>,
@@ -180,6 +187,7 @@ impl Sums {
         let (n, p) = x.shape();
         match work {
             Work::Check => Ok(Self::Checked),
+            Work::Entries(_) => unreachable!("sums over entries are those of incomplete rows"),
             Work::Sums { scatter_columns, .. } if p <= *scatter_columns => {
                 let exec = exec.phase("covariance");
                 let empty = || Ok(Scatter::empty(p));

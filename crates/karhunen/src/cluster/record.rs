@@ -2,6 +2,7 @@
 
 use crate::cluster::{FirstBlock, PartSeen, Partial, Sums, Task, Work};
 use crate::error::Result;
+use crate::incomplete::parts::{EntrySums, EntryTask, SumsOfEntries, TaskOfEntries};
 use crate::linalg::Matrix;
 use crate::moments::{Moments, Scatter};
 use crate::record::{Record, Recorded, damaged};
@@ -18,9 +19,10 @@ struct SumsNumbers {
 struct TaskNumbers {
     fit: u64,
     pass: usize,
-    /// `None` for a product and for a check.
+    /// `None` for other work.
     sums: Option<SumsNumbers>,
     check: bool,
+    entries: Option<TaskOfEntries>,
 }
 
 impl Recorded for Task {
@@ -29,8 +31,13 @@ impl Recorded for Task {
     fn to_record(&self) -> Result<Record<'_>> {
         let mut record = Record::new(Self::KIND);
         let check = self.work == Work::Check;
+        let mut entries = None;
         let sums = match self.work {
             Work::Check => None,
+            Work::Entries(ref task) => {
+                entries = Some(task.put(&mut record));
+                None
+            }
             Work::Sums { scatter_columns, first_block } => Some(SumsNumbers { scatter_columns, first_block }),
             Work::Product { ref shift, ref factor, weight, ref q } => {
                 record.put_row("shift", shift);
@@ -40,17 +47,20 @@ impl Recorded for Task {
                 None
             }
         };
-        record.put_json("task", &TaskNumbers { fit: self.fit, pass: self.pass, sums, check })?;
+        record.put_json("task", &TaskNumbers { fit: self.fit, pass: self.pass, sums, check, entries })?;
         Ok(record)
     }
 
     fn from_record(record: &mut Record<'_>) -> Result<Self> {
         record.check_kind(Self::KIND)?;
-        let TaskNumbers { fit, pass, sums, check } = record.json("task")?;
-        let work = match sums {
-            Some(SumsNumbers { scatter_columns, first_block }) => Work::Sums { scatter_columns, first_block },
-            None if check => Work::Check,
-            None => {
+        let TaskNumbers { fit, pass, sums, check, entries } = record.json("task")?;
+        let work = match (sums, entries) {
+            (_, Some(task)) => Work::Entries(EntryTask::take(record, task)?),
+            (Some(SumsNumbers { scatter_columns, first_block }), None) => {
+                Work::Sums { scatter_columns, first_block }
+            }
+            (None, None) if check => Work::Check,
+            (None, None) => {
                 let q = record.take_matrix("q")?;
                 let (shift, factor) =
                     (record.take_row("shift", q.n_rows())?, record.take_row("factor", q.n_rows())?);
@@ -84,6 +94,7 @@ enum Kind {
     Scatter,
     Product,
     Checked,
+    Entries(SumsOfEntries),
 }
 
 impl Recorded for Partial {
@@ -101,6 +112,7 @@ impl Recorded for Partial {
                 (Kind::Scatter, Some(&scatter.moments))
             }
             Sums::Checked => (Kind::Checked, None),
+            Sums::Entries(sums) => (Kind::Entries(sums.put(&mut record)), None),
             Sums::Product(product) => {
                 record.put_matrix("product", product);
                 (Kind::Product, None)
@@ -147,6 +159,7 @@ impl Recorded for Partial {
                 Sums::Scatter(scatter)
             }
             Kind::Checked => Sums::Checked,
+            Kind::Entries(sums) => Sums::Entries(EntrySums::take(record, sums, n_features)?),
             Kind::Product => Sums::Product(with_rows(record.take_matrix("product")?, n_features)?),
         };
         Ok(Self { task, parts, n_features, single, sparse, sums })

@@ -3,6 +3,7 @@
 use crate::cluster::{FirstBlock, PartSeen, Partial, Sums};
 use crate::error::Result;
 use crate::exec::{Resumable, State};
+use crate::incomplete::parts::{ColumnEntries, EntrySums, NormalSums};
 use crate::linalg::Matrix;
 use crate::moments::{Moments, Scatter};
 
@@ -19,7 +20,8 @@ impl Resumable for Partial {
         let mut kind = self.sums.kind();
         kind.0.exchange(state)?;
         kind.1.exchange(state)?;
-        if kind != self.sums.kind() || self.sums.n_features() != self.n_features {
+        let of_others = self.sums.n_features().is_some_and(|found| found != self.n_features);
+        if kind != self.sums.kind() || of_others {
             self.sums = Sums::empty(kind, self.n_features);
         }
         match &mut self.sums {
@@ -40,6 +42,20 @@ impl Resumable for Partial {
             }
             Sums::Checked => Ok(()),
             Sums::Product(sums) => sums.exchange(state),
+            Sums::Entries(EntrySums::Columns(sums)) => {
+                sums.n_rows.exchange(state)?;
+                state.number(&mut sums.samples)?;
+                [&mut sums.n_observed, &mut sums.weight, &mut sums.mean, &mut sums.squares]
+                    .into_iter()
+                    .try_for_each(|values| state.slice(values))
+            }
+            Sums::Entries(EntrySums::Normal(sums)) => {
+                state.number(&mut sums.parameters)?;
+                [&mut sums.features, &mut sums.scores, &mut sums.scores_per_entry]
+                    .into_iter()
+                    .try_for_each(|sums| sums.exchange(state))
+            }
+            Sums::Entries(EntrySums::Trace(sum)) => state.number(sum),
         }
     }
 }
@@ -66,22 +82,28 @@ fn whole(high: usize, low: usize) -> u64 {
 }
 
 impl Sums {
-    /// A number for the kind, and the number of vectors of a product.
+    /// A number for the kind, and the number of vectors of a product or of components.
     fn kind(&self) -> (usize, usize) {
         match self {
             Self::Moments(_, block) => (0, block.product.n_cols()),
             Self::Scatter(_) => (1, 0),
             Self::Product(sums) => (2, sums.n_cols()),
             Self::Checked => (3, 0),
+            Self::Entries(EntrySums::Columns(_)) => (4, 0),
+            Self::Entries(EntrySums::Normal(sums)) => (5, sums.n_components()),
+            Self::Entries(EntrySums::Trace(_)) => (6, 0),
         }
     }
 
-    fn n_features(&self) -> usize {
+    /// `None` for sums of any number of features.
+    fn n_features(&self) -> Option<usize> {
         match self {
-            Self::Checked => 0,
-            Self::Moments(sums, _) => sums.mean.len(),
-            Self::Scatter(sums) => sums.moments.mean.len(),
-            Self::Product(sums) => sums.n_rows(),
+            Self::Checked | Self::Entries(EntrySums::Trace(_)) => None,
+            Self::Entries(EntrySums::Columns(sums)) => Some(sums.weight.len()),
+            Self::Entries(EntrySums::Normal(sums)) => Some(sums.features.n_rows()),
+            Self::Moments(sums, _) => Some(sums.mean.len()),
+            Self::Scatter(sums) => Some(sums.moments.mean.len()),
+            Self::Product(sums) => Some(sums.n_rows()),
         }
     }
 
@@ -92,6 +114,9 @@ impl Sums {
             }
             1 => Self::Scatter(Scatter::empty(p)),
             2 => Self::Product(Matrix::zeros(p, n_vectors)),
+            4 => Self::Entries(EntrySums::Columns(ColumnEntries::empty(p))),
+            5 => Self::Entries(EntrySums::Normal(NormalSums::empty(p, n_vectors))),
+            6 => Self::Entries(EntrySums::Trace(0.0)),
             _ => Self::Checked,
         }
     }

@@ -1,5 +1,6 @@
 //! A task of a fit: the same for every part.
 
+use crate::incomplete::parts::EntryTask;
 use crate::linalg::Matrix;
 
 /// The work of one pass over the parts.
@@ -28,6 +29,8 @@ pub(crate) enum Work {
         weight: f64,
         q: Matrix,
     },
+    /// Sums over the observed entries of incomplete rows.
+    Entries(EntryTask),
 }
 
 impl Task {

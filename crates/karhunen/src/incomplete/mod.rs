@@ -13,6 +13,7 @@ mod fit;
 mod methods;
 mod model;
 mod options;
+pub(crate) mod parts;
 mod passes;
 #[cfg(feature = "serde")]
 mod record;

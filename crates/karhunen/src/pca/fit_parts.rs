@@ -48,7 +48,7 @@ pub(crate) fn fit_parts(
         let moments = match &first.sums {
             Sums::Moments(moments, _) => moments,
             Sums::Scatter(scatter) => &scatter.moments,
-            Sums::Product(_) | Sums::Checked => {
+            Sums::Product(_) | Sums::Entries(_) | Sums::Checked => {
                 let problem = "the engine returned no sums of columns".to_owned();
                 return Err(Error::Parts { problem });
             }

@@ -13,6 +13,7 @@ mod invariants;
 mod mean_prior;
 mod online;
 mod optima;
+mod parts;
 mod posteriors;
 mod predictions;
 mod refusals;

@@ -26,7 +26,7 @@ const LAYERS: [(&str, u8); 23] = [
     ("solver", 8),
     ("cluster", 8),
     ("pca", 9),
-    ("incomplete", 10),
+    ("incomplete", 5),
     ("kernel", 10),
     ("incremental", 10),
     ("selection", 11),

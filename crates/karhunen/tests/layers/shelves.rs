@@ -26,6 +26,7 @@ const SHELVES: [(&str, &[&[&str]]); 2] = [
             &["stream"],
             &["methods"],
             &["fit"],
+            &["parts"],
             &["cross_validation", "estimator", "record"],
         ],
     ),

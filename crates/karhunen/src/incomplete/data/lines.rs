@@ -100,6 +100,19 @@ impl<T: Scalar> EntryLines<T> {
         Self { pointers, indices, values, weights, multiplicity: None, parts }
     }
 
+    /// The same entries in double precision.
+    pub(crate) fn widened(&self) -> EntryLines<f64> {
+        let widen = |values: &[T]| values.iter().map(|x| x.to_f64()).collect::<Vec<f64>>();
+        EntryLines {
+            pointers: self.pointers.clone(),
+            indices: Arc::clone(&self.indices),
+            values: Arc::new(widen(&self.values)),
+            weights: self.weights.as_deref().map(widen),
+            multiplicity: self.multiplicity.clone(),
+            parts: self.parts.clone(),
+        }
+    }
+
     /// Sets the multiplicities of the lines.
     pub(crate) fn with_multiplicity(self, multiplicity: Arc<[f64]>) -> Self {
         Self { multiplicity: Some(multiplicity), ..self }
@@ -189,34 +202,34 @@ impl<T: Scalar> EntryLines<T> {
     /// row of each of `outs`, and returns numbers to sum over lines.
     ///
     /// Long lines are cut at fixed places, and their sums are added in order: the same bits for any number of
-    /// threads.
-    pub(crate) fn pass<const K: usize, const M: usize>(
+    /// threads. Outputs may have another type than the entries.
+    pub(crate) fn pass<U: Send, const K: usize, const M: usize>(
         &self,
         exec: &Exec<'_>,
         lengths: (usize, usize),
-        outs: [Rows<'_, T>; K],
+        outs: [Rows<'_, U>; K],
         gather: impl Fn(Segment<'_, T>, &mut [f64]) + Sync,
-        finish: impl Fn(usize, &mut [f64], &mut [&mut [T]; K]) -> Result<[f64; M]> + Sync,
+        finish: impl Fn(usize, &mut [f64], &mut [&mut [U]; K]) -> Result<[f64; M]> + Sync,
     ) -> Result<[f64; M]> {
         self.pass_with(exec, lengths, &mut [], outs, |segment, _, acc| gather(segment, acc), finish)
     }
 
     /// As [`EntryLines::pass`]; `gather` may also change one value of `entries` per entry.
-    pub(crate) fn pass_with<const K: usize, const M: usize>(
+    pub(crate) fn pass_with<U: Send, const K: usize, const M: usize>(
         &self,
         exec: &Exec<'_>,
         lengths: (usize, usize),
         entries: &mut [T],
-        outs: [Rows<'_, T>; K],
+        outs: [Rows<'_, U>; K],
         gather: impl Fn(Segment<'_, T>, &mut [T], &mut [f64]) + Sync,
-        finish: impl Fn(usize, &mut [f64], &mut [&mut [T]; K]) -> Result<[f64; M]> + Sync,
+        finish: impl Fn(usize, &mut [f64], &mut [&mut [U]; K]) -> Result<[f64; M]> + Sync,
     ) -> Result<[f64; M]> {
-        let finish = |line: usize, acc: &mut [f64], outs: &mut [&mut [T]; K]| {
+        let finish = |line: usize, acc: &mut [f64], outs: &mut [&mut [U]; K]| {
             let multiplicity = self.multiplicity.as_ref().map_or(1.0, |multiplicity| multiplicity[line]);
             Ok(finish(line, acc, outs)?.map(|sum| multiplicity * sum))
         };
         let widths: [usize; K] = std::array::from_fn(|k| outs[k].width);
-        let mut tasks: Vec<Task<'_, T, K, M>> = self.tasks(entries, outs);
+        let mut tasks: Vec<Task<'_, T, U, K, M>> = self.tasks(entries, outs);
         // No ordered merge: sums over lines are stored per part and added in order at the end.
         exec.each(tasks.iter_mut(), |piece, task| {
             let part = &self.parts[piece];
@@ -242,11 +255,11 @@ impl<T: Scalar> EntryLines<T> {
     }
 
     /// Adds the sums of all parts, then completes the long lines.
-    fn finish_long<const K: usize, const M: usize>(
+    fn finish_long<U, const K: usize, const M: usize>(
         &self,
-        tasks: Vec<Task<'_, T, K, M>>,
+        tasks: Vec<Task<'_, T, U, K, M>>,
         widths: &[usize; K],
-        finish: &Finish<'_, T, K, M>,
+        finish: &Finish<'_, U, K, M>,
     ) -> Result<[f64; M]> {
         let mut total = [0.0; M];
         for task in &tasks {
@@ -275,11 +288,11 @@ impl<T: Scalar> EntryLines<T> {
     }
 
     /// Splits the outputs by parts. The last part of a long line writes its row.
-    fn tasks<'a, const K: usize, const M: usize>(
+    fn tasks<'a, U, const K: usize, const M: usize>(
         &self,
         mut entries: &'a mut [T],
-        outs: [Rows<'a, T>; K],
-    ) -> Vec<Task<'a, T, K, M>> {
+        outs: [Rows<'a, U>; K],
+    ) -> Vec<Task<'a, T, U, K, M>> {
         let widths: [usize; K] = std::array::from_fn(|k| outs[k].width);
         let mut rest = outs.map(|out| out.data);
         let mut task = |part: &LinePart| {
@@ -299,9 +312,9 @@ impl<T: Scalar> EntryLines<T> {
 }
 
 /// Output of one part of a pass.
-struct Task<'a, T, const K: usize, const M: usize> {
+struct Task<'a, T, U, const K: usize, const M: usize> {
     entries: &'a mut [T],
-    outs: [&'a mut [T]; K],
+    outs: [&'a mut [U]; K],
     /// Sums over whole lines.
     sums: [f64; M],
     /// Sums over a piece of a long line.

@@ -83,6 +83,21 @@ impl<T: Scalar> Observed<T> {
         self.columns.n_lines()
     }
 
+    /// No rows of `n_features` columns.
+    pub(crate) fn none(n_features: usize) -> Self {
+        let lines = |n: usize| EntryLines::new(vec![0; n + 1], Vec::new(), Vec::new(), None);
+        Self { rows: lines(0), columns: lines(n_features), multiplicity: None }
+    }
+
+    /// The same entries in double precision.
+    pub(crate) fn widened(&self) -> Observed<f64> {
+        Observed {
+            rows: self.rows.widened(),
+            columns: self.columns.widened(),
+            multiplicity: self.multiplicity.clone(),
+        }
+    }
+
     /// (n_samples, n_features).
     pub fn shape(&self) -> (usize, usize) {
         (self.n_samples(), self.n_features())

@@ -1,5 +1,7 @@
 //! Covariance matrices of scores or loadings, packed.
 
+use crate::scalar::Scalar;
+
 /// Symmetric matrices of equal size, one for each sample or feature.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -11,6 +13,11 @@ pub struct Covariances {
 }
 
 impl Covariances {
+    /// Packed matrices times a factor.
+    pub(crate) fn scaled<T: Scalar>(n_components: usize, packed: &[T], factor: f64) -> Self {
+        Self { n_components, packed: packed.iter().map(|x| (x.to_f64() * factor) as f32).collect() }
+    }
+
     /// Entry `(k, l)` of matrix `i`.
     ///
     /// # Panics

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::covariances::Covariances;
-use crate::incomplete::factors::objective::{Diagonal, Objective};
+use crate::incomplete::factors::objective::{Diagonal, MeanRule, Objective};
 use crate::incomplete::factors::prior::Prior;
 use crate::incomplete::factors::{FactorSide, Factors};
 use crate::incomplete::fit::error_bars::{Precision, count_parameters, inverses};
@@ -45,13 +45,64 @@ impl<T: Lane> RunResult<T> {
                 Found::of_point(problem, self.factors, (self.squares, centred), pca.error_bars, exec)?
             }
         };
-        let Found { rotated, explained, prior, noise, score_covariances, loading_covariances } = found;
-        let far = far_predictions(problem.data, &rotated, exec)?;
-        let weight = prepared.weight();
-        let kappa = problem.mean.under(noise).kappa;
+        let far = far_predictions(problem.data, &found.rotated, exec)?;
+        let of_offsets = variance_of_offsets(&found.rotated, problem);
+        found.into_model(Described {
+            pca,
+            prepared,
+            mean: problem.mean,
+            of_offsets,
+            n_observed: (0..problem.data.n_features())
+                .map(|j| problem.data.n_observed_in_column(j))
+                .collect(),
+            dtype: T::NAME,
+            convergence: IncompleteConvergence {
+                method,
+                reason: if self.collapsed { format!("{reason}; {COLLAPSED}") } else { reason },
+                stop: self.stop,
+                cost: self.cost,
+                rmse: (self.squares / prepared.weight()).sqrt(),
+                held_out_rmse: self.held_out_rmse,
+                trace: self.trace,
+                runs: Vec::new(),
+                refitted: false,
+                far,
+                n_samples_in_parts: None,
+            },
+        })
+    }
+}
+
+/// The data and the run of a model.
+pub(crate) struct Described<'a> {
+    pub(crate) pca: &'a IncompletePca,
+    pub(crate) prepared: &'a Prepared,
+    pub(crate) mean: MeanRule,
+    /// Variance of the row offsets, if any.
+    pub(crate) of_offsets: Option<f64>,
+    /// Number of observed entries of each feature.
+    pub(crate) n_observed: Vec<usize>,
+    pub(crate) dtype: &'static str,
+    pub(crate) convergence: IncompleteConvergence,
+}
+
+/// A fit in the coordinates of its principal components.
+pub(crate) struct Found {
+    pub(crate) rotated: Rotated,
+    pub(crate) explained: Explained,
+    pub(crate) prior: Prior,
+    pub(crate) noise: f64,
+    pub(crate) score_covariances: Option<Covariances>,
+    pub(crate) loading_covariances: Option<Covariances>,
+}
+
+impl Found {
+    pub(crate) fn into_model(self, described: Described<'_>) -> Result<IncompleteModel> {
+        let Self { rotated, explained, prior, noise, score_covariances, loading_covariances } = self;
+        let Described { pca, prepared, mean, of_offsets, n_observed, dtype, convergence } = described;
+        let kappa = mean.under(noise).kappa;
         let of_mean = |w: f64| if w > 0.0 { noise / w } else { prepared.deviations.mean_square };
-        let of_offsets = variance_of_offsets(&rotated, problem);
-        let (total, explained_variance_ratio) = explained.shares(of_offsets, problem.data.n_features());
+        let (total, explained_variance_ratio) = explained.shares(of_offsets, n_observed.len());
         IncompleteModel::try_from(IncompleteParts {
             components: rotated.loadings.transposed(),
             mean: rotated.mean,
@@ -65,42 +116,17 @@ impl<T: Lane> RunResult<T> {
             score_covariances,
             loading_covariances,
             mean_variance: match pca.mean {
-                MeanMode::None => vec![0.0; problem.data.n_features()],
+                MeanMode::None => vec![0.0; n_observed.len()],
                 _ => prepared.sums.weight.iter().map(|w| of_mean(w + kappa)).collect(),
             },
             prior,
-            n_observed: (0..problem.data.n_features())
-                .map(|j| problem.data.n_observed_in_column(j))
-                .collect(),
+            n_observed,
             options: pca.clone(),
-            dtype: T::NAME.to_owned(),
-            convergence: IncompleteConvergence {
-                method,
-                reason: if self.collapsed { format!("{reason}; {COLLAPSED}") } else { reason },
-                stop: self.stop,
-                cost: self.cost,
-                rmse: (self.squares / weight).sqrt(),
-                held_out_rmse: self.held_out_rmse,
-                trace: self.trace,
-                runs: Vec::new(),
-                refitted: false,
-                far,
-            },
+            dtype: dtype.to_owned(),
+            convergence,
         })
     }
-}
 
-/// A fit in the coordinates of its principal components.
-struct Found {
-    rotated: Rotated,
-    explained: Explained,
-    prior: Prior,
-    noise: f64,
-    score_covariances: Option<Covariances>,
-    loading_covariances: Option<Covariances>,
-}
-
-impl Found {
     fn of_posterior<T: Lane>(
         posterior: &Posterior<T>,
         problem: &Objective<'_, T>,
@@ -159,17 +185,14 @@ impl Found {
         let bars = ErrorBars::new(problem, found, &prior, &variances, (squares, rough), error_bars, exec)?;
         let left = left_by_fit(problem, &factors, centred, &exec.part(1.0, 1.0))?;
         let explained = Explained { variances, left };
-        let keep = |n_components: usize, packed: Vec<T>| Covariances {
-            n_components,
-            packed: packed.iter().map(|x| (x.to_f64() * bars.noise) as f32).collect(),
-        };
         Ok(Self {
             rotated,
             explained,
             prior,
             noise: bars.noise,
-            score_covariances: error_bars.then(|| keep(problem.c, bars.scores)),
-            loading_covariances: error_bars.then(|| keep(problem.free(), bars.loadings)),
+            score_covariances: error_bars.then(|| Covariances::scaled(problem.c, &bars.scores, bars.noise)),
+            loading_covariances: error_bars
+                .then(|| Covariances::scaled(problem.free(), &bars.loadings, bars.noise)),
         })
     }
 }
@@ -260,7 +283,7 @@ fn rough_noise<T: Lane>(problem: &Objective<'_, T>, squares: f64) -> f64 {
 }
 
 /// Sum of squared residuals over the entries less the parameters, if entries outnumber them.
-fn noise(squares: f64, entries: f64, parameters: f64) -> f64 {
+pub(crate) fn noise(squares: f64, entries: f64, parameters: f64) -> f64 {
     let left = entries - parameters.max(0.0);
     squares / if left >= 1.0 { left } else { entries }
 }

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::objective::{Diagonal, Objective};
-use crate::incomplete::factors::{FactorSide, Factors};
+use crate::incomplete::factors::{Factor, FactorSide, Factors};
 use crate::incomplete::methods::als::Als;
 use crate::incomplete::methods::iterate::Iterate;
 use crate::incomplete::start::Start;
@@ -15,7 +15,7 @@ use crate::linalg::simd::Lane;
 use crate::random::Stream;
 
 /// Sweeps of alternating least squares after every random start.
-const SWEEPS: usize = 3;
+pub(crate) const SWEEPS: usize = 3;
 /// Ridge of these sweeps, as a fraction of the mean curvature of random factors.
 const RIDGE: f64 = 1e-2;
 /// Fraction of a random start added at each step of a path, because components of zero would stay zero.
@@ -46,16 +46,8 @@ pub(crate) fn warm_up<T: Lane>(
     deviation: f64,
     exec: &Exec<'_>,
 ) -> Result<()> {
-    let (n, p) = (problem.data.total_samples(), problem.data.n_features() as f64);
-    let entries = problem.data.total_entries();
-    let c = problem.free();
-    let sum = |x: &[T], sums: &mut [f64]| {
-        sums[0] += x[..c].iter().map(|x| x.to_f64() * x.to_f64()).sum::<f64>();
-    };
-    let of_random = factors.a.sum_rows(1, exec, |_, x, s| sum(x, s))?[0] / (p * c as f64);
-    let of_scores = RIDGE * entries / n * of_random;
-    // Expects scores of the size of the loadings, so that `deviation` is the square of that size.
-    let of_loadings = RIDGE * entries / p * deviation;
+    let totals = (problem.data.total_samples(), problem.data.total_entries());
+    let [of_scores, of_loadings] = ridge(&factors.a, problem.free(), totals, deviation, exec)?;
     let mut ridge = Objective {
         loadings: Diagonal::Same(of_loadings),
         scores: Diagonal::Same(of_scores),
@@ -66,6 +58,24 @@ pub(crate) fn warm_up<T: Lane>(
         Als.iterate(&mut ridge, factors, &part)?;
     }
     Ok(())
+}
+
+/// The penalties of scores and of loadings in the sweeps after a random start. `totals` are the numbers of samples and of
+/// entries, with multiplicities.
+pub(crate) fn ridge<T: Lane>(
+    loadings: &Factor<T>,
+    c: usize,
+    (samples, entries): (f64, f64),
+    deviation: f64,
+    exec: &Exec<'_>,
+) -> Result<[f64; 2]> {
+    let p = loadings.n_rows() as f64;
+    let sum = |x: &[T], sums: &mut [f64]| {
+        sums[0] += x[..c].iter().map(|x| x.to_f64() * x.to_f64()).sum::<f64>();
+    };
+    let of_random = loadings.sum_rows(1, exec, |_, x, s| sum(x, s))?[0] / (p * c as f64);
+    // Expects scores of the size of the loadings, so that `deviation` is the square of that size.
+    Ok([RIDGE * entries / samples * of_random, RIDGE * entries / p * deviation])
 }
 
 /// Moves the unit of the data, which random loadings and scores share, to one factor; otherwise the effect of the

@@ -106,7 +106,7 @@ impl IncompletePca {
         })
     }
 
-    fn check_limit(
+    pub(crate) fn check_limit(
         &self,
         what: &str,
         entries: f64,

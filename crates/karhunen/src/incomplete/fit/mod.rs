@@ -9,7 +9,7 @@ pub(crate) mod far;
 pub(crate) mod finish;
 pub(crate) mod first_factors;
 pub(crate) mod left_out;
-mod limit;
+pub(crate) mod limit;
 pub(crate) mod need;
 pub(crate) mod of_stream;
 pub(crate) mod path;

@@ -1,9 +1,9 @@
 //! A run: the iterations from one start to the stop.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::error::Result;
-use crate::exec::Exec;
+use crate::exec::{Exec, Iteration};
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::Factors;
 use crate::incomplete::factors::objective::{Objective, Penalties};
@@ -12,9 +12,10 @@ use crate::incomplete::factors::state_arrays::{
 };
 use crate::incomplete::fit::stopping::{Rules, Snapshot, Stopping};
 use crate::incomplete::fit::stopping::{restore_trace, save_trace};
+use crate::incomplete::fit::time_left::{remaining, seconds_left};
 use crate::incomplete::methods::iterate::{Iterate, IterationReport};
 use crate::incomplete::methods::of_method;
-use crate::incomplete::model::convergence::{StopReason, TraceEntry};
+use crate::incomplete::model::convergence::{RunSummary, StopReason, TraceEntry};
 use crate::incomplete::options::{IncompletePca, Method};
 use crate::incomplete::passes::gradient::squares;
 use crate::incomplete::updates::invariance::{gauge, penalties};
@@ -44,6 +45,17 @@ impl<T: Lane> RunResult<T> {
     /// Lower is better; NaN is worst.
     pub(crate) fn rank(&self) -> f64 {
         Some(self.held_out_rmse.unwrap_or(self.cost)).filter(|rank| !rank.is_nan()).unwrap_or(f64::INFINITY)
+    }
+
+    /// The summary of a run with penalty `lambda` of a path, if any.
+    pub(crate) fn summary(&self, lambda: Option<f64>, prepared: &Prepared) -> RunSummary {
+        RunSummary {
+            lambda,
+            cost: self.cost,
+            rmse: (self.squares / prepared.weight()).sqrt(),
+            held_out_rmse: self.held_out_rmse,
+            n_iterations: self.trace.last().map_or(0, |entry| entry.iteration),
+        }
     }
 
     pub(crate) fn save(&self) -> Arrays {
@@ -138,7 +150,7 @@ pub(crate) struct Running<'a, T> {
     course: Course<'a, T>,
     problem: Objective<'a, T>,
     factors: Factors<T>,
-    iterations: Box<dyn Iterate<T>>,
+    iterations: Box<dyn Iterate<T> + 'a>,
     pub(crate) stopping: Stopping,
     pub(crate) best: RunResult<T>,
     /// Number of completed iterations.
@@ -153,14 +165,28 @@ pub(crate) struct Running<'a, T> {
 impl<'a, T: Lane> Running<'a, T> {
     /// Evaluates the start, before the first iteration.
     pub(crate) fn begin(
-        mut course: Course<'a, T>,
+        course: Course<'a, T>,
         problem: Objective<'a, T>,
         factors: Factors<T>,
         exec: &Exec<'_>,
     ) -> Result<Self> {
-        let began = Instant::now();
         let found = squares(&problem, &factors, exec)?;
         let held_out_rmse = course.held_out_rmse(&factors, exec)?;
+        let iterations = of_method(course.pca, course.method, course.prepared);
+        Self::begin_at(course, problem, factors, iterations, (found, held_out_rmse), exec)
+    }
+
+    /// Begins with given iterations, from factors with `found.0` the sum of squared errors and `found.1` the error of
+    /// the held-out entries.
+    pub(crate) fn begin_at(
+        mut course: Course<'a, T>,
+        problem: Objective<'a, T>,
+        factors: Factors<T>,
+        iterations: Box<dyn Iterate<T> + 'a>,
+        (found, held_out_rmse): (f64, Option<f64>),
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let began = Instant::now();
         let mut best = RunResult {
             cost: found + penalties(&problem, &factors, exec)?,
             squares: found,
@@ -173,7 +199,6 @@ impl<'a, T: Lane> Running<'a, T> {
             penalties: Penalties::of(&problem),
             collapsed: false,
         };
-        let iterations = of_method(course.pca, course.method, course.prepared);
         course.rules.window = iterations.window();
         let mut stopping = Stopping::new(course.rules);
         stopping.begin_from(&factors, exec)?;
@@ -269,6 +294,28 @@ impl<'a, T: Lane> Running<'a, T> {
             }
         }
         Ok(stop)
+    }
+
+    /// Reports the last iteration of run `start` of `n_starts`, which began `spent` seconds after the first.
+    pub(crate) fn report(
+        &self,
+        (start, n_starts): (usize, usize),
+        spent: f64,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        let trace = &self.best.trace;
+        let Some(last) = trace.last() else { return Ok(()) };
+        exec.report_iteration(Iteration {
+            phase: "",
+            start,
+            n_starts,
+            iteration: last.iteration,
+            cost: last.cost,
+            rmse: last.rmse,
+            held_out_rmse: trace.iter().rev().find_map(|entry| entry.held_out_rmse),
+            elapsed: Duration::try_from_secs_f64(spent + last.seconds).unwrap_or(Duration::MAX),
+            remaining: remaining(seconds_left(&self.stopping, trace), last.seconds, n_starts - 1 - start),
+        })
     }
 
     fn note(&mut self, progress: &IterationReport, held_out_rmse: Option<f64>) {

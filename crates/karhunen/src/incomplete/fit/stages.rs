@@ -1,9 +1,7 @@
 //! A fit on its way through its stages, and its checkpoints.
 
-use std::time::Duration;
-
 use crate::error::Result;
-use crate::exec::{Exec, Iteration};
+use crate::exec::Exec;
 use crate::incomplete::factors::Factors;
 use crate::incomplete::factors::state_arrays::{
     Arrays, count, damaged, finite, optional_size, seconds, size,
@@ -14,7 +12,6 @@ use crate::incomplete::fit::first_factors::{given, revived};
 use crate::incomplete::fit::run::{Course, RunResult, Running};
 use crate::incomplete::fit::setting::{MOST_STEPS, STEP_RATIO, Setting, Stage};
 use crate::incomplete::fit::stopping::Rules;
-use crate::incomplete::fit::time_left::{remaining, seconds_left};
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::model::convergence::{RunSummary, StopReason};
 use crate::linalg::simd::Lane;
@@ -59,17 +56,8 @@ impl<T: Lane> Stages<T> {
         let pca = setting.pca;
         let refit = self.stage == Stage::Refit;
         let prepared = &setting.part(self.stage).prepared;
-        let mut rules = Rules {
-            tol: pca.tol,
-            gradient_tol: pca.gradient_tol,
-            angle_tol: pca.angle_tol,
-            rmse_tol: pca.rmse_tol,
-            max_iter: pca.max_iter,
-            time_limit: pca.time_limit.map(|limit| limit.as_secs_f64() - self.spent),
-            window: 1,
-            floor: f64::EPSILON * f64::EPSILON * prepared.weight() * prepared.deviations.mean_square,
-            early: setting.held_out.is_some() && matches!(self.stage, Stage::Start(_)),
-        };
+        let early = setting.held_out.is_some() && matches!(self.stage, Stage::Start(_));
+        let mut rules = Rules { early, ..Rules::of(pca, prepared, self.spent) };
         if let (Stage::Refit, Some((best, Stage::Start(_)))) = (self.stage, &self.best) {
             // A refit makes exactly as many iterations.
             let time_limit = rules.time_limit;
@@ -211,24 +199,12 @@ impl<T: Lane> Stages<T> {
     }
 
     fn report(&self, setting: &Setting<'_, T>, running: &Running<'_, T>, exec: &Exec<'_>) -> Result<()> {
-        let trace = &running.best.trace;
-        let Some(last) = trace.last() else { return Ok(()) };
-        let (start, n_starts) = match self.stage {
+        let of = match self.stage {
             Stage::Start(number) => (number, setting.pca.n_starts),
             Stage::PathStep(step) => (step, step + 1),
             Stage::Refit => (self.runs.len(), self.runs.len() + 1),
         };
-        exec.report_iteration(Iteration {
-            phase: "",
-            start,
-            n_starts,
-            iteration: last.iteration,
-            cost: last.cost,
-            rmse: last.rmse,
-            held_out_rmse: trace.iter().rev().find_map(|entry| entry.held_out_rmse),
-            elapsed: Duration::try_from_secs_f64(self.spent + last.seconds).unwrap_or(Duration::MAX),
-            remaining: remaining(seconds_left(&running.stopping, trace), last.seconds, n_starts - 1 - start),
-        })
+        running.report(of, self.spent, exec)
     }
 
     /// Records a finished stage.
@@ -244,13 +220,7 @@ impl<T: Lane> Stages<T> {
             }
             return;
         }
-        self.runs.push(RunSummary {
-            lambda: self.lambda(setting),
-            cost: run.cost,
-            rmse: (run.squares / setting.kept.prepared.weight()).sqrt(),
-            held_out_rmse: run.held_out_rmse,
-            n_iterations: run.trace.last().map_or(0, |entry| entry.iteration),
-        });
+        self.runs.push(run.summary(self.lambda(setting), &setting.kept.prepared));
         if matches!(self.stage, Stage::PathStep(_)) {
             self.warm = Some(last);
         }

@@ -10,7 +10,8 @@ use crate::incomplete::factors::state_arrays::{
 use crate::incomplete::fit::signals::{basis, largest_angle, relative_gradient};
 use crate::incomplete::methods::iterate::IterationReport;
 use crate::incomplete::model::convergence::{StopReason, TraceEntry};
-
+use crate::incomplete::options::IncompletePca;
+use crate::incomplete::updates::prepared::Prepared;
 use crate::linalg::Matrix;
 use crate::linalg::simd::Lane;
 
@@ -37,6 +38,23 @@ pub(crate) struct Rules {
     pub(crate) floor: f64,
     /// True if the held-out error stops the iterations.
     pub(crate) early: bool,
+}
+
+impl Rules {
+    /// The rules of the options, `spent` seconds after the first iteration of the fit began.
+    pub(crate) fn of(pca: &IncompletePca, prepared: &Prepared, spent: f64) -> Self {
+        Self {
+            tol: pca.tol,
+            gradient_tol: pca.gradient_tol,
+            angle_tol: pca.angle_tol,
+            rmse_tol: pca.rmse_tol,
+            max_iter: pca.max_iter,
+            time_limit: pca.time_limit.map(|limit| limit.as_secs_f64() - spent),
+            window: 1,
+            floor: f64::EPSILON * f64::EPSILON * prepared.weight() * prepared.deviations.mean_square,
+            early: false,
+        }
+    }
 }
 
 /// Result of an iteration, for the stopping rules.

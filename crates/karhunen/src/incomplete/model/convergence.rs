@@ -101,6 +101,9 @@ pub struct IncompleteConvergence {
     /// Out-of-range predictions of missing entries, if any: there the entries do not determine the fit.
     #[cfg_attr(feature = "serde", serde(default))]
     pub far: Option<FarPredictions>,
+    /// Number of fitted rows of a fit in parts, whose scores are not in the model.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub n_samples_in_parts: Option<usize>,
 }
 
 /// Result of one run.

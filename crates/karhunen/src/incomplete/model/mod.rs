@@ -149,9 +149,9 @@ impl IncompleteModel {
         self.parts.components.n_cols()
     }
 
-    /// Number of fitted rows.
+    /// Number of fitted rows. The model holds their scores, unless they were fitted in parts.
     pub fn n_samples(&self) -> usize {
-        self.parts.scores.n_rows()
+        self.parts.convergence.n_samples_in_parts.unwrap_or(self.parts.scores.n_rows())
     }
 
     /// Principal axes as orthonormal rows, shape (n_components, n_features), in order of variance. The entry of

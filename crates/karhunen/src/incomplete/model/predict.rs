@@ -273,7 +273,7 @@ impl IncompleteModel {
 
     fn check_pair(&self, row: i128, column: i128) -> Result<()> {
         for (option, index, bound) in
-            [(options::ROW, row, self.n_samples()), (options::COLUMN, column, self.n_features())]
+            [(options::ROW, row, self.scores().n_rows()), (options::COLUMN, column, self.n_features())]
         {
             if index < 0 || index >= bound as i128 {
                 let rule = "rows and columns are those of the data fitted";

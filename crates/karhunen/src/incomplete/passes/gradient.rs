@@ -71,7 +71,7 @@ pub(crate) fn squares<T: Lane>(
     factors: &Factors<T>,
     exec: &Exec<'_>,
 ) -> Result<f64> {
-    let sums = problem.lines(FactorSide::Scores).pass(
+    let sums = problem.lines(FactorSide::Scores).pass::<T, 0, 1>(
         exec,
         (1, 0),
         [],

@@ -19,7 +19,7 @@ pub(crate) fn polynomial<T: Lane>(
     directions: &Factors<T>,
     exec: &Exec<'_>,
 ) -> Result<[f64; 4]> {
-    let sums = problem.lines(FactorSide::Scores).pass(
+    let sums = problem.lines(FactorSide::Scores).pass::<T, 0, 5>(
         exec,
         (5, 0),
         [],

@@ -220,32 +220,45 @@ pub(crate) fn solve_side<T: Lane>(
                 products.gather(lines.line(line), constant, acc);
             }
             products.complete(line, constant, acc);
-            let (mut g, b, mut squares, workspace) = layout.parts(acc);
-            if let (FactorSide::Loadings, Some(fixed)) = (side, problem.fixed()) {
-                squares = fix_unknown(&mut g, b, squares, fixed);
-                // A fixed value has no equation: its pivot may be any curvature of the size of the others.
-                let largest = largest((0..g.m).map(|k| g.values[k * layout.stride + k]));
-                g.values[fixed * layout.stride + fixed] = if largest > 0.0 { largest } else { 1.0 };
-            }
-            // The unknown is the change of the mean, so the prior is centred relative to the current mean.
-            let mut offset = 0.0;
-            for (k, b) in b[..layout.m].iter_mut().enumerate() {
-                let (d, centre) = problem.penalty_at(side, line, k);
-                g.values[k * layout.stride + k] += d;
-                if k == c {
-                    let away = centre - row[c].to_f64();
-                    *b += d * away;
-                    offset = d * away * away;
-                }
-            }
-            let explained = solve_in(&mut g, b, free, workspace)?;
-            set_row(row, c, &b[..layout.m]);
-            if let (FactorSide::Loadings, Some(fixed)) = (side, problem.fixed()) {
-                row[fixed] = T::from_f64(1.0);
-            }
-            Ok([(squares + offset - explained).max(0.0), problem.row_penalty(side, line, row)])
+            solve_row(problem, (side, line), layout, acc, row)
         },
     )
+}
+
+/// Replaces a row of a factor by the minimiser of F, from its normal equations in `acc`. Returns F of its entries
+/// with the penalty terms of the row, and the penalty terms alone.
+pub(crate) fn solve_row<T: Lane>(
+    problem: &Objective<'_, T>,
+    (side, line): (FactorSide, usize),
+    layout: NormalLayout,
+    acc: &mut [f64],
+    row: &mut [T],
+) -> Result<[f64; 2]> {
+    let c = problem.c;
+    let (mut g, b, mut squares, workspace) = layout.parts(acc);
+    if let (FactorSide::Loadings, Some(fixed)) = (side, problem.fixed()) {
+        squares = fix_unknown(&mut g, b, squares, fixed);
+        // A fixed value has no equation: its pivot may be any curvature of the size of the others.
+        let largest = largest((0..g.m).map(|k| g.values[k * layout.stride + k]));
+        g.values[fixed * layout.stride + fixed] = if largest > 0.0 { largest } else { 1.0 };
+    }
+    // The unknown is the change of the mean, so the prior is centred relative to the current mean.
+    let mut offset = 0.0;
+    for (k, b) in b[..layout.m].iter_mut().enumerate() {
+        let (d, centre) = problem.penalty_at(side, line, k);
+        g.values[k * layout.stride + k] += d;
+        if k == c {
+            let away = centre - row[c].to_f64();
+            *b += d * away;
+            offset = d * away * away;
+        }
+    }
+    let explained = solve_in(&mut g, b, problem.free(), workspace)?;
+    set_row(row, c, &b[..layout.m]);
+    if let (FactorSide::Loadings, Some(fixed)) = (side, problem.fixed()) {
+        row[fixed] = T::from_f64(1.0);
+    }
+    Ok([(squares + offset - explained).max(0.0), problem.row_penalty(side, line, row)])
 }
 
 /// Writes the solution to a row; value `c`, the mean, is a change.

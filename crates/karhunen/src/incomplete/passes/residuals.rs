@@ -20,7 +20,7 @@ pub(crate) fn residuals<T: Lane>(
     let (own, other) = (factors.of(side), factors.of(side.other()));
     let lines = problem.lines(side);
     let mut out = vec![T::default(); lines.n_entries()];
-    lines.pass_with(
+    lines.pass_with::<T, 0, 0>(
         exec,
         (0, 0),
         &mut out,

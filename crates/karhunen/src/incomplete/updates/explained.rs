@@ -70,11 +70,15 @@ pub(crate) fn left_by_fit<T: Lane>(
             acc.iter_mut().zip(terms).for_each(|(acc, term)| *acc += term);
         }
     };
-    let [left] = problem.lines(FactorSide::Loadings).pass(exec, (SUMS, 0), [], gather, |_, acc, _| {
-        let [weight, squares, of_y, of_fit, both] = [acc[0], acc[1], acc[2], acc[3], acc[4]];
-        let divisor = weight - squares / weight;
-        let about_means = if centred { (of_y * of_y - of_fit * of_fit) / weight } else { 0.0 };
-        Ok([if weight * weight > squares { (both - about_means) / divisor } else { 0.0 }])
+    let [left] = problem.lines(FactorSide::Loadings).pass::<T, 0, 1>(exec, (SUMS, 0), [], gather, |_, acc, _| {
+        Ok([left_in_feature([acc[0], acc[1], acc[2], acc[3], acc[4]], centred)])
     })?;
     Ok(left)
+}
+
+/// The variance of the entries of a feature less that of their fit, from its sums.
+pub(crate) fn left_in_feature([weight, squares, of_y, of_fit, both]: [f64; SUMS], centred: bool) -> f64 {
+    let divisor = weight - squares / weight;
+    let about_means = if centred { (of_y * of_y - of_fit * of_fit) / weight } else { 0.0 };
+    if weight * weight > squares { (both - about_means) / divisor } else { 0.0 }
 }

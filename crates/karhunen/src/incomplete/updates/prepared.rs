@@ -31,18 +31,35 @@ impl Prepared {
         exec: &Exec<'_>,
     ) -> Result<Self> {
         let sums = ColumnSums::of(data, exec)?;
+        let start = start.and_then(|start| start.mean.clone());
+        let mut prepared = Self::of_sums::<T>(pca, sums, start, |mean| deviations_about(data, mean, exec))?;
+        let Self { mean, deviations, .. } = &prepared;
+        prepared.offset_variance =
+            pca.row_offsets.then(|| OffsetVariance::of(data, mean, deviations.mean_square));
+        Ok(prepared)
+    }
+
+    /// From sums over the entries, without row offsets. `deviations_about` returns the deviations about given means;
+    /// `start` are the means of a given start.
+    pub(crate) fn of_sums<T: Scalar>(
+        pca: &IncompletePca,
+        sums: ColumnSums,
+        start: Option<Vec<f64>>,
+        deviations_about: impl Fn(&[f64]) -> Result<Deviations>,
+    ) -> Result<Self> {
+        let n_features = sums.weight.len();
         let MeanPrior { count, value } = pca.mean_prior;
         let prior = value.unwrap_or_else(|| sums.grand_mean());
         let joint = pca.mean == MeanMode::Joint;
         // Methods that learn the noise also learn the weight of pseudo-observations.
         let of_posterior = joint && pca.chosen().0.learns_variances();
         let observed = sums.means(if of_posterior { 0.0 } else { count }, prior);
-        let mean = match (pca.mean, start.and_then(|start| start.mean.clone())) {
-            (MeanMode::None, _) => vec![0.0; data.n_features()],
+        let mean = match (pca.mean, start) {
+            (MeanMode::None, _) => vec![0.0; n_features],
             (_, Some(mean)) => mean,
             (_, None) => observed.clone(),
         };
-        let deviations = deviations_about(data, if joint { &observed } else { &mean }, exec)?;
+        let deviations = deviations_about(if joint { &observed } else { &mean })?;
         // Sums of squared residuals must fit the range of the type.
         let largest = if T::EPSILON > f64::EPSILON { 1e30 } else { 1e290 };
         if deviations.mean_square.is_nan() || deviations.mean_square > largest {
@@ -55,14 +72,12 @@ impl Prepared {
         }
         let mut rule = MeanRule { joint, kappa: count, prior, precision: 0.0 };
         if of_posterior && count > 0.0 {
-            let about_prior = deviations_about(data, &vec![prior; data.n_features()], exec)?.mean_square;
+            let about_prior = deviations_about(&vec![prior; n_features])?.mean_square;
             rule.precision = if about_prior > 0.0 { count / about_prior } else { 0.0 };
             // Before the fit all deviations count as noise.
             rule = rule.under(deviations.mean_square);
         }
-        let offset_variance =
-            pca.row_offsets.then(|| OffsetVariance::of(data, &mean, deviations.mean_square));
-        Ok(Self { sums, mean, rule, deviations, offset_variance })
+        Ok(Self { sums, mean, rule, deviations, offset_variance: None })
     }
 
     /// The sum of the weights of all entries; their number without weights.

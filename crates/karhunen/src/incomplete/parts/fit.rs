@@ -1,0 +1,351 @@
+//! The fit of rows in parts from top to bottom.
+
+use std::cell::RefCell;
+
+use crate::choice::Choice;
+use crate::error::{Error, Result, options};
+use crate::exec::{Exec, Fact};
+use crate::incomplete::data::Observed;
+use crate::incomplete::factors::Factors;
+use crate::incomplete::factors::covariances::Covariances;
+use crate::incomplete::factors::objective::{Diagonal, Objective};
+use crate::incomplete::factors::prior::Prior;
+use crate::incomplete::fit::error_bars::{Precision, inverse_in, parameters_of_loadings};
+use crate::incomplete::fit::finish::{Described, Found, noise};
+use crate::incomplete::fit::first_factors::{SWEEPS, random, ridge};
+use crate::incomplete::fit::run::{Course, RunResult, Running};
+use crate::incomplete::fit::stopping::Rules;
+use crate::incomplete::model::IncompleteModel;
+use crate::incomplete::model::convergence::IncompleteConvergence;
+use crate::incomplete::options::{IncompletePca, MeanMode, Method, Regularization};
+use crate::incomplete::parts::normal_sums::n_sums;
+use crate::incomplete::parts::stand_in::{penalties, stand_in, without_penalty_rows};
+use crate::incomplete::parts::sweeps::{Sweeps, Swept, sweep};
+use crate::incomplete::parts::{ColumnEntries, NormalSums, NormalTask, ScorePenalty, TraceTask};
+use crate::incomplete::updates::explained::{Explained, left_in_feature, of_scores};
+use crate::incomplete::updates::prepared::Prepared;
+use crate::incomplete::updates::rotate::{Rotated, rotate};
+use crate::linalg::Matrix;
+use crate::linalg::decomp::cholesky::{BLOCK, Upper};
+use crate::linalg::dense::small::{multiply, t_multiply};
+use crate::linalg::simd::Lane;
+use crate::random::Purpose;
+
+/// Makes the passes over the parts.
+pub(crate) trait EntryPasses {
+    /// Counts, means and squares of all features, and true if all values are of single precision.
+    fn columns(&self, exec: &Exec<'_>) -> Result<(ColumnEntries, bool)>;
+    fn normal(&self, task: NormalTask, exec: &Exec<'_>) -> Result<NormalSums>;
+    fn trace(&self, task: TraceTask, exec: &Exec<'_>) -> Result<f64>;
+}
+
+/// Fits a model to the rows of all parts.
+///
+/// # Errors
+/// As [`IncompletePca::fit`]; [`Error::Option`] for an option that fits in parts do not have.
+pub(crate) fn fit_in_parts(
+    pca: &IncompletePca,
+    passes: &dyn EntryPasses,
+    exec: &Exec<'_>,
+) -> Result<IncompleteModel> {
+    pca.check_in_parts()?;
+    let (entries, single) = passes.columns(&exec.phase("means and variances"))?;
+    let shape = (entries.n_rows, entries.weight.len());
+    pca.check(shape, false)?;
+    if entries.total() == 0.0 {
+        return Err(Error::NothingObserved { n_samples: shape.0, n_features: shape.1 });
+    }
+    pca.ask_for_parts(shape.1)?;
+    if single {
+        fit_typed::<f32>(pca, &entries, passes, exec)
+    } else {
+        fit_typed::<f64>(pca, &entries, passes, exec)
+    }
+}
+
+impl IncompletePca {
+    /// Refuses options that need the rows or their scores beside the fit.
+    pub(crate) fn check_in_parts(&self) -> Result<()> {
+        self.check_alone(false)?;
+        let refuse = |option, value, rule: &'static str| Err(Error::option(option, value, rule));
+        if !matches!(self.method, Method::Em | Method::Als) {
+            return refuse(options::METHOD, self.method.value(), "parts are fitted by the methods em and als");
+        }
+        if self.row_offsets {
+            let rule = "fits in parts have no offsets, which stay with the rows; subtract the mean of each row";
+            return refuse(options::ROW_OFFSETS, true.into(), rule);
+        }
+        if self.early_stopping.is_some() {
+            let rule = "fits in parts hold no entries out";
+            return refuse(options::EARLY_STOPPING, self.early_stopping.into(), rule);
+        }
+        if self.gradient_tol.is_some() {
+            let rule = "fits in parts do not compute the gradient; set angle_tol or rmse_tol";
+            return refuse(options::GRADIENT_TOL, self.gradient_tol.into(), rule);
+        }
+        Ok(())
+    }
+
+    /// Refuses sums of `p` features that exceed the memory limit: those of a part, those they are added to, and a copy
+    /// on their way.
+    fn ask_for_parts(&self, p: usize) -> Result<()> {
+        let bytes = 3.0 * 8.0 * p as f64 * n_sums(self.n_components + 1) as f64;
+        self.check_limit("the normal equations of a part", 0.0, bytes, || {
+            vec!["take fewer components".into(), "take fewer columns".into()]
+        })
+    }
+
+    /// The options on which the passes depend.
+    pub(crate) fn facts_in_parts(&self) -> Vec<Fact> {
+        // The rule of the mean and penalties decide the loadings of every pass, the stopping rules their number.
+        [
+            (options::N_COMPONENTS, self.n_components.into()),
+            (options::METHOD, self.method.value()),
+            (options::REGULARIZATION, self.regularization.map(Into::into).unwrap_or_else(|| None::<f64>.into())),
+            (options::MEAN, self.mean.value()),
+            (options::MEAN_PRIOR, self.mean_prior.count.into()),
+            (options::MEAN_PRIOR, self.mean_prior.value.into()),
+            (options::TOL, self.tol.into()),
+            (options::ANGLE_TOL, self.angle_tol.into()),
+            (options::RMSE_TOL, self.rmse_tol.into()),
+            (options::MAX_ITER, self.max_iter.into()),
+            (options::N_STARTS, self.n_starts.into()),
+            (options::ERROR_BARS, self.error_bars.into()),
+            (options::SEED, self.seed.into()),
+        ]
+        .map(|(option, value)| Fact::Option(option, value))
+        .to_vec()
+    }
+}
+
+/// The best run, with its last sweep.
+struct Best<T> {
+    run: RunResult<T>,
+    swept: Swept,
+}
+
+fn fit_typed<T: Lane>(
+    pca: &IncompletePca,
+    entries: &ColumnEntries,
+    passes: &dyn EntryPasses,
+    exec: &Exec<'_>,
+) -> Result<IncompleteModel> {
+    let p = entries.weight.len();
+    let about = |mean: &[f64]| Ok(entries.deviations_about(mean));
+    let prepared = Prepared::of_sums::<T>(pca, entries.sums(), None, about)?;
+    let (method, reason) = pca.chosen();
+    // The entries are with the parts.
+    let none = Observed::none(p);
+    let (penalty, of_loadings) = match prepared.regularization(pca, method) {
+        Regularization::None | Regularization::Path => (ScorePenalty::default(), Diagonal::Same(0.0)),
+        Regularization::Ridge(size) => (ScorePenalty { size, per_entry: false }, Diagonal::Same(size)),
+        Regularization::Weighted(size) => {
+            let by_row = prepared.sums.weight.iter().map(|w| size * w).collect();
+            (ScorePenalty { size, per_entry: true }, Diagonal::ByRow(by_row))
+        }
+    };
+    let problem = Objective {
+        loadings: of_loadings,
+        scores: penalties(penalty, pca.n_components),
+        ..prepared.problem(pca, &none)
+    };
+    let exec = &exec.phase(method.name());
+    let (mut best, mut runs, mut spent) = (None::<Best<T>>, Vec::new(), 0.0);
+    for number in 0..pca.n_starts {
+        let last = RefCell::new(None);
+        let n = pca.n_starts as f64;
+        let part = exec.part(number as f64 / n, (number + 1) as f64 / n);
+        let iterations = Box::new(Sweeps { passes, penalty, last: &last });
+        let (factors, squares) = first_factors(pca, &problem, (entries, &prepared), penalty, passes, number, &part)?;
+        let course =
+            Course { pca, method, prepared: &prepared, held_out: None, rules: Rules::of(pca, &prepared, spent) };
+        let mut running =
+            Running::begin_at(course, problem.clone(), factors, iterations, (squares, None), &part)?;
+        while running.step(&part)?.is_none() {
+            running.report((number, pca.n_starts), spent, &part)?;
+        }
+        spent += running.seconds();
+        let (run, _) = running.into_run();
+        runs.push(run.summary(None, &prepared));
+        let Some(swept) = last.into_inner() else { unreachable!("a run without an iteration") };
+        if best.as_ref().is_none_or(|best| run.rank() < best.run.rank()) {
+            best = Some(Best { run, swept });
+        }
+        if pca.time_limit.is_some_and(|limit| spent >= limit.as_secs_f64()) {
+            break;
+        }
+    }
+    let Some(Best { run, swept }) = best else { unreachable!("a fit without a start") };
+    let ended = Ended { run: &run, swept: &swept, entries, penalty };
+    let found = ended.found(pca, &problem, passes, &exec.phase("error bars"))?;
+    found.into_model(Described {
+        pca,
+        prepared: &prepared,
+        mean: problem.mean,
+        of_offsets: None,
+        n_observed: entries.n_observed.iter().map(|n| *n as usize).collect(),
+        dtype: T::NAME,
+        convergence: IncompleteConvergence {
+            method,
+            reason,
+            stop: run.stop,
+            cost: run.cost,
+            rmse: (run.squares / prepared.weight()).sqrt(),
+            held_out_rmse: None,
+            trace: run.trace,
+            runs,
+            refitted: false,
+            far: None,
+            n_samples_in_parts: Some(entries.n_rows),
+        },
+    })
+}
+
+/// A random start after a few sweeps with a ridge, as of a fit in memory, and the sum of its squared errors.
+fn first_factors<T: Lane>(
+    pca: &IncompletePca,
+    problem: &Objective<'_, T>,
+    (entries, prepared): (&ColumnEntries, &Prepared),
+    penalty: ScorePenalty,
+    passes: &dyn EntryPasses,
+    number: usize,
+    exec: &Exec<'_>,
+) -> Result<(Factors<T>, f64)> {
+    let stream = Purpose::Starts.of(pca.seed).number(number as u64);
+    let deviation = prepared.deviations.mean_square.sqrt();
+    let mut factors = random(problem.data, (problem.c, false), &prepared.mean, deviation, stream);
+    let totals = (entries.samples, entries.total());
+    let [of_scores, of_loadings] = ridge(&factors.a, problem.c, totals, deviation, exec)?;
+    let ridge = ScorePenalty { size: of_scores, per_entry: false };
+    let with_ridge = Objective { loadings: Diagonal::Same(of_loadings), ..problem.clone() };
+    let mut squares = 0.0;
+    for _ in 0..SWEEPS {
+        let (sums, [cost, of_loadings]) =
+            sweep(passes, &with_ridge, &mut factors.a, ridge, &exec.part(0.0, 0.0))?;
+        factors.s = stand_in(&sums, penalty.per_entry)?;
+        squares = (cost - of_loadings).max(0.0);
+    }
+    Ok((factors, squares))
+}
+
+/// The end of a fit.
+struct Ended<'a, T> {
+    run: &'a RunResult<T>,
+    swept: &'a Swept,
+    entries: &'a ColumnEntries,
+    penalty: ScorePenalty,
+}
+
+impl<T: Lane> Ended<'_, T> {
+    /// The fit in the coordinates of its principal components.
+    fn found(
+        &self,
+        pca: &IncompletePca,
+        problem: &Objective<'_, T>,
+        passes: &dyn EntryPasses,
+        exec: &Exec<'_>,
+    ) -> Result<Found> {
+        let (c, entries) = (problem.c, self.entries);
+        let RunResult { factors, squares, .. } = self.run;
+        let factors = Factors { a: factors.a.clone(), s: without_penalty_rows(&factors.s, c), c };
+        let mut rotated = rotate(&factors, c, problem.mean.joint, exec)?;
+        let of_loadings = parameters_of_loadings(entries.weight.iter().copied(), c, problem.mean.joint);
+        let counted = self.swept.sums.parameters + of_loadings - (c * c) as f64;
+        let rough = noise(*squares, entries.total(), counted);
+        let inactive = rotated.deactivate(entries.samples, rough);
+        let variances = of_scores(&rotated.singular_values, entries.samples);
+        let ScorePenalty { size, per_entry } = self.penalty;
+        let mut of_scores_prior = t_multiply(&rotated.of_loadings, &rotated.of_loadings);
+        of_scores_prior.scale(size);
+        let mut prior = Prior { precision: of_scores_prior, per_entry, mean: rotated.prior_mean() };
+        prior.remove(&inactive);
+        let diagonal = |of: &dyn Fn(usize) -> f64| Matrix::from_fn(c, c, |k, l| if k == l { of(k) } else { 0.0 });
+        let of_loadings = if size > 0.0 {
+            let mut matrix = t_multiply(&rotated.of_scores, &rotated.of_scores);
+            matrix.scale(size);
+            Precision { matrix, per_entry }
+        } else {
+            // As in memory: without penalties the population serves as prior.
+            Precision { matrix: diagonal(&|_| rough * entries.weight.len() as f64), per_entry: false }
+        };
+        let (loadings, trace) = self.inverses(&rotated, (&of_loadings, &inactive));
+        let noise = if size > 0.0 {
+            let precision = Precision { matrix: prior.precision.clone(), per_entry };
+            let active = |_: usize, k: usize| if inactive[k] { 0.0 } else { 1.0 };
+            let shown = Matrix::from_fn(rotated.loadings.n_rows(), c, |j, k| active(j, k) * rotated.loadings[(j, k)]);
+            // Inactive components have neither products nor a prior: any precision gives them no parameters.
+            let mut matrix = precision.matrix;
+            (0..c).filter(|k| inactive[*k]).for_each(|k| matrix[(k, k)] = 1.0);
+            let of_scores = passes.trace(
+                TraceTask { loadings: shown, precision: Precision { matrix, per_entry } },
+                exec,
+            )?;
+            let n_active = inactive.iter().filter(|inactive| !**inactive).count();
+            let means = if problem.mean.joint { entries.weight.len() as f64 } else { 0.0 };
+            noise(*squares, entries.total(), of_scores + trace - (n_active * n_active) as f64 + means)
+        } else {
+            rough
+        };
+        let left = self.left(pca.mean != MeanMode::None);
+        // Scores stay with the rows.
+        rotated.scores = Matrix::zeros(0, c);
+        let covariances = |packed: &[f64]| pca.error_bars.then(|| Covariances::scaled(c, packed, noise));
+        Ok(Found {
+            rotated,
+            explained: Explained { variances, left },
+            prior,
+            noise,
+            score_covariances: covariances(&[]),
+            loading_covariances: covariances(&loadings),
+        })
+    }
+
+    /// The variance of the entries less that of their fit, summed over features.
+    fn left(&self, centred: bool) -> f64 {
+        let Swept { sums, about, loadings } = self.swept;
+        let c = sums.n_components();
+        let of_feature = |j: usize| {
+            let weight = self.entries.weight[j];
+            if weight == 0.0 {
+                return 0.0;
+            }
+            let a = loadings.row(j);
+            let moved = a[c] - about[j];
+            // Of `y`, an entry less its mean, and of its fit.
+            let of_y = sums.with_y(j, c) - moved * weight;
+            let of_fit: f64 = (0..c).map(|k| a[k] * sums.product(j, k, c)).sum();
+            let squares = sums.squares(j) - 2.0 * moved * sums.with_y(j, c) + moved * moved * weight;
+            let along = |k: usize| (0..c).map(|l| a[l] * sums.product(j, k, l)).sum::<f64>();
+            let fitted: f64 = (0..c).map(|k| a[k] * along(k)).sum();
+            // The squared weights of the repetitions of an entry add to its multiplicity.
+            left_in_feature([weight, weight, of_y, of_fit, squares - fitted], centred)
+        };
+        (0..about.len()).map(of_feature).sum()
+    }
+
+    /// `(G + P)^-1` of the loadings of every feature, in the coordinates of the components, packed, and
+    /// `sum tr G (G + P)^-1`.
+    fn inverses(&self, rotated: &Rotated, precision: (&Precision, &[bool])) -> (Vec<f64>, f64) {
+        let Swept { sums, loadings, .. } = self.swept;
+        let (p, c) = rotated.loadings.shape();
+        // The scores of the components are affine in those of the sweep, because both have the same predictions.
+        let map = t_multiply(&rotated.loadings, &loadings.columns(0..c));
+        let moved = Matrix::from_fn(p, 1, |j, _| loadings[(j, c)] - rotated.mean[j]);
+        let shift = t_multiply(&rotated.loadings, &moved);
+        let affine = Matrix::from_fn(c, c + 1, |k, l| if l < c { map[(k, l)] } else { shift[(k, 0)] });
+        let stride = c.next_multiple_of(BLOCK);
+        let width = c * (c + 1) / 2;
+        let (mut packed, mut trace) = (vec![0.0; p * width], 0.0);
+        for (j, row) in packed.chunks_exact_mut(width).enumerate() {
+            let of_sweep = Matrix::from_fn(c + 1, c + 1, |k, l| sums.product(j, k, l));
+            let products = multiply(&multiply(&affine, &of_sweep), &affine.transposed());
+            let mut values = vec![0.0; stride * stride];
+            for k in 0..c {
+                (k..c).for_each(|l| values[k * stride + l] = products[(k, l)]);
+            }
+            let g = Upper { values: &mut values, m: c, stride };
+            trace += inverse_in(g, self.entries.weight[j], precision, row);
+        }
+        (packed, trace)
+    }
+}

@@ -1,0 +1,131 @@
+//! Tasks for entries and their results within the records in which they travel.
+
+use crate::error::Result;
+use crate::incomplete::fit::error_bars::Precision;
+use crate::incomplete::parts::normal_sums::n_sums;
+use crate::incomplete::parts::{
+    ColumnEntries, EntrySums, EntryTask, NormalSums, NormalTask, ScorePenalty, TraceTask,
+};
+use crate::linalg::Matrix;
+use crate::record::{Record, damaged};
+
+/// The numbers of a task, as text.
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum TaskOfEntries {
+    Columns,
+    Normal { penalty: ScorePenalty, single: bool },
+    Trace { per_entry: bool },
+}
+
+/// The numbers of a result, as text.
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum SumsOfEntries {
+    Columns { n_rows: usize },
+    Normal,
+    Trace,
+}
+
+impl EntryTask {
+    /// Adds the arrays of the task.
+    pub(crate) fn put<'a>(&'a self, record: &mut Record<'a>) -> TaskOfEntries {
+        match self {
+            Self::Columns => TaskOfEntries::Columns,
+            Self::Normal(NormalTask { loadings, penalty, single }) => {
+                record.put_matrix("loadings", loadings);
+                TaskOfEntries::Normal { penalty: *penalty, single: *single }
+            }
+            Self::Trace(TraceTask { loadings, precision: Precision { matrix, per_entry } }) => {
+                record.put_matrix("loadings", loadings);
+                record.put_matrix("precision", matrix);
+                TaskOfEntries::Trace { per_entry: *per_entry }
+            }
+        }
+    }
+
+    /// Reads the arrays of [`EntryTask::put`].
+    pub(crate) fn take(record: &mut Record<'_>, numbers: TaskOfEntries) -> Result<Self> {
+        if let TaskOfEntries::Columns = numbers {
+            return Ok(Self::Columns);
+        }
+        let loadings = record.take_matrix("loadings")?;
+        let width = loadings.n_cols();
+        if width == 0 {
+            return Err(damaged("its loadings have no column; compute it again".to_owned()));
+        }
+        Ok(match numbers {
+            TaskOfEntries::Columns => Self::Columns,
+            TaskOfEntries::Normal { penalty, single } => {
+                Self::Normal(NormalTask { loadings, penalty, single })
+            }
+            TaskOfEntries::Trace { per_entry } => {
+                let matrix = square(record.take_matrix("precision")?, width)?;
+                Self::Trace(TraceTask { loadings, precision: Precision { matrix, per_entry } })
+            }
+        })
+    }
+}
+
+impl EntrySums {
+    /// Adds the arrays of the result.
+    pub(crate) fn put<'a>(&'a self, record: &mut Record<'a>) -> SumsOfEntries {
+        match self {
+            Self::Columns(sums) => {
+                record.put_scalar("samples", sums.samples);
+                record.put_row("n_observed", &sums.n_observed);
+                record.put_row("weight", &sums.weight);
+                record.put_row("mean", &sums.mean);
+                record.put_row("squares", &sums.squares);
+                SumsOfEntries::Columns { n_rows: sums.n_rows }
+            }
+            Self::Normal(sums) => {
+                record.put_matrix("features", &sums.features);
+                record.put_matrix("scores", &sums.scores);
+                record.put_matrix("scores_per_entry", &sums.scores_per_entry);
+                record.put_scalar("parameters", sums.parameters);
+                SumsOfEntries::Normal
+            }
+            Self::Trace(sum) => {
+                record.put_scalar("trace", *sum);
+                SumsOfEntries::Trace
+            }
+        }
+    }
+
+    /// Reads the arrays of [`EntrySums::put`].
+    pub(crate) fn take(record: &mut Record<'_>, numbers: SumsOfEntries, n_features: usize) -> Result<Self> {
+        Ok(match numbers {
+            SumsOfEntries::Columns { n_rows } => {
+                let mut row = |name: &str| record.take_row(name, n_features);
+                let (n_observed, weight) = (row("n_observed")?, row("weight")?);
+                let (mean, squares) = (row("mean")?, row("squares")?);
+                let samples = record.take_scalar("samples")?;
+                Self::Columns(ColumnEntries { n_rows, samples, n_observed, weight, mean, squares })
+            }
+            SumsOfEntries::Normal => {
+                let features = record.take_matrix("features")?;
+                let scores = record.take_matrix("scores")?;
+                let m = scores.n_rows();
+                if m == 0 || features.shape() != (n_features, n_sums(m)) {
+                    return Err(damaged("its sums have another shape; compute it again".to_owned()));
+                }
+                Self::Normal(NormalSums {
+                    features,
+                    scores: square(scores, m)?,
+                    scores_per_entry: square(record.take_matrix("scores_per_entry")?, m)?,
+                    parameters: record.take_scalar("parameters")?,
+                })
+            }
+            SumsOfEntries::Trace => Self::Trace(record.take_scalar("trace")?),
+        })
+    }
+}
+
+/// Refuses a matrix of another shape than (m, m).
+fn square(matrix: Matrix, m: usize) -> Result<Matrix> {
+    if matrix.shape() == (m, m) {
+        return Ok(matrix);
+    }
+    Err(damaged("a matrix has another shape; compute it again".to_owned()))
+}

@@ -1,0 +1,161 @@
+//! The tasks of a fit for the entries of a part, and their results.
+
+use crate::error::{Error, Result};
+use crate::exec::{Exec, Run};
+use crate::incomplete::data::{ENTRIES, Observed, Typed};
+use crate::incomplete::factors::objective::Diagonal;
+use crate::incomplete::factors::{FactorSide, Factors};
+use crate::incomplete::fit::error_bars::{Precision, inverses};
+use crate::incomplete::parts::{ColumnEntries, NormalSums, NormalTask};
+use crate::linalg::Matrix;
+use crate::linalg::simd::Lane;
+use crate::scalar::{Scalar, is_single};
+use crate::source::Source;
+
+/// The computation for the entries of every part.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum EntryTask {
+    /// Counts, means and squares of each feature.
+    Columns,
+    /// Normal equations of the loadings.
+    Normal(NormalTask),
+    /// The effective number of scores.
+    Trace(TraceTask),
+}
+
+/// Sums over the entries of some parts, which merge.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum EntrySums {
+    Columns(ColumnEntries),
+    Normal(NormalSums),
+    Trace(f64),
+}
+
+/// Penalty `d |s|^2` of the scores of a row, with `d` a number or a multiple of the number of its entries.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct ScorePenalty {
+    pub(crate) size: f64,
+    pub(crate) per_entry: bool,
+}
+
+impl ScorePenalty {
+    /// The penalties of the rows of `data`.
+    pub(crate) fn of_rows<T: Scalar>(self, data: &Observed<T>) -> Diagonal {
+        if self.per_entry {
+            Diagonal::ByRow((0..data.n_samples()).map(|i| self.size * data.rows().weight(i)).collect())
+        } else {
+            Diagonal::Same(self.size)
+        }
+    }
+}
+
+/// The trace of `G (G + P)^-1`, summed over rows, with `G` the products of the loadings of the entries of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TraceTask {
+    /// Shape (n_features, c).
+    pub(crate) loadings: Matrix,
+    /// `P`.
+    pub(crate) precision: Precision,
+}
+
+impl EntryTask {
+    /// Number of features, if the task holds loadings.
+    fn n_features(&self) -> Option<usize> {
+        match self {
+            Self::Columns => None,
+            Self::Normal(task) => Some(task.loadings.n_rows()),
+            Self::Trace(task) => Some(task.loadings.n_rows()),
+        }
+    }
+
+    /// The result for rows that do not count.
+    fn none(&self, (n_rows, p): (usize, usize)) -> EntrySums {
+        match self {
+            Self::Columns => EntrySums::Columns(ColumnEntries { n_rows, ..ColumnEntries::empty(p) }),
+            Self::Normal(task) => EntrySums::Normal(NormalSums::empty(p, task.loadings.n_cols() - 1)),
+            Self::Trace(_) => EntrySums::Trace(0.0),
+        }
+    }
+}
+
+impl EntrySums {
+    /// The result of a task for the rows of a part. Rows of weight zero do not count.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of columns than the task has; [`Error::NonFinite`] for infinite values.
+    pub(crate) fn of<T: Scalar>(
+        task: &EntryTask,
+        x: &dyn Source<T>,
+        weights: Option<&[f64]>,
+        run: &Run<'_>,
+    ) -> Result<Self> {
+        let (n, p) = x.shape();
+        if let Some(expected) = task.n_features().filter(|expected| *expected != p) {
+            return Err(Error::Shape { what: "the part", axis: "columns", found: p, expected });
+        }
+        let counting: Vec<usize> =
+            (0..n).filter(|row| weights.is_none_or(|weights| weights[*row] > 0.0)).collect();
+        if counting.is_empty() {
+            return Ok(task.none((n, p)));
+        }
+        let mut data = Observed::from_source_with(x, run)?;
+        Exec::run(run, |exec| {
+            if counting.len() < n {
+                data = data.select(&counting, &exec.phase(ENTRIES))?;
+            }
+            let weights = weights.map(|weights| counting.iter().map(|row| weights[*row]).collect());
+            let data = data.with_multiplicity(weights);
+            match task {
+                EntryTask::Columns => {
+                    let sums = ColumnEntries::of(&data, &exec.phase("means and variances"))?;
+                    Ok(Self::Columns(ColumnEntries { n_rows: n, ..sums }))
+                }
+                // Loadings have the type of all parts.
+                EntryTask::Normal(NormalTask { single, .. }) if is_single::<T>() && !single => {
+                    Self::of_entries(task, &data.widened(), exec)
+                }
+                EntryTask::Normal(_) | EntryTask::Trace(_) => Self::of_entries(task, &data, exec),
+            }
+        })
+    }
+
+    /// The sums of a task that holds loadings.
+    fn of_entries<T: Scalar>(task: &EntryTask, data: &Observed<T>, exec: &Exec<'_>) -> Result<Self> {
+        match data.typed() {
+            Typed::F32(data) => Self::of_typed(task, data, exec),
+            Typed::F64(data) => Self::of_typed(task, data, exec),
+        }
+    }
+
+    fn of_typed<T: Lane>(task: &EntryTask, data: &Observed<T>, exec: &Exec<'_>) -> Result<Self> {
+        match task {
+            EntryTask::Columns => unreachable!("a task without loadings"),
+            EntryTask::Normal(task) => NormalSums::of(data, task, exec).map(Self::Normal),
+            EntryTask::Trace(TraceTask { loadings, precision }) => {
+                let scores = Matrix::zeros(data.n_samples(), loadings.n_cols());
+                let factors = Factors::<T>::new(loadings, &scores, &vec![0.0; loadings.n_rows()]);
+                let exec = exec.phase("error bars");
+                let (_, trace) =
+                    inverses(data.rows(), &factors, FactorSide::Scores, (precision, &[]), &exec)?;
+                Ok(Self::Trace(trace))
+            }
+        }
+    }
+
+    /// Adds the sums over other rows.
+    ///
+    /// # Errors
+    /// [`Error::Parts`] for the result of another task.
+    pub(crate) fn merge(&mut self, other: &Self) -> Result<()> {
+        match (self, other) {
+            (Self::Columns(sums), Self::Columns(other)) => sums.merge(other),
+            (Self::Normal(sums), Self::Normal(other)) if sums.n_components() == other.n_components() => {
+                sums.merge(other);
+            }
+            (Self::Trace(sum), Self::Trace(other)) => *sum += other,
+            _ => return Err(Error::Parts { problem: "results of different kinds were merged".to_owned() }),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,329 @@
+//! Fits of incomplete rows in parts: equal to the fit of all rows, iteration by iteration.
+
+use std::sync::Mutex;
+
+use karhunen::cluster::{Engine, Partial, Task};
+use karhunen::exec::{Fact, PassLog};
+use karhunen::incomplete::{MeanMode, MeanPrior, Method, Regularization, StopReason};
+use karhunen::record::Recorded;
+use karhunen::{Dense, Error, IncompleteModel, IncompletePca, Observed, Result, Run, Sparse};
+use karhunen_testkit::{Holes, largest};
+
+use crate::fixtures::observed;
+
+/// The rows of `values` (row-major, NaN is missing) in parts of given sizes.
+struct Parts {
+    values: Vec<f64>,
+    n_features: usize,
+    weights: Option<Vec<f64>>,
+    sizes: Vec<usize>,
+    single: bool,
+    sparse: bool,
+    n_tasks: Mutex<usize>,
+    drift: f64,
+}
+
+impl Parts {
+    fn new(holes: &Holes, sizes: &[usize]) -> Self {
+        let (n, p) = holes.shape();
+        assert_eq!(sizes.iter().sum::<usize>(), n);
+        Self {
+            values: holes.with_nan(),
+            n_features: p,
+            weights: None,
+            sizes: sizes.to_vec(),
+            single: false,
+            sparse: false,
+            n_tasks: Mutex::default(),
+            drift: 0.0,
+        }
+    }
+
+    fn part(&self, task: &Task, number: usize, first: usize) -> Result<Partial> {
+        let (n, p) = (self.sizes[number], self.n_features);
+        let mut values = self.values[first * p..(first + n) * p].to_vec();
+        if let Some(value) = values.first_mut() {
+            *value += self.drift * task.pass() as f64;
+        }
+        let weights = self.weights.as_ref().map(|weights| &weights[first..first + n]);
+        let run = Run::threads(1 + number % 2);
+        if self.single {
+            let values: Vec<f32> = values.iter().map(|x| *x as f32).collect();
+            return Partial::of(task, number, &Dense::row_major(&values, n, p)?, weights, &run);
+        }
+        if !self.sparse {
+            return Partial::of(task, number, &Dense::row_major(&values, n, p)?, weights, &run);
+        }
+        let (mut pointers, mut indices, mut stored) = (vec![0], Vec::new(), Vec::new());
+        for row in values.chunks_exact(p) {
+            for (j, value) in row.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
+                indices.push(j);
+                stored.push(*value);
+            }
+            pointers.push(indices.len());
+        }
+        Partial::of(task, number, &Sparse::csr(n, p, &pointers, &indices, &stored)?, weights, &run)
+    }
+}
+
+fn travelled<M: Recorded>(content: &M) -> Result<M> {
+    M::from_record(&mut content.to_record()?.clone())
+}
+
+impl Engine for Parts {
+    fn reduce(&self, task: &Task) -> Result<Partial> {
+        *self.n_tasks.lock().unwrap() += 1;
+        let task = travelled(task)?;
+        let mut first = 0;
+        let mut partials = Vec::new();
+        for number in 0..self.sizes.len() {
+            partials.push(travelled(&self.part(&task, number, first)?)?);
+            first += self.sizes[number];
+        }
+        Partial::merge_all(partials)
+    }
+}
+
+const SIZES: [usize; 6] = [20, 0, 1, 19, 30, 10];
+
+fn problem() -> Holes {
+    Holes::planted(80, 12, &[3.0, 2.0], 0.5, 0.3, 8)
+}
+
+fn options(method: Method, regularization: Option<Regularization>) -> IncompletePca {
+    IncompletePca { method, regularization, tol: 0.0, max_iter: 15, ..IncompletePca::new(2) }
+}
+
+#[track_caller]
+fn assert_equal(what: &str, found: &IncompleteModel, expected: &IncompleteModel, tol: f64) {
+    let (x, y) = (found.parts(), expected.parts());
+    let close = |name: &str, a: &[f64], b: &[f64]| {
+        assert_eq!(a.len(), b.len(), "{what}, {name}");
+        let size = largest(b.iter().map(|b| b.abs())).max(1.0);
+        for (at, (a, b)) in a.iter().zip(b).enumerate() {
+            assert!((a - b).abs() <= tol * size, "{what}, {name} {at}: {a} {b}");
+        }
+    };
+    close("components", x.components.as_slice(), y.components.as_slice());
+    close("mean", &x.mean, &y.mean);
+    close("variance", &x.explained_variance, &y.explained_variance);
+    close("ratio", &x.explained_variance_ratio, &y.explained_variance_ratio);
+    close("singular values", &x.singular_values, &y.singular_values);
+    close("total", &[x.total_variance], &[y.total_variance]);
+    close("prior", x.prior.precision.as_slice(), y.prior.precision.as_slice());
+    close("prior mean", &x.prior.mean, &y.prior.mean);
+    let costs = |x: &IncompleteModel| x.convergence().trace.iter().map(|e| e.cost).collect::<Vec<_>>();
+    close("costs", &costs(found), &costs(expected));
+    let errors = |x: &IncompleteModel| x.convergence().trace.iter().map(|e| e.rmse).collect::<Vec<_>>();
+    close("errors", &errors(found), &errors(expected));
+    assert_eq!(x.n_observed, y.n_observed, "{what}");
+    assert_eq!(found.n_samples(), expected.n_samples(), "{what}");
+    assert_eq!(x.dtype, y.dtype, "{what}");
+}
+
+/// As [`assert_equal`], with noise and error bars. Those of penalised fits count the parameters of the scores that the
+/// last loadings have.
+#[track_caller]
+fn assert_equal_bars(what: &str, found: &IncompleteModel, expected: &IncompleteModel, tol: f64) {
+    let (x, y) = (found.parts(), expected.parts());
+    let close = |name: &str, a: &[f64], b: &[f64]| {
+        assert_eq!(a.len(), b.len(), "{what}, {name}");
+        let size = largest(b.iter().map(|b| b.abs())).max(1e-300);
+        assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() <= tol * size), "{what}, {name}: {a:?} {b:?}");
+    };
+    close("noise", &[x.noise_variance], &[y.noise_variance]);
+    close("variance of the means", &x.mean_variance, &y.mean_variance);
+    let packed = |x: &karhunen::incomplete::IncompleteParts| {
+        let covariances = x.loading_covariances.as_ref().unwrap();
+        covariances.packed.iter().map(|x| f64::from(*x)).collect::<Vec<f64>>()
+    };
+    close("covariances of the loadings", &packed(x), &packed(y));
+}
+
+#[test]
+fn parts_give_the_fit_of_all_rows_iteration_by_iteration() {
+    let holes = problem();
+    let weights: Vec<f64> = (0..80).map(|i| [1.0, 3.0, 0.0, 2.0, 0.5][i % 5]).collect();
+    let cases = [
+        (Method::Em, None),
+        (Method::Als, None),
+        (Method::Als, Some(Regularization::Ridge(0.7))),
+        (Method::Als, Some(Regularization::Weighted(0.05))),
+    ];
+    for (method, regularization) in cases {
+        for mean in [MeanMode::Joint, MeanMode::Fixed, MeanMode::None] {
+            for weights in [None, Some(&weights)] {
+                for sparse in [false, true] {
+                    let what = format!("{method} {regularization:?} {mean:?} {} {sparse}", weights.is_some());
+                    let pca = IncompletePca { mean, ..options(method, regularization) };
+                    let all = observed(&holes);
+                    let all = match weights {
+                        Some(weights) => all.with_sample_weights(weights).unwrap(),
+                        None => all,
+                    };
+                    let whole = pca.fit(&all).unwrap();
+                    let parts = Parts { weights: weights.cloned(), sparse, ..Parts::new(&holes, &SIZES) };
+                    let found = pca.fit_parts(&parts).unwrap();
+                    assert_equal(&what, &found, &whole, 1e-11);
+                    assert_equal_bars(&what, &found, &whole, 1e-5);
+                    // One pass for the means, three sweeps after the start, the iterations, one for the noise of
+                    // penalised fits.
+                    let n_passes = 1 + 3 + 15 + usize::from(method == Method::Als);
+                    assert_eq!(*parts.n_tasks.lock().unwrap(), n_passes, "{what}");
+                    // Scores of rows come from the model.
+                    let scores = found.row_scores(&observed(&holes)).unwrap();
+                    let expected = whole.row_scores(&observed(&holes)).unwrap();
+                    let size = largest(expected.scores.as_slice().iter().map(|x| x.abs()));
+                    for (a, b) in scores.scores.as_slice().iter().zip(expected.scores.as_slice()) {
+                        assert!((a - b).abs() < 1e-10 * size, "{what}: {a} {b}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_converged_fit_is_that_of_all_rows() {
+    let holes = problem();
+    let prior = MeanPrior { count: 3.0, value: None };
+    let pca = IncompletePca { mean_prior: prior, max_iter: 500, tol: 1e-9, ..options(Method::Em, None) };
+    let whole = pca.fit(&observed(&holes)).unwrap();
+    let found = pca.fit_parts(&Parts::new(&holes, &SIZES)).unwrap();
+    assert_equal("em", &found, &whole, 1e-10);
+    assert_equal_bars("em", &found, &whole, 1e-6);
+    assert_eq!(found.convergence().stop, StopReason::Tolerance);
+    // Several starts: the best of each.
+    let pca = IncompletePca { n_starts: 3, ..pca };
+    let whole = pca.fit(&observed(&holes)).unwrap();
+    let found = pca.fit_parts(&Parts::new(&holes, &SIZES)).unwrap();
+    assert_eq!(found.convergence().runs.len(), 3);
+    assert_equal("three starts", &found, &whole, 1e-9);
+}
+
+#[test]
+fn parts_of_single_precision_give_a_model_of_single_precision() {
+    let holes = problem();
+    let pca = options(Method::Em, None);
+    let single: Vec<f32> = holes.with_nan().iter().map(|x| *x as f32).collect();
+    let whole = pca.fit(&Observed::from_dense(&Dense::row_major(&single, 80, 12).unwrap()).unwrap()).unwrap();
+    let found = pca.fit_parts(&Parts { single: true, ..Parts::new(&holes, &SIZES) }).unwrap();
+    assert_equal("f32", &found, &whole, 2e-5);
+}
+
+#[test]
+fn bits_depend_on_the_parts_alone() {
+    let holes = problem();
+    let pca = options(Method::Als, Some(Regularization::Weighted(0.05)));
+    let fit = |sizes: &[usize]| pca.fit_parts(&Parts::new(&holes, sizes)).unwrap().parts().components.clone();
+    assert_eq!(fit(&SIZES), fit(&SIZES));
+}
+
+#[test]
+fn columns_and_rows_without_entries_are_kept() {
+    let mut holes = problem();
+    for (i, row) in holes.observed.iter_mut().enumerate() {
+        row[4] = false;
+        if i % 7 == 3 {
+            row.fill(false);
+        }
+    }
+    for (method, regularization) in [(Method::Em, None), (Method::Als, Some(Regularization::Ridge(0.7)))] {
+        let pca = options(method, regularization);
+        let whole = pca.fit(&observed(&holes)).unwrap();
+        let found = pca.fit_parts(&Parts::new(&holes, &SIZES)).unwrap();
+        assert_equal(&format!("{method}"), &found, &whole, 1e-10);
+        assert_eq!(found.parts().n_observed[4], 0);
+    }
+}
+
+#[test]
+fn what_parts_cannot_do_is_refused_before_the_first_pass() {
+    let holes = problem();
+    let em = options(Method::Em, None);
+    for (what, pca) in [
+        ("method", IncompletePca { method: Method::VbFull, ..em.clone() }),
+        ("method", IncompletePca { method: Method::Auto, ..em.clone() }),
+        ("row_offsets", IncompletePca { row_offsets: true, ..em.clone() }),
+        ("early_stopping", IncompletePca { early_stopping: Some(0.1), ..em.clone() }),
+        ("gradient_tol", IncompletePca { gradient_tol: Some(0.1), ..em.clone() }),
+    ] {
+        let parts = Parts::new(&holes, &SIZES);
+        let error = pca.fit_parts(&parts).unwrap_err();
+        assert!(matches!(&error, Error::Option { option, .. } if option.field() == what), "{what}: {error}");
+        assert_eq!(*parts.n_tasks.lock().unwrap(), 0);
+    }
+    let small = IncompletePca { memory_limit: Some(10_000), ..em.clone() };
+    assert!(matches!(small.fit_parts(&Parts::new(&holes, &SIZES)), Err(Error::Memory { .. })));
+    let many = IncompletePca { n_components: 13, ..em.clone() };
+    assert!(matches!(many.fit_parts(&Parts::new(&holes, &SIZES)), Err(Error::NComponents { .. })));
+    let drifting = Parts { drift: 0.1, ..Parts::new(&holes, &SIZES) };
+    let error = em.fit_parts(&drifting).unwrap_err();
+    assert!(matches!(error, Error::PartChanged { part: 0, .. }), "{error}");
+    let mut infinite = Parts::new(&holes, &SIZES);
+    infinite.values[12 * 41 + 5] = f64::INFINITY;
+    match em.fit_parts(&infinite).unwrap_err() {
+        Error::Part { part: 4, source } => {
+            assert!(matches!(*source, Error::NonFinite { row: 1, column: 5, .. }), "{source}");
+        }
+        error => panic!("{error}"),
+    }
+    let nothing = Parts { values: vec![f64::NAN; 80 * 12], ..Parts::new(&holes, &SIZES) };
+    assert!(matches!(em.fit_parts(&nothing), Err(Error::NothingObserved { .. })));
+}
+
+/// Keeps the results of passes, and fails after some of them.
+#[derive(Default)]
+struct Log {
+    kept: Mutex<Vec<Vec<f64>>>,
+    n_taken: Mutex<usize>,
+    facts: Mutex<Vec<Fact>>,
+    left: Mutex<usize>,
+}
+
+impl PassLog for Log {
+    fn begin(&self, facts: &[Fact]) -> Result<()> {
+        *self.n_taken.lock().unwrap() = 0;
+        let mut before = self.facts.lock().unwrap();
+        if before.is_empty() {
+            *before = facts.to_vec();
+        }
+        assert_eq!(*before, facts);
+        Ok(())
+    }
+    fn take(&self, _: &'static str) -> Result<Option<Vec<f64>>> {
+        let mut at = self.n_taken.lock().unwrap();
+        let found = self.kept.lock().unwrap().get(*at).cloned();
+        *at += usize::from(found.is_some());
+        Ok(found)
+    }
+    fn keep(&self, _: &'static str, values: &[f64]) -> Result<()> {
+        let mut left = self.left.lock().unwrap();
+        if *left == 0 {
+            return Err(Error::Stopped { phase: "a test" });
+        }
+        *left -= 1;
+        self.kept.lock().unwrap().push(values.to_vec());
+        *self.n_taken.lock().unwrap() += 1;
+        Ok(())
+    }
+}
+
+#[test]
+fn a_fit_that_is_resumed_has_the_same_bits() {
+    let holes = problem();
+    let pca = options(Method::Als, Some(Regularization::Weighted(0.05)));
+    let whole = pca.fit_parts(&Parts::new(&holes, &SIZES)).unwrap();
+    for n_passes in [1, 3, 9, 20] {
+        let log = Log { left: Mutex::new(n_passes), ..Log::default() };
+        let first = pca.fit_parts_with(&Parts::new(&holes, &SIZES), Some(&log), &Run::default());
+        assert_eq!(first.is_err(), n_passes < 20);
+        *log.left.lock().unwrap() = 100;
+        let parts = Parts::new(&holes, &SIZES);
+        let found = pca.fit_parts_with(&parts, Some(&log), &Run::default()).unwrap();
+        assert_eq!(found.parts().components, whole.parts().components, "{n_passes}");
+        assert_eq!(found.noise_variance(), whole.noise_variance());
+        // A complete log is compared with the parts in one pass.
+        assert_eq!(*parts.n_tasks.lock().unwrap(), (20 - n_passes).max(1));
+    }
+}
