@@ -4,7 +4,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use karhunen::cluster::{Engine, Partial, Task, Tree};
-use karhunen::{Error, Pca, PcaModel, Result, Run, Source};
+use karhunen::exec::PassLog;
+use karhunen::{Error, IncompleteModel as IncompleteCore, IncompletePca, Pca, PcaModel, Result, Run, Source};
 use karhunen_io::{from_bytes, to_bytes};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -14,6 +15,7 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::arrays::{Lent, lend_vector};
 use crate::dtype::{Data, Element, Job};
 use crate::errors::{file_to_python, to_python};
+use crate::incomplete_model::IncompleteModel;
 use crate::model::Model;
 use crate::model_class::ModelClass;
 use crate::observer::{Effort, GRACE, Shared, TICK, run, start, tell, wait};
@@ -33,7 +35,22 @@ pub(crate) struct ClusterFit {
 /// The next task, or the end of the fit.
 enum Step {
     Task(Box<Task>),
-    End(Box<Result<PcaModel>>),
+    End(Box<Result<Found>>),
+}
+
+/// A fitted model.
+enum Found {
+    Complete(PcaModel),
+    Incomplete(IncompleteCore),
+}
+
+impl Found {
+    fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        match self {
+            Self::Complete(model) => Ok(Bound::new(py, Model::wrap(model, None))?.into_any()),
+            Self::Incomplete(model) => Ok(Bound::new(py, IncompleteModel::wrap(model, None))?.into_any()),
+        }
+    }
 }
 
 /// Sends tasks to the calling thread.
@@ -64,29 +81,25 @@ impl ClusterFit {
         checkpoint: Option<GivenLog<'_>>,
     ) -> PyResult<Self> {
         let Options { engine: pca, n_threads }: Options<Pca> = Options::read(options)?;
-        let passes = Passes::open(py, checkpoint.as_ref())?;
         let features = feature_weight.map(lend_vector).transpose()?;
-        let (steps, receiver) = channel();
-        let (answers, given) = channel();
-        let shared = Arc::new(Shared::default());
-        let (theirs, log) = (Arc::clone(&shared), passes.clone());
-        start(move || {
-            let engine = Channels { steps: Mutex::new(steps.clone()), answers: Mutex::new(given) };
-            // A pool of its own: a thread waits for the engine, which may need the shared pool.
-            let available = || std::thread::available_parallelism().map_or(1, usize::from);
-            let run = Effort::new(Effort::LONG, n_threads.or_else(|| Some(available()))).run(&*theirs);
+        Self::begin(py, n_threads, checkpoint, move |engine, log, run| {
             let weights = features.as_ref().map(Lent::as_slice);
-            let outcome = pca.fit_parts_with(&engine, weights, log.log(), &run);
-            // The file is free before the calling thread goes on.
-            drop(log);
-            // If the calling thread was interrupted, there is no receiver.
-            drop(steps.send(Step::End(Box::new(outcome))));
-        })?;
-        Ok(Self {
-            steps: Mutex::new(receiver),
-            answers: Mutex::new(Some(answers)),
-            shared,
-            passes: Mutex::new(passes),
+            pca.fit_parts_with(engine, weights, log, run).map(Found::Complete)
+        })
+    }
+
+    /// The fit of incomplete rows.
+    #[staticmethod]
+    #[pyo3(signature = (options, checkpoint=None))]
+    fn of_entries(
+        py: Python<'_>,
+        options: &Bound<'_, PyDict>,
+        checkpoint: Option<GivenLog<'_>>,
+    ) -> PyResult<Self> {
+        // Fits in parts hold no entries out: any number of them will do.
+        let Options { engine: pca, n_threads } = Options::<IncompletePca>::of_entries(options, 1)?;
+        Self::begin(py, n_threads, checkpoint, move |engine, log, run| {
+            pca.fit_parts_with(engine, log, run).map(Found::Incomplete)
         })
     }
 
@@ -122,10 +135,7 @@ impl ClusterFit {
                 let bytes = py.detach(|| to_bytes(&*task)).map_err(file_to_python)?;
                 Ok((pass, PyBytes::new(py, &bytes)).into_pyobject(py)?.into_any())
             }
-            Step::End(outcome) => {
-                let model = Model::wrap(outcome.map_err(to_python)?, None);
-                Ok(Bound::new(py, model)?.into_any())
-            }
+            Step::End(outcome) => outcome.map_err(to_python)?.into_python(py),
         }
     }
 
@@ -153,6 +163,37 @@ impl ClusterFit {
 }
 
 impl ClusterFit {
+    /// Starts a fit on a thread of its own.
+    fn begin(
+        py: Python<'_>,
+        n_threads: Option<usize>,
+        checkpoint: Option<GivenLog<'_>>,
+        fit: impl FnOnce(&Channels, Option<&dyn PassLog>, &Run<'_>) -> Result<Found> + Send + 'static,
+    ) -> PyResult<Self> {
+        let passes = Passes::open(py, checkpoint.as_ref())?;
+        let (steps, receiver) = channel();
+        let (answers, given) = channel();
+        let shared = Arc::new(Shared::default());
+        let (theirs, log) = (Arc::clone(&shared), passes.clone());
+        start(move || {
+            let engine = Channels { steps: Mutex::new(steps.clone()), answers: Mutex::new(given) };
+            // A pool of its own: a thread waits for the engine, which may need the shared pool.
+            let available = || std::thread::available_parallelism().map_or(1, usize::from);
+            let run = Effort::new(Effort::LONG, n_threads.or_else(|| Some(available()))).run(&*theirs);
+            let outcome = fit(&engine, log.log(), &run);
+            // The file is free before the calling thread goes on.
+            drop(log);
+            // If the calling thread was interrupted, there is no receiver.
+            drop(steps.send(Step::End(Box::new(outcome))));
+        })?;
+        Ok(Self {
+            steps: Mutex::new(receiver),
+            answers: Mutex::new(Some(answers)),
+            shared,
+            passes: Mutex::new(passes),
+        })
+    }
+
     fn passes(&self) -> MutexGuard<'_, Passes> {
         self.passes.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,6 +1,8 @@
 """Fits of data in parts on any map: equal to the fit of all rows, the same bits whatever the engine, clear errors."""
 
+import pickle
 import random
+import re
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 
@@ -8,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from karhunen import PCA, NotConvergedError, TruncatedSVD, cluster
+from karhunen import PCA, IncompletePCA, NotConvergedError, TruncatedSVD, cluster
 from sklearn.exceptions import ConvergenceWarning
 
 
@@ -110,8 +112,8 @@ def test_errors_name_the_part(rows):
     x[1700, 7] = np.nan
     with pytest.raises(ValueError, match=r"part 5: row 100, column 7 is NaN"):
         cluster.fit(PCA(3), cut(x))
+    frame = pd.DataFrame([[1.0, np.nan]], columns=["a", "b"])
     with pytest.raises(ValueError, match=r"part 1: row 0, column 1 \('b'\) is NaN.*rows and columns count from 0"):
-        frame = pd.DataFrame([[1.0, np.nan]], columns=["a", "b"])
         cluster.fit(PCA(1), [pd.DataFrame(x[:5, :2], columns=["a", "b"]), frame])
     with pytest.raises(ValueError, match=r"part 0: sample_weight\[1\] is -1"):
         cluster.fit(PCA(1), [(x[:3], [1, -1, 1])])
@@ -138,7 +140,7 @@ def test_errors_name_the_part(rows):
     with pytest.raises(ValueError, match="memory_limit"):
         cluster.fit(PCA(2, solver="covariance", memory_limit=10**8), [np.ones((5, 5000))])
     # A limit between what the driver and what a part needs: never another solver than the one asked for.
-    with pytest.raises(ValueError, match="the scatter matrix of a part needs 400.0 MB of memory"):
+    with pytest.raises(ValueError, match=r"the scatter matrix of a part needs 400\.0 MB of memory"):
         cluster.fit(PCA(2, solver="covariance", memory_limit=350_000_000), [np.ones((5, 5000))])
     with pytest.raises(ValueError, match="solver"):
         cluster.fit(PCA(3, solver="svd"), cut(rows[0]))
@@ -247,3 +249,95 @@ def test_fewer_rows_than_columns():
     x = np.random.default_rng(0).normal(size=(30, 90)) * np.linspace(5, 1, 90)
     for solver in ("covariance", "block-krylov"):
         assert_equal(cluster.fit(PCA(4, solver=solver, tol=1e-11), cut(x, step=11)), PCA(4).fit(x))
+
+
+def with_holes(n=600, p=9):
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(n, 2)) @ rng.normal(size=(2, p)) + 0.3 * rng.normal(size=(n, p)) + 4
+    x[rng.random(x.shape) < 0.3] = np.nan
+    return x
+
+
+@pytest.mark.parametrize("method", ["em", "als"])
+def test_incomplete_rows_in_parts_have_the_fit_of_all(method):
+    x = with_holes()
+    weights = np.random.default_rng(1).integers(1, 4, size=len(x))
+    stored = [sp.csr_array(np.nan_to_num(part)) for part in np.split(x, [100, 350])]
+    # Zeros that stand for holes are not stored.
+    for part in stored:
+        part.eliminate_zeros()
+    whole = IncompletePCA(2, method=method).fit(x, sample_weight=weights)
+    dense = [(x[i:j], weights[i:j]) for i, j in [(0, 100), (100, 100), (100, 350), (350, 600)]]
+    sparse = list(zip(stored, np.split(weights, [100, 350]), strict=True))
+    with ThreadPoolExecutor(2) as executor:
+        for parts in (dense, sparse):
+            pca = cluster.fit(IncompletePCA(2, method=method), parts, map=executor.map)
+            np.testing.assert_allclose(pca.components_, whole.components_, rtol=0, atol=1e-10)
+            np.testing.assert_allclose(pca.mean_, whole.mean_, rtol=1e-10)
+            np.testing.assert_allclose(pca.noise_variance_, whole.noise_variance_, rtol=1e-6)
+            assert (pca.n_samples_, pca.n_features_in_, pca.scores_.shape) == (600, 9, (0, 2))
+            np.testing.assert_allclose(pca.transform(x), whole.transform(x), rtol=0, atol=1e-9)
+            np.testing.assert_allclose(pca.impute(x), whole.impute(x), rtol=1e-9)
+            assert pca.n_iter_ == whole.n_iter_
+
+
+def test_incomplete_models_of_parts_are_kept_in_files(tmp_path):
+    x = with_holes()
+    pca = cluster.fit(IncompletePCA(2), [x[:300], x[300:]])
+    assert (pca.method_, pca.convergence_.reason) == ("als", "rows in parts")
+    pca.save(tmp_path / "parts.model")
+    for again in (IncompletePCA.load(tmp_path / "parts.model"), pickle.loads(pickle.dumps(pca))):
+        assert again.n_samples_ == 600
+        np.testing.assert_array_equal(again.transform(x), pca.transform(x))
+    with pytest.raises(ValueError, match="row"):
+        pca.predict([0], [0])
+
+
+def test_incomplete_parts_that_cannot_be_used():
+    x = with_holes()
+    for options, message in [
+        ({"method": "vb"}, "method = 'vb' is not allowed: rows in parts are fitted by the methods em and als"),
+        ({"row_offsets": True}, "row_offsets = True is not allowed"),
+        ({"early_stopping": True}, "early_stopping = True is not allowed"),
+        ({"gradient_tol": 0.1}, "gradient_tol = 0.1 is not allowed"),
+        ({"memory_limit": 10**6}, "the normal equations of a part"),
+    ]:
+        with pytest.raises((ValueError, MemoryError), match=re.escape(message)):
+            cluster.fit(IncompletePCA(2, **options), [x[:300], x[300:]])
+    with pytest.raises(ValueError, match="IncompletePCA has no weights of columns"):
+        cluster.fit(IncompletePCA(2), [x], feature_weight=np.ones(9))
+    x[310, 4] = np.inf
+    with pytest.raises(ValueError, match="part 1: row 10, column 4 is inf"):
+        cluster.fit(IncompletePCA(2), [x[:300], x[300:]])
+    before = IncompletePCA(2).fit(with_holes())
+    components = before.components_
+    with pytest.raises(ValueError, match="part 1"):
+        cluster.fit(before, [x[:300], x[300:]])
+    assert before.components_ is components
+    with pytest.raises(ValueError, match="observed"):
+        cluster.fit(IncompletePCA(1), [np.full((4, 3), np.nan)] * 2)
+
+
+def test_an_incomplete_fit_that_is_resumed_has_the_same_bits(tmp_path):
+    x = with_holes()
+    parts = [x[:300], x[300:]]
+    whole = cluster.fit(IncompletePCA(2, tol=1e-9), parts)
+    log = tmp_path / "log"
+    with pytest.raises(KeyboardInterrupt):
+        cluster.fit(IncompletePCA(2, tol=1e-9), parts, map=failing_after(6), checkpoint=log)
+    resumed = cluster.fit(IncompletePCA(2, tol=1e-9), parts, checkpoint=log, resume=True)
+    np.testing.assert_array_equal(resumed.components_, whole.components_)
+    with pytest.raises(ValueError, match="n_components"):
+        cluster.fit(IncompletePCA(3, tol=1e-9), parts, checkpoint=log, resume=True)
+
+
+def failing_after(n_passes):
+    left = [n_passes]
+
+    def engine(function, parts):
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        return map(function, parts)
+
+    return engine

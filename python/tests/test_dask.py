@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import karhunen
 import numpy as np
@@ -18,7 +19,7 @@ dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
-from karhunen.dask import PCA, IncrementalPCA, TruncatedSVD  # noqa: E402
+from karhunen.dask import PCA, IncompletePCA, IncrementalPCA, TruncatedSVD  # noqa: E402
 
 SOLVERS = ("covariance", "block-krylov")
 
@@ -318,3 +319,62 @@ def test_ctrl_c_stops_a_fit():
     else:
         child.kill()
         pytest.fail("the fit goes on after five interrupts")
+
+
+@pytest.fixture
+def holes():
+    """Return rows of two components and noise, a third of whose entries are missing."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(3000, 2)) @ rng.normal(size=(2, 12)) + 0.3 * rng.normal(size=(3000, 12)) + 2
+    x[rng.random(x.shape) < 0.3] = np.nan
+    return x
+
+
+@pytest.mark.parametrize("method", ["em", "als"])
+def test_incomplete_rows(holes, method):
+    whole = karhunen.IncompletePCA(2, method=method).fit(holes)
+    weights = np.arange(len(holes)) % 3 + 1
+    weighted = karhunen.IncompletePCA(2, method=method).fit(holes, sample_weight=weights)
+    lazy = da.from_array(holes, chunks=(700, 5))
+    pca = IncompletePCA(2, method=method).fit(lazy)
+    again = IncompletePCA(2, method=method).fit(lazy, sample_weight=da.from_array(weights, chunks=500))
+    for found, expected in ((pca, whole), (again, weighted)):
+        np.testing.assert_allclose(found.components_, expected.components_, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(found.explained_variance_, expected.explained_variance_, rtol=1e-9)
+    scores, filled = pca.transform(lazy), pca.impute(lazy)
+    assert (scores.shape, filled.shape, filled.chunks[0]) == ((len(holes), 2), holes.shape, lazy.chunks[0])
+    np.testing.assert_allclose(scores.compute(), whole.transform(holes), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(filled.compute(), whole.impute(holes), rtol=0, atol=1e-8)
+    np.testing.assert_array_equal(pca.transform(holes), scores.compute())
+    back = pca.inverse_transform(scores).compute()
+    np.testing.assert_allclose(back[np.isnan(holes)], filled.compute()[np.isnan(holes)], rtol=1e-9)
+    for call in (lambda: pca.transform(lazy, return_covariance=True), lambda: pca.impute(lazy, return_std=True)):
+        with pytest.raises(ValueError, match="is not allowed"):
+            call()
+
+
+def test_incomplete_dataframes_and_sparse_blocks(holes):
+    dd = pytest.importorskip("dask.dataframe")
+    names = [f"c{j}" for j in range(12)]
+    frame = dd.from_pandas(pd.DataFrame(holes, columns=names).astype({"c3": "float32", "c4": "Float64"}), npartitions=3)
+    pca = IncompletePCA(2, method="em").fit(frame)
+    assert list(pca.feature_names_in_) == names
+    filled = pca.impute(frame)
+    assert {str(dtype) for dtype in filled.dtypes} == {"float32", "float64"}
+    computed = filled.compute()
+    assert dict(computed.dtypes) == dict(filled.dtypes)
+    assert not computed.isna().any().any()
+    # Entries that are not stored are missing.
+    stored = da.from_array(np.nan_to_num(holes), chunks=(700, 12)).map_blocks(sp.csr_array).persist()
+    of_stored = IncompletePCA(2, method="em").fit(stored)
+    whole = karhunen.IncompletePCA(2, method="em").fit(holes)
+    np.testing.assert_allclose(of_stored.components_, whole.components_, rtol=0, atol=1e-9)
+
+
+def test_repeated_reading_of_incomplete_rows_is_told(holes):
+    lazy = da.from_array(holes, chunks=(700, 12)) + 0.0
+    with pytest.warns(UserWarning, match=r"every iteration computes the partitions of X anew; .*persist=True"):
+        components = IncompletePCA(2).fit(lazy).components_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(IncompletePCA(2).fit(lazy, persist=True).components_, components)

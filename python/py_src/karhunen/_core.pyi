@@ -649,7 +649,13 @@ class ClusterFit:
         feature_weight: NDArray[np.float64] | None = None,
         checkpoint: _Log | None = None,
     ) -> ClusterFit: ...
-    def step(self, on_progress: _OnProgress | None = None, checkpoint: _Log | None = None) -> tuple[int, bytes] | Model:
+    @staticmethod
+    def of_entries(options: dict[str, Any], checkpoint: _Log | None = None) -> ClusterFit:
+        """Begin a fit of incomplete rows."""
+
+    def step(
+        self, on_progress: _OnProgress | None = None, checkpoint: _Log | None = None
+    ) -> tuple[int, bytes] | Model | IncompleteModel:
         """Return the number and the bytes of the next task, or the fitted model."""
 
     def give(self, partial: bytes) -> None:

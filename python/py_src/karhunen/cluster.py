@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from karhunen import PCA, _core
+from karhunen import PCA, IncompletePCA, _core
 from karhunen._cluster.driver import drive, threads_of_part
 from karhunen._cluster.part import sum_named_part
 
 if TYPE_CHECKING:
-    Fitted = TypeVar("Fitted", bound=PCA)
+    Fitted = TypeVar("Fitted", PCA, IncompletePCA)
 
 __all__ = ["fit"]
 
@@ -37,10 +37,12 @@ def fit(
 
     Parameters
     ----------
-    estimator : PCA
-        Its `n_threads` is the number of threads for each part (None: one). `solver` may be "auto", "covariance" (one
-        pass, each part returns 4 p (p + 1) bytes for p columns) or "block-krylov" (some ten passes, 8 p bytes for
-        each of some hundred vectors, in both directions); "auto" takes "covariance" up to 2,048 columns.
+    estimator : PCA or IncompletePCA
+        Its `n_threads` is the number of threads for each part (None: one). The `solver` of PCA may be "auto",
+        "covariance" (one pass, each part returns 4 p (p + 1) bytes for p columns) or "block-krylov" (some ten passes,
+        8 p bytes for each of some hundred vectors, in both directions); "auto" takes "covariance" up to 2,048 columns.
+        The `method` of IncompletePCA may be "em" or "als", which is "auto": every iteration is one pass, in which each
+        part returns 4 p (c + 1) (c + 4) bytes for c components. Scores stay with their rows: `scores_` is empty.
     parts : sequence
         Each part is a block of rows (array, sparse matrix or dataframe), a tuple of rows and their weights, or a
         function without arguments that returns either. A part may have no rows. For workers in other processes, parts
@@ -57,7 +59,7 @@ def fit(
 
     Returns
     -------
-    PCA
+    PCA or IncompletePCA
         The fitted estimator.
 
     Raises
@@ -77,8 +79,8 @@ def fit(
     >>> bool(np.allclose(pca.components_, PCA(n_components=2).fit(x).components_))
     True
     """
-    if not isinstance(estimator, PCA):
-        raise TypeError(f"cluster.fit fits a karhunen.PCA, not {_type_name(estimator)}")
+    if not isinstance(estimator, (PCA, IncompletePCA)):
+        raise TypeError(f"cluster.fit fits a karhunen.PCA or IncompletePCA, not {_type_name(estimator)}")
     parts = list(parts)
     names: list[list[str] | None] = []
 

@@ -27,7 +27,12 @@ impl Recorded for IncompleteModel {
         record.put_scalar("total_variance", parts.total_variance);
         record.put_counts("n_observed", parts.n_observed.iter().copied());
         put_trace(&mut record, &parts.convergence.trace);
-        put_covariances(&mut record, "score_covariances", parts.scores.n_rows(), parts.score_covariances.as_ref());
+        put_covariances(
+            &mut record,
+            "score_covariances",
+            parts.scores.n_rows(),
+            parts.score_covariances.as_ref(),
+        );
         put_covariances(
             &mut record,
             "loading_covariances",

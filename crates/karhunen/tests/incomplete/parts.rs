@@ -193,6 +193,12 @@ fn a_converged_fit_is_that_of_all_rows() {
     assert_equal("em", &found, &whole, 1e-10);
     assert_equal_bars("em", &found, &whole, 1e-6);
     assert_eq!(found.convergence().stop, StopReason::Tolerance);
+    // The automatic choice is `als`.
+    let auto = IncompletePca { method: Method::Auto, ..pca.clone() };
+    let whole = IncompletePca { method: Method::Als, ..pca.clone() }.fit(&observed(&holes)).unwrap();
+    let found = auto.fit_parts(&Parts::new(&holes, &SIZES)).unwrap();
+    assert_equal("auto", &found, &whole, 1e-9);
+    assert_eq!(found.parts().options, auto);
     // Several starts: the best of each.
     let pca = IncompletePca { n_starts: 3, ..pca };
     let whole = pca.fit(&observed(&holes)).unwrap();
@@ -243,7 +249,6 @@ fn what_parts_cannot_do_is_refused_before_the_first_pass() {
     let em = options(Method::Em, None);
     for (what, pca) in [
         ("method", IncompletePca { method: Method::VbFull, ..em.clone() }),
-        ("method", IncompletePca { method: Method::Auto, ..em.clone() }),
         ("row_offsets", IncompletePca { row_offsets: true, ..em.clone() }),
         ("early_stopping", IncompletePca { early_stopping: Some(0.1), ..em.clone() }),
         ("gradient_tol", IncompletePca { gradient_tol: Some(0.1), ..em.clone() }),

@@ -6,27 +6,22 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from karhunen import _core
-from karhunen._inputs.files import set_columns
-from karhunen._inputs.matrix import to_weights
 from karhunen._shared.checkpoints import to_pass_log
 
 if TYPE_CHECKING:
-    from karhunen import PCA
+    from karhunen import PCA, IncompletePCA
 
 #: Computes the result of a task for all parts, from the number of the pass and the task.
 Reduce = Callable[[int, bytes], bytes]
 
 
-def threads_of_part(estimator: PCA) -> int:
+def threads_of_part(estimator: PCA | IncompletePCA) -> int:
     """Return the number of threads for a part: one unless it is given, because parts are computed side by side."""
     return 1 if estimator.n_threads is None else estimator.n_threads
 
 
 def drive(
-    estimator: PCA,
+    estimator: PCA | IncompletePCA,
     reduce: Reduce,
     names: Callable[[], Sequence[str] | None],
     n_features: int | None = None,
@@ -39,7 +34,7 @@ def drive(
 
     Parameters
     ----------
-    estimator : PCA
+    estimator : PCA or IncompletePCA
         Unfitted or fitted; it is fitted anew.
     reduce : callable
         The engine.
@@ -57,22 +52,15 @@ def drive(
     ValueError
         For options and parts that cannot be used.
     """
-    options = estimator._engine_options()
     log = to_pass_log(checkpoint, resume)
-    weights = None
-    if feature_weight is not None:
-        if np.ndim(feature_weight) != 1:
-            raise ValueError("feature_weight has one weight for each column, in a vector")
-        weights = to_weights("feature_weight", feature_weight, len(feature_weight), "columns")
     with estimator._call() as draw:
-        fit = _core.ClusterFit(options, weights, log)
+        fit = estimator._begin_in_parts(feature_weight, log)
         try:
-            while not isinstance(step := fit.step(draw, log), _core.Model):
+            while isinstance(step := fit.step(draw, log), tuple):
                 fit.give(reduce(*step))
         finally:
             fit.stop()
     found = step.components.shape[1]
     if n_features not in (None, found):
         raise ValueError(f"X declares {n_features} columns, and its partitions have {found}")
-    set_columns(estimator, found, names())
-    estimator._adopt_found(step)
+    estimator._adopt_in_parts(step, names())

@@ -16,7 +16,7 @@ from karhunen._incomplete.convergence import IncompleteConvergence
 from karhunen._incomplete.filled import fill
 from karhunen._incomplete.ids import adopt_ids, id_list, index_of
 from karhunen._incomplete.inputs import to_entries
-from karhunen._incomplete.options import errors_as_given, incomplete_arguments
+from karhunen._incomplete.options import incomplete_arguments
 from karhunen._inputs.matrix import to_scores, to_weights
 from karhunen._shared.arrays import FloatArray, Ids
 from karhunen._shared.choices import Method
@@ -144,7 +144,7 @@ class FittedIncomplete(ViewedModel):
         """
         check_is_fitted(self)
         entries = to_entries(self, X, reset=False)
-        with errors_as_given(self), self._call() as draw:
+        with self._call() as draw:
             return self._model_now().score_samples(entries, self.n_threads, draw)
 
     @available_if(_learns_variances)

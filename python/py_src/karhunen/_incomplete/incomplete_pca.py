@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from karhunen import _core
 from karhunen._incomplete.convergence import warn_of_far_predictions, warn_unless_ended
+from karhunen._incomplete.ids import adopt_ids
 from karhunen._incomplete.inputs import to_fit_entries, to_start
 from karhunen._incomplete.options import engine_options, errors_as_given, to_checkpoint
 from karhunen._incomplete.row_by_row import RowByRow
+from karhunen._inputs.files import set_columns
 from karhunen._shared.arrays import FloatArray
+from karhunen._shared.checkpoints import PassLog
 from karhunen._shared.choices import Mean, Method, OnlineRule, Regularization
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from typing_extensions import Self
 
 
@@ -334,10 +337,32 @@ class IncompletePCA(RowByRow):
         options = engine_options(self)
         entries = to_fit_entries(self, X, sample_weight, entry_weight)
         begin = None if start is None else to_start(start, entries.shape, options["n_components"])
-        with errors_as_given(self), self._call() as draw:
+        with self._call() as draw:
             model = _core.fit_incomplete(entries, options, draw, begin, state)
+        self._adopt_found(model)
+        warn_of_far_predictions(self.convergence_, getattr(self, "feature_names_in_", None))
+        return entries
+
+    def _begin_in_parts(self, feature_weight: Any, log: PassLog | None) -> _core.ClusterFit:
+        """Begin a fit to rows in parts."""
+        if feature_weight is not None:
+            raise ValueError("feature_weight is not allowed: IncompletePCA has no weights of columns")
+        return _core.ClusterFit.of_entries(engine_options(self), log)
+
+    def _adopt_in_parts(self, model: _core.IncompleteModel, names: Sequence[str] | None) -> None:
+        """Take the model of a fit to rows in parts, and the names of their columns."""
+        adopt_ids(self, None, None)
+        set_columns(self, model.components.shape[1], names)
+        self._adopt_found(model)
+
+    def _adopt_found(self, model: _core.IncompleteModel) -> None:
+        """Take the model of a fit, and warn of a limit that it met."""
         self._stream = None
         self._adopt(model)
         warn_unless_ended(self.convergence_, self.tol)
-        warn_of_far_predictions(self.convergence_, getattr(self, "feature_names_in_", None))
-        return entries
+
+    @contextmanager
+    def _call(self) -> Iterator[Callable[..., None] | None]:
+        """As of other estimators, with options as they were given in errors."""
+        with errors_as_given(self), super()._call() as draw:
+            yield draw

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
-from karhunen._inputs.files import Source, to_rows
-from karhunen._inputs.matrix import to_scores
+from karhunen._inputs.files import Source, set_columns, to_rows
+from karhunen._inputs.matrix import to_scores, to_weights
 from karhunen._shared.arrays import FloatArray, Matrix
+from karhunen._shared.checkpoints import PassLog
 from karhunen._shared.choices import Route
 from karhunen._shared.convergence import Convergence, warn_unless_converged
 from karhunen._shared.dtype import in_dtype
@@ -88,11 +89,25 @@ class FittedAtOnce(FittedComponents, ViewedModel):
         options: dict[str, Any],
         samples: NDArray[np.float64] | None = None,
         features: NDArray[np.float64] | None = None,
-        log: tuple[str, bool, Callable[[str], None]] | None = None,
+        log: PassLog | None = None,
     ) -> None:
         """Fit to a matrix and weights that have been checked."""
         with self._call() as draw:
             model = _core.fit(matrix, options, samples, features, draw, log)
+        self._adopt_found(model)
+
+    def _begin_in_parts(self, feature_weight: Any, log: PassLog | None) -> _core.ClusterFit:
+        """Begin a fit to rows in parts."""
+        weights = None
+        if feature_weight is not None:
+            if np.ndim(feature_weight) != 1:
+                raise ValueError("feature_weight has one weight for each column, in a vector")
+            weights = to_weights("feature_weight", feature_weight, len(feature_weight), "columns")
+        return _core.ClusterFit(cast(Any, self)._engine_options(), weights, log)
+
+    def _adopt_in_parts(self, model: _core.Model, names: Sequence[str] | None) -> None:
+        """Take the model of a fit to rows in parts, and the names of their columns."""
+        set_columns(self, model.components.shape[1], names)
         self._adopt_found(model)
 
     def _adopt_found(self, model: _core.Model) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from karhunen._pca.gaussian import GaussianComponents
 from karhunen._pca.options import shared_options, solver_option
 from karhunen._pca.scatter import Scatter
 from karhunen._shared.arrays import FloatArray, Matrix
-from karhunen._shared.checkpoints import to_pass_log
+from karhunen._shared.checkpoints import PassLog, to_pass_log
 from karhunen._shared.choices import Auto, PowerIterationNormalizer, Rounding, Solver, SvdSolver, Weighting
 from karhunen._shared.options import (
     bytes_option,
@@ -296,7 +295,7 @@ class PCA(FittedAtOnce, GaussianComponents):
         X: Any,
         sample_weight: Any,
         feature_weight: Any,
-        log: tuple[str, bool, Callable[[str], None]] | None = None,
+        log: PassLog | None = None,
     ) -> Matrix | Source:
         options = self._engine_options()
         least = 1 if self.weighting == "population" or sample_weight is not None else 2

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from karhunen._shared.options import flag_option
 from karhunen._shared.warning import warn
 
+#: The file that keeps the passes of a fit, whether to continue from it, and a function that warns of a pass that was
+#: not written.
+PassLog: TypeAlias = tuple[str, bool, Callable[[str], None]]
 
-def to_pass_log(path: Any, resume: Any) -> tuple[str, bool, Callable[[str], None]] | None:
+
+def to_pass_log(path: Any, resume: Any) -> PassLog | None:
     """Check the file that keeps the state of a fit.
 
     Parameters
@@ -22,8 +26,8 @@ def to_pass_log(path: Any, resume: Any) -> tuple[str, bool, Callable[[str], None
 
     Returns
     -------
-    tuple of (str, bool, callable), or None
-        The arguments of the engine: the file, `resume`, and a function that warns of a state that was not written.
+    PassLog or None
+        The arguments of the engine.
 
     Raises
     ------

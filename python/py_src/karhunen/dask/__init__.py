@@ -4,8 +4,9 @@ The passes of a fit are graphs of dask: each partition is summed where it lies, 
 dask 2024.8 or later.
 """
 
+from karhunen.dask._incomplete_pca import IncompletePCA
 from karhunen.dask._incremental_pca import IncrementalPCA
 from karhunen.dask._pca import PCA
 from karhunen.dask._truncated_svd import TruncatedSVD
 
-__all__ = ["PCA", "IncrementalPCA", "TruncatedSVD"]
+__all__ = ["PCA", "IncompletePCA", "IncrementalPCA", "TruncatedSVD"]

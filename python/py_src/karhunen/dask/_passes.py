@@ -28,9 +28,18 @@ class Passes:
         Number of threads for each partition.
     persist : bool
         Keep the partitions in the memory of the workers.
+    repeated : str
+        What makes several passes, for a warning.
     """
 
-    def __init__(self, X: Any, sample_weight: Any, n_threads: int, persist: bool) -> None:
+    def __init__(
+        self,
+        X: Any,
+        sample_weight: Any,
+        n_threads: int,
+        persist: bool,
+        repeated: str = "every pass of block Krylov iteration computes the partitions of X anew, some ten times",
+    ) -> None:
         flag_option("persist", persist)
         rows = to_collection(X)
         weights = weights_of(sample_weight, rows)
@@ -38,6 +47,7 @@ class Passes:
             # Together, because weights may be computed from the rows.
             rows, weights = dask.persist(rows, weights)
         self._is_read_anew = not persist and not is_stored(X)
+        self._repeated = repeated
         self._n_threads = n_threads
         self._names = names_of_columns(X)
         self.n_features: int = rows.shape[1]
@@ -51,8 +61,7 @@ class Passes:
         """Compute the result of a task for all partitions; the first pass has number 0."""
         if number == 1 and self._is_read_anew:
             warn(
-                "every pass of block Krylov iteration computes the partitions of X anew, some ten times; "
-                "fit(X, persist=True) keeps them in the memory of the workers",
+                f"{self._repeated}; fit(X, persist=True) keeps them in the memory of the workers",
                 UserWarning,
             )
         sent, work = at_workers(task), delayed(sum_part, pure=False)

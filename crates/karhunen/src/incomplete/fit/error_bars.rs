@@ -99,7 +99,8 @@ fn invert(g: &mut Upper<'_>) -> Matrix {
 /// Number of parameters of least squares: `c` per row and `free` per feature (plus a mean), at most one per entry,
 /// less the dimension of the gauge.
 pub(crate) fn count_parameters<T: Lane>(data: &Observed<T>, (c, free): (usize, usize), means: bool) -> f64 {
-    let of_loadings = parameters_of_loadings((0..data.n_features()).map(|j| data.total_in_column(j)), free, means);
+    let of_loadings =
+        parameters_of_loadings((0..data.n_features()).map(|j| data.total_in_column(j)), free, means);
     parameters_of_scores(data, c) + of_loadings - (c * free) as f64
 }
 

@@ -48,6 +48,8 @@ pub(crate) fn fit_in_parts(
     passes: &dyn EntryPasses,
     exec: &Exec<'_>,
 ) -> Result<IncompleteModel> {
+    let given = pca;
+    let pca = &IncompletePca { method: given.method_in_parts().0, ..given.clone() };
     pca.check_in_parts()?;
     let (entries, single) = passes.columns(&exec.phase("means and variances"))?;
     let shape = (entries.n_rows, entries.weight.len());
@@ -57,22 +59,35 @@ pub(crate) fn fit_in_parts(
     }
     pca.ask_for_parts(shape.1)?;
     if single {
-        fit_typed::<f32>(pca, &entries, passes, exec)
+        fit_typed::<f32>(pca, given, &entries, passes, exec)
     } else {
-        fit_typed::<f64>(pca, &entries, passes, exec)
+        fit_typed::<f64>(pca, given, &entries, passes, exec)
     }
 }
 
 impl IncompletePca {
+    /// The method of a fit in parts, and the reason for it.
+    fn method_in_parts(&self) -> (Method, String) {
+        match self.method {
+            Method::Auto => (Method::Als, "rows in parts".to_owned()),
+            method => (method, "asked for".to_owned()),
+        }
+    }
+
     /// Refuses options that need the rows or their scores beside the fit.
     pub(crate) fn check_in_parts(&self) -> Result<()> {
         self.check_alone(false)?;
         let refuse = |option, value, rule: &'static str| Err(Error::option(option, value, rule));
         if !matches!(self.method, Method::Em | Method::Als) {
-            return refuse(options::METHOD, self.method.value(), "parts are fitted by the methods em and als");
+            return refuse(
+                options::METHOD,
+                self.method.value(),
+                "rows in parts are fitted by the methods em and als",
+            );
         }
         if self.row_offsets {
-            let rule = "fits in parts have no offsets, which stay with the rows; subtract the mean of each row";
+            let rule =
+                "fits in parts have no offsets, which stay with the rows; subtract the mean of each row";
             return refuse(options::ROW_OFFSETS, true.into(), rule);
         }
         if self.early_stopping.is_some() {
@@ -101,7 +116,10 @@ impl IncompletePca {
         [
             (options::N_COMPONENTS, self.n_components.into()),
             (options::METHOD, self.method.value()),
-            (options::REGULARIZATION, self.regularization.map(Into::into).unwrap_or_else(|| None::<f64>.into())),
+            (
+                options::REGULARIZATION,
+                self.regularization.map(Into::into).unwrap_or_else(|| None::<f64>.into()),
+            ),
             (options::MEAN, self.mean.value()),
             (options::MEAN_PRIOR, self.mean_prior.count.into()),
             (options::MEAN_PRIOR, self.mean_prior.value.into()),
@@ -124,8 +142,10 @@ struct Best<T> {
     swept: Swept,
 }
 
+/// Fits by the method of `pca`; `given` are the options of the user.
 fn fit_typed<T: Lane>(
     pca: &IncompletePca,
+    given: &IncompletePca,
     entries: &ColumnEntries,
     passes: &dyn EntryPasses,
     exec: &Exec<'_>,
@@ -133,7 +153,7 @@ fn fit_typed<T: Lane>(
     let p = entries.weight.len();
     let about = |mean: &[f64]| Ok(entries.deviations_about(mean));
     let prepared = Prepared::of_sums::<T>(pca, entries.sums(), None, about)?;
-    let (method, reason) = pca.chosen();
+    let (method, reason) = given.method_in_parts();
     // The entries are with the parts.
     let none = Observed::none(p);
     let (penalty, of_loadings) = match prepared.regularization(pca, method) {
@@ -156,9 +176,15 @@ fn fit_typed<T: Lane>(
         let n = pca.n_starts as f64;
         let part = exec.part(number as f64 / n, (number + 1) as f64 / n);
         let iterations = Box::new(Sweeps { passes, penalty, last: &last });
-        let (factors, squares) = first_factors(pca, &problem, (entries, &prepared), penalty, passes, number, &part)?;
-        let course =
-            Course { pca, method, prepared: &prepared, held_out: None, rules: Rules::of(pca, &prepared, spent) };
+        let (factors, squares) =
+            first_factors(pca, &problem, (entries, &prepared), penalty, passes, number, &part)?;
+        let course = Course {
+            pca,
+            method,
+            prepared: &prepared,
+            held_out: None,
+            rules: Rules::of(pca, &prepared, spent),
+        };
         let mut running =
             Running::begin_at(course, problem.clone(), factors, iterations, (squares, None), &part)?;
         while running.step(&part)?.is_none() {
@@ -179,7 +205,7 @@ fn fit_typed<T: Lane>(
     let ended = Ended { run: &run, swept: &swept, entries, penalty };
     let found = ended.found(pca, &problem, passes, &exec.phase("error bars"))?;
     found.into_model(Described {
-        pca,
+        pca: given,
         prepared: &prepared,
         mean: problem.mean,
         of_offsets: None,
@@ -259,7 +285,8 @@ impl<T: Lane> Ended<'_, T> {
         of_scores_prior.scale(size);
         let mut prior = Prior { precision: of_scores_prior, per_entry, mean: rotated.prior_mean() };
         prior.remove(&inactive);
-        let diagonal = |of: &dyn Fn(usize) -> f64| Matrix::from_fn(c, c, |k, l| if k == l { of(k) } else { 0.0 });
+        let diagonal =
+            |of: &dyn Fn(usize) -> f64| Matrix::from_fn(c, c, |k, l| if k == l { of(k) } else { 0.0 });
         let of_loadings = if size > 0.0 {
             let mut matrix = t_multiply(&rotated.of_scores, &rotated.of_scores);
             matrix.scale(size);
@@ -272,14 +299,13 @@ impl<T: Lane> Ended<'_, T> {
         let noise = if size > 0.0 {
             let precision = Precision { matrix: prior.precision.clone(), per_entry };
             let active = |_: usize, k: usize| if inactive[k] { 0.0 } else { 1.0 };
-            let shown = Matrix::from_fn(rotated.loadings.n_rows(), c, |j, k| active(j, k) * rotated.loadings[(j, k)]);
+            let shown =
+                Matrix::from_fn(rotated.loadings.n_rows(), c, |j, k| active(j, k) * rotated.loadings[(j, k)]);
             // Inactive components have neither products nor a prior: any precision gives them no parameters.
             let mut matrix = precision.matrix;
             (0..c).filter(|k| inactive[*k]).for_each(|k| matrix[(k, k)] = 1.0);
-            let of_scores = passes.trace(
-                TraceTask { loadings: shown, precision: Precision { matrix, per_entry } },
-                exec,
-            )?;
+            let of_scores = passes
+                .trace(TraceTask { loadings: shown, precision: Precision { matrix, per_entry } }, exec)?;
             let n_active = inactive.iter().filter(|inactive| !**inactive).count();
             let means = if problem.mean.joint { entries.weight.len() as f64 } else { 0.0 };
             noise(*squares, entries.total(), of_scores + trace - (n_active * n_active) as f64 + means)

@@ -53,9 +53,8 @@ impl NormalSums {
         let ((n, p), m) = (data.shape(), task.loadings.n_cols());
         let c = m - 1;
         let mean: Vec<f64> = (0..p).map(|j| task.loadings[(j, c)]).collect();
-        let mut factors =
-            Factors::<T>::new(&task.loadings.columns(0..c), &Matrix::zeros(n, c), &mean)
-                .with_multiplicity(data.multiplicity());
+        let mut factors = Factors::<T>::new(&task.loadings.columns(0..c), &Matrix::zeros(n, c), &mean)
+            .with_multiplicity(data.multiplicity());
         let problem = Objective {
             data,
             loadings: Diagonal::Same(0.0),

@@ -70,9 +70,10 @@ pub(crate) fn left_by_fit<T: Lane>(
             acc.iter_mut().zip(terms).for_each(|(acc, term)| *acc += term);
         }
     };
-    let [left] = problem.lines(FactorSide::Loadings).pass::<T, 0, 1>(exec, (SUMS, 0), [], gather, |_, acc, _| {
-        Ok([left_in_feature([acc[0], acc[1], acc[2], acc[3], acc[4]], centred)])
-    })?;
+    let [left] =
+        problem.lines(FactorSide::Loadings).pass::<T, 0, 1>(exec, (SUMS, 0), [], gather, |_, acc, _| {
+            Ok([left_in_feature([acc[0], acc[1], acc[2], acc[3], acc[4]], centred)])
+        })?;
     Ok(left)
 }
 
