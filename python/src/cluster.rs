@@ -35,20 +35,20 @@ pub(crate) struct ClusterFit {
 /// The next task, or the end of the fit.
 enum Step {
     Task(Box<Task>),
-    End(Box<Result<Found>>),
+    End(Result<Found>),
 }
 
 /// A fitted model.
 enum Found {
-    Complete(PcaModel),
-    Incomplete(IncompleteCore),
+    Complete(Box<PcaModel>),
+    Incomplete(Box<IncompleteCore>),
 }
 
 impl Found {
     fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         match self {
-            Self::Complete(model) => Ok(Bound::new(py, Model::wrap(model, None))?.into_any()),
-            Self::Incomplete(model) => Ok(Bound::new(py, IncompleteModel::wrap(model, None))?.into_any()),
+            Self::Complete(model) => Ok(Bound::new(py, Model::wrap(*model, None))?.into_any()),
+            Self::Incomplete(model) => Ok(Bound::new(py, IncompleteModel::wrap(*model, None))?.into_any()),
         }
     }
 }
@@ -84,7 +84,7 @@ impl ClusterFit {
         let features = feature_weight.map(lend_vector).transpose()?;
         Self::begin(py, n_threads, checkpoint, move |engine, log, run| {
             let weights = features.as_ref().map(Lent::as_slice);
-            pca.fit_parts_with(engine, weights, log, run).map(Found::Complete)
+            pca.fit_parts_with(engine, weights, log, run).map(|model| Found::Complete(Box::new(model)))
         })
     }
 
@@ -99,7 +99,7 @@ impl ClusterFit {
         // Fits in parts hold no entries out: any number of them will do.
         let Options { engine: pca, n_threads } = Options::<IncompletePca>::of_entries(options, 1)?;
         Self::begin(py, n_threads, checkpoint, move |engine, log, run| {
-            pca.fit_parts_with(engine, log, run).map(Found::Incomplete)
+            pca.fit_parts_with(engine, log, run).map(|model| Found::Incomplete(Box::new(model)))
         })
     }
 
@@ -184,7 +184,7 @@ impl ClusterFit {
             // The file is free before the calling thread goes on.
             drop(log);
             // If the calling thread was interrupted, there is no receiver.
-            drop(steps.send(Step::End(Box::new(outcome))));
+            drop(steps.send(Step::End(outcome)));
         })?;
         Ok(Self {
             steps: Mutex::new(receiver),

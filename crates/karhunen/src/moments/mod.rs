@@ -4,6 +4,7 @@ mod decay;
 pub(crate) mod dense_scatter;
 pub(crate) mod dense_sums;
 mod deviations;
+mod far_columns;
 #[cfg(feature = "serde")]
 mod record;
 mod row_sums;

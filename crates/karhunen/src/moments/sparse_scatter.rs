@@ -20,6 +20,7 @@ use crate::linalg::sparse::lines::{Index, Lines, Transposed, runs, with_lines};
 use crate::linalg::sparse::places::Places;
 use crate::linalg::sparse::products::{check_map, check_weights};
 use crate::linalg::{ColumnMap, Major, Matrix, Sparse};
+use crate::moments::far_columns;
 use crate::moments::sparse_sums::column_sums;
 use crate::scalar::Scalar;
 
@@ -46,7 +47,7 @@ const PLACES_BYTES: usize = 8 << 20;
 
 /// `M' W M`, shape (p, p), where M has the entries `(x_ij - shift_j) * factor_j` and W is the diagonal matrix of
 /// `row_weights` (1 where `None`). Summed in f64; costs half the sum of the squared numbers of entries of the
-/// rows.
+/// rows. Columns far from zero are centred before they are multiplied.
 ///
 /// # Errors
 /// [`crate::Error::Shape`] if the length of `map` or `row_weights` is wrong; [`crate::Error::Stopped`].
@@ -62,7 +63,8 @@ pub(crate) fn scatter<T: Scalar>(
     let total = row_weights.map_or(x.n_rows() as f64, |weights| weights.iter().sum());
     let mut out = cross(x, row_weights.map_or(Scale::One, Scale::Factors), &exec.part(0.05, 0.95))?;
     let shift = |j: usize| map.shift[j];
-    finish(&mut out, shift, &sums, total, |j| map.factor[j], &exec.part(0.95, 1.0))?;
+    finish(&mut out, shift, &sums, total, |j| map.factor[j], &exec.part(0.95, 0.97))?;
+    far_columns::recompute(x, map, row_weights, total, &mut out, &exec.part(0.97, 1.0))?;
     Ok(out)
 }
 

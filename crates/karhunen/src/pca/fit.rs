@@ -113,9 +113,6 @@ pub(crate) fn fit<T: Scalar>(
             // values are mapped before they are multiplied.
             Some(scatter) if !columns.need_care() => {
                 let matrix = scatter.into_covariance(affine.map());
-                cancelled = f64::EPSILON
-                    * Standardized::new(x, affine.map(), shares).cancelled(0.0)
-                    * totals.sum_of_squares.sqrt();
                 (Route::Covariance, choice.reason(), solver::solve_matrix(&matrix, wanted, &iteration, exec)?)
             }
             _ => {
@@ -144,8 +141,8 @@ pub(crate) fn fit<T: Scalar>(
                         solver::solve_by_estimate(&op, (&problem, n_steps), wanted, &iteration, &ask, exec)?
                     }
                 };
-                // The SVD route centres tall data before it multiplies them.
-                if route != Route::Svd || n < p {
+                // The SVD route centres tall data before it multiplies them, the covariance route columns far from zero.
+                if (route != Route::Svd || n < p) && route != Route::Covariance {
                     let epsilon = if route == Route::BlockKrylov { T::EPSILON } else { f64::EPSILON };
                     let largest = spectrum.values.first().copied().unwrap_or(0.0);
                     cancelled = epsilon * op.cancelled(largest) * totals.sum_of_squares.sqrt();

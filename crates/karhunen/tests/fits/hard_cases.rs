@@ -352,17 +352,24 @@ fn a_full_sparse_column_far_from_zero_is_never_silently_without_variance() {
     }
 }
 
-/// Centring by a correction of products loses the digits of the offset; the SVD route centres the values.
+/// Centring by a correction of products loses the digits of the offset; the routes svd and covariance centre the values.
 #[test]
-fn full_sparse_columns_far_from_zero_are_fitted_by_the_svd_route() {
+fn full_sparse_columns_far_from_zero_are_fitted_by_routes_that_centre_values() {
     let rows = planted(200, 4, &power_law(4, 1.0), 1e8, 5).rows;
     let problem = Problem::new::<f64>("sparse, mean 1e8", &rows, Options::default());
     let tolerance = Tolerance { multiple: 1.0, epsilon: 1e-6, norm: 1.0 };
     for layout in [Layout::Csr32, Layout::Csc64] {
-        let svd = fit(&problem, layout, &problem.pca(Some(Route::Svd), ALL));
-        assert_close("variances", svd.explained_variance(), &problem.oracle.explained_variance, tolerance);
-        assert_eq!(svd.convergence().n_converged, 4, "{:?}", svd.convergence().residuals);
-        let pca = Pca { strict: true, ..problem.pca(Some(Route::Covariance), ALL) };
+        for route in [Route::Svd, Route::Covariance] {
+            let model = fit(&problem, layout, &problem.pca(Some(route), ALL));
+            assert_close(
+                "variances",
+                model.explained_variance(),
+                &problem.oracle.explained_variance,
+                tolerance,
+            );
+            assert_eq!(model.convergence().n_converged, 4, "{:?}", model.convergence().residuals);
+        }
+        let pca = Pca { strict: true, ..problem.pca(Some(Route::Gram), ALL) };
         let error = layout.with::<f64, _>(&problem.rows, |x| pca.fit(x, &problem.weights())).unwrap_err();
         assert!(error.to_string().ends_with(
             "centring costs this sparse matrix its digits, because its columns are far from zero: give it as dense, or \
