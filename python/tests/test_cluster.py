@@ -341,3 +341,13 @@ def failing_after(n_passes):
         return map(function, parts)
 
     return engine
+
+
+def test_sparse_columns_far_from_zero_keep_their_digits():
+    rng = np.random.default_rng(2)
+    full = rng.normal(size=(400, 3)) * [5, 4, 1] + [1e9, -3e8, 7e8]
+    x = sp.csr_array(np.hstack([full, rng.random((400, 4)) < 0.2]))
+    expected = PCA(3, solver="svd").fit(x.toarray())
+    pca = cluster.fit(PCA(3, strict=True), [x[:150], x[150:]])
+    np.testing.assert_allclose(pca.explained_variance_ratio_, expected.explained_variance_ratio_, rtol=1e-7)
+    np.testing.assert_allclose(pca.components_, expected.components_, rtol=0, atol=1e-6)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from karhunen._shared.checkpoints import to_pass_log
 
@@ -63,4 +63,5 @@ def drive(
     found = step.components.shape[1]
     if n_features not in (None, found):
         raise ValueError(f"X declares {n_features} columns, and its partitions have {found}")
-    estimator._adopt_in_parts(step, names())
+    # The model is of the kind that the estimator takes.
+    estimator._adopt_in_parts(cast(Any, step), names())
