@@ -24,7 +24,7 @@ if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
     pytest.skip("Spark needs Java 17 or later, and there is no java", allow_module_level=True)
 
 import pyarrow as pa
-from karhunen._spark import passes, rows, scores
+from karhunen._spark import passes, pieces, rows, scores, sums
 from karhunen._spark.columns import Columns
 from karhunen.spark import PCA, PCAModel
 from pyspark.ml import Pipeline, PipelineModel
@@ -239,7 +239,7 @@ def test_estimators_and_models_are_saved(spark, x, tmp_path):
         assert again.uid == instance.uid
         values = {param.name: value for param, value in instance.extractParamMap().items()}
         assert {param.name: value for param, value in again.extractParamMap().items()} == values
-        with pytest.raises(Exception, match="PATH_ALREADY_EXISTS"):
+        with pytest.raises(FileExistsError, match=r"already exists; write\(\)\.overwrite\(\)\.save"):
             instance.save(path)
         instance.write().overwrite().save(path)
     loaded = PCAModel.load(path)
@@ -284,9 +284,13 @@ ONE = [1.0, 2.0, 3.0]
         ("f vector", [Vectors.sparse(4, [1], [2.0])], "row 50 of 'f' has length 4, expected 3"),
         ("f vector", [Vectors.sparse(3, [1], [float("nan")])], "row 50, column 1 is NaN"),
         ("a double, b double, c int", [1.0, None, 2], "row 50 of 'b' is null"),
-        ("a double, b double, c int", [1.0, float("nan"), 2], r"row 50, column 1.* is NaN"),
+        (
+            "a double, b double, c int",
+            [1.0, float("nan"), 2],
+            r"row 50, column 1 \('b'\) is NaN; fill it, or drop such rows;",
+        ),
         ("f array<double>, w double", [ONE, None], "row 50 of 'w' is null"),
-        ("f array<double>, w double", [ONE, -1.0], "sample weights: entry 50 is -1"),
+        ("f array<double>, w double", [ONE, -1.0], "row 50 of 'w' is -1; a weight must be finite"),
     ],
 )
 def test_errors_name_the_partition_and_the_row(spark, schema, bad, message):
@@ -399,8 +403,8 @@ def test_vectors_in_parquet(spark, x, tmp_path):
 def test_columns_that_cannot_be_used(spark, x):
     source = frame(spark, x).selectExpr("*", "cast(id as string) as text")
     for options, message in (
-        ({}, "give either inputCol"),
-        ({"inputCol": "f", "inputCols": ["w"]}, "give either inputCol"),
+        ({}, "^set inputCol, a column of vectors or arrays, or inputCols"),
+        ({"inputCol": "f", "inputCols": ["w"]}, r"both inputCol and inputCols are set; clear one .*pca\.clear"),
         ({"inputCol": "g"}, "inputCol names 'g', which the DataFrame does not have; its columns are id, w, f, text"),
         ({"inputCol": "w"}, "is double; .*; give numeric columns as inputCols"),
         ({"inputCol": "text"}, "'text' is string; a column of vectors"),
@@ -482,17 +486,20 @@ def test_sparse_rows_stay_sparse():
 
 
 def test_sums_travel_in_several_rows(monkeypatch):
-    monkeypatch.setattr(passes, "_ROW_BYTES", 10)
+    monkeypatch.setattr(pieces, "ROW_BYTES", 10)
     found = [
-        passes.Sums(3, 2, 7, None, bytes(range(25))),
-        passes.Sums(0, 3, None),
-        passes.Sums(5, 1, 4, "part 5: row 1"),
+        sums.Sums(3, 2, 7, None, bytes(range(25))),
+        sums.Sums(0, 3, None),
+        sums.Sums(5, 1, 4, "part 5: row 1"),
     ]
-    batches = [batch for one in found for batch in one.to_batches(0)]
-    assert len(batches) == 5
-    again = passes.sums_of_table(pa.Table.from_batches(batches[::-1]))
-    assert again == [found[1], found[0], found[2]]
-    assert passes.merged(again, b"", "float64") == passes.Sums(0, 6, 4, "part 5: row 1")
+    for large in (False, True):
+        batches = [batch for one in found for batch in one.to_batches(0, sums.arrow_schema(large))]
+        assert len(batches) == 5
+        again = sums.sums_of_table(pa.Table.from_batches(batches[::-1]))
+        assert again == [found[1], found[0], found[2]]
+    assert sums.merged(again, b"".join, None) == sums.Sums(0, 6, 4, "part 5: row 1")
+    of_empty = sums.merged(again[:2], b"".join, lambda part, width: bytes([part, width]))
+    assert of_empty == sums.Sums(0, 5, 7, None, bytes([0, 7, 1, 7, 2, 7, *range(25)]))
     assert [passes._levels_for(n) for n in (1, 2, 8, 9, 64, 65, 512, 513)] == [0, 1, 1, 2, 2, 3, 3, 4]
 
 

@@ -7,128 +7,35 @@ the sums are merged by a tree.
 from __future__ import annotations
 
 import copy
-import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from pyspark import keyword_only
 from pyspark.ml import Estimator, Model
 from pyspark.ml.linalg import DenseMatrix, DenseVector
-from pyspark.ml.param import Param, Params, TypeConverters
-from pyspark.ml.param.shared import (
-    HasInputCol,
-    HasInputCols,
-    HasMaxIter,
-    HasOutputCol,
-    HasSeed,
-    HasSolver,
-    HasTol,
-    HasWeightCol,
-)
 from pyspark.ml.util import MLReadable, MLWritable
 
 import karhunen
-from karhunen._cluster.driver import drive
-from karhunen._spark.columns import Columns, find_columns
+from karhunen._cluster.driver import drive, threads_of_part
+from karhunen._spark.columns import Columns
 from karhunen._spark.files import ModelReader, StageReader, StageWriter
-from karhunen._spark.passes import Passes
+from karhunen._spark.params import PCAParams
+from karhunen._spark.passes import Passes, sums_of_rows
 from karhunen._spark.scores import with_scores
+from karhunen._spark.texts import spark_terms
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from typing_extensions import Self
+
+    from karhunen._shared.choices import Weighting
 
 __all__ = ["PCA", "PCAModel"]
 
-#: Parameters of karhunen.PCA that have other names here.
-_NAMES = {"n_components": "k", "max_iter": "maxIter", "random_state": "seed", "n_threads": "numThreads"}
+#: Solvers that sum partitions.
+_SOLVERS = ("auto", "covariance", "block-krylov")
 
 
-def _param(name: str, text: str, convert: Any) -> Param[Any]:
-    return Param(Params._dummy(), name, text, typeConverter=convert)
-
-
-class _PCAParams(HasInputCol, HasInputCols, HasOutputCol, HasWeightCol, HasSolver, HasMaxIter, HasTol, HasSeed):
-    """Parameters of the estimator and of the model."""
-
-    k = _param("k", "number of principal components", TypeConverters.toInt)
-    center = _param("center", "subtract the mean of each column", TypeConverters.toBoolean)
-    scale = _param("scale", "divide each column by its standard deviation", TypeConverters.toBoolean)
-    weighting = _param(
-        "weighting", "meaning of the weights: frequency, importance or population", TypeConverters.toString
-    )
-    whiten = _param("whiten", "divide scores by their standard deviation", TypeConverters.toBoolean)
-    subtractMean = _param(
-        "subtractMean",
-        "subtract the mean before scores are computed; Spark's own PCA does not",
-        TypeConverters.toBoolean,
-    )
-    numThreads = _param("numThreads", "number of threads of a task", TypeConverters.toInt)
-    strict = _param("strict", "raise an error if a component misses the tolerance", TypeConverters.toBoolean)
-    persist = _param("persist", "keep the rows in memory and on disk during a fit", TypeConverters.toBoolean)
-    checkpoint = _param("checkpoint", "file of the driver that keeps the result of every pass", TypeConverters.toString)
-    resume = _param("resume", "continue from the checkpoint", TypeConverters.toBoolean)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._setDefault(
-            center=True,
-            scale=False,
-            solver="auto",
-            weighting="frequency",
-            whiten=False,
-            subtractMean=True,
-            maxIter=1000,
-            seed=0,
-            numThreads=1,
-            strict=False,
-            persist=False,
-            resume=False,
-        )
-
-    def getK(self) -> int:
-        """Return the number of components."""
-        return int(self.getOrDefault(self.k))
-
-    def getSubtractMean(self) -> bool:
-        """Return whether scores are those of centred rows."""
-        return bool(self.getOrDefault(self.subtractMean))
-
-    def setInputCol(self, value: str) -> Self:
-        """Set the column of vectors or arrays, in place of `inputCols`."""
-        self.clear(self.inputCols)
-        return self._set(inputCol=value)
-
-    def setInputCols(self, value: list[str]) -> Self:
-        """Set the numeric columns, in place of `inputCol`."""
-        self.clear(self.inputCol)
-        return self._set(inputCols=value)
-
-    def setOutputCol(self, value: str) -> Self:
-        """Set the name of the column of scores."""
-        return self._set(outputCol=value)
-
-    def setWhiten(self, value: bool) -> Self:
-        """Set whether scores have unit variance."""
-        return self._set(whiten=value)
-
-    def setSubtractMean(self, value: bool) -> Self:
-        """Set whether scores are those of centred rows; Spark's own PCA does not centre."""
-        return self._set(subtractMean=value)
-
-    def setNumThreads(self, value: int) -> Self:
-        """Set the number of threads of a task."""
-        return self._set(numThreads=value)
-
-    def _columns(self, dataset: DataFrame, weight_col: str | None = None) -> Columns:
-        return find_columns(dataset, self._given(self.inputCol), self._given(self.inputCols), weight_col)
-
-    def _given(self, param: Param[Any]) -> Any:
-        """Return the value of a parameter; None without one."""
-        return self.getOrDefault(param) if self.isDefined(param) else None
-
-
-class PCA(Estimator["PCAModel"], _PCAParams, MLReadable["PCA"], MLWritable):
+class PCA(Estimator["PCAModel"], PCAParams, MLReadable["PCA"], MLWritable):
     """Principal component analysis of Spark DataFrames.
 
     The result is that of :class:`karhunen.PCA` for the rows in memory, and its bits depend on the partitions and their
@@ -182,50 +89,44 @@ class PCA(Estimator["PCAModel"], _PCAParams, MLReadable["PCA"], MLWritable):
         inputCols: list[str] | None = None,
         outputCol: str | None = None,
         weightCol: str | None = None,
-        center: bool = True,
-        scale: bool = False,
-        solver: str = "auto",
-        weighting: str = "frequency",
-        whiten: bool = False,
+        center: bool | None = None,
+        scale: bool | None = None,
+        solver: str | None = None,
+        weighting: str | None = None,
+        whiten: bool | None = None,
         tol: float | None = None,
-        maxIter: int = 1000,
-        seed: int = 0,
-        subtractMean: bool = True,
-        numThreads: int = 1,
-        strict: bool = False,
-        persist: bool = False,
+        maxIter: int | None = None,
+        seed: int | None = None,
+        subtractMean: bool | None = None,
+        numThreads: int | None = None,
+        strict: bool | None = None,
+        persist: bool | None = None,
         checkpoint: str | None = None,
-        resume: bool = False,
+        resume: bool | None = None,
     ) -> None:
         super().__init__()
-        self._set(**self._input_kwargs)
+        self.setParams(**self._input_kwargs)
 
-    @keyword_only
-    def setParams(
-        self,
-        *,
-        k: int | None = None,
-        inputCol: str | None = None,
-        inputCols: list[str] | None = None,
-        outputCol: str | None = None,
-        weightCol: str | None = None,
-        center: bool = True,
-        scale: bool = False,
-        solver: str = "auto",
-        weighting: str = "frequency",
-        whiten: bool = False,
-        tol: float | None = None,
-        maxIter: int = 1000,
-        seed: int = 0,
-        subtractMean: bool = True,
-        numThreads: int = 1,
-        strict: bool = False,
-        persist: bool = False,
-        checkpoint: str | None = None,
-        resume: bool = False,
-    ) -> PCA:
-        """Set parameters; those that are not given keep their values."""
-        return self._set(**self._input_kwargs)
+    def setParams(self, **params: Any) -> PCA:
+        """Set parameters, by the names of the constructor.
+
+        Those that are not given, or are None, keep their values. One of `inputCol` and `inputCols` takes the place of
+        the other.
+
+        Raises
+        ------
+        TypeError
+            For a name that is no parameter, or a value of another type.
+        """
+        given = {name: value for name, value in params.items() if value is not None}
+        for name in given:
+            if not self.hasParam(name):
+                raise TypeError(f"setParams() got an unexpected keyword argument {name!r}")
+        if "inputCol" not in given and "inputCols" in given:
+            self.clear(self.inputCol)
+        if "inputCols" not in given and "inputCol" in given:
+            self.clear(self.inputCols)
+        return self._set(**given)
 
     def setK(self, value: int) -> PCA:
         """Set the number of components."""
@@ -289,46 +190,55 @@ class PCA(Estimator["PCAModel"], _PCAParams, MLReadable["PCA"], MLWritable):
         return StageReader(cls)
 
     def _fit(self, dataset: DataFrame) -> PCAModel:
-        columns = self._columns(dataset, self._given(self.weightCol))
-        pca = self._in_memory()
+        pca, weight_col, checkpoint = (
+            self._in_memory(),
+            self._given(self.weightCol) or None,
+            self._given(self.checkpoint),
+        )
+        if checkpoint == "":
+            raise ValueError("checkpoint = '' is not allowed: name a file of the driver")
+        columns = self._columns(dataset, weight_col)
         rows = columns.select(dataset)
-        persist = self.getOrDefault(self.persist)
-        if persist:
+        if self.getPersist():
             rows = rows.persist()
         level = dataset.storageLevel
-        stored = persist or level.useMemory or level.useDisk
+        stored = self.getPersist() or level.useMemory or level.useDisk
+        passes = Passes(rows, columns, sums_of_rows(threads_of_part(pca)), stored)
         try:
-            drive(
-                pca,
-                Passes(rows, columns, pca.n_threads or 1, stored),
-                lambda: columns.features,
-                checkpoint=self._given(self.checkpoint),
-                resume=self.getOrDefault(self.resume),
-            )
-        except ValueError as error:
-            # A subclass has texts of its own.
-            raise ValueError(_renamed(str(error))) if type(error) is ValueError else error from None
+            with spark_terms(weight_col):
+                drive(pca, passes, lambda: columns.features, checkpoint=checkpoint, resume=self.getResume())
         finally:
-            if persist:
+            if self.getPersist():
                 rows.unpersist()
         model = PCAModel(pca)
         model._resetUid(self.uid)
         return self._copyValues(model)
 
     def _in_memory(self) -> karhunen.PCA:
-        """Return the estimator of rows in memory."""
+        """Return the estimator of rows in memory, whose other parameters are checked at the start of the fit."""
         if not self.isDefined(self.k):
             raise ValueError("k is not set; give the number of components")
-        # The parameters are checked at the start of the fit.
-        same = ("center", "scale", "whiten", "solver", "weighting", "strict")
+        if self.getK() < 1:
+            raise ValueError(f"k = {self.getK()} is not allowed: a whole number of at least 1 is needed")
+        if self.getSolver() not in _SOLVERS:
+            names = ", ".join(map(repr, _SOLVERS))
+            raise ValueError(f"solver = {self.getSolver()!r} is not known; choose one of {names}")
         return karhunen.PCA(
+            self.getK(),
+            center=self.getCenter(),
+            scale=self.getScale(),
+            whiten=self.getWhiten(),
+            solver=self.getSolver(),
+            weighting=cast("Weighting", self.getWeighting()),
             tol=self._given(self.tol),
-            **{name: self.getOrDefault(param) for name, param in _NAMES.items()},
-            **{name: self.getOrDefault(name) for name in same},
+            max_iter=self.getMaxIter(),
+            strict=self.getStrict(),
+            random_state=self._seed_of_engine(),
+            n_threads=self.getNumThreads(),
         )
 
 
-class PCAModel(Model, _PCAParams, MLReadable["PCAModel"], MLWritable):
+class PCAModel(Model, PCAParams, MLReadable["PCAModel"], MLWritable):
     """Fitted principal components, which :meth:`PCA.fit` returns.
 
     `transform` adds the scores of the rows as a column of dense vectors, `outputCol`. It is lazy.
@@ -343,6 +253,10 @@ class PCAModel(Model, _PCAParams, MLReadable["PCAModel"], MLWritable):
         super().__init__()
         # A model has no components until a reader sets them.
         self._pca = pca
+
+    def __repr__(self) -> str:
+        size = "" if self._pca is None else f", k={self._pca.n_components_}, numFeatures={self.numFeatures}"
+        return f"PCAModel: uid={self.uid}{size}"
 
     @property
     def pc(self) -> DenseMatrix:
@@ -371,9 +285,13 @@ class PCAModel(Model, _PCAParams, MLReadable["PCAModel"], MLWritable):
         Returns
         -------
         karhunen.PCA
-            A copy.
+            A copy, with the present `whiten`, `numThreads` and `seed` as `whiten`, `n_threads` and `random_state`.
+            `subtractMean` is not carried: it centres rows if the fit did.
         """
-        return copy.deepcopy(self._fitted())
+        pca = copy.deepcopy(self._fitted())
+        return pca.set_params(
+            whiten=self.getWhiten(), n_threads=self.getNumThreads(), random_state=self._seed_of_engine()
+        )
 
     def write(self) -> StageWriter:
         """Return a writer of the parameters and of a model file."""
@@ -389,27 +307,36 @@ class PCAModel(Model, _PCAParams, MLReadable["PCAModel"], MLWritable):
         if name in dataset.columns:
             raise ValueError(f"the DataFrame has a column {name!r}; set another outputCol")
         columns = self._columns(dataset)
-        n_features = self._fitted().n_features_in_
-        if columns.width is not None and columns.width != n_features:
-            raise ValueError(f"inputCols names {columns.width} columns; the model was fitted to {n_features}")
+        self._check_names(columns)
         return with_scores(dataset, columns, self._scorer(), name)
+
+    def _check_names(self, columns: Columns) -> None:
+        """Compare the columns of `inputCols` with those of the fit."""
+        n_features = self._fitted().n_features_in_
+        if columns.width not in (None, n_features):
+            raise ValueError(f"inputCols names {columns.width} columns; the model was fitted to {n_features}")
+        fitted = getattr(self._fitted(), "feature_names_in_", None)
+        if columns.features is None or fitted is None:
+            return
+        for number, (name, expected) in enumerate(zip(columns.features, fitted.tolist(), strict=True)):
+            if name != expected:
+                raise ValueError(
+                    f"inputCols[{number}] is {name!r}, and the model was fitted to {expected!r} there; give the "
+                    "columns of the fit in its order"
+                )
 
     def _scorer(self) -> karhunen.PCA:
         """Return the model that computes the scores of rows without names."""
         pca = self.toKarhunen()
         pca.__dict__.pop("feature_names_in_", None)
-        pca.whiten = self.getOrDefault(self.whiten)
-        pca.n_threads = self.getOrDefault(self.numThreads)
         if not self.getSubtractMean():
             pca.mean_ = np.zeros_like(pca.mean_)
+        with spark_terms():
+            # The engine checks the number of threads, here rather than in every task.
+            pca.transform(np.zeros((1, pca.n_features_in_)))
         return pca
 
     def _fitted(self) -> karhunen.PCA:
         if self._pca is None:
             raise ValueError("this PCAModel has no components; PCA.fit and PCAModel.load return one that has")
         return self._pca
-
-
-def _renamed(text: str) -> str:
-    """Return the text of an error with the names of the parameters here."""
-    return re.sub(rf"\b({'|'.join(_NAMES)})\b", lambda name: _NAMES[name[1]], text)

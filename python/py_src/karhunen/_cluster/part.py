@@ -8,10 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from karhunen import _core
+from karhunen import __version__, _core
 from karhunen._inputs.matrix import to_matrix, to_weights
 from karhunen._shared.arrays import Matrix
 from karhunen._shared.errors import name_column
+
+#: Number of the format of tasks and sums; raise it when either changes.
+TASK_FORMAT = 1
+#: What the driver and the workers of a fit have in common.
+BUILD = f"{__version__}, task format {TASK_FORMAT}"
 
 
 class Part(BaseEstimator):

@@ -14,11 +14,9 @@ def repeated_pair(error: ValueError) -> tuple[int, int] | None:
 
 
 def name_column(error: ValueError, names: Any) -> ValueError:
-    """Add the name of the column to an error that gives its number."""
+    """Add the name of the column to an error that gives its number; without names, return the error unchanged."""
     column = getattr(error, "column", None)
-    if column is None:
+    if column is None or names is None:
         return error
-    if names is None:
-        return ValueError(str(error))
     template: str = getattr(error, "template", str(error))
     return ValueError(template.replace("{name}", repr(str(names[column])), 1))

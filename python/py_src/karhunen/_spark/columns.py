@@ -50,14 +50,27 @@ class Columns:
         number = {"float64": "double", "float32": "float"}[self.dtype]
         return {"vector": "vector", "array": f"array<{number}>", "numbers": number}[self.kind]
 
+    def positions(self, dataset: DataFrame) -> list[int]:
+        """Return where the features are among the columns of a DataFrame."""
+        place = {name: number for number, name in enumerate(dataset.columns)}
+        return [place[name] for name in self.names]
+
     def select(self, dataset: DataFrame) -> DataFrame:
         """Return the features, and then the weights if there are any, under short names."""
-        found = [dataset[_quoted(name)] for name in self.names]
-        columns = found if self.kind == "vector" else [column.cast(self.type_name) for column in found]
-        columns = [column.alias(f"x{number}") for number, column in enumerate(columns)]
+        columns = [self.converted(position, number) for number, position in enumerate(self.positions(dataset))]
         if self.weight is not None:
-            columns.append(dataset[_quoted(self.weight)].cast("double").alias("weight"))
-        return dataset.select(*columns)
+            columns.append(f"cast(c{dataset.columns.index(self.weight)} as double) as weight")
+        return numbered(dataset).selectExpr(*columns)
+
+    def converted(self, position: int, number: int) -> str:
+        """Return the expression that converts a column of :func:`numbered`, and names it by another number."""
+        column = f"c{position}" if self.kind == "vector" else f"cast(c{position} as {self.type_name})"
+        return f"{column} as x{number}"
+
+
+def numbered(dataset: DataFrame) -> DataFrame:
+    """Return a DataFrame whose columns have the names c0, c1, ...: any names can be repeated, or hold dots."""
+    return dataset.toDF(*(f"c{number}" for number in range(len(dataset.columns))))
 
 
 def find_columns(
@@ -79,35 +92,38 @@ def find_columns(
     Raises
     ------
     ValueError
-        If a column does not exist, or is of another type.
+        If a column does not exist, is there twice, or is of another type.
     """
-    if (input_col is None) == (input_cols is None):
-        raise ValueError("give either inputCol, a column of vectors or arrays, or inputCols, a list of numeric columns")
-    types = {field.name: field.dataType for field in dataset.schema.fields}
-    if weight_col is not None and not isinstance(_type_of(types, "weightCol", weight_col), NumericType):
-        raise ValueError(f"weightCol = {weight_col!r} is {types[weight_col].simpleString()}; weights are numbers")
+    if input_col is not None and input_cols is not None:
+        raise ValueError("both inputCol and inputCols are set; clear one of them, as pca.clear(pca.inputCol)")
+    types: dict[str, list[DataType]] = {}
+    for field in dataset.schema.fields:
+        types.setdefault(field.name, []).append(field.dataType)
+    if weight_col is not None and not _is_number(kind := _type_of(types, "weightCol", weight_col)):
+        raise ValueError(f"weightCol = {weight_col!r} is {kind.simpleString()}; weights are numbers")
     if input_cols is not None:
         return _numbers(types, input_cols, weight_col)
-    assert input_col is not None
+    if input_col is None:
+        raise ValueError("set inputCol, a column of vectors or arrays, or inputCols, a list of numeric columns")
     kind = _type_of(types, "inputCol", input_col)
     if isinstance(kind, VectorUDT):
         return Columns("vector", (input_col,), "float64", weight_col)
-    if isinstance(kind, ArrayType) and isinstance(kind.elementType, NumericType):
+    if isinstance(kind, ArrayType) and _is_number(kind.elementType):
         dtype: Literal["float64", "float32"] = "float32" if isinstance(kind.elementType, FloatType) else "float64"
         return Columns("array", (input_col,), dtype, weight_col)
-    way_out = "; give numeric columns as inputCols" if isinstance(kind, NumericType) else ""
+    way_out = "; give numeric columns as inputCols" if _is_number(kind) else ""
     raise ValueError(
         f"inputCol = {input_col!r} is {kind.simpleString()}; a column of vectors or of arrays of numbers is "
         f"needed{way_out}"
     )
 
 
-def _numbers(types: dict[str, DataType], names: Sequence[str], weight_col: str | None) -> Columns:
+def _numbers(types: dict[str, list[DataType]], names: Sequence[str], weight_col: str | None) -> Columns:
     if not names:
         raise ValueError("inputCols is empty; name at least one numeric column")
     kinds = [_type_of(types, "inputCols", name) for name in names]
     for name, kind in zip(names, kinds, strict=True):
-        if not isinstance(kind, (NumericType, BooleanType)):
+        if not _is_number(kind):
             raise ValueError(
                 f"{name!r} of inputCols is {kind.simpleString()}; numeric columns are needed, and vectors or arrays "
                 "as inputCol"
@@ -116,14 +132,19 @@ def _numbers(types: dict[str, DataType], names: Sequence[str], weight_col: str |
     return Columns("numbers", tuple(names), "float32" if single else "float64", weight_col)
 
 
-def _type_of(types: dict[str, DataType], option: str, name: str) -> DataType:
-    if name not in types:
+def _is_number(kind: DataType) -> bool:
+    """Return True for numbers, and for booleans, which count as 0 and 1."""
+    return isinstance(kind, (NumericType, BooleanType))
+
+
+def _type_of(types: dict[str, list[DataType]], option: str, name: str) -> DataType:
+    """Return the type of the one column that has a name."""
+    found = types.get(name, [])
+    if len(found) > 1:
+        raise ValueError(f"{option}: the DataFrame has {len(found)} columns named {name!r}; rename or drop the others")
+    if not found:
+        alike = next((one for one in types if one.lower() == name.lower()), None)
+        hint = "" if alike is None else f"; did you mean {alike!r}?"
         known = ", ".join(list(types)[:10]) + (", ..." if len(types) > 10 else "")
-        raise ValueError(f"{option} names {name!r}, which the DataFrame does not have; its columns are {known}")
-    return types[name]
-
-
-def _quoted(name: str) -> str:
-    """Return a name that Spark does not take apart at dots."""
-    escaped = name.replace("`", "``")
-    return f"`{escaped}`"
+        raise ValueError(f"{option} names {name!r}, which the DataFrame does not have; its columns are {known}{hint}")
+    return found[0]

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pyspark.ml.param import Params
 from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReader, MLWriter
+from pyspark.sql.utils import is_remote
 
 import karhunen
+from karhunen._spark import pieces
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from karhunen.spark import PCA, PCAModel
 
 Stage = TypeVar("Stage", "PCA", "PCAModel")
-
-#: Most bytes of a model file in one row.
-_ROW_BYTES = 16 * 2**20
 
 
 class StageWriter(MLWriter):
@@ -40,18 +41,30 @@ class StageWriter(MLWriter):
         self._pca = pca
 
     def save(self, path: str) -> None:
-        """Write to a folder, which must not exist unless `overwrite` was called."""
+        """Write to a folder.
+
+        Parameters
+        ----------
+        path : str
+            Folder. After `overwrite`, one that exists is removed with all it holds; through Spark Connect only what is
+            written anew is replaced.
+
+        Raises
+        ------
+        FileExistsError
+            If the folder exists and `overwrite` was not called. Through Spark Connect, Spark raises an
+            AnalysisException if the folder holds an estimator or a model.
+        """
         spark = self.sparkSession
+        content = None if self._pca is None else _model_file(self._pca)
+        if not is_remote():
+            _make_room(spark, path, self.shouldOverwrite)
         mode = "overwrite" if self.shouldOverwrite else "error"
         # Spark's own writer cannot overwrite through Connect.
         metadata = DefaultParamsWriter._get_metadata_to_save(self._instance, spark)
         spark.createDataFrame([(metadata,)], "value string").coalesce(1).write.mode(mode).text(f"{path}/metadata")
-        if self._pca is not None:
-            content = _model_file(self._pca)
-            rows = [
-                (seq, bytearray(content[begin : begin + _ROW_BYTES]))
-                for seq, begin in enumerate(range(0, len(content), _ROW_BYTES))
-            ]
+        if content is not None:
+            rows = [(number, bytearray(piece)) for number, piece in pieces.split(content)]
             frame = spark.createDataFrame(rows, "seq int, data binary")
             frame.coalesce(1).write.mode(mode).parquet(f"{path}/model")
 
@@ -88,9 +101,19 @@ class ModelReader(StageReader["PCAModel"]):
         """Read from a folder."""
         model = super().load(path)
         rows = self.sparkSession.read.parquet(f"{path}/model").collect()
-        pieces = sorted((row["seq"], bytes(row["data"])) for row in rows)
-        model._pca = _model_of(b"".join(piece for _, piece in pieces))
+        model._pca = _model_of(pieces.join((row["seq"], bytes(row["data"])) for row in rows))
         return model
+
+
+def _make_room(spark: SparkSession, path: str, overwrite: bool) -> None:
+    """Remove a folder that exists, or refuse it, by the file system of Spark."""
+    folder = spark._jvm.org.apache.hadoop.fs.Path(path)
+    files = folder.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
+    if not files.exists(folder):
+        return
+    if not overwrite:
+        raise FileExistsError(f"{path} already exists; write().overwrite().save(path) replaces it")
+    files.delete(folder, True)
 
 
 def _model_file(pca: karhunen.PCA) -> bytes:

@@ -8,7 +8,8 @@ raise them, and bury their text.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,90 +19,45 @@ from karhunen._core import FAN_IN
 from karhunen._shared.errors import name_column
 from karhunen._shared.warning import warn
 from karhunen._spark.columns import Columns
-from karhunen._spark.rows import Block, RowReader, joined
+from karhunen._spark.rows import RowReader, part_number, read_rows
+from karhunen._spark.sums import SCHEMA, Sums, arrow_schema, merged, sums_of_table
+from karhunen._spark.worker import on_worker
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 #: Levels of the tree as long as the number of partitions is unknown. The driver merges what is left.
 _FIRST_LEVELS = 2
-#: Most bytes of sums in one row.
-_ROW_BYTES = 16 * 2**20
-
-#: Sums in rows: number of the node that merges them, first partition, number of partitions, number of columns (-1 if no
-#: partition has rows that tell it), number of the row within the sums, an error, and bytes.
-_SCHEMA = "node long, first long, n_parts long, width int, seq int, problem string, data binary"
-_ARROW = pa.schema(
-    [
-        ("node", pa.int64()),
-        ("first", pa.int64()),
-        ("n_parts", pa.int64()),
-        ("width", pa.int32()),
-        ("seq", pa.int32()),
-        ("problem", pa.string()),
-        ("data", pa.binary()),
-    ]
-)
 
 
-class Sums(NamedTuple):
-    """The result of a task for neighbouring partitions."""
+class Work(NamedTuple):
+    """What the workers of a fit do. The functions are pickled: they belong to modules.
 
-    first: int
-    n_parts: int
-    width: int | None
-    problem: str | None = None
-    data: bytes = b""
-
-    def to_batches(self, node: int) -> Iterator[pa.RecordBatch]:
-        """Return rows for a node of the tree."""
-        width = -1 if self.width is None else self.width
-        for seq, begin in enumerate(range(0, max(1, len(self.data)), _ROW_BYTES)):
-            piece = self.data[begin : begin + _ROW_BYTES]
-            row = (node, self.first, self.n_parts, width, seq, self.problem, piece)
-            yield pa.RecordBatch.from_arrays(
-                [pa.array([value], field.type) for value, field in zip(row, _ARROW, strict=True)], schema=_ARROW
-            )
-
-
-def sums_of_table(table: pa.Table) -> list[Sums]:
-    """Return the sums that rows in any order hold, in the order of the partitions."""
-    pieces: dict[int, list[tuple[int, int]]] = {}
-    rows = table.select(["first", "n_parts", "width", "seq", "problem"]).to_pylist()
-    for number, row in enumerate(rows):
-        pieces.setdefault(row["first"], []).append((row["seq"], number))
-    found = []
-    for first in sorted(pieces):
-        numbers = [number for _, number in sorted(pieces[first])]
-        row = rows[numbers[0]]
-        data = b"".join(table["data"][number].as_py() for number in numbers)
-        found.append(Sums(first, row["n_parts"], None if row["width"] < 0 else row["width"], row["problem"], data))
-    return found
-
-
-def merged(sums: list[Sums], task: bytes, dtype: str) -> Sums:
-    """Merge the sums of neighbouring partitions, given in their order.
-
-    Partitions without rows do not know the number of columns; they wait for sums that do.
+    Attributes
+    ----------
+    compute : callable
+        Returns the partial result of a partition, as bytes, from the task, the number of the partition, and what `read`
+        returns. A ValueError becomes the error of the fit. For partitions without rows it is called with an array of
+        shape (0, n_features) and None.
+    read : callable
+        Reads the batches of a partition, from an iterator and a :class:`RowReader`, of which it sets `width` unless
+        there are no rows. Returns a tuple.
+    merge : callable
+        Merges partial results of neighbouring partitions, in their order.
     """
-    first, n_parts = sums[0].first, sum(one.n_parts for one in sums)
-    for one in sums:
-        if one.problem is not None:
-            return one._replace(first=first, n_parts=n_parts)
-    width = next((one.width for one in sums if one.width is not None), None)
-    if width is None:
-        return Sums(first, n_parts, None)
-    try:
-        data = []
-        for one in sums:
-            if one.width is not None:
-                data.append(one.data)
-            else:
-                empty = np.empty((0, width), dtype=dtype)
-                data += [sum_part(task, 1, one.first + i, empty) for i in range(one.n_parts)]
-        return Sums(first, n_parts, width, None, merge(data))
-    except ValueError as error:
-        return Sums(first, n_parts, width, str(error))
+
+    compute: Callable[..., bytes]
+    read: Callable[[Iterator[pa.RecordBatch], RowReader], tuple[Any, ...]] = read_rows
+    merge: Callable[[Iterable[bytes]], bytes] = merge
+
+
+def sums_of_rows(n_threads: int) -> Work:
+    """Return the work of a fit to complete rows, with a number of threads for each partition."""
+    return Work(partial(_sum_rows, n_threads))
+
+
+def _sum_rows(n_threads: int, task: bytes, part: int, rows: Any, weights: Any) -> bytes:
+    return sum_part(task, n_threads, part, rows, weights)
 
 
 class Passes:
@@ -113,19 +69,21 @@ class Passes:
         Features and weights, as :meth:`Columns.select` returns them.
     columns : Columns
         Their form.
-    n_threads : int
-        Number of threads for each partition.
+    work : Work
+        What is computed of a partition.
     stored : bool
         True if Spark keeps the rows between passes.
     """
 
-    def __init__(self, rows: DataFrame, columns: Columns, n_threads: int, stored: bool) -> None:
+    def __init__(self, rows: DataFrame, columns: Columns, work: Work, stored: bool) -> None:
         self._rows = rows
         self._columns = columns
-        self._n_threads = n_threads
+        self._work = work
         self._told = stored
         self._width = columns.width
         self._n_levels = _FIRST_LEVELS
+        large = rows.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false")
+        self._schema = arrow_schema(str(large).lower() == "true")
 
     def __call__(self, number: int, task: bytes) -> bytes:
         """Return the result of a task for all partitions.
@@ -138,18 +96,19 @@ class Passes:
         if number > 0 and not self._told:
             self._told = True
             warn(
-                "every pass of block Krylov iteration computes the DataFrame anew, some ten times; persist it, or set "
-                "persist=True",
+                "every pass of block Krylov iteration computes the DataFrame anew, some ten times, unless what it is "
+                "computed from is persisted; persist it, or set persist=True",
                 UserWarning,
             )
         # Spark broadcasts functions of more than 1 MB, such as those with a large task.
-        sums = self._rows.mapInArrow(_part_function(task, self._columns, self._n_threads, self._width), _SCHEMA)
-        merge_node = _node_function(task if self._width is None else b"", self._columns.dtype)
+        sum_partition = partial(_sum_partition, task, self._work, self._columns, self._width, self._schema)
+        merge_some = partial(_merge, task if self._width is None else b"", self._work, self._columns.dtype)
+        sums = self._rows.mapInArrow(on_worker(sum_partition), SCHEMA)
         for _ in range(self._n_levels):
-            sums = sums.groupBy("node").applyInArrow(merge_node, _SCHEMA)
+            sums = sums.groupBy("node").applyInArrow(on_worker(partial(_merge_node, merge_some)), SCHEMA)
         left = sums_of_table(sums.toArrow())
         while len(left) > 1:
-            left = [merged(left[i : i + FAN_IN], task, self._columns.dtype) for i in range(0, len(left), FAN_IN)]
+            left = [merge_some(left[i : i + FAN_IN]) for i in range(0, len(left), FAN_IN)]
         if left and left[0].problem is not None:
             raise ValueError(left[0].problem)
         if not left or left[0].width is None:
@@ -167,66 +126,47 @@ def _levels_for(n_parts: int) -> int:
     return n_levels
 
 
-def _part_function(
-    task: bytes, columns: Columns, n_threads: int, width: int | None
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the function that sums a partition."""
-
-    def sum_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        part = part_number()
-        yield from _sums_of_part(batches, part, task, columns, n_threads, width).to_batches(part // FAN_IN)
-
-    return sum_partition
-
-
-def _node_function(task: bytes, dtype: str) -> Callable[[pa.Table], pa.Table]:
-    """Return the function that merges the sums of a node."""
-
-    def merge_node(table: pa.Table) -> pa.Table:
-        node = table["node"][0].as_py()
-        total = merged(sums_of_table(table), task, dtype)
-        return pa.Table.from_batches(total.to_batches(node // FAN_IN), schema=_ARROW)
-
-    return merge_node
+def _sum_partition(
+    task: bytes,
+    work: Work,
+    columns: Columns,
+    width: int | None,
+    schema: pa.Schema,
+    batches: Iterable[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    """Return the rows with the sums of a partition."""
+    part = part_number()
+    sums = _sums_of_part(iter(batches), RowReader(columns, part, width), task, work)
+    yield from sums.to_batches(part // FAN_IN, schema)
 
 
-def part_number() -> int:
-    """Return the number of the partition of the present task."""
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    assert context is not None
-    return context.partitionId()
-
-
-def _sums_of_part(
-    batches: Iterable[pa.RecordBatch], part: int, task: bytes, columns: Columns, n_threads: int, width: int | None
-) -> Sums:
+def _sums_of_part(batches: Iterator[pa.RecordBatch], reader: RowReader, task: bytes, work: Work) -> Sums:
     """Return the sums of a partition, or the error of its rows."""
-    reader = RowReader(columns, part, width)
-    batches = iter(batches)
     try:
-        rows, weights = _collected(batches, reader)
+        rows = work.read(batches, reader)
         if reader.width is None:
-            return Sums(part, 1, None)
-        return Sums(part, 1, reader.width, None, sum_part(task, n_threads, part, rows, weights))
+            return Sums(reader.part, 1, None)
+        return Sums(reader.part, 1, reader.width, None, work.compute(task, reader.part, *rows))
     except (TypeError, ValueError) as error:
-        text = str(name_column(error, columns.features) if isinstance(error, ValueError) else error)
+        text = str(name_column(error, reader.columns.features) if isinstance(error, ValueError) else error)
         # Spark expects that a function reads all batches.
         for _ in batches:
             pass
-        return Sums(part, 1, reader.width, text)
+        return Sums(reader.part, 1, reader.width, text)
 
 
-def _collected(batches: Iterator[pa.RecordBatch], reader: RowReader) -> tuple[Block, np.ndarray | None]:
-    """Return the rows of a partition, and their weights if there are any."""
-    blocks, weights = [], []
-    n_features = len(reader.columns.names)
-    for batch in batches:
-        if batch.num_rows:
-            if reader.columns.weight is not None:
-                weights.append(reader.weights(batch.column(n_features)))
-            blocks.append(reader.block(batch.columns[:n_features]))
-    if not blocks:
-        return np.empty((0, reader.width or 0), dtype=reader.columns.dtype), None
-    return joined(blocks, reader.any_dense), np.concatenate(weights) if weights else None
+def _merge(task: bytes, work: Work, dtype: str, sums: list[Sums]) -> Sums:
+    """Merge sums of neighbouring partitions."""
+
+    def of_empty(part: int, width: int) -> bytes:
+        return work.compute(task, part, np.empty((0, width), dtype=dtype), None)
+
+    return merged(sums, work.merge, of_empty)
+
+
+def _merge_node(merge_some: Callable[[list[Sums]], Sums], table: pa.Table) -> pa.Table:
+    """Merge the rows of one node of the tree."""
+    node = table["node"][0].as_py()
+    schema = table.schema.remove_metadata()
+    total = merge_some(sums_of_table(table))
+    return pa.Table.from_batches(total.to_batches(node // FAN_IN, schema), schema=schema)

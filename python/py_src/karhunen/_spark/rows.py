@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from karhunen._shared.arrays import FloatArray
+from karhunen._shared.errors import name_column
 from karhunen._spark.columns import Columns
 
 #: Dense and sparse rows together become sparse if they have fewer stored entries than this share of all.
@@ -54,7 +56,8 @@ class RowReader:
         Raises
         ------
         ValueError
-            For null rows and values, and rows of different lengths; it names the partition and the row.
+            For null rows and values, rows without numbers, and rows of different lengths; it names the partition and
+            the row.
         """
         if self.columns.kind == "numbers":
             block = self._numbers(arrays)
@@ -116,6 +119,8 @@ class RowReader:
         """Compare the lengths of rows with that of the first."""
         if self.width is None and len(lengths):
             self.width = int(lengths[0])
+        if self.width == 0:
+            raise self._error(0, f" of {self.columns.names[0]!r} has length 0; a row needs at least one number")
         other = lengths != self.width
         if other.any():
             row = _first(other)
@@ -132,9 +137,47 @@ class RowReader:
                 row, f" of {name!r} is null; drop such rows by df.dropna(subset=[{name!r}]), or fill them"
             )
 
+    def located(self, error: ValueError, n_before: int) -> ValueError:
+        """Return an error of the engine about a batch as one about the partition, with the name of the column.
+
+        Parameters
+        ----------
+        error : ValueError
+            It may have a row, which counts from the beginning of the batch.
+        n_before : int
+            Number of rows before the batch.
+        """
+        text, row = str(name_column(error, self.columns.features)), getattr(error, "row", None)
+        if row is not None:
+            text = text.replace(f"row {row}", f"row {n_before + row}", 1)
+        return ValueError(f"part {self.part}: {text}")
+
     def _error(self, row: int, text: str) -> ValueError:
         """Return an error about a row of the present batch."""
         return ValueError(f"part {self.part}: row {self.n_rows + row}{text}")
+
+
+def part_number() -> int:
+    """Return the number of the partition of the present task."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None
+    return context.partitionId()
+
+
+def read_rows(batches: Iterator[pa.RecordBatch], reader: RowReader) -> tuple[Block, FloatArray | None]:
+    """Return the rows of a partition, and their weights if there are any."""
+    blocks, weights = [], []
+    n_features = len(reader.columns.names)
+    for batch in batches:
+        if batch.num_rows:
+            if reader.columns.weight is not None:
+                weights.append(reader.weights(batch.column(n_features)))
+            blocks.append(reader.block(batch.columns[:n_features]))
+    if not blocks:
+        return np.empty((0, reader.width or 0), dtype=reader.columns.dtype), None
+    return joined(blocks, reader.any_dense), np.concatenate(weights) if weights else None
 
 
 def joined(blocks: list[Block], any_dense: bool) -> Block:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,12 +11,14 @@ import pyarrow as pa
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql.types import StructField, StructType
 
-from karhunen._spark.columns import Columns
-from karhunen._spark.passes import part_number
-from karhunen._spark.rows import RowReader
+from karhunen._spark.columns import Columns, numbered
+from karhunen._spark.rows import RowReader, part_number
+from karhunen._spark.texts import spark_terms
+from karhunen._spark.types import refuse_types
+from karhunen._spark.worker import on_worker
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     import karhunen
 
@@ -42,46 +45,64 @@ def with_scores(dataset: DataFrame, columns: Columns, pca: karhunen.PCA, name: s
     pca : karhunen.PCA
         Fitted model.
     name : str
-        Name of the new column of dense vectors.
+        Name of the new column of dense vectors of length n_components.
+
+    Raises
+    ------
+    ValueError
+        For columns of types that Spark does not pass to Python.
     """
     # Not as a user-defined function of the features: in Spark 4.3 those fail beside vectors that come from Parquet.
-    types = [field.dataType.simpleString() for field in dataset.schema.fields]
-    positions = [dataset.columns.index(column) for column in columns.names]
-    # Spark's mapInArrow does not find columns whose names hold dots.
-    plain = dataset.toDF(*(f"c{number}" for number in range(len(types))))
-    converted: dict[str, Column] = {}
+    fields = dataset.schema.fields
+    refuse_types(fields)
+    positions = columns.positions(dataset)
+    converted: list[str] = []
     for number, position in enumerate(positions):
-        if types[position] != columns.type_name:
-            positions[number] = len(types) + len(converted)
-            converted[f"x{number}"] = plain[f"c{position}"].cast(columns.type_name)
-    function = _batch_function(columns, pca, [*dataset.columns, name], positions)
-    schema = StructType([*dataset.schema.fields, StructField(name, VectorUDT())])
-    return (plain.withColumns(converted) if converted else plain).mapInArrow(function, schema)
+        if fields[position].dataType.simpleString() != columns.type_name:
+            positions[number] = len(fields) + len(converted)
+            converted.append(columns.converted(position, number))
+    # As Spark's own PCA does, so that later stages know the length.
+    length = {"ml_attr": {"num_attrs": pca.n_components_}}
+    plain = [
+        *(StructField(f"c{i}", one.dataType, one.nullable, one.metadata) for i, one in enumerate(fields)),
+        StructField("scores", VectorUDT(), True, length),
+    ]
+    add_scores = partial(_add_scores, columns, pca, [field.name for field in plain], positions)
+    rows = numbered(dataset).selectExpr("*", *converted)
+    scored = rows.mapInArrow(on_worker(add_scores), StructType(plain))
+    return scored.toDF(*dataset.columns, name)
 
 
-def _batch_function(
-    columns: Columns, pca: karhunen.PCA, names: list[str], positions: list[int]
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the function that adds the scores of the columns at `positions`, the last of `names`."""
-
-    def add_scores(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        reader = RowReader(columns, part_number(), pca.n_features_in_)
-        for batch in batches:
-            scores = _scores(reader, [batch.column(position) for position in positions], pca)
-            yield pa.RecordBatch.from_arrays([*batch.columns[: len(names) - 1], scores], names=names)
-
-    return add_scores
+def _add_scores(
+    columns: Columns, pca: karhunen.PCA, names: list[str], positions: list[int], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Add the scores of the columns at `positions`, the last of `names`."""
+    reader = RowReader(columns, part_number(), pca.n_features_in_)
+    for batch in batches:
+        scores = _scores(reader, [batch.column(position) for position in positions], pca)
+        yield pa.RecordBatch.from_arrays([*batch.columns[: len(names) - 1], scores], names=names)
 
 
 def _scores(reader: RowReader, arrays: list[pa.Array], pca: karhunen.PCA) -> pa.Array:
     """Return the scores of the rows of a batch as dense vectors."""
     n_rows, width = len(arrays[0]), pca.n_components_
-    scores = pca.transform(reader.block(arrays)) if n_rows else np.empty((0, width))
+    scores = _values(reader, arrays, pca) if n_rows else np.empty((0, width))
     lists = pa.ListArray.from_arrays(
-        pa.array(np.arange(0, n_rows * width + 1, width or 1, dtype=np.int32)[: n_rows + 1]),
+        pa.array(np.arange(0, n_rows * width + 1, width, dtype=np.int32)),
         pa.array(scores.ravel().astype(np.float64, copy=False)),
         type=_VECTOR.field("values").type,
     )
     kinds = pa.array(np.ones(n_rows, dtype=np.int8))
     missing = [pa.nulls(n_rows, _VECTOR.field(field).type) for field in ("size", "indices")]
     return pa.StructArray.from_arrays([kinds, *missing, lists], fields=list(_VECTOR))
+
+
+def _values(reader: RowReader, arrays: list[pa.Array], pca: karhunen.PCA) -> np.ndarray:
+    """Return the scores of the rows of a batch, of which there is at least one."""
+    n_before = reader.n_rows
+    block = reader.block(arrays)
+    with spark_terms():
+        try:
+            return pca.transform(block)
+        except ValueError as error:
+            raise reader.located(error, n_before) from None
