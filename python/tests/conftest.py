@@ -2,7 +2,10 @@
 
 import os
 import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,3 +28,25 @@ def program() -> str:
         return given
     subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "karhunen-cli"], cwd=ROOT, check=True)
     return str(ROOT / "target/release/karhunen")
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Return a classic session of Spark with two cores."""
+    from pyspark.sql import SparkSession
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        session = (
+            SparkSession.builder.master("local[2,4]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.driver.memory", "1g")
+            .config("spark.sql.shuffle.partitions", "4")
+            .config("spark.sql.execution.arrow.maxRecordsPerBatch", "40")
+            .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
+            .getOrCreate()
+        )
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()

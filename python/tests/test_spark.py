@@ -1,29 +1,23 @@
 """PCA of Spark DataFrames, in one classic session, and through Connect in a process of its own."""
-# ruff: noqa: E402  Modules are skipped before they are imported.
+
+from spark_rows import FORMS, MARKS, WEIGHTS, close, frame, inputs
+
+# The module above skips the tests without pyspark or Java.
+# isort: split
 
 import doctest
-import importlib.util
 import itertools
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import karhunen
 import numpy as np
+import pyarrow as pa
 import pytest
 from karhunen import cluster
-
-ROOT = Path(__file__).parents[2]
-
-if importlib.util.find_spec("pyspark") is None:
-    pytest.skip("pyspark is not installed", allow_module_level=True)
-if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-    pytest.skip("Spark needs Java 17 or later, and there is no java", allow_module_level=True)
-
-import pyarrow as pa
 from karhunen._spark import passes, pieces, rows, scores, sums
 from karhunen._spark.columns import Columns
 from karhunen.spark import PCA, PCAModel
@@ -31,35 +25,12 @@ from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.feature import PCA as SparkPCA
 from pyspark.ml.feature import VectorAssembler
 from pyspark.ml.linalg import SparseVector, Vectors, VectorUDT
-from pyspark.sql import SparkSession
 
-pytestmark = [
-    # Spark 4.3 works with pandas 3, but says so in every process.
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-    # Sockets between Spark and its Python, which Spark leaves to the garbage collector.
-    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
-]
+ROOT = Path(__file__).parents[2]
+
+pytestmark = MARKS
 
 REREAD = "every pass of block Krylov iteration"
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        session = (
-            SparkSession.builder.master("local[2,4]")
-            .config("spark.ui.enabled", "false")
-            .config("spark.driver.memory", "1g")
-            .config("spark.sql.shuffle.partitions", "4")
-            .config("spark.sql.execution.arrow.maxRecordsPerBatch", "40")
-            .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
-            .getOrCreate()
-        )
-        session.sparkContext.setLogLevel("OFF")
-        yield session
-        session.stop()
 
 
 @pytest.fixture(scope="module")
@@ -69,47 +40,6 @@ def x():
     values = rng.normal(size=(300, 6)) @ np.diag([6, 5, 4, 3, 2, 1]) @ rng.normal(size=(6, 6)) + 2
     values[rng.random(values.shape) < 0.6] = 0
     return values
-
-
-WEIGHTS = np.random.default_rng(5).uniform(0.5, 3, size=300)
-
-
-def sparse(row):
-    stored = np.flatnonzero(row)
-    return Vectors.sparse(len(row), stored, row[stored])
-
-
-FORMS = {
-    "dense": lambda i, row: Vectors.dense(row),
-    "sparse": lambda i, row: sparse(row),
-    "mixed": lambda i, row: Vectors.dense(row) if i % 3 else sparse(row),
-    "array<double>": lambda i, row: row.tolist(),
-    "array<float>": lambda i, row: row.tolist(),
-    "array<int>": lambda i, row: row.astype(int).tolist(),
-}
-
-
-def frame(spark, x, form="dense", parts=3):
-    """Return rows with an id, weights and features in one of the forms."""
-    if form == "numbers":
-        schema = "id long, w double, " + ", ".join(f"`c.{j}` double" for j in range(x.shape[1]))
-        table = [(i, float(w), *row.tolist()) for i, (w, row) in enumerate(zip(WEIGHTS, x, strict=True))]
-        return spark.createDataFrame(table, schema).repartition(parts)
-    table = [(i, float(w), FORMS[form](i, row)) for i, (w, row) in enumerate(zip(WEIGHTS, x, strict=False))]
-    schema = f"id long, w double, f {form}" if form.startswith("array") else ["id", "w", "f"]
-    return spark.createDataFrame(table, schema).repartition(parts)
-
-
-def inputs(form, x):
-    return {"inputCols": [f"c.{j}" for j in range(x.shape[1])]} if form == "numbers" else {"inputCol": "f"}
-
-
-def close(model, expected, tolerance=1e-12):
-    """Compare a model with that of rows in memory, before values are rounded to float32."""
-    found, expected = model.toKarhunen()._model_now(), expected._model_now()
-    for name in ("components", "explained_variance", "explained_variance_ratio", "mean", "scale", "noise_variance"):
-        a, b = np.asarray(getattr(found, name)), np.asarray(getattr(expected, name))
-        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * max(1, np.abs(b).max()), err_msg=name)
 
 
 @pytest.mark.parametrize("form", [*FORMS, "numbers"])

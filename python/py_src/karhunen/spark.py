@@ -38,9 +38,9 @@ _SOLVERS = ("auto", "covariance", "block-krylov")
 class PCA(Estimator["PCAModel"], PCAParams, MLReadable["PCA"], MLWritable):
     """Principal component analysis of Spark DataFrames.
 
-    The result is that of :class:`karhunen.PCA` for the rows in memory, and its bits depend on the partitions and their
-    order alone, not on the executors or repeated tasks. Up to 2,048 features ("covariance") a fit takes one pass over
-    the DataFrame, beyond that some ten ("block-krylov").
+    The result is that of :class:`karhunen.PCA` for the rows in memory up to rounding. Its bits depend on the partitions
+    and their order alone, not on the executors or repeated tasks. Up to 2,048 features ("covariance") a fit takes one
+    pass over the DataFrame, beyond that some ten ("block-krylov").
 
     Parameters
     ----------
@@ -48,18 +48,18 @@ class PCA(Estimator["PCAModel"], PCAParams, MLReadable["PCA"], MLWritable):
         Number of components.
     inputCol : str
         Column of vectors (dense, sparse, or both) or of arrays of numbers. Sparse rows are not densified. Arrays of
-        float are summed in double precision, and their default tolerance is that of single precision.
+        float are summed in double precision; the model has single precision, also in its default tolerance.
     inputCols : list of str
-        Numeric columns, in place of `inputCol`.
+        Columns of numbers or booleans, in place of `inputCol`. A model takes the same columns in the same order.
     outputCol : str
         Name of the column of scores.
     weightCol : str
-        Column of nonnegative weights.
+        Column of nonnegative weights; "" is none.
     center, scale, solver, weighting, whiten, tol, maxIter, strict
         As `center`, `scale`, `solver`, `weighting`, `whiten`, `tol`, `max_iter`, `strict` of :class:`karhunen.PCA`;
         `solver` is "auto", "covariance" or "block-krylov".
     seed : int, default=0
-        Seed of the starting block of block Krylov iteration.
+        Seed of the starting block of block Krylov iteration, of 64 bits and with a sign.
     subtractMean : bool, default=True
         Compute the scores of centred rows. False gives the scores of `pyspark.ml.feature.PCA`, which centres its
         components and not its scores.
@@ -69,7 +69,7 @@ class PCA(Estimator["PCAModel"], PCAParams, MLReadable["PCA"], MLWritable):
         Keep the features in the memory and on the disks of the executors during the fit. Without it every pass computes
         the DataFrame anew.
     checkpoint : str
-        File of the driver that keeps the result of every pass, from which `resume` goes on.
+        File of the driver that keeps the result of every pass of one fit, from which `resume` goes on.
     resume : bool, default=False
         Continue from `checkpoint`, or start if the file does not exist.
 
@@ -241,7 +241,10 @@ class PCA(Estimator["PCAModel"], PCAParams, MLReadable["PCA"], MLWritable):
 class PCAModel(Model, PCAParams, MLReadable["PCAModel"], MLWritable):
     """Fitted principal components, which :meth:`PCA.fit` returns.
 
-    `transform` adds the scores of the rows as a column of dense vectors, `outputCol`. It is lazy.
+    `transform` adds the scores of the rows as a column of dense vectors of length k, `outputCol`. It is lazy: errors
+    about rows come from the action that computes it. It raises a ValueError if the DataFrame has a column `outputCol`,
+    or lacks the features, and for columns that Spark does not pass to Python: intervals with months, and structs with
+    two fields of one name.
 
     Parameters
     ----------
@@ -266,12 +269,12 @@ class PCAModel(Model, PCAParams, MLReadable["PCAModel"], MLWritable):
 
     @property
     def explainedVariance(self) -> DenseVector:
-        """Return the share of the total variance of each component."""
+        """Return the share of the total variance of each component, of length k."""
         return DenseVector(self._fitted().explained_variance_ratio_)
 
     @property
     def mean(self) -> DenseVector:
-        """Return the means of the features; zeros without `center`."""
+        """Return the means of the features, of length n_features; zeros without `center`."""
         return DenseVector(self._fitted().mean_)
 
     @property
