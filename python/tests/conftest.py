@@ -30,7 +30,7 @@ def program() -> str:
     return str(ROOT / "target/release/karhunen")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Return a classic session of Spark with two cores."""
     from pyspark.sql import SparkSession

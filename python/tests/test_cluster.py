@@ -133,7 +133,9 @@ def test_errors_name_the_part(rows):
     with pytest.raises(ValueError, match="part 0 is a tuple of 3"):
         cluster.fit(PCA(3), [(x[:10], None, None)])
     for other in (PCA, TruncatedSVD(2)):
-        with pytest.raises(TypeError, match=r"cluster.fit fits a karhunen.PCA or IncompletePCA, not (the class PCA|TruncatedSVD)"):
+        with pytest.raises(
+            TypeError, match=r"cluster.fit fits a karhunen.PCA or IncompletePCA, not (the class PCA|TruncatedSVD)"
+        ):
             cluster.fit(other, cut(rows[0]))
     with pytest.raises(ValueError, match="feature_weight has one weight for each column, in a vector"):
         cluster.fit(PCA(3), cut(rows[0]), feature_weight=2.0)

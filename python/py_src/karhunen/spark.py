@@ -19,6 +19,7 @@ import karhunen
 from karhunen._cluster.driver import drive, threads_of_part
 from karhunen._spark.columns import Columns
 from karhunen._spark.files import ModelReader, StageReader, StageWriter
+from karhunen._spark.incomplete_pca import IncompletePCA, IncompletePCAModel
 from karhunen._spark.params import PCAParams
 from karhunen._spark.passes import Passes, sums_of_rows
 from karhunen._spark.scores import with_scores
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from karhunen._shared.choices import Weighting
 
-__all__ = ["PCA", "PCAModel"]
+__all__ = ["PCA", "IncompletePCA", "IncompletePCAModel", "PCAModel"]
 
 #: Solvers that sum partitions.
 _SOLVERS = ("auto", "covariance", "block-krylov")
@@ -301,9 +302,9 @@ class PCAModel(Model, PCAParams, MLReadable["PCAModel"], MLWritable):
         return StageWriter(self, self._fitted())
 
     @classmethod
-    def read(cls) -> ModelReader:
+    def read(cls) -> ModelReader[PCAModel]:
         """Return a reader of the parameters and of the model file."""
-        return ModelReader(cls)
+        return ModelReader(cls, karhunen.PCA)
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         name = self.getOutputCol()

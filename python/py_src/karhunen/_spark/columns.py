@@ -96,16 +96,14 @@ def find_columns(
     """
     if input_col is not None and input_cols is not None:
         raise ValueError("both inputCol and inputCols are set; clear one of them, as pca.clear(pca.inputCol)")
-    types: dict[str, list[DataType]] = {}
-    for field in dataset.schema.fields:
-        types.setdefault(field.name, []).append(field.dataType)
-    if weight_col is not None and not _is_number(kind := _type_of(types, "weightCol", weight_col)):
+    types = types_of(dataset)
+    if weight_col is not None and not _is_number(kind := type_of(types, "weightCol", weight_col)):
         raise ValueError(f"weightCol = {weight_col!r} is {kind.simpleString()}; weights are numbers")
     if input_cols is not None:
         return _numbers(types, input_cols, weight_col)
     if input_col is None:
         raise ValueError("set inputCol, a column of vectors or arrays, or inputCols, a list of numeric columns")
-    kind = _type_of(types, "inputCol", input_col)
+    kind = type_of(types, "inputCol", input_col)
     if isinstance(kind, VectorUDT):
         return Columns("vector", (input_col,), "float64", weight_col)
     if isinstance(kind, ArrayType) and _is_number(kind.elementType):
@@ -121,7 +119,7 @@ def find_columns(
 def _numbers(types: dict[str, list[DataType]], names: Sequence[str], weight_col: str | None) -> Columns:
     if not names:
         raise ValueError("inputCols is empty; name at least one numeric column")
-    kinds = [_type_of(types, "inputCols", name) for name in names]
+    kinds = [type_of(types, "inputCols", name) for name in names]
     for name, kind in zip(names, kinds, strict=True):
         if not _is_number(kind):
             raise ValueError(
@@ -137,7 +135,15 @@ def _is_number(kind: DataType) -> bool:
     return isinstance(kind, (NumericType, BooleanType))
 
 
-def _type_of(types: dict[str, list[DataType]], option: str, name: str) -> DataType:
+def types_of(dataset: DataFrame) -> dict[str, list[DataType]]:
+    """Return the types of the columns of each name."""
+    types: dict[str, list[DataType]] = {}
+    for field in dataset.schema.fields:
+        types.setdefault(field.name, []).append(field.dataType)
+    return types
+
+
+def type_of(types: dict[str, list[DataType]], option: str, name: str) -> DataType:
     """Return the type of the one column that has a name."""
     found = types.get(name, [])
     if len(found) > 1:

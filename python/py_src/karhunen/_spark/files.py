@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from pyspark.ml.param import Params
 from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReader, MLWriter
@@ -19,9 +19,11 @@ from karhunen._spark import pieces
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from karhunen.spark import PCA, PCAModel
 
-Stage = TypeVar("Stage", "PCA", "PCAModel")
+Stage = TypeVar("Stage", bound=Params)
+
+#: A fitted model.
+Fitted = karhunen.PCA | karhunen.IncompletePCA
 
 
 class StageWriter(MLWriter):
@@ -31,11 +33,11 @@ class StageWriter(MLWriter):
     ----------
     instance : Params
         Estimator or model.
-    pca : karhunen.PCA or None
+    pca : karhunen.PCA or karhunen.IncompletePCA or None
         The fitted model.
     """
 
-    def __init__(self, instance: Params, pca: karhunen.PCA | None = None) -> None:
+    def __init__(self, instance: Params, pca: Fitted | None = None) -> None:
         super().__init__()
         self._instance = instance
         self._pca = pca
@@ -94,14 +96,27 @@ class StageReader(MLReader[Stage], Generic[Stage]):
         return instance
 
 
-class ModelReader(StageReader["PCAModel"]):
-    """Reads a model."""
+class ModelReader(StageReader[Stage]):
+    """Reads a model.
 
-    def load(self, path: str) -> PCAModel:
+    Parameters
+    ----------
+    kind : type
+        Its class.
+    fitted : type
+        Class of the fitted model in memory.
+    """
+
+    def __init__(self, kind: type[Stage], fitted: type[Fitted]) -> None:
+        super().__init__(kind)
+        self._fitted = fitted
+
+    def load(self, path: str) -> Stage:
         """Read from a folder."""
         model = super().load(path)
         rows = self.sparkSession.read.parquet(f"{path}/model").collect()
-        model._pca = _model_of(pieces.join((row["seq"], bytes(row["data"])) for row in rows))
+        content = pieces.join((row["seq"], bytes(row["data"])) for row in rows)
+        cast(Any, model)._pca = _model_of(content, self._fitted)
         return model
 
 
@@ -116,15 +131,15 @@ def _make_room(spark: SparkSession, path: str, overwrite: bool) -> None:
     files.delete(folder, True)
 
 
-def _model_file(pca: karhunen.PCA) -> bytes:
+def _model_file(pca: Fitted) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "pca.model")
         pca.save(path)
         return path.read_bytes()
 
 
-def _model_of(content: bytes) -> karhunen.PCA:
+def _model_of(content: bytes, fitted: type[Fitted]) -> Fitted:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "pca.model")
         path.write_bytes(content)
-        return karhunen.PCA.load(path)
+        return fitted.load(path)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +18,8 @@ from karhunen._cluster.part import merge, sum_part
 from karhunen._core import FAN_IN
 from karhunen._shared.errors import name_column
 from karhunen._shared.warning import warn
-from karhunen._spark.columns import Columns
 from karhunen._spark.rows import RowReader, part_number, read_rows
-from karhunen._spark.sums import SCHEMA, Sums, arrow_schema, merged, sums_of_table
+from karhunen._spark.sums import SCHEMA, Sums, arrow_schema, has_large_types, merged, sums_of_table
 from karhunen._spark.worker import on_worker
 
 if TYPE_CHECKING:
@@ -28,6 +27,21 @@ if TYPE_CHECKING:
 
 #: Levels of the tree as long as the number of partitions is unknown. The driver merges what is left.
 _FIRST_LEVELS = 2
+_REPEATED = (
+    "every pass of block Krylov iteration computes the DataFrame anew, some ten times, unless what it is computed from "
+    "is persisted; persist it, or set persist=True"
+)
+
+
+class Form(Protocol):
+    """The form of rows: type of the values, number of columns, and their names, if they are known."""
+
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def width(self) -> int | None: ...
+    @property
+    def features(self) -> list[str] | None: ...
 
 
 class Work(NamedTuple):
@@ -67,23 +81,25 @@ class Passes:
     ----------
     rows : DataFrame
         Features and weights, as :meth:`Columns.select` returns them.
-    columns : Columns
+    columns : Form
         Their form.
     work : Work
         What is computed of a partition.
     stored : bool
         True if Spark keeps the rows between passes.
+    repeated : str
+        Warning where it does not.
     """
 
-    def __init__(self, rows: DataFrame, columns: Columns, work: Work, stored: bool) -> None:
+    def __init__(self, rows: DataFrame, columns: Form, work: Work, stored: bool, repeated: str = _REPEATED) -> None:
         self._rows = rows
         self._columns = columns
         self._work = work
         self._told = stored
         self._width = columns.width
         self._n_levels = _FIRST_LEVELS
-        large = rows.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false")
-        self._schema = arrow_schema(str(large).lower() == "true")
+        self._schema = arrow_schema(has_large_types(rows))
+        self._repeated = repeated
 
     def __call__(self, number: int, task: bytes) -> bytes:
         """Return the result of a task for all partitions.
@@ -95,11 +111,7 @@ class Passes:
         """
         if number > 0 and not self._told:
             self._told = True
-            warn(
-                "every pass of block Krylov iteration computes the DataFrame anew, some ten times, unless what it is "
-                "computed from is persisted; persist it, or set persist=True",
-                UserWarning,
-            )
+            warn(self._repeated, UserWarning)
         # Spark broadcasts functions of more than 1 MB, such as those with a large task.
         sum_partition = partial(_sum_partition, task, self._work, self._columns, self._width, self._schema)
         merge_some = partial(_merge, task if self._width is None else b"", self._work, self._columns.dtype)
@@ -129,14 +141,14 @@ def _levels_for(n_parts: int) -> int:
 def _sum_partition(
     task: bytes,
     work: Work,
-    columns: Columns,
+    columns: Form,
     width: int | None,
     schema: pa.Schema,
     batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Return the rows with the sums of a partition."""
     part = part_number()
-    sums = _sums_of_part(iter(batches), RowReader(columns, part, width), task, work)
+    sums = _sums_of_part(iter(batches), RowReader(cast(Any, columns), part, width), task, work)
     yield from sums.to_batches(part // FAN_IN, schema)
 
 

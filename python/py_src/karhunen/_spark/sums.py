@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
 from karhunen._spark import pieces
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 #: Sums in rows: number of the node that merges them, first partition, number of partitions, number of columns (-1 if no
 #: partition has rows that tell it), number of the row within the sums, an error, and bytes.
 SCHEMA = "node long, first long, n_parts long, width int, seq int, problem string, data binary"
+
+
+def has_large_types(rows: DataFrame) -> bool:
+    """Return whether Spark demands the large types of Arrow."""
+    return str(rows.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false")).lower() == "true"
 
 
 def arrow_schema(large: bool) -> pa.Schema:

@@ -1,0 +1,371 @@
+"""PCA of entries in Spark DataFrames, and the predictions of others."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark import keyword_only
+from pyspark.ml import Estimator, Model
+from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.ml.param.shared import HasMaxIter, HasPredictionCol, HasSeed, HasTol
+from pyspark.ml.util import MLReadable, MLWritable
+from pyspark.sql import SparkSession, functions
+
+import karhunen
+from karhunen._cluster.driver import drive, threads_of_part
+from karhunen._spark.columns import numbered
+from karhunen._spark.entries import EntryColumns, PackedColumns, packed, scores_of_rows, sums_of_entries
+from karhunen._spark.files import ModelReader, StageReader, StageWriter
+from karhunen._spark.passes import Passes
+from karhunen._spark.texts import spark_terms
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from typing_extensions import Self
+
+
+_REPEATED = "every iteration computes the DataFrame anew and shuffles it; set persist=True"
+
+
+def _param(name: str, text: str, convert: Any) -> Param[Any]:
+    return Param(Params._dummy(), name, text, typeConverter=convert)
+
+
+class _EntryParams(HasPredictionCol):
+    """Parameters of the estimator and of the model."""
+
+    rowCol = _param("rowCol", "column with the labels of rows: integers or strings", TypeConverters.toString)
+    columnCol = _param("columnCol", "column with the labels of columns: integers or strings", TypeConverters.toString)
+    valueCol = _param("valueCol", "column with the values", TypeConverters.toString)
+    numPartitions = _param(
+        "numPartitions",
+        "number of partitions of rows; spark.sql.shuffle.partitions if it is not set",
+        TypeConverters.toInt,
+    )
+    numThreads = _param("numThreads", "number of threads of a task", TypeConverters.toInt)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._setDefault(rowCol="row", columnCol="column", valueCol="value", numThreads=1)
+
+    def _entry_columns(self, dataset: DataFrame) -> EntryColumns:
+        names = [self.getOrDefault(param) for param in (self.rowCol, self.columnCol, self.valueCol)]
+        return EntryColumns.find(dataset, *names)
+
+    def _n_parts(self, dataset: DataFrame) -> int:
+        given = self.getOrDefault(self.numPartitions) if self.isDefined(self.numPartitions) else None
+        if given is not None and given < 1:
+            raise ValueError(f"numPartitions = {given} is not allowed: at least one is needed")
+        return given or int(dataset.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
+
+
+class IncompletePCA(
+    Estimator["IncompletePCAModel"],
+    _EntryParams,
+    HasMaxIter,
+    HasTol,
+    HasSeed,
+    MLReadable["IncompletePCA"],
+    MLWritable,
+):
+    """Principal component analysis of entries in a Spark DataFrame: one row for each (row, column, value).
+
+    For ratings and other tables of which few entries are known. The model is that of :class:`karhunen.IncompletePCA`:
+    ``value = mean of the column + scores of the row . loadings of the column``. A shuffle brings the entries of each
+    row together; each iteration is one pass, in which each partition returns 4 p (k + 1) (k + 4) bytes for p columns.
+    The iterations are those of the entries in memory up to rounding, and their bits depend on the number of partitions
+    alone.
+
+    Parameters
+    ----------
+    k : int
+        Number of components.
+    rowCol, columnCol, valueCol : str, default="row", "column", "value"
+        Columns of the DataFrame with the labels of rows and of columns (integers or strings) and the values. Each pair
+        of labels occurs once. NaN is missing.
+    predictionCol : str, default="prediction"
+        Column that the model adds.
+    method : {"als", "em"}, default="als"
+        Alternating least squares with or without a penalty.
+    regParam : float
+        Penalty on squared scores and loadings, of "als". If it is not set, the standard deviation of the values.
+    weightedReg : bool, default=False
+        Multiply the penalty by the number of entries of each row and column, as :class:`pyspark.ml.recommendation.ALS`
+        does.
+    mean : {"joint", "fixed", "none"}, default="joint"
+        Mean of each column, as of :class:`karhunen.IncompletePCA`.
+    tol, maxIter : float, int, default=1e-6, 1000
+        The fit stops when the relative decrease of the cost in an iteration is below `tol`.
+    seed : int, default=0
+        Seed of the random start.
+    numPartitions : int
+        Number of partitions of rows. If it is not set, that of `spark.sql.shuffle.partitions`.
+    numThreads : int, default=1
+        Number of threads of a task; set `spark.task.cpus` to the same number.
+    persist : bool, default=False
+        Keep the packed entries in the memory and on the disks of the executors during the fit. Without it every
+        iteration computes the DataFrame anew and shuffles it.
+    checkpoint : str
+        File of the driver that keeps the result of every pass, from which `resume` goes on; one for each fit.
+    resume : bool, default=False
+        Continue from `checkpoint`, or start if the file does not exist.
+
+    See Also
+    --------
+    karhunen.dask.IncompletePCA : Rows with missing values on Dask.
+    """
+
+    __module__ = "karhunen.spark"
+    _input_kwargs: dict[str, Any]
+
+    k = _param("k", "number of components, at least 1", TypeConverters.toInt)
+    method = _param("method", 'alternating least squares: "als" with a penalty, "em" without', TypeConverters.toString)
+    regParam = _param("regParam", "penalty on squared scores and loadings", TypeConverters.toFloat)
+    weightedReg = _param(
+        "weightedReg", "multiply the penalty by the number of entries of each row and column", TypeConverters.toBoolean
+    )
+    mean = _param("mean", 'mean of each column: "joint", "fixed" or "none"', TypeConverters.toString)
+    persist = _param("persist", "keep the packed entries in memory and on disk during a fit", TypeConverters.toBoolean)
+    checkpoint = _param("checkpoint", "file of the driver that keeps the result of every pass", TypeConverters.toString)
+    resume = _param("resume", "continue from the checkpoint", TypeConverters.toBoolean)
+
+    @keyword_only
+    def __init__(
+        self,
+        *,
+        k: int | None = None,
+        rowCol: str | None = None,
+        columnCol: str | None = None,
+        valueCol: str | None = None,
+        predictionCol: str | None = None,
+        method: str | None = None,
+        regParam: float | None = None,
+        weightedReg: bool | None = None,
+        mean: str | None = None,
+        tol: float | None = None,
+        maxIter: int | None = None,
+        seed: int | None = None,
+        numPartitions: int | None = None,
+        numThreads: int | None = None,
+        persist: bool | None = None,
+        checkpoint: str | None = None,
+        resume: bool | None = None,
+    ) -> None:
+        super().__init__()
+        self._setDefault(
+            method="als", weightedReg=False, mean="joint", tol=1e-6, maxIter=1000, seed=0, persist=False, resume=False
+        )
+        self._set(**self._input_kwargs)
+
+    def setParams(self, **params: Any) -> Self:
+        """Set parameters of the constructor; others keep their values."""
+        for name in params:
+            if not self.hasParam(name):
+                raise TypeError(f"IncompletePCA has no parameter {name}")
+        return self._set(**params)
+
+    def write(self) -> StageWriter:
+        """Return a writer of the parameters."""
+        return StageWriter(self)
+
+    @classmethod
+    def read(cls) -> StageReader[IncompletePCA]:
+        """Return a reader of the parameters."""
+        return StageReader(cls)
+
+    def _fit(self, dataset: DataFrame) -> IncompletePCAModel:
+        pca = self._in_memory()
+        columns = self._entry_columns(dataset)
+        n_parts = self._n_parts(dataset)
+        labels = columns.labels(dataset)
+        rows = packed(columns.of_rows(dataset, n_parts), columns, labels)
+        persist = self.getOrDefault(self.persist)
+        if persist:
+            rows = rows.persist()
+        form, work = PackedColumns(columns.dtype, len(labels)), sums_of_entries(threads_of_part(pca))
+        try:
+            with spark_terms():
+                drive(
+                    pca,
+                    Passes(rows, form, work, persist, _REPEATED),
+                    lambda: None if pa.types.is_integer(labels.type) else labels.to_pylist(),
+                    checkpoint=self._given(self.checkpoint),
+                    resume=self.getOrDefault(self.resume),
+                )
+        finally:
+            if persist:
+                rows.unpersist()
+        if not hasattr(pca, "feature_names_in_"):
+            pca.column_ids_ = np.asarray(labels.to_pylist())
+        model = IncompletePCAModel(pca, dataset)
+        model._resetUid(self.uid)
+        return self._copyValues(model)
+
+    def _in_memory(self) -> karhunen.IncompletePCA:
+        """Return the estimator of entries in memory."""
+        if not self.isDefined(self.k):
+            raise ValueError("k is not set; give the number of components")
+        get = self.getOrDefault
+        method, penalty = get(self.method), self._given(self.regParam)
+        if method not in ("als", "em"):
+            raise ValueError(f"method = {method!r} is not allowed: choose 'als' or 'em'")
+        if get(self.weightedReg):
+            if penalty is None:
+                raise ValueError("weightedReg = True needs a penalty: set regParam")
+            penalty = ("weighted", penalty)
+        return karhunen.IncompletePCA(
+            get(self.k),
+            method=method,
+            regularization=penalty,
+            mean=get(self.mean),
+            tol=get(self.tol),
+            max_iter=get(self.maxIter),
+            random_state=get(self.seed),
+            n_threads=get(self.numThreads),
+        )
+
+    def _given(self, param: Param[Any]) -> Any:
+        """Return the value of a parameter; None without one."""
+        return self.getOrDefault(param) if self.isDefined(param) else None
+
+
+class IncompletePCAModel(Model, _EntryParams, MLReadable["IncompletePCAModel"], MLWritable):
+    """Fitted principal components of entries, which :meth:`IncompletePCA.fit` returns.
+
+    `transform` adds the predictions of the pairs of a row and a column in `rowCol` and `columnCol`. The scores of a row
+    are computed from its entries: those of the fit, or those that :meth:`setEntries` sets. They are not in the model
+    file. A row without entries has the scores of an empty row; a column that was not fitted has no prediction (null).
+
+    Parameters
+    ----------
+    pca : karhunen.IncompletePCA
+        Fitted model; the labels of the columns are its `column_ids_`, or its `feature_names_in_` if they are strings.
+    entries : DataFrame or None
+        The entries that scores are computed from.
+    """
+
+    __module__ = "karhunen.spark"
+
+    def __init__(self, pca: karhunen.IncompletePCA | None = None, entries: DataFrame | None = None) -> None:
+        super().__init__()
+        # A model has no components until a reader sets them.
+        self._pca = pca
+        self._entries = entries
+
+    def setEntries(self, entries: DataFrame) -> Self:
+        """Set the DataFrame whose entries the scores of rows are computed from.
+
+        Parameters
+        ----------
+        entries : DataFrame
+            Entries as of the fit, in the columns `rowCol`, `columnCol` and `valueCol`. Columns that were not fitted are
+            left out.
+        """
+        self._entry_columns(entries)
+        self._entries = entries
+        return self
+
+    def rowScores(self) -> DataFrame:
+        """Return the scores of the rows, lazily.
+
+        Returns
+        -------
+        DataFrame
+            Each label of a row in the column `rowCol`, and its scores as an array of k doubles in the column "scores".
+        """
+        return self._row_scores().withColumnRenamed("i", self.getOrDefault(self.rowCol))
+
+    def columnLoadings(self) -> DataFrame:
+        """Return the columns: label in `columnCol`, loadings as an array of k doubles, and mean."""
+        return self._column_loadings().withColumnRenamed("j", self.getOrDefault(self.columnCol))
+
+    def _row_scores(self) -> DataFrame:
+        pca = self._fitted()
+        if self._entries is None:
+            raise ValueError("this model has no entries to compute scores from; set them with setEntries")
+        columns = self._entry_columns(self._entries)
+        return scores_of_rows(self._entries, columns, self._labels(), _by_number(pca), self._n_parts(self._entries))
+
+    def _column_loadings(self) -> DataFrame:
+        pca, labels = self._fitted(), self._labels()
+        kind = "long" if pa.types.is_integer(labels.type) else "string"
+        values = zip(labels.to_pylist(), pca.components_.T.tolist(), pca.mean_.tolist(), strict=True)
+        return _session().createDataFrame(list(values), f"j {kind}, loadings array<double>, mean double")
+
+    def toKarhunen(self) -> karhunen.IncompletePCA:
+        """Return the model for rows in memory; its `column_ids_` or `feature_names_in_` are the labels of the columns.
+
+        Returns
+        -------
+        karhunen.IncompletePCA
+            A copy.
+        """
+        return copy.deepcopy(self._fitted())
+
+    def write(self) -> StageWriter:
+        """Return a writer of the parameters and of a model file, without entries."""
+        return StageWriter(self, self._fitted())
+
+    @classmethod
+    def read(cls) -> ModelReader[IncompletePCAModel]:
+        """Return a reader of the parameters and of the model file."""
+        return ModelReader(cls, karhunen.IncompletePCA)
+
+    def __repr__(self) -> str:
+        pca = self._pca
+        of = "" if pca is None else f", k={len(pca.components_)}, numColumns={pca.components_.shape[1]}"
+        return f"IncompletePCAModel: uid={self.uid}{of}"
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        name = self.getPredictionCol()
+        if name in dataset.columns:
+            raise ValueError(f"the DataFrame has a column {name!r}; set another predictionCol")
+        row, column = self.getOrDefault(self.rowCol), self.getOrDefault(self.columnCol)
+        for option, needed in (("rowCol", row), ("columnCol", column)):
+            if dataset.columns.count(needed) != 1:
+                raise ValueError(f"{option} names {needed!r}, which the DataFrame does not have once")
+        # Names of their own, because those of the DataFrame may be any.
+        plain = numbered(dataset)
+        i, j = (plain[f"c{dataset.columns.index(needed)}"] for needed in (row, column))
+        scores, loadings = self._row_scores(), functions.broadcast(self._column_loadings())
+        joined = plain.join(scores, i == scores["i"], "left").join(loadings, j == loadings["j"], "left")
+        # The scores of rows without entries.
+        none = functions.array(*(functions.lit(value) for value in self._scores_without_entries()))
+        products = functions.zip_with(functions.coalesce("scores", none), "loadings", lambda x, y: x * y)
+        prediction = functions.aggregate(products, functions.col("mean"), lambda total, x: total + x)
+        return joined.select(*plain.columns, prediction.alias("prediction")).toDF(*dataset.columns, name)
+
+    def _scores_without_entries(self) -> list[float]:
+        pca = _by_number(self._fitted())
+        scores = np.asarray(pca.transform(np.full((1, pca.components_.shape[1]), np.nan)))
+        return [float(value) for value in scores[0]]
+
+    def _labels(self) -> pa.Array:
+        """Return the labels of the columns, in their order."""
+        pca = self._fitted()
+        return pa.array((pca.feature_names_in_ if pca.column_ids_ is None else pca.column_ids_).tolist())
+
+    def _fitted(self) -> karhunen.IncompletePCA:
+        if self._pca is None:
+            raise ValueError(
+                "this IncompletePCAModel has no components; IncompletePCA.fit and IncompletePCAModel.load return one "
+                "that has"
+            )
+        return self._pca
+
+
+def _session() -> SparkSession:
+    found = SparkSession.getActiveSession()
+    return SparkSession.builder.getOrCreate() if found is None else found
+
+
+def _by_number(pca: karhunen.IncompletePCA) -> karhunen.IncompletePCA:
+    """Return the model that computes the scores of rows by the numbers of their columns."""
+    scorer = copy.deepcopy(pca)
+    scorer.column_ids_ = None
+    scorer.__dict__.pop("feature_names_in_", None)
+    scorer.n_threads = 1
+    return scorer

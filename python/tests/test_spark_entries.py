@@ -1,0 +1,152 @@
+"""PCA of entries (row, column, value) in Spark DataFrames."""
+
+from spark_rows import MARKS
+
+# The module above skips the tests without pyspark or Java.
+# isort: split
+
+import karhunen
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from karhunen.spark import IncompletePCA, IncompletePCAModel
+from pyspark.sql import functions
+
+pytestmark = MARKS
+
+N, P = 120, 15
+
+
+@pytest.fixture(scope="module")
+def entries():
+    """Return rows, columns and values: two components and noise, 60% observed; row 7 has no entries."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(N, 2)) @ rng.normal(size=(2, P)) + 0.2 * rng.normal(size=(N, P)) + 3
+    rows, columns = np.nonzero(rng.random((N, P)) < 0.6)
+    kept = rows != 7
+    rows, columns = rows[kept], columns[kept]
+    return rows, columns, x[rows, columns]
+
+
+def frame(spark, entries, schema="row long, column long, value double", label=lambda j: j):
+    rows, columns, values = entries
+    order = np.random.default_rng(0).permutation(len(rows))
+    table = [(int(rows[e]), label(int(columns[e])), float(values[e])) for e in order]
+    return spark.createDataFrame(table, schema).repartition(3)
+
+
+def in_memory(entries, k=2, **options):
+    rows, columns, values = entries
+    used, numbers = np.unique(rows, return_inverse=True)
+    matrix = sp.csr_array((values, (numbers, columns)), shape=(len(used), P))
+    return karhunen.IncompletePCA(k, **options).fit(matrix), used
+
+
+OPTIONS = [
+    ({"method": "em"}, {"method": "em"}),
+    ({}, {"method": "als"}),
+    ({"regParam": 0.5}, {"method": "als", "regularization": 0.5}),
+    ({"regParam": 0.02, "weightedReg": True}, {"method": "als", "regularization": ("weighted", 0.02)}),
+]
+
+
+@pytest.mark.parametrize(("options", "theirs"), OPTIONS)
+def test_the_model_is_that_of_the_entries_in_memory(spark, entries, options, theirs):
+    model = IncompletePCA(k=2, persist=True, tol=1e-3, **options).fit(frame(spark, entries))
+    expected, used = in_memory(entries, tol=1e-3, **theirs)
+    found = model.toKarhunen()
+    np.testing.assert_allclose(found.components_, expected.components_, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(found.mean_, expected.mean_, rtol=1e-8)
+    np.testing.assert_allclose(found.explained_variance_, expected.explained_variance_, rtol=1e-7)
+    assert (found.n_samples_, found.column_ids_.tolist()) == (len(used), list(range(P)))
+    scores = {row["row"]: row["scores"] for row in model.rowScores().collect()}
+    assert sorted(scores) == used.tolist()
+    rows, columns, values = entries
+    matrix = sp.csr_array((values, (np.searchsorted(used, rows), columns)), shape=(len(used), P))
+    np.testing.assert_allclose([scores[i] for i in used], expected.transform(matrix), rtol=0, atol=1e-6)
+
+
+def test_predictions_of_pairs(spark, entries):
+    model = IncompletePCA(k=2, regParam=0.5, persist=True, predictionCol="p", tol=1e-3).fit(frame(spark, entries))
+    expected, used = in_memory(entries, method="als", regularization=0.5, tol=1e-3)
+    pairs = [(i, j) for i in (0, 7, 50, 119, 400) for j in (0, 3, 14, 99)]
+    given = spark.createDataFrame([(i, j, f"{i}-{j}") for i, j in pairs], "row long, column int, note string")
+    found = {(row["row"], row["column"]): row for row in model.transform(given).collect()}
+    assert model.transform(given).columns == ["row", "column", "note", "p"]
+    assert len(found) == len(pairs)
+    # A row without entries has the scores of an empty row; a column that was not fitted has no prediction.
+    of_none = expected.inverse_transform(expected.transform(sp.csr_array((1, P))))[0]
+    for (i, j), row in found.items():
+        assert row["note"] == f"{i}-{j}"
+        if j == 99:
+            assert row["p"] is None
+            continue
+        # In memory the scores are those before the last half of an iteration.
+        want = expected.predict(np.searchsorted(used, i), j) if i in used else of_none[j]
+        assert row["p"] == pytest.approx(float(want), abs=1e-2)
+
+
+def test_labels_of_strings_and_saved_models(spark, entries, tmp_path):
+    source = frame(spark, entries, "row int, column string, value float", lambda j: f"c{j:02}")
+    estimator = IncompletePCA(k=2, persist=True, seed=3, numPartitions=5, tol=1e-2)
+    model = estimator.fit(source)
+    assert model.toKarhunen()._model_now().dtype == "f32"
+    for instance in (estimator, model):
+        path = str(tmp_path / type(instance).__name__)
+        instance.save(path)
+        again = type(instance).load(path)
+        assert again.uid == instance.uid
+        values = {param.name: value for param, value in instance.extractParamMap().items()}
+        assert {param.name: value for param, value in again.extractParamMap().items()} == values
+    assert repr(again) == f"IncompletePCAModel: uid={model.uid}, k=2, numColumns=15"
+    with pytest.raises(ValueError, match="set them with setEntries"):
+        again.transform(source)
+    # Entries of columns that were not fitted are left out.
+    more = source.union(spark.createDataFrame([(0, "new", 2.0)], source.schema))
+    again.setEntries(more)
+    pairs = source.select("row", "column")
+    expected = {(row[0], row[1]): row[2] for row in model.transform(pairs).collect()}
+    assert {(row[0], row[1]): row[2] for row in again.transform(pairs).collect()} == expected
+    loadings = {row["column"]: row for row in model.columnLoadings().collect()}
+    np.testing.assert_allclose(loadings["c03"]["loadings"], model.toKarhunen().components_[:, 3])
+
+
+def test_bits_do_not_depend_on_the_partitions_of_the_input(spark, entries):
+    estimator = IncompletePCA(k=2, persist=True, numPartitions=4, tol=1e-2)
+    one = estimator.fit(frame(spark, entries).repartition(1)).toKarhunen()
+    other = estimator.fit(frame(spark, entries).repartition(7)).toKarhunen()
+    assert one.components_.tobytes() == other.components_.tobytes()
+
+
+def test_repeated_reading_is_told(spark, entries):
+    with pytest.warns(UserWarning, match="every iteration computes the DataFrame anew and shuffles it"):
+        IncompletePCA(k=1, tol=1e-2).fit(frame(spark, entries))
+
+
+def test_what_cannot_be_used(spark, entries):
+    source = frame(spark, entries)
+    fails = [
+        (IncompletePCA(), source, "k is not set"),
+        (IncompletePCA(k=0), source, "n_components|k"),
+        (IncompletePCA(k=2, method="vb"), source, "method = 'vb' is not allowed: choose 'als' or 'em'"),
+        (IncompletePCA(k=2, weightedReg=True), source, "set regParam"),
+        (IncompletePCA(k=2, rowCol="user"), source, "rowCol names 'user', which the DataFrame does not have"),
+        (IncompletePCA(k=2, rowCol="value"), source, "labels are integers or strings"),
+        (IncompletePCA(k=2, numPartitions=0), source, "numPartitions = 0 is not allowed"),
+        (IncompletePCA(k=2), source.filter("row < 0"), "the DataFrame has no rows"),
+        (IncompletePCA(k=2), source.union(source.limit(1)), "occurs more than once"),
+        (IncompletePCA(k=2), source.withColumn("value", functions.lit(None).cast("double")), "'value' holds null"),
+        (IncompletePCA(k=2), source.withColumn("value", functions.lit(float("inf"))), "is inf"),
+        (IncompletePCA(k=40), source, "40"),
+    ]
+    for estimator, rows, message in fails:
+        with pytest.raises(ValueError, match=message) as caught:
+            estimator.setParams(persist=True).fit(rows)
+        assert "max_iter" not in str(caught.value)
+    model = IncompletePCA(k=1, persist=True, tol=1e-2).fit(source)
+    with pytest.raises(ValueError, match="set another predictionCol"):
+        model.transform(source.withColumn("prediction", functions.lit(1.0)))
+    with pytest.raises(TypeError, match="no parameter rank"):
+        IncompletePCA().setParams(rank=3)
+    with pytest.raises(ValueError, match="has no components"):
+        IncompletePCAModel().write()
