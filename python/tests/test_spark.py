@@ -99,6 +99,7 @@ def test_iteration_says_once_that_it_reads_again(spark, x):
         model = pca.fit(source)
     told = [one for one in told if REREAD in str(one.message)]
     assert len(told) == 1
+    assert "some ten times, unless what it is computed from is persisted; persist it" in str(told[0].message)
     assert told[0].filename == __file__
     assert model.toKarhunen().n_iter_ > 1
     expected = karhunen.PCA(2).fit(x)
