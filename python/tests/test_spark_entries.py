@@ -150,3 +150,17 @@ def test_what_cannot_be_used(spark, entries):
         IncompletePCA().setParams(rank=3)
     with pytest.raises(ValueError, match="has no components"):
         IncompletePCAModel().write()
+
+
+def test_every_parameter_has_a_setter(spark):
+    pca = IncompletePCA()
+    for param in pca.params:
+        setter = f"set{param.name[0].upper()}{param.name[1:]}"
+        value = {"k": 3, "maxIter": 9, "seed": 4, "numThreads": 2, "numPartitions": 5, "tol": 1e-3, "regParam": 0.5}
+        default = pca.getOrDefault(param) if pca.hasDefault(param) else None
+        given = value.get(param.name, not default if isinstance(default, bool) else "text")
+        assert getattr(pca, setter)(given) is pca
+        assert pca.getOrDefault(param) == given
+        assert f"`{param.name}`" in IncompletePCA.__doc__ or f" {param.name}" in IncompletePCA.__doc__, param.name
+    for name in ("RowCol", "ColumnCol", "ValueCol", "PredictionCol", "NumPartitions", "NumThreads"):
+        assert hasattr(IncompletePCAModel(), f"set{name}")

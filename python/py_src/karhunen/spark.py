@@ -20,7 +20,7 @@ from karhunen._cluster.driver import drive, threads_of_part
 from karhunen._spark.columns import Columns
 from karhunen._spark.files import ModelReader, StageReader, StageWriter
 from karhunen._spark.incomplete_pca import IncompletePCA, IncompletePCAModel
-from karhunen._spark.params import PCAParams
+from karhunen._spark.params import FitSetters, PCAParams
 from karhunen._spark.passes import Passes, sums_of_rows
 from karhunen._spark.scores import with_scores
 from karhunen._spark.texts import spark_terms
@@ -36,7 +36,7 @@ __all__ = ["PCA", "IncompletePCA", "IncompletePCAModel", "PCAModel"]
 _SOLVERS = ("auto", "covariance", "block-krylov")
 
 
-class PCA(Estimator["PCAModel"], PCAParams, MLReadable["PCA"], MLWritable):
+class PCA(Estimator["PCAModel"], PCAParams, FitSetters, MLReadable["PCA"], MLWritable):
     """Principal component analysis of Spark DataFrames.
 
     The result is that of :class:`karhunen.PCA` for the rows in memory up to rounding. Its bits depend on the partitions
@@ -129,10 +129,6 @@ class PCA(Estimator["PCAModel"], PCAParams, MLReadable["PCA"], MLWritable):
             self.clear(self.inputCols)
         return self._set(**given)
 
-    def setK(self, value: int) -> PCA:
-        """Set the number of components."""
-        return self._set(k=value)
-
     def setWeightCol(self, value: str) -> PCA:
         """Set the column of weights."""
         return self._set(weightCol=value)
@@ -153,33 +149,9 @@ class PCA(Estimator["PCAModel"], PCAParams, MLReadable["PCA"], MLWritable):
         """Set the meaning of the weights: "frequency", "importance" or "population"."""
         return self._set(weighting=value)
 
-    def setTol(self, value: float) -> PCA:
-        """Set the tolerance of block Krylov iteration."""
-        return self._set(tol=value)
-
-    def setMaxIter(self, value: int) -> PCA:
-        """Set the maximum number of passes of block Krylov iteration."""
-        return self._set(maxIter=value)
-
-    def setSeed(self, value: int) -> PCA:
-        """Set the seed of block Krylov iteration."""
-        return self._set(seed=value)
-
     def setStrict(self, value: bool) -> PCA:
         """Set whether a component that misses the tolerance is an error."""
         return self._set(strict=value)
-
-    def setPersist(self, value: bool) -> PCA:
-        """Set whether Spark keeps the features during the fit."""
-        return self._set(persist=value)
-
-    def setCheckpoint(self, value: str) -> PCA:
-        """Set the file that keeps the result of every pass."""
-        return self._set(checkpoint=value)
-
-    def setResume(self, value: bool) -> PCA:
-        """Set whether a fit continues from the checkpoint."""
-        return self._set(resume=value)
 
     def write(self) -> StageWriter:
         """Return a writer of the parameters."""

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from pyspark import keyword_only
 from pyspark.ml import Estimator, Model
-from pyspark.ml.param import Param, Params, TypeConverters
-from pyspark.ml.param.shared import HasMaxIter, HasPredictionCol, HasSeed, HasTol
+from pyspark.ml.param import TypeConverters
+from pyspark.ml.param.shared import HasPredictionCol
 from pyspark.ml.util import MLReadable, MLWritable
 from pyspark.sql import SparkSession, functions
 
@@ -19,6 +19,7 @@ from karhunen._cluster.driver import drive, threads_of_part
 from karhunen._spark.columns import numbered
 from karhunen._spark.entries import EntryColumns, PackedColumns, packed, scores_of_rows, sums_of_entries
 from karhunen._spark.files import ModelReader, StageReader, StageWriter
+from karhunen._spark.params import FitSetters, SharedParams, param
 from karhunen._spark.passes import Passes
 from karhunen._spark.texts import spark_terms
 
@@ -27,36 +28,63 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+#: Warning where Spark does not keep the packed entries.
 _REPEATED = "every iteration computes the DataFrame anew and shuffles it; set persist=True"
 
 
-def _param(name: str, text: str, convert: Any) -> Param[Any]:
-    return Param(Params._dummy(), name, text, typeConverter=convert)
-
-
-class _EntryParams(HasPredictionCol):
+class _EntryParams(SharedParams, HasPredictionCol):
     """Parameters of the estimator and of the model."""
 
-    rowCol = _param("rowCol", "column with the labels of rows: integers or strings", TypeConverters.toString)
-    columnCol = _param("columnCol", "column with the labels of columns: integers or strings", TypeConverters.toString)
-    valueCol = _param("valueCol", "column with the values", TypeConverters.toString)
-    numPartitions = _param(
+    rowCol = param("rowCol", "column with the labels of rows: integers or strings", TypeConverters.toString)
+    columnCol = param("columnCol", "column with the labels of columns: integers or strings", TypeConverters.toString)
+    valueCol = param("valueCol", "column with the values", TypeConverters.toString)
+    numPartitions = param(
         "numPartitions",
         "number of partitions of rows; spark.sql.shuffle.partitions if it is not set",
         TypeConverters.toInt,
     )
-    numThreads = _param("numThreads", "number of threads of a task", TypeConverters.toInt)
 
     def __init__(self) -> None:
         super().__init__()
         self._setDefault(rowCol="row", columnCol="column", valueCol="value", numThreads=1)
 
+    def setRowCol(self, value: str) -> Self:
+        """Set the column with the labels of rows."""
+        return self._set(rowCol=value)
+
+    def setColumnCol(self, value: str) -> Self:
+        """Set the column with the labels of columns."""
+        return self._set(columnCol=value)
+
+    def setValueCol(self, value: str) -> Self:
+        """Set the column with the values."""
+        return self._set(valueCol=value)
+
+    def setPredictionCol(self, value: str) -> Self:
+        """Set the column of predictions."""
+        return self._set(predictionCol=value)
+
+    def setNumPartitions(self, value: int) -> Self:
+        """Set the number of partitions of rows."""
+        return self._set(numPartitions=value)
+
+    def getRowCol(self) -> str:
+        """Return the column with the labels of rows."""
+        return str(self.getOrDefault(self.rowCol))
+
+    def getColumnCol(self) -> str:
+        """Return the column with the labels of columns."""
+        return str(self.getOrDefault(self.columnCol))
+
+    def getValueCol(self) -> str:
+        """Return the column with the values."""
+        return str(self.getOrDefault(self.valueCol))
+
     def _entry_columns(self, dataset: DataFrame) -> EntryColumns:
-        names = [self.getOrDefault(param) for param in (self.rowCol, self.columnCol, self.valueCol)]
-        return EntryColumns.find(dataset, *names)
+        return EntryColumns.find(dataset, self.getRowCol(), self.getColumnCol(), self.getValueCol())
 
     def _n_parts(self, dataset: DataFrame) -> int:
-        given = self.getOrDefault(self.numPartitions) if self.isDefined(self.numPartitions) else None
+        given = self._given(self.numPartitions)
         if given is not None and given < 1:
             raise ValueError(f"numPartitions = {given} is not allowed: at least one is needed")
         return given or int(dataset.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
@@ -65,9 +93,7 @@ class _EntryParams(HasPredictionCol):
 class IncompletePCA(
     Estimator["IncompletePCAModel"],
     _EntryParams,
-    HasMaxIter,
-    HasTol,
-    HasSeed,
+    FitSetters,
     MLReadable["IncompletePCA"],
     MLWritable,
 ):
@@ -121,16 +147,12 @@ class IncompletePCA(
     __module__ = "karhunen.spark"
     _input_kwargs: dict[str, Any]
 
-    k = _param("k", "number of components, at least 1", TypeConverters.toInt)
-    method = _param("method", 'alternating least squares: "als" with a penalty, "em" without', TypeConverters.toString)
-    regParam = _param("regParam", "penalty on squared scores and loadings", TypeConverters.toFloat)
-    weightedReg = _param(
+    method = param("method", 'alternating least squares: "als" with a penalty, "em" without', TypeConverters.toString)
+    regParam = param("regParam", "penalty on squared scores and loadings", TypeConverters.toFloat)
+    weightedReg = param(
         "weightedReg", "multiply the penalty by the number of entries of each row and column", TypeConverters.toBoolean
     )
-    mean = _param("mean", 'mean of each column: "joint", "fixed" or "none"', TypeConverters.toString)
-    persist = _param("persist", "keep the packed entries in memory and on disk during a fit", TypeConverters.toBoolean)
-    checkpoint = _param("checkpoint", "file of the driver that keeps the result of every pass", TypeConverters.toString)
-    resume = _param("resume", "continue from the checkpoint", TypeConverters.toBoolean)
+    mean = param("mean", 'mean of each column: "joint", "fixed" or "none"', TypeConverters.toString)
 
     @keyword_only
     def __init__(
@@ -166,6 +188,22 @@ class IncompletePCA(
             if not self.hasParam(name):
                 raise TypeError(f"IncompletePCA has no parameter {name}")
         return self._set(**params)
+
+    def setMethod(self, value: str) -> Self:
+        """Set the method: "als" or "em"."""
+        return self._set(method=value)
+
+    def setRegParam(self, value: float) -> Self:
+        """Set the penalty on squared scores and loadings."""
+        return self._set(regParam=value)
+
+    def setWeightedReg(self, value: bool) -> Self:
+        """Set whether the penalty is multiplied by the number of entries of each row and column."""
+        return self._set(weightedReg=value)
+
+    def setMean(self, value: str) -> Self:
+        """Set the mean of each column: "joint", "fixed" or "none"."""
+        return self._set(mean=value)
 
     def write(self) -> StageWriter:
         """Return a writer of the parameters."""
@@ -208,6 +246,8 @@ class IncompletePCA(
         """Return the estimator of entries in memory."""
         if not self.isDefined(self.k):
             raise ValueError("k is not set; give the number of components")
+        if self.getK() < 1:
+            raise ValueError(f"k = {self.getK()} is not allowed: at least one component is needed")
         get = self.getOrDefault
         method, penalty = get(self.method), self._given(self.regParam)
         if method not in ("als", "em"):
@@ -223,13 +263,9 @@ class IncompletePCA(
             mean=get(self.mean),
             tol=get(self.tol),
             max_iter=get(self.maxIter),
-            random_state=get(self.seed),
+            random_state=self._seed_of_engine(),
             n_threads=get(self.numThreads),
         )
-
-    def _given(self, param: Param[Any]) -> Any:
-        """Return the value of a parameter; None without one."""
-        return self.getOrDefault(param) if self.isDefined(param) else None
 
 
 class IncompletePCAModel(Model, _EntryParams, MLReadable["IncompletePCAModel"], MLWritable):
@@ -276,11 +312,11 @@ class IncompletePCAModel(Model, _EntryParams, MLReadable["IncompletePCAModel"], 
         DataFrame
             Each label of a row in the column `rowCol`, and its scores as an array of k doubles in the column "scores".
         """
-        return self._row_scores().withColumnRenamed("i", self.getOrDefault(self.rowCol))
+        return self._row_scores().withColumnRenamed("i", self.getRowCol())
 
     def columnLoadings(self) -> DataFrame:
         """Return the columns: label in `columnCol`, loadings as an array of k doubles, and mean."""
-        return self._column_loadings().withColumnRenamed("j", self.getOrDefault(self.columnCol))
+        return self._column_loadings().withColumnRenamed("j", self.getColumnCol())
 
     def _row_scores(self) -> DataFrame:
         pca = self._fitted()
@@ -323,7 +359,7 @@ class IncompletePCAModel(Model, _EntryParams, MLReadable["IncompletePCAModel"], 
         name = self.getPredictionCol()
         if name in dataset.columns:
             raise ValueError(f"the DataFrame has a column {name!r}; set another predictionCol")
-        row, column = self.getOrDefault(self.rowCol), self.getOrDefault(self.columnCol)
+        row, column = self.getRowCol(), self.getColumnCol()
         for option, needed in (("rowCol", row), ("columnCol", column)):
             if dataset.columns.count(needed) != 1:
                 raise ValueError(f"{option} names {needed!r}, which the DataFrame does not have once")
