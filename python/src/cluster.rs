@@ -199,6 +199,12 @@ impl ClusterFit {
     }
 }
 
+/// Returns true if the rows of the parts may have missing values.
+#[pyfunction]
+pub(crate) fn takes_missing_values(task: &[u8]) -> PyResult<bool> {
+    from_bytes::<Task>(task).map(|task| task.takes_missing_values()).map_err(file_to_python)
+}
+
 /// The result of a task for part number `part` with the rows `x`, as bytes.
 #[pyfunction]
 #[pyo3(signature = (task, part, x, sample_weight=None, n_threads=None))]

@@ -33,7 +33,7 @@ mod value;
 #[pyo3::pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
-    use crate::cluster::{ClusterFit, PartTree, merge_parts, sum_part};
+    use crate::cluster::{ClusterFit, PartTree, merge_parts, sum_part, takes_missing_values};
     #[pymodule_export]
     use crate::cross_validation::cross_validate;
     #[pymodule_export]

@@ -348,13 +348,17 @@ def test_incomplete_rows(holes, method):
     np.testing.assert_array_equal(pca.transform(holes), scores.compute())
     back = pca.inverse_transform(scores).compute()
     np.testing.assert_allclose(back[np.isnan(holes)], filled.compute()[np.isnan(holes)], rtol=1e-9)
+    np.testing.assert_array_equal(pca.predict(lazy).compute(), pca.predict(holes))
+    for method in (pca.transform_offsets, pca.partial_fit):
+        with pytest.raises(TypeError, match="takes rows in memory"):
+            method(lazy)
     for call in (lambda: pca.transform(lazy, return_covariance=True), lambda: pca.impute(lazy, return_std=True)):
         with pytest.raises(ValueError, match="is not allowed"):
             call()
 
 
 def test_incomplete_dataframes_and_sparse_blocks(holes):
-    dd = pytest.importorskip("dask.dataframe")
+    dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
     names = [f"c{j}" for j in range(12)]
     frame = dd.from_pandas(pd.DataFrame(holes, columns=names).astype({"c3": "float32", "c4": "Float64"}), npartitions=3)
     pca = IncompletePCA(2, method="em").fit(frame)

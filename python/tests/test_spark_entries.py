@@ -69,7 +69,7 @@ def test_the_model_is_that_of_the_entries_in_memory(spark, entries, options, the
 def test_predictions_of_pairs(spark, entries):
     model = IncompletePCA(k=2, regParam=0.5, persist=True, predictionCol="p", tol=1e-3).fit(frame(spark, entries))
     expected, used = in_memory(entries, method="als", regularization=0.5, tol=1e-3)
-    pairs = [(i, j) for i in (0, 7, 50, 119, 400) for j in (0, 3, 14, 99)]
+    pairs = [(i, j) for i in (0, 7, 50, 119, 400, None) for j in (0, 3, 14, 99)]
     given = spark.createDataFrame([(i, j, f"{i}-{j}") for i, j in pairs], "row long, column int, note string")
     found = {(row["row"], row["column"]): row for row in model.transform(given).collect()}
     assert model.transform(given).columns == ["row", "column", "note", "p"]
@@ -78,7 +78,7 @@ def test_predictions_of_pairs(spark, entries):
     of_none = expected.inverse_transform(expected.transform(sp.csr_array((1, P))))[0]
     for (i, j), row in found.items():
         assert row["note"] == f"{i}-{j}"
-        if j == 99:
+        if j == 99 or i is None:
             assert row["p"] is None
             continue
         # In memory the scores are those before the last half of an iteration.
@@ -136,7 +136,14 @@ def test_what_cannot_be_used(spark, entries):
         (IncompletePCA(k=2), source.filter("row < 0"), "the DataFrame has no rows"),
         (IncompletePCA(k=2), source.union(source.limit(1)), "occurs more than once"),
         (IncompletePCA(k=2), source.withColumn("value", functions.lit(None).cast("double")), "'value' holds null"),
-        (IncompletePCA(k=2), source.withColumn("value", functions.lit(float("inf"))), "is inf"),
+        (IncompletePCA(k=2), source.withColumn("value", functions.lit(float("inf"))), r"row \d+, column \d+ is inf"),
+        (IncompletePCA(k=2, method="em", regParam=0.1), source, "method = 'em' has no penalty; clear regParam"),
+        (IncompletePCA(k=2, regParam=0.0), source, "regParam = 0.0 is not allowed"),
+        (
+            IncompletePCA(k=2),
+            source.selectExpr("cast(row as string) collate UTF8_LCASE row", "column", "value"),
+            "bytes",
+        ),
         (IncompletePCA(k=40), source, "40"),
     ]
     for estimator, rows, message in fails:
@@ -146,6 +153,11 @@ def test_what_cannot_be_used(spark, entries):
     model = IncompletePCA(k=1, persist=True, tol=1e-2).fit(source)
     with pytest.raises(ValueError, match="set another predictionCol"):
         model.transform(source.withColumn("prediction", functions.lit(1.0)))
+    for rows in (source.withColumn("row", functions.col("row").cast("double")), source.selectExpr("row", "'a' column")):
+        with pytest.raises(ValueError, match=r"rowCol = 'row' is double|columnCol = 'column' was of another type"):
+            model.transform(rows)
+    with pytest.raises(ValueError, match="columnCol = 'column' was of another type"):
+        model.setEntries(source.withColumn("column", functions.lit("a")))
     with pytest.raises(TypeError, match="no parameter rank"):
         IncompletePCA().setParams(rank=3)
     with pytest.raises(ValueError, match="has no components"):

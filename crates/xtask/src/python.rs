@@ -46,7 +46,8 @@ pub(crate) fn test_spark(counts: &mut Counts) -> Result<(), String> {
     let builder = Environment::new("newest");
     builder.prepare()?;
     let wheel = build_wheel(&builder)?;
-    let files = ["test_spark.py", "test_spark_columns.py", "test_spark_entries.py", "test_spark_parameters.py"];
+    let files =
+        ["test_spark.py", "test_spark_columns.py", "test_spark_entries.py", "test_spark_parameters.py"];
     let files = files.map(|file| format!("tests/{file}"));
     let (found, outcome) = environment.test(&wheel, &files.each_ref().map(String::as_str));
     counts.passed += found.passed;

@@ -42,6 +42,7 @@ __all__ = [
     "split_entries",
     "sum_part",
     "sum_rows",
+    "takes_missing_values",
     "to_state",
 ]
 
@@ -674,6 +675,9 @@ class PartTree:
 
     def finish(self) -> bytes:
         """Return the result for all parts."""
+
+def takes_missing_values(task: bytes) -> bool:
+    """Return whether the rows of the parts may have missing values."""
 
 def sum_part(
     task: bytes,

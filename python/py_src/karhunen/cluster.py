@@ -42,7 +42,8 @@ def fit(
         "covariance" (one pass, each part returns 4 p (p + 1) bytes for p columns) or "block-krylov" (some ten passes,
         8 p bytes for each of some hundred vectors, in both directions); "auto" takes "covariance" up to 2,048 columns.
         The `method` of IncompletePCA may be "em" or "als", which is "auto": every iteration is one pass, in which each
-        part returns 4 p (c + 1) (c + 4) bytes for c components. Scores stay with their rows: `scores_` is empty.
+        part returns 4 p (c + 1) (c + 4) bytes for c components. Scores stay with their rows: `scores_` is empty, and
+        predictions far outside the data are not searched for.
     parts : sequence
         Each part is a block of rows (array, sparse matrix or dataframe), a tuple of rows and their weights, or a
         function without arguments that returns either. A part may have no rows. For workers in other processes, parts
@@ -82,6 +83,8 @@ def fit(
     if not isinstance(estimator, (PCA, IncompletePCA)):
         raise TypeError(f"cluster.fit fits a karhunen.PCA or IncompletePCA, not {_type_name(estimator)}")
     parts = list(parts)
+    if not parts:
+        raise ValueError("parts is empty; give at least one part")
     names: list[list[str] | None] = []
 
     def reduce(number: int, task: bytes) -> bytes:

@@ -34,6 +34,11 @@ pub(crate) enum Work {
 }
 
 impl Task {
+    /// Returns true if the rows of the parts may have missing values.
+    pub fn takes_missing_values(&self) -> bool {
+        matches!(self.work, Work::Entries(_))
+    }
+
     /// Number of the pass over the data, from 0.
     pub fn pass(&self) -> usize {
         self.pass

@@ -332,3 +332,35 @@ fn a_fit_that_is_resumed_has_the_same_bits() {
         assert_eq!(*parts.n_tasks.lock().unwrap(), (20 - n_passes).max(1));
     }
 }
+
+#[test]
+fn samples_and_values_that_no_fit_has_are_refused() {
+    let holes = problem();
+    let em = options(Method::Em, None);
+    for weight in [0.001, 0.0] {
+        let parts = Parts { weights: Some(vec![weight; 80]), ..Parts::new(&holes, &SIZES) };
+        let error = em.fit_parts(&parts).unwrap_err();
+        assert!(
+            matches!(&error, Error::Option { option, .. } if option.field() == "sample_weights"),
+            "{error}"
+        );
+    }
+    let huge = |at: usize, value: f64| {
+        let mut parts = Parts::new(&holes, &SIZES);
+        parts.values[at] = value;
+        em.fit_parts(&parts).unwrap_err()
+    };
+    match huge(12 * 41 + 5, 1e160) {
+        Error::Part { part: 4, source } => {
+            assert!(matches!(*source, Error::Overflow { column: 5, .. }), "{source}");
+        }
+        error => panic!("{error}"),
+    }
+    // Rows of weight zero are read.
+    let mut parts = Parts { weights: Some(vec![1.0; 80]), ..Parts::new(&holes, &SIZES) };
+    if let Some(weights) = &mut parts.weights {
+        weights[20] = 0.0;
+    }
+    parts.values[12 * 20 + 3] = f64::INFINITY;
+    assert!(matches!(em.fit_parts(&parts), Err(Error::Part { part: 2, .. })));
+}

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from karhunen import __version__, _core
+from karhunen._inputs.incomplete import to_incomplete
 from karhunen._inputs.matrix import to_matrix, to_weights
 from karhunen._shared.arrays import Matrix
 from karhunen._shared.errors import name_column
@@ -56,6 +57,8 @@ def sum_named_part(
     task: bytes, n_threads: int, number: int, X: Any, sample_weight: Any = None
 ) -> tuple[bytes, list[str] | None]:
     """As :func:`sum_part`, with the names of the columns, if they have any."""
+    if _core.takes_missing_values(task):
+        X = named(number, to_incomplete, X)
     rows, names = _rows_and_names(number, X)
     weights = named(number, to_weights, "sample_weight", sample_weight, rows.shape[0], "rows")
     try:

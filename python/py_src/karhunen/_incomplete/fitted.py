@@ -242,6 +242,10 @@ class FittedIncomplete(ViewedModel):
         if columns is None:
             return self._predict_rows(rows, return_std, noise)
         n, p = self._model_now().scores.shape[0], self.n_features_in_
+        if n == 0:
+            raise ValueError(
+                "the rows were fitted in parts, with which their scores are; call predict or impute with rows alone"
+            )
         rows = index_of("rows", rows, self.row_ids_, n)
         columns = index_of("columns", columns, self._column_names(columns), p)
         rows, columns = np.broadcast_arrays(rows, columns)

@@ -11,10 +11,11 @@ from sklearn.utils.validation import validate_data
 
 from karhunen import _core
 from karhunen._incomplete.ids import adopt_ids, index_of
-from karhunen._incomplete.observed import Observed, without_masks
+from karhunen._incomplete.observed import Observed
 from karhunen._incomplete.options import engine_options
 from karhunen._incomplete.sparse_entries import broadcast_weights, entries_of_sparse
 from karhunen._inputs.files import is_source, to_open_source
+from karhunen._inputs.incomplete import without_masks
 from karhunen._inputs.matrix import to_matrix, to_weights
 from karhunen._shared.errors import name_column
 

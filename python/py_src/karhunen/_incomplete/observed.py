@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from karhunen import _core
 from karhunen._incomplete.ids import as_numbers, numbered, plain
 from karhunen._incomplete.sparse_entries import refuse_masks
+from karhunen._inputs.incomplete import without_masks
 from karhunen._shared.arrays import FloatArray, Ids
 from karhunen._shared.choices import Duplicates
 from karhunen._shared.errors import repeated_pair
@@ -217,14 +218,6 @@ class Observed:
     def __repr__(self) -> str:
         n, p = self.shape
         return f"{type(self).__name__}({n} x {p}, {self.n_observed} entries of {self.dtype})"
-
-
-def without_masks(X: Any) -> Any:
-    """Convert a masked array to floating point, with NaN for masked values."""
-    if not np.ma.isMaskedArray(X):
-        return X
-    dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.float64
-    return np.ma.filled(X.astype(dtype), np.nan)
 
 
 def _numbers(name: str, values: Any) -> FloatArray:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
-from pyspark.sql.types import FloatType, IntegralType, NumericType, StringType
+from pyspark.sql.types import DataType, FloatType, IntegralType, NumericType, StringType
 
 from karhunen._cluster.part import sum_part
 from karhunen._shared.arrays import FloatArray
@@ -35,6 +35,26 @@ if TYPE_CHECKING:
 _PACKED = "seq int, problem string, data binary"
 
 Batches = Iterable[pa.RecordBatch]
+
+
+def check_label(option: str, name: str, kind: DataType) -> bool:
+    """Return whether labels are integers, not strings.
+
+    Raises
+    ------
+    ValueError
+        If they are neither, or strings of which different ones compare as equal.
+    """
+    if isinstance(kind, IntegralType):
+        return True
+    if not isinstance(kind, StringType):
+        raise ValueError(f"{option} = {name!r} is {kind.simpleString()}; labels are integers or strings")
+    if getattr(kind, "collation", "UTF8_BINARY") != "UTF8_BINARY":
+        raise ValueError(
+            f"{option} = {name!r} is {kind.simpleString()}; give labels whose strings are compared by bytes, as "
+            f"collate({name}, 'UTF8_BINARY')"
+        )
+    return False
 
 
 @dataclass(frozen=True)
@@ -66,8 +86,7 @@ class EntryColumns:
         types = types_of(dataset)
         for option, name in (("rowCol", row), ("columnCol", column)):
             kind = type_of(types, option, name)
-            if not isinstance(kind, (IntegralType, StringType)):
-                raise ValueError(f"{option} = {name!r} is {kind.simpleString()}; labels are integers or strings")
+            check_label(option, name, kind)
         kind = type_of(types, "valueCol", value)
         if not isinstance(kind, NumericType):
             raise ValueError(f"valueCol = {value!r} is {kind.simpleString()}; values are numbers")
@@ -145,6 +164,13 @@ class RowsOfPart:
             label = names[int(np.argmin(known))].as_py()
             raise ValueError(f"column {label!r} was not there when the columns were listed; persist the DataFrame")
         numbers, places = np.asarray(encoded.indices), np.asarray(found.fill_null(-1)).astype(np.int32, copy=False)
+        infinite = np.isinf(np.asarray(values))
+        if infinite.any():
+            at = int(np.argmax(infinite))
+            raise ValueError(
+                f"row {rows[at].as_py()!r}, column {names[at].as_py()!r} is {values[at].as_py()}; remove it, or "
+                "replace it by a finite number"
+            )
         twice = (numbers[1:] == numbers[:-1]) & (places[1:] == places[:-1])
         if twice.any():
             at = int(np.argmax(twice))
@@ -188,7 +214,7 @@ def _pack(columns: EntryColumns, labels: pa.Array, schema: pa.Schema, batches: B
         np.savez(content, data=matrix.data, indices=matrix.indices, indptr=matrix.indptr)
         data = content.getvalue()
     except ValueError as error:
-        problem = f"partition {part_number()}: {error}"
+        problem = f"part {part_number()}: {error}"
         # Spark expects that a function reads all batches.
         for _ in batches:
             pass

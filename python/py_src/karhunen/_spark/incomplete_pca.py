@@ -13,11 +13,12 @@ from pyspark.ml.param import TypeConverters
 from pyspark.ml.param.shared import HasPredictionCol
 from pyspark.ml.util import MLReadable, MLWritable
 from pyspark.sql import SparkSession, functions
+from pyspark.sql.types import IntegralType
 
 import karhunen
 from karhunen._cluster.driver import drive, threads_of_part
-from karhunen._spark.columns import numbered
-from karhunen._spark.entries import EntryColumns, PackedColumns, packed, scores_of_rows, sums_of_entries
+from karhunen._spark.columns import numbered, type_of, types_of
+from karhunen._spark.entries import EntryColumns, PackedColumns, check_label, packed, scores_of_rows, sums_of_entries
 from karhunen._spark.files import ModelReader, StageReader, StageWriter
 from karhunen._spark.params import FitSetters, SharedParams, param
 from karhunen._spark.passes import Passes
@@ -25,6 +26,7 @@ from karhunen._spark.texts import spark_terms
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
     from typing_extensions import Self
 
 
@@ -103,7 +105,7 @@ class IncompletePCA(
     ``value = mean of the column + scores of the row . loadings of the column``. A shuffle brings the entries of each
     row together; each iteration is one pass, in which each partition returns 4 p (k + 1) (k + 4) bytes for p columns.
     The iterations are those of the entries in memory up to rounding, and their bits depend on the number of partitions
-    alone.
+    alone. Predictions far outside the data are not searched for.
 
     Parameters
     ----------
@@ -252,6 +254,10 @@ class IncompletePCA(
         method, penalty = get(self.method), self._given(self.regParam)
         if method not in ("als", "em"):
             raise ValueError(f"method = {method!r} is not allowed: choose 'als' or 'em'")
+        if penalty is not None and method == "em":
+            raise ValueError("method = 'em' has no penalty; clear regParam, or set method = 'als'")
+        if penalty is not None and not 0 < penalty < np.inf:
+            raise ValueError(f"regParam = {penalty} is not allowed: a penalty is positive; method = 'em' has none")
         if get(self.weightedReg):
             if penalty is None:
                 raise ValueError("weightedReg = True needs a penalty: set regParam")
@@ -273,7 +279,8 @@ class IncompletePCAModel(Model, _EntryParams, MLReadable["IncompletePCAModel"], 
 
     `transform` adds the predictions of the pairs of a row and a column in `rowCol` and `columnCol`. The scores of a row
     are computed from its entries: those of the fit, or those that :meth:`setEntries` sets. They are not in the model
-    file. A row without entries has the scores of an empty row; a column that was not fitted has no prediction (null).
+    file. A row without entries has the scores of an empty row; a column that was not fitted, and a label that is null,
+    have no prediction (null).
 
     Parameters
     ----------
@@ -300,7 +307,14 @@ class IncompletePCAModel(Model, _EntryParams, MLReadable["IncompletePCAModel"], 
             Entries as of the fit, in the columns `rowCol`, `columnCol` and `valueCol`. Columns that were not fitted are
             left out.
         """
-        self._entry_columns(entries)
+        columns = self._entry_columns(entries)
+        types = types_of(entries)
+        if self._pca is not None:
+            self._check_labels("columnCol", columns.column, types)
+        if self._entries is not None:
+            row = types_of(self._entries).get(columns.row, [])
+            if row and check_label("rowCol", columns.row, row[0]) != self._is_integer("rowCol", columns.row, types):
+                raise ValueError(f"rowCol = {columns.row!r} was of another type in the fit; cast its labels")
         self._entries = entries
         return self
 
@@ -312,10 +326,16 @@ class IncompletePCAModel(Model, _EntryParams, MLReadable["IncompletePCAModel"], 
         DataFrame
             Each label of a row in the column `rowCol`, and its scores as an array of k doubles in the column "scores".
         """
+        if self.getRowCol() == "scores":
+            raise ValueError("rowCol = 'scores' is the name of the column of scores; set another rowCol")
         return self._row_scores().withColumnRenamed("i", self.getRowCol())
 
     def columnLoadings(self) -> DataFrame:
         """Return the columns: label in `columnCol`, loadings as an array of k doubles, and mean."""
+        if self.getColumnCol() in ("loadings", "mean"):
+            raise ValueError(
+                f"columnCol = {self.getColumnCol()!r} is the name of another column; set another columnCol"
+            )
         return self._column_loadings().withColumnRenamed("j", self.getColumnCol())
 
     def _row_scores(self) -> DataFrame:
@@ -359,20 +379,30 @@ class IncompletePCAModel(Model, _EntryParams, MLReadable["IncompletePCAModel"], 
         name = self.getPredictionCol()
         if name in dataset.columns:
             raise ValueError(f"the DataFrame has a column {name!r}; set another predictionCol")
-        row, column = self.getRowCol(), self.getColumnCol()
-        for option, needed in (("rowCol", row), ("columnCol", column)):
-            if dataset.columns.count(needed) != 1:
-                raise ValueError(f"{option} names {needed!r}, which the DataFrame does not have once")
+        row, column, types = self.getRowCol(), self.getColumnCol(), types_of(dataset)
+        self._check_labels("columnCol", column, types)
+        scores = self._row_scores()
+        if self._is_integer("rowCol", row, types) != isinstance(scores.schema["i"].dataType, IntegralType):
+            raise ValueError(f"rowCol = {row!r} was of another type in the fit; cast its labels")
         # Names of their own, because those of the DataFrame may be any.
         plain = numbered(dataset)
         i, j = (plain[f"c{dataset.columns.index(needed)}"] for needed in (row, column))
-        scores, loadings = self._row_scores(), functions.broadcast(self._column_loadings())
+        loadings = functions.broadcast(self._column_loadings())
         joined = plain.join(scores, i == scores["i"], "left").join(loadings, j == loadings["j"], "left")
         # The scores of rows without entries.
         none = functions.array(*(functions.lit(value) for value in self._scores_without_entries()))
         products = functions.zip_with(functions.coalesce("scores", none), "loadings", lambda x, y: x * y)
         prediction = functions.aggregate(products, functions.col("mean"), lambda total, x: total + x)
+        prediction = functions.when(i.isNotNull(), prediction)
         return joined.select(*plain.columns, prediction.alias("prediction")).toDF(*dataset.columns, name)
+
+    def _check_labels(self, option: str, name: str, types: dict[str, list[DataType]]) -> None:
+        """Refuse labels of columns of another type than those of the fit."""
+        if self._is_integer(option, name, types) != pa.types.is_integer(self._labels().type):
+            raise ValueError(f"{option} = {name!r} was of another type in the fit; cast its labels")
+
+    def _is_integer(self, option: str, name: str, types: dict[str, list[DataType]]) -> bool:
+        return check_label(option, name, type_of(types, option, name))
 
     def _scores_without_entries(self) -> list[float]:
         pca = _by_number(self._fitted())

@@ -10,6 +10,8 @@ from dask.delayed import delayed
 
 import karhunen
 from karhunen._cluster.driver import drive, threads_of_part
+from karhunen._shared.arrays import FloatArray
+from karhunen._shared.options import flag_option
 from karhunen.dask._collections import is_dataframe, is_lazy, to_collection
 from karhunen.dask._lazy import LazyRows
 from karhunen.dask._passes import Passes
@@ -23,8 +25,8 @@ class IncompletePCA(LazyRows, karhunen.IncompletePCA):
 
     The parameters and attributes are those of :class:`karhunen.IncompletePCA`, with these differences. The methods are
     "als", which is "auto", and "em"; `row_offsets`, `early_stopping`, `gradient_tol` and regularization "path" are not
-    available. `n_threads` counts for each partition, and None is one. Scores stay with their rows: `scores_` is empty,
-    and :meth:`transform` computes them.
+    available, and predictions far outside the data are not searched for. `n_threads` counts for each partition, and
+    None is one. Scores stay with their rows: `scores_` is empty, and :meth:`transform` computes them.
 
     Every iteration is one pass over the data, in which each partition returns 4 p (c + 1) (c + 4) bytes for c
     components of p columns. Up to rounding, iterations are those of the rows in memory; their bits depend on the
@@ -107,9 +109,56 @@ class IncompletePCA(LazyRows, karhunen.IncompletePCA):
         """
         if not is_lazy(X):
             return karhunen.IncompletePCA.transform(self, X, return_covariance=return_covariance)
-        if return_covariance:
+        if flag_option("return_covariance", return_covariance):
             raise ValueError("return_covariance = True is not allowed: scores of a dask collection have no covariances")
         return super().transform(X)
+
+    def predict(self, rows: Any, columns: Any = None, *, return_std: bool = False, noise: bool = True) -> Any:
+        """Predict all entries of rows with missing values.
+
+        Parameters
+        ----------
+        rows : dask collection as of :meth:`fit`, or array-like
+            Rows with missing values.
+        columns, return_std, noise
+            As of :meth:`karhunen.IncompletePCA.predict`, for rows in memory.
+
+        Returns
+        -------
+        dask array of shape (n_samples, n_features), or as of :meth:`karhunen.IncompletePCA.predict`
+            Predictions: lazy and in the partitions of `rows`, if these are lazy.
+        """
+        if not is_lazy(rows):
+            return super().predict(rows, columns, return_std=return_std, noise=noise)
+        if columns is not None or flag_option("return_std", return_std):
+            raise ValueError("columns and return_std are not allowed for a dask collection: give rows alone")
+        return self._mapped(rows, "predict", self.n_features_in_)
+
+    def transform_offsets(self, X: Any) -> FloatArray:
+        """Return zeros, as there are no offsets; of rows in memory.
+
+        Parameters
+        ----------
+        X : array-like
+            Rows.
+        """
+        rows = _in_memory("transform_offsets", X)
+        return super().transform_offsets(rows)
+
+    def partial_fit(self, X: Any, y: None = None, entry_weight: Any = None) -> Self:
+        """Learn rows in memory, as :meth:`karhunen.IncompletePCA.partial_fit`.
+
+        Parameters
+        ----------
+        X : array-like
+            Rows.
+        y : None
+            Ignored.
+        entry_weight : array-like, sparse matrix or None
+            Inverse variance of each entry.
+        """
+        rows = _in_memory("partial_fit", X)
+        return super().partial_fit(rows, y, entry_weight)
 
     def impute(self, X: Any, *, return_std: bool = False) -> Any:
         """Fill the missing values of `X` with predictions; observed values keep their bits.
@@ -129,13 +178,20 @@ class IncompletePCA(LazyRows, karhunen.IncompletePCA):
         """
         if not is_lazy(X):
             return super().impute(X, return_std=return_std)
-        if return_std:
+        if flag_option("return_std", return_std):
             raise ValueError("return_std = True is not allowed: values of a dask collection come without deviations")
         if not is_dataframe(X):
             return self._mapped(X, "impute", self.n_features_in_)
         rows = to_collection(X)
         meta = rows._meta.astype({name: _float(dtype) for name, dtype in rows._meta.dtypes.items()})
         return rows.map_partitions(_impute, delayed(self._for_memory()), meta, meta=meta)
+
+
+def _in_memory(method: str, X: Any) -> Any:
+    """Refuse collections, which would be computed in one process."""
+    if is_lazy(X):
+        raise TypeError(f"{method} takes rows in memory, not {type(X).__name__} of dask; call it for each partition")
+    return X
 
 
 def _float(dtype: Any) -> type[np.floating[Any]]:

@@ -120,7 +120,7 @@ impl IncompletePca {
         }
         let mut advice = advice();
         advice.retain(|way| *way != Advice::RaiseLimit);
-        if PROGRAM + entries > limit.bytes {
+        if entries > 0.0 && PROGRAM + entries > limit.bytes {
             // No other fit of these entries needs less.
             let blocks = "give the data as a table, whose rows are learned block by block (`fit --missing=online` on \
                           the command line, `partial_fit` in Python, which take files)";

@@ -1,6 +1,6 @@
 //! Counts, means and squares of the entries of each feature.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::incomplete::data::Observed;
 use crate::incomplete::updates::mean::{ColumnSums, Deviations};
@@ -68,6 +68,15 @@ impl ColumnEntries {
             mean: of(1),
             squares: of(2),
         })
+    }
+
+    /// Refuses means and squares beyond f64.
+    pub(crate) fn check(&self) -> Result<()> {
+        let finite = |j: &usize| self.mean[*j].is_finite() && self.squares[*j].is_finite();
+        match (0..self.weight.len()).find(|j| !finite(j)) {
+            Some(column) => Err(Error::Overflow { statistic: "variance", column }),
+            None => Ok(()),
+        }
     }
 
     /// Adds the sums over other rows (Chan, Golub & LeVeque 1983, eq. 2.1).

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use crate::choice::Choice;
-use crate::error::{Error, Result, options};
+use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::{Exec, Fact};
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::Factors;
@@ -30,6 +30,8 @@ use crate::linalg::decomp::cholesky::{BLOCK, Upper};
 use crate::linalg::dense::small::{multiply, t_multiply};
 use crate::linalg::simd::Lane;
 use crate::random::Purpose;
+use crate::scalar::is_single;
+use crate::weights::counts_several;
 
 /// Makes the passes over the parts.
 pub(crate) trait EntryPasses {
@@ -54,6 +56,11 @@ pub(crate) fn fit_in_parts(
     let (entries, single) = passes.columns(&exec.phase("means and variances"))?;
     let shape = (entries.n_rows, entries.weight.len());
     pca.check(shape, false)?;
+    if !(counts_several(entries.samples) && entries.samples.is_finite()) {
+        let rule =
+            format!("the rows of all parts count as {:?} samples; at least 2 are needed", entries.samples);
+        return Err(Error::option(options::SAMPLE_WEIGHTS, OptionValue::Given, rule));
+    }
     if entries.total() == 0.0 {
         return Err(Error::NothingObserved { n_samples: shape.0, n_features: shape.1 });
     }
@@ -105,14 +112,15 @@ impl IncompletePca {
     /// on their way.
     fn ask_for_parts(&self, p: usize) -> Result<()> {
         let bytes = 3.0 * 8.0 * p as f64 * n_sums(self.n_components + 1) as f64;
-        self.check_limit("the normal equations of a part", 0.0, bytes, || {
+        self.check_limit("a sum of normal equations", 0.0, bytes, || {
             vec!["take fewer components".into(), "take fewer columns".into()]
         })
     }
 
     /// The options on which the passes depend.
     pub(crate) fn facts_in_parts(&self) -> Vec<Fact> {
-        // The rule of the mean and penalties decide the loadings of every pass, the stopping rules their number.
+        // The rule of the mean and the penalties decide the loadings of every pass, the stopping rules and error bars which
+        // passes there are.
         [
             (options::N_COMPONENTS, self.n_components.into()),
             (options::METHOD, self.method.value()),
@@ -304,14 +312,25 @@ impl<T: Lane> Ended<'_, T> {
             // Inactive components have neither products nor a prior: any precision gives them no parameters.
             let mut matrix = precision.matrix;
             (0..c).filter(|k| inactive[*k]).for_each(|k| matrix[(k, k)] = 1.0);
-            let of_scores = passes
-                .trace(TraceTask { loadings: shown, precision: Precision { matrix, per_entry } }, exec)?;
+            let of_scores = passes.trace(
+                TraceTask {
+                    loadings: shown,
+                    precision: Precision { matrix, per_entry },
+                    single: is_single::<T>(),
+                },
+                exec,
+            )?;
             let n_active = inactive.iter().filter(|inactive| !**inactive).count();
             let means = if problem.mean.joint { entries.weight.len() as f64 } else { 0.0 };
             noise(*squares, entries.total(), of_scores + trace - (n_active * n_active) as f64 + means)
         } else {
             rough
         };
+        if pca.error_bars && (noise as f32).is_infinite() {
+            // Covariances have this type.
+            let rule = "fit data of usual size, or without error bars";
+            return Err(Error::ModelValue { name: "noise_variance", value: noise.to_string(), rule });
+        }
         let left = self.left(pca.mean != MeanMode::None);
         // Scores stay with the rows.
         rotated.scores = Matrix::zeros(0, c);

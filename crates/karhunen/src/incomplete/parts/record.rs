@@ -15,7 +15,7 @@ use crate::record::{Record, damaged};
 pub(crate) enum TaskOfEntries {
     Columns,
     Normal { penalty: ScorePenalty, single: bool },
-    Trace { per_entry: bool },
+    Trace { per_entry: bool, single: bool },
 }
 
 /// The numbers of a result, as text.
@@ -36,10 +36,10 @@ impl EntryTask {
                 record.put_matrix("loadings", loadings);
                 TaskOfEntries::Normal { penalty: *penalty, single: *single }
             }
-            Self::Trace(TraceTask { loadings, precision: Precision { matrix, per_entry } }) => {
+            Self::Trace(TraceTask { loadings, precision: Precision { matrix, per_entry }, single }) => {
                 record.put_matrix("loadings", loadings);
                 record.put_matrix("precision", matrix);
-                TaskOfEntries::Trace { per_entry: *per_entry }
+                TaskOfEntries::Trace { per_entry: *per_entry, single: *single }
             }
         }
     }
@@ -59,9 +59,9 @@ impl EntryTask {
             TaskOfEntries::Normal { penalty, single } => {
                 Self::Normal(NormalTask { loadings, penalty, single })
             }
-            TaskOfEntries::Trace { per_entry } => {
+            TaskOfEntries::Trace { per_entry, single } => {
                 let matrix = square(record.take_matrix("precision")?, width)?;
-                Self::Trace(TraceTask { loadings, precision: Precision { matrix, per_entry } })
+                Self::Trace(TraceTask { loadings, precision: Precision { matrix, per_entry }, single })
             }
         })
     }

@@ -57,6 +57,8 @@ pub(crate) struct TraceTask {
     pub(crate) loadings: Matrix,
     /// `P`.
     pub(crate) precision: Precision,
+    /// True if the entries of all parts are of single precision.
+    pub(crate) single: bool,
 }
 
 impl EntryTask {
@@ -83,7 +85,8 @@ impl EntrySums {
     /// The result of a task for the rows of a part. Rows of weight zero do not count.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of columns than the task has; [`Error::NonFinite`] for infinite values.
+    /// [`Error::Shape`] for another number of columns than the task has; [`Error::NonFinite`] for infinite values;
+    /// [`Error::Overflow`] for a variance beyond f64.
     pub(crate) fn of<T: Scalar>(
         task: &EntryTask,
         x: &dyn Source<T>,
@@ -96,10 +99,11 @@ impl EntrySums {
         }
         let counting: Vec<usize> =
             (0..n).filter(|row| weights.is_none_or(|weights| weights[*row] > 0.0)).collect();
+        // Rows that do not count are read too: their values must be finite.
+        let mut data = Observed::from_source_with(x, run)?;
         if counting.is_empty() {
             return Ok(task.none((n, p)));
         }
-        let mut data = Observed::from_source_with(x, run)?;
         Exec::run(run, |exec| {
             if counting.len() < n {
                 data = data.select(&counting, &exec.phase(ENTRIES))?;
@@ -109,10 +113,13 @@ impl EntrySums {
             match task {
                 EntryTask::Columns => {
                     let sums = ColumnEntries::of(&data, &exec.phase("means and variances"))?;
+                    sums.check()?;
                     Ok(Self::Columns(ColumnEntries { n_rows: n, ..sums }))
                 }
                 // Loadings have the type of all parts.
-                EntryTask::Normal(NormalTask { single, .. }) if is_single::<T>() && !single => {
+                EntryTask::Normal(NormalTask { single, .. }) | EntryTask::Trace(TraceTask { single, .. })
+                    if is_single::<T>() && !single =>
+                {
                     Self::of_entries(task, &data.widened(), exec)
                 }
                 EntryTask::Normal(_) | EntryTask::Trace(_) => Self::of_entries(task, &data, exec),
@@ -132,7 +139,7 @@ impl EntrySums {
         match task {
             EntryTask::Columns => unreachable!("a task without loadings"),
             EntryTask::Normal(task) => NormalSums::of(data, task, exec).map(Self::Normal),
-            EntryTask::Trace(TraceTask { loadings, precision }) => {
+            EntryTask::Trace(TraceTask { loadings, precision, .. }) => {
                 let scores = Matrix::zeros(data.n_samples(), loadings.n_cols());
                 let factors = Factors::<T>::new(loadings, &scores, &vec![0.0; loadings.n_rows()]);
                 let exec = exec.phase("error bars");
@@ -146,10 +153,13 @@ impl EntrySums {
     /// Adds the sums over other rows.
     ///
     /// # Errors
-    /// [`Error::Parts`] for the result of another task.
+    /// [`Error::Parts`] for the result of another task; [`Error::Overflow`] for a variance beyond f64.
     pub(crate) fn merge(&mut self, other: &Self) -> Result<()> {
         match (self, other) {
-            (Self::Columns(sums), Self::Columns(other)) => sums.merge(other),
+            (Self::Columns(sums), Self::Columns(other)) => {
+                sums.merge(other);
+                sums.check()?;
+            }
             (Self::Normal(sums), Self::Normal(other)) if sums.n_components() == other.n_components() => {
                 sums.merge(other);
             }
