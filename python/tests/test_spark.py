@@ -80,9 +80,11 @@ def frame_of_waves(spark, n_parts, flag=None):
     return spark.range(0, 1000, numPartitions=n_parts).mapInArrow(generate, "f array<double>"), parts
 
 
-def test_the_bits_are_those_of_the_same_parts_in_any_engine(spark, monkeypatch):
+@pytest.mark.parametrize("driver_bytes", [0, 2**20])
+def test_the_bits_are_those_of_the_same_parts_in_any_engine(spark, monkeypatch, driver_bytes):
     # The driver merges what the first pass leaves; then the number of levels is known.
     monkeypatch.setattr(passes, "_FIRST_LEVELS", 0)
+    monkeypatch.setattr(passes, "_DRIVER_BYTES", driver_bytes)
     source, parts = frame_of_waves(spark, 10)
     for options in ({}, {"solver": "block-krylov"}):
         model = PCA(k=2, inputCol="f", persist=True, **options).fit(source).toKarhunen()
@@ -431,7 +433,9 @@ def test_sums_travel_in_several_rows(monkeypatch):
     assert sums.merged(again, b"".join, None) == sums.Sums(0, 6, 4, "part 5: row 1")
     of_empty = sums.merged(again[:2], b"".join, lambda part, width: bytes([part, width]))
     assert of_empty == sums.Sums(0, 5, 7, None, bytes([0, 7, 1, 7, 2, 7, *range(25)]))
-    assert [passes._levels_for(n) for n in (1, 2, 8, 9, 64, 65, 512, 513)] == [0, 1, 1, 2, 2, 3, 3, 4]
+    assert [passes._levels_for(n, 2**30) for n in (1, 2, 8, 9, 64, 65, 512, 513)] == [0, 1, 1, 2, 2, 3, 3, 4]
+    # Up to 16 sums of 4 MiB reach the driver.
+    assert [passes._levels_for(n, 2**22) for n in (16, 17, 100, 1000)] == [0, 1, 1, 2]
 
 
 CONNECT = """

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Levels of the tree as long as the number of partitions is unknown. The driver merges what is left.
 _FIRST_LEVELS = 2
+#: Most bytes of sums that the driver merges in a pass: a level of the tree is a stage, which takes longer.
+_DRIVER_BYTES = 64 * 2**20
 _REPEATED = (
     "every pass of block Krylov iteration computes the DataFrame anew, some ten times, unless what it is computed from "
     "is persisted; persist it, or set persist=True"
@@ -126,14 +128,14 @@ class Passes:
         if not left or left[0].width is None:
             raise ValueError("the DataFrame has no rows; a fit needs at least one")
         self._width = left[0].width
-        self._n_levels = _levels_for(left[0].n_parts)
+        self._n_levels = _levels_for(left[0].n_parts, len(left[0].data))
         return left[0].data
 
 
-def _levels_for(n_parts: int) -> int:
-    """Return the number of levels of a tree with one root."""
+def _levels_for(n_parts: int, n_bytes: int) -> int:
+    """Return the number of levels that executors merge, for sums of `n_bytes`; the driver merges the others."""
     n_levels = 0
-    while FAN_IN**n_levels < n_parts:
+    while FAN_IN**n_levels < n_parts and -(-n_parts // FAN_IN**n_levels) * n_bytes > _DRIVER_BYTES:
         n_levels += 1
     return n_levels
 
