@@ -102,7 +102,7 @@ def test_labels_of_strings_and_saved_models(spark, entries, tmp_path):
     with pytest.raises(ValueError, match="set them with setEntries"):
         again.transform(source)
     # Entries of columns that were not fitted are left out.
-    more = source.union(spark.createDataFrame([(0, "new", 2.0)], source.schema))
+    more = source.union(spark.createDataFrame([(0, "new", 2.0), (0, "newer", 3.0)], source.schema))
     again.setEntries(more)
     pairs = source.select("row", "column")
     expected = {(row[0], row[1]): row[2] for row in model.transform(pairs).collect()}

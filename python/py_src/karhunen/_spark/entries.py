@@ -171,7 +171,7 @@ class RowsOfPart:
                 f"row {rows[at].as_py()!r}, column {names[at].as_py()!r} is {values[at].as_py()}; remove it, or "
                 "replace it by a finite number"
             )
-        twice = (numbers[1:] == numbers[:-1]) & (places[1:] == places[:-1])
+        twice = (numbers[1:] == numbers[:-1]) & (places[1:] == places[:-1]) & known[1:]
         if twice.any():
             at = int(np.argmax(twice))
             raise ValueError(
