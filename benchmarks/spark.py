@@ -75,6 +75,19 @@ def covariance_of(n: int, p: int, parts: int):
     return (products - np.outer(total, total) / n) / (n - 1)
 
 
+def session_of(options: argparse.Namespace, **settings: str):
+    """Start a session with a worker thread for each processor."""
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    session = SparkSession.builder.master(f"local[{options.threads}]").config("spark.ui.enabled", "false")
+    for name, value in settings.items():
+        session = session.config(name.replace("_", "."), value)
+    spark = session.config("spark.driver.memory", f"{options.memory}g").getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
 def fit(who: str, rows, k: int):
     """Fit a competitor."""
     if who == "Spark":
@@ -102,12 +115,8 @@ def main() -> None:
     options.threads = os.cpu_count() or 1
     started = Start()
     import numpy as np
-    from pyspark.sql import SparkSession
 
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    session = SparkSession.builder.master(f"local[{options.threads}]").config("spark.ui.enabled", "false")
-    spark = session.config("spark.driver.memory", f"{options.memory}g").getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
+    spark = session_of(options)
     n, p, k, parts = options.rows, options.columns, options.k, options.partitions
     rows = spark.read.parquet(str(folder_of(spark, n, p, parts)))
     covariance = covariance_of(n, p, parts)

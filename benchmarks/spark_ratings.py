@@ -15,12 +15,12 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-import sys
 import time
 from pathlib import Path
 
 from incremental import record
 from run import HERE, Start
+from spark import session_of
 
 USERS, ITEMS, LATENT = 60_000, 8_000, 10
 #: Penalties per rating.
@@ -105,14 +105,10 @@ def main() -> None:
     started = Start()
     import warnings
 
-    from pyspark.sql import SparkSession, functions
+    from pyspark.sql import functions
 
     warnings.simplefilter("ignore")
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    session = SparkSession.builder.master(f"local[{options.threads}]").config("spark.ui.enabled", "false")
-    session = session.config("spark.sql.shuffle.partitions", str(options.partitions))
-    spark = session.config("spark.driver.memory", f"{options.memory}g").getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
+    spark = session_of(options, spark_sql_shuffle_partitions=str(options.partitions))
     everything = spark.read.parquet(str(folder_of(options.ratings, options.partitions)))
     fitted = everything.filter("not held_out").drop("held_out")
     others = everything.filter("held_out").drop("held_out")
