@@ -40,10 +40,8 @@ def without_masks(X: Any) -> Any:
 
 def _stores_twice(X: Any) -> bool:
     """Return whether any entry of a sparse matrix is stored more than once."""
-    lines = X if X.format in ("csr", "csc") else X.tocoo()
-    if X.format in ("csr", "csc"):
-        if lines.has_canonical_format:
-            return False
-        lines = lines.tocoo()
-    places = lines.row.astype(np.int64) * X.shape[1] + lines.col
+    if X.format in ("csr", "csc") and X.has_canonical_format:
+        return False
+    entries = X.tocoo()
+    places = entries.row.astype(np.int64) * X.shape[1] + entries.col
     return len(np.unique(places)) < len(places)

@@ -1,8 +1,8 @@
 """The passes of a fit over a DataFrame.
 
 Every partition is summed where it lies. The sums travel as rows and are merged by a tree of shuffles, eight neighbours
-at a time, in the order of the partitions. Errors about the data travel as rows too: Spark would repeat the tasks that
-raise them, and bury their text.
+at a time, in the order of the partitions; the driver merges the last levels, whose sums are small. Errors about the
+data travel as rows too: Spark would repeat the tasks that raise them, and bury their text.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Form(Protocol):
 
 
 class Work(NamedTuple):
-    """What the workers of a fit do. The functions are pickled: they belong to modules.
+    """The functions that executors call in a pass. They are pickled, so they must be functions of modules.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Passes:
     columns : Form
         Their form.
     work : Work
-        What is computed of a partition.
+        Functions that read and sum a partition.
     stored : bool
         True if Spark keeps the rows between passes.
     repeated : str

@@ -29,7 +29,7 @@ class Passes:
     persist : bool
         Keep the partitions in the memory of the workers.
     repeated : str
-        What makes several passes, for a warning.
+        Text of the warning that a fit reads the partitions several times.
     """
 
     def __init__(

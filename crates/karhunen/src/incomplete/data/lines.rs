@@ -100,7 +100,7 @@ impl<T: Scalar> EntryLines<T> {
         Self { pointers, indices, values, weights, multiplicity: None, parts }
     }
 
-    /// The same entries in double precision.
+    /// Returns a copy of the entries in double precision.
     pub(crate) fn widened(&self) -> EntryLines<f64> {
         let widen = |values: &[T]| values.iter().map(|x| x.to_f64()).collect::<Vec<f64>>();
         EntryLines {

@@ -89,7 +89,7 @@ impl<T: Scalar> Observed<T> {
         Self { rows: lines(0), columns: lines(n_features), multiplicity: None }
     }
 
-    /// The same entries in double precision.
+    /// Returns a copy of the entries in double precision.
     pub(crate) fn widened(&self) -> Observed<f64> {
         Observed {
             rows: self.rows.widened(),

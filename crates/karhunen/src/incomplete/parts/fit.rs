@@ -305,16 +305,15 @@ impl<T: Lane> Ended<'_, T> {
         };
         let (loadings, trace) = self.inverses(&rotated, (&of_loadings, &inactive));
         let noise = if size > 0.0 {
-            let precision = Precision { matrix: prior.precision.clone(), per_entry };
-            let active = |_: usize, k: usize| if inactive[k] { 0.0 } else { 1.0 };
-            let shown =
-                Matrix::from_fn(rotated.loadings.n_rows(), c, |j, k| active(j, k) * rotated.loadings[(j, k)]);
-            // Inactive components have neither products nor a prior: any precision gives them no parameters.
-            let mut matrix = precision.matrix;
-            (0..c).filter(|k| inactive[*k]).for_each(|k| matrix[(k, k)] = 1.0);
+            let (mut active, mut matrix) = (rotated.loadings.clone(), prior.precision.clone());
+            for k in (0..c).filter(|k| inactive[*k]) {
+                (0..active.n_rows()).for_each(|j| active[(j, k)] = 0.0);
+                // Without products any precision gives the component no parameters.
+                matrix[(k, k)] = 1.0;
+            }
             let of_scores = passes.trace(
                 TraceTask {
-                    loadings: shown,
+                    loadings: active,
                     precision: Precision { matrix, per_entry },
                     single: is_single::<T>(),
                 },
