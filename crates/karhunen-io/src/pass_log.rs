@@ -78,13 +78,25 @@ struct State {
     end: u64,
     n_kept: usize,
     /// The file, locked against other processes from the begin of the fit.
-    file: Option<File>,
+    file: Option<LockedFile>,
     /// The write error after which no pass is stored.
     failure: Option<String>,
     /// True if the part of the present pass is stored.
     has_part: bool,
     /// The begin of the present pass, or the last attempt to store a part of it.
     since: Instant,
+}
+
+/// A file whose lock ends with it. Closing the file is not enough: a process that was forked meanwhile holds a copy of
+/// the open file, and with it the lock.
+#[derive(Debug)]
+struct LockedFile(File);
+
+impl Drop for LockedFile {
+    fn drop(&mut self) {
+        // Nothing is locked if the file system has no locks.
+        let _ = self.0.unlock();
+    }
 }
 
 impl PassLogFile {
@@ -154,7 +166,7 @@ impl PassLogFile {
         }
         let opened = OpenOptions::new().read(true).write(true).open(&self.path);
         let mut file = match opened {
-            Ok(file) => file,
+            Ok(file) => LockedFile(file),
             Err(error) => {
                 state.failure = Some(Error::io(&self.path, "writing", error).to_string());
                 return Ok(());
@@ -162,9 +174,9 @@ impl PassLogFile {
         };
         let mut found = State::default();
         // File systems without locks are used without.
-        let is_locked = matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock));
+        let is_locked = matches!(file.0.try_lock(), Err(std::fs::TryLockError::WouldBlock));
         let is_other = is_locked
-            || found.read(&self.path, &mut file).is_err()
+            || found.read(&self.path, &mut file.0).is_err()
             || (&found.fit, found.end) != (&state.fit, state.end);
         if is_other {
             let message = "is in use by another fit; wait for its end, or give another checkpoint";
@@ -339,7 +351,7 @@ impl PassLog for PassLogFile {
         record.put_text("pass", name);
         record.put_row("result", result);
         let begin = state.end;
-        let Some(file) = &mut state.file else { return Ok(()) };
+        let Some(LockedFile(file)) = &mut state.file else { return Ok(()) };
         match append(file, begin, &record) {
             Ok(end) => {
                 (state.end, state.n_kept) = (end, state.n_kept + 1);
@@ -454,6 +466,18 @@ mod tests {
         assert_eq!(first_values(&log(&path, true)), [1.0]);
     }
 
+    #[test]
+    fn a_copy_of_the_open_file_does_not_keep_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c");
+        let first = log(&path, false);
+        // As in a process that was forked during the fit.
+        let copy = first.state().file.as_ref().unwrap().0.try_clone().unwrap();
+        drop(first);
+        log(&path, true);
+        drop(copy);
+    }
+
     fn first_values(log: &PassLogFile) -> Vec<f64> {
         std::iter::from_fn(|| log.take("product").unwrap()).map(|values| values[0]).collect()
     }
@@ -546,9 +570,9 @@ mod tests {
         let log = log(&path, false);
         log.keep("product", &[1.0]).unwrap();
         // A handle that cannot be written stands for a disk that is full.
-        log.state().file = Some(File::open(&path).unwrap());
+        log.state().file = Some(LockedFile(File::open(&path).unwrap()));
         log.keep("product", &[2.0]).unwrap();
-        log.state().file = Some(OpenOptions::new().write(true).open(&path).unwrap());
+        log.state().file = Some(LockedFile(OpenOptions::new().write(true).open(&path).unwrap()));
         // The next pass would not follow the first.
         log.keep("product", &[3.0]).unwrap();
         let Some(CheckpointNews::Lost(message)) = log.news() else { panic!("a loss is told") };
