@@ -1,5 +1,6 @@
 //! Dispatches on the type of the data; no other module does.
 
+use karhunen::diagnostics::Samples;
 use karhunen::{Error, Observed, Result, Run, Scalar, Source};
 use karhunen_io::{Data as TableData, OwnedBlock};
 use numpy::PyArrayDyn;
@@ -7,6 +8,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::arrays::{Fresh, LentDense};
+use crate::diagnostics::Diagnosed;
 use crate::entries::Stored;
 use crate::observer::Effort;
 use crate::row_source::RowSource;
@@ -17,17 +19,25 @@ use crate::table::{FileTable, SharedData};
 pub(crate) trait Element: Scalar + numpy::Element {
     /// Entries of this type.
     fn stored(entries: Observed<Self>) -> Stored;
+    /// Diagnostics of rows of this type.
+    fn diagnosed(samples: Samples<Self>) -> Diagnosed;
 }
 
 impl Element for f32 {
     fn stored(entries: Observed<Self>) -> Stored {
         Stored::F32(entries)
     }
+    fn diagnosed(samples: Samples<Self>) -> Diagnosed {
+        Diagnosed::F32(samples)
+    }
 }
 
 impl Element for f64 {
     fn stored(entries: Observed<Self>) -> Stored {
         Stored::F64(entries)
+    }
+    fn diagnosed(samples: Samples<Self>) -> Diagnosed {
+        Diagnosed::F64(samples)
     }
 }
 

@@ -6,6 +6,7 @@
 mod arrays;
 mod cluster;
 mod cross_validation;
+mod diagnostics;
 mod dtype;
 mod entries;
 mod errors;
@@ -36,6 +37,11 @@ mod _core {
     use crate::cluster::{ClusterFit, PartTree, merge_parts, sum_part, takes_missing_values};
     #[pymodule_export]
     use crate::cross_validation::cross_validate;
+    #[pymodule_export]
+    use crate::diagnostics::{
+        RowDiagnostics, adjust_p_values, compare_categories, correlate, diagnose_features, diagnose_rows,
+        explain_rows, spe_limit, spe_of_rows, t2_limit,
+    };
     #[pymodule_export]
     use crate::entries::{Entries, observe, observe_triples, split_entries};
     #[pymodule_export]

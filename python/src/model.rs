@@ -89,7 +89,7 @@ impl Job for MomentsOf {
 /// A fitted model. Its arrays are read-only views of the engine's memory.
 #[pyclass(frozen, module = "karhunen._core")]
 pub(crate) struct Model {
-    model: Arc<PcaModel>,
+    pub(crate) model: Arc<PcaModel>,
 }
 
 #[pymethods]

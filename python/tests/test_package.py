@@ -53,6 +53,8 @@ BELOW = {
     "_incomplete": {"_inputs", "_shared"},
     "_kernel": {"_inputs", "_shared"},
     "plot": {"_shared"},
+    "_diagnostics": {"_inputs", "_shared"},
+    "diagnostics": {"_diagnostics"},
     "_cluster": {"_inputs", "_shared"},
     "cluster": {"_cluster"},
     "dask": {"_cluster", "_inputs", "_pca", "_shared"},

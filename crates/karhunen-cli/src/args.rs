@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Update(Box<UpdateArgs>),
     /// Compute the scores of rows under a model
     Transform(TransformArgs),
+    /// Compute T2, prediction errors and distances of rows, and how features and components are related
+    Diagnose(DiagnoseArgs),
     /// Map scores, or rows through their scores, back to the features
     Reconstruct(ReconstructArgs),
     /// Fill the missing values of a table
@@ -143,6 +145,51 @@ pub(crate) struct TransformArgs {
     pub(crate) threads: ThreadArgs,
     #[command(flatten)]
     pub(crate) triples: TriplesArgs,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  karhunen diagnose wine.model wine.csv --fitted -o rows.csv
+  karhunen diagnose wine.model new.csv --level 0.999 -o rows.csv
+  karhunen diagnose wine.model new.tsv.gz --delimiter tab --label class -o rows.csv
+  karhunen diagnose large.model large.npy --memory-limit 2GB --features features.csv -o rows.npy")]
+pub(crate) struct DiagnoseArgs {
+    /// Model written by fit -o; - for the standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) model: PathBuf,
+    /// Rows to diagnose, matched with the model's features by name where both have names; - for the standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) data: PathBuf,
+    /// Write T2, the squared prediction error (SPE) and the squared distance to the mean of each row here: CSV, TSV, NPY
+    /// or Parquet by extension
+    #[arg(short, long, value_name = "ROWS", default_value = "-", value_hint = ValueHint::FilePath)]
+    pub(crate) output: PathBuf,
+    /// Write correlations, contributions and squared cosines of features and components, and communalities, here
+    #[arg(long, value_name = "FEATURES", value_hint = ValueHint::FilePath)]
+    pub(crate) features: Option<PathBuf>,
+    /// The rows are those of the fit
+    ///
+    /// T2 of fitted rows has a beta distribution, that of new rows an F distribution. The limit of SPE, which follows
+    /// from the errors of fitted rows, is then shown too; rows count as equally weighted there
+    #[arg(long)]
+    pub(crate) fitted: bool,
+    /// Share of normal rows within a limit
+    #[arg(long, value_name = "SHARE", default_value_t = 0.99)]
+    pub(crate) level: f64,
+    /// Overwrite an existing file of any content
+    ///
+    /// Without it, only tables of diagnostics are overwritten, and no file that is write-protected or another user's
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print no progress and no summary
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]

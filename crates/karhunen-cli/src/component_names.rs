@@ -1,5 +1,12 @@
 //! The names of components in tables, reports, files and messages.
 
+/// The columns of the diagnostics of rows.
+pub(crate) const ROW_COLUMNS: [&str; 3] = ["T2", "SPE", "distance2"];
+/// Beginnings of the columns of the diagnostics of features, each followed by the name of a component.
+pub(crate) const FEATURE_COLUMNS: [&str; 3] = ["correlation_", "contribution_", "cos2_"];
+/// The last column of the diagnostics of features.
+pub(crate) const COMMUNALITY: &str = "communality";
+
 /// The name of component `c`, counted from zero: `PC1`, `PC2`, ….
 pub(crate) fn of_component(c: usize) -> String {
     format!("PC{}", c + 1)

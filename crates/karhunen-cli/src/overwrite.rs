@@ -4,7 +4,7 @@ use std::path::Path;
 
 use karhunen_io::{Cause, Existing, SavedIncremental, check_writable};
 
-use crate::component_names::component_of;
+use crate::component_names::{COMMUNALITY, FEATURE_COLUMNS, ROW_COLUMNS, component_of};
 use crate::error::{Failure, Result};
 use crate::names::OFFSET;
 use crate::outputs::check_standard_output;
@@ -18,6 +18,10 @@ pub(crate) enum Kind {
     Scores,
     /// `PC1`, `PC2`, … beside `feature`.
     Loadings,
+    /// The diagnostics of rows.
+    RowDiagnostics,
+    /// The diagnostics of features, beside `feature`.
+    FeatureDiagnostics,
     /// Two ids, a value and its standard deviation.
     Predictions,
     /// The choices of a cross-validation and their errors.
@@ -137,6 +141,12 @@ fn is_own_table(names: &[String], kind: Kind) -> bool {
             are_scores(names) || names.split_first().is_some_and(|(_, rest)| are_scores(rest))
         }
         (Kind::Loadings, ["feature", rest @ ..]) => are_components(rest),
+        (Kind::RowDiagnostics, names) => {
+            names == ROW_COLUMNS || names.split_first().is_some_and(|(_, rest)| rest == ROW_COLUMNS)
+        }
+        (Kind::FeatureDiagnostics, ["feature", rest @ .., COMMUNALITY]) => {
+            rest.iter().all(|name| FEATURE_COLUMNS.iter().any(|prefix| name.starts_with(prefix)))
+        }
         (Kind::Predictions, [_, _, "value", "std"]) => true,
         (Kind::ManualPage, [first]) => *first == MANUAL_PAGE,
         (Kind::Choices, ["components", .., last]) => {
@@ -187,6 +197,11 @@ mod tests {
             (Existing::Other, model, false),
             (table("a,b"), model, false),
             (table("sample,PC1,PC2"), Kind::Scores, true),
+            (table("sample,T2,SPE,distance2"), Kind::RowDiagnostics, true),
+            (table("T2,SPE,distance2"), Kind::RowDiagnostics, true),
+            (table("sample,T2,SPE"), Kind::RowDiagnostics, false),
+            (table("feature,correlation_PC1,communality"), Kind::FeatureDiagnostics, true),
+            (table("feature,a,communality"), Kind::FeatureDiagnostics, false),
             (table("sample,pc1,pc2"), Kind::Scores, true),
             (table("PC1"), Kind::Scores, true),
             (table("user,PC1,offset"), Kind::Scores, true),

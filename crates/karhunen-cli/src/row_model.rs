@@ -142,6 +142,7 @@ fn reordered(model: &PcaModel, order: &[usize]) -> karhunen::Result<PcaModel> {
         mean: pick(&parts.mean, order),
         scale: pick(&parts.scale, order),
         feature_weights: parts.feature_weights.as_ref().map(|weights| pick(weights, order)),
+        feature_variance: parts.feature_variance.as_ref().map(|variance| pick(variance, order)),
         ..parts.clone()
     })
 }

@@ -17,18 +17,21 @@ pub(crate) struct Affine {
     pub(crate) scale: Vec<f64>,
     /// `sqrt(c) / d`.
     pub(crate) factor: Vec<f64>,
-    /// The trace of the population covariance of the mapped data, from the column variances.
+    /// The population variance of each mapped column; about zero if the data are not centred.
+    pub(crate) variance: Vec<f64>,
+    /// Their sum: the trace of the population covariance of the mapped data.
     pub(crate) total_variance: f64,
 }
 
 /// The map by moments, whose means have no remainder.
 impl Resumable for Affine {
     fn exchange(&mut self, state: &mut State) -> Result<()> {
-        let Self { mean, remainder, scale, factor, total_variance } = self;
+        let Self { mean, remainder, scale, factor, variance, total_variance } = self;
         state.slice(mean)?;
         state.slice(remainder)?;
         state.slice(scale)?;
         state.slice(factor)?;
+        state.slice(variance)?;
         state.number(total_variance)
     }
 }
@@ -37,7 +40,14 @@ impl Affine {
     /// The map of `p` columns that changes nothing.
     pub(crate) fn identity(p: usize) -> Self {
         let (mean, ones) = (vec![0.0; p], vec![1.0; p]);
-        Self { mean, remainder: Vec::new(), scale: ones.clone(), factor: ones, total_variance: p as f64 }
+        Self {
+            mean,
+            remainder: Vec::new(),
+            scale: ones.clone(),
+            factor: ones.clone(),
+            variance: ones,
+            total_variance: p as f64,
+        }
     }
 
     /// Builds the map from the mean and the population standard deviation of each column. `scale` holds the
@@ -82,15 +92,16 @@ impl Affine {
         if let Some(column) = factor.iter().position(|f| !f.is_finite()) {
             return Err(Error::Overflow { statistic: "scale", column });
         }
-        let variance = |j: usize| weight(j) * (columns.spread(j, center) / scales[j]).powi(2);
-        let total_variance: f64 = (0..p).map(variance).sum();
+        let variance: Vec<f64> =
+            (0..p).map(|j| weight(j) * (columns.spread(j, center) / scales[j]).powi(2)).collect();
+        let total_variance: f64 = variance.iter().sum();
         if !total_variance.is_finite() {
-            let column = (0..p).find(|&j| !variance(j).is_finite()).unwrap_or(0);
+            let column = variance.iter().position(|v| !v.is_finite()).unwrap_or(0);
             return Err(Error::Overflow { statistic: "variance", column });
         }
         let (mean, remainder) =
             if center { (mean.clone(), remainder.clone()) } else { (vec![0.0; p], Vec::new()) };
-        Ok(Self { mean, remainder, scale: scales, factor, total_variance })
+        Ok(Self { mean, remainder, scale: scales, factor, variance, total_variance })
     }
 
     /// The map in the form that products take.

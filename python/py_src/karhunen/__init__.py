@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from karhunen._core import NotConvergedError, __version__
 
 if TYPE_CHECKING:
-    from karhunen import cluster, plot
+    from karhunen import cluster, diagnostics, plot
     from karhunen._incomplete import (
         EntryCrossValidation,
         IncompleteConvergence,
@@ -42,6 +42,7 @@ __all__ = [
     "__version__",
     "cluster",
     "cross_validate_entries",
+    "diagnostics",
     "plot",
 ]
 
@@ -60,7 +61,7 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 #: Public modules, imported with their first use.
-_MODULES = ("cluster", "dask", "plot", "spark")
+_MODULES = ("cluster", "dask", "diagnostics", "plot", "spark")
 
 #: Modules of earlier versions, which their pickles name.
 _FORMER_MODULES = (

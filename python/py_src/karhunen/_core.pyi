@@ -21,12 +21,19 @@ __all__ = [
     "NotConvergedError",
     "NystromMap",
     "PartTree",
+    "RowDiagnostics",
     "RowSource",
     "Scatter",
     "Stream",
     "__version__",
+    "adjust_p_values",
     "column_moments",
+    "compare_categories",
+    "correlate",
     "cross_validate",
+    "diagnose_features",
+    "diagnose_rows",
+    "explain_rows",
     "fit",
     "fit_incomplete",
     "fit_kernel",
@@ -39,9 +46,12 @@ __all__ = [
     "observe",
     "observe_triples",
     "save",
+    "spe_limit",
+    "spe_of_rows",
     "split_entries",
     "sum_part",
     "sum_rows",
+    "t2_limit",
     "takes_missing_values",
     "to_state",
 ]
@@ -690,3 +700,35 @@ def sum_part(
 
 def merge_parts(partials: list[bytes]) -> bytes:
     """Merge the results of neighbouring parts."""
+
+@final
+class RowDiagnostics:
+    @property
+    def scores(self) -> NDArray[_Float]: ...
+    @property
+    def t2(self) -> NDArray[np.float64]: ...
+    @property
+    def spe(self) -> NDArray[np.float64]: ...
+    @property
+    def distance2(self) -> NDArray[np.float64]: ...
+    def cos2(self) -> NDArray[np.float64]: ...
+    def contributions(self, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]: ...
+    def leverage(self) -> NDArray[np.float64]: ...
+
+def diagnose_rows(
+    model: Model, x: _Data, n_threads: int | None = None, on_progress: _OnProgress | None = None
+) -> RowDiagnostics: ...
+def explain_rows(
+    model: Model, x: _Data, n_threads: int | None = None, on_progress: _OnProgress | None = None
+) -> list[NDArray[np.float64]]: ...
+def diagnose_features(model: Model) -> list[NDArray[np.float64]]: ...
+def t2_limit(model: Model, level: float, rows: str) -> float: ...
+def spe_of_rows(spe: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> list[float]: ...
+def spe_limit(theta: list[float], level: float, method: str) -> float: ...
+def correlate(
+    scores: NDArray[np.float64], variables: NDArray[np.float64], weights: NDArray[np.float64] | None = None
+) -> list[NDArray[np.float64]]: ...
+def compare_categories(
+    scores: NDArray[np.float64], codes: list[int], n_categories: int, weights: NDArray[np.float64] | None = None
+) -> list[NDArray[np.float64]]: ...
+def adjust_p_values(p_values: NDArray[np.float64], how: str) -> NDArray[np.float64]: ...

@@ -2,6 +2,7 @@
 
 mod completions;
 mod cross_validate;
+mod diagnose;
 mod fit;
 mod fit_incomplete;
 mod fit_kernel;
@@ -30,6 +31,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Fit(args) => fit::run(*args),
         Command::Update(args) => update::run(*args),
         Command::Transform(args) => transform::run(args),
+        Command::Diagnose(args) => diagnose::run(args),
         Command::Reconstruct(args) => reconstruct::run(args),
         Command::Impute(args) => impute::run(args),
         Command::Predict(args) => predict::run(args),

@@ -4,6 +4,7 @@
 mod changes;
 mod checkpoints;
 mod cross_validation;
+mod diagnostics;
 mod errors;
 mod files;
 mod fit;

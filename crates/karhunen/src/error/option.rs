@@ -54,6 +54,7 @@ pub mod options {
         INNER_ITERATIONS = "inner_iterations",
         KERNEL = "kernel",
         LANDMARKS = "landmarks",
+        LEVEL = "level",
         MAX_ITER = "max_iter",
         MEAN = "mean",
         MEAN_PRIOR = "mean_prior",

@@ -211,6 +211,7 @@ impl Solved {
             singular_values: population.singular_values(totals.root_observations(pca.weighting)),
             noise_variance: population.noise(rank),
             total_variance: population.total * correction,
+            feature_variance: Some(affine.variance.iter().map(|v| v * correction).collect()),
             mean: affine.mean,
             scale: affine.scale,
             feature_weights: feature_weights.map(<[f64]>::to_vec),

@@ -98,7 +98,7 @@ impl PcaModel {
     }
 
     /// Squared lengths of the mapped rows.
-    fn squared_lengths<T: Scalar>(&self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Vec<f64>> {
+    pub(crate) fn squared_lengths<T: Scalar>(&self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Vec<f64>> {
         let (n, p) = x.shape();
         let mut lengths = vec![0.0; n];
         Exec::run(run, |exec| {

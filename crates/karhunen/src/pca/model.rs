@@ -52,6 +52,9 @@ pub struct ModelParts {
     pub noise_variance: f64,
     /// Trace of the covariance.
     pub total_variance: f64,
+    /// Variance of each column after centring, scaling and weighting, with the divisor of the weighting; `None` in a
+    /// model of a version that did not keep it.
+    pub feature_variance: Option<Vec<f64>>,
     /// Mean subtracted from each column.
     pub mean: Vec<f64>,
     /// Scale that each column is divided by.
@@ -106,6 +109,7 @@ impl TryFrom<ModelParts> for PcaModel {
             ("mean", parts.mean.len(), p),
             ("scale", parts.scale.len(), p),
             ("feature_weights", parts.feature_weights.as_ref().map_or(p, Vec::len), p),
+            ("feature_variance", parts.feature_variance.as_ref().map_or(p, Vec::len), p),
             ("the variance about the mean", about_mean(|x| &x.variance), k),
             ("the share of the variance about the mean", about_mean(|x| &x.ratio), k),
         ];

@@ -20,6 +20,9 @@ impl Recorded for PcaModel {
         record.put_scalar("noise_variance", parts.noise_variance);
         record.put_scalar("total_variance", parts.total_variance);
         record.put_scalar("sum_of_weights", parts.sum_of_weights);
+        if let Some(variance) = &parts.feature_variance {
+            record.put_row("feature_variance", variance);
+        }
         if let Some(weights) = &parts.feature_weights {
             record.put_row("feature_weights", weights);
         }
@@ -50,6 +53,7 @@ impl Recorded for PcaModel {
             singular_values: record.take_any_row("singular_values")?,
             noise_variance: record.take_scalar("noise_variance")?,
             total_variance: record.take_scalar("total_variance")?,
+            feature_variance: record.if_there("feature_variance", Record::take_any_row)?,
             mean: record.take_any_row("mean")?,
             scale: record.take_any_row("scale")?,
             feature_weights: record.if_there("feature_weights", Record::take_any_row)?,

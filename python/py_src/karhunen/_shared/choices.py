@@ -21,6 +21,11 @@ Rounding: TypeAlias = Literal["f16", "int8"]
 #: Meanings of a sample weight.
 Weighting: TypeAlias = Literal["frequency", "importance", "population"]
 
+#: Limits of the squared prediction error.
+SpeLimit: TypeAlias = Literal["box", "jackson-mudholkar"]
+#: Corrections of p-values for their number.
+Adjust: TypeAlias = Literal["none", "holm", "fdr"]
+
 #: What `IncrementalPCA` keeps of the rows.
 IncrementalMethod: TypeAlias = Literal["auto", "scatter", "sketch"]
 

@@ -1,0 +1,139 @@
+//! `karhunen diagnose`: T², prediction errors and distances of rows, and what each feature adds to the components.
+
+use std::fmt::Write as _;
+use std::sync::{Mutex, PoisonError};
+
+use karhunen::diagnostics::{self, Rows, SpeDistribution, SpeLimit, samples_with, t2_limit};
+use karhunen::{Matrix, Scalar, Source};
+use karhunen_io::{NamedMatrix, SavedModel, Values};
+
+use crate::args::DiagnoseArgs;
+use crate::commands::loaded::{self, Loaded};
+use crate::component_names::{COMMUNALITY, FEATURE_COLUMNS, ROW_COLUMNS, of_components};
+use crate::computed_rows::ComputedRows;
+use crate::dataset::Dataset;
+use crate::error::{Failure, Result};
+use crate::figures::{percent, significant};
+use crate::input_args::read_options;
+use crate::names;
+use crate::outputs::{Outputs, print_aside};
+use crate::overwrite::{self, Kind};
+use crate::paths::{check_files, input_name};
+use crate::plan::{OnValues, dispatch};
+use crate::progress::Progress;
+use crate::row_model::RowModel;
+
+/// Reads a model and rows, and writes their diagnostics.
+pub(crate) fn run(args: DiagnoseArgs) -> Result<()> {
+    check_files([&args.model, &args.data], &args.input, &args.output)?;
+    let outputs = [
+        ("-o", Some(&*args.output), Kind::RowDiagnostics),
+        ("--features", args.features.as_deref(), Kind::FeatureDiagnostics),
+    ];
+    overwrite::check(&outputs, args.force)?;
+    let progress = Progress::new(args.quiet);
+    let Loaded::Rows(model @ RowModel::Complete(_)) = loaded::any(&args.model)? else {
+        return Err(Failure::Data(format!(
+            "{}: diagnostics are of models of complete data without a kernel",
+            input_name(&args.model)
+        )));
+    };
+    let options = args.memory.within(model.read_options(read_options(&args.input, &args.threads)));
+    let dataset = Dataset::read(&args.data, &options, &progress)?;
+    let RowModel::Complete(saved) = model.aligned(&dataset)? else {
+        unreachable!("a model of complete data")
+    };
+    dispatch(
+        &dataset.table.data,
+        Diagnosis { args: &args, saved: &saved, dataset: &dataset, progress: &progress },
+    )
+}
+
+struct Diagnosis<'a> {
+    args: &'a DiagnoseArgs,
+    saved: &'a SavedModel,
+    dataset: &'a Dataset,
+    progress: &'a Progress,
+}
+
+impl OnValues for Diagnosis<'_> {
+    type Output = Result<()>;
+
+    fn on<T: Scalar>(self, values: &Values<T>) -> Result<()> {
+        let Self { args, saved, dataset, progress } = self;
+        let explain = |error| dataset.explain(error);
+        let source = values.source().map_err(explain)?;
+        let (model, run) = (&saved.model, args.threads.run(progress));
+        let level = args.level;
+        let rows = if args.fitted { Rows::Fitted } else { Rows::New };
+        let t2_limit = t2_limit(model, level, rows).map_err(explain)?;
+        let found = Mutex::new((Vec::new(), Vec::new()));
+        let diagnosed = ComputedRows::of_blocks(&*source, ROW_COLUMNS.len(), |block: &dyn Source<T>| {
+            let of_block = samples_with(model, block, &run)?;
+            let n = of_block.t2.len();
+            let table = Matrix::from_fn(n, ROW_COLUMNS.len(), |i, column| {
+                [&of_block.t2, &of_block.spe, &of_block.distance2][column][i]
+            });
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            found.0.extend(of_block.t2);
+            found.1.extend(of_block.spe);
+            Ok(table)
+        });
+        let mut outputs = Outputs::new(args.force);
+        let row_names = ("sample", dataset.table.sample_names.as_deref());
+        let columns = ROW_COLUMNS.map(str::to_owned);
+        diagnosed.write_to(&mut outputs, &args.output, row_names, &columns, explain)?;
+        progress.clear();
+        dataset.check_unchanged()?;
+        if let Some(path) = &args.features {
+            self.write_features(&mut outputs, path)?;
+        }
+        outputs.commit()?;
+        if !args.quiet {
+            let (t2, spe) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let mut text = String::new();
+            let mut line = |name: &str, values: &[f64], limit: f64| {
+                let beyond = values.iter().filter(|value| **value > limit).count();
+                let share = percent(beyond as f64 / values.len().max(1) as f64);
+                let (n, limit) = (values.len(), significant(limit));
+                let _ = writeln!(
+                    text,
+                    "{name}: {beyond} of {n} rows ({share}) beyond {limit}, the limit at level {level}"
+                );
+            };
+            line("T2", &t2, t2_limit);
+            if args.fitted {
+                let spread = SpeDistribution::of_rows(&spe, None).map_err(explain)?;
+                line("SPE", &spe, spread.limit(level, SpeLimit::Box).map_err(explain)?);
+            }
+            print_aside(&text);
+        }
+        Ok(())
+    }
+}
+
+impl Diagnosis<'_> {
+    fn write_features(&self, outputs: &mut Outputs, path: &std::path::Path) -> Result<()> {
+        let model = &self.saved.model;
+        let (p, k) = (model.n_features(), model.n_components());
+        let found = diagnostics::features(model).map_err(|error| self.dataset.explain(error))?;
+        let parts = [&found.correlations, &found.contributions, &found.cos2];
+        let matrix = Matrix::from_fn(p, 3 * k + 1, |j, column| {
+            if column == 3 * k { found.communalities[j] } else { parts[column / k][(j, column % k)] }
+        });
+        let mut columns: Vec<String> = FEATURE_COLUMNS
+            .iter()
+            .flat_map(|prefix| of_components(k).into_iter().map(move |name| format!("{prefix}{name}")))
+            .collect();
+        columns.push(COMMUNALITY.to_owned());
+        let table = NamedMatrix {
+            matrix: &matrix,
+            row_names: Some(&names::of_features(self.saved.beside.feature_names.as_deref(), p)),
+            row_header: "feature",
+            labels: &[],
+            column_names: &columns,
+            numeric_ids: false,
+        };
+        outputs.table(path, &table)
+    }
+}

@@ -1,0 +1,92 @@
+//! `diagnose`: diagnostics of rows and features, with limits.
+
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::{examples, karhunen};
+
+fn fitted(options: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("m.model");
+    karhunen(&format!("fit wine.csv --label class -q -o {} {options}", model.display())).assert().success();
+    folder
+}
+
+fn diagnose(folder: &Path, arguments: &str) -> (String, String) {
+    let done =
+        karhunen(&format!("diagnose {} {arguments}", folder.join("m.model").display())).assert().success();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (text(&done.get_output().stdout), text(&done.get_output().stderr))
+}
+
+fn table(text: &str) -> (Vec<String>, Vec<Vec<f64>>) {
+    let mut lines = text.lines();
+    let header = lines.next().unwrap().split(',').map(str::to_owned).collect();
+    let numbers = |line: &str| line.split(',').filter_map(|cell| cell.parse().ok()).collect();
+    (header, lines.map(numbers).collect())
+}
+
+#[test]
+fn rows_and_features_have_their_diagnostics() {
+    let folder = fitted("--scale -k 3");
+    let features = folder.path().join("features.csv");
+    let (rows, summary) =
+        diagnose(folder.path(), &format!("wine.csv --fitted --level 0.95 --features {}", features.display()));
+    let (header, rows) = table(&rows);
+    assert_eq!(header, ["T2", "SPE", "distance2"]);
+    assert_eq!(rows.len(), 178);
+    // Fitted rows have a mean T2 of k (n - 1) / n, and a mean squared distance of p (n - 1) / n.
+    let mean = |column: usize| rows.iter().map(|row| row[column]).sum::<f64>() / 178.0;
+    let expected = [3.0 * 177.0 / 178.0, 13.0 * 177.0 / 178.0];
+    assert!((mean(0) - expected[0]).abs() < 1e-10 && (mean(2) - expected[1]).abs() < 1e-9);
+    assert!(summary.contains("T2: ") && summary.contains("SPE: "), "{summary}");
+    assert!(summary.contains("of 178 rows (") && summary.contains("the limit at level 0.95"), "{summary}");
+    let (header, features) = table(&std::fs::read_to_string(features).unwrap());
+    assert_eq!(header[0], "feature");
+    assert_eq!(header[1], "correlation_PC1");
+    assert_eq!(header.last().unwrap(), "communality");
+    assert_eq!(features.len(), 13);
+    let of_first: f64 = features.iter().map(|row| row[3]).sum();
+    assert!((of_first - 1.0).abs() < 1e-12);
+    for row in features {
+        assert!((row[9] - row[6] - row[7] - row[8]).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn rows_in_a_file_and_in_memory_have_the_same_diagnostics() {
+    let folder = fitted("--scale -k 3");
+    let all = diagnose(folder.path(), "wine.csv -q");
+    assert!(all.1.is_empty(), "{}", all.1);
+    let part = diagnose(folder.path(), "wine.csv -q --memory-limit 20MB --threads 1");
+    assert_eq!(all.0, part.0);
+    let again = folder.path().join("rows.csv");
+    for _ in 0..2 {
+        let (none, _) = diagnose(folder.path(), &format!("wine.csv -q -o {}", again.display()));
+        assert!(none.is_empty());
+    }
+    assert_eq!(std::fs::read_to_string(again).unwrap(), all.0);
+}
+
+#[test]
+fn unsuitable_models_levels_and_outputs_are_refused() {
+    let folder = fitted("-k 2");
+    let refused = |arguments: &str, code: i32, text: &str| {
+        let done = karhunen(arguments).assert().code(code);
+        let error = String::from_utf8(done.get_output().stderr.clone()).unwrap();
+        assert!(error.contains(text), "{arguments}: {error}");
+    };
+    let model = folder.path().join("m.model");
+    let model = model.display();
+    refused(&format!("diagnose {model} wine.csv --level 1"), 2, "--level 1: a probability between 0 and 1");
+    refused(&format!("diagnose {model} iris.csv"), 3, "lacks");
+    let own = folder.path().join("own.csv");
+    std::fs::copy(examples().join("iris.csv"), &own).unwrap();
+    refused(&format!("diagnose {model} wine.csv -o {}", own.display()), 2, "--force");
+    let kernel = folder.path().join("kernel.model");
+    karhunen(&format!("fit wine.csv --label class -q --kernel rbf -k 2 -o {}", kernel.display()))
+        .assert()
+        .success();
+    refused(&format!("diagnose {} wine.csv", kernel.display()), 3, "without a kernel");
+}

@@ -1,0 +1,48 @@
+//! Features and components: contributions, correlations, squared cosines.
+
+use crate::error::{Error, Result};
+use crate::linalg::Matrix;
+use crate::pca::PcaModel;
+
+/// Relations of features and components.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Features {
+    /// Share of each feature in the variance of a component, shape (n_features, n_components). Columns sum to one.
+    pub contributions: Matrix,
+    /// Correlations of features and components, whatever the scaling, shape (n_features, n_components). For a model
+    /// without centring, cosines about zero. NaN for a feature that is constant or has weight zero.
+    pub correlations: Matrix,
+    /// Squared correlations: the share of the variance of a feature that each component explains, shape
+    /// (n_features, n_components).
+    pub cos2: Matrix,
+    /// Communality, the sum of `cos2` over the components: the R² of each feature, shape (n_features,).
+    pub communalities: Vec<f64>,
+}
+
+/// Relations of the features and components of a model, as FactoMineR's `var$contrib`, `var$cor` and `var$cos2` (Husson,
+/// Le & Pages 2017, Exploratory Multivariate Analysis by Example Using R, section 1.3).
+///
+/// # Errors
+/// [`Error::ModelValue`] for a model of an earlier version, which did not keep the variances of the features.
+pub fn features(model: &PcaModel) -> Result<Features> {
+    let variance = model.parts().feature_variance.as_ref().ok_or_else(|| Error::ModelValue {
+        name: "feature_variance",
+        value: "missing".to_owned(),
+        rule: "correlations need it; fit the model again with this version",
+    })?;
+    let (components, shape) = (model.components(), (model.n_features(), model.n_components()));
+    let along = model.explained_variance();
+    let of_pair = |f: &dyn Fn(usize, usize) -> f64| Matrix::from_fn(shape.0, shape.1, f);
+    let correlations = of_pair(&|j, k| {
+        if variance[j] > 0.0 {
+            (components[(k, j)] * (along[k] / variance[j]).sqrt()).clamp(-1.0, 1.0)
+        } else {
+            f64::NAN
+        }
+    });
+    let cos2 = of_pair(&|j, k| correlations[(j, k)].powi(2));
+    // Rounding may lift a sum of all components above one.
+    let communalities = (0..shape.0).map(|j| cos2.row(j).iter().sum::<f64>().min(1.0)).collect();
+    let contributions = of_pair(&|j, k| components[(k, j)].powi(2));
+    Ok(Features { contributions, correlations, cos2, communalities })
+}

@@ -1,0 +1,17 @@
+//! Reading a fitted model: the quality of representation of samples and features, distances to the model with their
+//! limits, and supplementary variables.
+//!
+//! All functions take a model and rows, or scores; none changes a model. Sums over rows are weighted.
+
+mod distributions;
+mod features;
+mod limits;
+mod samples;
+mod significance;
+mod supplementary;
+
+pub use features::{Features, features};
+pub use limits::{Rows, SpeDistribution, SpeLimit, t2_limit};
+pub use samples::{RowContributions, Samples, row_contributions, samples, samples_with};
+pub use significance::{Adjust, adjusted};
+pub use supplementary::{Categories, Correlations, categories, correlations};

@@ -1,0 +1,364 @@
+//! Diagnostics against their definitions, computed plainly from dense rows, and the calibration of limits and tests.
+
+use karhunen::diagnostics::{
+    Adjust, Rows as RowKind, SpeDistribution, SpeLimit, adjusted, categories, correlations, features,
+    row_contributions, samples, t2_limit,
+};
+use karhunen::{Dense, Error, Matrix, NComponents, Pca, PcaModel, Run, Sparse, Weighting, Weights};
+use karhunen_testkit::{
+    Columns, gaussian, integer_weights, planted, repeat_rows, row_major, sparse, uniform_weights,
+    weighted_pca,
+};
+
+type Table = Vec<Vec<f64>>;
+
+fn fit(pca: &Pca, rows: &Table, weights: &Weights<'_>) -> PcaModel {
+    let values = row_major(rows);
+    pca.fit(&Dense::row_major(&values, rows.len(), rows[0].len()).unwrap(), weights).unwrap()
+}
+
+fn close(what: &str, found: f64, expected: f64, tolerance: f64) {
+    assert!(
+        (found - expected).abs() <= tolerance * expected.abs().max(1.0),
+        "{what}: {found}, not {expected}"
+    );
+}
+
+/// Rows as the model maps them, by the definition.
+fn mapped(model: &PcaModel, rows: &Table) -> Table {
+    let weight = |j: usize| model.feature_weights().map_or(1.0, |w| w[j]);
+    rows.iter()
+        .map(|row| {
+            (0..row.len()).map(|j| (row[j] - model.mean()[j]) / model.scale()[j] * weight(j).sqrt()).collect()
+        })
+        .collect()
+}
+
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
+}
+
+/// Options, rows, weights of rows and of columns.
+type Case = (Pca, Table, Option<Vec<f64>>, Option<Vec<f64>>);
+
+/// Fits with and without scaling, weights of rows and columns, and centring.
+fn fits() -> Vec<Case> {
+    let rows = planted(40, 7, &[9.0, 4.0, 2.0, 1.0, 0.5, 0.3, 0.1], 3.0, 1).rows;
+    let of_rows = uniform_weights(40, 2).iter().map(|w| w + 0.5).collect::<Vec<_>>();
+    let of_columns = vec![1.0, 2.0, 0.5, 1.0, 3.0, 1.0, 0.25];
+    let pca = Pca { n_components: NComponents::Count(3), ..Pca::default() };
+    let mut out = Vec::new();
+    for scale in [false, true] {
+        for center in [false, true] {
+            for weighting in [Weighting::Frequency, Weighting::Importance, Weighting::Population] {
+                for (weights, columns) in [(None, None), (Some(of_rows.clone()), Some(of_columns.clone()))] {
+                    out.push((
+                        Pca { scale, center, weighting, ..pca.clone() },
+                        rows.clone(),
+                        weights,
+                        columns,
+                    ));
+                }
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn rows_have_the_values_of_the_definition() {
+    for (pca, rows, weights, columns) in fits() {
+        let given = Weights { samples: weights.as_deref(), features: columns.as_deref() };
+        let model = fit(&pca, &rows, &given);
+        let (values, k) = (row_major(&rows), model.n_components());
+        let x = Dense::row_major(&values, 40, 7).unwrap();
+        let found = samples(&model, &x).unwrap();
+        let shares = found.contributions(&model, weights.as_deref()).unwrap();
+        let (cos2, leverage) = (found.cos2(), found.leverage(&model));
+        let terms = row_contributions(&model, &x, &Run::default()).unwrap();
+        let weight = |i: usize| weights.as_ref().map_or(1.0, |w| w[i]);
+        let scores: Table = mapped(&model, &rows)
+            .iter()
+            .map(|m| (0..k).map(|c| dot(model.components().row(c), m)).collect())
+            .collect();
+        for (i, m) in mapped(&model, &rows).iter().enumerate() {
+            let t2: f64 = (0..k).map(|c| scores[i][c].powi(2) / model.explained_variance()[c]).sum();
+            close("T2", found.t2[i], t2, 1e-12);
+            let residual: Vec<f64> = (0..7)
+                .map(|j| m[j] - (0..k).map(|c| scores[i][c] * model.components()[(c, j)]).sum::<f64>())
+                .collect();
+            close("Q", found.spe[i], dot(&residual, &residual), 1e-12);
+            close("distance", found.distance2[i], dot(m, m), 1e-12);
+            close("sum of terms", terms.t2.row(i).iter().sum(), t2, 1e-11);
+            for (j, residual) in residual.iter().enumerate() {
+                close("residual", terms.residuals[(i, j)], *residual, 1e-12);
+                let share: f64 = (0..k)
+                    .map(|c| scores[i][c] / model.explained_variance()[c] * model.components()[(c, j)])
+                    .sum();
+                close("term", terms.t2[(i, j)], share * m[j], 1e-11);
+            }
+            let mut of_row = if pca.center { f64::NAN } else { 0.0 };
+            for c in 0..k {
+                close("cos2", cos2[(i, c)], scores[i][c].powi(2) / dot(m, m), 1e-12);
+                let total: f64 = (0..40).map(|i| weight(i) * scores[i][c].powi(2)).sum();
+                close("contribution", shares[(i, c)], weight(i) * scores[i][c].powi(2) / total, 1e-11);
+                of_row += scores[i][c].powi(2) / total;
+            }
+            if pca.weighting != Weighting::Importance {
+                if pca.center {
+                    let total: f64 = (0..40).map(weight).sum();
+                    of_row = 1.0 / total
+                        + (0..k)
+                            .map(|c| {
+                                let sum: f64 = (0..40).map(|i| weight(i) * scores[i][c].powi(2)).sum();
+                                scores[i][c].powi(2) / sum
+                            })
+                            .sum::<f64>();
+                }
+                close("leverage", leverage[i], of_row, 1e-11);
+            }
+        }
+    }
+}
+
+#[test]
+fn features_have_the_values_of_the_definition() {
+    for (pca, rows, weights, columns) in fits() {
+        let given = Weights { samples: weights.as_deref(), features: columns.as_deref() };
+        let model = fit(&pca, &rows, &given);
+        let found = features(&model).unwrap();
+        let maps = mapped(&model, &rows);
+        let weight = |i: usize| weights.as_ref().map_or(1.0, |w| w[i]);
+        let product = |x: &dyn Fn(usize) -> f64, y: &dyn Fn(usize) -> f64| -> f64 {
+            (0..40).map(|i| weight(i) * x(i) * y(i)).sum()
+        };
+        for j in 0..7 {
+            let value = |i: usize| maps[i][j];
+            let mut sum = 0.0;
+            for c in 0..model.n_components() {
+                let score = |i: usize| dot(model.components().row(c), &maps[i]);
+                let r = product(&value, &score) / (product(&value, &value) * product(&score, &score)).sqrt();
+                close("correlation", found.correlations[(j, c)], r, 1e-11);
+                close("cos2", found.cos2[(j, c)], r * r, 1e-11);
+                close("contribution", found.contributions[(j, c)], model.components()[(c, j)].powi(2), 1e-15);
+                sum += r * r;
+            }
+            close("communality", found.communalities[j], sum, 1e-11);
+        }
+    }
+}
+
+#[test]
+fn a_weight_of_three_counts_as_three_rows() {
+    let rows = gaussian(30, 5, 4);
+    let counts = integer_weights(30, 4, 5).iter().map(|w| w + 1).collect::<Vec<u32>>();
+    let weights: Vec<f64> = counts.iter().map(|w| f64::from(*w)).collect();
+    let repeated = repeat_rows(&rows, &counts);
+    let pca = Pca { n_components: NComponents::Count(2), scale: true, ..Pca::default() };
+    let (model, other) =
+        (fit(&pca, &rows, &Weights::of_samples(&weights)), fit(&pca, &repeated, &Weights::default()));
+    let level = |model: &PcaModel, rows| t2_limit(model, 0.95, rows).unwrap();
+    for rows in [RowKind::Fitted, RowKind::New] {
+        close("limit", level(&model, rows), level(&other, rows), 1e-12);
+    }
+    let (few, many) = (features(&model).unwrap(), features(&other).unwrap());
+    for (x, y) in few.cos2.as_slice().iter().zip(many.cos2.as_slice()) {
+        close("cos2", *x, *y, 1e-11);
+    }
+    let scores = |model: &PcaModel, rows: &Table| {
+        let values = row_major(rows);
+        model.transform(&Dense::row_major(&values, rows.len(), 5).unwrap()).unwrap()
+    };
+    let (few, many) = (scores(&model, &rows), scores(&other, &repeated));
+    let codes = |n: usize, of: &dyn Fn(usize) -> usize| (0..n).map(|i| Some(of(i) % 3)).collect::<Vec<_>>();
+    let origin: Vec<usize> =
+        counts.iter().enumerate().flat_map(|(i, w)| std::iter::repeat_n(i, *w as usize)).collect();
+    let one = categories(&few, &codes(30, &|i| i), 3, Some(&weights)).unwrap();
+    let all = categories(&many, &codes(origin.len(), &|i| origin[i]), 3, None).unwrap();
+    for (x, y) in one.v_tests.as_slice().iter().zip(all.v_tests.as_slice()) {
+        close("v test", *x, *y, 1e-9);
+    }
+    for (x, y) in one.eta2_p_values.iter().zip(&all.eta2_p_values) {
+        close("p", *x, *y, 1e-9);
+    }
+    let z = Matrix::from_fn(30, 1, |i, _| (i * i % 7) as f64);
+    let z_all = Matrix::from_fn(origin.len(), 1, |i, _| (origin[i] * origin[i] % 7) as f64);
+    let one = correlations(&few, &z, Some(&weights)).unwrap();
+    let all = correlations(&many, &z_all, None).unwrap();
+    for c in 0..2 {
+        close("correlation", one.correlations[(0, c)], all.correlations[(0, c)], 1e-11);
+        close("p", one.p_values[(0, c)], all.p_values[(0, c)], 1e-9);
+    }
+}
+
+#[test]
+fn sparse_rows_and_single_precision_agree() {
+    let arrays = sparse(60, 12, 0.3, Columns::Uniform, 3);
+    let rows = arrays.to_rows();
+    let values = row_major(&rows);
+    let dense = Dense::row_major(&values, 60, 12).unwrap();
+    let same = Sparse::csr(60, 12, &arrays.indptr, &arrays.indices, &arrays.values).unwrap();
+    // All components: the rows lie in the plane, and differences of lengths have no digit.
+    for n_components in [NComponents::Count(4), NComponents::All] {
+        let pca = Pca { n_components, scale: true, ..Pca::default() };
+        let model = pca.fit(&dense, &Weights::default()).unwrap();
+        let (one, two) = (samples(&model, &dense).unwrap(), samples(&model, &same).unwrap());
+        let singles: Vec<f32> = values.iter().map(|x| *x as f32).collect();
+        let single = samples(&model, &Dense::row_major(&singles, 60, 12).unwrap()).unwrap();
+        for i in 0..60 {
+            let size = one.distance2[i];
+            assert!((one.spe[i] - two.spe[i]).abs() <= 1e-13 * size);
+            close("T2", two.t2[i], one.t2[i], 1e-12);
+            assert!((one.spe[i] - single.spe[i]).abs() <= 1e-3 * one.spe[i] + 1e-9 * size);
+            if n_components == NComponents::All {
+                assert!(one.spe[i] >= 0.0 && one.spe[i] < 1e-24 * size, "{} of {size}", one.spe[i]);
+            }
+        }
+    }
+}
+
+#[test]
+fn diagnostics_of_the_oracle_are_the_same() {
+    let rows = gaussian(25, 6, 9);
+    let weights = uniform_weights(25, 8).iter().map(|w| w + 0.1).collect::<Vec<_>>();
+    let options = karhunen_testkit::Options {
+        sample_weights: Some(&weights),
+        feature_weights: None,
+        center: true,
+        scale: true,
+        weighting: karhunen_testkit::Weighting::Importance,
+    };
+    let expected = weighted_pca(&rows, &options);
+    let pca = Pca {
+        n_components: NComponents::Count(2),
+        scale: true,
+        weighting: Weighting::Importance,
+        ..Pca::default()
+    };
+    let model = fit(&pca, &rows, &Weights::of_samples(&weights));
+    let values = row_major(&rows);
+    let found = samples(&model, &Dense::row_major(&values, 25, 6).unwrap()).unwrap();
+    let standardized = expected.standardized(&rows);
+    let fitted = expected.transform(&rows);
+    for i in 0..25 {
+        let squares = dot(&standardized[i], &standardized[i]);
+        let kept = fitted[i][0].powi(2) + fitted[i][1].powi(2);
+        close("Q", found.spe[i], squares - kept, 1e-11);
+    }
+    let shares = found.contributions(&model, Some(&weights)).unwrap();
+    for c in 0..2 {
+        close("sum of contributions", (0..25).map(|i| shares[(i, c)]).sum(), 1.0, 1e-11);
+    }
+}
+
+/// Share of new normal rows beyond the limits, with the rows of the fit beside them.
+fn beyond((n, p): (usize, usize), k: usize, level: f64) -> ([f64; 3], [f64; 2]) {
+    let (mut new, mut fitted, mut total) = ([0.0; 3], [0.0; 2], 0.0);
+    for seed in 0..60 {
+        let variances: Vec<f64> = (0..p).map(|j| 1.0 / (1.0 + j as f64)).collect();
+        let draw = |n: usize, seed: u64| -> Table {
+            let rows = gaussian(n, p, seed);
+            rows.iter()
+                .map(|row| row.iter().zip(&variances).map(|(x, v)| x * v.sqrt() + 2.0).collect())
+                .collect()
+        };
+        let rows = draw(n, 1000 + seed);
+        let all = fit(&Pca::default(), &rows, &Weights::default());
+        let model =
+            fit(&Pca { n_components: NComponents::Count(k), ..Pca::default() }, &rows, &Weights::default());
+        let values = row_major(&rows);
+        let of_fit = samples(&model, &Dense::row_major(&values, n, p).unwrap()).unwrap();
+        let more = draw(n, 9000 + seed);
+        let values = row_major(&more);
+        let of_new = samples(&model, &Dense::row_major(&values, n, p).unwrap()).unwrap();
+        let spectrum = SpeDistribution::of_variances(&all.explained_variance()[k..]);
+        let rows = SpeDistribution::of_rows(&of_fit.spe, None).unwrap();
+        let share = |values: &[f64], limit: f64| values.iter().filter(|x| **x > limit).count() as f64;
+        let t2 = |rows| t2_limit(&model, level, rows).unwrap();
+        new[0] += share(&of_new.t2, t2(RowKind::New));
+        new[1] += share(&of_new.spe, spectrum.limit(level, SpeLimit::Box).unwrap());
+        new[2] += share(&of_new.spe, spectrum.limit(level, SpeLimit::JacksonMudholkar).unwrap());
+        fitted[0] += share(&of_fit.t2, t2(RowKind::Fitted));
+        fitted[1] += share(&of_fit.spe, rows.limit(level, SpeLimit::Box).unwrap());
+        total += n as f64;
+    }
+    (new.map(|x| x / total), fitted.map(|x| x / total))
+}
+
+#[test]
+fn limits_hold_their_level() {
+    let (new, fitted) = beyond((400, 12), 3, 0.95);
+    for (what, share) in ["T2", "Q by chi-squared", "Q by Jackson and Mudholkar"].iter().zip(new) {
+        assert!((0.03..0.07).contains(&share), "{what} of new rows: {share}");
+    }
+    for (what, share) in ["T2", "Q of rows"].iter().zip(fitted) {
+        assert!((0.03..0.07).contains(&share), "{what} of fitted rows: {share}");
+    }
+    // With all components of few rows F and beta are exact; by chi-squared a sixth of the new rows would be beyond.
+    let (new, fitted) = beyond((20, 4), 4, 0.95);
+    assert!((0.03..0.07).contains(&new[0]), "T2 of new rows: {}", new[0]);
+    assert!((0.03..0.07).contains(&fitted[0]), "T2 of fitted rows: {}", fitted[0]);
+}
+
+#[test]
+fn tests_of_unrelated_variables_reject_at_their_level() {
+    let (n, repetitions) = (60, 400);
+    let mut rejected = [0.0; 3];
+    for seed in 0..repetitions {
+        let rows = gaussian(n, 3, 500 + seed);
+        let scores = Matrix::from_fn(n, 1, |i, _| rows[i][0]);
+        let variable = Matrix::from_fn(n, 1, |i, _| rows[i][1]);
+        let codes: Vec<Option<usize>> =
+            rows.iter().map(|row| Some((row[2] * 100.0).abs() as usize % 3)).collect();
+        let of_numbers = correlations(&scores, &variable, None).unwrap();
+        let of_codes = categories(&scores, &codes, 3, None).unwrap();
+        rejected[0] += f64::from(u8::from(of_numbers.p_values[(0, 0)] < 0.05));
+        rejected[1] += f64::from(u8::from(of_codes.eta2_p_values[0] < 0.05));
+        rejected[2] += f64::from(u8::from(of_codes.p_values[(0, 0)] < 0.05));
+    }
+    for share in rejected.map(|count| count / repetitions as f64) {
+        assert!((0.02..0.08).contains(&share), "{share}");
+    }
+}
+
+#[test]
+fn missing_values_of_supplementary_variables_leave_out_their_rows() {
+    let scores = Matrix::from_fn(5, 1, |i, _| [1.0, 2.0, 3.0, 4.0, 10.0][i]);
+    let z = Matrix::from_fn(5, 2, |i, j| if i == 4 { f64::NAN } else { [i as f64, 7.0][j] });
+    let found = correlations(&scores, &z, None).unwrap();
+    close("correlation", found.correlations[(0, 0)], 1.0, 1e-15);
+    assert_eq!(found.p_values[(0, 0)], 0.0);
+    assert_eq!(found.n_observed, [4.0, 4.0]);
+    // A constant has none.
+    assert!(found.correlations[(1, 0)].is_nan() && found.p_values[(1, 0)].is_nan());
+    let codes = [Some(0), Some(0), Some(2), Some(2), None];
+    let found = categories(&scores, &codes, 3, None).unwrap();
+    assert_eq!(found.barycentres[(0, 0)], 1.5);
+    assert!(found.barycentres[(1, 0)].is_nan());
+    close("eta2", found.eta2[0], 0.8, 1e-15);
+    assert_eq!(adjusted(&[0.5, f64::NAN], Adjust::Holm)[0], 0.5);
+}
+
+#[test]
+fn bad_arguments_are_refused_by_name() {
+    let rows = gaussian(10, 3, 1);
+    let model = fit(&Pca::new(2), &rows, &Weights::default());
+    for level in [0.0, 1.0, f64::NAN, -1.0] {
+        let error = t2_limit(&model, level, RowKind::New).unwrap_err();
+        assert!(error.to_string().contains("level"), "{error}");
+    }
+    let few = fit(&Pca::new(2), &gaussian(3, 3, 1), &Weights::default());
+    assert!(matches!(t2_limit(&few, 0.95, RowKind::New), Err(Error::Degenerate { .. })));
+    let scores = Matrix::zeros(10, 2);
+    let infinite = Matrix::from_fn(10, 1, |i, _| if i == 4 { f64::INFINITY } else { 1.0 });
+    assert!(matches!(
+        correlations(&scores, &infinite, None),
+        Err(Error::NonFinite { row: 4, column: 0, .. })
+    ));
+    assert!(matches!(correlations(&scores, &Matrix::zeros(9, 1), None), Err(Error::Shape { .. })));
+    assert!(matches!(categories(&scores, &[Some(3); 10], 3, None), Err(Error::Degenerate { index: 0, .. })));
+    let values = row_major(&gaussian(4, 2, 1));
+    let x = Dense::row_major(&values, 4, 2).unwrap();
+    assert!(matches!(samples(&model, &x), Err(Error::Shape { .. })));
+    assert!(matches!(row_contributions(&model, &x, &Run::default()), Err(Error::Shape { .. })));
+}

@@ -1,0 +1,86 @@
+"""Features and components: contributions, correlations, squared cosines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from karhunen import _core
+from karhunen._diagnostics.model import component_names, engine_model, feature_names, frame
+
+if TYPE_CHECKING:
+    from karhunen._shared.arrays import FloatArray
+
+
+@dataclass(frozen=True)
+class Features:
+    """Relations of features and components.
+
+    Attributes
+    ----------
+    contributions : ndarray of shape (n_features, n_components)
+        Share of each feature in the variance of a component; columns sum to one.
+    correlations : ndarray of shape (n_features, n_components)
+        Correlations of features and components, whatever the scaling. Of a model without centring, cosines about
+        zero. NaN for a constant feature.
+    cos2 : ndarray of shape (n_features, n_components)
+        Squared correlations: the share of the variance of a feature along each component.
+    communalities : ndarray of shape (n_features,)
+        Sum of `cos2` over the components: the R² of each feature.
+    names : list of str
+        Names of the features.
+    """
+
+    contributions: FloatArray
+    correlations: FloatArray
+    cos2: FloatArray
+    communalities: FloatArray
+    names: list[str]
+
+    def to_frame(self) -> Any:
+        """Return one row for each feature: correlation, contribution and cos2 of each component, communality."""
+        table = frame(self.correlations, self.names, component_names(self.correlations.shape[1]))
+        parts = {"correlation": table}
+        for name, values in (("contribution", self.contributions), ("cos2", self.cos2)):
+            parts[name] = frame(values, self.names, table.columns)
+        joined = parts["correlation"].iloc[:, :0]
+        for name, part in parts.items():
+            joined = joined.join(part.add_prefix(f"{name}_"))
+        return joined.assign(communality=self.communalities)
+
+
+def features(pca: Any) -> Features:
+    """Compute contributions, correlations and squared cosines of the features.
+
+    Parameters
+    ----------
+    pca : PCA or TruncatedSVD
+        A fitted model.
+
+    Returns
+    -------
+    Features
+        Arrays with one row for each feature.
+
+    Raises
+    ------
+    ValueError
+        If the model was fitted by a version that did not keep the variances of the features.
+
+    Notes
+    -----
+    As `var$contrib` (divided by 100), `var$cor` and `var$cos2` of FactoMineR's `PCA`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import karhunen
+    >>> from karhunen import diagnostics
+    >>> X = np.array([[1.0, 2.0, 0.0], [2.0, 4.1, 1.0], [3.0, 5.9, 0.0], [4.0, 8.0, 1.0]])
+    >>> found = diagnostics.features(karhunen.PCA(2, scale=True).fit(X))
+    >>> found.communalities.round(3)
+    array([1., 1., 1.])
+    """
+    model = engine_model(pca)
+    contributions, correlations, cos2, communalities = _core.diagnose_features(model)
+    return Features(contributions, correlations, cos2, communalities, feature_names(pca))

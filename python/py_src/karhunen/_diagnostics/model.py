@@ -1,0 +1,41 @@
+"""The model that diagnostics read, and the names of its columns and components."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from karhunen import _core
+
+
+def engine_model(pca: Any) -> _core.Model:
+    """Return the engine's model of a fitted estimator."""
+    if not hasattr(pca, "_model_now"):
+        raise TypeError(f"pca is a {type(pca).__name__}; pass a fitted karhunen.PCA or karhunen.TruncatedSVD")
+    check_is_fitted(pca)
+    model = pca._model_now()
+    if not isinstance(model, _core.Model):
+        raise TypeError(
+            f"diagnostics of a {type(pca).__name__} are not available; pass a fitted karhunen.PCA or "
+            "karhunen.TruncatedSVD"
+        )
+    return model
+
+
+def feature_names(pca: Any) -> list[str]:
+    """Return the names of the columns, or x0, x1, … as scikit-learn names them."""
+    names = getattr(pca, "feature_names_in_", None)
+    return [f"x{j}" for j in range(pca.n_features_in_)] if names is None else [str(name) for name in names]
+
+
+def component_names(n: int) -> list[str]:
+    """Return the names of components, counted from 1."""
+    return [f"PC{k + 1}" for k in range(n)]
+
+
+def frame(values: Any, index: Any, columns: Any) -> Any:
+    """Return a data frame; pandas is imported with the first."""
+    return import_module("pandas").DataFrame(np.asarray(values), index=index, columns=columns)

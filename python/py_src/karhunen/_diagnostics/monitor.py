@@ -1,0 +1,150 @@
+"""Monitoring of new rows by the limits of fitted ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from karhunen import _core
+from karhunen._diagnostics.model import engine_model, frame
+from karhunen._diagnostics.samples import Samples, samples
+from karhunen._inputs.matrix import to_weights
+from karhunen._shared.choices import SpeLimit
+from karhunen._shared.options import choice_option, is_number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Monitor:
+    """Control limits of T² and of the squared prediction error, learned from the rows of a fit.
+
+    Parameters
+    ----------
+    pca : PCA or TruncatedSVD
+        A fitted model, with fewer components than features.
+    X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), or path
+        The rows of the fit, which are taken to be normal operation.
+    sample_weight : array-like of shape (n_samples,) or None
+        Their weights.
+    level : float, default=0.99
+        Share of normal rows within each limit, between 0 and 1.
+    method : {"box", "jackson-mudholkar"}, default="box"
+        Limit of the squared prediction error: a multiple of chi-squared with the same mean and variance (Box 1954),
+        or the normal approximation of a power (Jackson & Mudholkar 1979).
+
+    Attributes
+    ----------
+    fitted : Samples
+        Diagnostics of the rows of the fit.
+    t2_limit, spe_limit : float
+        Limits for new rows.
+
+    Notes
+    -----
+    T² of new rows has a multiple of the F distribution (Tracy, Young & Mason 1992); that of rows of the fit a
+    multiple of the beta distribution, see `limits`. Limits of the squared prediction error come from the mean and the
+    variance of those of the fitted rows (Nomikos & MacGregor 1995), which understate the errors of new rows where the
+    fit has few rows for its features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import karhunen
+    >>> from karhunen import diagnostics
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 6)) + 0.1 * rng.standard_normal((200, 6))
+    >>> monitor = diagnostics.Monitor(karhunen.PCA(2).fit(X), X)
+    >>> new = X[:3] + [[0, 0, 0, 0, 0, 0], [0, 0, 2, 0, 0, 0], [0, 0, 0, 0, 0, 0]]
+    >>> monitor.check(new).beyond_spe
+    array([False,  True, False])
+    """
+
+    def __init__(
+        self, pca: Any, X: Any, sample_weight: Any = None, *, level: float = 0.99, method: SpeLimit = "box"
+    ) -> None:
+        engine_model(pca)
+        self._method = choice_option("method", method, SpeLimit)
+        self._level = _checked(level)
+        self._pca = pca
+        self.fitted = samples(pca, X)
+        weights = to_weights("sample_weight", sample_weight, len(self.fitted.t2), "rows")
+        self._theta = _core.spe_of_rows(np.ascontiguousarray(self.fitted.spe), weights)
+        self.t2_limit, self.spe_limit = self.limits()
+
+    def limits(self, level: float | None = None, *, fitted: bool = False) -> tuple[float, float]:
+        """Compute the limits of T² and of the squared prediction error.
+
+        Parameters
+        ----------
+        level : float or None, default=None
+            Share of normal rows within each limit; None is that of the monitor.
+        fitted : bool, default=False
+            True for rows of the fit, whose T² has another distribution.
+
+        Returns
+        -------
+        t2, spe : float
+            The limits.
+        """
+        level = self._level if level is None else _checked(level)
+        rows = "fitted" if fitted else "new"
+        t2 = _core.t2_limit(engine_model(self._pca), level, rows)
+        return t2, _core.spe_limit(self._theta, level, self._method)
+
+    def check(self, X: Any) -> MonitoredRows:
+        """Compare new rows with the limits.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), or path
+            New rows.
+
+        Returns
+        -------
+        MonitoredRows
+            Their diagnostics, and which are beyond a limit.
+        """
+        found = samples(self._pca, X)
+        return MonitoredRows(found, self.t2_limit, self.spe_limit)
+
+
+@dataclass(frozen=True)
+class MonitoredRows:
+    """New rows beside the limits.
+
+    Attributes
+    ----------
+    samples : Samples
+        Diagnostics of the rows.
+    t2_limit, spe_limit : float
+        The limits.
+    """
+
+    samples: Samples
+    t2_limit: float
+    spe_limit: float
+
+    @property
+    def beyond_t2(self) -> NDArray[np.bool_]:
+        """True for rows whose T² is beyond its limit, of shape (n_samples,)."""
+        return self.samples.t2 > self.t2_limit
+
+    @property
+    def beyond_spe(self) -> NDArray[np.bool_]:
+        """True for rows whose squared prediction error is beyond its limit, of shape (n_samples,)."""
+        return self.samples.spe > self.spe_limit
+
+    def to_frame(self) -> Any:
+        """Return one row for each sample: T², SPE, and which is beyond its limit."""
+        table = frame(np.column_stack([self.samples.t2, self.samples.spe]), self.samples.index, ["T2", "SPE"])
+        return table.assign(beyond_T2=self.beyond_t2, beyond_SPE=self.beyond_spe)
+
+
+def _checked(level: float) -> float:
+    """Refuse what is not a probability."""
+    if not is_number(level) or not 0 < level < 1:
+        raise ValueError(f"level = {level!r} is not allowed: a probability between 0 and 1, such as 0.95, is needed")
+    return float(level)

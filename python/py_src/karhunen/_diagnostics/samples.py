@@ -1,0 +1,160 @@
+"""Rows under a model: distances, quality of representation, contributions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from karhunen import _core
+from karhunen._diagnostics.model import component_names, engine_model, feature_names, frame
+from karhunen._inputs.files import to_rows
+from karhunen._inputs.matrix import to_weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from karhunen._shared.arrays import FloatArray
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Diagnostics of rows. Distances are of rows as the model maps them: centred, scaled, weighted by feature.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_samples, n_components)
+        As `transform` returns them without whitening.
+    t2 : ndarray of shape (n_samples,)
+        Hotelling's T²: sum of squared scores over their variances.
+    spe : ndarray of shape (n_samples,)
+        Squared prediction error, or Q: squared distance to the plane of the components.
+    distance2 : ndarray of shape (n_samples,)
+        Squared distance to the mean.
+    index : array-like of shape (n_samples,) or None
+        Index of the rows, if they are a data frame.
+    """
+
+    scores: FloatArray
+    t2: NDArray[np.float64]
+    spe: NDArray[np.float64]
+    distance2: NDArray[np.float64]
+    index: Any = None
+    _engine: _core.RowDiagnostics = field(repr=False, kw_only=True)
+
+    @property
+    def cos2(self) -> NDArray[np.float64]:
+        """Squared cosines of shape (n_samples, n_components): share of the squared distance along each component.
+
+        NaN for a row at the mean.
+        """
+        return self._engine.cos2()
+
+    @property
+    def leverage(self) -> NDArray[np.float64]:
+        """Leverage of fitted rows, of shape (n_samples,): ``1 / n + t2 / (n - 1)``."""
+        return self._engine.leverage()
+
+    def contributions(self, sample_weight: Any = None) -> NDArray[np.float64]:
+        """Compute the share of each fitted row in the variances of the components.
+
+        Parameters
+        ----------
+        sample_weight : array-like of shape (n_samples,) or None
+            The weights of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            Weighted squared scores over their sum; columns sum to one over the rows of the fit.
+        """
+        weights = to_weights("sample_weight", sample_weight, len(self.t2), "rows")
+        return self._engine.contributions(weights)
+
+    def to_frame(self) -> Any:
+        """Return one row for each sample: its scores, T², SPE, and squared distance to the mean."""
+        table = frame(self.scores, self.index, component_names(self.scores.shape[1]))
+        return table.assign(T2=self.t2, SPE=self.spe, distance2=self.distance2)
+
+
+def samples(pca: Any, X: Any) -> Samples:
+    """Compute T², squared prediction errors and distances of rows, fitted or new.
+
+    Parameters
+    ----------
+    pca : PCA or TruncatedSVD
+        A fitted model.
+    X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), or path
+        Rows, or the files that hold them; sparse rows stay sparse. They are read twice, and a third time if some lie
+        very near the plane.
+
+    Returns
+    -------
+    Samples
+        Arrays with one row for each sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import karhunen
+    >>> from karhunen import diagnostics
+    >>> X = np.array([[1.0, 2.0], [2.0, 4.5], [3.0, 5.5], [4.0, 8.0]])
+    >>> pca = karhunen.PCA(1).fit(X)
+    >>> found = diagnostics.samples(pca, X)
+    >>> found.t2.sum().round(6)
+    np.float64(3.0)
+    """
+    model = engine_model(pca)
+    index = getattr(X, "index", None) if hasattr(X, "columns") else None
+    rows = to_rows(pca, X, reset=False)
+    with pca._call() as draw:
+        found = _core.diagnose_rows(model, rows, pca.n_threads, draw)
+    return Samples(found.scores, found.t2, found.spe, found.distance2, index, _engine=found)
+
+
+@dataclass(frozen=True)
+class RowContributions:
+    """Shares of the features in the distances of rows.
+
+    Attributes
+    ----------
+    t2 : ndarray of shape (n_samples, n_features)
+        Terms of T², which sum to it (complete decomposition of Westerhuis, Gurden & Smilde 2000,
+        doi:10.1016/S0169-7439(00)00062-9). Single terms may be negative.
+    residuals : ndarray of shape (n_samples, n_features)
+        Residuals of the centred and scaled values; their squares sum to the squared prediction error.
+    names : list of str
+        Names of the features.
+    """
+
+    t2: NDArray[np.float64]
+    residuals: NDArray[np.float64]
+    names: list[str]
+
+    @property
+    def spe(self) -> NDArray[np.float64]:
+        """Terms of the squared prediction error, of shape (n_samples, n_features)."""
+        return self.residuals**2
+
+
+def row_contributions(pca: Any, X: Any) -> RowContributions:
+    """Compute what each feature adds to T² and to the squared prediction error of rows.
+
+    Parameters
+    ----------
+    pca : PCA or TruncatedSVD
+        A fitted model.
+    X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), or path
+        Rows, such as those beyond a limit: the result is dense.
+
+    Returns
+    -------
+    RowContributions
+        Arrays with one row for each sample.
+    """
+    model = engine_model(pca)
+    rows = to_rows(pca, X, reset=False)
+    with pca._call() as draw:
+        t2, residuals = _core.explain_rows(model, rows, pca.n_threads, draw)
+    return RowContributions(t2, residuals, feature_names(pca))

@@ -1,0 +1,218 @@
+"""Variables that took no part in the fit, and the description of components by variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from karhunen import _core
+from karhunen._diagnostics.model import component_names, frame
+from karhunen._inputs.matrix import to_weights
+from karhunen._shared.choices import Adjust
+from karhunen._shared.options import choice_option
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Correlations:
+    """Correlations of numeric variables with components.
+
+    Attributes
+    ----------
+    correlations : ndarray of shape (n_variables, n_components)
+        Weighted correlations; NaN for a constant variable.
+    p_values : ndarray of shape (n_variables, n_components)
+        Of Student's t with n - 2 degrees of freedom, corrected for the number of variables if asked for.
+    n_observed : ndarray of shape (n_variables,)
+        Weight of the rows where the variable is present.
+    names : list of str
+        Names of the variables.
+    """
+
+    correlations: NDArray[np.float64]
+    p_values: NDArray[np.float64]
+    n_observed: NDArray[np.float64]
+    names: list[str]
+
+    def to_frame(self) -> Any:
+        """Return one row for each variable: the correlation with each component, and its p-value."""
+        columns = component_names(self.correlations.shape[1])
+        table = frame(self.correlations, self.names, columns)
+        return table.join(frame(self.p_values, self.names, [f"p_{name}" for name in columns]))
+
+
+def correlations(scores: Any, variables: Any, sample_weight: Any = None, *, adjust: Adjust = "none") -> Correlations:
+    """Correlate numeric variables with scores: supplementary variables.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_samples, n_components)
+        Scores of the rows, as `transform` returns them.
+    variables : array-like or dataframe of shape (n_samples, n_variables)
+        Numbers; NaN leaves a row out for that variable.
+    sample_weight : array-like of shape (n_samples,) or None
+        Weights of the rows. Tests count their sum as the number of observations.
+    adjust : {"none", "holm", "fdr"}, default="none"
+        Correction of the p-values of each component for the number of variables: Holm (1979), or the false discovery
+        rate of Benjamini & Hochberg (1995).
+
+    Returns
+    -------
+    Correlations
+        Arrays with one row for each variable.
+    """
+    how = choice_option("adjust", adjust, Adjust)
+    z = _scores(scores)
+    names = [str(name) for name in getattr(variables, "columns", [])]
+    values = check_array(variables, dtype=np.float64, ensure_all_finite="allow-nan", input_name="variables")
+    weights = to_weights("sample_weight", sample_weight, len(z), "rows")
+    r, p, n = _core.correlate(z, np.ascontiguousarray(values), weights)
+    adjusted = np.column_stack([_core.adjust_p_values(np.ascontiguousarray(column), how) for column in p.T])
+    return Correlations(r, adjusted, n, names or [f"x{j}" for j in range(values.shape[1])])
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Categories of one variable beside components.
+
+    Attributes
+    ----------
+    names : list
+        The categories, sorted.
+    barycentres : ndarray of shape (n_categories, n_components)
+        Weighted mean of the scores of each category.
+    v_tests : ndarray of shape (n_categories, n_components)
+        Standardised deviation of the barycentres from the mean of all rows, nearly standard normal for rows drawn at
+        random; as FactoMineR's `v.test`.
+    p_values : ndarray of shape (n_categories, n_components)
+        Probability of a deviation at least as large.
+    weights : ndarray of shape (n_categories,)
+        Weight of each category.
+    eta2 : ndarray of shape (n_components,)
+        Correlation ratio: share of the variance of the scores between categories.
+    eta2_p_values : ndarray of shape (n_components,)
+        Of the F test of one-way analysis of variance.
+    """
+
+    names: list[Any]
+    barycentres: NDArray[np.float64]
+    v_tests: NDArray[np.float64]
+    p_values: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    eta2: NDArray[np.float64]
+    eta2_p_values: NDArray[np.float64]
+
+    def to_frame(self) -> Any:
+        """Return one row for each category: its weight, and the barycentre and v test of each component."""
+        columns = component_names(self.barycentres.shape[1])
+        table = frame(self.weights[:, None], self.names, ["weight"])
+        table = table.join(frame(self.barycentres, self.names, columns))
+        return table.join(frame(self.v_tests, self.names, [f"v_{name}" for name in columns]))
+
+
+def categories(scores: Any, labels: Any, sample_weight: Any = None) -> Categories:
+    """Compute barycentres and tests of the categories of one variable: a supplementary category.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_samples, n_components)
+        Scores of the rows.
+    labels : array-like of shape (n_samples,)
+        Category of each row; None and NaN are unknown, and leave the row out.
+    sample_weight : array-like of shape (n_samples,) or None
+        Weights of the rows.
+
+    Returns
+    -------
+    Categories
+        Arrays with one row for each category.
+    """
+    z = _scores(scores)
+    weights = to_weights("sample_weight", sample_weight, len(z), "rows")
+    values = np.asarray(labels, dtype=object)
+    if values.shape != (len(z),):
+        raise ValueError(f"labels has shape {values.shape}; there are {len(z)} rows of scores")
+    known = np.array([value is not None and value == value for value in values], dtype=bool)
+    names = sorted(set(values[known].tolist()), key=lambda name: (type(name).__name__, name))
+    place = {name: at for at, name in enumerate(names)}
+    codes = [place[value] if there else -1 for value, there in zip(values.tolist(), known, strict=True)]
+    return Categories(names, *_core.compare_categories(z, codes, len(names), weights))
+
+
+def describe(
+    scores: Any,
+    table: Any,
+    sample_weight: Any = None,
+    *,
+    adjust: Adjust = "holm",
+    level: float = 0.05,
+) -> dict[str, Any]:
+    """Describe each component by the variables that are related to it, the strongest first.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_samples, n_components)
+        Scores of the rows.
+    table : pandas.DataFrame of shape (n_samples, n_variables)
+        Variables of the fit or others. Numeric columns are correlated; others are categories.
+    sample_weight : array-like of shape (n_samples,) or None
+        Weights of the rows.
+    adjust : {"none", "holm", "fdr"}, default="holm"
+        Correction of the p-values of each component for the number of variables.
+    level : float, default=0.05
+        Largest corrected p-value that is shown.
+
+    Returns
+    -------
+    dict of str to pandas.DataFrame
+        For each component one row for each variable with columns `kind` ("number" or "categories"), `statistic` (a
+        correlation, or a correlation ratio) and `p_value`, sorted by p-value and strength.
+
+    Notes
+    -----
+    As FactoMineR's `dimdesc`, which does not correct for the number of variables.
+    """
+    how = choice_option("adjust", adjust, Adjust)
+    if not hasattr(table, "columns") or not hasattr(table, "iloc"):
+        raise TypeError(f"table is a {type(table).__name__}; a pandas.DataFrame is needed")
+    pd = import_module("pandas")
+    z = _scores(scores)
+    rows: list[tuple[str, str, Any, Any]] = []
+    for at, name in enumerate(table.columns):
+        column = table.iloc[:, at]
+        if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+            values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+            number = correlations(z, values[:, None], sample_weight)
+            rows.append((str(name), "number", number.correlations[0], number.p_values[0]))
+        else:
+            labels = column.astype(object).where(column.notna(), None)
+            group = categories(z, labels.to_numpy(), sample_weight)
+            rows.append((str(name), "categories", group.eta2, group.eta2_p_values))
+    found = {}
+    for k, component in enumerate(component_names(z.shape[1])):
+        p_values = np.array([row[3][k] for row in rows], dtype=np.float64)
+        statistics = [float(row[2][k]) for row in rows]
+        described = pd.DataFrame(
+            {
+                "kind": [row[1] for row in rows],
+                "statistic": statistics,
+                "p_value": _core.adjust_p_values(p_values, how),
+            },
+            index=[row[0] for row in rows],
+        )
+        described = described[described["p_value"] <= level]
+        strength = described["statistic"].abs()
+        order = np.lexsort((-strength.to_numpy(), described["p_value"].to_numpy()))
+        found[component] = described.iloc[order]
+    return found
+
+
+def _scores(scores: Any) -> NDArray[np.float64]:
+    """Check scores and convert them to a contiguous array."""
+    return np.ascontiguousarray(check_array(scores, dtype=np.float64, input_name="scores"))

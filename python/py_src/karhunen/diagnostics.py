@@ -1,0 +1,28 @@
+"""Diagnostics of fitted models.
+
+Contributions and quality of representation, T² and SPE with their limits, supplementary variables.
+
+Functions take a fitted :class:`karhunen.PCA` or :class:`karhunen.TruncatedSVD`, or scores, and return numbers;
+:mod:`karhunen.plot` draws them.
+"""
+
+from karhunen._diagnostics.features import Features, features
+from karhunen._diagnostics.monitor import Monitor, MonitoredRows
+from karhunen._diagnostics.samples import RowContributions, Samples, row_contributions, samples
+from karhunen._diagnostics.supplementary import Categories, Correlations, categories, correlations, describe
+
+__all__ = [
+    "Categories",
+    "Correlations",
+    "Features",
+    "Monitor",
+    "MonitoredRows",
+    "RowContributions",
+    "Samples",
+    "categories",
+    "correlations",
+    "describe",
+    "features",
+    "row_contributions",
+    "samples",
+]

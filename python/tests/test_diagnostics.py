@@ -1,0 +1,172 @@
+"""Diagnostics beside FactoMineR's, on wine with two supplementary numbers and a supplementary category."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from karhunen import PCA, IncompletePCA, KernelPCA, TruncatedSVD, diagnostics
+from sklearn.decomposition import PCA as SklearnPCA
+
+ROOT = Path(__file__).parents[2]
+ACTIVE = 11
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return pd.read_csv(ROOT / "examples/data/wine.csv")
+
+
+@pytest.fixture(params=["factominer_wine", "factominer_wine_scaled", "factominer_wine_weighted"])
+def golden(request):
+    return json.loads((ROOT / f"golden/{request.param}.json").read_text())
+
+
+def fitted(golden, wine):
+    """Fit as FactoMineR does, with divisor n."""
+    weights = golden["weights"] or None
+    pca = PCA(3, scale=golden["scale"], weighting="population").fit(wine.iloc[:, :ACTIVE], sample_weight=weights)
+    return pca, weights
+
+
+def close(found, expected, signs=1.0):
+    np.testing.assert_allclose(found * signs, np.asarray(expected, dtype=float), rtol=1e-7, atol=1e-9)
+
+
+def test_values_are_those_of_factominer(golden, wine):
+    pca, weights = fitted(golden, wine)
+    features = diagnostics.features(pca)
+    signs = np.sign((features.correlations * np.array(golden["var_cor"])).sum(axis=0))
+    close(pca.explained_variance_, golden["eigenvalues"])
+    close(features.correlations, golden["var_cor"], signs)
+    close(features.contributions, golden["var_contrib"])
+    close(features.cos2, golden["var_cos2"])
+    close(features.communalities, np.sum(golden["var_cos2"], axis=1))
+    samples = diagnostics.samples(pca, wine.iloc[:, :ACTIVE])
+    close(samples.scores[:5], golden["ind_coord_head"], signs)
+    close(samples.contributions(weights)[:5], golden["ind_contrib_head"])
+    close(samples.cos2[:5], golden["ind_cos2_head"])
+    close(np.sqrt(samples.distance2[:5]), golden["ind_dist_head"])
+    numbers = diagnostics.correlations(samples.scores, wine.iloc[:, ACTIVE:13], weights)
+    close(numbers.correlations, golden["quanti_sup_cor"], signs)
+    groups = diagnostics.categories(samples.scores, wine["class"], weights)
+    close(groups.barycentres, golden["quali_sup_coord"], signs)
+    close(groups.eta2, golden["quali_sup_eta2"][0])
+    close(groups.v_tests, golden["quali_sup_v_test"], signs)
+
+
+def test_descriptions_are_those_of_dimdesc(wine):
+    golden = json.loads((ROOT / "golden/factominer_wine_scaled.json").read_text())
+    pca, _ = fitted(golden, wine)
+    scores = pca.transform(wine.iloc[:, :ACTIVE])
+    described = diagnostics.describe(scores, wine.astype({"class": str}), adjust="none", level=1.0)["PC1"]
+    numbers = described[described["kind"] == "number"]
+    names, expected = golden["describe_quanti_names"], np.array(golden["describe_quanti"])
+    sign = np.sign(numbers.loc[names[0], "statistic"] * expected[0, 0])
+    found = numbers.loc[names, ["statistic", "p_value"]].to_numpy()
+    np.testing.assert_allclose(found * [sign, 1.0], expected, rtol=1e-7, atol=1e-300)
+    group = described[described["kind"] == "categories"][["statistic", "p_value"]].to_numpy()
+    np.testing.assert_allclose(group[0], golden["describe_quali"][0], rtol=1e-7)
+
+
+def test_corrections_leave_out_what_chance_explains(wine):
+    pca = PCA(2, scale=True).fit(wine.iloc[:, :ACTIVE])
+    noise = pd.DataFrame(np.random.default_rng(1).standard_normal((len(wine), 200))).add_prefix("noise")
+    table = pd.concat([wine.iloc[:, :ACTIVE], noise], axis=1)
+    scores = pca.transform(wine.iloc[:, :ACTIVE])
+    plain = diagnostics.describe(scores, table, adjust="none")["PC1"]
+    holm = diagnostics.describe(scores, table)["PC1"]
+    assert plain.index.str.startswith("noise").sum() > 2
+    assert not holm.index.str.startswith("noise").any()
+    assert holm["p_value"].is_monotonic_increasing
+
+
+def test_sparse_rows_files_and_single_precision(wine, tmp_path):
+    x = wine.iloc[:, :ACTIVE].to_numpy()
+    pca = PCA(3, scale=True).fit(x)
+    dense = diagnostics.samples(pca, x)
+    np.save(tmp_path / "x.npy", x)
+    for rows in (sp.csr_array(x), tmp_path / "x.npy"):
+        same = diagnostics.samples(pca, rows)
+        np.testing.assert_allclose(same.spe, dense.spe, rtol=1e-9)
+        np.testing.assert_allclose(same.t2, dense.t2, rtol=1e-9)
+    single = diagnostics.samples(pca, x.astype(np.float32))
+    assert single.scores.dtype == np.float32
+    np.testing.assert_allclose(single.spe, dense.spe, rtol=1e-3)
+    terms = diagnostics.row_contributions(pca, x)
+    np.testing.assert_allclose(terms.spe.sum(axis=1), dense.spe, rtol=1e-10)
+    np.testing.assert_allclose(terms.t2.sum(axis=1), dense.t2, rtol=1e-10)
+
+
+def test_a_monitor_finds_the_row_that_broke_and_its_feature(wine):
+    x = wine.iloc[:, :ACTIVE]
+    pca = PCA(4, scale=True).fit(x)
+    monitor = diagnostics.Monitor(pca, x, level=0.99)
+    new = x.iloc[:20].copy()
+    new.iloc[7, 5] += 6 * x.iloc[:, 5].std()
+    found = monitor.check(new)
+    assert found.beyond_spe[7] or found.beyond_t2[7]
+    assert (found.beyond_spe | found.beyond_t2).sum() <= 3
+    terms = diagnostics.row_contributions(pca, new.iloc[7:8])
+    assert (
+        terms.names[int(np.argmax(np.abs(terms.t2 / monitor.t2_limit) + terms.spe / monitor.spe_limit))] == x.columns[5]
+    )
+    assert list(found.to_frame().columns) == ["T2", "SPE", "beyond_T2", "beyond_SPE"]
+    assert list(found.to_frame().index) == list(new.index)
+    new_limits, fitted_limits = monitor.limits(), monitor.limits(fitted=True)
+    assert new_limits[0] > fitted_limits[0]
+    other = diagnostics.Monitor(pca, x, method="jackson-mudholkar")
+    np.testing.assert_allclose(other.spe_limit, monitor.spe_limit, rtol=0.1)
+
+
+def test_leverage_is_the_diagonal_of_the_hat_matrix(wine):
+    x = wine.iloc[:, :ACTIVE].to_numpy()
+    pca = PCA(3, scale=True).fit(x)
+    found = diagnostics.samples(pca, x)
+    design = np.column_stack([np.ones(len(x)), found.scores])
+    hat = design @ np.linalg.solve(design.T @ design, design.T)
+    np.testing.assert_allclose(found.leverage, np.diag(hat), rtol=1e-9)
+
+
+def test_models_keep_the_variances_of_their_features(wine, tmp_path):
+    import pickle
+
+    x = wine.iloc[:, :ACTIVE]
+    pca = PCA(2).fit(x)
+    expected = diagnostics.features(pca)
+    pca.save(tmp_path / "wine.kh")
+    for other in (pickle.loads(pickle.dumps(pca)), PCA.load(tmp_path / "wine.kh")):
+        np.testing.assert_array_equal(diagnostics.features(other).correlations, expected.correlations)
+    table = expected.to_frame()
+    assert list(table.index) == list(x.columns)
+    assert list(table.columns[:2]) == ["correlation_PC1", "correlation_PC2"]
+    svd = TruncatedSVD(2).fit(x)
+    assert diagnostics.features(svd).correlations.shape == (ACTIVE, 2)
+
+
+def test_unsuitable_arguments_are_named(wine):
+    x = wine.iloc[:, :ACTIVE]
+    pca = PCA(2).fit(x)
+    for other in (KernelPCA(2).fit(x), IncompletePCA(2).fit(x)):
+        with pytest.raises(TypeError, match=f"diagnostics of a {type(other).__name__} are not available"):
+            diagnostics.features(other)
+    with pytest.raises(TypeError, match="pca is a PCA; pass a fitted"):
+        diagnostics.samples(SklearnPCA(2).fit(x), x)
+    with pytest.raises(ValueError, match="level = 95 is not allowed"):
+        diagnostics.Monitor(pca, x, level=95)
+    with pytest.raises(ValueError, match="method = 'x' is not known"):
+        diagnostics.Monitor(pca, x, method="x")
+    with pytest.raises(ValueError, match="adjust = 'bonferroni' is not known"):
+        diagnostics.correlations(pca.transform(x), x, adjust="bonferroni")
+    with pytest.raises(ValueError, match="labels has shape"):
+        diagnostics.categories(pca.transform(x), ["a"])
+    with pytest.raises(TypeError, match=r"a pandas\.DataFrame is needed"):
+        diagnostics.describe(pca.transform(x), x.to_numpy())
+    broken = x.copy()
+    broken.iloc[3, 1] = np.nan
+    with pytest.raises(ValueError, match="row 3, column 1"):
+        diagnostics.samples(pca, broken)
+    with pytest.raises(ValueError, match="row 3, column 1"):
+        diagnostics.row_contributions(pca, broken)
