@@ -283,6 +283,26 @@ def test_incomplete_rows_in_parts_have_the_fit_of_all(method):
             assert pca.n_iter_ == whole.n_iter_
 
 
+def test_variational_bayes_in_parts_has_the_fit_of_all():
+    x, run = with_holes(), {"method": "vb-full", "tol": 1e-8}
+    weights = np.random.default_rng(1).integers(1, 4, size=len(x))
+    whole = IncompletePCA(4, **run).fit(x, sample_weight=weights)
+    parts = [(x[i:j], weights[i:j]) for i, j in [(0, 100), (100, 100), (100, 350), (350, 600)]]
+    with ThreadPoolExecutor(2) as executor:
+        pca = cluster.fit(IncompletePCA(4, **run), parts, map=executor.map)
+    assert (pca.method_, pca.n_iter_, len(pca.components_)) == ("vb-full", whole.n_iter_, len(whole.components_))
+    # Components that are nearly pruned have directions of few digits.
+    np.testing.assert_allclose(pca.components_[:2], whole.components_[:2], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(pca.mean_, whole.mean_, rtol=1e-9)
+    np.testing.assert_allclose(pca.noise_variance_, whole.noise_variance_, rtol=1e-9)
+    np.testing.assert_allclose(pca.explained_variance_, whole.explained_variance_, rtol=1e-8)
+    # Covariances are of single precision.
+    for found, expected, rtol in zip(
+        pca.impute(x, return_std=True), whole.impute(x, return_std=True), [1e-8, 1e-5], strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=rtol)
+
+
 def test_incomplete_models_of_parts_are_kept_in_files(tmp_path):
     x = with_holes()
     pca = cluster.fit(IncompletePCA(2), [x[:300], x[300:]])
@@ -296,11 +316,12 @@ def test_incomplete_models_of_parts_are_kept_in_files(tmp_path):
 def test_incomplete_parts_that_cannot_be_used():
     x = with_holes()
     for options, message in [
-        ({"method": "vb"}, "method = 'vb' is not allowed: rows in parts are fitted by the methods em and als"),
+        ({"method": "vb"}, "method = 'vb' is not allowed: rows in parts are fitted by the methods em, als and vb-full"),
         ({"row_offsets": True}, "row_offsets = True is not allowed"),
         ({"early_stopping": True}, "early_stopping = True is not allowed"),
         ({"gradient_tol": 0.1}, "gradient_tol = 0.1 is not allowed"),
         ({"memory_limit": 10**6}, "a sum of normal equations needs"),
+        ({"memory_limit": 10**6, "method": "vb-full"}, "a sum of posteriors needs"),
     ]:
         with pytest.raises((ValueError, MemoryError), match=re.escape(message)):
             cluster.fit(IncompletePCA(2, **options), [x[:300], x[300:]])

@@ -330,7 +330,7 @@ def holes():
     return x
 
 
-@pytest.mark.parametrize("method", ["em", "als"])
+@pytest.mark.parametrize("method", ["em", "als", "vb-full"])
 def test_incomplete_rows(holes, method):
     whole = karhunen.IncompletePCA(2, method=method).fit(holes)
     weights = np.arange(len(holes)) % 3 + 1

@@ -44,6 +44,7 @@ def in_memory(entries, k=2, **options):
 
 OPTIONS = [
     ({"method": "em"}, {"method": "em"}),
+    ({"method": "vb-full"}, {"method": "vb-full"}),
     ({}, {"method": "als"}),
     ({"regParam": 0.5}, {"method": "als", "regularization": 0.5}),
     ({"regParam": 0.02, "weightedReg": True}, {"method": "als", "regularization": ("weighted", 0.02)}),
@@ -128,7 +129,7 @@ def test_what_cannot_be_used(spark, entries):
     fails = [
         (IncompletePCA(), source, "k is not set"),
         (IncompletePCA(k=0), source, "n_components|k"),
-        (IncompletePCA(k=2, method="vb"), source, "method = 'vb' is not allowed: choose 'als' or 'em'"),
+        (IncompletePCA(k=2, method="vb"), source, "method = 'vb' is not allowed: choose 'als', 'em' or 'vb-full'"),
         (IncompletePCA(k=2, weightedReg=True), source, "set regParam"),
         (IncompletePCA(k=2, rowCol="user"), source, "rowCol names 'user', which the DataFrame does not have"),
         (IncompletePCA(k=2, rowCol="value"), source, "labels are integers or strings"),
@@ -138,6 +139,7 @@ def test_what_cannot_be_used(spark, entries):
         (IncompletePCA(k=2), source.withColumn("value", functions.lit(None).cast("double")), "'value' holds null"),
         (IncompletePCA(k=2), source.withColumn("value", functions.lit(float("inf"))), r"row \d+, column \d+ is inf"),
         (IncompletePCA(k=2, method="em", regParam=0.1), source, "method = 'em' has no penalty; clear regParam"),
+        (IncompletePCA(k=2, method="vb-full", regParam=0.1), source, "method = 'vb-full' has no penalty"),
         (IncompletePCA(k=2, regParam=0.0), source, "regParam = 0.0 is not allowed"),
         (
             IncompletePCA(k=2),

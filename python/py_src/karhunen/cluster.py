@@ -41,9 +41,9 @@ def fit(
         Its `n_threads` is the number of threads for each part (None: one). The `solver` of PCA may be "auto",
         "covariance" (one pass, each part returns 4 p (p + 1) bytes for p columns) or "block-krylov" (some ten passes,
         8 p bytes for each of some hundred vectors, in both directions); "auto" takes "covariance" up to 2,048 columns.
-        The `method` of IncompletePCA may be "em" or "als", which is "auto": every iteration is one pass, in which each
-        part returns 4 p (c + 1) (c + 4) bytes for c components. Scores stay with their rows: `scores_` is empty, and
-        predictions far outside the data are not searched for.
+        The `method` of IncompletePCA may be "em", "als", which is "auto", or "vb-full": every iteration is one pass, in
+        which each part returns 4 p (c + 2) (c + 3) bytes for c components, by "vb-full" 8 p (c^2 + 3 c + 3). Scores
+        stay with their rows: `scores_` is empty, and predictions far outside the data are not searched for.
     parts : sequence
         Each part is a block of rows (array, sparse matrix or dataframe), a tuple of rows and their weights, or a
         function without arguments that returns either. A part may have no rows. For workers in other processes, parts

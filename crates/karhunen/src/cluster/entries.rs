@@ -4,13 +4,14 @@ use crate::cluster::{Driver, Engine, Sums, Work};
 use crate::error::{Error, Result};
 use crate::exec::{Exec, PassLog, Run};
 use crate::incomplete::parts::{
-    ColumnEntries, EntryPasses, EntrySums, EntryTask, NormalSums, NormalTask, TraceTask, fit_in_parts,
+    ColumnEntries, EntryPasses, EntrySums, EntryTask, NormalSums, NormalTask, PosteriorSums, PosteriorTask,
+    TraceTask, fit_in_parts,
 };
 use crate::incomplete::{IncompleteModel, IncompletePca};
 
 impl IncompletePca {
-    /// Fits the model to the observed entries of rows in parts, which an engine visits. The methods are `em` and `als`;
-    /// each iteration is one pass over the parts. The model holds no scores of the fitted rows, which
+    /// Fits the model to the observed entries of rows in parts, which an engine visits. The methods are `em`, `als`
+    /// and `vb-full`; each iteration is one pass over the parts. The model holds no scores of the fitted rows, which
     /// [`IncompleteModel::row_scores`] computes where the rows are.
     ///
     /// ```
@@ -80,6 +81,13 @@ impl EntryPasses for Driver<'_> {
     fn normal(&self, task: NormalTask, exec: &Exec<'_>) -> Result<NormalSums> {
         match self.pass("normal equations", Work::Entries(EntryTask::Normal(task)), exec)?.sums {
             Sums::Entries(EntrySums::Normal(sums)) => Ok(sums),
+            _ => Err(no_sums()),
+        }
+    }
+
+    fn posterior(&self, task: PosteriorTask, exec: &Exec<'_>) -> Result<PosteriorSums> {
+        match self.pass("posteriors", Work::Entries(EntryTask::Posterior(task)), exec)?.sums {
+            Sums::Entries(EntrySums::Posterior(sums)) => Ok(sums),
             _ => Err(no_sums()),
         }
     }

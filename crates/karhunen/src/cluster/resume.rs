@@ -3,7 +3,7 @@
 use crate::cluster::{FirstBlock, PartSeen, Partial, Sums};
 use crate::error::Result;
 use crate::exec::{Resumable, State};
-use crate::incomplete::parts::{ColumnEntries, EntrySums, NormalSums};
+use crate::incomplete::parts::{ColumnEntries, EntrySums, NormalSums, PosteriorSums};
 use crate::linalg::Matrix;
 use crate::moments::{Moments, Scatter};
 
@@ -56,6 +56,12 @@ impl Resumable for Partial {
                     .try_for_each(|sums| sums.exchange(state))
             }
             Sums::Entries(EntrySums::Trace(sum)) => state.number(sum),
+            Sums::Entries(EntrySums::Posterior(sums)) => {
+                state.number(&mut sums.log_det)?;
+                [&mut sums.features, &mut sums.products, &mut sums.scores, &mut sums.means]
+                    .into_iter()
+                    .try_for_each(|sums| sums.exchange(state))
+            }
         }
     }
 }
@@ -92,6 +98,7 @@ impl Sums {
             Self::Entries(EntrySums::Columns(_)) => (4, 0),
             Self::Entries(EntrySums::Normal(sums)) => (5, sums.n_components()),
             Self::Entries(EntrySums::Trace(_)) => (6, 0),
+            Self::Entries(EntrySums::Posterior(sums)) => (7, sums.n_components()),
         }
     }
 
@@ -101,6 +108,7 @@ impl Sums {
             Self::Checked | Self::Entries(EntrySums::Trace(_)) => None,
             Self::Entries(EntrySums::Columns(sums)) => Some(sums.weight.len()),
             Self::Entries(EntrySums::Normal(sums)) => Some(sums.features.n_rows()),
+            Self::Entries(EntrySums::Posterior(sums)) => Some(sums.features.n_rows()),
             Self::Moments(sums, _) => Some(sums.mean.len()),
             Self::Scatter(sums) => Some(sums.moments.mean.len()),
             Self::Product(sums) => Some(sums.n_rows()),
@@ -117,6 +125,7 @@ impl Sums {
             4 => Self::Entries(EntrySums::Columns(ColumnEntries::empty(p))),
             5 => Self::Entries(EntrySums::Normal(NormalSums::empty(p, n_vectors))),
             6 => Self::Entries(EntrySums::Trace(0.0)),
+            7 => Self::Entries(EntrySums::Posterior(PosteriorSums::empty(p, n_vectors))),
             _ => Self::Checked,
         }
     }

@@ -21,6 +21,8 @@ struct Parts {
     sparse: bool,
     n_tasks: Mutex<usize>,
     drift: f64,
+    /// Of parts of even and of odd number.
+    n_threads: [usize; 2],
 }
 
 impl Parts {
@@ -36,6 +38,7 @@ impl Parts {
             sparse: false,
             n_tasks: Mutex::default(),
             drift: 0.0,
+            n_threads: [1, 2],
         }
     }
 
@@ -46,7 +49,7 @@ impl Parts {
             *value += self.drift * task.pass() as f64;
         }
         let weights = self.weights.as_ref().map(|weights| &weights[first..first + n]);
-        let run = Run::threads(1 + number % 2);
+        let run = Run::threads(self.n_threads[number % 2]);
         if self.single {
             let values: Vec<f32> = values.iter().map(|x| *x as f32).collect();
             return Partial::of(task, number, &Dense::row_major(&values, n, p)?, weights, &run);
@@ -220,9 +223,15 @@ fn parts_of_single_precision_give_a_model_of_single_precision() {
 #[test]
 fn bits_depend_on_the_parts_alone() {
     let holes = problem();
-    let pca = options(Method::Als, Some(Regularization::Weighted(0.05)));
-    let fit = |sizes: &[usize]| pca.fit_parts(&Parts::new(&holes, sizes)).unwrap().parts().components.clone();
-    assert_eq!(fit(&SIZES), fit(&SIZES));
+    for pca in [options(Method::Als, Some(Regularization::Weighted(0.05))), variational(4, 25)] {
+        let fit = |n_threads: [usize; 2], sparse: bool| {
+            let parts = Parts { n_threads, sparse, ..Parts::new(&holes, &SIZES) };
+            pca.fit_parts(&parts).unwrap().parts().components.clone()
+        };
+        let expected = fit([1, 2], false);
+        assert_eq!(fit([3, 1], false), expected);
+        assert_eq!(fit([1, 1], true), expected);
+    }
 }
 
 #[test]
@@ -248,7 +257,7 @@ fn what_parts_cannot_do_is_refused_before_the_first_pass() {
     let holes = problem();
     let em = options(Method::Em, None);
     for (what, pca) in [
-        ("method", IncompletePca { method: Method::VbFull, ..em.clone() }),
+        ("method", IncompletePca { method: Method::Vb, ..em.clone() }),
         ("row_offsets", IncompletePca { row_offsets: true, ..em.clone() }),
         ("early_stopping", IncompletePca { early_stopping: Some(0.1), ..em.clone() }),
         ("gradient_tol", IncompletePca { gradient_tol: Some(0.1), ..em.clone() }),
@@ -259,6 +268,8 @@ fn what_parts_cannot_do_is_refused_before_the_first_pass() {
         assert_eq!(*parts.n_tasks.lock().unwrap(), 0);
     }
     let small = IncompletePca { memory_limit: Some(10_000), ..em.clone() };
+    assert!(matches!(small.fit_parts(&Parts::new(&holes, &SIZES)), Err(Error::Memory { .. })));
+    let small = IncompletePca { method: Method::VbFull, ..small };
     assert!(matches!(small.fit_parts(&Parts::new(&holes, &SIZES)), Err(Error::Memory { .. })));
     let many = IncompletePca { n_components: 13, ..em.clone() };
     assert!(matches!(many.fit_parts(&Parts::new(&holes, &SIZES)), Err(Error::NComponents { .. })));
@@ -275,6 +286,136 @@ fn what_parts_cannot_do_is_refused_before_the_first_pass() {
     }
     let nothing = Parts { values: vec![f64::NAN; 80 * 12], ..Parts::new(&holes, &SIZES) };
     assert!(matches!(em.fit_parts(&nothing), Err(Error::NothingObserved { .. })));
+}
+
+/// Variational Bayes of data of two components, with more components than the data have.
+fn variational(n_components: usize, max_iter: usize) -> IncompletePca {
+    IncompletePca { n_components, max_iter, ..options(Method::VbFull, None) }
+}
+
+/// Compares the scores of rows, predictions of all their entries, and error bars.
+#[track_caller]
+fn assert_equal_predictions(what: &str, found: &IncompleteModel, expected: &IncompleteModel, tol: f64) {
+    let (rows, run) = (observed(&problem()), Run::default());
+    let of = |model: &IncompleteModel| {
+        let (rows, covariances) = model.rows_with_covariances(&rows, &run).unwrap();
+        let (mut values, mut bars) = (vec![0.0; 80 * 12], vec![0.0; 80 * 12]);
+        model.values_into(&rows, &mut values, &run).unwrap();
+        model.deviations_into((&rows.scores, &covariances), true, &mut bars, &run).unwrap();
+        [rows.scores.as_slice().to_vec(), values, bars]
+    };
+    let names = ["scores", "predictions", "error bars"];
+    for (name, (a, b)) in names.into_iter().zip(of(found).into_iter().zip(of(expected))) {
+        assert_eq!(a.len(), b.len(), "{what}, {name}");
+        // Covariances are of single precision.
+        let tol = if name == "error bars" { tol.max(1e-6) } else { tol };
+        let size = largest(b.iter().map(|x| x.abs()));
+        assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() <= tol * size), "{what}, {name}");
+    }
+}
+
+#[test]
+fn variational_bayes_in_parts_is_that_of_all_rows_iteration_by_iteration() {
+    let holes = problem();
+    let weights: Vec<f64> = (0..80).map(|i| [1.0, 3.0, 0.0, 2.0, 0.5][i % 5]).collect();
+    let mut n_pruned = 0;
+    for mean in [MeanMode::Joint, MeanMode::Fixed, MeanMode::None] {
+        for weights in [None, Some(&weights)] {
+            for (sparse, max_iter) in [(false, 1), (true, 2), (false, 9), (true, 45), (false, 80)] {
+                let what = format!("{mean:?} {} {sparse} {max_iter}", weights.is_some());
+                let pca = IncompletePca { mean, ..variational(5, max_iter) };
+                let all = observed(&holes);
+                let all = match weights {
+                    Some(weights) => all.with_sample_weights(weights).unwrap(),
+                    None => all,
+                };
+                let whole = pca.fit(&all).unwrap();
+                let parts = Parts { weights: weights.cloned(), sparse, ..Parts::new(&holes, &SIZES) };
+                let found = pca.fit_parts(&parts).unwrap();
+                assert_equal(&what, &found, &whole, 1e-9);
+                assert_equal_bars(&what, &found, &whole, 1e-5);
+                assert_equal_predictions(&what, &found, &whole, 1e-9);
+                assert_eq!(found.convergence().reason, whole.convergence().reason);
+                assert_eq!(found.parts().scores.n_rows(), 0);
+                let n_left = whole.parts().components.n_rows();
+                n_pruned += 5 - n_left;
+                // One pass for the means, three sweeps after the start, the iterations, one for the final scores, and
+                // one for every attempt to prune.
+                let n_passes = *parts.n_tasks.lock().unwrap();
+                assert!(n_passes >= 5 + max_iter + 5 - n_left, "{what}: {n_passes}");
+                assert!(max_iter >= 10 || n_passes == 5 + max_iter, "{what}: {n_passes}");
+            }
+        }
+    }
+    assert!(n_pruned > 10, "{n_pruned}");
+}
+
+#[test]
+fn variational_bayes_in_parts_obeys_its_options() {
+    let holes = problem();
+    for (what, pca) in [
+        ("prior of the mean", {
+            let mean_prior = MeanPrior { count: 3.0, value: Some(1.0) };
+            IncompletePca { mean_prior, ..variational(4, 60) }
+        }),
+        ("converged", IncompletePca { tol: 1e-7, ..variational(3, 400) }),
+        ("settled errors", IncompletePca { rmse_tol: Some(1e-4), ..variational(2, 400) }),
+        ("settled loadings", IncompletePca { angle_tol: Some(1e-4), ..variational(3, 400) }),
+        ("several starts", IncompletePca { n_starts: 3, ..variational(3, 9) }),
+        ("no error bars", IncompletePca { error_bars: false, ..variational(3, 30) }),
+    ] {
+        let whole = pca.fit(&observed(&holes)).unwrap();
+        let found = pca.fit_parts(&Parts::new(&holes, &SIZES)).unwrap();
+        assert_equal(what, &found, &whole, 1e-9);
+        assert_equal_bars(what, &found, &whole, 1e-5);
+        assert_eq!(found.convergence().stop, whole.convergence().stop, "{what}");
+        assert_eq!(found.parts().score_covariances.is_some(), pca.error_bars);
+    }
+}
+
+#[test]
+fn variational_bayes_in_parts_of_single_precision() {
+    let holes = problem();
+    let pca = variational(4, 40);
+    let single: Vec<f32> = holes.with_nan().iter().map(|x| *x as f32).collect();
+    let whole = pca.fit(&Observed::from_dense(&Dense::row_major(&single, 80, 12).unwrap()).unwrap()).unwrap();
+    let found = pca.fit_parts(&Parts { single: true, ..Parts::new(&holes, &SIZES) }).unwrap();
+    assert_equal("f32", &found, &whole, 2e-4);
+}
+
+#[test]
+fn variational_bayes_in_parts_keeps_columns_and_rows_without_entries() {
+    let mut holes = problem();
+    for (i, row) in holes.observed.iter_mut().enumerate() {
+        row[4] = false;
+        if i % 7 == 3 {
+            row.fill(false);
+        }
+    }
+    let pca = variational(3, 30);
+    let whole = pca.fit(&observed(&holes)).unwrap();
+    let found = pca.fit_parts(&Parts::new(&holes, &SIZES)).unwrap();
+    assert_equal("without entries", &found, &whole, 1e-9);
+    assert_eq!(found.parts().n_observed[4], 0);
+}
+
+#[test]
+fn variational_bayes_in_parts_of_constant_columns_has_no_components() {
+    let mut holes = problem();
+    for row in &mut holes.complete {
+        row.iter_mut().enumerate().for_each(|(j, x)| *x = j as f64);
+    }
+    for mean in [MeanMode::Joint, MeanMode::Fixed] {
+        let pca = IncompletePca { mean, ..variational(2, 30) };
+        let whole = pca.fit(&observed(&holes)).unwrap();
+        let found = pca.fit_parts(&Parts::new(&holes, &SIZES)).unwrap();
+        let (x, y) = (found.parts(), whole.parts());
+        assert_eq!((x.noise_variance, &x.explained_variance), (y.noise_variance, &y.explained_variance));
+        assert_eq!(x.mean, y.mean);
+        assert_eq!(found.convergence().reason, whole.convergence().reason);
+        assert!(found.convergence().reason.contains("collapsed"));
+        assert_equal_predictions("constant", &found, &whole, 1e-12);
+    }
 }
 
 /// Keeps the results of passes, and fails after some of them.
@@ -317,20 +458,76 @@ impl PassLog for Log {
 #[test]
 fn a_fit_that_is_resumed_has_the_same_bits() {
     let holes = problem();
-    let pca = options(Method::Als, Some(Regularization::Weighted(0.05)));
-    let whole = pca.fit_parts(&Parts::new(&holes, &SIZES)).unwrap();
-    for n_passes in [1, 3, 9, 20] {
-        let log = Log { left: Mutex::new(n_passes), ..Log::default() };
-        let first = pca.fit_parts_with(&Parts::new(&holes, &SIZES), Some(&log), &Run::default());
-        assert_eq!(first.is_err(), n_passes < 20);
-        *log.left.lock().unwrap() = 100;
+    for pca in [options(Method::Als, Some(Regularization::Weighted(0.05))), variational(4, 25)] {
         let parts = Parts::new(&holes, &SIZES);
-        let found = pca.fit_parts_with(&parts, Some(&log), &Run::default()).unwrap();
-        assert_eq!(found.parts().components, whole.parts().components, "{n_passes}");
-        assert_eq!(found.noise_variance(), whole.noise_variance());
-        // A complete log is compared with the parts in one pass.
-        assert_eq!(*parts.n_tasks.lock().unwrap(), (20 - n_passes).max(1));
+        let whole = pca.fit_parts(&parts).unwrap();
+        let n_all = *parts.n_tasks.lock().unwrap();
+        for n_passes in [1, 3, 9, n_all] {
+            let log = Log { left: Mutex::new(n_passes), ..Log::default() };
+            let first = pca.fit_parts_with(&Parts::new(&holes, &SIZES), Some(&log), &Run::default());
+            assert_eq!(first.is_err(), n_passes < n_all);
+            *log.left.lock().unwrap() = 100;
+            let parts = Parts::new(&holes, &SIZES);
+            let found = pca.fit_parts_with(&parts, Some(&log), &Run::default()).unwrap();
+            assert_eq!(found.parts().components, whole.parts().components, "{n_passes}");
+            assert_eq!(found.noise_variance(), whole.noise_variance());
+            // A complete log is compared with the parts in one pass.
+            assert_eq!(*parts.n_tasks.lock().unwrap(), (n_all - n_passes).max(1));
+        }
     }
+}
+
+/// Checks that no record from which a value or a row of an array was lost is read.
+#[track_caller]
+fn assert_damage_is_found<M: Recorded>(content: &M) {
+    let record = content.to_record().unwrap();
+    for at in 0..record.arrays.len() {
+        let mut without = record.clone();
+        let array = without.arrays.remove(at);
+        assert!(M::from_record(&mut without).is_err(), "{} is lost", array.name);
+        // The number of features of a task is compared with the columns of each part.
+        let first = usize::from(array.name == "table");
+        for axis in first..array.shape.len() {
+            let mut shape = array.shape.clone();
+            shape[axis] -= 1;
+            let mut shorter = record.clone();
+            shorter.arrays.remove(at);
+            shorter.put(&array.name, &shape, vec![0.5; shape.iter().product()]);
+            assert!(M::from_record(&mut shorter).is_err(), "{} of shape {shape:?}", array.name);
+        }
+        let mut infinite = record.clone();
+        infinite.arrays.remove(at);
+        infinite.put(&array.name, &array.shape, vec![f64::NEG_INFINITY; array.shape.iter().product()]);
+        assert!(M::from_record(&mut infinite).is_err(), "{} is infinite", array.name);
+    }
+}
+
+/// Checks what travels in passes over the posteriors of scores.
+struct Checked {
+    parts: Parts,
+    n_checked: Mutex<usize>,
+}
+
+impl Engine for Checked {
+    fn reduce(&self, task: &Task) -> Result<Partial> {
+        let of_task = task.to_record()?;
+        let partial = self.parts.reduce(task)?;
+        if of_task.arrays.iter().any(|array| array.name == "table") {
+            assert_eq!(travelled(task)?, *task);
+            assert_eq!(travelled(&partial)?, partial);
+            assert_damage_is_found(task);
+            assert_damage_is_found(&partial);
+            *self.n_checked.lock().unwrap() += 1;
+        }
+        Ok(partial)
+    }
+}
+
+#[test]
+fn what_travels_is_read_as_it_was_written_or_refused() {
+    let checked = Checked { parts: Parts::new(&problem(), &SIZES), n_checked: Mutex::default() };
+    variational(2, 3).fit_parts(&checked).unwrap();
+    assert_eq!(*checked.n_checked.lock().unwrap(), 4);
 }
 
 #[test]

@@ -103,7 +103,8 @@ class IncompletePCA(
 
     For ratings and other tables of which few entries are known. The model is that of :class:`karhunen.IncompletePCA`:
     ``value = mean of the column + scores of the row . loadings of the column``. A shuffle brings the entries of each
-    row together; each iteration is one pass, in which each partition returns 4 p (k + 1) (k + 4) bytes for p columns.
+    row together; each iteration is one pass, in which each partition returns 4 p (k + 2) (k + 3) bytes for p columns,
+    by "vb-full" 8 p (k^2 + 3 k + 3).
     The iterations are those of the entries in memory up to rounding, and their bits depend on the number of partitions
     alone. Predictions far outside the data are not searched for.
 
@@ -116,8 +117,9 @@ class IncompletePCA(
         of labels occurs once. NaN is missing.
     predictionCol : str, default="prediction"
         Column that the model adds.
-    method : {"als", "em"}, default="als"
-        Alternating least squares with or without a penalty.
+    method : {"als", "em", "vb-full"}, default="als"
+        Alternating least squares with or without a penalty, or variational Bayes, which learns the variance of the
+        noise and leaves out components that the entries do not support.
     regParam : float
         Penalty on squared scores and loadings, of "als". If it is not set, the standard deviation of the values.
     weightedReg : bool, default=False
@@ -149,7 +151,11 @@ class IncompletePCA(
     __module__ = "karhunen.spark"
     _input_kwargs: dict[str, Any]
 
-    method = param("method", 'alternating least squares: "als" with a penalty, "em" without', TypeConverters.toString)
+    method = param(
+        "method",
+        'alternating least squares, "als" with a penalty, "em" without; or variational Bayes, "vb-full"',
+        TypeConverters.toString,
+    )
     regParam = param("regParam", "penalty on squared scores and loadings", TypeConverters.toFloat)
     weightedReg = param(
         "weightedReg", "multiply the penalty by the number of entries of each row and column", TypeConverters.toBoolean
@@ -192,7 +198,7 @@ class IncompletePCA(
         return self._set(**params)
 
     def setMethod(self, value: str) -> Self:
-        """Set the method: "als" or "em"."""
+        """Set the method: "als", "em" or "vb-full"."""
         return self._set(method=value)
 
     def setRegParam(self, value: float) -> Self:
@@ -252,10 +258,10 @@ class IncompletePCA(
             raise ValueError(f"k = {self.getK()} is not allowed: at least one component is needed")
         get = self.getOrDefault
         method, penalty = get(self.method), self._given(self.regParam)
-        if method not in ("als", "em"):
-            raise ValueError(f"method = {method!r} is not allowed: choose 'als' or 'em'")
-        if penalty is not None and method == "em":
-            raise ValueError("method = 'em' has no penalty; clear regParam, or set method = 'als'")
+        if method not in ("als", "em", "vb-full"):
+            raise ValueError(f"method = {method!r} is not allowed: choose 'als', 'em' or 'vb-full'")
+        if penalty is not None and method != "als":
+            raise ValueError(f"method = {method!r} has no penalty; clear regParam, or set method = 'als'")
         if penalty is not None and not 0 < penalty < np.inf:
             raise ValueError(f"regParam = {penalty} is not allowed: a penalty is positive; method = 'em' has none")
         if get(self.weightedReg):

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::exec::{Accumulate, Exec};
+use crate::incomplete::data::Rows;
 use crate::linalg::Matrix;
 use crate::linalg::simd::Lane;
 use crate::scalar::Scalar;
@@ -109,6 +110,11 @@ impl<T: Scalar> Factor<T> {
     pub(crate) fn row_mut(&mut self, i: usize) -> &mut [T] {
         let width = self.width;
         &mut self.as_mut_slice()[i * width..(i + 1) * width]
+    }
+
+    /// All rows, as the output of a pass.
+    pub(crate) fn as_rows(&mut self) -> Rows<'_, T> {
+        Rows { width: self.width, data: self.as_mut_slice() }
     }
 
     /// The first `n_values` of every row.

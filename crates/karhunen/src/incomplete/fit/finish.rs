@@ -24,6 +24,11 @@ use crate::linalg::simd::Lane;
 const COLLAPSED: &str = "collapsed: the most probable components are none";
 
 impl<T: Lane> RunResult<T> {
+    /// The reason for the method, with a note on a fit without components.
+    pub(crate) fn reason(&self, reason: String) -> String {
+        if self.collapsed { format!("{reason}; {COLLAPSED}") } else { reason }
+    }
+
     /// Rotates to the principal components and adds error bars.
     pub(crate) fn into_model(
         self,
@@ -34,6 +39,7 @@ impl<T: Lane> RunResult<T> {
         prepared: &Prepared,
         exec: &Exec<'_>,
     ) -> Result<IncompleteModel> {
+        let reason = self.reason(reason);
         // The method may have learned penalties and pruned components.
         let problem = &self.penalties.clone().give(problem, self.factors.c);
         let found = match &self.posterior {
@@ -58,7 +64,7 @@ impl<T: Lane> RunResult<T> {
             dtype: T::NAME,
             convergence: IncompleteConvergence {
                 method,
-                reason: if self.collapsed { format!("{reason}; {COLLAPSED}") } else { reason },
+                reason,
                 stop: self.stop,
                 cost: self.cost,
                 rmse: (self.squares / prepared.weight()).sqrt(),
@@ -135,25 +141,38 @@ impl Found {
         method: Method,
         exec: &Exec<'_>,
     ) -> Result<Self> {
+        let rotation = posterior.rotate(problem, factors, error_bars, exec)?;
+        let shape = (problem.data.total_samples(), problem.data.n_features());
+        // The scores of new rows depend on the covariances of a posterior of the loadings.
+        let keep_loadings = error_bars || method.has_posterior_loadings();
+        Ok(Self::of_rotation(rotation, posterior.noise, shape, keep_loadings))
+    }
+
+    /// Removes the inactive components of a posterior of `samples` rows and `n_features` features.
+    pub(crate) fn of_rotation(
+        rotation: Rotation,
+        noise: f64,
+        (samples, n_features): (f64, usize),
+        keep_loadings: bool,
+    ) -> Self {
         let Rotation { mut rotated, explained: mut variances, mut prior, mut scores, mut loadings } =
-            posterior.rotate(problem, factors, error_bars, exec)?;
-        let inactive = rotated.deactivate(problem.data.total_samples(), posterior.noise);
+            rotation;
+        let inactive = rotated.deactivate(samples, noise);
         prior.remove(&inactive);
         for (k, variance) in variances.iter_mut().enumerate().filter(|(k, _)| inactive[*k]) {
             *variance = 0.0;
             loadings.remove(k);
             scores.iter_mut().for_each(|scores| scores.remove(k));
         }
-        let left = problem.data.n_features() as f64 * posterior.noise;
-        Ok(Self {
+        let left = n_features as f64 * noise;
+        Self {
             explained: Explained { variances, left },
             rotated,
             prior,
-            noise: posterior.noise,
+            noise,
             score_covariances: scores,
-            // The scores of new rows depend on them.
-            loading_covariances: Some(loadings).filter(|_| error_bars || method.has_posterior_loadings()),
-        })
+            loading_covariances: Some(loadings).filter(|_| keep_loadings),
+        }
     }
 
     fn of_point<T: Lane>(

@@ -418,7 +418,7 @@ impl<T: Lane> Iterate<T> for Factorial<T> {
     }
 
     fn unit(&self, problem: &Objective<'_, T>) -> f64 {
-        unit_of_posteriors(problem, self.scale, true)
+        unit_of_posteriors(problem, problem.data.total_entries(), self.scale, true)
     }
 
     fn save(&self, out: &mut Arrays) {

@@ -12,15 +12,14 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::factors::state_arrays::{Arrays, count, damaged, size};
-use crate::incomplete::factors::{Factor, FactorSide, Factors};
+use crate::incomplete::factors::{Factor, Factors};
 use crate::incomplete::passes::gradient::squares;
-use crate::incomplete::passes::moments::{Expected, moments_pass};
+use crate::incomplete::passes::moments::Expected;
 use crate::incomplete::updates::loading_posteriors::{
-    LoadingModel, LoadingSolver, OfLoadings, drop_from_table, moments_of_loadings,
+    LoadingModel, LoadingSolver, drop_from_table, moments_of_loadings,
 };
 use crate::incomplete::updates::posterior::{LEAST_NOISE, Posterior, kl_of_means, without_component};
-use crate::incomplete::updates::score_moments::ScoreMoments;
-use crate::incomplete::updates::score_posteriors::score_posteriors;
+use crate::incomplete::updates::row_posteriors::{GivenLoadings, OfScores, RowPosteriors, RowsInMemory};
 use crate::incomplete::updates::score_shift::{Priors, ScoreShift, best_affine};
 use crate::linalg::simd::Lane;
 
@@ -37,8 +36,7 @@ const PRUNE_EVERY: usize = 10;
 const NEGLIGIBLE: f64 = 0.02;
 
 /// Time O(N c^2 + (n + p) c^3) per iteration; memory for the second moments of every row and feature.
-#[derive(Debug)]
-pub(crate) struct Full<T> {
+pub(crate) struct Full<T, R> {
     loadings: LoadingModel,
     /// Mean squared deviation of an entry.
     scale: f64,
@@ -50,8 +48,9 @@ pub(crate) struct Full<T> {
     /// The first iteration that learns the variances of the prior, once determined.
     first_learned: Option<usize>,
     state: Option<FullState<T>>,
-    /// Memory reused for expected values of the scores.
-    workspace: Option<Factor<T>>,
+    rows: R,
+    /// `sum w e^2` of the start, if it is known.
+    at_start: Option<f64>,
 }
 
 #[derive(Debug)]
@@ -64,6 +63,8 @@ struct FullState<T> {
     of_offsets: Option<f64>,
     /// Expected values of the loadings, see [`Expected`].
     table: Factor<T>,
+    /// `sum w e^2` of the point predictions, if the last iteration told it.
+    errors: Option<f64>,
 }
 
 impl<T: Lane> FullState<T> {
@@ -87,7 +88,7 @@ impl<T: Lane> FullState<T> {
             }
         })?;
         let prior = vec![prior; c - usize::from(of_offsets.is_some())];
-        Ok(Self { noise, prior, of_offsets, table })
+        Ok(Self { noise, prior, of_offsets, table, errors: None })
     }
 
     /// The noise over the prior variance of each score.
@@ -97,30 +98,33 @@ impl<T: Lane> FullState<T> {
     }
 }
 
-impl<T: Lane> Full<T> {
+impl<T: Lane> Full<T, RowsInMemory<T>> {
     /// `scale` is the mean squared deviation of an entry; `of_offsets` the initial variance of the row offsets.
     pub(crate) fn new(loadings: LoadingModel, scale: f64, of_offsets: Option<f64>) -> Self {
+        Self::over(RowsInMemory::new(), loadings, (scale, of_offsets), None)
+    }
+}
+
+impl<T: Lane, R: RowPosteriors<T>> Full<T, R> {
+    /// As [`Full::new`], over rows that may lie elsewhere; `at_start` is `sum w e^2` of the start, if it is known.
+    pub(crate) fn over(
+        rows: R,
+        loadings: LoadingModel,
+        (scale, of_offsets): (f64, Option<f64>),
+        at_start: Option<f64>,
+    ) -> Self {
         // Point estimates of the loadings have no prior to learn.
         let first_learned = (loadings == LoadingModel::Point).then_some(1);
         let scale = scale.max(f64::MIN_POSITIVE);
         let before = f64::INFINITY;
-        Self {
-            loadings,
-            scale,
-            iteration: 0,
-            of_offsets,
-            before,
-            first_learned,
-            state: None,
-            workspace: None,
-        }
+        Self { loadings, scale, iteration: 0, of_offsets, before, first_learned, state: None, rows, at_start }
     }
 
     fn learns_now(&self) -> bool {
         self.first_learned.is_some_and(|first| self.iteration >= first)
     }
 
-    /// One iteration: scores, shift and rotation, loadings and means, variances. Returns the cost and `sum w e^2`.
+    /// One iteration: scores, shift and rotation, loadings and means, variances. Returns the cost.
     fn round(
         &mut self,
         problem: &Objective<'_, T>,
@@ -129,17 +133,15 @@ impl<T: Lane> Full<T> {
         exec: &Exec<'_>,
     ) -> Result<f64> {
         let problem = &Objective { mean: problem.mean.under(state.noise), ..problem.clone() };
-        let (c, free, n) = (problem.c, problem.free(), problem.data.total_samples());
+        let (c, free, n) = (problem.c, problem.free(), self.rows.n_samples(problem));
         let posterior = self.loadings == LoadingModel::Posterior;
         let learned = self.learns_now();
         let penalty = state.score_penalty();
-        let workspace = self.workspace.take();
-        let part = exec.part(0.0, 0.5);
-        let (scores, log_det) =
-            score_posteriors(problem, factors, &state.table, &penalty, state.noise, workspace, &part)?;
+        let given = GivenLoadings { table: &state.table, penalty: &penalty, noise: state.noise };
+        let (OfScores { log_det, moments }, scores) =
+            self.rows.scores(problem, factors, &given, &exec.part(0.0, 0.5))?;
         let unreported = exec.part(0.5, 0.5);
         let mut log_det = n * c as f64 * state.noise.ln() - log_det;
-        let moments = ScoreMoments::of(&scores, c, &unreported)?;
         let affine = if self.iteration > 1 {
             let priors = Priors {
                 of_loadings: posterior.then_some(&state.prior[..]),
@@ -147,8 +149,13 @@ impl<T: Lane> Full<T> {
                 of_scores: &penalty,
                 noise: state.noise,
             };
-            let tables = (&state.table, &moments);
-            let affine = best_affine(problem, factors, tables, &priors, &unreported)?;
+            let seen = if problem.mean.joint && posterior {
+                Some(self.rows.sums_of_scores(problem, factors, &scores, &unreported)?)
+            } else {
+                None
+            };
+            let tables = (&state.table, &moments, seen.as_ref());
+            let affine = best_affine(problem, tables, &priors, &unreported)?;
             if learned {
                 let least = f64::MIN_POSITIVE.sqrt() * self.scale;
                 state.prior = affine.variances.iter().map(|v| v.max(least)).collect();
@@ -168,8 +175,18 @@ impl<T: Lane> Full<T> {
             of_prior_scores += squares[fixed] / *v + n * v.ln();
         }
         let kl_scores = 0.5 * (of_prior_scores - log_det - n * c as f64);
-        let found = self.loadings_given(problem, factors, state, &scores, &affine, &exec.part(0.5, 1.0))?;
-        self.workspace = Some(scores);
+        let solver = LoadingSolver {
+            loadings: self.loadings,
+            layout: Expected::new::<T>(c),
+            noise: state.noise,
+            prior: &state.prior,
+            affine: &affine,
+            mean: problem.mean,
+            fixed: problem.fixed(),
+        };
+        let loadings = [&mut factors.a, &mut state.table];
+        let found = self.rows.loadings(problem, loadings, scores, &solver, &exec.part(0.5, 1.0))?;
+        state.errors = found.errors;
         let totals = moments_of_loadings(&state.table, (c, free), &unreported)?;
         let p = problem.data.n_features() as f64;
         if posterior && learned {
@@ -178,7 +195,7 @@ impl<T: Lane> Full<T> {
         }
         let of_prior: f64 = (0..free).map(|k| totals[k] / state.prior[k] + p * state.prior[k].ln()).sum();
         let kl_loadings = if posterior { 0.5 * (of_prior - found.log_det - p * free as f64) } else { 0.0 };
-        let entries = problem.data.total_entries();
+        let entries = self.rows.n_entries(problem);
         state.noise = (found.squares / entries).max(LEAST_NOISE * self.scale);
         let kl_means = if problem.mean.joint {
             let precision = problem.mean.precision;
@@ -189,41 +206,6 @@ impl<T: Lane> Full<T> {
         let likelihood =
             0.5 * entries * (std::f64::consts::TAU * state.noise).ln() + found.squares / (2.0 * state.noise);
         Ok(likelihood + kl_scores + kl_loadings + kl_means)
-    }
-
-    /// Updates the posteriors of the loadings given those of the scores after the change `affine`, then the means.
-    fn loadings_given(
-        &self,
-        problem: &Objective<'_, T>,
-        factors: &mut Factors<T>,
-        state: &mut FullState<T>,
-        scores: &Factor<T>,
-        affine: &ScoreShift,
-        exec: &Exec<'_>,
-    ) -> Result<OfLoadings> {
-        let c = problem.c;
-        let layout = Expected::new::<T>(c);
-        let constants: Vec<T> = (0..factors.a.n_rows()).map(|j| factors.a.row(j)[c]).collect();
-        let solver = LoadingSolver {
-            loadings: self.loadings,
-            layout,
-            noise: state.noise,
-            prior: &state.prior,
-            affine,
-            mean: problem.mean,
-            fixed: problem.fixed(),
-        };
-        let found = moments_pass(
-            problem,
-            FactorSide::Loadings,
-            (scores, &constants),
-            solver.workspace(),
-            [&mut factors.a, &mut state.table],
-            exec,
-            |_, acc, [row, expected]| solver.solve(acc, row, expected),
-        )?;
-        let [squares, log_det, away, log_mean_variance, n_means] = found;
-        Ok(OfLoadings { squares, log_det, away, log_mean_variance, n_means })
     }
 
     /// Prunes components without which the cost is lower.
@@ -237,23 +219,25 @@ impl<T: Lane> Full<T> {
     ) -> Result<f64> {
         while problem.free() > 1 {
             let (c, free) = (problem.c, problem.free());
-            let weights: f64 = (0..problem.data.n_features()).map(|j| problem.data.columns().weight(j)).sum();
+            let weights: Vec<f64> =
+                (0..problem.data.n_features()).map(|j| self.rows.weight(problem, j)).collect();
+            let total: f64 = weights.iter().sum();
             let layout = Expected::new::<T>(c);
             let shares = state.table.sum_rows(free, exec, |j, row, sums| {
-                let weight = problem.data.columns().weight(j) / weights;
-                (0..free).for_each(|k| sums[k] += weight * row[layout.at(k, k)].to_f64());
+                let share = weights[j] / total;
+                (0..free).for_each(|k| sums[k] += share * row[layout.at(k, k)].to_f64());
             })?;
             let weakest = (0..free).min_by(|k, l| shares[*k].total_cmp(&shares[*l])).unwrap_or(0);
             if shares[weakest] >= NEGLIGIBLE * state.noise {
                 break;
             }
-            self.workspace = None;
             let mut fewer = Objective { c: c - 1, ..problem.clone() };
             let mut trial = without_component(factors, weakest);
             let mut prior = state.prior.clone();
             prior.remove(weakest);
             let table = drop_from_table(&state.table, c, weakest, exec)?;
-            let mut of_trial = FullState { noise: state.noise, prior, of_offsets: state.of_offsets, table };
+            let mut of_trial =
+                FullState { noise: state.noise, prior, of_offsets: state.of_offsets, table, errors: None };
             let without = self.round(&fewer, &mut trial, &mut of_trial, exec)?;
             if without.is_nan() || without >= cost {
                 break;
@@ -265,7 +249,7 @@ impl<T: Lane> Full<T> {
     }
 }
 
-impl<T: Lane> Iterate<T> for Full<T> {
+impl<T: Lane, R: RowPosteriors<T>> Iterate<T> for Full<T, R> {
     fn iterate(
         &mut self,
         problem: &mut Objective<'_, T>,
@@ -276,8 +260,8 @@ impl<T: Lane> Iterate<T> for Full<T> {
         let mut state = match self.state.take() {
             Some(state) => state,
             None => {
-                let noise = squares(problem, factors, &exec.part(0.0, 0.0))? / problem.data.total_entries();
-                let noise = noise.max(LEAST_NOISE * self.scale);
+                let found = errors(self.at_start, problem, factors, &exec.part(0.0, 0.0))?;
+                let noise = (found / self.rows.n_entries(problem)).max(LEAST_NOISE * self.scale);
                 let variances = (BROAD_VARIANCE * self.scale, self.of_offsets);
                 FullState::new(factors, noise, variances, &exec.part(0.0, 0.0))?
             }
@@ -295,8 +279,8 @@ impl<T: Lane> Iterate<T> for Full<T> {
             self.first_learned = Some(self.iteration + 1);
         }
         self.before = cost;
+        let squares = errors(state.errors, problem, factors, &exec.part(1.0, 1.0))?;
         self.state = Some(state);
-        let squares = squares(problem, factors, &exec.part(1.0, 1.0))?;
         Ok(IterationReport { cost, squares, step: None, accepted: true, exhausted: false })
     }
 
@@ -310,7 +294,8 @@ impl<T: Lane> Iterate<T> for Full<T> {
     }
 
     fn unit(&self, problem: &Objective<'_, T>) -> f64 {
-        unit_of_posteriors(problem, self.scale, self.loadings == LoadingModel::Posterior)
+        let posterior = self.loadings == LoadingModel::Posterior;
+        unit_of_posteriors(problem, self.rows.n_entries(problem), self.scale, posterior)
     }
 
     fn save(&self, out: &mut Arrays) {
@@ -318,7 +303,7 @@ impl<T: Lane> Iterate<T> for Full<T> {
         out.put("before", [self.before]);
         // Zero stands for `None`.
         out.put("first_learned", [self.first_learned.unwrap_or(0) as f64]);
-        if let Some(FullState { noise, prior, of_offsets, table }) = &self.state {
+        if let Some(FullState { noise, prior, of_offsets, table, .. }) = &self.state {
             out.put("noise", [*noise]);
             if let Some(v) = of_offsets {
                 out.put("of_offsets", [*v]);
@@ -356,7 +341,7 @@ impl<T: Lane> Iterate<T> for Full<T> {
         let prior = from.take_sizes("prior", problem.free())?;
         let table = from.take_factor("table", p, Expected::new::<T>(c).width)?;
         let noise = size("noise", noise)?;
-        self.state = Some(FullState { noise, prior, of_offsets, table });
+        self.state = Some(FullState { noise, prior, of_offsets, table, errors: None });
         Ok(())
     }
 
@@ -369,5 +354,18 @@ impl<T: Lane> Iterate<T> for Full<T> {
             point: self.loadings == LoadingModel::Point,
             fixed: false,
         })
+    }
+}
+
+/// `sum w e^2` of the factors, computed unless it is known.
+fn errors<T: Lane>(
+    known: Option<f64>,
+    problem: &Objective<'_, T>,
+    factors: &Factors<T>,
+    exec: &Exec<'_>,
+) -> Result<f64> {
+    match known {
+        Some(found) => Ok(found),
+        None => squares(problem, factors, exec),
     }
 }

@@ -62,14 +62,19 @@ pub(crate) trait Iterate<T> {
 
 /// Increase of `-ln p` of entries and means when data of mean square one are scaled to mean square `scale`.
 /// Posteriors of means under a flat prior add their entropy; point estimates under a prior add its density.
-pub(super) fn unit_of_posteriors<T: Lane>(problem: &Objective<'_, T>, scale: f64, posterior: bool) -> f64 {
+pub(super) fn unit_of_posteriors<T: Lane>(
+    problem: &Objective<'_, T>,
+    n_entries: f64,
+    scale: f64,
+    posterior: bool,
+) -> f64 {
     let p = problem.data.n_features() as f64;
     let of_means = match (problem.mean.joint, problem.mean.kappa > 0.0, posterior) {
         (true, false, true) => -p,
         (true, true, false) => p,
         _ => 0.0,
     };
-    0.5 * (problem.data.total_entries() + of_means) * scale.ln()
+    0.5 * (n_entries + of_means) * scale.ln()
 }
 
 /// Result of an iteration.

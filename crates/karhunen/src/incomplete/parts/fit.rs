@@ -12,17 +12,25 @@ use crate::incomplete::factors::objective::{Diagonal, Objective};
 use crate::incomplete::factors::prior::Prior;
 use crate::incomplete::fit::error_bars::{Precision, inverse_in, parameters_of_loadings};
 use crate::incomplete::fit::finish::{Described, Found, noise};
-use crate::incomplete::fit::first_factors::{SWEEPS, random, ridge};
+use crate::incomplete::fit::first_factors::{SWEEPS, give_unit, random, ridge};
 use crate::incomplete::fit::run::{Course, RunResult, Running};
 use crate::incomplete::fit::stopping::Rules;
+use crate::incomplete::methods::full::Full;
+use crate::incomplete::methods::iterate::Iterate;
+use crate::incomplete::methods::of_method;
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::model::convergence::IncompleteConvergence;
 use crate::incomplete::options::{IncompletePca, MeanMode, Method, Regularization};
 use crate::incomplete::parts::normal_sums::n_sums;
+use crate::incomplete::parts::posterior_rows::{RowsInParts, found_in_parts};
+use crate::incomplete::parts::posterior_sums::n_in_sums;
 use crate::incomplete::parts::stand_in::{penalties, stand_in, without_penalty_rows};
 use crate::incomplete::parts::sweeps::{Sweeps, Swept, sweep};
-use crate::incomplete::parts::{ColumnEntries, NormalSums, NormalTask, ScorePenalty, TraceTask};
+use crate::incomplete::parts::{
+    ColumnEntries, NormalSums, NormalTask, PosteriorSums, PosteriorTask, ScorePenalty, TraceTask,
+};
 use crate::incomplete::updates::explained::{Explained, left_in_feature, of_scores};
+use crate::incomplete::updates::loading_posteriors::LoadingModel;
 use crate::incomplete::updates::prepared::Prepared;
 use crate::incomplete::updates::rotate::{Rotated, rotate};
 use crate::linalg::Matrix;
@@ -38,6 +46,7 @@ pub(crate) trait EntryPasses {
     /// Counts, means and squares of all features, and true if all values are of single precision.
     fn columns(&self, exec: &Exec<'_>) -> Result<(ColumnEntries, bool)>;
     fn normal(&self, task: NormalTask, exec: &Exec<'_>) -> Result<NormalSums>;
+    fn posterior(&self, task: PosteriorTask, exec: &Exec<'_>) -> Result<PosteriorSums>;
     fn trace(&self, task: TraceTask, exec: &Exec<'_>) -> Result<f64>;
 }
 
@@ -85,11 +94,11 @@ impl IncompletePca {
     pub(crate) fn check_in_parts(&self) -> Result<()> {
         self.check_alone(false)?;
         let refuse = |option, value, rule: &'static str| Err(Error::option(option, value, rule));
-        if !matches!(self.method, Method::Em | Method::Als) {
+        if !matches!(self.method, Method::Em | Method::Als | Method::VbFull) {
             return refuse(
                 options::METHOD,
                 self.method.value(),
-                "rows in parts are fitted by the methods em and als",
+                "rows in parts are fitted by the methods em, als and vb-full",
             );
         }
         if self.row_offsets {
@@ -111,8 +120,13 @@ impl IncompletePca {
     /// Refuses sums of `p` features that exceed the memory limit: those of a part, those they are added to, and a copy
     /// on their way.
     fn ask_for_parts(&self, p: usize) -> Result<()> {
-        let bytes = 3.0 * 8.0 * p as f64 * n_sums(self.n_components + 1) as f64;
-        self.check_limit("a sum of normal equations", 0.0, bytes, || {
+        let c = self.n_components;
+        let (what, of_feature) = if self.method == Method::VbFull {
+            ("a sum of posteriors", n_in_sums(c).iter().sum())
+        } else {
+            ("a sum of normal equations", n_sums(c + 1))
+        };
+        self.check_limit(what, 0.0, 3.0 * 8.0 * p as f64 * of_feature as f64, || {
             vec!["take fewer components".into(), "take fewer columns".into()]
         })
     }
@@ -144,10 +158,10 @@ impl IncompletePca {
     }
 }
 
-/// The best run, with its last sweep.
+/// The best run, with its last sweep of alternating least squares.
 struct Best<T> {
     run: RunResult<T>,
-    swept: Swept,
+    swept: Option<Swept>,
 }
 
 /// Fits by the method of `pca`; `given` are the options of the user.
@@ -183,9 +197,17 @@ fn fit_typed<T: Lane>(
         let last = RefCell::new(None);
         let n = pca.n_starts as f64;
         let part = exec.part(number as f64 / n, (number + 1) as f64 / n);
-        let iterations = Box::new(Sweeps { passes, penalty, last: &last });
         let (factors, squares) =
             first_factors(pca, &problem, (entries, &prepared), penalty, passes, number, &part)?;
+        let scale = prepared.deviations.mean_square;
+        let iterations: Box<dyn Iterate<T> + '_> = match method {
+            Method::VbFull if scale == 0.0 => of_method(pca, method, &prepared),
+            Method::VbFull => {
+                let rows = RowsInParts { passes, entries };
+                Box::new(Full::over(rows, LoadingModel::Posterior, (scale, None), Some(squares)))
+            }
+            _ => Box::new(Sweeps { passes, penalty, last: &last }),
+        };
         let course = Course {
             pca,
             method,
@@ -201,7 +223,7 @@ fn fit_typed<T: Lane>(
         spent += running.seconds();
         let (run, _) = running.into_run();
         runs.push(run.summary(None, &prepared));
-        let Some(swept) = last.into_inner() else { unreachable!("a run without an iteration") };
+        let swept = last.into_inner();
         if best.as_ref().is_none_or(|best| run.rank() < best.run.rank()) {
             best = Some(Best { run, swept });
         }
@@ -210,8 +232,18 @@ fn fit_typed<T: Lane>(
         }
     }
     let Some(Best { run, swept }) = best else { unreachable!("a fit without a start") };
-    let ended = Ended { run: &run, swept: &swept, entries, penalty };
-    let found = ended.found(pca, &problem, passes, &exec.phase("error bars"))?;
+    let exec = &exec.phase("error bars");
+    let found = if let Some(posterior) = &run.posterior {
+        let problem = run.penalties.clone().give(&problem, run.factors.c);
+        found_in_parts(pca, posterior, (&problem, &run.factors), (entries, passes), exec)?
+    } else {
+        let swept = match swept {
+            Some(swept) => swept,
+            None => Swept::of(passes, &run.factors, exec)?,
+        };
+        Ended { run: &run, swept: &swept, entries, penalty }.found(pca, &problem, passes, exec)?
+    };
+    let reason = run.reason(reason);
     found.into_model(Described {
         pca: given,
         prepared: &prepared,
@@ -258,6 +290,9 @@ fn first_factors<T: Lane>(
             sweep(passes, &with_ridge, &mut factors.a, ridge, &exec.part(0.0, 0.0))?;
         factors.s = stand_in(&sums, penalty.per_entry)?;
         squares = (cost - of_loadings).max(0.0);
+    }
+    if let Some(side) = pca.method.unit_side() {
+        give_unit(problem, &mut factors, (side, deviation), &exec.part(0.0, 0.0))?;
     }
     Ok((factors, squares))
 }

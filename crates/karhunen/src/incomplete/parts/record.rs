@@ -3,8 +3,10 @@
 use crate::error::Result;
 use crate::incomplete::fit::error_bars::Precision;
 use crate::incomplete::parts::normal_sums::n_sums;
+use crate::incomplete::parts::posterior_sums::{n_in_sums, n_in_task};
 use crate::incomplete::parts::{
-    ColumnEntries, EntrySums, EntryTask, NormalSums, NormalTask, ScorePenalty, TraceTask,
+    ColumnEntries, EntrySums, EntryTask, NormalSums, NormalTask, PosteriorSums, PosteriorTask, ScorePenalty,
+    TraceTask,
 };
 use crate::linalg::Matrix;
 use crate::record::{Record, damaged};
@@ -16,6 +18,7 @@ pub(crate) enum TaskOfEntries {
     Columns,
     Normal { penalty: ScorePenalty, single: bool },
     Trace { per_entry: bool, single: bool },
+    Posterior { single: bool },
 }
 
 /// The numbers of a result, as text.
@@ -25,6 +28,7 @@ pub(crate) enum SumsOfEntries {
     Columns { n_rows: usize },
     Normal,
     Trace,
+    Posterior,
 }
 
 impl EntryTask {
@@ -41,26 +45,40 @@ impl EntryTask {
                 record.put_matrix("precision", matrix);
                 TaskOfEntries::Trace { per_entry: *per_entry, single: *single }
             }
+            Self::Posterior(PosteriorTask { table, penalty, noise, single }) => {
+                record.put_matrix("table", table);
+                record.put_row("penalty", penalty);
+                record.put_scalar("noise", *noise);
+                TaskOfEntries::Posterior { single: *single }
+            }
         }
     }
 
     /// Reads the arrays of [`EntryTask::put`].
     pub(crate) fn take(record: &mut Record<'_>, numbers: TaskOfEntries) -> Result<Self> {
-        if let TaskOfEntries::Columns = numbers {
-            return Ok(Self::Columns);
-        }
-        let loadings = record.take_matrix("loadings")?;
-        let width = loadings.n_cols();
-        if width == 0 {
-            return Err(damaged("its loadings have no column; compute it again".to_owned()));
-        }
+        let loadings = |record: &mut Record<'_>| {
+            let loadings = record.take_matrix("loadings")?;
+            if loadings.n_cols() == 0 {
+                return Err(damaged("its loadings have no column; compute it again".to_owned()));
+            }
+            Ok(loadings)
+        };
         Ok(match numbers {
             TaskOfEntries::Columns => Self::Columns,
             TaskOfEntries::Normal { penalty, single } => {
-                Self::Normal(NormalTask { loadings, penalty, single })
+                Self::Normal(NormalTask { loadings: loadings(record)?, penalty, single })
+            }
+            TaskOfEntries::Posterior { single } => {
+                let (table, penalty) = (record.take_matrix("table")?, record.take_any_row("penalty")?);
+                if penalty.is_empty() || table.n_cols() != n_in_task(penalty.len()) {
+                    return Err(damaged("its table has another shape; compute it again".to_owned()));
+                }
+                let noise = record.take_scalar("noise")?;
+                Self::Posterior(PosteriorTask { table, penalty, noise, single })
             }
             TaskOfEntries::Trace { per_entry, single } => {
-                let matrix = square(record.take_matrix("precision")?, width)?;
+                let loadings = loadings(record)?;
+                let matrix = square(record.take_matrix("precision")?, loadings.n_cols())?;
                 Self::Trace(TraceTask { loadings, precision: Precision { matrix, per_entry }, single })
             }
         })
@@ -90,6 +108,14 @@ impl EntrySums {
                 record.put_scalar("trace", *sum);
                 SumsOfEntries::Trace
             }
+            Self::Posterior(sums) => {
+                record.put_matrix("features", &sums.features);
+                record.put_matrix("products", &sums.products);
+                record.put_matrix("scores", &sums.scores);
+                record.put_matrix("means", &sums.means);
+                record.put_scalar("log_det", sums.log_det);
+                SumsOfEntries::Posterior
+            }
         }
     }
 
@@ -118,6 +144,23 @@ impl EntrySums {
                 })
             }
             SumsOfEntries::Trace => Self::Trace(record.take_scalar("trace")?),
+            SumsOfEntries::Posterior => {
+                let (features, products) = (record.take_matrix("features")?, record.take_matrix("products")?);
+                let scores = record.take_matrix("scores")?;
+                let m = scores.n_rows();
+                if m < 2
+                    || [&features, &products].map(Matrix::shape) != n_in_sums(m - 1).map(|n| (n_features, n))
+                {
+                    return Err(damaged("its sums have another shape; compute it again".to_owned()));
+                }
+                Self::Posterior(PosteriorSums {
+                    features,
+                    products,
+                    scores: square(scores, m)?,
+                    means: square(record.take_matrix("means")?, m)?,
+                    log_det: record.take_scalar("log_det")?,
+                })
+            }
         })
     }
 }

@@ -25,6 +25,13 @@ pub(crate) fn stand_in<T: Lane>(sums: &NormalSums, per_entry: bool) -> Result<Fa
     Ok(factor(rows, multiplicity, sums.n_components()))
 }
 
+/// As [`stand_in`], for given moments of the scores and without penalties.
+pub(crate) fn with_moments<T: Lane>(moments: &Matrix) -> Result<Factor<T>> {
+    let (rows, each) = rows_with(moments)?;
+    let (n, c) = rows.shape();
+    Ok(factor(rows.into_vec(), vec![each; n], c))
+}
+
 /// The rows of [`stand_in`] with the moments of the scores.
 pub(crate) fn without_penalty_rows<T: Lane>(scores: &Factor<T>, c: usize) -> Factor<T> {
     let first = scores.n_rows() - 2 * c;

@@ -29,6 +29,20 @@ pub(crate) struct Swept {
     pub(crate) loadings: Matrix,
 }
 
+impl Swept {
+    /// The sums for given loadings, which have no penalty.
+    pub(crate) fn of<T: Lane>(
+        passes: &dyn EntryPasses,
+        factors: &Factors<T>,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let loadings = factors.a.to_matrix(factors.c + 1);
+        let (penalty, single) = (ScorePenalty::default(), is_single::<T>());
+        let sums = passes.normal(NormalTask { loadings: loadings.clone(), penalty, single }, exec)?;
+        Ok(Self { sums, about: factors.mean(), loadings })
+    }
+}
+
 impl<T: Lane> Iterate<T> for Sweeps<'_> {
     fn iterate(
         &mut self,

@@ -6,7 +6,7 @@ use crate::incomplete::data::{ENTRIES, Observed, Typed};
 use crate::incomplete::factors::objective::Diagonal;
 use crate::incomplete::factors::{FactorSide, Factors};
 use crate::incomplete::fit::error_bars::{Precision, inverses};
-use crate::incomplete::parts::{ColumnEntries, NormalSums, NormalTask};
+use crate::incomplete::parts::{ColumnEntries, NormalSums, NormalTask, PosteriorSums, PosteriorTask};
 use crate::linalg::Matrix;
 use crate::linalg::simd::Lane;
 use crate::scalar::{Scalar, is_single};
@@ -21,6 +21,8 @@ pub(crate) enum EntryTask {
     Normal(NormalTask),
     /// The effective number of scores.
     Trace(TraceTask),
+    /// Posteriors of the scores.
+    Posterior(PosteriorTask),
 }
 
 /// Sums over the entries of some parts, which merge.
@@ -29,6 +31,7 @@ pub(crate) enum EntrySums {
     Columns(ColumnEntries),
     Normal(NormalSums),
     Trace(f64),
+    Posterior(PosteriorSums),
 }
 
 /// Penalty `d |s|^2` of the scores of a row, with `d` a number or a multiple of the number of its entries.
@@ -68,6 +71,7 @@ impl EntryTask {
             Self::Columns => None,
             Self::Normal(task) => Some(task.loadings.n_rows()),
             Self::Trace(task) => Some(task.loadings.n_rows()),
+            Self::Posterior(task) => Some(task.table.n_rows()),
         }
     }
 
@@ -77,6 +81,7 @@ impl EntryTask {
             Self::Columns => EntrySums::Columns(ColumnEntries { n_rows, ..ColumnEntries::empty(p) }),
             Self::Normal(task) => EntrySums::Normal(NormalSums::empty(p, task.loadings.n_cols() - 1)),
             Self::Trace(_) => EntrySums::Trace(0.0),
+            Self::Posterior(task) => EntrySums::Posterior(PosteriorSums::empty(p, task.n_components())),
         }
     }
 }
@@ -117,12 +122,16 @@ impl EntrySums {
                     Ok(Self::Columns(ColumnEntries { n_rows: n, ..sums }))
                 }
                 // Loadings have the type of all parts.
-                EntryTask::Normal(NormalTask { single, .. }) | EntryTask::Trace(TraceTask { single, .. })
+                EntryTask::Normal(NormalTask { single, .. })
+                | EntryTask::Trace(TraceTask { single, .. })
+                | EntryTask::Posterior(PosteriorTask { single, .. })
                     if is_single::<T>() && !single =>
                 {
                     Self::of_entries(task, &data.widened(), exec)
                 }
-                EntryTask::Normal(_) | EntryTask::Trace(_) => Self::of_entries(task, &data, exec),
+                EntryTask::Normal(_) | EntryTask::Trace(_) | EntryTask::Posterior(_) => {
+                    Self::of_entries(task, &data, exec)
+                }
             }
         })
     }
@@ -139,6 +148,7 @@ impl EntrySums {
         match task {
             EntryTask::Columns => unreachable!("a task without loadings"),
             EntryTask::Normal(task) => NormalSums::of(data, task, exec).map(Self::Normal),
+            EntryTask::Posterior(task) => PosteriorSums::of(data, task, exec).map(Self::Posterior),
             EntryTask::Trace(TraceTask { loadings, precision, .. }) => {
                 let scores = Matrix::zeros(data.n_samples(), loadings.n_cols());
                 let factors = Factors::<T>::new(loadings, &scores, &vec![0.0; loadings.n_rows()]);
@@ -164,6 +174,11 @@ impl EntrySums {
                 sums.merge(other);
             }
             (Self::Trace(sum), Self::Trace(other)) => *sum += other,
+            (Self::Posterior(sums), Self::Posterior(other))
+                if sums.n_components() == other.n_components() =>
+            {
+                sums.merge(other);
+            }
             _ => return Err(Error::Parts { problem: "results of different kinds were merged".to_owned() }),
         }
         Ok(())

@@ -194,7 +194,7 @@ mod tests {
             FactorSide::Loadings,
             (&table, &constants),
             0,
-            [&mut out],
+            [out.as_rows()],
             &Exec::sequential(),
             {
                 |j, acc, _| {

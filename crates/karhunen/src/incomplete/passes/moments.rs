@@ -54,20 +54,19 @@ impl Expected {
 
 /// Sums expected values over the lines of a factor; `table` has a row of them for each row of the other factor.
 /// `finish` receives the sums of each line, see [`Expected::n_sums`], and `workspace` more numbers.
-pub(crate) fn moments_pass<T: Lane, const K: usize, const M: usize>(
+pub(crate) fn moments_pass<T: Lane, U: Send, const K: usize, const M: usize>(
     problem: &Objective<'_, T>,
     side: FactorSide,
     (table, constants): (&Factor<T>, &[T]),
     workspace: usize,
-    outs: [&mut Factor<T>; K],
+    outs: [Rows<'_, U>; K],
     exec: &Exec<'_>,
-    finish: impl Fn(usize, &mut [f64], &mut [&mut [T]; K]) -> Result<[f64; M]> + Sync,
+    finish: impl Fn(usize, &mut [f64], &mut [&mut [U]; K]) -> Result<[f64; M]> + Sync,
 ) -> Result<[f64; M]> {
     let expected = Expected::new::<T>(problem.c);
     let Expected { c, width, head } = expected;
     let (lines, n) = (problem.lines(side), table.n_rows());
     let all = if lines.has_full_lines(n) { sums_of_rows(table, width, exec)? } else { Vec::new() };
-    let outs = outs.map(|out| Rows { width: out.width(), data: out.as_mut_slice() });
     let over_entries = |segment: Segment<'_, T>, acc: &mut [f64]| {
         let constant = constants[segment.line];
         dispatch(MomentsPass { segment, table, constant, expected, acc });
@@ -114,7 +113,7 @@ pub(crate) fn sums_of_scores<T: Lane>(
 ) -> Result<Factor<T>> {
     let (width, n) = (scores.width(), scores.n_rows());
     let mut out = Factor::zeros(problem.data.n_features(), width);
-    let outs = [Rows { width, data: out.as_mut_slice() }];
+    let outs = [out.as_rows()];
     let lines = problem.lines(FactorSide::Loadings);
     let all = if lines.has_full_lines(n) { sums_of_rows(scores, width, exec)? } else { Vec::new() };
     lines.pass(

@@ -30,6 +30,15 @@ pub(crate) struct OfLoadings {
     pub(crate) away: f64,
     pub(crate) log_mean_variance: f64,
     pub(crate) n_means: f64,
+    /// `sum w e^2` of the point predictions, where it follows from the sums of the features.
+    pub(crate) errors: Option<f64>,
+}
+
+impl OfLoadings {
+    /// The sums of [`LoadingSolver::solve`].
+    pub(crate) fn of([squares, log_det, away, log_mean_variance, n_means]: [f64; 5]) -> Self {
+        Self { squares, log_det, away, log_mean_variance, n_means, errors: None }
+    }
 }
 
 /// Parameters of the posterior of one feature, beside its sums.
@@ -59,7 +68,7 @@ impl LoadingSolver<'_> {
         let (inverse, workspace) = workspace.split_at_mut((c + 1) * stride);
         let (workspace, b) = workspace.split_at_mut((c + 1) * stride);
         let (b, a) = b.split_at_mut(stride);
-        let delta: f64 = (0..c).map(|k| row[k].to_f64() * self.affine.shift[k]).sum();
+        let delta = self.affine.change_of_mean(row);
         let mut squares = self.affine.moved_sums(layout, sums, delta, (g, inverse), b);
         if let Some(fixed) = self.fixed {
             squares = fix_unknown(&mut Upper { values: &mut *g, m: c + 1, stride }, b, squares, fixed);

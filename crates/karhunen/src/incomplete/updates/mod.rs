@@ -9,6 +9,7 @@ pub(crate) mod posterior;
 pub(crate) mod preconditioner;
 pub(crate) mod prepared;
 pub(crate) mod rotate;
+pub(crate) mod row_posteriors;
 pub(crate) mod score_moments;
 pub(crate) mod score_posteriors;
 pub(crate) mod score_shift;

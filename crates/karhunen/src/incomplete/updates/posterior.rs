@@ -10,6 +10,7 @@ use crate::incomplete::factors::{Factor, FactorSide, Factors};
 use crate::incomplete::passes::moments::{Expected, moments_pass};
 use crate::incomplete::updates::explained;
 use crate::incomplete::updates::rotate::{Rotated, principal};
+use crate::incomplete::updates::row_posteriors::GivenLoadings;
 use crate::incomplete::updates::score_moments::ScoreMoments;
 use crate::incomplete::updates::score_posteriors::score_posteriors;
 use crate::linalg::Matrix;
@@ -71,6 +72,11 @@ impl<T: Lane> Posterior<T> {
         })
     }
 
+    /// The posterior of the loadings and the prior of the scores.
+    pub(crate) fn given(&self) -> GivenLoadings<'_, T> {
+        GivenLoadings { table: &self.table, penalty: &self.score_penalty, noise: self.noise }
+    }
+
     /// Posterior of the scores given the loadings, in the coordinates of the principal components.
     pub(crate) fn rotate(
         &self,
@@ -80,31 +86,41 @@ impl<T: Lane> Posterior<T> {
         exec: &Exec<'_>,
     ) -> Result<Rotation> {
         let c = problem.c;
-        let (expected, _) = score_posteriors(
-            problem,
-            &mut factors,
-            &self.table,
-            &self.score_penalty,
-            self.noise,
-            None,
-            exec,
-        )?;
+        let GivenLoadings { table, penalty, noise } = self.given();
+        let (expected, _) = score_posteriors(problem, &mut factors, table, penalty, noise, None, exec)?;
+        let moments = ScoreMoments::of(&expected, c, exec)?;
+        let of_point =
+            if self.point { Some(self.moments_of_points(problem, &expected, exec)?) } else { None };
+        let table = of_point.as_ref().unwrap_or(&self.table);
+        let mut rotation = self.rotate_given(problem, factors, (&moments, table), exec)?;
+        if keep_scores {
+            let map = &rotation.rotated.of_scores;
+            rotation.scores = Some(covariances(&expected, Expected::new::<T>(c), map, exec)?);
+        }
+        Ok(rotation)
+    }
+
+    /// As [`Posterior::rotate`], from means of scores in the factors, which may stand in for those of all rows, their
+    /// expected moments, and expected values of the loadings. Score covariances are left out.
+    pub(crate) fn rotate_given(
+        &self,
+        problem: &Objective<'_, T>,
+        mut factors: Factors<T>,
+        (moments, table): (&ScoreMoments, &Factor<T>),
+        exec: &Exec<'_>,
+    ) -> Result<Rotation> {
+        let c = problem.c;
         let mut rotated = principal(problem, &mut factors, false, exec)?;
-        let explained = self.explained(problem, &expected, &mut rotated, exec)?;
+        let explained = self.explained(problem, moments, &mut rotated, exec)?;
         let scaled = Matrix::from_fn(c, c, |l, k| self.score_penalty[l] * rotated.of_loadings[(l, k)]);
         let prior = Prior {
             precision: t_multiply(&rotated.of_loadings, &scaled),
             per_entry: false,
             mean: rotated.prior_mean(),
         };
-        let of_point =
-            if self.point { Some(self.moments_of_points(problem, &expected, exec)?) } else { None };
-        let table = of_point.as_ref().unwrap_or(&self.table);
-        let layout = Expected::new::<T>(c);
-        let loadings = covariances(table, layout, &rotated.of_free_loadings(problem.free()), exec)?;
-        let scores =
-            if keep_scores { Some(covariances(&expected, layout, &rotated.of_scores, exec)?) } else { None };
-        Ok(Rotation { rotated, explained, prior, scores, loadings })
+        let map = rotated.of_free_loadings(problem.free());
+        let loadings = covariances(table, Expected::new::<T>(c), &map, exec)?;
+        Ok(Rotation { rotated, explained, prior, scores: None, loadings })
     }
 
     /// Sorts the principal components by `(1/n) sum_i E s_ik^2 sum_j E v_jk^2`, which is returned. Under a fixed
@@ -112,17 +128,16 @@ impl<T: Lane> Posterior<T> {
     fn explained(
         &self,
         problem: &Objective<'_, T>,
-        scores: &Factor<T>,
+        of_scores: &ScoreMoments,
         rotated: &mut Rotated,
         exec: &Exec<'_>,
     ) -> Result<Vec<f64>> {
         let (c, free) = (problem.c, problem.free());
         let layout = Expected::new::<T>(c);
-        let of_means = explained::of_scores(&rotated.singular_values, problem.data.total_samples());
+        let of_means = explained::of_scores(&rotated.singular_values, of_scores.n);
         if self.fixed {
             return Ok(of_means);
         }
-        let of_scores = ScoreMoments::of(scores, c, exec)?;
         let covariances = self.table.sum_rows(free * free, exec, |_, row, sums| {
             for k in 0..free {
                 for l in 0..free {
@@ -176,7 +191,7 @@ impl<T: Lane> Posterior<T> {
             FactorSide::Loadings,
             (scores, &constants),
             3 * c * stride,
-            [&mut out],
+            [out.as_rows()],
             exec,
             |line, acc, [row]| {
                 let (sums, workspace) = acc.split_at_mut(layout.n_sums());

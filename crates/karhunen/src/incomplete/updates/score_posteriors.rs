@@ -35,7 +35,7 @@ pub(crate) fn score_posteriors<T: Lane>(
         FactorSide::Scores,
         (table, &ones),
         (3 * c + 1) * stride,
-        [&mut factors.s, &mut expected],
+        [factors.s.as_rows(), expected.as_rows()],
         exec,
         |_, acc, [row, out]| {
             let (sums, workspace) = acc.split_at_mut(layout.n_sums());

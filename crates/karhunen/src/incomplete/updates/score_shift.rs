@@ -5,10 +5,10 @@ use pulp::{Simd, WithSimd};
 
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::incomplete::factors::Factor;
 use crate::incomplete::factors::objective::Objective;
-use crate::incomplete::factors::{Factor, Factors};
 use crate::incomplete::passes::least_norm::solve;
-use crate::incomplete::passes::moments::{Expected, sums_of_scores};
+use crate::incomplete::passes::moments::Expected;
 use crate::incomplete::updates::score_moments::ScoreMoments;
 use crate::linalg::Matrix;
 use crate::linalg::decomp::cholesky::{BLOCK, Upper, add_blocks};
@@ -84,6 +84,11 @@ impl ScoreShift {
             add_blocks(s.to_f64() - m, column, moved);
         }
         row.iter_mut().zip(moved).for_each(|(x, moved)| *x = T::from_f64(*moved));
+    }
+
+    /// The change of the mean of a feature with loadings `row`.
+    pub(crate) fn change_of_mean<T: Lane>(&self, row: &[T]) -> f64 {
+        row.iter().zip(&self.shift).map(|(a, m)| a.to_f64() * m).sum()
     }
 
     /// Transforms the sums of a feature, see [`Expected::n_sums`], to the changed scores and a mean changed by
@@ -164,18 +169,18 @@ pub(crate) struct Priors<'a> {
 
 /// The affine change that lowers the cost most. It centres the scores if the mean is fitted, moves the common part
 /// of the loadings to the row offsets, and makes the expected moments diagonal: one for scores, descending for
-/// loadings. If the prior of the loadings is fixed, it also scales the components to it.
+/// loadings. If the prior of the loadings is fixed, it also scales the components to it. `seen` are `sum w (s_i, 1)`
+/// over the entries of each feature, which a fitted mean with a posterior of the loadings needs.
 pub(crate) fn best_affine<T: Lane>(
     problem: &Objective<'_, T>,
-    factors: &Factors<T>,
-    (table, moments): (&Factor<T>, &ScoreMoments),
+    (table, moments, seen): (&Factor<T>, &ScoreMoments, Option<&Factor<T>>),
     priors: &Priors<'_>,
     exec: &Exec<'_>,
 ) -> Result<ScoreShift> {
     let (c, n, p) = (problem.free(), moments.n, problem.data.n_features() as f64);
     let layout = Expected::new::<T>(problem.c);
     let shift = if problem.mean.joint {
-        best_shift(problem, factors, (table, moments), priors, exec)?
+        best_shift(problem, (table, moments, seen), priors, exec)?
     } else {
         vec![0.0; problem.c]
     };
@@ -250,15 +255,12 @@ fn best_loading_shift(
 /// the precisions of the prior of the scores.
 fn best_shift<T: Lane>(
     problem: &Objective<'_, T>,
-    factors: &Factors<T>,
-    (table, moments): (&Factor<T>, &ScoreMoments),
+    (table, moments, seen): (&Factor<T>, &ScoreMoments, Option<&Factor<T>>),
     priors: &Priors<'_>,
     exec: &Exec<'_>,
 ) -> Result<Vec<f64>> {
     let (c, kappa) = (problem.c, problem.mean.kappa);
     let layout = Expected::new::<T>(c);
-    let seen =
-        if priors.of_loadings.is_some() { Some(sums_of_scores(problem, &factors.s, exec)?) } else { None };
     let sums = table.sum_rows(c * c + c, exec, |j, row, sums| {
         let (of_g, of_b) = sums.split_at_mut(c * c);
         let away = row[c].to_f64() - problem.mean.prior;
@@ -266,7 +268,7 @@ fn best_shift<T: Lane>(
             for l in 0..c {
                 let product = row[k].to_f64() * row[l].to_f64();
                 of_g[k * c + l] += kappa * product;
-                if let Some(seen) = &seen {
+                if let Some(seen) = seen {
                     let covariance = row[layout.at(k.max(l), k.min(l))].to_f64() - product;
                     of_g[k * c + l] += seen.row(j)[c].to_f64() * covariance;
                     of_b[k] += covariance * seen.row(j)[l].to_f64();
