@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,6 +15,8 @@ GREY = "#8a8f98"
 INK = "#2b2f36"
 SOFT = "#555b66"
 FAINT = "#d9dce1"
+#: Points in the background, such as rows under new ones.
+PALE = "#b4b9c2"
 
 
 def pyplot() -> ModuleType:
@@ -47,3 +49,21 @@ def cross(ax: Axes) -> None:
     """Draw the lines on which one of two components is zero."""
     ax.axhline(0.0, color=FAINT, linewidth=0.9, zorder=0.5)
     ax.axvline(0.0, color=FAINT, linewidth=0.9, zorder=0.5)
+
+
+def laid_out(ax: Axes) -> tuple[float, float]:
+    """Lay out the figure, and return the width and height of the Axes in typographic points."""
+    figure = ax.figure.canvas.figure  # The whole figure, even for Axes in a subfigure.
+    figure.draw_without_rendering()
+    extent = ax.get_window_extent()
+    return extent.width * 72.0 / figure.dpi, extent.height * 72.0 / figure.dpi
+
+
+def colour_bar(ax: Axes, drawn: Any, label: str | None, **style: Any) -> None:
+    """Draw the colour bar of an image or of points."""
+    bar = ax.figure.colorbar(drawn, ax=ax, pad=0.02, **style)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(colors=INK, color=GREY)
+    bar.solids.set_alpha(1.0)
+    if label is not None:
+        bar.set_label(label)

@@ -25,19 +25,30 @@ def check(pca: Any) -> None:
 
 def plane(pca: Any, components: tuple[int, int]) -> tuple[int, int]:
     """Check two indices of components."""
-    n = len(pca.components_)
-    if n < 2:
+    if len(pca.components_) < 2:
         raise ValueError("the model has one component, and a plane needs two; fit more, or draw plot.scree")
+    first, second = indices(pca, components, 2)
+    return first, second
+
+
+def indices(pca: Any, components: Sequence[int], size: int | None) -> list[int]:
+    """Check indices of components: `size` of them, or any number from one on."""
+    n = len(pca.components_)
+    words = {None: "one or more", 2: "two", 3: "three"}[size]
     try:
-        first, second = (operator.index(c) for c in components)
-    except (TypeError, ValueError):
-        raise ValueError(f"components = {components!r}; give the indices of two components, such as (0, 1)") from None
-    for index in (first, second):
+        chosen = [operator.index(c) for c in components]
+    except TypeError:
+        chosen = []
+    if not chosen or (size is not None and len(chosen) != size):
+        such = tuple(range(size or 2))
+        raise ValueError(f"components = {components!r}; give the indices of {words} components, such as {such}")
+    for index in chosen:
         if not 0 <= index < n:
             raise ValueError(f"components = {components!r} has {index}, but the model has components 0 to {n - 1}")
-    if first == second:
-        raise ValueError(f"components = {components!r} are the same; give two different ones")
-    return first, second
+    if len(set(chosen)) < len(chosen):
+        number = words if size else len(chosen)
+        raise ValueError(f"components = {components!r} are the same; give {number} different ones")
+    return chosen
 
 
 def count(name: str, value: int | None, most: int) -> int:
@@ -56,8 +67,14 @@ def component_name(index: int) -> str:
 
 def axis_label(pca: Any, index: int) -> str:
     """Return the name of a component with its share of the variance."""
-    share = 100.0 * pca.explained_variance_ratio_[index]
-    return f"{component_name(index)} ({share:.{1 if share >= 0.95 else 2}f} % of the variance)"
+    return f"{component_name(index)} ({percent(100.0 * pca.explained_variance_ratio_[index])} % of the variance)"
+
+
+def percent(value: float) -> str:
+    """Write a percentage with one digit after the point, and small ones with two."""
+    if 0.0 < value < 0.005:
+        return "<0.01"
+    return f"{value:.{1 if value >= 0.95 or value == 0.0 else 2}f}"
 
 
 def loadings_of(pca: Any) -> np.ndarray:
