@@ -32,6 +32,7 @@ CHOICES = [
     (Observed, "duplicates", choices.Duplicates),
     (plot.biplot, "scaling", choices.Scaling),
     (plot.convergence, "by", choices.Across),
+    (plot.loadings, "kind", choices.LoadingsKind),
 ]
 
 

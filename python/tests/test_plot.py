@@ -291,12 +291,56 @@ def test_the_heat_map_shows_the_largest_loadings(pca, wine):
     assert [t.get_text() for t in ax.texts] == [f"{v:.2f}".replace("-0.00", "0.00") for v in shown.ravel()]
 
 
-def test_the_heat_map_of_many_features_names_some_of_them():
-    pca = PCA(20).fit(np.random.default_rng(0).normal(size=(90, 130)))
-    ax = plot.loadings(pca)
-    assert ax.images[0].get_array().shape == (130, 20)
-    assert [label.get_text() for label in ax.get_yticklabels()][:2] == ["x0", "x3"]
-    assert not ax.texts
+def test_the_heat_map_of_many_features_names_those_with_the_largest_loadings():
+    for p, rows in [(130, 130), (3000, 1000)]:
+        pca = PCA(20).fit(np.random.default_rng(0).normal(size=(90, p)))
+        ax = plot.loadings(pca, kind="heatmap")
+        shown = ax.images[0].get_array()
+        assert shown.shape == (rows, 20)
+        assert_allclose(np.abs(shown).max(axis=0), np.abs(pca.loadings_).max(axis=0))
+        names = [label.get_text() for label in ax.get_yticklabels()]
+        assert f"x{np.argmax(np.linalg.norm(pca.loadings_, axis=1))}" in names
+        assert len(names) < p
+        do_not_overlap(ax.get_yticklabels())
+        assert not ax.texts
+
+
+def do_not_overlap(labels):
+    """Fail if two of the labels, in order from top to bottom or from left to right, share pixels."""
+    labels[0].figure.draw_without_rendering()
+    found = [label.get_window_extent() for label in labels]
+    for a, b in itertools.pairwise(found):
+        assert not a.overlaps(b)
+
+
+@pytest.mark.parametrize("size", [None, (3.5, 2.5), (12, 12)])
+def test_many_features_are_ranked_bars(size):
+    x = np.random.default_rng(0).normal(size=(50, 2000))
+    x[:, 7] *= 30.0
+    names = [f"gene {j}{' of a long name' * (j % 3)} {j}" for j in range(2000)]
+    pca = PCA(5).fit(x)
+    ax = None if size is None else plt.subplots(figsize=size, layout="constrained")[1]
+    ax = plot.loadings(pca, ax=ax, feature_names=names)
+    n = len(ax.patches) // 3
+    assert len(ax.patches) == 3 * n == len(ax.get_yticklabels())
+    assert n == 12 or (size == (3.5, 2.5) and 3 <= n < 12)
+    for component in range(3):
+        sizes = np.array([bar.get_width() for bar in ax.patches[component * n : (component + 1) * n]])
+        order = np.argsort(-np.abs(pca.loadings_[:, component]))[:n]
+        assert_allclose(sizes, pca.loadings_[order, component])
+    assert ax.get_yticklabels()[0].get_text() == "gene 7 of a long name 7" or size == (3.5, 2.5)
+    assert [text.get_text()[:5] for text in ax.texts] == ["PC1 (", "PC2 (", "PC3 ("]
+    do_not_overlap(sorted([*ax.get_yticklabels(), *ax.texts], key=lambda text: text.get_position()[1]))
+
+
+def test_the_numbers_of_bars_are_those_asked_for():
+    pca = PCA(4).fit(np.random.default_rng(0).normal(size=(30, 40)))
+    assert len(plot.loadings(pca, n_components=4, n_features=5).patches) == 20
+    assert len(plot.loadings(pca, n_components=1).patches) == 15
+    few = PCA(2).fit(np.random.default_rng(0).normal(size=(30, 4)))
+    assert len(plot.loadings(few, kind="bars").patches) == 8
+    with pytest.raises(ValueError, match="kind = 'table' is not known"):
+        plot.loadings(few, kind="table")
 
 
 @pytest.mark.parametrize(

@@ -30,13 +30,12 @@ print(f"{pca.solver_}, {pca.n_iter_} passes, residuals up to {pca.residuals_.max
 print(pca.convergence_.reason)
 
 # %%
-# The words that make the components.
-top = {f"PC{i + 1}": words[np.argsort(-np.abs(component))[:8]] for i, component in enumerate(pca.components_)}
-print(pd.DataFrame(top).to_string(index=False))
+# The words that make the first components.
+plot.loadings(pca, feature_names=words, n_features=8)
 
 # %%
 # Loadings of the 24 words with the most explained variance.
-plot.loadings(pca, feature_names=words, n_features=24)
+plot.loadings(pca, feature_names=words, n_features=24, kind="heatmap")
 
 # %%
 # Pages on two components, coloured by their length.

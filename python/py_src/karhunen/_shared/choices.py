@@ -71,6 +71,7 @@ EigenSolver: TypeAlias = Literal["auto", "dense", "arpack", "randomized"]
 Landmarks: TypeAlias = Literal["uniform", "kmeans++", "leverage"]
 PreImage: TypeAlias = Literal["auto", "ridge", "fixed-point"]
 
-#: Options of `plot.biplot` and `plot.convergence`.
+#: Options of `plot.biplot`, `plot.convergence` and `plot.loadings`.
 Scaling: TypeAlias = Literal["form", "covariance"]
 Across: TypeAlias = Literal["iteration", "seconds"]
+LoadingsKind: TypeAlias = Literal["auto", "bars", "heatmap"]

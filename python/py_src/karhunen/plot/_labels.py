@@ -73,6 +73,15 @@ def place(
     return written
 
 
+def apart(at: np.ndarray, priority: np.ndarray, gap: float) -> list[int]:
+    """Choose indices of positions `at` (n,) that are at least `gap` apart, those of high `priority` (n,) first."""
+    chosen: list[int] = []
+    for i in np.argsort(-priority, kind="stable"):
+        if np.all(np.abs(at[chosen] - at[i]) >= gap):
+            chosen.append(int(i))
+    return sorted(chosen)
+
+
 def shorten(texts: Sequence[str], longest: int = LONGEST) -> list[str]:
     """Shorten long labels: remove their common beginning or their middle."""
     short = [_without_middle(text, longest) for text in texts]
