@@ -146,7 +146,7 @@ def test_rows_with_a_missing_colour_are_grey(pca, wine, nothing):
     group = pd.Series(["first" if i == 0 else nothing for i in wine.target], dtype=object)
     ax = plot.scores(pca, wine.data, color_by=group)
     assert [len(c.get_offsets()) for c in ax.collections] == [119, 59]
-    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["missing", "first"]
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["first", "missing"]
     number = wine.data["ash"].where(wine.target == 0)
     ax = plot.scores(pca, wine.data, color_by=number)
     assert [len(c.get_offsets()) for c in ax.collections] == [119, 59]
@@ -156,6 +156,99 @@ def test_every_row_of_a_group_is_drawn(pca, wine):
     group = np.where(wine.target == 0, "first", "other")
     ax = plot.scores(pca, wine.data, color_by=group)
     assert [len(c.get_offsets()) for c in ax.collections] == [59, 119]
+
+
+def planted_groups(k, n=900):
+    """Return rows in `k` groups of decreasing size, and the number of the group of each."""
+    rng = np.random.default_rng(k)
+    group = np.minimum(rng.integers(0, k, n), rng.integers(0, k, n))
+    return rng.normal(size=(k, 6))[group] * 3.0 + rng.normal(size=(n, 6)), group
+
+
+def test_any_number_of_groups_is_drawn():
+    x, group = planted_groups(45)
+    names = np.array([f"population {i} of the world" for i in range(45)])[group]
+    pca = PCA(3).fit(x)
+    ax = plot.scores(pca, x, color_by=names)
+    entries = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert len(entries) == len(set(entries)) == 31
+    counts = np.sort(np.unique(group, return_counts=True)[1])
+    assert entries[0].strip("…") == "0"
+    assert entries[-1] == f"other ({len(counts) - 30} groups, {counts[:-30].sum()} rows)"
+    assert sum(len(c.get_offsets()) for c in ax.collections) == 900
+    looks = {(tuple(c.get_facecolor()[0]), c.get_paths()[0].vertices.tobytes()) for c in ax.collections}
+    assert len(looks) == 31
+    ax.figure.draw_without_rendering()
+    legend, frame = ax.get_legend().get_window_extent(), ax.get_window_extent()
+    assert legend.x0 >= frame.x1
+    assert legend.x1 <= ax.figure.bbox.x1
+    assert legend.y0 >= 0.0
+    assert frame.width > 300
+    assert len(plot.scores(pca, x, color_by=names, max_groups=None).get_legend().get_texts()) == len(counts)
+    assert len(plot.biplot(pca, x, color_by=names, max_groups=4).get_legend().get_texts()) == 5
+
+
+def test_groups_are_in_the_order_of_their_numbers_or_categories(pca, wine):
+    group = [f"lot {i % 12}" for i in range(178)]
+    entries = [t.get_text() for t in plot.scores(pca, wine.data, color_by=group).get_legend().get_texts()]
+    assert entries == [f"lot {i}" for i in range(12)]
+    category = pd.Series(np.arange(178) % 12).astype(pd.CategoricalDtype(range(11, -1, -1)))
+    entries = [t.get_text() for t in plot.scores(pca, wine.data, color_by=category).get_legend().get_texts()]
+    assert entries == [str(i) for i in range(11, -1, -1)]
+
+
+def test_a_column_of_the_data_colours_the_rows(pca, wine):
+    ax = plot.scores(pca, wine.data, color_by="alcohol")
+    assert_allclose(ax.collections[0].get_array(), wine.data["alcohol"])
+
+
+def test_new_rows_lie_over_the_old_ones(pca, wine):
+    old, new = wine.data[:150], wine.data[150:]
+    ax = plot.scores(pca, old, new=new, color_by=["a", "b"] * 14, labels=[f"row {i}" for i in range(28)])
+    below, a, b = ax.collections
+    assert_allclose(below.get_offsets(), pca.transform(old)[:, :2])
+    assert_allclose(a.get_offsets(), pca.transform(new)[::2, :2])
+    assert_allclose(b.get_offsets(), pca.transform(new)[1::2, :2])
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["a", "b"]
+    assert all(t.get_text().startswith("row ") for t in texts(ax))
+
+
+def test_many_points_are_a_density():
+    x, group = planted_groups(3, 60_000)
+    pca = PCA(2).fit(x)
+    ax = plot.scores(pca, x)
+    assert not ax.collections
+    assert ax.images[0].get_array().sum() == 60_000
+    named = plot.scores(pca, x, color_by=group)
+    assert named.images[0].get_array().shape[2] == 4
+    assert [t.get_text() for t in named.get_legend().get_texts()] == ["0", "1", "2"]
+    value = plot.scores(pca, x, color_by=x[:, 0])
+    assert x[:, 0].min() <= value.images[0].get_array().min() < value.images[0].get_array().max() <= x[:, 0].max()
+    low, high = ax.get_xlim()
+    assert low < pca.transform(x)[:, 0].min() < pca.transform(x)[:, 0].max() < high
+    assert not plot.scores(pca, x, density=False).images
+    assert plot.scores(pca, x[:100], density=True).images
+    assert plot.biplot(pca, x).images
+
+
+def test_outlines_hold_their_groups():
+    x, group = planted_groups(3)
+    pca = PCA(2).fit(x)
+    at = pca.transform(x)
+    ax = plot.scores(pca, x, color_by=group, hulls=True)
+    for code, patch in enumerate(ax.patches):
+        path = matplotlib.path.Path(patch.get_xy())
+        assert path.contains_points(at[group == code], radius=1e-9).mean() > 0.95
+        corners = {tuple(corner) for corner in patch.get_xy()}
+        assert corners <= {tuple(point) for point in at[group == code]}
+    ax = plot.scores(pca, x, color_by=group, ellipses=0.95)
+    for code, patch in enumerate(ax.patches):
+        inside = matplotlib.path.Path(patch.get_xy()).contains_points(at[group == code]).mean()
+        assert 0.9 < inside < 0.99
+    assert len(plot.scores(pca, x, ellipses=0.5, hulls=True).patches) == 2
+    # Two rows have a line as hull, and no ellipse.
+    few = plot.scores(pca, x[:2], ellipses=0.5, hulls=True)
+    assert len(few.patches) == 1
 
 
 def test_rows_are_labelled_by_the_names_of_a_data_frame(wine):
@@ -382,7 +475,12 @@ def test_scores_in_a_data_frame_and_sparse_rows():
         (lambda p, x: plot.scores(p, x, color_by=np.ones((178, 1))), r"color_by has shape \(178, 1\)"),
         (lambda p, x: plot.scores(p, x, color_by="class"), r"color_by is 'class'; .* such as table\['class'\]"),
         (lambda p, x: plot.biplot(p, x, color_by=3), "color_by is 3; give one value for each of the 178 rows of X$"),
-        (lambda p, x: plot.scores(p, x, color_by=[str(i) for i in range(178)]), "178 groups; at most 10"),
+        (lambda p, x: plot.scores(p, x, max_groups=0), "max_groups = 0"),
+        (lambda p, x: plot.scores(p, x, density="hexbin"), "density = 'hexbin' is not known"),
+        (lambda p, x: plot.scores(p, x, ellipses=True), "ellipses = True; give the share"),
+        (lambda p, x: plot.scores(p, x, ellipses=95), "ellipses = 95; give the share"),
+        (lambda p, x: plot.scores(p, x, hulls="yes"), "hulls = 'yes'"),
+        (lambda p, x: plot.scores(p, x, new=x[:3], color_by=[1]), "color_by has 1 entries; new has 3 rows"),
         (lambda p, x: plot.scores(p.fit(x.to_numpy()), x.to_numpy(), labels=True), "takes the index of a data frame"),
         (lambda p, x: plot.biplot(p, x, scaling="both"), "scaling = 'both'"),
         (lambda p, x: plot.biplot(p, x, feature_names=["a"]), "feature_names has 1 names"),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from karhunen._shared.choices import Scaling
 from karhunen._shared.options import choice_option
-from karhunen.plot import _arrows, _fitted_model, _points
+from karhunen.plot import _arrows, _density, _fitted_model, _groups, _outlines, _points
 from karhunen.plot._axes import COLOURS, INK, axes, cross
 from karhunen.plot._labels import LONGEST
 
@@ -29,7 +29,11 @@ def biplot(
     components: tuple[int, int] = (0, 1),
     scaling: Scaling = "form",
     color_by: Any = None,
+    max_groups: int | None = 30,
     labels: Sequence[Any] | bool | None = None,
+    density: Literal["auto"] | bool = "auto",
+    ellipses: float | None = None,
+    hulls: bool = False,
     feature_names: Sequence[Any] | None = None,
     n_arrows: int = 15,
     ax: Axes | None = None,
@@ -50,10 +54,18 @@ def biplot(
     scaling : {"form", "covariance"}, default="form"
         "form" preserves distances between rows: points are scores, arrows are components. "covariance" preserves the
         features: arrows are loadings, whose angles show correlations, and points are scores of unit variance.
-    color_by : array-like of shape (n_samples,) or None, default=None
-        Groups or numbers, as in :func:`scores`.
+    color_by : array-like of shape (n_samples,), str or None, default=None
+        Groups, numbers or the name of a column of `X`, as in :func:`scores`.
+    max_groups : int or None, default=30
+        Number of groups with a look of their own, as in :func:`scores`.
     labels : sequence of shape (n_samples,), bool or None, default=None
         Names of the rows, as in :func:`scores`.
+    density : {"auto", True, False}, default="auto"
+        Cells of a grid instead of points, as in :func:`scores`.
+    ellipses : float or None, default=None
+        Share of rows inside an ellipse around each group, as in :func:`scores`.
+    hulls : bool, default=False
+        Convex hulls of the groups, as in :func:`scores`.
     feature_names : sequence of shape (n_features,) or None, default=None
         Names of the features; None uses those of the fitted data frame.
     n_arrows : int, default=15
@@ -81,6 +93,7 @@ def biplot(
     most = _fitted_model.count("n_arrows", n_arrows, len(names))
     choice_option("scaling", scaling, Scaling)
     at = _points.scores_in_plane(pca, X, first, second)
+    colouring = _groups.read(color_by, X, len(at), "X", max_groups)
     if scaling == "form":
         tips = pca.components_[[first, second]].T
     else:
@@ -93,15 +106,18 @@ def biplot(
 
     room = np.array([(LETTER * min(len(names[j]), LONGEST), LINE) for j in chosen])
     ends = tips + np.sign(tips) * room * far
+    own = ax is None
     ax = axes(ax, _points.figure_size(np.vstack([at, ends]), 7.2))
     cross(ax)
-    _points.draw(ax, at, color_by)
+    points = _points.draw(ax, at, colouring, _density.is_wanted(density, len(at)))
+    _outlines.draw(ax, at, colouring, ellipses, hulls)
     ax.scatter(*ends.T, s=0.0)
     colour = COLOURS[1] if color_by is None else INK
     _arrows.draw(ax, tips, colour)
     ax.set_xlabel(_fitted_model.axis_label(pca, first))
     ax.set_ylabel(_fitted_model.axis_label(pca, second))
+    _points.legend(ax, colouring, own)
     _points.frame(ax)
-    _arrows.name(ax, tips, [names[j] for j in chosen], colour, at)
-    _points.name_points(ax, at, X, labels, _arrows.along(tips))
+    _arrows.name(ax, tips, [names[j] for j in chosen], colour, points)
+    _points.name_points(ax, at, X, labels, np.vstack([points, _arrows.along(tips)]))
     return ax

@@ -50,6 +50,7 @@ def place(
     pixels = ax.transData.transform(np.asarray(at, dtype=float).reshape(-1, 2))
     others = pixels if obstacles is None else np.vstack([pixels, ax.transData.transform(obstacles)])
     point = figure.dpi / 72.0
+    reach = (max(DISTANCES) + MARGIN) * point
     frame = ax.get_window_extent(renderer)
     written: list[int] = []
     boxes = [_extent_of(text, renderer) for text in ax.texts if text.get_text()]
@@ -57,9 +58,12 @@ def place(
         wide, high = _measure(ax, text, size, renderer)
         offsets = _offsets(None if toward is None else np.asarray(toward[i], dtype=float))
         best, least = None, np.inf
+        near = np.all(np.abs(others - pixels[i]) < [wide + reach, high + reach], axis=1)
+        near &= np.any(others != pixels[i], axis=1)
+        close = others[near]
         for dx, dy in offsets:
             box = _box(pixels[i], dx * point, dy * point, wide, high, MARGIN * point)
-            covered = _covered(box, np.array(boxes).reshape(-1, 4), np.delete(others, i, axis=0))
+            covered = _covered(box, np.array(boxes).reshape(-1, 4), close)
             covered += 10.0 * _outside(box, frame)
             if covered < least:
                 best, least = (dx, dy, box), covered

@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karhunen.plot import _labels
-from karhunen.plot._axes import COLOURS, FAINT, GREY, INK, MARKERS, SOFT
+from karhunen.plot import _density, _labels
+from karhunen.plot._axes import COLOURS, FAINT, PALE, SOFT, colour_bar
 from karhunen.plot._fitted_model import row_names
+from karhunen.plot._groups import Colouring
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Maximum number of distinguishable groups.
-MOST_GROUPS = len(MARKERS)
+#: Maximum number of groups with names of usual size.
+MOST_LARGE = 12
+#: Area of crosses and stars as a multiple of that of other markers, of which they fill a part.
+THIN = 1.9
+#: Area of the markers in a legend as a multiple of the size of its names.
+LEGEND = 3.5
 
 
 def scores_in_plane(pca: Any, X: Any, first: int, second: int) -> np.ndarray:
@@ -30,65 +35,89 @@ def figure_size(at: np.ndarray, width: float) -> tuple[float, float]:
     return width, float(np.clip((width - 1.6) * share + 0.9, 0.5 * width, 0.95 * width))
 
 
-def draw(ax: Axes, at: np.ndarray, color_by: Any) -> None:
-    """Draw points (n, 2), in the colours of groups with a legend, or of numbers with a colour bar."""
-    look = {
-        "s": _area(len(at)),
-        "alpha": 0.85 if len(at) < 500 else 0.6,
-        "linewidths": 0.4 if len(at) < 1000 else 0.0,
-        "edgecolors": "white",
-    }
-    look["rasterized"] = len(at) > 5000
-    if color_by is None:
+def draw(ax: Axes, at: np.ndarray, colouring: Colouring, dense: bool) -> np.ndarray:
+    """Draw points (n, 2 or 3), or cells of a grid if `dense`; return the points that labels must not cover."""
+    if dense:
+        return _density.draw(ax, at, colouring)
+    look = look_of(len(at))
+    if colouring.numbers is not None:
+        seen = ~np.isnan(colouring.numbers)
+        if not seen.all():
+            ax.scatter(*at[~seen].T, color=FAINT, marker="o", **look)
+        drawn = ax.scatter(*at[seen].T, c=colouring.numbers[seen], cmap="viridis", **look)
+        colour_bar(ax, drawn, colouring.name, shrink=0.75, aspect=25)
+    elif colouring.codes is not None:
+        codes = colouring.codes
+        # Rows without a group of their own lie below the others.
+        for code in sorted(range(len(colouring.looks)), key=lambda code: colouring.looks[code].is_group):
+            each = colouring.looks[code]
+            area = look["s"] * (THIN if each.marker in "PX*" else 1.0)
+            style = {**look, "s": area, "color": each.colour, "marker": each.marker, "label": each.label}
+            ax.scatter(*at[codes == code].T, **style)
+    else:
         ax.scatter(*at.T, color=COLOURS[0], **look)
+    return at
+
+
+def draw_below(ax: Axes, at: np.ndarray, dense: bool) -> np.ndarray:
+    """Draw points (n, 2) in grey, below others; return the points that labels must not cover."""
+    if dense:
+        return _density.draw(ax, at, Colouring(), cmap="Greys")
+    ax.scatter(*at.T, color=PALE, **look_of(len(at)))
+    return at
+
+
+def look_of(n: int) -> dict[str, Any]:
+    """Return the style of `n` points."""
+    return {
+        "s": float(np.clip(2500.0 / max(n, 1), 7.0, 34.0)),
+        "alpha": 0.85 if n < 500 else 0.6,
+        "linewidths": 0.4 if n < 1000 else 0.0,
+        "edgecolors": "white",
+        "rasterized": n > 5000,
+    }
+
+
+def legend(ax: Axes, colouring: Colouring, own: bool) -> None:
+    """Write a legend of the groups beside the Axes, in as many columns as its height needs.
+
+    A figure of karhunen (`own`) becomes wider where the legend has several columns.
+    """
+    if colouring.codes is None:
         return
-    values = np.asarray(color_by)
-    if values.shape != (len(at),):
-        if values.ndim == 0:
-            column = (
-                f": of a column of a table, its values, such as table[{color_by!r}]" if values.dtype.kind == "U" else ""
-            )
-            raise ValueError(f"color_by is {color_by!r}; give one value for each of the {len(at)} rows of X{column}")
-        has = f"{len(values)} entries" if values.ndim == 1 else f"shape {values.shape}"
-        raise ValueError(f"color_by has {has}; X has {len(at)} rows: give one value for each")
-    name = getattr(color_by, "name", None)
-    missing = np.array([_is_missing(value) for value in values])
-    if missing.any():
-        label = None if values.dtype.kind == "f" else "missing"
-        ax.scatter(*at[missing].T, color=FAINT, marker="o", label=label, zorder=1, **look)
-        at, values = at[~missing], values[~missing]
-    groups = _groups(values)
-    if groups is None:
-        drawn = ax.scatter(*at.T, c=values.astype(float), cmap="viridis", **look)
-        bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.75, aspect=25, pad=0.02)
-        bar.outline.set_visible(False)
-        bar.ax.tick_params(colors=INK, color=GREY)
-        bar.solids.set_alpha(1.0)
-        if name is not None:
-            bar.set_label(str(name))
-        return
-    for i, group in enumerate(groups):
-        marker = MARKERS[i % len(MARKERS)]
-        ax.scatter(*at[values == group].T, color=COLOURS[i % len(COLOURS)], marker=marker, label=str(group), **look)
-    title = None if name is None else str(name)
-    beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.0}
-    legend = ax.legend(title=title, frameon=False, handletextpad=0.3, markerscale=1.2, alignment="left", **beside)
-    for handle in legend.legend_handles:
+    handles, labels = ax.get_legend_handles_labels()
+    last = {look.label: i for i, look in enumerate(colouring.looks)}
+    order = sorted(range(len(labels)), key=lambda i: last.get(labels[i], -1))
+    figure = ax.figure.canvas.figure
+    size = 10.0 if len(labels) <= MOST_LARGE else 8.0
+    height = ax.get_window_extent().height * 72.0 / figure.dpi
+    columns = -(-len(labels) // max(1, int(height / (1.5 * size)) - (colouring.name is not None)))
+    special = {look.label for look in colouring.looks if not look.is_group}
+    groups = [labels[i] for i in order if labels[i] not in special]
+    names = dict(zip(groups, _labels.shorten(groups, _labels.LONGEST if columns == 1 else 18), strict=True))
+    short = [names.get(labels[i], labels[i]) for i in order]
+    beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.0, "alignment": "left"}
+    style = {"frameon": False, "handletextpad": 0.3, "columnspacing": 0.8, "fontsize": size}
+    written = ax.legend([handles[i] for i in order], short, title=colouring.name, ncols=columns, **beside, **style)
+    for handle in written.legend_handles:
         handle.set_alpha(1.0)
+        handle.set_sizes([LEGEND * size])
+    if own and columns > 1:
+        width = written.get_window_extent(figure.canvas.get_renderer()).width / figure.dpi
+        figure.set_size_inches(figure.get_figwidth() + width, figure.get_figheight())
 
 
-def name_points(
-    ax: Axes, at: np.ndarray, X: Any, labels: Sequence[Any] | bool | None, obstacles: np.ndarray | None = None
-) -> None:
-    """Write the names of rows, the outermost first, as far as points and `obstacles` leave space."""
+def name_points(ax: Axes, at: np.ndarray, X: Any, labels: Sequence[Any] | bool | None, obstacles: np.ndarray) -> None:
+    """Write the names of rows, the outermost first, as far as `obstacles` leave space."""
     names = row_names(X, labels, len(at))
     if names is None:
         return
     spread = at.std(axis=0)
     far = np.hypot(*((at - at.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)).T)
     order = np.argsort(-far, kind="stable")
-    names = _labels.shorten(names)
-    _labels.place(ax, at[order], [names[i] for i in order], obstacles=obstacles, size=7.5, colour=SOFT)
+    order = order[: _labels.MOST]
+    written = _labels.shorten([names[i] for i in order])
+    _labels.place(ax, at[order], written, obstacles=obstacles, size=7.5, colour=SOFT)
 
 
 def frame(ax: Axes) -> None:
@@ -97,27 +126,3 @@ def frame(ax: Axes) -> None:
     ax.margins(0.07)
     ax.grid(color=FAINT, linewidth=0.5, alpha=0.6)
     ax.autoscale_view()
-
-
-def _groups(values: np.ndarray) -> list[Any] | None:
-    """Return the different values if they name groups, None if they are numbers."""
-    kind = values.dtype.kind
-    if kind == "f" or (kind in "iu" and len(np.unique(values)) > MOST_GROUPS):
-        return None
-    # Kept in order of appearance: `unique` cannot sort mixed objects.
-    groups = sorted(dict.fromkeys(values.tolist()), key=str)
-    if kind in "iu":
-        groups.sort()
-    if len(groups) > MOST_GROUPS:
-        raise ValueError(f"color_by has {len(groups)} groups; at most {MOST_GROUPS} can be told apart")
-    return groups
-
-
-def _is_missing(value: Any) -> bool:
-    """Return whether a value is None, NaN or pandas' NA."""
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)
-
-
-def _area(n: int) -> float:
-    """Return the area of a marker, smaller for many points."""
-    return float(np.clip(2500.0 / max(n, 1), 7.0, 34.0))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from karhunen.plot import _ellipses, _fitted_model, _points
+import numpy as np
+
+from karhunen.plot import _density, _ellipses, _fitted_model, _groups, _outlines, _points
 from karhunen.plot._axes import axes, cross
 
 if TYPE_CHECKING:
@@ -17,8 +19,13 @@ def scores(
     X: Any,
     *,
     components: tuple[int, int] = (0, 1),
+    new: Any = None,
     color_by: Any = None,
+    max_groups: int | None = 30,
     labels: Sequence[Any] | bool | None = None,
+    density: Literal["auto"] | bool = "auto",
+    ellipses: float | None = None,
+    hulls: bool = False,
     deviations: float | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -34,12 +41,26 @@ def scores(
         Rows, as in `transform`.
     components : (int, int), default=(0, 1)
         Indices, from 0, of the components on the horizontal and vertical axis.
-    color_by : array-like of shape (n_samples,) or None, default=None
+    new : array-like, sparse matrix or dataframe of shape (n_new, n_features) or None, default=None
+        Other rows, drawn over those of `X`, which are grey. All following options are then about the rows of `new`.
+    color_by : array-like of shape (n_samples,), str or None, default=None
         Colours: groups (strings, booleans, categories, up to ten different integers) get a colour and marker each, and
-        a legend; numbers get a colour bar. Missing values are grey. The name of a pandas series becomes the title.
+        a legend; numbers get a colour bar. Missing values are grey. The name of a pandas series becomes the title. A
+        string is the name of a column of `X`.
+    max_groups : int or None, default=30
+        Number of groups with a look of their own: the largest. The others are grey and one entry of the legend, with
+        their number; None draws all. Colours and markers repeat after 60 groups.
     labels : sequence of shape (n_samples,), bool or None, default=None
         Names of the rows. None uses the index of a data frame if it holds strings, True always uses it, False writes
         none. Labels that would cover another label or a point are omitted; outermost rows have priority.
+    density : {"auto", True, False}, default="auto"
+        Draw the number of rows in each cell of a grid instead of points: the colour is the logarithm of the number, the
+        most frequent group or the mean of the numbers in `color_by`. "auto" does so for more than 50,000 rows.
+    ellipses : float or None, default=None
+        Draw an ellipse around each group, or around all rows: it holds this share of a normal distribution with the
+        mean and covariance of the group. Groups of fewer than three rows have none.
+    hulls : bool, default=False
+        Draw the convex hull of each group, or of all rows.
     deviations : float or None, default=None
         Draw an ellipse of this many standard deviations around each point, for the uncertainty of scores of rows with
         missing values. Only for :class:`karhunen.IncompletePCA`.
@@ -50,6 +71,12 @@ def scores(
     -------
     matplotlib.axes.Axes
         The Axes.
+
+    Raises
+    ------
+    ValueError
+        If `pca` is not a fitted model, the number of colours or labels is not that of the rows, or an option is out of
+        its range.
 
     Examples
     --------
@@ -62,14 +89,25 @@ def scores(
     """
     _fitted_model.check(pca)
     first, second = _fitted_model.plane(pca, components)
-    at = _points.scores_in_plane(pca, X, first, second)
-    ax = axes(ax, _points.figure_size(at, 6.4))
+    below = None if new is None else _points.scores_in_plane(pca, X, first, second)
+    rows, name = (X, "X") if new is None else (new, "new")
+    at = _points.scores_in_plane(pca, rows, first, second)
+    everything = at if below is None else np.vstack([below, at])
+    colouring = _groups.read(color_by, rows, len(at), name, max_groups)
+    dense = _density.is_wanted(density, len(at))
+    own = ax is None
+    ax = axes(ax, _points.figure_size(everything, 6.4))
     cross(ax)
+    obstacles = np.empty((0, 2))
+    if below is not None:
+        obstacles = _points.draw_below(ax, below, _density.is_wanted(density, len(below)))
     if deviations is not None:
-        _ellipses.draw(ax, at, _ellipses.covariances(pca, X, first, second), deviations)
-    _points.draw(ax, at, color_by)
+        _ellipses.draw(ax, at, _ellipses.covariances(pca, rows, first, second), deviations)
+    obstacles = np.vstack([obstacles, _points.draw(ax, at, colouring, dense)])
+    _outlines.draw(ax, at, colouring, ellipses, hulls)
     ax.set_xlabel(_fitted_model.axis_label(pca, first))
     ax.set_ylabel(_fitted_model.axis_label(pca, second))
+    _points.legend(ax, colouring, own)
     _points.frame(ax)
-    _points.name_points(ax, at, X, labels)
+    _points.name_points(ax, at, rows, labels, obstacles)
     return ax
