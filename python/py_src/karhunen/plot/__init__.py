@@ -8,10 +8,26 @@ vision (Okabe & Ito 2008), and groups also differ by marker.
 
 from karhunen.plot._biplot import biplot
 from karhunen.plot._circle import correlation_circle
+from karhunen.plot._contributions import contributions
 from karhunen.plot._convergence import convergence
+from karhunen.plot._cos2 import cos2
 from karhunen.plot._cross_validation import cross_validation
 from karhunen.plot._loadings import loadings
+from karhunen.plot._monitor import monitor
 from karhunen.plot._scores import scores
+from karhunen.plot._scores_3d import scores_3d
 from karhunen.plot._scree import scree
 
-__all__ = ["biplot", "convergence", "correlation_circle", "cross_validation", "loadings", "scores", "scree"]
+__all__ = [
+    "biplot",
+    "contributions",
+    "convergence",
+    "correlation_circle",
+    "cos2",
+    "cross_validation",
+    "loadings",
+    "monitor",
+    "scores",
+    "scores_3d",
+    "scree",
+]

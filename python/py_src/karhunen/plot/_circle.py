@@ -6,18 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from karhunen.plot import _arrows, _fitted_model
+from karhunen.plot import _arrows, _correlations, _fitted_model
 from karhunen.plot._axes import COLOURS, FAINT, GREY, axes, cross
 from karhunen.plot._labels import LONGEST
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Tolerance for the sum of the explained shares to be 1.
-ROUNDING = 1e-9
-TOTAL = 1e-6
 #: Space for names beside the circle: units per letter, and the maximum.
 LETTER = 0.044
 WIDEST = 2.4
@@ -73,12 +69,7 @@ def correlation_circle(
     first, second = _fitted_model.plane(pca, components)
     names = _fitted_model.feature_names(pca, feature_names)
     most = _fitted_model.count("n_arrows", n_arrows, len(names))
-    if X is None:
-        if sample_weight is not None:
-            raise ValueError("sample_weight weighs the rows of X; pass X as well")
-        tips = _known_correlations(pca)[:, [first, second]]
-    else:
-        tips = _correlations(X, np.asarray(pca.transform(X))[:, [first, second]], sample_weight)
+    tips = _correlations.of(pca, X, [first, second], sample_weight)
     chosen = _arrows.longest(tips, most)
 
     ends = tips[chosen, 0] + np.sign(tips[chosen, 0]) * [LETTER * min(len(names[j]), LONGEST) for j in chosen]
@@ -96,39 +87,3 @@ def correlation_circle(
     ax.set_ylabel(_fitted_model.axis_label(pca, second))
     _arrows.name(ax, tips[chosen], [names[j] for j in chosen], COLOURS[0])
     return ax
-
-
-def _known_correlations(pca: Any) -> np.ndarray:
-    """Return the correlations that follow from the model alone, shape (n_features, n_components)."""
-    loadings = _fitted_model.loadings_of(pca)
-    explained = float(np.sum(pca.explained_variance_ratio_))
-    if abs(explained - 1.0) <= ROUNDING:
-        spread = np.linalg.norm(loadings, axis=1)
-        return loadings / np.where(spread > 0.0, spread, 1.0)[:, None]
-    # Scaled features have variance 1, or 0 if constant; feature weights would change the total variance.
-    total = float(np.sum(pca.explained_variance_)) / explained
-    if getattr(pca, "scale", False) and abs(total - round(total)) <= TOTAL and total <= len(loadings) + TOTAL:
-        return loadings
-    raise ValueError(
-        f"the {len(pca.components_)} components do not tell the variance of each feature; "
-        "pass the data as X, or fit with scale=True"
-    )
-
-
-def _correlations(X: Any, at: np.ndarray, sample_weight: Any) -> np.ndarray:
-    """Compute the weighted correlations of the columns of `X` with scores (n, 2)."""
-    matrix = sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=float)
-    weight = np.ones(len(at)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    if weight.shape != (len(at),):
-        has = f"{len(weight)} entries" if weight.ndim == 1 else f"shape {weight.shape}"
-        raise ValueError(f"sample_weight has {has}; X has {len(at)} rows")
-    weight = weight / weight.sum()
-    mean = matrix.T @ weight
-    if sp.issparse(matrix):
-        variance = matrix.multiply(matrix).T @ weight - mean**2
-    else:
-        matrix = matrix - mean
-        variance = (matrix**2).T @ weight
-    centred = at - weight @ at
-    spread = np.sqrt(np.outer(np.clip(variance, 0.0, None), weight @ centred**2))
-    return (matrix.T @ (weight[:, None] * centred)) / np.where(spread > 0.0, spread, 1.0)

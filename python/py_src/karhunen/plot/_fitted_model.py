@@ -51,6 +51,14 @@ def indices(pca: Any, components: Sequence[int], size: int | None) -> list[int]:
     return chosen
 
 
+def component_index(pca: Any, component: Any) -> int:
+    """Check the index of one component."""
+    n = len(pca.components_)
+    if isinstance(component, bool) or not hasattr(component, "__index__") or not 0 <= operator.index(component) < n:
+        raise ValueError(f"component = {component!r}; the model has components 0 to {n - 1}")
+    return operator.index(component)
+
+
 def count(name: str, value: int | None, most: int) -> int:
     """Check a number of items to show; None is all."""
     if value is None:

@@ -1,0 +1,87 @@
+"""Squared correlations of the features with components."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from karhunen.plot import _bars, _correlations, _fitted_model
+from karhunen.plot._axes import COLOURS, axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def cos2(
+    pca: Any,
+    X: Any = None,
+    *,
+    components: Sequence[int] = (0, 1),
+    sample_weight: Any = None,
+    n_features: int | None = 20,
+    feature_names: Sequence[Any] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the squared correlation of each feature with components as ranked bars, stacked by component.
+
+    The length of a bar is the share of the variance of the feature that these components explain.
+
+    Parameters
+    ----------
+    pca : PCA
+        Fitted estimator of karhunen or scikit-learn.
+    X : array-like, sparse matrix or dataframe of shape (n_samples, n_features) or None, default=None
+        The data that `pca` was fitted to. Not needed for a model with all components, or for karhunen's with
+        ``scale=True`` and without feature weights.
+    components : sequence of int, default=(0, 1)
+        Indices of components, from 0.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Sample weights of the fit, if any.
+    n_features : int or None, default=20
+        Number of features to draw: those with the longest bars, fewer where there is no space for their names. None
+        draws all.
+    feature_names : sequence of shape (n_features,) or None, default=None
+        Names of the features; None uses those of the fitted data frame.
+    ax : Axes or None, default=None
+        Axes to draw on; None creates a figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The Axes, with squared correlations from 0 to 1 on the horizontal axis and features from top to bottom.
+
+    Raises
+    ------
+    ValueError
+        If the model does not tell the variance of each feature and `X` is None, or an option is out of its range.
+
+    Examples
+    --------
+    >>> from karhunen import PCA, plot
+    >>> from sklearn.datasets import load_wine
+    >>> ax = plot.cos2(PCA(2, scale=True).fit(load_wine(as_frame=True).data), n_features=2)
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['flavanoids', 'total_phenols']
+    """
+    _fitted_model.check(pca)
+    shown = _fitted_model.indices(pca, components, None)
+    names = _fitted_model.feature_names(pca, feature_names)
+    n = _fitted_model.count("n_features", n_features, len(names))
+    squares = _correlations.of(pca, X, shown, sample_weight) ** 2
+    if n_features is not None:
+        n = _bars.fitting(ax, n)
+    chosen = np.argsort(-squares.sum(axis=1), kind="stable")[:n]
+    ax = axes(ax, _bars.figure_size(n))
+    left = np.zeros(n)
+    for i, component in enumerate(shown):
+        lengths = squares[chosen, i]
+        label = _fitted_model.component_name(component)
+        ax.barh(np.arange(n), lengths, left=left, height=0.74, color=COLOURS[i % len(COLOURS)], label=label)
+        left += lengths
+    ax.set_xlim(0.0, 1.0)
+    ax.set_xlabel("Squared correlation")
+    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.0)
+    _bars.name_rows(ax, np.arange(n), [names[j] for j in chosen], n)
+    return ax

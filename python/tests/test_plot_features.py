@@ -1,0 +1,133 @@
+"""Plots of features, of three components and of control limits, read back from their artists."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from compare import assert_allclose
+from karhunen import PCA, plot
+from sklearn.datasets import load_wine
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.text import Text  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(as_frame=True)
+
+
+@pytest.fixture(scope="module")
+def pca(wine):
+    return PCA(4, scale=True).fit(wine.data)
+
+
+def names(ax):
+    """Return the names of the rows of bars, after a check that none covers another."""
+    ax.figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
+    for a, b in itertools.pairwise(boxes):
+        assert not a.overlaps(b)
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
+def test_contributions_are_ranked_squares_beside_their_mean(pca, wine):
+    ax = plot.contributions(pca, component=1, n_features=5)
+    squares = 100.0 * pca.components_[1] ** 2
+    order = np.argsort(-squares)[:5]
+    assert_allclose([bar.get_width() for bar in ax.patches], squares[order])
+    assert names(ax) == [wine.data.columns[j] for j in order]
+    assert_allclose(ax.lines[0].get_xdata(), 100.0 / 13)
+    assert ax.get_xlabel() == "Contribution to PC2 (%)"
+    assert len(plot.contributions(pca, n_features=None).patches) == 13
+
+
+def test_bars_of_many_features_fit_small_axes():
+    pca = PCA(2, scale=True).fit(np.random.default_rng(0).normal(size=(40, 1000)))
+    assert len(names(plot.contributions(pca))) == 20
+    _, ax = plt.subplots(figsize=(3, 2), layout="constrained")
+    assert 5 <= len(names(plot.contributions(pca, ax=ax))) < 20
+    _, ax = plt.subplots(figsize=(3, 2), layout="constrained")
+    assert 5 <= len(names(plot.cos2(pca, ax=ax))) < 20
+
+
+def test_cos2_are_squared_correlations(pca, wine):
+    expected = np.corrcoef(wine.data.T, pca.transform(wine.data).T)[:13, [13, 15]] ** 2
+    order = np.argsort(-expected.sum(axis=1))
+    for x in (None, wine.data):
+        ax = plot.cos2(pca, x, components=(0, 2))
+        assert names(ax) == [wine.data.columns[j] for j in order]
+        lengths = np.array([bar.get_width() for bar in ax.patches]).reshape(2, 13).T
+        assert_allclose(lengths, expected[order], atol=1e-9)
+        assert_allclose([bar.get_x() for bar in ax.patches[13:]], expected[order, 0], atol=1e-9)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["PC1", "PC3"]
+    with pytest.raises(ValueError, match="pass the data as X, or fit with scale=True"):
+        plot.cos2(PCA(2).fit(wine.data))
+
+
+def test_a_control_chart_names_the_samples_beyond_the_limits():
+    values = pd.Series(np.full(60, 2.0), index=[f"batch {i}" for i in range(60)])
+    values.iloc[[7, 20, 40]] = [30.0, 6.5, 12.0]
+    ax = plot.monitor(values, limits={"99 %": 9.0, "95 %": 6.0}, name="T²")
+    assert [text.get_text() for text in ax.texts] == ["95 %", "99 %", "batch 7", "batch 40"]
+    assert [line.get_ydata()[0] for line in ax.lines[1:]] == [9.0, 6.0]
+    within, beyond = ax.collections
+    assert len(within.get_offsets()) == 57
+    assert_allclose(beyond.get_offsets(), [[7, 30], [20, 6.5], [40, 12]])
+    assert ax.get_ylabel() == "T²"
+    # Limits that are nearly equal have names that do not cover each other.
+    ax = plot.monitor(values.to_numpy(), limits={"95 %": 8.99, "99 %": 9.0}, log=True)
+    ax.figure.draw_without_rendering()
+    a, b = (Text.get_window_extent(text) for text in ax.texts[:2])
+    assert not a.overlaps(b)
+    assert [text.get_text() for text in ax.texts[2:]] == ["7", "40"]
+    assert ax.get_yscale() == "log"
+    assert len(plot.monitor(values, limits={"99 %": 9.0}, labels=False).texts) == 1
+    assert not plot.monitor([1.0, np.nan, 2.0]).texts
+
+
+@pytest.mark.parametrize(("color_by", "entries"), [(None, None), ("target", ["0", "1", "2"])])
+def test_scores_in_space(pca, wine, color_by, entries):
+    ax = plot.scores_3d(pca, wine.data, components=(0, 3, 1), color_by=color_by and wine.target)
+    drawn = np.column_stack(
+        [np.concatenate(each) for each in zip(*(c._offsets3d for c in ax.collections), strict=True)]
+    )
+    expected = pca.transform(wine.data)[:, [0, 3, 1]]
+    assert_allclose(drawn[np.argsort(drawn[:, 0])], expected[np.argsort(expected[:, 0])])
+    assert ax.get_ylabel() == "PC4 (7.1 %)"
+    legend = ax.get_legend()
+    assert (legend and [text.get_text() for text in legend.get_texts()]) == entries
+    given = plt.figure().add_subplot(projection="3d")
+    assert plot.scores_3d(pca, wine.data, ax=given) is given
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda p, x: plot.contributions(p, component=4), "component = 4; the model has components 0 to 3"),
+        (lambda p, x: plot.contributions(p, component=0.5), "component = 0.5; the model has"),
+        (lambda p, x: plot.contributions(p, n_features=0), "n_features = 0"),
+        (lambda p, x: plot.cos2(p, components=()), "give the indices of one or more components"),
+        (lambda p, x: plot.cos2(p, components=(0, 0)), "are the same"),
+        (lambda p, x: plot.cos2(p, sample_weight=np.ones(178)), "pass X as well"),
+        (lambda p, x: plot.monitor(np.ones((2, 2))), r"values has shape \(2, 2\)"),
+        (lambda p, x: plot.monitor([1.0, np.inf]), "give one finite number for each sample"),
+        (lambda p, x: plot.monitor([1.0, 0.0], log=True), "values has 0.0 at 1; with log=True"),
+        (lambda p, x: plot.monitor([1.0], limits={"99 %": np.nan}), "limits has '99 %' = nan"),
+        (lambda p, x: plot.monitor([1.0], labels=["a", "b"]), "labels has 2 names"),
+        (lambda p, x: plot.scores_3d(p, x, components=(0, 1)), "give the indices of three components"),
+        (lambda p, x: plot.scores_3d(p, x, ax=plt.figure().subplots()), "made with projection='3d'"),
+    ],
+)
+def test_mistakes_are_told(pca, wine, call, message):
+    with pytest.raises(ValueError, match=message):
+        call(pca, wine.data)
