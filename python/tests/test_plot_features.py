@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from compare import assert_allclose
 from karhunen import PCA, plot
 from sklearn.datasets import load_wine
@@ -95,6 +96,37 @@ def test_a_control_chart_names_the_samples_beyond_the_limits():
     assert not plot.monitor([1.0, np.nan, 2.0]).texts
 
 
+def test_the_map_shows_every_missing_entry():
+    x = np.random.default_rng(0).normal(size=(30, 5))
+    x[::3, 1] = np.nan
+    x[4, :] = np.nan
+    expected = np.isnan(x)
+    frame = pd.DataFrame(x, columns=list("abcde"))
+    for table in (x, frame, frame.astype(object), np.ma.masked_invalid(x), np.where(expected, None, x), x.tolist()):
+        ax = plot.missing(table)
+        np.testing.assert_array_equal(ax.images[0].get_array(), expected)
+    ax = plot.missing(frame)
+    assert [label.get_text() for label in ax.get_xticklabels()] == list("abcde")
+    (strip,) = ax.child_axes
+    assert_allclose(strip.patches[0].get_data().values, 100.0 * expected.mean(axis=0))
+
+
+def test_the_map_of_a_large_table_shows_shares():
+    x = np.zeros((5001, 1300), dtype=np.float32)
+    x[:2500, 7] = np.nan
+    x[5000] = np.nan
+    ax = plot.missing(x, feature_names=[f"a column with a long name {j}" for j in range(1300)])
+    shares = ax.images[0].get_array()
+    assert shares.shape == (400, 600)
+    assert 0.05 < shares[-1].min() < 0.1
+    assert_allclose(shares[:199].sum(axis=0).nonzero()[0], [3])
+    ax.figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
+    assert len(boxes) > 10
+    assert all(a.x1 <= b.x0 for a, b in itertools.pairwise(boxes))
+    assert 7 in ax.get_xticks()
+
+
 @pytest.mark.parametrize(("color_by", "entries"), [(None, None), ("target", ["0", "1", "2"])])
 def test_scores_in_space(pca, wine, color_by, entries):
     ax = plot.scores_3d(pca, wine.data, components=(0, 3, 1), color_by=color_by and wine.target)
@@ -124,6 +156,9 @@ def test_scores_in_space(pca, wine, color_by, entries):
         (lambda p, x: plot.monitor([1.0, 0.0], log=True), "values has 0.0 at 1; with log=True"),
         (lambda p, x: plot.monitor([1.0], limits={"99 %": np.nan}), "limits has '99 %' = nan"),
         (lambda p, x: plot.monitor([1.0], labels=["a", "b"]), "labels has 2 names"),
+        (lambda p, x: plot.missing(np.ones(3)), r"X has shape \(3,\)"),
+        (lambda p, x: plot.missing(sp.eye(3)), "X is sparse"),
+        (lambda p, x: plot.missing(x, feature_names=["a"]), "feature_names has 1 names, but X has 13 columns"),
         (lambda p, x: plot.scores_3d(p, x, components=(0, 1)), "give the indices of three components"),
         (lambda p, x: plot.scores_3d(p, x, ax=plt.figure().subplots()), "made with projection='3d'"),
     ],

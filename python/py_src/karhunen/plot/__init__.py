@@ -13,6 +13,7 @@ from karhunen.plot._convergence import convergence
 from karhunen.plot._cos2 import cos2
 from karhunen.plot._cross_validation import cross_validation
 from karhunen.plot._loadings import loadings
+from karhunen.plot._missing import missing
 from karhunen.plot._monitor import monitor
 from karhunen.plot._scores import scores
 from karhunen.plot._scores_3d import scores_3d
@@ -26,6 +27,7 @@ __all__ = [
     "cos2",
     "cross_validation",
     "loadings",
+    "missing",
     "monitor",
     "scores",
     "scores_3d",
