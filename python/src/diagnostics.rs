@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use karhunen::choice::Choice;
 use karhunen::diagnostics::{
-    self, Adjust, RowContributions, Rows, Samples, SpeDistribution, SpeLimit, row_contributions, samples_with,
+    self, Adjust, RowContributions, Rows, SpeDistribution, SpeLimit, row_contributions, samples_with,
 };
 use karhunen::{PcaModel, Result, Run, Source};
 use numpy::PyArray1;
@@ -12,7 +12,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::arrays::{Lent, copy_matrix, copy_vector, give_matrix, lend_vector};
-use crate::dtype::{Data, Element, Job};
+use crate::dtype::{Data, Diagnosed, Element, Job};
 use crate::errors::to_python;
 use crate::model::Model;
 use crate::observer::{Effort, run};
@@ -46,12 +46,6 @@ impl Job for Diagnose {
     fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Diagnosed> {
         samples_with(&self.model, x, run).map(T::diagnosed)
     }
-}
-
-/// Diagnostics of rows of either type.
-pub(crate) enum Diagnosed {
-    F32(Samples<f32>),
-    F64(Samples<f64>),
 }
 
 /// Calls a function for samples of either type.

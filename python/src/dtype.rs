@@ -8,7 +8,6 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::arrays::{Fresh, LentDense};
-use crate::diagnostics::Diagnosed;
 use crate::entries::Stored;
 use crate::observer::Effort;
 use crate::row_source::RowSource;
@@ -39,6 +38,12 @@ impl Element for f64 {
     fn diagnosed(samples: Samples<Self>) -> Diagnosed {
         Diagnosed::F64(samples)
     }
+}
+
+/// Diagnostics of rows of either type.
+pub(crate) enum Diagnosed {
+    F32(Samples<f32>),
+    F64(Samples<f64>),
 }
 
 /// Work on data of either type.

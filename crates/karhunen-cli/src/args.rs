@@ -155,8 +155,9 @@ pub(crate) struct TransformArgs {
 #[command(after_help = "Examples:
   karhunen diagnose wine.model wine.csv --fitted -o rows.csv
   karhunen diagnose wine.model new.csv --level 0.999 -o rows.csv
-  karhunen diagnose wine.model new.tsv.gz --delimiter tab --label class -o rows.csv
-  karhunen diagnose large.model large.npy --memory-limit 2GB --features features.csv -o rows.npy")]
+  karhunen diagnose wine.model wine.csv --features features.csv -o rows.csv
+  karhunen diagnose wine.model new.tsv --delimiter tab --label class
+  karhunen diagnose large.model large.npy --memory-limit 2GB -o rows.npy")]
 pub(crate) struct DiagnoseArgs {
     /// Model written by fit -o; - for the standard input
     #[arg(value_hint = ValueHint::FilePath)]

@@ -70,11 +70,23 @@ pub(crate) fn check_outputs(outputs: &[(&str, Option<&Path>)], inputs: &[Option<
 /// # Errors
 /// [`Failure::Usage`] if standard input would be read twice or an input overwritten; [`Failure::File`] for an
 /// output that cannot be written.
-pub(crate) fn check_files([model, data]: [&PathBuf; 2], input: &InputArgs, output: &Path) -> Result<()> {
+pub(crate) fn check_files(read: [&PathBuf; 2], input: &InputArgs, output: &Path) -> Result<()> {
+    check_tables(read, input, &[("-o", Some(output))])
+}
+
+/// As [`check_files`], for a command that writes several tables, each with its option.
+///
+/// # Errors
+/// As [`check_files`].
+pub(crate) fn check_tables(
+    [model, data]: [&PathBuf; 2],
+    input: &InputArgs,
+    outputs: &[(&str, Option<&Path>)],
+) -> Result<()> {
     let inputs = [Some(model), Some(data), input.feature_names.as_ref(), input.sample_names.as_ref()];
     one_standard_input(&inputs)?;
-    check_outputs(&[("-o", Some(output))], &inputs)?;
-    check_table_output(output)
+    check_outputs(outputs, &inputs)?;
+    outputs.iter().filter_map(|(_, path)| *path).try_for_each(check_table_output)
 }
 
 /// Refuses a table with an unsupported extension.

@@ -18,18 +18,18 @@ use crate::input_args::read_options;
 use crate::names;
 use crate::outputs::{Outputs, print_aside};
 use crate::overwrite::{self, Kind};
-use crate::paths::{check_files, input_name};
+use crate::paths::{check_tables, input_name};
 use crate::plan::{OnValues, dispatch};
 use crate::progress::Progress;
 use crate::row_model::RowModel;
 
 /// Reads a model and rows, and writes their diagnostics.
 pub(crate) fn run(args: DiagnoseArgs) -> Result<()> {
-    check_files([&args.model, &args.data], &args.input, &args.output)?;
     let outputs = [
         ("-o", Some(&*args.output), Kind::RowDiagnostics),
         ("--features", args.features.as_deref(), Kind::FeatureDiagnostics),
     ];
+    check_tables([&args.model, &args.data], &args.input, &outputs.map(|(option, path, _)| (option, path)))?;
     overwrite::check(&outputs, args.force)?;
     let progress = Progress::new(args.quiet);
     let Loaded::Rows(model @ RowModel::Complete(_)) = loaded::any(&args.model)? else {

@@ -84,6 +84,16 @@ fn unsuitable_models_levels_and_outputs_are_refused() {
     let own = folder.path().join("own.csv");
     std::fs::copy(examples().join("iris.csv"), &own).unwrap();
     refused(&format!("diagnose {model} wine.csv -o {}", own.display()), 2, "--force");
+    // Neither output may replace what is read, nor the other.
+    let features = format!("--features {}", own.display());
+    let forced = format!("diagnose {model} {} --label class --force", own.display());
+    std::fs::copy(examples().join("wine.csv"), &own).unwrap();
+    refused(&format!("{forced} {features}"), 2, "would overwrite what is read");
+    refused(
+        &format!("diagnose {model} wine.csv -o {} {features} --force", own.display()),
+        2,
+        "both write to",
+    );
     let kernel = folder.path().join("kernel.model");
     karhunen(&format!("fit wine.csv --label class -q --kernel rbf -k 2 -o {}", kernel.display()))
         .assert()
