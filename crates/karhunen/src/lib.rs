@@ -110,6 +110,7 @@ mod random;
 #[cfg(feature = "serde")]
 pub mod record;
 mod scalar;
+pub mod selection;
 mod solver;
 pub mod source;
 mod weights;

@@ -48,6 +48,8 @@ pub(crate) enum Purpose {
     Fourier,
     /// The rows on which the error of an approximate kernel is estimated.
     KernelError,
+    /// The random tables of parallel analysis, one stream for each.
+    ParallelAnalysis,
 }
 
 impl Purpose {
@@ -71,6 +73,7 @@ impl Purpose {
             Purpose::Landmarks => "landmarks",
             Purpose::Fourier => "fourier",
             Purpose::KernelError => "kernel-error",
+            Purpose::ParallelAnalysis => "parallel-analysis",
         }
     }
 
@@ -152,7 +155,7 @@ pub(crate) fn test_generator(seed: u64, stream: u64) -> Generator {
 mod tests {
     use super::*;
 
-    const ALL: [Purpose; 17] = [
+    const ALL: [Purpose; 18] = [
         Purpose::Split,
         Purpose::EarlyStopping,
         Purpose::Folds,
@@ -170,6 +173,7 @@ mod tests {
         Purpose::Landmarks,
         Purpose::Fourier,
         Purpose::KernelError,
+        Purpose::ParallelAnalysis,
     ];
 
     /// 4,000 numbers on [-1/2, 1/2).
@@ -222,7 +226,7 @@ mod tests {
                 let variance = correlation(x, x);
                 assert!((variance - 1.0).abs() < 0.08, "{:?}: {variance}", streams[i]);
                 for (y, other) in drawn.iter().zip(&streams).take(i) {
-                    // Five standard errors; there are 253 pairs, twice.
+                    // Five standard errors; there are 276 pairs, twice.
                     let found = correlation(x, y);
                     assert!(found.abs() < 0.08, "{:?} and {other:?}: {found}", streams[i]);
                 }

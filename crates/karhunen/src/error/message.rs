@@ -256,6 +256,9 @@ impl Error {
                 format!("reading the data failed at {}: {source}", surface.row(*i))
             }
             Error::Read { row: None, source } => format!("reading the data failed: {source}"),
+            Error::Truncated { rule, kept, all } => {
+                format!("{rule} needs all {all} variances, and the fit kept {kept}; fit with all components")
+            }
             Error::OnePass { work, way_out } => {
                 format!("{work} reads the data more than once, and this source can be read once; {way_out}")
             }

@@ -396,6 +396,15 @@ pub enum Error {
         /// Alternative remedies.
         advice: Vec<Advice>,
     },
+    /// A rule for the number of components needs variances that the fit left out.
+    Truncated {
+        /// The rule.
+        rule: &'static str,
+        /// Number of variances that the fit kept.
+        kept: usize,
+        /// Number of variances that the rule needs.
+        all: usize,
+    },
     /// The work takes several visits of a source that can be visited once.
     OnePass {
         /// Name of the work, such as a route or a method.
@@ -570,6 +579,7 @@ impl Error {
             | Error::OtherFit { .. }
             | Error::OtherOption { .. }
             | Error::OnePass { .. }
+            | Error::Truncated { .. }
             | Error::Threads { .. } => ErrorKind::Argument,
             Error::Empty { .. }
             | Error::OneSample

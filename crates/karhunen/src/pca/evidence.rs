@@ -7,9 +7,25 @@ use std::f64::consts::{LN_2, PI, TAU};
 /// The number of components of largest evidence, from 1 to `p - 1` (1 if `p` is 1), for all `p` variances of `n`
 /// observations, in descending order. Takes time proportional to `p^2`.
 pub(crate) fn most_probable_dimension(variances: &[f64], n: f64) -> usize {
+    most_probable(&evidences(variances, n))
+}
+
+/// The number of components of the largest of the evidences of 1, 2, … components.
+pub(crate) fn most_probable(evidences: &[f64]) -> usize {
+    let (mut best, mut best_evidence) = (1, f64::NEG_INFINITY);
+    for (evidence, rank) in evidences.iter().zip(1..) {
+        if *evidence > best_evidence {
+            (best, best_evidence) = (rank, *evidence);
+        }
+    }
+    best
+}
+
+/// The logarithms of the evidence of 1, 2, … components, up to `p - 1` or the number of variances that are not zero.
+pub(crate) fn evidences(variances: &[f64], n: f64) -> Vec<f64> {
     let p = variances.len();
     let largest = variances.first().copied().unwrap_or(0.0);
-    let (mut best, mut best_evidence) = (1, f64::NEG_INFINITY);
+    let mut evidences = Vec::new();
     let mut sums = Sums::default();
     for rank in 1..p {
         let variance = variances[rank - 1];
@@ -17,12 +33,9 @@ pub(crate) fn most_probable_dimension(variances: &[f64], n: f64) -> usize {
             break;
         }
         sums.add(variances, rank - 1);
-        let evidence = sums.evidence(variances, rank, n);
-        if evidence > best_evidence {
-            (best, best_evidence) = (rank, evidence);
-        }
+        evidences.push(sums.evidence(variances, rank, n));
     }
-    best
+    evidences
 }
 
 /// Sums that the evidences of successive ranks share.

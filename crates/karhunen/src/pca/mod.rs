@@ -1,6 +1,6 @@
 //! Principal component analysis: options, fit, fitted model, transform.
 
-mod evidence;
+pub(crate) mod evidence;
 mod fit;
 mod fit_operator;
 mod fit_parts;

@@ -5,6 +5,7 @@ use crate::linalg::{ColumnMap, Matrix};
 use crate::pca::Pca;
 use crate::scalar::largest;
 use crate::solver::Route;
+use crate::weights::Weighting;
 
 /// Outcome of a fit: route, passes over the data and residuals.
 #[derive(Clone, Debug, PartialEq)]
@@ -200,6 +201,20 @@ impl PcaModel {
     /// Sum of the sample weights; the number of rows without weights.
     pub fn sum_of_weights(&self) -> f64 {
         self.parts.sum_of_weights
+    }
+
+    /// The number of observations that the rows count as: the sum of frequency and population weights, the effective
+    /// number $(\sum w)^2 / \sum w^2$ of importance weights.
+    pub fn n_observations(&self) -> f64 {
+        let (variance, value) = (self.explained_variance().first(), self.singular_values().first());
+        match (self.options().weighting, variance.zip(value)) {
+            // The reported variance has the divisor n - 1, the squared singular value none.
+            (Weighting::Importance, Some((variance, value))) if *variance > 0.0 => {
+                (value / variance.sqrt()).powi(2) + 1.0
+            }
+            (Weighting::Importance, _) => self.n_samples() as f64,
+            (Weighting::Frequency | Weighting::Population, _) => self.sum_of_weights(),
+        }
     }
 
     /// The options of the fit.

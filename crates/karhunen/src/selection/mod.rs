@@ -1,0 +1,48 @@
+//! How many components to keep: one rule per file, all with the same kind of result.
+//!
+//! Rules of a [`Spectrum`] (the variances of a fit, descending) take no data and cost nothing beside the fit;
+//! [`of_spectrum`] evaluates all of them. [`Parallel`] compares the variances with those of random data and fits
+//! these. No rule is right for all data: rules that agree are better evidence than any one of them.
+//!
+//! A rule that does not apply to the data gives a [`Selection`] without a number, and its reason. Rules compare
+//! variances with a relative tolerance of 1e-10, so that rounding does not decide a tie.
+//!
+//! ```
+//! use karhunen::selection::{self, Rule, Spectrum};
+//! // Variances of the standardised columns of 50 rows (R's USArrests).
+//! let spectrum = Spectrum::new(&[2.4802, 0.9898, 0.3566, 0.1734], 50.0, 4)?.scaled(true);
+//! let table = selection::of_spectrum(&spectrum);
+//! let kaiser = table.iter().find(|row| row.rule == Rule::Kaiser).unwrap();
+//! assert_eq!(kaiser.n_components, Some(1));
+//! let jolliffe = table.iter().find(|row| row.rule == Rule::Jolliffe).unwrap();
+//! assert_eq!(jolliffe.n_components, Some(2));
+//! # Ok::<(), karhunen::Error>(())
+//! ```
+
+mod bai_ng;
+mod broken_stick;
+mod gavish_donoho;
+mod gcv;
+mod kaiser;
+mod marchenko_pastur;
+mod minka;
+mod north;
+mod parallel;
+mod result;
+mod rule;
+mod spectrum;
+mod table;
+
+pub use bai_ng::{BaiNg, bai_ng};
+pub use broken_stick::broken_stick;
+pub use gavish_donoho::gavish_donoho;
+pub use gcv::gcv;
+pub use kaiser::{jolliffe, kaiser};
+pub use marchenko_pastur::marchenko_pastur;
+pub use minka::minka;
+pub use north::{Separation, north};
+pub use parallel::{Level, Null, Parallel};
+pub use result::{Curve, Selection};
+pub use rule::Rule;
+pub use spectrum::Spectrum;
+pub use table::of_spectrum;
