@@ -13,7 +13,7 @@ mod n_components;
 #[cfg(feature = "serde")]
 mod record;
 mod rounded;
-mod signs;
+pub(crate) mod signs;
 mod transform;
 
 pub use model::{AboutMean, Convergence, ModelParts, PcaModel};

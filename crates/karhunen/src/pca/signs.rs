@@ -13,13 +13,18 @@ const TIE: f64 = 1e-10;
 pub(crate) fn make_largest_positive(components: &mut Matrix, exec: &Exec<'_>) -> Result<()> {
     let p = components.n_cols();
     exec.fill(components.as_mut_slice(), p, |_, component| {
-        let largest = largest_magnitude(&*component);
-        let decisive = component.iter().find(|x| x.abs() >= largest * (1.0 - TIE));
-        if decisive.is_some_and(|x| *x < 0.0) {
+        if largest_is_negative(component) {
             component.iter_mut().for_each(|x| *x = -*x);
         }
         Ok(())
     })
+}
+
+/// Returns true if the entry of largest absolute value is negative, the first of them in a tie.
+pub(crate) fn largest_is_negative(entries: &[f64]) -> bool {
+    let largest = largest_magnitude(entries);
+    let decisive = entries.iter().find(|x| x.abs() >= largest * (1.0 - TIE));
+    decisive.is_some_and(|x| *x < 0.0)
 }
 
 #[cfg(test)]

@@ -1,0 +1,208 @@
+//! Direct oblimin.
+
+use crate::error::{Error, Result, options};
+use crate::growth::More;
+use crate::linalg::Matrix;
+use crate::linalg::decomp::cholesky::solve;
+use crate::linalg::dense::small::{multiply, t_multiply};
+use crate::rotation::Rotation;
+use crate::rotation::normalized::normalized;
+use crate::rotation::rotated::{check_iteration, check_loadings};
+
+/// Oblique rotation that minimises, over the entries of the pattern B of shape (p, k),
+///
+/// $$ \frac{1}{4} \sum_{c \ne d} \left[ \sum_j b_{jc}^2 b_{jd}^2 - \frac{\gamma}{p} \sum_j b_{jc}^2 \sum_j b_{jd}^2
+/// \right]. $$
+///
+/// $\gamma = 0$, the default, is direct quartimin; negative values make the components less correlated, and for
+/// positive
+/// ones the criterion may have no minimum. Jennrich & Sampson (1966), doi:10.1007/BF02289465. Minimised by the gradient
+/// projection of Jennrich (2002), doi:10.1007/BF02294706, from the unrotated loadings, as R's `GPArotation::oblimin`.
+/// Rows are normalised by default, as in SPSS; GPArotation does not normalise by default.
+///
+/// ```
+/// use karhunen::Matrix;
+/// use karhunen::rotation::Oblimin;
+/// let loadings = Matrix::from_vec(4, 2, vec![0.9, 0.2, 0.8, 0.3, 0.6, -0.6, 0.5, -0.7])?;
+/// let rotated = Oblimin::default().rotate(&loadings)?;
+/// assert!(rotated.converged);
+/// # Ok::<(), karhunen::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Oblimin {
+    /// $\gamma$, at most 0.8.
+    pub gamma: f64,
+    /// Normalise the rows.
+    pub kaiser: bool,
+    /// Norm of the projected gradient that counts as converged, for rows of mean squared length one.
+    pub tol: f64,
+    /// Most iterations.
+    pub max_iter: usize,
+    #[doc(hidden)]
+    pub more: More,
+}
+
+impl Default for Oblimin {
+    fn default() -> Self {
+        Self { gamma: 0.0, kaiser: true, tol: 1e-6, max_iter: 10_000, more: More }
+    }
+}
+
+/// The most halvings of a step.
+const HALVINGS: usize = 30;
+
+impl Oblimin {
+    /// Rotates loadings of shape (p, k).
+    ///
+    /// # Errors
+    /// As [`super::Orthomax::rotate`]; [`Error::Option`] for gamma above 0.8; [`Error::Decomposition`] if the
+    /// components become collinear, as they may for positive gamma.
+    pub fn rotate(&self, loadings: &Matrix) -> Result<Rotation> {
+        check_loadings(loadings)?;
+        check_iteration(self.tol, self.max_iter)?;
+        if !(self.gamma <= 0.8 && self.gamma.is_finite()) {
+            let rule = "oblimin needs a finite gamma of at most 0.8";
+            return Err(Error::option(options::GAMMA, self.gamma, rule));
+        }
+        let a = normalized(loadings, self.kaiser);
+        let k = a.n_cols();
+        let mut at = Point::new(&a, Matrix::from_fn(k, k, |i, j| f64::from(u8::from(i == j))), self.gamma)?;
+        let (mut step, mut n_iter, mut converged) = (1.0, 0, k == 1);
+        while !converged && n_iter < self.max_iter {
+            let (direction, norm) = at.projected_gradient();
+            if norm <= self.tol {
+                converged = true;
+                break;
+            }
+            n_iter += 1;
+            step *= 2.0;
+            let mut found = None;
+            for _ in 0..HALVINGS {
+                let next = unit_columns(Matrix::from_fn(k, k, |i, c| {
+                    at.transform[(i, c)] - step * direction[(i, c)]
+                }));
+                // A step to collinear components is too long.
+                if let Ok(next) = Point::new(&a, next, self.gamma)
+                    && at.value - next.value > 0.5 * norm * norm * step
+                {
+                    found = Some(next);
+                    break;
+                }
+                step /= 2.0;
+            }
+            // Without a decrease beyond rounding, the present point is the result, not converged.
+            let Some(next) = found else { break };
+            at = next;
+        }
+        Rotation::in_order(loadings, &at.inverse_t, (n_iter, converged))
+    }
+}
+
+/// A transformation T with columns of length one, and what follows from it.
+struct Point {
+    transform: Matrix,
+    /// T^-T, with pattern = A T^-T.
+    inverse_t: Matrix,
+    value: f64,
+    /// Gradient of the value by T.
+    gradient: Matrix,
+}
+
+impl Point {
+    fn new(a: &Matrix, transform: Matrix, gamma: f64) -> Result<Self> {
+        // T^-T = T (T'T)^-1.
+        let k = transform.n_rows();
+        let identity = Matrix::from_fn(k, k, |i, j| f64::from(u8::from(i == j)));
+        let inverse_t = multiply(&transform, &solve(&t_multiply(&transform, &transform), &identity)?);
+        let pattern = multiply(a, &inverse_t);
+        let (value, by_pattern) = criterion(&pattern, gamma);
+        // -(L' G T^-1)' = -T^-T G' L.
+        let mut gradient = multiply(&inverse_t, &t_multiply(&by_pattern, &pattern));
+        gradient.as_mut_slice().iter_mut().for_each(|g| *g = -*g);
+        Ok(Self { transform, inverse_t, value, gradient })
+    }
+
+    /// The gradient without its part along each column of T, and its norm.
+    fn projected_gradient(&self) -> (Matrix, f64) {
+        let (t, g) = (&self.transform, &self.gradient);
+        let k = t.n_rows();
+        let along: Vec<f64> = (0..k).map(|c| (0..k).map(|i| t[(i, c)] * g[(i, c)]).sum()).collect();
+        let projected = Matrix::from_fn(k, k, |i, c| g[(i, c)] - t[(i, c)] * along[c]);
+        let norm = projected.as_slice().iter().map(|x| x * x).sum::<f64>().sqrt();
+        (projected, norm)
+    }
+}
+
+/// The criterion and its gradient by the pattern.
+fn criterion(pattern: &Matrix, gamma: f64) -> (f64, Matrix) {
+    let (p, k) = pattern.shape();
+    let squares = Matrix::from_fn(p, k, |j, c| pattern[(j, c)].powi(2));
+    let means: Vec<f64> =
+        (0..k).map(|c| gamma * (0..p).map(|j| squares[(j, c)]).sum::<f64>() / p as f64).collect();
+    let centred = Matrix::from_fn(p, k, |j, c| squares[(j, c)] - means[c]);
+    let sums: Vec<f64> = (0..p).map(|j| centred.row(j).iter().sum()).collect();
+    let others = Matrix::from_fn(p, k, |j, c| sums[j] - centred[(j, c)]);
+    let value = squares.as_slice().iter().zip(others.as_slice()).map(|(s, o)| s * o).sum::<f64>() / 4.0;
+    (value, Matrix::from_fn(p, k, |j, c| pattern[(j, c)] * others[(j, c)]))
+}
+
+fn unit_columns(t: Matrix) -> Matrix {
+    let k = t.n_rows();
+    let lengths: Vec<f64> = (0..k).map(|c| (0..k).map(|i| t[(i, c)].powi(2)).sum::<f64>().sqrt()).collect();
+    Matrix::from_fn(k, k, |i, c| t[(i, c)] / lengths[c])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::test_matrices::gaussian;
+
+    #[test]
+    fn gradients_are_differences_of_the_criterion() {
+        let a = gaussian(7, 3, 1, 0);
+        let t = unit_columns(gaussian(3, 3, 1, 1));
+        for gamma in [0.0, -0.7, 0.3] {
+            let at = Point::new(&a, t.clone(), gamma).unwrap();
+            for e in 0..9 {
+                let moved = |h: f64| {
+                    let mut t = t.clone();
+                    t.as_mut_slice()[e] += h;
+                    Point::new(&a, t, gamma).unwrap().value
+                };
+                let difference = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+                let found = at.gradient.as_slice()[e];
+                assert!(
+                    (found - difference).abs() < 1e-5 * (1.0 + found.abs()),
+                    "{gamma} {e}: {found} {difference}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_minimum_is_below_that_of_random_transformations_near_it() {
+        let loadings = gaussian(10, 3, 8, 0);
+        let rotated = Oblimin::default().rotate(&loadings).unwrap();
+        assert!(rotated.converged);
+        let a = normalized(&loadings, true);
+        let best = criterion(&multiply(&a, &rotated.rotation), 0.0).0;
+        for seed in 0..200 {
+            let noise = gaussian(3, 3, seed, 1);
+            let near = unit_columns(Matrix::from_fn(3, 3, |i, c| {
+                rotated.score_rotation[(i, c)] + 0.05 * noise[(i, c)]
+            }));
+            assert!(Point::new(&a, near, 0.0).unwrap().value >= best * (1.0 - 1e-9));
+        }
+        for c in 0..3 {
+            assert!((rotated.component_correlations[(c, c)] - 1.0).abs() < 1e-10);
+        }
+    }
+
+    #[test]
+    fn one_component_stays_and_a_large_gamma_is_refused() {
+        let one = Matrix::from_vec(3, 1, vec![0.9, -0.5, 0.1]).unwrap();
+        let rotated = Oblimin::default().rotate(&one).unwrap();
+        assert!(rotated.converged && rotated.pattern == one);
+        assert!(Oblimin { gamma: 0.9, ..Oblimin::default() }.rotate(&one).is_err());
+    }
+}
