@@ -1,7 +1,7 @@
 //! Control limits of T² and of the squared prediction error.
 
 use super::distributions::{beta_quantile, chi2_quantile, f_quantile, normal_quantile};
-use super::samples::{check_weights, n_observations};
+use super::samples::check_weights;
 use crate::choice::{Choice, Named, plain_names};
 use crate::error::{Error, OptionValue, Result, options};
 use crate::pca::PcaModel;
@@ -41,7 +41,7 @@ plain_names!(Rows);
 pub fn t2_limit(model: &PcaModel, level: f64, rows: Rows) -> Result<f64> {
     check_level(level)?;
     let k = model.explained_variance().iter().filter(|v| **v > 0.0).count() as f64;
-    let n = n_observations(model);
+    let n = model.n_observations();
     if k == 0.0 {
         return Ok(0.0);
     }

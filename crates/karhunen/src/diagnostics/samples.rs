@@ -135,10 +135,10 @@ impl<T: Scalar> Samples<T> {
     }
 
     /// Leverage of each fitted row, shape (n_rows,): `1 / n + T² / (n - 1)`, the diagonal of the hat matrix of the scores
-    /// and a constant, with `n` the number of observations ([`n_observations`]). Without the constant for a model
+    /// and a constant, with `n` the number of observations ([`PcaModel::n_observations`]). Without the constant for a model
     /// without centring.
     pub fn leverage(&self, model: &PcaModel) -> Vec<f64> {
-        let n = n_observations(model);
+        let n = model.n_observations();
         let constant = if model.options().center { 1.0 / n } else { 0.0 };
         // T² has the divisor of the weighting, the hat matrix that of the population.
         let share = divisor_share(model);
@@ -156,24 +156,11 @@ pub(super) fn check_weights(weights: Option<&[f64]>, n: usize) -> Result<()> {
     }
 }
 
-/// Number of observations of a fit: the sum of the weights, or the effective number of importance weights.
-pub(super) fn n_observations(model: &PcaModel) -> f64 {
-    let (singular, variance) = (model.singular_values(), model.explained_variance());
-    match model.options().weighting {
-        // Squared singular values are population variances times n, and variances have the divisor n - 1.
-        Weighting::Importance if variance.first().is_some_and(|v| *v > 0.0) => {
-            1.0 + singular[0] * singular[0] / variance[0]
-        }
-        Weighting::Importance => model.n_samples() as f64,
-        Weighting::Frequency | Weighting::Population => model.sum_of_weights(),
-    }
-}
-
 /// Population variance over the reported variance.
 fn divisor_share(model: &PcaModel) -> f64 {
     match model.options().weighting {
         Weighting::Population => 1.0,
-        Weighting::Frequency | Weighting::Importance => 1.0 - 1.0 / n_observations(model),
+        Weighting::Frequency | Weighting::Importance => 1.0 - 1.0 / model.n_observations(),
     }
 }
 

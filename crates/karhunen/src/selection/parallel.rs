@@ -100,8 +100,7 @@ impl Default for Parallel {
     }
 }
 
-/// The options of parallel analysis in errors.
-const LEVEL: OptionName = OptionName::new("level");
+/// The number of random tables in errors.
 const N_DRAWS: OptionName = OptionName::new("n_draws");
 
 impl Parallel {
@@ -128,7 +127,11 @@ impl Parallel {
         if let Level::Quantile(level) = self.level
             && !(level > 0.0 && level < 1.0)
         {
-            return Err(Error::option(LEVEL, level, "a quantile lies between 0 and 1, both excluded"));
+            return Err(Error::option(
+                options::LEVEL,
+                level,
+                "a quantile lies between 0 and 1, both excluded",
+            ));
         }
         if !self.pca.center {
             return Err(Error::option(
