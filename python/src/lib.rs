@@ -23,8 +23,10 @@ mod observer;
 mod options;
 mod passes;
 mod record;
+mod rotation;
 mod row_source;
 mod scatter;
+mod selection;
 mod sparse;
 mod stream;
 mod table;
@@ -63,9 +65,13 @@ mod _core {
     #[pymodule_export]
     use crate::record::{from_state, load, save, to_state};
     #[pymodule_export]
+    use crate::rotation::{RotatedLoadings, rotate};
+    #[pymodule_export]
     use crate::row_source::RowSource;
     #[pymodule_export]
     use crate::scatter::{Scatter, fit_scatter, sum_rows};
+    #[pymodule_export]
+    use crate::selection::{parallel_analysis, select_components, separate_components};
     #[pymodule_export]
     use crate::stream::Stream;
     #[pymodule_export]

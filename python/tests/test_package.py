@@ -55,6 +55,8 @@ BELOW = {
     "plot": {"_shared"},
     "_diagnostics": {"_inputs", "_shared"},
     "diagnostics": {"_diagnostics"},
+    "rotation": {"_diagnostics", "_inputs", "_shared"},
+    "selection": {"_diagnostics", "_inputs", "_shared"},
     "_cluster": {"_inputs", "_shared"},
     "cluster": {"_cluster"},
     "dask": {"_cluster", "_inputs", "_pca", "_shared"},

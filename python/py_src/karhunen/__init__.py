@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from karhunen._core import NotConvergedError, __version__
 
 if TYPE_CHECKING:
-    from karhunen import cluster, diagnostics, plot
+    from karhunen import cluster, diagnostics, plot, rotation, selection
     from karhunen._incomplete import (
         EntryCrossValidation,
         IncompleteConvergence,
@@ -44,6 +44,8 @@ __all__ = [
     "cross_validate_entries",
     "diagnostics",
     "plot",
+    "rotation",
+    "selection",
 ]
 
 #: Packages, with the public classes and functions of each. Their `__module__` is `karhunen`, so that pickles find them
@@ -61,7 +63,7 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 #: Public modules, imported with their first use.
-_MODULES = ("cluster", "dask", "diagnostics", "plot", "spark")
+_MODULES = ("cluster", "dask", "diagnostics", "plot", "rotation", "selection", "spark")
 
 #: Modules of earlier versions, which their pickles name.
 _FORMER_MODULES = (

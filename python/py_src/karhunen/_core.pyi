@@ -21,6 +21,7 @@ __all__ = [
     "NotConvergedError",
     "NystromMap",
     "PartTree",
+    "RotatedLoadings",
     "RowDiagnostics",
     "RowSource",
     "Scatter",
@@ -45,7 +46,11 @@ __all__ = [
     "names_in_files",
     "observe",
     "observe_triples",
+    "parallel_analysis",
+    "rotate",
     "save",
+    "select_components",
+    "separate_components",
     "spe_limit",
     "spe_of_rows",
     "split_entries",
@@ -732,3 +737,45 @@ def compare_categories(
     scores: NDArray[np.float64], codes: list[int], n_categories: int, weights: NDArray[np.float64] | None = None
 ) -> list[NDArray[np.float64]]: ...
 def adjust_p_values(p_values: NDArray[np.float64], how: str) -> NDArray[np.float64]: ...
+
+@final
+class RotatedLoadings:
+    @property
+    def pattern(self) -> NDArray[np.float64]: ...
+    @property
+    def structure(self) -> NDArray[np.float64]: ...
+    @property
+    def rotation(self) -> NDArray[np.float64]: ...
+    @property
+    def component_correlations(self) -> NDArray[np.float64]: ...
+    @property
+    def communalities(self) -> NDArray[np.float64]: ...
+    @property
+    def variances(self) -> NDArray[np.float64]: ...
+    @property
+    def n_iter(self) -> int: ...
+    @property
+    def converged(self) -> bool: ...
+    def scores(self, scores: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[np.float64]: ...
+
+def rotate(
+    loadings: NDArray[np.float64],
+    method: str,
+    parameter: float,
+    kaiser: bool,
+    target: NDArray[np.float64] | None = None,
+) -> RotatedLoadings: ...
+def select_components(model: Model) -> list[dict[str, Any]]: ...
+def parallel_analysis(
+    x: _Data,
+    options: dict[str, Any],
+    null: str,
+    level: float | None,
+    n_draws: int,
+    seed: int,
+    sample_weight: NDArray[np.float64] | None = None,
+    on_progress: _OnProgress | None = None,
+) -> dict[str, Any]: ...
+def separate_components(
+    model: Model, n_observations: float | None = None
+) -> tuple[NDArray[np.float64], list[bool], list[tuple[int, int]]]: ...

@@ -26,6 +26,9 @@ SpeLimit: TypeAlias = Literal["box", "jackson-mudholkar"]
 #: Corrections of p-values for their number.
 Adjust: TypeAlias = Literal["none", "holm", "fdr"]
 
+#: Random data of parallel analysis.
+Null: TypeAlias = Literal["permutation", "normal"]
+
 #: What `IncrementalPCA` keeps of the rows.
 IncrementalMethod: TypeAlias = Literal["auto", "scatter", "sketch"]
 

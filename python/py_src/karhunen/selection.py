@@ -1,0 +1,214 @@
+"""How many components: rules side by side, parallel analysis, and North's rule.
+
+No rule is right for all data; rules that agree are better evidence than any one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from karhunen import PCA, _core
+from karhunen._diagnostics.model import engine_model
+from karhunen._inputs.files import to_rows
+from karhunen._inputs.matrix import to_weights
+from karhunen._shared.choices import Null
+from karhunen._shared.options import choice_option, count_option, is_number, seed_option
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Selection", "Separation", "north", "parallel_analysis", "rules", "to_frame"]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The number of components by one rule.
+
+    Attributes
+    ----------
+    rule : str
+        Name of the rule.
+    n_components : int or None
+        The number; None if the rule does not apply.
+    at_edge : bool
+        True if the number is the smallest or largest that the rule could choose: it may have found no answer within
+        its range.
+    range : tuple of int
+        The smallest and largest number that the rule could choose.
+    reason : str
+        Why this number, or why the rule does not apply.
+    first : int
+        The number of components, or the component, of the first of `values`.
+    values : ndarray
+        What the rule compares: one value for each component, or a criterion for each number of components.
+    thresholds : ndarray or None
+        What each value must exceed.
+    """
+
+    rule: str
+    n_components: int | None
+    at_edge: bool
+    range: tuple[int, int]
+    reason: str
+    first: int
+    values: NDArray[np.float64]
+    thresholds: NDArray[np.float64] | None
+
+
+def rules(pca: Any) -> list[Selection]:
+    """Evaluate all rules that take the variances of a fit.
+
+    Kaiser's and Jolliffe's rules, broken stick, the Marchenko-Pastur edge, the threshold of Gavish & Donoho (2014),
+    Minka's evidence (2000), six criteria of Bai & Ng (2002), and generalized cross-validation (Josse & Husson 2012).
+
+    Parameters
+    ----------
+    pca : PCA or TruncatedSVD
+        A fitted model; several rules need all components, and say so.
+
+    Returns
+    -------
+    list of Selection
+        One for each rule.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from karhunen import PCA, selection
+    >>> found = selection.rules(PCA(scale=True).fit(load_wine().data))
+    >>> {row.rule: row.n_components for row in found[:3]}
+    {'kaiser': 3, 'jolliffe': 4, 'broken-stick': 3}
+    """
+    return [Selection(**row) for row in _core.select_components(engine_model(pca))]
+
+
+def parallel_analysis(
+    X: Any,
+    *,
+    n_components: int | None = None,
+    scale: bool = False,
+    sample_weight: Any = None,
+    null: Null = "permutation",
+    level: float | None = 0.95,
+    n_draws: int = 200,
+    random_state: Any = 0,
+    n_threads: int | None = None,
+) -> Selection:
+    """Keep the components whose variance exceeds that of random data: parallel analysis (Horn 1965).
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
+        Rows.
+    n_components : int or None, default=None
+        The largest number that the rule can choose; None is all.
+    scale : bool, default=False
+        Divide columns by their standard deviation.
+    sample_weight : array-like of shape (n_samples,) or None
+        Frequency weights of the rows: random data have as many rows as the weights sum to.
+    null : {"permutation", "normal"}, default="permutation"
+        Random data: the values of every column in random order, or independent normal values.
+    level : float or None, default=0.95
+        Quantile over the random tables that a variance must exceed (Glorfeld 1995); None is their mean, which keeps
+        a component of noise in about half of all cases.
+    n_draws : int, default=200
+        Number of random tables.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the random tables.
+    n_threads : int or None, default=None
+        Number of threads; None is all processors. The result does not depend on it.
+
+    Returns
+    -------
+    Selection
+        The number of components, with the variances and what they must exceed.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from karhunen import selection
+    >>> selection.parallel_analysis(load_wine().data, scale=True).n_components
+    3
+    """
+    if level is not None and not is_number(level):
+        raise ValueError(f"level = {level!r} is not allowed: a number between 0 and 1, or None, is needed")
+    how = choice_option("null", null, Null)
+    n_draws = count_option("n_draws", n_draws)
+    pca = PCA(n_components, scale=scale, n_threads=n_threads)
+    rows = to_rows(pca, X, reset=True, min_samples=2)
+    weights = to_weights("sample_weight", sample_weight, rows.shape[0], "rows")
+    quantile = None if level is None else float(level)
+    seed = seed_option(random_state)
+    with pca._call() as draw:
+        row = _core.parallel_analysis(rows, pca._engine_options(), how, quantile, n_draws, seed, weights, draw)
+    return Selection(**row)
+
+
+@dataclass(frozen=True)
+class Separation:
+    """Sampling errors of the variances of a fit.
+
+    Attributes
+    ----------
+    standard_errors : ndarray of shape (n_components,)
+        Standard error of each variance.
+    overlaps : list of bool
+        For each pair of neighbours, True if the bars of one standard error overlap.
+    groups : list of range
+        Ranges of components, counted from 0, that overlap: their directions are arbitrary within the space that they
+        span.
+    """
+
+    standard_errors: NDArray[np.float64]
+    overlaps: list[bool]
+    groups: list[range]
+
+
+def north(pca: Any, n_observations: float | None = None) -> Separation:
+    """Compute the standard errors of variances by the rule of North et al. (1982): ``variance * sqrt(2 / n)``.
+
+    Parameters
+    ----------
+    pca : PCA or TruncatedSVD
+        A fitted model.
+    n_observations : float or None, default=None
+        Effective number of independent rows, such as that of a time series; None is the number of rows, or what their
+        weights count as.
+
+    Returns
+    -------
+    Separation
+        Standard errors, and the components that they do not tell apart.
+    """
+    errors, overlaps, groups = _core.separate_components(engine_model(pca), n_observations)
+    return Separation(errors, overlaps, [range(*group) for group in groups])
+
+
+def to_frame(found: Sequence[Selection]) -> Any:
+    """Return choices as a pandas.DataFrame: one row for each rule, with its number and reason.
+
+    Parameters
+    ----------
+    found : sequence of Selection
+        Choices of :func:`rules` and :func:`parallel_analysis`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `n_components`, `at_edge` and `reason`, indexed by rule.
+    """
+    pandas = import_module("pandas")
+    table = pandas.DataFrame(
+        {
+            "n_components": pandas.array([row.n_components for row in found], dtype="Int64"),
+            "at_edge": [row.at_edge for row in found],
+            "reason": [row.reason for row in found],
+        },
+        index=[row.rule for row in found],
+    )
+    return table.rename_axis("rule")

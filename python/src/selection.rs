@@ -1,0 +1,102 @@
+//! Rules for the number of components.
+
+use karhunen::choice::Choice;
+use karhunen::selection::{self, Curve, Level, Null, Parallel, Selection, Spectrum};
+use karhunen::{Pca, Result, Run, Source, Weights};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays::{Lent, lend_vector};
+use crate::dtype::{Data, Element, Job};
+use crate::errors::to_python;
+use crate::model::Model;
+use crate::observer::{Effort, run};
+use crate::options::Options;
+
+/// The choices of all rules that take the variances of a fitted model.
+#[pyfunction]
+pub(crate) fn select_components<'py>(
+    py: Python<'py>,
+    model: &Bound<'_, Model>,
+) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let spectrum = Spectrum::of_model(&model.get().model).map_err(to_python)?;
+    selection::of_spectrum(&spectrum).iter().map(|row| given(py, row)).collect()
+}
+
+/// The choice of parallel analysis; `level` is a quantile, or none for the mean.
+#[pyfunction]
+#[pyo3(signature = (x, options, null, level, n_draws, seed, sample_weight=None, on_progress=None))]
+#[expect(clippy::too_many_arguments, reason = "the arguments of Python's function")]
+pub(crate) fn parallel_analysis<'py>(
+    py: Python<'py>,
+    x: Data,
+    options: &Bound<'_, PyDict>,
+    null: &str,
+    level: Option<f64>,
+    n_draws: usize,
+    seed: u64,
+    sample_weight: Option<&Bound<'_, PyAny>>,
+    on_progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let Options { engine: pca, n_threads }: Options<Pca> = Options::read(options)?;
+    let effort = Effort::new(x.fit_cost() * n_draws as f64, n_threads);
+    let null = Null::of_name(null).unwrap_or_default();
+    let level = level.map_or(Level::Mean, Level::Quantile);
+    let rule = Parallel { pca, null, level, n_draws, seed, ..Parallel::default() };
+    let job = Compare { rule, weights: sample_weight.map(lend_vector).transpose()? };
+    let found = run(py, effort, on_progress, move |run| x.run(job, run))?;
+    given(py, &found)
+}
+
+struct Compare {
+    rule: Parallel,
+    weights: Option<Lent<f64>>,
+}
+
+impl Job for Compare {
+    type Output = Selection;
+    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Selection> {
+        let weights = Weights { samples: self.weights.as_ref().map(Lent::as_slice), features: None };
+        self.rule.select(x, &weights, run)
+    }
+}
+
+type Separation<'py> = (Bound<'py, PyArray1<f64>>, Vec<bool>, Vec<(usize, usize)>);
+
+/// Standard errors of variances, overlaps of neighbours, and ranges of components that overlap.
+#[pyfunction]
+#[pyo3(signature = (model, n_observations=None))]
+pub(crate) fn separate_components<'py>(
+    py: Python<'py>,
+    model: &Bound<'_, Model>,
+    n_observations: Option<f64>,
+) -> PyResult<Separation<'py>> {
+    let spectrum = Spectrum::of_model(&model.get().model).map_err(to_python)?;
+    let spectrum = match n_observations {
+        Some(n) => spectrum.observations(n).map_err(to_python)?,
+        None => spectrum,
+    };
+    let found = selection::north(&spectrum);
+    let groups = found.groups().into_iter().map(|group| (group.start, group.end)).collect();
+    Ok((PyArray1::from_vec(py, found.standard_errors), found.overlaps, groups))
+}
+
+/// A choice by the names of its fields.
+fn given<'py>(py: Python<'py>, row: &Selection) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    found.set_item("rule", row.rule.name())?;
+    found.set_item("n_components", row.n_components)?;
+    found.set_item("at_edge", row.at_edge)?;
+    found.set_item("range", row.range)?;
+    found.set_item("reason", &row.reason)?;
+    let (first, values, thresholds) = match &row.curve {
+        Curve::Compared { values, thresholds } => (1, values.as_slice(), Some(thresholds)),
+        Curve::Criterion { first, values, .. } => (*first, values.as_slice(), None),
+        Curve::Nothing => (1, &[][..], None),
+    };
+    found.set_item("first", first)?;
+    found.set_item("values", PyArray1::from_slice(py, values))?;
+    found.set_item("thresholds", thresholds.map(|values| PyArray1::from_slice(py, values)))?;
+    Ok(found)
+}

@@ -1,0 +1,77 @@
+"""Rules for the number of components, parallel analysis and North's rule."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from karhunen import PCA, selection
+from sklearn.datasets import load_wine
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine().data
+
+
+def planted(n=300, p=12, rank=3, seed=0):
+    rng = np.random.default_rng(seed)
+    return 3 * rng.normal(size=(n, rank)) @ rng.normal(size=(rank, p)) + rng.normal(size=(n, p))
+
+
+def test_rules_find_a_planted_rank():
+    found = {row.rule: row for row in selection.rules(PCA().fit(planted()))}
+    assert len(found) == 13
+    for rule in ("marchenko-pastur", "gavish-donoho", "minka", "bai-ng-ic2", "gcv"):
+        assert found[rule].n_components == 3, found[rule]
+        assert not found[rule].at_edge
+    table = selection.to_frame(found.values())
+    assert table.loc["gavish-donoho", "n_components"] == 3
+    assert table.index.name == "rule"
+
+
+def test_a_truncated_fit_says_which_rules_need_more():
+    found = {row.rule: row for row in selection.rules(PCA(2).fit(planted()))}
+    assert found["minka"].n_components is None
+    assert "fit with all components" in found["minka"].reason
+    assert pd.isna(selection.to_frame([found["minka"]])["n_components"].iloc[0])
+
+
+@pytest.mark.parametrize("null", ["permutation", "normal"])
+def test_parallel_analysis(wine, null):
+    found = selection.parallel_analysis(wine, scale=True, null=null, n_draws=50)
+    assert found.n_components == 3
+    assert found.rule == f"parallel-{null}"
+    assert (found.values[:3] > found.thresholds[:3]).all()
+    np.testing.assert_allclose(found.values, PCA(scale=True).fit(wine).explained_variance_)
+    same = selection.parallel_analysis(wine, scale=True, null=null, n_draws=50, n_threads=1)
+    np.testing.assert_array_equal(found.thresholds, same.thresholds)
+
+
+def test_parallel_analysis_of_weighted_rows_is_that_of_the_repeated():
+    x = planted(n=100)
+    weights = np.random.default_rng(1).integers(1, 4, len(x))
+    weighted = selection.parallel_analysis(x, sample_weight=weights, n_draws=60)
+    repeated = selection.parallel_analysis(np.repeat(x, weights, axis=0), n_draws=60)
+    assert weighted.n_components == repeated.n_components
+    np.testing.assert_allclose(weighted.values, repeated.values)
+    np.testing.assert_allclose(weighted.thresholds, repeated.thresholds, rtol=0.15)
+
+
+def test_north_groups_variances_that_sampling_mixes(wine):
+    pca = PCA(scale=True).fit(wine)
+    found = selection.north(pca)
+    np.testing.assert_allclose(found.standard_errors, pca.explained_variance_ * np.sqrt(2 / len(wine)))
+    assert found.groups[0] == range(1)
+    few = selection.north(pca, n_observations=10)
+    assert len(few.groups) < len(found.groups)
+    assert sum(map(len, few.groups)) == wine.shape[1]
+
+
+def test_unsuitable_arguments_are_named(wine):
+    with pytest.raises(ValueError, match="null = 'x' is not known"):
+        selection.parallel_analysis(wine, null="x")
+    with pytest.raises(ValueError, match="level = 2"):
+        selection.parallel_analysis(wine, level=2)
+    with pytest.raises(ValueError, match="n_draws = 0 is not allowed"):
+        selection.parallel_analysis(wine, n_draws=0)
+    with pytest.raises(TypeError, match="pass a fitted"):
+        selection.rules(wine)
