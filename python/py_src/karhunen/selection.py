@@ -82,7 +82,7 @@ def rules(pca: Any) -> list[Selection]:
     >>> from karhunen import PCA, selection
     >>> found = selection.rules(PCA(scale=True).fit(load_wine().data))
     >>> {row.rule: row.n_components for row in found[:3]}
-    {'kaiser': 3, 'jolliffe': 4, 'broken-stick': 3}
+    {'kaiser': 3, 'jolliffe': 5, 'broken-stick': 2}
     """
     return [Selection(**row) for row in _core.select_components(engine_model(pca))]
 
