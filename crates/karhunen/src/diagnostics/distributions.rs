@@ -1,21 +1,29 @@
 //! Quantiles and tail probabilities of the distributions of test statistics.
 
 use libm::erfc;
-use statrs::function::beta::{beta_reg, inv_beta_reg, ln_beta};
+use statrs::function::beta::{beta_reg, ln_beta};
 use statrs::function::erf::erfc_inv;
-use statrs::function::gamma::{gamma_lr, ln_gamma};
+use statrs::function::gamma::{gamma_lr, gamma_ur, ln_gamma};
 
-/// Newton steps that polish a quantile.
+/// Newton steps that polish a quantile of the normal distribution.
 const POLISH: usize = 4;
+/// Most steps towards a root.
+const MOST_STEPS: usize = 200;
+/// Degrees of freedom of the denominator beyond which F is chi-squared to seven digits; logarithms of the gamma function
+/// lose as many there.
+const NEARLY_INFINITE: f64 = 1e8;
 
 /// Quantile of the beta distribution with shapes `a` and `b`.
 pub(super) fn beta_quantile(a: f64, b: f64, level: f64) -> f64 {
     let density = |x: f64| ((a - 1.0) * x.ln() + (b - 1.0) * (-x).ln_1p() - ln_beta(a, b)).exp();
-    polished(inv_beta_reg(a, b, level), (0.0, 1.0), |x| (beta_reg(a, b, x) - level, density(x)))
+    root_within((0.0, 1.0), a / (a + b), |x| beta_reg(a, b, x) - level, density)
 }
 
 /// Quantile of the F distribution with `a` and `b` degrees of freedom.
 pub(super) fn f_quantile(a: f64, b: f64, level: f64) -> f64 {
+    if b > NEARLY_INFINITE {
+        return chi2_quantile(a, level) / a;
+    }
     // The upper tail of one beta distribution is the lower tail of the other: no digits cancel in 1 - x.
     let rest = beta_quantile(b / 2.0, a / 2.0, 1.0 - level);
     b * (1.0 - rest) / (a * rest)
@@ -28,7 +36,7 @@ pub(super) fn chi2_quantile(degrees: f64, level: f64) -> f64 {
     let start = degrees * (1.0 - spread + normal_quantile(level) * spread.sqrt()).max(1e-3).powi(3);
     let a = degrees / 2.0;
     let density = |x: f64| 0.5 * ((a - 1.0) * (x / 2.0).ln() - x / 2.0 - ln_gamma(a)).exp();
-    bisected(start, |x| gamma_lr(a, x / 2.0) - level, density)
+    root_within((0.0, f64::INFINITY), start, |x| gamma_lr(a, x / 2.0) - level, density)
 }
 
 /// Quantile of the standard normal distribution.
@@ -36,13 +44,16 @@ pub(super) fn normal_quantile(level: f64) -> f64 {
     let tail = |x: f64| 0.5 * erfc(-x / std::f64::consts::SQRT_2) - level;
     let density = |x: f64| (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt();
     let start = -std::f64::consts::SQRT_2 * erfc_inv(2.0 * level);
-    polished(start, (f64::NEG_INFINITY, f64::INFINITY), |x| (tail(x), density(x)))
+    polished(start, |x| (tail(x), density(x)))
 }
 
 /// Probability that |t| with `degrees` of freedom exceeds `t`; NaN for NaN.
 pub(super) fn t_two_sided(t: f64, degrees: f64) -> f64 {
     if !t.is_finite() {
         return if t.is_nan() { t } else { 0.0 };
+    }
+    if degrees > NEARLY_INFINITE {
+        return normal_two_sided(t);
     }
     beta_reg(degrees / 2.0, 0.5, degrees / (degrees + t * t))
 }
@@ -52,7 +63,13 @@ pub(super) fn f_upper(f: f64, a: f64, b: f64) -> f64 {
     if !f.is_finite() {
         return if f.is_nan() { f } else { 0.0 };
     }
-    beta_reg(b / 2.0, a / 2.0, b / (b + a * f.max(0.0)))
+    if f <= 0.0 {
+        return 1.0;
+    }
+    if b > NEARLY_INFINITE {
+        return gamma_ur(a / 2.0, a * f / 2.0);
+    }
+    beta_reg(b / 2.0, a / 2.0, b / (b + a * f))
 }
 
 /// Probability that the absolute value of a standard normal variable exceeds `z`.
@@ -60,13 +77,13 @@ pub(super) fn normal_two_sided(z: f64) -> f64 {
     erfc(z.abs() / std::f64::consts::SQRT_2)
 }
 
-/// Newton steps within an open interval.
-fn polished(start: f64, (low, high): (f64, f64), f: impl Fn(f64) -> (f64, f64)) -> f64 {
+/// Newton steps from a start near the root.
+fn polished(start: f64, f: impl Fn(f64) -> (f64, f64)) -> f64 {
     let mut x = start;
     for _ in 0..POLISH {
         let (value, slope) = f(x);
         let next = x - value / slope;
-        if !(next > low && next < high) || next == x {
+        if !next.is_finite() || next == x {
             break;
         }
         x = next;
@@ -74,10 +91,16 @@ fn polished(start: f64, (low, high): (f64, f64), f: impl Fn(f64) -> (f64, f64)) 
     x
 }
 
-/// The positive root of an increasing function, by Newton steps that stay within the interval known to hold it.
-fn bisected(start: f64, f: impl Fn(f64) -> f64, slope: impl Fn(f64) -> f64) -> f64 {
-    let (mut low, mut high, mut x) = (0.0, f64::INFINITY, start);
-    for _ in 0..200 {
+/// The root of an increasing function within an open interval, by Newton steps that stay where the root is known to lie,
+/// else by bisection.
+fn root_within(
+    (mut low, mut high): (f64, f64),
+    start: f64,
+    f: impl Fn(f64) -> f64,
+    slope: impl Fn(f64) -> f64,
+) -> f64 {
+    let mut x = start;
+    for _ in 0..MOST_STEPS {
         let value = f(x);
         if value == 0.0 {
             break;
@@ -121,5 +144,27 @@ mod tests {
         near(t_two_sided(40.0, 30.0), 1.3726045194406417e-27);
         near(f_upper(4.2, 3.0, 20.0), 0.018557419834826203);
         near(normal_two_sided(1.96), 0.04999579029644087);
+    }
+
+    #[test]
+    fn quantiles_of_extreme_shapes_are_found() {
+        for n in [5.0, 1e3, 1e6, 1e8, 1e12] {
+            for level in [1e-8, 0.5, 0.99, 1.0 - 1e-9] {
+                let f = f_quantile(3.0, n, level);
+                assert!(f.is_finite() && f > 0.0, "{n} {level}: {f}");
+                assert!((f_upper(f, 3.0, n) / (1.0 - level) - 1.0).abs() < 1e-4, "{n} {level}: {f}");
+                let x = beta_quantile(1.5, n / 2.0, level);
+                assert!(x > 0.0 && x < 1.0, "{n} {level}: {x}");
+            }
+        }
+        assert_eq!((f_upper(0.0, 2.0, 1e9), f_upper(0.0, 2.0, 9.0), t_two_sided(0.0, 1e9)), (1.0, 1.0, 1.0));
+        // F of many degrees of freedom joins chi-squared without a step.
+        let [below, above] =
+            [0.999 * NEARLY_INFINITE, 1.001 * NEARLY_INFINITE].map(|n| f_quantile(5.0, n, 0.99));
+        assert!((below / above - 1.0).abs() < 3e-6, "{below} {above}");
+        for degrees in [1e-3, 0.05, 1e5, 1e7] {
+            let x = chi2_quantile(degrees, 0.99);
+            assert!(x > 0.0 && (gamma_lr(degrees / 2.0, x / 2.0) - 0.99).abs() < 1e-9, "{degrees}: {x}");
+        }
     }
 }
