@@ -113,8 +113,9 @@ def varimax(pca: Any, *, n_components: int | None = None, kaiser: bool = True) -
     >>> from karhunen import PCA, rotation
     >>> pca = PCA(3, scale=True).fit(load_wine().data)
     >>> rotated = rotation.varimax(pca)
-    >>> rotated.explained_variance_ratio.sum().round(6) == pca.explained_variance_ratio_.sum().round(6)
-    np.True_
+    >>> shares = rotated.explained_variance_ratio.sum(), pca.explained_variance_ratio_.sum()
+    >>> [float(share.round(3)) for share in shares]
+    [0.665, 0.665]
     """
     return _rotated(pca, n_components, "orthomax", 1.0, kaiser)
 

@@ -102,8 +102,8 @@ def samples(pca: Any, X: Any) -> Samples:
     >>> X = np.array([[1.0, 2.0], [2.0, 4.5], [3.0, 5.5], [4.0, 8.0]])
     >>> pca = karhunen.PCA(1).fit(X)
     >>> found = diagnostics.samples(pca, X)
-    >>> found.t2.sum().round(6)
-    np.float64(3.0)
+    >>> float(found.t2.sum().round(6))
+    3.0
     """
     model = engine_model(pca)
     index = getattr(X, "index", None) if hasattr(X, "columns") else None
