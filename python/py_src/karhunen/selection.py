@@ -45,9 +45,9 @@ class Selection:
     first : int
         The number of components, or the component, of the first of `values`.
     values : ndarray
-        What the rule compares: one value for each component, or a criterion for each number of components.
+        Values that the rule compares: one for each component, or a criterion for each number of components.
     thresholds : ndarray or None
-        What each value must exceed.
+        Thresholds of the values, for rules that compare.
     """
 
     rule: str

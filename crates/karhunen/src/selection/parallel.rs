@@ -83,7 +83,7 @@ pub struct Parallel {
     pub pca: Pca,
     /// Random data to compare with.
     pub null: Null,
-    /// What a variance must exceed.
+    /// Summary of the random variances that a variance must exceed.
     pub level: Level,
     /// Number of random tables, at least 1.
     pub n_draws: usize,

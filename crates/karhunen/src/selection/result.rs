@@ -30,7 +30,7 @@ pub enum Curve {
     Compared {
         /// Variances, shares or singular values.
         values: Vec<f64>,
-        /// What each must exceed.
+        /// Thresholds of the values.
         thresholds: Vec<f64>,
     },
     /// A criterion of each number of components.
