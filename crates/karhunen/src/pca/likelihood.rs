@@ -1,10 +1,9 @@
 //! The model as a Gaussian density: probabilistic PCA (Tipping & Bishop 1999, doi:10.1111/1467-9868.00196).
 
 use crate::error::{Error, Result};
-use crate::exec::{Exec, Run};
+use crate::exec::Run;
 use crate::linalg::Matrix;
 use crate::linalg::decomp::eigh;
-use crate::operator::blocks;
 use crate::pca::{PcaModel, Transform};
 use crate::scalar::{Scalar, compiled};
 use crate::source::Source;
@@ -95,27 +94,6 @@ impl PcaModel {
                 constant - 0.5 * (inside + rest * noise_precision)
             })
             .collect())
-    }
-
-    /// Squared lengths of the mapped rows.
-    pub(crate) fn squared_lengths<T: Scalar>(&self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Vec<f64>> {
-        let (n, p) = x.shape();
-        let mut lengths = vec![0.0; n];
-        Exec::run(run, |exec| {
-            let exec = exec.phase("lengths");
-            x.visit(&mut |first, block| {
-                exec.fill(&mut lengths[first..first + block.n_rows()], 64, |piece, out| {
-                    let mut line = vec![0.0; p];
-                    for (i, length) in out.iter_mut().enumerate() {
-                        let row = piece * 64 + i;
-                        blocks::mapped_rows(&block, self.map(), None, row..row + 1, &mut line)?;
-                        *length = line.iter().map(|m| m * m).sum();
-                    }
-                    Ok(())
-                })
-            })
-        })?;
-        Ok(lengths)
     }
 
     /// Logarithm of the determinant of `W G^-2 W'`, with the first `rank` components `W` and the factors `G`: the

@@ -5,6 +5,7 @@ mod fit;
 mod fit_operator;
 mod fit_parts;
 pub(crate) mod fit_scatter;
+pub(crate) mod lengths;
 mod likelihood;
 mod limit;
 mod logged;
