@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use karhunen::choice::Choice;
 use karhunen::diagnostics::{
-    self, Adjust, RowContributions, Rows, SpeDistribution, SpeLimit, row_contributions, samples_with,
+    self, Adjust, RowContributions, Rows, Samples, SpeDistribution, SpeLimit, row_contributions, samples_with,
 };
-use karhunen::{PcaModel, Result, Run, Source};
+use karhunen::{PcaModel, Result, Run, Source, Weighting};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::arrays::{Lent, copy_matrix, copy_vector, give_matrix, lend_vector};
-use crate::dtype::{Data, Diagnosed, Element, Job};
+use crate::arrays::{Fresh, copy_matrix, copy_vector, give_matrix};
+use crate::dtype::{Data, Element, Job};
 use crate::errors::to_python;
 use crate::model::Model;
 use crate::observer::{Effort, run};
@@ -20,91 +20,60 @@ use crate::observer::{Effort, run};
 type Vector<'py> = Bound<'py, PyArray1<f64>>;
 type Array<'py> = Bound<'py, PyAny>;
 
-/// Scores, T², squared prediction errors and squared distances of rows.
+/// Scores in the type of `x`, T², squared prediction errors, squared distances and leverage of rows.
 #[pyfunction]
 #[pyo3(signature = (model, x, n_threads=None, on_progress=None))]
-pub(crate) fn diagnose_rows(
-    py: Python<'_>,
+pub(crate) fn diagnose_rows<'py>(
+    py: Python<'py>,
     model: &Bound<'_, Model>,
     x: Data,
     n_threads: Option<usize>,
     on_progress: Option<&Array<'_>>,
-) -> PyResult<RowDiagnostics> {
+) -> PyResult<(Py<PyAny>, [Vector<'py>; 4])> {
     let model = Arc::clone(&model.get().model);
     let effort = Effort::new(x.product_cost(2 * model.n_components() + 1), n_threads);
-    let job = Diagnose { model: Arc::clone(&model) };
-    let rows = run(py, effort, on_progress, move |run| x.run(job, run))?;
-    Ok(RowDiagnostics { model, rows })
+    let job = Diagnose { out: x.room(py, model.n_components())?, model };
+    let (scores, rest) = run(py, effort, on_progress, move |run| x.run(job, run))?;
+    Ok((scores, rest.map(|values| PyArray1::from_vec(py, values))))
 }
 
 struct Diagnose {
     model: Arc<PcaModel>,
+    out: Fresh,
 }
 
 impl Job for Diagnose {
-    type Output = Diagnosed;
-    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Diagnosed> {
-        samples_with(&self.model, x, run).map(T::diagnosed)
+    type Output = (Py<PyAny>, [Vec<f64>; 4]);
+    fn run<T: Element>(mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Self::Output> {
+        let Samples { scores, t2, spe, distance2, leverage } = samples_with(&self.model, x, run)?;
+        self.out.values::<T>().copy_from_slice(scores.as_slice());
+        Ok((self.out.into_array(), [t2, spe, distance2, leverage]))
     }
 }
 
-/// Calls a function for samples of either type.
-macro_rules! of_either {
-    ($diagnosed:expr, $samples:ident => $result:expr) => {
-        match $diagnosed {
-            Diagnosed::F32($samples) => $result,
-            Diagnosed::F64($samples) => $result,
-        }
-    };
+/// Squared cosines, shape (n_samples, n_components), of scores and squared distances.
+#[pyfunction]
+pub(crate) fn squared_cosines<'py>(
+    py: Python<'py>,
+    scores: &Array<'_>,
+    distance2: &Array<'_>,
+) -> PyResult<Array<'py>> {
+    give_matrix(py, diagnostics::cos2(&copy_matrix(scores)?, &copy_vector(distance2)?))
 }
 
-/// Diagnostics of rows.
-#[pyclass(frozen, module = "karhunen._core")]
-pub(crate) struct RowDiagnostics {
-    model: Arc<PcaModel>,
-    rows: Diagnosed,
-}
-
-#[pymethods]
-impl RowDiagnostics {
-    /// Shape (n_samples, n_components), in the type of the rows.
-    #[getter]
-    fn scores<'py>(&self, py: Python<'py>) -> PyResult<Array<'py>> {
-        of_either!(&self.rows, rows => give_matrix(py, rows.scores.clone()))
-    }
-
-    #[getter]
-    fn t2<'py>(&self, py: Python<'py>) -> Vector<'py> {
-        of_either!(&self.rows, rows => PyArray1::from_slice(py, &rows.t2))
-    }
-
-    #[getter]
-    fn spe<'py>(&self, py: Python<'py>) -> Vector<'py> {
-        of_either!(&self.rows, rows => PyArray1::from_slice(py, &rows.spe))
-    }
-
-    #[getter]
-    fn distance2<'py>(&self, py: Python<'py>) -> Vector<'py> {
-        of_either!(&self.rows, rows => PyArray1::from_slice(py, &rows.distance2))
-    }
-
-    /// Squared cosines, shape (n_samples, n_components).
-    fn cos2<'py>(&self, py: Python<'py>) -> PyResult<Array<'py>> {
-        of_either!(&self.rows, rows => give_matrix(py, rows.cos2()))
-    }
-
-    /// Shares of the rows in the variances of the components, shape (n_samples, n_components).
-    #[pyo3(signature = (weights=None))]
-    fn contributions<'py>(&self, py: Python<'py>, weights: Option<&Array<'_>>) -> PyResult<Array<'py>> {
-        let weights = weights.map(lend_vector).transpose()?;
-        let weights = weights.as_ref().map(Lent::as_slice);
-        let found = of_either!(&self.rows, rows => rows.contributions(&self.model, weights));
-        give_matrix(py, found.map_err(to_python)?)
-    }
-
-    fn leverage<'py>(&self, py: Python<'py>) -> Vector<'py> {
-        PyArray1::from_vec(py, of_either!(&self.rows, rows => rows.leverage(&self.model)))
-    }
+/// Shares of the rows in the variances of the components, shape (n_samples, n_components).
+#[pyfunction]
+#[pyo3(signature = (scores, variances, weights=None))]
+pub(crate) fn share_rows<'py>(
+    py: Python<'py>,
+    scores: &Array<'_>,
+    variances: &Array<'_>,
+    weights: Option<&Array<'_>>,
+) -> PyResult<Array<'py>> {
+    let weights = weights.map(copy_vector).transpose()?;
+    let found =
+        diagnostics::contributions(&copy_matrix(scores)?, &copy_vector(variances)?, weights.as_deref());
+    give_matrix(py, found.map_err(to_python)?)
 }
 
 /// Terms of T² and residuals by feature, shape (n_samples, n_features) each.
@@ -154,36 +123,45 @@ pub(crate) fn t2_limit(model: &Bound<'_, Model>, level: f64, rows: &str) -> PyRe
     diagnostics::t2_limit(&model.get().model, level, rows).map_err(to_python)
 }
 
-/// Sums of powers of discarded variances, from squared prediction errors of fitted rows.
+/// The mean and the relative cumulants of squared prediction errors of fitted rows.
 #[pyfunction]
-#[pyo3(signature = (spe, weights=None))]
-pub(crate) fn spe_of_rows(spe: &Array<'_>, weights: Option<&Array<'_>>) -> PyResult<[f64; 3]> {
+#[pyo3(signature = (spe, distance2, weights=None))]
+pub(crate) fn spe_of_rows(
+    spe: &Array<'_>,
+    distance2: &Array<'_>,
+    weights: Option<&Array<'_>>,
+) -> PyResult<[f64; 3]> {
     let weights = weights.map(copy_vector).transpose()?;
-    let found = SpeDistribution::of_rows(&copy_vector(spe)?, weights.as_deref());
-    Ok(found.map_err(to_python)?.theta)
+    let found = SpeDistribution::of_rows(&copy_vector(spe)?, &copy_vector(distance2)?, weights.as_deref());
+    let SpeDistribution { mean, second, third } = found.map_err(to_python)?;
+    Ok([mean, second, third])
 }
 
 /// The limit of the squared prediction error.
 #[pyfunction]
-pub(crate) fn spe_limit(theta: [f64; 3], level: f64, method: &str) -> PyResult<f64> {
+pub(crate) fn spe_limit(distribution: [f64; 3], level: f64, method: &str) -> PyResult<f64> {
+    let [mean, second, third] = distribution;
     let method: SpeLimit = named("method", method)?;
-    SpeDistribution { theta }.limit(level, method).map_err(to_python)
+    SpeDistribution { mean, second, third }.limit(level, method).map_err(to_python)
 }
 
-/// Correlations and their p-values, shape (n_variables, n_components), and the weight of the rows observed.
+/// Correlations and their p-values, shape (n_variables, n_components), and the number of observations of each variable.
 #[pyfunction]
-#[pyo3(signature = (scores, variables, weights=None))]
+#[pyo3(signature = (scores, variables, weighting, weights=None))]
 pub(crate) fn correlate<'py>(
     py: Python<'py>,
     scores: &Array<'_>,
     variables: &Array<'_>,
+    weighting: &str,
     weights: Option<&Array<'_>>,
 ) -> PyResult<[Array<'py>; 3]> {
     let (scores, variables) = (copy_matrix(scores)?, copy_matrix(variables)?);
     let weights = weights.map(copy_vector).transpose()?;
-    let found = py
-        .detach(|| diagnostics::correlations(&scores, &variables, weights.as_deref()))
-        .map_err(to_python)?;
+    let weighting: Weighting = named("weighting", weighting)?;
+    let cost = (variables.n_rows() * variables.n_cols()) as f64 * scores.n_cols() as f64;
+    let found = run(py, Effort::new(cost, None), None, move |run| {
+        diagnostics::correlations(&scores, &variables, (weights.as_deref(), weighting), run)
+    })?;
     Ok([
         give_matrix(py, found.correlations)?,
         give_matrix(py, found.p_values)?,
@@ -191,29 +169,31 @@ pub(crate) fn correlate<'py>(
     ])
 }
 
-/// Barycentres, v tests and their p-values, shape (n_categories, n_components), weights of the categories, correlation
+/// Barycentres, v tests and their p-values, shape (n_categories, n_components), sizes of the categories, correlation
 /// ratios and their p-values. Negative codes are unknown.
 #[pyfunction]
-#[pyo3(signature = (scores, codes, n_categories, weights=None))]
+#[pyo3(signature = (scores, codes, n_categories, weighting, weights=None))]
 pub(crate) fn compare_categories<'py>(
     py: Python<'py>,
     scores: &Array<'_>,
     codes: Vec<i64>,
     n_categories: usize,
+    weighting: &str,
     weights: Option<&Array<'_>>,
 ) -> PyResult<[Array<'py>; 6]> {
     let scores = copy_matrix(scores)?;
     let weights = weights.map(copy_vector).transpose()?;
+    let weighting: Weighting = named("weighting", weighting)?;
     let codes: Vec<Option<usize>> = codes.into_iter().map(|code| usize::try_from(code).ok()).collect();
     let found = py
-        .detach(|| diagnostics::categories(&scores, &codes, n_categories, weights.as_deref()))
+        .detach(|| diagnostics::categories(&scores, (&codes, n_categories), (weights.as_deref(), weighting)))
         .map_err(to_python)?;
     let vector = |values| PyArray1::from_vec(py, values).into_any();
     Ok([
         give_matrix(py, found.barycentres)?,
         give_matrix(py, found.v_tests)?,
         give_matrix(py, found.p_values)?,
-        vector(found.weights),
+        vector(found.sizes),
         vector(found.eta2),
         vector(found.eta2_p_values),
     ])

@@ -1,6 +1,5 @@
 //! Dispatches on the type of the data; no other module does.
 
-use karhunen::diagnostics::Samples;
 use karhunen::{Error, Observed, Result, Run, Scalar, Source};
 use karhunen_io::{Data as TableData, OwnedBlock};
 use numpy::PyArrayDyn;
@@ -18,16 +17,11 @@ use crate::table::{FileTable, SharedData};
 pub(crate) trait Element: Scalar + numpy::Element {
     /// Entries of this type.
     fn stored(entries: Observed<Self>) -> Stored;
-    /// Diagnostics of rows of this type.
-    fn diagnosed(samples: Samples<Self>) -> Diagnosed;
 }
 
 impl Element for f32 {
     fn stored(entries: Observed<Self>) -> Stored {
         Stored::F32(entries)
-    }
-    fn diagnosed(samples: Samples<Self>) -> Diagnosed {
-        Diagnosed::F32(samples)
     }
 }
 
@@ -35,15 +29,6 @@ impl Element for f64 {
     fn stored(entries: Observed<Self>) -> Stored {
         Stored::F64(entries)
     }
-    fn diagnosed(samples: Samples<Self>) -> Diagnosed {
-        Diagnosed::F64(samples)
-    }
-}
-
-/// Diagnostics of rows of either type.
-pub(crate) enum Diagnosed {
-    F32(Samples<f32>),
-    F64(Samples<f64>),
 }
 
 /// Work on data of either type.

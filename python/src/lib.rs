@@ -41,8 +41,8 @@ mod _core {
     use crate::cross_validation::cross_validate;
     #[pymodule_export]
     use crate::diagnostics::{
-        RowDiagnostics, adjust_p_values, compare_categories, correlate, diagnose_features, diagnose_rows,
-        explain_rows, spe_limit, spe_of_rows, t2_limit,
+        adjust_p_values, compare_categories, correlate, diagnose_features, diagnose_rows, explain_rows,
+        share_rows, spe_limit, spe_of_rows, squared_cosines, t2_limit,
     };
     #[pymodule_export]
     use crate::entries::{Entries, observe, observe_triples, split_entries};

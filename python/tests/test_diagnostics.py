@@ -1,6 +1,7 @@
 """Diagnostics beside FactoMineR's, on wine with two supplementary numbers and a supplementary category."""
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -131,8 +132,6 @@ def test_leverage_is_the_diagonal_of_the_hat_matrix(wine):
 
 
 def test_models_keep_the_variances_of_their_features(wine, tmp_path):
-    import pickle
-
     x = wine.iloc[:, :ACTIVE]
     pca = PCA(2).fit(x)
     expected = diagnostics.features(pca)
@@ -170,3 +169,118 @@ def test_unsuitable_arguments_are_named(wine):
         diagnostics.samples(pca, broken)
     with pytest.raises(ValueError, match="row 3, column 1"):
         diagnostics.row_contributions(pca, broken)
+
+
+def test_results_are_kept_by_pickle_and_compared_by_identity(wine):
+    x = wine.iloc[:, :ACTIVE]
+    pca = PCA(3, scale=True).fit(x)
+    monitor = diagnostics.Monitor(pca, x, level=0.99)
+    again = pickle.loads(pickle.dumps(monitor))
+    assert again.limits(0.9) == monitor.limits(0.9)
+    np.testing.assert_array_equal(again.fitted.cos2, monitor.fitted.cos2)
+    np.testing.assert_array_equal(again.fitted.contributions(), monitor.fitted.contributions())
+    assert len({monitor.fitted, again.fitted, monitor.check(x)}) == 3
+    assert monitor.fitted == monitor.fitted
+
+
+def test_what_has_no_value_is_nan(wine):
+    x = wine.iloc[:, :ACTIVE].assign(constant=0.1)
+    pca = PCA(3).fit(x)
+    features = diagnostics.features(pca)
+    assert np.isnan(features.communalities[-1])
+    assert np.isfinite(features.communalities[:-1]).all()
+    centre = pd.DataFrame([pca.mean_], columns=x.columns)
+    assert np.isnan(diagnostics.samples(pca, centre).cos2).all()
+    scores = pca.transform(x)
+    found = diagnostics.correlations(scores, x[["constant"]])
+    assert np.isnan(found.correlations).all()
+    assert np.isnan(found.p_values).all()
+
+
+def test_a_plane_that_explains_everything_raises_no_alarm(wine):
+    x = wine.iloc[:, :4]
+    pca = PCA(4).fit(x)
+    monitor = diagnostics.Monitor(pca, x)
+    assert monitor.spe_limit == np.inf
+    assert not monitor.check(x * 1.1).beyond_spe.any()
+
+
+def test_units_change_no_alarm(wine):
+    x = wine.iloc[:, :ACTIVE].to_numpy()
+    alarms = []
+    for unit in (1.0, 1e100, 1e-100):
+        pca = PCA(3).fit(x * unit)
+        alarms.append(diagnostics.Monitor(pca, x * unit, level=0.9).check(x * unit).beyond_spe)
+    assert 5 < alarms[0].sum() < 50
+    np.testing.assert_array_equal(alarms[1], alarms[0])
+    np.testing.assert_array_equal(alarms[2], alarms[0])
+
+
+def test_weights_count_as_their_meaning_says(wine):
+    x = wine.iloc[:, :ACTIVE]
+    scores = PCA(2, scale=True).fit_transform(x)
+    counts = np.random.default_rng(2).integers(0, 4, len(x))
+    repeated = np.repeat(np.arange(len(x)), counts)
+    number, kind = wine.iloc[:, ACTIVE : ACTIVE + 1], wine["class"]
+    expected = diagnostics.correlations(scores[repeated], number.iloc[repeated])
+    found = diagnostics.correlations(scores, number, counts)
+    np.testing.assert_allclose(found.p_values, expected.p_values, rtol=1e-9)
+    expected = diagnostics.categories(scores[repeated], kind.iloc[repeated])
+    found = diagnostics.categories(scores, kind, counts)
+    np.testing.assert_allclose(found.v_tests, expected.v_tests, rtol=1e-9)
+    np.testing.assert_allclose(found.eta2_p_values, expected.eta2_p_values, rtol=1e-9)
+    # Importance weights have no unit.
+    weights = np.random.default_rng(3).uniform(0.5, 2.0, len(x))
+    shares = [
+        diagnostics.categories(scores, kind, weights * unit, weighting="importance").p_values for unit in (1.0, 1e-6)
+    ]
+    np.testing.assert_allclose(shares[1], shares[0], rtol=1e-9)
+    equal = diagnostics.correlations(scores, number, np.full(len(x), 1e6), weighting="importance")
+    np.testing.assert_allclose(equal.p_values, diagnostics.correlations(scores, number).p_values, rtol=1e-9)
+    for bad in ([-1.0] * len(x), [np.nan] * len(x), [0.0] * len(x)):
+        for use in (
+            lambda w: diagnostics.correlations(scores, number, w),
+            lambda w: diagnostics.categories(scores, kind, w),
+            lambda w: diagnostics.samples(PCA(2).fit(x), x).contributions(w),
+            lambda w: diagnostics.Monitor(PCA(2).fit(x), x, sample_weight=w),
+        ):
+            with pytest.raises(ValueError, match="sample_weight"):
+                use(bad)
+
+
+def test_labels_of_every_kind():
+    scores = np.random.default_rng(4).standard_normal((8, 2))
+    unknown = np.array(["a", "b", pd.NA, None, np.nan, "a", "b", "a"], dtype=object)
+    found = diagnostics.categories(scores, unknown)
+    assert (found.names, found.sizes.tolist()) == (["a", "b"], [3.0, 2.0])
+    np.testing.assert_allclose(found.barycentres[0], scores[[0, 5, 7]].mean(axis=0))
+    sizes = pd.Categorical(["low", "high"] * 4, categories=["low", "middle", "high"], ordered=True)
+    assert diagnostics.categories(scores, sizes).names == ["low", "high"]
+    assert diagnostics.categories(scores, np.array([1, "x"] * 4, dtype=object)).names == [1, "x"]
+    lists = np.empty(8, dtype=object)
+    lists[:] = [[1]] * 8
+    with pytest.raises(ValueError, match="labels holds lists"):
+        diagnostics.categories(scores, lists)
+
+
+def test_descriptions_say_which_columns_they_could_not_use(wine):
+    x = wine.iloc[:, :ACTIVE]
+    scores = PCA(2, scale=True).fit_transform(x)
+    table = x.assign(id=[f"bottle {i}" for i in range(len(x))], kind=wine["class"].astype(str), land="Italy")
+    with pytest.warns(UserWarning, match="columns without a test.*: id, land"):
+        described = diagnostics.describe(scores, table)
+    assert described["PC1"].loc["kind", "kind"] == "categories"
+    text_of_numbers = pd.DataFrame({"number": x.iloc[:, 0].astype(object)})
+    assert (diagnostics.describe(scores, text_of_numbers, level=0.99)["PC1"]["kind"] == "number").all()
+    with pytest.raises(ValueError, match="column 'wave': complex numbers"):
+        diagnostics.describe(scores, pd.DataFrame({"wave": np.full(len(x), 1j)}))
+    lists = pd.DataFrame({"tags": [[1]] * len(x)})
+    with pytest.raises(ValueError, match="column 'tags': "):
+        diagnostics.describe(scores, lists)
+    with pytest.raises(ValueError, match="level = 5 is not allowed"):
+        diagnostics.describe(scores, table, level=5)
+    frame = pd.DataFrame(scores)
+    with pytest.raises(ValueError, match="the index of table is not that of scores"):
+        diagnostics.describe(frame, table.iloc[::-1])
+    with pytest.raises(ValueError, match="the index of labels is not that of scores"):
+        diagnostics.categories(frame, wine["class"].iloc[::-1])

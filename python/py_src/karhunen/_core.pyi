@@ -22,7 +22,6 @@ __all__ = [
     "NystromMap",
     "PartTree",
     "RotatedLoadings",
-    "RowDiagnostics",
     "RowSource",
     "Scatter",
     "Stream",
@@ -51,9 +50,11 @@ __all__ = [
     "save",
     "select_components",
     "separate_components",
+    "share_rows",
     "spe_limit",
     "spe_of_rows",
     "split_entries",
+    "squared_cosines",
     "sum_part",
     "sum_rows",
     "t2_limit",
@@ -706,35 +707,34 @@ def sum_part(
 def merge_parts(partials: list[bytes]) -> bytes:
     """Merge the results of neighbouring parts."""
 
-@final
-class RowDiagnostics:
-    @property
-    def scores(self) -> NDArray[_Float]: ...
-    @property
-    def t2(self) -> NDArray[np.float64]: ...
-    @property
-    def spe(self) -> NDArray[np.float64]: ...
-    @property
-    def distance2(self) -> NDArray[np.float64]: ...
-    def cos2(self) -> NDArray[np.float64]: ...
-    def contributions(self, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]: ...
-    def leverage(self) -> NDArray[np.float64]: ...
-
 def diagnose_rows(
     model: Model, x: _Data, n_threads: int | None = None, on_progress: _OnProgress | None = None
-) -> RowDiagnostics: ...
+) -> tuple[NDArray[_Float], list[NDArray[np.float64]]]: ...
+def squared_cosines(scores: NDArray[np.float64], distance2: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def share_rows(
+    scores: NDArray[np.float64], variances: NDArray[np.float64], weights: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]: ...
 def explain_rows(
     model: Model, x: _Data, n_threads: int | None = None, on_progress: _OnProgress | None = None
 ) -> list[NDArray[np.float64]]: ...
 def diagnose_features(model: Model) -> list[NDArray[np.float64]]: ...
 def t2_limit(model: Model, level: float, rows: str) -> float: ...
-def spe_of_rows(spe: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> list[float]: ...
-def spe_limit(theta: list[float], level: float, method: str) -> float: ...
+def spe_of_rows(
+    spe: NDArray[np.float64], distance2: NDArray[np.float64], weights: NDArray[np.float64] | None = None
+) -> list[float]: ...
+def spe_limit(distribution: list[float], level: float, method: str) -> float: ...
 def correlate(
-    scores: NDArray[np.float64], variables: NDArray[np.float64], weights: NDArray[np.float64] | None = None
+    scores: NDArray[np.float64],
+    variables: NDArray[np.float64],
+    weighting: str,
+    weights: NDArray[np.float64] | None = None,
 ) -> list[NDArray[np.float64]]: ...
 def compare_categories(
-    scores: NDArray[np.float64], codes: list[int], n_categories: int, weights: NDArray[np.float64] | None = None
+    scores: NDArray[np.float64],
+    codes: list[int],
+    n_categories: int,
+    weighting: str,
+    weights: NDArray[np.float64] | None = None,
 ) -> list[NDArray[np.float64]]: ...
 def adjust_p_values(p_values: NDArray[np.float64], how: str) -> NDArray[np.float64]: ...
 

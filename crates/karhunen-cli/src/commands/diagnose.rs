@@ -67,7 +67,7 @@ impl OnValues for Diagnosis<'_> {
         let level = args.level;
         let rows = if args.fitted { Rows::Fitted } else { Rows::New };
         let t2_limit = t2_limit(model, level, rows).map_err(explain)?;
-        let found = Mutex::new((Vec::new(), Vec::new()));
+        let found = Mutex::new([const { Vec::<f64>::new() }; ROW_COLUMNS.len()]);
         let diagnosed = ComputedRows::of_blocks(&*source, ROW_COLUMNS.len(), |block: &dyn Source<T>| {
             let of_block = samples_with(model, block, &run)?;
             let n = of_block.t2.len();
@@ -75,8 +75,9 @@ impl OnValues for Diagnosis<'_> {
                 [&of_block.t2, &of_block.spe, &of_block.distance2][column][i]
             });
             let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-            found.0.extend(of_block.t2);
-            found.1.extend(of_block.spe);
+            for (all, of_block) in found.iter_mut().zip([of_block.t2, of_block.spe, of_block.distance2]) {
+                all.extend(of_block);
+            }
             Ok(table)
         });
         let mut outputs = Outputs::new(args.force);
@@ -90,9 +91,14 @@ impl OnValues for Diagnosis<'_> {
         }
         outputs.commit()?;
         if !args.quiet {
-            let (t2, spe) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let [t2, spe, distance2] = found.into_inner().unwrap_or_else(PoisonError::into_inner);
             let mut text = String::new();
             let mut line = |name: &str, values: &[f64], limit: f64| {
+                if limit.is_infinite() {
+                    let _ =
+                        writeln!(text, "{name}: the components explain all variance, so there is no limit");
+                    return;
+                }
                 let beyond = values.iter().filter(|value| **value > limit).count();
                 let share = percent(beyond as f64 / values.len().max(1) as f64);
                 let (n, limit) = (values.len(), significant(limit));
@@ -103,7 +109,7 @@ impl OnValues for Diagnosis<'_> {
             };
             line("T2", &t2, t2_limit);
             if args.fitted {
-                let spread = SpeDistribution::of_rows(&spe, None).map_err(explain)?;
+                let spread = SpeDistribution::of_rows(&spe, &distance2, None).map_err(explain)?;
                 line("SPE", &spe, spread.limit(level, SpeLimit::Box).map_err(explain)?);
             }
             print_aside(&text);

@@ -1,5 +1,6 @@
 //! Features and components: contributions, correlations, squared cosines.
 
+use super::samples::at_most_one;
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::pca::PcaModel;
@@ -15,7 +16,7 @@ pub struct Features {
     /// Squared correlations: the share of the variance of a feature that each component explains, shape
     /// (n_features, n_components).
     pub cos2: Matrix,
-    /// Communality, the sum of `cos2` over the components: the R² of each feature, shape (n_features,).
+    /// Communality, the sum of `cos2` over the components: the R² of each feature, shape (n_features,). NaN as above.
     pub communalities: Vec<f64>,
 }
 
@@ -41,8 +42,7 @@ pub fn features(model: &PcaModel) -> Result<Features> {
         }
     });
     let cos2 = of_pair(&|j, k| correlations[(j, k)].powi(2));
-    // Rounding may lift a sum of all components above one.
-    let communalities = (0..shape.0).map(|j| cos2.row(j).iter().sum::<f64>().min(1.0)).collect();
+    let communalities = (0..shape.0).map(|j| at_most_one(cos2.row(j).iter().sum())).collect();
     let contributions = of_pair(&|j, k| components[(k, j)].powi(2));
     Ok(Features { contributions, correlations, cos2, communalities })
 }

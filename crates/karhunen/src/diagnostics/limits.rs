@@ -1,10 +1,13 @@
 //! Control limits of T² and of the squared prediction error.
 
 use super::distributions::{beta_quantile, chi2_quantile, f_quantile, normal_quantile};
-use super::samples::check_weights;
 use crate::choice::{Choice, Named, plain_names};
 use crate::error::{Error, OptionValue, Result, options};
 use crate::pca::PcaModel;
+use crate::weights::NormalizedWeights;
+
+/// Share of the squared distances within which squared errors are rounding.
+const ROUNDING: f64 = 1e-24;
 
 /// The rows that a limit is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,62 +82,76 @@ impl Choice for SpeLimit {
 
 plain_names!(SpeLimit);
 
-/// Sums of powers of the variances that a model discards, from which limits of the squared prediction error follow.
+/// The distribution of the squared prediction error of normal rows, whose cumulants follow from the variances `l` that a
+/// model discards: cumulant `r` is `2^(r-1) (r-1)! sum l^r`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpeDistribution {
-    /// `sum l`, `sum l^2` and `sum l^3` of the discarded variances `l`.
-    pub theta: [f64; 3],
+    /// `sum l`: the mean of the error. Zero if nothing is discarded.
+    pub mean: f64,
+    /// `sum l^2` over the squared mean.
+    pub second: f64,
+    /// `sum l^3` over the cubed mean.
+    pub third: f64,
 }
 
 impl SpeDistribution {
     /// From all discarded variances, with the divisor of the weighting.
     pub fn of_variances(discarded: &[f64]) -> Self {
-        let power = |r: i32| discarded.iter().map(|l| l.powi(r)).sum();
-        Self { theta: [power(1), power(2), power(3)] }
+        let mean: f64 = discarded.iter().sum();
+        let power = |r: i32| discarded.iter().map(|l| (l / mean).powi(r)).sum();
+        if mean > 0.0 { Self { mean, second: power(2), third: power(3) } } else { Self::NOTHING }
     }
 
-    /// From the squared prediction errors of fitted rows, where only a part of the spectrum is known: cumulant `r` of the
-    /// error of normal rows is `2^(r-1) (r-1)! theta_r`; the third comes from the first two, as of a multiple of
-    /// chi-squared (Nomikos & MacGregor 1995, doi:10.1080/00401706.1995.10485888).
+    /// From the squared prediction errors of fitted rows and their squared distances to the mean, where only a part of the
+    /// spectrum is known. The third cumulant comes from the first two, as of a multiple of chi-squared (Nomikos &
+    /// MacGregor 1995, doi:10.1080/00401706.1995.10485888). Errors within rounding of the distances count as zero.
     ///
     /// # Errors
-    /// [`Error::WeightLength`] unless there is one weight for each value.
-    pub fn of_rows(spe: &[f64], weights: Option<&[f64]>) -> Result<Self> {
-        check_weights(weights, spe.len())?;
-        let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
-        let total: f64 = (0..spe.len()).map(weight).sum();
-        let mean = spe.iter().enumerate().map(|(i, q)| weight(i) * q).sum::<f64>() / total;
-        let variance =
-            spe.iter().enumerate().map(|(i, q)| weight(i) * (q - mean).powi(2)).sum::<f64>() / total;
-        let second = variance / 2.0;
-        let third = if mean > 0.0 { second * second / mean } else { 0.0 };
-        Ok(Self { theta: [mean, second, third] })
+    /// [`Error::Shape`] unless there are as many distances as errors; [`Error::WeightLength`], [`Error::WeightValue`] and
+    /// [`Error::WeightsAllZero`] as a fit.
+    pub fn of_rows(spe: &[f64], distance2: &[f64], weights: Option<&[f64]>) -> Result<Self> {
+        let (what, axis, found, expected) = ("the squared distances", "rows", distance2.len(), spe.len());
+        if found != expected {
+            return Err(Error::Shape { what, axis, found, expected });
+        }
+        let NormalizedWeights { values, totals } = NormalizedWeights::new(weights, spe.len())?;
+        let weight = |i: usize| values.as_ref().map_or(1.0 / totals.sum, |v| v[i]);
+        let mean_of = |f: &dyn Fn(usize) -> f64| (0..spe.len()).map(|i| weight(i) * f(i)).sum::<f64>();
+        let mean = mean_of(&|i| spe[i]);
+        // A model of all variance leaves rounding errors, which normal rows exceed as often as not.
+        if mean.is_nan() || mean <= ROUNDING * mean_of(&|i| distance2[i]) {
+            return Ok(Self::NOTHING);
+        }
+        let second = mean_of(&|i| (spe[i] / mean - 1.0).powi(2)) / 2.0;
+        Ok(Self { mean, second, third: second * second })
     }
 
-    /// The limit that the squared prediction error of normal rows exceeds with probability `1 - level`. Zero if nothing is
-    /// discarded.
+    /// Nothing is discarded.
+    const NOTHING: Self = Self { mean: 0.0, second: 0.0, third: 0.0 };
+
+    /// The limit that the squared prediction error of normal rows exceeds with probability `1 - level`. Infinite if nothing
+    /// is discarded: all errors are rounding then.
     ///
     /// # Errors
     /// [`Error::Option`] for a level outside (0, 1).
     pub fn limit(&self, level: f64, method: SpeLimit) -> Result<f64> {
         check_level(level)?;
-        let [first, second, third] = self.theta;
-        if first.is_nan() || first <= 0.0 {
-            return Ok(0.0);
+        let Self { mean, second, third } = *self;
+        if mean == 0.0 {
+            return Ok(f64::INFINITY);
         }
-        if second <= 0.0 {
-            return Ok(first);
+        if second == 0.0 {
+            return Ok(mean);
         }
         Ok(match method {
-            SpeLimit::Box => second / first * chi2_quantile(first * first / second, level),
+            SpeLimit::Box => mean * second * chi2_quantile(1.0 / second, level),
             SpeLimit::JacksonMudholkar => {
-                let h = 1.0 - 2.0 * first * third / (3.0 * second * second);
-                let z = normal_quantile(level);
-                let root = z * (2.0 * second).sqrt() * h.abs() / first;
+                let h = 1.0 - 2.0 * third / (3.0 * second * second);
+                let root = normal_quantile(level) * (2.0 * second).sqrt() * h.abs();
                 // For negative powers large errors have small powers.
                 let root = if h < 0.0 { -root } else { root };
-                let base = 1.0 + root + second * h * (h - 1.0) / (first * first);
-                first * base.max(0.0).powf(1.0 / h)
+                let base = 1.0 + root + second * h * (h - 1.0);
+                mean * base.max(0.0).powf(1.0 / h)
             }
         })
     }

@@ -1,14 +1,15 @@
 //! Rows under a model: distances within it and to it, quality of representation, contributions.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::exec::{Exec, Run};
 use crate::linalg::Matrix;
 use crate::moments::check_finite;
 use crate::operator::blocks;
+use crate::pca::lengths::each_mapped;
 use crate::pca::{PcaModel, Transform};
 use crate::scalar::{Scalar, compiled};
 use crate::source::Source;
-use crate::weights::Weighting;
+use crate::weights::{NormalizedWeights, Weighting};
 
 /// Rows per piece of work.
 const ROWS: usize = 64;
@@ -23,11 +24,15 @@ pub struct Samples<T> {
     pub t2: Vec<f64>,
     /// Squared prediction error, or Q: the squared distance of each row to the plane of the components, shape (n_rows,).
     pub spe: Vec<f64>,
-    /// Squared distance of each row to the mean, shape (n_rows,).
+    /// Squared distance of each row to the mean, shape (n_rows,); to zero for a model without centring.
     pub distance2: Vec<f64>,
+    /// Leverage of each row if it is one of the fit, shape (n_rows,): the diagonal of the hat matrix of the scores and,
+    /// with centring, a constant. `1 / n + T² / (n - 1)` with n observations ([`PcaModel::n_observations`]); the divisor is
+    /// n for population weights.
+    pub leverage: Vec<f64>,
 }
 
-/// The diagnostics of rows, fitted or new. Two passes over `x`, and a third where rows lie very near the plane.
+/// Returns the diagnostics of rows, fitted or new. Two passes over `x`, and a third where rows lie very near the plane.
 ///
 /// # Errors
 /// As [`PcaModel::transform`].
@@ -38,7 +43,7 @@ pub fn samples<T: Scalar>(model: &PcaModel, x: &dyn Source<T>) -> Result<Samples
 /// As [`samples`], with threads and observer of `run`.
 ///
 /// # Errors
-/// As [`PcaModel::transform`], and [`Error::Stopped`] if the observer cancels.
+/// As [`PcaModel::transform`], and [`crate::Error::Stopped`] if the observer cancels.
 pub fn samples_with<T: Scalar>(model: &PcaModel, x: &dyn Source<T>, run: &Run<'_>) -> Result<Samples<T>> {
     let of_rows = compiled!(T, of_rows::<T> => fn(&PcaModel, &dyn Source<T>, &Run<'_>) -> Result<Samples<T>>);
     of_rows(model, x, run)
@@ -61,40 +66,28 @@ fn of_rows<T: Scalar>(model: &PcaModel, x: &dyn Source<T>, run: &Run<'_>) -> Res
     }
     // Below this share of the length the difference has lost half its digits.
     let least = T::EPSILON.sqrt();
-    let near = |i: usize| spe[i] < least * distance2[i];
-    if (0..spe.len()).any(near) {
-        let near: Vec<bool> = (0..spe.len()).map(near).collect();
-        residuals(model, x, &near, &mut spe, run)?;
+    let near: Vec<bool> = spe.iter().zip(&distance2).map(|(spe, length)| *spe < least * length).collect();
+    if near.contains(&true) {
+        Exec::run(run, |exec| {
+            let exec = exec.phase("residuals");
+            x.visit(&mut |first, block| {
+                let spe = &mut spe[first..first + block.n_rows()];
+                each_mapped(model, &block, &|row| near[first + row], spe, &exec, |line| {
+                    subtract_plane(model.components(), line);
+                    line.iter().map(|r| r * r).sum()
+                })
+            })
+        })?;
     }
-    Ok(Samples { scores, t2, spe, distance2 })
+    let leverage = leverage(model, &t2);
+    Ok(Samples { scores, t2, spe, distance2, leverage })
 }
 
-/// Writes the squared lengths of the residuals of some rows, computed from the residuals themselves.
-fn residuals<T: Scalar>(
-    model: &PcaModel,
-    x: &dyn Source<T>,
-    wanted: &[bool],
-    spe: &mut [f64],
-    run: &Run<'_>,
-) -> Result<()> {
-    let p = model.n_features();
-    Exec::run(run, |exec| {
-        let exec = exec.phase("residuals");
-        x.visit(&mut |first, block| {
-            exec.fill(&mut spe[first..first + block.n_rows()], ROWS, |piece, out| {
-                let mut line = vec![0.0; p];
-                for (i, spe) in out.iter_mut().enumerate() {
-                    let row = piece * ROWS + i;
-                    if wanted[first + row] {
-                        blocks::mapped_rows(&block, model.map(), None, row..row + 1, &mut line)?;
-                        subtract_plane(model.components(), &mut line);
-                        *spe = line.iter().map(|r| r * r).sum();
-                    }
-                }
-                Ok(())
-            })
-        })
-    })
+fn leverage(model: &PcaModel, t2: &[f64]) -> Vec<f64> {
+    let n = model.n_observations();
+    let divisor = if model.options().weighting == Weighting::Population { n } else { n - 1.0 };
+    let constant = if model.options().center { 1.0 / n } else { 0.0 };
+    t2.iter().map(|t2| constant + t2 / divisor).collect()
 }
 
 /// Subtracts the projection on the components from a mapped row; returns the scores.
@@ -108,66 +101,41 @@ fn subtract_plane(components: &Matrix, line: &mut [f64]) -> Vec<f64> {
     scores
 }
 
-impl<T: Scalar> Samples<T> {
-    /// Squared cosines: the share of the squared distance to the mean along each component, shape (n_rows,
-    /// n_components). NaN for a row at the mean.
-    pub fn cos2(&self) -> Matrix {
-        Matrix::from_fn(self.scores.n_rows(), self.scores.n_cols(), |i, k| {
-            (self.scores[(i, k)].to_f64().powi(2) / self.distance2[i]).min(1.0)
-        })
-    }
-
-    /// Share of each fitted row in the variance of a component, shape (n_rows, n_components): its weight times its
-    /// squared score, over the sum of these. `weights` are those of the fit. Columns sum to one over all rows of the
-    /// fit. NaN for a component without variance.
-    ///
-    /// # Errors
-    /// [`Error::WeightLength`] unless there is one weight for each row.
-    pub fn contributions(&self, model: &PcaModel, weights: Option<&[f64]>) -> Result<Matrix> {
-        let n = self.scores.n_rows();
-        check_weights(weights, n)?;
-        let total = model.sum_of_weights();
-        let population = population_variances(model);
-        Ok(Matrix::from_fn(n, self.scores.n_cols(), |i, k| {
-            let weight = weights.map_or(1.0, |w| w[i]) / total;
-            weight * self.scores[(i, k)].to_f64().powi(2) / population[k]
-        }))
-    }
-
-    /// Leverage of each fitted row, shape (n_rows,): `1 / n + T² / (n - 1)`, the diagonal of the hat matrix of the scores
-    /// and a constant, with `n` the number of observations ([`PcaModel::n_observations`]). Without the constant for a model
-    /// without centring.
-    pub fn leverage(&self, model: &PcaModel) -> Vec<f64> {
-        let n = model.n_observations();
-        let constant = if model.options().center { 1.0 / n } else { 0.0 };
-        // T² has the divisor of the weighting, the hat matrix that of the population.
-        let share = divisor_share(model);
-        self.t2.iter().map(|t2| constant + t2 / (n * share)).collect()
-    }
+/// Returns squared cosines of rows with these scores, shape (n_rows, n_components), and squared distances to the mean,
+/// shape (n_rows,): the share of the squared distance along each component, shape (n_rows, n_components). NaN for a row at
+/// the mean.
+pub fn cos2<T: Scalar>(scores: &Matrix<T>, distance2: &[f64]) -> Matrix {
+    Matrix::from_fn(scores.n_rows(), scores.n_cols(), |i, k| {
+        at_most_one(scores[(i, k)].to_f64().powi(2) / distance2[i])
+    })
 }
 
-/// Refuses another number of weights than of rows.
-pub(super) fn check_weights(weights: Option<&[f64]>, n: usize) -> Result<()> {
-    match weights {
-        Some(weights) if weights.len() != n => {
-            Err(Error::WeightLength { of: crate::error::Weighed::Samples, found: weights.len(), expected: n })
-        }
-        _ => Ok(()),
-    }
+/// Returns the share of each row in the variance of a component, shape (n_rows, n_components): its weight times its
+/// squared score, over the sum over all rows, so that columns sum to one. `scores`, shape (n_rows, n_components), are
+/// those of all rows of the fit, `variances` those along its components, and `weights` those of its rows. NaN for a
+/// component without variance.
+///
+/// # Errors
+/// [`crate::Error::WeightLength`], [`crate::Error::WeightValue`] and [`crate::Error::WeightsAllZero`] as a fit.
+pub fn contributions<T: Scalar>(
+    scores: &Matrix<T>,
+    variances: &[f64],
+    weights: Option<&[f64]>,
+) -> Result<Matrix> {
+    let (n, k) = scores.shape();
+    let normalized = NormalizedWeights::new(weights, n)?;
+    let weight = |i: usize| normalized.values.as_ref().map_or(1.0, |v| v[i]);
+    // In units of the standard deviation, so that squares neither overflow nor vanish.
+    let square = |i: usize, c: usize| weight(i) * (scores[(i, c)].to_f64() / variances[c].sqrt()).powi(2);
+    let totals: Vec<f64> = (0..k)
+        .map(|c| if variances[c] > 0.0 { (0..n).map(|i| square(i, c)).sum() } else { f64::NAN })
+        .collect();
+    Ok(Matrix::from_fn(n, k, |i, c| if totals[c].is_nan() { f64::NAN } else { square(i, c) / totals[c] }))
 }
 
-/// Population variance over the reported variance.
-fn divisor_share(model: &PcaModel) -> f64 {
-    match model.options().weighting {
-        Weighting::Population => 1.0,
-        Weighting::Frequency | Weighting::Importance => 1.0 - 1.0 / model.n_observations(),
-    }
-}
-
-/// Variances along the components with the divisor of the population.
-fn population_variances(model: &PcaModel) -> Vec<f64> {
-    let share = divisor_share(model);
-    model.explained_variance().iter().map(|v| v * share).collect()
+/// Rounding may lift a share above one; NaN stays.
+pub(super) fn at_most_one(share: f64) -> f64 {
+    if share > 1.0 { 1.0 } else { share }
 }
 
 /// Shares of the features in the distances of rows.
@@ -181,11 +149,11 @@ pub struct RowContributions {
     pub residuals: Matrix,
 }
 
-/// What each feature adds to T² and to the squared prediction error of rows. Memory: two dense matrices of the shape of
-/// `x`, so give the rows that stand out.
+/// Returns the terms of each feature in T² and in the squared prediction error of rows. Memory: two dense matrices of the
+/// shape of `x`, so pass the rows that stand out.
 ///
 /// # Errors
-/// As [`PcaModel::transform`]; [`Error::TooLarge`] for results beyond the address space.
+/// As [`PcaModel::transform`]; [`crate::Error::TooLarge`] for results beyond the address space.
 pub fn row_contributions<T: Scalar>(
     model: &PcaModel,
     x: &dyn Source<T>,
@@ -196,30 +164,27 @@ pub fn row_contributions<T: Scalar>(
     let mut residuals = Matrix::try_zeros("residuals of rows", n, p)?;
     let mut t2 = Matrix::try_zeros("contributions of features", n, p)?;
     let (components, variances) = (model.components(), model.explained_variance());
-    let map = model.map();
     Exec::run(run, |exec| {
         let exec = exec.phase("contributions");
         x.visit(&mut |first, block| {
             check_finite(&block, first)?;
             let places = first * p..(first + block.n_rows()) * p;
-            let rows_of = |piece: usize, out: &[f64]| piece * ROWS..piece * ROWS + out.len() / p;
-            exec.fill(&mut residuals.as_mut_slice()[places.clone()], ROWS * p, |piece, out| {
-                blocks::mapped_rows(&block, map, None, rows_of(piece, out), out)?;
-                out.chunks_exact_mut(p).for_each(|line| drop(subtract_plane(components, line)));
-                Ok(())
-            })?;
-            exec.fill(&mut t2.as_mut_slice()[places], ROWS * p, |piece, out| {
-                blocks::mapped_rows(&block, map, None, rows_of(piece, out), out)?;
+            let pieces = residuals.as_mut_slice()[places.clone()]
+                .chunks_mut(ROWS * p)
+                .zip(t2.as_mut_slice()[places].chunks_mut(ROWS * p));
+            exec.each(pieces, |piece, (residuals, t2)| {
+                let rows = piece * ROWS..piece * ROWS + residuals.len() / p;
+                blocks::mapped_rows(&block, model.map(), None, rows, residuals)?;
                 let mut shares = vec![0.0; p];
-                for line in out.chunks_exact_mut(p) {
-                    let mapped = line.to_vec();
-                    let scores = subtract_plane(components, line);
+                for (line, terms) in residuals.chunks_exact_mut(p).zip(t2.chunks_exact_mut(p)) {
+                    terms.copy_from_slice(line);
                     shares.fill(0.0);
+                    let scores = subtract_plane(components, line);
                     for (k, score) in scores.iter().enumerate().filter(|(k, _)| variances[*k] > 0.0) {
                         let scaled = score / variances[k];
                         shares.iter_mut().zip(components.row(k)).for_each(|(sum, w)| *sum += scaled * w);
                     }
-                    line.iter_mut().zip(&mapped).zip(&shares).for_each(|((x, m), share)| *x = m * share);
+                    terms.iter_mut().zip(&shares).for_each(|(term, share)| *term *= share);
                 }
                 Ok(())
             })

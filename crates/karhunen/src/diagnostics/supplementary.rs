@@ -1,9 +1,17 @@
 //! Variables that took no part in the fit: correlations of numbers, barycentres and tests of categories.
 
+use std::cmp::Ordering;
+
 use super::distributions::{f_upper, normal_two_sided, t_two_sided};
-use super::samples::check_weights;
+use super::samples::at_most_one;
 use crate::error::{Error, Result};
+use crate::exec::{Exec, Run};
 use crate::linalg::Matrix;
+use crate::scalar::{largest, largest_magnitude};
+use crate::weights::{NormalizedWeights, Weighting};
+
+/// Rounding errors of a mean, in units of the largest value, within which all deviations of a constant lie.
+const CONSTANT: f64 = 16.0 * f64::EPSILON;
 
 /// Correlations of numeric variables with scores.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,58 +21,126 @@ pub struct Correlations {
     /// Probability of a correlation at least as large among independent normal variables: Student's t with n - 2 degrees
     /// of freedom, shape (n_variables, n_components).
     pub p_values: Matrix,
-    /// Weight of the rows where the variable is present, shape (n_variables,).
+    /// Number of observations of each variable, shape (n_variables,).
     pub n_observed: Vec<f64>,
 }
 
-/// Weighted correlations of the columns of `variables`, shape (n_rows, n_variables), with those of `scores`, shape (n_rows,
-/// n_components). A NaN of a variable leaves out the row for that variable. Tests count `n` as the sum of the weights.
+/// Returns weighted correlations of the columns of `variables`, shape (n_rows, n_variables), with those of `scores`, shape
+/// (n_rows, n_components). A NaN of a variable leaves out the row for that variable.
+///
+/// Tests count as many observations as the weights mean: their sum for frequency weights, the effective number
+/// `(sum w)^2 / sum w^2` for importance weights, the number of rows for population weights.
 ///
 /// # Errors
-/// [`Error::Shape`] unless both have the same number of rows; [`Error::WeightLength`] unless there is one weight for each;
-/// [`Error::NonFinite`] for an infinite value.
-pub fn correlations(scores: &Matrix, variables: &Matrix, weights: Option<&[f64]>) -> Result<Correlations> {
-    let (n, k) = scores.shape();
+/// [`Error::Shape`] unless both have the same number of rows; those of the weights of a fit; [`Error::NonFinite`] for an
+/// infinite value; [`Error::Stopped`] if the observer cancels.
+pub fn correlations(
+    scores: &Matrix,
+    variables: &Matrix,
+    (weights, weighting): (Option<&[f64]>, Weighting),
+    run: &Run<'_>,
+) -> Result<Correlations> {
+    let ((n, k), q) = (scores.shape(), variables.n_cols());
     check_rows(n, variables.n_rows(), "the supplementary variables")?;
-    check_weights(weights, n)?;
-    let q = variables.n_cols();
+    let rows = Observations::new(weights, weighting, n)?;
     if let Some(at) = variables.as_slice().iter().position(|x| x.is_infinite()) {
         return Err(Error::NonFinite { row: at / q, column: at % q, value: variables.as_slice()[at] });
     }
-    let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
-    let mut found = Correlations {
-        correlations: Matrix::zeros(q, k),
-        p_values: Matrix::zeros(q, k),
-        n_observed: vec![0.0; q],
+    let of_scores = |present: &[usize]| -> Vec<Option<Vec<f64>>> {
+        (0..k).map(|c| rows.standardized(present, |i| scores[(i, c)])).collect()
     };
-    for j in 0..q {
-        let present: Vec<usize> =
-            (0..n).filter(|i| !variables[(*i, j)].is_nan() && weight(*i) > 0.0).collect();
-        let total: f64 = present.iter().map(|i| weight(*i)).sum();
-        found.n_observed[j] = total;
-        let about_mean = |value: &dyn Fn(usize) -> f64| -> Vec<f64> {
-            let mean = present.iter().map(|i| weight(*i) * value(*i)).sum::<f64>() / total;
-            present.iter().map(|i| value(*i) - mean).collect()
-        };
-        let product = |x: &[f64], y: &[f64]| -> f64 {
-            present.iter().zip(x.iter().zip(y)).map(|(i, (x, y))| weight(*i) * x * y).sum()
-        };
-        let variable = about_mean(&|i| variables[(i, j)]);
-        let of_variable = product(&variable, &variable);
-        for c in 0..k {
-            let score = about_mean(&|i| scores[(i, c)]);
-            let size = (of_variable * product(&score, &score)).sqrt();
-            let r = if size > 0.0 { (product(&variable, &score) / size).clamp(-1.0, 1.0) } else { f64::NAN };
-            found.correlations[(j, c)] = r;
-            let degrees = total - 2.0;
-            found.p_values[(j, c)] = if degrees > 0.0 {
-                t_two_sided(r * (degrees / (1.0 - r * r)).sqrt(), degrees)
-            } else {
-                f64::NAN
-            };
+    let all: Vec<usize> = rows.counting().collect();
+    let scores_of_all = of_scores(&all);
+    // Of each variable: its number of observations, then correlations and p-values by component.
+    let width = 2 * k + 1;
+    let mut found = vec![0.0; q * width];
+    Exec::run(run, |exec| {
+        exec.phase("correlations").fill(&mut found, width, |j, out| {
+            let present: Vec<usize> = all.iter().copied().filter(|i| !variables[(*i, j)].is_nan()).collect();
+            let of_present = if present.len() < all.len() { Some(of_scores(&present)) } else { None };
+            let scores = of_present.as_ref().unwrap_or(&scores_of_all);
+            let variable = rows.standardized(&present, |i| variables[(i, j)]);
+            let n_observed = rows.number(&present);
+            out[0] = n_observed;
+            for (c, score) in scores.iter().enumerate() {
+                let r = match (&variable, score) {
+                    (Some(x), Some(y)) => rows.product(&present, x, y).clamp(-1.0, 1.0),
+                    _ => f64::NAN,
+                };
+                let degrees = n_observed - 2.0;
+                out[1 + c] = r;
+                out[1 + k + c] = if degrees > 0.0 {
+                    t_two_sided(r * (degrees / (1.0 - r * r)).sqrt(), degrees)
+                } else {
+                    f64::NAN
+                };
+            }
+            Ok(())
+        })
+    })?;
+    Ok(Correlations {
+        correlations: Matrix::from_fn(q, k, |j, c| found[j * width + 1 + c]),
+        p_values: Matrix::from_fn(q, k, |j, c| found[j * width + 1 + k + c]),
+        n_observed: (0..q).map(|j| found[j * width]).collect(),
+    })
+}
+
+/// Rows and what their weights count as.
+struct Observations<'a> {
+    weights: Option<&'a [f64]>,
+    normalized: NormalizedWeights,
+    weighting: Weighting,
+}
+
+impl<'a> Observations<'a> {
+    fn new(weights: Option<&'a [f64]>, weighting: Weighting, n: usize) -> Result<Self> {
+        let normalized = NormalizedWeights::new(weights, n)?;
+        normalized.totals.correction(weighting)?;
+        Ok(Self { weights, normalized, weighting })
+    }
+
+    /// `w / sum w` of a row.
+    fn share(&self, row: usize) -> f64 {
+        self.normalized.values.as_ref().map_or(1.0 / self.normalized.totals.sum, |v| v[row])
+    }
+
+    /// The rows of positive weight.
+    fn counting(&self) -> impl Iterator<Item = usize> {
+        (0..self.normalized.totals.n_samples).filter(|row| self.share(*row) > 0.0)
+    }
+
+    /// Number of observations of some rows, which is exact for counts.
+    fn number(&self, rows: &[usize]) -> f64 {
+        match self.weighting {
+            Weighting::Frequency => rows.iter().map(|row| self.weights.map_or(1.0, |w| w[*row])).sum(),
+            Weighting::Importance if rows.is_empty() => 0.0,
+            Weighting::Importance => {
+                let sum: f64 = rows.iter().map(|row| self.share(*row)).sum();
+                sum * sum / rows.iter().map(|row| self.share(*row).powi(2)).sum::<f64>()
+            }
+            Weighting::Population => rows.len() as f64,
         }
     }
-    Ok(found)
+
+    /// Values of some rows less their mean, of weighted length one; `None` if they are constant.
+    fn standardized(&self, rows: &[usize], value: impl Fn(usize) -> f64) -> Option<Vec<f64>> {
+        let size = largest(rows.iter().map(|row| value(*row).abs()));
+        let total: f64 = rows.iter().map(|row| self.share(*row)).sum();
+        let mean = rows.iter().map(|row| self.share(*row) * (value(*row) / size)).sum::<f64>() / total;
+        let mut away: Vec<f64> = rows.iter().map(|row| value(*row) / size - mean).collect();
+        // Values that are all zero, and no value, have no number here.
+        if largest_magnitude(&away).partial_cmp(&CONSTANT) != Some(Ordering::Greater) {
+            return None;
+        }
+        let length = self.product(rows, &away, &away).sqrt();
+        away.iter_mut().for_each(|x| *x /= length);
+        Some(away)
+    }
+
+    /// Weighted product of values of some rows.
+    fn product(&self, rows: &[usize], x: &[f64], y: &[f64]) -> f64 {
+        rows.iter().zip(x.iter().zip(y)).map(|(row, (x, y))| self.share(*row) * x * y).sum()
+    }
 }
 
 /// Categories of one variable beside scores.
@@ -77,77 +153,90 @@ pub struct Categories {
     pub v_tests: Matrix,
     /// Probability of a deviation at least as large, shape (n_categories, n_components).
     pub p_values: Matrix,
-    /// Weight of each category, shape (n_categories,).
-    pub weights: Vec<f64>,
-    /// Correlation ratio: the share of the variance of the scores between categories, shape (n_components,).
+    /// Number of observations of each category, shape (n_categories,).
+    pub sizes: Vec<f64>,
+    /// Correlation ratio: the share of the variance of the scores between categories, shape (n_components,). NaN without
+    /// variance.
     pub eta2: Vec<f64>,
     /// Probability of a ratio at least as large, by the F test of one-way analysis of variance, shape (n_components,).
     pub eta2_p_values: Vec<f64>,
 }
 
-/// Barycentres and tests of the categories of a variable. `codes` has the category of each row, below `n_categories`, or
-/// `None` where it is unknown; such rows do not count.
+/// Returns barycentres and tests of the categories of a variable. `codes` has the category of each row, below
+/// `n_categories`, or `None` where it is unknown; such rows do not count. Tests count observations as [`correlations`]
+/// does; those of the categories add up to those of all known rows.
 ///
 /// # Errors
-/// [`Error::Shape`] unless there is one code for each row of `scores`; [`Error::WeightLength`] unless there is one weight;
+/// [`Error::Shape`] unless there is one code for each row of `scores`; those of the weights of a fit;
 /// [`Error::Degenerate`] for a code beyond the last category.
 pub fn categories(
     scores: &Matrix,
-    codes: &[Option<usize>],
-    n_categories: usize,
-    weights: Option<&[f64]>,
+    (codes, n_categories): (&[Option<usize>], usize),
+    (weights, weighting): (Option<&[f64]>, Weighting),
 ) -> Result<Categories> {
     let (n, k) = scores.shape();
     check_rows(n, codes.len(), "the categories")?;
-    check_weights(weights, n)?;
+    let rows = Observations::new(weights, weighting, n)?;
     if let Some(index) = codes.iter().position(|code| code.is_some_and(|code| code >= n_categories)) {
         let advice = "codes count the categories from zero".into();
         return Err(Error::Degenerate { what: "category of row", index, advice });
     }
-    let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
-    let known: Vec<(usize, usize)> =
-        codes.iter().enumerate().filter_map(|(i, code)| code.map(|code| (i, code))).collect();
-    let mut sizes = vec![0.0; n_categories];
-    let mut sums: Matrix = Matrix::zeros(n_categories, k);
-    let (mut means, mut squares) = (vec![0.0; k], vec![0.0; k]);
-    for (i, code) in &known {
-        sizes[*code] += weight(*i);
-        for c in 0..k {
-            sums[(*code, c)] += weight(*i) * scores[(*i, c)];
-            means[c] += weight(*i) * scores[(*i, c)];
+    let known: Vec<usize> = rows.counting().filter(|row| codes[*row].is_some()).collect();
+    let of_category = |row: usize| codes[row].unwrap_or(n_categories);
+    let total = rows.number(&known);
+    let share_of_known: f64 = known.iter().map(|row| rows.share(*row)).sum();
+    let mut members = vec![Vec::new(); n_categories];
+    known.iter().for_each(|row| members[of_category(*row)].push(*row));
+    let share =
+        |rows_of: &Vec<usize>| rows_of.iter().map(|row| rows.share(*row)).sum::<f64>() / share_of_known;
+    let shares: Vec<f64> = members.iter().map(share).collect();
+    let present = shares.iter().filter(|share| **share > 0.0).count() as f64;
+    let sizes: Vec<f64> = match weighting {
+        Weighting::Frequency => members.iter().map(|rows_of| rows.number(rows_of)).collect(),
+        Weighting::Importance | Weighting::Population => shares.iter().map(|share| share * total).collect(),
+    };
+    let mut found = Categories {
+        barycentres: Matrix::zeros(n_categories, k),
+        v_tests: Matrix::zeros(n_categories, k),
+        p_values: Matrix::zeros(n_categories, k),
+        sizes,
+        eta2: Vec::new(),
+        eta2_p_values: Vec::new(),
+    };
+    for c in 0..k {
+        let means = |value: &dyn Fn(usize) -> f64| {
+            let mut means = vec![0.0; n_categories];
+            known.iter().zip(0..).for_each(|(row, at)| {
+                means[of_category(*row)] += rows.share(*row) / share_of_known * value(at);
+            });
+            means.iter_mut().zip(&shares).for_each(|(mean, share)| *mean /= share);
+            means
+        };
+        // Standardised scores have variance `1 / share_of_known`, and mean zero.
+        let standardized = rows.standardized(&known, |row| scores[(row, c)]);
+        let of_standardized = match &standardized {
+            Some(z) => means(&|at| z[at] * share_of_known.sqrt()),
+            None => vec![f64::NAN; n_categories],
+        };
+        let barycentres = means(&|at| scores[(known[at], c)]);
+        for q in 0..n_categories {
+            let variance = (total - found.sizes[q]) / (total - 1.0) / found.sizes[q];
+            let v = of_standardized[q] / variance.sqrt();
+            found.barycentres[(q, c)] = barycentres[q];
+            (found.v_tests[(q, c)], found.p_values[(q, c)]) = (v, normal_two_sided(v));
         }
+        let between: f64 = (0..n_categories)
+            .filter(|q| shares[*q] > 0.0)
+            .map(|q| shares[q] * of_standardized[q].powi(2))
+            .sum();
+        let eta2 = if standardized.is_some() { at_most_one(between) } else { f64::NAN };
+        let (of_model, of_error) = (present - 1.0, total - present);
+        let f = eta2 / of_model / ((1.0 - eta2) / of_error);
+        let testable = of_model > 0.0 && of_error > 0.0;
+        found.eta2.push(eta2);
+        found.eta2_p_values.push(if testable { f_upper(f, of_model, of_error) } else { f64::NAN });
     }
-    let total: f64 = sizes.iter().sum();
-    means.iter_mut().for_each(|mean| *mean /= total);
-    for (i, _) in &known {
-        (0..k).for_each(|c| squares[c] += weight(*i) * (scores[(*i, c)] - means[c]).powi(2));
-    }
-    let barycentres: Matrix = Matrix::from_fn(n_categories, k, |q, c| sums[(q, c)] / sizes[q]);
-    let v_tests = Matrix::from_fn(n_categories, k, |q, c| {
-        let of_mean = squares[c] / total / sizes[q] * (total - sizes[q]) / (total - 1.0);
-        (barycentres[(q, c)] - means[c]) / of_mean.sqrt()
-    });
-    let p_values = Matrix::from_fn(n_categories, k, |q, c| normal_two_sided(v_tests[(q, c)]));
-    let present = sizes.iter().filter(|size| **size > 0.0).count() as f64;
-    let eta2: Vec<f64> = (0..k)
-        .map(|c| {
-            let between = |q: usize| -> f64 { sizes[q] * (barycentres[(q, c)] - means[c]).powi(2) };
-            let sum: f64 = (0..n_categories).filter(|q| sizes[*q] > 0.0).map(between).sum();
-            (sum / squares[c]).min(1.0)
-        })
-        .collect();
-    let eta2_p_values = eta2
-        .iter()
-        .map(|eta2| {
-            let (of_model, of_error) = (present - 1.0, total - present);
-            if of_model > 0.0 && of_error > 0.0 {
-                f_upper(eta2 / of_model / ((1.0 - eta2) / of_error), of_model, of_error)
-            } else {
-                f64::NAN
-            }
-        })
-        .collect();
-    Ok(Categories { barycentres, v_tests, p_values, weights: sizes, eta2, eta2_p_values })
+    Ok(found)
 }
 
 fn check_rows(expected: usize, found: usize, what: &'static str) -> Result<()> {

@@ -1,16 +1,35 @@
 //! Diagnostics against their definitions, computed plainly from dense rows, and the calibration of limits and tests.
 
 use karhunen::diagnostics::{
-    Adjust, Rows as RowKind, SpeDistribution, SpeLimit, adjusted, categories, correlations, features,
+    self, Adjust, Rows as RowKind, SpeDistribution, SpeLimit, adjusted, contributions, cos2, features,
     row_contributions, samples, t2_limit,
 };
 use karhunen::{Dense, Error, Matrix, NComponents, Pca, PcaModel, Run, Sparse, Weighting, Weights};
 use karhunen_testkit::{
-    Columns, gaussian, integer_weights, planted, repeat_rows, row_major, sparse, uniform_weights,
-    weighted_pca,
+    Columns, SparseArrays, gaussian, integer_weights, planted, repeat_rows, row_major, sparse,
+    uniform_weights, weighted_pca,
 };
 
 type Table = Vec<Vec<f64>>;
+
+/// Correlations by frequency weights.
+fn correlations(
+    scores: &Matrix,
+    variables: &Matrix,
+    weights: Option<&[f64]>,
+) -> karhunen::Result<diagnostics::Correlations> {
+    diagnostics::correlations(scores, variables, (weights, Weighting::Frequency), &Run::default())
+}
+
+/// Categories by frequency weights.
+fn categories(
+    scores: &Matrix,
+    codes: &[Option<usize>],
+    n_categories: usize,
+    weights: Option<&[f64]>,
+) -> karhunen::Result<diagnostics::Categories> {
+    diagnostics::categories(scores, (codes, n_categories), (weights, Weighting::Frequency))
+}
 
 fn fit(pca: &Pca, rows: &Table, weights: &Weights<'_>) -> PcaModel {
     let values = row_major(rows);
@@ -73,8 +92,8 @@ fn rows_have_the_values_of_the_definition() {
         let (values, k) = (row_major(&rows), model.n_components());
         let x = Dense::row_major(&values, 40, 7).unwrap();
         let found = samples(&model, &x).unwrap();
-        let shares = found.contributions(&model, weights.as_deref()).unwrap();
-        let (cos2, leverage) = (found.cos2(), found.leverage(&model));
+        let shares = contributions(&found.scores, model.explained_variance(), weights.as_deref()).unwrap();
+        let (cos2, leverage) = (cos2(&found.scores, &found.distance2), &found.leverage);
         let terms = row_contributions(&model, &x, &Run::default()).unwrap();
         let weight = |i: usize| weights.as_ref().map_or(1.0, |w| w[i]);
         let scores: Table = mapped(&model, &rows)
@@ -197,18 +216,23 @@ fn sparse_rows_and_single_precision_agree() {
     let rows = arrays.to_rows();
     let values = row_major(&rows);
     let dense = Dense::row_major(&values, 60, 12).unwrap();
-    let same = Sparse::csr(60, 12, &arrays.indptr, &arrays.indices, &arrays.values).unwrap();
+    let by_rows = Sparse::csr(60, 12, &arrays.indptr, &arrays.indices, &arrays.values).unwrap();
+    let columns = arrays.by_columns();
+    let by_columns = Sparse::csc(60, 12, &columns.indptr, &columns.indices, &columns.values).unwrap();
     // All components: the rows lie in the plane, and differences of lengths have no digit.
     for n_components in [NComponents::Count(4), NComponents::All] {
         let pca = Pca { n_components, scale: true, ..Pca::default() };
         let model = pca.fit(&dense, &Weights::default()).unwrap();
-        let (one, two) = (samples(&model, &dense).unwrap(), samples(&model, &same).unwrap());
+        let one = samples(&model, &dense).unwrap();
+        let [two, three] = [&by_rows, &by_columns].map(|x| samples(&model, x).unwrap());
         let singles: Vec<f32> = values.iter().map(|x| *x as f32).collect();
         let single = samples(&model, &Dense::row_major(&singles, 60, 12).unwrap()).unwrap();
         for i in 0..60 {
             let size = one.distance2[i];
-            assert!((one.spe[i] - two.spe[i]).abs() <= 1e-13 * size);
-            close("T2", two.t2[i], one.t2[i], 1e-12);
+            for other in [&two, &three] {
+                assert!((one.spe[i] - other.spe[i]).abs() <= 1e-13 * size);
+                close("T2", other.t2[i], one.t2[i], 1e-12);
+            }
             assert!((one.spe[i] - single.spe[i]).abs() <= 1e-3 * one.spe[i] + 1e-9 * size);
             if n_components == NComponents::All {
                 assert!(one.spe[i] >= 0.0 && one.spe[i] < 1e-24 * size, "{} of {size}", one.spe[i]);
@@ -245,7 +269,7 @@ fn diagnostics_of_the_oracle_are_the_same() {
         let kept = fitted[i][0].powi(2) + fitted[i][1].powi(2);
         close("Q", found.spe[i], squares - kept, 1e-11);
     }
-    let shares = found.contributions(&model, Some(&weights)).unwrap();
+    let shares = contributions(&found.scores, model.explained_variance(), Some(&weights)).unwrap();
     for c in 0..2 {
         close("sum of contributions", (0..25).map(|i| shares[(i, c)]).sum(), 1.0, 1e-11);
     }
@@ -272,7 +296,7 @@ fn beyond((n, p): (usize, usize), k: usize, level: f64) -> ([f64; 3], [f64; 2]) 
         let values = row_major(&more);
         let of_new = samples(&model, &Dense::row_major(&values, n, p).unwrap()).unwrap();
         let spectrum = SpeDistribution::of_variances(&all.explained_variance()[k..]);
-        let rows = SpeDistribution::of_rows(&of_fit.spe, None).unwrap();
+        let rows = SpeDistribution::of_rows(&of_fit.spe, &of_fit.distance2, None).unwrap();
         let share = |values: &[f64], limit: f64| values.iter().filter(|x| **x > limit).count() as f64;
         let t2 = |rows| t2_limit(&model, level, rows).unwrap();
         new[0] += share(&of_new.t2, t2(RowKind::New));
@@ -327,7 +351,7 @@ fn missing_values_of_supplementary_variables_leave_out_their_rows() {
     let z = Matrix::from_fn(5, 2, |i, j| if i == 4 { f64::NAN } else { [i as f64, 7.0][j] });
     let found = correlations(&scores, &z, None).unwrap();
     close("correlation", found.correlations[(0, 0)], 1.0, 1e-15);
-    assert_eq!(found.p_values[(0, 0)], 0.0);
+    assert!(found.p_values[(0, 0)] < 1e-12);
     assert_eq!(found.n_observed, [4.0, 4.0]);
     // A constant has none.
     assert!(found.correlations[(1, 0)].is_nan() && found.p_values[(1, 0)].is_nan());
@@ -337,6 +361,154 @@ fn missing_values_of_supplementary_variables_leave_out_their_rows() {
     assert!(found.barycentres[(1, 0)].is_nan());
     close("eta2", found.eta2[0], 0.8, 1e-15);
     assert_eq!(adjusted(&[0.5, f64::NAN], Adjust::Holm)[0], 0.5);
+}
+
+#[test]
+fn what_is_undefined_is_not_a_number() {
+    // A constant column, a column of weight zero, and a row at the mean.
+    let rows: Table =
+        [[0.0, 0.0, 1.0], [1.0, 2.0, 1.0], [-1.0, -2.0, 1.0], [3.0, 1.0, 1.0], [-3.0, -1.0, 1.0]]
+            .map(Vec::from)
+            .into();
+    let model = fit(&Pca::new(1), &rows, &Weights::default());
+    let found = features(&model).unwrap();
+    assert!(found.communalities[2].is_nan() && found.correlations[(2, 0)].is_nan());
+    assert!(found.communalities[0] > 0.5 && found.communalities[0] <= 1.0);
+    let weighted = Weights { samples: None, features: Some(&[1.0, 0.0, 1.0]) };
+    assert!(features(&fit(&Pca::new(1), &rows, &weighted)).unwrap().communalities[1].is_nan());
+    let values = row_major(&rows);
+    let of_rows = samples(&model, &Dense::row_major(&values, 5, 3).unwrap()).unwrap();
+    let shares = cos2(&of_rows.scores, &of_rows.distance2);
+    assert!(shares[(0, 0)].is_nan() && shares[(1, 0)] > 0.5);
+    // A component without variance has no contributions.
+    let all = fit(&Pca::new(3), &rows, &Weights::default());
+    let scores = samples(&all, &Dense::row_major(&values, 5, 3).unwrap()).unwrap().scores;
+    let shares = contributions(&scores, all.explained_variance(), None).unwrap();
+    for i in 0..5 {
+        assert!(shares[(i, 0)].is_finite() && shares[(i, 2)].is_nan());
+    }
+    // A constant whose mean is rounded, and scores without variance.
+    let scores = Matrix::from_fn(178, 1, |i, _| (i % 7) as f64);
+    let constant = correlations(&scores, &Matrix::from_fn(178, 1, |_, _| 0.1), None).unwrap();
+    assert!(constant.correlations[(0, 0)].is_nan() && constant.p_values[(0, 0)].is_nan());
+    let codes: Vec<Option<usize>> = (0..178).map(|i| Some(i % 2)).collect();
+    let flat = categories(&Matrix::from_fn(178, 1, |_, _| 0.1), &codes, 2, None).unwrap();
+    assert!(flat.eta2[0].is_nan() && flat.v_tests[(0, 0)].is_nan());
+    close("barycentre", flat.barycentres[(0, 0)], 0.1, 1e-15);
+    let unknown = categories(&scores, &[None; 178], 2, None).unwrap();
+    assert!(unknown.eta2[0].is_nan() && unknown.barycentres[(0, 0)].is_nan());
+}
+
+#[test]
+fn units_change_nothing() {
+    let rows = gaussian(50, 6, 3);
+    let limits = |scale: f64| {
+        let scaled: Table = rows.iter().map(|row| row.iter().map(|x| x * scale).collect()).collect();
+        let model = fit(&Pca::new(2), &scaled, &Weights::default());
+        let values = row_major(&scaled);
+        let found = samples(&model, &Dense::row_major(&values, 50, 6).unwrap()).unwrap();
+        let spread = SpeDistribution::of_rows(&found.spe, &found.distance2, None).unwrap();
+        [SpeLimit::Box, SpeLimit::JacksonMudholkar]
+            .map(|how| spread.limit(0.99, how).unwrap() / scale / scale)
+    };
+    let expected = limits(1.0);
+    for scale in [1e-100, 1e-30, 1e30, 1e100, 1e150] {
+        for (found, expected) in limits(scale).iter().zip(expected) {
+            close("limit", *found / expected, 1.0, 1e-9);
+        }
+    }
+    let scores = Matrix::from_fn(50, 1, |i, _| rows[i][0]);
+    let codes: Vec<Option<usize>> = (0..50).map(|i| Some(i % 3)).collect();
+    let eta2 = categories(&scores, &codes, 3, None).unwrap().eta2[0];
+    let r = correlations(&scores, &Matrix::from_fn(50, 1, |i, _| rows[i][1]), None).unwrap();
+    for scale in [1e-165, 1e-160, 1e160, 1e300] {
+        let variable = Matrix::from_fn(50, 1, |i, _| rows[i][1] * scale);
+        let found = correlations(&scores, &variable, None).unwrap();
+        close("correlation", found.correlations[(0, 0)], r.correlations[(0, 0)], 1e-12);
+        let scaled = Matrix::from_fn(50, 1, |i, _| rows[i][0] * scale);
+        close("eta2", categories(&scaled, &codes, 3, None).unwrap().eta2[0], eta2, 1e-12);
+    }
+}
+
+#[test]
+fn weights_have_the_meanings_of_a_fit() {
+    let rows = gaussian(40, 3, 6);
+    let raw: Vec<f64> = uniform_weights(40, 7).iter().map(|w| w + 0.2).collect();
+    let sum: f64 = raw.iter().sum();
+    let normalised: Vec<f64> = raw.iter().map(|w| w / sum).collect();
+    let scores = Matrix::from_fn(40, 1, |i, _| rows[i][0]);
+    let variable = Matrix::from_fn(40, 1, |i, _| rows[i][1]);
+    let codes: Vec<Option<usize>> = (0..40).map(|i| Some(i % 2)).collect();
+    let p_value = |weights: &[f64], weighting| {
+        let weights = (Some(weights), weighting);
+        let r = diagnostics::correlations(&scores, &variable, weights, &Run::default())?.p_values[(0, 0)];
+        Ok::<_, Error>([r, diagnostics::categories(&scores, (&codes, 2), weights)?.eta2_p_values[0]])
+    };
+    // A constant factor changes nothing for importance, and frequencies of less than two rows are refused.
+    for weighting in [Weighting::Importance, Weighting::Population] {
+        let (one, two) = (p_value(&raw, weighting).unwrap(), p_value(&normalised, weighting).unwrap());
+        for (one, two) in one.iter().zip(two) {
+            close("p", *one, two, 1e-12);
+        }
+    }
+    assert!(matches!(p_value(&normalised, Weighting::Frequency), Err(Error::FrequencyTooSmall { .. })));
+    // Equal importance weights are as none.
+    let equal = p_value(&[0.025; 40], Weighting::Importance).unwrap();
+    let plain = correlations(&scores, &variable, None).unwrap().p_values[(0, 0)];
+    close("p of equal weights", equal[0], plain, 1e-12);
+    // Contributions sum to one whatever the unit of importance weights.
+    let model = fit(
+        &Pca { weighting: Weighting::Importance, ..Pca::new(2) },
+        &rows,
+        &Weights::of_samples(&normalised),
+    );
+    let values = row_major(&rows);
+    let found = samples(&model, &Dense::row_major(&values, 40, 3).unwrap()).unwrap();
+    for weights in [&raw, &normalised] {
+        let shares = contributions(&found.scores, model.explained_variance(), Some(weights)).unwrap();
+        close("sum", (0..40).map(|i| shares[(i, 0)]).sum(), 1.0, 1e-12);
+    }
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let weights = vec![bad; 40];
+        let refused = |error: Error| {
+            let error = error.to_string();
+            assert!(error.starts_with("sample weights: "), "{error}");
+        };
+        refused(p_value(&weights, Weighting::Importance).unwrap_err());
+        refused(contributions(&found.scores, model.explained_variance(), Some(&weights)).unwrap_err());
+        refused(SpeDistribution::of_rows(&found.spe, &found.distance2, Some(&weights)).unwrap_err());
+    }
+}
+
+#[test]
+fn a_model_of_all_variance_has_no_limit() {
+    let rows = gaussian(50, 6, 3);
+    let model = fit(&Pca::new(6), &rows, &Weights::default());
+    let values = row_major(&rows);
+    let found = samples(&model, &Dense::row_major(&values, 50, 6).unwrap()).unwrap();
+    let spread = SpeDistribution::of_rows(&found.spe, &found.distance2, None).unwrap();
+    assert_eq!(spread, SpeDistribution::of_variances(&[]));
+    assert_eq!(spread.limit(0.99, SpeLimit::Box).unwrap(), f64::INFINITY);
+}
+
+#[test]
+fn sparse_columns_far_from_zero_keep_their_distances() {
+    // Full columns with a mean of 1e9: the difference to a row of zeros has no digit.
+    let rows: Table = gaussian(30, 4, 2).iter().map(|row| row.iter().map(|x| x + 1e9).collect()).collect();
+    let arrays = SparseArrays::of_rows(&rows);
+    let values = row_major(&rows);
+    let dense = Dense::row_major(&values, 30, 4).unwrap();
+    let model = Pca::new(2).fit(&dense, &Weights::default()).unwrap();
+    let expected = samples(&model, &dense).unwrap();
+    let by_rows = Sparse::csr(30, 4, &arrays.indptr, &arrays.indices, &arrays.values).unwrap();
+    let columns = arrays.by_columns();
+    let by_columns = Sparse::csc(30, 4, &columns.indptr, &columns.indices, &columns.values).unwrap();
+    for x in [by_rows, by_columns] {
+        let found = samples(&model, &x).unwrap();
+        for i in 0..30 {
+            close("distance", found.distance2[i], expected.distance2[i], 1e-12);
+        }
+    }
 }
 
 #[test]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from karhunen import _core
 from karhunen._diagnostics.model import component_names, engine_model, feature_names, frame
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from karhunen._shared.arrays import FloatArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Features:
     """Relations of features and components.
 
@@ -26,7 +28,7 @@ class Features:
     cos2 : ndarray of shape (n_features, n_components)
         Squared correlations: the share of the variance of a feature along each component.
     communalities : ndarray of shape (n_features,)
-        Sum of `cos2` over the components: the R² of each feature.
+        Sum of `cos2` over the components: the R² of each feature. NaN for a constant feature.
     names : list of str
         Names of the features.
     """
@@ -39,14 +41,10 @@ class Features:
 
     def to_frame(self) -> Any:
         """Return one row for each feature: correlation, contribution and cos2 of each component, communality."""
-        table = frame(self.correlations, self.names, component_names(self.correlations.shape[1]))
-        parts = {"correlation": table}
-        for name, values in (("contribution", self.contributions), ("cos2", self.cos2)):
-            parts[name] = frame(values, self.names, table.columns)
-        joined = parts["correlation"].iloc[:, :0]
-        for name, part in parts.items():
-            joined = joined.join(part.add_prefix(f"{name}_"))
-        return joined.assign(communality=self.communalities)
+        columns = component_names(self.correlations.shape[1])
+        parts = {"correlation": self.correlations, "contribution": self.contributions, "cos2": self.cos2}
+        names = [f"{part}_{column}" for part in parts for column in columns]
+        return frame(np.hstack(list(parts.values())), self.names, names).assign(communality=self.communalities)
 
 
 def features(pca: Any) -> Features:
@@ -54,7 +52,7 @@ def features(pca: Any) -> Features:
 
     Parameters
     ----------
-    pca : PCA or TruncatedSVD
+    pca : PCA, TruncatedSVD or IncrementalPCA
         A fitted model.
 
     Returns

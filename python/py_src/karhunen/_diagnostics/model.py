@@ -9,18 +9,19 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
+from karhunen._shared.options import is_number
 
 
 def engine_model(pca: Any) -> _core.Model:
     """Return the engine's model of a fitted estimator."""
     if not hasattr(pca, "_model_now"):
-        raise TypeError(f"pca is a {type(pca).__name__}; pass a fitted karhunen.PCA or karhunen.TruncatedSVD")
+        raise TypeError(f"pca is a {type(pca).__name__}; pass a fitted karhunen.PCA, TruncatedSVD or IncrementalPCA")
     check_is_fitted(pca)
     model = pca._model_now()
     if not isinstance(model, _core.Model):
         raise TypeError(
-            f"diagnostics of a {type(pca).__name__} are not available; pass a fitted karhunen.PCA or "
-            "karhunen.TruncatedSVD"
+            f"diagnostics of a {type(pca).__name__} are not available; pass a fitted karhunen.PCA, TruncatedSVD or "
+            "IncrementalPCA"
         )
     return model
 
@@ -39,3 +40,18 @@ def component_names(n: int) -> list[str]:
 def frame(values: Any, index: Any, columns: Any) -> Any:
     """Return a data frame; pandas is imported with the first."""
     return import_module("pandas").DataFrame(np.asarray(values), index=index, columns=columns)
+
+
+def probability(name: str, value: Any) -> float:
+    """Check a probability."""
+    if not is_number(value) or not 0 < value < 1:
+        raise ValueError(f"{name} = {value!r} is not allowed: a probability between 0 and 1, such as 0.95, is needed")
+    return float(value)
+
+
+def check_same_rows(scores: Any, name: str, other: Any) -> None:
+    """Refuse two tables whose indices differ: rows are matched by position."""
+    # Lists have a method of this name.
+    indices: list[Any] = [getattr(table, "index", None) for table in (scores, other)]
+    if all(hasattr(index, "equals") for index in indices) and not indices[0].equals(indices[1]):
+        raise ValueError(f"the index of {name} is not that of scores; align them, or pass arrays")

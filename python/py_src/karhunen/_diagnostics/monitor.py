@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from karhunen import _core
-from karhunen._diagnostics.model import engine_model, frame
+from karhunen._diagnostics.model import engine_model, frame, probability
 from karhunen._diagnostics.samples import Samples, samples
 from karhunen._inputs.matrix import to_weights
 from karhunen._shared.choices import SpeLimit
-from karhunen._shared.options import choice_option, is_number
+from karhunen._shared.options import choice_option
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,8 +23,8 @@ class Monitor:
 
     Parameters
     ----------
-    pca : PCA or TruncatedSVD
-        A fitted model, with fewer components than features.
+    pca : PCA, TruncatedSVD or IncrementalPCA
+        A fitted model.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), or path
         The rows of the fit, which are taken to be normal operation.
     sample_weight : array-like of shape (n_samples,) or None
@@ -40,7 +40,8 @@ class Monitor:
     fitted : Samples
         Diagnostics of the rows of the fit.
     t2_limit, spe_limit : float
-        Limits for new rows.
+        Limits for new rows. `spe_limit` is infinite if the components explain all variance, since errors are rounding
+        then.
 
     Notes
     -----
@@ -67,11 +68,11 @@ class Monitor:
     ) -> None:
         engine_model(pca)
         self._method = choice_option("method", method, SpeLimit)
-        self._level = _checked(level)
+        self._level = probability("level", level)
         self._pca = pca
         self.fitted = samples(pca, X)
         weights = to_weights("sample_weight", sample_weight, len(self.fitted.t2), "rows")
-        self._theta = _core.spe_of_rows(np.ascontiguousarray(self.fitted.spe), weights)
+        self._spe_distribution = _core.spe_of_rows(self.fitted.spe, self.fitted.distance2, weights)
         self.t2_limit, self.spe_limit = self.limits()
 
     def limits(self, level: float | None = None, *, fitted: bool = False) -> tuple[float, float]:
@@ -89,10 +90,10 @@ class Monitor:
         t2, spe : float
             The limits.
         """
-        level = self._level if level is None else _checked(level)
+        level = self._level if level is None else probability("level", level)
         rows = "fitted" if fitted else "new"
         t2 = _core.t2_limit(engine_model(self._pca), level, rows)
-        return t2, _core.spe_limit(self._theta, level, self._method)
+        return t2, _core.spe_limit(self._spe_distribution, level, self._method)
 
     def check(self, X: Any) -> MonitoredRows:
         """Compare new rows with the limits.
@@ -111,7 +112,7 @@ class Monitor:
         return MonitoredRows(found, self.t2_limit, self.spe_limit)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MonitoredRows:
     """New rows beside the limits.
 
@@ -141,10 +142,3 @@ class MonitoredRows:
         """Return one row for each sample: T², SPE, and which is beyond its limit."""
         table = frame(np.column_stack([self.samples.t2, self.samples.spe]), self.samples.index, ["T2", "SPE"])
         return table.assign(beyond_T2=self.beyond_t2, beyond_SPE=self.beyond_spe)
-
-
-def _checked(level: float) -> float:
-    """Refuse what is not a probability."""
-    if not is_number(level) or not 0 < level < 1:
-        raise ValueError(f"level = {level!r} is not allowed: a probability between 0 and 1, such as 0.95, is needed")
-    return float(level)

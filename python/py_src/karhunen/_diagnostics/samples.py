@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from karhunen._shared.arrays import FloatArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Samples:
     """Diagnostics of rows. Distances are of rows as the model maps them: centred, scaled, weighted by feature.
 
@@ -31,7 +31,10 @@ class Samples:
     spe : ndarray of shape (n_samples,)
         Squared prediction error, or Q: squared distance to the plane of the components.
     distance2 : ndarray of shape (n_samples,)
-        Squared distance to the mean.
+        Squared distance to the mean, of a model without centring to zero.
+    leverage : ndarray of shape (n_samples,)
+        Leverage of each row if it is one of the fit: ``1 / n + t2 / (n - 1)``. Without centring there is no ``1 / n``;
+        the divisor of population weights is ``n``.
     index : array-like of shape (n_samples,) or None
         Index of the rows, if they are a data frame.
     """
@@ -40,8 +43,9 @@ class Samples:
     t2: NDArray[np.float64]
     spe: NDArray[np.float64]
     distance2: NDArray[np.float64]
-    index: Any = None
-    _engine: _core.RowDiagnostics = field(repr=False, kw_only=True)
+    leverage: NDArray[np.float64]
+    index: Any = field(default=None, repr=False)
+    _variances: NDArray[np.float64] = field(repr=False, kw_only=True)
 
     @property
     def cos2(self) -> NDArray[np.float64]:
@@ -49,28 +53,28 @@ class Samples:
 
         NaN for a row at the mean.
         """
-        return self._engine.cos2()
-
-    @property
-    def leverage(self) -> NDArray[np.float64]:
-        """Leverage of fitted rows, of shape (n_samples,): ``1 / n + t2 / (n - 1)``."""
-        return self._engine.leverage()
+        return _core.squared_cosines(self._scores(), self.distance2)
 
     def contributions(self, sample_weight: Any = None) -> NDArray[np.float64]:
-        """Compute the share of each fitted row in the variances of the components.
+        """Compute the share of each row of the fit in the variances of the components.
 
         Parameters
         ----------
         sample_weight : array-like of shape (n_samples,) or None
-            The weights of the fit.
+            The weights of the fit; a constant factor changes nothing.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            Weighted squared scores over their sum; columns sum to one over the rows of the fit.
+            Weighted squared scores over their sum: columns sum to one, so these must be all rows of the fit. NaN for a
+            component without variance.
         """
         weights = to_weights("sample_weight", sample_weight, len(self.t2), "rows")
-        return self._engine.contributions(weights)
+        return _core.share_rows(self._scores(), self._variances, weights)
+
+    def _scores(self) -> NDArray[np.float64]:
+        """Return the scores as the engine reads them."""
+        return np.ascontiguousarray(self.scores, dtype=np.float64)
 
     def to_frame(self) -> Any:
         """Return one row for each sample: its scores, T², SPE, and squared distance to the mean."""
@@ -83,7 +87,7 @@ def samples(pca: Any, X: Any) -> Samples:
 
     Parameters
     ----------
-    pca : PCA or TruncatedSVD
+    pca : PCA, TruncatedSVD or IncrementalPCA
         A fitted model.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), or path
         Rows, or the files that hold them; sparse rows stay sparse. They are read twice, and a third time if some lie
@@ -109,11 +113,12 @@ def samples(pca: Any, X: Any) -> Samples:
     index = getattr(X, "index", None) if hasattr(X, "columns") else None
     rows = to_rows(pca, X, reset=False)
     with pca._call() as draw:
-        found = _core.diagnose_rows(model, rows, pca.n_threads, draw)
-    return Samples(found.scores, found.t2, found.spe, found.distance2, index, _engine=found)
+        scores, (t2, spe, distance2, leverage) = _core.diagnose_rows(model, rows, pca.n_threads, draw)
+    variances = np.array(model.explained_variance, dtype=np.float64)
+    return Samples(scores, t2, spe, distance2, leverage, index, _variances=variances)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RowContributions:
     """Shares of the features in the distances of rows.
 
@@ -143,7 +148,7 @@ def row_contributions(pca: Any, X: Any) -> RowContributions:
 
     Parameters
     ----------
-    pca : PCA or TruncatedSVD
+    pca : PCA, TruncatedSVD or IncrementalPCA
         A fitted model.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), or path
         Rows, such as those beyond a limit: the result is dense.

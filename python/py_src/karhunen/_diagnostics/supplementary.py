@@ -10,16 +10,17 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from karhunen import _core
-from karhunen._diagnostics.model import component_names, frame
+from karhunen._diagnostics.model import check_same_rows, component_names, frame, probability
 from karhunen._inputs.matrix import to_weights
-from karhunen._shared.choices import Adjust
+from karhunen._shared.choices import Adjust, Weighting
 from karhunen._shared.options import choice_option
+from karhunen._shared.warning import warn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Correlations:
     """Correlations of numeric variables with components.
 
@@ -30,7 +31,7 @@ class Correlations:
     p_values : ndarray of shape (n_variables, n_components)
         Of Student's t with n - 2 degrees of freedom, corrected for the number of variables if asked for.
     n_observed : ndarray of shape (n_variables,)
-        Weight of the rows where the variable is present.
+        Number of observations of each variable.
     names : list of str
         Names of the variables.
     """
@@ -47,7 +48,14 @@ class Correlations:
         return table.join(frame(self.p_values, self.names, [f"p_{name}" for name in columns]))
 
 
-def correlations(scores: Any, variables: Any, sample_weight: Any = None, *, adjust: Adjust = "none") -> Correlations:
+def correlations(
+    scores: Any,
+    variables: Any,
+    sample_weight: Any = None,
+    *,
+    weighting: Weighting = "frequency",
+    adjust: Adjust = "none",
+) -> Correlations:
     """Correlate numeric variables with scores: supplementary variables.
 
     Parameters
@@ -57,7 +65,10 @@ def correlations(scores: Any, variables: Any, sample_weight: Any = None, *, adju
     variables : array-like or dataframe of shape (n_samples, n_variables)
         Numbers; NaN leaves a row out for that variable.
     sample_weight : array-like of shape (n_samples,) or None
-        Weights of the rows. Tests count their sum as the number of observations.
+        Weights of the rows.
+    weighting : {"frequency", "importance", "population"}, default="frequency"
+        Meaning of the weights, as of the fit: tests count as many observations as their sum, as their effective number
+        ``sum(w)**2 / sum(w**2)``, or as there are rows.
     adjust : {"none", "holm", "fdr"}, default="none"
         Correction of the p-values of each component for the number of variables: Holm (1979), or the false discovery
         rate of Benjamini & Hochberg (1995).
@@ -68,23 +79,25 @@ def correlations(scores: Any, variables: Any, sample_weight: Any = None, *, adju
         Arrays with one row for each variable.
     """
     how = choice_option("adjust", adjust, Adjust)
+    meaning = choice_option("weighting", weighting, Weighting)
+    check_same_rows(scores, "variables", variables)
     z = _scores(scores)
     names = [str(name) for name in getattr(variables, "columns", [])]
     values = check_array(variables, dtype=np.float64, ensure_all_finite="allow-nan", input_name="variables")
     weights = to_weights("sample_weight", sample_weight, len(z), "rows")
-    r, p, n = _core.correlate(z, np.ascontiguousarray(values), weights)
+    r, p, n = _core.correlate(z, np.ascontiguousarray(values), meaning, weights)
     adjusted = np.column_stack([_core.adjust_p_values(np.ascontiguousarray(column), how) for column in p.T])
     return Correlations(r, adjusted, n, names or [f"x{j}" for j in range(values.shape[1])])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Categories:
     """Categories of one variable beside components.
 
     Attributes
     ----------
     names : list
-        The categories, sorted.
+        The categories: sorted, or in the order of a pandas categorical.
     barycentres : ndarray of shape (n_categories, n_components)
         Weighted mean of the scores of each category.
     v_tests : ndarray of shape (n_categories, n_components)
@@ -92,8 +105,8 @@ class Categories:
         random; as FactoMineR's `v.test`.
     p_values : ndarray of shape (n_categories, n_components)
         Probability of a deviation at least as large.
-    weights : ndarray of shape (n_categories,)
-        Weight of each category.
+    sizes : ndarray of shape (n_categories,)
+        Number of observations of each category.
     eta2 : ndarray of shape (n_components,)
         Correlation ratio: share of the variance of the scores between categories.
     eta2_p_values : ndarray of shape (n_components,)
@@ -104,19 +117,21 @@ class Categories:
     barycentres: NDArray[np.float64]
     v_tests: NDArray[np.float64]
     p_values: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    sizes: NDArray[np.float64]
     eta2: NDArray[np.float64]
     eta2_p_values: NDArray[np.float64]
 
     def to_frame(self) -> Any:
-        """Return one row for each category: its weight, and the barycentre and v test of each component."""
+        """Return one row for each category: its size, and the barycentre and v test of each component."""
         columns = component_names(self.barycentres.shape[1])
-        table = frame(self.weights[:, None], self.names, ["weight"])
+        table = frame(self.sizes[:, None], self.names, ["size"])
         table = table.join(frame(self.barycentres, self.names, columns))
         return table.join(frame(self.v_tests, self.names, [f"v_{name}" for name in columns]))
 
 
-def categories(scores: Any, labels: Any, sample_weight: Any = None) -> Categories:
+def categories(
+    scores: Any, labels: Any, sample_weight: Any = None, *, weighting: Weighting = "frequency"
+) -> Categories:
     """Compute barycentres and tests of the categories of one variable: a supplementary category.
 
     Parameters
@@ -127,22 +142,51 @@ def categories(scores: Any, labels: Any, sample_weight: Any = None) -> Categorie
         Category of each row; None and NaN are unknown, and leave the row out.
     sample_weight : array-like of shape (n_samples,) or None
         Weights of the rows.
+    weighting : {"frequency", "importance", "population"}, default="frequency"
+        Meaning of the weights, as of the fit: tests count as many observations as their sum, as their effective number
+        ``sum(w)**2 / sum(w**2)``, or as there are rows.
 
     Returns
     -------
     Categories
         Arrays with one row for each category.
     """
+    meaning = choice_option("weighting", weighting, Weighting)
+    check_same_rows(scores, "labels", labels)
     z = _scores(scores)
     weights = to_weights("sample_weight", sample_weight, len(z), "rows")
     values = np.asarray(labels, dtype=object)
     if values.shape != (len(z),):
         raise ValueError(f"labels has shape {values.shape}; there are {len(z)} rows of scores")
-    known = np.array([value is not None and value == value for value in values], dtype=bool)
-    names = sorted(set(values[known].tolist()), key=lambda name: (type(name).__name__, name))
+    known = [_is_known(value) for value in values.tolist()]
+    names = _names_of(labels, [value for value, there in zip(values.tolist(), known, strict=True) if there])
     place = {name: at for at, name in enumerate(names)}
     codes = [place[value] if there else -1 for value, there in zip(values.tolist(), known, strict=True)]
-    return Categories(names, *_core.compare_categories(z, codes, len(names), weights))
+    return Categories(names, *_core.compare_categories(z, codes, len(names), meaning, weights))
+
+
+def _is_known(value: Any) -> bool:
+    """Return whether a label is neither None nor NaN nor NA."""
+    try:
+        return value is not None and bool(value == value)
+    except TypeError:
+        # pandas.NA has no truth.
+        return False
+
+
+def _names_of(labels: Any, known: list[Any]) -> list[Any]:
+    """Return the different labels in their order."""
+    try:
+        found = set(known)
+    except TypeError:
+        raise ValueError("labels holds lists or other values that cannot be compared; give text or numbers") from None
+    order = getattr(getattr(labels, "dtype", None), "categories", None)
+    if order is not None:
+        return [name for name in order.tolist() if name in found]
+    try:
+        return sorted(found)
+    except TypeError:
+        return sorted(found, key=lambda name: (type(name).__name__, str(name)))
 
 
 def describe(
@@ -150,6 +194,7 @@ def describe(
     table: Any,
     sample_weight: Any = None,
     *,
+    weighting: Weighting = "frequency",
     adjust: Adjust = "holm",
     level: float = 0.05,
 ) -> dict[str, Any]:
@@ -160,13 +205,17 @@ def describe(
     scores : array-like of shape (n_samples, n_components)
         Scores of the rows.
     table : pandas.DataFrame of shape (n_samples, n_variables)
-        Variables of the fit or others. Numeric columns are correlated; others are categories.
+        Variables of the fit or others. Columns of numbers are correlated; others are categories. A column with another
+        category in every row, such as an id or a date, is left out with a warning.
     sample_weight : array-like of shape (n_samples,) or None
         Weights of the rows.
+    weighting : {"frequency", "importance", "population"}, default="frequency"
+        Meaning of the weights, as of the fit: tests count as many observations as their sum, as their effective number
+        ``sum(w)**2 / sum(w**2)``, or as there are rows.
     adjust : {"none", "holm", "fdr"}, default="holm"
         Correction of the p-values of each component for the number of variables.
     level : float, default=0.05
-        Largest corrected p-value that is shown.
+        Largest corrected p-value that is shown; 1 shows all.
 
     Returns
     -------
@@ -181,19 +230,28 @@ def describe(
     how = choice_option("adjust", adjust, Adjust)
     if not hasattr(table, "columns") or not hasattr(table, "iloc"):
         raise TypeError(f"table is a {type(table).__name__}; a pandas.DataFrame is needed")
+    largest = 1.0 if level == 1 else probability("level", level)
+    check_same_rows(scores, "table", table)
     pd = import_module("pandas")
     z = _scores(scores)
     rows: list[tuple[str, str, Any, Any]] = []
+    without = []
     for at, name in enumerate(table.columns):
         column = table.iloc[:, at]
-        if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-            values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-            number = correlations(z, values[:, None], sample_weight)
-            rows.append((str(name), "number", number.correlations[0], number.p_values[0]))
-        else:
-            labels = column.astype(object).where(column.notna(), None)
-            group = categories(z, labels.to_numpy(), sample_weight)
-            rows.append((str(name), "categories", group.eta2, group.eta2_p_values))
+        try:
+            if _is_numeric(pd, column):
+                values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+                number = correlations(z, values[:, None], sample_weight, weighting=weighting)
+                rows.append((str(name), "number", number.correlations[0], number.p_values[0]))
+            elif 1 < column.nunique() < column.notna().sum():
+                group = categories(z, column, sample_weight, weighting=weighting)
+                rows.append((str(name), "categories", group.eta2, group.eta2_p_values))
+            else:
+                without.append(str(name))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"column {name!r}: {error}") from None
+    if without:
+        warn(f"columns without a test, because all rows or none share a category: {', '.join(without)}", UserWarning)
     found = {}
     for k, component in enumerate(component_names(z.shape[1])):
         p_values = np.array([row[3][k] for row in rows], dtype=np.float64)
@@ -206,11 +264,20 @@ def describe(
             },
             index=[row[0] for row in rows],
         )
-        described = described[described["p_value"] <= level]
+        described = described[described["p_value"] <= largest]
         strength = described["statistic"].abs()
         order = np.lexsort((-strength.to_numpy(), described["p_value"].to_numpy()))
         found[component] = described.iloc[order]
     return found
+
+
+def _is_numeric(pd: Any, column: Any) -> bool:
+    """Return whether a column holds real numbers."""
+    if pd.api.types.is_complex_dtype(column):
+        raise ValueError("complex numbers have no correlation here; give their parts as columns")
+    if column.dtype == object:
+        return pd.api.types.infer_dtype(column) in ("integer", "floating", "mixed-integer-float", "decimal")
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
 
 
 def _scores(scores: Any) -> NDArray[np.float64]:
