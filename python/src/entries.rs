@@ -99,6 +99,16 @@ impl Entries {
         Ok(Self { stored: Arc::new(stored.map_err(to_python)?) })
     }
 
+    /// The entries with the weights `weights` of their columns. The entries are shared, not copied.
+    fn with_feature_weights(&self, weights: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let weights = lend_vector::<f64>(weights)?;
+        let stored = match &*self.stored {
+            Stored::F32(entries) => entries.clone().with_feature_weights(weights.as_slice()).map(Stored::F32),
+            Stored::F64(entries) => entries.clone().with_feature_weights(weights.as_slice()).map(Stored::F64),
+        };
+        Ok(Self { stored: Arc::new(stored.map_err(to_python)?) })
+    }
+
     /// Number of entries of each row.
     fn row_counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<usize>> {
         let count = |row| match &*self.stored {

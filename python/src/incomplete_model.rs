@@ -70,6 +70,20 @@ impl IncompleteModel {
         view(slf, |model| &model.parts().mean)
     }
 
+    /// Standard deviations by which the columns are divided, if they are.
+    #[getter]
+    fn scale<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let there = slf.get().model.scale();
+        there.map(|_| view(slf, |model| model.scale().unwrap_or_default())).transpose()
+    }
+
+    /// Weights of the columns, if they were given.
+    #[getter]
+    fn feature_weights<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let there = slf.get().model.feature_weights();
+        there.map(|_| view(slf, |model| model.feature_weights().unwrap_or_default())).transpose()
+    }
+
     #[getter]
     fn mean_variance<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         view(slf, |model| &model.parts().mean_variance)

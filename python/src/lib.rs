@@ -23,6 +23,7 @@ mod observer;
 mod options;
 mod passes;
 mod record;
+mod resampling;
 mod rotation;
 mod row_source;
 mod scatter;
@@ -65,11 +66,14 @@ mod _core {
     #[pymodule_export]
     use crate::record::{from_state, load, save, to_state};
     #[pymodule_export]
+    use crate::resampling::bootstrap;
+    #[pymodule_export]
     use crate::rotation::{RotatedLoadings, rotate};
     #[pymodule_export]
     use crate::row_source::RowSource;
     #[pymodule_export]
     use crate::scatter::{Scatter, fit_scatter, sum_rows};
+    #[pymodule_export]
     #[pymodule_export]
     use crate::selection::{parallel_analysis, select_components, separate_components};
     #[pymodule_export]

@@ -55,6 +55,7 @@ BELOW = {
     "plot": {"_shared"},
     "_diagnostics": {"_inputs", "_shared"},
     "diagnostics": {"_diagnostics"},
+    "resampling": {"_diagnostics", "_inputs", "_shared"},
     "rotation": {"_diagnostics", "_inputs", "_shared"},
     "selection": {"_diagnostics", "_inputs", "_shared"},
     "_cluster": {"_inputs", "_shared"},

@@ -36,6 +36,11 @@ pub(crate) struct CrossValidateArgs {
     /// Number of folds of the entries
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub(crate) folds: usize,
+    /// Divide every column by the standard deviation of its values
+    ///
+    /// Errors are those of the divided columns
+    #[arg(long)]
+    pub(crate) scale: bool,
     /// How often each row counts: a column, or a file
     ///
     /// A column of DATA by name, or by number from 1 if there are no names; a file of one column, with or without a header

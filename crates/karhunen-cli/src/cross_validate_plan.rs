@@ -88,7 +88,7 @@ impl CrossValidatePlan {
         if matches!(summary, SummaryForm::Text | SummaryForm::Json(_)) {
             check_standard_output()?;
         }
-        let mut pca = IncompletePca::default();
+        let mut pca = IncompletePca { scale: args.scale, ..IncompletePca::default() };
         args.missing.apply(&mut pca);
         set(&mut pca.alpha, args.alpha);
         Iterations { tol: args.tol, max_iter: args.max_iter, seed: args.seed }.apply(&mut pca);
@@ -108,6 +108,11 @@ impl CrossValidatePlan {
             summary,
             quiet: args.quiet,
         })
+    }
+
+    /// True if columns are divided by their deviations.
+    pub(crate) fn scales(&self) -> bool {
+        self.pca.scale
     }
 
     /// The options of every fit to data with `n_observed` entries.

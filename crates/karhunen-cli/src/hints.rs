@@ -223,12 +223,17 @@ pub(crate) fn of_model(model: &PcaModel, names: Option<&[String]>) -> Option<Str
 }
 
 /// As [`of_model`], from the variances of the columns of `n` rows.
-pub(crate) fn of_variances(variances: &[f64], n: usize, names: Option<&[String]>) -> Option<String> {
+pub(crate) fn of_variances(
+    variances: &[f64],
+    n: usize,
+    names: Option<&[String]>,
+    advice: ScaleAdvice,
+) -> Option<String> {
     if n < FEWEST_ROWS {
         return None;
     }
     let (j, largest) = variances.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    dominant(j, largest, variances.iter().sum(), variances.len(), names, ScaleAdvice::Before)
+    dominant(j, largest, variances.iter().sum(), variances.len(), names, advice)
 }
 
 fn dominant(
@@ -384,12 +389,12 @@ mod tests {
 
     #[test]
     fn one_unit_that_drowns_the_others_is_named() {
-        let hint = of_variances(&[1.0, 4000.0, 2.0], 30, Some(&names("a b c"))).unwrap();
+        let hint = of_variances(&[1.0, 4000.0, 2.0], 30, Some(&names("a b c")), ScaleAdvice::Before).unwrap();
         assert!(hint.starts_with("column `b` has 99.93% of the variance"), "{hint}");
-        assert_eq!(of_variances(&[1.0, 4000.0, 2.0], 9, None), None);
+        assert_eq!(of_variances(&[1.0, 4000.0, 2.0], 9, None, ScaleAdvice::Before), None);
         for variances in [&[1.0, 800.0][..], &[4000.0], &[0.0, 5.0], &[3000.0, 2.0, 900.0], &[f64::NAN, 1.0]]
         {
-            assert_eq!(of_variances(variances, 30, None), None, "{variances:?}");
+            assert_eq!(of_variances(variances, 30, None, ScaleAdvice::Option), None, "{variances:?}");
         }
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct IncompletePlan {
     pub(crate) read: ReadOptions,
     /// A file of row weights; a column is part of `read`.
     pub(crate) weights_file: Option<PathBuf>,
+    /// A file of column weights.
+    pub(crate) feature_weights: Option<PathBuf>,
     /// Options for reading observed entries.
     pub(crate) observe: ObserveOptions,
     /// The options of the fit; [`IncompletePlan::pca`] sets those that depend on the data.
@@ -71,17 +73,24 @@ impl IncompletePlan {
             weights,
             memory,
             checkpoints,
+            complete,
             given,
             ..
         } = args;
         let data = one_file(data, "a fit with missing values")?;
         let (weights_column, weights_file) = column_or_file(weights.rows.weights);
-        let inputs =
-            [Some(&data), weights_file.as_ref(), input.feature_names.as_ref(), input.sample_names.as_ref()];
+        let inputs = [
+            Some(&data),
+            weights_file.as_ref(),
+            weights.feature_weights.as_ref(),
+            input.feature_names.as_ref(),
+            input.sample_names.as_ref(),
+        ];
         one_standard_input(&inputs)?;
         checkpoints.check(&given, &output, &inputs)?;
         let files = FitFiles::resolve(output, &inputs, SavedIncomplete::KIND)?;
-        let mut pca = IncompletePca { memory_limit: memory.memory_limit, ..IncompletePca::default() };
+        let (memory_limit, scale) = (memory.memory_limit, complete.scale);
+        let mut pca = IncompletePca { memory_limit, scale, ..IncompletePca::default() };
         fit.apply(&mut pca);
         Iterations::of(&solver).apply(&mut pca);
         let most = match n_components {
@@ -93,6 +102,7 @@ impl IncompletePlan {
         Ok(Self {
             read: ReadOptions { weights_column, ..read },
             weights_file,
+            feature_weights: weights.feature_weights,
             observe: ObserveOptions {
                 fit: Some(IncompletePca { n_components: most, ..pca.clone() }),
                 ..fit.missing.triples.options()
@@ -113,6 +123,11 @@ impl IncompletePlan {
     /// True if a table whose entries exceed the memory limit is learned block by block.
     pub(crate) fn streams(&self) -> bool {
         self.pca.method == Method::Online
+    }
+
+    /// True if columns are divided by their deviations.
+    pub(crate) fn scales(&self) -> bool {
+        self.pca.scale
     }
 
     /// The options of the fit for data of the given shape with `n_observed` entries.
@@ -136,12 +151,15 @@ fn unstreamed(args: &FitArgs) -> Option<String> {
         return None;
     }
     let weights = args.weights.rows.weights.as_ref().map(|_| "--weights".to_owned());
+    let of_columns = args.weights.feature_weights.as_ref().map(|_| "--feature-weights".to_owned());
     let fixed = (args.missing.missing.mean == Some(MeanMode::Fixed)).then(|| "--mean fixed".to_owned());
     let obeyed = ["missing", "online_rule", "mean", "row_offsets", "no_error_bars"];
     // Tables that are not triples have refused them.
     let of_triples = ["triples", "duplicates", "dtype"];
     weights
+        .or(of_columns)
         .or(fixed)
+        .or_else(|| args.given.first_of::<PcaArgs>(&[]))
         .or_else(|| args.given.first_of::<FitMissingArgs>(&[&obeyed[..], &of_triples].concat()))
         .or_else(|| args.given.first_of::<SolverArgs>(&["solver", "max_iter", "seed", "threads"]))
         .or_else(|| args.given.first_of::<CheckpointArgs>(&[]))
@@ -184,8 +202,8 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
         ),
         (weighting.is_some(), "--weighting", "weights count how often a row was seen"),
         (
-            feature_weights.is_some(),
-            "--feature-weights",
+            feature_weights.is_some() && args.missing.missing.triples.triples.is_some(),
+            "--feature-weights with --triples",
             "entries have weights: --triples ROW,COLUMN,VALUE,WEIGHT",
         ),
         (args.solver.block_size.is_some(), "--block-size", "leave it out"),
@@ -198,9 +216,9 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
     ];
     let listed = useless.into_iter().find(|(given, ..)| *given);
     let found = listed.map(|(_, option, advice)| (option.to_owned(), advice)).or_else(|| {
-        let option = args.given.first_of::<PcaArgs>(&[]).or_else(|| args.given.first_of::<CopyArgs>(&[]))?;
+        let option =
+            args.given.first_of::<PcaArgs>(&["scale"]).or_else(|| args.given.first_of::<CopyArgs>(&[]))?;
         let advice = match option.as_str() {
-            "--scale" => "columns keep their units; divide them before",
             "--no-center" => "say --mean none",
             _ => "leave it out",
         };
@@ -301,6 +319,8 @@ mod tests {
             ("--missing=online --mean-prior 3", Some("--mean-prior")),
             ("--missing=online --mean fixed", Some("--mean fixed")),
             ("--missing=online --weights w", Some("--weights")),
+            ("--missing=online --feature-weights w", Some("--feature-weights")),
+            ("--missing=online --scale", Some("--scale")),
             ("--missing=online --checkpoint never.checkpoint", Some("--checkpoint")),
             ("--missing=em --tol 0.1", None),
         ] {
@@ -323,11 +343,10 @@ mod tests {
     #[test]
     fn options_of_complete_data_are_refused() {
         for arguments in [
-            "--scale",
             "--no-center",
+            "--feature-weights w --triples a,b,c",
             "--weights w --triples a,b,c",
             "--weights w --weighting importance",
-            "--feature-weights w",
             "--block-size 4",
             "--solver svd",
             "-k 90%",

@@ -58,6 +58,9 @@ impl IncompleteReport<'_> {
             Some(n) => format!("after {} iterations: {}", count(n), convergence.stop.named().help),
         };
         wrapped(out, "stopped", &stopped, layout.width);
+        if let Some(columns) = columns(self.model) {
+            wrapped(out, "columns", columns, layout.width);
+        }
         let held_out = convergence
             .held_out_rmse
             .map_or_else(String::new, |rmse| format!(", of the entries set aside {}", significant(rmse)));
@@ -77,6 +80,18 @@ impl IncompleteReport<'_> {
         if !self.written.is_empty() {
             wrapped(out, "written", &self.written.join(", "), layout.width);
         }
+    }
+}
+
+/// What the entries of each column were multiplied by before the fit, if anything.
+fn columns(model: &IncompleteModel) -> Option<&'static str> {
+    match (model.scale().is_some(), model.feature_weights().is_some()) {
+        (true, true) => {
+            Some("divided by their standard deviations and weighted; variances and errors are of these")
+        }
+        (true, false) => Some("divided by their standard deviations; variances and errors are of these"),
+        (false, true) => Some("weighted; variances and errors are of these"),
+        (false, false) => None,
     }
 }
 

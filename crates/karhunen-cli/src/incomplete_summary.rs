@@ -37,6 +37,10 @@ pub(crate) struct IncompleteSummary<'a> {
     total_variance: f64,
     mean: &'a [f64],
     #[serde(skip_serializing_if = "Option::is_none")]
+    scale: Option<&'a [f64]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    feature_weights: Option<&'a [f64]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     row_offsets_deviation: Option<f64>,
     n_observed_by_feature: &'a [usize],
     has_error_bars: bool,
@@ -81,6 +85,8 @@ impl<'a> IncompleteSummary<'a> {
             noise_variance: model.noise_variance(),
             total_variance: parts.total_variance,
             mean: model.mean(),
+            scale: model.scale(),
+            feature_weights: model.feature_weights(),
             row_offsets_deviation: model.row_offsets().map(deviation),
             n_observed_by_feature: &parts.n_observed,
             has_error_bars: parts.score_covariances.is_some(),

@@ -14,7 +14,7 @@ use karhunen_io::{
 use crate::dataset::{Dataset, neither_file_nor_column};
 use crate::error::{Failure, Places, Result, with_flags};
 use crate::figures::{count, share};
-use crate::hints;
+use crate::hints::{self, ScaleAdvice};
 use crate::names::{list, visible};
 use crate::outputs::print_warnings;
 use crate::paths::input_name;
@@ -157,13 +157,16 @@ impl ObservedDataset {
     }
 
     /// Prints hints about the fitted columns and keeps them for the summary. Triples get none.
-    pub(crate) fn hint(&mut self) {
+    pub(crate) fn hint(&mut self, scaled: bool) {
         if self.table.triples.is_some() {
             return;
         }
         let (data, names) = (&self.table.data, self.column_names.as_deref());
         let mut hints = hints::of_observed(data, names);
-        hints.extend(hints::of_variances(&hints::variances(data), data.shape().0, names));
+        if !scaled {
+            let variances = hints::variances(data);
+            hints.extend(hints::of_variances(&variances, data.shape().0, names, ScaleAdvice::Option));
+        }
         let empty: Vec<usize> =
             hints::n_values(data).iter().enumerate().filter(|(_, n)| **n == 0).map(|(j, _)| j).collect();
         // Data without any value are refused.
@@ -188,16 +191,27 @@ impl ObservedDataset {
     /// # Errors
     /// Those of [`Observed::with_sample_weights`].
     pub(crate) fn weighed(self, weights: &[f64]) -> Result<Self> {
-        let data = match self.table.data {
+        let data = match self.table.data.clone() {
             ObservedData::F32(observed) => observed.with_sample_weights(weights).map(ObservedData::from),
             ObservedData::F64(observed) => observed.with_sample_weights(weights).map(ObservedData::from),
         };
-        let places = Places {
-            file: &self.file,
-            samples: self.row_names.as_deref(),
-            features: self.column_names.as_deref(),
+        self.with_data(data)
+    }
+
+    /// The data with column weights.
+    ///
+    /// # Errors
+    /// Those of [`Observed::with_feature_weights`].
+    pub(crate) fn with_feature_weights(self, weights: &[f64]) -> Result<Self> {
+        let data = match self.table.data.clone() {
+            ObservedData::F32(observed) => observed.with_feature_weights(weights).map(ObservedData::from),
+            ObservedData::F64(observed) => observed.with_feature_weights(weights).map(ObservedData::from),
         };
-        let data = data.map_err(|error| places.explain(error))?;
+        self.with_data(data)
+    }
+
+    fn with_data(self, data: karhunen::Result<ObservedData>) -> Result<Self> {
+        let data = data.map_err(|error| self.places().explain(error))?;
         Ok(Self { table: ObservedTable { data, ..self.table }, ..self })
     }
 

@@ -109,6 +109,7 @@ pub mod pca;
 mod random;
 #[cfg(feature = "serde")]
 pub mod record;
+pub mod resampling;
 pub mod rotation;
 mod scalar;
 pub mod selection;

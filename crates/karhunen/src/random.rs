@@ -50,6 +50,8 @@ pub(crate) enum Purpose {
     KernelError,
     /// The random tables of parallel analysis, one stream for each.
     ParallelAnalysis,
+    /// The rows that are drawn in a bootstrap, one stream for each draw.
+    Bootstrap,
 }
 
 impl Purpose {
@@ -74,6 +76,7 @@ impl Purpose {
             Purpose::Fourier => "fourier",
             Purpose::KernelError => "kernel-error",
             Purpose::ParallelAnalysis => "parallel-analysis",
+            Purpose::Bootstrap => "bootstrap",
         }
     }
 
@@ -155,7 +158,7 @@ pub(crate) fn test_generator(seed: u64, stream: u64) -> Generator {
 mod tests {
     use super::*;
 
-    const ALL: [Purpose; 18] = [
+    const ALL: [Purpose; 19] = [
         Purpose::Split,
         Purpose::EarlyStopping,
         Purpose::Folds,
@@ -174,6 +177,7 @@ mod tests {
         Purpose::Fourier,
         Purpose::KernelError,
         Purpose::ParallelAnalysis,
+        Purpose::Bootstrap,
     ];
 
     /// 4,000 numbers on [-1/2, 1/2).

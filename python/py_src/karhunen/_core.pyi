@@ -27,6 +27,7 @@ __all__ = [
     "Stream",
     "__version__",
     "adjust_p_values",
+    "bootstrap",
     "column_moments",
     "compare_categories",
     "correlate",
@@ -273,6 +274,8 @@ class Entries:
         """`"float32"` or `"float64"`."""
     def weighed(self, weights: NDArray[np.float64]) -> Entries:
         """Return the entries with the multiplicities `weights` of their rows."""
+    def with_feature_weights(self, weights: NDArray[np.float64]) -> Entries:
+        """Return the entries with weights of their columns."""
     def row_counts(self) -> NDArray[np.uint64]:
         """Count the entries of each row."""
     def column_counts(self) -> NDArray[np.uint64]:
@@ -296,6 +299,12 @@ class IncompleteModel:
     @property
     def mean(self) -> NDArray[np.float64]:
         """Mean of each feature."""
+    @property
+    def scale(self) -> NDArray[np.float64] | None:
+        """Standard deviations by which the columns are divided, if they are."""
+    @property
+    def feature_weights(self) -> NDArray[np.float64] | None:
+        """Weights of the columns, if they were given."""
     @property
     def mean_variance(self) -> NDArray[np.float64]:
         """Posterior variance of the mean of each feature."""
@@ -776,6 +785,16 @@ def parallel_analysis(
     sample_weight: NDArray[np.float64] | None = None,
     on_progress: _OnProgress | None = None,
 ) -> dict[str, Any]: ...
+def bootstrap(
+    x: _Data,
+    options: dict[str, Any],
+    n_draws: int,
+    level: float,
+    seed: int,
+    sample_weight: NDArray[np.float64] | None = None,
+    feature_weight: NDArray[np.float64] | None = None,
+    on_progress: _OnProgress | None = None,
+) -> list[list[NDArray[np.float64]]]: ...
 def separate_components(
     model: Model, n_observations: float | None = None
 ) -> tuple[NDArray[np.float64], list[bool], list[tuple[int, int]]]: ...

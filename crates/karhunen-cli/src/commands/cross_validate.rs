@@ -25,7 +25,7 @@ pub(crate) fn run(args: CrossValidateArgs) -> Result<()> {
     let progress = Progress::new(plan.quiet);
     let dataset = ObservedDataset::read(&plan.data, &plan.read, &plan.observe, &progress)?;
     let (mut dataset, weights) = weighed((plan.weights_file.as_deref(), &plan.read), dataset)?;
-    dataset.hint();
+    dataset.hint(plan.scales());
     let data = &dataset.table.data;
     let grid = plan.grid(data.shape());
     let pca = plan.pca(data.n_observed());

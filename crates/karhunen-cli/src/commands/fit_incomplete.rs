@@ -37,8 +37,9 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     } else {
         ObservedDataset::read(data, read, observe, &progress)?
     };
-    let (mut dataset, weights) = weighed((plan.weights_file.as_deref(), &plan.read), dataset)?;
-    dataset.hint();
+    let (dataset, weights) = weighed((plan.weights_file.as_deref(), &plan.read), dataset)?;
+    let mut dataset = with_feature_weights(plan.feature_weights.as_deref(), dataset)?;
+    dataset.hint(plan.scales());
     let pca = plan.pca(dataset.table.data.shape(), dataset.table.data.n_observed());
     let started = Instant::now();
     let model =
@@ -69,6 +70,18 @@ pub(crate) fn weighed(
     let total = sum(weights.iter().sum());
     let line = format!("weights from {origin}: times each row was seen, sum {total}");
     Ok((dataset.weighed(&weights)?, Some(line)))
+}
+
+/// The data with column weights from a file, if any.
+fn with_feature_weights(file: Option<&Path>, dataset: ObservedDataset) -> Result<ObservedDataset> {
+    match file {
+        None => Ok(dataset),
+        Some(path) => {
+            let n_features = dataset.table.data.shape().1;
+            let weights = karhunen_io::read_weights(path, Some(n_features))?;
+            dataset.with_feature_weights(&weights)
+        }
+    }
 }
 
 /// Reports that a fit stopped at a limit; an error with `--strict`.

@@ -16,7 +16,7 @@ use crate::figures::sum;
 use crate::fit_args::FitArgs;
 use crate::fit_files::{Part, id_column};
 use crate::fit_weights::FitWeights;
-use crate::hints;
+use crate::hints::{self, ScaleAdvice};
 use crate::kernel_plan::KernelPlan;
 use crate::kernel_report::{KernelReport, kept_line, kernel_line};
 use crate::kernel_summary::{KernelFitSummary, KernelSummary};
@@ -34,7 +34,12 @@ pub(crate) fn run(args: FitArgs, kernel: Kernel) -> Result<()> {
     if plan.kernel() != Kernel::Precomputed {
         let (data, names) = (&dataset.table.data, dataset.table.feature_names.as_deref());
         let mut found = hints::of_table(data, names);
-        found.extend(hints::of_variances(&hints::table_variances(data), data.shape().0, names));
+        found.extend(hints::of_variances(
+            &hints::table_variances(data),
+            data.shape().0,
+            names,
+            ScaleAdvice::Before,
+        ));
         dataset.hint(found);
     }
     let column = plan.read.weights_column.as_deref();

@@ -50,10 +50,8 @@ fn units_that_drown_the_others_are_said_once() {
     let text = notes("fit wine.csv --label class -q");
     assert!(text.starts_with("note: wine.csv: column `proline` has 99."), "{text}");
     assert!(text.contains("say --scale") && text.lines().count() == 1, "{text}");
-    assert!(
-        notes("fit wine.csv --label class --missing=als -k 2 -q")
-            .contains("divide the columns by their standard")
-    );
+    assert!(notes("fit wine.csv --label class --missing=als -k 2 -q").contains("say --scale"));
+    assert_eq!(notes("fit wine.csv --label class --missing=als -k 2 --scale -q"), "");
     assert!(
         notes("fit wine.csv --label class --kernel rbf -k 2 -q")
             .contains("divide the columns by their standard")

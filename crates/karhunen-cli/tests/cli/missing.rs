@@ -275,6 +275,56 @@ fn rows_with_a_level_of_their_own() {
 }
 
 #[test]
+fn scaled_columns_are_filled_in_their_units() {
+    let (_, holed) = wine();
+    let folder = folder(&[("t.csv", &holed)]);
+    let said = run(&folder, "fit t.csv --missing -k 3 --label class --scale -o m");
+    assert!(
+        said.contains("columns   divided by their standard deviations; variances and errors are of"),
+        "{said}"
+    );
+    assert!(run(&folder, "inspect m").contains("divided by their standard deviations"));
+    // Litres in place of millilitres: the same fills in other units.
+    let litres: String = holed
+        .lines()
+        .enumerate()
+        .map(|(i, line)| {
+            let mut cells: Vec<String> = line.split(',').map(str::to_owned).collect();
+            if let (true, Ok(value)) = (i > 0, cells[0].parse::<f64>()) {
+                cells[0] = (value * 1000.0).to_string();
+            }
+            cells.join(",") + "\n"
+        })
+        .collect();
+    std::fs::write(folder.path().join("litres.csv"), litres).unwrap();
+    run(&folder, "fit litres.csv --missing -k 3 --label class --scale -q -o n");
+    let cells = |text: &str| -> Vec<Vec<f64>> {
+        let rows =
+            text.lines().skip(1).map(|line| line.split(',').filter_map(|cell| cell.parse().ok()).collect());
+        rows.collect()
+    };
+    let one = cells(&run(&folder, "impute m t.csv --label class"));
+    let other = cells(&run(&folder, "impute n litres.csv --label class"));
+    for (a, b) in one.iter().zip(&other) {
+        let mut b = b.clone();
+        b[0] /= 1000.0;
+        assert_close(a, &b, 1e-5);
+    }
+    let summary: serde_json::Value =
+        serde_json::from_str(&run(&folder, "fit t.csv --missing -k 3 --label class --scale --json")).unwrap();
+    assert_eq!(summary["scale"].as_array().unwrap().len(), 13);
+    // Weights of columns; errors name the column.
+    std::fs::write(folder.path().join("w.txt"), "2\n".repeat(13)).unwrap();
+    let said = run(&folder, "fit t.csv --missing -k 3 --label class --feature-weights w.txt -o v");
+    assert!(said.contains("columns   weighted;"), "{said}");
+    std::fs::write(folder.path().join("z.txt"), "2\n".repeat(12) + "0\n").unwrap();
+    let message = refusal(&folder, "fit t.csv --missing -k 3 --label class --feature-weights z.txt", 2);
+    assert!(message.contains("column 12 is zero"), "{message}");
+    let table = run(&folder, "cross-validate t.csv -k 1,2 --label class --scale --json");
+    assert!(serde_json::from_str::<serde_json::Value>(&table).unwrap()["scaled"].is_null());
+}
+
+#[test]
 fn options_without_use_are_refused() {
     let folder = folder(&[("t.csv", "a,b\n1,2\n2,\n3,1\n"), ("u.csv", "a,b\n1,2\n2,1\n3,1\n")]);
     let cases = [
@@ -283,9 +333,11 @@ fn options_without_use_are_refused() {
             "--alpha has no effect on the fit of complete data; say --missing, or leave it out",
         ),
         (
-            "fit t.csv --missing --scale",
-            "--scale does not go with missing values: columns keep their units; divide them before",
+            "fit t.csv --missing --scale --mean-prior 2:5",
+            "--mean-prior 5: columns that are divided by their deviations (--scale) have no common unit for this value; give \
+             the number of pseudo-observations alone",
         ),
+        ("fit t.csv --missing --no-center", "--no-center does not go with missing values: say --mean none"),
         (
             "fit t.csv --missing --solver svd",
             "--solver does not go with missing values: say --missing=METHOD",
@@ -408,7 +460,7 @@ fn a_fit_that_stops_at_its_limit_warns_or_fails() {
     let arguments = "fit t.csv --missing=em --label class -k 2 -q --max-iter 2";
     let message = "t.csv: the cost was still falling after 2 iterations; raise --max-iter or --tol\n";
     let note = "note: t.csv: column `proline` has 99.77% of the variance, so that the others hardly count; if that is only its \
-                unit, divide the columns by their standard deviations before\n";
+                unit, say --scale\n";
     let warned = karhunen(arguments).current_dir(folder.path()).assert().success();
     warned.stderr(format!("{note}warning: {message}"));
     assert_eq!(refusal(&folder, &format!("{arguments} --strict -o m"), 5), format!("{note}error: {message}"));

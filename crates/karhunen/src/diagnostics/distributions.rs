@@ -40,11 +40,16 @@ pub(super) fn chi2_quantile(degrees: f64, level: f64) -> f64 {
 }
 
 /// Quantile of the standard normal distribution.
-pub(super) fn normal_quantile(level: f64) -> f64 {
-    let tail = |x: f64| 0.5 * erfc(-x / std::f64::consts::SQRT_2) - level;
+pub(crate) fn normal_quantile(level: f64) -> f64 {
+    let tail = |x: f64| normal_lower(x) - level;
     let density = |x: f64| (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt();
     let start = -std::f64::consts::SQRT_2 * erfc_inv(2.0 * level);
     polished(start, |x| (tail(x), density(x)))
+}
+
+/// Probability that a standard normal variable is below `z`.
+pub(crate) fn normal_lower(z: f64) -> f64 {
+    0.5 * erfc(-z / std::f64::consts::SQRT_2)
 }
 
 /// Probability that |t| with `degrees` of freedom exceeds `t`; NaN for NaN.

@@ -3,7 +3,7 @@
 //!
 //! All functions take a model and rows, or scores; none changes a model. Sums over rows are weighted.
 
-mod distributions;
+pub(crate) mod distributions;
 mod features;
 mod limits;
 mod samples;

@@ -6,7 +6,6 @@ use crate::error::{Error, Result, options};
 use crate::exec::{Exec, Flow, Observer, Run};
 use crate::growth::More;
 use crate::incomplete::data::Observed;
-use crate::incomplete::fit;
 use crate::incomplete::fit::checkpoint::FitContext;
 use crate::incomplete::fit::left_out::Division;
 use crate::incomplete::model::IncompleteModel;
@@ -205,7 +204,7 @@ impl CrossValidation {
         let (kept, held_out) = data.fold(fold, self.n_folds, pca.seed, &Exec::sequential())?;
         let pca = IncompletePca { error_bars: false, ..pca.clone() };
         let run = Run { n_threads: Some(1), observer: watch, ..Run::default() };
-        error(&fit::fit(&pca, &kept, &FitContext::default(), &run)?, &held_out)
+        error(&pca.fit_scaled(&kept, &FitContext::default(), &run)?, &held_out)
     }
 
     /// Allocates an error per choice and fold.
@@ -233,7 +232,7 @@ impl CrossValidation {
     }
 }
 
-/// Root mean squared error of predictions, weighted by entry weights and multiplicities.
+/// Root mean squared error of predictions in the units of the fit, weighted by entry weights and multiplicities.
 fn error<T: Scalar>(model: &IncompleteModel, held_out: &Observed<T>) -> Result<f64> {
     let (mut squares, mut total) = (0.0, 0.0);
     for row in 0..held_out.n_samples() {
@@ -241,7 +240,9 @@ fn error<T: Scalar>(model: &IncompleteModel, held_out: &Observed<T>) -> Result<f
         let multiplicity = held_out.multiplicity().map_or(1.0, |multiplicity| multiplicity[row]);
         for (e, (column, value)) in line.indices.iter().zip(line.values).enumerate() {
             let weight = multiplicity * line.weights.map_or(1.0, |w| w[e].to_f64());
-            let away = model.predict(row, *column as usize)?.value - value.to_f64();
+            let column = *column as usize;
+            let factor = model.parts().scales.factor(column);
+            let away = factor * (model.predict(row, column)?.value - value.to_f64());
             squares += weight * away * away;
             total += weight;
         }

@@ -2,13 +2,13 @@
 
 use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::Run;
-use crate::incomplete::data::Observed;
+use crate::incomplete::data::{ColumnScales, Observed};
 use crate::incomplete::fit;
 use crate::incomplete::fit::checkpoint::FitContext;
 use crate::incomplete::fit::left_out::Division;
 use crate::incomplete::fit::unseen::Unseen;
 use crate::incomplete::model::IncompleteModel;
-use crate::incomplete::options::IncompletePca;
+use crate::incomplete::options::{IncompletePca, MeanMode};
 use crate::scalar::{Scalar, compiled};
 
 impl IncompletePca {
@@ -47,11 +47,41 @@ impl IncompletePca {
     ) -> Result<IncompleteModel> {
         self.check_data(data)?;
         self.ask_within_limit(data, run)?;
+        self.fit_scaled(data, context, run)
+    }
+
+    /// Fits entries in the units of the data, which are scaled and weighted by column first.
+    pub(crate) fn fit_scaled<T: Scalar>(
+        &self,
+        data: &Observed<T>,
+        context: &FitContext<'_>,
+        run: &Run<'_>,
+    ) -> Result<IncompleteModel> {
+        let scales = ColumnScales::of(data, self.scale, self.mean != MeanMode::None, run)?;
+        if scales.are_one() {
+            return self.fit_in_units(data, context, run);
+        }
+        if let Some(start) = context.start {
+            start.check(data.shape(), self.n_components)?;
+        }
+        let start = context.start.map(|start| start.in_units(&scales));
+        let context = FitContext { start: start.as_ref(), ..*context };
+        let scaled = scales.of_entries(data, data.n_features(), run)?;
+        Ok(self.fit_in_units(&scaled, &context, run)?.with_scales(scales))
+    }
+
+    /// Fits entries that are in the units of the fit.
+    fn fit_in_units<T: Scalar>(
+        &self,
+        data: &Observed<T>,
+        context: &FitContext<'_>,
+        run: &Run<'_>,
+    ) -> Result<IncompleteModel> {
         if let Some(division) = Division::of(data) {
             if let Some(start) = context.start {
                 start.check(data.shape(), self.n_components)?;
             }
-            return division.fit(data, context, run, |data, context| self.fit_with(data, context, run));
+            return division.fit(data, context, run, |data, context| self.fit_in_units(data, context, run));
         }
         self.check_all(data, context.start)?;
         if context.start.is_some() && context.resume.is_some() {
@@ -63,7 +93,7 @@ impl IncompletePca {
         }
         match Unseen::of(self, data) {
             Some(unseen) => {
-                unseen.fit(self, data, context, run, |data, context| self.fit_with(data, context, run))
+                unseen.fit(self, data, context, run, |data, context| self.fit_in_units(data, context, run))
             }
             None => fit::fit(self, data, context, run),
         }

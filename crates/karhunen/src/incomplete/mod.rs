@@ -23,7 +23,7 @@ mod stream;
 mod updates;
 
 pub use cross_validation::{CrossValidated, CrossValidation, CrossValidationTable};
-pub use data::{Duplicates, Observed, Triples};
+pub use data::{ColumnScales, Duplicates, Observed, Triples};
 pub use factors::covariances::Covariances;
 pub use factors::prior::Prior;
 pub use fit::checkpoint::{Checkpoint, Checkpoints, Every, Fingerprint, FitContext, NotKept};

@@ -279,6 +279,9 @@ pub struct IncompletePca {
     pub n_components: usize,
     /// The algorithm.
     pub method: Method,
+    /// If true, divides each column by the standard deviation of its observed entries, with divisor one less than their
+    /// number: about zero for `mean: MeanMode::None`. A constant column keeps its units.
+    pub scale: bool,
     /// The power of the second derivatives in `newton`, `cg` and `ridge`, from 0 to 1.
     pub alpha: f64,
     /// Penalties. If `None`, none for least squares, and for `als`, `ridge` and `soft` a ridge equal to the
@@ -342,6 +345,7 @@ impl Default for IncompletePca {
         Self {
             n_components: 2,
             method: Method::Auto,
+            scale: false,
             alpha: 2.0 / 3.0,
             regularization: None,
             prior_variance: None,

@@ -1,6 +1,7 @@
 //! Models of incomplete data, and the checkpoints of their fits, as records.
 
 use crate::error::Result;
+use crate::incomplete::data::ColumnScales;
 use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::factors::prior::Prior;
 use crate::incomplete::fit::checkpoint::Checkpoint;
@@ -42,6 +43,11 @@ impl Recorded for IncompleteModel {
         if let Some(offsets) = &parts.row_offsets {
             record.put_row("row_offsets", offsets);
         }
+        for (name, values) in [("scale", &parts.scales.scale), ("feature_weights", &parts.scales.weights)] {
+            if let Some(values) = values {
+                record.put_row(name, values);
+            }
+        }
         record.put_text("dtype", &parts.dtype);
         record.put_json("options", &parts.options)?;
         // The trace is stored as arrays, because a fit may have many iterations.
@@ -59,6 +65,10 @@ impl Recorded for IncompleteModel {
         Self::try_from(IncompleteParts {
             components,
             mean: record.take_any_row("mean")?,
+            scales: ColumnScales {
+                scale: record.if_there("scale", Record::take_any_row)?,
+                weights: record.if_there("feature_weights", Record::take_any_row)?,
+            },
             explained_variance: record.take_any_row("explained_variance")?,
             explained_variance_ratio: record.take_any_row("explained_variance_ratio")?,
             singular_values: record.take_any_row("singular_values")?,

@@ -180,6 +180,14 @@ impl IncompletePca {
                 "the value of pseudo-observations is finite".into(),
             ),
             (
+                value.is_none() || !self.scale,
+                options::MEAN_PRIOR,
+                value.into(),
+                Phrase::new("columns that are divided by their deviations (").option(options::SCALE).text(
+                    ") have no common unit for this value; give the number of pseudo-observations alone",
+                ),
+            ),
+            (
                 self.mean != MeanMode::None || self.mean_prior == MeanPrior::default(),
                 options::MEAN_PRIOR,
                 count.into(),

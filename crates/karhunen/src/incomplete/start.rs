@@ -1,20 +1,30 @@
 //! Given initial factors of a fit.
 
 use crate::error::{Error, Result};
+use crate::incomplete::data::ColumnScales;
 use crate::linalg::Matrix;
 
 /// Initial factors of a fit, orthogonal or not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Start {
-    /// Shape (n_features, n_components).
+    /// Shape (n_features, n_components), of entries that are scaled and weighted as the fit does.
     pub loadings: Matrix,
     /// Shape (n_samples, n_components).
     pub scores: Matrix,
-    /// Initial means, shape (n_features,); those of the observed entries if `None`.
+    /// Initial means, shape (n_features,), in the units of the data; those of the observed entries if `None`.
     pub mean: Option<Vec<f64>>,
 }
 
 impl Start {
+    /// The start with its means in the units of the fit, as its loadings and scores are.
+    pub(crate) fn in_units(&self, scales: &ColumnScales) -> Self {
+        let mut start = self.clone();
+        if let Some(mean) = &mut start.mean {
+            scales.apply(mean);
+        }
+        start
+    }
+
     /// Refuses wrong shapes and values that are not finite.
     pub(crate) fn check(&self, (n, p): (usize, usize), c: usize) -> Result<()> {
         let mean = self.mean.as_deref();

@@ -1,11 +1,9 @@
 //! Orthogonal rotation to a target.
 
 use crate::error::{Error, Result};
-use crate::exec::Exec;
 use crate::linalg::Matrix;
-use crate::linalg::decomp::orthonormal::orthonormalize;
-use crate::linalg::decomp::svd::svd;
-use crate::linalg::dense::small::{multiply, t_multiply};
+use crate::linalg::decomp::polar::orthogonal_factor;
+use crate::linalg::dense::small::t_multiply;
 use crate::rotation::Rotation;
 use crate::rotation::rotated::check_loadings;
 
@@ -38,19 +36,14 @@ pub fn procrustes(loadings: &Matrix, target: &Matrix) -> Result<Rotation> {
         }
     }
     check_loadings(target)?;
-    let product = t_multiply(loadings, target);
-    let v = svd(&product)?.v;
-    // Columns of C V are U times the singular values; those of zero are completed.
-    let left = orthonormalize(multiply(&product, &v), 0, &Exec::sequential())?;
-    let k = v.n_cols();
-    let sign = |c: usize| if left.r[(c, c)] < 0.0 { -1.0 } else { 1.0 };
-    let u = Matrix::from_fn(k, k, |i, c| left.q[(i, c)] * sign(c));
-    Rotation::of(loadings, multiply(&u, &v.transposed()), (1, true))
+    let rotation = orthogonal_factor(&t_multiply(loadings, target))?;
+    Rotation::of(loadings, rotation, (1, true))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linalg::dense::small::multiply;
     use crate::linalg::test_matrices::{gaussian, identity_error, max_difference, orthonormal};
 
     #[test]

@@ -1,5 +1,7 @@
 //! Diagnostics against their definitions, computed plainly from dense rows, and the calibration of limits and tests.
 
+mod resampling;
+
 use karhunen::diagnostics::{
     self, Adjust, Rows as RowKind, SpeDistribution, SpeLimit, adjusted, contributions, cos2, features,
     row_contributions, samples, t2_limit,

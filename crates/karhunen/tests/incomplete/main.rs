@@ -19,6 +19,7 @@ mod predictions;
 mod refusals;
 mod row_offsets;
 mod sample_weights;
+mod scaling;
 mod score;
 mod small_example;
 mod sources;

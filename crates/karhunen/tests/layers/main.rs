@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules and their layers. A module imports from lower layers only.
-const LAYERS: [(&str, u8); 24] = [
+const LAYERS: [(&str, u8); 25] = [
     ("choice", 1),
     ("error", 0),
     ("growth", 0),
@@ -32,8 +32,9 @@ const LAYERS: [(&str, u8); 24] = [
     ("rotation", 11),
     ("selection", 11),
     ("diagnostics", 11),
+    ("resampling", 12),
     // Documentation and re-exports: imports all modules, and no module imports it.
-    ("lib", 12),
+    ("lib", 13),
 ];
 
 /// All modules that solvers may import: matrices, without statistics.

@@ -76,11 +76,13 @@ def cross_validate_entries(
     n_folds: int = 5,
     sample_weight: Any = None,
     entry_weight: Any = None,
+    feature_weight: Any = None,
 ) -> EntryCrossValidation:
     """Compare numbers of components and penalties by their errors on held-out entries.
 
     Entries are split into folds at random; every choice is fitted to the complement of every fold and predicts the
-    entries of the fold. Fits run in parallel, each on one thread.
+    entries of the fold. Fits run in parallel, each on one thread. With ``scale=True`` errors are those of scaled
+    features, by the standard deviations of each fit.
 
     Parameters
     ----------
@@ -94,7 +96,7 @@ def cross_validate_entries(
         Penalties, as in :class:`IncompletePCA`; None uses that of `estimator`.
     n_folds : int, default=5
         Number of folds.
-    sample_weight, entry_weight : array-like or None, default=None
+    sample_weight, entry_weight, feature_weight : array-like or None, default=None
         As in :meth:`IncompletePCA.fit`. An entry of a row of weight two is in one fold, and its error counts twice.
 
     Returns
@@ -128,7 +130,7 @@ def cross_validate_entries(
     # A clone, so that an unfitted estimator does not receive names and ids of the data.
     estimator = clone(estimator)
     options = engine_options(estimator)
-    entries = to_fit_entries(estimator, X, sample_weight, entry_weight)
+    entries = to_fit_entries(estimator, X, sample_weight, entry_weight, feature_weight)
     folds = count_option("n_folds", n_folds)
     grid = {"n_folds": n_folds, **({"regularization": given} if given else {})}
     with errors_as_given(estimator, **grid), progress(estimator.verbose, "cross_validate_entries") as draw:

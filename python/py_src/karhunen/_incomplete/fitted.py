@@ -341,6 +341,13 @@ class FittedIncomplete(ViewedModel):
         return self._model_now().score_covariances()
 
     @property
+    def scale_(self) -> FloatArray:
+        """Divisor of each feature, shape (n_features,): standard deviations with `scale`, otherwise ones."""
+        check_is_fitted(self)
+        found = self._model_now().scale
+        return np.ones(self.n_features_in_) if found is None else found
+
+    @property
     def loadings_(self) -> FloatArray:
         """Components times the square root of their variance, shape (n_features, n_components)."""
         check_is_fitted(self)

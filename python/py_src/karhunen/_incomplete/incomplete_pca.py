@@ -40,6 +40,11 @@ class IncompletePCA(RowByRow):
         variances and error bars: "vb-full", "vb", "vb-fixed" (one broad prior), "ppca", "map". With a penalty:
         "ridge", "als", "soft" (imputation with shrunk singular values), "ccd". Least squares: "em", "imputation",
         "cg", and the gradient methods "newton", "natural", "gradient". Row by row: "online".
+    scale : bool, default=False
+        Divide each feature by the standard deviation of its observed entries, with divisor n - 1 (about zero for
+        ``mean="none"``): features of different units count alike, as in PCA of the correlation matrix. A constant
+        feature keeps its unit. Predictions and imputed values have the units of the data; components, scores, variances
+        and errors of the fit are of scaled features.
     alpha : float, default=2/3
         Exponent of the second derivatives in "newton", "cg" and "ridge", from 0 to 1.
     regularization : float, tuple ("weighted", float), "path" or None, default=None
@@ -105,7 +110,9 @@ class IncompletePCA(RowByRow):
         Principal axes, orthonormal, in order of decreasing variance. The entry with the largest absolute value in each
         is positive.
     mean_ : ndarray of shape (n_features,)
-        Mean of each feature; the mean of all entries for a feature without observed entries.
+        Mean of each feature, in the units of the data; the mean of all entries for a feature without observed entries.
+    scale_ : ndarray of shape (n_features,)
+        Divisor of each feature: its standard deviation with `scale`, otherwise one.
     row_offsets_ : ndarray of shape (n_samples,) or None
         Offset of each fitted row, with `row_offsets`. The offsets sum to zero, and so do the entries of each
         component.
@@ -187,6 +194,7 @@ class IncompletePCA(RowByRow):
         n_components: int = 2,
         *,
         method: Method = "auto",
+        scale: bool = False,
         alpha: float = 2 / 3,
         regularization: Regularization | None = None,
         mean: Mean = "joint",
@@ -214,6 +222,7 @@ class IncompletePCA(RowByRow):
     ) -> None:
         self.n_components = n_components
         self.method = method
+        self.scale = scale
         self.alpha = alpha
         self.regularization = regularization
         self.mean = mean
@@ -247,6 +256,7 @@ class IncompletePCA(RowByRow):
         entry_weight: Any = None,
         start: Any = None,
         *,
+        feature_weight: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: float = 60.0,
         resume: bool = False,
@@ -271,7 +281,11 @@ class IncompletePCA(RowByRow):
         start : tuple of array-like or None, default=None
             Initial values: components of shape (n_components, n_features), orthogonal or not, scores of shape
             (n_samples, n_components) and optionally the means of the features, by default those of the observed
-            entries. None is a random start, followed by three sweeps of alternating least squares.
+            entries. None is a random start, followed by three sweeps of alternating least squares. Components and
+            scores are of scaled and weighted features, means in the units of the data.
+        feature_weight : array-like of shape (n_features,) or None, default=None
+            Positive weight of each feature, which multiplies its squared residuals: entries are multiplied by its
+            square root in the fit, as those of :class:`PCA`.
         checkpoint : path-like or None, default=None
             File for the state of the fit: after an interruption, a fit with `resume` continues to the same model, bit
             for bit. The state is written between iterations, and once more at Ctrl-C; it replaces the previous one
@@ -308,15 +322,23 @@ class IncompletePCA(RowByRow):
         True
         """
         state = to_checkpoint(checkpoint, checkpoint_every, resume)
-        self._fit(X, sample_weight, entry_weight, start, state)
+        self._fit(X, sample_weight, entry_weight, start, state, feature_weight)
         return self
 
-    def fit_transform(self, X: Any, y: None = None, sample_weight: Any = None, entry_weight: Any = None) -> FloatArray:
+    def fit_transform(
+        self,
+        X: Any,
+        y: None = None,
+        sample_weight: Any = None,
+        entry_weight: Any = None,
+        *,
+        feature_weight: Any = None,
+    ) -> FloatArray:
         """Fit components to the observed entries of `X` and compute the scores of its rows.
 
         Parameters
         ----------
-        X, y, sample_weight, entry_weight
+        X, y, sample_weight, entry_weight, feature_weight
             As in :meth:`fit`.
 
         Returns
@@ -324,7 +346,7 @@ class IncompletePCA(RowByRow):
         ndarray of shape (n_samples, n_components)
             Scores, in float32 if `X` is, in float64 otherwise.
         """
-        return self._scores(self._fit(X, sample_weight, entry_weight))
+        return self._scores(self._fit(X, sample_weight, entry_weight, feature_weight=feature_weight))
 
     def _fit(
         self,
@@ -333,9 +355,10 @@ class IncompletePCA(RowByRow):
         entry_weight: Any,
         start: Any = None,
         state: tuple[str, float, bool, Callable[[str], None]] | None = None,
+        feature_weight: Any = None,
     ) -> _core.Entries:
         options = engine_options(self)
-        entries = to_fit_entries(self, X, sample_weight, entry_weight)
+        entries = to_fit_entries(self, X, sample_weight, entry_weight, feature_weight)
         begin = None if start is None else to_start(start, entries.shape, options["n_components"])
         with self._call() as draw:
             model = _core.fit_incomplete(entries, options, draw, begin, state)
@@ -346,7 +369,7 @@ class IncompletePCA(RowByRow):
     def _begin_in_parts(self, feature_weight: Any, log: PassLog | None) -> _core.ClusterFit:
         """Begin a fit to rows in parts."""
         if feature_weight is not None:
-            raise ValueError("feature_weight is not allowed: IncompletePCA has no weights of columns")
+            raise ValueError("feature_weight is not allowed: fits of IncompletePCA in parts have no weights of columns")
         return _core.ClusterFit.of_entries(engine_options(self), log)
 
     def _adopt_in_parts(self, model: _core.IncompleteModel, names: Sequence[str] | None) -> None:

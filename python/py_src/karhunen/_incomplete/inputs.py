@@ -101,7 +101,9 @@ def _labels(index: Any) -> np.ndarray | None:
     return labels
 
 
-def to_fit_entries(estimator: BaseEstimator, X: Any, sample_weight: Any, entry_weight: Any) -> _core.Entries:
+def to_fit_entries(
+    estimator: BaseEstimator, X: Any, sample_weight: Any, entry_weight: Any, feature_weight: Any = None
+) -> _core.Entries:
     """Check the data of a fit and read their observed entries.
 
     Parameters
@@ -110,16 +112,20 @@ def to_fit_entries(estimator: BaseEstimator, X: Any, sample_weight: Any, entry_w
         As in :func:`to_entries`.
     sample_weight : array-like of shape (n_samples,), float or None
         Multiplicity of each row.
+    feature_weight : array-like of shape (n_features,) or None
+        Weight of each column.
 
     Returns
     -------
     Entries
-        The entries, by rows and by columns, with the weights of their rows.
+        The entries, by rows and by columns, with the weights of their rows and columns.
     """
     least = 2 if sample_weight is None else 1
     entries = to_entries(estimator, X, reset=True, entry_weight=entry_weight, min_samples=least)
     weights = to_weights("sample_weight", sample_weight, entries.shape[0], "rows")
-    return entries if weights is None else entries.weighed(weights)
+    features = to_weights("feature_weight", feature_weight, entries.shape[1], "columns")
+    entries = entries if weights is None else entries.weighed(weights)
+    return entries if features is None else entries.with_feature_weights(features)
 
 
 def to_start(start: Any, shape: tuple[int, int], n_components: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

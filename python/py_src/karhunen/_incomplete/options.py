@@ -40,6 +40,7 @@ def engine_options(estimator: Any) -> dict[str, Any]:
         Every option by its name in the engine, in the form that it has in files, and the number of threads.
     """
     flag_option("verbose", estimator.verbose)
+    flag_option("scale", estimator.scale)
     return {
         **engine_arguments(estimator, OTHERS),
         "n_components": count_option("n_components", estimator.n_components),

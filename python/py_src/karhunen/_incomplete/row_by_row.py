@@ -30,6 +30,7 @@ class RowByRow(FittedIncomplete):
     """Online learning of :class:`IncompletePCA`."""
 
     mean: Mean
+    scale: bool
     online_rule: OnlineRule
     n_samples_seen_: int
     #: State of `partial_fit`.
@@ -41,8 +42,8 @@ class RowByRow(FittedIncomplete):
 
         Components and mean improve with every call. `scores_`, `explained_variance_` and `noise_variance_` are those
         of the rows of the last call; if these are fewer than the components, the variances are those of the latest
-        rows, eight for each component and at least 64. After :meth:`fit`, learning continues from the fitted model.
-        `tol`, `max_iter` and other options of iterations have no effect.
+        rows, eight for each component and at least 64. After :meth:`fit`, learning continues from the fitted model,
+        with its scales and weights of features. `tol`, `max_iter` and other options of iterations have no effect.
 
         Parameters
         ----------
@@ -78,6 +79,11 @@ class RowByRow(FittedIncomplete):
             raise ValueError("mean = 'fixed' needs all rows at once; partial_fit takes 'joint' and 'none'")
         options = engine_options(self)
         first = not hasattr(self, "_model")
+        if first and self.scale:
+            raise ValueError(
+                "scale = True needs standard deviations before the first row; fit some rows first, from which "
+                "partial_fit goes on, or divide the columns"
+            )
         in_blocks = is_source(X)
         if in_blocks:
             rows, ids = open_rows(self, X, reset=first, entry_weight=entry_weight)

@@ -35,7 +35,7 @@ impl<T: Scalar> Observed<T> {
             let exec = exec.phase(ENTRIES);
             let rows = dense_rows(x, &exec.part(0.0, 0.5))?;
             let columns = transpose(&rows, p, &exec.part(0.5, 1.0))?;
-            Ok(Self { rows, columns, multiplicity: None })
+            Ok(Self::of_lines(rows, columns))
         })
     }
 
@@ -102,7 +102,7 @@ impl<T: Scalar> Observed<T> {
             check(rows.n_entries)?;
             let rows = rows.joined(n)?;
             let columns = transpose(&rows, p, &exec.part(0.5, 1.0))?;
-            Ok(Self { rows, columns, multiplicity: None })
+            Ok(Self::of_lines(rows, columns))
         })
     }
 
@@ -146,7 +146,7 @@ impl<T: Scalar> Observed<T> {
                 |row| (0..p).map(move |column| (column as u32, x.get(row, column), weights.get(row, column)));
             let rows = collect_lines(Major::Rows, (n, p), true, &exec.part(0.0, 0.5), entries)?;
             let columns = transpose(&rows, p, &exec.part(0.5, 1.0))?;
-            Ok(Self { rows, columns, multiplicity: None })
+            Ok(Self::of_lines(rows, columns))
         })
     }
 
@@ -181,7 +181,7 @@ impl<T: Scalar> Observed<T> {
             let stored = stored_lines(x, weights, &exec.part(0.0, 0.5))?;
             let other = transpose(&stored, n_minor, &exec.part(0.5, 1.0))?;
             let (rows, columns) = if by_rows { (stored, other) } else { (other, stored) };
-            Ok(Self { rows, columns, multiplicity: None })
+            Ok(Self::of_lines(rows, columns))
         })
     }
 
@@ -256,7 +256,7 @@ impl<T: Scalar> Observed<T> {
                 rows = average_duplicates(rows);
             }
             let columns = transpose(&rows, n_features, &exec.part(0.7, 1.0))?;
-            Ok(Self { rows, columns, multiplicity: None })
+            Ok(Self::of_lines(rows, columns))
         })
     }
 
@@ -275,7 +275,7 @@ impl<T: Scalar> Observed<T> {
             kept.map(move |at| (line.indices[at], line.values[at], line.weights.map_or(one, |w| w[at])))
         })?;
         let columns = transpose(&rows, n_features, &exec.part(0.5, 1.0))?;
-        Ok(Self { rows, columns, multiplicity: None })
+        Ok(Self::of_lines(rows, columns))
     }
 
     /// Selects columns by ascending index and renumbers them from zero. Rows keep their multiplicities.
@@ -293,7 +293,7 @@ impl<T: Scalar> Observed<T> {
             })
         })?;
         let columns = transpose(&rows, names.len(), &exec.part(0.5, 1.0))?;
-        Ok(Self { rows, columns, multiplicity: None }.with_multiplicity(self.multiplicity.clone()))
+        Ok(Self::of_lines(rows, columns).with_multiplicity(self.multiplicity.clone()))
     }
 
     /// Selects rows by index, in the given order, with their multiplicities.
@@ -311,7 +311,8 @@ impl<T: Scalar> Observed<T> {
             .multiplicity
             .as_ref()
             .map(|multiplicity| names.iter().map(|row| multiplicity[*row]).collect());
-        Ok(Self { rows, columns, multiplicity: None }.with_multiplicity(multiplicity))
+        let selected = Self::of_lines(rows, columns).with_multiplicity(multiplicity);
+        Ok(Self { feature_weights: self.feature_weights.clone(), ..selected })
     }
 }
 

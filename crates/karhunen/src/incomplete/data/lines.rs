@@ -113,6 +113,22 @@ impl<T: Scalar> EntryLines<T> {
         }
     }
 
+    /// Returns a copy with every value times the factor of its line and minor index.
+    pub(crate) fn multiplied(
+        &self,
+        factor: impl Fn(usize, usize) -> f64 + Sync,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let mut values = self.values.to_vec();
+        let multiply = |segment: Segment<'_, T>, out: &mut [T], _: &mut [f64]| {
+            for (value, index) in out.iter_mut().zip(segment.indices) {
+                *value = T::from_f64(value.to_f64() * factor(segment.line, *index as usize));
+            }
+        };
+        self.pass_with::<T, 0, 0>(exec, (0, 0), &mut values, [], multiply, |_, _, _| Ok([]))?;
+        Ok(Self { values: Arc::new(values), ..self.clone() })
+    }
+
     /// Sets the multiplicities of the lines.
     pub(crate) fn with_multiplicity(self, multiplicity: Arc<[f64]>) -> Self {
         Self { multiplicity: Some(multiplicity), ..self }

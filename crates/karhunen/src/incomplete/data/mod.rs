@@ -2,10 +2,12 @@
 
 mod build;
 mod collect;
+mod column_scales;
 mod lines;
 mod sample_weights;
 mod split;
 
+pub use crate::incomplete::data::column_scales::ColumnScales;
 pub(crate) use crate::incomplete::data::lines::{EntryLines, Rows, Segment};
 pub(crate) use crate::incomplete::data::split::{HOLDING_OUT, Share};
 
@@ -70,6 +72,8 @@ pub struct Observed<T> {
     columns: EntryLines<T>,
     /// Multiplicity of each row; `None` if all are one.
     multiplicity: Option<Arc<[f64]>>,
+    /// Weight of each column; `None` if all are one.
+    feature_weights: Option<Arc<[f64]>>,
 }
 
 impl<T: Scalar> Observed<T> {
@@ -83,10 +87,15 @@ impl<T: Scalar> Observed<T> {
         self.columns.n_lines()
     }
 
+    /// The same entries by rows and by columns, without weights of rows or columns.
+    fn of_lines(rows: EntryLines<T>, columns: EntryLines<T>) -> Self {
+        Self { rows, columns, multiplicity: None, feature_weights: None }
+    }
+
     /// No rows of `n_features` columns.
     pub(crate) fn none(n_features: usize) -> Self {
         let lines = |n: usize| EntryLines::new(vec![0; n + 1], Vec::new(), Vec::new(), None);
-        Self { rows: lines(0), columns: lines(n_features), multiplicity: None }
+        Self::of_lines(lines(0), lines(n_features))
     }
 
     /// Returns a copy of the entries in double precision.
@@ -95,6 +104,7 @@ impl<T: Scalar> Observed<T> {
             rows: self.rows.widened(),
             columns: self.columns.widened(),
             multiplicity: self.multiplicity.clone(),
+            feature_weights: self.feature_weights.clone(),
         }
     }
 

@@ -73,6 +73,7 @@ impl<T: Scalar> Observed<T> {
                 rows: self.rows.with_multiplicity(multiplicity.clone()),
                 columns: self.columns.reweighted(&multiplicity),
                 multiplicity: Some(multiplicity),
+                feature_weights: self.feature_weights,
             },
         }
     }

@@ -143,7 +143,7 @@ impl<T: Scalar> Observed<T> {
         let p = self.n_features();
         let part = |wanted: bool, exec: &Exec<'_>| {
             let part = Self::filtered(&self.rows, p, |e| held_out[e] == wanted, exec)?;
-            Ok(part.with_multiplicity(self.multiplicity.clone()))
+            Ok(part.with_weights_of(self))
         };
         Ok((part(false, &exec.part(0.0, 0.5))?, part(true, &exec.part(0.5, 1.0))?))
     }

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::incomplete::data::ColumnScales;
 use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::factors::objective::{Diagonal, MeanRule, Objective};
 use crate::incomplete::factors::prior::Prior;
@@ -112,6 +113,7 @@ impl Found {
         IncompleteModel::try_from(IncompleteParts {
             components: rotated.loadings.transposed(),
             mean: rotated.mean,
+            scales: ColumnScales::default(),
             explained_variance_ratio,
             explained_variance: explained.variances,
             singular_values: rotated.singular_values,

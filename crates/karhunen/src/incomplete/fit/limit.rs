@@ -96,8 +96,9 @@ impl IncompletePca {
         if self.memory_limit.is_none() {
             return Ok(());
         }
-        // Fits of some of the rows or columns copy these.
-        let n_copies = [Division::of(data).is_some(), Unseen::of(self, data).is_some()];
+        // Fits of some of the rows or columns, and of scaled entries, copy these.
+        let scaled = self.scale || data.feature_weights().is_some();
+        let n_copies = [Division::of(data).is_some(), Unseen::of(self, data).is_some(), scaled];
         let n_held = 1.0 + n_copies.iter().filter(|copied| **copied).count() as f64;
         let (n, p) = data.shape();
         let what = format!("a fit of {} observed entries of {n} rows and {p} columns", data.n_observed());

@@ -1,6 +1,6 @@
 //! Streams that continue a model, and models of streams.
 
-use crate::error::Result;
+use crate::error::{Error, Result, options as names};
 use crate::exec::{Exec, Run};
 use crate::incomplete::data::{Observed, Typed};
 use crate::incomplete::factors::FactorSide;
@@ -27,12 +27,13 @@ impl IncompleteStream {
         // Scores and loadings of equal size; a component without variance keeps its loadings.
         let size = |k: usize| if k < c { parts.explained_variance[k].sqrt() } else { 1.0 };
         let scale = |k: usize| if size(k) > 0.0 { size(k).sqrt() } else { 1.0 };
+        let mean = model.mean_in_units();
         let seen: Vec<f64> = parts.n_observed.iter().map(|n| *n as f64).collect();
         Self {
             rule: OnlineRule::Diagonal,
             c,
             loadings: Matrix::from_fn(p, c + 1, |j, k| {
-                if k < c { parts.components[(k, j)] * scale(k) } else { parts.mean[j] }
+                if k < c { parts.components[(k, j)] * scale(k) } else { mean[j] }
             }),
             curvatures: Matrix::from_fn(p, c + 1, |j, k| seen[j] * size(k)),
             seen,
@@ -42,6 +43,7 @@ impl IncompleteStream {
             recent: Recent::of_model(model),
             mean_known: true,
             deviation: Some((parts.total_variance / p as f64).sqrt()).filter(|deviation| *deviation > 0.0),
+            scales: parts.scales.clone(),
         }
     }
 
@@ -78,11 +80,30 @@ impl IncompleteStream {
         run: &Run<'_>,
     ) -> Result<IncompleteModel> {
         let options = IncompletePca { row_offsets: self.row_offsets, ..options.clone() };
+        if options.scale && self.scales.scale.is_none() {
+            return Err(Error::option(
+                names::SCALE,
+                true,
+                "rows that are learned as they come have no standard deviations before the first; divide the columns, or \
+                 continue a model that was fitted so",
+            ));
+        }
+        let rows = &*self.scales.of_entries(rows, self.loadings.n_rows(), run)?;
+        Ok(self.model_in_units(rows, &options, run)?.with_scales(self.scales.clone()))
+    }
+
+    /// The model of rows in the units of the stream.
+    fn model_in_units<T: Scalar>(
+        &self,
+        rows: &Observed<T>,
+        options: &IncompletePca,
+        run: &Run<'_>,
+    ) -> Result<IncompleteModel> {
         if rows.n_samples() >= self.c || self.recent.is_empty() {
-            return self.finish_all(rows, &options, run);
+            return self.finish_all(rows, options, run);
         }
         let recent = self.recent.observed(self.loadings.n_rows(), self.c, run)?;
-        let mut model = self.finish_all(&recent, &options, run)?;
+        let mut model = self.finish_all(&recent, options, run)?;
         model.rename_rows(|_| None);
         let (found, covariances) = model.rows_with_covariances(rows, run)?;
         Ok(model.with_rows(found, options.error_bars.then_some(covariances)))
@@ -97,7 +118,7 @@ impl IncompleteStream {
         let start = Start {
             loadings: self.loadings(),
             scores: Matrix::zeros(rows.n_samples(), self.c),
-            mean: (options.mean != MeanMode::None).then(|| self.mean()),
+            mean: (options.mean != MeanMode::None).then(|| self.mean_in_units()),
         };
         finish_from(options, rows, &start, run)
     }

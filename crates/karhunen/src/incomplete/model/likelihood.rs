@@ -53,15 +53,17 @@ impl IncompleteModel {
 
     fn log_likelihoods<T: Scalar>(&self, rows: &Observed<T>, run: &Run<'_>) -> Result<Vec<f64>> {
         let density = Density::of(self)?;
-        let (found, expected) = (rows.n_features(), self.n_features());
-        if found != expected {
-            return Err(Error::Shape { what: "the data", axis: "columns", found, expected });
-        }
+        let scales = &self.parts().scales;
+        let rows = &*scales.of_entries(rows, self.n_features(), run)?;
+        // The density of an entry in the units of the data.
+        let volumes: Vec<f64> = (0..self.n_features()).map(|column| scales.factor(column).ln()).collect();
         let mut likelihoods = vec![0.0; rows.n_samples()];
         Exec::run(run, |exec| {
             exec.phase("likelihoods").fill(&mut likelihoods, ROWS, |piece, out| {
                 for (at, out) in out.iter_mut().enumerate() {
-                    *out = density.of_row(rows, piece * ROWS + at)?;
+                    let row = piece * ROWS + at;
+                    let volume: f64 = rows.row(row).0.iter().map(|column| volumes[*column as usize]).sum();
+                    *out = density.of_row(rows, row)? + volume;
                 }
                 Ok(())
             })
@@ -70,7 +72,7 @@ impl IncompleteModel {
     }
 }
 
-/// Parameters of the density that all rows share.
+/// Parameters of the density that all rows share, in the units of the fit.
 struct Density<'a> {
     /// Loadings of the components and, with row offsets, of the offset, shape (n_features, c).
     loadings: Matrix,
@@ -127,8 +129,8 @@ impl<'a> Density<'a> {
         let log_determinant = upper.log_determinant();
         let loading = |j: usize, k: usize| if k < free { parts.components[(k, j)] } else { 1.0 };
         let loadings = Matrix::from_fn(model.n_features(), c, loading);
-        let centre =
-            parts.mean.iter().enumerate().map(|(j, mean)| mean + dot(loadings.row(j), &parts.prior.mean));
+        let mean = model.mean_in_units();
+        let centre = mean.iter().enumerate().map(|(j, mean)| mean + dot(loadings.row(j), &parts.prior.mean));
         let centre = centre.collect();
         Ok(Self {
             loadings,

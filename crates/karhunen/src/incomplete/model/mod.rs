@@ -8,6 +8,7 @@ pub(crate) mod transform;
 pub(crate) mod validity;
 
 use crate::error::{Error, Result};
+use crate::incomplete::data::ColumnScales;
 use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::factors::prior::Prior;
 use crate::incomplete::model::convergence::FarPredictions;
@@ -29,8 +30,10 @@ pub struct RowScores {
 pub struct IncompleteParts {
     /// Orthonormal rows, shape (n_components, n_features).
     pub components: Matrix,
-    /// The mean of each feature.
+    /// The mean of each feature, in the units of the data.
     pub mean: Vec<f64>,
+    /// Scales and weights of the columns: components, scores and variances are of scaled and weighted entries.
+    pub scales: ColumnScales,
     /// Variance along each component, descending: variance of the scores with divisor n_samples - 1, or for a
     /// posterior the expected moments `(1/n) sum_i E s_ik^2 sum_j E v_jk^2`.
     pub explained_variance: Vec<f64>,
@@ -53,7 +56,7 @@ pub struct IncompleteParts {
     pub score_covariances: Option<Covariances>,
     /// Posterior covariances of the loadings of each feature.
     pub loading_covariances: Option<Covariances>,
-    /// Posterior variance of the mean of each feature.
+    /// Posterior variance of the mean of each feature, in the units of the data.
     pub mean_variance: Vec<f64>,
     /// Gaussian prior on the scores of new rows.
     pub prior: Prior,
@@ -113,6 +116,8 @@ impl TryFrom<IncompleteParts> for IncompleteModel {
         };
         let lengths = [
             ("mean", parts.mean.len(), p),
+            ("scale", parts.scales.scale.as_ref().map_or(p, Vec::len), p),
+            ("feature_weights", parts.scales.weights.as_ref().map_or(p, Vec::len), p),
             ("explained_variance", parts.explained_variance.len(), c),
             ("explained_variance_ratio", parts.explained_variance_ratio.len(), c),
             ("singular_values", parts.singular_values.len(), c),
@@ -160,7 +165,7 @@ impl IncompleteModel {
         &self.parts.components
     }
 
-    /// The mean of each feature.
+    /// The mean of each feature, in the units of the data.
     pub fn mean(&self) -> &[f64] {
         &self.parts.mean
     }
@@ -231,6 +236,38 @@ impl IncompleteModel {
     pub(crate) fn with_columns(mut self, change: impl FnOnce(&mut IncompleteParts)) -> Self {
         change(&mut self.parts);
         self
+    }
+
+    /// The model of the data whose entries, in the units of `scales`, it was fitted to.
+    pub(crate) fn with_scales(mut self, scales: ColumnScales) -> Self {
+        let parts = &mut self.parts;
+        for (column, (mean, variance)) in parts.mean.iter_mut().zip(&mut parts.mean_variance).enumerate() {
+            let factor = scales.factor(column);
+            *mean /= factor;
+            *variance /= factor * factor;
+        }
+        if let Some(far) = &mut parts.convergence.far {
+            far.value /= scales.factor(far.column);
+        }
+        parts.scales = scales;
+        self
+    }
+
+    /// The mean of each feature in the units of the fit.
+    pub(crate) fn mean_in_units(&self) -> Vec<f64> {
+        let mut mean = self.parts.mean.clone();
+        self.parts.scales.apply(&mut mean);
+        mean
+    }
+
+    /// Standard deviations by which columns are divided, shape (n_features,), if they are.
+    pub fn scale(&self) -> Option<&[f64]> {
+        self.parts.scales.scale.as_deref()
+    }
+
+    /// Weights of the columns of the fit, shape (n_features,), if given.
+    pub fn feature_weights(&self) -> Option<&[f64]> {
+        self.parts.scales.weights.as_deref()
     }
 
     /// Number of scores per row: components, plus one with row offsets.

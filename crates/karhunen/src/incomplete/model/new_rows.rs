@@ -20,7 +20,7 @@ const MOST_KEPT: usize = 1 << 23;
 /// Number of features per piece of work.
 const FEATURES: usize = 64;
 
-/// Loadings of a model, prepared for the normal equations of rows.
+/// Loadings of a model, prepared for the normal equations of rows in the units of the fit.
 pub(crate) struct ModelLoadings<'a> {
     parts: &'a IncompleteParts,
     /// Number of components, and of scores per row: one more with row offsets.
@@ -48,10 +48,11 @@ impl<'a> ModelLoadings<'a> {
         let (parts, free, c) = (model.parts(), model.n_components(), model.n_scores());
         let (p, stride) = (model.n_features(), c.next_multiple_of(BLOCK));
         let mut values = vec![0.0; p * (stride + 1)];
+        let mean = model.mean_in_units();
         for (j, row) in values.chunks_exact_mut(stride + 1).enumerate() {
             (0..free).for_each(|k| row[k] = parts.components[(k, j)]);
             row[free..c].fill(1.0);
-            row[stride] = parts.mean[j];
+            row[stride] = mean[j];
         }
         let known = parts.convergence.method.has_posterior_loadings();
         let covariances = parts.loading_covariances.as_ref().filter(|_| known);

@@ -30,7 +30,8 @@ impl IncompleteModel {
             .score_covariances
             .as_ref()
             .and_then(|covariances| self.variance(scores, covariances, row, column));
-        let noise_variance = parts.noise_variance;
+        let unit = parts.scales.factor(column).powi(2);
+        let (variance, noise_variance) = (variance.map(|v| v / unit), parts.noise_variance / unit);
         let value = self.value(scores, self.offset(row), column);
         if value.is_finite() && variance.is_none_or(|variance| (variance + noise_variance).is_finite()) {
             Ok(Prediction { value, variance, noise_variance })
@@ -160,6 +161,8 @@ impl IncompleteModel {
             return Err(Error::Shape { what, axis, found, expected: scores.n_rows() });
         }
         let (p, parts) = (self.n_features(), self.parts());
+        let units: Option<Vec<f64>> =
+            (!parts.scales.are_one()).then(|| (0..p).map(|column| parts.scales.factor(column)).collect());
         let at_a_time = (VALUES / p.max(1)).max(1);
         let finite = AtomicBool::new(true);
         Exec::run(run, |exec| {
@@ -170,6 +173,9 @@ impl IncompleteModel {
                     sums.fill(offsets.map_or(0.0, |offsets| offsets[row]));
                     for (k, s) in scores.row(row).iter().enumerate() {
                         sums.iter_mut().zip(parts.components.row(k)).for_each(|(sum, v)| *sum += s * v);
+                    }
+                    if let Some(units) = &units {
+                        sums.iter_mut().zip(units).for_each(|(sum, unit)| *sum /= unit);
                     }
                     for ((out, sum), mean) in out.iter_mut().zip(&sums).zip(&parts.mean) {
                         *out = T::from_f64(mean + sum);
@@ -311,14 +317,15 @@ impl IncompleteModel {
         self.parts().row_offsets.as_ref().map_or(0.0, |offsets| offsets[row])
     }
 
-    /// `mean + offset + scores * components` of one column.
+    /// `mean + (offset + scores * components) / factor` of one column.
     fn value(&self, scores: &[f64], offset: f64, column: usize) -> f64 {
         let parts = self.parts();
         let products = scores.iter().enumerate().map(|(k, s)| s * parts.components[(k, column)]);
-        parts.mean[column] + (products.sum::<f64>() + offset)
+        parts.mean[column] + (products.sum::<f64>() + offset) / parts.scales.factor(column)
     }
 
-    /// The variance of a value without noise, with covariance `row` of `covariances` for its scores.
+    /// The variance of a value without noise, in the units of the fit, with covariance `row` of `covariances` for its
+    /// scores.
     fn variance(&self, scores: &[f64], covariances: &Covariances, row: usize, column: usize) -> Option<f64> {
         let parts = self.parts();
         let loadings = parts.loading_covariances.as_ref()?;
@@ -331,7 +338,8 @@ impl IncompleteModel {
         let loading = |k: usize| if k < scores.len() { parts.components[(k, column)] } else { 1.0 };
         let of_scores = covariances.quadratic(row, loading);
         let of_loadings = loadings.quadratic(column, |k| scores[k]);
-        let sum = of_scores + of_loadings + parts.mean_variance[column] + of_both;
+        let of_mean = parts.mean_variance[column] * parts.scales.factor(column).powi(2);
+        let sum = of_scores + of_loadings + of_mean + of_both;
         // Rounding of the covariances may leave a negative sum.
         Some(if sum < 0.0 { 0.0 } else { sum })
     }
@@ -346,6 +354,6 @@ impl IncompleteModel {
     ) -> f64 {
         let variance = self.variance(scores, covariances, row, column).unwrap_or(f64::NAN);
         let added = if noise == Some(true) { self.parts().noise_variance } else { 0.0 };
-        (variance + added).sqrt()
+        (variance + added).sqrt() / self.parts().scales.factor(column)
     }
 }

@@ -63,6 +63,7 @@ impl IncompleteModel {
 
     fn scores_of<T: Scalar>(&self, rows: &Observed<T>, run: &Run<'_>) -> Result<RowScores> {
         let all = self.n_scores();
+        let rows = &*self.parts().scales.of_entries(rows, self.n_features(), run)?;
         // Two copies exist at a time: during the passes and in the result.
         let mut found = zeros("a matrix of scores", rows.n_samples(), 2 * all, all)?;
         self.each_row(rows, &mut found, run, |equations, out| {
@@ -98,6 +99,7 @@ impl IncompleteModel {
         rows: &Observed<T>,
         run: &Run<'_>,
     ) -> Result<(RowScores, Covariances)> {
+        let rows = &*self.parts().scales.of_entries(rows, self.n_features(), run)?;
         let (all, n) = (self.n_scores(), rows.n_samples());
         let width = all * (all + 1) / 2;
         let mut both = zeros("a matrix of scores with covariances", n, 2 * (all + width), all + width)?;
@@ -139,7 +141,7 @@ impl IncompleteModel {
         Ok(RowScores { scores, offsets })
     }
 
-    /// Calls `f` with the normal equations of every row and its part of `out`.
+    /// Calls `f` with the normal equations of every row, in the units of the fit, and its part of `out`.
     fn each_row<T: Scalar>(
         &self,
         rows: &Observed<T>,
@@ -147,15 +149,6 @@ impl IncompleteModel {
         run: &Run<'_>,
         f: impl Fn(&mut Equations, &mut [f64]) -> Result<()> + Sync,
     ) -> Result<()> {
-        let p = self.n_features();
-        if rows.n_features() != p {
-            return Err(Error::Shape {
-                what: "the data",
-                axis: "columns",
-                found: rows.n_features(),
-                expected: p,
-            });
-        }
         let width = out.len() / rows.n_samples().max(1);
         if width == 0 {
             return Ok(());

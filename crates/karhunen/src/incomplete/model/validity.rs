@@ -7,6 +7,7 @@ type Rule = (fn(f64) -> bool, &'static str);
 
 const FINITE: Rule = (f64::is_finite, "it must be finite");
 const SIZE: Rule = (|x| x >= 0.0 && x.is_finite(), "it must be finite and not negative");
+const POSITIVE: Rule = (|x| x > 0.0 && x.is_finite(), "it must be finite and positive");
 /// Norms may exceed `f64` where variances do not.
 const NORM: Rule = (|x| x >= 0.0, "it must not be negative");
 
@@ -30,7 +31,10 @@ impl IncompleteParts {
             ("prior", self.prior.precision.as_slice(), FINITE),
             ("prior", &self.prior.mean, FINITE),
         ];
-        for (name, values, (obeys, rule)) in values {
+        let empty: &[f64] = &[];
+        let scales = [("scale", &self.scales.scale), ("feature_weights", &self.scales.weights)];
+        let scales = scales.map(|(name, values)| (name, values.as_deref().unwrap_or(empty), POSITIVE));
+        for (name, values, (obeys, rule)) in values.into_iter().chain(scales) {
             refuse(name, values.iter().copied().find(|x| !obeys(*x)), rule)?;
         }
         for (name, covariances) in [

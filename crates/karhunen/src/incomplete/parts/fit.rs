@@ -101,6 +101,10 @@ impl IncompletePca {
                 "rows in parts are fitted by the methods em, als and vb-full",
             );
         }
+        if self.scale {
+            let rule = "fits in parts do not scale the columns; divide them by their standard deviations";
+            return refuse(options::SCALE, true.into(), rule);
+        }
         if self.row_offsets {
             let rule =
                 "fits in parts have no offsets, which stay with the rows; subtract the mean of each row";

@@ -41,7 +41,7 @@ impl Recent {
         Self { room: (ROWS * c).max(LEAST_ROWS), rows: VecDeque::new() }
     }
 
-    /// Samples rows from the distribution of a model, in place of its training rows. Their scores have exactly its
+    /// Samples rows from the distribution of a model, in its units, in place of its training rows. Their scores have exactly its
     /// variances; the rows cover subsets of the columns in turn.
     pub(crate) fn of_model(model: &IncompleteModel) -> Self {
         let (parts, c) = (model.parts(), model.n_components());
@@ -61,6 +61,7 @@ impl Recent {
             .map_or(0.0, |offsets| offsets.iter().map(|b| b * b).sum::<f64>() / offsets.len().max(1) as f64);
         let columns: Vec<usize> = (0..model.n_features()).filter(|j| parts.n_observed[*j] > 0).collect();
         let count = columns.len().min(ENTRIES * c + MORE_ENTRIES);
+        let mean = model.mean_in_units();
         let noise = gaussian(recent.room, count, Purpose::StreamRows.of(0).number(1));
         for i in 0..recent.room {
             let (s, sign) = (scores.q.row(i % half), if i < half { 1.0 } else { -1.0 });
@@ -72,7 +73,7 @@ impl Recent {
                     .map(|k| size(parts.explained_variance[k]) * s[k] * parts.components[(k, *j)])
                     .sum();
                 let of_row = sign * (along + size(of_offsets) * s[c]);
-                parts.mean[*j] + of_row + parts.noise_variance.sqrt() * noise[(i, e)]
+                mean[*j] + of_row + parts.noise_variance.sqrt() * noise[(i, e)]
             };
             let values = chosen.iter().enumerate().map(value).collect();
             let columns = chosen.into_iter().map(|j| j as u32).collect();

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::{Exec, Flow, Run};
-use crate::incomplete::data::{Observed, Segment};
+use crate::incomplete::data::{ColumnScales, Observed, Segment};
 use crate::incomplete::factors::state_arrays::{Arrays, count, damaged, flag, optional_size};
 use crate::incomplete::options::OnlineRule;
 use crate::incomplete::passes::least_norm::solve;
@@ -66,6 +66,9 @@ pub struct IncompleteStream {
     pub(crate) mean_known: bool,
     /// Standard deviation of an entry, estimated from the first rows.
     pub(crate) deviation: Option<f64>,
+    /// Scales and weights of the columns of the model that is continued: all numbers here are of scaled entries.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) scales: ColumnScales,
 }
 
 impl IncompleteStream {
@@ -101,6 +104,7 @@ impl IncompleteStream {
             recent: Recent::new(c),
             mean_known: false,
             deviation: None,
+            scales: ColumnScales::default(),
         })
     }
 
@@ -138,6 +142,7 @@ impl IncompleteStream {
             recent: Recent::default(),
             mean_known: true,
             deviation: Some(deviation),
+            scales: ColumnScales::default(),
         }
     }
 
@@ -180,6 +185,7 @@ impl IncompleteStream {
             recent: Recent::default(),
             mean_known: flag("flags", mean_known)?,
             deviation: optional_size("numbers", deviation)?,
+            scales: ColumnScales::default(),
         })
     }
 
@@ -193,8 +199,14 @@ impl IncompleteStream {
         self.loadings.columns(0..self.c)
     }
 
-    /// The current mean of each feature.
+    /// The current mean of each feature, in the units of the data.
     pub fn mean(&self) -> Vec<f64> {
+        let of_units = self.mean_in_units();
+        of_units.iter().enumerate().map(|(column, mean)| mean / self.scales.factor(column)).collect()
+    }
+
+    /// The current mean of each feature, of scaled entries.
+    pub(crate) fn mean_in_units(&self) -> Vec<f64> {
         (0..self.loadings.n_rows()).map(|j| self.loadings[(j, self.c)]).collect()
     }
 
@@ -256,14 +268,8 @@ impl IncompleteStream {
 
     fn learn_rows<T: Scalar>(&mut self, rows: &Observed<T>) -> Result<()> {
         let p = self.loadings.n_rows();
-        if rows.n_features() != p {
-            return Err(Error::Shape {
-                what: "the data",
-                axis: "columns",
-                found: rows.n_features(),
-                expected: p,
-            });
-        }
+        let scales = self.scales.clone();
+        let rows = &*scales.of_entries(rows, p, &Run::threads(1))?;
         if rows.sample_weights().is_some() {
             return Err(Error::option(
                 options::SAMPLE_WEIGHTS,

@@ -4,6 +4,7 @@ pub(crate) mod basis;
 pub(crate) mod cholesky;
 pub(crate) mod eigh;
 pub(crate) mod orthonormal;
+pub(crate) mod polar;
 pub(crate) mod svd;
 pub(crate) mod triangular;
 pub(crate) mod tsqr;

@@ -1,0 +1,160 @@
+//! Scales and weights of columns: entries in the units of a fit are `x_ij sqrt(c_j) / d_j`.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::error::{Error, Result, options};
+use crate::exec::{Exec, Run};
+use crate::incomplete::data::{ENTRIES, Observed};
+use crate::scalar::{Scalar, largest};
+use crate::weights::check_feature_weights;
+
+/// Number of columns per piece of work.
+const COLUMNS: usize = 16;
+
+/// Standard deviations `d` that divide the columns, and weights `c` of their squared residuals.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ColumnScales {
+    /// Standard deviation of the observed entries of each column, positive; `None` if columns keep their units.
+    pub scale: Option<Vec<f64>>,
+    /// Weight of each column, positive; `None` if all are one.
+    pub weights: Option<Vec<f64>>,
+}
+
+impl ColumnScales {
+    /// Scales of a fit: standard deviations of the observed entries if `scale` says so, and the feature weights of the
+    /// entries. Deviations are about the mean, or about zero unless `centred`; the divisor is the number of entries
+    /// less one. A column that is constant or has one entry keeps its units.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`] for a deviation beyond `f64`; [`Error::Stopped`].
+    pub(crate) fn of<T: Scalar>(
+        data: &Observed<T>,
+        scale: bool,
+        centred: bool,
+        run: &Run<'_>,
+    ) -> Result<Self> {
+        let weights = data.feature_weights.as_deref().map(<[f64]>::to_vec);
+        if !scale {
+            return Ok(Self { scale: None, weights });
+        }
+        let mut scales = vec![1.0; data.n_features()];
+        Exec::run(run, |exec| {
+            exec.phase("scales").fill(&mut scales, COLUMNS, |piece, out| {
+                for (at, out) in out.iter_mut().enumerate() {
+                    *out = deviation(data, piece * COLUMNS + at, centred);
+                }
+                Ok(())
+            })
+        })?;
+        match scales.iter().position(|d| !d.is_finite()) {
+            Some(column) => Err(Error::Overflow { statistic: "scale", column }),
+            None => Ok(Self { scale: Some(scales), weights }),
+        }
+    }
+
+    /// Returns true if entries are in the units of the fit as they are.
+    pub(crate) fn are_one(&self) -> bool {
+        self.scale.is_none() && self.weights.is_none()
+    }
+
+    /// `sqrt(c_j) / d_j`.
+    pub(crate) fn factor(&self, column: usize) -> f64 {
+        let of = |values: &Option<Vec<f64>>| values.as_ref().map_or(1.0, |values| values[column]);
+        of(&self.weights).sqrt() / of(&self.scale)
+    }
+
+    /// The factors of all columns.
+    fn factors(&self, n_features: usize) -> Vec<f64> {
+        (0..n_features).map(|column| self.factor(column)).collect()
+    }
+
+    /// Multiplies a value of each column by its factor.
+    pub(crate) fn apply(&self, values: &mut [f64]) {
+        values.iter_mut().enumerate().for_each(|(column, value)| *value *= self.factor(column));
+    }
+
+    /// Entries in the units of the fit; those given if they are that already.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of columns; [`Error::Stopped`].
+    pub(crate) fn of_entries<'a, T: Scalar>(
+        &self,
+        data: &'a Observed<T>,
+        n_features: usize,
+        run: &Run<'_>,
+    ) -> Result<Cow<'a, Observed<T>>> {
+        let found = data.n_features();
+        if found != n_features {
+            return Err(Error::Shape { what: "the data", axis: "columns", found, expected: n_features });
+        }
+        if self.are_one() {
+            return Ok(Cow::Borrowed(data));
+        }
+        let factors = self.factors(n_features);
+        Exec::run(run, |exec| {
+            let exec = exec.phase(ENTRIES);
+            Ok(Cow::Owned(Observed {
+                rows: data.rows.multiplied(|_, column| factors[column], &exec.part(0.0, 0.5))?,
+                columns: data.columns.multiplied(|column, _| factors[column], &exec.part(0.5, 1.0))?,
+                multiplicity: data.multiplicity.clone(),
+                feature_weights: None,
+            }))
+        })
+    }
+}
+
+impl<T: Scalar> Observed<T> {
+    /// Sets a weight for each column, shape (n_features,), which multiplies its squared residuals: in the fit, entries of
+    /// column j are multiplied by `sqrt(c_j)`, as those of complete data are by
+    /// [`Weights::features`](crate::Weights).
+    ///
+    /// # Errors
+    /// [`Error::WeightLength`]; [`Error::WeightValue`] for a weight that is negative or not finite; [`Error::Option`] for
+    /// zero.
+    pub fn with_feature_weights(self, weights: &[f64]) -> Result<Self> {
+        check_feature_weights(Some(weights), self.n_features())?;
+        if let Some(column) = weights.iter().position(|c| *c == 0.0) {
+            return Err(Error::option(
+                options::FEATURE_WEIGHTS,
+                0.0,
+                format!("the weight of column {column} is zero, so the fit says nothing of it; leave it out"),
+            ));
+        }
+        Ok(Self { feature_weights: Some(weights.into()), ..self })
+    }
+
+    /// The weights of the columns, if set.
+    pub fn feature_weights(&self) -> Option<&[f64]> {
+        self.feature_weights.as_deref()
+    }
+
+    /// Copies multiplicities and feature weights of entries of the same rows and columns.
+    pub(crate) fn with_weights_of(self, other: &Self) -> Self {
+        let feature_weights = other.feature_weights.clone();
+        Self { feature_weights, ..self.with_multiplicity(other.multiplicity.as_ref().map(Arc::clone)) }
+    }
+}
+
+/// Standard deviation of the entries of a column; one if they are constant.
+fn deviation<T: Scalar>(data: &Observed<T>, column: usize, centred: bool) -> f64 {
+    let line = data.columns.line(column);
+    let weight = |e: usize| line.weights.map_or(1.0, |w| w[e].to_f64());
+    let entries: Vec<usize> = (0..line.values.len()).filter(|e| weight(*e) > 0.0).collect();
+    let count = data.total_in_column(column);
+    let Some(first) = entries.first().filter(|_| count > 1.0) else { return 1.0 };
+    // About the first entry: a constant column has deviations of exactly zero.
+    let origin = if centred { line.values[*first].to_f64() } else { 0.0 };
+    let away = |e: &usize| line.values[*e].to_f64() - origin;
+    let size = largest(entries.iter().map(|e| away(e).abs()));
+    if size == 0.0 {
+        return 1.0;
+    }
+    let total: f64 = entries.iter().map(|e| weight(*e)).sum();
+    let mean_of = |of: &dyn Fn(f64) -> f64| {
+        entries.iter().map(|e| weight(*e) * of(away(e) / size)).sum::<f64>() / total
+    };
+    let mean = if centred { mean_of(&|x| x) } else { 0.0 };
+    size * (mean_of(&|x| (x - mean).powi(2)) * count / (count - 1.0)).sqrt()
+}

@@ -1,0 +1,91 @@
+"""Intervals by the bootstrap."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from karhunen import PCA, KernelPCA, TruncatedSVD
+from karhunen.resampling import bootstrap
+
+
+@pytest.fixture(scope="module")
+def x():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(80, 6)) * [4.0, 2.0, 1.0, 0.7, 0.5, 0.4] + 3.0
+
+
+def plain(x, k, n_draws, seed):
+    """Compute the standard errors of the variances by NumPy."""
+    rng = np.random.default_rng(seed)
+    drawn = [np.linalg.eigvalsh(np.cov(x[rng.integers(0, len(x), len(x))].T))[::-1][:k] for _ in range(n_draws)]
+    return np.std(drawn, axis=0, ddof=1)
+
+
+def test_errors_are_those_of_plain_draws(x):
+    found = bootstrap(PCA(3), x, n_draws=3000)
+    np.testing.assert_allclose(found.explained_variance.standard_error, plain(x, 3, 3000, 1), rtol=0.08)
+    pca = PCA(3).fit(x)
+    np.testing.assert_allclose(found.explained_variance.estimate, pca.explained_variance_, rtol=1e-12)
+    np.testing.assert_allclose(found.loadings.estimate, pca.components_.T * np.sqrt(pca.explained_variance_), rtol=1e-9)
+    for part in (found.explained_variance, found.explained_variance_ratio, found.loadings):
+        assert (part.lower < part.upper).all()
+        assert part.lower.shape == part.estimate.shape
+
+
+def test_storage_threads_and_reruns_change_nothing(x):
+    frame = pd.DataFrame(x, columns=list("abcdef"))
+    found = bootstrap(PCA(2, scale=True), frame, n_draws=100)
+    assert found.names == list("abcdef")
+    assert list(found.to_frame().index) == ["PC1", "PC2"]
+    for pca, rows in (
+        (PCA(2, scale=True, n_threads=1), x),
+        (PCA(2, scale=True), sp.csr_array(x)),
+        (PCA(2, scale=True), np.asfortranarray(x)),
+    ):
+        again = bootstrap(pca, rows, n_draws=100)
+        np.testing.assert_allclose(again.loadings.upper, found.loadings.upper, rtol=1e-7)
+    other = bootstrap(PCA(2, scale=True), x, n_draws=100, random_state=1)
+    assert (other.loadings.upper != found.loadings.upper).all()
+    again = pickle.loads(pickle.dumps(found))
+    np.testing.assert_array_equal(again.loadings.lower, found.loadings.lower)
+
+
+def test_wide_data_are_reduced_without_loss(x):
+    wide = np.hstack([x, np.zeros((80, 200))])
+    tall, reduced = bootstrap(PCA(2), x, n_draws=100), bootstrap(PCA(2), wide, n_draws=100)
+    np.testing.assert_allclose(reduced.loadings.lower[:6], tall.loadings.lower, atol=1e-8)
+    np.testing.assert_allclose(reduced.loadings.upper[6:], 0.0, atol=1e-8)
+    svd = bootstrap(TruncatedSVD(2), wide, n_draws=100)
+    np.testing.assert_allclose(
+        svd.explained_variance.lower, bootstrap(TruncatedSVD(2), x, n_draws=100).explained_variance.lower
+    )
+
+
+def test_survey_weights_are_kept_and_counts_are_drawn(x):
+    weights = np.random.default_rng(1).uniform(0.2, 3.0, 80)
+    pca = PCA(2, weighting="importance")
+    one = bootstrap(pca, x, weights, n_draws=200)
+    other = bootstrap(pca, x, weights * 1e6, n_draws=200)
+    np.testing.assert_allclose(other.explained_variance.lower, one.explained_variance.lower, rtol=1e-9)
+    counts = np.arange(80) % 3
+    found = bootstrap(PCA(2), x, counts, n_draws=3000)
+    repeated = bootstrap(PCA(2), np.repeat(x, counts, axis=0), n_draws=3000)
+    errors = [part.explained_variance.standard_error for part in (found, repeated)]
+    np.testing.assert_allclose(errors[0], errors[1], rtol=0.1)
+
+
+def test_unsuitable_arguments_are_named(x):
+    with pytest.raises(TypeError, match="pca is a KernelPCA"):
+        bootstrap(KernelPCA(2), x)
+    with pytest.raises(ValueError, match="level = 95 is not allowed"):
+        bootstrap(PCA(2), x, level=95)
+    with pytest.raises(ValueError, match="n_draws"):
+        bootstrap(PCA(2), x, n_draws=10)
+    with pytest.raises(ValueError, match="n_draws"):
+        bootstrap(PCA(2), x, n_draws=1.5)
+    with pytest.raises(ValueError, match="sample_weight"):
+        bootstrap(PCA(2), x, np.ones(3))
+    with pytest.raises(MemoryError):
+        bootstrap(PCA(2), x, n_draws=10**13)
