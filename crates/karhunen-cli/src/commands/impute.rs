@@ -55,11 +55,8 @@ fn fill(
         let RowScores { scores, offsets } = scores(model, &data, &run)?;
         let places = &places;
         Ok(Box::new(move |row, column| {
-            let j = places[column];
-            let products =
-                scores.row(row).iter().enumerate().map(|(k, score)| score * parts.components[(k, j)]);
             let offset = offsets.as_ref().map_or(0.0, |offsets| offsets[row]);
-            parts.mean[j] + (offset + products.sum::<f64>())
+            model.value(scores.row(row), offset, places[column])
         }))
     };
     let mut outputs = Outputs::new(args.force);

@@ -317,8 +317,11 @@ impl IncompleteModel {
         self.parts().row_offsets.as_ref().map_or(0.0, |offsets| offsets[row])
     }
 
-    /// `mean + (offset + scores * components) / factor` of one column.
-    fn value(&self, scores: &[f64], offset: f64, column: usize) -> f64 {
+    /// The value of one column in a row of these scores and this offset: `mean + (offset + scores * components) / factor`.
+    ///
+    /// # Panics
+    /// If `column >= n_features`, or for more scores than components.
+    pub fn value(&self, scores: &[f64], offset: f64, column: usize) -> f64 {
         let parts = self.parts();
         let products = scores.iter().enumerate().map(|(k, s)| s * parts.components[(k, column)]);
         parts.mean[column] + (products.sum::<f64>() + offset) / parts.scales.factor(column)
