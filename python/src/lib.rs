@@ -68,7 +68,9 @@ mod _core {
     #[pymodule_export]
     use crate::resampling::bootstrap;
     #[pymodule_export]
-    use crate::rotation::{RotatedLoadings, rotate};
+    use crate::rotation::{
+        RotatedLoadings, rotate_oblimin, rotate_orthomax, rotate_promax, rotate_to_target,
+    };
     #[pymodule_export]
     use crate::row_source::RowSource;
     #[pymodule_export]

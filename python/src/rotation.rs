@@ -1,12 +1,12 @@
 //! Rotations of loadings.
 
 use karhunen::rotation::{Oblimin, Orthomax, Promax, Rotation, procrustes};
+use karhunen::{Matrix, Result, Run};
 use numpy::PyArray1;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::arrays::{copy_matrix, copy_vector, give_matrix};
-use crate::errors::to_python;
+use crate::arrays::{copy_matrix, give_matrix};
+use crate::observer::{Effort, run};
 
 /// Rotated loadings and all that follows from them.
 #[pyclass(frozen, module = "karhunen._core")]
@@ -14,37 +14,63 @@ pub(crate) struct RotatedLoadings {
     rotation: Rotation,
 }
 
-/// Rotates loadings, shape (n_features, n_components). `parameter` is gamma of an orthomax or oblimin rotation, and the
-/// power of promax.
+/// An orthomax rotation of loadings, shape (n_features, n_components).
 #[pyfunction]
-#[pyo3(signature = (loadings, method, parameter, kaiser, target=None))]
-pub(crate) fn rotate(
+pub(crate) fn rotate_orthomax(
     py: Python<'_>,
     loadings: &Bound<'_, PyAny>,
-    method: &str,
-    parameter: f64,
+    gamma: f64,
     kaiser: bool,
-    target: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RotatedLoadings> {
-    let loadings = copy_matrix(loadings)?;
-    let target = target.map(copy_matrix).transpose()?;
-    let found = match (method, target) {
-        ("orthomax", _) => {
-            let orthomax = Orthomax { gamma: parameter, kaiser, ..Orthomax::default() };
-            py.detach(|| orthomax.rotate(&loadings))
-        }
-        ("promax", _) => {
-            let promax = Promax { power: parameter, orthomax: Orthomax { kaiser, ..Orthomax::default() } };
-            py.detach(|| promax.rotate(&loadings))
-        }
-        ("oblimin", _) => {
-            let oblimin = Oblimin { gamma: parameter, kaiser, ..Oblimin::default() };
-            py.detach(|| oblimin.rotate(&loadings))
-        }
-        ("procrustes", Some(target)) => py.detach(|| procrustes(&loadings, &target)),
-        _ => return Err(PyValueError::new_err(format!("rotation {method:?} is unknown"))),
-    };
-    Ok(RotatedLoadings { rotation: found.map_err(to_python)? })
+    let orthomax = Orthomax { gamma, kaiser, ..Orthomax::default() };
+    rotated(py, copy_matrix(loadings)?, move |loadings, run| orthomax.rotate_with(loadings, run))
+}
+
+/// A promax rotation of loadings, shape (n_features, n_components).
+#[pyfunction]
+pub(crate) fn rotate_promax(
+    py: Python<'_>,
+    loadings: &Bound<'_, PyAny>,
+    power: f64,
+    kaiser: bool,
+) -> PyResult<RotatedLoadings> {
+    let promax = Promax { power, orthomax: Orthomax { kaiser, ..Orthomax::default() } };
+    rotated(py, copy_matrix(loadings)?, move |loadings, run| promax.rotate_with(loadings, run))
+}
+
+/// An oblimin rotation of loadings, shape (n_features, n_components).
+#[pyfunction]
+pub(crate) fn rotate_oblimin(
+    py: Python<'_>,
+    loadings: &Bound<'_, PyAny>,
+    gamma: f64,
+    kaiser: bool,
+) -> PyResult<RotatedLoadings> {
+    let oblimin = Oblimin { gamma, kaiser, ..Oblimin::default() };
+    rotated(py, copy_matrix(loadings)?, move |loadings, run| oblimin.rotate_with(loadings, run))
+}
+
+/// The rotation of loadings, shape (n_features, n_components), to a target of that shape.
+#[pyfunction]
+pub(crate) fn rotate_to_target(
+    py: Python<'_>,
+    loadings: &Bound<'_, PyAny>,
+    target: &Bound<'_, PyAny>,
+) -> PyResult<RotatedLoadings> {
+    let target = copy_matrix(target)?;
+    rotated(py, copy_matrix(loadings)?, move |loadings, _| procrustes(loadings, &target))
+}
+
+/// Rotates without the interpreter, which is asked for signals.
+fn rotated(
+    py: Python<'_>,
+    loadings: Matrix,
+    rotate: impl FnOnce(&Matrix, &Run<'_>) -> Result<Rotation> + Send + 'static,
+) -> PyResult<RotatedLoadings> {
+    let (p, k) = (loadings.n_rows() as f64, loadings.n_cols() as f64);
+    // About a hundred sweeps over all pairs.
+    let effort = Effort::new(100.0 * p * k * k, Some(1));
+    Ok(RotatedLoadings { rotation: run(py, effort, None, move |run| rotate(&loadings, run))? })
 }
 
 #[pymethods]
@@ -62,6 +88,11 @@ impl RotatedLoadings {
     #[getter]
     fn rotation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         give_matrix(py, self.rotation.rotation.clone())
+    }
+
+    #[getter]
+    fn score_rotation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        give_matrix(py, self.rotation.score_rotation.clone())
     }
 
     #[getter]
@@ -87,16 +118,5 @@ impl RotatedLoadings {
     #[getter]
     fn converged(&self) -> bool {
         self.rotation.converged
-    }
-
-    /// Scores of the rotated components, from those of the model and their variances.
-    fn scores<'py>(
-        &self,
-        py: Python<'py>,
-        scores: &Bound<'_, PyAny>,
-        variances: &Bound<'_, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let found = self.rotation.scores(&copy_matrix(scores)?, &copy_vector(variances)?);
-        give_matrix(py, found.map_err(to_python)?)
     }
 }

@@ -4,6 +4,7 @@ use karhunen::choice::Choice;
 use karhunen::selection::{self, Curve, Level, Null, Parallel, Selection, Spectrum};
 use karhunen::{Pca, Result, Run, Source, Weights};
 use numpy::PyArray1;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -16,17 +17,19 @@ use crate::options::Options;
 
 /// The choices of all rules that take the variances of a fitted model.
 #[pyfunction]
+#[pyo3(signature = (model, n_observations=None))]
 pub(crate) fn select_components<'py>(
     py: Python<'py>,
     model: &Bound<'_, Model>,
+    n_observations: Option<f64>,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let spectrum = Spectrum::of_model(&model.get().model).map_err(to_python)?;
+    let spectrum = Spectrum::of_model(&model.get().model, n_observations).map_err(to_python)?;
     selection::of_spectrum(&spectrum).iter().map(|row| given(py, row)).collect()
 }
 
 /// The choice of parallel analysis; `level` is a quantile, or none for the mean.
 #[pyfunction]
-#[pyo3(signature = (x, options, null, level, n_draws, seed, sample_weight=None, on_progress=None))]
+#[pyo3(signature = (x, options, null, level, n_draws, seed, sample_weight=None, feature_weight=None, on_progress=None))]
 #[expect(clippy::too_many_arguments, reason = "the arguments of Python's function")]
 pub(crate) fn parallel_analysis<'py>(
     py: Python<'py>,
@@ -37,27 +40,35 @@ pub(crate) fn parallel_analysis<'py>(
     n_draws: usize,
     seed: u64,
     sample_weight: Option<&Bound<'_, PyAny>>,
+    feature_weight: Option<&Bound<'_, PyAny>>,
     on_progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let Options { engine: pca, n_threads }: Options<Pca> = Options::read(options)?;
     let effort = Effort::new(x.fit_cost() * n_draws as f64, n_threads);
-    let null = Null::of_name(null).unwrap_or_default();
+    let Some(null) = Null::of_name(null) else {
+        return Err(PyValueError::new_err(format!("null = {null:?} is not known")));
+    };
     let level = level.map_or(Level::Mean, Level::Quantile);
     let rule = Parallel { pca, null, level, n_draws, seed, ..Parallel::default() };
-    let job = Compare { rule, weights: sample_weight.map(lend_vector).transpose()? };
+    let [samples, features] = [sample_weight, feature_weight].map(|weights| weights.map(lend_vector));
+    let job = Compare { rule, samples: samples.transpose()?, features: features.transpose()? };
     let found = run(py, effort, on_progress, move |run| x.run(job, run))?;
     given(py, &found)
 }
 
 struct Compare {
     rule: Parallel,
-    weights: Option<Lent<f64>>,
+    samples: Option<Lent<f64>>,
+    features: Option<Lent<f64>>,
 }
 
 impl Job for Compare {
     type Output = Selection;
     fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Selection> {
-        let weights = Weights { samples: self.weights.as_ref().map(Lent::as_slice), features: None };
+        let weights = Weights {
+            samples: self.samples.as_ref().map(Lent::as_slice),
+            features: self.features.as_ref().map(Lent::as_slice),
+        };
         self.rule.select(x, &weights, run)
     }
 }
@@ -72,11 +83,7 @@ pub(crate) fn separate_components<'py>(
     model: &Bound<'_, Model>,
     n_observations: Option<f64>,
 ) -> PyResult<Separation<'py>> {
-    let spectrum = Spectrum::of_model(&model.get().model).map_err(to_python)?;
-    let spectrum = match n_observations {
-        Some(n) => spectrum.observations(n).map_err(to_python)?,
-        None => spectrum,
-    };
+    let spectrum = Spectrum::of_model(&model.get().model, n_observations).map_err(to_python)?;
     let found = selection::north(&spectrum);
     let groups = found.groups().into_iter().map(|group| (group.start, group.end)).collect();
     Ok((PyArray1::from_vec(py, found.standard_errors), found.overlaps, groups))

@@ -66,7 +66,53 @@ def test_north_groups_variances_that_sampling_mixes(wine):
     assert sum(map(len, few.groups)) == wine.shape[1]
 
 
+def test_a_given_number_of_observations_replaces_that_of_the_weights(wine):
+    weights = np.full(len(wine), 1e-6)
+    pca = PCA(scale=True, weighting="population").fit(wine, sample_weight=weights)
+    with pytest.raises(ValueError, match="need the number of observations"):
+        selection.north(pca)
+    found, plain = selection.north(pca, len(wine)), selection.north(PCA(scale=True, weighting="population").fit(wine))
+    np.testing.assert_allclose(found.standard_errors, plain.standard_errors)
+    rows = selection.rules(pca, n_observations=len(wine))
+    expected = selection.rules(PCA(scale=True, weighting="population").fit(wine))
+    assert [row.n_components for row in rows] == [row.n_components for row in expected]
+    for bad in (np.nan, 1, "4", True):
+        with pytest.raises((TypeError, ValueError), match="n_observations"):
+            selection.north(pca, bad)
+
+
+def test_parallel_analysis_takes_every_meaning_of_weights(wine):
+    weights = np.random.default_rng(2).uniform(0.2, 3.0, len(wine))
+    features = np.linspace(0.5, 2.0, wine.shape[1])
+    options = {"scale": True, "weighting": "importance", "feature_weight": features, "n_draws": 60}
+    found = selection.parallel_analysis(wine, sample_weight=weights, **options)
+    again = selection.parallel_analysis(wine, sample_weight=weights * 1e-6, **options)
+    np.testing.assert_allclose(again.thresholds, found.thresholds, rtol=1e-9)
+    pca = PCA(scale=True, weighting="importance").fit(wine, sample_weight=weights, feature_weight=features)
+    np.testing.assert_allclose(found.values, pca.explained_variance_)
+
+
+def test_equal_importance_weights_are_no_weights(wine):
+    for n in range(4, 40):
+        x = np.random.default_rng(n).normal(size=(n, 80))
+        plain = selection.rules(PCA(weighting="importance").fit(x))
+        found = selection.rules(PCA(weighting="importance").fit(x, sample_weight=np.full(n, 0.3)))
+        assert [row.n_components for row in found] == [row.n_components for row in plain], n
+
+
+def test_results_are_compared_by_identity_and_tabled_alone_or_together(wine):
+    found = selection.rules(PCA(scale=True).fit(wine))
+    assert len(set(found)) == len(found)
+    assert len(selection.to_frame(row for row in found)) == len(found)
+    assert len(selection.to_frame(found[0])) == 1
+
+
 def test_unsuitable_arguments_are_named(wine):
+    for bad in (0, 0.9, "mle"):
+        with pytest.raises(ValueError, match="n_components"):
+            selection.parallel_analysis(wine, n_components=bad)
+    with pytest.raises(MemoryError, match="random tables"):
+        selection.parallel_analysis(wine, n_draws=10**12)
     with pytest.raises(ValueError, match="null = 'x' is not known"):
         selection.parallel_analysis(wine, null="x")
     with pytest.raises(ValueError, match="level = 2"):

@@ -47,7 +47,10 @@ __all__ = [
     "observe",
     "observe_triples",
     "parallel_analysis",
-    "rotate",
+    "rotate_oblimin",
+    "rotate_orthomax",
+    "rotate_promax",
+    "rotate_to_target",
     "save",
     "select_components",
     "separate_components",
@@ -765,16 +768,14 @@ class RotatedLoadings:
     def n_iter(self) -> int: ...
     @property
     def converged(self) -> bool: ...
-    def scores(self, scores: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    @property
+    def score_rotation(self) -> NDArray[np.float64]: ...
 
-def rotate(
-    loadings: NDArray[np.float64],
-    method: str,
-    parameter: float,
-    kaiser: bool,
-    target: NDArray[np.float64] | None = None,
-) -> RotatedLoadings: ...
-def select_components(model: Model) -> list[dict[str, Any]]: ...
+def rotate_orthomax(loadings: NDArray[np.float64], gamma: float, kaiser: bool) -> RotatedLoadings: ...
+def rotate_promax(loadings: NDArray[np.float64], power: float, kaiser: bool) -> RotatedLoadings: ...
+def rotate_oblimin(loadings: NDArray[np.float64], gamma: float, kaiser: bool) -> RotatedLoadings: ...
+def rotate_to_target(loadings: NDArray[np.float64], target: NDArray[np.float64]) -> RotatedLoadings: ...
+def select_components(model: Model, n_observations: float | None = None) -> list[dict[str, Any]]: ...
 def parallel_analysis(
     x: _Data,
     options: dict[str, Any],
@@ -783,6 +784,7 @@ def parallel_analysis(
     n_draws: int,
     seed: int,
     sample_weight: NDArray[np.float64] | None = None,
+    feature_weight: NDArray[np.float64] | None = None,
     on_progress: _OnProgress | None = None,
 ) -> dict[str, Any]: ...
 def bootstrap(

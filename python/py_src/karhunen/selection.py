@@ -5,7 +5,7 @@ No rule is right for all data; rules that agree are better evidence than any one
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,15 @@ from karhunen import PCA, _core
 from karhunen._diagnostics.model import engine_model
 from karhunen._inputs.files import to_rows
 from karhunen._inputs.matrix import to_weights
-from karhunen._shared.choices import Null
-from karhunen._shared.options import choice_option, count_option, is_number, seed_option
+from karhunen._shared.choices import Null, Weighting
+from karhunen._shared.options import (
+    choice_option,
+    count_option,
+    is_number,
+    number_option,
+    optional_count,
+    seed_option,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Selection", "Separation", "north", "parallel_analysis", "rules", "to_frame"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Selection:
     """The number of components by one rule.
 
@@ -60,7 +67,7 @@ class Selection:
     thresholds: NDArray[np.float64] | None
 
 
-def rules(pca: Any) -> list[Selection]:
+def rules(pca: Any, n_observations: float | None = None) -> list[Selection]:
     """Evaluate all rules that take the variances of a fit.
 
     Kaiser's and Jolliffe's rules, broken stick, the Marchenko-Pastur edge, the threshold of Gavish & Donoho (2014),
@@ -68,8 +75,11 @@ def rules(pca: Any) -> list[Selection]:
 
     Parameters
     ----------
-    pca : PCA or TruncatedSVD
+    pca : PCA, TruncatedSVD or IncrementalPCA
         A fitted model; several rules need all components, and say so.
+    n_observations : float or None, default=None
+        Number of independent rows; None is the sum of frequency and population weights, and the effective number
+        ``sum(w)**2 / sum(w**2)`` of importance weights.
 
     Returns
     -------
@@ -84,7 +94,7 @@ def rules(pca: Any) -> list[Selection]:
     >>> {row.rule: row.n_components for row in found[:3]}
     {'kaiser': 3, 'jolliffe': 5, 'broken-stick': 2}
     """
-    return [Selection(**row) for row in _core.select_components(engine_model(pca))]
+    return [Selection(**row) for row in _core.select_components(engine_model(pca), _observations(n_observations))]
 
 
 def parallel_analysis(
@@ -93,6 +103,8 @@ def parallel_analysis(
     n_components: int | None = None,
     scale: bool = False,
     sample_weight: Any = None,
+    feature_weight: Any = None,
+    weighting: Weighting = "frequency",
     null: Null = "permutation",
     level: float | None = 0.95,
     n_draws: int = 200,
@@ -110,7 +122,12 @@ def parallel_analysis(
     scale : bool, default=False
         Divide columns by their standard deviation.
     sample_weight : array-like of shape (n_samples,) or None
-        Frequency weights of the rows: random data have as many rows as the weights sum to.
+        Weights of the rows.
+    feature_weight : array-like of shape (n_features,) or None
+        Weights of the features.
+    weighting : {"frequency", "importance", "population"}, default="frequency"
+        Meaning of the weights of rows: random data have as many rows as frequency weights sum to, and as many as the
+        effective number ``sum(w)**2 / sum(w**2)`` of other weights.
     null : {"permutation", "normal"}, default="permutation"
         Random data: the values of every column in random order, or independent normal values.
     level : float or None, default=0.95
@@ -139,17 +156,20 @@ def parallel_analysis(
         raise ValueError(f"level = {level!r} is not allowed: a number between 0 and 1, or None, is needed")
     how = choice_option("null", null, Null)
     n_draws = count_option("n_draws", n_draws)
-    pca = PCA(n_components, scale=scale, n_threads=n_threads)
+    pca = PCA(optional_count("n_components", n_components), scale=scale, weighting=weighting, n_threads=n_threads)
     rows = to_rows(pca, X, reset=True, min_samples=2)
     weights = to_weights("sample_weight", sample_weight, rows.shape[0], "rows")
+    features = to_weights("feature_weight", feature_weight, rows.shape[1], "columns")
     quantile = None if level is None else float(level)
     seed = seed_option(random_state)
     with pca._call() as draw:
-        row = _core.parallel_analysis(rows, pca._engine_options(), how, quantile, n_draws, seed, weights, draw)
+        row = _core.parallel_analysis(
+            rows, pca._engine_options(), how, quantile, n_draws, seed, weights, features, draw
+        )
     return Selection(**row)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Separation:
     """Sampling errors of the variances of a fit.
 
@@ -160,8 +180,8 @@ class Separation:
     overlaps : list of bool
         For each pair of neighbours, True if the bars of one standard error overlap.
     groups : list of range
-        Ranges of components, counted from 0, that overlap: their directions are arbitrary within the space that they
-        span.
+        Ranges of components, counted from 0, that overlap, single ones included: directions within a range are
+        arbitrary in the space that it spans.
     """
 
     standard_errors: NDArray[np.float64]
@@ -174,7 +194,7 @@ def north(pca: Any, n_observations: float | None = None) -> Separation:
 
     Parameters
     ----------
-    pca : PCA or TruncatedSVD
+    pca : PCA, TruncatedSVD or IncrementalPCA
         A fitted model.
     n_observations : float or None, default=None
         Effective number of independent rows, such as that of a time series; None is the number of rows, or what their
@@ -185,16 +205,21 @@ def north(pca: Any, n_observations: float | None = None) -> Separation:
     Separation
         Standard errors, and the components that they do not tell apart.
     """
-    errors, overlaps, groups = _core.separate_components(engine_model(pca), n_observations)
+    errors, overlaps, groups = _core.separate_components(engine_model(pca), _observations(n_observations))
     return Separation(errors, overlaps, [range(*group) for group in groups])
 
 
-def to_frame(found: Sequence[Selection]) -> Any:
+def _observations(n_observations: Any) -> float | None:
+    """Check a number of observations; the engine checks its range."""
+    return None if n_observations is None else number_option("n_observations", n_observations)
+
+
+def to_frame(found: Selection | Iterable[Selection]) -> Any:
     """Return choices as a pandas.DataFrame: one row for each rule, with its number and reason.
 
     Parameters
     ----------
-    found : sequence of Selection
+    found : Selection or iterable of Selection
         Choices of :func:`rules` and :func:`parallel_analysis`.
 
     Returns
@@ -203,6 +228,7 @@ def to_frame(found: Sequence[Selection]) -> Any:
         Columns `n_components`, `at_edge` and `reason`, indexed by rule.
     """
     pandas = import_module("pandas")
+    found = [found] if isinstance(found, Selection) else list(found)
     table = pandas.DataFrame(
         {
             "n_components": pandas.array([row.n_components for row in found], dtype="Int64"),

@@ -1,24 +1,24 @@
 //! Direct oblimin.
 
 use crate::error::{Error, Result, options};
+use crate::exec::Run;
 use crate::growth::More;
 use crate::linalg::Matrix;
 use crate::linalg::decomp::cholesky::solve;
 use crate::linalg::dense::small::{multiply, t_multiply};
 use crate::rotation::Rotation;
 use crate::rotation::normalized::normalized;
-use crate::rotation::rotated::{check_iteration, check_loadings};
+use crate::rotation::rotated::{ask, check_iteration, check_loadings, check_variances};
 
 /// Oblique rotation that minimises, over the entries of the pattern B of shape (p, k),
 ///
 /// $$ \frac{1}{4} \sum_{c \ne d} \left[ \sum_j b_{jc}^2 b_{jd}^2 - \frac{\gamma}{p} \sum_j b_{jc}^2 \sum_j b_{jd}^2
 /// \right]. $$
 ///
-/// $\gamma = 0$, the default, is direct quartimin; negative values make the components less correlated, and for
-/// positive
-/// ones the criterion may have no minimum. Jennrich & Sampson (1966), doi:10.1007/BF02289465. Minimised by the gradient
+/// $\gamma = 0$, the default, is direct quartimin; negative values make the components less correlated, and for positive
+/// ones the criterion may have no minimum, and variances (sums of pattern times structure) may be negative. Jennrich & Sampson (1966), doi:10.1007/BF02289465. Minimised by the gradient
 /// projection of Jennrich (2002), doi:10.1007/BF02294706, from the unrotated loadings, as R's `GPArotation::oblimin`.
-/// Rows are normalised by default, as in SPSS; GPArotation does not normalise by default.
+/// Rows are as they are by default, as in GPArotation; SPSS normalises them. Rows of zeros do not count.
 ///
 /// ```
 /// use karhunen::Matrix;
@@ -34,7 +34,7 @@ pub struct Oblimin {
     pub gamma: f64,
     /// Normalise the rows.
     pub kaiser: bool,
-    /// Norm of the projected gradient that counts as converged, for rows of mean squared length one.
+    /// Norm of the projected gradient that counts as converged, over `1 + |gamma|`, for rows of mean squared length one.
     pub tol: f64,
     /// Most iterations.
     pub max_iter: usize,
@@ -44,7 +44,7 @@ pub struct Oblimin {
 
 impl Default for Oblimin {
     fn default() -> Self {
-        Self { gamma: 0.0, kaiser: true, tol: 1e-6, max_iter: 10_000, more: More }
+        Self { gamma: 0.0, kaiser: false, tol: 1e-6, max_iter: 10_000, more: More }
     }
 }
 
@@ -58,7 +58,16 @@ impl Oblimin {
     /// As [`super::Orthomax::rotate`]; [`Error::Option`] for gamma above 0.8; [`Error::Decomposition`] if the
     /// components become collinear, as they may for positive gamma.
     pub fn rotate(&self, loadings: &Matrix) -> Result<Rotation> {
+        self.rotate_with(loadings, &Run::default())
+    }
+
+    /// As [`Oblimin::rotate`], with the observer of `run`, which is asked before every iteration.
+    ///
+    /// # Errors
+    /// As [`Oblimin::rotate`], and [`Error::Stopped`].
+    pub fn rotate_with(&self, loadings: &Matrix, run: &Run<'_>) -> Result<Rotation> {
         check_loadings(loadings)?;
+        check_variances(loadings)?;
         check_iteration(self.tol, self.max_iter)?;
         if !(self.gamma <= 0.8 && self.gamma.is_finite()) {
             let rule = "oblimin needs a finite gamma of at most 0.8";
@@ -69,8 +78,9 @@ impl Oblimin {
         let mut at = Point::new(&a, Matrix::from_fn(k, k, |i, j| f64::from(u8::from(i == j))), self.gamma)?;
         let (mut step, mut n_iter, mut converged) = (1.0, 0, k == 1);
         while !converged && n_iter < self.max_iter {
+            ask(run)?;
             let (direction, norm) = at.projected_gradient();
-            if norm <= self.tol {
+            if norm <= self.tol * (1.0 + self.gamma.abs()) {
                 converged = true;
                 break;
             }
@@ -184,7 +194,7 @@ mod tests {
         let loadings = gaussian(10, 3, 8, 0);
         let rotated = Oblimin::default().rotate(&loadings).unwrap();
         assert!(rotated.converged);
-        let a = normalized(&loadings, true);
+        let a = normalized(&loadings, false);
         let best = criterion(&multiply(&a, &rotated.rotation), 0.0).0;
         for seed in 0..200 {
             let noise = gaussian(3, 3, seed, 1);

@@ -1,21 +1,22 @@
 //! Orthogonal rotations: varimax, quartimax and the family between and beyond them.
 
 use crate::error::Result;
+use crate::exec::Run;
 use crate::growth::More;
 use crate::linalg::Matrix;
 use crate::rotation::Rotation;
 use crate::rotation::normalized::normalized;
-use crate::rotation::rotated::{check_iteration, check_loadings};
+use crate::rotation::rotated::{ask, check_iteration, check_loadings, check_variances};
 
 /// Orthogonal rotation that maximises, over the entries $b_{jc}$ of the rotated loadings of shape (p, k),
 ///
 /// $$ \sum_c \left[ \sum_j b_{jc}^4 - \frac{\gamma}{p} \Bigl( \sum_j b_{jc}^2 \Bigr)^2 \right]. $$
 ///
 /// $\gamma = 1$ is varimax (Kaiser 1958, doi:10.1007/BF02289233), $\gamma = 0$ quartimax (Neuhaus & Wrigley 1954,
-/// doi:10.1111/j.2044-8317.1954.tb00147.x). Rows are normalised by default, as in R's `varimax`.
+/// doi:10.1111/j.2044-8317.1954.tb00147.x). Varimax normalises rows, as R's `varimax`; quartimax does not, as GPArotation
+/// and psych. Rows of zeros do not count.
 ///
-/// Each pair of components in turn is rotated in its plane by the angle that maximises the criterion, which has a
-/// closed
+/// Each pair of components in turn is rotated in its plane by the angle that maximises the criterion, which has a closed
 /// form; sweeps end when no angle exceeds `tol`. In contrast to iteration by singular value decompositions (R's
 /// `varimax`) the criterion never falls, and a stationary point that is no maximum in a plane is left. It is a local
 /// maximum; with few components there is rarely another.
@@ -55,30 +56,41 @@ impl Orthomax {
         Self::default()
     }
 
-    /// Quartimax, $\gamma = 0$, with normalised rows.
+    /// Quartimax, $\gamma = 0$, with rows as they are.
     pub fn quartimax() -> Self {
-        Self { gamma: 0.0, ..Self::default() }
+        Self { gamma: 0.0, kaiser: false, ..Self::default() }
     }
 
     /// Rotates loadings of shape (p, k).
     ///
     /// # Errors
-    /// [`crate::error::Error::Option`] for no component, or a tolerance or number of iterations outside its rule;
-    /// [`crate::error::Error::NonFinite`]. If the sweeps do not converge, [`Rotation::converged`] is false.
+    /// [`crate::error::Error::Option`] for no component, one without variance, or a tolerance or number of iterations
+    /// outside its rule; [`crate::error::Error::NonFinite`]. If the sweeps do not converge, [`Rotation::converged`] is
+    /// false.
     pub fn rotate(&self, loadings: &Matrix) -> Result<Rotation> {
-        let (rotation, n_iter, converged) = self.matrix(loadings)?;
+        self.rotate_with(loadings, &Run::default())
+    }
+
+    /// As [`Orthomax::rotate`], with the observer of `run`, which is asked before every sweep.
+    ///
+    /// # Errors
+    /// As [`Orthomax::rotate`], and [`crate::error::Error::Stopped`].
+    pub fn rotate_with(&self, loadings: &Matrix, run: &Run<'_>) -> Result<Rotation> {
+        let (rotation, n_iter, converged) = self.matrix(loadings, run)?;
         Rotation::in_order(loadings, &rotation, (n_iter, converged))
     }
 
     /// The rotation, the number of sweeps, and true if they converged.
-    pub(super) fn matrix(&self, loadings: &Matrix) -> Result<(Matrix, usize, bool)> {
+    pub(super) fn matrix(&self, loadings: &Matrix, run: &Run<'_>) -> Result<(Matrix, usize, bool)> {
         check_loadings(loadings)?;
+        check_variances(loadings)?;
         check_iteration(self.tol, self.max_iter)?;
         let k = loadings.n_cols();
         // Columns as rows, so that a pair is two slices.
         let mut columns = normalized(loadings, self.kaiser).transposed();
         let mut rotation = Matrix::from_fn(k, k, |i, j| f64::from(u8::from(i == j)));
         for sweep in 1..=self.max_iter {
+            ask(run)?;
             let mut largest = 0.0_f64;
             for first in 0..k {
                 for second in first + 1..k {
@@ -101,6 +113,9 @@ impl Orthomax {
 /// The angle, between -45 and 45 degrees, that maximises the criterion in the plane of two columns: Kaiser (1959),
 /// doi:10.1177/001316445901900314, with gamma.
 fn best_angle(x: &[f64], y: &[f64], gamma: f64) -> f64 {
+    if x.is_empty() {
+        return 0.0;
+    }
     let (mut a, mut b, mut c, mut d) = (0.0, 0.0, 0.0, 0.0);
     for (x, y) in x.iter().zip(y) {
         let (u, v) = ((x - y) * (x + y), 2.0 * x * y);
@@ -186,6 +201,32 @@ mod tests {
                 assert!(max_difference(&rule.rotate(&scaled).unwrap().rotation, &plain.rotation) < 1e-9);
             }
         }
+    }
+
+    #[test]
+    fn a_row_of_rounding_errors_changes_no_rotation() {
+        let loadings = gaussian(8, 3, 4, 0);
+        let with =
+            Matrix::from_fn(9, 3, |j, c| if j < 8 { loadings[(j, c)] } else { [7e-17, -9e-17, 3e-17][c] });
+        for kaiser in [false, true] {
+            let rule = Orthomax { kaiser, ..Orthomax::varimax() };
+            let (a, b) = (rule.rotate(&loadings).unwrap(), rule.rotate(&with).unwrap());
+            assert!(max_difference(&a.rotation, &b.rotation) < 1e-9);
+        }
+    }
+
+    #[test]
+    fn a_rotation_stops_when_the_observer_says_so() {
+        use crate::exec::{Flow, Observer};
+        struct Stop;
+        impl Observer for Stop {
+            fn update(&self, _: &'static str, _: f64) -> Flow {
+                Flow::Stop
+            }
+        }
+        let run = Run { observer: &Stop, ..Run::default() };
+        let found = Orthomax::varimax().rotate_with(&gaussian(8, 3, 4, 0), &run);
+        assert!(matches!(found, Err(crate::error::Error::Stopped { .. })));
     }
 
     #[test]

@@ -1,18 +1,19 @@
 //! Promax.
 
 use crate::error::{Error, OptionName, Result};
+use crate::exec::Run;
 use crate::linalg::Matrix;
 use crate::linalg::decomp::cholesky::solve;
 use crate::linalg::dense::small::{multiply, t_multiply};
 use crate::rotation::{Orthomax, Rotation};
+use crate::scalar::largest_magnitude;
 
 /// Oblique rotation towards powers of orthogonally rotated loadings: Hendrickson & White (1964),
 /// doi:10.1111/j.2044-8317.1964.tb00244.x.
 ///
 /// The loadings are rotated by `orthomax` to Z; the target is $z \, |z|^{\mathrm{power} - 1}$ of each entry, and
 /// $U = (Z^\top Z)^{-1} Z^\top Q$ fits Z to the target Q by least squares. Columns of U are scaled so that the
-/// components
-/// have variance one. As in R's `promax` and psych's `Promax`, the target is made of loadings without Kaiser
+/// components have variance one. As in R's `promax` and psych's `Promax`, the target is made of loadings without Kaiser
 /// normalisation, whether varimax took it or not. R's `promax` stops its varimax at a relative change of 1e-5, so its
 /// results agree to about three digits.
 ///
@@ -46,15 +47,25 @@ impl Promax {
     /// Rotates loadings of shape (p, k).
     ///
     /// # Errors
-    /// As [`Orthomax::rotate`]; [`Error::Option`] for a power of at most 1; [`Error::Decomposition`] if the loadings
-    /// are
-    /// of lower rank than k, as those of components without variance.
+    /// As [`Orthomax::rotate`]; [`Error::Option`] for a power of at most 1; [`Error::Decomposition`] if the loadings or the
+    /// target are of lower rank than k.
     pub fn rotate(&self, loadings: &Matrix) -> Result<Rotation> {
+        self.rotate_with(loadings, &Run::default())
+    }
+
+    /// As [`Promax::rotate`], with the observer of `run`.
+    ///
+    /// # Errors
+    /// As [`Promax::rotate`], and [`Error::Stopped`].
+    pub fn rotate_with(&self, loadings: &Matrix, run: &Run<'_>) -> Result<Rotation> {
         if !(self.power > 1.0 && self.power.is_finite()) {
             return Err(Error::option(POWER, self.power, "promax needs a power above 1"));
         }
-        let (orthogonal, n_iter, converged) = self.orthomax.matrix(loadings)?;
-        let z = multiply(loadings, &orthogonal);
+        let (orthogonal, n_iter, converged) = self.orthomax.matrix(loadings, run)?;
+        let mut z = multiply(loadings, &orthogonal);
+        // Powers of entries of one at most: the size of the loadings changes no rotation.
+        let size = largest_magnitude(z.as_slice());
+        z.as_mut_slice().iter_mut().for_each(|x| *x /= size);
         let (p, k) = z.shape();
         let q = Matrix::from_fn(p, k, |j, c| z[(j, c)] * z[(j, c)].abs().powf(self.power - 1.0));
         let mut u = solve(&t_multiply(&z, &z), &t_multiply(&z, &q))?;
@@ -109,6 +120,20 @@ mod tests {
         let error = Promax { power: 1.0, ..Promax::default() }.rotate(&loadings).unwrap_err();
         assert!(error.to_string().contains("power"), "{error}");
         let dependent = Matrix::from_fn(6, 2, |j, c| if c == 0 { 1.0 + j as f64 } else { 0.0 });
-        assert!(matches!(Promax::default().rotate(&dependent), Err(Error::Decomposition { .. })));
+        let error = Promax::default().rotate(&dependent).unwrap_err();
+        assert!(error.to_string().contains("component 2 has no variance"), "{error}");
+        let twice = Matrix::from_fn(6, 2, |j, _| 1.0 + j as f64);
+        assert!(matches!(Promax::default().rotate(&twice), Err(Error::Decomposition { .. })));
+    }
+
+    #[test]
+    fn the_size_of_the_loadings_changes_no_rotation() {
+        let loadings = gaussian(8, 3, 5, 0);
+        let plain = Promax::default().rotate(&loadings).unwrap();
+        for size in [1e-150, 1e150] {
+            let sized = Matrix::from_fn(8, 3, |j, c| size * loadings[(j, c)]);
+            let found = Promax::default().rotate(&sized).unwrap();
+            assert!(max_difference(&found.rotation, &plain.rotation) < 1e-9);
+        }
     }
 }

@@ -1,10 +1,12 @@
 //! Rotated loadings and all that follows from them.
 
 use crate::error::{Error, Result, options};
+use crate::exec::{Flow, Run};
 use crate::linalg::Matrix;
 use crate::linalg::decomp::cholesky;
 use crate::linalg::dense::small::{multiply, t_multiply};
 use crate::pca::signs;
+use crate::scalar::{largest, largest_magnitude};
 
 /// Rotated loadings and all that follows from them, for loadings of shape (p, k).
 #[derive(Clone, Debug, PartialEq)]
@@ -12,8 +14,7 @@ use crate::pca::signs;
 pub struct Rotation {
     /// Rotated loadings, shape (p, k): the coefficients of the components in each column of the data.
     pub pattern: Matrix,
-    /// Covariances of the columns and the rotated components, shape (p, k); correlations for standardised columns.
-    /// Equal
+    /// Covariances of the columns and the rotated components, shape (p, k); correlations for standardised columns. Equal
     /// to the pattern if the rotation is orthogonal.
     pub structure: Matrix,
     /// M with pattern = loadings M, shape (k, k).
@@ -25,8 +26,7 @@ pub struct Rotation {
     /// Variance of each column that the k components explain, length p. No rotation changes it.
     pub communalities: Vec<f64>,
     /// Variance of each rotated component, length k, descending (in the order of the target for
-    /// [`super::procrustes`]): the sums
-    /// of squares of the pattern, for correlated components of pattern times structure. Their sum is that of the
+    /// [`super::procrustes`]): the sums of squares of the pattern, for correlated components of pattern times structure. Their sum is that of the
     /// communalities.
     pub variances: Vec<f64>,
     /// Number of iterations.
@@ -42,8 +42,7 @@ impl Rotation {
     }
 
     /// Scores of the rotated components, shape (n, k), of unit variance: `scores` (n, k) of the fitted model, divided
-    /// by
-    /// the square roots of `variances` (k), times [`Rotation::score_rotation`]. Scores of components without variance
+    /// by the square roots of `variances` (k), times [`Rotation::score_rotation`]. Scores of components without variance
     /// count as zero.
     ///
     /// # Errors
@@ -121,6 +120,34 @@ pub(super) fn check_loadings(loadings: &Matrix) -> Result<()> {
     match loadings.as_slice().iter().position(|x| !x.is_finite()) {
         Some(e) => Err(Error::NonFinite { row: e / k, column: e % k, value: loadings.as_slice()[e] }),
         None => Ok(()),
+    }
+}
+
+/// Variance of a component, as a share of the largest, below which it is rounding.
+const WITHOUT_VARIANCE: f64 = 1e-14;
+
+/// Refuses components without variance, which have no direction, unless none has variance.
+pub(super) fn check_variances(loadings: &Matrix) -> Result<()> {
+    let (p, k) = loadings.shape();
+    let size = largest_magnitude(loadings.as_slice());
+    let variances: Vec<f64> =
+        (0..k).map(|c| (0..p).map(|j| (loadings[(j, c)] / size).powi(2)).sum()).collect();
+    let least = WITHOUT_VARIANCE * largest(variances.iter().copied());
+    match variances.iter().position(|variance| *variance <= least) {
+        Some(c) if c > 0 => {
+            let rule = format!("component {} has no variance; rotate those that have", c + 1);
+            Err(Error::option(options::N_COMPONENTS, k, rule))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Asks the observer whether to go on.
+pub(super) fn ask(run: &Run<'_>) -> Result<()> {
+    const PHASE: &str = "rotation";
+    match run.observer.update(PHASE, 0.0) {
+        Flow::Continue => Ok(()),
+        Flow::Stop => Err(Error::Stopped { phase: PHASE }),
     }
 }
 

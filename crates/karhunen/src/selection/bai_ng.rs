@@ -133,7 +133,7 @@ mod tests {
             let x = factors(100, 100, k, (k as f64).sqrt(), 7 + k as u64);
             let pca = Pca { scale: true, ..Pca::default() };
             let model = pca.fit(&Dense::from(&x), &Weights::default()).unwrap();
-            let spectrum = Spectrum::of_model(&model).unwrap();
+            let spectrum = Spectrum::of_model(&model, None).unwrap();
             for criterion in [BaiNg::Ic1, BaiNg::Ic2, BaiNg::Pc1, BaiNg::Pc2] {
                 let found = bai_ng(&spectrum, criterion, Some(8)).unwrap();
                 assert_eq!((found.n_components, found.at_edge), (Some(k), false), "{criterion} {k}");

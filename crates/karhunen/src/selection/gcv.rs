@@ -64,7 +64,7 @@ mod tests {
         let noise = gaussian(n, p, 1, 2);
         let x = Matrix::from_fn(n, p, |i, j| signal[(i, j)] + 0.3 * noise[(i, j)]);
         let model = Pca::default().fit(&Dense::from(&x), &Weights::default()).unwrap();
-        let found = gcv(&Spectrum::of_model(&model).unwrap()).unwrap();
+        let found = gcv(&Spectrum::of_model(&model, None).unwrap()).unwrap();
         assert_eq!((found.n_components, found.range), (Some(2), (0, 5)));
         let Curve::Criterion { values, .. } = &found.curve else { panic!() };
         let scores = model.transform(&Dense::from(&x)).unwrap();

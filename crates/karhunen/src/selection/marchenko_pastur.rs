@@ -3,6 +3,7 @@
 use std::f64::consts::{FRAC_2_PI, PI};
 
 use crate::error::Result;
+use crate::selection::spectrum::whole;
 use crate::selection::{Rule, Selection, Spectrum};
 
 /// Keeps components whose variance exceeds the upper edge of the variances of pure noise.
@@ -56,7 +57,7 @@ impl Noise {
         let (rows, columns) = (spectrum.n_free(), spectrum.n_features as f64);
         let mut variances = spectrum.complete(rule.name())?;
         // Rows of unequal importance can have more variances than the observations that they count as.
-        variances.truncate(rows.floor().max(1.0) as usize);
+        variances.truncate(whole(rows).max(1));
         if median(&variances) <= variances[0] * 1e-12 {
             return Ok(Err("half of the variances are zero, and leave no noise to compare with"));
         }

@@ -51,7 +51,7 @@ mod tests {
         for weights in [Weights::default(), Weights::of_samples(&weights)] {
             let all = Pca::default().fit(&x, &weights).unwrap();
             let mle = Pca { n_components: NComponents::Mle, ..Pca::default() }.fit(&x, &weights).unwrap();
-            let found = minka(&Spectrum::of_model(&all).unwrap()).unwrap();
+            let found = minka(&Spectrum::of_model(&all, None).unwrap()).unwrap();
             assert_eq!(found.n_components, Some(mle.n_components()));
             assert_eq!(found.range, (1, 6));
         }

@@ -168,7 +168,9 @@ fn select<T: Scalar>(
     let model = rule.pca.fit_with(x, weights, run)?;
     let NormalizedWeights { values: shares, totals } = NormalizedWeights::new(weights.samples, n)?;
     // The variances that can differ from zero.
-    let rank = totals.all_components(rule.pca.weighting, (n, usize::MAX)).saturating_sub(1).min(p);
+    let n_counting = weights.samples.map_or(n, |weights| weights.iter().filter(|w| **w > 0.0).count());
+    let rank =
+        totals.all_components(rule.pca.weighting, (n, usize::MAX)).min(n_counting).saturating_sub(1).min(p);
     let mut values = model.explained_variance().to_vec();
     values.truncate(rank);
     if values.is_empty() || model.total_variance() == 0.0 {
@@ -177,9 +179,9 @@ fn select<T: Scalar>(
     let k = values.len();
     let draws = Draws::new(rule, x, (weights.samples, shares.as_deref()), &totals, run)?;
     let pca = Pca { n_components: NComponents::Count(k.min(draws.n_rows).min(p)), ..rule.pca.clone() };
-    let mut variances = vec![0.0; rule.n_draws * k];
+    let mut variances = Matrix::try_zeros("the variances of all random tables", rule.n_draws, k)?;
     Exec::run(run, |exec| {
-        exec.phase("parallel analysis").fill(&mut variances, k, |draw, out| {
+        exec.phase("parallel analysis").fill(variances.as_mut_slice(), k, |draw, out| {
             let table = draws.table(draw as u64)?;
             let weights = Weights { samples: None, features: weights.features };
             let alone = Run { n_threads: Some(1), ..Run::default() };
@@ -188,8 +190,8 @@ fn select<T: Scalar>(
             Ok(())
         })
     })?;
-    let thresholds =
-        (0..k).map(|c| rule.level.of(variances.iter().skip(c).step_by(k).copied().collect())).collect();
+    let of_component = |c: usize| (0..rule.n_draws).map(|draw| variances[(draw, c)]).collect();
+    let thresholds = (0..k).map(|c| rule.level.of(of_component(c))).collect();
     Selection::compared(rule.rule(), "variance", (values, thresholds), k)
 }
 

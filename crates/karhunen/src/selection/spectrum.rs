@@ -1,6 +1,6 @@
 //! The variances of a fit, as rules take them.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionName, Result};
 use crate::pca::PcaModel;
 use crate::weights::Weighting;
 
@@ -18,6 +18,9 @@ pub struct Spectrum {
     /// Number of variances that can differ from zero.
     pub(super) rank: usize,
 }
+
+/// The number of observations in errors.
+const N_OBSERVATIONS: OptionName = OptionName::new("n_observations");
 
 /// Share of the total variance below which variances that were not computed count as zero.
 const NEGLIGIBLE: f64 = 1e-10;
@@ -51,16 +54,20 @@ impl Spectrum {
 
     /// The variances of a fitted model.
     ///
-    /// The number of observations is the sum of frequency weights and of population weights, and the effective number
-    /// of importance weights; [`Spectrum::observations`] sets another.
+    /// The number of observations, unless given, is the sum of frequency weights and of population weights, and the
+    /// effective number of importance weights.
     ///
     /// # Errors
-    /// [`Error::ModelValue`] if the weights sum to fewer than 2 observations.
-    pub fn of_model(model: &PcaModel) -> Result<Self> {
-        let n_observations = model.n_observations();
+    /// [`Error::ModelValue`] if the weights sum to fewer than 2 observations; [`Error::Option`] for fewer than 2 that are
+    /// given.
+    pub fn of_model(model: &PcaModel, n_observations: Option<f64>) -> Result<Self> {
+        if let Some(n) = n_observations.filter(|n| !are_enough(*n)) {
+            return Err(Error::option(N_OBSERVATIONS, n, "at least 2 observations are needed"));
+        }
+        let n_observations = n_observations.unwrap_or(model.n_observations());
         let options = model.options();
         let n = match options.weighting {
-            Weighting::Frequency => whole(n_observations),
+            Weighting::Frequency => whole(model.n_observations()),
             Weighting::Importance | Weighting::Population => model.n_samples(),
         };
         let rank = model.n_features().min(n.saturating_sub(usize::from(options.center)));
@@ -68,15 +75,6 @@ impl Spectrum {
         let spectrum = Self::checked(variances, total, n_observations, model.n_features(), rank)?;
         let scaled = options.scale && model.feature_weights().is_none();
         Self { centered: options.center, scaled, ..spectrum }.without_rounding()
-    }
-
-    /// Sets the number of observations that the rows count as.
-    ///
-    /// # Errors
-    /// [`Error::ModelValue`] unless it is finite and at least 2.
-    pub fn observations(self, n_observations: f64) -> Result<Self> {
-        check_observations(n_observations)?;
-        Ok(Self { n_observations, ..self })
     }
 
     /// Sets whether the columns were divided by their standard deviations: the variances are those of a correlation
@@ -173,8 +171,12 @@ impl Spectrum {
     }
 }
 
+fn are_enough(n: f64) -> bool {
+    n.is_finite() && n >= 2.0
+}
+
 fn check_observations(n: f64) -> Result<()> {
-    if n.is_finite() && n >= 2.0 {
+    if are_enough(n) {
         return Ok(());
     }
     let rule = "rules need at least 2 observations; weights that sum to less need the number of observations";
@@ -182,7 +184,7 @@ fn check_observations(n: f64) -> Result<()> {
 }
 
 /// The whole observations among `n`, where rounding of a sum may have left a little less.
-fn whole(n: f64) -> usize {
+pub(super) fn whole(n: f64) -> usize {
     (n * (1.0 + 1e-9)) as usize
 }
 
@@ -207,7 +209,7 @@ mod tests {
     fn a_truncated_fit_is_told_from_a_complete_one() {
         let x = [1.0, 0.0, 2.0, 0.0, 3.0, 1.0, 4.0, 1.0, 1.0, 2.0, 2.0, 7.0];
         let x = Dense::row_major(&x, 4, 3).unwrap();
-        let fit = |k| Spectrum::of_model(&Pca::new(k).fit(&x, &Weights::default()).unwrap()).unwrap();
+        let fit = |k| Spectrum::of_model(&Pca::new(k).fit(&x, &Weights::default()).unwrap(), None).unwrap();
         assert!(!fit(1).is_complete() && !fit(2).is_complete() && fit(3).is_complete());
         let all = fit(3);
         assert!((fit(1).rest(1) - all.rest(1)).abs() < 1e-14 * all.total);
@@ -223,7 +225,8 @@ mod tests {
         let weighted = Pca::new(2).fit(&weighted, &Weights::of_samples(&weights)).unwrap();
         let plain =
             Pca::new(2).fit(&Dense::row_major(&repeated, 7, 2).unwrap(), &Weights::default()).unwrap();
-        let (a, b) = (Spectrum::of_model(&weighted).unwrap(), Spectrum::of_model(&plain).unwrap());
+        let (a, b) =
+            (Spectrum::of_model(&weighted, None).unwrap(), Spectrum::of_model(&plain, None).unwrap());
         assert_eq!((a.n_observations, a.rank), (b.n_observations, b.rank));
         assert!(a.variances.iter().zip(&b.variances).all(|(a, b)| (a - b).abs() < 1e-14 * b));
     }
@@ -234,7 +237,10 @@ mod tests {
         let x = Dense::row_major(&x, 4, 2).unwrap();
         let pca = Pca { weighting: Weighting::Importance, ..Pca::new(2) };
         let model = pca.fit(&x, &Weights::of_samples(&[0.2, 0.1, 0.3, 0.1])).unwrap();
-        let spectrum = Spectrum::of_model(&model).unwrap();
+        let spectrum = Spectrum::of_model(&model, None).unwrap();
         assert!((spectrum.n_observations - 0.49 / 0.15).abs() < 1e-12, "{}", spectrum.n_observations);
+        assert_eq!(Spectrum::of_model(&model, Some(30.0)).unwrap().n_observations, 30.0);
+        let error = Spectrum::of_model(&model, Some(f64::NAN)).unwrap_err().to_string();
+        assert!(error.contains("n_observations"), "{error}");
     }
 }
