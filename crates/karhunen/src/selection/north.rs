@@ -33,7 +33,7 @@ impl Separation {
 /// their variances do.
 ///
 /// n is the number of observations of the spectrum; for rows that are correlated, such as a time series, set their
-/// effective number by [`Spectrum::observations`].
+/// effective number by [`Spectrum::of_model`].
 ///
 /// ```
 /// use karhunen::selection::{Spectrum, north};
