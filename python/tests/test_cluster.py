@@ -325,7 +325,7 @@ def test_incomplete_parts_that_cannot_be_used():
     ]:
         with pytest.raises((ValueError, MemoryError), match=re.escape(message)):
             cluster.fit(IncompletePCA(2, **options), [x[:300], x[300:]])
-    with pytest.raises(ValueError, match="IncompletePCA has no weights of columns"):
+    with pytest.raises(ValueError, match="fits of IncompletePCA in parts have no weights of columns"):
         cluster.fit(IncompletePCA(2), [x], feature_weight=np.ones(9))
     x[310, 4] = np.inf
     with pytest.raises(ValueError, match="part 1: row 10, column 4 is inf"):
