@@ -23,6 +23,7 @@ mod observer;
 mod options;
 mod passes;
 mod record;
+mod report;
 mod resampling;
 mod rotation;
 mod row_source;
@@ -65,6 +66,8 @@ mod _core {
     use crate::options::names_in_files;
     #[pymodule_export]
     use crate::record::{from_state, load, save, to_state};
+    #[pymodule_export]
+    use crate::report::write_report;
     #[pymodule_export]
     use crate::resampling::bootstrap;
     #[pymodule_export]

@@ -12,6 +12,7 @@ use crate::given::Given;
 use crate::input_args::{HeaderArgs, InputArgs, MemoryArgs, ThreadArgs};
 use crate::missing_args::{TriplesArgs, pair};
 use crate::moments_args::MomentsArgs;
+use crate::report_args::ReportArgs;
 use crate::update_args::UpdateArgs;
 use crate::values::{JsonExtent, delimiter};
 
@@ -39,6 +40,8 @@ pub(crate) enum Command {
     Transform(TransformArgs),
     /// Compute T2, prediction errors and distances of rows, and how features and components are related
     Diagnose(DiagnoseArgs),
+    /// Write a page that shows a model and its rows, for a browser
+    Report(Box<ReportArgs>),
     /// Map scores, or rows through their scores, back to the features
     Reconstruct(ReconstructArgs),
     /// Fill the missing values of a table

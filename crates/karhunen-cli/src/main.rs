@@ -41,6 +41,7 @@ mod peak_memory;
 mod plan;
 mod progress;
 mod report;
+mod report_args;
 mod row_model;
 mod standard_output;
 mod summary;

@@ -28,6 +28,8 @@ pub(crate) enum Kind {
     Choices,
     /// A manual page.
     ManualPage,
+    /// A page of `karhunen report`.
+    Report,
     /// Rows of features, indistinguishable from other data.
     Rows,
 }
@@ -127,6 +129,7 @@ fn not_own(existing: &Existing, kind: Kind) -> Option<String> {
         (Existing::Nothing, _) => true,
         (Existing::Model(found), Kind::Model(kind)) => found == kind,
         (Existing::Table(names), kind) => is_own_table(names, kind),
+        (Existing::Page(first), Kind::Report) => first == karhunen_report::FIRST_LINE,
         _ => false,
     };
     if own { None } else { Some(described(existing)) }
@@ -170,6 +173,7 @@ fn described(existing: &Existing) -> String {
         Existing::Model(kind) => format!("a model of the kind `{kind}`"),
         Existing::Checkpoint => "the checkpoint of a fit".to_owned(),
         Existing::Table(_) => "text or a table that karhunen cannot tell from other data".to_owned(),
+        Existing::Page(_) => "a page of HTML".to_owned(),
         Existing::Array => "an array, which cannot be told from other data".to_owned(),
         Existing::Other => "other data".to_owned(),
     }
@@ -220,6 +224,8 @@ mod tests {
             (table(MANUAL_PAGE), Kind::ManualPage, true),
             (table(".TH PRINTF 3"), Kind::ManualPage, false),
             (Existing::Other, Kind::ManualPage, false),
+            (Existing::Page(karhunen_report::FIRST_LINE.to_owned()), Kind::Report, true),
+            (Existing::Page("<!doctype html>".to_owned()), Kind::Report, false),
             (Existing::Array, Kind::Scores, false),
         ];
         for (existing, kind, own) in cases {

@@ -25,6 +25,8 @@ pub enum Existing {
     Checkpoint,
     /// A table, with its column names: Parquet, or text with the delimiter of the extension.
     Table(Vec<String>),
+    /// A page of HTML, with its first line.
+    Page(String),
     /// Numbers without names: NPY.
     Array,
     /// Anything else.
@@ -48,6 +50,10 @@ impl Existing {
             Format::Npy => Existing::Array,
             Format::Text => first_line(bytes, path).map_or(Existing::Other, Existing::Table),
             Format::Parquet => parquet::column_names(input).map_or(Existing::Other, Existing::Table),
+            Format::Foreign(_) if bytes.starts_with(b"<!") => {
+                let line = bytes[..bytes.len().min(FIRST_LINE)].split(|byte| *byte == b'\n').next();
+                Existing::Page(String::from_utf8_lossy(line.unwrap_or_default()).trim_end().to_owned())
+            }
             _ => Existing::Other,
         })
     }

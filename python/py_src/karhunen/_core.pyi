@@ -64,6 +64,7 @@ __all__ = [
     "t2_limit",
     "takes_missing_values",
     "to_state",
+    "write_report",
 ]
 
 __version__: str
@@ -775,6 +776,18 @@ def rotate_orthomax(loadings: NDArray[np.float64], gamma: float, kaiser: bool) -
 def rotate_promax(loadings: NDArray[np.float64], power: float, kaiser: bool) -> RotatedLoadings: ...
 def rotate_oblimin(loadings: NDArray[np.float64], gamma: float, kaiser: bool) -> RotatedLoadings: ...
 def rotate_to_target(loadings: NDArray[np.float64], target: NDArray[np.float64]) -> RotatedLoadings: ...
+def write_report(
+    model: Model,
+    path: str,
+    title: str,
+    level: float,
+    estimator: str,
+    feature_names: list[str] | None = None,
+    sample_names: list[str] | None = None,
+    x: _Data | None = None,
+    n_threads: int | None = None,
+    on_progress: _OnProgress | None = None,
+) -> None: ...
 def select_components(model: Model, n_observations: float | None = None) -> list[dict[str, Any]]: ...
 def parallel_analysis(
     x: _Data,

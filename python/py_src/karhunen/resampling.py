@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import clone
 
 from karhunen import PCA, TruncatedSVD, _core
-from karhunen._diagnostics.model import component_names, feature_names, frame, probability
+from karhunen._diagnostics.model import component_names, feature_names, frame
 from karhunen._inputs.files import to_rows
 from karhunen._inputs.matrix import to_weights
-from karhunen._shared.options import count_option, seed_option
+from karhunen._shared.options import count_option, probability, seed_option
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,6 +15,7 @@ mod man;
 mod moments;
 mod predict;
 mod reconstruct;
+mod report;
 mod transform;
 mod update;
 
@@ -32,6 +33,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Update(args) => update::run(*args),
         Command::Transform(args) => transform::run(args),
         Command::Diagnose(args) => diagnose::run(args),
+        Command::Report(args) => report::run(*args),
         Command::Reconstruct(args) => reconstruct::run(args),
         Command::Impute(args) => impute::run(args),
         Command::Predict(args) => predict::run(args),

@@ -21,6 +21,7 @@ mod outputs;
 mod predictions;
 mod readme;
 mod regressions;
+mod report;
 mod resumed_passes;
 mod streams;
 mod tables;

@@ -12,6 +12,9 @@ mod supplementary;
 
 pub use features::{Features, features};
 pub use limits::{Rows, SpeDistribution, SpeLimit, t2_limit};
-pub use samples::{RowContributions, Samples, contributions, cos2, row_contributions, samples, samples_with};
+pub use samples::{
+    RowContributions, Samples, contributions, cos2, row_contributions, row_contributions_of, samples,
+    samples_with,
+};
 pub use significance::{Adjust, adjusted};
 pub use supplementary::{Categories, Correlations, categories, correlations};

@@ -1,6 +1,6 @@
 //! Rows under a model: distances within it and to it, quality of representation, contributions.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exec::{Exec, Run};
 use crate::linalg::Matrix;
 use crate::moments::check_finite;
@@ -163,7 +163,6 @@ pub fn row_contributions<T: Scalar>(
     model.check_columns("rows to diagnose", p, model.n_features())?;
     let mut residuals = Matrix::try_zeros("residuals of rows", n, p)?;
     let mut t2 = Matrix::try_zeros("contributions of features", n, p)?;
-    let (components, variances) = (model.components(), model.explained_variance());
     Exec::run(run, |exec| {
         let exec = exec.phase("contributions");
         x.visit(&mut |first, block| {
@@ -175,20 +174,54 @@ pub fn row_contributions<T: Scalar>(
             exec.each(pieces, |piece, (residuals, t2)| {
                 let rows = piece * ROWS..piece * ROWS + residuals.len() / p;
                 blocks::mapped_rows(&block, model.map(), None, rows, residuals)?;
-                let mut shares = vec![0.0; p];
-                for (line, terms) in residuals.chunks_exact_mut(p).zip(t2.chunks_exact_mut(p)) {
-                    terms.copy_from_slice(line);
-                    shares.fill(0.0);
-                    let scores = subtract_plane(components, line);
-                    for (k, score) in scores.iter().enumerate().filter(|(k, _)| variances[*k] > 0.0) {
-                        let scaled = score / variances[k];
-                        shares.iter_mut().zip(components.row(k)).for_each(|(sum, w)| *sum += scaled * w);
-                    }
-                    terms.iter_mut().zip(&shares).for_each(|(term, share)| *term *= share);
-                }
+                terms_of_lines(model, residuals, t2);
                 Ok(())
             })
         })
     })?;
     Ok(RowContributions { t2, residuals })
+}
+
+/// As [`row_contributions`], of the rows `rows` of `x` alone, in this order: shape (rows.len(), n_features) each.
+///
+/// # Errors
+/// As [`row_contributions`], and [`crate::Error::Shape`] for a row that `x` does not have.
+pub fn row_contributions_of<T: Scalar>(
+    model: &PcaModel,
+    x: &dyn Source<T>,
+    rows: &[usize],
+) -> Result<RowContributions> {
+    let (n, p) = x.shape();
+    model.check_columns("rows to diagnose", p, model.n_features())?;
+    if let Some(row) = rows.iter().find(|row| **row >= n) {
+        return Err(Error::Shape { what: "a row to diagnose", axis: "rows", found: row + 1, expected: n });
+    }
+    let mut residuals = Matrix::try_zeros("residuals of rows", rows.len(), p)?;
+    let mut t2 = Matrix::try_zeros("contributions of features", rows.len(), p)?;
+    x.visit(&mut |first, block| {
+        let here = first..first + block.n_rows();
+        for (line, row) in rows.iter().enumerate().filter(|(_, row)| here.contains(row)) {
+            let place = row - first;
+            blocks::mapped_rows(&block, model.map(), None, place..place + 1, residuals.row_mut(line))?;
+            terms_of_lines(model, residuals.row_mut(line), t2.row_mut(line));
+        }
+        Ok(())
+    })?;
+    Ok(RowContributions { t2, residuals })
+}
+
+/// Replaces mapped rows in `residuals` by their residuals, and writes the terms of T² into `t2`.
+fn terms_of_lines(model: &PcaModel, residuals: &mut [f64], t2: &mut [f64]) {
+    let (components, variances, p) = (model.components(), model.explained_variance(), model.n_features());
+    let mut shares = vec![0.0; p];
+    for (line, terms) in residuals.chunks_exact_mut(p).zip(t2.chunks_exact_mut(p)) {
+        terms.copy_from_slice(line);
+        shares.fill(0.0);
+        let scores = subtract_plane(components, line);
+        for (k, score) in scores.iter().enumerate().filter(|(k, _)| variances[*k] > 0.0) {
+            let scaled = score / variances[k];
+            shares.iter_mut().zip(components.row(k)).for_each(|(sum, w)| *sum += scaled * w);
+        }
+        terms.iter_mut().zip(&shares).for_each(|(term, share)| *term *= share);
+    }
 }

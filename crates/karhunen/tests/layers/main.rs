@@ -80,9 +80,14 @@ fn modules_import_only_from_lower_layers() {
 fn no_maximum_drops_nan() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut files = Vec::new();
-    for folder in
-        ["karhunen/src", "karhunen/tests", "karhunen-testkit/src", "karhunen-io/src", "karhunen-cli/src"]
-    {
+    for folder in [
+        "karhunen/src",
+        "karhunen/tests",
+        "karhunen-testkit/src",
+        "karhunen-io/src",
+        "karhunen-report/src",
+        "karhunen-cli/src",
+    ] {
         rust_files(&crates.join(folder), &mut files);
     }
     let drops = |line: &str| {
@@ -349,9 +354,12 @@ mod checker {
     #[test]
     fn no_other_crate_of_the_product_draws_random_numbers() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        for manifest in
-            ["crates/karhunen-io/Cargo.toml", "crates/karhunen-cli/Cargo.toml", "python/Cargo.toml"]
-        {
+        for manifest in [
+            "crates/karhunen-io/Cargo.toml",
+            "crates/karhunen-report/Cargo.toml",
+            "crates/karhunen-cli/Cargo.toml",
+            "python/Cargo.toml",
+        ] {
             let text = fs::read_to_string(root.join(manifest)).expect("a manifest can be read");
             let (_, after) = text.split_once("[dependencies]").expect("it has dependencies");
             let dependencies = after.split("\n[").next().expect("the first part of a split");

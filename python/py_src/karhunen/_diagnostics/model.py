@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
-from karhunen._shared.options import is_number
 
 
 def engine_model(pca: Any) -> _core.Model:
@@ -40,13 +39,6 @@ def component_names(n: int) -> list[str]:
 def frame(values: Any, index: Any, columns: Any) -> Any:
     """Return a data frame; pandas is imported with the first."""
     return import_module("pandas").DataFrame(np.asarray(values), index=index, columns=columns)
-
-
-def probability(name: str, value: Any) -> float:
-    """Check a probability."""
-    if not is_number(value) or not 0 < value < 1:
-        raise ValueError(f"{name} = {value!r} is not allowed: a probability between 0 and 1, such as 0.95, is needed")
-    return float(value)
 
 
 def check_same_rows(scores: Any, name: str, other: Any) -> None:

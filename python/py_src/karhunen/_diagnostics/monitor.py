@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from karhunen import _core
-from karhunen._diagnostics.model import engine_model, frame, probability
+from karhunen._diagnostics.model import engine_model, frame
 from karhunen._diagnostics.samples import Samples, samples
 from karhunen._inputs.matrix import to_weights
 from karhunen._shared.choices import SpeLimit
-from karhunen._shared.options import choice_option
+from karhunen._shared.options import choice_option, probability
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

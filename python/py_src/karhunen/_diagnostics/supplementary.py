@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from karhunen import _core
-from karhunen._diagnostics.model import check_same_rows, component_names, frame, probability
+from karhunen._diagnostics.model import check_same_rows, component_names, frame
 from karhunen._inputs.matrix import to_weights
 from karhunen._shared.choices import Adjust, Weighting
-from karhunen._shared.options import choice_option
+from karhunen._shared.options import choice_option, probability
 from karhunen._shared.warning import warn
 
 if TYPE_CHECKING:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -18,6 +20,7 @@ from karhunen._shared.choices import Route
 from karhunen._shared.convergence import Convergence, warn_unless_converged
 from karhunen._shared.dtype import in_dtype
 from karhunen._shared.fitted_model import FittedModel, ViewedModel
+from karhunen._shared.options import probability
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -58,6 +61,72 @@ class FittedComponents(FittedModel):
         check_is_fitted(self)
         scores = to_scores(self, X)
         return self._model_now().inverse_transform(scores, whiten=self._whitened(), n_threads=self.n_threads)
+
+    def report(
+        self, path: str | os.PathLike[str], X: Any = None, *, level: float = 0.95, title: str | None = None
+    ) -> Path:
+        """Write a page that shows the model, and rows if they are given: one HTML file that opens without a network.
+
+        It says in sentences what was fitted, how exact it is, how many components the rules of
+        :mod:`karhunen.selection` suggest, what each component is about and which rows are odd, with pictures and tables
+        that are linked.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write; an existing file is replaced when the new one is complete.
+        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), path or None, default=None
+            Rows to show. They count as those of the fit if there are as many. Of more than 10,000 the page holds those
+            beyond a limit, and others at equal distances.
+        level : float, default=0.95
+            Share of normal rows within each limit.
+        title : str or None, default=None
+            Title of the page; None is a general one.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+
+        Raises
+        ------
+        ValueError
+            If `level` is no probability, or `X` does not fit the model.
+        OSError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from karhunen import PCA
+        >>> from sklearn.datasets import load_wine
+        >>> wine = load_wine(as_frame=True).data
+        >>> path = PCA(3, scale=True).fit(wine).report(pathlib.Path(tempfile.mkdtemp(), "wine.html"), wine)
+        >>> path.read_text(encoding="utf-8")[:15]
+        '<!doctype html>'
+        """
+        check_is_fitted(self)
+        chance = probability("level", level)
+        if not isinstance(title, str | None):
+            raise TypeError(f"title is a {type(title).__name__}; a str is needed")
+        index = getattr(X, "index", None) if hasattr(X, "columns") else None
+        features = getattr(self, "feature_names_in_", None)
+        file = Path(path)
+        with self._call() as draw:
+            _core.write_report(
+                self._model_now(),
+                os.fspath(file),
+                "Principal components" if title is None else title,
+                chance,
+                # On one line, as a call that can be copied.
+                " ".join(repr(self).split()),
+                None if features is None else [str(name) for name in features],
+                None if index is None else [str(name) for name in index],
+                None if X is None else to_rows(self, X, reset=False),
+                self.n_threads,
+                draw,
+            )
+        return file
 
     def _whitened(self) -> bool:
         """Return whether scores have unit variance."""

@@ -212,3 +212,10 @@ def stored_arguments(kind: type, engine: dict[str, Any]) -> dict[str, Any]:
     same = {name: engine[name] for name in _arguments(kind) if name in engine}
     names = {name: python_name(value) for name, value in same.items() if isinstance(value, str)}
     return {**same, **names, "random_state": engine["seed"]}
+
+
+def probability(name: str, value: Any) -> float:
+    """Check a probability."""
+    if not is_number(value) or not 0 < value < 1:
+        raise ValueError(f"{name} = {value!r} is not allowed: a probability between 0 and 1, such as 0.95, is needed")
+    return float(value)

@@ -1,0 +1,60 @@
+//! `report`: pages of models and rows.
+
+use tempfile::TempDir;
+
+use crate::karhunen;
+
+fn fitted(options: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("m.model");
+    karhunen(&format!("fit wine.csv -q -o {} {options}", model.display())).assert().success();
+    folder
+}
+
+fn message(arguments: &str, code: i32) -> String {
+    let done = karhunen(arguments).assert().code(code).stdout("");
+    String::from_utf8(done.get_output().stderr.clone()).unwrap()
+}
+
+#[test]
+fn a_page_names_rows_features_and_the_calls() {
+    let folder = fitted("--label class --scale -k 3");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let arguments =
+        format!("report {} wine.csv --label class -o {} --title Wine&more", at("m.model"), at("w.html"));
+    karhunen(&arguments).assert().success().stdout("");
+    let page = std::fs::read_to_string(folder.path().join("w.html")).unwrap();
+    for said in [
+        "<h1>Wine&amp;more</h1>",
+        "flavanoids",
+        "178 samples",
+        "3 components were kept",
+        "karhunen fit wine.csv",
+        "--scale",
+    ] {
+        assert!(page.contains(said), "{said}");
+    }
+    // A page of the command is replaced, another file is not.
+    karhunen(&arguments).assert().success();
+    std::fs::write(folder.path().join("w.html"), "my own page\n").unwrap();
+    assert!(message(&arguments, 2).contains("--force"));
+    karhunen(&format!("{arguments} --force")).assert().success();
+    karhunen(&format!("report {} -o {}", at("m.model"), at("model.html"))).assert().success();
+    let page = std::fs::read_to_string(folder.path().join("model.html")).unwrap();
+    assert!(page.contains("<h1>m.model</h1>") && !page.contains("id=\"samples\""));
+}
+
+#[test]
+fn unsuitable_models_and_rows_are_refused() {
+    let folder = fitted("--label class -k 2");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    karhunen(&format!("fit wine.csv --label class --kernel rbf -k 2 -q -o {}", at("k"))).assert().success();
+    let said = message(&format!("report {} -o {}", at("k"), at("k.html")), 3);
+    assert!(said.contains("reports of kernel PCA are not available"), "{said}");
+    let said = message(&format!("report {} --delimiter tab -o {}", at("m.model"), at("d.html")), 2);
+    assert!(said.contains("--delimiter has no effect without DATA"), "{said}");
+    let said = message(&format!("report {} iris.csv -o {}", at("m.model"), at("i.html")), 3);
+    assert!(said.contains("iris.csv"), "{said}");
+    assert!(!folder.path().join("i.html").exists());
+    message(&format!("report {} wine.csv --label class --level 2 -o {}", at("m.model"), at("l.html")), 2);
+}

@@ -1,0 +1,123 @@
+//! The calls that repeat a fit and its report.
+
+use karhunen::{NComponents, Pca, PcaModel, Weighting};
+
+use crate::Report;
+
+/// The calls of one interface.
+#[derive(serde::Serialize)]
+pub(crate) struct Calls {
+    heading: &'static str,
+    text: String,
+}
+
+/// The calls on the command line and in Python.
+pub(crate) fn of_pca(report: &Report<'_>, model: &PcaModel, with_rows: bool) -> Vec<Calls> {
+    vec![
+        Calls { heading: "On the command line", text: command_line(report, model, with_rows) },
+        Calls { heading: "In Python", text: python(report, model, with_rows) },
+    ]
+}
+
+fn command_line(report: &Report<'_>, model: &PcaModel, with_rows: bool) -> String {
+    let (fitted, data) = (word(report.model_name), word(report.data_name));
+    let mut fit = vec![format!("karhunen fit {data}")];
+    fit.extend(fit_options(model));
+    fit.push(format!("-o {fitted}"));
+    let mut page = vec![format!("karhunen report {fitted}")];
+    if with_rows {
+        page.push(data);
+        page.push(format!("--level {}", report.level));
+    }
+    page.push("-o report.html".to_owned());
+    format!("{}\n{}", fit.join(" "), page.join(" "))
+}
+
+fn fit_options(model: &PcaModel) -> Vec<String> {
+    let options = model.options();
+    let default = Pca::default();
+    let mut words = match options.n_components {
+        NComponents::All => vec!["-k all".to_owned()],
+        NComponents::Count(k) => vec![format!("-k {k}")],
+        NComponents::Variance(share) => vec![format!("-k {share:?}")],
+        // The command line has no name for this rule: the number that it found.
+        NComponents::Mle => vec![format!("-k {}", model.n_components())],
+    };
+    let mut add = |given: bool, word: String| words.extend(given.then_some(word));
+    add(options.scale, "--scale".to_owned());
+    add(!options.center, "--no-center".to_owned());
+    add(is_weighted(model), "--weights WEIGHTS".to_owned());
+    add(options.weighting != default.weighting, format!("--weighting {}", options.weighting.name()));
+    add(model.feature_weights().is_some(), "--feature-weights FEATURE_WEIGHTS".to_owned());
+    if let Some(route) = options.solver {
+        add(true, format!("--solver {}", route.name()));
+    }
+    if let Some(tol) = options.tol {
+        add(true, format!("--tol {tol:e}"));
+    }
+    add(options.max_iter != default.max_iter, format!("--max-iter {}", options.max_iter));
+    add(options.seed != default.seed, format!("--seed {}", options.seed));
+    words
+}
+
+fn python(report: &Report<'_>, model: &PcaModel, with_rows: bool) -> String {
+    let estimator = report.estimator.map_or_else(|| expression(model), str::to_owned);
+    let mut weights = String::new();
+    if is_weighted(model) {
+        weights.push_str(", sample_weight=weights");
+    }
+    if model.feature_weights().is_some() {
+        weights.push_str(", feature_weight=feature_weights");
+    }
+    let rows = if with_rows { format!(", X, level={}", report.level) } else { String::new() };
+    format!(
+        "import karhunen\n\npca = karhunen.{estimator}\npca.fit(X{weights})\npca.report(\"report.html\"{rows})"
+    )
+}
+
+fn expression(model: &PcaModel) -> String {
+    let options = model.options();
+    let default = Pca::default();
+    let mut words = match options.n_components {
+        NComponents::All => Vec::new(),
+        NComponents::Count(k) => vec![k.to_string()],
+        NComponents::Variance(share) => vec![format!("{share:?}")],
+        NComponents::Mle => vec!["\"mle\"".to_owned()],
+    };
+    let mut add = |given: bool, word: String| words.extend(given.then_some(word));
+    add(!options.center, "center=False".to_owned());
+    add(options.scale, "scale=True".to_owned());
+    if let Some(route) = options.solver {
+        add(true, format!("solver=\"{}\"", route.name()));
+    }
+    add(options.weighting != default.weighting, format!("weighting=\"{}\"", options.weighting.name()));
+    if let Some(tol) = options.tol {
+        add(true, format!("tol={tol:e}"));
+    }
+    add(options.max_iter != default.max_iter, format!("max_iter={}", options.max_iter));
+    add(options.seed != default.seed, format!("random_state={}", options.seed));
+    format!("PCA({})", words.join(", "))
+}
+
+fn is_weighted(model: &PcaModel) -> bool {
+    model.sum_of_weights() != model.n_samples() as f64 || model.options().weighting == Weighting::Importance
+}
+
+/// A word of a shell command, in quotes where it needs them.
+fn word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/+,:@%=".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_shell_are_quoted() {
+        assert_eq!([word("a.csv"), word("a b"), word("it's")], ["a.csv", "'a b'", "'it'\\''s'"]);
+    }
+}

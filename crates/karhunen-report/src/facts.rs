@@ -1,0 +1,96 @@
+//! Sentences about the fit: what was fitted, and how exact it is.
+
+use karhunen::{PcaModel, Weighting};
+
+use crate::names::component;
+use crate::numbers::{counted, percent, significant};
+
+/// What was fitted, to which data.
+pub(crate) fn fitted(model: &PcaModel) -> Vec<String> {
+    let options = model.options();
+    let treatment = match (options.center, options.scale) {
+        (true, true) => {
+            "Each feature was centred and divided by its standard deviation (PCA of the correlation matrix)."
+        }
+        (true, false) => "Each feature was centred and not scaled (PCA of the covariance matrix).",
+        (false, true) => "No feature was centred; each was divided by its standard deviation.",
+        (false, false) => "No feature was centred or scaled (truncated singular value decomposition).",
+    };
+    let mut sentences = vec![
+        format!(
+            "Principal component analysis of {} and {}, in {} numbers.",
+            counted(model.n_samples(), "sample"),
+            counted(model.n_features(), "feature"),
+            if model.parts().dtype == "f32" { "single-precision (f32)" } else { "double-precision (f64)" },
+        ),
+        treatment.to_owned(),
+        weights(model),
+    ];
+    let kept: f64 = model.explained_variance_ratio().iter().sum();
+    sentences.push(format!(
+        "{} kept; together they explain {} of the total variance, {}.",
+        match model.n_components() {
+            1 => "One component was".to_owned(),
+            n => format!("{} were", counted(n, "component")),
+        },
+        percent(kept),
+        significant(model.total_variance(), 5),
+    ));
+    sentences
+}
+
+fn weights(model: &PcaModel) -> String {
+    let weighting = model.options().weighting;
+    let weighted = model.sum_of_weights() != model.n_samples() as f64;
+    let rows = if weighted {
+        let divisor = match weighting {
+            Weighting::Population => "the sum of the weights",
+            Weighting::Frequency | Weighting::Importance => "the number of observations less one",
+        };
+        format!(
+            "The samples have {} weights, which sum to {}; they count as {} observations, and variances are divided by {divisor}.",
+            weighting.name(),
+            significant(model.sum_of_weights(), 6),
+            significant(model.n_observations(), 6),
+        )
+    } else if weighting == Weighting::Population {
+        "Variances are divided by n.".to_owned()
+    } else {
+        "Variances are divided by n − 1.".to_owned()
+    };
+    let columns = if model.feature_weights().is_some() { " The features have weights." } else { "" };
+    rows + columns
+}
+
+/// How exact the components are.
+pub(crate) fn exactness(model: &PcaModel) -> Vec<String> {
+    let found = model.convergence();
+    let mut sentences = vec![format!(
+        "The route was {}, in {} over the data. Reason: {}.",
+        found.solver.name(),
+        if found.n_passes == 1 { "1 pass".to_owned() } else { format!("{} passes", found.n_passes) },
+        found.reason.trim_end_matches('.'),
+    )];
+    if !found.residuals.is_empty() {
+        sentences.push(format!(
+            "The largest residual ‖Sw − λw‖ / λ₁ is {}; the tolerance is {}.",
+            significant(found.worst_residual(), 2),
+            significant(found.tol, 2),
+        ));
+    }
+    if found.converged() {
+        sentences.push("All components are within the tolerance.".to_owned());
+    } else {
+        let late: Vec<String> = (0..found.residuals.len())
+            .filter(|k| found.residuals[*k].is_nan() || found.residuals[*k] > found.tol)
+            .map(component)
+            .collect();
+        sentences.push(format!(
+            "Warning: {} of {} components are within the tolerance; {} may be inexact.",
+            found.n_converged,
+            found.residuals.len(),
+            late.join(", "),
+        ));
+    }
+    sentences
+}

@@ -1,0 +1,108 @@
+//! Reports of fitted principal components as one HTML file, which opens without a network.
+//!
+//! A report shows a model, and the rows of the fit or new ones if they are given. Its numbers are those of
+//! [`karhunen::diagnostics`] and [`karhunen::selection`]; this crate selects, rounds and describes them, and reads and writes no
+//! files. The page holds its style, its program and the plotting library (Apache ECharts, in `assets/echarts`), and forbids
+//! every request by its content security policy. Names from the data are text everywhere, never markup.
+//!
+//! ```
+//! use karhunen::{Dense, Pca, Weights};
+//! use karhunen_report::Report;
+//! let x = [1.0, 2.0, 0.0, 2.0, 4.1, 1.0, 3.0, 5.9, 0.0, 4.0, 8.0, 1.0, 5.0, 9.8, 0.5];
+//! let x = Dense::row_major(&x, 5, 3)?;
+//! let model = Pca { scale: true, ..Pca::new(1) }.fit(&x, &Weights::default())?;
+//! let page = Report { title: "Five rows", ..Report::default() }.of_pca_and_rows(&model, &x, &Default::default())?;
+//! assert!(page.starts_with("<!doctype html>") && page.contains("<h1>Five rows</h1>"));
+//! # Ok::<(), karhunen_report::Error>(())
+//! ```
+
+mod calls;
+mod choice;
+mod components;
+mod error;
+mod facts;
+mod features;
+mod names;
+mod numbers;
+mod odd;
+mod page;
+mod rows;
+
+pub use error::Error;
+pub use page::FIRST_LINE;
+
+use karhunen::{PcaModel, Run, Scalar, Source};
+
+use crate::names::Names;
+use crate::page::Page;
+use crate::rows::Rows;
+
+/// What a report says besides the numbers of the model.
+#[derive(Clone, Debug)]
+pub struct Report<'a> {
+    /// The title.
+    pub title: &'a str,
+    /// Names of the features; x1, x2, … if `None`.
+    pub feature_names: Option<&'a [String]>,
+    /// Names of the rows; their numbers from 1 if `None`.
+    pub sample_names: Option<&'a [String]>,
+    /// Share of normal rows within each limit, between 0 and 1.
+    pub level: f64,
+    /// The name of the model in the calls that repeat the report, such as its file.
+    pub model_name: &'a str,
+    /// The name of the data in the calls.
+    pub data_name: &'a str,
+    /// The Python expression that makes the unfitted estimator; that of the options of the model if `None`.
+    pub estimator: Option<&'a str>,
+    #[doc(hidden)]
+    pub more: karhunen::More,
+}
+
+impl Default for Report<'_> {
+    fn default() -> Self {
+        Self {
+            title: "Principal components",
+            feature_names: None,
+            sample_names: None,
+            level: 0.95,
+            model_name: "pca.model",
+            data_name: "data.csv",
+            estimator: None,
+            more: karhunen::More,
+        }
+    }
+}
+
+impl Report<'_> {
+    /// The page of a model alone.
+    ///
+    /// # Errors
+    /// [`Error::Names`] for another number of names than features; [`Error::Library`] for a model of a version that did not
+    /// keep the variances of its features.
+    pub fn of_pca(&self, model: &PcaModel) -> Result<String, Error> {
+        self.render(model, None)
+    }
+
+    /// The page of a model and rows. They are read three times at most, and once more for those that are explained. They
+    /// count as the rows of the fit if there are as many; the page says which limits follow.
+    ///
+    /// # Errors
+    /// As [`Report::of_pca`]; [`Error::Names`] for another number of names than rows; [`Error::Library`] for a `level` that is
+    /// no probability, rows with another number of columns, and errors of `x`.
+    pub fn of_pca_and_rows<T: Scalar>(
+        &self,
+        model: &PcaModel,
+        x: &dyn Source<T>,
+        run: &Run<'_>,
+    ) -> Result<String, Error> {
+        let features = Names::of_features(self.feature_names, model.n_features())?;
+        let samples = Names::of_samples(self.sample_names, x.shape().0)?;
+        let rows = Rows::of(model, x, (&features, &samples), self.level, run)?;
+        self.render(model, Some(rows))
+    }
+
+    fn render(&self, model: &PcaModel, rows: Option<Rows>) -> Result<String, Error> {
+        let names = Names::of_features(self.feature_names, model.n_features())?;
+        Page::new(self, model, &names, rows)?.render()
+    }
+}
