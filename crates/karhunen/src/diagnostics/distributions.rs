@@ -52,6 +52,28 @@ pub(crate) fn normal_lower(z: f64) -> f64 {
     0.5 * erfc(-z / std::f64::consts::SQRT_2)
 }
 
+/// Probability that a variable of the beta distribution with shapes `a` and `b` exceeds `x`; NaN for NaN.
+pub(super) fn beta_upper(x: f64, a: f64, b: f64) -> f64 {
+    if x.is_nan() {
+        return x;
+    }
+    if x <= 0.0 {
+        1.0
+    } else if x >= 1.0 {
+        0.0
+    } else {
+        beta_reg(b, a, 1.0 - x)
+    }
+}
+
+/// Probability that chi-squared with `degrees` of freedom, any positive number, exceeds `x`; NaN for NaN.
+pub(super) fn chi2_upper(x: f64, degrees: f64) -> f64 {
+    if !x.is_finite() {
+        return if x.is_nan() { x } else { 0.0 };
+    }
+    if x <= 0.0 { 1.0 } else { gamma_ur(degrees / 2.0, x / 2.0) }
+}
+
 /// Probability that |t| with `degrees` of freedom exceeds `t`; NaN for NaN.
 pub(super) fn t_two_sided(t: f64, degrees: f64) -> f64 {
     if !t.is_finite() {

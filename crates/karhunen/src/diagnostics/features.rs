@@ -2,6 +2,7 @@
 
 use super::samples::at_most_one;
 use crate::error::{Error, Result};
+use crate::incomplete::IncompleteModel;
 use crate::linalg::Matrix;
 use crate::pca::PcaModel;
 
@@ -31,8 +32,29 @@ pub fn features(model: &PcaModel) -> Result<Features> {
         value: "missing".to_owned(),
         rule: "correlations need it; fit the model again with this version",
     })?;
-    let (components, shape) = (model.components(), (model.n_features(), model.n_components()));
+    Ok(relations(model.components(), model.explained_variance(), variance))
+}
+
+/// As [`features`], of a model of data with missing values. The variance of a feature is that of complete rows under the
+/// fit: along the components, of the row offsets, and beside them. For complete data it is the variance of the data. A
+/// model of an earlier version has the noise variance beside the components.
+pub fn incomplete_features(model: &IncompleteModel) -> Features {
+    let (components, parts) = (model.components(), model.parts());
     let along = model.explained_variance();
+    let of_offsets = model.variance_of_offsets();
+    let variance: Vec<f64> = (0..model.n_features())
+        .map(|j| {
+            let beside = parts.residual_variance.as_ref().map_or(parts.noise_variance, |left| left[j]);
+            let fitted: f64 = along.iter().enumerate().map(|(k, l)| l * components[(k, j)].powi(2)).sum();
+            fitted + beside + of_offsets
+        })
+        .collect();
+    relations(components, along, &variance)
+}
+
+/// Relations of features with these variances and components with the variances `along`.
+fn relations(components: &Matrix, along: &[f64], variance: &[f64]) -> Features {
+    let shape = (components.n_cols(), components.n_rows());
     let of_pair = |f: &dyn Fn(usize, usize) -> f64| Matrix::from_fn(shape.0, shape.1, f);
     let correlations = of_pair(&|j, k| {
         if variance[j] > 0.0 {
@@ -44,5 +66,5 @@ pub fn features(model: &PcaModel) -> Result<Features> {
     let cos2 = of_pair(&|j, k| correlations[(j, k)].powi(2));
     let communalities = (0..shape.0).map(|j| at_most_one(cos2.row(j).iter().sum())).collect();
     let contributions = of_pair(&|j, k| components[(k, j)].powi(2));
-    Ok(Features { contributions, correlations, cos2, communalities })
+    Features { contributions, correlations, cos2, communalities }
 }

@@ -1,6 +1,6 @@
 //! Control limits of T² and of the squared prediction error.
 
-use super::distributions::{beta_quantile, chi2_quantile, f_quantile, normal_quantile};
+use super::distributions::{beta_quantile, beta_upper, chi2_quantile, f_quantile, f_upper, normal_quantile};
 use crate::choice::{Choice, Named, plain_names};
 use crate::error::{Error, OptionValue, Result, options};
 use crate::pca::PcaModel;
@@ -42,9 +42,13 @@ plain_names!(Rows);
 /// [`Error::Option`] for a level outside (0, 1); [`Error::Degenerate`] unless there are more observations than components
 /// and one.
 pub fn t2_limit(model: &PcaModel, level: f64, rows: Rows) -> Result<f64> {
-    check_level(level)?;
     let k = model.explained_variance().iter().filter(|v| **v > 0.0).count() as f64;
-    let n = model.n_observations();
+    t2_limit_of(k, model.n_observations(), level, rows)
+}
+
+/// As [`t2_limit`], of `k` components of a fit of `n` observations.
+pub(super) fn t2_limit_of(k: f64, n: f64, level: f64, rows: Rows) -> Result<f64> {
+    check_level(level)?;
     if k == 0.0 {
         return Ok(0.0);
     }
@@ -157,7 +161,19 @@ impl SpeDistribution {
     }
 }
 
-fn check_level(level: f64) -> Result<()> {
+/// Probability that T² of a normal row, of `k` components and a fit of `n` observations, exceeds `t2`; NaN where it has no
+/// distribution.
+pub(super) fn t2_tail(k: f64, n: f64, t2: f64, rows: Rows) -> f64 {
+    if k == 0.0 || n <= k + 1.0 {
+        return f64::NAN;
+    }
+    match rows {
+        Rows::New => f_upper(t2 * n * (n - k) / (k * (n * n - 1.0)), k, n - k),
+        Rows::Fitted => beta_upper(t2 * n / (n - 1.0).powi(2), k / 2.0, (n - k - 1.0) / 2.0),
+    }
+}
+
+pub(super) fn check_level(level: f64) -> Result<()> {
     if level > 0.0 && level < 1.0 {
         return Ok(());
     }

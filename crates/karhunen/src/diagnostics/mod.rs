@@ -5,12 +5,14 @@
 
 pub(crate) mod distributions;
 mod features;
+mod incomplete;
 mod limits;
 mod samples;
 mod significance;
 mod supplementary;
 
-pub use features::{Features, features};
+pub use features::{Features, features, incomplete_features};
+pub use incomplete::{IncompleteSamples, SpeScale, incomplete_row_contributions, incomplete_samples};
 pub use limits::{Rows, SpeDistribution, SpeLimit, t2_limit};
 pub use samples::{
     RowContributions, Samples, contributions, cos2, row_contributions, row_contributions_of, samples,

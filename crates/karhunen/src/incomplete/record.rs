@@ -43,7 +43,12 @@ impl Recorded for IncompleteModel {
         if let Some(offsets) = &parts.row_offsets {
             record.put_row("row_offsets", offsets);
         }
-        for (name, values) in [("scale", &parts.scales.scale), ("feature_weights", &parts.scales.weights)] {
+        let optional = [
+            ("scale", &parts.scales.scale),
+            ("feature_weights", &parts.scales.weights),
+            ("residual_variance", &parts.residual_variance),
+        ];
+        for (name, values) in optional {
             if let Some(values) = values {
                 record.put_row(name, values);
             }
@@ -73,6 +78,7 @@ impl Recorded for IncompleteModel {
             explained_variance_ratio: record.take_any_row("explained_variance_ratio")?,
             singular_values: record.take_any_row("singular_values")?,
             total_variance: record.take_scalar("total_variance")?,
+            residual_variance: record.if_there("residual_variance", Record::take_any_row)?,
             noise_variance: record.take_scalar("noise_variance")?,
             scores: record.take_matrix("scores")?,
             row_offsets,

@@ -1,5 +1,6 @@
 //! Diagnostics against their definitions, computed plainly from dense rows, and the calibration of limits and tests.
 
+mod incomplete;
 mod resampling;
 
 use karhunen::diagnostics::{

@@ -13,7 +13,7 @@ use crate::incomplete::fit::run::RunResult;
 use crate::incomplete::model::convergence::IncompleteConvergence;
 use crate::incomplete::model::{IncompleteModel, IncompleteParts};
 use crate::incomplete::options::{IncompletePca, MeanMode, Method};
-use crate::incomplete::updates::explained::{Explained, left_by_fit, of_scores};
+use crate::incomplete::updates::explained::{Explained, Left, left_by_fit, of_scores};
 use crate::incomplete::updates::posterior::{Posterior, Rotation};
 use crate::incomplete::updates::prepared::Prepared;
 use crate::incomplete::updates::rotate::{Rotated, principal};
@@ -45,7 +45,8 @@ impl<T: Lane> RunResult<T> {
         let problem = &self.penalties.clone().give(problem, self.factors.c);
         let found = match &self.posterior {
             Some(posterior) => {
-                Found::of_posterior(posterior, problem, self.factors, pca.error_bars, method, exec)?
+                let kept = (pca.error_bars, pca.mean != MeanMode::None);
+                Found::of_posterior(posterior, problem, self.factors, kept, method, exec)?
             }
             None => {
                 let centred = pca.mean != MeanMode::None;
@@ -118,6 +119,7 @@ impl Found {
             explained_variance: explained.variances,
             singular_values: rotated.singular_values,
             total_variance: total,
+            residual_variance: Some(explained.of_features.iter().map(|left| left.max(0.0)).collect()),
             noise_variance: noise,
             scores: rotated.scores,
             row_offsets: rotated.offsets,
@@ -139,7 +141,7 @@ impl Found {
         posterior: &Posterior<T>,
         problem: &Objective<'_, T>,
         factors: Factors<T>,
-        error_bars: bool,
+        (error_bars, centred): (bool, bool),
         method: Method,
         exec: &Exec<'_>,
     ) -> Result<Self> {
@@ -147,7 +149,14 @@ impl Found {
         let shape = (problem.data.total_samples(), problem.data.n_features());
         // The scores of new rows depend on the covariances of a posterior of the loadings.
         let keep_loadings = error_bars || method.has_posterior_loadings();
-        Ok(Self::of_rotation(rotation, posterior.noise, shape, keep_loadings))
+        let mut found = Self::of_rotation(rotation, posterior.noise, shape, keep_loadings);
+        let factors: Factors<T> = found.rotated.factors();
+        let (_, mut left) = left_by_fit(problem, &factors, (Left::OfPosterior, centred), exec)?;
+        // A feature without entries has the noise of all.
+        let unseen = |j: &usize| problem.data.n_observed_in_column(*j) == 0;
+        (0..left.len()).filter(unseen).for_each(|j| left[j] = posterior.noise);
+        found.explained.of_features = left;
+        Ok(found)
     }
 
     /// Removes the inactive components of a posterior of `samples` rows and `n_features` features.
@@ -168,7 +177,7 @@ impl Found {
         }
         let left = n_features as f64 * noise;
         Self {
-            explained: Explained { variances, left },
+            explained: Explained { variances, left, of_features: vec![noise; n_features] },
             rotated,
             prior,
             noise,
@@ -196,16 +205,12 @@ impl Found {
         let variances = of_scores(&rotated.singular_values, problem.data.total_samples());
         let mut prior = prior(problem, &rotated);
         prior.remove(&inactive);
-        let factors: Factors<T> = Factors::with_offsets(
-            &rotated.loadings,
-            &rotated.scores,
-            &rotated.mean,
-            rotated.offsets.as_deref(),
-        );
+        let factors: Factors<T> = rotated.factors();
         let found = (&rotated, &factors, &inactive[..]);
         let bars = ErrorBars::new(problem, found, &prior, &variances, (squares, rough), error_bars, exec)?;
-        let left = left_by_fit(problem, &factors, centred, &exec.part(1.0, 1.0))?;
-        let explained = Explained { variances, left };
+        let (left, of_features) =
+            left_by_fit(problem, &factors, (Left::OfPoint, centred), &exec.part(1.0, 1.0))?;
+        let explained = Explained { variances, left, of_features };
         Ok(Self {
             rotated,
             explained,

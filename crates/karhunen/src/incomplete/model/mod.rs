@@ -45,6 +45,9 @@ pub struct IncompleteParts {
     /// and the residual variance of the observed entries or the noise of a posterior. For complete data, the
     /// variance of the data.
     pub total_variance: f64,
+    /// Variance of each feature beside that along the components and that of the row offsets, shape (n_features,), in the
+    /// units of the components. `None` in models of earlier versions.
+    pub residual_variance: Option<Vec<f64>>,
     /// Variance of an observation about its prediction; an observation of weight w has this variance over w.
     pub noise_variance: f64,
     /// Shape (n_samples, n_components).
@@ -132,6 +135,7 @@ impl TryFrom<IncompleteParts> for IncompleteModel {
             ("prior", parts.prior.precision.as_slice().len(), all * all),
             ("prior", parts.prior.mean.len(), all),
             ("n_observed", parts.n_observed.len(), p),
+            ("residual_variance", parts.residual_variance.as_ref().map_or(p, Vec::len), p),
         ];
         for (what, found, expected) in lengths {
             if found != expected {
@@ -202,6 +206,12 @@ impl IncompleteModel {
     /// fitted), and components to zero over features: an offset is the common part of a row.
     pub fn row_offsets(&self) -> Option<&[f64]> {
         self.parts.row_offsets.as_deref()
+    }
+
+    /// Variance of the row offsets, divisor n_samples - 1; zero without row offsets.
+    pub(crate) fn variance_of_offsets(&self) -> f64 {
+        let offsets = self.row_offsets().unwrap_or(&[]);
+        offsets.iter().map(|b| b * b).sum::<f64>() / (offsets.len().max(2) as f64 - 1.0)
     }
 
     /// Posterior covariances of the scores; with row offsets the last row and column belong to the offset.

@@ -34,7 +34,8 @@ impl IncompleteParts {
         let empty: &[f64] = &[];
         let scales = [("scale", &self.scales.scale), ("feature_weights", &self.scales.weights)];
         let scales = scales.map(|(name, values)| (name, values.as_deref().unwrap_or(empty), POSITIVE));
-        for (name, values, (obeys, rule)) in values.into_iter().chain(scales) {
+        let residual = ("residual_variance", self.residual_variance.as_deref().unwrap_or(empty), SIZE);
+        for (name, values, (obeys, rule)) in values.into_iter().chain(scales).chain([residual]) {
             refuse(name, values.iter().copied().find(|x| !obeys(*x)), rule)?;
         }
         for (name, covariances) in [

@@ -29,7 +29,7 @@ use crate::incomplete::parts::sweeps::{Sweeps, Swept, sweep};
 use crate::incomplete::parts::{
     ColumnEntries, NormalSums, NormalTask, PosteriorSums, PosteriorTask, ScorePenalty, TraceTask,
 };
-use crate::incomplete::updates::explained::{Explained, left_in_feature, of_scores};
+use crate::incomplete::updates::explained::{Explained, Left, of_scores};
 use crate::incomplete::updates::loading_posteriors::LoadingModel;
 use crate::incomplete::updates::prepared::Prepared;
 use crate::incomplete::updates::rotate::{Rotated, rotate};
@@ -369,13 +369,14 @@ impl<T: Lane> Ended<'_, T> {
             let rule = "fit data of usual size, or without error bars";
             return Err(Error::ModelValue { name: "noise_variance", value: noise.to_string(), rule });
         }
-        let left = self.left(pca.mean != MeanMode::None);
+        let of_features = self.left(pca.mean != MeanMode::None);
+        let left = of_features.iter().sum();
         // Scores stay with the rows.
         rotated.scores = Matrix::zeros(0, c);
         let covariances = |packed: &[f64]| pca.error_bars.then(|| Covariances::scaled(c, packed, noise));
         Ok(Found {
             rotated,
-            explained: Explained { variances, left },
+            explained: Explained { variances, left, of_features },
             prior,
             noise,
             score_covariances: covariances(&[]),
@@ -383,8 +384,8 @@ impl<T: Lane> Ended<'_, T> {
         })
     }
 
-    /// The variance of the entries less that of their fit, summed over features.
-    fn left(&self, centred: bool) -> f64 {
+    /// The variance of the entries of each feature less that of their fit.
+    fn left(&self, centred: bool) -> Vec<f64> {
         let Swept { sums, about, loadings } = self.swept;
         let c = sums.n_components();
         let of_feature = |j: usize| {
@@ -401,9 +402,9 @@ impl<T: Lane> Ended<'_, T> {
             let along = |k: usize| (0..c).map(|l| a[l] * sums.product(j, k, l)).sum::<f64>();
             let fitted: f64 = (0..c).map(|k| a[k] * along(k)).sum();
             // The squared weights of the repetitions of an entry add to its multiplicity.
-            left_in_feature([weight, weight, of_y, of_fit, squares - fitted], centred)
+            Left::OfPoint.in_feature([weight, weight, of_y, of_fit, squares - fitted], centred)
         };
-        (0..about.len()).map(of_feature).sum()
+        (0..about.len()).map(of_feature).collect()
     }
 
     /// `(G + P)^-1` of the loadings of every feature, in the coordinates of the components, packed, and

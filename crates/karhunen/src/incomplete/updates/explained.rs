@@ -6,7 +6,7 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::data::Segment;
+use crate::incomplete::data::{Rows, Segment};
 use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::factors::{FactorSide, Factors};
 use crate::linalg::simd::Lane;
@@ -18,6 +18,8 @@ pub(crate) struct Explained {
     pub(crate) variances: Vec<f64>,
     /// Residual variance, or the noise.
     pub(crate) left: f64,
+    /// Variance of each feature beside that along the components, about the means.
+    pub(crate) of_features: Vec<f64>,
 }
 
 impl Explained {
@@ -44,17 +46,50 @@ pub(crate) fn is_inactive(variance: f64, noise: f64) -> bool {
     variance.is_nan() || variance <= INACTIVE * noise
 }
 
-/// Sums per feature: `w`, `w^2`, `w y`, `w f`, `w (y^2 - f^2)`, with `y` an entry less its mean and `f` its fit.
+/// Sums per feature: `w`, `w^2`, `w y`, `w f`, and of [`Left::product`], with `y` an entry less its mean and `f` its fit.
 const SUMS: usize = 5;
 
-/// Variance of the observed entries less that of their fit, summed over features; about their means if `centred`.
-/// Penalised fits leave more than the variance of the residuals, because shrinkage is not explained variance.
+/// The variance that a fit leaves to each feature.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Left {
+    /// Variance of the observed entries less that of their fit. Penalised fits leave more than the variance of the
+    /// residuals, because shrinkage is not explained variance.
+    OfPoint,
+    /// Mean product of residual and entry: the expected squared residual, because at the optimum the covariance of residual
+    /// and posterior mean is the posterior variance of the fit.
+    OfPosterior,
+}
+
+impl Left {
+    /// The product of an entry and its fit, both less their means, or of their sums.
+    fn product(self, y: f64, fit: f64) -> f64 {
+        (y - fit)
+            * match self {
+                Left::OfPoint => y + fit,
+                Left::OfPosterior => y,
+            }
+    }
+
+    /// The variance that a fit leaves to a feature, from its sums.
+    pub(crate) fn in_feature(
+        self,
+        [weight, squares, of_y, of_fit, products]: [f64; SUMS],
+        centred: bool,
+    ) -> f64 {
+        let divisor = weight - squares / weight;
+        let about_means = if centred { self.product(of_y, of_fit) / weight } else { 0.0 };
+        if weight * weight > squares { (products - about_means) / divisor } else { 0.0 }
+    }
+}
+
+/// Returns the variance that the fit leaves to all features together and to each, shape (n_features,); about the means if
+/// `centred`.
 pub(crate) fn left_by_fit<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &Factors<T>,
-    centred: bool,
+    (left, centred): (Left, bool),
     exec: &Exec<'_>,
-) -> Result<f64> {
+) -> Result<(f64, Vec<f64>)> {
     let c = problem.c;
     let multiplicity = problem.data.multiplicity().map(|multiplicity| &**multiplicity);
     let gather = |segment: Segment<'_, T>, acc: &mut [f64]| {
@@ -66,20 +101,17 @@ pub(crate) fn left_by_fit<T: Lane>(
             let w = segment.weights.map_or(1.0, |w| w[e].to_f64());
             // The weight includes the multiplicity: `w^2 / repeated` sums the squares of all repetitions.
             let repeated = multiplicity.map_or(1.0, |multiplicity| multiplicity[*index as usize]);
-            let terms = [w, w * w / repeated, w * y, w * fit, w * (y - fit) * (y + fit)];
+            let terms = [w, w * w / repeated, w * y, w * fit, w * left.product(y, fit)];
             acc.iter_mut().zip(terms).for_each(|(acc, term)| *acc += term);
         }
     };
-    let [left] =
-        problem.lines(FactorSide::Loadings).pass::<T, 0, 1>(exec, (SUMS, 0), [], gather, |_, acc, _| {
-            Ok([left_in_feature([acc[0], acc[1], acc[2], acc[3], acc[4]], centred)])
+    let mut of_features = vec![0.0; problem.data.n_features()];
+    let outs = [Rows { width: 1, data: &mut of_features }];
+    let [sum] =
+        problem.lines(FactorSide::Loadings).pass(exec, (SUMS, 0), outs, gather, |_, acc, [of_feature]| {
+            let found = left.in_feature([acc[0], acc[1], acc[2], acc[3], acc[4]], centred);
+            of_feature[0] = found;
+            Ok([found])
         })?;
-    Ok(left)
-}
-
-/// The variance of the entries of a feature less that of their fit, from its sums.
-pub(crate) fn left_in_feature([weight, squares, of_y, of_fit, both]: [f64; SUMS], centred: bool) -> f64 {
-    let divisor = weight - squares / weight;
-    let about_means = if centred { (of_y * of_y - of_fit * of_fit) / weight } else { 0.0 };
-    if weight * weight > squares { (both - about_means) / divisor } else { 0.0 }
+    Ok((sum, of_features))
 }

@@ -37,6 +37,11 @@ pub(crate) struct Rotated {
 }
 
 impl Rotated {
+    /// The factors, with the row offsets.
+    pub(crate) fn factors<T: Lane>(&self) -> Factors<T> {
+        Factors::with_offsets(&self.loadings, &self.scores, &self.mean, self.offsets.as_deref())
+    }
+
     /// Image of fitted scores and offsets of zero.
     pub(crate) fn prior_mean(&self) -> Vec<f64> {
         let shifted = Matrix::from_fn(1, self.shift.len(), |_, k| -self.shift[k]);

@@ -1,0 +1,240 @@
+//! Rows with missing values under a model: distances within it and to it, with their limits.
+
+mod plane;
+
+use self::plane::{Plane, Row, dot};
+use super::distributions::{chi2_quantile, chi2_upper};
+use super::limits::{Rows, check_level, t2_limit_of, t2_tail};
+use super::samples::RowContributions;
+use crate::error::Result;
+use crate::exec::{Exec, Run};
+use crate::incomplete::{IncompleteModel, Observed, RowScores};
+use crate::linalg::Matrix;
+use crate::scalar::{Scalar, compiled};
+use crate::weights::NormalizedWeights;
+
+/// Rows per piece of work.
+const ROWS: usize = 64;
+/// Numbers for each row.
+const WIDTH: usize = 5;
+/// Share of the squared distances within which squared errors are rounding.
+const ROUNDING: f64 = 1e-24;
+
+/// Rows with missing values under a model. Distances are of observed entries as the fit reads them: less their means,
+/// scaled and weighted.
+///
+/// With observed entries `x`, the loadings `V` and the weights `W` of these entries, scores of covariance `S` and noise
+/// of variance `v`, the squared distance `x' (V S V' + v W^-1)^-1 x` of a row is the sum of T² and `spe / v` (Nelson, Taylor
+/// & MacGregor 1996, doi:10.1016/S0169-7439(96)00007-X; Tipping & Bishop 1999, doi:10.1111/1467-9868.00196). Both
+/// are chi-squared for normal rows, whatever is missing. Complete rows have the T² and the squared prediction error of
+/// principal component analysis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IncompleteSamples {
+    /// Scores, shape (n_rows, n_components), and offsets, as [`IncompleteModel::row_scores`] returns them.
+    pub scores: RowScores,
+    /// Hotelling's T² of the scores that the observed entries determine, shape (n_rows,): `s' (S + v G^-1)^-1 s`, with
+    /// least-squares scores `s` and `G = V' W V`.
+    pub t2: Vec<f64>,
+    /// Degrees of freedom of T², shape (n_rows,): the rank of `G`, at most the number of components with variance (and the
+    /// offset).
+    pub t2_degrees: Vec<usize>,
+    /// Squared prediction error, or Q, shape (n_rows,): the weighted squared distance of the observed entries to the
+    /// nearest point of the plane of the components.
+    pub spe: Vec<f64>,
+    /// Degrees of freedom of the squared prediction error, shape (n_rows,): the observed entries less those of T².
+    pub spe_degrees: Vec<usize>,
+    /// Weighted squared distance of the observed entries to their means, shape (n_rows,).
+    pub distance2: Vec<f64>,
+}
+
+/// Returns the diagnostics of rows with missing values, fitted or new.
+///
+/// Scores of methods that learn their variances have the covariance of the prior; those of the others the variances along
+/// the components, less the noise of a row with the mean share of observed entries.
+///
+/// # Errors
+/// As [`IncompleteModel::transform_with`].
+pub fn incomplete_samples<T: Scalar>(
+    model: &IncompleteModel,
+    rows: &Observed<T>,
+    run: &Run<'_>,
+) -> Result<IncompleteSamples> {
+    let scores = model.row_scores_with(rows, run)?;
+    let find =
+        compiled!(T, distances::<T> => fn(&IncompleteModel, &Observed<T>, &Run<'_>) -> Result<Vec<f64>>);
+    let found = find(model, rows, run)?;
+    let column = |at: usize| found.iter().skip(at).step_by(WIDTH);
+    let counts = |at: usize| column(at).map(|count| *count as usize).collect();
+    Ok(IncompleteSamples {
+        scores,
+        t2: column(0).copied().collect(),
+        t2_degrees: counts(1),
+        spe: column(2).copied().collect(),
+        spe_degrees: counts(3),
+        distance2: column(4).copied().collect(),
+    })
+}
+
+fn distances<T: Scalar>(model: &IncompleteModel, rows: &Observed<T>, run: &Run<'_>) -> Result<Vec<f64>> {
+    let rows = &*model.parts().scales.of_entries(rows, model.n_features(), run)?;
+    let plane = Plane::of(model);
+    let mut found = vec![0.0; rows.n_samples() * WIDTH];
+    Exec::run(run, |exec| {
+        exec.phase("distances").fill(&mut found, ROWS * WIDTH, |piece, out| {
+            let mut row = Row::new(&plane);
+            for (at, out) in out.chunks_exact_mut(WIDTH).enumerate() {
+                let index = piece * ROWS + at;
+                row.set(rows, index);
+                row.solve(index)?;
+                out.copy_from_slice(&[
+                    row.t2(),
+                    row.rank as f64,
+                    row.residuals().map(|(_, weight, left)| weight * left * left).sum(),
+                    (row.entries.len() - row.rank) as f64,
+                    row.entries.iter().map(|(_, weight, away)| weight * away * away).sum(),
+                ]);
+            }
+            Ok(())
+        })
+    })?;
+    Ok(found)
+}
+
+/// Returns the terms of each feature in T² and in the squared prediction error of rows, shape (n_rows, n_features) each.
+/// Missing entries have NaN; residuals are multiplied by the square roots of the entry weights.
+///
+/// # Errors
+/// As [`incomplete_samples`]; [`Error::TooLarge`] for results beyond the address space.
+pub fn incomplete_row_contributions<T: Scalar>(
+    model: &IncompleteModel,
+    rows: &Observed<T>,
+    run: &Run<'_>,
+) -> Result<RowContributions> {
+    let (n, p) = rows.shape();
+    let rows = &*model.parts().scales.of_entries(rows, model.n_features(), run)?;
+    let mut t2 = Matrix::try_zeros("contributions of features", n, p)?;
+    let mut residuals = Matrix::try_zeros("residuals of rows", n, p)?;
+    t2.as_mut_slice().fill(f64::NAN);
+    residuals.as_mut_slice().fill(f64::NAN);
+    let plane = Plane::of(model);
+    let mut row = Row::new(&plane);
+    for index in 0..n {
+        row.set(rows, index);
+        row.solve(index)?;
+        let shares = row.shares();
+        for (column, weight, left) in row.residuals() {
+            residuals[(index, column)] = weight.sqrt() * left;
+        }
+        for (column, weight, away) in &row.entries {
+            t2[(index, *column)] = weight * away * dot(plane.loadings.row(*column), &shares);
+        }
+    }
+    Ok(RowContributions { t2, residuals })
+}
+
+impl IncompleteSamples {
+    /// Returns the limit that T² of each row, if it is normal, exceeds with probability `1 - level`, shape (n_rows,):
+    /// that of [`t2_limit`](super::t2_limit) for its degrees of freedom and `n` fitted rows. Zero without degrees.
+    ///
+    /// # Errors
+    /// As [`t2_limit`](super::t2_limit).
+    pub fn t2_limits(&self, model: &IncompleteModel, level: f64, rows: Rows) -> Result<Vec<f64>> {
+        let n = model.n_samples() as f64;
+        by_degrees(&self.t2_degrees, |k| t2_limit_of(k as f64, n, level, rows))
+    }
+
+    /// Returns the probability that T² of each row, if it is normal, is larger than it is, shape (n_rows,). NaN without
+    /// degrees of freedom.
+    pub fn t2_p_values(&self, model: &IncompleteModel, rows: Rows) -> Vec<f64> {
+        let n = model.n_samples() as f64;
+        self.t2.iter().zip(&self.t2_degrees).map(|(t2, k)| t2_tail(*k as f64, n, *t2, rows)).collect()
+    }
+}
+
+/// The scale of the squared prediction errors of normal rows: an error with `d` degrees of freedom is
+/// `variance * dispersion` times chi-squared with `d / dispersion` degrees. For complete rows it is the approximation of Box
+/// (1954), doi:10.1214/aoms/1177728786.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpeScale {
+    /// Mean of the squared error for each degree of freedom. Zero if errors are rounding.
+    pub variance: f64,
+    /// Variance of the errors over that of normal noise with one variance for all features.
+    pub dispersion: f64,
+}
+
+impl SpeScale {
+    /// The scale of normal noise, with the noise variance of a model.
+    pub fn of_model(model: &IncompleteModel) -> Self {
+        Self { variance: model.noise_variance(), dispersion: 1.0 }
+    }
+
+    /// The scale of the errors of rows, such as those of the fit, with weights of the rows. Rows without degrees of freedom
+    /// do not count.
+    ///
+    /// # Errors
+    /// [`Error::WeightLength`], [`Error::WeightValue`] and [`Error::WeightsAllZero`] as a fit.
+    pub fn of_rows(found: &IncompleteSamples, weights: Option<&[f64]>) -> Result<Self> {
+        let (spe, degrees) = (&found.spe, &found.spe_degrees);
+        let NormalizedWeights { values, totals } = NormalizedWeights::new(weights, spe.len())?;
+        let weight = |i: usize| values.as_ref().map_or(1.0 / totals.sum, |v| v[i]);
+        let counted: Vec<usize> = (0..spe.len()).filter(|i| degrees[*i] > 0).collect();
+        let sum = |f: &dyn Fn(usize) -> f64| counted.iter().map(|i| weight(*i) * f(*i)).sum::<f64>();
+        let variance = sum(&|i| spe[i]) / sum(&|i| degrees[i] as f64);
+        if variance.is_nan() || sum(&|i| spe[i]) <= ROUNDING * sum(&|i| found.distance2[i]) {
+            return Ok(Self { variance: 0.0, dispersion: 1.0 });
+        }
+        let excess = |i: usize| {
+            let d = degrees[i] as f64;
+            d * (spe[i] / (d * variance) - 1.0).powi(2)
+        };
+        Ok(Self { variance, dispersion: sum(&excess) / (2.0 * sum(&|_| 1.0)) })
+    }
+
+    /// Returns the limit that the squared prediction error of each row, if it is normal, exceeds with probability
+    /// `1 - level`, shape (n_rows,). Infinite if errors are rounding, and for a row without degrees of freedom.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a level outside (0, 1).
+    pub fn limits(&self, found: &IncompleteSamples, level: f64) -> Result<Vec<f64>> {
+        check_level(level)?;
+        let Self { variance, dispersion } = *self;
+        by_degrees(&found.spe_degrees, |degrees| {
+            let d = degrees as f64;
+            Ok(if variance == 0.0 || degrees == 0 {
+                f64::INFINITY
+            } else if dispersion == 0.0 {
+                d * variance
+            } else {
+                variance * dispersion * chi2_quantile(d / dispersion, level)
+            })
+        })
+    }
+
+    /// Returns the probability that the squared prediction error of each row, if it is normal, is larger than it is, shape
+    /// (n_rows,). NaN if errors are rounding, and for a row without degrees of freedom.
+    pub fn p_values(&self, found: &IncompleteSamples) -> Vec<f64> {
+        let scale = self.variance * self.dispersion;
+        let tail = |spe: f64, degrees: usize| {
+            if scale == 0.0 || degrees == 0 {
+                return f64::NAN;
+            }
+            chi2_upper(spe / scale, degrees as f64 / self.dispersion)
+        };
+        found.spe.iter().zip(&found.spe_degrees).map(|(spe, degrees)| tail(*spe, *degrees)).collect()
+    }
+}
+
+/// One value for each row by a function of its degrees of freedom, which is called once for each number of them.
+fn by_degrees(degrees: &[usize], of: impl Fn(usize) -> Result<f64>) -> Result<Vec<f64>> {
+    let most = degrees.iter().copied().max().unwrap_or(0);
+    let mut known: Vec<Option<f64>> = vec![None; most + 1];
+    let mut value = |d: usize| -> Result<f64> {
+        let found = match known[d] {
+            Some(found) => found,
+            None => of(d)?,
+        };
+        known[d] = Some(found);
+        Ok(found)
+    };
+    degrees.iter().map(|d| value(*d)).collect()
+}

@@ -1,0 +1,233 @@
+//! Distances of rows with missing values, against dense algebra and simulated rows.
+
+use karhunen::diagnostics::{
+    self, Rows, SpeScale, incomplete_features, incomplete_row_contributions, incomplete_samples,
+};
+use karhunen::incomplete::Method;
+use karhunen::{Dense, IncompleteModel, IncompletePca, Matrix, Observed, Pca, Run, Weights};
+use karhunen_testkit::{gaussian, row_major};
+
+use crate::{Table, close, dot};
+
+fn observed(rows: &Table) -> Observed<f64> {
+    let values = row_major(rows);
+    Observed::from_dense(&Dense::row_major(&values, rows.len(), rows[0].len()).unwrap()).unwrap()
+}
+
+/// Rows of three components and noise, with a share of their entries missing.
+fn rows(seed: u64, n: usize, missing: f64) -> Table {
+    const P: usize = 12;
+    let loadings = gaussian(P, 3, 1);
+    let (scores, noise, hidden) = (gaussian(n, 3, seed), gaussian(n, P, seed + 1), gaussian(n, P, seed + 2));
+    let threshold = quantile(missing);
+    let value = |i: usize, j: usize| {
+        let fit: f64 = (0..3).map(|k| scores[i][k] * loadings[j][k] * (3 - k) as f64).sum();
+        if hidden[i][j] < threshold { f64::NAN } else { 5.0 + fit + 0.5 * noise[i][j] }
+    };
+    (0..n).map(|i| (0..P).map(|j| value(i, j)).collect()).collect()
+}
+
+/// Quantiles of the normal distribution for the shares of missing entries that the tests use.
+fn quantile(share: f64) -> f64 {
+    match share {
+        0.0 => f64::NEG_INFINITY,
+        0.3 => -0.524_400_512_708,
+        _ => panic!("the quantile of {share} is not known"),
+    }
+}
+
+fn fit(method: Method, rows: &Table) -> IncompleteModel {
+    let pca = IncompletePca { method, tol: 1e-10, max_iter: 20_000, ..IncompletePca::new(3) };
+    pca.fit(&observed(rows)).unwrap()
+}
+
+/// The solution of a small system by elimination with pivots.
+fn solved(mut a: Table, mut b: Vec<f64>) -> Vec<f64> {
+    let n = b.len();
+    for k in 0..n {
+        let pivot = (k..n).max_by(|x, y| a[*x][k].abs().total_cmp(&a[*y][k].abs())).unwrap();
+        a.swap(k, pivot);
+        b.swap(k, pivot);
+        for i in k + 1..n {
+            let factor = a[i][k] / a[k][k];
+            for l in k..n {
+                a[i][l] -= factor * a[k][l];
+            }
+            b[i] -= factor * b[k];
+        }
+    }
+    for k in (0..n).rev() {
+        let rest: f64 = (k + 1..n).map(|l| a[k][l] * b[l]).sum();
+        b[k] = (b[k] - rest) / a[k][k];
+    }
+    b
+}
+
+#[test]
+fn complete_rows_have_the_distances_of_pca() {
+    let x = rows(11, 200, 0.0);
+    let values = row_major(&x);
+    let dense = Dense::row_major(&values, x.len(), x[0].len()).unwrap();
+    let pca = Pca::new(3).fit(&dense, &Weights::default()).unwrap();
+    let expected = diagnostics::samples(&pca, &dense).unwrap();
+    let of_features = diagnostics::features(&pca).unwrap();
+    for (method, tolerance) in [(Method::Em, 1e-6), (Method::Ppca, 0.02)] {
+        let model = fit(method, &x);
+        let found = incomplete_samples(&model, &observed(&x), &Run::default()).unwrap();
+        for i in 0..x.len() {
+            assert_eq!((found.t2_degrees[i], found.spe_degrees[i]), (3, 9));
+            close("T2", found.t2[i], expected.t2[i], tolerance);
+            close("SPE", found.spe[i], expected.spe[i], tolerance);
+            close("distance", found.distance2[i], expected.distance2[i], tolerance);
+        }
+        let spread = diagnostics::SpeDistribution::of_rows(&expected.spe, &expected.distance2, None).unwrap();
+        let limit = spread.limit(0.95, diagnostics::SpeLimit::Box).unwrap();
+        let scale = SpeScale::of_rows(&found, None).unwrap();
+        close("limit", scale.limits(&found, 0.95).unwrap()[0], limit, tolerance);
+        let t2_limit = diagnostics::t2_limit(&pca, 0.95, Rows::New).unwrap();
+        assert_eq!(found.t2_limits(&model, 0.95, Rows::New).unwrap()[7], t2_limit);
+        let features = incomplete_features(&model);
+        for (found, expected) in
+            features.correlations.as_slice().iter().zip(of_features.correlations.as_slice())
+        {
+            // Learned variances leave out the noise.
+            close("correlation", *found, *expected, tolerance.max(1e-6) * 4.0);
+        }
+        if method == Method::Em {
+            for (found, expected) in features.communalities.iter().zip(&of_features.communalities) {
+                close("communality", *found, *expected, 1e-6);
+            }
+        }
+    }
+}
+
+/// `x' (V S V' + v I)^-1 x` of the observed entries is T² and the error over the noise variance; the error is that of the
+/// nearest point of the plane.
+#[test]
+fn distances_add_up_to_that_of_the_density() {
+    let x = rows(21, 300, 0.3);
+    let model = fit(Method::Ppca, &x);
+    let found = incomplete_samples(&model, &observed(&x), &Run::default()).unwrap();
+    let noise = model.noise_variance();
+    let terms = incomplete_row_contributions(&model, &observed(&x), &Run::default()).unwrap();
+    let v = model.components();
+    for i in 0..40 {
+        let seen: Vec<usize> = (0..x[i].len()).filter(|j| !x[i][*j].is_nan()).collect();
+        let mean =
+            |j: usize| model.mean()[j] + (0..3).map(|k| v[(k, j)] * model.parts().prior.mean[k]).sum::<f64>();
+        let away: Vec<f64> = seen.iter().map(|j| x[i][*j] - mean(*j)).collect();
+        let prior: Table = (0..3).map(|k| model.parts().prior.precision.row(k).to_vec()).collect();
+        // S V' of the observed entries.
+        let spread: Table = seen
+            .iter()
+            .map(|j| solved(prior.clone(), (0..3).map(|k| noise * v[(k, *j)]).collect()))
+            .collect();
+        let covariance: Table = seen
+            .iter()
+            .enumerate()
+            .map(|(a, j)| {
+                (0..seen.len())
+                    .map(|b| {
+                        let shared: f64 = (0..3).map(|k| v[(k, *j)] * spread[b][k]).sum();
+                        shared + if a == b { noise } else { 0.0 }
+                    })
+                    .collect()
+            })
+            .collect();
+        let whole = dot(&away, &solved(covariance, away.clone()));
+        close("sum", found.t2[i] + found.spe[i] / noise, whole, 1e-7);
+        let gram: Table = (0..3)
+            .map(|k| (0..3).map(|l| seen.iter().map(|j| v[(k, *j)] * v[(l, *j)]).sum()).collect())
+            .collect();
+        let right: Vec<f64> =
+            (0..3).map(|k| seen.iter().zip(&away).map(|(j, a)| v[(k, *j)] * a).sum()).collect();
+        if seen.len() > 3 {
+            let scores = solved(gram, right);
+            let error: f64 = seen
+                .iter()
+                .zip(&away)
+                .map(|(j, a)| (a - (0..3).map(|k| v[(k, *j)] * scores[k]).sum::<f64>()).powi(2))
+                .sum();
+            close("SPE", found.spe[i], error, 1e-8);
+        }
+        let finite =
+            |values: &[f64]| -> Vec<f64> { values.iter().copied().filter(|t| !t.is_nan()).collect() };
+        let (of_t2, left) = (finite(terms.t2.row(i)), finite(terms.residuals.row(i)));
+        assert_eq!((of_t2.len(), left.len()), (seen.len(), seen.len()));
+        close("terms", of_t2.iter().sum(), found.t2[i], 1e-8);
+        close("residuals", left.iter().map(|r| r * r).sum(), found.spe[i], 1e-8);
+    }
+}
+
+#[test]
+fn rows_with_few_entries_have_fewer_degrees() {
+    let x = rows(31, 200, 0.3);
+    let model = fit(Method::Ppca, &x);
+    let mut few = vec![vec![f64::NAN; 12]; 3];
+    (few[1][4], few[2][1], few[2][7]) = (9.0, 4.0, 7.0);
+    let found = incomplete_samples(&model, &observed(&few), &Run::default()).unwrap();
+    assert_eq!(found.t2_degrees, [0, 1, 2]);
+    assert_eq!(found.spe_degrees, [0, 0, 0]);
+    assert_eq!(found.t2[0], 0.0);
+    let v = model.components();
+    let variance: f64 = (0..3)
+        .map(|k| v[(k, 4)].powi(2) * model.noise_variance() / model.parts().prior.precision[(k, k)])
+        .sum::<f64>()
+        + model.noise_variance();
+    close("one entry", found.t2[1], (9.0 - model.mean()[4]).powi(2) / variance, 1e-2);
+    assert!(found.spe.iter().all(|spe| *spe < 1e-9));
+    assert!(found.t2_p_values(&model, Rows::New)[0].is_nan());
+    assert_eq!(SpeScale::of_model(&model).limits(&found, 0.95).unwrap(), [f64::INFINITY; 3]);
+}
+
+/// Of new rows with other holes, 5% are beyond the 95% limits.
+#[test]
+fn limits_of_new_rows_are_calibrated() {
+    for method in [Method::Ppca, Method::Em, Method::VbFull] {
+        let model = fit(method, &rows(41, 1500, 0.3));
+        let new = rows(51, 4000, 0.3);
+        let found = incomplete_samples(&model, &observed(&new), &Run::default()).unwrap();
+        let fitted = incomplete_samples(&model, &observed(&rows(41, 1500, 0.3)), &Run::default()).unwrap();
+        let limits = [
+            (&found.t2, found.t2_limits(&model, 0.95, Rows::New).unwrap()),
+            (&found.spe, SpeScale::of_model(&model).limits(&found, 0.95).unwrap()),
+            (&found.spe, SpeScale::of_rows(&fitted, None).unwrap().limits(&found, 0.95).unwrap()),
+        ];
+        for (at, (values, limits)) in limits.iter().enumerate() {
+            let within = values.iter().zip(limits).filter(|(value, limit)| value <= limit).count() as f64;
+            let share = within / 4000.0;
+            println!("{method:?} {at}: {share}");
+            assert!((0.93..=0.97).contains(&share), "{method:?}, limit {at}: {share} are within");
+        }
+        let p = found.t2_p_values(&model, Rows::New);
+        let limit = &limits[0].1;
+        assert!(p.iter().zip(found.t2.iter().zip(limit)).all(|(p, (t2, limit))| (*p < 0.05) == (t2 > limit)));
+    }
+}
+
+#[test]
+fn multiplicities_and_scales_change_distances_as_the_fit() {
+    let x = rows(61, 120, 0.3);
+    let weights: Vec<f64> = (0..120).map(|i| f64::from(1 + i % 3)).collect();
+    let weighted = observed(&x).with_sample_weights(&weights).unwrap();
+    let pca = IncompletePca { scale: true, method: Method::Ppca, ..IncompletePca::new(2) };
+    let model = pca.fit(&weighted).unwrap();
+    let plain = incomplete_samples(&model, &observed(&x), &Run::default()).unwrap();
+    let found = incomplete_samples(&model, &weighted, &Run::default()).unwrap();
+    for i in 0..120 {
+        close("T2", found.t2[i], plain.t2[i], 1e-9);
+        close("SPE", found.spe[i], plain.spe[i], 1e-9);
+    }
+    // Other units change nothing.
+    let units: Table = x
+        .iter()
+        .map(|row| row.iter().enumerate().map(|(j, v)| v * 10f64.powi(j as i32 - 6)).collect())
+        .collect();
+    let other = pca.fit(&observed(&units).with_sample_weights(&weights).unwrap()).unwrap();
+    let of_units = incomplete_samples(&other, &observed(&units), &Run::default()).unwrap();
+    let near = |a: &[f64], b: &[f64]| a.iter().zip(b).for_each(|(a, b)| close("units", *a, *b, 1e-4));
+    near(&of_units.t2, &plain.t2);
+    near(&of_units.spe, &plain.spe);
+    let features: Matrix = incomplete_features(&other).correlations;
+    near(features.as_slice(), incomplete_features(&model).correlations.as_slice());
+}
