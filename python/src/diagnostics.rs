@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use karhunen::choice::Choice;
 use karhunen::diagnostics::{
-    self, Adjust, RowContributions, Rows, Samples, SpeDistribution, SpeLimit, row_contributions, samples_with,
+    self, Adjust, Features, RowContributions, Rows, Samples, SpeDistribution, SpeLimit, row_contributions,
+    samples_with,
 };
 use karhunen::{PcaModel, Result, Run, Source, Weighting};
 use numpy::PyArray1;
@@ -107,7 +108,10 @@ impl Job for Explain {
 /// Contributions, correlations and squared cosines, shape (n_features, n_components) each, and communalities.
 #[pyfunction]
 pub(crate) fn diagnose_features<'py>(py: Python<'py>, model: &Bound<'_, Model>) -> PyResult<[Array<'py>; 4]> {
-    let found = diagnostics::features(&model.get().model).map_err(to_python)?;
+    give_features(py, diagnostics::features(&model.get().model).map_err(to_python)?)
+}
+
+pub(crate) fn give_features<'py>(py: Python<'py>, found: Features) -> PyResult<[Array<'py>; 4]> {
     Ok([
         give_matrix(py, found.contributions)?,
         give_matrix(py, found.correlations)?,
@@ -211,6 +215,6 @@ pub(crate) fn adjust_p_values<'py>(
 }
 
 /// The choice of a name that the package has checked.
-fn named<C: Choice>(option: &str, name: &str) -> PyResult<C> {
+pub(crate) fn named<C: Choice>(option: &str, name: &str) -> PyResult<C> {
     C::of_name(name).ok_or_else(|| PyValueError::new_err(format!("{option} = {name:?} is unknown")))
 }

@@ -17,7 +17,7 @@ use crate::observer::{Effort, run};
 /// A fitted model of incomplete data. Its arrays are read-only views of the engine's memory.
 #[pyclass(frozen, module = "karhunen._core")]
 pub(crate) struct IncompleteModel {
-    model: Arc<CoreModel>,
+    pub(crate) model: Arc<CoreModel>,
 }
 
 impl ModelClass for IncompleteModel {
@@ -383,7 +383,7 @@ impl IncompleteModel {
 }
 
 /// Workspace for a matrix in the type of the entries.
-fn room(py: Python<'_>, stored: &Stored, shape: (usize, usize)) -> PyResult<Fresh> {
+pub(crate) fn room(py: Python<'_>, stored: &Stored, shape: (usize, usize)) -> PyResult<Fresh> {
     match stored {
         Stored::F32(_) => Fresh::zeros::<f32>(py, shape),
         Stored::F64(_) => Fresh::zeros::<f64>(py, shape),

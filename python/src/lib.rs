@@ -6,6 +6,7 @@
 mod arrays;
 mod cluster;
 mod cross_validation;
+mod diagnose_incomplete;
 mod diagnostics;
 mod dtype;
 mod entries;
@@ -41,6 +42,12 @@ mod _core {
     use crate::cluster::{ClusterFit, PartTree, merge_parts, sum_part, takes_missing_values};
     #[pymodule_export]
     use crate::cross_validation::cross_validate;
+    #[pymodule_export]
+    use crate::diagnose_incomplete::{
+        diagnose_incomplete_features, diagnose_incomplete_rows, explain_incomplete_rows,
+        incomplete_spe_limits, incomplete_spe_p_values, incomplete_spe_scale, incomplete_t2_limits,
+        incomplete_t2_p_values,
+    };
     #[pymodule_export]
     use crate::diagnostics::{
         adjust_p_values, compare_categories, correlate, diagnose_features, diagnose_rows, explain_rows,

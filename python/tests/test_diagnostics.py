@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from karhunen import PCA, IncompletePCA, KernelPCA, TruncatedSVD, diagnostics
+from karhunen import PCA, IncompletePCA, KernelPCA, TruncatedSVD, diagnostics, rotation
 from sklearn.decomposition import PCA as SklearnPCA
 
 ROOT = Path(__file__).parents[2]
@@ -148,9 +148,10 @@ def test_models_keep_the_variances_of_their_features(wine, tmp_path):
 def test_unsuitable_arguments_are_named(wine):
     x = wine.iloc[:, :ACTIVE]
     pca = PCA(2).fit(x)
-    for other in (KernelPCA(2).fit(x), IncompletePCA(2).fit(x)):
-        with pytest.raises(TypeError, match=f"diagnostics of a {type(other).__name__} are not available"):
-            diagnostics.features(other)
+    with pytest.raises(TypeError, match="diagnostics of a KernelPCA are not available"):
+        diagnostics.features(KernelPCA(2).fit(x))
+    with pytest.raises(TypeError, match="diagnostics of a IncompletePCA are not available"):
+        rotation.varimax(IncompletePCA(2).fit(x))
     with pytest.raises(TypeError, match="pca is a PCA; pass a fitted"):
         diagnostics.samples(SklearnPCA(2).fit(x), x)
     with pytest.raises(ValueError, match="level = 95 is not allowed"):

@@ -33,7 +33,10 @@ __all__ = [
     "correlate",
     "cross_validate",
     "diagnose_features",
+    "diagnose_incomplete_features",
+    "diagnose_incomplete_rows",
     "diagnose_rows",
+    "explain_incomplete_rows",
     "explain_rows",
     "fit",
     "fit_incomplete",
@@ -41,6 +44,11 @@ __all__ = [
     "fit_nystrom",
     "fit_scatter",
     "from_state",
+    "incomplete_spe_limits",
+    "incomplete_spe_p_values",
+    "incomplete_spe_scale",
+    "incomplete_t2_limits",
+    "incomplete_t2_p_values",
     "load",
     "merge_parts",
     "names_in_files",
@@ -731,6 +739,29 @@ def explain_rows(
     model: Model, x: _Data, n_threads: int | None = None, on_progress: _OnProgress | None = None
 ) -> list[NDArray[np.float64]]: ...
 def diagnose_features(model: Model) -> list[NDArray[np.float64]]: ...
+def diagnose_incomplete_rows(
+    model: IncompleteModel, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
+) -> tuple[NDArray[_Float], NDArray[np.float64] | None, list[NDArray[np.float64]], list[NDArray[np.uintp]]]: ...
+def explain_incomplete_rows(
+    model: IncompleteModel, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
+) -> list[NDArray[np.float64]]: ...
+def diagnose_incomplete_features(model: IncompleteModel) -> list[NDArray[np.float64]]: ...
+def incomplete_t2_limits(
+    model: IncompleteModel, t2_degrees: NDArray[np.uintp], level: float, rows: str
+) -> NDArray[np.float64]: ...
+def incomplete_t2_p_values(
+    model: IncompleteModel, t2: NDArray[np.float64], t2_degrees: NDArray[np.uintp], rows: str
+) -> NDArray[np.float64]: ...
+def incomplete_spe_scale(
+    spe: NDArray[np.float64],
+    spe_degrees: NDArray[np.uintp],
+    distance2: NDArray[np.float64],
+    weights: NDArray[np.float64] | None = None,
+) -> list[float]: ...
+def incomplete_spe_limits(scale: list[float], spe_degrees: NDArray[np.uintp], level: float) -> NDArray[np.float64]: ...
+def incomplete_spe_p_values(
+    scale: list[float], spe: NDArray[np.float64], spe_degrees: NDArray[np.uintp]
+) -> NDArray[np.float64]: ...
 def t2_limit(model: Model, level: float, rows: str) -> float: ...
 def spe_of_rows(
     spe: NDArray[np.float64], distance2: NDArray[np.float64], weights: NDArray[np.float64] | None = None

@@ -2,11 +2,13 @@
 
 Contributions and quality of representation, T² and SPE with their limits, supplementary variables.
 
-Functions take a fitted :class:`karhunen.PCA` or :class:`karhunen.TruncatedSVD`, or scores, and return numbers;
+Functions take a fitted :class:`karhunen.PCA`, :class:`karhunen.TruncatedSVD` or :class:`karhunen.IncompletePCA`, or
+scores, and return numbers;
 :mod:`karhunen.plot` draws them.
 """
 
 from karhunen._diagnostics.features import Features, features
+from karhunen._diagnostics.incomplete import IncompleteSamples
 from karhunen._diagnostics.monitor import Monitor, MonitoredRows
 from karhunen._diagnostics.samples import RowContributions, Samples, row_contributions, samples
 from karhunen._diagnostics.supplementary import Categories, Correlations, categories, correlations, describe
@@ -15,6 +17,7 @@ __all__ = [
     "Categories",
     "Correlations",
     "Features",
+    "IncompleteSamples",
     "Monitor",
     "MonitoredRows",
     "RowContributions",

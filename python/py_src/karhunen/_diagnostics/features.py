@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from karhunen import _core
-from karhunen._diagnostics.model import component_names, engine_model, feature_names, frame
+from karhunen._diagnostics.model import component_names, feature_names, fitted_model, frame
 
 if TYPE_CHECKING:
     from karhunen._shared.arrays import FloatArray
@@ -52,7 +52,7 @@ def features(pca: Any) -> Features:
 
     Parameters
     ----------
-    pca : PCA, TruncatedSVD or IncrementalPCA
+    pca : PCA, TruncatedSVD, IncrementalPCA or IncompletePCA
         A fitted model.
 
     Returns
@@ -69,6 +69,10 @@ def features(pca: Any) -> Features:
     -----
     As `var$contrib` (divided by 100), `var$cor` and `var$cos2` of FactoMineR's `PCA`.
 
+    With `IncompletePCA` the variance of a feature is that of complete rows under the fit: along the components, of the
+    row offsets, and of the residuals. Variances that the method learns leave out the noise, and so do these
+    correlations.
+
     Examples
     --------
     >>> import numpy as np
@@ -79,6 +83,8 @@ def features(pca: Any) -> Features:
     >>> found.communalities.round(3)
     array([1., 1., 1.])
     """
-    model = engine_model(pca)
-    contributions, correlations, cos2, communalities = _core.diagnose_features(model)
+    model = fitted_model(pca)
+    incomplete = isinstance(model, _core.IncompleteModel)
+    found = _core.diagnose_incomplete_features(model) if incomplete else _core.diagnose_features(model)
+    contributions, correlations, cos2, communalities = found
     return Features(contributions, correlations, cos2, communalities, feature_names(pca))

@@ -11,12 +11,25 @@ from sklearn.utils.validation import check_is_fitted
 from karhunen import _core
 
 
-def engine_model(pca: Any) -> _core.Model:
-    """Return the engine's model of a fitted estimator."""
+def fitted_model(pca: Any) -> _core.Model | _core.IncompleteModel:
+    """Return the engine's model of a fitted estimator, of complete data or with missing values."""
     if not hasattr(pca, "_model_now"):
-        raise TypeError(f"pca is a {type(pca).__name__}; pass a fitted karhunen.PCA, TruncatedSVD or IncrementalPCA")
+        raise TypeError(
+            f"pca is a {type(pca).__name__}; pass a fitted karhunen.PCA, TruncatedSVD, IncrementalPCA or IncompletePCA"
+        )
     check_is_fitted(pca)
     model = pca._model_now()
+    if not isinstance(model, (_core.Model, _core.IncompleteModel)):
+        raise TypeError(
+            f"diagnostics of a {type(pca).__name__} are not available; pass a fitted karhunen.PCA, TruncatedSVD, "
+            "IncrementalPCA or IncompletePCA"
+        )
+    return model
+
+
+def engine_model(pca: Any) -> _core.Model:
+    """Return the engine's model of an estimator that was fitted to complete data."""
+    model = fitted_model(pca)
     if not isinstance(model, _core.Model):
         raise TypeError(
             f"diagnostics of a {type(pca).__name__} are not available; pass a fitted karhunen.PCA, TruncatedSVD or "
@@ -28,6 +41,8 @@ def engine_model(pca: Any) -> _core.Model:
 def feature_names(pca: Any) -> list[str]:
     """Return the names of the columns, or x0, x1, … as scikit-learn names them."""
     names = getattr(pca, "feature_names_in_", None)
+    if names is None:
+        names = getattr(pca, "column_ids_", None)
     return [f"x{j}" for j in range(pca.n_features_in_)] if names is None else [str(name) for name in names]
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from karhunen import _core
-from karhunen._diagnostics.model import engine_model, frame
+from karhunen._diagnostics.incomplete import IncompleteSamples
+from karhunen._diagnostics.model import engine_model, fitted_model, frame
 from karhunen._diagnostics.samples import Samples, samples
 from karhunen._inputs.matrix import to_weights
 from karhunen._shared.choices import SpeLimit
@@ -23,25 +24,25 @@ class Monitor:
 
     Parameters
     ----------
-    pca : PCA, TruncatedSVD or IncrementalPCA
+    pca : PCA, TruncatedSVD, IncrementalPCA or IncompletePCA
         A fitted model.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), or path
-        The rows of the fit, which are taken to be normal operation.
+        The rows of the fit, which are taken to be normal operation; with missing values for an `IncompletePCA`.
     sample_weight : array-like of shape (n_samples,) or None
         Their weights.
     level : float, default=0.99
         Share of normal rows within each limit, between 0 and 1.
     method : {"box", "jackson-mudholkar"}, default="box"
         Limit of the squared prediction error: a multiple of chi-squared with the same mean and variance (Box 1954),
-        or the normal approximation of a power (Jackson & Mudholkar 1979).
+        or the normal approximation of a power (Jackson & Mudholkar 1979). An `IncompletePCA` takes "box".
 
     Attributes
     ----------
-    fitted : Samples
+    fitted : Samples or IncompleteSamples
         Diagnostics of the rows of the fit.
     t2_limit, spe_limit : float
-        Limits for new rows. `spe_limit` is infinite if the components explain all variance, since errors are rounding
-        then.
+        Limits for new rows, of an `IncompletePCA` for rows without missing values. `spe_limit` is infinite if the
+        components explain all variance, since errors are rounding then.
 
     Notes
     -----
@@ -66,13 +67,18 @@ class Monitor:
     def __init__(
         self, pca: Any, X: Any, sample_weight: Any = None, *, level: float = 0.99, method: SpeLimit = "box"
     ) -> None:
-        engine_model(pca)
+        fitted_model(pca)
         self._method = choice_option("method", method, SpeLimit)
         self._level = probability("level", level)
         self._pca = pca
         self.fitted = samples(pca, X)
-        weights = to_weights("sample_weight", sample_weight, len(self.fitted.t2), "rows")
-        self._spe_distribution = _core.spe_of_rows(self.fitted.spe, self.fitted.distance2, weights)
+        if isinstance(self.fitted, IncompleteSamples):
+            if self._method != "box":
+                raise ValueError(f"method = {method!r} needs rows without missing values; use 'box'")
+            self._spe_scale = self.fitted.spe_scale(sample_weight)
+        else:
+            weights = to_weights("sample_weight", sample_weight, len(self.fitted.t2), "rows")
+            self._spe_distribution = _core.spe_of_rows(self.fitted.spe, self.fitted.distance2, weights)
         self.t2_limit, self.spe_limit = self.limits()
 
     def limits(self, level: float | None = None, *, fitted: bool = False) -> tuple[float, float]:
@@ -92,6 +98,8 @@ class Monitor:
         """
         level = self._level if level is None else probability("level", level)
         rows = "fitted" if fitted else "new"
+        if isinstance(self.fitted, IncompleteSamples):
+            return self._limits_of_complete_row(level, rows)
         t2 = _core.t2_limit(engine_model(self._pca), level, rows)
         return t2, _core.spe_limit(self._spe_distribution, level, self._method)
 
@@ -109,7 +117,19 @@ class Monitor:
             Their diagnostics, and which are beyond a limit.
         """
         found = samples(self._pca, X)
+        if isinstance(found, IncompleteSamples):
+            limits = found.t2_limits(self._level), found.spe_limits(self._level, self._spe_scale)
+            return MonitoredRows(found, *limits)
         return MonitoredRows(found, self.t2_limit, self.spe_limit)
+
+    def _limits_of_complete_row(self, level: float, rows: str) -> tuple[float, float]:
+        """Return the limits of a row without missing values under an `IncompletePCA`."""
+        model = self._pca._model_now()
+        n_scores = np.count_nonzero(self._pca.explained_variance_ > 0.0) + (self._pca.row_offsets_ is not None)
+        degrees = np.array([n_scores, self._pca.n_features_in_ - n_scores], dtype=np.uintp)
+        t2 = _core.incomplete_t2_limits(model, degrees[:1], level, rows)
+        spe = _core.incomplete_spe_limits(list(self._spe_scale), degrees[1:], level)
+        return float(t2[0]), float(spe[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,15 +138,15 @@ class MonitoredRows:
 
     Attributes
     ----------
-    samples : Samples
+    samples : Samples or IncompleteSamples
         Diagnostics of the rows.
-    t2_limit, spe_limit : float
-        The limits.
+    t2_limit, spe_limit : float or ndarray of shape (n_samples,)
+        The limits; one for each row with missing values, by what is observed.
     """
 
-    samples: Samples
-    t2_limit: float
-    spe_limit: float
+    samples: Samples | IncompleteSamples
+    t2_limit: float | NDArray[np.float64]
+    spe_limit: float | NDArray[np.float64]
 
     @property
     def beyond_t2(self) -> NDArray[np.bool_]:

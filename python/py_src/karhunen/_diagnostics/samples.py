@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from karhunen import _core
-from karhunen._diagnostics.model import component_names, engine_model, feature_names, frame
+from karhunen._diagnostics.incomplete import IncompleteSamples, incomplete_row_contributions, incomplete_samples
+from karhunen._diagnostics.model import component_names, feature_names, fitted_model, frame
 from karhunen._inputs.files import to_rows
 from karhunen._inputs.matrix import to_weights
 
@@ -82,21 +83,21 @@ class Samples:
         return table.assign(T2=self.t2, SPE=self.spe, distance2=self.distance2)
 
 
-def samples(pca: Any, X: Any) -> Samples:
+def samples(pca: Any, X: Any) -> Samples | IncompleteSamples:
     """Compute T², squared prediction errors and distances of rows, fitted or new.
 
     Parameters
     ----------
-    pca : PCA, TruncatedSVD or IncrementalPCA
+    pca : PCA, TruncatedSVD, IncrementalPCA or IncompletePCA
         A fitted model.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), or path
         Rows, or the files that hold them; sparse rows stay sparse. They are read twice, and a third time if some lie
-        very near the plane.
+        very near the plane. Rows of `IncompletePCA` may have missing values, and are what its `transform` takes.
 
     Returns
     -------
-    Samples
-        Arrays with one row for each sample.
+    Samples or IncompleteSamples
+        Arrays with one row for each sample; IncompleteSamples for an `IncompletePCA`.
 
     Examples
     --------
@@ -109,7 +110,9 @@ def samples(pca: Any, X: Any) -> Samples:
     >>> float(found.t2.sum().round(6))
     3.0
     """
-    model = engine_model(pca)
+    model = fitted_model(pca)
+    if isinstance(model, _core.IncompleteModel):
+        return incomplete_samples(pca, X)
     index = getattr(X, "index", None) if hasattr(X, "columns") else None
     rows = to_rows(pca, X, reset=False)
     with pca._call() as draw:
@@ -128,7 +131,8 @@ class RowContributions:
         Terms of T², which sum to it (complete decomposition of Westerhuis, Gurden & Smilde 2000,
         doi:10.1016/S0169-7439(00)00062-9). Single terms may be negative.
     residuals : ndarray of shape (n_samples, n_features)
-        Residuals of the centred and scaled values; their squares sum to the squared prediction error.
+        Residuals of the centred and scaled values; their squares sum to the squared prediction error. NaN, as the
+        terms of T², for missing entries.
     names : list of str
         Names of the features.
     """
@@ -148,17 +152,19 @@ def row_contributions(pca: Any, X: Any) -> RowContributions:
 
     Parameters
     ----------
-    pca : PCA, TruncatedSVD or IncrementalPCA
+    pca : PCA, TruncatedSVD, IncrementalPCA or IncompletePCA
         A fitted model.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), or path
-        Rows, such as those beyond a limit: the result is dense.
+        Rows, such as those beyond a limit: the result is dense. Rows of `IncompletePCA` are what its `transform` takes.
 
     Returns
     -------
     RowContributions
         Arrays with one row for each sample.
     """
-    model = engine_model(pca)
+    model = fitted_model(pca)
+    if isinstance(model, _core.IncompleteModel):
+        return RowContributions(*incomplete_row_contributions(pca, X), feature_names(pca))
     rows = to_rows(pca, X, reset=False)
     with pca._call() as draw:
         t2, residuals = _core.explain_rows(model, rows, pca.n_threads, draw)

@@ -1,0 +1,190 @@
+//! Diagnostics of fitted models of data with missing values.
+
+use std::sync::Arc;
+
+use karhunen::diagnostics::{
+    self, IncompleteSamples, RowContributions, Rows, SpeScale, incomplete_row_contributions,
+    incomplete_samples,
+};
+use karhunen::incomplete::{IncompleteModel as CoreModel, RowScores};
+use karhunen::{Matrix, Observed, Result, Run};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+
+use crate::arrays::{Fresh, give_matrix};
+use crate::diagnostics::{give_features, named};
+use crate::dtype::Element;
+use crate::entries::{Entries, EntryJob};
+use crate::errors::to_python;
+use crate::incomplete_model::{IncompleteModel, room};
+use crate::observer::{Effort, run};
+
+type Vector<'py> = Bound<'py, PyArray1<f64>>;
+type Counts<'py> = Bound<'py, PyArray1<usize>>;
+
+/// Scores in the type of the entries, the offsets of rows, T², squared prediction errors and squared distances, and the
+/// degrees of freedom of both.
+#[pyfunction]
+#[pyo3(signature = (model, entries, n_threads=None, on_progress=None))]
+#[expect(clippy::type_complexity, reason = "the tuple that Python unpacks")]
+pub(crate) fn diagnose_incomplete_rows<'py>(
+    py: Python<'py>,
+    model: &Bound<'_, IncompleteModel>,
+    entries: &Bound<'_, Entries>,
+    n_threads: Option<usize>,
+    on_progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(Py<PyAny>, Option<Vector<'py>>, [Vector<'py>; 3], [Counts<'py>; 2])> {
+    let (model, entries) = (Arc::clone(&model.get().model), entries.get());
+    let (c, stored) = (model.n_components(), entries.stored());
+    let effort = Effort::new(2.0 * entries.pass_cost(c), n_threads);
+    let job = Diagnose { out: room(py, &stored, (entries.shape().0, c))?, model };
+    let (scores, found) = run(py, effort, on_progress, move |run| stored.run(job, run))?;
+    let vector = |values| PyArray1::from_vec(py, values);
+    let counts = |values| PyArray1::from_vec(py, values);
+    Ok((
+        scores,
+        found.scores.offsets.map(vector),
+        [vector(found.t2), vector(found.spe), vector(found.distance2)],
+        [counts(found.t2_degrees), counts(found.spe_degrees)],
+    ))
+}
+
+struct Diagnose {
+    model: Arc<CoreModel>,
+    out: Fresh,
+}
+
+impl EntryJob for Diagnose {
+    type Output = (Py<PyAny>, IncompleteSamples);
+    fn run<T: Element>(mut self, entries: &Observed<T>, run: &Run<'_>) -> Result<Self::Output> {
+        let found = incomplete_samples(&self.model, entries, run)?;
+        for (out, score) in self.out.values::<T>().iter_mut().zip(found.scores.scores.as_slice()) {
+            *out = T::from_f64(*score);
+        }
+        Ok((self.out.into_array(), found))
+    }
+}
+
+/// Terms of T² and residuals by feature, shape (n_samples, n_features) each; NaN for missing entries.
+#[pyfunction]
+#[pyo3(signature = (model, entries, n_threads=None, on_progress=None))]
+pub(crate) fn explain_incomplete_rows<'py>(
+    py: Python<'py>,
+    model: &Bound<'_, IncompleteModel>,
+    entries: &Bound<'_, Entries>,
+    n_threads: Option<usize>,
+    on_progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<[Bound<'py, PyAny>; 2]> {
+    let (model, entries) = (Arc::clone(&model.get().model), entries.get());
+    let effort = Effort::new(2.0 * entries.pass_cost(model.n_components()), n_threads);
+    let (job, stored) = (Explain { model }, entries.stored());
+    let found = run(py, effort, on_progress, move |run| stored.run(job, run))?;
+    Ok([give_matrix(py, found.t2)?, give_matrix(py, found.residuals)?])
+}
+
+struct Explain {
+    model: Arc<CoreModel>,
+}
+
+impl EntryJob for Explain {
+    type Output = RowContributions;
+    fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> Result<RowContributions> {
+        incomplete_row_contributions(&self.model, entries, run)
+    }
+}
+
+/// Contributions, correlations and squared cosines, shape (n_features, n_components) each, and communalities.
+#[pyfunction]
+pub(crate) fn diagnose_incomplete_features<'py>(
+    py: Python<'py>,
+    model: &Bound<'_, IncompleteModel>,
+) -> PyResult<[Bound<'py, PyAny>; 4]> {
+    give_features(py, diagnostics::incomplete_features(&model.get().model))
+}
+
+/// The limit of T² of each row by its degrees of freedom.
+#[pyfunction]
+pub(crate) fn incomplete_t2_limits<'py>(
+    py: Python<'py>,
+    model: &Bound<'_, IncompleteModel>,
+    t2_degrees: Vec<usize>,
+    level: f64,
+    rows: &str,
+) -> PyResult<Vector<'py>> {
+    let found = of_t2(Vec::new(), t2_degrees);
+    let rows: Rows = named("rows", rows)?;
+    let limits = found.t2_limits(&model.get().model, level, rows).map_err(to_python)?;
+    Ok(PyArray1::from_vec(py, limits))
+}
+
+/// The probability of a larger T² of each row.
+#[pyfunction]
+pub(crate) fn incomplete_t2_p_values<'py>(
+    py: Python<'py>,
+    model: &Bound<'_, IncompleteModel>,
+    t2: Vec<f64>,
+    t2_degrees: Vec<usize>,
+    rows: &str,
+) -> PyResult<Vector<'py>> {
+    let rows: Rows = named("rows", rows)?;
+    Ok(PyArray1::from_vec(py, of_t2(t2, t2_degrees).t2_p_values(&model.get().model, rows)))
+}
+
+/// The variance and the dispersion of squared prediction errors of rows.
+#[pyfunction]
+#[pyo3(signature = (spe, spe_degrees, distance2, weights=None))]
+pub(crate) fn incomplete_spe_scale(
+    spe: Vec<f64>,
+    spe_degrees: Vec<usize>,
+    distance2: Vec<f64>,
+    weights: Option<Vec<f64>>,
+) -> PyResult<[f64; 2]> {
+    let found = of_spe(spe, spe_degrees, distance2);
+    let SpeScale { variance, dispersion } =
+        SpeScale::of_rows(&found, weights.as_deref()).map_err(to_python)?;
+    Ok([variance, dispersion])
+}
+
+/// The limit of the squared prediction error of each row by its degrees of freedom.
+#[pyfunction]
+pub(crate) fn incomplete_spe_limits<'py>(
+    py: Python<'py>,
+    scale: [f64; 2],
+    spe_degrees: Vec<usize>,
+    level: f64,
+) -> PyResult<Vector<'py>> {
+    let found = of_spe(Vec::new(), spe_degrees, Vec::new());
+    let [variance, dispersion] = scale;
+    let limits = SpeScale { variance, dispersion }.limits(&found, level).map_err(to_python)?;
+    Ok(PyArray1::from_vec(py, limits))
+}
+
+/// The probability of a larger squared prediction error of each row.
+#[pyfunction]
+pub(crate) fn incomplete_spe_p_values<'py>(
+    py: Python<'py>,
+    scale: [f64; 2],
+    spe: Vec<f64>,
+    spe_degrees: Vec<usize>,
+) -> Vector<'py> {
+    let found = of_spe(spe, spe_degrees, Vec::new());
+    let [variance, dispersion] = scale;
+    PyArray1::from_vec(py, SpeScale { variance, dispersion }.p_values(&found))
+}
+
+/// T² of rows without their other numbers.
+fn of_t2(t2: Vec<f64>, t2_degrees: Vec<usize>) -> IncompleteSamples {
+    IncompleteSamples { t2, t2_degrees, ..of_spe(Vec::new(), Vec::new(), Vec::new()) }
+}
+
+/// Squared prediction errors of rows without their other numbers.
+fn of_spe(spe: Vec<f64>, spe_degrees: Vec<usize>, distance2: Vec<f64>) -> IncompleteSamples {
+    IncompleteSamples {
+        scores: RowScores { scores: Matrix::zeros(0, 0), offsets: None },
+        t2: Vec::new(),
+        t2_degrees: Vec::new(),
+        spe,
+        spe_degrees,
+        distance2,
+    }
+}
