@@ -29,8 +29,8 @@ def test_pages_hold_the_numbers_of_the_diagnostics(wine, tmp_path):
     for pca in (PCA(3, scale=True), TruncatedSVD(3), IncrementalPCA(3)):
         path = pca.fit(wine).report(tmp_path / "wine.html", wine, title="Wine")
         found, page = diagnostics.samples(pca, wine), numbers(path)
-        np.testing.assert_allclose(page["rows"]["t2"], found.t2, rtol=1e-4)
-        np.testing.assert_allclose(page["rows"]["spe"], found.spe, rtol=1e-4)
+        np.testing.assert_allclose(page["rows"]["t2"]["values"], found.t2, rtol=1e-4)
+        np.testing.assert_allclose(page["rows"]["spe"]["values"], found.spe, rtol=1e-4)
         assert page["rows"]["names"][5] == "bottle 5"
         assert HOSTILE in page["features"]["names"]
         assert HOSTILE not in path.read_text(encoding="utf-8")

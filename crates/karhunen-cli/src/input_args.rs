@@ -69,6 +69,38 @@ pub(crate) struct InputArgs {
     pub(crate) max_unpacked: Option<u64>,
 }
 
+impl InputArgs {
+    /// The words of the command line that read the same table again.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let path = |path: &PathBuf| path.display().to_string();
+        let delimiter = self.delimiter.map(|delimiter| match delimiter {
+            b'\t' => "tab".to_owned(),
+            b' ' => "space".to_owned(),
+            other => char::from(other).to_string(),
+        });
+        let header = self.header.option().map(|names| if names { "yes" } else { "no" });
+        let mut words = Vec::new();
+        let mut add = |flag: &str, value: Option<String>| {
+            words.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
+        };
+        add("--delimiter", delimiter);
+        add("--row-names", self.row_names.clone());
+        self.labels.iter().for_each(|label| add("--label", Some(label.clone())));
+        add("--feature-names", self.feature_names.as_ref().map(path));
+        add("--sample-names", self.sample_names.as_ref().map(path));
+        add("--array", self.array.clone());
+        words.extend(header.map(|header| format!("--header={header}")));
+        let flags = [
+            ("--decimal-comma", self.decimal_comma),
+            ("--decimal-point", self.decimal_point),
+            ("--transpose", self.transpose),
+        ];
+        words.extend(flags.iter().filter(|(_, on)| *on).map(|(flag, _)| (*flag).to_owned()));
+        words.extend(self.max_unpacked.map(|size| format!("--max-unpacked={size}")));
+        words
+    }
+}
+
 /// The options for reading a table.
 pub(crate) fn read_options(input: &InputArgs, threads: &ThreadArgs) -> ReadOptions {
     let either = |yes: bool, no: bool| if yes || no { Some(yes) } else { None };

@@ -6,6 +6,7 @@ use clap::{Args, ValueHint};
 
 use crate::given::Given;
 use crate::input_args::{InputArgs, MemoryArgs, ThreadArgs};
+use crate::missing_args::TriplesArgs;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -13,6 +14,7 @@ use crate::input_args::{InputArgs, MemoryArgs, ThreadArgs};
   karhunen report wine.model -o model.html
   karhunen report wine.model new.csv --level 0.99 --title May -o may.html
   karhunen report large.model large.npy --memory-limit 2GB -o large.html
+  karhunen report holes.model holes.csv -o holes.html
 
 The page is one file that opens without a network. Rows count as those of the fit if there are as many.")]
 pub(crate) struct ReportArgs {
@@ -47,4 +49,6 @@ pub(crate) struct ReportArgs {
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) memory: MemoryArgs,
+    #[command(flatten)]
+    pub(crate) triples: TriplesArgs,
 }

@@ -1,8 +1,8 @@
 // The pictures of a report, and what links them. The numbers are in the element `numbers`; tables.js comes before.
 (function () {
   const numbers = JSON.parse(document.getElementById("numbers").textContent);
-  const { scree, features, rows } = numbers;
-  const nShown = features.loading.length;
+  const { scree, features, holes, rows } = numbers;
+  const nShown = scree.n_shown;
   const componentNames = scree.names.slice(0, nShown);
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const selected = new Set();
@@ -144,20 +144,21 @@
       values.forEach((value) => { if (value > 0 && value < least) least = value; });
       return Number.isFinite(least) ? least : 1;
     };
-    const [t2, spe] = [positive(rows.t2), positive(rows.spe)];
+    if (!rows.spe) return;
+    const [t2, spe] = [positive(rows.t2.values), positive(rows.spe.values)];
     const line = (place) => Object.assign({ lineStyle: { color: colour("odd"), type: "dashed", width: 1.5 },
       label: { formatter: "limit", color: colour("soft"), position: "insideEndTop" } }, place);
     const limits = [];
-    if (rows.t2_limit !== null) limits.push(line({ xAxis: rows.t2_limit }));
-    if (rows.spe_limit !== null) limits.push(line({ yAxis: rows.spe_limit }));
-    const series = points((i) => Math.max(rows.t2[i], t2), (i) => Math.max(rows.spe[i], spe));
+    if (rows.t2.limit !== null) limits.push(line({ xAxis: rows.t2.limit }));
+    if (rows.spe.limit !== null) limits.push(line({ yAxis: rows.spe.limit }));
+    const series = points((i) => Math.max(rows.t2.values[i], t2), (i) => Math.max(rows.spe.values[i], spe));
     series[0].markLine = { symbol: "none", silent: true, data: limits };
     draw("distances", {
       legend: legend(), brush: brush(),
       tooltip: tooltip("item", (point) => point.componentType !== "series" ? "" : `${rows.names[point.value[2]]}\n` +
-        `T²: ${shown(rows.t2[point.value[2]])}\nSPE: ${shown(rows.spe[point.value[2]])}`),
-      xAxis: titled("log", "T²", 28, { minorSplitLine: { show: false } }),
-      yAxis: titled("log", "SPE", 48, { minorSplitLine: { show: false }, axisLabel: { color: colour("soft"), formatter: shown } }),
+        [rows.t2, rows.spe].map((of) => `${of.title}: ${shown(of.values[point.value[2]])}`).join("\n")),
+      xAxis: titled("log", rows.t2.title, 28, { minorSplitLine: { show: false } }),
+      yAxis: titled("log", rows.spe.title, 48, { minorSplitLine: { show: false }, axisLabel: { color: colour("soft"), formatter: shown } }),
       series,
     });
   }
@@ -204,7 +205,7 @@
 
   function useBox(on) {
     byId("box").setAttribute("aria-pressed", String(on));
-    for (const id of ["scores", "distances"]) {
+    for (const id of ["scores", "distances"].filter((id) => charts[id])) {
       charts[id].dispatchAction({ type: "brush", areas: [] });
       charts[id].dispatchAction({ type: "takeGlobalCursor", key: "brush",
         brushOption: { brushType: on ? "rect" : false, brushMode: "single" } });
@@ -231,12 +232,13 @@
   }
 
   function makeSamples() {
-    const limits = [rows.t2_limit, rows.spe_limit];
-    const distance = (i) => Math.max(...[rows.t2[i], rows.spe[i]].map((value, at) => limits[at] ? value / limits[at] : 0));
+    const distances = [rows.t2, rows.spe].filter((of) => of);
+    const limited = distances.filter((of) => of.limit !== null);
+    const distance = (i) => Math.max(0, ...limited.map((of) => of.values[i] / of.limit));
     tables.samples = new RowTable(byId("sample-table"), rows.names.length, [
       { title: "Sample", value: (i) => rows.names[i], text: true },
-      { title: "Times its limit", value: distance },
-      { title: "T²", value: (i) => rows.t2[i] }, { title: "SPE", value: (i) => rows.spe[i] },
+      ...(limited.length ? [{ title: "Times its limit", value: distance }] : []),
+      ...distances.map((of) => ({ title: of.title, value: (i) => of.values[i] })),
       ...componentNames.map((title, k) => ({ title, value: (i) => rows.scores[k][i] })),
     ], { noun: "sample", sortColumn: 1, descending: true, isMarked: (i) => rows.odd[i],
       selection: { has: (i) => selected.has(i), toggle } });
@@ -252,15 +254,44 @@
     });
     drawScores();
     drawDistances();
-    link("scores");
-    link("distances");
+    ["scores", "distances"].filter((id) => charts[id]).forEach(link);
+  }
+
+  function drawHoles() {
+    if (!holes) return;
+    const most = window.innerWidth < 600 ? 12 : 30;
+    const order = holes.names.map((_, j) => j).sort((a, b) => holes.missing[b] - holes.missing[a] || a - b).slice(0, most);
+    byId("hole-caption").textContent = holes.names.length > most
+      ? `Share of missing values of the ${most} features with the most.` : "Share of missing values of the features.";
+    draw("hole-bars", {
+      tooltip: tooltip("item", (point) => `${holes.names[order[point.dataIndex]]}\nmissing: ${percent(point.value)}`),
+      xAxis: axis("category", "", { data: order.map((j) => holes.names[j]),
+        axisLabel: { color: colour("soft"), width: 120, overflow: "truncate", rotate: order.length > 8 ? 45 : 0 } }),
+      yAxis: axis("value", "", { min: 0, axisLabel: { color: colour("soft"), formatter: (v) => percent(v) } }),
+      series: [{ type: "bar", barMaxWidth: 40, itemStyle: { color: colour("main") }, data: order.map((j) => holes.missing[j]) }],
+    });
+  }
+
+  function makeHoles() {
+    drawHoles();
+    const certain = holes.uncertainty || [];
+    tables.holes = new RowTable(byId("hole-table"), holes.names.length, [
+      { title: "Feature", value: (j) => holes.names[j], text: true },
+      { title: "Missing share", value: (j) => holes.missing[j] },
+      { title: "Standard deviation", value: (j) => holes.deviation[j] },
+      ...(holes.uncertainty ? [
+        { title: "Deviation of predictions", value: (j) => certain[j] },
+        { title: "Ratio", value: (j) => certain[j] === null ? null : certain[j] / holes.deviation[j] },
+      ] : []),
+    ], { noun: "feature", sortColumn: 1, descending: true });
   }
 
   function drawAll() {
+    drawHoles();
     if (!nShown) return;
     drawScree();
     drawRules();
-    drawBars();
+    if (features) drawBars();
     if (rows) { drawScores(); drawDistances(); }
   }
 
@@ -270,7 +301,9 @@
   }));
   fillComponents();
   drawRules();
-  if (nShown) { drawScree(); makeFeatures(); }
+  if (holes) makeHoles();
+  if (nShown) drawScree();
+  if (nShown && features) makeFeatures();
   if (rows) makeSamples();
   dark.addEventListener("change", drawAll);
   window.addEventListener("resize", () => Object.values(charts).forEach((chart) => chart.resize()));

@@ -1,7 +1,5 @@
 //! The calls that repeat a fit and its report.
 
-use karhunen::{NComponents, Pca, PcaModel, Weighting};
-
 use crate::Report;
 
 /// The calls of one interface.
@@ -11,96 +9,39 @@ pub(crate) struct Calls {
     text: String,
 }
 
-/// The calls on the command line and in Python.
-pub(crate) fn of_pca(report: &Report<'_>, model: &PcaModel, with_rows: bool) -> Vec<Calls> {
+/// The calls on the command line and in Python. `fit` are the options of the command, `estimator` is the expression of the
+/// unfitted estimator, `name` its variable, and `weights` its arguments of the fit.
+pub(crate) fn calls(
+    report: &Report<'_>,
+    with_rows: bool,
+    fit: &[String],
+    (name, estimator, weights): (&str, &str, &str),
+) -> Vec<Calls> {
+    let estimator = report.estimator.unwrap_or(estimator);
+    let rows = if with_rows { format!(", X, level={}", report.level) } else { String::new() };
+    let python = format!(
+        "import karhunen\n\n{name} = karhunen.{estimator}\n{name}.fit(X{weights})\n{name}.report(\"report.html\"{rows})"
+    );
     vec![
-        Calls { heading: "On the command line", text: command_line(report, model, with_rows) },
-        Calls { heading: "In Python", text: python(report, model, with_rows) },
+        Calls { heading: "On the command line", text: command_line(report, with_rows, fit) },
+        Calls { heading: "In Python", text: python },
     ]
 }
 
-fn command_line(report: &Report<'_>, model: &PcaModel, with_rows: bool) -> String {
+fn command_line(report: &Report<'_>, with_rows: bool, options: &[String]) -> String {
     let (fitted, data) = (word(report.model_name), word(report.data_name));
+    let input: Vec<String> = report.data_options.iter().map(|option| word(option)).collect();
     let mut fit = vec![format!("karhunen fit {data}")];
-    fit.extend(fit_options(model));
+    fit.extend(input.iter().chain(options).cloned());
     fit.push(format!("-o {fitted}"));
     let mut page = vec![format!("karhunen report {fitted}")];
     if with_rows {
         page.push(data);
+        page.extend(input);
         page.push(format!("--level {}", report.level));
     }
     page.push("-o report.html".to_owned());
     format!("{}\n{}", fit.join(" "), page.join(" "))
-}
-
-fn fit_options(model: &PcaModel) -> Vec<String> {
-    let options = model.options();
-    let default = Pca::default();
-    let mut words = match options.n_components {
-        NComponents::All => vec!["-k all".to_owned()],
-        NComponents::Count(k) => vec![format!("-k {k}")],
-        NComponents::Variance(share) => vec![format!("-k {share:?}")],
-        // The command line has no name for this rule: the number that it found.
-        NComponents::Mle => vec![format!("-k {}", model.n_components())],
-    };
-    let mut add = |given: bool, word: String| words.extend(given.then_some(word));
-    add(options.scale, "--scale".to_owned());
-    add(!options.center, "--no-center".to_owned());
-    add(is_weighted(model), "--weights WEIGHTS".to_owned());
-    add(options.weighting != default.weighting, format!("--weighting {}", options.weighting.name()));
-    add(model.feature_weights().is_some(), "--feature-weights FEATURE_WEIGHTS".to_owned());
-    if let Some(route) = options.solver {
-        add(true, format!("--solver {}", route.name()));
-    }
-    if let Some(tol) = options.tol {
-        add(true, format!("--tol {tol:e}"));
-    }
-    add(options.max_iter != default.max_iter, format!("--max-iter {}", options.max_iter));
-    add(options.seed != default.seed, format!("--seed {}", options.seed));
-    words
-}
-
-fn python(report: &Report<'_>, model: &PcaModel, with_rows: bool) -> String {
-    let estimator = report.estimator.map_or_else(|| expression(model), str::to_owned);
-    let mut weights = String::new();
-    if is_weighted(model) {
-        weights.push_str(", sample_weight=weights");
-    }
-    if model.feature_weights().is_some() {
-        weights.push_str(", feature_weight=feature_weights");
-    }
-    let rows = if with_rows { format!(", X, level={}", report.level) } else { String::new() };
-    format!(
-        "import karhunen\n\npca = karhunen.{estimator}\npca.fit(X{weights})\npca.report(\"report.html\"{rows})"
-    )
-}
-
-fn expression(model: &PcaModel) -> String {
-    let options = model.options();
-    let default = Pca::default();
-    let mut words = match options.n_components {
-        NComponents::All => Vec::new(),
-        NComponents::Count(k) => vec![k.to_string()],
-        NComponents::Variance(share) => vec![format!("{share:?}")],
-        NComponents::Mle => vec!["\"mle\"".to_owned()],
-    };
-    let mut add = |given: bool, word: String| words.extend(given.then_some(word));
-    add(!options.center, "center=False".to_owned());
-    add(options.scale, "scale=True".to_owned());
-    if let Some(route) = options.solver {
-        add(true, format!("solver=\"{}\"", route.name()));
-    }
-    add(options.weighting != default.weighting, format!("weighting=\"{}\"", options.weighting.name()));
-    if let Some(tol) = options.tol {
-        add(true, format!("tol={tol:e}"));
-    }
-    add(options.max_iter != default.max_iter, format!("max_iter={}", options.max_iter));
-    add(options.seed != default.seed, format!("random_state={}", options.seed));
-    format!("PCA({})", words.join(", "))
-}
-
-fn is_weighted(model: &PcaModel) -> bool {
-    model.sum_of_weights() != model.n_samples() as f64 || model.options().weighting == Weighting::Importance
 }
 
 /// A word of a shell command, in quotes where it needs them.

@@ -1,12 +1,6 @@
 //! How many components the rules suggest.
 
-use karhunen::PcaModel;
-use karhunen::choice::Choice;
-use karhunen::selection::{Rule, Selection, Spectrum, north, of_spectrum};
 use serde::Serialize;
-
-use crate::names::{component, listed};
-use crate::numbers::{all_rounded, counted};
 
 /// The choices of the rules, and the components that sampling mixes.
 pub(crate) struct Chosen {
@@ -21,85 +15,16 @@ pub(crate) struct Chosen {
 /// The choice of one rule.
 #[derive(Serialize)]
 pub(crate) struct RuleRow {
-    rule: &'static str,
-    description: &'static str,
-    n_components: Option<usize>,
-    at_edge: bool,
-    reason: String,
+    pub(crate) rule: &'static str,
+    pub(crate) description: &'static str,
+    pub(crate) n_components: Option<usize>,
+    pub(crate) at_edge: bool,
+    pub(crate) reason: String,
 }
 
 impl Chosen {
-    /// The choices for a model; a model to which no rule applies has a sentence that says why.
-    pub(crate) fn of(model: &PcaModel) -> Self {
-        let spectrum = match Spectrum::of_model(model, None) {
-            Ok(spectrum) => spectrum,
-            Err(error) => {
-                let sentences = vec![format!("No rule applies: {error}.")];
-                return Self { sentences, rules: Vec::new(), standard_errors: Vec::new() };
-            }
-        };
-        let table = of_spectrum(&spectrum);
-        let mut sentences = summary(&table);
-        let separation = north(&spectrum);
-        let mixed: Vec<String> = separation
-            .groups()
-            .into_iter()
-            .filter(|group| group.len() > 1)
-            .map(|group| format!("{} to {}", component(group.start), component(group.end - 1)))
-            .collect();
-        if !mixed.is_empty() {
-            sentences.push(format!(
-                "Sampling does not separate {}: the bars of one standard error about their variances overlap (North’s rule), \
-                 so each of these components alone should not be interpreted.",
-                listed(&mixed)
-            ));
-        }
-        let rules = table.into_iter().map(RuleRow::of).collect();
-        Self { sentences, rules, standard_errors: all_rounded(&separation.standard_errors) }
+    /// Sentences alone, where no rule applies.
+    pub(crate) fn none(sentences: Vec<String>) -> Self {
+        Self { sentences, rules: Vec::new(), standard_errors: Vec::new() }
     }
-}
-
-impl RuleRow {
-    fn of(found: Selection) -> Self {
-        let Selection { rule, n_components, at_edge, reason, .. } = found;
-        let description =
-            Rule::TABLE.iter().find(|named| named.choice == rule).map_or("", |named| named.help);
-        Self { rule: rule.name(), description, n_components, at_edge, reason }
-    }
-}
-
-fn summary(table: &[Selection]) -> Vec<String> {
-    let mut numbers: Vec<usize> = table.iter().filter_map(|row| row.n_components).collect();
-    numbers.sort_unstable();
-    let (Some(least), Some(most)) = (numbers.first(), numbers.last()) else {
-        return vec![format!("None of the {} applies; the table says why.", counted(table.len(), "rule"))];
-    };
-    let times = |n: usize| numbers.iter().filter(|other| **other == n).count();
-    let range = if least == most {
-        format!("they all suggest {least}")
-    } else {
-        format!("they suggest between {least} and {most} components")
-    };
-    let mut sentences =
-        vec![format!("{} of {} apply; {range}.", numbers.len(), counted(table.len(), "rule"))];
-    // Of numbers that occur equally often, the smallest.
-    let often = numbers.iter().copied().max_by_key(|n| (times(*n), std::cmp::Reverse(*n)));
-    if let Some(often) = often.filter(|n| times(*n) > 1 && least != most) {
-        let names: Vec<String> = table
-            .iter()
-            .filter(|row| row.n_components == Some(often))
-            .map(|row| row.rule.name().to_owned())
-            .collect();
-        sentences.push(format!("The most frequent answer is {often} ({}).", listed(&names)));
-    }
-    if table.iter().any(|row| row.at_edge) {
-        sentences.push(
-            "A choice at the edge of its range (marked) may mean that the rule found no answer.".to_owned(),
-        );
-    }
-    sentences.push(
-        "No rule is right for all data; rules that agree are better evidence than any one of them."
-            .to_owned(),
-    );
-    sentences
 }

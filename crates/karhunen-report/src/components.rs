@@ -1,11 +1,10 @@
 //! What each component is about: its strongest features, in a sentence.
 
-use karhunen::PcaModel;
 use karhunen::diagnostics::Features;
 use serde::Serialize;
 
 use crate::names::{Names, component, listed};
-use crate::numbers::{percent, signed, significant};
+use crate::numbers::{counted, percent, signed, significant};
 
 /// Most components that the page describes and draws; their variances are listed to 100.
 pub(crate) const SHOWN: usize = 10;
@@ -14,6 +13,15 @@ pub(crate) const LISTED: usize = 100;
 /// Most features that a sentence names with each sign.
 const NAMED: usize = 4;
 
+/// The leading components of a model.
+pub(crate) struct Leading<'a> {
+    pub(crate) variances: &'a [f64],
+    /// Shares of the total.
+    pub(crate) ratios: &'a [f64],
+    /// Relative residuals, if the route has them.
+    pub(crate) residuals: Option<&'a [f64]>,
+}
+
 /// A component in the table of variances.
 #[derive(Serialize)]
 pub(crate) struct ComponentRow {
@@ -21,26 +29,51 @@ pub(crate) struct ComponentRow {
     variance: String,
     ratio: String,
     cumulative: String,
-    residual: String,
+    residual: Option<String>,
     sentence: String,
 }
 
-/// The leading components.
-pub(crate) fn table(model: &PcaModel, found: &Features, names: &Names<'_>) -> Vec<ComponentRow> {
-    let mut sum = 0.0;
-    (0..model.n_components().min(LISTED))
-        .map(|k| {
-            sum += model.explained_variance_ratio()[k];
-            ComponentRow {
-                name: component(k),
-                variance: significant(model.explained_variance()[k], 4),
-                ratio: percent(model.explained_variance_ratio()[k]),
-                cumulative: percent(sum),
-                residual: significant(model.convergence().residuals[k], 2),
-                sentence: if k < SHOWN { sentence(found, names, k) } else { String::new() },
-            }
-        })
-        .collect()
+/// `One component was`, `2 components were`.
+pub(crate) fn counted_were(n: usize) -> String {
+    match n {
+        1 => "One component was".to_owned(),
+        n => format!("{} were", counted(n, "component")),
+    }
+}
+
+impl Leading<'_> {
+    /// The rows of the table of variances; `found` describes the components, if their features are known.
+    pub(crate) fn table(&self, found: Option<(&Features, &Names<'_>)>) -> Vec<ComponentRow> {
+        let mut sum = 0.0;
+        (0..self.variances.len().min(LISTED))
+            .map(|k| {
+                sum += self.ratios[k];
+                ComponentRow {
+                    name: component(k),
+                    variance: significant(self.variances[k], 4),
+                    ratio: percent(self.ratios[k]),
+                    cumulative: percent(sum),
+                    residual: self.residuals.map(|residuals| significant(residuals[k], 2)),
+                    sentence: match found {
+                        Some((found, names)) if k < SHOWN => sentence(found, names, k),
+                        _ => String::new(),
+                    },
+                }
+            })
+            .collect()
+    }
+
+    /// The series of the scree plot.
+    pub(crate) fn scree(&self, standard_errors: Vec<f64>) -> Scree {
+        let n = self.variances.len().min(LISTED);
+        Scree {
+            names: (0..n).map(component).collect(),
+            n_shown: n.min(SHOWN),
+            variance: self.variances[..n].to_vec(),
+            ratio: self.ratios[..n].to_vec(),
+            standard_errors,
+        }
+    }
 }
 
 /// The features with the largest contributions, by the sign of their correlation. Features with less than an equal share
@@ -73,20 +106,8 @@ fn sentence(found: &Features, names: &Names<'_>, k: usize) -> String {
 #[derive(Serialize)]
 pub(crate) struct Scree {
     names: Vec<String>,
+    n_shown: usize,
     variance: Vec<f64>,
     ratio: Vec<f64>,
     standard_errors: Vec<f64>,
-}
-
-impl Scree {
-    /// Of the leading components.
-    pub(crate) fn of(model: &PcaModel, standard_errors: Vec<f64>) -> Self {
-        let n = model.n_components().min(LISTED);
-        Self {
-            names: (0..n).map(component).collect(),
-            variance: model.explained_variance()[..n].to_vec(),
-            ratio: model.explained_variance_ratio()[..n].to_vec(),
-            standard_errors,
-        }
-    }
 }

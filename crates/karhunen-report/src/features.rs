@@ -1,7 +1,7 @@
 //! The table of features.
 
+use karhunen::Matrix;
 use karhunen::diagnostics::Features;
-use karhunen::{Matrix, PcaModel};
 use serde::Serialize;
 
 use crate::components::SHOWN;
@@ -26,14 +26,13 @@ pub(crate) struct FeatureTable {
 
 impl FeatureTable {
     /// All features, or those with the largest loadings if there are more than the page holds.
-    pub(crate) fn of(model: &PcaModel, found: &Features, names: &Names<'_>) -> Self {
-        let k = model.n_components().min(SHOWN);
-        let loadings = model.loadings();
-        let chosen = chosen(&loadings, k);
+    pub(crate) fn of(loadings: &Matrix, found: &Features, names: &Names<'_>) -> Self {
+        let k = loadings.n_cols().min(SHOWN);
+        let chosen = chosen(loadings, k);
         let columns = |values: &Matrix| -> Vec<Vec<f64>> {
             (0..k).map(|c| chosen.iter().map(|j| rounded(values[(*j, c)])).collect()).collect()
         };
-        let p = model.n_features();
+        let p = loadings.n_rows();
         let note = (chosen.len() < p).then(|| {
             format!(
                 "The {} features with the largest loadings of {} are here; `karhunen diagnose --features` writes all.",
@@ -43,7 +42,7 @@ impl FeatureTable {
         });
         Self {
             names: chosen.iter().map(|j| names.of(*j)).collect(),
-            loading: columns(&loadings),
+            loading: columns(loadings),
             correlation: columns(&found.correlations),
             cos2: columns(&found.cos2),
             contribution: columns(&found.contributions),

@@ -20,22 +20,25 @@ mod calls;
 mod choice;
 mod components;
 mod error;
-mod facts;
 mod features;
+mod incomplete;
+mod kernel;
 mod names;
 mod numbers;
 mod odd;
 mod page;
-mod rows;
+mod pca;
+mod points;
 
 pub use error::Error;
 pub use page::FIRST_LINE;
 
-use karhunen::{PcaModel, Run, Scalar, Source};
+use karhunen::{IncompleteModel, KernelModel, Observed, PcaModel, Run, Scalar, Source};
 
+use crate::incomplete::Holes;
 use crate::names::Names;
-use crate::page::Page;
-use crate::rows::Rows;
+use crate::page::{Content, Page};
+use crate::points::Rows;
 
 /// What a report says besides the numbers of the model.
 #[derive(Clone, Debug)]
@@ -52,6 +55,8 @@ pub struct Report<'a> {
     pub model_name: &'a str,
     /// The name of the data in the calls.
     pub data_name: &'a str,
+    /// Words of the command line that say how the data are read, such as `--label` and `class`.
+    pub data_options: &'a [String],
     /// The Python expression that makes the unfitted estimator; that of the options of the model if `None`.
     pub estimator: Option<&'a str>,
     #[doc(hidden)]
@@ -67,6 +72,7 @@ impl Default for Report<'_> {
             level: 0.95,
             model_name: "pca.model",
             data_name: "data.csv",
+            data_options: &[],
             estimator: None,
             more: karhunen::More,
         }
@@ -80,7 +86,8 @@ impl Report<'_> {
     /// [`Error::Names`] for another number of names than features; [`Error::Library`] for a model of a version that did not
     /// keep the variances of its features.
     pub fn of_pca(&self, model: &PcaModel) -> Result<String, Error> {
-        self.render(model, None)
+        let names = self.features(model.n_features())?;
+        self.render(pca::content(self, model, &names, None)?)
     }
 
     /// The page of a model and rows. They are read three times at most, and once more for those that are explained. They
@@ -95,14 +102,68 @@ impl Report<'_> {
         x: &dyn Source<T>,
         run: &Run<'_>,
     ) -> Result<String, Error> {
-        let features = Names::of_features(self.feature_names, model.n_features())?;
+        let features = self.features(model.n_features())?;
         let samples = Names::of_samples(self.sample_names, x.shape().0)?;
-        let rows = Rows::of(model, x, (&features, &samples), self.level, run)?;
-        self.render(model, Some(rows))
+        let rows = Rows::of_complete(model, x, (&features, &samples), self.level, run)?;
+        self.render(pca::content(self, model, &features, Some(rows))?)
     }
 
-    fn render(&self, model: &PcaModel, rows: Option<Rows>) -> Result<String, Error> {
-        let names = Names::of_features(self.feature_names, model.n_features())?;
-        Page::new(self, model, &names, rows)?.render()
+    /// The page of a model of data with missing values alone.
+    ///
+    /// # Errors
+    /// [`Error::Names`] for another number of names than features.
+    pub fn of_incomplete(&self, model: &IncompleteModel) -> Result<String, Error> {
+        let names = self.features(model.n_features())?;
+        self.render(incomplete::content(self, model, &names, None)?)
+    }
+
+    /// The page of a model of data with missing values and rows. They count as the rows of the fit if there are as many.
+    ///
+    /// # Errors
+    /// As [`Report::of_incomplete`]; [`Error::Names`] for another number of names than rows; [`Error::Library`] for a `level`
+    /// that is no probability, and rows with another number of columns.
+    pub fn of_incomplete_and_rows<T: Scalar>(
+        &self,
+        model: &IncompleteModel,
+        rows: &Observed<T>,
+        run: &Run<'_>,
+    ) -> Result<String, Error> {
+        let features = self.features(model.n_features())?;
+        let samples = Names::of_samples(self.sample_names, rows.n_samples())?;
+        let holes = Holes::of_rows(model, rows, &features, run)?;
+        let rows = Rows::of_incomplete(model, rows, (&features, &samples), self.level, run)?;
+        self.render(incomplete::content(self, model, &features, Some((rows, holes)))?)
+    }
+
+    /// The page of a kernel model alone.
+    ///
+    /// # Errors
+    /// [`Error::Page`] if the page cannot be written.
+    pub fn of_kernel(&self, model: &KernelModel) -> Result<String, Error> {
+        self.render(kernel::content(self, model, None))
+    }
+
+    /// The page of a kernel model and rows.
+    ///
+    /// # Errors
+    /// [`Error::Names`] for another number of names than rows; [`Error::Library`] for rows with another number of columns, and
+    /// errors of `x`.
+    pub fn of_kernel_and_rows<T: Scalar>(
+        &self,
+        model: &KernelModel,
+        x: &dyn Source<T>,
+        run: &Run<'_>,
+    ) -> Result<String, Error> {
+        let samples = Names::of_samples(self.sample_names, x.shape().0)?;
+        let rows = Rows::of_kernel(model, x, &samples, run)?;
+        self.render(kernel::content(self, model, Some(rows)))
+    }
+
+    fn features(&self, n: usize) -> Result<Names<'_>, Error> {
+        Names::of_features(self.feature_names, n)
+    }
+
+    fn render(&self, content: Content) -> Result<String, Error> {
+        Page::new(self, content).render()
     }
 }

@@ -1,18 +1,17 @@
 //! The page: the template with its texts, numbers, style and programs.
 
-use karhunen::{PcaModel, diagnostics};
 use minijinja::value::Serde;
 use minijinja::{Environment, context};
 use serde::Serialize;
 
-use crate::calls::{self, Calls};
+use crate::calls::Calls;
 use crate::choice::{Chosen, RuleRow};
-use crate::components::{self, ComponentRow, SHOWN, Scree};
+use crate::components::{ComponentRow, SHOWN, Scree};
 use crate::features::FeatureTable;
-use crate::names::Names;
+use crate::incomplete::{HoleTable, Holes};
 use crate::odd::OddRow;
-use crate::rows::{Points, Rows};
-use crate::{Error, Report, facts};
+use crate::points::{Points, Rows};
+use crate::{Error, Report};
 
 /// The first line of a report, by which programs tell it from other pages.
 pub const FIRST_LINE: &str = "<!doctype html><!-- Report of karhunen -->";
@@ -21,6 +20,22 @@ const STYLE: &str = include_str!("../assets/report.css");
 const PROGRAM: &str = include_str!("../assets/report.js");
 const TABLES: &str = include_str!("../assets/tables.js");
 const ECHARTS: &str = include_str!("../assets/echarts/echarts.min.js");
+
+/// What a page says of a model of any kind.
+pub(crate) struct Content {
+    pub(crate) fitted: Vec<String>,
+    pub(crate) exactness: Vec<String>,
+    pub(crate) choice: Chosen,
+    pub(crate) components: Vec<ComponentRow>,
+    pub(crate) scree: Scree,
+    pub(crate) n_components: usize,
+    /// `None` if components are no combinations of features.
+    pub(crate) features: Option<FeatureTable>,
+    /// `None` for complete data.
+    pub(crate) holes: Option<Holes>,
+    pub(crate) rows: Option<Rows>,
+    pub(crate) calls: Vec<Calls>,
+}
 
 /// The texts of a page, and the numbers of its pictures and tables.
 #[derive(Serialize)]
@@ -34,9 +49,12 @@ pub(crate) struct Page {
     components: Vec<ComponentRow>,
     n_components: usize,
     n_shown: usize,
+    has_features: bool,
+    has_distances: bool,
     feature_note: Option<String>,
+    holes: Option<Vec<String>>,
     rows: Option<Vec<String>>,
-    odd: Vec<OddRow>,
+    odd: Option<Vec<OddRow>>,
     calls: Vec<Calls>,
     #[serde(skip)]
     numbers: Numbers,
@@ -46,42 +64,43 @@ pub(crate) struct Page {
 #[derive(Serialize)]
 struct Numbers {
     scree: Scree,
-    features: FeatureTable,
+    features: Option<FeatureTable>,
+    holes: Option<HoleTable>,
     rows: Option<Points>,
 }
 
 impl Page {
-    /// The content of the page.
-    pub(crate) fn new(
-        report: &Report<'_>,
-        model: &PcaModel,
-        names: &Names<'_>,
-        rows: Option<Rows>,
-    ) -> Result<Self, Error> {
-        let found = diagnostics::features(model)?;
-        let Chosen { sentences, rules, standard_errors } = Chosen::of(model);
-        let mut features = FeatureTable::of(model, &found, names);
-        let (with_rows, mut odd, mut sentences_of_rows, mut points) =
-            (rows.is_some(), Vec::new(), None, None);
+    /// The page of `content`.
+    pub(crate) fn new(report: &Report<'_>, content: Content) -> Self {
+        let Content { fitted, exactness, choice, components, scree, n_components, .. } = content;
+        let Content { mut features, holes, rows, calls, .. } = content;
+        let (mut odd, mut sentences_of_rows, mut points) = (None, None, None);
         if let Some(rows) = rows {
             (odd, sentences_of_rows, points) = (rows.odd, Some(rows.sentences), Some(rows.points));
         }
-        Ok(Self {
+        let (holes, hole_table) = match holes {
+            Some(Holes { sentences, table }) => (Some(sentences), Some(table)),
+            None => (None, None),
+        };
+        Self {
             title: report.title.to_owned(),
             version: env!("CARGO_PKG_VERSION"),
-            fitted: facts::fitted(model),
-            exactness: facts::exactness(model),
-            choice: sentences,
-            rules,
-            components: components::table(model, &found, names),
-            n_components: model.n_components(),
-            n_shown: model.n_components().min(SHOWN),
-            feature_note: features.note.take(),
+            fitted,
+            exactness,
+            choice: choice.sentences,
+            rules: choice.rules,
+            components,
+            n_components,
+            n_shown: n_components.min(SHOWN),
+            has_features: features.is_some() && n_components > 0,
+            has_distances: points.as_ref().is_some_and(Points::has_distances),
+            feature_note: features.as_mut().and_then(|features| features.note.take()),
+            holes,
             rows: sentences_of_rows,
             odd,
-            calls: calls::of_pca(report, model, with_rows),
-            numbers: Numbers { scree: Scree::of(model, standard_errors), features, rows: points },
-        })
+            calls,
+            numbers: Numbers { scree, features, holes: hole_table, rows: points },
+        }
     }
 
     /// The page as HTML.

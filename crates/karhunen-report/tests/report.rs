@@ -1,7 +1,9 @@
 //! Pages of fitted models: their texts, their numbers, and what they must not hold.
 
-use karhunen::diagnostics::samples;
-use karhunen::{Dense, NComponents, Pca, PcaModel, Run, Weights};
+use karhunen::diagnostics::{self, incomplete_samples, samples};
+use karhunen::incomplete::Method;
+use karhunen::kernel::{Gamma, Kernel};
+use karhunen::{Dense, IncompletePca, KernelPca, NComponents, Observed, Pca, PcaModel, Run, Weights};
 use karhunen_report::{Error, FIRST_LINE, Report};
 use karhunen_testkit::{planted, row_major};
 use serde_json::Value;
@@ -34,8 +36,8 @@ fn numbers_are_those_of_the_diagnostics() {
     let (found, numbers) = (samples(&model, &x).unwrap(), numbers(&page));
     for i in [0, 17, 79] {
         for (shown, expected) in [
-            (&numbers["rows"]["t2"][i], found.t2[i]),
-            (&numbers["rows"]["spe"][i], found.spe[i]),
+            (&numbers["rows"]["t2"]["values"][i], found.t2[i]),
+            (&numbers["rows"]["spe"]["values"][i], found.spe[i]),
             (&numbers["rows"]["scores"][1][i], found.scores[(i, 1)]),
         ] {
             let shown = shown.as_f64().unwrap();
@@ -79,7 +81,7 @@ fn pages_of_many_rows_are_small() {
     let model = fitted(&values, (30_000, 5), 5);
     let x = Dense::row_major(&values, 30_000, 5).unwrap();
     let page = Report::default().of_pca_and_rows(&model, &x, &Run::default()).unwrap();
-    assert_eq!(numbers(&page)["rows"]["t2"].as_array().unwrap().len(), 10_000);
+    assert_eq!(numbers(&page)["rows"]["t2"]["values"].as_array().unwrap().len(), 10_000);
     assert!(page.len() < 3_000_000, "{}", page.len());
     assert!(page.contains("hold 10\u{a0}000 of 30\u{a0}000 samples"));
 }
@@ -103,4 +105,93 @@ fn unsuitable_arguments_are_named() {
     // A model without components has a page, too.
     let none = fitted(&values, (30, 4), 0);
     assert!(Report::default().of_pca(&none).unwrap().contains("No component was kept"));
+}
+
+/// Rows with every fifth value missing.
+fn holed(n: usize, p: usize) -> Observed<f64> {
+    let mut values = rows(n, p);
+    values.iter_mut().step_by(5).for_each(|value| *value = f64::NAN);
+    Observed::from_dense(&Dense::row_major(&values, n, p).unwrap()).unwrap()
+}
+
+#[test]
+fn pages_of_missing_values_show_where_they_are() {
+    let data = holed(90, 6);
+    let model =
+        IncompletePca { method: Method::Ppca, scale: true, ..IncompletePca::new(2) }.fit(&data).unwrap();
+    let page = Report::default().of_incomplete_and_rows(&model, &data, &Run::default()).unwrap();
+    let (found, numbers) = (incomplete_samples(&model, &data, &Run::default()).unwrap(), numbers(&page));
+    let limits = found.t2_limits(&model, 0.95, diagnostics::Rows::Fitted).unwrap();
+    for i in [0, 40, 89] {
+        let shown = numbers["rows"]["t2"]["values"][i].as_f64().unwrap();
+        let expected = found.t2[i] / limits[i];
+        assert!((shown - expected).abs() <= 1e-4 * expected, "{shown} {expected}");
+    }
+    assert_eq!(numbers["rows"]["spe"]["limit"], 1.0);
+    let holes = &numbers["holes"];
+    for j in 0..6 {
+        let missing = holes["missing"][j].as_f64().unwrap();
+        assert!((missing - (1.0 - data.n_observed_in_column(j) as f64 / 90.0)).abs() < 1e-4);
+        let (certain, deviation) =
+            (holes["uncertainty"][j].as_f64().unwrap(), holes["deviation"][j].as_f64().unwrap());
+        assert!(certain > 0.0 && certain < 1.1 * deviation, "{certain} {deviation}");
+    }
+    for said in [
+        "90 samples and 6 features with missing values",
+        "108 of 540 entries are missing (20.0%)",
+        "IncompletePCA(2, method=&quot;ppca&quot;, scale=True)",
+        "karhunen fit data.csv --missing=ppca -k 2 --scale -o pca.model",
+        "those of values without noise",
+    ] {
+        assert!(page.contains(said), "{said}");
+    }
+    // The model alone knows the numbers of missing values, not their certainty.
+    let alone = Report::default().of_incomplete(&model).unwrap();
+    assert!(alone.contains("108 of 540 entries are missing (20.0%)") && !alone.contains("id=\"samples\""));
+    let new = Report::default().of_incomplete_and_rows(&model, &holed(30, 6), &Run::default()).unwrap();
+    assert!(new.contains("they are taken to be new") && new.contains("id=\"odd\""));
+    let other = Report::default().of_incomplete_and_rows(&model, &holed(30, 5), &Run::default());
+    assert!(matches!(other, Err(Error::Library(karhunen::Error::Shape { .. }))), "{other:?}");
+}
+
+#[test]
+fn pages_of_kernels_show_scores_without_features() {
+    let values = rows(60, 4);
+    let x = Dense::row_major(&values, 60, 4).unwrap();
+    let kernel = Kernel::Rbf { gamma: Gamma::Value(0.25) };
+    let model = KernelPca { kernel, ..KernelPca::new(3) }.fit(&x, &Weights::default()).unwrap();
+    let page = Report::default().of_kernel_and_rows(&model, &x, &Run::default()).unwrap();
+    let (scores, numbers) = (model.transform(&x).unwrap(), numbers(&page));
+    for i in [0, 30, 59] {
+        let shown = numbers["rows"]["scores"][2][i].as_f64().unwrap();
+        assert!((shown - scores[(i, 2)]).abs() <= 1e-4 * scores[(i, 2)].abs());
+    }
+    assert!(numbers["features"].is_null() && numbers["rows"]["spe"].is_null());
+    for said in [
+        "The kernel was rbf",
+        "gamma 0.25",
+        "kernel=&quot;rbf&quot;, gamma=0.25",
+        "--kernel rbf -k 3 --gamma 0.25",
+    ] {
+        assert!(page.contains(said), "{said}");
+    }
+    for absent in ["id=\"features\"", "id=\"odd\"", "id=\"distances\"", "id=\"holes\""] {
+        assert!(!page.contains(absent), "{absent}");
+    }
+    assert!(Report::default().of_kernel(&model).unwrap().contains("id=\"scree\""));
+}
+
+#[test]
+fn calls_read_the_data_as_they_were_read() {
+    let values = rows(30, 4);
+    let model = fitted(&values, (30, 4), 2);
+    let options = ["--label", "a class", "--header=yes"].map(str::to_owned);
+    let report = Report { data_options: &options, data_name: "my data.csv", ..Report::default() };
+    let page = report.of_pca(&model).unwrap();
+    assert!(
+        page.contains(
+            "karhunen fit &#x27;my data.csv&#x27; --label &#x27;a class&#x27; --header=yes -k 2 --scale"
+        ),
+        "{page}"
+    );
 }

@@ -2,14 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use karhunen::Scalar;
-use karhunen_io::{SavedModel, Values};
+use karhunen::{Observed, Run, Scalar};
+use karhunen_io::{ObserveOptions, ObservedData, SavedIncomplete, Values};
 use karhunen_report::Report;
 
 use crate::commands::loaded::{self, Loaded};
 use crate::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
 use crate::input_args::{InputArgs, MemoryArgs, read_options};
+use crate::missing_args::TriplesArgs;
+use crate::observed_dataset::ObservedDataset;
 use crate::outputs::Outputs;
 use crate::overwrite::{self, Kind};
 use crate::paths::{check_outputs, check_tables, input_name};
@@ -32,14 +34,16 @@ pub(crate) fn run(args: ReportArgs) -> Result<()> {
         }
     }
     overwrite::check(&[("-o", Some(&args.output), Kind::Report)], args.force)?;
-    let model = match loaded::any(&args.model)? {
-        Loaded::Rows(model @ RowModel::Complete(_)) => model,
-        Loaded::Rows(RowModel::Kernel(_)) => return Err(not_yet(&args.model, "kernel PCA")),
-        Loaded::Incomplete(_) => return Err(not_yet(&args.model, "data with missing values")),
-    };
-    let page = match &args.data {
-        Some(data) => of_rows(&args, model, data)?,
-        None => of_model(&args, model)?,
+    let model = loaded::any(&args.model)?;
+    if let (Loaded::Rows(_), Some(option)) = (&model, args.given.first_of::<TriplesArgs>(&[])) {
+        return Err(Failure::Usage(format!(
+            "{option} has no effect on a model of complete data; leave it out"
+        )));
+    }
+    let page = match (&args.data, model) {
+        (Some(data), Loaded::Rows(model)) => of_rows(&args, model, data)?,
+        (Some(data), Loaded::Incomplete(saved)) => of_incomplete_rows(&args, &saved, data)?,
+        (None, model) => of_model(&args, &model)?,
     };
     let mut outputs = Outputs::new(args.force);
     outputs.stage(karhunen_io::stage_bytes(&args.output, page.as_bytes()))?;
@@ -48,20 +52,14 @@ pub(crate) fn run(args: ReportArgs) -> Result<()> {
 
 /// Refuses options of a table where there is none.
 fn refuse_options_of_rows(args: &ReportArgs) -> Result<()> {
-    let of_rows = args.given.first_of::<InputArgs>(&[]).or_else(|| args.given.first_of::<MemoryArgs>(&[]));
-    match of_rows {
+    let given = &args.given;
+    let of_rows = given.first_of::<InputArgs>(&[]).or_else(|| given.first_of::<MemoryArgs>(&[]));
+    match of_rows.or_else(|| given.first_of::<TriplesArgs>(&[])) {
         Some(option) => Err(Failure::Usage(format!(
             "{option} has no effect without DATA; give the rows, or leave it out"
         ))),
         None => Ok(()),
     }
-}
-
-fn not_yet(model: &Path, what: &str) -> Failure {
-    Failure::Data(format!(
-        "{}: reports of {what} are not available; give a model of complete data without a kernel",
-        input_name(model)
-    ))
 }
 
 /// Checks the files of a page about rows.
@@ -72,29 +70,75 @@ fn check_page(read: [&PathBuf; 2], args: &ReportArgs, output: (&str, Option<&Pat
     check_outputs(&[output], &inputs)
 }
 
+/// Names of the columns of a model.
+fn feature_names(model: &Loaded) -> Option<Vec<String>> {
+    match model {
+        Loaded::Rows(model) => model.feature_names().map(<[String]>::to_vec),
+        Loaded::Incomplete(saved) => column_names(saved),
+    }
+}
+
+fn column_names(saved: &SavedIncomplete) -> Option<Vec<String>> {
+    saved.beside.column_ids.as_ref().map(karhunen_io::Ids::texts)
+}
+
 /// The page of a model alone.
-fn of_model(args: &ReportArgs, model: RowModel) -> Result<String> {
-    let RowModel::Complete(saved) = model else { return Err(not_yet(&args.model, "kernel PCA")) };
+fn of_model(args: &ReportArgs, model: &Loaded) -> Result<String> {
     let name = input_name(&args.model);
+    let names = feature_names(model);
     let report = Report {
         title: args.title.as_deref().unwrap_or_else(|| file_name(&name)),
-        feature_names: saved.beside.feature_names.as_deref(),
+        feature_names: names.as_deref(),
         model_name: &name,
         ..Report::default()
     };
-    report.of_pca(&saved.model).map_err(|error| failure(error, |error| Places::of_file(&name).explain(error)))
+    let page = match model {
+        Loaded::Rows(RowModel::Complete(saved)) => report.of_pca(&saved.model),
+        Loaded::Rows(RowModel::Kernel(saved)) => report.of_kernel(&saved.model),
+        Loaded::Incomplete(saved) => report.of_incomplete(&saved.model),
+    };
+    page.map_err(|error| failure(error, |error| Places::of_file(&name).explain(error)))
 }
 
-/// The page of a model and rows.
+/// What a page says besides the numbers of a model and rows.
+struct About<'a> {
+    args: &'a ReportArgs,
+    file: &'a str,
+    feature_names: Option<&'a [String]>,
+    sample_names: Option<&'a [String]>,
+}
+
+impl About<'_> {
+    /// Makes a page with the report.
+    fn page(
+        &self,
+        make: impl FnOnce(&Report<'_>) -> std::result::Result<String, karhunen_report::Error>,
+        explain: impl Fn(karhunen::Error) -> Failure,
+    ) -> Result<String> {
+        let Self { args, file, feature_names, sample_names } = *self;
+        let (model_name, data_options) = (input_name(&args.model), args.input.words());
+        let report = Report {
+            title: args.title.as_deref().unwrap_or_else(|| file_name(file)),
+            feature_names,
+            sample_names,
+            level: args.level.unwrap_or(LEVEL),
+            model_name: &model_name,
+            data_name: file,
+            data_options: &data_options,
+            ..Report::default()
+        };
+        make(&report).map_err(|error| failure(error, explain))
+    }
+}
+
+/// The page of a model of complete data and rows.
 fn of_rows(args: &ReportArgs, model: RowModel, data: &Path) -> Result<String> {
     let progress = Progress::new(args.quiet);
     let options = args.memory.within(model.read_options(read_options(&args.input, &args.threads)));
     let dataset = Dataset::read(data, &options, &progress)?;
-    let RowModel::Complete(saved) = model.aligned(&dataset)? else {
-        return Err(not_yet(&args.model, "kernel PCA"));
-    };
-    let page =
-        dispatch(&dataset.table.data, Rows { args, saved: &saved, dataset: &dataset, progress: &progress })?;
+    let model = model.aligned(&dataset)?;
+    let rows = Rows { args, model: &model, dataset: &dataset, progress: &progress };
+    let page = dispatch(&dataset.table.data, rows)?;
     progress.clear();
     dataset.check_unchanged()?;
     Ok(page)
@@ -102,7 +146,7 @@ fn of_rows(args: &ReportArgs, model: RowModel, data: &Path) -> Result<String> {
 
 struct Rows<'a> {
     args: &'a ReportArgs,
-    saved: &'a SavedModel,
+    model: &'a RowModel,
     dataset: &'a Dataset,
     progress: &'a Progress,
 }
@@ -111,21 +155,63 @@ impl OnValues for Rows<'_> {
     type Output = Result<String>;
 
     fn on<T: Scalar>(self, values: &Values<T>) -> Result<String> {
-        let Self { args, saved, dataset, progress } = self;
+        let Self { args, model, dataset, progress } = self;
         let explain = |error| dataset.explain(error);
         let source = values.source().map_err(explain)?;
-        let (model_name, run) = (input_name(&args.model), args.threads.run(progress));
-        let report = Report {
-            title: args.title.as_deref().unwrap_or_else(|| file_name(&dataset.file)),
-            feature_names: saved.beside.feature_names.as_deref(),
+        let run = args.threads.run(progress);
+        let about = About {
+            args,
+            file: &dataset.file,
+            feature_names: model.feature_names(),
             sample_names: dataset.table.sample_names.as_deref(),
-            level: args.level.unwrap_or(LEVEL),
-            model_name: &model_name,
-            data_name: &dataset.file,
-            ..Report::default()
         };
-        report.of_pca_and_rows(&saved.model, &*source, &run).map_err(|error| failure(error, explain))
+        let make = |report: &Report<'_>| match model {
+            RowModel::Complete(saved) => report.of_pca_and_rows(&saved.model, &*source, &run),
+            RowModel::Kernel(saved) => report.of_kernel_and_rows(&saved.model, &*source, &run),
+        };
+        about.page(make, explain)
     }
+}
+
+/// The page of a model of data with missing values and rows, from a table, or from triples if the model was fitted to
+/// triples.
+fn of_incomplete_rows(args: &ReportArgs, saved: &SavedIncomplete, data: &Path) -> Result<String> {
+    let progress = Progress::new(args.quiet);
+    let asked = args.triples.options();
+    let triples = asked.triples.clone().or_else(|| saved.beside.triples.clone());
+    let how = ObserveOptions { triples, ..asked };
+    let options = saved.read_options(read_options(&args.input, &args.threads));
+    let options = if how.triples.is_some() {
+        args.memory.check_unused()?;
+        options
+    } else {
+        args.memory.within_entries(options)
+    };
+    let dataset = ObservedDataset::read(data, &options, &how, &progress)?;
+    let (file, sample_names) = (dataset.file.clone(), dataset.row_names.clone());
+    let entries = dataset.align(saved)?;
+    let names = column_names(saved);
+    let about =
+        About { args, file: &file, feature_names: names.as_deref(), sample_names: sample_names.as_deref() };
+    let explain =
+        |error| Places { file: &file, samples: sample_names.as_deref(), features: None }.explain(error);
+    let run = args.threads.run(&progress);
+    let page = match &entries {
+        ObservedData::F32(entries) => of_entries(&about, saved, entries, &run, explain)?,
+        ObservedData::F64(entries) => of_entries(&about, saved, entries, &run, explain)?,
+    };
+    progress.clear();
+    Ok(page)
+}
+
+fn of_entries<T: Scalar>(
+    about: &About<'_>,
+    saved: &SavedIncomplete,
+    entries: &Observed<T>,
+    run: &Run<'_>,
+    explain: impl Fn(karhunen::Error) -> Failure,
+) -> Result<String> {
+    about.page(|report| report.of_incomplete_and_rows(&saved.model, entries, run), explain)
 }
 
 /// A file without its folders.

@@ -35,21 +35,14 @@ pub fn features(model: &PcaModel) -> Result<Features> {
     Ok(relations(model.components(), model.explained_variance(), variance))
 }
 
-/// As [`features`], of a model of data with missing values. The variance of a feature is that of complete rows under the
-/// fit: along the components, of the row offsets, and beside them. For complete data it is the variance of the data. A
-/// model of an earlier version has the noise variance beside the components.
+/// As [`features`], of a model of data with missing values, with the variances of complete rows under the fit:
+/// [`IncompleteModel::feature_variance`].
 pub fn incomplete_features(model: &IncompleteModel) -> Features {
-    let (components, parts) = (model.components(), model.parts());
-    let along = model.explained_variance();
-    let of_offsets = model.variance_of_offsets();
-    let variance: Vec<f64> = (0..model.n_features())
-        .map(|j| {
-            let beside = parts.residual_variance.as_ref().map_or(parts.noise_variance, |left| left[j]);
-            let fitted: f64 = along.iter().enumerate().map(|(k, l)| l * components[(k, j)].powi(2)).sum();
-            fitted + beside + of_offsets
-        })
-        .collect();
-    relations(components, along, &variance)
+    let scales = &model.parts().scales;
+    let mut variance = model.feature_variance();
+    // In the units of the components.
+    (0..2).for_each(|_| scales.apply(&mut variance));
+    relations(model.components(), model.explained_variance(), &variance)
 }
 
 /// Relations of features with these variances and components with the variances `along`.

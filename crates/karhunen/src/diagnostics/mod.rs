@@ -12,7 +12,10 @@ mod significance;
 mod supplementary;
 
 pub use features::{Features, features, incomplete_features};
-pub use incomplete::{IncompleteSamples, SpeScale, incomplete_row_contributions, incomplete_samples};
+pub use incomplete::{
+    IncompleteSamples, SpeScale, incomplete_row_contributions, incomplete_row_contributions_of,
+    incomplete_samples,
+};
 pub use limits::{Rows, SpeDistribution, SpeLimit, t2_limit};
 pub use samples::{
     RowContributions, Samples, contributions, cos2, row_contributions, row_contributions_of, samples,

@@ -48,17 +48,15 @@ fn solved(mut a: Table, mut b: Vec<f64>) -> Vec<f64> {
         let pivot = (k..n).max_by(|x, y| a[*x][k].abs().total_cmp(&a[*y][k].abs())).unwrap();
         a.swap(k, pivot);
         b.swap(k, pivot);
-        for i in k + 1..n {
-            let factor = a[i][k] / a[k][k];
-            for l in k..n {
-                a[i][l] -= factor * a[k][l];
-            }
-            b[i] -= factor * b[k];
+        let (row, right) = (a[k].clone(), b[k]);
+        for (line, b) in a.iter_mut().zip(&mut b).skip(k + 1) {
+            let factor = line[k] / row[k];
+            line.iter_mut().zip(&row).for_each(|(x, y)| *x -= factor * y);
+            *b -= factor * right;
         }
     }
     for k in (0..n).rev() {
-        let rest: f64 = (k + 1..n).map(|l| a[k][l] * b[l]).sum();
-        b[k] = (b[k] - rest) / a[k][k];
+        b[k] = (b[k] - dot(&a[k][k + 1..], &b[k + 1..])) / a[k][k];
     }
     b
 }
@@ -111,11 +109,11 @@ fn distances_add_up_to_that_of_the_density() {
     let noise = model.noise_variance();
     let terms = incomplete_row_contributions(&model, &observed(&x), &Run::default()).unwrap();
     let v = model.components();
-    for i in 0..40 {
-        let seen: Vec<usize> = (0..x[i].len()).filter(|j| !x[i][*j].is_nan()).collect();
+    for (i, row) in x.iter().enumerate().take(40) {
+        let seen: Vec<usize> = (0..row.len()).filter(|j| !row[*j].is_nan()).collect();
         let mean =
             |j: usize| model.mean()[j] + (0..3).map(|k| v[(k, j)] * model.parts().prior.mean[k]).sum::<f64>();
-        let away: Vec<f64> = seen.iter().map(|j| x[i][*j] - mean(*j)).collect();
+        let away: Vec<f64> = seen.iter().map(|j| row[*j] - mean(*j)).collect();
         let prior: Table = (0..3).map(|k| model.parts().prior.precision.row(k).to_vec()).collect();
         // S V' of the observed entries.
         let spread: Table = seen
@@ -196,7 +194,6 @@ fn limits_of_new_rows_are_calibrated() {
         for (at, (values, limits)) in limits.iter().enumerate() {
             let within = values.iter().zip(limits).filter(|(value, limit)| value <= limit).count() as f64;
             let share = within / 4000.0;
-            println!("{method:?} {at}: {share}");
             assert!((0.93..=0.97).contains(&share), "{method:?}, limit {at}: {share} are within");
         }
         let p = found.t2_p_values(&model, Rows::New);

@@ -6,7 +6,7 @@ use self::plane::{Plane, Row, dot};
 use super::distributions::{chi2_quantile, chi2_upper};
 use super::limits::{Rows, check_level, t2_limit_of, t2_tail};
 use super::samples::RowContributions;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exec::{Exec, Run};
 use crate::incomplete::{IncompleteModel, Observed, RowScores};
 use crate::linalg::Matrix;
@@ -110,23 +110,41 @@ pub fn incomplete_row_contributions<T: Scalar>(
     rows: &Observed<T>,
     run: &Run<'_>,
 ) -> Result<RowContributions> {
-    let (n, p) = rows.shape();
-    let rows = &*model.parts().scales.of_entries(rows, model.n_features(), run)?;
+    let all: Vec<usize> = (0..rows.n_samples()).collect();
+    incomplete_row_contributions_of(model, rows, &all, run)
+}
+
+/// As [`incomplete_row_contributions`], of the rows `chosen` alone, in this order: shape (chosen.len(), n_features) each.
+///
+/// # Errors
+/// As [`incomplete_row_contributions`], and [`Error::Shape`] for a row that `rows` does not have.
+pub fn incomplete_row_contributions_of<T: Scalar>(
+    model: &IncompleteModel,
+    rows: &Observed<T>,
+    chosen: &[usize],
+    run: &Run<'_>,
+) -> Result<RowContributions> {
+    let (n, p) = (chosen.len(), model.n_features());
+    if let Some(row) = chosen.iter().find(|row| **row >= rows.n_samples()) {
+        let (what, axis) = ("a row to diagnose", "rows");
+        return Err(Error::Shape { what, axis, found: row + 1, expected: rows.n_samples() });
+    }
+    let rows = &*model.parts().scales.of_entries(rows, p, run)?;
     let mut t2 = Matrix::try_zeros("contributions of features", n, p)?;
     let mut residuals = Matrix::try_zeros("residuals of rows", n, p)?;
     t2.as_mut_slice().fill(f64::NAN);
     residuals.as_mut_slice().fill(f64::NAN);
     let plane = Plane::of(model);
     let mut row = Row::new(&plane);
-    for index in 0..n {
-        row.set(rows, index);
-        row.solve(index)?;
+    for (at, index) in chosen.iter().enumerate() {
+        row.set(rows, *index);
+        row.solve(*index)?;
         let shares = row.shares();
         for (column, weight, left) in row.residuals() {
-            residuals[(index, column)] = weight.sqrt() * left;
+            residuals[(at, column)] = weight.sqrt() * left;
         }
         for (column, weight, away) in &row.entries {
-            t2[(index, *column)] = weight * away * dot(plane.loadings.row(*column), &shares);
+            t2[(at, *column)] = weight * away * dot(plane.loadings.row(*column), &shares);
         }
     }
     Ok(RowContributions { t2, residuals })

@@ -208,6 +208,22 @@ impl IncompleteModel {
         self.parts.row_offsets.as_deref()
     }
 
+    /// Variance of each feature of complete rows under the fit, shape (n_features,), in the squared units of the data: along
+    /// the components, of the row offsets, and beside them. For complete data the variance of the data. A model of an
+    /// earlier version has the noise variance beside the components.
+    pub fn feature_variance(&self) -> Vec<f64> {
+        let parts = &self.parts;
+        let of_offsets = self.variance_of_offsets();
+        (0..self.n_features())
+            .map(|j| {
+                let beside = parts.residual_variance.as_ref().map_or(parts.noise_variance, |left| left[j]);
+                let along = |(k, l): (usize, &f64)| l * parts.components[(k, j)].powi(2);
+                let fitted: f64 = parts.explained_variance.iter().enumerate().map(along).sum();
+                (fitted + beside + of_offsets) / parts.scales.factor(j).powi(2)
+            })
+            .collect()
+    }
+
     /// Variance of the row offsets, divisor n_samples - 1; zero without row offsets.
     pub(crate) fn variance_of_offsets(&self) -> f64 {
         let offsets = self.row_offsets().unwrap_or(&[]);

@@ -1,12 +1,13 @@
-//! Sentences about the fit: what was fitted, and how exact it is.
+//! Sentences about a fit of complete data: what was fitted, and how exact it is.
 
 use karhunen::{PcaModel, Weighting};
 
+use crate::components::counted_were;
 use crate::names::component;
 use crate::numbers::{counted, percent, significant};
 
 /// What was fitted, to which data.
-pub(crate) fn fitted(model: &PcaModel) -> Vec<String> {
+pub(super) fn fitted(model: &PcaModel) -> Vec<String> {
     let options = model.options();
     let treatment = match (options.center, options.scale) {
         (true, true) => {
@@ -29,10 +30,7 @@ pub(crate) fn fitted(model: &PcaModel) -> Vec<String> {
     let kept: f64 = model.explained_variance_ratio().iter().sum();
     sentences.push(format!(
         "{} kept; together they explain {} of the total variance, {}.",
-        match model.n_components() {
-            1 => "One component was".to_owned(),
-            n => format!("{} were", counted(n, "component")),
-        },
+        counted_were(model.n_components()),
         percent(kept),
         significant(model.total_variance(), 5),
     ));
@@ -63,7 +61,7 @@ fn weights(model: &PcaModel) -> String {
 }
 
 /// How exact the components are.
-pub(crate) fn exactness(model: &PcaModel) -> Vec<String> {
+pub(super) fn exactness(model: &PcaModel) -> Vec<String> {
     let found = model.convergence();
     let mut sentences = vec![format!(
         "The route was {}, in {} over the data. Reason: {}.",

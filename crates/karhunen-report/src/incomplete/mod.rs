@@ -1,0 +1,59 @@
+//! The content of a page about data with missing values.
+
+mod calls;
+mod facts;
+mod holes;
+mod rows;
+
+use karhunen::{IncompleteModel, diagnostics};
+
+pub(crate) use holes::{HoleTable, Holes};
+
+use crate::choice::Chosen;
+use crate::components::Leading;
+use crate::features::FeatureTable;
+use crate::names::Names;
+use crate::page::Content;
+use crate::points::Rows;
+use crate::{Error, Report};
+
+/// The content for a model, and its rows if they are given.
+pub(crate) fn content(
+    report: &Report<'_>,
+    model: &IncompleteModel,
+    names: &Names<'_>,
+    rows: Option<(Rows, Holes)>,
+) -> Result<Content, Error> {
+    let found = diagnostics::incomplete_features(model);
+    let leading = Leading {
+        variances: model.explained_variance(),
+        ratios: model.explained_variance_ratio(),
+        residuals: None,
+    };
+    let with_rows = rows.is_some();
+    let (rows, holes) = rows.map_or((None, None), |(rows, holes)| (Some(rows), Some(holes)));
+    let holes = match holes {
+        Some(holes) => holes,
+        None => Holes::of_model(model, names),
+    };
+    Ok(Content {
+        fitted: facts::fitted(model),
+        exactness: facts::exactness(model, names),
+        choice: Chosen::none(facts::choice(model)),
+        components: leading.table(Some((&found, names))),
+        scree: leading.scree(Vec::new()),
+        n_components: model.n_components(),
+        features: Some(FeatureTable::of(&loadings(model), &found, names)),
+        holes: Some(holes),
+        calls: calls::of_incomplete(report, model, with_rows),
+        rows,
+    })
+}
+
+/// Components times their standard deviations, shape (n_features, n_components).
+fn loadings(model: &IncompleteModel) -> karhunen::Matrix {
+    let (components, variances) = (model.components(), model.explained_variance());
+    karhunen::Matrix::from_fn(model.n_features(), model.n_components(), |j, k| {
+        components[(k, j)] * variances[k].sqrt()
+    })
+}

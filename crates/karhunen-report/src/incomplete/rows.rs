@@ -1,0 +1,161 @@
+//! The samples of data with missing values: scores, distances and limits.
+
+use karhunen::diagnostics::{
+    self, IncompleteSamples, SpeScale, incomplete_row_contributions_of, incomplete_samples,
+};
+use karhunen::{IncompleteModel, Observed, Run, Scalar};
+
+use crate::Error;
+use crate::names::Names;
+use crate::numbers::{count, counted, level as percent_of, percent, significant};
+use crate::odd::{self, EXPLAINED, OddRow, largest};
+use crate::points::{Distance, Points, Rows, counted_are, sentences_of_shown, shown};
+
+/// Distances of all rows with their limits; `None` where a distance has none.
+struct Limited {
+    found: IncompleteSamples,
+    t2: Option<Vec<f64>>,
+    spe: Option<Vec<f64>>,
+    reasons: Vec<String>,
+}
+
+impl Rows {
+    /// Computes the diagnostics of all rows.
+    pub(crate) fn of_incomplete<T: Scalar>(
+        model: &IncompleteModel,
+        rows: &Observed<T>,
+        (features, names): (&Names<'_>, &Names<'_>),
+        level: f64,
+        run: &Run<'_>,
+    ) -> Result<Self, Error> {
+        let n = rows.n_samples();
+        let is_fitted = n == model.n_samples();
+        let limited = Limited::of(model, incomplete_samples(model, rows, run)?, is_fitted, level)?;
+        let t2 = limited.ratios(&limited.found.t2, limited.t2.as_deref());
+        let spe = limited.ratios(&limited.found.spe, limited.spe.as_deref());
+        let sizes: Vec<f64> = t2.iter().zip(&spe).map(|(a, b)| a.max(*b)).collect();
+        let order = odd::order(&sizes);
+        let explained = limited.explained(model, rows, &order, (features, names), run)?;
+        let shown = shown(&order, n);
+        let mut sentences = vec![origin(is_fitted, n, model.n_samples())];
+        sentences.extend(limited.sentences(level));
+        sentences.extend(sentences_of_shown(order.len(), shown.len(), n));
+        let limit = |limits: &Option<Vec<f64>>| limits.is_some().then_some(1.0);
+        let distances = (
+            Distance { title: "T² over its limit", values: t2, limit: limit(&limited.t2) },
+            Some(Distance { title: "SPE over its limit", values: spe, limit: limit(&limited.spe) }),
+        );
+        let points = Points::of(&limited.found.scores.scores, names, &shown, &sizes, distances);
+        Ok(Self { sentences, points, odd: Some(explained) })
+    }
+}
+
+impl Limited {
+    fn of(
+        model: &IncompleteModel,
+        found: IncompleteSamples,
+        is_fitted: bool,
+        level: f64,
+    ) -> Result<Self, Error> {
+        let kind = if is_fitted { diagnostics::Rows::Fitted } else { diagnostics::Rows::New };
+        let mut reasons = Vec::new();
+        let t2 = match found.t2_limits(model, level, kind) {
+            Ok(limits) => Some(limits),
+            Err(error @ karhunen::Error::Degenerate { .. }) => {
+                reasons.push(format!("T² has no limit: {error}."));
+                None
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let scale = if is_fitted { SpeScale::of_rows(&found, None)? } else { SpeScale::of_model(model) };
+        let spe = Some(scale.limits(&found, level)?).filter(|_| scale.variance > 0.0);
+        if spe.is_none() {
+            reasons.push("SPE has no limit: the components explain all observed values.".to_owned());
+        }
+        Ok(Self { found, t2, spe, reasons })
+    }
+
+    /// Distances as multiples of their limits; zero without a limit.
+    fn ratios(&self, values: &[f64], limits: Option<&[f64]>) -> Vec<f64> {
+        let Some(limits) = limits else { return vec![0.0; values.len()] };
+        let ratio = |value: &f64, limit: &f64| if *limit > 0.0 { value / limit } else { 0.0 };
+        values.iter().zip(limits).map(|(value, limit)| ratio(value, limit)).collect()
+    }
+
+    /// The farthest rows, each with the entries that contribute most to the distance that is beyond its limit.
+    fn explained<T: Scalar>(
+        &self,
+        model: &IncompleteModel,
+        rows: &Observed<T>,
+        order: &[usize],
+        (features, samples): (&Names<'_>, &Names<'_>),
+        run: &Run<'_>,
+    ) -> Result<Vec<OddRow>, Error> {
+        let order = &order[..order.len().min(EXPLAINED)];
+        if order.is_empty() {
+            return Ok(Vec::new());
+        }
+        let terms = incomplete_row_contributions_of(model, rows, order, run)?;
+        let limited = |value: f64, limits: &Option<Vec<f64>>, i: usize| {
+            let limit =
+                limits.as_ref().map(|limits| limits[i]).filter(|limit| *limit > 0.0 && limit.is_finite());
+            let text = match limit {
+                Some(limit) => format!("{} (limit {})", significant(value, 4), significant(limit, 4)),
+                None => significant(value, 4),
+            };
+            (text, limit.is_some_and(|limit| value > limit))
+        };
+        Ok(order
+            .iter()
+            .enumerate()
+            .map(|(line, &i)| {
+                let (t2, beyond_t2) = limited(self.found.t2[i], &self.t2, i);
+                let (spe, beyond_spe) = limited(self.found.spe[i], &self.spe, i);
+                let mut reasons = Vec::new();
+                if beyond_t2 {
+                    reasons.push(format!("T²: {}", largest(terms.t2.row(line), features)));
+                }
+                if beyond_spe {
+                    let squares: Vec<f64> = terms.residuals.row(line).iter().map(|r| r * r).collect();
+                    reasons.push(format!("SPE: {}", largest(&squares, features)));
+                }
+                OddRow { name: samples.of(i), t2, spe, reasons }
+            })
+            .collect())
+    }
+
+    fn sentences(&self, level: f64) -> Vec<String> {
+        let sentence = |name: &str, values: &[f64], limits: &[f64], degrees: &[usize]| {
+            let counted: Vec<usize> = (0..values.len()).filter(|i| degrees[*i] > 0).collect();
+            let beyond = counted.iter().filter(|i| values[**i] > limits[**i]).count();
+            format!(
+                "{name}: {} beyond the limit within which {} of normal samples lie that have the same entries; {} were to be \
+                 expected, {} are ({}).",
+                counted_are(beyond),
+                percent_of(level),
+                significant((1.0 - level) * counted.len() as f64, 3),
+                count(beyond),
+                percent(beyond as f64 / counted.len().max(1) as f64),
+            )
+        };
+        let found = &self.found;
+        let t2 = self.t2.as_ref().map(|limits| {
+            sentence("T² (distance within the components)", &found.t2, limits, &found.t2_degrees)
+        });
+        let spe = self.spe.as_ref().map(|limits| {
+            sentence("SPE (squared distance from the components)", &found.spe, limits, &found.spe_degrees)
+        });
+        t2.into_iter().chain(spe).chain(self.reasons.iter().cloned()).collect()
+    }
+}
+
+fn origin(is_fitted: bool, n: usize, n_fitted: usize) -> String {
+    let given = counted(n, "sample");
+    if is_fitted {
+        format!(
+            "{given} are given, as many as were fitted; they are taken to be those of the fit, equally weighted."
+        )
+    } else {
+        format!("{given} are given, and {} were fitted; they are taken to be new.", count(n_fitted))
+    }
+}

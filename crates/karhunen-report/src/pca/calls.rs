@@ -1,0 +1,73 @@
+//! The calls that repeat a fit of complete data and its report.
+
+use karhunen::{NComponents, Pca, PcaModel, Weighting};
+
+use crate::Report;
+use crate::calls::{Calls, calls};
+
+/// The calls on the command line and in Python.
+pub(super) fn of_pca(report: &Report<'_>, model: &PcaModel, with_rows: bool) -> Vec<Calls> {
+    let mut weights = String::new();
+    if is_weighted(model) {
+        weights.push_str(", sample_weight=weights");
+    }
+    if model.feature_weights().is_some() {
+        weights.push_str(", feature_weight=feature_weights");
+    }
+    calls(report, with_rows, &fit_options(model), ("pca", &expression(model), &weights))
+}
+
+fn fit_options(model: &PcaModel) -> Vec<String> {
+    let options = model.options();
+    let default = Pca::default();
+    let mut words = match options.n_components {
+        NComponents::All => vec!["-k all".to_owned()],
+        NComponents::Count(k) => vec![format!("-k {k}")],
+        NComponents::Variance(share) => vec![format!("-k {share:?}")],
+        // The command line has no name for this rule: the number that it found.
+        NComponents::Mle => vec![format!("-k {}", model.n_components())],
+    };
+    let mut add = |given: bool, word: String| words.extend(given.then_some(word));
+    add(options.scale, "--scale".to_owned());
+    add(!options.center, "--no-center".to_owned());
+    add(is_weighted(model), "--weights WEIGHTS".to_owned());
+    add(options.weighting != default.weighting, format!("--weighting {}", options.weighting.name()));
+    add(model.feature_weights().is_some(), "--feature-weights FEATURE_WEIGHTS".to_owned());
+    if let Some(route) = options.solver {
+        add(true, format!("--solver {}", route.name()));
+    }
+    if let Some(tol) = options.tol {
+        add(true, format!("--tol {tol:e}"));
+    }
+    add(options.max_iter != default.max_iter, format!("--max-iter {}", options.max_iter));
+    add(options.seed != default.seed, format!("--seed {}", options.seed));
+    words
+}
+
+fn expression(model: &PcaModel) -> String {
+    let options = model.options();
+    let default = Pca::default();
+    let mut words = match options.n_components {
+        NComponents::All => Vec::new(),
+        NComponents::Count(k) => vec![k.to_string()],
+        NComponents::Variance(share) => vec![format!("{share:?}")],
+        NComponents::Mle => vec!["\"mle\"".to_owned()],
+    };
+    let mut add = |given: bool, word: String| words.extend(given.then_some(word));
+    add(!options.center, "center=False".to_owned());
+    add(options.scale, "scale=True".to_owned());
+    if let Some(route) = options.solver {
+        add(true, format!("solver=\"{}\"", route.name()));
+    }
+    add(options.weighting != default.weighting, format!("weighting=\"{}\"", options.weighting.name()));
+    if let Some(tol) = options.tol {
+        add(true, format!("tol={tol:e}"));
+    }
+    add(options.max_iter != default.max_iter, format!("max_iter={}", options.max_iter));
+    add(options.seed != default.seed, format!("random_state={}", options.seed));
+    format!("PCA({})", words.join(", "))
+}
+
+fn is_weighted(model: &PcaModel) -> bool {
+    model.sum_of_weights() != model.n_samples() as f64 || model.options().weighting == Weighting::Importance
+}

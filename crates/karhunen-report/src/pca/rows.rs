@@ -1,0 +1,118 @@
+//! The samples of complete data: scores, distances and limits.
+
+use karhunen::diagnostics::{self, Samples, SpeDistribution, SpeLimit, samples_with, t2_limit};
+use karhunen::{PcaModel, Run, Scalar, Source};
+
+use crate::Error;
+use crate::names::Names;
+use crate::numbers::{count, counted, level as percent_of, percent, significant};
+use crate::odd;
+use crate::pca::odd::{explained, sizes};
+use crate::points::{Distance, Points, Rows, counted_are, sentences_of_shown, shown};
+
+/// The limits of a level; `None` where there is none.
+struct Limits {
+    t2: Option<f64>,
+    spe: Option<f64>,
+    reasons: Vec<String>,
+}
+
+impl Rows {
+    /// Computes the diagnostics of all rows.
+    pub(crate) fn of_complete<T: Scalar>(
+        model: &PcaModel,
+        x: &dyn Source<T>,
+        (features, names): (&Names<'_>, &Names<'_>),
+        level: f64,
+        run: &Run<'_>,
+    ) -> Result<Self, Error> {
+        let kind =
+            if x.shape().0 == model.n_samples() { diagnostics::Rows::Fitted } else { diagnostics::Rows::New };
+        let found = samples_with(model, x, run)?;
+        let limits = Limits::of(model, &found, level, kind)?;
+        let sizes = sizes(&found, (limits.t2, limits.spe));
+        let order = odd::order(&sizes);
+        let explained = explained(model, x, &found, (limits.t2, limits.spe), &order, (features, names))?;
+        let shown = shown(&order, sizes.len());
+        let mut sentences = vec![origin(kind, found.t2.len(), model.n_samples())];
+        sentences.extend(limits.sentences(&found, level));
+        sentences.extend(sentences_of_shown(order.len(), shown.len(), sizes.len()));
+        let Samples { scores, t2, spe, .. } = found;
+        let distances = (
+            Distance { title: "T²", values: t2, limit: limits.t2 },
+            Some(Distance { title: "SPE", values: spe, limit: limits.spe }),
+        );
+        let points = Points::of(&scores, names, &shown, &sizes, distances);
+        Ok(Self { sentences, points, odd: Some(explained) })
+    }
+}
+
+impl Limits {
+    fn of<T: Scalar>(
+        model: &PcaModel,
+        found: &Samples<T>,
+        level: f64,
+        kind: diagnostics::Rows,
+    ) -> Result<Self, Error> {
+        let mut reasons = Vec::new();
+        let t2 = match t2_limit(model, level, kind) {
+            Ok(limit) => Some(limit).filter(|limit| *limit > 0.0),
+            Err(error @ karhunen::Error::Degenerate { .. }) => {
+                reasons.push(format!("T² has no limit: {error}."));
+                None
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let spe = match kind {
+            diagnostics::Rows::New => {
+                reasons.push(
+                    "SPE has no limit here: it follows from the errors of the rows of the fit, which are not given.".to_owned(),
+                );
+                None
+            }
+            diagnostics::Rows::Fitted => {
+                let spread = SpeDistribution::of_rows(&found.spe, &found.distance2, None)?;
+                let limit = spread.limit(level, SpeLimit::Box)?;
+                if limit.is_infinite() {
+                    reasons.push("SPE has no limit: the components explain all variance.".to_owned());
+                }
+                Some(limit).filter(|limit| limit.is_finite())
+            }
+        };
+        Ok(Self { t2, spe, reasons })
+    }
+
+    fn sentences<T>(&self, found: &Samples<T>, level: f64) -> Vec<String> {
+        let sentence = |name: &str, values: &[f64], limit: f64| {
+            let n = values.len();
+            let beyond = values.iter().filter(|value| **value > limit).count();
+            format!(
+                "{name}: {} beyond {}, the limit within which {} of normal samples lie; {} were to be expected, {} are ({}).",
+                counted_are(beyond),
+                significant(limit, 4),
+                percent_of(level),
+                significant((1.0 - level) * n as f64, 3),
+                count(beyond),
+                percent(beyond as f64 / n.max(1) as f64),
+            )
+        };
+        let t2 = self.t2.map(|limit| sentence("T² (distance within the components)", &found.t2, limit));
+        let spe =
+            self.spe.map(|limit| sentence("SPE (squared distance from the components)", &found.spe, limit));
+        t2.into_iter().chain(spe).chain(self.reasons.iter().cloned()).collect()
+    }
+}
+
+fn origin(kind: diagnostics::Rows, n: usize, n_fitted: usize) -> String {
+    match kind {
+        diagnostics::Rows::Fitted => format!(
+            "{} are given, as many as were fitted; they are taken to be those of the fit, equally weighted.",
+            counted(n, "sample")
+        ),
+        diagnostics::Rows::New => format!(
+            "{} are given, and {} were fitted; they are taken to be new.",
+            counted(n, "sample"),
+            count(n_fitted)
+        ),
+    }
+}
