@@ -82,8 +82,8 @@ fn with_function(model: CoreModel, called: Option<&Arc<Called>>) -> CoreModel {
 /// A fitted model. Its arrays are read-only views of the engine's memory.
 #[pyclass(frozen, module = "karhunen._core")]
 pub(crate) struct KernelModel {
-    model: Arc<CoreModel>,
-    called: Option<Arc<Called>>,
+    pub(crate) model: Arc<CoreModel>,
+    pub(crate) called: Option<Arc<Called>>,
 }
 
 #[pymethods]

@@ -1,53 +1,28 @@
-//! The page of a fitted model.
+//! The pages of fitted models.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use karhunen::{PcaModel, Run, Source};
+use karhunen::{
+    IncompleteModel as CoreIncomplete, KernelModel as CoreKernel, Observed, PcaModel, Run, Source,
+};
 use karhunen_report::Report;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::dtype::{Data, Element, Job};
+use crate::entries::{Entries, EntryJob};
 use crate::errors::{file_to_python, to_python};
+use crate::incomplete_model::IncompleteModel;
+use crate::kernel_function::cause;
+use crate::kernel_model::KernelModel;
 use crate::model::Model;
 use crate::observer::{Effort, run};
 
-/// Writes the page of a model, and of rows if they are given, beside `path` and renames it into place.
-#[pyfunction]
-#[pyo3(signature = (model, path, title, level, estimator, feature_names=None, sample_names=None, x=None, n_threads=None, on_progress=None))]
-#[expect(clippy::too_many_arguments, reason = "the arguments of Python's method")]
-pub(crate) fn write_report(
-    py: Python<'_>,
-    model: &Bound<'_, Model>,
-    path: PathBuf,
-    title: String,
-    level: f64,
-    estimator: String,
-    feature_names: Option<Vec<String>>,
-    sample_names: Option<Vec<String>>,
-    x: Option<Data>,
-    n_threads: Option<usize>,
-    on_progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<()> {
-    let model = Arc::clone(&model.get().model);
-    let page = Page { model, title, level, estimator, feature_names, sample_names };
-    let text = match x {
-        None => py.detach(|| page.report().of_pca(&page.model)),
-        Some(x) => {
-            let effort = Effort::new(x.product_cost(3 * page.model.n_components() + 1), n_threads);
-            run(py, effort, on_progress, move |run| x.run(page, run))?
-        }
-    };
-    let text = text.map_err(|error| match error {
-        karhunen_report::Error::Library(error) => to_python(error),
-        error => PyValueError::new_err(error.to_string()),
-    })?;
-    py.detach(|| karhunen_io::stage_bytes(&path, text.as_bytes())?.commit()).map_err(file_to_python)
-}
-
-struct Page {
-    model: Arc<PcaModel>,
+/// What a page says besides the numbers of the model, as a dict of Python.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct About {
     title: String,
     level: f64,
     estimator: String,
@@ -55,7 +30,7 @@ struct Page {
     sample_names: Option<Vec<String>>,
 }
 
-impl Page {
+impl About {
     fn report(&self) -> Report<'_> {
         Report {
             title: &self.title,
@@ -68,13 +43,132 @@ impl Page {
     }
 }
 
-impl Job for Page {
-    type Output = Result<String, karhunen_report::Error>;
-    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> karhunen::Result<Self::Output> {
-        match self.report().of_pca_and_rows(&self.model, x, run) {
-            // Errors of rows are translated with their places.
-            Err(karhunen_report::Error::Library(error)) => Err(error),
-            found => Ok(found),
+/// A page, or an error other than of the library.
+type Made = Result<String, karhunen_report::Error>;
+
+/// Writes the page of a model, and of rows if they are given, beside `path` and renames it into place.
+#[pyfunction]
+#[pyo3(signature = (model, path, about, x=None, n_threads=None, on_progress=None))]
+pub(crate) fn write_report(
+    py: Python<'_>,
+    model: &Bound<'_, Model>,
+    path: PathBuf,
+    about: About,
+    x: Option<Data>,
+    n_threads: Option<usize>,
+    on_progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    let model = Arc::clone(&model.get().model);
+    let made = match x {
+        None => py.detach(|| about.report().of_pca(&model)),
+        Some(x) => {
+            let effort = Effort::new(x.product_cost(3 * model.n_components() + 1), n_threads);
+            let page = OfRows { model, about };
+            run(py, effort, on_progress, move |run| x.run(page, run))?
         }
+    };
+    write(py, &path, made)
+}
+
+/// As [`write_report`], of a model of data with missing values.
+#[pyfunction]
+#[pyo3(signature = (model, path, about, entries=None, n_threads=None, on_progress=None))]
+pub(crate) fn write_incomplete_report(
+    py: Python<'_>,
+    model: &Bound<'_, IncompleteModel>,
+    path: PathBuf,
+    about: About,
+    entries: Option<&Bound<'_, Entries>>,
+    n_threads: Option<usize>,
+    on_progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    let model = Arc::clone(&model.get().model);
+    let made = match entries {
+        None => py.detach(|| about.report().of_incomplete(&model)),
+        Some(entries) => {
+            let entries = entries.get();
+            let effort = Effort::new(3.0 * entries.pass_cost(model.n_components()), n_threads);
+            let (page, stored) = (OfEntries { model, about }, entries.stored());
+            run(py, effort, on_progress, move |run| stored.run(page, run))?
+        }
+    };
+    write(py, &path, made)
+}
+
+/// As [`write_report`], of a kernel model.
+#[pyfunction]
+#[pyo3(signature = (model, path, about, x=None, n_threads=None, on_progress=None))]
+pub(crate) fn write_kernel_report(
+    py: Python<'_>,
+    model: &Bound<'_, KernelModel>,
+    path: PathBuf,
+    about: About,
+    x: Option<Data>,
+    n_threads: Option<usize>,
+    on_progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    let fitted = model.get();
+    let model = Arc::clone(&fitted.model);
+    let made = match x {
+        None => py.detach(|| about.report().of_kernel(&model)),
+        Some(x) => {
+            let effort = Effort::new(x.product_cost(model.parts().basis.len()), n_threads);
+            let page = OfKernelRows { model, about };
+            let made = run(py, effort, on_progress, move |run| x.run(page, run));
+            made.map_err(|error| cause(fitted.called.as_ref(), error))?
+        }
+    };
+    write(py, &path, made)
+}
+
+fn write(py: Python<'_>, path: &Path, made: Made) -> PyResult<()> {
+    let text = made.map_err(|error| match error {
+        karhunen_report::Error::Library(error) => to_python(error),
+        error => PyValueError::new_err(error.to_string()),
+    })?;
+    py.detach(|| karhunen_io::stage_bytes(path, text.as_bytes())?.commit()).map_err(file_to_python)
+}
+
+/// Returns errors of the library as its jobs do, because those of rows are translated with their places.
+fn of_library(made: Made) -> karhunen::Result<Made> {
+    match made {
+        Err(karhunen_report::Error::Library(error)) => Err(error),
+        made => Ok(made),
+    }
+}
+
+struct OfRows {
+    model: Arc<PcaModel>,
+    about: About,
+}
+
+impl Job for OfRows {
+    type Output = Made;
+    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> karhunen::Result<Made> {
+        of_library(self.about.report().of_pca_and_rows(&self.model, x, run))
+    }
+}
+
+struct OfEntries {
+    model: Arc<CoreIncomplete>,
+    about: About,
+}
+
+impl EntryJob for OfEntries {
+    type Output = Made;
+    fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> karhunen::Result<Made> {
+        of_library(self.about.report().of_incomplete_and_rows(&self.model, entries, run))
+    }
+}
+
+struct OfKernelRows {
+    model: Arc<CoreKernel>,
+    about: About,
+}
+
+impl Job for OfKernelRows {
+    type Output = Made;
+    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> karhunen::Result<Made> {
+        of_library(self.about.report().of_kernel_and_rows(&self.model, x, run))
     }
 }

@@ -266,3 +266,19 @@ def test_entry_weights_are_routed(x):
         weighted = make_pipeline(pca, LinearRegression()).fit(x, np.ones(40), entry_weight=np.arange(40)[:, None])
     expected = IncompletePCA(1).fit(x, entry_weight=np.arange(40)[:, None])
     assert_array_equal(weighted[0].components_, expected.components_)
+
+
+def test_learned_variances_are_those_of_the_population():
+    truth = np.array([60.0, 30.0, 15.0, 8.0, 5.0])
+    ratios = {"em": [], "vb-full": []}
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        axes = np.linalg.qr(rng.standard_normal((600, 5)))[0]
+        x = (rng.standard_normal((400, 5)) * np.sqrt(truth)) @ axes.T + rng.standard_normal((400, 600))
+        x[rng.random(x.shape) < 0.002] = np.nan
+        for method, found in ratios.items():
+            found.append(IncompletePCA(5, method=method).fit(x).explained_variance_ / truth)
+    em, vb = (np.mean(found, axis=0) for found in ratios.values())
+    # Eigenvalues of a sample are too large, most of all the small ones.
+    assert em[-1] > 1.3
+    np.testing.assert_allclose(vb, 1.0, atol=0.15)

@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-from karhunen import PCA, IncrementalPCA, TruncatedSVD, diagnostics
+from karhunen import PCA, IncompletePCA, IncrementalPCA, KernelPCA, Observed, TruncatedSVD, diagnostics
 from sklearn.datasets import load_wine
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -99,4 +99,73 @@ def test_the_page_works_in_a_browser(browser, wine, tmp_path, width, scheme):
     assert len(page.screenshot()) > 10_000
     assert said == []
     assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
+    context.close()
+
+
+@pytest.fixture(scope="module", name="ozone")
+def table_with_holes():
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((120, 2)) @ rng.standard_normal((2, 7)) + 0.3 * rng.standard_normal((120, 7))
+    x[rng.random(x.shape) < 0.2] = np.nan
+    x[5, 3] = 40.0
+    return pd.DataFrame(x, columns=[HOSTILE, *"bcdefg"], index=[f"day {i}" for i in range(120)])
+
+
+def test_pages_of_missing_values(ozone, tmp_path):
+    pca = IncompletePCA(2, method="ppca", scale=True).fit(ozone)
+    path = pca.report(tmp_path / "ozone.html", ozone)
+    page, found = numbers(path), diagnostics.samples(pca, ozone)
+    ratio = found.spe / found.spe_limits(0.95, found.spe_scale())
+    np.testing.assert_allclose(page["rows"]["spe"]["values"], ratio, rtol=1e-4)
+    np.testing.assert_allclose(page["holes"]["missing"], ozone.isna().mean(), rtol=1e-4)
+    assert page["rows"]["names"][5] == "day 5"
+    text = path.read_text(encoding="utf-8")
+    assert HOSTILE not in text
+    assert "pca = karhunen.IncompletePCA(" in text
+    assert re.search(r'<table id="odd-table">.*?<tbody><tr><th scope="row">day 5</th>.*?d \(\d', text, re.S)
+    with pytest.raises(ValueError, match="level"):
+        pca.report(tmp_path / "a.html", ozone, level=0.0)
+    with pytest.raises(ValueError, match="feature names"):
+        pca.report(tmp_path / "a.html", ozone.iloc[:, :3])
+    rows, columns = np.nonzero(ozone.notna().to_numpy())
+    observed = Observed([f"d{i}" for i in rows], columns, ozone.to_numpy()[rows, columns])
+    names = numbers(IncompletePCA(2).fit(observed).report(tmp_path / "b.html", observed))["rows"]["names"]
+    assert sorted(names) == sorted(f"d{i}" for i in range(120))
+
+
+def test_pages_of_kernels(wine, tmp_path):
+    for kernel in ("rbf", lambda x, y: x @ y):
+        pca = KernelPCA(3, kernel=kernel, gamma=1e-5 if kernel == "rbf" else None).fit(wine)
+        path = pca.report(tmp_path / "kernel.html", wine, title="Kernel")
+        np.testing.assert_allclose(
+            np.transpose(numbers(path)["rows"]["scores"]), pca.transform(wine), rtol=1e-4, atol=1e-8
+        )
+        assert "<h1>Kernel</h1>" in path.read_text(encoding="utf-8")
+    assert numbers(pca.report(tmp_path / "alone.html"))["rows"] is None
+    with pytest.raises(ValueError, match="feature names"):
+        pca.report(tmp_path / "a.html", wine.iloc[:, :3])
+
+
+@pytest.mark.parametrize("kind", ["missing", "kernel"])
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
+def test_pages_of_other_models_work_in_a_browser(browser, ozone, wine, tmp_path, kind, width, scheme):
+    if kind == "missing":
+        path = IncompletePCA(2).fit(ozone).report(tmp_path / "a.html", ozone)
+    else:
+        path = KernelPCA(3, kernel="rbf", gamma=1e-5).fit(wine).report(tmp_path / "a.html", wine)
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page, said = context.new_page(), []
+    page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(path.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert (page.locator("#hole-table tbody tr").count() == 7) == (kind == "missing")
+    assert (page.locator("#features").count() == 0) == (kind == "kernel")
+    page.locator("#sample-table tbody input[type=checkbox]").first.check()
+    assert "samples selected" in page.locator("#selected").text_content()
+    page.click("#box")
+    page.select_option("#up", index=0)
+    page.emulate_media(media="print")
+    assert page.pdf()[:4] == b"%PDF"
+    assert said == []
     context.close()

@@ -160,8 +160,11 @@ pub(crate) struct TransformArgs {
   karhunen diagnose wine.model new.csv --level 0.999 -o rows.csv
   karhunen diagnose wine.model wine.csv --features features.csv -o rows.csv
   karhunen diagnose wine.model new.tsv --delimiter tab --label class
-  karhunen diagnose large.model large.npy --memory-limit 2GB -o rows.npy")]
+  karhunen diagnose large.model large.npy --memory-limit 2GB -o rows.npy
+  karhunen diagnose holes.model holes.csv --fitted -o rows.csv")]
 pub(crate) struct DiagnoseArgs {
+    #[command(flatten)]
+    pub(crate) given: Given,
     /// Model written by fit -o; - for the standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) model: PathBuf,
@@ -170,6 +173,8 @@ pub(crate) struct DiagnoseArgs {
     pub(crate) data: PathBuf,
     /// Write T2, the squared prediction error (SPE) and the squared distance to the mean of each row here: CSV, TSV, NPY
     /// or Parquet by extension
+    ///
+    /// With missing values also the degrees of freedom and the limits of each row, which depend on what is observed
     #[arg(short, long, value_name = "ROWS", default_value = "-", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,
     /// Write correlations, contributions and squared cosines of features and components, and communalities, here
@@ -198,6 +203,8 @@ pub(crate) struct DiagnoseArgs {
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) memory: MemoryArgs,
+    #[command(flatten)]
+    pub(crate) triples: TriplesArgs,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,9 @@
 
 /// The columns of the diagnostics of rows.
 pub(crate) const ROW_COLUMNS: [&str; 3] = ["T2", "SPE", "distance2"];
+/// The columns of the diagnostics of rows with missing values, whose limits depend on what is observed.
+pub(crate) const INCOMPLETE_ROW_COLUMNS: [&str; 7] =
+    ["T2", "T2_degrees", "T2_limit", "SPE", "SPE_degrees", "SPE_limit", "distance2"];
 /// Beginnings of the columns of the diagnostics of features, each followed by the name of a component.
 pub(crate) const FEATURE_COLUMNS: [&str; 3] = ["correlation_", "contribution_", "cos2_"];
 /// The last column of the diagnostics of features.

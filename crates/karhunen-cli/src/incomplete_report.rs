@@ -3,7 +3,6 @@
 use karhunen::IncompleteModel;
 use karhunen::choice::Choice;
 
-use crate::commands::loadings;
 use crate::figures::{count, duration, percent, significant};
 use crate::incomplete_summary::deviation;
 use crate::report::{Components, Layout, Seconds, components, scree, wrapped};
@@ -35,7 +34,7 @@ impl IncompleteReport<'_> {
             what: "variance",
             values: self.model.explained_variance(),
             ratios: self.model.explained_variance_ratio(),
-            loadings: Some(&loadings(self.model)),
+            loadings: Some(&self.model.loadings()),
             features: self.features,
         };
         if self.model.n_components() > 0 {

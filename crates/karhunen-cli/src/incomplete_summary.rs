@@ -7,7 +7,6 @@ use karhunen::incomplete::{Method, StopReason, TraceEntry};
 use karhunen_io::{Ids, SavedIncomplete, TripleColumns};
 use serde::Serialize;
 
-use crate::commands::loadings;
 use crate::report::Seconds;
 use crate::summary::rows;
 use crate::values::JsonExtent;
@@ -94,7 +93,7 @@ impl<'a> IncompleteSummary<'a> {
             options: &parts.options,
             row_offsets: model.row_offsets().filter(|_| full),
             components: full.then(|| rows(model.components())),
-            loadings: full.then(|| rows(&loadings(model))),
+            loadings: full.then(|| rows(&model.loadings())),
             trace: full.then_some(&convergence.trace),
         }
     }

@@ -15,6 +15,8 @@ use crate::dataset::{Dataset, neither_file_nor_column};
 use crate::error::{Failure, Places, Result, with_flags};
 use crate::figures::{count, share};
 use crate::hints::{self, ScaleAdvice};
+use crate::input_args::{InputArgs, MemoryArgs, ThreadArgs, read_options};
+use crate::missing_args::TriplesArgs;
 use crate::names::{list, visible};
 use crate::outputs::print_warnings;
 use crate::paths::input_name;
@@ -66,7 +68,39 @@ fn timed<R: Send>(
     Ok((content, file, started.elapsed().as_secs_f64()))
 }
 
+/// The arguments about rows for a model of data with missing values.
+pub(crate) struct EntryArgs<'a> {
+    pub(crate) input: &'a InputArgs,
+    pub(crate) memory: &'a MemoryArgs,
+    pub(crate) triples: &'a TriplesArgs,
+    pub(crate) threads: ThreadArgs,
+}
+
 impl ObservedDataset {
+    /// Reads rows for a model: from triples if it was fitted to triples or they are given, else from a table, whose entries
+    /// alone are held in memory.
+    ///
+    /// # Errors
+    /// As [`ObservedDataset::read`]; [`Failure::Usage`] for options about the memory of a table with triples.
+    pub(crate) fn read_for(
+        saved: &SavedIncomplete,
+        path: &Path,
+        args: &EntryArgs<'_>,
+        progress: &Progress,
+    ) -> Result<Self> {
+        let asked = args.triples.options();
+        let triples = asked.triples.clone().or_else(|| saved.beside.triples.clone());
+        let how = ObserveOptions { triples, ..asked };
+        let options = saved.read_options(read_options(args.input, &args.threads));
+        let options = if how.triples.is_some() {
+            args.memory.check_unused()?;
+            options
+        } else {
+            args.memory.within_entries(options)
+        };
+        Self::read(path, &options, &how, progress)
+    }
+
     /// Reads observed entries.
     ///
     /// # Errors

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use karhunen_io::{Cause, Existing, SavedIncremental, check_writable};
 
-use crate::component_names::{COMMUNALITY, FEATURE_COLUMNS, ROW_COLUMNS, component_of};
+use crate::component_names::{
+    COMMUNALITY, FEATURE_COLUMNS, INCOMPLETE_ROW_COLUMNS, ROW_COLUMNS, component_of,
+};
 use crate::error::{Failure, Result};
 use crate::names::OFFSET;
 use crate::outputs::check_standard_output;
@@ -145,7 +147,8 @@ fn is_own_table(names: &[String], kind: Kind) -> bool {
         }
         (Kind::Loadings, ["feature", rest @ ..]) => are_components(rest),
         (Kind::RowDiagnostics, names) => {
-            names == ROW_COLUMNS || names.split_first().is_some_and(|(_, rest)| rest == ROW_COLUMNS)
+            let are_own = |names: &[&str]| names == ROW_COLUMNS || names == INCOMPLETE_ROW_COLUMNS;
+            are_own(names) || names.split_first().is_some_and(|(_, rest)| are_own(rest))
         }
         (Kind::FeatureDiagnostics, ["feature", rest @ .., COMMUNALITY]) => {
             rest.iter().all(|name| FEATURE_COLUMNS.iter().any(|prefix| name.starts_with(prefix)))
@@ -203,6 +206,11 @@ mod tests {
             (table("sample,PC1,PC2"), Kind::Scores, true),
             (table("sample,T2,SPE,distance2"), Kind::RowDiagnostics, true),
             (table("T2,SPE,distance2"), Kind::RowDiagnostics, true),
+            (
+                table("State,T2,T2_degrees,T2_limit,SPE,SPE_degrees,SPE_limit,distance2"),
+                Kind::RowDiagnostics,
+                true,
+            ),
             (table("sample,T2,SPE"), Kind::RowDiagnostics, false),
             (table("feature,correlation_PC1,communality"), Kind::FeatureDiagnostics, true),
             (table("feature,a,communality"), Kind::FeatureDiagnostics, false),

@@ -18,6 +18,7 @@
     const ink = colour("ink");
     return Object.assign({
       animation: false,
+      toolbox: { show: false },
       backgroundColor: colour("paper"),
       textStyle: { color: ink, fontFamily: "system-ui, sans-serif" },
       grid: { left: 8, right: 16, top: 36, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "all" },
@@ -122,7 +123,9 @@
 
   const brush = () => ({ toolbox: [], brushMode: "single", transformable: false, throttleType: "debounce", throttleDelay: 100,
     outOfBrush: { colorAlpha: 1 } });
-  const legend = () => ({ data: ["within the limits", "beyond a limit", "selected"], textStyle: { color: colour("ink") }, top: 0,
+  const shownKinds = () => [rows.t2, rows.spe].some((of) => of && of.limit !== null)
+    ? ["within the limits", "beyond a limit", "selected"] : ["within the limits", "selected"];
+  const legend = () => ({ show: shownKinds().length > 2, data: shownKinds(), textStyle: { color: colour("ink") }, top: 0,
     itemGap: 12, selectedMode: false });
   const titled = (type, name, gap, more) => axis(type, name, Object.assign({ nameLocation: "middle", nameGap: gap }, more));
 

@@ -9,35 +9,59 @@ pub(crate) struct Calls {
     text: String,
 }
 
+/// The rows of a page.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Given {
+    /// There are none.
+    Nothing,
+    /// Rows without limits.
+    Rows,
+    /// Rows with limits of a level.
+    Limited,
+}
+
+impl Given {
+    /// Rows with limits, if there are rows.
+    pub(crate) fn limited(with_rows: bool) -> Self {
+        if with_rows { Self::Limited } else { Self::Nothing }
+    }
+}
+
 /// The calls on the command line and in Python. `fit` are the options of the command, `estimator` is the expression of the
-/// unfitted estimator, `name` its variable, and `weights` its arguments of the fit.
+/// unfitted estimator, and `weights` are its arguments of the fit.
 pub(crate) fn calls(
     report: &Report<'_>,
-    with_rows: bool,
+    given: Given,
     fit: &[String],
-    (name, estimator, weights): (&str, &str, &str),
+    (estimator, weights): (&str, &str),
 ) -> Vec<Calls> {
     let estimator = report.estimator.unwrap_or(estimator);
-    let rows = if with_rows { format!(", X, level={}", report.level) } else { String::new() };
+    let rows = match given {
+        Given::Nothing => String::new(),
+        Given::Rows => ", X".to_owned(),
+        Given::Limited => format!(", X, level={}", report.level),
+    };
     let python = format!(
-        "import karhunen\n\n{name} = karhunen.{estimator}\n{name}.fit(X{weights})\n{name}.report(\"report.html\"{rows})"
+        "import karhunen\n\npca = karhunen.{estimator}\npca.fit(X{weights})\npca.report(\"report.html\"{rows})"
     );
     vec![
-        Calls { heading: "On the command line", text: command_line(report, with_rows, fit) },
+        Calls { heading: "On the command line", text: command_line(report, given, fit) },
         Calls { heading: "In Python", text: python },
     ]
 }
 
-fn command_line(report: &Report<'_>, with_rows: bool, options: &[String]) -> String {
+fn command_line(report: &Report<'_>, given: Given, options: &[String]) -> String {
     let (fitted, data) = (word(report.model_name), word(report.data_name));
     let input: Vec<String> = report.data_options.iter().map(|option| word(option)).collect();
     let mut fit = vec![format!("karhunen fit {data}")];
     fit.extend(input.iter().chain(options).cloned());
     fit.push(format!("-o {fitted}"));
     let mut page = vec![format!("karhunen report {fitted}")];
-    if with_rows {
+    if given != Given::Nothing {
         page.push(data);
         page.extend(input);
+    }
+    if given == Given::Limited {
         page.push(format!("--level {}", report.level));
     }
     page.push("-o report.html".to_owned());

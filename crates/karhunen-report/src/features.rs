@@ -35,7 +35,7 @@ impl FeatureTable {
         let p = loadings.n_rows();
         let note = (chosen.len() < p).then(|| {
             format!(
-                "The {} features with the largest loadings of {} are here; `karhunen diagnose --features` writes all.",
+                "The {} features with the largest loadings of {} are here; karhunen diagnose --features writes all.",
                 count(chosen.len()),
                 count(p)
             )

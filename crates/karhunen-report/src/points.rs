@@ -100,7 +100,7 @@ pub(crate) fn sentences_of_shown(n_odd: usize, n_shown: usize, n: usize) -> Vec<
     if n_shown < n {
         sentences.push(format!(
             "The pictures and the table hold {} of {}: {} beyond a limit, and others at equal distances in the order of the \
-             rows. `karhunen diagnose` writes the numbers of all.",
+             rows. karhunen diagnose writes the numbers of all.",
             count(n_shown),
             counted(n, "sample"),
             if n_odd > MOST_ODD { format!("the {} farthest", count(MOST_ODD)) } else { "all those".to_owned() },

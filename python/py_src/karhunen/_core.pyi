@@ -72,6 +72,8 @@ __all__ = [
     "t2_limit",
     "takes_missing_values",
     "to_state",
+    "write_incomplete_report",
+    "write_kernel_report",
     "write_report",
 ]
 
@@ -810,11 +812,23 @@ def rotate_to_target(loadings: NDArray[np.float64], target: NDArray[np.float64])
 def write_report(
     model: Model,
     path: str,
-    title: str,
-    level: float,
-    estimator: str,
-    feature_names: list[str] | None = None,
-    sample_names: list[str] | None = None,
+    about: dict[str, Any],
+    x: _Data | None = None,
+    n_threads: int | None = None,
+    on_progress: _OnProgress | None = None,
+) -> None: ...
+def write_incomplete_report(
+    model: IncompleteModel,
+    path: str,
+    about: dict[str, Any],
+    entries: Entries | None = None,
+    n_threads: int | None = None,
+    on_progress: _OnProgress | None = None,
+) -> None: ...
+def write_kernel_report(
+    model: KernelModel,
+    path: str,
+    about: dict[str, Any],
     x: _Data | None = None,
     n_threads: int | None = None,
     on_progress: _OnProgress | None = None,

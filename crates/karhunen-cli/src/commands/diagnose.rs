@@ -1,13 +1,15 @@
 //! `karhunen diagnose`: T², prediction errors and distances of rows, and what each feature adds to the components.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use karhunen::diagnostics::{self, Rows, SpeDistribution, SpeLimit, samples_with, t2_limit};
+use karhunen::diagnostics::{self, Features, Rows, SpeDistribution, SpeLimit, samples_with, t2_limit};
 use karhunen::{Matrix, Scalar, Source};
 use karhunen_io::{NamedMatrix, SavedModel, Values};
 
 use crate::args::DiagnoseArgs;
+use crate::commands::diagnose_incomplete;
 use crate::commands::loaded::{self, Loaded};
 use crate::component_names::{COMMUNALITY, FEATURE_COLUMNS, ROW_COLUMNS, of_components};
 use crate::computed_rows::ComputedRows;
@@ -15,6 +17,7 @@ use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
 use crate::figures::{percent, significant};
 use crate::input_args::read_options;
+use crate::missing_args::TriplesArgs;
 use crate::names;
 use crate::outputs::{Outputs, print_aside};
 use crate::overwrite::{self, Kind};
@@ -22,6 +25,9 @@ use crate::paths::{check_tables, input_name};
 use crate::plan::{OnValues, dispatch};
 use crate::progress::Progress;
 use crate::row_model::RowModel;
+
+/// The reason of a distance without a limit.
+pub(crate) const NO_LIMIT: &str = "the components explain all variance, so there is no limit";
 
 /// Reads a model and rows, and writes their diagnostics.
 pub(crate) fn run(args: DiagnoseArgs) -> Result<()> {
@@ -32,12 +38,21 @@ pub(crate) fn run(args: DiagnoseArgs) -> Result<()> {
     check_tables([&args.model, &args.data], &args.input, &outputs.map(|(option, path, _)| (option, path)))?;
     overwrite::check(&outputs, args.force)?;
     let progress = Progress::new(args.quiet);
-    let Loaded::Rows(model @ RowModel::Complete(_)) = loaded::any(&args.model)? else {
-        return Err(Failure::Data(format!(
-            "{}: diagnostics are of models of complete data without a kernel",
-            input_name(&args.model)
-        )));
+    let model = match loaded::any(&args.model)? {
+        Loaded::Rows(model @ RowModel::Complete(_)) => model,
+        Loaded::Incomplete(saved) => return diagnose_incomplete::run(&args, &saved, &progress),
+        Loaded::Rows(RowModel::Kernel(_)) => {
+            return Err(Failure::Data(format!(
+                "{}: diagnostics are of models without a kernel",
+                input_name(&args.model)
+            )));
+        }
     };
+    if let Some(option) = args.given.first_of::<TriplesArgs>(&[]) {
+        return Err(Failure::Usage(format!(
+            "{option} has no effect on a model of complete data; leave it out"
+        )));
+    }
     let options = args.memory.within(model.read_options(read_options(&args.input, &args.threads)));
     let dataset = Dataset::read(&args.data, &options, &progress)?;
     let RowModel::Complete(saved) = model.aligned(&dataset)? else {
@@ -87,7 +102,8 @@ impl OnValues for Diagnosis<'_> {
         progress.clear();
         dataset.check_unchanged()?;
         if let Some(path) = &args.features {
-            self.write_features(&mut outputs, path)?;
+            let found = diagnostics::features(model).map_err(explain)?;
+            write_features(&mut outputs, path, saved.beside.feature_names.as_deref(), &found)?;
         }
         outputs.commit()?;
         if !args.quiet {
@@ -95,8 +111,7 @@ impl OnValues for Diagnosis<'_> {
             let mut text = String::new();
             let mut line = |name: &str, values: &[f64], limit: f64| {
                 if limit.is_infinite() {
-                    let _ =
-                        writeln!(text, "{name}: the components explain all variance, so there is no limit");
+                    let _ = writeln!(text, "{name}: {NO_LIMIT}");
                     return;
                 }
                 let beyond = values.iter().filter(|value| **value > limit).count();
@@ -118,28 +133,30 @@ impl OnValues for Diagnosis<'_> {
     }
 }
 
-impl Diagnosis<'_> {
-    fn write_features(&self, outputs: &mut Outputs, path: &std::path::Path) -> Result<()> {
-        let model = &self.saved.model;
-        let (p, k) = (model.n_features(), model.n_components());
-        let found = diagnostics::features(model).map_err(|error| self.dataset.explain(error))?;
-        let parts = [&found.correlations, &found.contributions, &found.cos2];
-        let matrix = Matrix::from_fn(p, 3 * k + 1, |j, column| {
-            if column == 3 * k { found.communalities[j] } else { parts[column / k][(j, column % k)] }
-        });
-        let mut columns: Vec<String> = FEATURE_COLUMNS
-            .iter()
-            .flat_map(|prefix| of_components(k).into_iter().map(move |name| format!("{prefix}{name}")))
-            .collect();
-        columns.push(COMMUNALITY.to_owned());
-        let table = NamedMatrix {
-            matrix: &matrix,
-            row_names: Some(&names::of_features(self.saved.beside.feature_names.as_deref(), p)),
-            row_header: "feature",
-            labels: &[],
-            column_names: &columns,
-            numeric_ids: false,
-        };
-        outputs.table(path, &table)
-    }
+/// Writes the relations of the features of these names and the components.
+pub(crate) fn write_features(
+    outputs: &mut Outputs,
+    path: &Path,
+    names: Option<&[String]>,
+    found: &Features,
+) -> Result<()> {
+    let (p, k) = found.correlations.shape();
+    let parts = [&found.correlations, &found.contributions, &found.cos2];
+    let matrix = Matrix::from_fn(p, 3 * k + 1, |j, column| {
+        if column == 3 * k { found.communalities[j] } else { parts[column / k][(j, column % k)] }
+    });
+    let mut columns: Vec<String> = FEATURE_COLUMNS
+        .iter()
+        .flat_map(|prefix| of_components(k).into_iter().map(move |name| format!("{prefix}{name}")))
+        .collect();
+    columns.push(COMMUNALITY.to_owned());
+    let table = NamedMatrix {
+        matrix: &matrix,
+        row_names: Some(&names::of_features(names, p)),
+        row_header: "feature",
+        labels: &[],
+        column_names: &columns,
+        numeric_ids: false,
+    };
+    outputs.table(path, &table)
 }

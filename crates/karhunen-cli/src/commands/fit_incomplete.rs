@@ -192,14 +192,6 @@ pub(crate) fn score_table(rows: &RowScores, model: &IncompleteModel, whiten: boo
     Matrix::from_fn(n, c + usize::from(rows.offsets.is_some()), value)
 }
 
-/// Components times the standard deviation of their scores, shape (n_features, n_components).
-pub(crate) fn loadings(model: &IncompleteModel) -> Matrix {
-    let deviations: Vec<f64> = model.explained_variance().iter().map(|variance| variance.sqrt()).collect();
-    Matrix::from_fn(model.n_features(), model.n_components(), |j, c| {
-        model.components()[(c, j)] * deviations[c]
-    })
-}
-
 /// Writes the loadings of the columns of these names.
 pub(crate) fn write_loadings(
     outputs: &mut Outputs,
@@ -208,7 +200,7 @@ pub(crate) fn write_loadings(
     model: &IncompleteModel,
 ) -> Result<()> {
     let table = NamedMatrix {
-        matrix: &loadings(model),
+        matrix: &model.loadings(),
         row_names: Some(&names::of_features(names, model.n_features())),
         row_header: "feature",
         labels: &[],

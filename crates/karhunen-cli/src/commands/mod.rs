@@ -3,6 +3,7 @@
 mod completions;
 mod cross_validate;
 mod diagnose;
+mod diagnose_incomplete;
 mod fit;
 mod fit_incomplete;
 mod fit_kernel;
@@ -21,7 +22,6 @@ mod update;
 
 use crate::args::Command;
 use crate::error::Result;
-pub(crate) use fit_incomplete::loadings;
 
 /// Runs a command.
 ///

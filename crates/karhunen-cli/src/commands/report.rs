@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use karhunen::{Observed, Run, Scalar};
-use karhunen_io::{ObserveOptions, ObservedData, SavedIncomplete, Values};
+use karhunen_io::{ObservedData, SavedIncomplete, Values};
 use karhunen_report::Report;
 
 use crate::commands::loaded::{self, Loaded};
@@ -11,7 +11,7 @@ use crate::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
 use crate::input_args::{InputArgs, MemoryArgs, read_options};
 use crate::missing_args::TriplesArgs;
-use crate::observed_dataset::ObservedDataset;
+use crate::observed_dataset::{EntryArgs, ObservedDataset};
 use crate::outputs::Outputs;
 use crate::overwrite::{self, Kind};
 use crate::paths::{check_outputs, check_tables, input_name};
@@ -35,6 +35,11 @@ pub(crate) fn run(args: ReportArgs) -> Result<()> {
     }
     overwrite::check(&[("-o", Some(&args.output), Kind::Report)], args.force)?;
     let model = loaded::any(&args.model)?;
+    if let (Loaded::Rows(RowModel::Kernel(_)), Some(_)) = (&model, args.level) {
+        return Err(Failure::Usage(
+            "--level has no effect on a kernel model, whose scores have no limits; leave it out".to_owned(),
+        ));
+    }
     if let (Loaded::Rows(_), Some(option)) = (&model, args.given.first_of::<TriplesArgs>(&[])) {
         return Err(Failure::Usage(format!(
             "{option} has no effect on a model of complete data; leave it out"
@@ -177,17 +182,9 @@ impl OnValues for Rows<'_> {
 /// triples.
 fn of_incomplete_rows(args: &ReportArgs, saved: &SavedIncomplete, data: &Path) -> Result<String> {
     let progress = Progress::new(args.quiet);
-    let asked = args.triples.options();
-    let triples = asked.triples.clone().or_else(|| saved.beside.triples.clone());
-    let how = ObserveOptions { triples, ..asked };
-    let options = saved.read_options(read_options(&args.input, &args.threads));
-    let options = if how.triples.is_some() {
-        args.memory.check_unused()?;
-        options
-    } else {
-        args.memory.within_entries(options)
-    };
-    let dataset = ObservedDataset::read(data, &options, &how, &progress)?;
+    let how =
+        EntryArgs { input: &args.input, memory: &args.memory, triples: &args.triples, threads: args.threads };
+    let dataset = ObservedDataset::read_for(saved, data, &how, &progress)?;
     let (file, sample_names) = (dataset.file.clone(), dataset.row_names.clone());
     let entries = dataset.align(saved)?;
     let names = column_names(saved);

@@ -98,5 +98,51 @@ fn unsuitable_models_levels_and_outputs_are_refused() {
     karhunen(&format!("fit wine.csv --label class -q --kernel rbf -k 2 -o {}", kernel.display()))
         .assert()
         .success();
-    refused(&format!("diagnose {} wine.csv", kernel.display()), 3, "without a kernel");
+    refused(
+        &format!("diagnose {} wine.csv", kernel.display()),
+        3,
+        "diagnostics are of models without a kernel",
+    );
+}
+
+#[test]
+fn rows_with_missing_values_have_their_own_limits() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    karhunen(&format!("fit metabolite_missing.csv --missing=ppca --scale -k 3 -q -o {}", at("m.model")))
+        .assert()
+        .success();
+    let (rows, summary) = diagnose(
+        folder.path(),
+        &format!("metabolite_missing.csv --fitted --level 0.95 --features {}", at("features.csv")),
+    );
+    let (header, rows) = table(&rows);
+    assert_eq!(
+        header[header.len() - 7..],
+        ["T2", "T2_degrees", "T2_limit", "SPE", "SPE_degrees", "SPE_limit", "distance2"]
+    );
+    assert_eq!(rows.len(), 154);
+    let last = |row: &[f64], k: usize| row[row.len() - 7 + k];
+    for row in &rows {
+        assert_eq!(last(row, 1), 3.0);
+        assert!(last(row, 0) >= 0.0 && last(row, 3) > 0.0 && last(row, 6) >= last(row, 3));
+    }
+    // 419 of the entries are missing: degrees of freedom are those that are left.
+    let columns = 154.0 * 52.0 - 419.0;
+    assert_eq!(rows.iter().map(|row| last(row, 1) + last(row, 4)).sum::<f64>(), columns);
+    let beyond = rows.iter().filter(|row| last(row, 0) > last(row, 2)).count();
+    assert!(summary.contains(&format!("T2: {beyond} of 154 rows")), "{summary}");
+    let (header, features) = table(&std::fs::read_to_string(at("features.csv")).unwrap());
+    assert_eq!((header[1].as_str(), header.last().unwrap().as_str()), ("correlation_PC1", "communality"));
+    assert_eq!(features.len(), 52);
+    // The output of an earlier run is replaced.
+    let again = format!("diagnose {} metabolite_missing.csv -q -o {}", at("m.model"), at("rows.csv"));
+    karhunen(&again).assert().success();
+    karhunen(&again).assert().success();
+    karhunen(&format!("report {} metabolite_missing.csv -q -o {}", at("m.model"), at("m.html")))
+        .assert()
+        .success();
+    assert!(
+        std::fs::read_to_string(at("m.html")).unwrap().contains("419 of 8008 entries are missing (5.2%)")
+    );
 }

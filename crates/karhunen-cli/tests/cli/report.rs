@@ -49,8 +49,15 @@ fn unsuitable_models_and_rows_are_refused() {
     let folder = fitted("--label class -k 2");
     let at = |name: &str| folder.path().join(name).display().to_string();
     karhunen(&format!("fit wine.csv --label class --kernel rbf -k 2 -q -o {}", at("k"))).assert().success();
-    let said = message(&format!("report {} -o {}", at("k"), at("k.html")), 3);
-    assert!(said.contains("reports of kernel PCA are not available"), "{said}");
+    let said =
+        message(&format!("report {} wine.csv --label class --level 0.9 -o {}", at("k"), at("k.html")), 2);
+    assert!(said.contains("--level has no effect on a kernel model"), "{said}");
+    let said = message(&format!("report {} --triples a,b,c -o {}", at("k"), at("k.html")), 2);
+    assert!(said.contains("--triples has no effect"), "{said}");
+    karhunen(&format!("report {} wine.csv --label class -o {}", at("k"), at("k.html"))).assert().success();
+    assert!(
+        std::fs::read_to_string(at("k.html")).unwrap().contains("Kernel principal component analysis of 178")
+    );
     let said = message(&format!("report {} --delimiter tab -o {}", at("m.model"), at("d.html")), 2);
     assert!(said.contains("--delimiter has no effect without DATA"), "{said}");
     let said = message(&format!("report {} iris.csv -o {}", at("m.model"), at("i.html")), 3);

@@ -134,7 +134,7 @@ pub(super) fn choice(model: &IncompleteModel) -> Vec<String> {
     }
     sentences.push(
         "The rules for complete data do not apply where values are missing. Compare numbers of components by entries that are \
-         held out: `karhunen cross-validate`, or `karhunen.cross_validate_entries` in Python."
+         held out: karhunen cross-validate, or karhunen.cross_validate_entries in Python."
             .to_owned(),
     );
     sentences

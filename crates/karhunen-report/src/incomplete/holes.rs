@@ -149,8 +149,8 @@ fn sentences(
                 sentences.push(format!(
                     "A predicted missing value has a standard deviation of {} to {} times that of its feature: {} is predicted \
                      best, {} worst. A ratio of 1 means that the other features say nothing.",
-                    significant(least.1, 2),
-                    significant(most.1, 2),
+                    significant(least.1, 3),
+                    significant(most.1, 3),
                     names.of(least.0),
                     names.of(most.0),
                 ));

@@ -43,17 +43,9 @@ pub(crate) fn content(
         components: leading.table(Some((&found, names))),
         scree: leading.scree(Vec::new()),
         n_components: model.n_components(),
-        features: Some(FeatureTable::of(&loadings(model), &found, names)),
+        features: Some(FeatureTable::of(&model.loadings(), &found, names)),
         holes: Some(holes),
         calls: calls::of_incomplete(report, model, with_rows),
         rows,
-    })
-}
-
-/// Components times their standard deviations, shape (n_features, n_components).
-fn loadings(model: &IncompleteModel) -> karhunen::Matrix {
-    let (components, variances) = (model.components(), model.explained_variance());
-    karhunen::Matrix::from_fn(model.n_features(), model.n_components(), |j, k| {
-        components[(k, j)] * variances[k].sqrt()
     })
 }

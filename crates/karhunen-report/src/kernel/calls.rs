@@ -5,7 +5,7 @@ use karhunen::kernel::{Gamma, Kernel, Landmarks, PreImage};
 use karhunen::{KernelModel, KernelPca, NComponents};
 
 use crate::Report;
-use crate::calls::{Calls, calls};
+use crate::calls::{Calls, Given, calls};
 
 /// The calls on the command line and in Python.
 pub(super) fn of_kernel(report: &Report<'_>, model: &KernelModel, with_rows: bool) -> Vec<Calls> {
@@ -33,7 +33,8 @@ pub(super) fn of_kernel(report: &Report<'_>, model: &KernelModel, with_rows: boo
         python.push(format!("{argument}={in_python}"));
     }
     let expression = format!("KernelPCA({})", python.join(", "));
-    calls(report, with_rows, &shell, ("pca", &expression, weights))
+    let given = if with_rows { Given::Rows } else { Given::Nothing };
+    calls(report, given, &shell, (&expression, weights))
 }
 
 /// An option that differs from its default: its flag, its argument in Python, and their values.

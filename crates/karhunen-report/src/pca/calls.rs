@@ -3,7 +3,7 @@
 use karhunen::{NComponents, Pca, PcaModel, Weighting};
 
 use crate::Report;
-use crate::calls::{Calls, calls};
+use crate::calls::{Calls, Given, calls};
 
 /// The calls on the command line and in Python.
 pub(super) fn of_pca(report: &Report<'_>, model: &PcaModel, with_rows: bool) -> Vec<Calls> {
@@ -14,7 +14,7 @@ pub(super) fn of_pca(report: &Report<'_>, model: &PcaModel, with_rows: bool) -> 
     if model.feature_weights().is_some() {
         weights.push_str(", feature_weight=feature_weights");
     }
-    calls(report, with_rows, &fit_options(model), ("pca", &expression(model), &weights))
+    calls(report, Given::limited(with_rows), &fit_options(model), (&expression(model), &weights))
 }
 
 fn fit_options(model: &PcaModel) -> Vec<String> {

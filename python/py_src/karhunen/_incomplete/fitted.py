@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,6 +20,7 @@ from karhunen._incomplete.ids import adopt_ids, id_list, index_of
 from karhunen._incomplete.inputs import to_entries
 from karhunen._incomplete.options import incomplete_arguments
 from karhunen._inputs.matrix import to_scores, to_weights
+from karhunen._inputs.report import about
 from karhunen._shared.arrays import FloatArray, Ids
 from karhunen._shared.choices import Method
 from karhunen._shared.fitted_model import ViewedModel
@@ -104,6 +107,58 @@ class FittedIncomplete(ViewedModel):
     def _scores(self, entries: _core.Entries) -> FloatArray:
         with self._call() as draw:
             return self._model_now().transform(entries, self.n_threads, draw)
+
+    def report(
+        self, path: str | os.PathLike[str], X: Any = None, *, level: float = 0.95, title: str | None = None
+    ) -> Path:
+        """Write a page that shows the model, and rows if they are given: one HTML file that opens without a network.
+
+        It says in sentences what was fitted, how far the fit converged, where values are missing, how certain their
+        predictions are, what each component is about and which rows are odd, with pictures and tables that are linked.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write; an existing file is replaced when the new one is complete.
+        X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features), default=None
+            Rows to show, as in :meth:`fit`. They count as those of the fit if there are as many. Of more than 10,000
+            the page holds those beyond a limit, and others at equal distances.
+        level : float, default=0.95
+            Share of normal rows within the limits of T² and SPE.
+        title : str or None, default=None
+            Title of the page; None is a general one.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+
+        Raises
+        ------
+        ValueError
+            If `level` is no probability, or `X` does not fit the model.
+        OSError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import numpy as np
+        >>> from karhunen import IncompletePCA
+        >>> rng = np.random.default_rng(0)
+        >>> x = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 6)) + 0.2 * rng.normal(size=(60, 6))
+        >>> x[rng.random(x.shape) < 0.2] = np.nan
+        >>> path = IncompletePCA(2).fit(x).report(pathlib.Path(tempfile.mkdtemp(), "holes.html"), x)
+        >>> path.read_text(encoding="utf-8")[:15]
+        '<!doctype html>'
+        """
+        check_is_fitted(self)
+        words = about(self, X, level, title)
+        file = Path(path)
+        entries = None if X is None else to_entries(self, X, reset=False)
+        with self._call() as draw:
+            _core.write_incomplete_report(self._model_now(), os.fspath(file), words, entries, self.n_threads, draw)
+        return file
 
     def transform_offsets(self, X: Any) -> FloatArray:
         """Compute the offsets of rows with missing values, jointly with their scores; zeros without `row_offsets`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import scipy.sparse as sp
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
 from karhunen._inputs.matrix import to_matrix, to_scores
+from karhunen._inputs.report import about
 from karhunen._kernel.convergence import KernelConvergence
 from karhunen._kernel.function import BlockKernel
 from karhunen._kernel.options import POSITIVE_ONLY, block_kernel, function_advice, special_arguments, threads_option
@@ -219,6 +221,51 @@ class FittedKernelPCA(FittedKernel):
         """
         check_is_fitted(self)
         return self._scores(to_matrix(self, X, reset=False))
+
+    def report(self, path: str | os.PathLike[str], X: Any = None, *, title: str | None = None) -> Path:
+        """Write a page that shows the model, and rows if they are given: one HTML file that opens without a network.
+
+        It says in sentences what was fitted and how exact it is, and shows eigenvalues and scores in pictures and
+        tables that are linked.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write; an existing file is replaced when the new one is complete.
+        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), default=None
+            Rows to show, as in :meth:`transform`. Of more than 10,000 the page holds some at equal distances.
+        title : str or None, default=None
+            Title of the page; None is a general one.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+
+        Raises
+        ------
+        ValueError
+            If `X` does not fit the model.
+        OSError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from karhunen import KernelPCA
+        >>> from sklearn.datasets import load_iris
+        >>> x = load_iris(as_frame=True).data
+        >>> path = KernelPCA(3, kernel="rbf").fit(x).report(pathlib.Path(tempfile.mkdtemp(), "iris.html"), x)
+        >>> path.read_text(encoding="utf-8")[:15]
+        '<!doctype html>'
+        """
+        check_is_fitted(self)
+        words = about(self, X, 0.95, title)
+        file = Path(path)
+        rows = None if X is None else to_matrix(self, X, reset=False)
+        with self._call() as draw:
+            _core.write_kernel_report(self._model_now(), os.fspath(file), words, rows, self.n_threads, draw)
+        return file
 
     def inverse_transform(self, X: Any) -> FloatArray:
         """Map scores to rows by the method `pre_image`.

@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from karhunen import _core
 from karhunen._inputs.files import Source, set_columns, to_rows
 from karhunen._inputs.matrix import to_scores, to_weights
+from karhunen._inputs.report import about
 from karhunen._shared.arrays import FloatArray, Matrix
 from karhunen._shared.checkpoints import PassLog
 from karhunen._shared.choices import Route
 from karhunen._shared.convergence import Convergence, warn_unless_converged
 from karhunen._shared.dtype import in_dtype
 from karhunen._shared.fitted_model import FittedModel, ViewedModel
-from karhunen._shared.options import probability
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -106,26 +106,11 @@ class FittedComponents(FittedModel):
         '<!doctype html>'
         """
         check_is_fitted(self)
-        chance = probability("level", level)
-        if not isinstance(title, str | None):
-            raise TypeError(f"title is a {type(title).__name__}; a str is needed")
-        index = getattr(X, "index", None) if hasattr(X, "columns") else None
-        features = getattr(self, "feature_names_in_", None)
+        words = about(self, X, level, title)
         file = Path(path)
+        rows = None if X is None else to_rows(self, X, reset=False)
         with self._call() as draw:
-            _core.write_report(
-                self._model_now(),
-                os.fspath(file),
-                "Principal components" if title is None else title,
-                chance,
-                # On one line, as a call that can be copied.
-                " ".join(repr(self).split()),
-                None if features is None else [str(name) for name in features],
-                None if index is None else [str(name) for name in index],
-                None if X is None else to_rows(self, X, reset=False),
-                self.n_threads,
-                draw,
-            )
+            _core.write_report(self._model_now(), os.fspath(file), words, rows, self.n_threads, draw)
         return file
 
     def _whitened(self) -> bool:

@@ -174,6 +174,14 @@ impl IncompleteModel {
         &self.parts.mean
     }
 
+    /// Components times the standard deviations along them, shape (n_features, n_components).
+    pub fn loadings(&self) -> Matrix {
+        let deviations: Vec<f64> = self.explained_variance().iter().map(|variance| variance.sqrt()).collect();
+        Matrix::from_fn(self.n_features(), self.n_components(), |j, k| {
+            self.components()[(k, j)] * deviations[k]
+        })
+    }
+
     /// Variance of the scores along each component, descending; divisor n_samples - 1. For a posterior the
     /// expected moments `(1/n) sum_i E s_ik^2 sum_j E v_jk^2`, because posterior means alone are shrunk; for
     /// `vb-fixed`, whose prior is fixed, the variance of the posterior means.

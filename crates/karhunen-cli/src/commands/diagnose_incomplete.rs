@@ -1,0 +1,104 @@
+//! `karhunen diagnose` for a model of data with missing values.
+
+use std::fmt::Write as _;
+
+use karhunen::diagnostics::{IncompleteSamples, Rows, SpeScale, incomplete_features, incomplete_samples};
+use karhunen::{IncompleteModel, Matrix};
+use karhunen_io::{Ids, NamedMatrix, ObservedData, SavedIncomplete};
+
+use crate::args::DiagnoseArgs;
+use crate::commands::diagnose::{NO_LIMIT, write_features};
+use crate::commands::fit_incomplete::row_header;
+use crate::component_names::INCOMPLETE_ROW_COLUMNS;
+use crate::error::{Places, Result};
+use crate::figures::percent;
+use crate::observed_dataset::{EntryArgs, ObservedDataset};
+use crate::outputs::{Outputs, print_aside};
+use crate::progress::Progress;
+
+/// Reads rows, from a table, or from triples if the model was fitted to triples, and writes their diagnostics.
+pub(super) fn run(args: &DiagnoseArgs, saved: &SavedIncomplete, progress: &Progress) -> Result<()> {
+    let how =
+        EntryArgs { input: &args.input, memory: &args.memory, triples: &args.triples, threads: args.threads };
+    let dataset = ObservedDataset::read_for(saved, &args.data, &how, progress)?;
+    let (file, row_names) = (dataset.file.clone(), dataset.row_names.clone());
+    let entries = dataset.align(saved)?;
+    let explain =
+        |error| Places { file: &file, samples: row_names.as_deref(), features: None }.explain(error);
+    let (model, run) = (&saved.model, args.threads.run(progress));
+    let found = match &entries {
+        ObservedData::F32(entries) => incomplete_samples(model, entries, &run),
+        ObservedData::F64(entries) => incomplete_samples(model, entries, &run),
+    };
+    let found = found.map_err(explain)?;
+    let limits = limits(args, model, &found).map_err(explain)?;
+    progress.clear();
+    let mut outputs = Outputs::new(args.force);
+    let table = NamedMatrix {
+        matrix: &table(&found, &limits),
+        row_names: row_names.as_deref(),
+        row_header: row_header(saved),
+        labels: &[],
+        column_names: &INCOMPLETE_ROW_COLUMNS.map(str::to_owned),
+        numeric_ids: false,
+    };
+    outputs.table(&args.output, &table)?;
+    if let Some(path) = &args.features {
+        let names = saved.beside.column_ids.as_ref().map(Ids::texts);
+        write_features(&mut outputs, path, names.as_deref(), &incomplete_features(model))?;
+    }
+    outputs.commit()?;
+    if !args.quiet {
+        print_aside(&summary(args, &found, &limits));
+    }
+    Ok(())
+}
+
+/// Limits of T² and of the squared prediction error of each row.
+fn limits(
+    args: &DiagnoseArgs,
+    model: &IncompleteModel,
+    found: &IncompleteSamples,
+) -> karhunen::Result<[Vec<f64>; 2]> {
+    let (rows, scale) = if args.fitted {
+        (Rows::Fitted, SpeScale::of_rows(found, None)?)
+    } else {
+        (Rows::New, SpeScale::of_model(model))
+    };
+    Ok([found.t2_limits(model, args.level, rows)?, scale.limits(found, args.level)?])
+}
+
+fn table(found: &IncompleteSamples, [t2_limits, spe_limits]: &[Vec<f64>; 2]) -> Matrix {
+    Matrix::from_fn(found.t2.len(), INCOMPLETE_ROW_COLUMNS.len(), |i, column| {
+        [
+            found.t2[i],
+            found.t2_degrees[i] as f64,
+            t2_limits[i],
+            found.spe[i],
+            found.spe_degrees[i] as f64,
+            spe_limits[i],
+            found.distance2[i],
+        ][column]
+    })
+}
+
+fn summary(args: &DiagnoseArgs, found: &IncompleteSamples, [t2, spe]: &[Vec<f64>; 2]) -> String {
+    let mut text = String::new();
+    let lines = [("T2", &found.t2, &found.t2_degrees, t2), ("SPE", &found.spe, &found.spe_degrees, spe)];
+    for (name, values, degrees, limits) in lines {
+        let counted: Vec<usize> = (0..values.len()).filter(|i| degrees[*i] > 0).collect();
+        if counted.iter().all(|i| limits[*i].is_infinite()) {
+            let _ = writeln!(text, "{name}: {NO_LIMIT}");
+            continue;
+        }
+        let beyond = counted.iter().filter(|i| values[**i] > limits[**i]).count();
+        let _ = writeln!(
+            text,
+            "{name}: {beyond} of {} rows ({}) beyond the limits of rows with the same entries at level {}",
+            counted.len(),
+            percent(beyond as f64 / counted.len().max(1) as f64),
+            args.level,
+        );
+    }
+    text
+}
