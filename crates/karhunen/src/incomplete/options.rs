@@ -284,8 +284,9 @@ pub struct IncompletePca {
     pub scale: bool,
     /// The power of the second derivatives in `newton`, `cg` and `ridge`, from 0 to 1.
     pub alpha: f64,
-    /// Penalties. If `None`, none for least squares, and for `als`, `ridge` and `soft` a ridge equal to the
-    /// standard deviation of the entries about their means.
+    /// Penalties. If `None`, none for least squares, for `als` and `soft` a ridge equal to the standard deviation of
+    /// the entries about their means, and for `ridge` half of `v (sqrt(N / n) + sqrt(N / p))`, with `N` entries of n rows
+    /// and p columns, and `v` the deviation of the noise that the first sweeps leave.
     pub regularization: Option<Regularization>,
     /// The broad variance of the scores of `vb-fixed`; a thousand mean squares of the data if `None`.
     pub prior_variance: Option<f64>,

@@ -49,9 +49,11 @@ class IncompletePCA(RowByRow):
         Exponent of the second derivatives in "newton", "cg" and "ridge", from 0 to 1.
     regularization : float, tuple ("weighted", float), "path" or None, default=None
         Penalty on squared loadings and scores, in the units of the data; "weighted" multiplies it by the number of
-        entries of each row and column. 0 is least squares. None is no penalty for least squares methods, and the
-        standard deviation of the entries for "als", "ridge" and "soft". "path" tries decreasing penalties from the
-        largest with a nonzero solution, and selects the best on the entries held out by `early_stopping`.
+        entries of each row and column. 0 is least squares. None is no penalty for least squares methods, the standard
+        deviation of the entries for "als" and "soft", and for "ridge" half of ``v (sqrt(N / n) + sqrt(N / p))`` with N
+        entries of n rows and p columns and noise of deviation v, estimated from the data. "path" tries decreasing
+        penalties from the largest with a nonzero solution, and selects the best on the entries held out by
+        `early_stopping`.
     mean : {"joint", "fixed", "none"}, default="joint"
         Mean of each feature: fitted jointly with the components, fixed at that of the observed entries (biased if
         missingness depends on the values), or zero.

@@ -39,13 +39,13 @@ pub(crate) fn random<T: Lane>(
 }
 
 /// Makes a few sweeps with a small ridge, which reduce the dependence on the start. They first update the scores,
-/// so initial scores do not matter; `deviation` is that of an entry.
+/// so initial scores do not matter; `deviation` is that of an entry. Returns the sum of squared residuals.
 pub(crate) fn warm_up<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
     deviation: f64,
     exec: &Exec<'_>,
-) -> Result<()> {
+) -> Result<f64> {
     let totals = (problem.data.total_samples(), problem.data.total_entries());
     let [of_scores, of_loadings] = ridge(&factors.a, problem.free(), totals, deviation, exec)?;
     let mut ridge = Objective {
@@ -53,11 +53,12 @@ pub(crate) fn warm_up<T: Lane>(
         scores: Diagonal::Same(of_scores),
         ..problem.clone()
     };
+    let mut squares = 0.0;
     for sweep in 0..SWEEPS {
         let part = exec.part(sweep as f64 / SWEEPS as f64, (sweep + 1) as f64 / SWEEPS as f64);
-        Als.iterate(&mut ridge, factors, &part)?;
+        squares = Als.iterate(&mut ridge, factors, &part)?.squares;
     }
-    Ok(())
+    Ok(squares)
 }
 
 /// The penalties of scores and of loadings in the sweeps after a random start. `totals` are the numbers of samples and of

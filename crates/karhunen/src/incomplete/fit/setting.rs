@@ -6,6 +6,7 @@ use crate::incomplete::data::Observed;
 use crate::incomplete::factors::Factors;
 use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::factors::state_arrays::{count, damaged};
+use crate::incomplete::fit::error_bars::count_parameters;
 use crate::incomplete::fit::first_factors::{give_unit, random, warm_up};
 use crate::incomplete::fit::path::largest_penalty;
 use crate::incomplete::options::{IncompletePca, Method, Regularization};
@@ -24,6 +25,8 @@ pub(crate) const MOST_STEPS: usize = 40;
 pub(crate) struct FitPart<'a, T> {
     pub(crate) data: &'a Observed<T>,
     pub(crate) prepared: Prepared,
+    /// The penalty that follows from the data, of the method `ridge` without a given one.
+    penalty: Option<f64>,
 }
 
 /// Constants of a fit.
@@ -57,8 +60,18 @@ impl<'a, T: Lane> Setting<'a, T> {
         exec: &Exec<'_>,
     ) -> Result<Self> {
         let exec = &exec.phase("means and variances");
-        let part = |data| Ok(FitPart { data, prepared: Prepared::new(pca, data, start, exec)? });
+        let (method, mut reason) = pca.chosen();
+        let learns_penalty = method == Method::Ridge && pca.regularization.is_none();
+        let part = |data| {
+            let prepared = Prepared::new(pca, data, start, exec)?;
+            let penalty =
+                if learns_penalty { Some(penalty_of_noise(pca, data, &prepared, exec)?) } else { None };
+            Ok(FitPart { data, prepared, penalty })
+        };
         let kept = part(kept)?;
+        if let Some(penalty) = kept.penalty {
+            reason = format!("{reason}; penalty {penalty:.4}, by the noise that the first sweeps leave");
+        }
         let whole = if pca.refit && held_out.is_some() { Some(part(whole)?) } else { None };
         let top = if pca.regularization == Some(Regularization::Path) {
             let Prepared { mean, offset_variance, .. } = &kept.prepared;
@@ -71,7 +84,6 @@ impl<'a, T: Lane> Setting<'a, T> {
         } else {
             None
         };
-        let (method, reason) = pca.chosen();
         Ok(Self { pca, method, reason, start, kept, held_out, whole, top })
     }
 
@@ -104,9 +116,10 @@ impl<'a, T: Lane> Setting<'a, T> {
 
     /// The objective of a stage, with penalty `lambda` on a path.
     pub(crate) fn problem(&self, stage: Stage, lambda: Option<f64>) -> Objective<'a, T> {
-        let FitPart { data, prepared } = self.part(stage);
-        let regularization =
-            lambda.map_or_else(|| prepared.regularization(self.pca, self.method), Regularization::Ridge);
+        let FitPart { data, prepared, penalty } = self.part(stage);
+        let regularization = lambda
+            .or(*penalty)
+            .map_or_else(|| prepared.regularization(self.pca, self.method), Regularization::Ridge);
         prepared.penalized(self.pca, data, regularization)
     }
 
@@ -118,7 +131,7 @@ impl<'a, T: Lane> Setting<'a, T> {
         problem: &Objective<'_, T>,
         exec: &Exec<'_>,
     ) -> Result<Factors<T>> {
-        let FitPart { data, prepared } = self.part(stage);
+        let FitPart { data, prepared, .. } = self.part(stage);
         let stream = Purpose::Starts.of(self.pca.seed).number(number as u64);
         let deviation = prepared.deviations.mean_square.sqrt();
         let shape = (self.pca.n_components, self.pca.row_offsets);
@@ -131,6 +144,31 @@ impl<'a, T: Lane> Setting<'a, T> {
         }
         Ok(factors)
     }
+}
+
+/// The default penalty of `ridge`: half of `v (sqrt(N / n) + sqrt(N / p))`, with `N` entries of `n` rows and `p` columns and
+/// noise of deviation `v`, by the residuals of the sweeps from the first random start. A ridge shrinks singular values by the
+/// penalty, and this many are those of noise alone (Koltchinskii, Lounici & Tsybakov 2011, doi:10.1214/11-AOS894); half of it
+/// predicts best, `docs/missing-values/least-squares.md`.
+fn penalty_of_noise<T: Lane>(
+    pca: &IncompletePca,
+    data: &Observed<T>,
+    prepared: &Prepared,
+    exec: &Exec<'_>,
+) -> Result<f64> {
+    /// Least share of the entries that count beside the parameters.
+    const LEAST: f64 = 0.25;
+    let problem = prepared.problem(pca, data);
+    let mean_square = prepared.deviations.mean_square;
+    let stream = Purpose::Starts.of(pca.seed).number(0);
+    let shape = (pca.n_components, pca.row_offsets);
+    let mut factors = random(data, shape, &prepared.mean, mean_square.sqrt(), stream);
+    let squares = warm_up(&problem, &mut factors, mean_square.sqrt(), &exec.part(0.0, 0.0))?;
+    let (n, entries) = (data.total_samples(), data.total_entries());
+    let p = (0..data.n_features()).filter(|j| data.n_observed_in_column(*j) > 0).count() as f64;
+    let parameters = count_parameters(data, (problem.c, problem.free()), problem.mean.joint);
+    let noise = (squares / (entries - parameters).max(LEAST * entries)).min(mean_square);
+    Ok(0.5 * noise.sqrt() * ((entries / n).sqrt() + (entries / p).sqrt()))
 }
 
 impl Stage {

@@ -88,6 +88,7 @@ impl Prepared {
     /// The regularization that the options or the method's default choose.
     pub(crate) fn regularization(&self, pca: &IncompletePca, method: Method) -> Regularization {
         pca.regularization.unwrap_or(match method {
+            // Of `ridge` in memory the fit chooses by the noise.
             Method::Als | Method::Ridge | Method::Soft => {
                 Regularization::Ridge(self.deviations.mean_square.sqrt())
             }
