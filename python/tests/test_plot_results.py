@@ -1,0 +1,68 @@
+"""Plots of results: numbers of components and intervals, read back from the artists."""
+
+import numpy as np
+import pytest
+from compare import assert_allclose
+from karhunen import PCA, plot, resampling, selection
+from sklearn.datasets import load_wine
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(as_frame=True).data
+
+
+def test_selection_marks_the_number_of_each_rule(wine):
+    found = [*selection.rules(PCA(scale=True).fit(wine)), selection.parallel_analysis(wine, scale=True, n_draws=20)]
+    ax = plot.selection(iter(found))
+    marks = [line for line in ax.lines if line.get_marker() == "o"]
+    assert [int(line.get_xdata()[0]) for line in marks] == [row.n_components for row in found]
+    hollow = [line.get_markerfacecolor() == "white" for line in marks]
+    assert hollow == [row.at_edge for row in found]
+    assert "hollow" in ax.get_xlabel()
+    assert [text.get_text() for text in ax.get_yticklabels()] == [row.rule for row in found]
+    numbers, counts = np.unique([row.n_components for row in found], return_counts=True)
+    assert_allclose([bar.get_x() + bar.get_width() / 2 for bar in ax.patches], numbers)
+    heights = np.array([-bar.get_height() for bar in ax.patches])
+    assert_allclose(heights / heights.max(), counts / counts.max())
+
+
+def test_selection_says_which_rules_do_not_apply(wine):
+    found = selection.rules(PCA(3, scale=True).fit(wine))
+    idle = [row.rule for row in found if row.n_components is None]
+    assert idle
+    ax = plot.selection(found)
+    assert sum(text.get_text() == "does not apply" for text in ax.texts) == len(idle)
+    for wrong in ([], [3], 3, "kaiser"):
+        with pytest.raises(ValueError, match="found holds no results"):
+            plot.selection(wrong)
+
+
+def test_intervals_are_those_of_the_bootstrap(wine):
+    found = resampling.bootstrap(PCA(3, scale=True).fit(wine), wine, n_draws=60)
+    ax = plot.intervals(found)
+    ends = np.array([segment[:, 1] for segment in ax.collections[0].get_segments()])
+    shares = found.explained_variance_ratio
+    assert_allclose(ends, 100.0 * np.column_stack([shares.lower, shares.upper]))
+    ax = plot.intervals(found, component=2, n_features=5)
+    order = np.argsort(-np.abs(found.loadings.estimate[:, 2]))[:5]
+    ends = np.array([segment[:, 0] for segment in ax.collections[0].get_segments()])
+    assert_allclose(ends, np.column_stack([found.loadings.lower, found.loadings.upper])[order][:, [2, 5]])
+    assert [text.get_text() for text in ax.get_yticklabels()] == [found.names[j] for j in order]
+    points = np.vstack([marks.get_offsets() for marks in ax.collections[1:]])
+    assert_allclose(np.sort(points[:, 0]), np.sort(found.loadings.estimate[order, 2]))
+    for wrong in ({"component": 3}, {"component": True}, {"n_features": 2}, {"component": 0, "n_features": 0}):
+        with pytest.raises(ValueError, match=r"component|n_features"):
+            plot.intervals(found, **wrong)
+    with pytest.raises(ValueError, match="pass the result of"):
+        plot.intervals(wine)
