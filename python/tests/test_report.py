@@ -107,7 +107,7 @@ def table_with_holes():
     rng = np.random.default_rng(3)
     x = rng.standard_normal((120, 2)) @ rng.standard_normal((2, 7)) + 0.3 * rng.standard_normal((120, 7))
     x[rng.random(x.shape) < 0.2] = np.nan
-    x[5, 3] = 40.0
+    x[5, 3] = 6.0
     return pd.DataFrame(x, columns=[HOSTILE, *"bcdefg"], index=[f"day {i}" for i in range(120)])
 
 

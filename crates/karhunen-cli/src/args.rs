@@ -161,7 +161,7 @@ pub(crate) struct TransformArgs {
   karhunen diagnose wine.model wine.csv --features features.csv -o rows.csv
   karhunen diagnose wine.model new.tsv --delimiter tab --label class
   karhunen diagnose large.model large.npy --memory-limit 2GB -o rows.npy
-  karhunen diagnose holes.model holes.csv --fitted -o rows.csv")]
+  karhunen diagnose ratings.model new.csv --triples user,item,rating")]
 pub(crate) struct DiagnoseArgs {
     #[command(flatten)]
     pub(crate) given: Given,

@@ -84,7 +84,9 @@ def features(pca: Any) -> Features:
     array([1., 1., 1.])
     """
     model = fitted_model(pca)
-    incomplete = isinstance(model, _core.IncompleteModel)
-    found = _core.diagnose_incomplete_features(model) if incomplete else _core.diagnose_features(model)
+    if isinstance(model, _core.IncompleteModel):
+        found = _core.diagnose_incomplete_features(model)
+    else:
+        found = _core.diagnose_features(model)
     contributions, correlations, cos2, communalities = found
     return Features(contributions, correlations, cos2, communalities, feature_names(pca))
