@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use karhunen::{Observed, Run, Scalar};
-use karhunen_io::{ObservedData, SavedIncomplete, Values};
+use karhunen_io::{ObservedData, SavedIncomplete, TripleColumns, Values};
 use karhunen_report::Report;
 
 use crate::commands::loaded::{self, Loaded};
@@ -111,6 +111,8 @@ struct About<'a> {
     file: &'a str,
     feature_names: Option<&'a [String]>,
     sample_names: Option<&'a [String]>,
+    /// Words of the command line that read the entries of triples.
+    triples: Vec<String>,
 }
 
 impl About<'_> {
@@ -120,8 +122,9 @@ impl About<'_> {
         make: impl FnOnce(&Report<'_>) -> std::result::Result<String, karhunen_report::Error>,
         explain: impl Fn(karhunen::Error) -> Failure,
     ) -> Result<String> {
-        let Self { args, file, feature_names, sample_names } = *self;
-        let (model_name, data_options) = (input_name(&args.model), args.input.words());
+        let Self { args, file, feature_names, sample_names, ref triples } = *self;
+        let (model_name, mut data_options) = (input_name(&args.model), args.input.words());
+        data_options.extend_from_slice(triples);
         let report = Report {
             title: args.title.as_deref().unwrap_or_else(|| file_name(file)),
             feature_names,
@@ -169,6 +172,7 @@ impl OnValues for Rows<'_> {
             file: &dataset.file,
             feature_names: model.feature_names(),
             sample_names: dataset.table.sample_names.as_deref(),
+            triples: Vec::new(),
         };
         let make = |report: &Report<'_>| match model {
             RowModel::Complete(saved) => report.of_pca_and_rows(&saved.model, &*source, &run),
@@ -188,8 +192,14 @@ fn of_incomplete_rows(args: &ReportArgs, saved: &SavedIncomplete, data: &Path) -
     let (file, sample_names) = (dataset.file.clone(), dataset.row_names.clone());
     let entries = dataset.align(saved)?;
     let names = column_names(saved);
-    let about =
-        About { args, file: &file, feature_names: names.as_deref(), sample_names: sample_names.as_deref() };
+    let triples = args.triples.options().triples.or_else(|| saved.beside.triples.clone());
+    let about = About {
+        args,
+        file: &file,
+        feature_names: names.as_deref(),
+        sample_names: sample_names.as_deref(),
+        triples: triples.map_or_else(Vec::new, |columns| vec!["--triples".to_owned(), words_of(&columns)]),
+    };
     let explain =
         |error| Places { file: &file, samples: sample_names.as_deref(), features: None }.explain(error);
     let run = args.threads.run(&progress);
@@ -209,6 +219,13 @@ fn of_entries<T: Scalar>(
     explain: impl Fn(karhunen::Error) -> Failure,
 ) -> Result<String> {
     about.page(|report| report.of_incomplete_and_rows(&saved.model, entries, run), explain)
+}
+
+/// The columns of triples as the command line takes them.
+fn words_of(columns: &TripleColumns) -> String {
+    let TripleColumns { row, column, value, weight } = columns;
+    let weight = weight.as_ref().map_or_else(String::new, |weight| format!(",{weight}"));
+    format!("{row},{column},{value}{weight}")
 }
 
 /// A file without its folders.

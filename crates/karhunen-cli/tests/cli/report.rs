@@ -65,3 +65,22 @@ fn unsuitable_models_and_rows_are_refused() {
     assert!(!folder.path().join("i.html").exists());
     message(&format!("report {} wine.csv --label class --level 2 -o {}", at("m.model"), at("l.html")), 2);
 }
+
+#[test]
+fn a_page_of_triples_reads_them_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let lines: String = (0..12)
+        .flat_map(|i| (0..6).map(move |j| (i, j)))
+        .filter(|(i, j)| (i + 2 * j) % 5 != 0)
+        .map(|(i, j)| format!("u{i},f{j},{}\n", (i * j) % 7 + i))
+        .collect();
+    std::fs::write(at("r.csv"), format!("user,film,stars\n{lines}")).unwrap();
+    let fit = format!("fit {} --triples user,film,stars --missing=ppca -k 1 -q -o {}", at("r.csv"), at("m"));
+    karhunen(&fit).assert().success();
+    karhunen(&format!("report {} {} -q -o {}", at("m"), at("r.csv"), at("r.html"))).assert().success();
+    let page = std::fs::read_to_string(at("r.html")).unwrap();
+    for said in ["--triples user,film,stars --missing=ppca -k 1", "f3", "u11", "12 samples and 6 features"] {
+        assert!(page.contains(said), "{said}");
+    }
+}
