@@ -94,6 +94,7 @@ def monitor(
         ax.axhline(limit, color=INK, linewidth=0.9, linestyle=("--", "-", ":", "-.")[i % 4], zorder=1.5)
     ax.set_yscale("log" if log else "linear")
     ax.margins(x=0.02, y=0.1)
+    ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlabel("Sample")
     ax.set_ylabel(name)
     ax.grid(axis="y", color=FAINT, linewidth=0.5)
