@@ -6,6 +6,7 @@ Counties or people?
 as Chicago. Weighted by population, the components describe the 42 million *people*, without repeating a row.
 """
 
+import tempfile
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -44,3 +45,8 @@ times = np.arange(50) % 4
 repeated = PCA(3, scale=True).fit(few.loc[few.index.repeat(times)])
 counted = PCA(3, scale=True).fit(few, sample_weight=times)
 print(f"largest difference of the components: {np.abs(counted.components_ - repeated.components_).max():.0e}")
+
+# %%
+# The report says how the weights count, beside what the components are about.
+page = weighted.report(Path(tempfile.mkdtemp(), "counties.html"), counties, title="Midwest, by people")
+print(f"{page.name}: {page.stat().st_size / 1e6:.1f} MB")

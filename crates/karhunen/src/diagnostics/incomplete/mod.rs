@@ -86,12 +86,13 @@ fn distances<T: Scalar>(model: &IncompleteModel, rows: &Observed<T>, run: &Run<'
                 let index = piece * ROWS + at;
                 row.set(rows, index);
                 row.solve(index)?;
+                // Adding zero removes the negative zero of an empty sum.
                 out.copy_from_slice(&[
                     row.t2(),
                     row.rank as f64,
-                    row.residuals().map(|(_, weight, left)| weight * left * left).sum(),
+                    row.residuals().map(|(_, weight, left)| weight * left * left).sum::<f64>() + 0.0,
                     (row.entries.len() - row.rank) as f64,
-                    row.entries.iter().map(|(_, weight, away)| weight * away * away).sum(),
+                    row.entries.iter().map(|(_, weight, away)| weight * away * away).sum::<f64>() + 0.0,
                 ]);
             }
             Ok(())
