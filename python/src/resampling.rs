@@ -1,11 +1,12 @@
 //! Intervals by the bootstrap.
 
-use karhunen::resampling::{Bootstrap, Estimates, Intervals};
+use karhunen::resampling::{Alignment, Bootstrap, Estimates, Intervals};
 use karhunen::{Pca, Result, Run, Source, Weights};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Lent, give_matrix, lend_vector};
+use crate::diagnostics::named;
 use crate::dtype::{Data, Element, Job};
 use crate::observer::{Effort, run};
 use crate::options::Options;
@@ -15,7 +16,7 @@ type Ends<'py> = [Bound<'py, PyAny>; 4];
 
 /// Intervals of variances (1, n_components), their shares (1, n_components) and loadings (n_features, n_components).
 #[pyfunction]
-#[pyo3(signature = (x, options, n_draws, level, seed, sample_weight=None, feature_weight=None, on_progress=None))]
+#[pyo3(signature = (x, options, n_draws, level, alignment, seed, sample_weight=None, feature_weight=None, on_progress=None))]
 #[expect(clippy::too_many_arguments, reason = "the arguments of Python's function")]
 pub(crate) fn bootstrap<'py>(
     py: Python<'py>,
@@ -23,6 +24,7 @@ pub(crate) fn bootstrap<'py>(
     options: &Bound<'_, PyDict>,
     n_draws: usize,
     level: f64,
+    alignment: &str,
     seed: u64,
     sample_weight: Option<&Bound<'_, PyAny>>,
     feature_weight: Option<&Bound<'_, PyAny>>,
@@ -30,7 +32,8 @@ pub(crate) fn bootstrap<'py>(
 ) -> PyResult<[Ends<'py>; 3]> {
     let Options { engine: pca, n_threads }: Options<Pca> = Options::read(options)?;
     let effort = Effort::new(x.fit_cost() * n_draws as f64, n_threads);
-    let bootstrap = Bootstrap { pca, n_draws, level, seed, ..Bootstrap::default() };
+    let alignment: Alignment = named("alignment", alignment)?;
+    let bootstrap = Bootstrap { pca, n_draws, level, alignment, seed, ..Bootstrap::default() };
     let [samples, features] = [sample_weight, feature_weight].map(|weights| weights.map(lend_vector));
     let job = Resample { bootstrap, samples: samples.transpose()?, features: features.transpose()? };
     let Intervals { variances, ratios, loadings, .. } =

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from karhunen import PCA, IncompletePCA, IncrementalPCA, KernelPCA, Nystroem, Observed, TruncatedSVD, plot
 from karhunen._shared import choices
+from karhunen.resampling import bootstrap
 
 #: Uses of each set: a callable, its option, and the type.
 CHOICES = [
@@ -30,6 +31,7 @@ CHOICES = [
     (Nystroem, "landmarks", choices.Landmarks),
     (Nystroem, "gamma", choices.Gamma),
     (Observed, "duplicates", choices.Duplicates),
+    (bootstrap, "alignment", choices.Alignment),
     (plot.biplot, "scaling", choices.Scaling),
     (plot.convergence, "by", choices.Across),
     (plot.loadings, "kind", choices.LoadingsKind),

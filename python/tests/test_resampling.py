@@ -30,7 +30,8 @@ def test_errors_are_those_of_plain_draws(x):
     np.testing.assert_allclose(found.explained_variance.estimate, pca.explained_variance_, rtol=1e-12)
     np.testing.assert_allclose(found.loadings.estimate, pca.components_.T * np.sqrt(pca.explained_variance_), rtol=1e-9)
     for part in (found.explained_variance, found.explained_variance_ratio, found.loadings):
-        assert (part.lower < part.upper).all()
+        assert (part.lower < part.estimate).all()
+        assert (part.estimate < part.upper).all()
         assert part.lower.shape == part.estimate.shape
 
 
@@ -89,3 +90,37 @@ def test_unsuitable_arguments_are_named(x):
         bootstrap(PCA(2), x, np.ones(3))
     with pytest.raises(MemoryError):
         bootstrap(PCA(2), x, n_draws=10**13)
+    with pytest.raises(ValueError, match="alignment = 'x' is not known"):
+        bootstrap(PCA(2), x, alignment="x")
+
+
+def test_loadings_of_components_are_less_certain_than_those_of_their_plane(x):
+    def plain_loadings(n_draws):
+        rng = np.random.default_rng(3)
+        target = PCA(3).fit(x).loadings_
+        for _ in range(n_draws):
+            values, vectors = np.linalg.eigh(np.cov(x[rng.integers(0, len(x), len(x))].T))
+            loadings = vectors[:, ::-1][:, :3] * np.sqrt(values[::-1][:3])
+            yield loadings * np.sign((loadings * target).sum(axis=0))
+
+    signs, rotated = (bootstrap(PCA(3), x, n_draws=2000, alignment=how) for how in ("signs", "procrustes"))
+    expected = np.std(list(plain_loadings(2000)), axis=0, ddof=1)
+    np.testing.assert_allclose(signs.loadings.standard_error, expected, rtol=0.12)
+    assert rotated.loadings.standard_error.sum() < 0.92 * signs.loadings.standard_error.sum()
+
+
+def test_ends_are_undefined_where_bias_exceeds_the_sampling_error():
+    noise = np.random.default_rng(0).standard_normal((20, 15))
+    found = bootstrap(PCA(), noise, n_draws=300).explained_variance
+    undefined = np.isnan(found.lower)
+    assert undefined[-1]
+    np.testing.assert_array_equal(undefined, np.isnan(found.upper))
+    known = ~undefined
+    assert (found.lower[known] <= found.upper[known]).all()
+
+
+def test_large_counts_take_no_longer_and_one_row_is_refused(x):
+    found = bootstrap(PCA(2), x, np.full(80, 1e12), n_draws=100)
+    assert (found.explained_variance.standard_error < 1e-4 * found.explained_variance.estimate).all()
+    with pytest.raises(ValueError, match="row 0 holds nearly all of the weight"):
+        bootstrap(PCA(1), x[:4], [1e3, 1e-9, 1e-9, 1e-9], n_draws=100)

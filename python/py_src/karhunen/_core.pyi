@@ -850,6 +850,7 @@ def bootstrap(
     options: dict[str, Any],
     n_draws: int,
     level: float,
+    alignment: str,
     seed: int,
     sample_weight: NDArray[np.float64] | None = None,
     feature_weight: NDArray[np.float64] | None = None,

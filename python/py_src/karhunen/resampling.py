@@ -12,7 +12,8 @@ from karhunen import PCA, TruncatedSVD, _core
 from karhunen._diagnostics.model import component_names, feature_names, frame
 from karhunen._inputs.files import to_rows
 from karhunen._inputs.matrix import to_weights
-from karhunen._shared.options import count_option, probability, seed_option
+from karhunen._shared.choices import Alignment
+from karhunen._shared.options import choice_option, count_option, probability, seed_option
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,14 +83,13 @@ def bootstrap(
     *,
     n_draws: int = 1000,
     level: float = 0.95,
+    alignment: Alignment = "signs",
     random_state: Any = 0,
 ) -> Intervals:
     """Fit rows that are drawn with replacement, again and again, and compute confidence intervals.
 
     Rows with frequency weights are drawn as often as these sum to, each in proportion to its weight; rows with
-    importance or population weights, such as those of a survey, are drawn alike and keep their weights. Loadings of a
-    draw are rotated to those of the data (orthogonal Procrustes), so that signs and the order of neighbouring
-    components do not count as uncertainty.
+    importance or population weights, such as those of a survey, are drawn alike and keep their weights.
 
     Parameters
     ----------
@@ -106,18 +106,24 @@ def bootstrap(
         Number of draws, at least ``2 / (1 - level)``.
     level : float, default=0.95
         Probability that an interval holds the value of the population.
+    alignment : {"signs", "procrustes"}, default="signs"
+        Alignment of the loadings of a draw with those of the data: the sign of each component, or an orthogonal
+        rotation of all. After a rotation, intervals are those of the subspace, and not of single components, whose own
+        intervals are up to three times as wide.
     random_state : int, RandomState instance or None, default=0
-        Seed of the draws. The result does not depend on the number of threads.
+        Seed of the draws; None is 0. The result does not depend on the number of threads.
 
     Returns
     -------
     Intervals
-        Bias-corrected percentile intervals of variances, ratios and loadings.
+        Bias-corrected percentile intervals of variances, ratios and loadings. Ends are NaN where the bias exceeds the
+        sampling error (the estimate lies outside the central `level` of the draws), as for trailing variances of few
+        rows, and weak ones where features are many.
 
     Raises
     ------
     ValueError
-        If an option is out of range, or fewer than three rows have positive weight.
+        If an option is out of range, fewer than three rows have positive weight, or one row has nearly all of it.
 
     Examples
     --------
@@ -133,6 +139,7 @@ def bootstrap(
         raise TypeError(f"pca is a {type(pca).__name__}; pass a karhunen.PCA or TruncatedSVD")
     chance = probability("level", level)
     n_draws = count_option("n_draws", n_draws)
+    aligned = choice_option("alignment", alignment, Alignment)
     seed = seed_option(random_state)
     # A clone, so that an unfitted estimator does not receive names of the data.
     estimator = clone(pca)
@@ -142,7 +149,7 @@ def bootstrap(
     features = to_weights("feature_weight", feature_weight, p, "columns")
     with estimator._call() as draw:
         options = estimator._engine_options()
-        found = _core.bootstrap(rows, options, n_draws, chance, seed, samples, features, draw)
+        found = _core.bootstrap(rows, options, n_draws, chance, aligned, seed, samples, features, draw)
     variances, ratios, loadings = found
     return Intervals(
         Estimates(*(values[0] for values in variances)),

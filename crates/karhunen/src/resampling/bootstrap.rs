@@ -1,11 +1,13 @@
 //! The bootstrap: fits to rows that are drawn with replacement.
 
-use crate::error::{Error, OptionName, Result, options};
+use crate::choice::{Choice, Named, plain_names};
+use crate::error::{Advice, Error, OptionName, Result, options};
 use crate::exec::{Exec, Run};
 use crate::growth::More;
 use crate::linalg::decomp::polar::orthogonal_factor;
 use crate::linalg::dense::small::{multiply, t_multiply};
 use crate::linalg::{Dense, Matrix};
+use crate::memory;
 use crate::pca::{NComponents, Pca, PcaModel, Transform};
 use crate::random::Purpose;
 use crate::resampling::draws::Rows;
@@ -20,10 +22,10 @@ const FEATURES: usize = 16;
 /// Confidence intervals by the bootstrap: the data are fitted again and again to rows drawn with replacement.
 ///
 /// Rows of frequency weights are drawn as often as these sum to, each in proportion to its weight; rows of importance and
-/// population weights are drawn alike, and keep their weights. Loadings of a draw are rotated orthogonally to the least
-/// squared distance from those of the data (Procrustes), so that neither signs nor the order of neighbours count as
-/// uncertainty. Intervals are bias-corrected percentiles, because the largest variance of a sample is too large on
-/// average, and that of a bootstrap sample again.
+/// population weights are drawn alike, and keep their weights. Loadings of a draw are aligned with those of the data
+/// ([`Alignment`]). Intervals are bias-corrected percentiles, because the largest variance of a sample is too large on
+/// average, and that of a bootstrap sample again. Ends are NaN where this bias exceeds the sampling error: where the
+/// estimate lies outside the central `level` of the draws, as trailing variances of few rows and weak ones of wide data do.
 ///
 /// Centred or not, wide data (more columns than rows) that are not scaled are fitted by their scores, of shape
 /// (n_samples, n_samples): exact, and the number of columns counts only once (Fisher, Caffo, Schwartz & Zipunnikov 2016,
@@ -36,6 +38,8 @@ pub struct Bootstrap {
     pub n_draws: usize,
     /// Probability that an interval holds the value of the population, between 0 and 1.
     pub level: f64,
+    /// The alignment of the loadings of a draw with those of the data.
+    pub alignment: Alignment,
     /// Seed of the draws.
     pub seed: u64,
     #[doc(hidden)]
@@ -44,7 +48,50 @@ pub struct Bootstrap {
 
 impl Default for Bootstrap {
     fn default() -> Self {
-        Self { pca: Pca::default(), n_draws: 1000, level: 0.95, seed: 0, more: More }
+        Self {
+            pca: Pca::default(),
+            n_draws: 1000,
+            level: 0.95,
+            alignment: Alignment::Signs,
+            seed: 0,
+            more: More,
+        }
+    }
+}
+
+/// The alignment of the loadings of resampled data with those of the data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Alignment {
+    /// Each component gets the sign with a positive inner product. Intervals are those of the loadings of a component; the
+    /// order of neighbours is part of its uncertainty.
+    #[default]
+    Signs,
+    /// All components are rotated orthogonally to the least squared distance (Procrustes). Intervals are those of a
+    /// population that is rotated to the data in the same way: of the subspace, not of its components, whose own
+    /// intervals are up to three times as wide.
+    Procrustes,
+}
+
+impl Choice for Alignment {
+    const TABLE: &'static [Named<Self>] = &[
+        Named::new(Self::Signs, "signs", "Each component by its sign"),
+        Named::new(Self::Procrustes, "procrustes", "All components by an orthogonal rotation"),
+    ];
+}
+
+plain_names!(Alignment);
+
+impl Alignment {
+    /// Aligns `loadings` with `target`, both of shape (n_features, n_components).
+    fn align(self, loadings: Matrix, target: &Matrix) -> Result<Matrix> {
+        let products = t_multiply(&loadings, target);
+        let (p, k) = loadings.shape();
+        Ok(match self {
+            Self::Procrustes => multiply(&loadings, &orthogonal_factor(&products)?),
+            Self::Signs => Matrix::from_fn(p, k, |j, c| {
+                if products[(c, c)] < 0.0 { -loadings[(j, c)] } else { loadings[(j, c)] }
+            }),
+        })
     }
 }
 
@@ -148,10 +195,16 @@ impl Draws<'_> {
         let target = basis.map_or_else(|| loadings.clone(), |basis| multiply(basis, &loadings));
         // Of each draw: variances and their shares, then loadings.
         let width = 2 * k + r * k;
+        let advice = || vec!["make fewer draws, or keep fewer components".into(), Advice::RaiseLimit];
+        memory::ask(
+            &format!("the loadings of {n_draws} draws"),
+            8.0 * n_draws as f64 * width as f64,
+            advice,
+        )?;
         let mut drawn = Matrix::try_zeros("the loadings of all draws", n_draws, width)?;
         Exec::run(run, |exec| {
             exec.phase("bootstrap").fill(drawn.as_mut_slice(), width, |draw, out| {
-                let samples = self.rows.draw(Purpose::Bootstrap.of(self.options.seed).number(draw as u64));
+                let samples = self.rows.draw(Purpose::Bootstrap.of(self.options.seed).number(draw as u64))?;
                 let weights = Weights { samples: Some(&samples), features: self.features };
                 let alone = Run { n_threads: Some(1), ..Run::default() };
                 let found = self.pca.fit_with(x, &weights, &alone)?;
@@ -159,9 +212,8 @@ impl Draws<'_> {
                 let (of_ratios, of_loadings) = rest.split_at_mut(k);
                 of_variances.copy_from_slice(found.explained_variance());
                 of_ratios.copy_from_slice(found.explained_variance_ratio());
-                let loadings = found.loadings();
-                let rotation = orthogonal_factor(&t_multiply(&loadings, &target))?;
-                of_loadings.copy_from_slice(multiply(&loadings, &rotation).as_slice());
+                let aligned = self.options.alignment.align(found.loadings(), &target)?;
+                of_loadings.copy_from_slice(aligned.as_slice());
                 Ok(())
             })
         })?;

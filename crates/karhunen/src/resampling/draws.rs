@@ -1,9 +1,10 @@
 //! Weights of rows that are drawn with replacement.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, options};
 use crate::random::{Generator, Stream};
 use crate::weights::{NormalizedWeights, Weighting};
 use rand::RngExt;
+use rand_distr::{Binomial, Distribution};
 
 /// Rows to draw from.
 pub(super) struct Rows {
@@ -11,10 +12,10 @@ pub(super) struct Rows {
     rows: Vec<usize>,
     /// Weight of each row.
     weights: Vec<f64>,
-    /// Sums of the weights of the rows of positive weight up to each, if rows are drawn by weight.
-    cumulative: Option<Vec<f64>>,
+    /// For rows that are drawn by weight: the sums of the weights of each row of positive weight and those after it.
+    sums: Option<Vec<f64>>,
     /// Number of draws.
-    n_draws: usize,
+    n_draws: u64,
 }
 
 impl Rows {
@@ -32,46 +33,72 @@ impl Rows {
             return Err(Error::Shape { what, axis, found: rows.len(), expected: FEWEST });
         }
         let by_weight = weighting == Weighting::Frequency && rows.iter().any(|row| weights[*row] != 1.0);
-        let sums = rows.iter().scan(0.0, |sum, row| {
-            *sum += weights[*row];
-            Some(*sum)
+        let sums = by_weight.then(|| {
+            let mut sums: Vec<f64> = rows.iter().map(|row| weights[*row]).collect();
+            (0..sums.len() - 1).rev().for_each(|at| sums[at] += sums[at + 1]);
+            sums
         });
-        let cumulative = by_weight.then(|| sums.collect::<Vec<f64>>());
-        let total = cumulative.as_ref().and_then(|sums| sums.last().copied());
-        let n_draws = total.map_or(rows.len(), |total| total.round() as usize);
-        Ok(Self { rows, weights, cumulative, n_draws })
+        let n_draws = sums.as_ref().map_or(rows.len() as u64, |sums| sums[0].round() as u64);
+        Ok(Self { rows, weights, sums, n_draws })
     }
 
     /// The weights of all rows in resampled data: how often each was drawn, times its weight unless that was counted.
-    pub(super) fn draw(&self, stream: Stream) -> Vec<f64> {
+    ///
+    /// # Errors
+    /// [`Error::Option`] if one row alone is drawn again and again, because it holds nearly all of the weight.
+    pub(super) fn draw(&self, stream: Stream) -> Result<Vec<f64>> {
         let mut generator = stream.generator();
-        loop {
-            let mut drawn = vec![0.0; self.weights.len()];
-            let mut distinct = 0;
-            for _ in 0..self.n_draws {
-                let row = self.rows[self.position(&mut generator)];
-                distinct += usize::from(drawn[row] == 0.0);
-                drawn[row] += if self.cumulative.is_some() { 1.0 } else { self.weights[row] };
-            }
+        for _ in 0..MOST_TRIALS {
+            let drawn = match &self.sums {
+                None => self.alike(&mut generator),
+                Some(sums) => self.by_weight(sums, &mut generator)?,
+            };
             // One row alone has no variance.
-            if distinct > 1 {
-                return drawn;
+            if drawn.iter().filter(|count| **count > 0.0).nth(1).is_some() {
+                return Ok(drawn);
             }
         }
+        Err(self.one_row())
     }
 
-    /// The position of a row among those of positive weight.
-    fn position(&self, generator: &mut Generator) -> usize {
-        // Uniform on [0, 1), with 53 bits.
-        let uniform = generator.random_range(0..1u64 << 53) as f64 / (1u64 << 53) as f64;
-        let last = self.rows.len() - 1;
-        match &self.cumulative {
-            None => ((uniform * self.rows.len() as f64) as usize).min(last),
-            Some(sums) => sums.partition_point(|sum| *sum <= uniform * sums[last]).min(last),
+    /// Rows with equal probabilities.
+    fn alike(&self, generator: &mut Generator) -> Vec<f64> {
+        let mut drawn = vec![0.0; self.weights.len()];
+        for _ in 0..self.n_draws {
+            let row = self.rows[generator.random_range(0..self.rows.len() as u64) as usize];
+            drawn[row] += self.weights[row];
         }
+        drawn
+    }
+
+    /// Rows with probabilities in proportion to their weights: each count has a binomial distribution given those before.
+    fn by_weight(&self, sums: &[f64], generator: &mut Generator) -> Result<Vec<f64>> {
+        let mut drawn = vec![0.0; self.weights.len()];
+        let mut left = self.n_draws;
+        for (row, sum) in self.rows.iter().zip(sums) {
+            let share = (self.weights[*row] / sum).min(1.0);
+            let count = Binomial::new(left, share).map_err(|_| self.one_row())?.sample(generator);
+            drawn[*row] = count as f64;
+            left -= count;
+        }
+        Ok(drawn)
+    }
+
+    fn one_row(&self) -> Error {
+        let largest = self.rows.iter().copied().max_by(|a, b| self.weights[*a].total_cmp(&self.weights[*b]));
+        let row = largest.unwrap_or(0);
+        Error::option(
+            options::SAMPLE_WEIGHTS,
+            self.weights[row],
+            format!(
+                "row {row} holds nearly all of the weight, so rows that are drawn by weight have no variance"
+            ),
+        )
     }
 }
 
+/// Most trials to draw two rows that differ.
+const MOST_TRIALS: usize = 100;
 /// Fewest rows of positive weight.
 const FEWEST: usize = 3;
 
@@ -84,7 +111,7 @@ mod tests {
         let rows = Rows::new(Some(weights), weighting, weights.len()).unwrap();
         let mut sums = vec![0.0; weights.len()];
         for draw in 0..4000 {
-            let drawn = rows.draw(Purpose::Bootstrap.of(1).number(draw));
+            let drawn = rows.draw(Purpose::Bootstrap.of(1).number(draw)).unwrap();
             if weighting == Weighting::Frequency {
                 assert_eq!(drawn.iter().sum::<f64>(), weights.iter().sum::<f64>());
             }
@@ -102,5 +129,20 @@ mod tests {
             }
         }
         assert!(Rows::new(Some(&[1.0, 1.0, 0.0]), Weighting::Frequency, 3).is_err());
+    }
+
+    #[test]
+    fn counts_of_any_size_are_drawn_at_once() {
+        let weights = [3e15, 1e15, 6e15];
+        let rows = Rows::new(Some(&weights), Weighting::Frequency, 3).unwrap();
+        for draw in 0..50 {
+            let drawn = rows.draw(Purpose::Bootstrap.of(2).number(draw)).unwrap();
+            for (found, expected) in drawn.iter().zip(weights) {
+                assert!((found / expected - 1.0).abs() < 1e-6, "{found} {expected}");
+            }
+        }
+        let rows = Rows::new(Some(&[1e3, 1e-9, 1e-9]), Weighting::Frequency, 3).unwrap();
+        let said = rows.draw(Purpose::Bootstrap.of(2).number(0)).unwrap_err().to_string();
+        assert!(said.contains("row 0 holds nearly all of the weight"), "{said}");
     }
 }

@@ -29,7 +29,8 @@ impl Estimates {
 
 /// The standard error and the bias-corrected percentile interval of a statistic (Efron & Tibshirani 1993, An Introduction
 /// to the Bootstrap, section 14.3, without acceleration): quantiles at `Phi(2 z0 -+ z)`, where `Phi(z0)` is the share of
-/// values below the estimate. Values are reordered.
+/// values below the estimate. Ends are NaN unless the estimate lies within the central `level` of the values: the bias
+/// then exceeds their spread, and no quantile of them corrects it. Values are reordered.
 pub(super) fn bias_corrected(values: &mut [f64], estimate: f64, level: f64) -> [f64; 3] {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -37,8 +38,11 @@ pub(super) fn bias_corrected(values: &mut [f64], estimate: f64, level: f64) -> [
     values.sort_unstable_by(f64::total_cmp);
     let below = values.partition_point(|x| *x < estimate) as f64;
     let equal = values.partition_point(|x| *x <= estimate) as f64 - below;
-    // A share of zero or one would give no interval.
-    let share = ((below + 0.5 * equal) / n).clamp(0.5 / n, 1.0 - 0.5 / n);
+    let share = (below + 0.5 * equal) / n;
+    let tail = 0.5 * (1.0 - level);
+    if !(tail..=1.0 - tail).contains(&share) {
+        return [error, f64::NAN, f64::NAN];
+    }
     let (z0, z) = (normal_quantile(share), normal_quantile(0.5 * (1.0 + level)));
     [error, quantile(values, normal_lower(2.0 * z0 - z)), quantile(values, normal_lower(2.0 * z0 + z))]
 }
@@ -66,5 +70,10 @@ mod tests {
         assert!(lower < 0.01 && (upper - 0.724).abs() < 2e-3, "{lower} {upper}");
         let [_, lower, upper] = bias_corrected(&mut [2.0; 50], 2.0, 0.9);
         assert_eq!((lower, upper), (2.0, 2.0));
+        // All draws but a few on one side: no interval holds the estimate.
+        for estimate in [-0.1, 0.04, 0.96, 1.5] {
+            let [error, lower, upper] = bias_corrected(&mut values, estimate, 0.9);
+            assert!(lower.is_nan() && upper.is_nan() && error > 0.28, "{estimate}: {lower} {upper}");
+        }
     }
 }

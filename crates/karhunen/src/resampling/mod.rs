@@ -16,5 +16,5 @@ mod bootstrap;
 mod draws;
 mod interval;
 
-pub use bootstrap::{Bootstrap, Intervals};
+pub use bootstrap::{Alignment, Bootstrap, Intervals};
 pub use interval::Estimates;

@@ -30,7 +30,7 @@ fn run(options: &Bootstrap, rows: &Table, weights: &Weights<'_>) -> Intervals {
 #[test]
 fn intervals_hold_the_values_of_the_population() {
     let (repetitions, n) = (400, 100);
-    let mut held = [0.0; 4];
+    let mut held = [0.0; 6];
     for seed in 0..repetitions {
         let found =
             run(&Bootstrap { seed, ..bootstrap(2, 400) }, &table(n, 7000 + seed), &Weights::default());
@@ -43,10 +43,16 @@ fn intervals_hold_the_values_of_the_population() {
         }
         let share = DEVIATIONS[0].powi(2) / total;
         held[2] += holds(found.ratios.lower[(0, 0)], found.ratios.upper[(0, 0)], share);
-        // The first axis: a column of the data.
-        let sign = found.loadings.estimate[(0, 0)].signum();
-        let ends = [found.loadings.lower[(0, 0)] * sign, found.loadings.upper[(0, 0)] * sign];
-        held[3] += holds(ends[0].min(ends[1]), ends[0].max(ends[1]), DEVIATIONS[0]);
+        // Axes are columns of the data. Of both, the loading on the own column and the mean of all.
+        for c in 0..2 {
+            let sign = found.loadings.estimate[(c, c)].signum();
+            for j in 0..5 {
+                let truth = if j == c { sign * DEVIATIONS[c] } else { 0.0 };
+                let inside = holds(found.loadings.lower[(j, c)], found.loadings.upper[(j, c)], truth);
+                held[4 + c] += inside / 5.0;
+                held[3] += if (j, c) == (0, 0) { inside } else { 0.0 };
+            }
+        }
     }
     for share in held.map(|count| count / repetitions as f64) {
         assert!((0.92..=0.975).contains(&share), "{held:?}");

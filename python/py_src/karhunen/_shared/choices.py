@@ -23,6 +23,8 @@ Weighting: TypeAlias = Literal["frequency", "importance", "population"]
 
 #: Limits of the squared prediction error.
 SpeLimit: TypeAlias = Literal["box", "jackson-mudholkar"]
+#: Alignments of the loadings of resampled data.
+Alignment: TypeAlias = Literal["signs", "procrustes"]
 #: Corrections of p-values for their number.
 Adjust: TypeAlias = Literal["none", "holm", "fdr"]
 
