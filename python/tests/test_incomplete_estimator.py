@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import sklearn
 from compare import assert_allclose
-from karhunen import IncompleteConvergence, IncompletePCA, Observed
+from karhunen import IncompleteConvergence, IncompletePCA, Observed, cross_validate_entries
 from numpy.testing import assert_array_equal
 from problem_q import problem
 from sklearn.base import clone
@@ -282,3 +282,26 @@ def test_learned_variances_are_those_of_the_population():
     # Eigenvalues of a sample are too large, most of all the small ones.
     assert em[-1] > 1.3
     np.testing.assert_allclose(vb, 1.0, atol=0.15)
+
+
+def test_scaled_columns_without_entries_have_the_mean_of_all_in_their_units():
+    rng = np.random.default_rng(2)
+    x = 1000.0 + 180.0 * rng.standard_normal((60, 5))
+    x[:, 2] = np.nan
+    plain, scaled = (IncompletePCA(1, scale=scale).fit(x) for scale in (False, True))
+    assert scaled.mean_[2] == pytest.approx(np.nanmean(x))
+    assert scaled.mean_[2] == pytest.approx(plain.mean_[2])
+    (value,), (std,) = scaled.predict([0], [2], return_std=True)
+    assert value == pytest.approx(np.nanmean(x))
+    assert std == pytest.approx(plain.predict([0], [2], return_std=True)[1][0], rel=0.5)
+    with pytest.raises(ValueError, match="mean_prior = 5"):
+        IncompletePCA(1, scale=True, mean_prior=5).fit(x)
+
+
+def test_cross_validation_of_scaled_columns_has_the_units_of_the_table():
+    rng = np.random.default_rng(4)
+    x = rng.standard_normal((60, 2)) @ rng.standard_normal((2, 6)) + 0.3 * rng.standard_normal((60, 6))
+    x[:, 5] = np.nan
+    x[[3, 40], 5] = [1e6, 1.1e6]
+    found = cross_validate_entries(IncompletePCA(scale=True), x, n_components=[1, 2])
+    assert found.errors.max() < 3.0

@@ -16,6 +16,8 @@ const BAR: usize = 24;
 pub(crate) struct CrossValidationReport<'a> {
     /// The errors.
     pub(crate) table: &'a CrossValidationTable,
+    /// True if columns were divided by their standard deviations.
+    pub(crate) scaled: bool,
     /// Describes the input and the folds: one line each.
     pub(crate) data: &'a [String],
     /// Seconds of reading and fitting.
@@ -67,6 +69,9 @@ impl CrossValidationReport<'_> {
             "RMSE",
             "standard error"
         );
+        if self.scaled {
+            let _ = writeln!(out, "errors are in standard deviations of the columns");
+        }
         let highest = choices.iter().map(|choice| choice.mean).max_by(f64::total_cmp).unwrap_or(0.0);
         for (choice, named) in choices.iter().zip(&named) {
             let cells = if highest > 0.0 { (choice.mean / highest * BAR as f64).round() as usize } else { 0 };

@@ -101,7 +101,8 @@ fn report(
         let data: Vec<String> = lines.into_iter().flatten().collect();
         let written = plan.output.as_ref().filter(|path| !is_standard(Some(path)));
         let written = written.map(|path| path.display().to_string());
-        CrossValidationReport { table, data: &data, seconds, written }.render(Layout::of(stream))
+        CrossValidationReport { table, scaled: pca.scale, data: &data, seconds, written }
+            .render(Layout::of(stream))
     };
     match plan.summary {
         SummaryForm::None => Ok(()),

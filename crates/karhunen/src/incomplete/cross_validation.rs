@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::error::{Error, Result, options};
 use crate::exec::{Exec, Flow, Observer, Run};
 use crate::growth::More;
-use crate::incomplete::data::Observed;
+use crate::incomplete::data::{ColumnScales, Observed};
 use crate::incomplete::fit::checkpoint::FitContext;
 use crate::incomplete::fit::left_out::Division;
 use crate::incomplete::model::IncompleteModel;
-use crate::incomplete::options::{IncompletePca, Regularization};
+use crate::incomplete::options::{IncompletePca, MeanMode, Regularization};
 use crate::memory;
 use crate::scalar::{Scalar, compiled};
 
@@ -175,6 +175,7 @@ impl CrossValidation {
             let largest = IncompletePca { error_bars: false, ..apply(pca, *largest) };
             largest.ask(data, fits, &Run::threads(1))?;
         }
+        let scales = ColumnScales::of(data, pca.scale, pca.mean != MeanMode::None, run)?;
         let done = AtomicUsize::new(0);
         let n_jobs = errors.len();
         Exec::run(run, |exec| {
@@ -183,7 +184,7 @@ impl CrossValidation {
             // The largest fits start first, so that the last to end are short.
             exec.fill(&mut errors, 1, |job, error| {
                 let (choice, fold) = (choices[choices.len() - 1 - job / self.n_folds], job % self.n_folds);
-                error[0] = self.error_of(&apply(pca, choice), data, fold, &watch)?;
+                error[0] = self.error_of(&apply(pca, choice), (data, &scales), fold, &watch)?;
                 done.fetch_add(1, Ordering::Relaxed);
                 Ok(())
             })
@@ -197,14 +198,14 @@ impl CrossValidation {
     fn error_of<T: Scalar>(
         &self,
         pca: &IncompletePca,
-        data: &Observed<T>,
+        (data, scales): (&Observed<T>, &ColumnScales),
         fold: usize,
         watch: &Watch<'_>,
     ) -> Result<f64> {
         let (kept, held_out) = data.fold(fold, self.n_folds, pca.seed, &Exec::sequential())?;
         let pca = IncompletePca { error_bars: false, ..pca.clone() };
         let run = Run { n_threads: Some(1), observer: watch, ..Run::default() };
-        error(&pca.fit_scaled(&kept, &FitContext::default(), &run)?, &held_out)
+        error(&pca.fit_scaled(&kept, &FitContext::default(), &run)?, &held_out, scales)
     }
 
     /// Allocates an error per choice and fold.
@@ -232,8 +233,9 @@ impl CrossValidation {
     }
 }
 
-/// Root mean squared error of predictions in the units of the fit, weighted by entry weights and multiplicities.
-fn error<T: Scalar>(model: &IncompleteModel, held_out: &Observed<T>) -> Result<f64> {
+/// Root mean squared error of predictions in the units of `scales`, weighted by entry weights and multiplicities. The scales
+/// are those of all entries: a column may be constant in the entries of one fold.
+fn error<T: Scalar>(model: &IncompleteModel, held_out: &Observed<T>, scales: &ColumnScales) -> Result<f64> {
     let (mut squares, mut total) = (0.0, 0.0);
     for row in 0..held_out.n_samples() {
         let line = held_out.rows().line(row);
@@ -241,8 +243,7 @@ fn error<T: Scalar>(model: &IncompleteModel, held_out: &Observed<T>) -> Result<f
         for (e, (column, value)) in line.indices.iter().zip(line.values).enumerate() {
             let weight = multiplicity * line.weights.map_or(1.0, |w| w[e].to_f64());
             let column = *column as usize;
-            let factor = model.parts().scales.factor(column);
-            let away = factor * (model.predict(row, column)?.value - value.to_f64());
+            let away = scales.factor(column) * (model.predict(row, column)?.value - value.to_f64());
             squares += weight * away * away;
             total += weight;
         }

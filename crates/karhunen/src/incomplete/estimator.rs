@@ -67,7 +67,9 @@ impl IncompletePca {
         let start = context.start.map(|start| start.in_units(&scales));
         let context = FitContext { start: start.as_ref(), ..*context };
         let scaled = scales.of_entries(data, data.n_features(), run)?;
-        Ok(self.fit_in_units(&scaled, &context, run)?.with_scales(scales))
+        let model = self.fit_in_units(&scaled, &context, run)?.with_scales(scales);
+        let is_unseen = self.mean != MeanMode::None && model.parts().n_observed.contains(&0);
+        Ok(if is_unseen { model.with_unseen_means(mean_and_variance(data)) } else { model })
     }
 
     /// Fits entries that are in the units of the fit.
@@ -98,4 +100,21 @@ impl IncompletePca {
             None => fit::fit(self, data, context, run),
         }
     }
+}
+
+/// The mean of all entries in the units of the data, weighted, and their mean square about it: what is known of a feature
+/// without entries.
+fn mean_and_variance<T: Scalar>(data: &Observed<T>) -> (f64, f64) {
+    let sum = |of: &dyn Fn(f64) -> f64| -> f64 {
+        (0..data.n_samples())
+            .map(|row| {
+                let line = data.rows().line(row);
+                let weight = |e: usize| line.weights.map_or(1.0, |w| w[e].to_f64());
+                (0..line.values.len()).map(|e| weight(e) * of(line.values[e].to_f64())).sum::<f64>()
+            })
+            .sum()
+    };
+    let total = sum(&|_| 1.0);
+    let mean = sum(&|x| x / total);
+    (mean, sum(&|x| ((x - mean) / total.sqrt()).powi(2)).min(f64::MAX))
 }

@@ -180,12 +180,12 @@ impl IncompletePca {
                 "the value of pseudo-observations is finite".into(),
             ),
             (
-                value.is_none() || !self.scale,
+                self.mean_prior == MeanPrior::default() || !self.scale,
                 options::MEAN_PRIOR,
-                value.into(),
-                Phrase::new("columns that are divided by their deviations (").option(options::SCALE).text(
-                    ") have no common unit for this value; give the number of pseudo-observations alone",
-                ),
+                count.into(),
+                Phrase::new("columns that are divided by their deviations (")
+                    .option(options::SCALE)
+                    .text(") have no common unit, and so no common value of their means; leave it out"),
             ),
             (
                 self.mean != MeanMode::None || self.mean_prior == MeanPrior::default(),

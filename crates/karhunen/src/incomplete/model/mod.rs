@@ -287,6 +287,15 @@ impl IncompleteModel {
         self
     }
 
+    /// The model with a mean and its variance, in the units of the data, for features without entries.
+    pub(crate) fn with_unseen_means(mut self, (mean, variance): (f64, f64)) -> Self {
+        let parts = &mut self.parts;
+        for j in (0..parts.n_observed.len()).filter(|j| parts.n_observed[*j] == 0) {
+            (parts.mean[j], parts.mean_variance[j]) = (mean, variance);
+        }
+        self
+    }
+
     /// The mean of each feature in the units of the fit.
     pub(crate) fn mean_in_units(&self) -> Vec<f64> {
         let mut mean = self.parts.mean.clone();
