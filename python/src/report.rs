@@ -19,7 +19,7 @@ use crate::kernel_model::KernelModel;
 use crate::model::Model;
 use crate::observer::{Effort, run};
 
-/// What a page says besides the numbers of the model, as a dict of Python.
+/// The texts of a page besides the numbers of the model, as a dict of Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct About {

@@ -44,6 +44,8 @@ def test_unsuitable_arguments_are_named(wine, tmp_path):
     pca = PCA(2).fit(wine)
     with pytest.raises(ValueError, match="level = 95 is not allowed"):
         pca.report(tmp_path / "a.html", wine, level=95)
+    with pytest.raises(ValueError, match=r"level = 0\.9 needs X"):
+        pca.report(tmp_path / "a.html", level=0.9)
     with pytest.raises(TypeError, match="title is a int"):
         pca.report(tmp_path / "a.html", title=1)
     with pytest.raises(ValueError, match="feature names"):
@@ -163,7 +165,22 @@ def test_pages_of_other_models_work_in_a_browser(browser, ozone, wine, tmp_path,
     assert (page.locator("#features").count() == 0) == (kind == "kernel")
     page.locator("#sample-table tbody input[type=checkbox]").first.check()
     assert "samples selected" in page.locator("#selected").text_content()
+    page.click("#clear")
+    # A box over the whole picture selects all points, in pictures with and without limits.
     page.click("#box")
+    picture = page.locator("#scores")
+    picture.scroll_into_view_if_needed()
+    box = picture.bounding_box()
+    page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 0.15 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.95 * box["width"], box["y"] + 0.8 * box["height"], steps=8)
+    page.mouse.up()
+    page.wait_for_function("window.karhunenReport.selected.size > 20")
+    # The keyboard goes on from the row that it selected.
+    first = page.locator("#sample-table tbody input[type=checkbox]").first
+    first.focus()
+    page.keyboard.press("Space")
+    assert page.evaluate("document.activeElement.dataset.row") == first.get_attribute("data-row")
     page.select_option("#up", index=0)
     page.emulate_media(media="print")
     assert page.pdf()[:4] == b"%PDF"

@@ -121,7 +121,7 @@
     ];
   }
 
-  const brush = () => ({ toolbox: [], brushMode: "single", transformable: false, throttleType: "debounce", throttleDelay: 100,
+  const brush = () => ({ toolbox: [], xAxisIndex: 0, yAxisIndex: 0, brushMode: "single", transformable: false, throttleType: "debounce", throttleDelay: 100,
     outOfBrush: { colorAlpha: 1 } });
   const shownKinds = () => [rows.t2, rows.spe].some((of) => of && of.limit !== null)
     ? ["within the limits", "beyond a limit", "selected"] : ["within the limits", "selected"];
@@ -310,7 +310,12 @@
   if (rows) makeSamples();
   dark.addEventListener("change", drawAll);
   window.addEventListener("resize", () => Object.values(charts).forEach((chart) => chart.resize()));
-  window.addEventListener("beforeprint", () => { drawAll(); Object.values(charts).forEach((chart) => chart.resize()); });
+  // The style of print is in force when this changes; in `beforeprint` it is not yet.
+  window.matchMedia("print").addEventListener("change", (print) => {
+    if (print.matches) document.querySelectorAll("details").forEach((details) => { details.open = true; });
+    drawAll();
+    Object.values(charts).forEach((chart) => chart.resize());
+  });
   // For tests, and for readers at the console.
   window.karhunenReport = { numbers, charts, selected };
 })();

@@ -108,10 +108,16 @@ class RowTable {
     const range = here.length ? `${this.page * size + 1} to ${this.page * size + here.length} of ` : "";
     this.caption.textContent = `${this.host.dataset.caption}: ${range}${rows.length}` +
       (rows.length < this.nRows ? ` found among ${this.nRows} ${noun}s` : "");
+    // A row that has the focus keeps it, as does the way between pages.
+    const focused = document.activeElement && document.activeElement.dataset.row;
+    const turning = [this.back, this.next].includes(document.activeElement);
     this.drawHead();
     this.body.replaceChildren(...here.map((row) => this.line(row)));
     this.back.disabled = this.page === 0;
     this.next.disabled = this.page === pages - 1;
+    const again = focused !== undefined && this.body.querySelector(`input[data-row="${focused}"]`);
+    if (again) again.focus();
+    else if (turning) (this.next.disabled ? this.back : this.next).focus();
   }
 
   drawHead() {
@@ -139,7 +145,7 @@ class RowTable {
     const names = [];
     if (isMarked && isMarked(row)) names.push("beyond");
     if (selection) {
-      const box = element("input", { type: "checkbox", "aria-label": `Select ${name.value(row)}`,
+      const box = element("input", { type: "checkbox", "aria-label": `Select ${name.value(row)}`, "data-row": String(row),
         onchange: () => selection.toggle(row) });
       box.checked = selection.has(row);
       if (box.checked) names.push("is-selected");

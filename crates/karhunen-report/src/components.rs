@@ -33,11 +33,11 @@ pub(crate) struct ComponentRow {
     sentence: String,
 }
 
-/// `One component was`, `2 components were`.
-pub(crate) fn counted_were(n: usize) -> String {
+/// `One component was kept; it explains`, `2 components were kept; together they explain`.
+pub(crate) fn kept_explain(n: usize) -> String {
     match n {
-        1 => "One component was".to_owned(),
-        n => format!("{} were", counted(n, "component")),
+        1 => "One component was kept; it explains".to_owned(),
+        n => format!("{} were kept; together they explain", counted(n, "component")),
     }
 }
 
@@ -89,7 +89,7 @@ fn sentence(found: &Features, names: &Names<'_>, k: usize) -> String {
             .map(|j| (*j, found.correlations[(*j, k)]))
             .filter(|(_, r)| if positive { *r > 0.0 } else { *r < 0.0 })
             .take(NAMED)
-            .map(|(j, r)| format!("{} ({})", names.of(j), signed(r)))
+            .map(|(j, r)| format!("{} ({})", names.in_text(j), signed(r)))
             .collect()
     };
     let (rises, falls) = (listed(&side(true)), listed(&side(false)));

@@ -28,14 +28,15 @@ impl FeatureTable {
     /// All features, or those with the largest loadings if there are more than the page holds.
     pub(crate) fn of(loadings: &Matrix, found: &Features, names: &Names<'_>) -> Self {
         let k = loadings.n_cols().min(SHOWN);
-        let chosen = chosen(loadings, k);
+        let chosen = chosen(&found.contributions, k);
         let columns = |values: &Matrix| -> Vec<Vec<f64>> {
             (0..k).map(|c| chosen.iter().map(|j| rounded(values[(*j, c)])).collect()).collect()
         };
         let p = loadings.n_rows();
         let note = (chosen.len() < p).then(|| {
             format!(
-                "The {} features with the largest loadings of {} are here; karhunen diagnose --features writes all.",
+                "{} of {} features are here: those that contribute most to each component; karhunen diagnose --features writes \
+                 all.",
                 count(chosen.len()),
                 count(p)
             )
@@ -52,17 +53,36 @@ impl FeatureTable {
     }
 }
 
-/// The features in their order; of many, those whose largest loading on a shown component is largest.
-fn chosen(loadings: &Matrix, k: usize) -> Vec<usize> {
-    let p = loadings.n_rows();
-    let mut order: Vec<usize> = (0..p).collect();
-    if p > MOST {
-        let size = |j: usize| {
-            loadings.row(j)[..k].iter().map(|value| value.abs()).max_by(f64::total_cmp).unwrap_or(0.0)
-        };
-        order.sort_by(|a, b| size(*b).total_cmp(&size(*a)).then(a.cmp(b)));
-        order.truncate(MOST);
-        order.sort_unstable();
+/// The features in their order; of many, those that contribute most to each of the `k` shown components.
+fn chosen(contributions: &Matrix, k: usize) -> Vec<usize> {
+    let p = contributions.n_rows();
+    if p <= MOST {
+        return (0..p).collect();
     }
-    order
+    let mut is_chosen = vec![false; p];
+    for c in 0..k {
+        let mut order: Vec<usize> = (0..p).collect();
+        order.sort_by(|a, b| contributions[(*b, c)].total_cmp(&contributions[(*a, c)]).then(a.cmp(b)));
+        order[..MOST / k].iter().for_each(|j| is_chosen[*j] = true);
+    }
+    (0..p).filter(|j| is_chosen[*j]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_strongest_features_of_weak_components_are_kept() {
+        // Of two components, the first has its weight in 1,500 features, the second in the last 500.
+        let share = |j: usize, c: usize| match (c, j) {
+            (0, ..1500) => 1.0 / 1500.0,
+            (1, 2500..) => (j - 2499) as f64 / 125_250.0,
+            _ => 0.0,
+        };
+        let kept = chosen(&Matrix::from_fn(3000, 2, share), 2);
+        assert_eq!(kept.len(), MOST);
+        assert_eq!(kept[..500], (0..500).collect::<Vec<_>>());
+        assert_eq!(kept[500..], (2500..3000).collect::<Vec<_>>());
+    }
 }

@@ -40,7 +40,7 @@ use crate::names::Names;
 use crate::page::{Content, Page};
 use crate::points::Rows;
 
-/// What a report says besides the numbers of the model.
+/// The texts of a report besides the numbers of the model.
 #[derive(Clone, Debug)]
 pub struct Report<'a> {
     /// The title.

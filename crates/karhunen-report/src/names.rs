@@ -34,6 +34,18 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// As [`Names::of`], to stand in a sentence: letters of other directions do not turn the words beside them.
+    pub(crate) fn in_text(&self, index: usize) -> String {
+        let name = self.of(index);
+        if name.is_ascii() {
+            return name;
+        }
+        // Isolated by characters of Unicode, and without those that could end the isolation.
+        let turns =
+            |c: char| ('\u{202a}'..='\u{202e}').contains(&c) || ('\u{2066}'..='\u{2069}').contains(&c);
+        format!("\u{2068}{}\u{2069}", name.replace(turns, ""))
+    }
+
     /// The name of the item at `index`, shortened to 60 characters.
     pub(crate) fn of(&self, index: usize) -> String {
         let Some(name) = self.given.and_then(|names| names.get(index)) else {
@@ -72,6 +84,9 @@ mod tests {
         assert_eq!(names.of(1), long[1]);
         assert_eq!(Names::of_features(None, 2).unwrap().of(1), "x2");
         assert_eq!(Names::of_samples(None, 2).unwrap().of(1), "2");
+        let turned = ["\u{202e}abc".to_owned(), "plain".to_owned()];
+        let names = Names::of_features(Some(&turned), 2).unwrap();
+        assert_eq!([names.in_text(0), names.in_text(1)], ["\u{2068}abc\u{2069}", "plain"]);
         assert!(matches!(Names::of_samples(Some(&long), 3), Err(Error::Names { found: 2, expected: 3, .. })));
     }
 

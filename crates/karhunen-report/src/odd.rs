@@ -35,7 +35,7 @@ pub(crate) fn largest(terms: &[f64], names: &Names<'_>) -> String {
     let words: Vec<String> = order
         .iter()
         .take(NAMED)
-        .map(|j| format!("{} ({})", names.of(*j), percent(terms[*j] / sum)))
+        .map(|j| format!("{} ({})", names.in_text(*j), percent(terms[*j] / sum)))
         .collect();
     listed(&words)
 }

@@ -21,7 +21,7 @@ const PROGRAM: &str = include_str!("../assets/report.js");
 const TABLES: &str = include_str!("../assets/tables.js");
 const ECHARTS: &str = include_str!("../assets/echarts/echarts.min.js");
 
-/// What a page says of a model of any kind.
+/// The content of a page, the same for models of all kinds.
 pub(crate) struct Content {
     pub(crate) fitted: Vec<String>,
     pub(crate) exactness: Vec<String>,
@@ -46,6 +46,9 @@ pub(crate) struct Page {
     exactness: Vec<String>,
     choice: Vec<String>,
     rules: Vec<RuleRow>,
+    has_answers: bool,
+    /// The sentence of what was fitted that tells the outcome.
+    summary: String,
     components: Vec<ComponentRow>,
     n_components: usize,
     n_shown: usize,
@@ -85,9 +88,11 @@ impl Page {
         Self {
             title: report.title.to_owned(),
             version: env!("CARGO_PKG_VERSION"),
+            summary: fitted.get(3).cloned().unwrap_or_default(),
             fitted,
             exactness,
             choice: choice.sentences,
+            has_answers: choice.rules.iter().any(|rule| rule.n_components.is_some()),
             rules: choice.rules,
             components,
             n_components,

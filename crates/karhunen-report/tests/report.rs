@@ -195,3 +195,32 @@ fn calls_read_the_data_as_they_were_read() {
         "{page}"
     );
 }
+
+#[test]
+fn data_without_variance_are_described_as_such() {
+    let values = [3.0; 60];
+    let model = fitted(&values, (20, 3), 1);
+    let x = Dense::row_major(&values, 20, 3).unwrap();
+    let page = Report::default().of_pca_and_rows(&model, &x, &Run::default()).unwrap();
+    for said in
+        ["The data have no variance", "T² has no limit: no component has variance", "zero to rounding"]
+    {
+        assert!(page.contains(said), "{said}");
+    }
+    assert!(!page.contains("Sampling does not separate") && !page.contains("explain all"), "contradictions");
+}
+
+#[test]
+fn one_component_is_in_the_singular_and_idle_rules_have_no_picture() {
+    let values = rows(80, 9);
+    let page = Report::default().of_pca(&fitted(&values, (80, 9), 1)).unwrap();
+    assert!(page.contains("One component was kept; it explains"));
+    let alone = page.contains("id=\"rules\"");
+    let answers = numbers_of_rules(&page);
+    assert_eq!(alone, answers > 0, "{answers}");
+}
+
+/// Rows of the table of rules with an answer.
+fn numbers_of_rules(page: &str) -> usize {
+    page.matches("<tr data-n=\"").count() - page.matches("<tr data-n=\"\"").count()
+}

@@ -35,7 +35,7 @@ pca = IncompletePCA(2).fit(votes)
 plot.scores(pca, votes, color_by=party)
 
 # %%
-# Who voted unlike anybody else? Limits depend on how many votes a member has cast.
+# These members voted least as the components predict. Limits depend on the number of votes that a member has cast.
 found = diagnostics.samples(pca, votes)
 odd = pd.DataFrame({"party": party, "votes": votes.notna().sum(axis=1), "p": found.spe_p_values(found.spe_scale())})
 print(odd.nsmallest(5, "p").round(5))

@@ -14,7 +14,7 @@ use crate::missing_args::TriplesArgs;
 use crate::observed_dataset::{EntryArgs, ObservedDataset};
 use crate::outputs::Outputs;
 use crate::overwrite::{self, Kind};
-use crate::paths::{check_outputs, check_tables, input_name};
+use crate::paths::{check_outputs, check_tables, input_name, is_standard};
 use crate::plan::{OnValues, dispatch};
 use crate::progress::Progress;
 use crate::report_args::ReportArgs;
@@ -92,9 +92,9 @@ fn of_model(args: &ReportArgs, model: &Loaded) -> Result<String> {
     let name = input_name(&args.model);
     let names = feature_names(model);
     let report = Report {
-        title: args.title.as_deref().unwrap_or_else(|| file_name(&name)),
+        title: title(args).unwrap_or_else(|| file_name(&name)),
         feature_names: names.as_deref(),
-        model_name: &name,
+        model_name: &name_in_call(&args.model, "MODEL"),
         ..Report::default()
     };
     let page = match model {
@@ -105,7 +105,7 @@ fn of_model(args: &ReportArgs, model: &Loaded) -> Result<String> {
     page.map_err(|error| failure(error, |error| Places::of_file(&name).explain(error)))
 }
 
-/// What a page says besides the numbers of a model and rows.
+/// The texts of a page besides the numbers of the model and the rows.
 struct About<'a> {
     args: &'a ReportArgs,
     file: &'a str,
@@ -123,15 +123,15 @@ impl About<'_> {
         explain: impl Fn(karhunen::Error) -> Failure,
     ) -> Result<String> {
         let Self { args, file, feature_names, sample_names, ref triples } = *self;
-        let (model_name, mut data_options) = (input_name(&args.model), args.input.words());
+        let (model_name, mut data_options) = (name_in_call(&args.model, "MODEL"), args.input.words());
         data_options.extend_from_slice(triples);
         let report = Report {
-            title: args.title.as_deref().unwrap_or_else(|| file_name(file)),
+            title: title(args).unwrap_or_else(|| file_name(file)),
             feature_names,
             sample_names,
             level: args.level.unwrap_or(LEVEL),
             model_name: &model_name,
-            data_name: file,
+            data_name: if is_standard(args.data.as_deref()) { "DATA" } else { file },
             data_options: &data_options,
             ..Report::default()
         };
@@ -226,6 +226,16 @@ fn words_of(columns: &TripleColumns) -> String {
     let TripleColumns { row, column, value, weight } = columns;
     let weight = weight.as_ref().map_or_else(String::new, |weight| format!(",{weight}"));
     format!("{row},{column},{value}{weight}")
+}
+
+/// The name of a file as a call repeats it; the standard input is gone, and has a word in its place.
+fn name_in_call(path: &Path, word: &str) -> String {
+    if is_standard(Some(path)) { word.to_owned() } else { input_name(path) }
+}
+
+/// The title that was given, unless it is empty.
+fn title(args: &ReportArgs) -> Option<&str> {
+    args.title.as_deref().filter(|title| !title.trim().is_empty())
 }
 
 /// A file without its folders.

@@ -4,11 +4,11 @@ use karhunen::IncompleteModel;
 use karhunen::choice::Choice;
 use karhunen::incomplete::{MeanMode, Method, StopReason};
 
-use crate::components::counted_were;
+use crate::components::kept_explain;
 use crate::names::Names;
 use crate::numbers::{counted, percent, significant};
 
-/// What was fitted, to which data.
+/// Returns sentences about the model and its data.
 pub(super) fn fitted(model: &IncompleteModel) -> Vec<String> {
     let parts = model.parts();
     let options = &parts.options;
@@ -44,8 +44,8 @@ pub(super) fn fitted(model: &IncompleteModel) -> Vec<String> {
         ),
         treatment,
         format!(
-            "{} kept; together they explain {} of the variance that complete samples have by the fit, {}.",
-            counted_were(model.n_components()),
+            "{} {} of the variance that complete samples have by the fit, {}.",
+            kept_explain(model.n_components()),
             percent(kept),
             significant(parts.total_variance, 5),
         ),
@@ -108,7 +108,7 @@ pub(super) fn exactness(model: &IncompleteModel, names: &Names<'_>) -> Vec<Strin
             if far.count == 1 { "its" } else { "their" },
             significant(far.value, 4),
             significant(far.deviations, 3),
-            names.of(far.column),
+            names.in_text(far.column),
         ));
     }
     sentences

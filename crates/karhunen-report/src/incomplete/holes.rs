@@ -119,7 +119,7 @@ fn sentences(
         .iter()
         .filter(|j| n_observed[**j] < n)
         .take(NAMED)
-        .map(|j| format!("{} ({})", names.of(*j), percent(1.0 - n_observed[*j] as f64 / n as f64)))
+        .map(|j| format!("{} ({})", names.in_text(*j), percent(1.0 - n_observed[*j] as f64 / n as f64)))
         .collect();
     let affected = n_observed.iter().filter(|found| **found < n).count();
     sentences.push(format!(
@@ -151,8 +151,8 @@ fn sentences(
                      best, {} worst. A ratio of 1 means that the other features say nothing.",
                     significant(least.1, 3),
                     significant(most.1, 3),
-                    names.of(least.0),
-                    names.of(most.0),
+                    names.in_text(least.0),
+                    names.in_text(most.0),
                 ));
             }
         }

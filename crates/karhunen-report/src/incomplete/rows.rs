@@ -70,7 +70,7 @@ impl Limited {
         let scale = if is_fitted { SpeScale::of_rows(&found, None)? } else { SpeScale::of_model(model) };
         let spe = Some(scale.limits(&found, level)?).filter(|_| scale.variance > 0.0);
         if spe.is_none() {
-            reasons.push("SPE has no limit: the components explain all observed values.".to_owned());
+            reasons.push("SPE has no limit: the errors are zero to rounding.".to_owned());
         }
         Ok(Self { found, t2, spe, reasons })
     }
@@ -129,13 +129,12 @@ impl Limited {
             let counted: Vec<usize> = (0..values.len()).filter(|i| degrees[*i] > 0).collect();
             let beyond = counted.iter().filter(|i| values[**i] > limits[**i]).count();
             format!(
-                "{name}: {} beyond the limit within which {} of normal samples lie that have the same entries; {} were to be \
-                 expected, {} are ({}).",
+                "{name}: {} beyond the limit within which {} of normal samples lie that have the same entries: {} of the \
+                 samples, where {} are to be expected.",
                 counted_are(beyond),
                 percent_of(level),
-                significant((1.0 - level) * counted.len() as f64, 3),
-                count(beyond),
                 percent(beyond as f64 / counted.len().max(1) as f64),
+                percent_of(1.0 - level),
             )
         };
         let found = &self.found;

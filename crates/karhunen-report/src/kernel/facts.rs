@@ -4,10 +4,10 @@ use karhunen::KernelModel;
 use karhunen::choice::Choice;
 use karhunen::kernel::{Gamma, Kernel, KernelBasis};
 
-use crate::components::counted_were;
+use crate::components::kept_explain;
 use crate::numbers::{count, counted, percent, significant};
 
-/// What was fitted, to which data.
+/// Returns sentences about the model and its data.
 pub(super) fn fitted(model: &KernelModel) -> Vec<String> {
     let (parts, kernel) = (model.parts(), model.kernel());
     let formula = kernel.named().help;
@@ -34,8 +34,8 @@ pub(super) fn fitted(model: &KernelModel) -> Vec<String> {
         format!("The kernel was {}: {formula}{with}. The kernel matrix was centred.", kernel.name()),
         weights(model),
         format!(
-            "{} kept; together they explain {} of the sum of all eigenvalues, {}.",
-            counted_were(model.n_components()),
+            "{} {} of the sum of all eigenvalues, {}.",
+            kept_explain(model.n_components()),
             percent(kept),
             significant(parts.total, 5),
         ),

@@ -25,7 +25,7 @@ impl Chosen {
             .filter(|group| group.len() > 1)
             .map(|group| format!("{} to {}", component(group.start), component(group.end - 1)))
             .collect();
-        if !mixed.is_empty() {
+        if !mixed.is_empty() && model.total_variance() > 0.0 {
             sentences.push(format!(
                 "Sampling does not separate {}: the bars of one standard error about their variances overlap (North’s rule), \
                  so each of these components alone should not be interpreted.",

@@ -2,11 +2,11 @@
 
 use karhunen::{PcaModel, Weighting};
 
-use crate::components::counted_were;
+use crate::components::kept_explain;
 use crate::names::component;
 use crate::numbers::{counted, percent, significant};
 
-/// What was fitted, to which data.
+/// Returns sentences about the model and its data.
 pub(super) fn fitted(model: &PcaModel) -> Vec<String> {
     let options = model.options();
     let treatment = match (options.center, options.scale) {
@@ -27,10 +27,14 @@ pub(super) fn fitted(model: &PcaModel) -> Vec<String> {
         treatment.to_owned(),
         weights(model),
     ];
+    if model.total_variance() == 0.0 {
+        sentences.push("The data have no variance: every feature is constant.".to_owned());
+        return sentences;
+    }
     let kept: f64 = model.explained_variance_ratio().iter().sum();
     sentences.push(format!(
-        "{} kept; together they explain {} of the total variance, {}.",
-        counted_were(model.n_components()),
+        "{} {} of the total variance, {}.",
+        kept_explain(model.n_components()),
         percent(kept),
         significant(model.total_variance(), 5),
     ));

@@ -56,7 +56,11 @@ impl Limits {
     ) -> Result<Self, Error> {
         let mut reasons = Vec::new();
         let t2 = match t2_limit(model, level, kind) {
-            Ok(limit) => Some(limit).filter(|limit| *limit > 0.0),
+            Ok(limit) if limit > 0.0 => Some(limit),
+            Ok(_) => {
+                reasons.push("T² has no limit: no component has variance.".to_owned());
+                None
+            }
             Err(error @ karhunen::Error::Degenerate { .. }) => {
                 reasons.push(format!("T² has no limit: {error}."));
                 None
@@ -74,7 +78,7 @@ impl Limits {
                 let spread = SpeDistribution::of_rows(&found.spe, &found.distance2, None)?;
                 let limit = spread.limit(level, SpeLimit::Box)?;
                 if limit.is_infinite() {
-                    reasons.push("SPE has no limit: the components explain all variance.".to_owned());
+                    reasons.push("SPE has no limit: the errors are zero to rounding.".to_owned());
                 }
                 Some(limit).filter(|limit| limit.is_finite())
             }
@@ -87,13 +91,13 @@ impl Limits {
             let n = values.len();
             let beyond = values.iter().filter(|value| **value > limit).count();
             format!(
-                "{name}: {} beyond {}, the limit within which {} of normal samples lie; {} were to be expected, {} are ({}).",
+                "{name}: {} beyond {}, the limit within which {} of normal samples lie: {} of the samples, where {} are to be \
+                 expected.",
                 counted_are(beyond),
                 significant(limit, 4),
                 percent_of(level),
-                significant((1.0 - level) * n as f64, 3),
-                count(beyond),
                 percent(beyond as f64 / n.max(1) as f64),
+                percent_of(1.0 - level),
             )
         };
         let t2 = self.t2.map(|limit| sentence("T² (distance within the components)", &found.t2, limit));

@@ -104,7 +104,7 @@ impl Selection {
             n_components: Some(best),
             at_edge: best == first || best == last,
             range: (first, last),
-            reason: format!("{what} is {extreme}, {}, among {first}..={last}", digits(values[best - first])),
+            reason: format!("{what} is {extreme}, {}, among {first} to {last}", digits(values[best - first])),
             curve: Curve::Criterion { first, values, maximised },
         }
     }

@@ -20,7 +20,7 @@ from karhunen._incomplete.ids import adopt_ids, id_list, index_of
 from karhunen._incomplete.inputs import to_entries
 from karhunen._incomplete.options import incomplete_arguments
 from karhunen._inputs.matrix import to_scores, to_weights
-from karhunen._inputs.report import about
+from karhunen._inputs.report import about, write_page
 from karhunen._shared.arrays import FloatArray, Ids
 from karhunen._shared.choices import Method
 from karhunen._shared.fitted_model import ViewedModel
@@ -109,7 +109,7 @@ class FittedIncomplete(ViewedModel):
             return self._model_now().transform(entries, self.n_threads, draw)
 
     def report(
-        self, path: str | os.PathLike[str], X: Any = None, *, level: float = 0.95, title: str | None = None
+        self, path: str | os.PathLike[str], X: Any = None, *, level: float | None = None, title: str | None = None
     ) -> Path:
         """Write a page that shows the model, and rows if they are given: one HTML file that opens without a network.
 
@@ -123,8 +123,8 @@ class FittedIncomplete(ViewedModel):
         X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features), default=None
             Rows to show, as in :meth:`fit`. They count as those of the fit if there are as many. Of more than 10,000
             the page holds those beyond a limit, and others at equal distances.
-        level : float, default=0.95
-            Share of normal rows within the limits of T² and SPE.
+        level : float or None, default=None
+            Share of normal rows within the limits of T² and SPE; None is 0.95.
         title : str or None, default=None
             Title of the page; None is a general one.
 
@@ -153,12 +153,9 @@ class FittedIncomplete(ViewedModel):
         '<!doctype html>'
         """
         check_is_fitted(self)
-        words = about(self, X, level, title)
-        file = Path(path)
+        texts = about(self, X, level, title)
         entries = None if X is None else to_entries(self, X, reset=False)
-        with self._call() as draw:
-            _core.write_incomplete_report(self._model_now(), os.fspath(file), words, entries, self.n_threads, draw)
-        return file
+        return write_page(self, _core.write_incomplete_report, path, entries, texts)
 
     def transform_offsets(self, X: Any) -> FloatArray:
         """Compute the offsets of rows with missing values, jointly with their scores; zeros without `row_offsets`.

@@ -1,15 +1,34 @@
-"""What the page of a fitted model says besides the numbers of the model."""
+"""Texts of the page of a fitted model: its title, its names and the call that repeats it."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from karhunen._shared.options import probability
 
 
-def about(estimator: Any, X: Any, level: float, title: str | None) -> dict[str, Any]:
+def write_page(
+    estimator: Any,
+    write: Callable[..., None],
+    path: str | os.PathLike[str],
+    rows: Any,
+    texts: dict[str, Any],
+) -> Path:
+    """Write the page of a fitted estimator and of rows, if there are any, by a function of the engine."""
+    file = Path(path)
+    with estimator._call() as draw:
+        write(estimator._model_now(), os.fspath(file), texts, rows, estimator.n_threads, draw)
+    return file
+
+
+def about(estimator: Any, X: Any, level: float | None, title: str | None) -> dict[str, Any]:
     """Return the title, the level, the call and the names of a page of `estimator` and the rows `X`."""
-    chance = probability("level", level)
+    if level is not None and X is None:
+        raise ValueError(f"level = {level} needs X: limits are of rows")
+    chance = 0.95 if level is None else probability("level", level)
     if not isinstance(title, str | None):
         raise TypeError(f"title is a {type(title).__name__}; a str is needed")
     index = getattr(X, "index", None) if hasattr(X, "columns") else None

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
 from karhunen._inputs.matrix import to_matrix, to_scores
-from karhunen._inputs.report import about
+from karhunen._inputs.report import about, write_page
 from karhunen._kernel.convergence import KernelConvergence
 from karhunen._kernel.function import BlockKernel
 from karhunen._kernel.options import POSITIVE_ONLY, block_kernel, function_advice, special_arguments, threads_option
@@ -260,12 +260,9 @@ class FittedKernelPCA(FittedKernel):
         '<!doctype html>'
         """
         check_is_fitted(self)
-        words = about(self, X, 0.95, title)
-        file = Path(path)
+        texts = about(self, X, None, title)
         rows = None if X is None else to_matrix(self, X, reset=False)
-        with self._call() as draw:
-            _core.write_kernel_report(self._model_now(), os.fspath(file), words, rows, self.n_threads, draw)
-        return file
+        return write_page(self, _core.write_kernel_report, path, rows, texts)
 
     def inverse_transform(self, X: Any) -> FloatArray:
         """Map scores to rows by the method `pre_image`.

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from karhunen import _core
 from karhunen._inputs.files import Source, set_columns, to_rows
 from karhunen._inputs.matrix import to_scores, to_weights
-from karhunen._inputs.report import about
+from karhunen._inputs.report import about, write_page
 from karhunen._shared.arrays import FloatArray, Matrix
 from karhunen._shared.checkpoints import PassLog
 from karhunen._shared.choices import Route
@@ -63,7 +63,7 @@ class FittedComponents(FittedModel):
         return self._model_now().inverse_transform(scores, whiten=self._whitened(), n_threads=self.n_threads)
 
     def report(
-        self, path: str | os.PathLike[str], X: Any = None, *, level: float = 0.95, title: str | None = None
+        self, path: str | os.PathLike[str], X: Any = None, *, level: float | None = None, title: str | None = None
     ) -> Path:
         """Write a page that shows the model, and rows if they are given: one HTML file that opens without a network.
 
@@ -78,8 +78,8 @@ class FittedComponents(FittedModel):
         X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), path or None, default=None
             Rows to show. They count as those of the fit if there are as many. Of more than 10,000 the page holds those
             beyond a limit, and others at equal distances.
-        level : float, default=0.95
-            Share of normal rows within each limit.
+        level : float or None, default=None
+            Share of normal rows within each limit; None is 0.95.
         title : str or None, default=None
             Title of the page; None is a general one.
 
@@ -106,12 +106,9 @@ class FittedComponents(FittedModel):
         '<!doctype html>'
         """
         check_is_fitted(self)
-        words = about(self, X, level, title)
-        file = Path(path)
+        texts = about(self, X, level, title)
         rows = None if X is None else to_rows(self, X, reset=False)
-        with self._call() as draw:
-            _core.write_report(self._model_now(), os.fspath(file), words, rows, self.n_threads, draw)
-        return file
+        return write_page(self, _core.write_report, path, rows, texts)
 
     def _whitened(self) -> bool:
         """Return whether scores have unit variance."""

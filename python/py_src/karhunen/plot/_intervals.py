@@ -22,7 +22,7 @@ def intervals(
 ) -> Axes:
     """Draw bootstrap intervals: of the shares of the variance, or of the loadings of one component.
 
-    Loadings whose interval excludes zero have filled markers.
+    Loadings whose interval excludes zero have filled markers. Estimates whose interval is not defined have no line.
 
     Parameters
     ----------
