@@ -17,6 +17,7 @@ use crate::dtype::{Data, Element, Job};
 use crate::errors::to_python;
 use crate::model::Model;
 use crate::observer::{Effort, run};
+use crate::rotation::RotatedModel;
 
 type Vector<'py> = Bound<'py, PyArray1<f64>>;
 type Array<'py> = Bound<'py, PyAny>;
@@ -109,6 +110,15 @@ impl Job for Explain {
 #[pyfunction]
 pub(crate) fn diagnose_features<'py>(py: Python<'py>, model: &Bound<'_, Model>) -> PyResult<[Array<'py>; 4]> {
     give_features(py, diagnostics::features(&model.get().model).map_err(to_python)?)
+}
+
+/// As [`diagnose_features`], of rotated components.
+#[pyfunction]
+pub(crate) fn diagnose_rotated_features<'py>(
+    py: Python<'py>,
+    model: &Bound<'_, RotatedModel>,
+) -> PyResult<[Array<'py>; 4]> {
+    give_features(py, diagnostics::rotated_features(&model.get().model).map_err(to_python)?)
 }
 
 pub(crate) fn give_features<'py>(py: Python<'py>, found: Features) -> PyResult<[Array<'py>; 4]> {

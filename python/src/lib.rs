@@ -50,8 +50,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::diagnostics::{
-        adjust_p_values, compare_categories, correlate, diagnose_features, diagnose_rows, explain_rows,
-        share_rows, spe_limit, spe_of_rows, squared_cosines, t2_limit,
+        adjust_p_values, compare_categories, correlate, diagnose_features, diagnose_rotated_features,
+        diagnose_rows, explain_rows, share_rows, spe_limit, spe_of_rows, squared_cosines, t2_limit,
     };
     #[pymodule_export]
     use crate::entries::{Entries, observe, observe_triples, split_entries};
@@ -74,13 +74,11 @@ mod _core {
     #[pymodule_export]
     use crate::record::{from_state, load, save, to_state};
     #[pymodule_export]
-    use crate::report::{write_incomplete_report, write_kernel_report, write_report};
+    use crate::report::{write_incomplete_report, write_kernel_report, write_report, write_rotated_report};
     #[pymodule_export]
     use crate::resampling::bootstrap;
     #[pymodule_export]
-    use crate::rotation::{
-        RotatedLoadings, rotate_oblimin, rotate_orthomax, rotate_promax, rotate_to_target,
-    };
+    use crate::rotation::{RotatedModel, rotate};
     #[pymodule_export]
     use crate::row_source::RowSource;
     #[pymodule_export]

@@ -17,6 +17,7 @@ use crate::kernel_model::KernelModel;
 use crate::model::Model;
 use crate::model_class::{ModelClass, to_json, to_numpy};
 use crate::nystrom_map::NystromMap;
+use crate::rotation::RotatedModel;
 use crate::scatter::Scatter;
 
 /// A model of any kind.
@@ -28,6 +29,7 @@ pub(crate) enum AnyModel<'py> {
     Nystrom(Bound<'py, NystromMap>),
     Scatter(Bound<'py, Scatter>),
     Incremental(Bound<'py, IncrementalState>),
+    Rotated(Bound<'py, RotatedModel>),
 }
 
 /// Calls a generic function with the class of a model. A macro, because a generic function cannot be an argument.
@@ -46,6 +48,8 @@ macro_rules! for_class {
             $function::<Scatter>($($argument),*)?.into_py_any(py)
         } else if class.is(IncrementalState::type_object(py)) {
             $function::<IncrementalState>($($argument),*)?.into_py_any(py)
+        } else if class.is(RotatedModel::type_object(py)) {
+            $function::<RotatedModel>($($argument),*)?.into_py_any(py)
         } else {
             Err(PyTypeError::new_err(format!("{class} is no class of models")))
         }
@@ -62,6 +66,7 @@ pub(crate) fn to_state<'py>(model: AnyModel<'py>) -> PyResult<Bound<'py, PyDict>
         AnyModel::Nystrom(model) => state_of(model),
         AnyModel::Scatter(sums) => state_of(sums),
         AnyModel::Incremental(state) => state_of(state),
+        AnyModel::Rotated(model) => state_of(model),
     }
 }
 
@@ -155,6 +160,7 @@ pub(crate) fn save(
         AnyModel::Nystrom(model) => save_as(py, path, model.get(), &beside),
         AnyModel::Scatter(sums) => save_as(py, path, sums.get(), &beside),
         AnyModel::Incremental(state) => save_as(py, path, state.get(), &beside),
+        AnyModel::Rotated(model) => save_as(py, path, model.get(), &beside),
     }
 }
 

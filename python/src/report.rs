@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use karhunen::rotation::RotatedModel as CoreRotated;
 use karhunen::{
     IncompleteModel as CoreIncomplete, KernelModel as CoreKernel, Observed, PcaModel, Run, Source,
 };
@@ -18,6 +19,7 @@ use crate::kernel_function::cause;
 use crate::kernel_model::KernelModel;
 use crate::model::Model;
 use crate::observer::{Effort, run};
+use crate::rotation::RotatedModel;
 
 /// The texts of a page besides the numbers of the model, as a dict of Python.
 #[derive(FromPyObject)]
@@ -64,6 +66,30 @@ pub(crate) fn write_report(
         Some(x) => {
             let effort = Effort::new(x.product_cost(3 * model.n_components() + 1), n_threads);
             let page = OfRows { model, about };
+            run(py, effort, on_progress, move |run| x.run(page, run))?
+        }
+    };
+    write(py, &path, made)
+}
+
+/// As [`write_report`], of a model whose components are rotated.
+#[pyfunction]
+#[pyo3(signature = (model, path, about, x=None, n_threads=None, on_progress=None))]
+pub(crate) fn write_rotated_report(
+    py: Python<'_>,
+    model: &Bound<'_, RotatedModel>,
+    path: PathBuf,
+    about: About,
+    x: Option<Data>,
+    n_threads: Option<usize>,
+    on_progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    let model = Arc::clone(&model.get().model);
+    let made = match x {
+        None => py.detach(|| about.report().of_rotated(&model)),
+        Some(x) => {
+            let effort = Effort::new(x.product_cost(3 * model.model().n_components() + 1), n_threads);
+            let page = OfRotatedRows { model, about };
             run(py, effort, on_progress, move |run| x.run(page, run))?
         }
     };
@@ -134,6 +160,18 @@ fn of_library(made: Made) -> karhunen::Result<Made> {
     match made {
         Err(karhunen_report::Error::Library(error)) => Err(error),
         made => Ok(made),
+    }
+}
+
+struct OfRotatedRows {
+    model: Arc<CoreRotated>,
+    about: About,
+}
+
+impl Job for OfRotatedRows {
+    type Output = Made;
+    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> karhunen::Result<Made> {
+        of_library(self.about.report().of_rotated_and_rows(&self.model, x, run))
     }
 }
 

@@ -103,6 +103,72 @@ def test_a_rotation_is_of_the_model_that_was_rotated(wine):
     np.testing.assert_array_equal(found.transform(wine), before)
 
 
+def test_files_hold_rotations(wine, pca, tmp_path):
+    columns = pd.DataFrame(wine, columns=[f"c{j}" for j in range(wine.shape[1])])
+    named = PCA(4, scale=True).fit(columns, feature_weight=np.linspace(0.5, 2.0, 13))
+    target = pd.DataFrame(rotation.quartimax(named, n_components=3).pattern, index=columns.columns)
+    for found in (
+        rotation.varimax(named, n_components=3),
+        rotation.oblimin(named, gamma=-0.5),
+        rotation.promax(named, kaiser=False),
+        rotation.procrustes(named, target),
+    ):
+        found.save(tmp_path / "r.model")
+        again = rotation.Rotation.load(tmp_path / "r.model")
+        np.testing.assert_array_equal(again.transform(columns), found.transform(columns))
+        np.testing.assert_array_equal(again.structure, found.structure)
+        assert (again.names, again.criterion) == (list(columns.columns), found.criterion)
+        assert repr(again) == repr(found)
+        assert again.n_iter == found.n_iter
+    with pytest.raises(ValueError, match="rotated-pca"):
+        PCA.load(tmp_path / "r.model")
+    pca.save(tmp_path / "p.model")
+    with pytest.raises(ValueError, match="pca"):
+        rotation.Rotation.load(tmp_path / "p.model")
+    with pytest.raises(ValueError, match="c3"):
+        again.transform(columns.drop(columns="c3"))
+
+
+def test_scores_map_back_to_rows(wine, pca):
+    found = rotation.oblimin(pca, n_components=3)
+    scores = found.transform(wine)
+    expected = PCA(3, scale=True).fit(wine)
+    rows = expected.inverse_transform(expected.transform(wine))
+    np.testing.assert_allclose(found.inverse_transform(scores), rows, rtol=1e-9)
+    alone = np.zeros_like(scores)
+    alone[:, 1] = scores[:, 1]
+    of_one = pca.mean_ + pca.scale_ * np.outer(scores[:, 1], found.pattern[:, 1])
+    np.testing.assert_allclose(found.inverse_transform(alone), of_one, rtol=1e-9)
+    single = found.transform(wine.astype(np.float32))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, scores, atol=1e-3)
+    with pytest.raises(ValueError, match="scores"):
+        found.inverse_transform(np.ones((2, 4)))
+
+
+def test_features_of_rotated_components(wine, pca):
+    found = rotation.varimax(pca, n_components=3)
+    features = diagnostics.features(found)
+    scores = found.transform(wine)
+    expected = [[np.corrcoef(wine[:, j], scores[:, c])[0, 1] for c in range(3)] for j in range(13)]
+    np.testing.assert_allclose(features.correlations, expected, atol=1e-9)
+    np.testing.assert_allclose(features.contributions.sum(axis=0), 1.0)
+    np.testing.assert_allclose(features.cos2.sum(axis=1), features.communalities)
+    assert features.to_frame().columns[0] == "correlation_RC1"
+
+
+def test_reports_show_rotated_components(wine, pca, tmp_path):
+    found = rotation.promax(pca, n_components=2, kaiser=False)
+    page = found.report(tmp_path / "r.html", wine, level=0.99).read_text(encoding="utf-8")
+    for said in (
+        "rotated by promax with power 4",
+        "karhunen.rotation.promax(pca, n_components=2, power=4.0, kaiser=False)",
+        "RC2 rises with",
+    ):
+        assert said in page
+    assert found.report(tmp_path / "m.html").exists()
+
+
 def test_components_without_variance_are_left_out(wine):
     few = PCA(scale=True).fit(wine[:8])
     for rotate in (rotation.varimax, rotation.promax, rotation.oblimin):
@@ -142,6 +208,8 @@ def test_procrustes_reaches_a_target_that_is_a_rotation(pca):
 def test_unsuitable_arguments_are_named(pca):
     with pytest.raises(ValueError, match="n_components = 9 is not allowed: the model has 4 components"):
         rotation.varimax(pca, n_components=9)
+    with pytest.raises(ValueError, match="n_components = 0"):
+        rotation.varimax(pca, n_components=0)
     with pytest.raises(ValueError, match="power"):
         rotation.promax(pca, power=1.0)
     with pytest.raises(ValueError, match="gamma"):

@@ -13,6 +13,8 @@ use crate::input_args::{HeaderArgs, InputArgs, MemoryArgs, ThreadArgs};
 use crate::missing_args::{TriplesArgs, pair};
 use crate::moments_args::MomentsArgs;
 use crate::report_args::ReportArgs;
+use crate::rotate_args::RotateArgs;
+use crate::select_args::SelectArgs;
 use crate::update_args::UpdateArgs;
 use crate::values::{JsonExtent, delimiter};
 
@@ -42,6 +44,10 @@ pub(crate) enum Command {
     Diagnose(DiagnoseArgs),
     /// Write a page that shows a model and its rows, for a browser
     Report(Box<ReportArgs>),
+    /// Compare the numbers of components that rules suggest
+    Select(Box<SelectArgs>),
+    /// Rotate components to a simple structure, or to a target
+    Rotate(RotateArgs),
     /// Map scores, or rows through their scores, back to the features
     Reconstruct(ReconstructArgs),
     /// Fill the missing values of a table
@@ -217,7 +223,7 @@ pub(crate) struct ReconstructArgs {
     /// Model written by fit -o; - for the standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) model: PathBuf,
-    /// Scores (columns PC1, PC2, …), or rows with the model's features; - for the standard input
+    /// Scores (columns PC1, PC2, …, or RC1, RC2, …), or rows with the model's features; - for the standard input
     #[arg(value_name = "DATA|SCORES", value_hint = ValueHint::FilePath)]
     pub(crate) data: PathBuf,
     /// Write the reconstruction here: CSV, TSV, NPY or Parquet by extension

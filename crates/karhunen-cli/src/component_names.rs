@@ -20,9 +20,19 @@ pub(crate) fn of_components(n: usize) -> Vec<String> {
     (0..n).map(of_component).collect()
 }
 
-/// The component, counted from zero, that a column name denotes, if any. Earlier versions wrote `pc1`.
+/// The name of rotated component `c`, counted from zero: `RC1`, `RC2`, ….
+pub(crate) fn of_rotated_component(c: usize) -> String {
+    format!("RC{}", c + 1)
+}
+
+/// The names of the first `n` rotated components.
+pub(crate) fn of_rotated(n: usize) -> Vec<String> {
+    (0..n).map(of_rotated_component).collect()
+}
+
+/// The component, rotated or not, counted from zero, that a column name denotes, if any. Earlier versions wrote `pc1`.
 pub(crate) fn component_of(name: &str) -> Option<usize> {
-    let number = name.strip_prefix("PC").or_else(|| name.strip_prefix("pc"))?;
+    let number = ["PC", "RC", "pc"].into_iter().find_map(|prefix| name.strip_prefix(prefix))?;
     number.parse::<usize>().ok()?.checked_sub(1).filter(|c| number == (c + 1).to_string())
 }
 
@@ -33,7 +43,8 @@ mod tests {
     #[test]
     fn components_are_named_in_one_way_and_read_in_two() {
         assert_eq!(of_components(3), ["PC1", "PC2", "PC3"]);
-        for (name, component) in [("PC1", Some(0)), ("PC12", Some(11)), ("pc2", Some(1))] {
+        assert_eq!(of_rotated(2), ["RC1", "RC2"]);
+        for (name, component) in [("PC1", Some(0)), ("PC12", Some(11)), ("pc2", Some(1)), ("RC3", Some(2))] {
             assert_eq!(component_of(name), component, "{name}");
         }
         for name in ["PC", "PC0", "PC01", "PC+1", "PC-1", "PC 1", "Pc1", "pca1", "1", "PC1a", "offset"] {

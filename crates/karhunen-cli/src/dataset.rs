@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use karhunen::source::Block;
+use karhunen::{Matrix, Scalar, Source};
 use karhunen_io::{Cause, Content, ReadOptions, Table, option_names, shortened};
 
 use crate::error::{Failure, Places, Result, with_flags};
@@ -84,6 +86,37 @@ impl Dataset {
     /// Those of [`karhunen_io::Data::check_unchanged`].
     pub(crate) fn check_unchanged(&self) -> Result<()> {
         Ok(self.table.data.check_unchanged()?)
+    }
+
+    /// The values as one matrix; all must be finite. `what` names them in messages.
+    ///
+    /// # Errors
+    /// [`Failure::Data`] for sparse values, and for those that are not finite.
+    pub(crate) fn matrix<T: Scalar>(&self, source: &dyn Source<T>, what: &str) -> Result<Matrix<T>> {
+        if source.is_sparse() {
+            return Err(Failure::Data(format!(
+                "{}: {what} must be dense; write them as CSV, NPY or Parquet",
+                self.file
+            )));
+        }
+        let (n, k) = source.shape();
+        let mut matrix = Matrix::zeros(n, k);
+        let outcome = source.visit(&mut |first, block| {
+            let Block::Dense(block) = block else { return Ok(()) };
+            for i in 0..block.n_rows() {
+                for j in 0..k {
+                    let value = block.get(i, j);
+                    if !value.to_f64().is_finite() {
+                        let (row, column, value) = (first + i, j, value.to_f64());
+                        return Err(karhunen::Error::NonFinite { row, column, value });
+                    }
+                    matrix[(first + i, j)] = value;
+                }
+            }
+            Ok(())
+        });
+        outcome.map_err(|error| self.explain(error))?;
+        Ok(matrix)
     }
 
     /// Reads a table or a model, and returns the seconds of reading.

@@ -3,6 +3,7 @@
 use karhunen::IncompleteModel;
 use karhunen::choice::Choice;
 
+use crate::component_names::of_component;
 use crate::figures::{count, duration, percent, significant};
 use crate::incomplete_summary::deviation;
 use crate::report::{Components, Layout, Seconds, components, scree, wrapped};
@@ -36,6 +37,7 @@ impl IncompleteReport<'_> {
             ratios: self.model.explained_variance_ratio(),
             loadings: Some(&self.model.loadings()),
             features: self.features,
+            name: of_component,
         };
         if self.model.n_components() > 0 {
             components(&mut out, &table, layout);

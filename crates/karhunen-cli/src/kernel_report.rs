@@ -3,6 +3,7 @@
 use karhunen::kernel::{Approximation, Gamma, Kernel, KernelRoute, PreImage, PreImageParts};
 use karhunen::{KernelModel, NComponents};
 
+use crate::component_names::of_component;
 use crate::figures::{count, duration, percent, significant};
 use crate::report::{Components, Layout, Seconds, components, scree, wrapped};
 
@@ -35,6 +36,7 @@ impl KernelReport<'_> {
             ratios: &ratios,
             loadings: None,
             features: None,
+            name: of_component,
         };
         components(&mut out, &table, layout);
         scree(&mut out, &ratios, layout);

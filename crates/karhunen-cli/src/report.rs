@@ -5,7 +5,7 @@ use std::fmt::Write;
 use console::{measure_text_width, truncate_str};
 use karhunen::{Matrix, PcaModel};
 
-use crate::component_names::of_components;
+use crate::component_names::of_component;
 use crate::figures::{count, duration, fixed, loading, percent, significant};
 use crate::names::{self, visible};
 
@@ -88,6 +88,7 @@ impl ModelReport<'_> {
             ratios: self.model.explained_variance_ratio(),
             loadings: Some(&self.model.loadings()),
             features: self.features,
+            name: of_component,
         };
         components(&mut out, &table, layout);
         scree(&mut out, self.model.explained_variance_ratio(), layout);
@@ -145,14 +146,16 @@ pub(crate) struct Components<'a> {
     pub(crate) loadings: Option<&'a Matrix>,
     /// Names of the features.
     pub(crate) features: Option<&'a [String]>,
+    /// The name of a component.
+    pub(crate) name: fn(usize) -> String,
 }
 
 /// Writes the table of components: variance, ratio, cumulative ratio and, if any, the largest loadings by name.
 pub(crate) fn components(out: &mut String, table: &Components<'_>, layout: Layout) {
-    let &Components { what, values, ratios, loadings, features } = table;
+    let &Components { what, values, ratios, loadings, features, name } = table;
     let n_components = ratios.len();
     let n_listed = n_components.min(LISTED);
-    let names = of_components(n_listed);
+    let names: Vec<String> = (0..n_listed).map(name).collect();
     let values = fixed(&values[..n_listed]);
     let mut cumulated = 0.0;
     let cumulated: Vec<f64> = ratios

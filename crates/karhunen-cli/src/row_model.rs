@@ -2,9 +2,11 @@
 
 use karhunen::kernel::{Kernel, KernelBasis, KernelParts, KernelRows, PreImageParts};
 use karhunen::pca::{ModelParts, Transform};
+use karhunen::rotation::{Criterion, RotatedModel, Rotation};
 use karhunen::{KernelModel, Matrix, PcaModel, Run, Scalar, Source};
-use karhunen_io::{ReadOptions, SavedKernel, SavedModel};
+use karhunen_io::{ReadOptions, SavedKernel, SavedModel, SavedRotated};
 
+use crate::component_names::{of_components, of_rotated};
 use crate::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
 
@@ -14,6 +16,8 @@ pub(crate) enum RowModel {
     Complete(Box<SavedModel>),
     /// A kernel model.
     Kernel(Box<SavedKernel>),
+    /// A model of the columns themselves whose components are rotated.
+    Rotated(Box<SavedRotated>),
 }
 
 impl RowModel {
@@ -22,6 +26,7 @@ impl RowModel {
         match self {
             RowModel::Complete(saved) => saved.read_options(options),
             RowModel::Kernel(saved) => saved.read_options(options),
+            RowModel::Rotated(saved) => saved.read_options(options),
         }
     }
 
@@ -30,6 +35,15 @@ impl RowModel {
         match self {
             RowModel::Complete(saved) => saved.model.n_components(),
             RowModel::Kernel(saved) => saved.model.n_components(),
+            RowModel::Rotated(saved) => saved.model.n_components(),
+        }
+    }
+
+    /// Names of the components.
+    pub(crate) fn component_names(&self) -> Vec<String> {
+        match self {
+            RowModel::Complete(_) | RowModel::Kernel(_) => of_components(self.n_components()),
+            RowModel::Rotated(_) => of_rotated(self.n_components()),
         }
     }
 
@@ -38,6 +52,7 @@ impl RowModel {
         match self {
             RowModel::Complete(saved) => saved.model.n_features(),
             RowModel::Kernel(saved) => saved.model.n_features(),
+            RowModel::Rotated(saved) => saved.model.model().n_features(),
         }
     }
 
@@ -46,14 +61,29 @@ impl RowModel {
         match self {
             RowModel::Complete(saved) => saved.beside.feature_names.as_deref(),
             RowModel::Kernel(saved) => saved.beside.feature_names.as_deref(),
+            RowModel::Rotated(saved) => saved.beside.feature_names.as_deref(),
         }
     }
 
     /// Returns true if the model can map scores to rows.
     pub(crate) fn reconstructs(&self) -> bool {
         match self {
-            RowModel::Complete(_) => true,
+            RowModel::Complete(_) | RowModel::Rotated(_) => true,
             RowModel::Kernel(saved) => saved.model.parts().pre_image.is_some(),
+        }
+    }
+
+    /// Refuses `--whiten` for a model whose scores have unit variance anyway.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`].
+    pub(crate) fn check_whiten(&self, whiten: bool) -> Result<()> {
+        match self {
+            RowModel::Rotated(_) if whiten => Err(Failure::Usage(
+                "--whiten has no effect on rotated components, whose scores have unit variance; leave it out"
+                    .to_owned(),
+            )),
+            _ => Ok(()),
         }
     }
 
@@ -89,6 +119,8 @@ impl RowModel {
         match self {
             RowModel::Complete(saved) => saved.model.transform_with(x, how, run),
             RowModel::Kernel(saved) => saved.model.transform_with(x, how, run),
+            // Rotated scores have unit variance, whitened or not.
+            RowModel::Rotated(saved) => saved.model.transform_with(x, run),
         }
     }
 
@@ -105,6 +137,7 @@ impl RowModel {
         match self {
             RowModel::Complete(saved) => saved.model.inverse_transform_with(scores, how, run),
             RowModel::Kernel(saved) => saved.model.inverse_transform_with(scores, how, run),
+            RowModel::Rotated(saved) => saved.model.inverse_transform_with(scores, run),
         }
     }
 
@@ -129,6 +162,12 @@ impl RowModel {
                 }
                 saved.beside.feature_names = columns.or(saved.beside.feature_names.take());
             }
+            RowModel::Rotated(saved) => {
+                if let Some(order) = order {
+                    saved.model = reordered_rotation(&saved.model, &order).map_err(explain)?;
+                }
+                saved.beside.feature_names = columns.or(saved.beside.feature_names.take());
+            }
         }
         Ok(self)
     }
@@ -145,6 +184,20 @@ fn reordered(model: &PcaModel, order: &[usize]) -> karhunen::Result<PcaModel> {
         feature_variance: parts.feature_variance.as_ref().map(|variance| pick(variance, order)),
         ..parts.clone()
     })
+}
+
+/// As [`reordered`], for a model whose components are rotated.
+fn reordered_rotation(rotated: &RotatedModel, order: &[usize]) -> karhunen::Result<RotatedModel> {
+    let Rotation { rotation, n_iter, converged, .. } = rotated.rotation();
+    let criterion = match rotated.criterion() {
+        Criterion::Procrustes { target } => {
+            let target = Matrix::from_fn(order.len(), target.n_cols(), |j, c| target[(order[j], c)]);
+            Criterion::Procrustes { target }
+        }
+        other => other.clone(),
+    };
+    let model = reordered(rotated.model(), order)?;
+    RotatedModel::of_matrix(model, criterion, rotation.clone(), (*n_iter, *converged))
 }
 
 fn pick(values: &[f64], order: &[usize]) -> Vec<f64> {
@@ -201,6 +254,7 @@ fn reorder_rows(rows: &mut KernelRows, order: &[usize]) {
 #[cfg(test)]
 mod tests {
     use karhunen::kernel::{Gamma, KernelRoute, PreImage};
+    use karhunen::rotation::Orthomax;
     use karhunen::{Dense, KernelPca, Pca, Sparse, Weights};
 
     use super::*;
@@ -227,6 +281,22 @@ mod tests {
         let again = reordered(&model, &ORDER).unwrap();
         let shuffled = shuffled();
         assert_same(&again.transform(&Dense::from(&shuffled)).unwrap(), &model.transform(&x).unwrap());
+    }
+
+    #[test]
+    fn rotated_components_of_columns_in_another_order_give_the_same_scores_and_rows() {
+        let x = Dense::row_major(&X, 5, 3).unwrap();
+        let model = Pca::new(2).fit(&x, &Weights::default()).unwrap();
+        let target = Matrix::from_fn(3, 2, |j, c| (j + 2 * c) as f64);
+        for criterion in [Criterion::Orthomax(Orthomax::varimax()), Criterion::Procrustes { target }] {
+            let rotated = RotatedModel::new(model.clone(), None, criterion, &Run::default()).unwrap();
+            let again = reordered_rotation(&rotated, &ORDER).unwrap();
+            let shuffled = shuffled();
+            let scores = rotated.transform_with(&x, &Run::default()).unwrap();
+            assert_same(&again.transform_with(&Dense::from(&shuffled), &Run::default()).unwrap(), &scores);
+            let rows = columns(&rotated.inverse_transform_with(&scores, &Run::default()).unwrap(), &ORDER);
+            assert_same(&again.inverse_transform_with(&scores, &Run::default()).unwrap(), &rows);
+        }
     }
 
     #[test]

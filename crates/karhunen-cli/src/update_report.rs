@@ -6,6 +6,7 @@ use karhunen::incremental::{IncrementalFit, IncrementalMethod, IncrementalModel}
 use karhunen::{IncrementalPca, Matrix};
 use serde::Serialize;
 
+use crate::component_names::of_component;
 use crate::figures::{count, duration, sum};
 use crate::report::{Components, Layout, Seconds, components, scree, treatment, wrapped};
 use crate::summary::rows;
@@ -51,6 +52,7 @@ impl UpdateReport<'_> {
                 ratios: pca.explained_variance_ratio(),
                 loadings: Some(&pca.loadings()),
                 features,
+                name: of_component,
             };
             components(&mut out, &table, layout);
             scree(&mut out, pca.explained_variance_ratio(), layout);

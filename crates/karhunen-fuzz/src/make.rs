@@ -8,9 +8,11 @@ use karhunen::incremental::IncrementalMethod;
 use karhunen::kernel::{Gamma, Kernel, KernelRoute, Landmarks, Nystrom, PreImage};
 use karhunen::moments::Scatter;
 use karhunen::pca::{AboutMean, ModelParts};
+use karhunen::rotation::{Criterion, Oblimin, RotatedModel};
 use karhunen::source::Block;
 use karhunen::{
-    Dense, IncompletePca, IncrementalPca, KernelPca, NComponents, Observed, Pca, PcaModel, Run, Weights,
+    Dense, IncompletePca, IncrementalPca, KernelPca, Matrix, NComponents, Observed, Pca, PcaModel, Run,
+    Weights,
 };
 use karhunen_io::{Ids, RowsAndColumns, Saved, TableColumns, save_checkpoint, save_model};
 
@@ -73,6 +75,16 @@ fn models(folder: &Path) -> Result<(), String> {
             id_column: pca.scale.then(|| "id".to_owned()),
         };
         save_model(&folder.join(name).with_extension("model"), &Saved { model, beside }).map_err(message)?;
+    }
+    let target = Matrix::from_fn(P, 2, |j, c| ((j + 2 * c) % 3) as f64);
+    for (name, criterion) in [
+        ("rotated_oblimin", Criterion::Oblimin(Oblimin::default())),
+        ("rotated_target", Criterion::Procrustes { target }),
+    ] {
+        let model = Pca::new(3).fit(&x, &Weights::default()).map_err(message)?;
+        let model = RotatedModel::new(model, Some(2), criterion, &Run::default()).map_err(message)?;
+        let saved = Saved { model, beside: TableColumns::default() };
+        save_model(&folder.join(name).with_extension("model"), &saved).map_err(message)?;
     }
     Ok(())
 }

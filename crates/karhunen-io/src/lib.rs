@@ -84,8 +84,8 @@ pub use pass_log::PassLogFile;
 pub use read::{Content, read, read_any};
 pub use replace::{Staged, check_writable, discard_unfinished, discard_unfinished_at_once, publish};
 pub use saved::{
-    AnyModel, Saved, SavedIncomplete, SavedIncremental, SavedKernel, SavedModel, SavedNystrom, SavedScatter,
-    Stored, load_any_model, load_model, save_model, stage_model,
+    AnyModel, Saved, SavedIncomplete, SavedIncremental, SavedKernel, SavedModel, SavedNystrom, SavedRotated,
+    SavedScatter, Stored, load_any_model, load_model, save_model, stage_model,
 };
 pub use table::{Buffer, Data, Label, NamedMatrix, RowWriter, RowsToWrite, Table, Values};
 pub use tables::read_tables;

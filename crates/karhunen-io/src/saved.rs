@@ -7,6 +7,7 @@ use karhunen::incremental::IncrementalFit;
 use karhunen::kernel::NystromMap;
 use karhunen::moments::Scatter;
 use karhunen::record::{Record, Recorded};
+use karhunen::rotation::RotatedModel;
 use karhunen::{IncompleteModel, KernelModel, PcaModel};
 
 use crate::beside::{Beside, RowsAndColumns, TableColumns};
@@ -56,6 +57,14 @@ impl Stored for NystromMap {
     }
 }
 
+impl Stored for RotatedModel {
+    type Beside = TableColumns;
+
+    fn shape(&self) -> (usize, usize) {
+        (self.model().n_samples(), self.model().n_features())
+    }
+}
+
 impl Stored for Scatter {
     type Beside = TableColumns;
 
@@ -90,6 +99,8 @@ pub type SavedIncomplete = Saved<IncompleteModel>;
 pub type SavedKernel = Saved<KernelModel>;
 /// The state of a fit of rows in batches.
 pub type SavedIncremental = Saved<IncrementalFit>;
+/// A model of complete data whose components are rotated.
+pub type SavedRotated = Saved<RotatedModel>;
 /// A Nyström feature map.
 pub type SavedNystrom = Saved<NystromMap>;
 /// The moments of rows, which a fit takes in their place.
@@ -167,6 +178,8 @@ pub enum AnyModel {
     Kernel(Box<SavedKernel>),
     /// A fit that goes on as rows come in.
     Incremental(Box<SavedIncremental>),
+    /// A model of complete data whose components are rotated.
+    Rotated(Box<SavedRotated>),
 }
 
 /// Reads a model of any kind that has components; `-` is the standard input.
@@ -184,6 +197,7 @@ pub(crate) fn any_model(path: &Path, record: Record<'_>) -> Result<AnyModel> {
         IncompleteModel::KIND => Ok(AnyModel::Incomplete(Box::new(Saved::of(path, record)?))),
         KernelModel::KIND => Ok(AnyModel::Kernel(Box::new(Saved::of(path, record)?))),
         IncrementalFit::KIND => Ok(AnyModel::Incremental(Box::new(Saved::of(path, record)?))),
+        RotatedModel::KIND => Ok(AnyModel::Rotated(Box::new(Saved::of(path, record)?))),
         NystromMap::KIND => refuse(
             "holds a Nyström feature map, which has no components; karhunen.Nystroem.load in Python and load_model in Rust \
              read it",

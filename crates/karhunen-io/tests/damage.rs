@@ -43,6 +43,7 @@ fn rewrite(from: &Path, to: &Path) -> Result<()> {
         AnyModel::Incomplete(saved) => save_model(to, &saved),
         AnyModel::Kernel(saved) => save_model(to, &saved),
         AnyModel::Incremental(saved) => save_model(to, &saved),
+        AnyModel::Rotated(saved) => save_model(to, &saved),
     }
 }
 

@@ -27,6 +27,16 @@ impl Given {
     }
 }
 
+/// A step between the fit and the report.
+pub(crate) struct Step {
+    /// Words of the command line between its input and its output: the command, and its options.
+    pub(crate) command: &'static str,
+    pub(crate) options: Vec<String>,
+    /// The Python name of its result, and the expression.
+    pub(crate) result: &'static str,
+    pub(crate) expression: String,
+}
+
 /// The calls on the command line and in Python. `fit` are the options of the command, `estimator` is the expression of the
 /// unfitted estimator, and `weights` are its arguments of the fit.
 pub(crate) fn calls(
@@ -34,6 +44,7 @@ pub(crate) fn calls(
     given: Given,
     fit: &[String],
     (estimator, weights): (&str, &str),
+    step: Option<&Step>,
 ) -> Vec<Calls> {
     let estimator = report.estimator.unwrap_or(estimator);
     let rows = match given {
@@ -41,22 +52,34 @@ pub(crate) fn calls(
         Given::Rows => ", X".to_owned(),
         Given::Limited => format!(", X, level={}", report.level),
     };
+    let (step_line, reported) = match step {
+        Some(Step { result, expression, .. }) => (format!("{result} = {expression}\n"), (*result).to_owned()),
+        None => (String::new(), "pca".to_owned()),
+    };
     let python = format!(
-        "import karhunen\n\npca = karhunen.{estimator}\npca.fit(X{weights})\npca.report(\"report.html\"{rows})"
+        "import karhunen\n\npca = karhunen.{estimator}\npca.fit(X{weights})\n{step_line}{reported}.report(\"report.html\"{rows})"
     );
     vec![
-        Calls { heading: "On the command line", text: command_line(report, given, fit) },
+        Calls { heading: "On the command line", text: command_line(report, given, fit, step) },
         Calls { heading: "In Python", text: python },
     ]
 }
 
-fn command_line(report: &Report<'_>, given: Given, options: &[String]) -> String {
-    let (fitted, data) = (word(report.model_name), word(report.data_name));
+/// The file of the model before a step.
+const BEFORE: &str = "fitted.model";
+
+fn command_line(report: &Report<'_>, given: Given, options: &[String], step: Option<&Step>) -> String {
+    let (shown, data) = (word(report.model_name), word(report.data_name));
+    let fitted = if step.is_some() { BEFORE } else { &shown };
     let input: Vec<String> = report.data_options.iter().map(|option| word(option)).collect();
     let mut fit = vec![format!("karhunen fit {data}")];
     fit.extend(input.iter().chain(options).cloned());
     fit.push(format!("-o {fitted}"));
-    let mut page = vec![format!("karhunen report {fitted}")];
+    let mut lines = vec![fit.join(" ")];
+    if let Some(Step { command, options, .. }) = step {
+        lines.push(format!("karhunen {command} {BEFORE} {} -o {shown}", options.join(" ")));
+    }
+    let mut page = vec![format!("karhunen report {shown}")];
     if given != Given::Nothing {
         page.push(data);
         page.extend(input);
@@ -65,7 +88,8 @@ fn command_line(report: &Report<'_>, given: Given, options: &[String]) -> String
         page.push(format!("--level {}", report.level));
     }
     page.push("-o report.html".to_owned());
-    format!("{}\n{}", fit.join(" "), page.join(" "))
+    lines.push(page.join(" "));
+    lines.join("\n")
 }
 
 /// A word of a shell command, in quotes where it needs them.

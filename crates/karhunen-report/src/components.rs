@@ -3,7 +3,7 @@
 use karhunen::diagnostics::Features;
 use serde::Serialize;
 
-use crate::names::{Names, component, listed};
+use crate::names::{Names, listed};
 use crate::numbers::{counted, percent, signed, significant};
 
 /// Most components that the page describes and draws; their variances are listed to 100.
@@ -15,6 +15,8 @@ const NAMED: usize = 4;
 
 /// The leading components of a model.
 pub(crate) struct Leading<'a> {
+    /// The name of a component.
+    pub(crate) name: fn(usize) -> String,
     pub(crate) variances: &'a [f64],
     /// Shares of the total.
     pub(crate) ratios: &'a [f64],
@@ -49,13 +51,13 @@ impl Leading<'_> {
             .map(|k| {
                 sum += self.ratios[k];
                 ComponentRow {
-                    name: component(k),
+                    name: (self.name)(k),
                     variance: significant(self.variances[k], 4),
                     ratio: percent(self.ratios[k]),
                     cumulative: percent(sum),
                     residual: self.residuals.map(|residuals| significant(residuals[k], 2)),
                     sentence: match found {
-                        Some((found, names)) if k < SHOWN => sentence(found, names, k),
+                        Some((found, names)) if k < SHOWN => sentence(found, names, k, &(self.name)(k)),
                         _ => String::new(),
                     },
                 }
@@ -67,7 +69,7 @@ impl Leading<'_> {
     pub(crate) fn scree(&self, standard_errors: Vec<f64>) -> Scree {
         let n = self.variances.len().min(LISTED);
         Scree {
-            names: (0..n).map(component).collect(),
+            names: (0..n).map(self.name).collect(),
             n_shown: n.min(SHOWN),
             variance: self.variances[..n].to_vec(),
             ratio: self.ratios[..n].to_vec(),
@@ -78,7 +80,7 @@ impl Leading<'_> {
 
 /// The features with the largest contributions, by the sign of their correlation. Features with less than an equal share
 /// are left out.
-fn sentence(found: &Features, names: &Names<'_>, k: usize) -> String {
+fn sentence(found: &Features, names: &Names<'_>, k: usize, name: &str) -> String {
     let p = found.contributions.n_rows();
     let share = |j: usize| found.contributions[(j, k)];
     let mut order: Vec<usize> = (0..p).filter(|j| share(*j) * p as f64 >= 1.0 - 1e-9).collect();
@@ -93,7 +95,6 @@ fn sentence(found: &Features, names: &Names<'_>, k: usize) -> String {
             .collect()
     };
     let (rises, falls) = (listed(&side(true)), listed(&side(false)));
-    let name = component(k);
     match (rises.is_empty(), falls.is_empty()) {
         (true, true) => format!("No feature varies with {name}."),
         (false, true) => format!("{name} rises with {rises}."),

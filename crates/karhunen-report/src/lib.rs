@@ -33,6 +33,7 @@ mod points;
 pub use error::Error;
 pub use page::FIRST_LINE;
 
+use karhunen::rotation::RotatedModel;
 use karhunen::{IncompleteModel, KernelModel, Observed, PcaModel, Run, Scalar, Source};
 
 use crate::incomplete::Holes;
@@ -104,8 +105,34 @@ impl Report<'_> {
     ) -> Result<String, Error> {
         let features = self.features(model.n_features())?;
         let samples = Names::of_samples(self.sample_names, x.shape().0)?;
-        let rows = Rows::of_complete(model, x, (&features, &samples), self.level, run)?;
+        let rows = Rows::of_complete(model, x, (&features, &samples), self.level, None, run)?;
         self.render(pca::content(self, model, &features, Some(rows))?)
+    }
+
+    /// The page of a model whose components are rotated, alone.
+    ///
+    /// # Errors
+    /// As [`Report::of_pca`].
+    pub fn of_rotated(&self, rotated: &RotatedModel) -> Result<String, Error> {
+        let names = self.features(rotated.model().n_features())?;
+        self.render(pca::rotated_content(self, rotated, &names, None)?)
+    }
+
+    /// The page of a model whose components are rotated, and rows.
+    ///
+    /// # Errors
+    /// As [`Report::of_pca_and_rows`].
+    pub fn of_rotated_and_rows<T: Scalar>(
+        &self,
+        rotated: &RotatedModel,
+        x: &dyn Source<T>,
+        run: &Run<'_>,
+    ) -> Result<String, Error> {
+        let model = rotated.model();
+        let features = self.features(model.n_features())?;
+        let samples = Names::of_samples(self.sample_names, x.shape().0)?;
+        let rows = Rows::of_complete(model, x, (&features, &samples), self.level, Some(rotated), run)?;
+        self.render(pca::rotated_content(self, rotated, &features, Some(rows))?)
     }
 
     /// The page of a model of data with missing values alone.

@@ -63,6 +63,11 @@ pub(crate) fn component(c: usize) -> String {
     format!("PC{}", c + 1)
 }
 
+/// The name of rotated component `c`, counted from zero.
+pub(crate) fn rotated_component(c: usize) -> String {
+    format!("RC{}", c + 1)
+}
+
 /// A list in words: `a`, `a and b`, `a, b and c`.
 pub(crate) fn listed(words: &[String]) -> String {
     match words {

@@ -51,6 +51,41 @@ fn numbers_are_those_of_the_diagnostics() {
 }
 
 #[test]
+fn rotated_components_are_shown_in_place_of_the_others() {
+    use karhunen::rotation::{Criterion, Oblimin, RotatedModel};
+    let values = rows(80, 6);
+    let model = fitted(&values, (80, 6), 4);
+    let x = Dense::row_major(&values, 80, 6).unwrap();
+    let oblimin = Criterion::Oblimin(Oblimin { gamma: -1.0, kaiser: true, ..Oblimin::default() });
+    let rotated = RotatedModel::new(model.clone(), Some(3), oblimin, &Run::default()).unwrap();
+    let page = Report::default().of_rotated_and_rows(&rotated, &x, &Run::default()).unwrap();
+    let (scores, numbers) = (rotated.transform_with(&x, &Run::default()).unwrap(), numbers(&page));
+    let shown = |value: &Value, expected: f64| {
+        let shown = value.as_f64().unwrap();
+        assert!((shown - expected).abs() <= 1e-4 * expected.abs(), "{shown} {expected}");
+    };
+    for i in [0, 17, 79] {
+        shown(&numbers["rows"]["scores"][2][i], scores[(i, 2)]);
+        shown(&numbers["rows"]["t2"]["values"][i], samples(&model, &x).unwrap().t2[i]);
+    }
+    for j in 0..6 {
+        shown(&numbers["features"]["loading"][0][j], rotated.rotation().pattern[(j, 0)]);
+        shown(&numbers["features"]["correlation"][1][j], rotated.rotation().structure[(j, 1)]);
+    }
+    assert_eq!(numbers["scree"]["names"], serde_json::json!(["RC1", "RC2", "RC3"]));
+    for said in [
+        "The first 3 components were rotated by oblimin with gamma -1 and Kaiser normalisation",
+        "The rotated components are correlated, RC",
+        "The rotation converged in",
+        "karhunen rotate fitted.model --method oblimin -k 3 --gamma -1 --kaiser -o pca.model",
+        "rotated = karhunen.rotation.oblimin(pca, n_components=3, gamma=-1.0, kaiser=True)",
+        "rotated.report(",
+    ] {
+        assert!(page.replace("&quot;", "\"").contains(said), "{said}");
+    }
+}
+
+#[test]
 fn names_are_text_and_nothing_is_requested() {
     let values = rows(30, 4);
     let model = fitted(&values, (30, 4), 2);

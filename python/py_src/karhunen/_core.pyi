@@ -21,7 +21,7 @@ __all__ = [
     "NotConvergedError",
     "NystromMap",
     "PartTree",
-    "RotatedLoadings",
+    "RotatedModel",
     "RowSource",
     "Scatter",
     "Stream",
@@ -35,6 +35,7 @@ __all__ = [
     "diagnose_features",
     "diagnose_incomplete_features",
     "diagnose_incomplete_rows",
+    "diagnose_rotated_features",
     "diagnose_rows",
     "explain_incomplete_rows",
     "explain_rows",
@@ -55,10 +56,7 @@ __all__ = [
     "observe",
     "observe_triples",
     "parallel_analysis",
-    "rotate_oblimin",
-    "rotate_orthomax",
-    "rotate_promax",
-    "rotate_to_target",
+    "rotate",
     "save",
     "select_components",
     "separate_components",
@@ -75,6 +73,7 @@ __all__ = [
     "write_incomplete_report",
     "write_kernel_report",
     "write_report",
+    "write_rotated_report",
 ]
 
 __version__: str
@@ -661,8 +660,8 @@ def fit_nystrom(
 ) -> NystromMap:
     """Select landmarks among the rows of `x`; `function` is the kernel named `custom`."""
 
-_AnyModel: TypeAlias = Model | IncompleteModel | KernelModel | NystromMap | IncrementalState | Scatter
-_Kind = TypeVar("_Kind", Model, IncompleteModel, KernelModel, NystromMap, IncrementalState, Scatter)
+_AnyModel: TypeAlias = Model | IncompleteModel | KernelModel | NystromMap | IncrementalState | Scatter | RotatedModel
+_Kind = TypeVar("_Kind", Model, IncompleteModel, KernelModel, NystromMap, IncrementalState, Scatter, RotatedModel)
 
 def names_in_files() -> dict[str, str]: ...
 def to_state(model: _AnyModel) -> dict[str, Any]:
@@ -741,6 +740,7 @@ def explain_rows(
     model: Model, x: _Data, n_threads: int | None = None, on_progress: _OnProgress | None = None
 ) -> list[NDArray[np.float64]]: ...
 def diagnose_features(model: Model) -> list[NDArray[np.float64]]: ...
+def diagnose_rotated_features(model: RotatedModel) -> list[NDArray[np.float64]]: ...
 def diagnose_incomplete_rows(
     model: IncompleteModel, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
 ) -> tuple[NDArray[_Float], NDArray[np.float64] | None, list[NDArray[np.float64]], list[NDArray[np.uintp]]]: ...
@@ -785,7 +785,11 @@ def compare_categories(
 def adjust_p_values(p_values: NDArray[np.float64], how: str) -> NDArray[np.float64]: ...
 
 @final
-class RotatedLoadings:
+class RotatedModel:
+    """A fitted model whose components are rotated."""
+
+    @property
+    def fitted(self) -> Model: ...
     @property
     def pattern(self) -> NDArray[np.float64]: ...
     @property
@@ -793,22 +797,45 @@ class RotatedLoadings:
     @property
     def rotation(self) -> NDArray[np.float64]: ...
     @property
+    def score_rotation(self) -> NDArray[np.float64]: ...
+    @property
     def component_correlations(self) -> NDArray[np.float64]: ...
     @property
     def communalities(self) -> NDArray[np.float64]: ...
     @property
     def variances(self) -> NDArray[np.float64]: ...
     @property
+    def ratios(self) -> NDArray[np.float64]: ...
+    @property
+    def criterion(self) -> str: ...
+    @property
     def n_iter(self) -> int: ...
     @property
     def converged(self) -> bool: ...
-    @property
-    def score_rotation(self) -> NDArray[np.float64]: ...
+    def transform(
+        self, x: _Data, n_threads: int | None = None, on_progress: _OnProgress | None = None
+    ) -> NDArray[_Float]: ...
+    def inverse_transform(
+        self, scores: _Data, n_threads: int | None = None, on_progress: _OnProgress | None = None
+    ) -> NDArray[_Float]: ...
 
-def rotate_orthomax(loadings: NDArray[np.float64], gamma: float, kaiser: bool) -> RotatedLoadings: ...
-def rotate_promax(loadings: NDArray[np.float64], power: float, kaiser: bool) -> RotatedLoadings: ...
-def rotate_oblimin(loadings: NDArray[np.float64], gamma: float, kaiser: bool) -> RotatedLoadings: ...
-def rotate_to_target(loadings: NDArray[np.float64], target: NDArray[np.float64]) -> RotatedLoadings: ...
+def rotate(
+    model: Model,
+    method: str,
+    n_components: int | None = None,
+    kaiser: bool | None = None,
+    power: float | None = None,
+    gamma: float | None = None,
+    target: NDArray[np.float64] | None = None,
+) -> RotatedModel: ...
+def write_rotated_report(
+    model: RotatedModel,
+    path: str,
+    about: dict[str, Any],
+    x: _Data | None = None,
+    n_threads: int | None = None,
+    on_progress: _OnProgress | None = None,
+) -> None: ...
 def write_report(
     model: Model,
     path: str,

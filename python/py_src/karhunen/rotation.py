@@ -6,78 +6,119 @@ return a :class:`Rotation`; the model is not changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from karhunen import _core
-from karhunen._diagnostics.model import engine_model, feature_names, frame
+from karhunen import PCA, _core
+from karhunen._diagnostics.model import engine_model, feature_names, frame, rotated_names
 from karhunen._inputs.files import to_rows
+from karhunen._inputs.matrix import to_scores
+from karhunen._inputs.report import about, write_page
 from karhunen._shared.options import count_option, flag_option, number_option
 from karhunen._shared.warning import warn
 
 if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
     from numpy.typing import NDArray
+    from typing_extensions import Self
 
 __all__ = ["Rotation", "oblimin", "procrustes", "promax", "quartimax", "varimax"]
 
 
-#: Share of the first variance below which a component has none.
-WITHOUT_VARIANCE = 1e-14
-
-
-@dataclass(frozen=True, eq=False)
 class Rotation:
     """Rotated components of a fitted model, sorted by their variance; those of a target keep its order.
 
-    Numbers are of the model as it was when it was rotated, whatever is fitted later.
-
-    Attributes
-    ----------
-    pattern : ndarray of shape (n_features, n_components)
-        Rotated loadings: the coefficients of the components in each feature.
-    structure : ndarray of shape (n_features, n_components)
-        Covariances of features and rotated components, of a scaled fit their correlations; of a fit without centring
-        mean products. Equal to `pattern` after an orthogonal rotation.
-    matrix : ndarray of shape (n_components, n_components)
-        The pattern is the loadings of the model times this matrix, divided by the roots of feature weights.
-    score_rotation : ndarray of shape (n_components, n_components)
-        The matrix that multiplies standardised scores of the model.
-    component_correlations : ndarray of shape (n_components, n_components)
-        Correlations of the rotated components; the identity after an orthogonal rotation.
-    communalities : ndarray of shape (n_features,)
-        Variance of each feature that the components explain, which no rotation changes.
-    explained_variance : ndarray of shape (n_components,)
-        Variance of each rotated component, of weighted features. Of an oblique rotation sums of pattern times
-        structure, which may be negative.
-    explained_variance_ratio : ndarray of shape (n_components,)
-        Its share of the total variance.
-    names : list of str
-        Names of the features.
-    n_iter : int
-        Number of iterations.
-    converged : bool
-        True if the iterations converged.
+    Numbers are of the model as it was when it was rotated, whatever is fitted later. Arrays are read-only.
     """
 
-    pattern: NDArray[np.float64]
-    structure: NDArray[np.float64]
-    matrix: NDArray[np.float64]
-    score_rotation: NDArray[np.float64]
-    component_correlations: NDArray[np.float64]
-    communalities: NDArray[np.float64]
-    explained_variance: NDArray[np.float64]
-    explained_variance_ratio: NDArray[np.float64]
-    names: list[str]
-    n_iter: int
-    converged: bool
-    _pca: Any = field(repr=False)
+    _rotated: _core.RotatedModel
+    _pca: Any
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
+    def __init__(self, rotated: _core.RotatedModel, pca: Any) -> None:
+        self._rotated = rotated
+        self._pca = pca
+
+    @property
+    def pattern(self) -> NDArray[np.float64]:
+        """Rotated loadings, shape (n_features, n_components): the coefficients of the components in each feature."""
+        return self._rotated.pattern
+
+    @property
+    def structure(self) -> NDArray[np.float64]:
+        """Covariances of features and rotated components, shape (n_features, n_components).
+
+        Of a scaled fit their correlations; of a fit without centring mean products. Equal to `pattern` after an
+        orthogonal rotation.
+        """
+        return self._rotated.structure
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """The rotation, shape (n_components, n_components).
+
+        The pattern is the loadings of the model times this matrix, divided by the roots of feature weights.
+        """
+        return self._rotated.rotation
+
+    @property
+    def score_rotation(self) -> NDArray[np.float64]:
+        """The matrix that multiplies standardised scores of the model, shape (n_components, n_components)."""
+        return self._rotated.score_rotation
+
+    @property
+    def component_correlations(self) -> NDArray[np.float64]:
+        """Correlations of the components, shape (n_components, n_components); the identity if it is orthogonal."""
+        return self._rotated.component_correlations
+
+    @property
+    def communalities(self) -> NDArray[np.float64]:
+        """Variance of each feature that the components explain, shape (n_features,); no rotation changes it."""
+        return self._rotated.communalities
+
+    @property
+    def explained_variance(self) -> NDArray[np.float64]:
+        """Variance of each rotated component, of weighted features, shape (n_components,).
+
+        Of an oblique rotation sums of pattern times structure, which may be negative.
+        """
+        return self._rotated.variances
+
+    @property
+    def explained_variance_ratio(self) -> NDArray[np.float64]:
+        """Shares of `explained_variance` in the total variance, shape (n_components,)."""
+        return self._rotated.ratios
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the features."""
+        return feature_names(self._pca)
+
+    @property
+    def criterion(self) -> str:
+        """Name and options of the rotation."""
+        return self._rotated.criterion
+
+    @property
+    def n_iter(self) -> int:
+        """Number of iterations."""
+        return self._rotated.n_iter
+
+    @property
+    def converged(self) -> bool:
+        """True if the iterations converged."""
+        return self._rotated.converged
+
+    def __repr__(self) -> str:
+        """Return the criterion and the shares of the variance."""
+        shares = ", ".join(f"{100.0 * share:.2f}%" for share in self.explained_variance_ratio)
+        return f"<Rotation of {len(self.explained_variance)} components by {self.criterion}: {shares}>"
+
+    def transform(self, X: Any) -> NDArray[np.floating[Any]]:
         """Compute the scores of the rotated components.
 
         Parameters
@@ -89,19 +130,114 @@ class Rotation:
         -------
         ndarray of shape (n_samples, n_components)
             Scores of unit variance over the rows of the fit, as of psych's `principal`; without centring of unit mean
-            square.
+            square. In float32 if `X` is, in float64 otherwise.
         """
-        k = len(self.explained_variance)
-        scores = self._pca._scores(to_rows(self._pca, X, reset=False))[:, :k]
-        variances = np.asarray(engine_model(self._pca).explained_variance[:k], dtype=np.float64)
-        deviations = np.ones(k) if self._pca._whitened() else np.sqrt(variances)
-        standardised = np.divide(scores, deviations, out=np.zeros(scores.shape), where=deviations > 0.0)
-        return standardised @ self.score_rotation
+        rows = to_rows(self._pca, X, reset=False)
+        with self._pca._call() as draw:
+            return self._rotated.transform(rows, self._pca.n_threads, draw)
+
+    def inverse_transform(self, X: Any) -> NDArray[np.floating[Any]]:
+        """Map scores to rows, as the rotated components reproduce them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Scores as of :meth:`transform`; zeros leave a component out.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Rows in the units of the data, in float32 if `X` is, in float64 otherwise.
+        """
+        scores = to_scores(self._pca, X)
+        with self._pca._call() as draw:
+            return self._rotated.inverse_transform(scores, self._pca.n_threads, draw)
 
     def to_frame(self) -> Any:
         """Return the pattern as a pandas.DataFrame, with the communalities in a last column."""
-        columns = [f"RC{k + 1}" for k in range(self.pattern.shape[1])]
+        columns = rotated_names(self.pattern.shape[1])
         return frame(self.pattern, self.names, columns).assign(communality=self.communalities)
+
+    def report(
+        self, path: str | os.PathLike[str], X: Any = None, *, level: float | None = None, title: str | None = None
+    ) -> Path:
+        """Write a page that shows the rotated model, and rows if they are given, as :meth:`karhunen.PCA.report` does.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write; an existing file is replaced when the new one is complete.
+        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), path or None, default=None
+            Rows to show. They count as those of the fit if there are as many.
+        level : float or None, default=None
+            Share of normal rows within each limit; None is 0.95.
+        title : str or None, default=None
+            Title of the page; None is a general one.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+        """
+        texts = about(self._pca, X, level, title)
+        rows = None if X is None else to_rows(self._pca, X, reset=False)
+        return write_page(self._pca, _core.write_rotated_report, path, rows, texts, self._rotated)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the rotated model to a file that :meth:`load` and the command line ``karhunen`` read.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write, in safetensors format whatever its extension. It holds the fitted model, too.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from sklearn.datasets import load_wine
+        >>> from karhunen import PCA, rotation
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "wine.model")
+        >>> rotation.varimax(PCA(3, scale=True).fit(load_wine().data)).save(path)
+        >>> rotation.Rotation.load(path)
+        <Rotation of 3 components by varimax with Kaiser normalisation: 33.41%, 20.55%, 12.57%>
+        """
+        _core.save(path, self._rotated, self._pca._beside())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a rotated model that :meth:`save` or ``karhunen rotate`` wrote.
+
+        Parameters
+        ----------
+        path : path-like
+            File to read.
+
+        Returns
+        -------
+        Rotation
+            The rotated components.
+
+        Raises
+        ------
+        OSError, ValueError
+            If the file cannot be read or holds another kind of model.
+        """
+        rotated, beside, options = _core.load(_core.RotatedModel, path)
+        return cls(rotated, PCA(**PCA._stored(options))._adopt_file(rotated.fitted, beside))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickling, with the rotated model as plain values."""
+        return {"_pca": self._pca, "_state": _core.to_state(self._rotated)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the state of a pickle."""
+        self._pca = state["_pca"]
+        self._rotated = _core.from_state(_core.RotatedModel, state["_state"])
 
 
 def varimax(pca: Any, *, n_components: int | None = None, kaiser: bool = True) -> Rotation:
@@ -134,7 +270,7 @@ def varimax(pca: Any, *, n_components: int | None = None, kaiser: bool = True) -
     [0.665, 0.665]
     """
     normalise = flag_option("kaiser", kaiser)
-    return _rotated(pca, n_components, lambda loadings: _core.rotate_orthomax(loadings, 1.0, normalise))
+    return _rotated(pca, "varimax", n_components, kaiser=normalise)
 
 
 def quartimax(pca: Any, *, n_components: int | None = None, kaiser: bool = False) -> Rotation:
@@ -157,7 +293,7 @@ def quartimax(pca: Any, *, n_components: int | None = None, kaiser: bool = False
         The rotated components.
     """
     normalise = flag_option("kaiser", kaiser)
-    return _rotated(pca, n_components, lambda loadings: _core.rotate_orthomax(loadings, 0.0, normalise))
+    return _rotated(pca, "quartimax", n_components, kaiser=normalise)
 
 
 def promax(pca: Any, *, n_components: int | None = None, power: float = 4.0, kaiser: bool = True) -> Rotation:
@@ -182,7 +318,7 @@ def promax(pca: Any, *, n_components: int | None = None, power: float = 4.0, kai
         The rotated components.
     """
     exponent, normalise = number_option("power", power), flag_option("kaiser", kaiser)
-    return _rotated(pca, n_components, lambda loadings: _core.rotate_promax(loadings, exponent, normalise))
+    return _rotated(pca, "promax", n_components, kaiser=normalise, power=exponent)
 
 
 def oblimin(pca: Any, *, n_components: int | None = None, gamma: float = 0.0, kaiser: bool = False) -> Rotation:
@@ -209,7 +345,7 @@ def oblimin(pca: Any, *, n_components: int | None = None, gamma: float = 0.0, ka
         The rotated components.
     """
     number, normalise = number_option("gamma", gamma), flag_option("kaiser", kaiser)
-    return _rotated(pca, n_components, lambda loadings: _core.rotate_oblimin(loadings, number, normalise))
+    return _rotated(pca, "oblimin", n_components, kaiser=normalise, gamma=number)
 
 
 def procrustes(pca: Any, target: Any) -> Rotation:
@@ -235,46 +371,18 @@ def procrustes(pca: Any, target: Any) -> Rotation:
         raise ValueError("the index of target does not hold the names of the features; reindex it, or pass an array")
     pattern = target.pattern if isinstance(target, Rotation) else target
     values = np.array(check_array(pattern, dtype=np.float64, input_name="target"), order="C")
-    weights = engine_model(pca).feature_weights
-    if weights is not None and len(weights) == len(values):
-        values *= np.sqrt(weights)[:, None]
-    return _rotated(pca, values.shape[1], lambda loadings: _core.rotate_to_target(loadings, values))
+    return _rotated(pca, "procrustes", values.shape[1], target=values)
 
 
-def _rotated(
-    pca: Any, n_components: int | None, rotate: Callable[[NDArray[np.float64]], _core.RotatedLoadings]
-) -> Rotation:
+def _rotated(pca: Any, method: str, n_components: int | None, **options: Any) -> Rotation:
     """Rotate the leading components of a fitted model."""
-    model = engine_model(pca)
-    variances = np.asarray(model.explained_variance)
-    most = len(variances)
-    with_variance = int((variances > WITHOUT_VARIANCE * variances[:1].sum()).sum())
-    k = max(with_variance, 1) if n_components is None else count_option("n_components", n_components)
-    if k > most:
-        raise ValueError(f"n_components = {k} is not allowed: the model has {most} components")
-    found = rotate(np.ascontiguousarray(np.asarray(model.loadings(), dtype=np.float64)[:, :k]))
-    if not found.converged:
+    k = None if n_components is None else count_option("n_components", n_components)
+    rotated = _core.rotate(engine_model(pca), method, k, **options)
+    if not rotated.converged:
         warn(
-            f"the rotation stopped after {found.n_iter} iterations before it converged; rotate fewer components, or "
+            f"the rotation stopped after {rotated.n_iter} iterations before it converged; rotate fewer components, or "
             "set gamma of oblimin to 0 or less",
             UserWarning,
         )
-    # Loadings of the model are of features times the roots of their weights.
-    weights = np.ones(len(found.communalities)) if model.feature_weights is None else model.feature_weights
-    units = np.where(weights > 0.0, weights, 1.0)
-    total = model.total_variance
-    return Rotation(
-        pattern=found.pattern / np.sqrt(units)[:, None],
-        structure=found.structure / np.sqrt(units)[:, None],
-        matrix=found.rotation,
-        score_rotation=found.score_rotation,
-        component_correlations=found.component_correlations,
-        communalities=found.communalities / units,
-        explained_variance=found.variances,
-        explained_variance_ratio=found.variances / total if total > 0.0 else np.zeros(k),
-        names=feature_names(pca),
-        n_iter=found.n_iter,
-        converged=found.converged,
-        # A copy: the model may be fitted again.
-        _pca=deepcopy(pca),
-    )
+    # A copy: the model may be fitted again.
+    return Rotation(rotated, deepcopy(pca))

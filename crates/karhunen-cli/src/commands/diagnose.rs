@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use karhunen::diagnostics::{self, Features, Rows, SpeDistribution, SpeLimit, samples_with, t2_limit};
-use karhunen::{Matrix, Scalar, Source};
-use karhunen_io::{NamedMatrix, SavedModel, Values};
+use karhunen::{Matrix, PcaModel, Scalar, Source};
+use karhunen_io::{NamedMatrix, Values};
 
 use crate::args::DiagnoseArgs;
 use crate::commands::diagnose_incomplete;
 use crate::commands::loaded::{self, Loaded};
-use crate::component_names::{COMMUNALITY, FEATURE_COLUMNS, ROW_COLUMNS, of_components};
+use crate::component_names::{COMMUNALITY, FEATURE_COLUMNS, ROW_COLUMNS};
 use crate::computed_rows::ComputedRows;
 use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
@@ -39,7 +39,7 @@ pub(crate) fn run(args: DiagnoseArgs) -> Result<()> {
     overwrite::check(&outputs, args.force)?;
     let progress = Progress::new(args.quiet);
     let model = match loaded::any(&args.model)? {
-        Loaded::Rows(model @ RowModel::Complete(_)) => model,
+        Loaded::Rows(model @ (RowModel::Complete(_) | RowModel::Rotated(_))) => model,
         Loaded::Incomplete(saved) => return diagnose_incomplete::run(&args, &saved, &progress),
         Loaded::Rows(RowModel::Kernel(_)) => {
             return Err(Failure::Data(format!(
@@ -55,18 +55,36 @@ pub(crate) fn run(args: DiagnoseArgs) -> Result<()> {
     }
     let options = args.memory.within(model.read_options(read_options(&args.input, &args.threads)));
     let dataset = Dataset::read(&args.data, &options, &progress)?;
-    let RowModel::Complete(saved) = model.aligned(&dataset)? else {
-        unreachable!("a model of complete data")
-    };
+    let model = model.aligned(&dataset)?;
     dispatch(
         &dataset.table.data,
-        Diagnosis { args: &args, saved: &saved, dataset: &dataset, progress: &progress },
+        Diagnosis { args: &args, model: &model, dataset: &dataset, progress: &progress },
     )
+}
+
+impl RowModel {
+    /// The components as they were fitted; T², SPE and distances depend on the space of the components, which no
+    /// rotation changes.
+    fn as_fitted(&self) -> &PcaModel {
+        match self {
+            RowModel::Complete(saved) => &saved.model,
+            RowModel::Rotated(saved) => saved.model.model(),
+            RowModel::Kernel(_) => unreachable!("a model without a kernel"),
+        }
+    }
+
+    /// The relations of features and components.
+    fn features(&self) -> karhunen::Result<Features> {
+        match self {
+            RowModel::Rotated(saved) => diagnostics::rotated_features(&saved.model),
+            _ => diagnostics::features(self.as_fitted()),
+        }
+    }
 }
 
 struct Diagnosis<'a> {
     args: &'a DiagnoseArgs,
-    saved: &'a SavedModel,
+    model: &'a RowModel,
     dataset: &'a Dataset,
     progress: &'a Progress,
 }
@@ -75,10 +93,10 @@ impl OnValues for Diagnosis<'_> {
     type Output = Result<()>;
 
     fn on<T: Scalar>(self, values: &Values<T>) -> Result<()> {
-        let Self { args, saved, dataset, progress } = self;
+        let Self { args, model: of_rows, dataset, progress } = self;
         let explain = |error| dataset.explain(error);
         let source = values.source().map_err(explain)?;
-        let (model, run) = (&saved.model, args.threads.run(progress));
+        let (model, run) = (of_rows.as_fitted(), args.threads.run(progress));
         let level = args.level;
         let rows = if args.fitted { Rows::Fitted } else { Rows::New };
         let t2_limit = t2_limit(model, level, rows).map_err(explain)?;
@@ -102,8 +120,9 @@ impl OnValues for Diagnosis<'_> {
         progress.clear();
         dataset.check_unchanged()?;
         if let Some(path) = &args.features {
-            let found = diagnostics::features(model).map_err(explain)?;
-            write_features(&mut outputs, path, saved.beside.feature_names.as_deref(), &found)?;
+            let found = of_rows.features().map_err(explain)?;
+            let names = (of_rows.feature_names(), &of_rows.component_names()[..]);
+            write_features(&mut outputs, path, names, &found)?;
         }
         outputs.commit()?;
         if !args.quiet {
@@ -133,11 +152,11 @@ impl OnValues for Diagnosis<'_> {
     }
 }
 
-/// Writes the relations of the features of these names and the components.
+/// Writes the relations of the features and the components of these names.
 pub(crate) fn write_features(
     outputs: &mut Outputs,
     path: &Path,
-    names: Option<&[String]>,
+    (names, components): (Option<&[String]>, &[String]),
     found: &Features,
 ) -> Result<()> {
     let (p, k) = found.correlations.shape();
@@ -147,7 +166,7 @@ pub(crate) fn write_features(
     });
     let mut columns: Vec<String> = FEATURE_COLUMNS
         .iter()
-        .flat_map(|prefix| of_components(k).into_iter().map(move |name| format!("{prefix}{name}")))
+        .flat_map(|prefix| components.iter().map(move |name| format!("{prefix}{name}")))
         .collect();
     columns.push(COMMUNALITY.to_owned());
     let table = NamedMatrix {

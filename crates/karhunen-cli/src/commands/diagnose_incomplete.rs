@@ -9,7 +9,7 @@ use karhunen_io::{Ids, NamedMatrix, ObservedData, SavedIncomplete};
 use crate::args::DiagnoseArgs;
 use crate::commands::diagnose::{NO_LIMIT, write_features};
 use crate::commands::fit_incomplete::row_header;
-use crate::component_names::INCOMPLETE_ROW_COLUMNS;
+use crate::component_names::{INCOMPLETE_ROW_COLUMNS, of_components};
 use crate::error::{Places, Result};
 use crate::figures::percent;
 use crate::observed_dataset::{EntryArgs, ObservedDataset};
@@ -45,7 +45,9 @@ pub(super) fn run(args: &DiagnoseArgs, saved: &SavedIncomplete, progress: &Progr
     outputs.table(&args.output, &table)?;
     if let Some(path) = &args.features {
         let names = saved.beside.column_ids.as_ref().map(Ids::texts);
-        write_features(&mut outputs, path, names.as_deref(), &incomplete_features(model))?;
+        let components = of_components(model.n_components());
+        let names = (names.as_deref(), &components[..]);
+        write_features(&mut outputs, path, names, &incomplete_features(model))?;
     }
     outputs.commit()?;
     if !args.quiet {

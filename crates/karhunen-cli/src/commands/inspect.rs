@@ -3,10 +3,10 @@
 use karhunen::exec::Unobserved;
 use karhunen::incomplete::{Checkpoint, Fingerprint};
 use karhunen::moments::Moments;
-use karhunen::{IncompletePca, Observed, Run, Scalar};
+use karhunen::{IncompletePca, Observed, PcaModel, Run, Scalar};
 use karhunen_io::{
     AnyModel, Content, Data, Ids, ObservedData, SavedIncomplete, SavedIncremental, SavedKernel, SavedModel,
-    SavedScatter, TripleColumns, Values, shell_word,
+    SavedRotated, SavedScatter, TripleColumns, Values, shell_word,
 };
 use serde::Serialize;
 
@@ -25,6 +25,7 @@ use crate::paths::{input_name, one_standard_input};
 use crate::plan::{OnValues, dispatch};
 use crate::progress::Progress;
 use crate::report::{self, Layout, ModelReport, treatment, wrapped};
+use crate::rotation_report::{RotationReport, RotationSummary};
 use crate::summary::{ModelSummary, to_json};
 use crate::update_report::{StreamSummary, UpdateReport};
 
@@ -40,6 +41,7 @@ pub(crate) fn run(args: InspectArgs) -> Result<()> {
             incomplete(&args, &saved, &version)
         }
         (Content::Model { saved: AnyModel::Kernel(saved), version }, _) => kernel(&args, &saved, &version),
+        (Content::Model { saved: AnyModel::Rotated(saved), version }, _) => rotated(&args, &saved, &version),
         (Content::Moments { saved, version }, _) => moments(&args, &saved, &version),
         (Content::Model { saved: AnyModel::Incremental(saved), version }, _) => {
             stream(&args, &saved, &version)
@@ -71,16 +73,33 @@ fn model(args: &InspectArgs, saved: &SavedModel, version: &str) -> Result<()> {
         let format = "karhunen model";
         return print(&to_json(&Inspection { file, format, karhunen: version, content })?);
     }
+    let data = data_of_fit(file, version, &saved.model);
+    let report = ModelReport { model: &saved.model, features, data: &data, seconds: None, written: &[] };
+    print(&report.render(Layout::of(&console::Term::stdout())))
+}
+
+/// Describes the data of a fit: one line each.
+fn data_of_fit(file: &str, version: &str, model: &PcaModel) -> [String; 3] {
     let fitted = format!(
         "{file}: model of karhunen {version}, fitted to {} rows x {} columns, {}",
-        count(saved.model.n_samples()),
-        count(saved.model.n_features()),
-        saved.model.parts().dtype
+        count(model.n_samples()),
+        count(model.n_features()),
+        model.parts().dtype
     );
-    let weighting =
-        format!("weights: {}, sum {}", saved.model.options().weighting, sum(saved.model.sum_of_weights()));
-    let data = [fitted, weighting, treatment(&saved.model, "")];
-    let report = ModelReport { model: &saved.model, features, data: &data, seconds: None, written: &[] };
+    let weighting = format!("weights: {}, sum {}", model.options().weighting, sum(model.sum_of_weights()));
+    [fitted, weighting, treatment(model, "")]
+}
+
+fn rotated(args: &InspectArgs, saved: &SavedRotated, version: &str) -> Result<()> {
+    let (file, model) = (&input_name(&args.file), &saved.model);
+    let features = saved.beside.feature_names.as_deref();
+    if let Some(extent) = args.json {
+        let content = RotationSummary::new(model, features, extent);
+        let format = "karhunen rotated model";
+        return print(&to_json(&Inspection { file, format, karhunen: version, content })?);
+    }
+    let data = data_of_fit(file, version, model.model());
+    let report = RotationReport { model, features, data: &data, written: &[] };
     print(&report.render(Layout::of(&console::Term::stdout())))
 }
 

@@ -31,6 +31,7 @@ pub(crate) fn any(path: &Path) -> Result<Loaded> {
             input_name(path)
         ))),
         AnyModel::Kernel(saved) => Ok(Loaded::Rows(RowModel::Kernel(saved))),
+        AnyModel::Rotated(saved) => Ok(Loaded::Rows(RowModel::Rotated(saved))),
         AnyModel::Incremental(saved) => {
             Ok(Loaded::Rows(RowModel::Complete(Box::new(model_of(path, *saved)?))))
         }
@@ -45,7 +46,7 @@ pub(crate) fn any(path: &Path) -> Result<Loaded> {
 pub(crate) fn incomplete(path: &Path, command: &str) -> Result<SavedIncomplete> {
     match karhunen_io::load_any_model(path)? {
         AnyModel::Incomplete(saved) => Ok(*saved),
-        AnyModel::Complete(_) | AnyModel::Kernel(_) | AnyModel::Incremental(_) => {
+        AnyModel::Complete(_) | AnyModel::Kernel(_) | AnyModel::Incremental(_) | AnyModel::Rotated(_) => {
             Err(Failure::Data(format!(
                 "{}: the model is of complete data, and `karhunen {command}` needs one that was fitted with --missing",
                 input_name(path)

@@ -17,6 +17,8 @@ mod moments;
 mod predict;
 mod reconstruct;
 mod report;
+mod rotate;
+mod select;
 mod transform;
 mod update;
 
@@ -34,6 +36,8 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Transform(args) => transform::run(args),
         Command::Diagnose(args) => diagnose::run(args),
         Command::Report(args) => report::run(*args),
+        Command::Select(args) => select::run(*args),
+        Command::Rotate(args) => rotate::run(args),
         Command::Reconstruct(args) => reconstruct::run(args),
         Command::Impute(args) => impute::run(args),
         Command::Predict(args) => predict::run(args),

@@ -4,13 +4,12 @@ use std::collections::HashSet;
 
 use karhunen::incomplete::RowScores;
 use karhunen::pca::Transform;
-use karhunen::source::Block;
-use karhunen::{Matrix, Observed, Scalar, Source};
+use karhunen::{Matrix, Observed, Scalar};
 use karhunen_io::{Data, Ids, NamedMatrix, ObservedData, ReadOptions, SavedIncomplete, Table, Values};
 
 use crate::args::{ReconstructArgs, ReconstructFrom};
 use crate::commands::loaded::{self, Loaded};
-use crate::component_names::{component_of, of_component, of_components};
+use crate::component_names::component_of;
 use crate::computed_rows::ComputedRows;
 use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
@@ -40,18 +39,16 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
             model.reconstruction_advice()
         )));
     }
+    model.check_whiten(args.whiten)?;
     let options = args.memory.within(model.read_options(read_options(&args.input, &args.threads)));
     let dataset = Dataset::read(&args.data, &options, &progress)?;
     let from = match args.from {
         Some(from) => from,
-        None => {
-            let expected = of_components(model.n_components());
-            recognise(&dataset, &expected, model.feature_names(), model.n_features())?
-        }
+        None => recognise(&dataset, &model.component_names(), model.feature_names(), model.n_features())?,
     };
     let model = match from {
         ReconstructFrom::Scores => {
-            check_scores(&dataset, &of_components(model.n_components()))?;
+            check_scores(&dataset, &model.component_names())?;
             model
         }
         ReconstructFrom::Data => {
@@ -249,7 +246,7 @@ fn named_as_scores(table: &Table) -> bool {
 /// Returns true if the columns have the names and order of scores in this version or an earlier one.
 fn are_named(names: &[String], expected: &[String]) -> bool {
     let is_same = |(name, expected): (&String, &String)| {
-        name == expected || component_of(name).is_some_and(|c| of_component(c) == *expected)
+        name == expected || name.strip_prefix("pc").is_some_and(|c| expected.strip_prefix("PC") == Some(c))
     };
     names.len() == expected.len() && names.iter().zip(expected).all(is_same)
 }
@@ -313,6 +310,10 @@ impl OnValues for Reconstruction<'_> {
                     let scores = saved.model.transform_with(block, how, &run)?;
                     saved.model.inverse_transform_with(&scores, how, &run)
                 }),
+                RowModel::Rotated(saved) => ComputedRows::of_blocks(&*source, self.features.len(), |block| {
+                    let scores = saved.model.transform_with(block, &run)?;
+                    saved.model.inverse_transform_with(&scores, &run)
+                }),
             };
             let names = ("sample", self.dataset.table.sample_names.as_deref());
             rows.write_to(&mut outputs, &self.args.output, names, self.features, explain)?;
@@ -320,7 +321,7 @@ impl OnValues for Reconstruction<'_> {
             return outputs.commit();
         }
         let scores = match self.from {
-            ReconstructFrom::Scores => self.matrix(&*source)?,
+            ReconstructFrom::Scores => self.dataset.matrix(&*source, "scores")?,
             ReconstructFrom::Data => self.model.transform_with(&*source, how, &run).map_err(explain)?,
         };
         let rows = self.model.inverse_transform_with(&scores, how, &run).map_err(explain)?;
@@ -336,35 +337,5 @@ impl OnValues for Reconstruction<'_> {
         };
         outputs.table(&self.args.output, &table)?;
         outputs.commit()
-    }
-}
-
-impl Reconstruction<'_> {
-    /// The scores as one matrix; all must be finite.
-    fn matrix<T: Scalar>(&self, source: &dyn Source<T>) -> Result<Matrix<T>> {
-        if source.is_sparse() {
-            return Err(Failure::Data(format!(
-                "{}: scores must be dense; write them as CSV, NPY or Parquet",
-                self.dataset.file
-            )));
-        }
-        let (n, k) = source.shape();
-        let mut scores = Matrix::zeros(n, k);
-        let outcome = source.visit(&mut |first, block| {
-            let Block::Dense(block) = block else { return Ok(()) };
-            for i in 0..block.n_rows() {
-                for j in 0..k {
-                    let value = block.get(i, j);
-                    if !value.to_f64().is_finite() {
-                        let (row, column, value) = (first + i, j, value.to_f64());
-                        return Err(karhunen::Error::NonFinite { row, column, value });
-                    }
-                    scores[(first + i, j)] = value;
-                }
-            }
-            Ok(())
-        });
-        outcome.map_err(|error| self.dataset.explain(error))?;
-        Ok(scores)
     }
 }

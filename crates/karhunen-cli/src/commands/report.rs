@@ -100,6 +100,7 @@ fn of_model(args: &ReportArgs, model: &Loaded) -> Result<String> {
     let page = match model {
         Loaded::Rows(RowModel::Complete(saved)) => report.of_pca(&saved.model),
         Loaded::Rows(RowModel::Kernel(saved)) => report.of_kernel(&saved.model),
+        Loaded::Rows(RowModel::Rotated(saved)) => report.of_rotated(&saved.model),
         Loaded::Incomplete(saved) => report.of_incomplete(&saved.model),
     };
     page.map_err(|error| failure(error, |error| Places::of_file(&name).explain(error)))
@@ -177,6 +178,7 @@ impl OnValues for Rows<'_> {
         let make = |report: &Report<'_>| match model {
             RowModel::Complete(saved) => report.of_pca_and_rows(&saved.model, &*source, &run),
             RowModel::Kernel(saved) => report.of_kernel_and_rows(&saved.model, &*source, &run),
+            RowModel::Rotated(saved) => report.of_rotated_and_rows(&saved.model, &*source, &run),
         };
         about.page(make, explain)
     }

@@ -7,7 +7,6 @@ use karhunen_io::{Data, NamedMatrix, ObserveOptions, ObservedData, SavedIncomple
 use crate::args::TransformArgs;
 use crate::commands::fit_incomplete::{row_header, score_table};
 use crate::commands::loaded::{self, Loaded};
-use crate::component_names::of_components;
 use crate::computed_rows::ComputedRows;
 use crate::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
@@ -36,6 +35,7 @@ pub(crate) fn run(args: TransformArgs) -> Result<()> {
             "{option} has no effect on a model of complete data; leave it out"
         )));
     }
+    model.check_whiten(args.whiten)?;
     let options = args.memory.within(model.read_options(read_options(&args.input, &args.threads)));
     let dataset = Dataset::read(&args.data, &options, &progress)?;
     let model = model.aligned(&dataset)?;
@@ -142,9 +142,13 @@ impl OnValues for Scores<'_> {
                     let map = |block: &dyn Source<T>| saved.model.transform_with(block, how, &run);
                     ComputedRows::of_blocks(&*source, saved.model.n_components(), map)
                 }
+                RowModel::Rotated(saved) => {
+                    let map = |block: &dyn Source<T>| saved.model.transform_with(block, &run);
+                    ComputedRows::of_blocks(&*source, saved.model.n_components(), map)
+                }
             };
             let names = ("sample", self.dataset.table.sample_names.as_deref());
-            let columns = of_components(self.model.n_components());
+            let columns = self.model.component_names();
             rows.write_to(&mut outputs, &self.args.output, names, &columns, explain)?;
             self.progress.clear();
             return outputs.commit();
@@ -157,7 +161,7 @@ impl OnValues for Scores<'_> {
             row_names: self.dataset.table.sample_names.as_deref(),
             row_header: "sample",
             labels: &[],
-            column_names: &of_components(self.model.n_components()),
+            column_names: &self.model.component_names(),
             numeric_ids: false,
         };
         outputs.table(&self.args.output, &table)?;

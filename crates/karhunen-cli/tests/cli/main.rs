@@ -23,6 +23,8 @@ mod readme;
 mod regressions;
 mod report;
 mod resumed_passes;
+mod rotation;
+mod selection;
 mod streams;
 mod tables;
 mod updates;

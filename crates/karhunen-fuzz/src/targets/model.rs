@@ -6,8 +6,8 @@ use std::path::Path;
 use karhunen::incomplete::{Checkpoint, FitContext};
 use karhunen::{Dense, Observed, Pca, Run};
 use karhunen_io::{
-    AnyModel, Result, SavedIncomplete, SavedIncremental, SavedKernel, SavedModel, SavedNystrom, SavedScatter,
-    load_any_model, load_checkpoint, load_model, save_model,
+    AnyModel, Result, SavedIncomplete, SavedIncremental, SavedKernel, SavedModel, SavedNystrom, SavedRotated,
+    SavedScatter, load_any_model, load_checkpoint, load_model, save_model,
 };
 
 use super::{Outcome, Verdict, all_finite, hold};
@@ -27,6 +27,7 @@ pub(super) fn run(path: &Path) -> Verdict {
             AnyModel::Incomplete(saved) => incomplete(&saved, &again)?,
             AnyModel::Kernel(saved) => kernel(&saved, &again)?,
             AnyModel::Incremental(saved) => incremental(&saved, &again)?,
+            AnyModel::Rotated(saved) => rotated(&saved, &again)?,
         }
     }
     if let Some(map) = loaded::<SavedNystrom>(load_model(path))? {
@@ -92,6 +93,27 @@ fn complete(saved: &SavedModel, again: &Path) -> std::result::Result<(), String>
         Err(error) => super::check_error(&error.to_string())?,
     }
     Ok(())
+}
+
+fn rotated(saved: &SavedRotated, again: &Path) -> std::result::Result<(), String> {
+    let model = &saved.model;
+    let (k, p) = (model.n_components(), model.model().n_features());
+    save_model(again, saved).map_err(|error| format!("a model that was loaded is not saved: {error}"))?;
+    let same: SavedRotated =
+        load_model(again).map_err(|error| format!("a model that was saved is not loaded: {error}"))?;
+    // Numbers that overflow to NaN differ from themselves, so models are compared as text.
+    hold(format!("{same:?}") == format!("{saved:?}"), || {
+        "a rotated model is another when saved and loaded again".to_owned()
+    })?;
+    if p == 0 || model.model().n_components() * p > MOST_VALUES {
+        return Ok(());
+    }
+    let values = row_values(p);
+    let x = Dense::row_major(&values, N_ROWS, p).map_err(|error| error.to_string())?;
+    match model.transform_with(&x, &Run::default()) {
+        Ok(scores) => hold(scores.shape() == (N_ROWS, k), || format!("scores of shape {:?}", scores.shape())),
+        Err(error) => super::check_error(&error.to_string()),
+    }
 }
 
 fn incomplete(saved: &SavedIncomplete, again: &Path) -> std::result::Result<(), String> {

@@ -9,7 +9,7 @@ use crate::calls::{Calls, Given, calls};
 /// The calls on the command line and in Python.
 pub(super) fn of_incomplete(report: &Report<'_>, model: &IncompleteModel, with_rows: bool) -> Vec<Calls> {
     let weights = if model.feature_weights().is_some() { ", feature_weight=feature_weights" } else { "" };
-    calls(report, Given::limited(with_rows), &fit_options(model), (&expression(model), weights))
+    calls(report, Given::limited(with_rows), &fit_options(model), (&expression(model), weights), None)
 }
 
 /// An option that differs from its default: its flag, its argument in Python, and their values.

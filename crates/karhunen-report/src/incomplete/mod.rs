@@ -12,7 +12,7 @@ pub(crate) use holes::{HoleTable, Holes};
 use crate::choice::Chosen;
 use crate::components::Leading;
 use crate::features::FeatureTable;
-use crate::names::Names;
+use crate::names::{Names, component};
 use crate::page::Content;
 use crate::points::Rows;
 use crate::{Error, Report};
@@ -26,6 +26,7 @@ pub(crate) fn content(
 ) -> Result<Content, Error> {
     let found = diagnostics::incomplete_features(model);
     let leading = Leading {
+        name: component,
         variances: model.explained_variance(),
         ratios: model.explained_variance_ratio(),
         residuals: None,

@@ -34,7 +34,7 @@ pub(super) fn of_kernel(report: &Report<'_>, model: &KernelModel, with_rows: boo
     }
     let expression = format!("KernelPCA({})", python.join(", "));
     let given = if with_rows { Given::Rows } else { Given::Nothing };
-    calls(report, given, &shell, (&expression, weights))
+    calls(report, given, &shell, (&expression, weights), None)
 }
 
 /// An option that differs from its default: its flag, its argument in Python, and their values.

@@ -9,6 +9,7 @@ use karhunen::KernelModel;
 use crate::Report;
 use crate::choice::Chosen;
 use crate::components::Leading;
+use crate::names::component;
 use crate::page::Content;
 use crate::points::Rows;
 
@@ -16,6 +17,7 @@ use crate::points::Rows;
 pub(crate) fn content(report: &Report<'_>, model: &KernelModel, rows: Option<Rows>) -> Content {
     let ratios = model.explained_variance_ratio();
     let leading = Leading {
+        name: component,
         variances: model.eigenvalues(),
         ratios: &ratios,
         residuals: Some(&model.convergence().residuals),

@@ -4,14 +4,17 @@ mod calls;
 mod choice;
 mod facts;
 mod odd;
+mod rotated;
 mod rows;
+
+pub(crate) use rotated::content as rotated_content;
 
 use karhunen::{PcaModel, diagnostics};
 
 use crate::choice::Chosen;
 use crate::components::Leading;
 use crate::features::FeatureTable;
-use crate::names::Names;
+use crate::names::{Names, component};
 use crate::page::Content;
 use crate::points::Rows;
 use crate::{Error, Report};
@@ -25,6 +28,7 @@ pub(crate) fn content(
 ) -> Result<Content, Error> {
     let found = diagnostics::features(model)?;
     let leading = Leading {
+        name: component,
         variances: model.explained_variance(),
         ratios: model.explained_variance_ratio(),
         residuals: Some(&model.convergence().residuals),
@@ -38,7 +42,7 @@ pub(crate) fn content(
         n_components: model.n_components(),
         features: Some(FeatureTable::of(&model.loadings(), &found, names)),
         holes: None,
-        calls: calls::of_pca(report, model, rows.is_some()),
+        calls: calls::of_pca(report, model, rows.is_some(), None),
         choice,
         rows,
     })

@@ -1,6 +1,7 @@
 //! The samples of complete data: scores, distances and limits.
 
 use karhunen::diagnostics::{self, Samples, SpeDistribution, SpeLimit, samples_with, t2_limit};
+use karhunen::rotation::RotatedModel;
 use karhunen::{PcaModel, Run, Scalar, Source};
 
 use crate::Error;
@@ -18,12 +19,13 @@ struct Limits {
 }
 
 impl Rows {
-    /// Computes the diagnostics of all rows.
+    /// Computes the diagnostics of all rows; the scores are those of the rotated components, if they are rotated.
     pub(crate) fn of_complete<T: Scalar>(
         model: &PcaModel,
         x: &dyn Source<T>,
         (features, names): (&Names<'_>, &Names<'_>),
         level: f64,
+        rotated: Option<&RotatedModel>,
         run: &Run<'_>,
     ) -> Result<Self, Error> {
         let kind =
@@ -42,6 +44,10 @@ impl Rows {
             Distance { title: "T²", values: t2, limit: limits.t2 },
             Some(Distance { title: "SPE", values: spe, limit: limits.spe }),
         );
+        let scores = match rotated {
+            Some(rotated) => rotated.of_scores(&scores)?,
+            None => scores,
+        };
         let points = Points::of(&scores, names, &shown, &sizes, distances);
         Ok(Self { sentences, points, odd: Some(explained) })
     }

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::incomplete::IncompleteModel;
 use crate::linalg::Matrix;
 use crate::pca::PcaModel;
+use crate::rotation::{RotatedModel, units};
 
 /// Relations of features and components.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,12 +28,47 @@ pub struct Features {
 /// # Errors
 /// [`Error::ModelValue`] for a model of an earlier version, which did not keep the variances of the features.
 pub fn features(model: &PcaModel) -> Result<Features> {
-    let variance = model.parts().feature_variance.as_ref().ok_or_else(|| Error::ModelValue {
+    Ok(relations(model.components(), model.explained_variance(), feature_variance(model)?))
+}
+
+/// As [`features`], of rotated components. If these are correlated, contributions are pattern times structure, as a
+/// share of their sum: they may be negative; and squared correlations do not sum to the communality.
+///
+/// # Errors
+/// As [`features`].
+pub fn rotated_features(rotated: &RotatedModel) -> Result<Features> {
+    let variance = feature_variance(rotated.model())?;
+    let (rotation, units) = (rotated.rotation(), units(rotated.model()));
+    let (p, k) = rotation.pattern.shape();
+    let of_pair = |f: &dyn Fn(usize, usize) -> f64| Matrix::from_fn(p, k, f);
+    let correlations = of_pair(&|j, c| {
+        if variance[j] > 0.0 {
+            (rotation.structure[(j, c)] * units[j] / variance[j].sqrt()).clamp(-1.0, 1.0)
+        } else {
+            f64::NAN
+        }
+    });
+    let contributions = of_pair(&|j, c| {
+        let product = rotation.pattern[(j, c)] * rotation.structure[(j, c)] * units[j].powi(2);
+        if product == 0.0 { 0.0 } else { product / rotation.variances[c] }
+    });
+    let cos2 = of_pair(&|j, c| correlations[(j, c)].powi(2));
+    let communalities = (0..p)
+        .map(|j| {
+            let share = rotation.communalities[j] * units[j].powi(2) / variance[j];
+            if variance[j] > 0.0 { at_most_one(share) } else { f64::NAN }
+        })
+        .collect();
+    Ok(Features { contributions, correlations, cos2, communalities })
+}
+
+/// The variances of the features in the units of the components.
+fn feature_variance(model: &PcaModel) -> Result<&[f64]> {
+    model.parts().feature_variance.as_deref().ok_or_else(|| Error::ModelValue {
         name: "feature_variance",
         value: "missing".to_owned(),
         rule: "correlations need it; fit the model again with this version",
-    })?;
-    Ok(relations(model.components(), model.explained_variance(), variance))
+    })
 }
 
 /// As [`features`], of a model of data with missing values, with the variances of complete rows under the fit:

@@ -31,15 +31,22 @@
 //! # Ok::<(), karhunen::Error>(())
 //! ```
 
+mod criterion;
 #[cfg(test)]
 mod golden;
+mod model;
 mod normalized;
 mod oblimin;
 mod orthomax;
 mod procrustes;
 mod promax;
+#[cfg(feature = "serde")]
+mod record;
 mod rotated;
 
+pub use criterion::{Criterion, Method};
+pub use model::RotatedModel;
+pub(crate) use model::units;
 pub use oblimin::Oblimin;
 pub use orthomax::Orthomax;
 pub use procrustes::procrustes;

@@ -29,6 +29,7 @@ use crate::rotation::rotated::{ask, check_iteration, check_loadings, check_varia
 /// # Ok::<(), karhunen::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Oblimin {
     /// $\gamma$, at most 0.8.
     pub gamma: f64,
@@ -39,6 +40,7 @@ pub struct Oblimin {
     /// Most iterations.
     pub max_iter: usize,
     #[doc(hidden)]
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub more: More,
 }
 

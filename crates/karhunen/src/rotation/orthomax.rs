@@ -31,6 +31,7 @@ use crate::rotation::rotated::{ask, check_iteration, check_loadings, check_varia
 /// # Ok::<(), karhunen::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Orthomax {
     /// $\gamma$.
     pub gamma: f64,
@@ -41,6 +42,7 @@ pub struct Orthomax {
     /// Most sweeps over all pairs.
     pub max_iter: usize,
     #[doc(hidden)]
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub more: More,
 }
 

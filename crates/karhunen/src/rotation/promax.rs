@@ -27,6 +27,7 @@ use crate::scalar::largest_magnitude;
 /// # Ok::<(), karhunen::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Promax {
     /// The power, above 1; 4 by default.
     pub power: f64,

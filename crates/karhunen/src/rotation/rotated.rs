@@ -6,7 +6,7 @@ use crate::linalg::Matrix;
 use crate::linalg::decomp::cholesky;
 use crate::linalg::dense::small::{multiply, t_multiply};
 use crate::pca::signs;
-use crate::scalar::{largest, largest_magnitude};
+use crate::scalar::{Scalar, largest, largest_magnitude};
 
 /// Rotated loadings and all that follows from them, for loadings of shape (p, k).
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +47,7 @@ impl Rotation {
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of columns or variances.
-    pub fn scores(&self, scores: &Matrix, variances: &[f64]) -> Result<Matrix> {
+    pub fn scores<T: Scalar>(&self, scores: &Matrix<T>, variances: &[f64]) -> Result<Matrix<T>> {
         let expected = self.rotation.n_rows();
         for (what, axis, found) in
             [("scores", "columns", scores.n_cols()), ("variances of the scores", "values", variances.len())]
@@ -56,12 +56,15 @@ impl Rotation {
                 return Err(Error::Shape { what, axis, found, expected });
             }
         }
-        let factors: Vec<f64> = variances
-            .iter()
-            .map(|&variance| if variance > 0.0 { variance.sqrt().recip() } else { 0.0 })
-            .collect();
-        let standardised = Matrix::from_fn(scores.n_rows(), expected, |i, c| scores[(i, c)] * factors[c]);
-        Ok(multiply(&standardised, &self.score_rotation))
+        Ok(self.of_leading(scores, variances))
+    }
+
+    /// As [`Rotation::scores`], of the leading columns of `scores`, whose variances are `variances`.
+    pub(super) fn of_leading<T: Scalar>(&self, scores: &Matrix<T>, variances: &[f64]) -> Matrix<T> {
+        let k = self.rotation.n_rows();
+        let factor = |variance: f64| if variance > 0.0 { variance.sqrt().recip() } else { 0.0 };
+        let of_score = Matrix::from_fn(k, k, |l, c| factor(variances[l]) * self.score_rotation[(l, c)]);
+        times(scores, &of_score)
     }
 
     /// Derives everything from the rotation M of loadings.
@@ -107,6 +110,14 @@ impl Rotation {
     }
 }
 
+/// The product of the leading columns of `rows` and `by`, with sums in f64.
+pub(super) fn times<T: Scalar>(rows: &Matrix<T>, by: &Matrix) -> Matrix<T> {
+    Matrix::from_fn(rows.n_rows(), by.n_cols(), |i, c| {
+        let row = &rows.row(i)[..by.n_rows()];
+        T::from_f64(row.iter().enumerate().map(|(l, x)| x.to_f64() * by[(l, c)]).sum())
+    })
+}
+
 /// Refuses loadings that no rotation is defined for.
 pub(super) fn check_loadings(loadings: &Matrix) -> Result<()> {
     let (p, k) = loadings.shape();
@@ -124,7 +135,7 @@ pub(super) fn check_loadings(loadings: &Matrix) -> Result<()> {
 }
 
 /// Variance of a component, as a share of the largest, below which it is rounding.
-const WITHOUT_VARIANCE: f64 = 1e-14;
+pub(super) const WITHOUT_VARIANCE: f64 = 1e-14;
 
 /// Refuses components without variance, which have no direction, unless none has variance.
 pub(super) fn check_variances(loadings: &Matrix) -> Result<()> {

@@ -171,6 +171,52 @@ fn features_have_the_values_of_the_definition() {
 }
 
 #[test]
+fn rotated_features_have_the_values_of_the_definition() {
+    use karhunen::rotation::{Criterion, Oblimin, Orthomax, RotatedModel};
+    for (pca, rows, weights, columns) in fits() {
+        let given = Weights { samples: weights.as_deref(), features: columns.as_deref() };
+        let model = fit(&pca, &rows, &given);
+        let (values, maps) = (row_major(&rows), mapped(&model, &rows));
+        let x = Dense::row_major(&values, 40, 7).unwrap();
+        let weight = |i: usize| weights.as_ref().map_or(1.0, |w| w[i]);
+        let product = |x: &dyn Fn(usize) -> f64, y: &dyn Fn(usize) -> f64| -> f64 {
+            (0..40).map(|i| weight(i) * x(i) * y(i)).sum()
+        };
+        let before = features(&model).unwrap();
+        for criterion in [Criterion::Orthomax(Orthomax::varimax()), Criterion::Oblimin(Oblimin::default())] {
+            let oblique = matches!(criterion, Criterion::Oblimin(_));
+            let rotated = RotatedModel::new(model.clone(), None, criterion, &Run::default()).unwrap();
+            let scores = rotated.transform_with(&x, &Run::default()).unwrap();
+            let found = diagnostics::rotated_features(&rotated).unwrap();
+            for j in 0..7 {
+                let value = |i: usize| maps[i][j];
+                for c in 0..3 {
+                    let score = |i: usize| scores[(i, c)];
+                    let r =
+                        product(&value, &score) / (product(&value, &value) * product(&score, &score)).sqrt();
+                    close("correlation", found.correlations[(j, c)], r, 1e-10);
+                    close("cos2", found.cos2[(j, c)], r * r, 1e-10);
+                    if !oblique {
+                        // The variance of a score is one, of the projection of a feature r squared times its own.
+                        let all: f64 = (0..7).map(|l| product(&|i| maps[i][l], &score).powi(2)).sum();
+                        close(
+                            "contribution",
+                            found.contributions[(j, c)],
+                            product(&value, &score).powi(2) / all,
+                            1e-10,
+                        );
+                    }
+                }
+                close("communality", found.communalities[j], before.communalities[j], 1e-10);
+            }
+            for c in 0..3 {
+                close("sum", (0..7).map(|j| found.contributions[(j, c)]).sum(), 1.0, 1e-10);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_weight_of_three_counts_as_three_rows() {
     let rows = gaussian(30, 5, 4);
     let counts = integer_weights(30, 4, 5).iter().map(|w| w + 1).collect::<Vec<u32>>();

@@ -31,10 +31,10 @@ const LAYERS: [(&str, u8); 25] = [
     ("incremental", 10),
     ("rotation", 11),
     ("selection", 11),
-    ("diagnostics", 11),
-    ("resampling", 12),
+    ("diagnostics", 12),
+    ("resampling", 13),
     // Documentation and re-exports: imports all modules, and no module imports it.
-    ("lib", 13),
+    ("lib", 14),
 ];
 
 /// All modules that solvers may import: matrices, without statistics.

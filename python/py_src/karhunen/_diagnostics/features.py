@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from karhunen import _core
-from karhunen._diagnostics.model import component_names, feature_names, fitted_model, frame
+from karhunen._diagnostics.model import component_names, feature_names, frame, rotated_names, rotated_or_fitted_model
 
 if TYPE_CHECKING:
     from karhunen._shared.arrays import FloatArray
@@ -31,6 +31,8 @@ class Features:
         Sum of `cos2` over the components: the R² of each feature. NaN for a constant feature.
     names : list of str
         Names of the features.
+    component_names : list of str
+        Names of the components.
     """
 
     contributions: FloatArray
@@ -38,10 +40,11 @@ class Features:
     cos2: FloatArray
     communalities: FloatArray
     names: list[str]
+    component_names: list[str]
 
     def to_frame(self) -> Any:
         """Return one row for each feature: correlation, contribution and cos2 of each component, communality."""
-        columns = component_names(self.correlations.shape[1])
+        columns = self.component_names
         parts = {"correlation": self.correlations, "contribution": self.contributions, "cos2": self.cos2}
         names = [f"{part}_{column}" for part in parts for column in columns]
         return frame(np.hstack(list(parts.values())), self.names, names).assign(communality=self.communalities)
@@ -52,13 +55,15 @@ def features(pca: Any) -> Features:
 
     Parameters
     ----------
-    pca : PCA, TruncatedSVD, IncrementalPCA or IncompletePCA
-        A fitted model.
+    pca : PCA, TruncatedSVD, IncrementalPCA, IncompletePCA or Rotation
+        A fitted model, or a rotation of one.
 
     Returns
     -------
     Features
-        Arrays with one row for each feature.
+        Arrays with one row for each feature. If components of a rotation are correlated, contributions are pattern
+        times structure as a share of their sum, which may be negative, and squared cosines do not sum to the
+        communality.
 
     Raises
     ------
@@ -83,10 +88,15 @@ def features(pca: Any) -> Features:
     >>> found.communalities.round(3)
     array([1., 1., 1.])
     """
-    model = fitted_model(pca)
-    if isinstance(model, _core.IncompleteModel):
-        found = _core.diagnose_incomplete_features(model)
+    model = rotated_or_fitted_model(pca)
+    if isinstance(model, _core.RotatedModel):
+        found = _core.diagnose_rotated_features(model)
+        names, components = pca.names, rotated_names(len(model.variances))
     else:
-        found = _core.diagnose_features(model)
+        if isinstance(model, _core.IncompleteModel):
+            found = _core.diagnose_incomplete_features(model)
+        else:
+            found = _core.diagnose_features(model)
+        names, components = feature_names(pca), component_names(found[0].shape[1])
     contributions, correlations, cos2, communalities = found
-    return Features(contributions, correlations, cos2, communalities, feature_names(pca))
+    return Features(contributions, correlations, cos2, communalities, names, components)

@@ -27,6 +27,12 @@ def fitted_model(pca: Any) -> _core.Model | _core.IncompleteModel:
     return model
 
 
+def rotated_or_fitted_model(pca: Any) -> _core.RotatedModel | _core.Model | _core.IncompleteModel:
+    """Return the engine's model of a rotation or of a fitted estimator."""
+    rotated = getattr(pca, "_rotated", None)
+    return rotated if isinstance(rotated, _core.RotatedModel) else fitted_model(pca)
+
+
 def engine_model(pca: Any) -> _core.Model:
     """Return the engine's model of an estimator that was fitted to complete data."""
     model = fitted_model(pca)
@@ -49,6 +55,11 @@ def feature_names(pca: Any) -> list[str]:
 def component_names(n: int) -> list[str]:
     """Return the names of components, counted from 1."""
     return [f"PC{k + 1}" for k in range(n)]
+
+
+def rotated_names(n: int) -> list[str]:
+    """Return the names of rotated components, counted from 1."""
+    return [f"RC{k + 1}" for k in range(n)]
 
 
 def frame(values: Any, index: Any, columns: Any) -> Any:

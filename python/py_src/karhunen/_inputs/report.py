@@ -16,11 +16,16 @@ def write_page(
     path: str | os.PathLike[str],
     rows: Any,
     texts: dict[str, Any],
+    model: Any = None,
 ) -> Path:
-    """Write the page of a fitted estimator and of rows, if there are any, by a function of the engine."""
+    """Write the page of a fitted estimator and of rows, if there are any, by a function of the engine.
+
+    The page is of `model`, or of the engine's model of the estimator.
+    """
     file = Path(path)
+    shown = estimator._model_now() if model is None else model
     with estimator._call() as draw:
-        write(estimator._model_now(), os.fspath(file), texts, rows, estimator.n_threads, draw)
+        write(shown, os.fspath(file), texts, rows, estimator.n_threads, draw)
     return file
 
 

@@ -1,0 +1,186 @@
+//! `karhunen rotate`: rotates the components of a model.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use karhunen::record::Recorded;
+use karhunen::rotation::{Criterion, RotatedModel};
+use karhunen::{Matrix, PcaModel, Run, Scalar};
+use karhunen_io::{
+    AnyModel, NamedMatrix, ReadOptions, Saved, SavedModel, SavedRotated, Values, load_any_model,
+};
+use serde::Serialize;
+
+use crate::commands::update::model_of;
+use crate::component_names::of_rotated;
+use crate::dataset::Dataset;
+use crate::error::{Failure, Places, Result};
+use crate::figures::count;
+use crate::fit_files::{FitFiles, Part};
+use crate::names;
+use crate::outputs::print_warnings;
+use crate::paths::{input_name, one_standard_input};
+use crate::plan::{OnValues, dispatch};
+use crate::progress::Progress;
+use crate::rotate_args::RotateArgs;
+use crate::rotation_report::{RotationReport, RotationSummary};
+use crate::summary::to_json;
+
+/// Rotates, writes and reports.
+pub(crate) fn run(args: RotateArgs) -> Result<()> {
+    let RotateArgs { model: path, n_components, criterion, output } = args;
+    let method = criterion.method()?;
+    let inputs = [Some(&path), criterion.target.as_ref()];
+    one_standard_input(&inputs)?;
+    let files = FitFiles::resolve(output.into(), &inputs, RotatedModel::KIND)?;
+    let progress = Progress::new(files.quiet);
+    let Saved { model, beside } = fitted(&path)?;
+    let features = beside.feature_names.as_deref();
+    let k = n_components.map(usize::from);
+    let (criterion, k) = match (criterion.criterion(method), &criterion.target) {
+        (None, Some(target)) => {
+            let target = loadings(target, (&model, features), &progress)?;
+            if let Some(k) = k.filter(|k| *k != target.n_cols()) {
+                return Err(Failure::Usage(format!(
+                    "-k {k} does not agree with the target, which has {} columns; leave it out",
+                    target.n_cols()
+                )));
+            }
+            let k = target.n_cols();
+            (Criterion::Procrustes { target }, Some(k))
+        }
+        (Some(criterion), _) => (criterion, k),
+        (None, None) => unreachable!("procrustes has a target"),
+    };
+    let file = input_name(&path);
+    let run = Run { observer: &progress, ..Run::default() };
+    let rotated = RotatedModel::new(model, k, criterion, &run)
+        .map_err(|error| Places::of_file(&file).explain(error))?;
+    progress.clear();
+    if !rotated.rotation().converged {
+        let advice =
+            "the rotation did not converge; rotate fewer components with -k, or give --gamma 0 or less";
+        print_warnings(&file, &[advice.to_owned()]);
+    }
+    let saved = SavedRotated { model: rotated, beside };
+    files.write(|outputs, part, path| match part {
+        Part::Model => outputs.model(path, &saved),
+        Part::Scores => unreachable!("no rows are read"),
+        Part::Loadings => {
+            let (model, names) = (&saved.model, saved.beside.feature_names.as_deref());
+            let table = NamedMatrix {
+                matrix: &model.rotation().pattern,
+                row_names: Some(&names::of_features(names, model.model().n_features())),
+                row_header: "feature",
+                labels: &[],
+                column_names: &of_rotated(model.n_components()),
+                numeric_ids: false,
+            };
+            outputs.table(path, &table)
+        }
+    })?;
+    let features = saved.beside.feature_names.as_deref();
+    let data = [headline(&file, &saved.model)];
+    files.print_summary(
+        |layout, written| {
+            RotationReport { model: &saved.model, features, data: &data, written }.render(layout)
+        },
+        |extent, written| {
+            let model = RotationSummary::new(&saved.model, features, extent);
+            to_json(&Rotated { file: &file, model, written })
+        },
+    )
+}
+
+/// The JSON output of `rotate --json`.
+#[derive(Serialize)]
+struct Rotated<'a> {
+    file: &'a str,
+    #[serde(flatten)]
+    model: RotationSummary<'a>,
+    /// The files written, by content.
+    written: BTreeMap<&'static str, String>,
+}
+
+/// Describes the model that was rotated.
+fn headline(file: &str, rotated: &RotatedModel) -> String {
+    let model = rotated.model();
+    let (n, p) = (count(model.n_samples()), count(model.n_features()));
+    format!("{file}: fitted to {n} rows x {p} columns")
+}
+
+/// The model of a file, without an earlier rotation.
+///
+/// # Errors
+/// [`Failure::Data`] for models whose components are not rotated; those of [`load_any_model`].
+fn fitted(path: &Path) -> Result<SavedModel> {
+    let refuse = |what: &str| {
+        Err(Failure::Data(format!(
+            "{}: is a model {what}, and components of complete data without a kernel are rotated",
+            input_name(path)
+        )))
+    };
+    match load_any_model(path)? {
+        AnyModel::Complete(saved) => Ok(*saved),
+        AnyModel::Rotated(saved) => {
+            let Saved { model, beside } = *saved;
+            Ok(Saved { model: model.into_model(), beside })
+        }
+        AnyModel::Incremental(saved) => model_of(path, *saved),
+        AnyModel::Incomplete(_) => refuse("of data with missing values"),
+        AnyModel::Kernel(_) => refuse("with a kernel"),
+    }
+}
+
+/// Reads a target: loadings of the features of the model, in their order.
+///
+/// # Errors
+/// [`Failure::Data`] for rows that are not the features; those of reading.
+fn loadings(
+    path: &Path,
+    (model, features): (&PcaModel, Option<&[String]>),
+    progress: &Progress,
+) -> Result<Matrix> {
+    let dataset = Dataset::read(path, &ReadOptions::default(), progress)?;
+    let order = match (features, &dataset.table.sample_names) {
+        (Some(features), Some(rows)) => Some(order(&dataset.file, features, rows)?),
+        _ => None,
+    };
+    let found = dispatch(&dataset.table.data, Loadings { dataset: &dataset })?;
+    let (n, p) = (found.n_rows(), model.n_features());
+    match order {
+        Some(order) => Ok(Matrix::from_fn(p, found.n_cols(), |j, c| found[(order[j], c)])),
+        None if n == p => Ok(found),
+        None => Err(Failure::Data(format!(
+            "{}: {n} rows, but the model has {p} features; a target has one row for each",
+            dataset.file
+        ))),
+    }
+}
+
+/// The row of each feature.
+fn order(file: &str, features: &[String], rows: &[String]) -> Result<Vec<usize>> {
+    let places: HashMap<&str, usize> = rows.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
+    let missing: Vec<&String> = features.iter().filter(|name| !places.contains_key(name.as_str())).collect();
+    if !missing.is_empty() {
+        return Err(Failure::Data(format!(
+            "{file}: has no row for {}; a target has one row for each feature of the model",
+            names::list(&missing)
+        )));
+    }
+    Ok(features.iter().map(|name| places[name.as_str()]).collect())
+}
+
+struct Loadings<'a> {
+    dataset: &'a Dataset,
+}
+
+impl OnValues for Loadings<'_> {
+    type Output = Result<Matrix>;
+
+    fn on<T: Scalar>(self, values: &Values<T>) -> Self::Output {
+        let source = values.source().map_err(|error| self.dataset.explain(error))?;
+        let matrix = self.dataset.matrix(&*source, "loadings")?;
+        Ok(Matrix::from_fn(matrix.n_rows(), matrix.n_cols(), |i, j| matrix[(i, j)].to_f64()))
+    }
+}

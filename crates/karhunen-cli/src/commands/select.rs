@@ -1,0 +1,153 @@
+//! `karhunen select`: the number of components by all rules.
+
+use std::time::Instant;
+
+use karhunen::selection::{Selection, Spectrum, north, of_spectrum};
+use karhunen::{NComponents, Pca, PcaModel, Scalar};
+use karhunen_io::{AnyModel, Content, ReadOptions, Values};
+
+use crate::commands::update::model_of;
+use crate::dataset::Dataset;
+use crate::error::{Failure, Places, Result};
+use crate::figures::{count, sum};
+use crate::fit_weights::{FitWeights, column_or_file};
+use crate::input_args::read_options;
+use crate::outputs::{check_standard_output, print};
+use crate::paths::{input_name, one_standard_input};
+use crate::plan::{OnValues, dispatch};
+use crate::progress::Progress;
+use crate::report::{Layout, Seconds, treatment};
+use crate::select_args::{SelectArgs, SelectDataArgs};
+use crate::select_report::{SelectReport, SelectSummary};
+use crate::summary::to_json;
+
+/// Evaluates the rules and prints their choices.
+pub(crate) fn run(args: SelectArgs) -> Result<()> {
+    let of_data = &args.of_data;
+    let (column, weights) = column_or_file(of_data.weights.rows.weights.clone());
+    one_standard_input(&[
+        Some(&args.file),
+        weights.as_ref(),
+        of_data.weights.feature_weights.as_ref(),
+        of_data.input.feature_names.as_ref(),
+        of_data.input.sample_names.as_ref(),
+    ])?;
+    check_standard_output()?;
+    let progress = Progress::new(args.quiet || args.json);
+    let read = ReadOptions { weights_column: column, ..read_options(&of_data.input, &of_data.threads) };
+    let read = of_data.memory.within(read);
+    let file = input_name(&args.file);
+    match Dataset::read_any(&args.file, &read, &progress)? {
+        (Content::Table(table), seconds) => {
+            let dataset = Dataset { file, table: *table, seconds, hints: Vec::new() };
+            let weights = FitWeights::read(
+                weights.as_deref(),
+                read.weights_column.as_deref(),
+                of_data.weights.feature_weights.as_deref(),
+                &dataset,
+            )?;
+            let work = Selecting { args: of_data, dataset: &dataset, weights: &weights, progress: &progress };
+            let (model, rules, fit) = dispatch(&dataset.table.data, work)?;
+            progress.clear();
+            let data: Vec<String> = [dataset.headline()].into_iter().chain(dataset.remarks()).collect();
+            let seconds = Seconds { read: dataset.seconds, fit };
+            report(&args, &dataset.file, (&model, rules), data, Some(seconds))
+        }
+        (Content::Model { saved, version }, _) => {
+            if let Some(option) = args.given.first_of::<SelectDataArgs>(&[]) {
+                return Err(Failure::Usage(format!(
+                    "{option} has no effect on a model; give the table, or leave it out"
+                )));
+            }
+            let model = match saved {
+                AnyModel::Complete(saved) => saved.model,
+                AnyModel::Rotated(saved) => saved.model.into_model(),
+                AnyModel::Incremental(saved) => model_of(&args.file, *saved)?.model,
+                AnyModel::Incomplete(_) => {
+                    return Err(Failure::Data(format!(
+                        "{file}: is a model of data with missing values, whose numbers of components `karhunen cross-validate` \
+                         compares"
+                    )));
+                }
+                AnyModel::Kernel(_) => {
+                    return Err(Failure::Data(format!(
+                        "{file}: is a model with a kernel, and the rules are of components of features"
+                    )));
+                }
+            };
+            let (n, p) = (count(model.n_samples()), count(model.n_features()));
+            let data = vec![format!("{file}: model of karhunen {version}, fitted to {n} rows x {p} columns")];
+            report(&args, &file, (&model, Vec::new()), data, None)
+        }
+        (Content::Moments { .. } | Content::Checkpoint(_), _) => {
+            Err(Failure::Data(format!("{file}: is neither a model nor a table; fit it first")))
+        }
+    }
+}
+
+/// Prints the choices of the rules for the variances of a model, below those of `rules`.
+fn report(
+    args: &SelectArgs,
+    file: &str,
+    (model, mut rules): (&PcaModel, Vec<Selection>),
+    mut data: Vec<String>,
+    seconds: Option<Seconds>,
+) -> Result<()> {
+    let spectrum =
+        Spectrum::of_model(model, args.observations).map_err(|error| Places::of_file(file).explain(error))?;
+    rules.extend(of_spectrum(&spectrum));
+    let separation = north(&spectrum);
+    if args.json {
+        let found = (&rules[..], &separation);
+        let summary = SelectSummary::new(file, model, spectrum.n_observations(), found, seconds);
+        return print(&to_json(&summary)?);
+    }
+    data.push(format!("{}; {} observations", treatment(model, ""), sum(spectrum.n_observations())));
+    let report = SelectReport { data: &data, rules: &rules, separation: &separation };
+    print(&report.render(Layout::of(&console::Term::stdout())))
+}
+
+/// The fit of a table and parallel analysis.
+struct Selecting<'a> {
+    args: &'a SelectDataArgs,
+    dataset: &'a Dataset,
+    weights: &'a FitWeights,
+    progress: &'a Progress,
+}
+
+impl OnValues for Selecting<'_> {
+    type Output = Result<(PcaModel, Vec<Selection>, f64)>;
+
+    fn on<T: Scalar>(self, values: &Values<T>) -> Self::Output {
+        let Self { args, dataset, weights, progress } = self;
+        let explain = |error: karhunen::Error| match error {
+            karhunen::Error::NonFinite { value, .. } if value.is_nan() => {
+                let place = dataset.explain(error);
+                Failure::Data(format!("{place}; for data with missing values see `karhunen cross-validate`"))
+            }
+            error => dataset.explain(error),
+        };
+        let source = values.source().map_err(explain)?;
+        let (n, p) = source.shape();
+        let most =
+            args.n_components.map_or(NComponents::All, |k| NComponents::Count(usize::from(k).min(n.min(p))));
+        let mut pca = Pca {
+            n_components: most,
+            weighting: args.weights.rows.weighting.unwrap_or_default(),
+            memory_limit: args.memory.memory_limit,
+            ..Pca::default()
+        };
+        args.complete.apply(&mut pca);
+        let (weights, run) = (weights.lend(), args.threads.run(progress));
+        let started = Instant::now();
+        let model = pca.fit_with(&*source, &weights, &run).map_err(explain)?;
+        let mut rules = Vec::new();
+        if !args.parallel.no_parallel {
+            let mut rule = args.parallel.rule();
+            rule.pca = pca;
+            rules.push(rule.select(&*source, &weights, &run).map_err(explain)?);
+        }
+        dataset.check_unchanged()?;
+        Ok((model, rules, started.elapsed().as_secs_f64()))
+    }
+}

@@ -1,0 +1,105 @@
+//! `select`: the number of components by all rules.
+
+use serde_json::Value;
+
+use crate::karhunen;
+
+fn run(arguments: &str) -> String {
+    let done = karhunen(arguments).assert().success();
+    String::from_utf8(done.get_output().stdout.clone()).unwrap()
+}
+
+fn refused(arguments: &str, code: i32) -> String {
+    let done = karhunen(arguments).assert().code(code);
+    String::from_utf8(done.get_output().stderr.clone()).unwrap()
+}
+
+fn rules(text: &str) -> (Value, Vec<(String, Option<u64>)>) {
+    let found: Value = serde_json::from_str(text).unwrap();
+    let rules = found["rules"].as_array().unwrap().iter();
+    let rules =
+        rules.map(|row| (row["rule"].as_str().unwrap().to_owned(), row["n_components"].as_u64())).collect();
+    (found, rules)
+}
+
+#[test]
+fn a_table_has_all_rules_and_parallel_analysis() {
+    let text = run("select wine.csv --label class --scale");
+    for told in ["parallel-permutation", "kaiser", "bai-ng-pc3", "178 observations", "suggested", "sampling"]
+    {
+        assert!(text.contains(told), "{told}: {text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let (found, table) = rules(&run("select wine.csv --label class --scale --json"));
+    assert_eq!(table[0], ("parallel-permutation".to_owned(), Some(3)));
+    assert_eq!(table[1], ("kaiser".to_owned(), Some(3)));
+    assert_eq!(found["explained_variance"].as_array().unwrap().len(), 13);
+    let first = &found["rules"][0];
+    for c in 0..13 {
+        let exceeds = first["values"][c].as_f64() > first["thresholds"][c].as_f64();
+        assert!(exceeds == (c < 3) || c > 3);
+    }
+    let groups = found["groups"].as_array().unwrap();
+    assert!(!groups.is_empty() && groups.iter().all(|group| group[0].as_u64() < group[1].as_u64()));
+}
+
+#[test]
+fn a_model_of_all_components_has_the_same_rules() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("m.model");
+    let model = model.display();
+    karhunen(&format!("fit wine.csv --label class --scale -k all -q -o {model}")).assert().success();
+    let (_, of_table) = rules(&run("select wine.csv --label class --scale --no-parallel --json"));
+    let (_, of_model) = rules(&run(&format!("select {model} --json")));
+    assert_eq!(of_table, of_model);
+    let (found, _) = rules(&run(&format!("select {model} --observations 20 --json")));
+    assert_eq!(found["n_observations"], 20.0);
+    let few = rules(&run(&format!("select {model} --observations 20 --json"))).1;
+    assert_ne!(few, of_model);
+}
+
+#[test]
+fn options_of_parallel_analysis_change_it() {
+    let threshold = |options: &str| {
+        let text = run(&format!("select wine.csv --label class --scale --draws 20 {options} --json"));
+        rules(&text).0["rules"][0]["thresholds"][0].as_f64().unwrap()
+    };
+    let usual = threshold("");
+    for options in ["--null normal", "--level mean", "--level 0.5", "--seed 7"] {
+        assert_ne!(threshold(options), usual, "{options}");
+    }
+    assert_eq!(threshold("--threads 1"), usual);
+    let weighted = run(
+        "select midwest_counties.csv --weights poptotal --weighting importance --label county,state --json --draws 5",
+    );
+    assert!(rules(&weighted).0["n_observations"].as_f64().unwrap() < 437.0);
+}
+
+#[test]
+fn what_has_no_rules_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    karhunen(&format!("fit wine.csv --label class -k 2 -q -o {}", path("m.model"))).assert().success();
+    karhunen(&format!("fit wine.csv --label class --kernel rbf -k 2 -q -o {}", path("kernel.model")))
+        .assert()
+        .success();
+    karhunen(&format!("fit metabolite_missing.csv --missing -k 2 -q -o {}", path("holes.model")))
+        .assert()
+        .success();
+    for (arguments, code, told) in [
+        (format!("select {}", path("kernel.model")), 3, "is a model with a kernel"),
+        (format!("select {}", path("holes.model")), 3, "karhunen cross-validate"),
+        (format!("select {} --scale", path("m.model")), 2, "--scale has no effect on a model"),
+        (format!("select {} --draws 5", path("m.model")), 2, "--draws has no effect on a model"),
+        (format!("select {} --observations 1", path("m.model")), 2, "at least 2 observations"),
+        ("select metabolite_missing.csv".to_owned(), 3, "karhunen cross-validate"),
+        ("select wine.csv --label class --no-center".to_owned(), 2, "center"),
+        ("select wine.csv --no-parallel --draws 5".to_owned(), 2, "cannot be used with"),
+        ("select none.csv".to_owned(), 4, "none.csv"),
+    ] {
+        let message = refused(&arguments, code);
+        assert!(message.contains(told), "{arguments}: {message}");
+    }
+    let (_, few) = rules(&run(&format!("select {} --json", path("m.model"))));
+    assert!(few.iter().any(|(_, n)| n.is_none()), "{few:?}");
+}

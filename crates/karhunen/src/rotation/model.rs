@@ -1,0 +1,385 @@
+//! A fitted model whose leading components are rotated.
+
+use crate::error::{Error, Result, options};
+use crate::exec::Run;
+use crate::linalg::Matrix;
+use crate::pca::{PcaModel, Transform};
+use crate::rotation::rotated::{WITHOUT_VARIANCE, times};
+use crate::rotation::{Criterion, Rotation};
+use crate::scalar::Scalar;
+use crate::source::Source;
+
+/// A fitted model whose leading components are rotated; the model itself is not changed.
+///
+/// Scores of rotated components have unit variance over the rows of the fit, as those of psych's `principal`; without
+/// centring, unit mean square.
+///
+/// ```
+/// use karhunen::rotation::{Criterion, Orthomax, RotatedModel};
+/// use karhunen::{Dense, Pca, Run, Weights};
+/// let x = [2.0, 1.0, 0.0, 1.0, 2.0, 1.0, 4.0, 3.0, 5.0, 0.0, 1.0, 3.0];
+/// let x = Dense::row_major(&x, 4, 3)?;
+/// let model = Pca::new(2).fit(&x, &Weights::default())?;
+/// let varimax = Criterion::Orthomax(Orthomax::varimax());
+/// let rotated = RotatedModel::new(model.clone(), None, varimax, &Run::default())?;
+/// let scores = rotated.transform_with(&x, &Run::default())?;
+/// // The rotated components reproduce the same rows.
+/// let (ours, usual) =
+///     (rotated.inverse_transform_with(&scores, &Run::default())?, model.inverse_transform(&model.transform(&x)?)?);
+/// assert!(ours.as_slice().iter().zip(usual.as_slice()).all(|(a, b)| (a - b).abs() < 1e-12));
+/// # Ok::<(), karhunen::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct RotatedModel {
+    model: PcaModel,
+    criterion: Criterion,
+    rotation: Rotation,
+}
+
+impl RotatedModel {
+    /// Rotates the loadings of the `n_components` leading components; of all that have variance if `None`.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for more components than the model has, and for components without variance; those of the
+    /// criterion; [`Error::Stopped`]. If the iterations do not converge, [`Rotation::converged`] is false.
+    pub fn new(
+        model: PcaModel,
+        n_components: Option<usize>,
+        criterion: Criterion,
+        run: &Run<'_>,
+    ) -> Result<Self> {
+        let variances = model.explained_variance();
+        let k = n_components.unwrap_or_else(|| {
+            let least = WITHOUT_VARIANCE * variances.first().copied().unwrap_or(0.0);
+            variances.iter().filter(|variance| **variance > least).count().max(1)
+        });
+        if k > variances.len() {
+            let rule = format!("the model has {} components", variances.len());
+            return Err(Error::option(options::N_COMPONENTS, k, rule));
+        }
+        let of_loadings = match &criterion {
+            Criterion::Procrustes { target } => {
+                Criterion::Procrustes { target: with_units(target, &units(&model), |x, unit| x * unit) }
+            }
+            other => other.clone(),
+        };
+        let rotation = of_loadings.rotate_with(&leading_loadings(&model, k), run)?;
+        Ok(Self { rotation: in_units(rotation, &units(&model)), model, criterion })
+    }
+
+    /// The model as it was fitted, with all its components.
+    pub fn model(&self) -> &PcaModel {
+        &self.model
+    }
+
+    /// As [`RotatedModel::model`], without the rotation.
+    pub fn into_model(self) -> PcaModel {
+        self.model
+    }
+
+    /// The criterion of the rotation.
+    pub fn criterion(&self) -> &Criterion {
+        &self.criterion
+    }
+
+    /// The rotated loadings and all that follows from them. Pattern, structure and communalities are of the features,
+    /// scaled if the fit scaled them, without their weights; the variances are those of weighted features.
+    pub fn rotation(&self) -> &Rotation {
+        &self.rotation
+    }
+
+    /// Number of rotated components.
+    pub fn n_components(&self) -> usize {
+        self.rotation.variances.len()
+    }
+
+    /// The variances of the rotated components as shares of the total variance; zeros for data without variance.
+    pub fn explained_variance_ratio(&self) -> Vec<f64> {
+        match self.model.total_variance() {
+            total if total > 0.0 => self.rotation.shares(total),
+            _ => vec![0.0; self.n_components()],
+        }
+    }
+
+    /// Scores of the rotated components, shape (n_rows, n_components), in the type of `x`.
+    ///
+    /// # Errors
+    /// Those of [`PcaModel::transform_with`].
+    pub fn transform_with<T: Scalar>(&self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Matrix<T>> {
+        self.of_scores(&self.model.transform_with(x, Transform::default(), run)?)
+    }
+
+    /// As [`RotatedModel::transform_with`], from scores of the model, shape (n_rows, number of components of the model).
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of columns.
+    pub fn of_scores<T: Scalar>(&self, scores: &Matrix<T>) -> Result<Matrix<T>> {
+        check_columns(scores, self.model.n_components())?;
+        Ok(self.rotation.of_leading(scores, self.model.explained_variance()))
+    }
+
+    /// Maps scores of the rotated components, shape (n_rows, n_components), to rows, as the rotated components reproduce
+    /// them; scores of zero leave a component out.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of columns; those of [`PcaModel::inverse_transform_with`].
+    pub fn inverse_transform_with<T: Scalar>(&self, scores: &Matrix<T>, run: &Run<'_>) -> Result<Matrix<T>> {
+        let k = self.n_components();
+        check_columns(scores, k)?;
+        // Components that are not rotated take no part.
+        let back = Matrix::from_fn(k, self.model.n_components(), |c, of_model| {
+            if of_model < k { self.rotation.rotation[(of_model, c)] } else { 0.0 }
+        });
+        let whitened = Transform { whiten: true, ..Transform::default() };
+        self.model.inverse_transform_with(&times(scores, &back), whitened, run)
+    }
+
+    /// Restores a rotated model from the rotation M of the loadings, shape (k, k), and the number and convergence of its
+    /// iterations, without rotating again.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless M is square with at most as many columns as the model has components;
+    /// [`Error::Decomposition`] for a singular M.
+    pub fn of_matrix(
+        model: PcaModel,
+        criterion: Criterion,
+        rotation: Matrix,
+        outcome: (usize, bool),
+    ) -> Result<Self> {
+        let (rows, k) = rotation.shape();
+        if rows != k || k == 0 || k > model.n_components() {
+            let (found, expected) = (rows.max(k), model.n_components().min(k));
+            return Err(Error::Shape { what: "the rotation", axis: "rows", found, expected });
+        }
+        let rotation = Rotation::of(&leading_loadings(&model, k), rotation, outcome)?;
+        Ok(Self { rotation: in_units(rotation, &units(&model)), model, criterion })
+    }
+}
+
+/// Refuses scores of another number of components.
+fn check_columns<T: Scalar>(scores: &Matrix<T>, expected: usize) -> Result<()> {
+    match scores.n_cols() {
+        found if found == expected => Ok(()),
+        found => Err(Error::Shape { what: "scores", axis: "columns", found, expected }),
+    }
+}
+
+/// The loadings of the `k` leading components, shape (p, k).
+fn leading_loadings(model: &PcaModel, k: usize) -> Matrix {
+    let loadings = model.loadings();
+    Matrix::from_fn(loadings.n_rows(), k, |j, c| loadings[(j, c)])
+}
+
+/// The roots of the feature weights by which loadings of the model are larger than those of its features; one for
+/// a weight of zero.
+pub(crate) fn units(model: &PcaModel) -> Vec<f64> {
+    let root = |weight: &f64| if *weight > 0.0 { weight.sqrt() } else { 1.0 };
+    let ones = || vec![1.0; model.n_features()];
+    model.feature_weights().map_or_else(ones, |weights| weights.iter().map(root).collect())
+}
+
+/// The matrix with each entry of row `j` changed by `unit[j]`; a matrix of another height is left as it is.
+fn with_units(matrix: &Matrix, units: &[f64], change: impl Fn(f64, f64) -> f64) -> Matrix {
+    if matrix.n_rows() != units.len() {
+        return matrix.clone();
+    }
+    Matrix::from_fn(matrix.n_rows(), matrix.n_cols(), |j, c| change(matrix[(j, c)], units[j]))
+}
+
+/// The rotation of loadings that are larger than those of the features by `units`.
+fn in_units(rotation: Rotation, units: &[f64]) -> Rotation {
+    let divided = |matrix: &Matrix| with_units(matrix, units, |x, unit| x / unit);
+    let communalities = rotation
+        .communalities
+        .iter()
+        .zip(units)
+        .map(|(communality, unit)| communality / unit.powi(2))
+        .collect();
+    Rotation {
+        pattern: divided(&rotation.pattern),
+        structure: divided(&rotation.structure),
+        communalities,
+        ..rotation
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::Dense;
+    use crate::linalg::test_matrices::{gaussian, max_difference};
+    use crate::pca::Pca;
+    use crate::rotation::{Oblimin, Orthomax, Promax};
+    use crate::weights::{Weighting, Weights};
+
+    const N: usize = 60;
+    const P: usize = 7;
+
+    /// Three components of different size, and noise, far from zero.
+    fn rows() -> Matrix {
+        let (scores, loadings, noise) = (gaussian(N, 3, 1, 0), gaussian(3, P, 2, 0), gaussian(N, P, 3, 0));
+        Matrix::from_fn(N, P, |i, j| {
+            let signal: f64 = (0..3).map(|c| scores[(i, c)] * loadings[(c, j)] * (3.0 - c as f64)).sum();
+            20.0 * j as f64 + signal * (1.0 + j as f64) + 0.3 * noise[(i, j)]
+        })
+    }
+
+    fn criteria() -> [Criterion; 5] {
+        [
+            Criterion::Orthomax(Orthomax::varimax()),
+            Criterion::Orthomax(Orthomax::quartimax()),
+            Criterion::Promax(Promax::default()),
+            Criterion::Oblimin(Oblimin::default()),
+            Criterion::Procrustes { target: gaussian(P, 3, 9, 0) },
+        ]
+    }
+
+    /// Options, weights of rows and of columns.
+    type Fit = (Pca, Option<Vec<f64>>, Option<Vec<f64>>);
+
+    fn fits() -> [Fit; 4] {
+        let samples: Vec<f64> = (0..N).map(|i| f64::from(i as u8 % 4)).collect();
+        let features = vec![1.0, 4.0, 0.25, 1.0, 9.0, 2.0, 1.0];
+        [
+            (Pca::new(4), None, None),
+            (Pca { scale: true, ..Pca::new(4) }, Some(samples.clone()), None),
+            (Pca { scale: true, ..Pca::new(4) }, None, Some(features)),
+            (Pca { center: false, weighting: Weighting::Importance, ..Pca::new(4) }, Some(samples), None),
+        ]
+    }
+
+    /// Mean products of the columns, with weights, and with the divisor of the fit.
+    fn covariance(model: &PcaModel, scores: &Matrix, samples: Option<&[f64]>) -> Matrix {
+        let weight = |i: usize| samples.map_or(1.0, |w| w[i]);
+        let sum: f64 = (0..N).map(weight).sum();
+        let squares: f64 = (0..N).map(|i| (weight(i) / sum).powi(2)).sum();
+        let divisor = match model.options().weighting {
+            Weighting::Importance => sum * (1.0 - squares),
+            _ => sum - 1.0,
+        };
+        Matrix::from_fn(3, 3, |a, b| {
+            (0..N).map(|i| weight(i) * scores[(i, a)] * scores[(i, b)]).sum::<f64>() / divisor
+        })
+    }
+
+    #[test]
+    fn scores_have_the_correlations_and_reproduce_what_the_components_do() {
+        let x = rows();
+        let source = Dense::from(&x);
+        for (pca, samples, features) in fits() {
+            let weights = Weights { samples: samples.as_deref(), features: features.as_deref() };
+            let model = pca.fit(&source, &weights).unwrap();
+            let three = Pca { n_components: 3.into(), ..pca }.fit(&source, &weights).unwrap();
+            let expected = three.inverse_transform(&three.transform(&source).unwrap()).unwrap();
+            for criterion in criteria() {
+                let rotated = RotatedModel::new(model.clone(), Some(3), criterion, &Run::default()).unwrap();
+                assert!(rotated.rotation().converged);
+                let scores = rotated.transform_with(&source, &Run::default()).unwrap();
+                let found = covariance(&model, &scores, samples.as_deref());
+                let correlations = &rotated.rotation().component_correlations;
+                assert!(max_difference(&found, correlations) < 1e-9, "{}", rotated.criterion());
+                let back = rotated.inverse_transform_with(&scores, &Run::default()).unwrap();
+                assert!(max_difference(&back, &expected) < 1e-9, "{}", rotated.criterion());
+                // The pattern gives the same rows, in the units of the data.
+                let pattern = &rotated.rotation().pattern;
+                for i in 0..N {
+                    for j in 0..P {
+                        let sum: f64 = (0..3).map(|c| scores[(i, c)] * pattern[(j, c)]).sum();
+                        let value = model.mean()[j] + model.scale()[j] * sum;
+                        assert!((value - expected[(i, j)]).abs() < 1e-9);
+                    }
+                }
+                let share: f64 = rotated.explained_variance_ratio().iter().sum();
+                assert!((share - three.explained_variance_ratio().iter().sum::<f64>()).abs() < 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn f32_rows_have_the_same_scores_in_their_type() {
+        let x = rows();
+        let single: Matrix<f32> = Matrix::from_fn(N, P, |i, j| x[(i, j)] as f32);
+        let model = Pca::new(3).fit(&Dense::from(&x), &Weights::default()).unwrap();
+        let varimax = Criterion::Orthomax(Orthomax::varimax());
+        let rotated = RotatedModel::new(model, None, varimax, &Run::default()).unwrap();
+        let scores = rotated.transform_with(&Dense::from(&x), &Run::default()).unwrap();
+        let of_single = rotated.transform_with(&Dense::from(&single), &Run::default()).unwrap();
+        for (a, b) in scores.as_slice().iter().zip(of_single.as_slice()) {
+            assert!((a - f64::from(*b)).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn a_target_is_in_the_units_of_the_pattern() {
+        let (pca, _, features) = fits()[2].clone();
+        let x = rows();
+        let weights = Weights { samples: None, features: features.as_deref() };
+        let model = pca.fit(&Dense::from(&x), &weights).unwrap();
+        let rotate =
+            |criterion| RotatedModel::new(model.clone(), Some(3), criterion, &Run::default()).unwrap();
+        let varimax = rotate(Criterion::Orthomax(Orthomax::varimax()));
+        let target = varimax.rotation().pattern.clone();
+        let again = rotate(Criterion::Procrustes { target: target.clone() });
+        assert!(max_difference(&again.rotation().pattern, &target) < 1e-9);
+        let error =
+            RotatedModel::new(model.clone(), Some(2), Criterion::Procrustes { target }, &Run::default());
+        assert!(matches!(error, Err(Error::Shape { what: "the target", axis: "columns", .. })));
+    }
+
+    #[test]
+    fn components_beyond_the_model_or_without_variance_are_refused_and_left_out() {
+        let x = Matrix::from_fn(6, 3, |i, j| if j < 2 { ((i + 1) * (j + 2) % 5) as f64 } else { 1.0 });
+        let model = Pca::default().fit(&Dense::from(&x), &Weights::default()).unwrap();
+        let varimax = || Criterion::Orthomax(Orthomax::varimax());
+        let rotated = RotatedModel::new(model.clone(), None, varimax(), &Run::default()).unwrap();
+        assert_eq!((model.n_components(), rotated.n_components()), (3, 2));
+        let error = RotatedModel::new(model.clone(), Some(4), varimax(), &Run::default()).unwrap_err();
+        assert!(error.to_string().contains("the model has 3 components"), "{error}");
+        assert!(RotatedModel::new(model, Some(3), varimax(), &Run::default()).is_err());
+        let wide = rotated.inverse_transform_with(&Matrix::<f64>::zeros(1, 3), &Run::default());
+        assert!(matches!(wide, Err(Error::Shape { what: "scores", found: 3, expected: 2, .. })));
+    }
+
+    #[cfg(feature = "serde")]
+    #[test]
+    fn a_record_restores_the_model_and_damage_is_an_error() {
+        use crate::record::{Record, Recorded};
+        let x = rows();
+        let (pca, _, features) = fits()[2].clone();
+        let weights = Weights { samples: None, features: features.as_deref() };
+        let model = pca.fit(&Dense::from(&x), &weights).unwrap();
+        for criterion in criteria() {
+            let rotated = RotatedModel::new(model.clone(), Some(3), criterion, &Run::default()).unwrap();
+            let record = rotated.to_record().unwrap();
+            assert_eq!(RotatedModel::from_record(&mut record.clone()).unwrap(), rotated);
+            assert!(PcaModel::from_record(&mut record.clone()).is_err());
+            let damage = |name: &str, shape: [usize; 2]| {
+                let mut record: Record<'_> = record.clone();
+                record.arrays.retain(|array| array.name != name);
+                record.put(name, &shape, vec![0.5; shape[0] * shape[1]]);
+                RotatedModel::from_record(&mut record)
+            };
+            for shape in [[2, 3], [5, 5], [0, 0], [3, 3]] {
+                assert!(damage("rotation", shape).is_err(), "{shape:?}");
+            }
+            if matches!(rotated.criterion(), Criterion::Procrustes { .. }) {
+                assert!(damage("target", [P, 2]).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn criteria_are_described() {
+        let shown = criteria().map(|criterion| criterion.to_string());
+        let expected = [
+            "varimax with Kaiser normalisation",
+            "quartimax",
+            "promax with power 4 and Kaiser normalisation",
+            "oblimin with gamma 0",
+            "procrustes",
+        ];
+        assert_eq!(shown, expected);
+        let other = Criterion::Orthomax(Orthomax { gamma: 0.5, ..Orthomax::default() });
+        assert_eq!(other.to_string(), "orthomax with gamma 0.5 and Kaiser normalisation");
+    }
+}
