@@ -128,10 +128,11 @@ impl Report<'_> {
         x: &dyn Source<T>,
         run: &Run<'_>,
     ) -> Result<String, Error> {
-        let model = rotated.model();
+        let model = rotated.model().leading(rotated.n_components())?;
         let features = self.features(model.n_features())?;
         let samples = Names::of_samples(self.sample_names, x.shape().0)?;
-        let rows = Rows::of_complete(model, x, (&features, &samples), self.level, Some(rotated), run)?;
+        let rotation = Some(rotated.rotation());
+        let rows = Rows::of_complete(&model, x, (&features, &samples), self.level, rotation, run)?;
         self.render(pca::rotated_content(self, rotated, &features, Some(rows))?)
     }
 

@@ -66,7 +66,7 @@ fn rotated_components_are_shown_in_place_of_the_others() {
     };
     for i in [0, 17, 79] {
         shown(&numbers["rows"]["scores"][2][i], scores[(i, 2)]);
-        shown(&numbers["rows"]["t2"]["values"][i], samples(&model, &x).unwrap().t2[i]);
+        shown(&numbers["rows"]["t2"]["values"][i], samples(&fitted(&values, (80, 6), 3), &x).unwrap().t2[i]);
     }
     for j in 0..6 {
         shown(&numbers["features"]["loading"][0][j], rotated.rotation().pattern[(j, 0)]);

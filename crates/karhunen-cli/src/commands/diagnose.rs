@@ -1,5 +1,6 @@
 //! `karhunen diagnose`: T², prediction errors and distances of rows, and what each feature adds to the components.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -63,12 +64,14 @@ pub(crate) fn run(args: DiagnoseArgs) -> Result<()> {
 }
 
 impl RowModel {
-    /// The components as they were fitted; T², SPE and distances depend on the space of the components, which no
-    /// rotation changes.
-    fn as_fitted(&self) -> &PcaModel {
+    /// The model of the components: of rotated ones those that were rotated, because T², SPE and distances depend on their
+    /// space alone, which no rotation changes.
+    fn unrotated(&self) -> karhunen::Result<Cow<'_, PcaModel>> {
         match self {
-            RowModel::Complete(saved) => &saved.model,
-            RowModel::Rotated(saved) => saved.model.model(),
+            RowModel::Complete(saved) => Ok(Cow::Borrowed(&saved.model)),
+            RowModel::Rotated(saved) => {
+                saved.model.model().leading(saved.model.n_components()).map(Cow::Owned)
+            }
             RowModel::Kernel(_) => unreachable!("a model without a kernel"),
         }
     }
@@ -77,7 +80,7 @@ impl RowModel {
     fn features(&self) -> karhunen::Result<Features> {
         match self {
             RowModel::Rotated(saved) => diagnostics::rotated_features(&saved.model),
-            _ => diagnostics::features(self.as_fitted()),
+            _ => diagnostics::features(&*self.unrotated()?),
         }
     }
 }
@@ -96,7 +99,8 @@ impl OnValues for Diagnosis<'_> {
         let Self { args, model: of_rows, dataset, progress } = self;
         let explain = |error| dataset.explain(error);
         let source = values.source().map_err(explain)?;
-        let (model, run) = (of_rows.as_fitted(), args.threads.run(progress));
+        let model = &*of_rows.unrotated().map_err(explain)?;
+        let run = args.threads.run(progress);
         let level = args.level;
         let rows = if args.fitted { Rows::Fitted } else { Rows::New };
         let t2_limit = t2_limit(model, level, rows).map_err(explain)?;

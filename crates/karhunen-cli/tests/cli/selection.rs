@@ -70,7 +70,7 @@ fn options_of_parallel_analysis_change_it() {
     }
     assert_eq!(threshold("--threads 1"), usual);
     let weighted = run(
-        "select midwest_counties.csv --weights poptotal --weighting importance --label county,state --json --draws 5",
+        "select midwest_counties.csv --weights poptotal --weighting importance --label county --label state --json --draws 5",
     );
     assert!(rules(&weighted).0["n_observations"].as_f64().unwrap() < 437.0);
 }

@@ -61,8 +61,8 @@ fn sentence(rotated: &RotatedModel) -> String {
         k => (format!("The first {} were", counted(k, "component")), "together they explain"),
     };
     format!(
-        "{which} rotated by {}: RC1, RC2 and so on; {together} {} of the total variance, as before. T², SPE and their \
-         limits do not depend on the rotation.",
+        "{which} rotated by {}: RC1, RC2 and so on; {together} {} of the total variance, as before. T² and SPE are \
+         those of these components; no rotation changes them.",
         rotated.criterion(),
         percent(explained)
     )

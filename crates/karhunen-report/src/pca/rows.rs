@@ -1,7 +1,7 @@
 //! The samples of complete data: scores, distances and limits.
 
 use karhunen::diagnostics::{self, Samples, SpeDistribution, SpeLimit, samples_with, t2_limit};
-use karhunen::rotation::RotatedModel;
+use karhunen::rotation::Rotation;
 use karhunen::{PcaModel, Run, Scalar, Source};
 
 use crate::Error;
@@ -19,13 +19,13 @@ struct Limits {
 }
 
 impl Rows {
-    /// Computes the diagnostics of all rows; the scores are those of the rotated components, if they are rotated.
+    /// Computes the diagnostics of all rows; the scores are those of the rotated components, if there is a rotation.
     pub(crate) fn of_complete<T: Scalar>(
         model: &PcaModel,
         x: &dyn Source<T>,
         (features, names): (&Names<'_>, &Names<'_>),
         level: f64,
-        rotated: Option<&RotatedModel>,
+        rotation: Option<&Rotation>,
         run: &Run<'_>,
     ) -> Result<Self, Error> {
         let kind =
@@ -44,8 +44,8 @@ impl Rows {
             Distance { title: "T²", values: t2, limit: limits.t2 },
             Some(Distance { title: "SPE", values: spe, limit: limits.spe }),
         );
-        let scores = match rotated {
-            Some(rotated) => rotated.of_scores(&scores)?,
+        let scores = match rotation {
+            Some(rotation) => rotation.scores(&scores, model.explained_variance())?,
             None => scores,
         };
         let points = Points::of(&scores, names, &shown, &sizes, distances);

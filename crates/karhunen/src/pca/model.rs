@@ -1,8 +1,8 @@
 //! The fitted model.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, options};
 use crate::linalg::{ColumnMap, Matrix};
-use crate::pca::Pca;
+use crate::pca::{NComponents, Pca};
 use crate::scalar::largest;
 use crate::solver::Route;
 use crate::weights::Weighting;
@@ -241,23 +241,40 @@ impl PcaModel {
         })
     }
 
+    /// The model of the `k` leading components, as a fit gives that keeps `k`. The discarded variances are counted anew from
+    /// those that this model keeps and the mean of the others.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for no component, or more than this model has.
+    pub fn leading(&self, k: usize) -> Result<Self> {
+        let variances = self.explained_variance();
+        if k == 0 || k > variances.len() {
+            let rule = format!("the model has {} components", variances.len());
+            return Err(Error::option(options::N_COMPONENTS, k, rule));
+        }
+        let others = (self.total_variance() - variances.iter().sum::<f64>()).max(0.0);
+        let n_others =
+            if self.noise_variance() > 0.0 { (others / self.noise_variance()).round() } else { 0.0 };
+        let dropped = &variances[k..];
+        let mut parts = self.parts.clone();
+        if !dropped.is_empty() {
+            let sum = others + dropped.iter().sum::<f64>();
+            let n = n_others + dropped.len() as f64;
+            // As in a fit: a sum within rounding of the total is zero.
+            let negligible = sum <= self.total_variance() * f64::EPSILON * (k as f64 + n);
+            parts.noise_variance = if negligible { 0.0 } else { sum / n };
+        }
+        parts.options.n_components = NComponents::Count(k);
+        parts.truncate(k);
+        Self::try_from(parts)
+    }
+
     /// This model without components of variance zero.
     #[must_use]
     pub(crate) fn with_variance(mut self) -> Self {
-        let parts = &mut self.parts;
-        let k = parts.explained_variance.iter().take_while(|&&variance| variance > 0.0).count();
-        if k < parts.components.n_rows() {
-            parts.components = parts.components.rows(0..k);
-            let rows = [
-                &mut parts.explained_variance,
-                &mut parts.explained_variance_ratio,
-                &mut parts.singular_values,
-                &mut parts.convergence.residuals,
-            ];
-            rows.into_iter().for_each(|row| row.truncate(k));
-            let n_converged =
-                parts.convergence.residuals.iter().filter(|&&r| r <= parts.convergence.tol).count();
-            parts.convergence.n_converged = n_converged;
+        let k = self.explained_variance().iter().take_while(|&&variance| variance > 0.0).count();
+        if k < self.n_components() {
+            self.parts.truncate(k);
         }
         self
     }
@@ -265,5 +282,24 @@ impl PcaModel {
     /// The map that the fit applied to every row.
     pub(crate) fn map(&self) -> ColumnMap<'_> {
         ColumnMap { shift: self.mean(), remainder: &[], factor: &self.factor }
+    }
+}
+
+impl ModelParts {
+    /// Drops the components behind the first `k`.
+    fn truncate(&mut self, k: usize) {
+        self.components = self.components.rows(0..k);
+        let rows = [
+            &mut self.explained_variance,
+            &mut self.explained_variance_ratio,
+            &mut self.singular_values,
+            &mut self.convergence.residuals,
+        ];
+        rows.into_iter().for_each(|row| row.truncate(k));
+        if let Some(AboutMean { variance, ratio }) = &mut self.about_mean {
+            [variance, ratio].into_iter().for_each(|row| row.truncate(k));
+        }
+        let tol = self.convergence.tol;
+        self.convergence.n_converged = self.convergence.residuals.iter().filter(|&&r| r <= tol).count();
     }
 }

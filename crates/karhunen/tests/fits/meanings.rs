@@ -58,6 +58,48 @@ fn assert_related(name: &str, model: &PcaModel, population: &PcaModel, correctio
 }
 
 #[test]
+fn the_leading_components_of_a_model_are_those_of_a_fit_that_keeps_fewer() {
+    // Tall and wide, so that the number of discarded variances is that of columns or of rows.
+    for p in [6, 20] {
+        let rows = gaussian(N, p, 5);
+        let by_row = weights(30.0, false);
+        let by_column: Vec<f64> = (0..p).map(|j| 0.5 + (j % 3) as f64).collect();
+        for weighting in [Weighting::Frequency, Weighting::Importance, Weighting::Population] {
+            for (center, scale, given) in [
+                (true, false, Weights::default()),
+                (true, true, Weights { samples: Some(&by_row), features: Some(&by_column) }),
+                (false, true, Weights::of_samples(&by_row)),
+            ] {
+                let fit = |n_components| {
+                    let pca = Pca { n_components, weighting, center, scale, ..Pca::default() };
+                    Layout::RowMajor.with::<f64, _>(&rows, |x| pca.fit(x, &given)).unwrap()
+                };
+                for from in [NComponents::All, NComponents::Count(5)] {
+                    let (found, expected) = (fit(from).leading(3).unwrap(), fit(NComponents::Count(3)));
+                    let name = format!("{p} {weighting} {center} {scale} {from:?}");
+                    for (found, expected) in [
+                        (found.explained_variance(), expected.explained_variance()),
+                        (found.explained_variance_ratio(), expected.explained_variance_ratio()),
+                        (found.singular_values(), expected.singular_values()),
+                        (&[found.noise_variance()], &[expected.noise_variance()]),
+                        (found.components().as_slice(), expected.components().as_slice()),
+                    ] {
+                        assert_close(&name, found, expected, near(expected[0].abs().max(1.0)));
+                    }
+                    assert_eq!(found.options(), expected.options());
+                    assert_eq!(found.convergence().residuals.len(), 3);
+                }
+            }
+        }
+    }
+    let model = fit(Weighting::Frequency, None, false, &weights(12.0, true)).unwrap();
+    assert_eq!(model.leading(2).unwrap().noise_variance(), model.noise_variance());
+    for k in [0, 3] {
+        assert!(model.leading(k).unwrap_err().to_string().contains("the model has 2 components"));
+    }
+}
+
+#[test]
 fn the_meanings_differ_only_by_their_divisors() {
     for solver in SOLVERS {
         for equal in [false, true] {
