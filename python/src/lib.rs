@@ -74,7 +74,9 @@ mod _core {
     #[pymodule_export]
     use crate::record::{from_state, load, save, to_state};
     #[pymodule_export]
-    use crate::report::{write_incomplete_report, write_kernel_report, write_report, write_rotated_report};
+    use crate::report::{
+        summarise, write_incomplete_report, write_kernel_report, write_report, write_rotated_report,
+    };
     #[pymodule_export]
     use crate::resampling::bootstrap;
     #[pymodule_export]

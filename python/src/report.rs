@@ -18,6 +18,7 @@ use crate::incomplete_model::IncompleteModel;
 use crate::kernel_function::cause;
 use crate::kernel_model::KernelModel;
 use crate::model::Model;
+use crate::model_class::to_json;
 use crate::observer::{Effort, run};
 use crate::rotation::RotatedModel;
 
@@ -147,11 +148,54 @@ pub(crate) fn write_kernel_report(
     write(py, &path, made)
 }
 
-fn write(py: Python<'_>, path: &Path, made: Made) -> PyResult<()> {
-    let text = made.map_err(|error| match error {
+/// A fitted model with components.
+#[derive(FromPyObject)]
+pub(crate) enum Shown<'py> {
+    Complete(Bound<'py, Model>),
+    Rotated(Bound<'py, RotatedModel>),
+    Incomplete(Bound<'py, IncompleteModel>),
+    Kernel(Bound<'py, KernelModel>),
+}
+
+/// The sentences and the table of components of the page of a model, as JSON.
+#[pyfunction]
+#[pyo3(signature = (model, feature_names=None))]
+pub(crate) fn summarise(
+    py: Python<'_>,
+    model: Shown<'_>,
+    feature_names: Option<Vec<String>>,
+) -> PyResult<String> {
+    let report = Report { feature_names: feature_names.as_deref(), ..Report::default() };
+    let made = match model {
+        Shown::Complete(model) => {
+            let model = &model.get().model;
+            py.detach(|| report.summary_of_pca(model))
+        }
+        Shown::Rotated(model) => {
+            let model = &model.get().model;
+            py.detach(|| report.summary_of_rotated(model))
+        }
+        Shown::Incomplete(model) => {
+            let model = &model.get().model;
+            py.detach(|| report.summary_of_incomplete(model))
+        }
+        Shown::Kernel(model) => {
+            let model = &model.get().model;
+            Ok(py.detach(|| report.summary_of_kernel(model)))
+        }
+    };
+    to_json(&made.map_err(page_error)?)
+}
+
+fn page_error(error: karhunen_report::Error) -> PyErr {
+    match error {
         karhunen_report::Error::Library(error) => to_python(error),
         error => PyValueError::new_err(error.to_string()),
-    })?;
+    }
+}
+
+fn write(py: Python<'_>, path: &Path, made: Made) -> PyResult<()> {
+    let text = made.map_err(page_error)?;
     py.detach(|| karhunen_io::stage_bytes(path, text.as_bytes())?.commit()).map_err(file_to_python)
 }
 

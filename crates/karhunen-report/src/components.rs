@@ -24,15 +24,22 @@ pub(crate) struct Leading<'a> {
     pub(crate) residuals: Option<&'a [f64]>,
 }
 
-/// A component in the table of variances.
-#[derive(Serialize)]
-pub(crate) struct ComponentRow {
-    name: String,
-    variance: String,
-    ratio: String,
-    cumulative: String,
-    residual: Option<String>,
-    sentence: String,
+/// A component in the table of variances; numbers are rounded texts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ComponentRow {
+    /// Its name.
+    pub name: String,
+    /// Variance along it.
+    pub variance: String,
+    /// Its share of the total variance.
+    pub ratio: String,
+    /// The sum of the shares up to it.
+    pub cumulative: String,
+    /// Its residual, relative to the largest variance, if the route has residuals.
+    pub residual: Option<String>,
+    /// The features that it goes with; empty beyond the tenth, and where features are unknown.
+    pub sentence: String,
 }
 
 /// `One component was kept; it explains`, `2 components were kept; together they explain`.

@@ -29,9 +29,11 @@ mod odd;
 mod page;
 mod pca;
 mod points;
+mod summary;
 
 pub use error::Error;
 pub use page::FIRST_LINE;
+pub use summary::{ComponentRow, Summary};
 
 use karhunen::rotation::RotatedModel;
 use karhunen::{IncompleteModel, KernelModel, Observed, PcaModel, Run, Scalar, Source};
@@ -185,6 +187,36 @@ impl Report<'_> {
         let samples = Names::of_samples(self.sample_names, x.shape().0)?;
         let rows = Rows::of_kernel(model, x, &samples, run)?;
         self.render(kernel::content(self, model, Some(rows)))
+    }
+
+    /// The sentences and the table of components of [`Report::of_pca`].
+    ///
+    /// # Errors
+    /// As [`Report::of_pca`].
+    pub fn summary_of_pca(&self, model: &PcaModel) -> Result<Summary, Error> {
+        Ok(pca::content(self, model, &self.features(model.n_features())?, None)?.into())
+    }
+
+    /// The sentences and the table of components of [`Report::of_rotated`].
+    ///
+    /// # Errors
+    /// As [`Report::of_rotated`].
+    pub fn summary_of_rotated(&self, rotated: &RotatedModel) -> Result<Summary, Error> {
+        let names = self.features(rotated.model().n_features())?;
+        Ok(pca::rotated_content(self, rotated, &names, None)?.into())
+    }
+
+    /// The sentences and the table of components of [`Report::of_incomplete`].
+    ///
+    /// # Errors
+    /// As [`Report::of_incomplete`].
+    pub fn summary_of_incomplete(&self, model: &IncompleteModel) -> Result<Summary, Error> {
+        Ok(incomplete::content(self, model, &self.features(model.n_features())?, None)?.into())
+    }
+
+    /// The sentences and the table of components of [`Report::of_kernel`].
+    pub fn summary_of_kernel(&self, model: &KernelModel) -> Summary {
+        kernel::content(self, model, None).into()
     }
 
     fn features(&self, n: usize) -> Result<Names<'_>, Error> {

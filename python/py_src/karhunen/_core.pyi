@@ -67,6 +67,7 @@ __all__ = [
     "squared_cosines",
     "sum_part",
     "sum_rows",
+    "summarise",
     "t2_limit",
     "takes_missing_values",
     "to_state",
@@ -836,6 +837,11 @@ def write_rotated_report(
     n_threads: int | None = None,
     on_progress: _OnProgress | None = None,
 ) -> None: ...
+def summarise(
+    model: Model | RotatedModel | IncompleteModel | KernelModel, feature_names: list[str] | None = None
+) -> str:
+    """Return the sentences and the table of components of the page of a model, as JSON."""
+
 def write_report(
     model: Model,
     path: str,

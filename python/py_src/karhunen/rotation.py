@@ -18,6 +18,7 @@ from karhunen._inputs.files import to_rows
 from karhunen._inputs.matrix import to_scores
 from karhunen._inputs.report import about, write_page
 from karhunen._shared.options import count_option, flag_option, number_option
+from karhunen._shared.summary import Summary
 from karhunen._shared.warning import warn
 
 if TYPE_CHECKING:
@@ -152,6 +153,20 @@ class Rotation:
         scores = to_scores(self._pca, X)
         with self._pca._call() as draw:
             return self._rotated.inverse_transform(scores, self._pca.n_threads, draw)
+
+    def summary(self) -> Summary:
+        """Describe the rotated model: sentences and a table of the components, as :meth:`karhunen.PCA.summary` does.
+
+        Returns
+        -------
+        Summary
+            Text if printed, HTML in a notebook.
+        """
+        return Summary(self._rotated, getattr(self._pca, "feature_names_in_", None))
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show."""
+        return self.summary()._repr_html_()
 
     def to_frame(self) -> Any:
         """Return the pattern as a pandas.DataFrame, with the communalities in a last column."""

@@ -52,13 +52,12 @@ fn summary(table: &[Selection]) -> Vec<String> {
         return vec![format!("None of the {} applies; the table says why.", counted(table.len(), "rule"))];
     };
     let times = |n: usize| numbers.iter().filter(|other| **other == n).count();
-    let range = if least == most {
-        format!("they all suggest {least}")
-    } else {
-        format!("they suggest between {least} and {most} components")
+    let range = match numbers.len() {
+        1 => format!("applies; it suggests {least}"),
+        _ if least == most => format!("apply; they all suggest {least}"),
+        _ => format!("apply; they suggest between {least} and {most} components"),
     };
-    let mut sentences =
-        vec![format!("{} of {} apply; {range}.", numbers.len(), counted(table.len(), "rule"))];
+    let mut sentences = vec![format!("{} of {} {range}.", numbers.len(), counted(table.len(), "rule"))];
     // Of numbers that occur equally often, the smallest.
     let often = numbers.iter().copied().max_by_key(|n| (times(*n), std::cmp::Reverse(*n)));
     if let Some(often) = often.filter(|n| times(*n) > 1 && least != most) {

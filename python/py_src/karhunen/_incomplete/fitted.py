@@ -25,6 +25,7 @@ from karhunen._shared.arrays import FloatArray, Ids
 from karhunen._shared.choices import Method
 from karhunen._shared.fitted_model import ViewedModel
 from karhunen._shared.options import flag_option
+from karhunen._shared.summary import Summarised, outcome
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -44,7 +45,7 @@ def _learns_variances(estimator: FittedIncomplete) -> bool:
     )
 
 
-class FittedIncomplete(ViewedModel):
+class FittedIncomplete(Summarised, ViewedModel):
     """Methods and attributes of a fitted :class:`IncompletePCA`."""
 
     explained_variance_: FloatArray
@@ -74,6 +75,13 @@ class FittedIncomplete(ViewedModel):
     )
     _kind = _core.IncompleteModel
     _arguments = staticmethod(incomplete_arguments)
+
+    def _outcome(self) -> str:
+        shape, share = (self.n_samples_, self.n_features_in_), float(self.explained_variance_ratio_.sum())
+        return f"{outcome(shape, self.n_components_, share)}, by {self.method_}"
+
+    def _names_of_features(self) -> Any:
+        return getattr(self, "feature_names_in_", self.column_ids_)
 
     def transform(self, X: Any, *, return_covariance: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Compute the scores of rows with missing values, which are optimal given the components.

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 from karhunen._shared.options import probability
 
 
@@ -44,7 +46,7 @@ def about(estimator: Any, X: Any, level: float | None, title: str | None) -> dic
         "title": "Principal components" if title is None else title,
         "level": chance,
         # On one line, as a call that can be copied.
-        "estimator": " ".join(repr(estimator).split()),
+        "estimator": " ".join(BaseEstimator.__repr__(estimator).split()),
         "feature_names": None if columns is None else [str(name) for name in columns],
         "sample_names": None if rows is None else [str(name) for name in rows],
     }

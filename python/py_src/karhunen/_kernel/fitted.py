@@ -21,6 +21,7 @@ from karhunen._shared.arrays import FloatArray, Matrix, Rows
 from karhunen._shared.choices import Kernel, KernelRoute
 from karhunen._shared.dtype import in_dtype
 from karhunen._shared.fitted_model import FittedModel
+from karhunen._shared.summary import Summarised, outcome
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -112,8 +113,8 @@ class FittedKernel(FittedModel):
         >>> from karhunen import KernelPCA
         >>> path = pathlib.Path(tempfile.mkdtemp(), "curve.model")
         >>> KernelPCA(1, kernel="rbf", gamma="median").fit([[0.0, 0.0], [1.0, 1.0], [2.0, 4.0]]).save(path)
-        >>> KernelPCA.load(path)
-        KernelPCA(gamma='median', kernel='rbf', n_components=1, random_state=0)
+        >>> KernelPCA.load(path).n_components_
+        1
         """
         function = None if kernel is None else block_kernel(kernel, kernel_params)
         model, beside, options = _core.load(cls._kind, path, function)
@@ -132,7 +133,7 @@ class FittedKernel(FittedModel):
         return tags
 
 
-class FittedKernelPCA(FittedKernel):
+class FittedKernelPCA(Summarised, FittedKernel):
     """Base class of fitted kernel PCA."""
 
     _kind = _core.KernelModel
@@ -144,6 +145,13 @@ class FittedKernelPCA(FittedKernel):
     solver_: KernelRoute
     convergence_: KernelConvergence
     n_iter_: int
+
+    def _outcome(self) -> str:
+        share = float(self.explained_variance_ratio_.sum())
+        return outcome((self.n_samples_, self.n_features_in_), self.n_components_, share)
+
+    def _names_of_features(self) -> None:
+        return None
 
     @property
     def eigenvalues_(self) -> FloatArray:

@@ -21,12 +21,13 @@ from karhunen._shared.choices import Route
 from karhunen._shared.convergence import Convergence, warn_unless_converged
 from karhunen._shared.dtype import in_dtype
 from karhunen._shared.fitted_model import FittedModel, ViewedModel
+from karhunen._shared.summary import Summarised, outcome
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class FittedComponents(FittedModel):
+class FittedComponents(Summarised, FittedModel):
     """Base class of estimators that map rows to scores and scores to rows."""
 
     def transform(self, X: Any) -> FloatArray:
@@ -133,6 +134,11 @@ class FittedAtOnce(FittedComponents, ViewedModel):
     n_iter_: int
 
     _kind = _core.Model
+
+    def _outcome(self) -> str:
+        model = self._model
+        shape = model.n_samples, len(model.mean)
+        return outcome(shape, len(model.explained_variance), float(model.explained_variance_ratio.sum()))
 
     def _fit_matrix(
         self,

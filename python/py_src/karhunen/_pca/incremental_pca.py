@@ -507,6 +507,10 @@ class IncrementalPCA(GaussianComponents):
     def _model_now(self) -> _core.Model:
         return self._found_now.model
 
+    def _outcome(self) -> str:
+        # Components are found when they are asked for.
+        return f"fitted to {self.n_samples_seen_:,} x {self.n_features_in_:,}"
+
     def _model_to_keep(self) -> _core.IncrementalState:
         return self._fit.state()
 

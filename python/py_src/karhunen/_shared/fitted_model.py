@@ -89,6 +89,15 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         with self._naming_columns(), progress(self.verbose, type(self).__name__) as draw:
             yield draw
 
+    def _outcome(self) -> str:
+        """Return the outcome of the fit in a few words."""
+        return "fitted"
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return the call that makes the estimator and, if it is fitted, the outcome."""
+        call = super().__repr__(N_CHAR_MAX)
+        return f"{call} {self._outcome()}" if self.__sklearn_is_fitted__() else call
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that :meth:`load` and the command line ``karhunen`` read.
 
