@@ -5,6 +5,7 @@
 
 mod arrays;
 mod cluster;
+mod completion;
 mod cross_validation;
 mod diagnose_incomplete;
 mod diagnostics;
@@ -40,6 +41,8 @@ mod value;
 mod _core {
     #[pymodule_export]
     use crate::cluster::{ClusterFit, PartTree, merge_parts, sum_part, takes_missing_values};
+    #[pymodule_export]
+    use crate::completion::{choose_completion, complete};
     #[pymodule_export]
     use crate::cross_validation::cross_validate;
     #[pymodule_export]

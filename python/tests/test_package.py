@@ -54,6 +54,7 @@ BELOW = {
     "_kernel": {"_inputs", "_shared"},
     "plot": {"_shared"},
     "_diagnostics": {"_incomplete", "_inputs", "_shared"},
+    "completion": {"_inputs", "_shared"},
     "diagnostics": {"_diagnostics"},
     "resampling": {"_diagnostics", "_inputs", "_shared"},
     "rotation": {"_diagnostics", "_inputs", "_shared"},

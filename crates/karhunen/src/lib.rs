@@ -94,6 +94,7 @@
 mod affine;
 pub mod choice;
 pub mod cluster;
+pub mod completion;
 pub mod diagnostics;
 pub mod error;
 pub mod exec;

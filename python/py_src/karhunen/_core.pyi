@@ -28,8 +28,10 @@ __all__ = [
     "__version__",
     "adjust_p_values",
     "bootstrap",
+    "choose_completion",
     "column_moments",
     "compare_categories",
+    "complete",
     "correlate",
     "cross_validate",
     "diagnose_features",
@@ -837,6 +839,22 @@ def write_rotated_report(
     n_threads: int | None = None,
     on_progress: _OnProgress | None = None,
 ) -> None: ...
+def complete(
+    x: NDArray[np.float64],
+    options: dict[str, Any],
+    sample_weight: NDArray[np.float64] | None = None,
+    n_threads: int | None = None,
+    on_progress: _OnProgress | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], Model, float, int, bool]: ...
+def choose_completion(
+    x: NDArray[np.float64],
+    options: dict[str, Any],
+    least: int,
+    most: int,
+    sample_weight: NDArray[np.float64] | None = None,
+    n_threads: int | None = None,
+    on_progress: _OnProgress | None = None,
+) -> tuple[int, NDArray[np.float64]]: ...
 def summarise(
     model: Model | RotatedModel | IncompleteModel | KernelModel, feature_names: list[str] | None = None
 ) -> str:

@@ -3,6 +3,7 @@
 
 mod calibration;
 mod checkpoints;
+mod completion;
 mod cross_validation;
 mod explained;
 mod faded;

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules and their layers. A module imports from lower layers only.
-const LAYERS: [(&str, u8); 25] = [
+const LAYERS: [(&str, u8); 26] = [
     ("choice", 1),
     ("error", 0),
     ("growth", 0),
@@ -29,6 +29,7 @@ const LAYERS: [(&str, u8); 25] = [
     ("incomplete", 5),
     ("kernel", 10),
     ("incremental", 10),
+    ("completion", 10),
     ("rotation", 11),
     ("selection", 11),
     ("diagnostics", 12),

@@ -90,10 +90,10 @@ def tol_option(tol: Any) -> float | None:
     return float(tol)
 
 
-def count_option(name: str, value: Any) -> int:
-    """Check a positive integer."""
-    if not is_whole(value) or value < 1:
-        raise ValueError(f"{name} = {value!r} is not allowed: a whole number of at least 1 is needed")
+def count_option(name: str, value: Any, *, least: int = 1) -> int:
+    """Check an integer of at least `least`."""
+    if not is_whole(value) or value < least:
+        raise ValueError(f"{name} = {value!r} is not allowed: a whole number of at least {least} is needed")
     if value >= LARGE_COUNT:
         raise ValueError(f"{name} = {value!r} is not allowed: it must be below {LARGE_COUNT}")
     return int(value)
