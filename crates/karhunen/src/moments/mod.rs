@@ -5,6 +5,7 @@ pub(crate) mod dense_scatter;
 pub(crate) mod dense_sums;
 mod deviations;
 mod far_columns;
+mod ranges;
 #[cfg(feature = "serde")]
 mod record;
 mod row_sums;
@@ -16,6 +17,7 @@ mod wide_scatter;
 use decay::check_decay;
 pub(crate) use decay::{Aged, Cut};
 pub(crate) use deviations::Columns;
+pub(crate) use ranges::Extremes;
 pub(crate) use scatter::DenseRows;
 pub use scatter::Scatter;
 

@@ -29,7 +29,8 @@ fn fit(
     weights: &[f64],
 ) -> karhunen::Result<PcaModel> {
     let n_components = NComponents::Count(2);
-    let pca = Pca { n_components, weighting, solver, scale, tol: Some(1e-12), ..Pca::default() };
+    let pca =
+        Pca { n_components, weighting, solver, scale: scale.into(), tol: Some(1e-12), ..Pca::default() };
     Layout::RowMajor.with::<f64, _>(&rows(), |x| pca.fit(x, &Weights::of_samples(weights)))
 }
 
