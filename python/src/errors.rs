@@ -40,6 +40,10 @@ pub(crate) fn to_python(error: Error) -> PyErr {
             ("option", Attribute::Text(name(*option).to_owned())),
             ("rule", Attribute::Text(rule.text_for(&Parameters))),
         ],
+        Error::ColumnValue { column, .. } => vec![
+            ("column", Attribute::Index(*column)),
+            ("template", Attribute::Text(error.text_for(&NamedColumn))),
+        ],
         Error::DuplicateEntry { row, column } => place(*row, *column, true),
         Error::NonFinite { row, column, .. }
         | Error::NegativeValue { row, column, .. }

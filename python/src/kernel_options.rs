@@ -69,7 +69,7 @@ fn choice_of<C: Choice>(
     [before, after]: [&str; 2],
 ) -> PyResult<C> {
     let rows = || C::TABLE.iter().filter(|row| is_offered(row));
-    rows().find(|row| row.is_called(name)).map(|row| row.choice).ok_or_else(|| {
+    rows().find(|row| row.is_called(name)).map(|row| row.choice.clone()).ok_or_else(|| {
         let names: Vec<_> = rows().map(|row| format!("'{}'", row.python)).collect();
         let allowed = format!("{before}{}{after}", names.join(", "));
         PyValueError::new_err(format!("{option} = '{name}' is not known; choose one of {allowed}"))

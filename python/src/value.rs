@@ -5,7 +5,7 @@ use std::fmt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyType};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyType};
 use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{Deserializer, Error, IntoDeserializer, Visitor};
 
@@ -218,6 +218,8 @@ impl<'de> Deserializer<'de> for Value<'_> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
         match self.text()? {
             Some(text) => visitor.visit_string(text),
+            None if self.is_flag()? => self.deserialize_bool(visitor),
+            None if self.0.is_instance_of::<PyList>() => self.deserialize_seq(visitor),
             None if self.is_whole()? => self.deserialize_u64(visitor),
             None if self.is_real()? => self.deserialize_f64(visitor),
             None => visitor.visit_map(MapDeserializer::new(self.items()?.into_iter())),

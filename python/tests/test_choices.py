@@ -11,6 +11,7 @@ from karhunen.resampling import bootstrap
 
 #: Uses of each set: a callable, its option, and the type.
 CHOICES = [
+    (PCA, "scale", choices.ColumnScaling),
     (PCA, "solver", choices.Solver),
     (PCA, "weighting", choices.Weighting),
     (PCA, "svd_solver", choices.SvdSolver),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
+use crate::complete_args::CompleteArgs;
 use crate::cross_validate_args::CrossValidateArgs;
 use crate::fit_args::FitArgs;
 use crate::given::Given;
@@ -52,6 +53,8 @@ pub(crate) enum Command {
     Reconstruct(ReconstructArgs),
     /// Fill the missing values of a table
     Impute(ImputeArgs),
+    /// Fill the missing values of a table by iterated PCA of the filled table, or by means
+    Complete(CompleteArgs),
     /// Predict entries, each with its standard deviation
     Predict(PredictArgs),
     /// Compare numbers of components and penalties by their error on held-out entries

@@ -193,6 +193,11 @@ impl<'a> Places<'a> {
             E::NComponents { requested, max, n_samples, n_features, .. } => Failure::Usage(format!(
                 "{file}: -k {requested} is more than the {n_samples} x {n_features} table allows; ask for at most {max}"
             )),
+            E::ColumnValue { option, column, value, rule } => Failure::Data(format!(
+                "{} of {} is {value}: {rule}",
+                self.setting(option, &OptionValue::Given),
+                self.column(column)
+            )),
             E::WeightValue { of: Weighed::Samples, index, value } => Failure::Data(format!(
                 "{file}: the weight of {} is {value}; weights must be finite and not negative",
                 self.row(index)
@@ -257,6 +262,9 @@ impl Surface for Places<'_> {
             (options::METHOD | options::EARLY_STOPPING, V::Name { .. } | V::Text(_) | V::Number(_)) => {
                 format!("{flag}={value}")
             }
+            (options::CENTER, V::Given) => "--center-values".to_owned(),
+            (options::SCALE, V::Given) => "--scale-values".to_owned(),
+            (options::SCALE, V::Name { name, .. }) => format!("{flag}={name}"),
             (options::CENTER | options::ERROR_BARS, V::Flag(false)) => flag,
             (options::CENTER | options::ERROR_BARS, _) => format!("no {flag}"),
             (option_names::DOUBLE, V::Flag(true)) => format!("{flag} f64"),

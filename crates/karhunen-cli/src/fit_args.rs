@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
-use karhunen::choice::Choice;
+use karhunen::choice::{Choice, Named};
 use karhunen::kernel::KernelRoute;
-use karhunen::pca::{Rounding, Route};
+use karhunen::pca::{Rounding, Route, Scaling};
 use karhunen::{KernelPca, NComponents, Pca, Weighting};
 
 use crate::checkpoints::CheckpointArgs;
@@ -16,7 +16,7 @@ use crate::given::{Given, set};
 use crate::input_args::{InputArgs, MemoryArgs, ThreadArgs};
 use crate::kernel_args::KernelArgs;
 use crate::missing_args::FitMissingArgs;
-use crate::values::{JsonExtent, at_least_one, choice, possible_value};
+use crate::values::{JsonExtent, at_least_one, choice, choice_of, possible_value};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -33,6 +33,7 @@ use crate::values::{JsonExtent, at_least_one, choice, possible_value};
   karhunen fit large.parquet --memory-limit 2GB -o large.model
   karhunen fit large.npy -k 40 --checkpoint l.checkpoint --resume -o l.model
   karhunen fit wide.npy -k 40 --rounded-copy f16 -o wide.model
+  karhunen fit spectra.csv --scale=pareto --center-values reference.csv
   karhunen fit --from-moments *.scatter -k 5 -o all.model
   karhunen fit counties.csv --weights sizes.txt --weighting importance
   karhunen fit table.tsv --delimiter tab --row-names id --label group
@@ -83,21 +84,52 @@ pub(crate) struct FitArgs {
 /// Options that only the fit of complete data without a kernel has.
 #[derive(Debug, Args)]
 pub(crate) struct PcaArgs {
-    /// Divide every column by its standard deviation
+    /// Divide columns by their standard deviation
     ///
-    /// This is PCA of the correlation matrix
-    #[arg(long)]
-    pub(crate) scale: bool,
+    /// This is PCA of the correlation matrix; pareto and range divide by other measures of the spread
+    #[arg(
+        long, value_name = "BY", num_args = 0..=1, require_equals = true, default_missing_value = "deviation",
+        value_parser = choice_of(|row: &Named<Scaling>| row.choice != Scaling::None && !row.takes_number)
+    )]
+    pub(crate) scale: Option<Scaling>,
     /// Do not subtract the means: a truncated SVD
     #[arg(long)]
     pub(crate) no_center: bool,
+    /// Subtract the numbers of a file, not the means
+    ///
+    /// A number for every column in order, with or without a header; or the name of a column and its number on each line, in
+    /// any order. Variances are then mean squares about these numbers
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "no_center")]
+    pub(crate) center_values: Option<PathBuf>,
+    /// Divide columns by the numbers of a file
+    ///
+    /// In the forms of --center-values
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "scale")]
+    pub(crate) scale_values: Option<PathBuf>,
 }
 
 impl PcaArgs {
-    /// Sets the options that were given.
+    /// Sets the options that were given, except numbers in files, which belong to the columns of the data.
     pub(crate) fn apply(&self, pca: &mut Pca) {
-        pca.scale = self.scale;
-        pca.center = !self.no_center;
+        set(&mut pca.scale, self.scale.clone());
+        pca.center = (!self.no_center).into();
+    }
+
+    /// Returns true for `--scale`, by the standard deviation.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for any other option of this group; `fit` names the fit that has only this one.
+    pub(crate) fn scales_by_deviation(&self, fit: &str) -> Result<bool> {
+        match &self.scale {
+            None => Ok(false),
+            Some(Scaling::Deviation) => Ok(true),
+            Some(other) => {
+                let name = other.named().name;
+                Err(Failure::Usage(format!(
+                    "--scale={name} does not go with {fit}; say --scale, or leave it out"
+                )))
+            }
+        }
     }
 }
 

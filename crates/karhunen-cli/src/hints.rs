@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use karhunen::pca::{Centring, Scaling};
 use karhunen::{Matrix, PcaModel, Scalar};
 use karhunen_io::{Data, ObservedData, Values, shell_word, shortened};
 
@@ -213,7 +214,8 @@ pub(crate) fn of_model(model: &PcaModel, names: Option<&[String]>) -> Option<Str
     let options = model.options();
     let (total, p) = (model.total_variance(), model.n_features());
     let weighted = model.parts().feature_weights.is_some();
-    if options.scale || !options.center || weighted || p < 2 || model.n_samples() < FEWEST_ROWS {
+    let as_measured = options.scale == Scaling::None && options.center == Centring::Mean;
+    if !as_measured || weighted || p < 2 || model.n_samples() < FEWEST_ROWS {
         return None;
     }
     let first = *model.explained_variance().first()?;

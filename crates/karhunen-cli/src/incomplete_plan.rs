@@ -89,7 +89,8 @@ impl IncompletePlan {
         one_standard_input(&inputs)?;
         checkpoints.check(&given, &output, &inputs)?;
         let files = FitFiles::resolve(output, &inputs, SavedIncomplete::KIND)?;
-        let (memory_limit, scale) = (memory.memory_limit, complete.scale);
+        let scale = complete.scales_by_deviation("missing values")?;
+        let memory_limit = memory.memory_limit;
         let mut pca = IncompletePca { memory_limit, scale, ..IncompletePca::default() };
         fit.apply(&mut pca);
         Iterations::of(&solver).apply(&mut pca);

@@ -6,6 +6,7 @@ mod allocator;
 mod args;
 mod checkpoints;
 mod commands;
+mod complete_args;
 mod component_names;
 mod computed_rows;
 mod cross_validate_args;

@@ -2,15 +2,16 @@
 
 use std::path::PathBuf;
 
-use karhunen::pca::Route;
+use karhunen::pca::{Centring, Route, Scaling};
 use karhunen::{NComponents, Pca, Scalar};
-use karhunen_io::{Data, ReadOptions, SavedModel, Values};
+use karhunen_io::{Data, ReadOptions, SavedModel, Values, read_column_numbers};
 
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
 use crate::fit_args::{CopyArgs, FitArgs, SolverArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
+use crate::given::set;
 use crate::input_args::{ThreadArgs, read_options};
 use crate::paths::one_standard_input;
 use crate::{kernel_args, missing_args};
@@ -35,6 +36,10 @@ pub(crate) struct FitPlan {
     pub(crate) weights_file: Option<PathBuf>,
     /// A file of column weights.
     pub(crate) feature_weights: Option<PathBuf>,
+    /// A file of numbers that are subtracted from the columns.
+    center_values: Option<PathBuf>,
+    /// A file of numbers that divide the columns.
+    scale_values: Option<PathBuf>,
     /// Options of checkpoints.
     pub(crate) checkpoints: CheckpointArgs,
     /// The outputs.
@@ -55,6 +60,8 @@ impl FitPlan {
         let others = [
             weights_file.as_ref(),
             weights.feature_weights.as_ref(),
+            complete.center_values.as_ref(),
+            complete.scale_values.as_ref(),
             input.feature_names.as_ref(),
             input.sample_names.as_ref(),
         ];
@@ -80,13 +87,25 @@ impl FitPlan {
             n_components,
             weights_file,
             feature_weights: weights.feature_weights,
+            center_values: complete.center_values,
+            scale_values: complete.scale_values,
             checkpoints,
             files,
         })
     }
 
-    /// The options of the fit for data of the given shape.
-    pub(crate) fn pca(&self, (n_samples, n_features): (usize, usize)) -> Pca {
+    /// The options of the fit for data of the given shape and with these columns. Reads the files of their numbers.
+    ///
+    /// # Errors
+    /// Those of [`read_column_numbers`].
+    pub(crate) fn pca_of(&self, shape: (usize, usize), columns: Option<&[String]>) -> Result<Pca> {
+        let mut pca = self.pca(shape);
+        apply_numbers(&mut pca, [&self.center_values, &self.scale_values], (columns, shape.1))?;
+        Ok(pca)
+    }
+
+    /// The options of the fit for data of the given shape, without numbers from files.
+    fn pca(&self, (n_samples, n_features): (usize, usize)) -> Pca {
         let most = n_samples.min(n_features);
         let n_components = self.n_components.unwrap_or(NComponents::Count(most.clamp(1, DEFAULT_COMPONENTS)));
         Pca { n_components, ..self.pca.clone() }
@@ -96,6 +115,21 @@ impl FitPlan {
     pub(crate) fn chose_components(&self) -> bool {
         self.n_components.is_none()
     }
+}
+
+/// Sets the centres and the scales that were given in files, for `p` columns of these names.
+///
+/// # Errors
+/// Those of [`read_column_numbers`].
+pub(crate) fn apply_numbers(
+    pca: &mut Pca,
+    [centers, scales]: [&Option<PathBuf>; 2],
+    (columns, p): (Option<&[String]>, usize),
+) -> Result<()> {
+    let read = |path: &PathBuf| read_column_numbers(path, columns, p);
+    set(&mut pca.center, centers.as_ref().map(read).transpose()?.map(Centring::Given));
+    set(&mut pca.scale, scales.as_ref().map(read).transpose()?.map(Scaling::Given));
+    Ok(())
 }
 
 /// # Errors
@@ -165,8 +199,8 @@ mod tests {
         .unwrap();
         let expected = Pca {
             n_components: NComponents::Variance(0.95),
-            center: false,
-            scale: true,
+            center: Centring::None,
+            scale: Scaling::Deviation,
             weighting: karhunen::Weighting::Population,
             solver: Some(karhunen::pca::Route::BlockKrylov),
             tol: Some(1e-4),

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use console::{measure_text_width, truncate_str};
+use karhunen::pca::{Centring, Scaling};
 use karhunen::{Matrix, PcaModel};
 
 use crate::component_names::of_component;
@@ -120,11 +121,20 @@ impl ModelReport<'_> {
 /// Describes the centring and scaling, and the number of components kept; `hint` follows if some are dropped.
 pub(crate) fn treatment(model: &PcaModel, hint: &str) -> String {
     let options = model.options();
-    let done = match (options.center, options.scale) {
-        (true, true) => "centred and scaled",
-        (true, false) => "centred, not scaled",
-        (false, true) => "scaled, not centred",
-        (false, false) => "neither centred nor scaled",
+    let by = match &options.scale {
+        Scaling::None => None,
+        Scaling::Deviation => Some("scaled"),
+        Scaling::Pareto => Some("scaled by the square root of the deviation (Pareto)"),
+        Scaling::Range => Some("scaled by the range"),
+        Scaling::Given(_) => Some("scaled by given numbers"),
+    };
+    let done = match (&options.center, by) {
+        (Centring::Mean, Some(by)) => format!("centred and {by}"),
+        (Centring::Mean, None) => "centred, not scaled".to_owned(),
+        (Centring::None, Some(by)) => format!("{by}, not centred"),
+        (Centring::None, None) => "neither centred nor scaled".to_owned(),
+        (Centring::Given(_), Some(by)) => format!("centred at given numbers and {by}"),
+        (Centring::Given(_), None) => "centred at given numbers, not scaled".to_owned(),
     };
     let all = model.n_samples().min(model.n_features());
     match model.n_components() {

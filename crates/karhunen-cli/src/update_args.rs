@@ -105,7 +105,7 @@ impl UpdateArgs {
     /// Sets the options that were given, except the scales, whose file belongs to the columns of the data.
     pub(crate) fn apply(&self, pca: &mut IncrementalPca) {
         set(&mut pca.n_components, self.n_components);
-        set(&mut pca.scale, self.complete.scale.then_some(true));
+        set(&mut pca.scale, self.complete.scale.is_some().then_some(true));
         set(&mut pca.center, self.complete.no_center.then_some(false));
         set(&mut pca.weighting, self.weights.weighting);
         let StreamArgs { forget, half_life, method, oversamples, batch_size, warm_rows, seed, .. } =

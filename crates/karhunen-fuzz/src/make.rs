@@ -7,7 +7,7 @@ use karhunen::incomplete::{Checkpoint, Checkpoints, Every, FitContext, Method, R
 use karhunen::incremental::IncrementalMethod;
 use karhunen::kernel::{Gamma, Kernel, KernelRoute, Landmarks, Nystrom, PreImage};
 use karhunen::moments::Scatter;
-use karhunen::pca::{AboutMean, ModelParts};
+use karhunen::pca::{AboutMean, Centring, ModelParts, Scaling};
 use karhunen::rotation::{Criterion, Oblimin, RotatedModel};
 use karhunen::source::Block;
 use karhunen::{
@@ -59,20 +59,22 @@ fn models(folder: &Path) -> Result<(), String> {
     let plain = Pca::new(2);
     let cases = [
         ("pca", plain.clone(), None),
-        ("pca_scaled", Pca { scale: true, ..plain.clone() }, Some(&[1.0, 2.0, 0.5, 1.0][..])),
-        ("pca_not_centred", Pca { center: false, ..plain.clone() }, None),
+        ("pca_scaled", Pca { scale: true.into(), ..plain.clone() }, Some(&[1.0, 2.0, 0.5, 1.0][..])),
+        ("pca_not_centred", Pca { center: false.into(), ..plain.clone() }, None),
         ("pca_share", Pca { n_components: NComponents::Variance(0.9), ..plain }, None),
     ];
     for (name, pca, features) in cases {
         let model = pca.fit(&x, &Weights { features, ..Weights::default() }).map_err(message)?;
         let k = model.n_components();
-        let about_mean = (!pca.center).then(|| AboutMean { variance: vec![1.0; k], ratio: vec![0.25; k] });
+        let scaled = pca.scale != Scaling::None;
+        let about_mean = (pca.center == Centring::None)
+            .then(|| AboutMean { variance: vec![1.0; k], ratio: vec![0.25; k] });
         let model =
             PcaModel::try_from(ModelParts { about_mean, ..model.parts().clone() }).map_err(message)?;
         let beside = TableColumns {
-            feature_names: pca.scale.then(|| names("x", P)),
-            set_aside: if pca.scale { vec!["class".to_owned()] } else { Vec::new() },
-            id_column: pca.scale.then(|| "id".to_owned()),
+            feature_names: scaled.then(|| names("x", P)),
+            set_aside: if scaled { vec!["class".to_owned()] } else { Vec::new() },
+            id_column: scaled.then(|| "id".to_owned()),
         };
         save_model(&folder.join(name).with_extension("model"), &Saved { model, beside }).map_err(message)?;
     }
@@ -198,7 +200,7 @@ fn options(folder: &Path) -> Result<(), String> {
         std::fs::write(folder.join(name).with_extension("json"), text).map_err(message)
     };
     write("pca", "pca", serde_json::to_value(Pca { tol: Some(1e-9), block_size: Some(3), ..Pca::new(2) }))?;
-    let share = Pca { n_components: NComponents::Variance(0.9), scale: true, ..Pca::new(2) };
+    let share = Pca { n_components: NComponents::Variance(0.9), scale: true.into(), ..Pca::new(2) };
     write("pca_share", "pca", serde_json::to_value(share))?;
     for method in Method::ALL {
         let pca = IncompletePca { method, max_iter: 15, ..IncompletePca::new(2) };

@@ -91,5 +91,5 @@ pub use table::{Buffer, Data, Label, NamedMatrix, RowWriter, RowsToWrite, Table,
 pub use tables::read_tables;
 pub use triples::TripleColumns;
 pub use triples::pair_block::PairBlock;
-pub use weights::read_weights;
+pub use weights::{read_column_numbers, read_weights};
 pub use write::{check_table_path, stage_bytes, stage_table, write_table};

@@ -123,7 +123,7 @@ fn check_bits(path: &Path, options: &ReadOptions, n: usize, what: &str) {
     for route in ROUTES {
         for weights in [None, Some(&weights[..])] {
             let weights = Weights { samples: weights, features: None };
-            let pca = Pca { solver: Some(route), scale: true, ..Pca::new(2) };
+            let pca = Pca { solver: Some(route), scale: true.into(), ..Pca::new(2) };
             let mut expected = fit_table(path, options, &pca, &weights);
             if route == Route::BlockKrylov {
                 let found = fit_file(&file, &pca, &weights, &Run::threads(3)).unwrap();

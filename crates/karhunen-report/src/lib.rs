@@ -10,7 +10,7 @@
 //! use karhunen_report::Report;
 //! let x = [1.0, 2.0, 0.0, 2.0, 4.1, 1.0, 3.0, 5.9, 0.0, 4.0, 8.0, 1.0, 5.0, 9.8, 0.5];
 //! let x = Dense::row_major(&x, 5, 3)?;
-//! let model = Pca { scale: true, ..Pca::new(1) }.fit(&x, &Weights::default())?;
+//! let model = Pca { scale: true.into(), ..Pca::new(1) }.fit(&x, &Weights::default())?;
 //! let page = Report { title: "Five rows", ..Report::default() }.of_pca_and_rows(&model, &x, &Default::default())?;
 //! assert!(page.starts_with("<!doctype html>") && page.contains("<h1>Five rows</h1>"));
 //! # Ok::<(), karhunen_report::Error>(())

@@ -15,7 +15,7 @@ fn rows(n: usize, p: usize) -> Vec<f64> {
 }
 
 fn fitted(values: &[f64], (n, p): (usize, usize), k: usize) -> PcaModel {
-    let pca = Pca { n_components: NComponents::Count(k), scale: true, ..Pca::default() };
+    let pca = Pca { n_components: NComponents::Count(k), scale: true.into(), ..Pca::default() };
     pca.fit(&Dense::row_major(values, n, p).unwrap(), &Weights::default()).unwrap()
 }
 

@@ -31,6 +31,8 @@ mod random;
 mod record;
 #[path = "../src/scalar.rs"]
 mod scalar;
+#[path = "../src/scaling/mod.rs"]
+mod scaling;
 #[path = "../src/solver/mod.rs"]
 mod solver;
 #[path = "../src/source/mod.rs"]

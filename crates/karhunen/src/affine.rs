@@ -4,20 +4,69 @@ use crate::error::{Error, Result};
 use crate::exec::{Resumable, State};
 use crate::linalg::ColumnMap;
 use crate::moments::Columns;
+use crate::scaling::{Centring, Scaling};
+
+/// The options of the map, before the columns are known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standardization<'a> {
+    pub(crate) center: &'a Centring,
+    pub(crate) scales: Scales<'a>,
+    pub(crate) feature_weights: Option<&'a [f64]>,
+}
+
+/// Rules for the divisor of a column.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Scales<'a> {
+    /// One.
+    Unit,
+    /// The standard deviation, with this correction of the divisor.
+    Deviation(f64),
+    /// Its square root.
+    Pareto(f64),
+    /// These numbers.
+    Given(&'a [f64]),
+}
+
+impl<'a> Scales<'a> {
+    /// The rule of `scaling`, with the correction of the divisor and the ranges of the columns, which
+    /// [`Scaling::Range`] needs; the caller has refused it if there are none.
+    pub(crate) fn new(scaling: &'a Scaling, correction: f64, ranges: Option<&'a [f64]>) -> Self {
+        match scaling {
+            Scaling::None => Self::Unit,
+            Scaling::Deviation => Self::Deviation(correction),
+            Scaling::Pareto => Self::Pareto(correction),
+            Scaling::Range => {
+                Self::Given(ranges.unwrap_or_else(|| unreachable!("fits measure ranges first")))
+            }
+            Scaling::Given(values) => Self::Given(values),
+        }
+    }
+
+    /// The divisor of column `j` with the population standard deviation `spread`: one where the rule gives zero.
+    fn of_column(self, j: usize, spread: f64) -> f64 {
+        let scale = match self {
+            Self::Unit => 1.0,
+            Self::Deviation(correction) => spread * correction.sqrt(),
+            Self::Pareto(correction) => (spread * correction.sqrt()).sqrt(),
+            Self::Given(values) => values[j],
+        };
+        if scale > 0.0 { scale } else { 1.0 }
+    }
+}
 
 /// Centring, scaling and feature weights of one fit.
 #[derive(Clone, Debug)]
 pub(crate) struct Affine {
-    /// `mu`: zeros if the data are not centred.
+    /// `mu`: the means, zeros if the data are not centred, or the given centres.
     pub(crate) mean: Vec<f64>,
     /// The exact means less `mean`; empty if that is zero.
     remainder: Vec<f64>,
-    /// `d`: standard deviations with the divisor of the weighting, so that scaled columns have the reported
-    /// variance 1; ones if the data are not scaled, and one for a constant column.
+    /// `d`: for standard deviations with the divisor of the weighting, so that scaled columns have the reported
+    /// variance 1; ones if the data are not scaled, and one for a column without variance.
     pub(crate) scale: Vec<f64>,
     /// `sqrt(c) / d`.
     pub(crate) factor: Vec<f64>,
-    /// The population variance of each mapped column; about zero if the data are not centred.
+    /// The population variance of each mapped column, about `mean`.
     pub(crate) variance: Vec<f64>,
     /// Their sum: the trace of the population covariance of the mapped data.
     pub(crate) total_variance: f64,
@@ -50,58 +99,36 @@ impl Affine {
         }
     }
 
-    /// Builds the map from the mean and the population standard deviation of each column. `scale` holds the
-    /// correction of the divisor if the data are scaled; `feature_weights` are checked by the caller.
+    /// Builds the map from the mean and the population standard deviation of each column. Given centres, scales and
+    /// `feature_weights` are checked by the caller.
     ///
     /// # Errors
     /// [`Error::Overflow`] for a column whose scale or variance is beyond f64.
     pub(crate) fn new(
         columns: &Columns,
-        center: bool,
-        scale: Option<f64>,
-        feature_weights: Option<&[f64]>,
+        Standardization { center, scales, feature_weights }: Standardization<'_>,
     ) -> Result<Self> {
-        let scales: Vec<f64> = (0..columns.mean.len())
-            .map(|j| match (scale, columns.spread(j, center)) {
-                (Some(correction), d) if d > 0.0 => d * correction.sqrt(),
-                _ => 1.0,
-            })
-            .collect();
-        Self::of_scales(columns, center, scales, feature_weights)
-    }
-
-    /// As [`Affine::new`], for columns that are divided by `scale`, if it is given.
-    ///
-    /// # Errors
-    /// As [`Affine::new`].
-    pub(crate) fn with_scale(columns: &Columns, center: bool, scale: Option<&[f64]>) -> Result<Self> {
-        let scales = scale.map_or_else(|| vec![1.0; columns.mean.len()], <[f64]>::to_vec);
-        Self::of_scales(columns, center, scales, None)
-    }
-
-    fn of_scales(
-        columns: &Columns,
-        center: bool,
-        scales: Vec<f64>,
-        feature_weights: Option<&[f64]>,
-    ) -> Result<Self> {
-        let Columns { mean, remainder, .. } = columns;
-        let p = mean.len();
+        let p = columns.mean.len();
+        let spread: Vec<f64> = (0..p).map(|j| columns.spread(j, center)).collect();
+        let scale: Vec<f64> = (0..p).map(|j| scales.of_column(j, spread[j])).collect();
         let weight = |j: usize| feature_weights.map_or(1.0, |c| c[j]);
-        let factor: Vec<f64> = (0..p).map(|j| weight(j).sqrt() / scales[j]).collect();
-        if let Some(column) = factor.iter().position(|f| !f.is_finite()) {
+        let factor: Vec<f64> = (0..p).map(|j| weight(j).sqrt() / scale[j]).collect();
+        let is_beyond = |j: &usize| !(factor[*j].is_finite() && scale[*j].is_finite());
+        if let Some(column) = (0..p).find(is_beyond) {
             return Err(Error::Overflow { statistic: "scale", column });
         }
-        let variance: Vec<f64> =
-            (0..p).map(|j| weight(j) * (columns.spread(j, center) / scales[j]).powi(2)).collect();
+        let variance: Vec<f64> = (0..p).map(|j| weight(j) * (spread[j] / scale[j]).powi(2)).collect();
         let total_variance: f64 = variance.iter().sum();
         if !total_variance.is_finite() {
             let column = variance.iter().position(|v| !v.is_finite()).unwrap_or(0);
             return Err(Error::Overflow { statistic: "variance", column });
         }
-        let (mean, remainder) =
-            if center { (mean.clone(), remainder.clone()) } else { (vec![0.0; p], Vec::new()) };
-        Ok(Self { mean, remainder, scale: scales, factor, variance, total_variance })
+        let (mean, remainder) = match center {
+            Centring::None => (vec![0.0; p], Vec::new()),
+            Centring::Mean => (columns.mean.clone(), columns.remainder.clone()),
+            Centring::Given(values) => (values.clone(), Vec::new()),
+        };
+        Ok(Self { mean, remainder, scale, factor, variance, total_variance })
     }
 
     /// The map in the form that products take.
@@ -118,9 +145,14 @@ mod tests {
         Columns { mean: vec![3.0, 0.1, 0.0], remainder: Vec::new(), deviation: vec![4.0, 0.0, 0.0] }
     }
 
+    /// The map with these centres and scales.
+    fn affine(center: &Centring, scales: Scales<'_>, feature_weights: Option<&[f64]>) -> Affine {
+        Affine::new(&columns(), Standardization { center, scales, feature_weights }).unwrap()
+    }
+
     #[test]
     fn a_constant_column_has_scale_one_and_no_variance() {
-        let affine = Affine::new(&columns(), true, Some(1.0), None).unwrap();
+        let affine = affine(&Centring::Mean, Scales::Deviation(1.0), None);
         assert_eq!(affine.scale, [4.0, 1.0, 1.0]);
         assert_eq!(affine.factor, [0.25, 1.0, 1.0]);
         assert_eq!(affine.total_variance, 1.0);
@@ -128,22 +160,50 @@ mod tests {
 
     #[test]
     fn without_centring_the_scale_is_taken_about_zero() {
-        let affine = Affine::new(&columns(), false, Some(1.0), None).unwrap();
+        let affine = affine(&Centring::None, Scales::Deviation(1.0), None);
         assert_eq!(affine.mean, [0.0; 3]);
         assert_eq!(affine.scale, [5.0, 0.1, 1.0]);
         assert!((affine.total_variance - 2.0).abs() < 1e-15);
     }
 
     #[test]
+    fn about_given_centres_variances_are_second_moments() {
+        let given = affine(&Centring::Given(vec![0.0, 0.1, 2.0]), Scales::Deviation(1.0), None);
+        assert_eq!(given.mean, [0.0, 0.1, 2.0]);
+        assert_eq!(given.scale, [5.0, 1.0, 2.0]);
+        assert_eq!(given.variance, [1.0, 0.0, 1.0]);
+        let scaled = affine(&Centring::Mean, Scales::Given(&[2.0, 5.0, 5.0]), None);
+        assert_eq!((scaled.scale[1], scaled.total_variance), (5.0, 4.0));
+    }
+
+    #[test]
+    fn pareto_scales_are_roots_of_deviations() {
+        let affine = affine(&Centring::Mean, Scales::Pareto(4.0), None);
+        assert_eq!(affine.scale, [8_f64.sqrt(), 1.0, 1.0]);
+        assert!((affine.total_variance - 2.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_scale_beyond_f64_is_an_error() {
+        let rule = Standardization {
+            center: &Centring::Mean,
+            scales: Scales::Given(&[1.0, f64::INFINITY, 1.0]),
+            feature_weights: None,
+        };
+        let error = Affine::new(&columns(), rule).unwrap_err();
+        assert!(matches!(error, Error::Overflow { statistic: "scale", column: 1 }), "{error}");
+    }
+
+    #[test]
     fn scaled_columns_have_the_reported_variance_one() {
-        let affine = Affine::new(&columns(), true, Some(2.0), None).unwrap();
+        let affine = affine(&Centring::Mean, Scales::Deviation(2.0), None);
         assert_eq!(affine.scale[0], 32_f64.sqrt());
         assert!((affine.total_variance * 2.0 - 1.0).abs() < 1e-15);
     }
 
     #[test]
     fn feature_weights_multiply_variances() {
-        let affine = Affine::new(&columns(), true, None, Some(&[4.0, 1.0, 0.0])).unwrap();
+        let affine = affine(&Centring::Mean, Scales::Unit, Some(&[4.0, 1.0, 0.0]));
         assert_eq!(affine.factor, [2.0, 1.0, 0.0]);
         assert_eq!(affine.total_variance, 64.0);
     }

@@ -62,7 +62,7 @@ impl<C> Named<C> {
 /// assert_eq!(Landmarks::of_name("kmeans++"), Some(Landmarks::KMeansPlusPlus));
 /// assert_eq!(Landmarks::KMeansPlusPlus.named().file, "k-means-plus-plus");
 /// ```
-pub trait Choice: Copy + 'static {
+pub trait Choice: Clone + 'static {
     /// Every choice, in the order of the documentation.
     const TABLE: &'static [Named<Self>];
 
@@ -80,7 +80,7 @@ pub trait Choice: Copy + 'static {
 
     /// The choice of a name, with its default parameters; none that takes a number.
     fn of_name(name: &str) -> Option<Self> {
-        Self::TABLE.iter().find(|row| !row.takes_number && row.is_called(name)).map(|row| row.choice)
+        Self::TABLE.iter().find(|row| !row.takes_number && row.is_called(name)).map(|row| row.choice.clone())
     }
 }
 

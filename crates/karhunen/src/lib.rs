@@ -113,6 +113,7 @@ pub mod record;
 pub mod resampling;
 pub mod rotation;
 mod scalar;
+mod scaling;
 pub mod selection;
 mod solver;
 pub mod source;

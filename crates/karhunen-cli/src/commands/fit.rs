@@ -49,7 +49,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
         plan.feature_weights.as_deref(),
         &dataset,
     )?;
-    let pca = plan.pca(dataset.table.data.shape());
+    let pca = plan.pca_of(dataset.table.data.shape(), dataset.table.feature_names.as_deref())?;
     let fit = Fit { plan: &plan, pca: &pca, dataset: &dataset, weights: &weights, progress: &progress };
     let (model, seconds) = dispatch(&dataset.table.data, fit)?;
     if dataset.hints.is_empty() {

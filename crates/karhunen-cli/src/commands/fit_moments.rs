@@ -42,7 +42,7 @@ pub(crate) fn run(mut args: FitArgs) -> Result<()> {
     let file = input_names(&plan.data);
     let places = Places { file: &file, samples: None, features };
     let started = Instant::now();
-    let pca = plan.pca((scatter.moments.n_samples, p));
+    let pca = plan.pca_of((scatter.moments.n_samples, p), features)?;
     let model = pca
         .fit_scatter_with(&scatter, feature_weights.as_deref(), &plan.threads.run(&progress))
         .map_err(|error| places.explain(error))?;

@@ -1,5 +1,6 @@
 //! The commands, one per file: each resolves its arguments, does the work and writes the results.
 
+mod complete;
 mod completions;
 mod cross_validate;
 mod diagnose;
@@ -40,6 +41,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Rotate(args) => rotate::run(args),
         Command::Reconstruct(args) => reconstruct::run(args),
         Command::Impute(args) => impute::run(args),
+        Command::Complete(args) => complete::run(args),
         Command::Predict(args) => predict::run(args),
         Command::CrossValidate(args) => cross_validate::run(*args),
         Command::Moments(args) => moments::run(*args),

@@ -10,11 +10,12 @@ use crate::commands::update::model_of;
 use crate::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
 use crate::figures::{count, sum};
+use crate::fit_args::PcaArgs;
 use crate::fit_weights::{FitWeights, column_or_file};
 use crate::input_args::read_options;
 use crate::outputs::{check_standard_output, print};
 use crate::paths::{input_name, one_standard_input};
-use crate::plan::{OnValues, dispatch};
+use crate::plan::{OnValues, apply_numbers, dispatch};
 use crate::progress::Progress;
 use crate::report::{Layout, Seconds, treatment};
 use crate::select_args::{SelectArgs, SelectDataArgs};
@@ -29,6 +30,8 @@ pub(crate) fn run(args: SelectArgs) -> Result<()> {
         Some(&args.file),
         weights.as_ref(),
         of_data.weights.feature_weights.as_ref(),
+        of_data.complete.center_values.as_ref(),
+        of_data.complete.scale_values.as_ref(),
         of_data.input.feature_names.as_ref(),
         of_data.input.sample_names.as_ref(),
     ])?;
@@ -138,6 +141,8 @@ impl OnValues for Selecting<'_> {
             ..Pca::default()
         };
         args.complete.apply(&mut pca);
+        let PcaArgs { center_values, scale_values, .. } = &args.complete;
+        apply_numbers(&mut pca, [center_values, scale_values], (dataset.table.feature_names.as_deref(), p))?;
         let (weights, run) = (weights.lend(), args.threads.run(progress));
         let started = Instant::now();
         let model = pca.fit_with(&*source, &weights, &run).map_err(explain)?;

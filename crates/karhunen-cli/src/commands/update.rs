@@ -75,6 +75,17 @@ impl UpdatePlan {
                 "the state is a file, which the update replaces; give its name".to_owned(),
             ));
         }
+        args.complete.scales_by_deviation("an update")?;
+        if args.complete.center_values.is_some() {
+            return Err(Failure::Usage(
+                "--center-values does not go with an update; leave it out".to_owned(),
+            ));
+        }
+        if args.complete.scale_values.is_some() {
+            return Err(Failure::Usage(
+                "--scale-values does not go with an update; say --scale --column-scale".to_owned(),
+            ));
+        }
         let (column, weights_file) = column_or_file(args.weights.weights.take());
         let others = [
             weights_file.as_ref(),

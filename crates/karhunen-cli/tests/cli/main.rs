@@ -3,6 +3,7 @@
 #[cfg(target_os = "linux")]
 mod changes;
 mod checkpoints;
+mod completion;
 mod cross_validation;
 mod diagnostics;
 mod errors;

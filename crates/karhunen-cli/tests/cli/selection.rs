@@ -69,6 +69,9 @@ fn options_of_parallel_analysis_change_it() {
         assert_ne!(threshold(options), usual, "{options}");
     }
     assert_eq!(threshold("--threads 1"), usual);
+    let pareto = run("select wine.csv --label class --scale=pareto --no-parallel --json");
+    let plain = run("select wine.csv --label class --no-parallel --json");
+    assert_ne!(rules(&pareto).0["explained_variance"], rules(&plain).0["explained_variance"]);
     let weighted = run(
         "select midwest_counties.csv --weights poptotal --weighting importance --label county --label state --json --draws 5",
     );

@@ -1,5 +1,7 @@
 //! The calls that repeat a fit of complete data and its report.
 
+use karhunen::choice::Choice;
+use karhunen::pca::{Centring, Scaling};
 use karhunen::rotation::{Criterion, RotatedModel};
 use karhunen::{NComponents, Pca, PcaModel, Weighting};
 
@@ -75,8 +77,17 @@ fn fit_options(model: &PcaModel) -> Vec<String> {
         NComponents::Mle => vec![format!("-k {}", model.n_components())],
     };
     let mut add = |given: bool, word: String| words.extend(given.then_some(word));
-    add(options.scale, "--scale".to_owned());
-    add(!options.center, "--no-center".to_owned());
+    match &options.scale {
+        Scaling::None => {}
+        Scaling::Deviation => add(true, "--scale".to_owned()),
+        Scaling::Pareto | Scaling::Range => add(true, format!("--scale={}", options.scale.named().name)),
+        Scaling::Given(_) => add(true, "--scale-values SCALES".to_owned()),
+    }
+    match &options.center {
+        Centring::Mean => {}
+        Centring::None => add(true, "--no-center".to_owned()),
+        Centring::Given(_) => add(true, "--center-values CENTERS".to_owned()),
+    }
     add(is_weighted(model), "--weights WEIGHTS".to_owned());
     add(options.weighting != default.weighting, format!("--weighting {}", options.weighting.name()));
     add(model.feature_weights().is_some(), "--feature-weights FEATURE_WEIGHTS".to_owned());
@@ -101,8 +112,17 @@ fn expression(model: &PcaModel) -> String {
         NComponents::Mle => vec!["\"mle\"".to_owned()],
     };
     let mut add = |given: bool, word: String| words.extend(given.then_some(word));
-    add(!options.center, "center=False".to_owned());
-    add(options.scale, "scale=True".to_owned());
+    match &options.center {
+        Centring::Mean => {}
+        Centring::None => add(true, "center=False".to_owned()),
+        Centring::Given(_) => add(true, "center=centers".to_owned()),
+    }
+    match &options.scale {
+        Scaling::None => {}
+        Scaling::Deviation => add(true, "scale=True".to_owned()),
+        Scaling::Pareto | Scaling::Range => add(true, format!("scale=\"{}\"", options.scale.named().python)),
+        Scaling::Given(_) => add(true, "scale=scales".to_owned()),
+    }
     if let Some(route) = options.solver {
         add(true, format!("solver=\"{}\"", route.name()));
     }

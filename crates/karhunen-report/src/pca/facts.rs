@@ -1,6 +1,7 @@
 //! Sentences about a fit of complete data: what was fitted, and how exact it is.
 
-use karhunen::{PcaModel, Weighting};
+use karhunen::pca::{Centring, Scaling};
+use karhunen::{Pca, PcaModel, Weighting};
 
 use crate::components::kept_explain;
 use crate::names::component;
@@ -8,15 +9,6 @@ use crate::numbers::{counted, percent, significant};
 
 /// Returns sentences about the model and its data.
 pub(super) fn fitted(model: &PcaModel) -> Vec<String> {
-    let options = model.options();
-    let treatment = match (options.center, options.scale) {
-        (true, true) => {
-            "Each feature was centred and divided by its standard deviation (PCA of the correlation matrix)."
-        }
-        (true, false) => "Each feature was centred and not scaled (PCA of the covariance matrix).",
-        (false, true) => "No feature was centred; each was divided by its standard deviation.",
-        (false, false) => "No feature was centred or scaled (truncated singular value decomposition).",
-    };
     let mut sentences = vec![
         format!(
             "Principal component analysis of {} and {}, in {} numbers.",
@@ -24,7 +16,7 @@ pub(super) fn fitted(model: &PcaModel) -> Vec<String> {
             counted(model.n_features(), "feature"),
             if model.parts().dtype == "f32" { "single-precision (f32)" } else { "double-precision (f64)" },
         ),
-        treatment.to_owned(),
+        treatment(model.options()),
         weights(model),
     ];
     if model.total_variance() == 0.0 {
@@ -39,6 +31,38 @@ pub(super) fn fitted(model: &PcaModel) -> Vec<String> {
         significant(model.total_variance(), 5),
     ));
     sentences
+}
+
+/// The centring and the scaling.
+fn treatment(options: &Pca) -> String {
+    let divisor = match &options.scale {
+        Scaling::None => None,
+        Scaling::Deviation => Some("its standard deviation"),
+        Scaling::Pareto => Some("the square root of its standard deviation (Pareto scaling)"),
+        Scaling::Range => Some("its range"),
+        Scaling::Given(_) => Some("a given scale"),
+    };
+    match (&options.center, divisor) {
+        (Centring::Mean, None) => {
+            "Each feature was centred and not scaled (PCA of the covariance matrix).".to_owned()
+        }
+        (Centring::Mean, Some(divisor)) => {
+            let of =
+                if options.scale == Scaling::Deviation { " (PCA of the correlation matrix)" } else { "" };
+            format!("Each feature was centred and divided by {divisor}{of}.")
+        }
+        (Centring::None, None) => {
+            "No feature was centred or scaled (truncated singular value decomposition).".to_owned()
+        }
+        (Centring::None, Some(divisor)) => format!("No feature was centred; each was divided by {divisor}."),
+        (Centring::Given(_), divisor) => {
+            let then = divisor.map_or("not scaled".to_owned(), |divisor| format!("divided by {divisor}"));
+            format!(
+                "A given value was subtracted from each feature, which was {then}; variances are mean squares about the \
+                 given values."
+            )
+        }
+    }
 }
 
 fn weights(model: &PcaModel) -> String {

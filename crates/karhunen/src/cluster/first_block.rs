@@ -77,19 +77,20 @@ impl FirstBlock {
         }
     }
 
-    /// Orthonormal columns near the leading right singular vectors of the mapped rows; `None` if the product is beyond f64.
+    /// Orthonormal columns near the leading right singular vectors of the rows less `shift`, times `factor`; `None` if the product is beyond f64.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`].
     pub(crate) fn basis(
         mut self,
         moments: &Moments,
-        center: bool,
+        shift: &[f64],
         factor: &[f64],
         exec: &Exec<'_>,
     ) -> Result<Option<Matrix>> {
-        if !center {
-            self.add_outer(&moments.mean, moments.weight);
+        let offset: Vec<f64> = moments.mean.iter().zip(shift).map(|(mean, shift)| mean - shift).collect();
+        if offset.iter().any(|offset| *offset != 0.0) {
+            self.add_outer(&offset, moments.weight);
         }
         for (j, factor) in factor.iter().enumerate() {
             self.product.row_mut(j).iter_mut().for_each(|value| *value *= factor);

@@ -189,7 +189,7 @@ impl IterativePca {
     /// PCA of the completed table.
     fn fit(&self, completed: &Matrix, weights: Option<&[f64]>, k: usize, run: &Run<'_>) -> Result<PcaModel> {
         let (n_components, weighting) = (NComponents::Count(k), Weighting::Population);
-        let pca = Pca { n_components, weighting, scale: self.scale, ..Pca::default() };
+        let pca = Pca { n_components, weighting, scale: self.scale.into(), ..Pca::default() };
         let alone = Run { n_threads: run.n_threads, ..Run::default() };
         pca.fit_with(&Dense::from(completed), &Weights { samples: weights, features: None }, &alone)
     }

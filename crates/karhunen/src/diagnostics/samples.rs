@@ -6,7 +6,7 @@ use crate::linalg::Matrix;
 use crate::moments::check_finite;
 use crate::operator::blocks;
 use crate::pca::lengths::each_mapped;
-use crate::pca::{PcaModel, Transform};
+use crate::pca::{Centring, PcaModel, Transform};
 use crate::scalar::{Scalar, compiled};
 use crate::source::Source;
 use crate::weights::{NormalizedWeights, Weighting};
@@ -86,7 +86,7 @@ fn of_rows<T: Scalar>(model: &PcaModel, x: &dyn Source<T>, run: &Run<'_>) -> Res
 fn leverage(model: &PcaModel, t2: &[f64]) -> Vec<f64> {
     let n = model.n_observations();
     let divisor = if model.options().weighting == Weighting::Population { n } else { n - 1.0 };
-    let constant = if model.options().center { 1.0 / n } else { 0.0 };
+    let constant = if model.options().center == Centring::Mean { 1.0 / n } else { 0.0 };
     t2.iter().map(|t2| constant + t2 / divisor).collect()
 }
 

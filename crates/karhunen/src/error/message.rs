@@ -38,6 +38,9 @@ impl Error {
             Error::Option { option, value, rule } => {
                 format!("{} is not allowed: {}", surface.setting(*option, value), rule.text_for(surface))
             }
+            Error::ColumnValue { option, column, value, rule } => {
+                format!("{} of {} is {value}: {rule}", surface.option(*option), surface.column(*column))
+            }
             Error::Operator { what, value, rule } => {
                 format!("{what} is {value}, which is not allowed: {rule}")
             }

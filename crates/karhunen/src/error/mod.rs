@@ -262,6 +262,17 @@ pub enum Error {
         /// The rule.
         rule: Phrase,
     },
+    /// A number given for a column is outside its rule.
+    ColumnValue {
+        /// The option.
+        option: OptionName,
+        /// The first offending column.
+        column: usize,
+        /// The value found.
+        value: f64,
+        /// The rule.
+        rule: &'static str,
+    },
     /// A product or moment returned by an operator breaks the contract of operators.
     Operator {
         /// Name of the number, for messages.
@@ -573,6 +584,7 @@ impl Error {
             | Error::ImportanceSingle { .. }
             | Error::Shape { .. }
             | Error::Option { .. }
+            | Error::ColumnValue { .. }
             | Error::Operator { .. }
             | Error::NothingSetAside { .. }
             | Error::Folds { .. }

@@ -263,6 +263,7 @@ impl IncrementalPca {
     /// The options of a fit of all rows at once.
     pub(super) fn pca(&self, n_components: NComponents) -> Pca {
         let Self { center, scale, weighting, seed, .. } = *self;
+        let (center, scale) = (center.into(), scale.into());
         Pca { n_components, center, scale, weighting, seed, ..Pca::default() }
     }
 }

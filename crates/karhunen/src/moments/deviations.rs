@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::moments::Moments;
 use crate::moments::sparse_sums;
 use crate::scalar::Scalar;
+use crate::scaling::Centring;
 use crate::source::{Block, Source};
 
 /// Squared deviations below this have lost digits to underflow, or vanished.
@@ -11,6 +12,9 @@ const UNDERFLOW: f64 = 1e-280;
 /// Deviations below this many units of rounding of the mean change with its rounding: at this number, the variance
 /// by the relative amount 2.5e-13.
 const ROUNDING_UNITS: f64 = 1e6;
+
+/// Largest relative change of a second moment about a given centre by the rounding of the mean.
+const ROUNDED_MOMENT: f64 = 1e-12;
 
 /// From moments alone, a deviation of at most this many units of rounding of the mean counts as zero.
 const CONSTANT_UNITS: f64 = 4.0;
@@ -31,8 +35,8 @@ pub(crate) struct Columns {
 
 impl Columns {
     /// Takes means and variances from `moments`. Reads columns again whose squared deviations underflow, or whose
-    /// deviation is near the rounding of their mean: about their first value and in units of their largest
-    /// difference from it. A constant column has a deviation of exactly zero.
+    /// deviation or distance to a given centre is near the rounding of their mean: about their first value and in units of
+    /// their largest difference from it. A constant column has a deviation of exactly zero.
     ///
     /// # Errors
     /// Errors of `x` while it is read.
@@ -40,13 +44,19 @@ impl Columns {
         moments: &Moments,
         x: &dyn Source<T>,
         weights: Option<&[f64]>,
+        center: &Centring,
     ) -> Result<Self> {
         let p = moments.mean.len();
         let mut mean = moments.mean.clone();
         let mut deviation: Vec<f64> = (0..p).map(|j| moments.variance(j).sqrt()).collect();
         let is_delicate = |j: &usize| {
             let near = deviation[*j] <= ROUNDING_UNITS * f64::EPSILON * mean[*j].abs();
-            near || moments.variance(*j) < UNDERFLOW
+            let about_center = center.given().is_some_and(|centers| {
+                let offset = mean[*j] - centers[*j];
+                let moment = moments.variance(*j) + offset * offset;
+                2.0 * f64::EPSILON * (mean[*j] * offset).abs() > ROUNDED_MOMENT * moment
+            });
+            near || about_center || moments.variance(*j) < UNDERFLOW
         };
         let delicate: Vec<usize> = (0..p).filter(is_delicate).collect();
         let mut remainder = Vec::new();
@@ -57,7 +67,7 @@ impl Columns {
             let nearest = mean[j] + rest;
             let rest = rest - (nearest - mean[j]);
             mean[j] = nearest;
-            if rest != 0.0 && deviation[j] > 0.0 {
+            if rest != 0.0 && (deviation[j] > 0.0 || center.given().is_some()) {
                 remainder.resize(p, 0.0);
                 remainder[j] = rest;
             }
@@ -77,9 +87,19 @@ impl Columns {
         Self { mean: moments.mean.clone(), remainder: Vec::new(), deviation: (0..p).map(deviation).collect() }
     }
 
-    /// The deviation of column `j` about its mean, or about zero without centring.
-    pub(crate) fn spread(&self, j: usize, center: bool) -> f64 {
-        if center { self.deviation[j] } else { self.deviation[j].hypot(self.mean[j]) }
+    /// The deviation of column `j` about its mean, about zero without centring, or about a given centre.
+    pub(crate) fn spread(&self, j: usize, center: &Centring) -> f64 {
+        match center {
+            Centring::Mean => self.deviation[j],
+            Centring::None => self.deviation[j].hypot(self.mean[j]),
+            Centring::Given(values) => {
+                let remainder = self.remainder.get(j).copied().unwrap_or(0.0);
+                let offset = (self.mean[j] - values[j]) + remainder;
+                // The mean of a constant column may have been rounded.
+                let equals = offset.abs() <= CONSTANT_UNITS * f64::EPSILON * self.mean[j].abs();
+                if self.deviation[j] == 0.0 && equals { 0.0 } else { self.deviation[j].hypot(offset) }
+            }
+        }
     }
 
     /// Tests whether products about the means, without scaling, have lost digits.

@@ -95,7 +95,7 @@ pub(super) fn recompute<T: Scalar>(
 }
 
 /// Calls `f` with the row, the column and the value of every stored entry.
-fn for_each<T: Scalar>(x: &Sparse<'_, T>, mut f: impl FnMut(usize, usize, f64)) {
+pub(super) fn for_each<T: Scalar>(x: &Sparse<'_, T>, mut f: impl FnMut(usize, usize, f64)) {
     let indices = x.indices();
     for (line, ends) in x.pointers().windows(2).enumerate() {
         for e in ends[0]..ends[1] {

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::affine::Affine;
+use crate::affine::{Affine, Standardization};
 use crate::error::Result;
 use crate::exec::{Exec, Resumable, State};
 use crate::linalg::decomp::orthonormal::orthonormalize;
@@ -29,10 +29,7 @@ const STREAM: u64 = 1 << 32;
 /// The map of the fit, and the start that is wanted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FirstPass<'a> {
-    pub(crate) center: bool,
-    /// The correction of the divisor if the data are scaled.
-    pub(crate) scale: Option<f64>,
-    pub(crate) feature_weights: Option<&'a [f64]>,
+    pub(crate) standardization: Standardization<'a>,
     /// Columns of the start.
     pub(crate) width: usize,
     pub(crate) seed: u64,
@@ -184,9 +181,8 @@ impl Sums<'_> {
 
     /// The map by the moments, unless they have no weight or a column is beyond f64.
     fn affine_of(&self, moments: Option<&Moments>) -> Option<Affine> {
-        let FirstPass { center, scale, feature_weights, .. } = self.first_pass;
         let moments = moments.filter(|moments| moments.weight > 0.0)?;
-        Affine::new(&Columns::of_moments(moments), center, scale, feature_weights).ok()
+        Affine::new(&Columns::of_moments(moments), self.first_pass.standardization).ok()
     }
 
     /// Makes the product of a window the next block, if `row` ends one.

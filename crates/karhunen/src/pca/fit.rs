@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::affine::Affine;
+use crate::affine::{Affine, Scales, Standardization};
 use crate::error::{Advice, Error, Result, options};
 use crate::exec::{Exec, Run};
 use crate::moments::{Columns, check_size};
@@ -14,6 +14,7 @@ use crate::pca::logged::Before;
 use crate::pca::model::{Convergence, ModelParts, PcaModel};
 use crate::pca::{NComponents, Pca, logged, rounded, signs};
 use crate::scalar::Scalar;
+use crate::scaling::Scaling;
 use crate::solver::select::{RouteChoice, choose};
 use crate::solver::{self, IterationOptions, Problem, Reading, Route, Spectrum};
 use crate::source::{Counted, Pass, PassKind, Passes, Source};
@@ -54,6 +55,7 @@ pub(crate) fn fit<T: Scalar>(
         (RouteChoice::Route(route, _), None) => Some(problem.predicted_passes(*route)),
         (RouteChoice::Estimate(_), _) => None,
     };
+    let predicted = predicted.map(|passes| passes + usize::from(pca.scale == Scaling::Range));
     let rows = x;
     let copying = Copying::new(x, rounding);
     let x = &Counted::new(&copying).observed(run.observer, predicted);
@@ -86,8 +88,16 @@ pub(crate) fn fit<T: Scalar>(
         if let (RouteChoice::Route(route, _), false) = (&choice, one_pass) {
             allowance.let_keep(x, &problem, *route, n_threads);
         }
-        let scale = pca.scale.then_some(correction);
-        let first_pass = first_pass(pca, &choice, &problem, scale, weights.features);
+        let ranges = match pca.scale {
+            Scaling::Range => Some(logged::ranges(x, shares, &exec.phase("ranges"))?),
+            _ => None,
+        };
+        let standardization = Standardization {
+            center: &pca.center,
+            scales: Scales::new(&pca.scale, correction, ranges.as_deref()),
+            feature_weights: weights.features,
+        };
+        let first_pass = first_pass(pca, &choice, &problem, standardization);
         let (moments, scatter, multiplied) = match first_pass.filter(|_| start.is_none()) {
             _ if one_pass => {
                 let scatter = logged::scatter(x, shares, &exec.phase("covariance"))?;
@@ -100,8 +110,8 @@ pub(crate) fn fit<T: Scalar>(
             }
             None => (logged::moments(x, shares, &exec.phase("means and variances"))?, None, None),
         };
-        let columns = Columns::new(&moments, x, shares)?;
-        let affine = Affine::new(&columns, pca.center, scale, weights.features)?;
+        let columns = Columns::new(&moments, x, shares, &pca.center)?;
+        let affine = Affine::new(&columns, standardization)?;
         if x.is_sparse() {
             check_factors(&affine.factor)?;
         }
@@ -235,10 +245,10 @@ pub(super) fn iteration(pca: &Pca, tol: f64) -> IterationOptions<'static> {
     IterationOptions { tol, max_iter, block_size, reading: None, seed, start: None }
 }
 
-/// Factors of the columns, zero for constant columns, whose products are rounding errors.
+/// Factors of the columns, zero for columns that equal what is subtracted, whose products are rounding errors.
 pub(super) fn factors_of_varying(pca: &Pca, columns: &Columns, affine: &Affine) -> Vec<f64> {
-    let is_constant = |j: usize| pca.center && columns.deviation[j] == 0.0;
-    (0..affine.factor.len()).map(|j| if is_constant(j) { 0.0 } else { affine.factor[j] }).collect()
+    let varies = |j: usize| columns.spread(j, &pca.center) > 0.0;
+    (0..affine.factor.len()).map(|j| if varies(j) { affine.factor[j] } else { 0.0 }).collect()
 }
 
 fn problem<T: Scalar>(pca: &Pca, x: &dyn Source<T>, weighted: bool) -> Problem {
@@ -258,12 +268,11 @@ fn first_pass<'a>(
     pca: &Pca,
     choice: &RouteChoice,
     problem: &Problem,
-    scale: Option<f64>,
-    feature_weights: Option<&'a [f64]>,
+    standardization: Standardization<'a>,
 ) -> Option<FirstPass<'a>> {
     let iterates = matches!(choice, RouteChoice::Route(Route::BlockKrylov, _)) && problem.k.is_some();
     let blocks = problem.blocks().filter(|_| iterates && problem.p <= problem.n)?;
-    Some(FirstPass { center: pca.center, scale, feature_weights, width: blocks.width, seed: pca.seed })
+    Some(FirstPass { standardization, width: blocks.width, seed: pca.seed })
 }
 
 /// The size of a fit without rows of its own: of sums or of products.

@@ -3,7 +3,7 @@
 use super::fit::{Solved, check_factors, factors_of_varying, iteration, problem_of_sums};
 use super::limit::Allowance;
 use super::{NComponents, Pca, PcaModel};
-use crate::affine::Affine;
+use crate::affine::{Affine, Scales, Standardization};
 use crate::error::{Advice, Error, Result};
 use crate::exec::{Exec, Run};
 use crate::linalg::ColumnMap;
@@ -21,6 +21,7 @@ pub(crate) fn fit_operator(
 ) -> Result<PcaModel> {
     let (n, p) = op.shape();
     pca.check((n, p))?;
+    pca.refuse_range("an operator has products, not values: give the ranges as scales")?;
     check_size((n, p))?;
     check_feature_weights(feature_weights, p)?;
     let totals = NormalizedWeights::new(None, n)?.totals;
@@ -36,8 +37,8 @@ pub(crate) fn fit_operator(
         let moments = op.moments(&exec.phase("means and variances"))?;
         check_moments(&moments, (n, p))?;
         let columns = Columns::of_moments(&moments);
-        let scale = pca.scale.then_some(correction);
-        let affine = Affine::new(&columns, pca.center, scale, feature_weights)?;
+        let scales = Scales::new(&pca.scale, correction, None);
+        let affine = Affine::new(&columns, Standardization { center: &pca.center, scales, feature_weights })?;
         check_factors(&affine.factor)?;
         let wanted = pca.n_components.wanted(n.min(p), affine.total_variance);
         let factor = factors_of_varying(pca, &columns, &affine);

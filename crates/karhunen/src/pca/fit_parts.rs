@@ -7,7 +7,7 @@ use super::fit::{
 use super::fit_scatter::{self, Origin};
 use super::limit::Allowance;
 use super::{NComponents, Pca, PcaModel};
-use crate::affine::Affine;
+use crate::affine::{Affine, Scales, Standardization};
 use crate::choice::Choice;
 use crate::cluster::{Driver, Engine, FirstBlock, PartProducts, Partial, Sums, Work};
 use crate::error::{Error, Result, Weighed, options};
@@ -32,6 +32,7 @@ pub(crate) fn fit_parts(
     log: Option<&dyn PassLog>,
     run: &Run<'_>,
 ) -> Result<PcaModel> {
+    pca.refuse_range("tasks of parts measure no ranges: give the ranges as scales")?;
     let scatter_columns = scatter_columns(pca)?;
     if let Some(log) = log {
         log.begin(&facts(pca, feature_weights))?;
@@ -96,13 +97,13 @@ fn by_products(
     let problem = Problem { reading, sparse, ..problem_of_sums(pca, (n_samples.max(p), p)) };
     Allowance::in_memory(pca).ask(route, &problem, exec.n_threads(), |_| route)?;
     let columns = Columns::of_moments(moments);
-    let scale = pca.scale.then_some(totals.correction(pca.weighting)?);
-    let affine = Affine::new(&columns, pca.center, scale, feature_weights)?;
+    let scales = Scales::new(&pca.scale, totals.correction(pca.weighting)?, None);
+    let affine = Affine::new(&columns, Standardization { center: &pca.center, scales, feature_weights })?;
     check_factors(&affine.factor)?;
     let wanted = pca.n_components.wanted(n_samples.min(p), affine.total_variance);
     let factor = factors_of_varying(pca, &columns, &affine);
     let map = ColumnMap { factor: &factor, ..affine.map() };
-    let start = first_block.basis(moments, pca.center, &factor, &exec.phase("first block"))?;
+    let start = first_block.basis(moments, &affine.mean, &factor, &exec.phase("first block"))?;
     let op = PartProducts { driver, shape: (n_samples, p), map, weight: moments.weight, sparse, start };
     let iteration = IterationOptions { reading: problem.blocks(), ..iteration(pca, tol) };
     let spectrum = solver::solve(&op, route, wanted, &iteration, exec)?;

@@ -5,7 +5,7 @@ use super::fit::{
 };
 use super::limit::Allowance;
 use super::{Pca, PcaModel};
-use crate::affine::Affine;
+use crate::affine::{Affine, Scales, Standardization};
 use crate::choice::Choice;
 use crate::error::{Advice, Error, Result, Weighed, options};
 use crate::exec::{Exec, Run};
@@ -31,6 +31,7 @@ pub(crate) fn fit_scatter(
     run: &Run<'_>,
 ) -> Result<PcaModel> {
     let moments = &scatter.moments;
+    pca.refuse_range("moments hold no ranges: fit the rows, or give the ranges as scales")?;
     scatter.check_shape()?;
     let shape = (moments.n_samples, moments.mean.len());
     pca.check(shape)?;
@@ -113,6 +114,9 @@ fn check_one_pass(pca: &Pca) -> Result<()> {
         let rule = "rows that come once, and sums of rows, are not read again";
         return Err(Error::option(options::ROUNDED_COPY, rounding.value(), rule));
     }
+    pca.refuse_range(
+        "ranges take a pass of their own, and sums of rows hold none: give the ranges as scales",
+    )?;
     match pca.solver.filter(|&route| route != Route::Covariance) {
         None => Ok(()),
         Some(route) => Err(Error::OnePass {
@@ -152,8 +156,8 @@ pub(super) fn model(
     let totals = moments.totals();
     let correction = totals.correction(pca.weighting)?;
     let columns = Columns::of_moments(moments);
-    let scale = pca.scale.then_some(correction);
-    let affine = Affine::new(&columns, pca.center, scale, feature_weights)?;
+    let scales = Scales::new(&pca.scale, correction, None);
+    let affine = Affine::new(&columns, Standardization { center: &pca.center, scales, feature_weights })?;
     check_factors(&affine.factor)?;
     let wanted = pca.n_components.wanted(n_samples.min(p), affine.total_variance);
     let factor = factors_of_varying(pca, &columns, &affine);
@@ -190,7 +194,9 @@ pub(crate) fn model_of_spectrum(
     if moments.weight == 0.0 {
         return Err(Error::WeightsAllZero { of: Weighed::Samples, n: moments.n_samples });
     }
-    let affine = Affine::with_scale(&Columns::of_moments(moments), pca.center, scale)?;
+    let scales = scale.map_or(Scales::Unit, Scales::Given);
+    let standardization = Standardization { center: &pca.center, scales, feature_weights: None };
+    let affine = Affine::new(&Columns::of_moments(moments), standardization)?;
     Solved {
         route: Route::Gram,
         reason,

@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::exec::{Exec, PassLog};
 use crate::linalg::Matrix;
+use crate::moments::ranges::Extremes;
 use crate::moments::{Moments, Scatter};
 use crate::operator::{FirstPass, logged_pass, moments_and_start};
 use crate::scalar::Scalar;
@@ -51,6 +52,19 @@ pub(super) fn moments<T: Scalar>(
 ) -> Result<Moments> {
     let empty = || Moments::empty(x.shape().1);
     logged_pass(x, "means and variances", exec, empty, |exec| Moments::within(x, shares, exec))
+}
+
+/// The range of each column.
+///
+/// # Errors
+/// As [`Extremes::within`] and [`Extremes::ranges`].
+pub(super) fn ranges<T: Scalar>(
+    x: &Counted<'_, T>,
+    shares: Option<&[f64]>,
+    exec: &Exec<'_>,
+) -> Result<Vec<f64>> {
+    let empty = || Extremes::empty(x.shape().1);
+    logged_pass(x, "ranges", exec, empty, |exec| Extremes::within(x, shares, exec))?.ranges()
 }
 
 /// As [`moments_and_start`].

@@ -29,9 +29,10 @@ use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::{Fact, PassLog, Run};
 use crate::growth::More;
 use crate::moments::Scatter;
-use crate::operator::LinOp;
 pub use crate::operator::Rounding;
+use crate::operator::{LinOp, describe_weights};
 use crate::scalar::{Scalar, compiled};
+pub use crate::scaling::{Centring, Scaling};
 pub use crate::solver::Route;
 use crate::source::{Source, Stream};
 use crate::weights::{Weighting, Weights};
@@ -54,11 +55,10 @@ use crate::weights::{Weighting, Weights};
 pub struct Pca {
     /// Number of components to keep.
     pub n_components: NComponents,
-    /// Subtract the mean of each column. Without centring, the fit is a truncated singular value decomposition.
-    pub center: bool,
-    /// Divide each column by its standard deviation, taken with the divisor of the weighting: PCA of the
-    /// correlation matrix, as R's `prcomp(scale. = TRUE)`.
-    pub scale: bool,
+    /// What is subtracted from each column. Variances are second moments about it.
+    pub center: Centring,
+    /// What each column is divided by.
+    pub scale: Scaling,
     /// Meaning of the sample weights.
     pub weighting: Weighting,
     /// The route to the components; chosen by predicted cost and memory if `None`.
@@ -93,8 +93,8 @@ impl Default for Pca {
     fn default() -> Self {
         Self {
             n_components: NComponents::All,
-            center: true,
-            scale: false,
+            center: Centring::Mean,
+            scale: Scaling::None,
             weighting: Weighting::Frequency,
             solver: None,
             tol: None,
@@ -115,9 +115,31 @@ impl Pca {
         Self { n_components: NComponents::Count(n_components), ..Self::default() }
     }
 
+    /// This estimator with another centring: `true`, `false`, a [`Centring`], or one number for each column.
+    ///
+    /// ```
+    /// use karhunen::{Dense, Pca, Weights};
+    /// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    /// let x = Dense::row_major(&x, 3, 2)?;
+    /// let model = Pca::default().center(vec![1.0, 2.0]).scale(vec![2.0, 1.0]).fit(&x, &Weights::default())?;
+    /// // Squared deviations from (1, 2): (0 + 4 + 16) / 4 and 0 + 4 + 16, with the divisor n - 1.
+    /// assert!((model.total_variance() - (5.0 + 20.0) / 2.0).abs() < 1e-13);
+    /// # Ok::<(), karhunen::Error>(())
+    /// ```
+    #[must_use]
+    pub fn center(self, center: impl Into<Centring>) -> Self {
+        Self { center: center.into(), ..self }
+    }
+
+    /// This estimator with another scaling: `true`, `false`, a [`Scaling`], or one number for each column.
+    #[must_use]
+    pub fn scale(self, scale: impl Into<Scaling>) -> Self {
+        Self { scale: scale.into(), ..self }
+    }
+
     /// Fits principal components to `x`, shape (n_samples, n_features).
     ///
-    /// Visits `x` once for the means and variances (each sparse block is read twice within the visit), then as
+    /// Visits `x` once for the ranges of [`Scaling::Range`], once for the means and variances (each sparse block is read twice within the visit), then as
     /// often as the route needs: [`Convergence::n_passes`]. Memory beside `x`: the matrices of the route. A source
     /// of one pass ([`crate::source::Passes::Once`]) is fitted by the covariance route from its [`Scatter`], as
     /// [`Pca::fit_scatter`] does.
@@ -125,7 +147,7 @@ impl Pca {
     /// # Errors
     /// [`Error::OnePass`] for another route over a source of one pass;
     /// [`Error::NComponents`] unless 0 <= n_components <= min(n_samples, n_features); [`Error::NonFinite`] for NaN
-    /// and infinite values; errors of weights; [`Error::Option`]; [`Error::NotConverged`] if `strict`; any error
+    /// and infinite values; [`Error::ColumnValue`] and [`Error::Shape`] for given centres and scales; errors of weights; [`Error::Option`]; [`Error::NotConverged`] if `strict`; any error
     /// `x` raises while read.
     pub fn fit<T: Scalar>(&self, x: &dyn Source<T>, weights: &Weights<'_>) -> Result<PcaModel> {
         self.fit_with(x, weights, &Run::default())
@@ -211,7 +233,8 @@ impl Pca {
     /// of rounding of its mean.
     ///
     /// # Errors
-    /// [`Error::NComponents`]; [`Error::Option`], also for a solver other than covariance; errors of weights;
+    /// [`Error::NComponents`]; [`Error::Option`], also for a solver other than covariance and for [`Scaling::Range`], since
+    /// moments hold no ranges; errors of given centres and scales, and of weights;
     /// [`Error::Shape`] for a scatter whose fields disagree in shape; [`Error::NotConverged`] if `strict`.
     pub fn fit_scatter(&self, scatter: &Scatter, feature_weights: Option<&[f64]>) -> Result<PcaModel> {
         self.fit_scatter_with(scatter, feature_weights, &Run::default())
@@ -237,7 +260,7 @@ impl Pca {
     /// [`Pca::fit_scatter`].
     ///
     /// # Errors
-    /// [`Error::OnePass`] for another route; errors of options; [`Error::Empty`] and [`Error::NComponents`] (for fewer rows
+    /// [`Error::OnePass`] for another route; [`Error::Option`] for [`Scaling::Range`]; errors of options; [`Error::Empty`] and [`Error::NComponents`] (for fewer rows
     /// than components) after the last row; otherwise as [`Scatter::of_stream`] and [`Pca::fit_scatter`].
     pub fn fit_stream<T: Scalar>(
         &self,
@@ -273,7 +296,7 @@ impl Pca {
     /// transpose, without those of the moments.
     ///
     /// # Errors
-    /// As [`Pca::fit`], and [`Error::Option`] for the solver svd; [`Error::Shape`] for products or moments of
+    /// As [`Pca::fit`], and [`Error::Option`] for the solver svd and for [`Scaling::Range`]; [`Error::Shape`] for products or moments of
     /// another shape; errors of the operator.
     pub fn fit_operator(&self, op: &dyn LinOp, feature_weights: Option<&[f64]>) -> Result<PcaModel> {
         self.fit_operator_with(op, feature_weights, &Run::default())
@@ -299,7 +322,7 @@ impl Pca {
     /// components. Otherwise block Krylov iteration takes one pass for each product. The bits depend on the parts alone.
     ///
     /// # Errors
-    /// As [`Pca::fit`], and [`Error::Option`] for the solvers svd and gram; [`Error::Part`] with the number of the part
+    /// As [`Pca::fit`], and [`Error::Option`] for the solvers svd and gram and for [`Scaling::Range`]; [`Error::Part`] with the number of the part
     /// for errors of its rows; [`Error::PartColumns`]; [`Error::PartChanged`] for a part that an earlier pass found
     /// otherwise; errors of the engine.
     pub fn fit_parts(&self, engine: &dyn Engine, feature_weights: Option<&[f64]>) -> Result<PcaModel> {
@@ -328,8 +351,8 @@ impl Pca {
         let Self { rounded_copy, memory_limit, seed, strict: _, more: _, .. } = self;
         [
             (options::N_COMPONENTS, n_components.value()),
-            (options::CENTER, (*center).into()),
-            (options::SCALE, (*scale).into()),
+            (options::CENTER, center.value()),
+            (options::SCALE, scale.value()),
             (options::WEIGHTING, weighting.value()),
             (options::SOLVER, solver.map(|route| route.value()).into()),
             (options::TOL, (*tol).into()),
@@ -340,7 +363,21 @@ impl Pca {
             (options::SEED, (*seed).into()),
         ]
         .map(|(option, value)| Fact::Option(option, value))
-        .to_vec()
+        .into_iter()
+        .chain(center.given().map(|centers| describe_weights("centres of columns", Some(centers))))
+        .chain(scale.given().map(|scales| describe_weights("scales of columns", Some(scales))))
+        .collect()
+    }
+
+    /// Refuses scaling by ranges, which takes a pass over the rows before the fit.
+    ///
+    /// # Errors
+    /// [`Error::Option`] with `rule`.
+    fn refuse_range(&self, rule: &'static str) -> Result<()> {
+        if self.scale == Scaling::Range {
+            return Err(Error::option(options::SCALE, self.scale.value(), rule));
+        }
+        Ok(())
     }
 
     /// Checks every rule of the options.
@@ -348,6 +385,8 @@ impl Pca {
         if n_samples == 0 || n_features == 0 {
             return Err(Error::Empty { n_samples, n_features });
         }
+        self.center.check(n_features)?;
+        self.scale.check(n_features)?;
         let max = n_samples.min(n_features);
         // Block Krylov iteration needs at least one component.
         let min = usize::from(self.solver == Some(Route::BlockKrylov));

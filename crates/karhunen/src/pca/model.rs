@@ -4,6 +4,7 @@ use crate::error::{Error, Result, options};
 use crate::linalg::{ColumnMap, Matrix};
 use crate::pca::{NComponents, Pca};
 use crate::scalar::largest;
+use crate::scaling::{Centring, Scaling};
 use crate::solver::Route;
 use crate::weights::Weighting;
 
@@ -56,7 +57,7 @@ pub struct ModelParts {
     /// Variance of each column after centring, scaling and weighting, with the divisor of the weighting; `None` in a
     /// model of a version that did not keep it.
     pub feature_variance: Option<Vec<f64>>,
-    /// Mean subtracted from each column.
+    /// Number subtracted from each column: its mean, zero, or the given centre.
     pub mean: Vec<f64>,
     /// Scale that each column is divided by.
     pub scale: Vec<f64>,
@@ -97,8 +98,9 @@ pub struct PcaModel {
 impl TryFrom<ModelParts> for PcaModel {
     type Error = Error;
 
-    /// Checks that the shapes agree, that every scale is positive and finite, and that no weight is negative.
-    fn try_from(parts: ModelParts) -> Result<Self> {
+    /// Checks that the shapes agree, that every scale is positive and finite, and that no weight is negative. Centres and
+    /// scales that the options hold as given become `mean` and `scale`.
+    fn try_from(mut parts: ModelParts) -> Result<Self> {
         let (k, p) = parts.components.shape();
         let about_mean =
             |of: fn(&AboutMean) -> &Vec<f64>| parts.about_mean.as_ref().map_or(k, |x| of(x).len());
@@ -126,6 +128,12 @@ impl TryFrom<ModelParts> for PcaModel {
         if let Some(weight) = parts.feature_weights.iter().flatten().find(|weight| **weight < 0.0) {
             let rule = "a weight must not be negative";
             return Err(Error::ModelValue { name: "feature_weights", value: weight.to_string(), rule });
+        }
+        if let Centring::Given(centers) = &mut parts.options.center {
+            centers.clone_from(&parts.mean);
+        }
+        if let Scaling::Given(scales) = &mut parts.options.scale {
+            scales.clone_from(&parts.scale);
         }
         let factor = (0..p)
             .map(|j| parts.feature_weights.as_ref().map_or(1.0, |c| c[j].sqrt()) / parts.scale[j])
@@ -156,7 +164,7 @@ impl PcaModel {
         &self.parts.components
     }
 
-    /// Variance along each component, descending; the divisor is that of the weighting (n - 1 without weights).
+    /// Variance along each component, descending, about what was subtracted ([`Centring`]); the divisor is that of the weighting (n - 1 without weights).
     pub fn explained_variance(&self) -> &[f64] {
         &self.parts.explained_variance
     }
@@ -172,13 +180,14 @@ impl PcaModel {
         &self.parts.singular_values
     }
 
-    /// The mean of each column; zeros if the fit did not centre.
+    /// The number subtracted from each column: its mean, zero if the fit did not centre, or the given centre.
     pub fn mean(&self) -> &[f64] {
         &self.parts.mean
     }
 
-    /// The standard deviation of each column, with the divisor of the weighting (n - 1 without weights, as R's
-    /// `prcomp`); ones if the fit did not scale, one for a constant column.
+    /// The number that divides each column: with [`Scaling::Deviation`] its standard deviation, with the divisor of the
+    /// weighting (n - 1 without weights, as R's `prcomp`). Ones if the fit did not scale, one for a constant column unless
+    /// scales were given.
     pub fn scale(&self) -> &[f64] {
         &self.parts.scale
     }
@@ -232,8 +241,8 @@ impl PcaModel {
         &self.parts
     }
 
-    /// Components times the square root of their variance, shape (n_features, n_components): with `scale`, the
-    /// correlations of features and components.
+    /// Components times the square root of their variance, shape (n_features, n_components): with
+    /// [`Scaling::Deviation`], the correlations of features and components.
     pub fn loadings(&self) -> Matrix {
         let deviations: Vec<f64> = self.explained_variance().iter().map(|v| v.sqrt()).collect();
         Matrix::from_fn(self.n_features(), self.n_components(), |j, c| {

@@ -2,7 +2,17 @@
 
 use crate::error::Result;
 use crate::pca::model::{AboutMean, Convergence, ModelParts, PcaModel};
+use crate::pca::{Centring, Pca, Scaling};
 use crate::record::{Record, Recorded};
+
+/// The options without given centres and scales, which the arrays `mean` and `scale` hold: [`PcaModel::try_from`] puts them
+/// back.
+fn without_numbers(options: &Pca) -> Pca {
+    let center =
+        options.center.given().map_or_else(|| options.center.clone(), |_| Centring::Given(Vec::new()));
+    let scale = options.scale.given().map_or_else(|| options.scale.clone(), |_| Scaling::Given(Vec::new()));
+    Pca { center, scale, ..options.clone() }
+}
 
 impl Recorded for PcaModel {
     const KIND: &'static str = "pca";
@@ -32,7 +42,7 @@ impl Recorded for PcaModel {
         }
         record.put_json("n_samples", &parts.n_samples)?;
         record.put_text("dtype", &parts.dtype);
-        record.put_json("options", &parts.options)?;
+        record.put_json("options", &without_numbers(&parts.options))?;
         // The residuals are an array, because JSON has no infinity and need not keep every bit.
         record.put_json_without("convergence", &parts.convergence, "residuals")?;
         Ok(record)

@@ -8,7 +8,7 @@ use crate::linalg::decomp::polar::orthogonal_factor;
 use crate::linalg::dense::small::{multiply, t_multiply};
 use crate::linalg::{Dense, Matrix};
 use crate::memory;
-use crate::pca::{NComponents, Pca, PcaModel, Transform};
+use crate::pca::{Centring, NComponents, Pca, PcaModel, Scaling, Transform};
 use crate::random::Purpose;
 use crate::resampling::draws::Rows;
 use crate::resampling::interval::{Estimates, bias_corrected};
@@ -157,7 +157,7 @@ fn bootstrap<T: Scalar>(
     }
     let (n, p) = x.shape();
     let rows = Rows::new(weights.samples, options.pca.weighting, n)?;
-    if p <= n || options.pca.scale {
+    if p <= n || options.pca.scale != Scaling::None {
         let model = options.pca.fit_with(x, weights, run)?;
         let pca = Pca { n_components: NComponents::Count(model.n_components()), ..options.pca.clone() };
         let draws = Draws { options, rows: &rows, pca, features: weights.features };
@@ -167,7 +167,9 @@ fn bootstrap<T: Scalar>(
     let k = options.pca.fit_with(x, weights, run)?.n_components();
     let scores = whole.transform_with(x, Transform::default(), run)?;
     let scores = Matrix::from_fn(scores.n_rows(), scores.n_cols(), |i, c| scores[(i, c)].to_f64());
-    let pca = Pca { n_components: NComponents::Count(k), solver: None, ..options.pca.clone() };
+    // The scores are about given centres.
+    let center = Centring::from(options.pca.center == Centring::Mean);
+    let pca = Pca { n_components: NComponents::Count(k), center, solver: None, ..options.pca.clone() };
     let draws = Draws { options, rows: &rows, pca, features: None };
     draws.intervals(&Dense::from(&scores), (&whole, k, Some(whole.components())), run)
 }

@@ -111,7 +111,7 @@ fn loadings_communalities_and_scores_agree_with_psych() {
             .flat_map(|fields| kept.iter().map(|&j| fields[j].parse().unwrap()).collect::<Vec<f64>>())
             .collect();
         let x = Dense::row_major(&values, values.len() / kept.len(), kept.len()).unwrap();
-        let model = Pca { scale: true, ..Pca::new(loadings.n_cols()) }.fit(&x, &Weights::default()).unwrap();
+        let model = Pca::new(loadings.n_cols()).scale(true).fit(&x, &Weights::default()).unwrap();
         assert!(max_difference(&model.loadings(), &loadings) < 1e-10, "{name}");
         let rotated = Orthomax::varimax().rotate(&model.loadings()).unwrap();
         // psych stops varimax at R's default tolerance of 1e-5.

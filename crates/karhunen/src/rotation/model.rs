@@ -17,7 +17,7 @@ use crate::source::Source;
 /// ```
 /// use karhunen::rotation::{Criterion, Orthomax, RotatedModel};
 /// use karhunen::{Dense, Pca, Run, Weights};
-/// let x = [2.0, 1.0, 0.0, 1.0, 2.0, 1.0, 4.0, 3.0, 5.0, 0.0, 1.0, 3.0];
+/// let x: [f64; 12] = [2.0, 1.0, 0.0, 1.0, 2.0, 1.0, 4.0, 3.0, 5.0, 0.0, 1.0, 3.0];
 /// let x = Dense::row_major(&x, 4, 3)?;
 /// let model = Pca::new(2).fit(&x, &Weights::default())?;
 /// let varimax = Criterion::Orthomax(Orthomax::varimax());
@@ -242,9 +242,9 @@ mod tests {
         let features = vec![1.0, 4.0, 0.25, 1.0, 9.0, 2.0, 1.0];
         [
             (Pca::new(4), None, None),
-            (Pca { scale: true, ..Pca::new(4) }, Some(samples.clone()), None),
-            (Pca { scale: true, ..Pca::new(4) }, None, Some(features)),
-            (Pca { center: false, weighting: Weighting::Importance, ..Pca::new(4) }, Some(samples), None),
+            (Pca::new(4).scale(true), Some(samples.clone()), None),
+            (Pca::new(4).scale(true), None, Some(features)),
+            (Pca { weighting: Weighting::Importance, ..Pca::new(4).center(false) }, Some(samples), None),
         ]
     }
 

@@ -131,7 +131,7 @@ mod tests {
         // Bai & Ng 2002, table I: with 100 x 100 and as much noise as signal, the criteria find the rank.
         for k in [1, 3, 5] {
             let x = factors(100, 100, k, (k as f64).sqrt(), 7 + k as u64);
-            let pca = Pca { scale: true, ..Pca::default() };
+            let pca = Pca::default().scale(true);
             let model = pca.fit(&Dense::from(&x), &Weights::default()).unwrap();
             let spectrum = Spectrum::of_model(&model, None).unwrap();
             for criterion in [BaiNg::Ic1, BaiNg::Ic2, BaiNg::Pc1, BaiNg::Pc2] {

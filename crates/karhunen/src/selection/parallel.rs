@@ -10,7 +10,7 @@ use crate::linalg::random::gaussian;
 use crate::linalg::{Dense, Matrix};
 use crate::moments::{Columns, Moments};
 use crate::operator::blocks;
-use crate::pca::{NComponents, Pca};
+use crate::pca::{Centring, NComponents, Pca, Scaling};
 use crate::random::{Generator, Purpose};
 use crate::scalar::{Scalar, compiled};
 use crate::selection::{Rule, Selection};
@@ -71,7 +71,7 @@ impl Default for Level {
 /// use karhunen::selection::Parallel;
 /// use karhunen::{Dense, Pca, Run, Weights};
 /// let x: Vec<f64> = (0..120).map(|e| f64::from(e / 3 % 7 * (e % 3 + 1) + e * e % 11)).collect();
-/// let rule = Parallel { pca: Pca { scale: true, ..Pca::default() }, ..Parallel::default() };
+/// let rule = Parallel { pca: Pca::default().scale(true), ..Parallel::default() };
 /// let found = rule.select(&Dense::row_major(&x, 40, 3)?, &Weights::default(), &Run::default())?;
 /// assert_eq!(found.n_components, Some(1));
 /// # Ok::<(), karhunen::Error>(())
@@ -133,10 +133,10 @@ impl Parallel {
                 "a quantile lies between 0 and 1, both excluded",
             ));
         }
-        if !self.pca.center {
+        if self.pca.center != Centring::Mean {
             return Err(Error::option(
                 options::CENTER,
-                false,
+                self.pca.center.value(),
                 "parallel analysis compares variances about the mean",
             ));
         }
@@ -178,7 +178,13 @@ fn select<T: Scalar>(
     }
     let k = values.len();
     let draws = Draws::new(rule, x, (weights.samples, shares.as_deref()), &totals, run)?;
-    let pca = Pca { n_components: NComponents::Count(k.min(draws.n_rows).min(p)), ..rule.pca.clone() };
+    let scale = match &rule.pca.scale {
+        // Random values have other ranges than those of the columns.
+        Scaling::Range => Scaling::Given(model.scale().to_vec()),
+        scale => scale.clone(),
+    };
+    let n_components = NComponents::Count(k.min(draws.n_rows).min(p));
+    let pca = Pca { n_components, scale, ..rule.pca.clone() };
     let mut variances = Matrix::try_zeros("the variances of all random tables", rule.n_draws, k)?;
     Exec::run(run, |exec| {
         exec.phase("parallel analysis").fill(variances.as_mut_slice(), k, |draw, out| {
@@ -252,7 +258,7 @@ impl<'a> Draws<'a> {
             }
             Null::Normal => {
                 let moments = Moments::of(x, shares, run)?;
-                let deviations = Columns::new(&moments, x, shares)?.deviation;
+                let deviations = Columns::new(&moments, x, shares, &rule.pca.center)?.deviation;
                 let factor = totals.correction(rule.pca.weighting)?.sqrt();
                 Marginals::Deviations(deviations.iter().map(|deviation| deviation * factor).collect())
             }
@@ -334,7 +340,7 @@ mod tests {
     }
 
     fn rule(null: Null, scale: bool) -> Parallel {
-        Parallel { null, pca: Pca { scale, ..Pca::default() }, n_draws: 60, ..Parallel::default() }
+        Parallel { null, pca: Pca::default().scale(scale), n_draws: 60, ..Parallel::default() }
     }
 
     #[test]
@@ -454,7 +460,7 @@ mod tests {
         };
         assert!(message(Parallel { n_draws: 0, ..Parallel::default() }).contains("n_draws"));
         assert!(message(Parallel { level: Level::Quantile(1.0), ..Parallel::default() }).contains("level"));
-        let uncentred = Pca { center: false, ..Pca::default() };
+        let uncentred = Pca::default().center(false);
         assert!(message(Parallel { pca: uncentred, ..Parallel::default() }).contains("center"));
     }
 }

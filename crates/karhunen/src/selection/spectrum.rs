@@ -1,7 +1,7 @@
 //! The variances of a fit, as rules take them.
 
 use crate::error::{Error, OptionName, Result};
-use crate::pca::PcaModel;
+use crate::pca::{Centring, PcaModel, Scaling};
 use crate::weights::Weighting;
 
 /// The variances of a fit, complete or its leading part, with the size of the data.
@@ -70,11 +70,12 @@ impl Spectrum {
             Weighting::Frequency => whole(model.n_observations()),
             Weighting::Importance | Weighting::Population => model.n_samples(),
         };
-        let rank = model.n_features().min(n.saturating_sub(usize::from(options.center)));
+        let centered = options.center == Centring::Mean;
+        let rank = model.n_features().min(n.saturating_sub(usize::from(centered)));
         let (variances, total) = (model.explained_variance(), model.total_variance());
         let spectrum = Self::checked(variances, total, n_observations, model.n_features(), rank)?;
-        let scaled = options.scale && model.feature_weights().is_none();
-        Self { centered: options.center, scaled, ..spectrum }.without_rounding()
+        let scaled = options.scale == Scaling::Deviation && model.feature_weights().is_none();
+        Self { centered, scaled, ..spectrum }.without_rounding()
     }
 
     /// Sets whether the columns were divided by their standard deviations: the variances are those of a correlation

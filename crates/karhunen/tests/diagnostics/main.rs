@@ -7,6 +7,7 @@ use karhunen::diagnostics::{
     self, Adjust, Rows as RowKind, SpeDistribution, SpeLimit, adjusted, contributions, cos2, features,
     row_contributions, samples, t2_limit,
 };
+use karhunen::pca::{Centring, Scaling};
 use karhunen::{Dense, Error, Matrix, NComponents, Pca, PcaModel, Run, Sparse, Weighting, Weights};
 use karhunen_testkit::{
     Columns, SparseArrays, gaussian, integer_weights, planted, repeat_rows, row_major, sparse,
@@ -70,12 +71,13 @@ fn fits() -> Vec<Case> {
     let of_columns = vec![1.0, 2.0, 0.5, 1.0, 3.0, 1.0, 0.25];
     let pca = Pca { n_components: NComponents::Count(3), ..Pca::default() };
     let mut out = Vec::new();
-    for scale in [false, true] {
-        for center in [false, true] {
+    let given = Centring::Given(vec![2.0, -1.0, 0.0, 5.0, 1.0, 0.5, 3.0]);
+    for scale in [Scaling::None, Scaling::Deviation, Scaling::Pareto] {
+        for center in [Centring::None, Centring::Mean, given.clone()] {
             for weighting in [Weighting::Frequency, Weighting::Importance, Weighting::Population] {
                 for (weights, columns) in [(None, None), (Some(of_rows.clone()), Some(of_columns.clone()))] {
                     out.push((
-                        Pca { scale, center, weighting, ..pca.clone() },
+                        Pca { scale: scale.clone(), center: center.clone(), weighting, ..pca.clone() },
                         rows.clone(),
                         weights,
                         columns,
@@ -119,7 +121,8 @@ fn rows_have_the_values_of_the_definition() {
                     .sum();
                 close("term", terms.t2[(i, j)], share * m[j], 1e-11);
             }
-            let mut of_row = if pca.center { f64::NAN } else { 0.0 };
+            let centred = pca.center == Centring::Mean;
+            let mut of_row = if centred { f64::NAN } else { 0.0 };
             for c in 0..k {
                 close("cos2", cos2[(i, c)], scores[i][c].powi(2) / dot(m, m), 1e-12);
                 let total: f64 = (0..40).map(|i| weight(i) * scores[i][c].powi(2)).sum();
@@ -127,7 +130,7 @@ fn rows_have_the_values_of_the_definition() {
                 of_row += scores[i][c].powi(2) / total;
             }
             if pca.weighting != Weighting::Importance {
-                if pca.center {
+                if centred {
                     let total: f64 = (0..40).map(weight).sum();
                     of_row = 1.0 / total
                         + (0..k)
@@ -222,7 +225,7 @@ fn a_weight_of_three_counts_as_three_rows() {
     let counts = integer_weights(30, 4, 5).iter().map(|w| w + 1).collect::<Vec<u32>>();
     let weights: Vec<f64> = counts.iter().map(|w| f64::from(*w)).collect();
     let repeated = repeat_rows(&rows, &counts);
-    let pca = Pca { n_components: NComponents::Count(2), scale: true, ..Pca::default() };
+    let pca = Pca { n_components: NComponents::Count(2), scale: true.into(), ..Pca::default() };
     let (model, other) =
         (fit(&pca, &rows, &Weights::of_samples(&weights)), fit(&pca, &repeated, &Weights::default()));
     let level = |model: &PcaModel, rows| t2_limit(model, 0.95, rows).unwrap();
@@ -270,7 +273,7 @@ fn sparse_rows_and_single_precision_agree() {
     let by_columns = Sparse::csc(60, 12, &columns.indptr, &columns.indices, &columns.values).unwrap();
     // All components: the rows lie in the plane, and differences of lengths have no digit.
     for n_components in [NComponents::Count(4), NComponents::All] {
-        let pca = Pca { n_components, scale: true, ..Pca::default() };
+        let pca = Pca { n_components, scale: true.into(), ..Pca::default() };
         let model = pca.fit(&dense, &Weights::default()).unwrap();
         let one = samples(&model, &dense).unwrap();
         let [two, three] = [&by_rows, &by_columns].map(|x| samples(&model, x).unwrap());
@@ -304,7 +307,7 @@ fn diagnostics_of_the_oracle_are_the_same() {
     let expected = weighted_pca(&rows, &options);
     let pca = Pca {
         n_components: NComponents::Count(2),
-        scale: true,
+        scale: true.into(),
         weighting: Weighting::Importance,
         ..Pca::default()
     };

@@ -102,7 +102,7 @@ fn wide_and_tall_dense_and_sparse_agree() {
         [(Weighting::Frequency, true), (Weighting::Importance, true), (Weighting::Population, false)]
     {
         let options = bootstrap(2, 60);
-        let options = Bootstrap { pca: Pca { weighting, center, ..options.pca }, ..options };
+        let options = Bootstrap { pca: Pca { weighting, center: center.into(), ..options.pca }, ..options };
         let samples = (weighting != Weighting::Frequency).then_some(&weights[..]);
         let features: Vec<f64> = (0..55).map(|j| 1.0 + (j % 3) as f64).collect();
         let of = |p: usize| Weights { samples, features: Some(&features[..p]) };

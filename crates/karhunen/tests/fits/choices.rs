@@ -6,14 +6,14 @@ use karhunen::Weighting;
 use karhunen::choice::Choice;
 use karhunen::incomplete::{Duplicates, MeanMode, Method, OnlineRule, Regularization, StopReason};
 use karhunen::kernel::{Gamma, Kernel, KernelRoute, Landmarks, PreImage};
-use karhunen::pca::Route;
+use karhunen::pca::{Route, Scaling};
 
 fn check<C: Choice + PartialEq + Debug>() {
     for row in C::TABLE {
         assert_eq!(row.choice.named().name, row.name);
         assert!(!row.help.is_empty(), "{}", row.name);
         for name in [row.name, row.python, row.file] {
-            assert_eq!(C::of_name(name), (!row.takes_number).then_some(row.choice), "{name}");
+            assert_eq!(C::of_name(name), (!row.takes_number).then(|| row.choice.clone()), "{name}");
             let called = C::TABLE.iter().filter(|other| other.is_called(name)).count();
             assert_eq!(called, 1, "{name}");
         }
@@ -34,6 +34,7 @@ fn names_lead_to_their_choices() {
     check::<PreImage>();
     check::<Regularization>();
     check::<Route>();
+    check::<Scaling>();
     check::<StopReason>();
     check::<Weighting>();
 }

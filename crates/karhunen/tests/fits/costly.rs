@@ -63,7 +63,7 @@ fn iteration_has_the_same_bits_for_every_block_height_limit_and_number_of_thread
     let single: Vec<f32> = values.iter().map(|&value| value as f32).collect();
     let weights: Vec<f64> = (0..n).map(|i| 0.5 + (i % 3) as f64).collect();
     let weights = Weights::of_samples(&weights);
-    let pca = iterated(&Pca { scale: true, ..Pca::new(3) });
+    let pca = iterated(&Pca { scale: true.into(), ..Pca::new(3) });
     let of = |height, n_threads, memory_limit| {
         let pca = Pca { memory_limit, ..pca.clone() };
         let run = Run::threads(n_threads);
@@ -126,7 +126,7 @@ fn sparse_rows_are_read_once_for_the_covariance_and_start_iteration_in_the_first
     let weights: Vec<f64> = (0..n).map(|i| 0.5 + (i % 3) as f64).collect();
     let weights = Weights::of_samples(&weights);
     for scale in [false, true] {
-        let pca = Pca { scale, solver: Some(Route::Covariance), ..Pca::new(6) };
+        let pca = Pca { scale: scale.into(), solver: Some(Route::Covariance), ..Pca::new(6) };
         let exact = pca.fit(&matrix, &weights).unwrap();
         for height in [2_000, 300] {
             let disk = SparseDisk { arrays: &arrays, height };

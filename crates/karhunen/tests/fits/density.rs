@@ -83,8 +83,10 @@ fn without_noise_the_density_is_that_within_the_span_of_the_components() {
     for scale in [false, true] {
         for solver in SOLVERS {
             for n_components in [NComponents::Count(3), NComponents::Count(5), NComponents::All] {
-                let model =
-                    fit(&rows, &Pca { n_components, solver, scale, tol: Some(1e-13), ..Pca::default() });
+                let model = fit(
+                    &rows,
+                    &Pca { n_components, solver, scale: scale.into(), tol: Some(1e-13), ..Pca::default() },
+                );
                 let found = likelihoods(&model, &rows);
                 assert_close("singular", &found, &density(&model, &rows, 3), within(1e3));
                 assert!(model.precision().is_err());
@@ -92,7 +94,7 @@ fn without_noise_the_density_is_that_within_the_span_of_the_components() {
                 assert_eq!(likelihoods(&model, &beside), [f64::NEG_INFINITY; 2], "{solver:?}");
             }
             // As many components as columns: an ordinary density.
-            let model = fit(&narrow, &Pca { solver, scale, tol: Some(1e-13), ..Pca::new(2) });
+            let model = fit(&narrow, &Pca { solver, scale: scale.into(), tol: Some(1e-13), ..Pca::new(2) });
             assert_eq!(model.noise_variance(), 0.0);
             assert_close("full", &likelihoods(&model, &narrow), &density(&model, &narrow, 2), within(1e3));
             assert!(likelihoods(&model, &gaussian(2, 2, 8)).iter().all(|value| value.is_finite()));

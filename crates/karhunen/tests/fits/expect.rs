@@ -34,8 +34,8 @@ impl<'a> Problem<'a> {
     pub(crate) fn pca(&self, solver: Option<Route>, n_components: NComponents) -> Pca {
         Pca {
             n_components,
-            center: self.options.center,
-            scale: self.options.scale,
+            center: self.options.center.into(),
+            scale: self.options.scale.into(),
             weighting: library_weighting(self.options.weighting),
             solver,
             tol: Some(TOL),

@@ -92,7 +92,7 @@ fn assert_numbers(golden: &Golden, model: &PcaModel, head: &[Vec<f64>], factor: 
 }
 
 fn scaled(weighting: Weighting) -> Pca {
-    Pca { scale: true, weighting, ..Pca::default() }
+    Pca { scale: true.into(), weighting, ..Pca::default() }
 }
 
 #[test]

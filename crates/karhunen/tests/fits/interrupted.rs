@@ -140,7 +140,7 @@ fn narrow_scatter_and_moments_go_on() {
     assert_eq!(of_disk(&pca, (&values, n, p), &[5_000], &Weights::default()), ["means and variances"]);
     // Products of tiny values underflow: they are scaled in another pass.
     let tiny: Vec<f64> = values.iter().map(|value| value * 1e-170).collect();
-    let pca = Pca { solver: Some(Route::Covariance), scale: true, ..pca };
+    let pca = Pca { solver: Some(Route::Covariance), scale: true.into(), ..pca };
     let passes = of_disk(&pca, (&tiny, n, p), &[5_000], &Weights::default());
     assert_eq!(passes, ["scatter", "matrix of products"]);
 }
@@ -168,7 +168,7 @@ fn iteration_goes_on_in_its_first_pass_and_in_products() {
     let (values, weights) = (values(n, p), some_weights(n));
     let single: Vec<f32> = values.iter().map(|value| *value as f32).collect();
     for scale in [false, true] {
-        let pca = Pca { solver: Some(Route::BlockKrylov), scale, ..Pca::new(3) };
+        let pca = Pca { solver: Some(Route::BlockKrylov), scale: scale.into(), ..Pca::new(3) };
         let weights = if scale { Weights::of_samples(&weights) } else { Weights::default() };
         let passes = of_disk(&pca, (&values, n, p), &[77, 1_100], &weights);
         assert_eq!(passes[..2], ["first block", "product of columns"]);

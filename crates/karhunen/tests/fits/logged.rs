@@ -91,7 +91,7 @@ fn dense_rows_of_a_disk_are_visited_only_for_passes_that_are_missing() {
     for weights in [Weights::default(), Weights::of_samples(&weights)] {
         let tall = |pca: Pca| interrupted_anywhere(&pca, disk, &weights, Disk::visits);
         assert_eq!(tall(Pca { solver: Some(Route::Covariance), ..Pca::new(4) }), 1);
-        assert!(tall(Pca { solver: Some(Route::BlockKrylov), scale: true, ..Pca::new(4) }) > 2);
+        assert!(tall(Pca { solver: Some(Route::BlockKrylov), scale: true.into(), ..Pca::new(4) }) > 2);
         let rounded_copy = Some(Rounding::Int8);
         assert!(tall(Pca { solver: Some(Route::BlockKrylov), rounded_copy, ..Pca::new(4) }) > 3);
         assert_eq!(tall(Pca { solver: Some(Route::Gram), ..Pca::new(4) }), 3);
@@ -138,8 +138,8 @@ fn what_a_fit_depends_on_identifies_it() {
     assert_eq!(differing(&usual, &facts(&pca, &values, &none, 50)), [""; 0]);
     let with = |pca: Pca| differing(&usual, &facts(&pca, &values, &none, 50));
     assert_eq!(with(Pca::new(3)), ["n_components"]);
-    assert_eq!(with(Pca { scale: true, ..pca.clone() }), ["scale"]);
-    assert_eq!(with(Pca { center: false, ..pca.clone() }), ["center"]);
+    assert_eq!(with(Pca { scale: true.into(), ..pca.clone() }), ["scale"]);
+    assert_eq!(with(Pca { center: false.into(), ..pca.clone() }), ["center"]);
     assert_eq!(with(Pca { seed: 1, ..pca.clone() }), ["seed"]);
     assert_eq!(with(Pca { tol: Some(1e-3), ..pca.clone() }), ["tol"]);
     assert_eq!(with(Pca { solver: Some(Route::Svd), ..pca.clone() }), ["solver"]);

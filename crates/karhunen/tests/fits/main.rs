@@ -24,3 +24,4 @@ mod refusals;
 mod rounded;
 mod scatter;
 mod sources;
+mod standardized;

@@ -29,7 +29,8 @@ fn fit(
     weights: &[f64],
 ) -> karhunen::Result<PcaModel> {
     let n_components = NComponents::Count(2);
-    let pca = Pca { n_components, weighting, solver, scale, tol: Some(1e-12), ..Pca::default() };
+    let pca =
+        Pca { n_components, weighting, solver, scale: scale.into(), tol: Some(1e-12), ..Pca::default() };
     Layout::RowMajor.with::<f64, _>(&rows(), |x| pca.fit(x, &Weights::of_samples(weights)))
 }
 
@@ -71,7 +72,7 @@ fn the_leading_components_of_a_model_are_those_of_a_fit_that_keeps_fewer() {
                 (false, true, Weights::of_samples(&by_row)),
             ] {
                 let fit = |n_components| {
-                    let pca = Pca { n_components, weighting, center, scale, ..Pca::default() };
+                    let pca = Pca { n_components, weighting, ..Pca::default() }.center(center).scale(scale);
                     Layout::RowMajor.with::<f64, _>(&rows, |x| pca.fit(x, &given)).unwrap()
                 };
                 for from in [NComponents::All, NComponents::Count(5)] {

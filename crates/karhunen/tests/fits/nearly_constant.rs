@@ -37,7 +37,12 @@ fn every_route_finds_the_variance_in_the_last_digits() {
         let weights: Vec<f64> = (0..n).map(|i| 1.0 + (i % 5) as f64).collect();
         for (weights, scale) in [(None, false), (None, true), (Some(weights.as_slice()), false)] {
             for solver in SOLVERS {
-                let pca = Pca { solver, scale, n_components: NComponents::Count(3), ..Pca::default() };
+                let pca = Pca {
+                    solver,
+                    scale: scale.into(),
+                    n_components: NComponents::Count(3),
+                    ..Pca::default()
+                };
                 let expected = fit(&numbers, Layout::RowMajor, &pca, weights);
                 let unit = if scale { 1.0 } else { UNIT * UNIT };
                 for layout in Layout::DENSE {
@@ -80,7 +85,8 @@ fn constant_columns_have_no_variance_in_any_layout() {
     let rows: Rows = gaussian(700, 1, 3).iter().map(|row| vec![0.1, row[0], 1e8 + 0.1]).collect();
     for layout in Layout::ALL {
         for solver in SOLVERS {
-            let pca = Pca { solver, scale: true, n_components: NComponents::Count(1), ..Pca::default() };
+            let pca =
+                Pca { solver, scale: true.into(), n_components: NComponents::Count(1), ..Pca::default() };
             let model = fit(&rows, layout, &pca, None);
             assert_eq!((model.scale()[0], model.scale()[2]), (1.0, 1.0), "{layout:?} {solver:?}");
             let tolerance = Tolerance { multiple: 16.0, epsilon: f64::EPSILON, norm: 1.0 };
@@ -97,7 +103,7 @@ fn fits_of_moments_count_nearly_constant_columns_as_constant() {
     let run = karhunen::Run::threads(1);
     for layout in [Layout::RowMajor, Layout::Csr32] {
         let scatter = layout.with::<f64, _>(&rows, |x| Scatter::of(x, None, &run)).unwrap();
-        let model = Pca { scale: true, ..Pca::default() }.fit_scatter(&scatter, None).unwrap();
+        let model = Pca { scale: true.into(), ..Pca::default() }.fit_scatter(&scatter, None).unwrap();
         assert_eq!(model.scale()[0], 1.0);
         let sum: f64 = model.explained_variance().iter().sum();
         let tolerance = Tolerance { multiple: 16.0, epsilon: f64::EPSILON, norm: 2.0 };

@@ -27,7 +27,7 @@ fn one_visit_gives_the_bits_of_the_array<T: Scalar>() {
         let weights: Vec<f64> = (0..n).map(|i| 0.25 + (i % 5) as f64).collect();
         let array = Dense::row_major(&values, n, p).unwrap();
         for (weights, scale) in [(None, false), (Some(&weights[..]), true)] {
-            let pca = Pca { solver: Some(Route::Covariance), scale, ..Pca::new(3) };
+            let pca = Pca { solver: Some(Route::Covariance), scale: scale.into(), ..Pca::new(3) };
             let given = Weights { samples: weights, features: None };
             let expected = pca.fit(&array, &given).unwrap();
             assert_eq!(expected.convergence().n_passes, 1);

@@ -78,8 +78,8 @@ fn products_give_the_components_of_the_matrix() {
                 for features in [None, Some(&weights[..p])] {
                     let pca = Pca {
                         n_components,
-                        center,
-                        scale,
+                        center: center.into(),
+                        scale: scale.into(),
                         weighting,
                         solver,
                         tol: Some(1e-11),
@@ -232,7 +232,7 @@ fn faulty_products_are_refused_by_name() {
     let known = Moments { n_samples: 5, weight: 5.0, weight_squared: 5.0, ..Moments::empty(3) };
     let op = FaultyWithMoments(Faulty { value: f64::NAN, rows: 5 }, known);
     assert_eq!(
-        Pca { center: false, ..Pca::new(3) }.fit_operator(&op, None).unwrap_err().to_string(),
+        Pca { center: false.into(), ..Pca::new(3) }.fit_operator(&op, None).unwrap_err().to_string(),
         "a product of the operator is NaN, which is not allowed: products are finite"
     );
     assert_eq!(

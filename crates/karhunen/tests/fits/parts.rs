@@ -111,7 +111,13 @@ fn parts_give_the_fit_of_all_rows() {
                 [vec![Layout::RowMajor], vec![Layout::Csr32, Layout::ColumnMajor], vec![Layout::Csc64]]
             {
                 let what = format!("{route} {layouts:?} scale {scale}, center {center}");
-                let pca = Pca { scale, center, solver: Some(route), tol: Some(1e-11), ..Pca::new(4) };
+                let pca = Pca {
+                    scale: scale.into(),
+                    center: center.into(),
+                    solver: Some(route),
+                    tol: Some(1e-11),
+                    ..Pca::new(4)
+                };
                 let given = Weights { samples: weights, features: None };
                 let whole = Layout::RowMajor.with::<f64, _>(&data, |x| pca.fit(x, &given)).unwrap();
                 let workers = Workers { layouts, ..Workers::new(&data, weights, &sizes) };
@@ -221,7 +227,8 @@ fn a_column_that_is_constant_within_parts_is_found() {
     }
     let sizes = [30, 30, 30, 30];
     for center in [true, false] {
-        let pca = Pca { solver: Some(Route::BlockKrylov), center, tol: Some(1e-11), ..Pca::new(2) };
+        let pca =
+            Pca { solver: Some(Route::BlockKrylov), center: center.into(), tol: Some(1e-11), ..Pca::new(2) };
         let whole = Layout::RowMajor.with::<f64, _>(&data, |x| pca.fit(x, &Weights::default())).unwrap();
         let workers = Workers::new(&data, None, &sizes);
         let found = pca.fit_parts(&workers, None).unwrap();

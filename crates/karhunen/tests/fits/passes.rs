@@ -109,7 +109,7 @@ fn rows_that_come_once_are_fitted_in_one_visit() {
     for scale in [false, true] {
         for weighting in [Weighting::Frequency, Weighting::Importance] {
             let file = File { passes: Passes::Once, ..File::new(&values, n, p, 33) };
-            let pca = Pca { scale, weighting, ..Pca::new(4) };
+            let pca = Pca { scale: scale.into(), weighting, ..Pca::new(4) };
             let found = pca.fit(&file, &Weights::of_samples(&weights)).unwrap();
             assert_eq!((found.convergence().n_passes, file.visits()), (1, 1));
             assert_eq!(found.convergence().solver, Route::Covariance);
@@ -272,7 +272,7 @@ fn same_bits_in_blocks<T: karhunen::Scalar>((n, p): (usize, usize), routes: &[Ro
         };
         for &route in routes {
             for weights in [None, Some(&weights[..])] {
-                let pca = Pca { solver: Some(route), scale: true, ..Pca::new(3) };
+                let pca = Pca { solver: Some(route), scale: true.into(), ..Pca::new(3) };
                 let given = Weights { samples: weights, features: None };
                 let expected = bits(&pca.fit(&array, &given).unwrap());
                 for (heights, n_threads) in [(&[n / 2 + 1][..], 1), (&[4099], 2), (&[1, 900, 2500, 17], 3)] {
@@ -353,7 +353,7 @@ fn a_stream_is_fitted_in_one_pass_with_the_weights_that_it_carries() {
     let values = row_major(&rows);
     let weights: Vec<f64> = (0..n).map(|i| (i % 3) as f64).collect();
     let stream = |weights| Rows { values: &values, weights, p, next: 0, heights: &[70] };
-    let pca = Pca { scale: true, ..Pca::new(3) };
+    let pca = Pca { scale: true.into(), ..Pca::new(3) };
     let array = Dense::row_major(&values, n, p).unwrap();
     for weights in [None, Some(&weights[..])] {
         let found = pca.fit_stream(&mut stream(weights), None).unwrap();

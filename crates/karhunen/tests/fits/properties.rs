@@ -43,7 +43,7 @@ fn within(norm: f64) -> Tolerance {
 
 /// All components, with iterations to rounding.
 fn complete(solver: Option<Route>, scale: bool) -> Pca {
-    Pca { solver, scale, tol: Some(1e-11), ..Pca::default() }
+    Pca { solver, scale: scale.into(), tol: Some(1e-11), ..Pca::default() }
 }
 
 proptest! {
@@ -77,7 +77,7 @@ proptest! {
         rows in any_rows(), solver in any_solver(), layout in any_layout(), scale: bool, center: bool, whiten: bool,
     ) {
         prop_assume!(rows.len() > rows[0].len());
-        let model = fit(&rows, layout, &Pca { center, ..complete(solver, scale) }, None);
+        let model = fit(&rows, layout, &Pca { center: center.into(), ..complete(solver, scale) }, None);
         // Whitening divides by deviations; near-zero ones lose the information.
         let smallest = model.explained_variance().last().copied().unwrap_or(0.0);
         prop_assume!(!whiten || smallest > 1e-6 * model.explained_variance()[0]);
@@ -196,7 +196,7 @@ fn same_bits_for_every_number_of_threads<T: Scalar>() {
         for layout in Layout::FEW {
             for solver in SOLVERS {
                 for weights in [Weights::default(), Weights::of_samples(&weights)] {
-                    let pca = Pca { solver, scale: true, ..Pca::new(8) };
+                    let pca = Pca { solver, scale: true.into(), ..Pca::new(8) };
                     layout.with::<T, _>(&rows, |x| {
                         let one = bits(x, &pca, &weights, &Run::threads(1));
                         for n_threads in [Some(2), Some(3), None] {

@@ -23,7 +23,7 @@ fn bad_values_are_named<T: Scalar>() {
         for layout in Layout::ALL {
             for solver in SOLVERS {
                 for (center, scale) in [(true, false), (false, false), (true, true)] {
-                    let pca = Pca { solver, center, scale, ..Pca::new(2) };
+                    let pca = Pca { solver, center: center.into(), scale: scale.into(), ..Pca::new(2) };
                     let error = layout.with::<T, _>(&rows, |x| pca.fit(x, &Weights::default())).unwrap_err();
                     assert_eq!(error.kind(), ErrorKind::Data);
                     let Error::NonFinite { row, column, value } = error else {

@@ -64,7 +64,7 @@ fn the_bits_depend_on_neither_threads_nor_blocks_and_weights_and_scales_are_exac
     let weights: Vec<f64> = (0..n).map(|i| (i % 3) as f64).collect();
     let weights = Weights::of_samples(&weights);
     for rounding in Rounding::ALL {
-        let pca = Pca { scale: true, ..pca(k, 1e-9, rounding) };
+        let pca = Pca { scale: true.into(), ..pca(k, 1e-9, rounding) };
         let fit = |n_threads, height| {
             let run = Run::threads(n_threads);
             pca.fit_with(&Disk::new(&values, n, p, height), &weights, &run).unwrap()

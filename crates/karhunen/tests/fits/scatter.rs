@@ -93,7 +93,8 @@ fn the_fit_of_merged_parts_equals_the_fit_of_the_whole() {
             (false, true, NComponents::Variance(0.9)),
             (false, false, NComponents::Count(5)),
         ] {
-            let pca = Pca { n_components, center, scale, weighting, ..Pca::default() };
+            let pca =
+                Pca { n_components, center: center.into(), scale: scale.into(), weighting, ..Pca::default() };
             let found = pca.fit_scatter(&merged, Some(&features)).unwrap();
             let by_svd = Pca { solver: Some(Route::Svd), ..pca };
             let weights = Weights { samples: Some(&weights), features: Some(&features) };

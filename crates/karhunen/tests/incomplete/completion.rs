@@ -114,7 +114,7 @@ fn a_converged_completion_is_a_fixed_point() {
     let found = options.complete(&x, None, &Run::default()).unwrap();
     assert!(found.converged);
     // Plain PCA of the completed table, with the divisor n.
-    let pca = Pca { scale: true, weighting: Weighting::Population, ..Pca::default() };
+    let pca = Pca { weighting: Weighting::Population, ..Pca::default() }.scale(true);
     let model = pca.fit(&Dense::from(&found.completed), &Weights::default()).unwrap();
     let variances = model.explained_variance();
     let noise = 40.0 * 6.0 / 6.0 * variances[2..].iter().sum::<f64>() / ((39.0 - 2.0) * (6.0 - 2.0));
@@ -147,14 +147,11 @@ fn no_component_fills_with_means_and_a_complete_table_stays() {
     let complete = Matrix::from_fn(15, 4, |i, j| found.completed[(i, j)]);
     let again = IterativePca::new(2).complete(&complete, None, &Run::default()).unwrap();
     assert_eq!((&again.completed, again.n_iter), (&complete, 0));
-    let expected = Pca {
-        n_components: NComponents::Count(2),
-        weighting: Weighting::Population,
-        scale: true,
-        ..Pca::default()
-    }
-    .fit(&Dense::from(&complete), &Weights::default())
-    .unwrap();
+    let expected =
+        Pca { n_components: NComponents::Count(2), weighting: Weighting::Population, ..Pca::default() }
+            .scale(true)
+            .fit(&Dense::from(&complete), &Weights::default())
+            .unwrap();
     assert_eq!(again.model, expected);
 }
 

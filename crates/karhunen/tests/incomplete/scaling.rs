@@ -104,9 +104,14 @@ fn complete_data_have_the_components_of_complete_pca() {
     for center in [true, false] {
         let mean = if center { MeanMode::Joint } else { MeanMode::None };
         let weights = Weights { samples: Some(&counts), features: Some(&features) };
-        let expected = Pca { center, scale: true, n_components: NComponents::Count(2), ..Pca::default() }
-            .fit(&dense, &weights)
-            .unwrap();
+        let expected = Pca {
+            center: center.into(),
+            scale: true.into(),
+            n_components: NComponents::Count(2),
+            ..Pca::default()
+        }
+        .fit(&dense, &weights)
+        .unwrap();
         let data = observed(&holes).with_sample_weights(&counts).unwrap();
         let data = data.with_feature_weights(&features).unwrap();
         let method = Method::Em;

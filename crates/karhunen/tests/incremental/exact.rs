@@ -137,7 +137,7 @@ fn every_option_of_the_fit_is_obeyed() {
     ] {
         let options = IncrementalPca { n_components, center, scale, weighting, ..IncrementalPca::default() };
         let found = model(&fitted(&options, &rows, Some(&weights), 7, Layout::RowMajor));
-        let all = Pca { n_components, center, scale, weighting, ..pca(1) };
+        let all = Pca { n_components, center: center.into(), scale: scale.into(), weighting, ..pca(1) };
         assert_same(found.pca(), &all_at_once(&all, &rows, Some(&weights)), 1e-12);
         assert_eq!(found.residual_bounds(), found.residuals());
     }

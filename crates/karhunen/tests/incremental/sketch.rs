@@ -31,7 +31,7 @@ fn a_sketch_of_more_directions_than_the_rank_is_exact() {
     let rows = low_rank();
     let weights = uniform_weights(500, 3);
     for (center, weighting) in [(true, Weighting::Importance), (false, Weighting::Population)] {
-        let pca = Pca { center, weighting, ..Pca::new(5) };
+        let pca = Pca { center: center.into(), weighting, ..Pca::new(5) };
         let expected = all_at_once(&pca, &rows, Some(&weights));
         // Without centring the mean is one direction more.
         let options =
@@ -227,7 +227,7 @@ fn fewer_components_while_there_are_fewer_rows() {
 #[test]
 fn scales_are_those_given_or_those_of_the_first_rows() {
     let rows = low_rank();
-    let pca = Pca { scale: true, ..Pca::new(4) };
+    let pca = Pca { scale: true.into(), ..Pca::new(4) };
     // All rows within the first: exact, and the batches do not matter.
     let options = IncrementalPca { scale: true, ..sketch(4) };
     let expected = all_at_once(&pca, &rows, None);

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules and their layers. A module imports from lower layers only.
-const LAYERS: [(&str, u8); 26] = [
+const LAYERS: [(&str, u8); 27] = [
     ("choice", 1),
     ("error", 0),
     ("growth", 0),
@@ -17,6 +17,7 @@ const LAYERS: [(&str, u8); 26] = [
     ("memory", 1),
     ("exec", 2),
     ("weights", 2),
+    ("scaling", 2),
     ("linalg", 3),
     ("record", 4),
     ("source", 4),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from karhunen._shared.choices import Route, SvdSolver
+from karhunen._shared.choices import ColumnScaling, Route, SvdSolver
 from karhunen._shared.options import (
     choice_option,
     engine_arguments,
@@ -58,12 +58,46 @@ def shared_options(estimator: BaseEstimator) -> dict[str, Any]:
 
 def column_scale_option(scale: Any) -> list[float] | None:
     """Convert the scales of the columns; the engine checks their number and their range."""
-    if scale is None:
-        return None
+    return None if scale is None else column_numbers("column_scale", scale, "None")
+
+
+def center_option(center: Any, names: Any = None) -> bool | list[float]:
+    """Convert `center`: a flag, or one number for each column."""
+    if isinstance(center, (bool, np.bool_)):
+        return bool(center)
+    return column_numbers("center", center, "True or False", names)
+
+
+def scale_option(scale: Any, names: Any = None) -> bool | str | list[float]:
+    """Convert `scale`: a flag, the name of a rule, or one number for each column."""
+    if isinstance(scale, (bool, np.bool_)):
+        return bool(scale)
+    if isinstance(scale, str):
+        return choice_option("scale", scale, ColumnScaling)
+    return column_numbers("scale", scale, "True, False or a name", names)
+
+
+def column_numbers(option: str, numbers: Any, others: str, names: Any = None) -> list[float]:
+    """Convert one number for each column; the engine checks their number and their range.
+
+    A series is matched by its index with `names`, the names of the columns, if there are any.
+    """
+    if isinstance(numbers, str) or np.ndim(numbers) == 0:
+        raise ValueError(
+            f"{option} = {numbers!r} is not allowed: it must be {others}, or hold one number for each column"
+        )
+    if names is not None and hasattr(numbers, "index") and hasattr(numbers, "reindex"):
+        known, found = [str(name) for name in names], [str(name) for name in numbers.index]
+        missing = [name for name in known if name not in found]
+        if missing or len(found) != len(known):
+            more = f"lacks {missing[0]!r}" if missing else f"has {len(found)} entries for {len(known)} columns"
+            raise ValueError(f"the index of {option} {more}; give one number for each column of X")
+        places = {name: place for place, name in enumerate(found)}
+        numbers = np.asarray(numbers)[[places[name] for name in known]]
     try:
-        values = np.asarray(scale, dtype=np.float64)
+        values = np.asarray(numbers, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"column_scale cannot be read as numbers: {error}") from None
+        raise ValueError(f"{option} cannot be read as numbers: {error}") from None
     if values.ndim != 1:
-        raise ValueError(f"column_scale has shape {values.shape}; give one number for each column, or None")
+        raise ValueError(f"{option} has shape {values.shape}; give one number for each column, or {others}")
     return values.tolist()

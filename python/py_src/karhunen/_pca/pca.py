@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
@@ -12,11 +14,19 @@ from karhunen._inputs.files import Source, set_columns, to_rows
 from karhunen._inputs.matrix import to_weights
 from karhunen._pca.fitted import FittedAtOnce
 from karhunen._pca.gaussian import GaussianComponents
-from karhunen._pca.options import shared_options, solver_option
+from karhunen._pca.options import center_option, scale_option, shared_options, solver_option
 from karhunen._pca.scatter import Scatter
 from karhunen._shared.arrays import FloatArray, Matrix
 from karhunen._shared.checkpoints import PassLog, to_pass_log
-from karhunen._shared.choices import Auto, PowerIterationNormalizer, Rounding, Solver, SvdSolver, Weighting
+from karhunen._shared.choices import (
+    Auto,
+    ColumnScaling,
+    PowerIterationNormalizer,
+    Rounding,
+    Solver,
+    SvdSolver,
+    Weighting,
+)
 from karhunen._shared.options import (
     bytes_option,
     check_sketch_options,
@@ -45,10 +55,13 @@ class PCA(FittedAtOnce, GaussianComponents):
         fewest components that explain more than this share of the variance, or a str such as ``"95%"`` (``"100%"``:
         the fewest that explain all of it); None for all; ``"mle"`` for Minka's estimate of the dimension, which needs
         n_samples >= n_features.
-    center : bool, default=True
-        Subtract the mean of each column.
-    scale : bool, default=False
-        Divide each column by its standard deviation: PCA of the correlation matrix. Constant columns keep the scale 1.
+    center : bool or array-like of shape (n_features,), default=True
+        Subtract the mean of each column, or these numbers; a series is matched by the names of the columns. Variances
+        are second moments about them, as with R's ``prcomp(center=v)``. Sparse data stay sparse.
+    scale : bool, {"std", "pareto", "range"} or array-like of shape (n_features,), default=False
+        Divide each column by its standard deviation (True, "std": PCA of the correlation matrix), by the root of that
+        ("pareto"; van den Berg et al. 2006, doi:10.1186/1471-2164-7-142), by its largest less its smallest value
+        ("range", one pass more), or by these numbers. Constant columns keep the scale 1.
     whiten : bool, default=False
         Divide the scores of each component by their standard deviation.
     solver : {"auto", "svd", "covariance", "gram", "block-krylov"}, default="auto"
@@ -163,8 +176,8 @@ class PCA(FittedAtOnce, GaussianComponents):
         self,
         n_components: int | float | str | None = None,
         *,
-        center: bool = True,
-        scale: bool = False,
+        center: Any = True,
+        scale: bool | ColumnScaling | Any = False,
         whiten: bool = False,
         solver: Solver = "auto",
         weighting: Weighting = "frequency",
@@ -300,6 +313,7 @@ class PCA(FittedAtOnce, GaussianComponents):
         options = self._engine_options()
         least = 1 if self.weighting == "population" or sample_weight is not None else 2
         matrix = to_rows(self, X, reset=True, min_samples=least)
+        options.update(self._columns_options(getattr(self, "feature_names_in_", None)))
         n, p = matrix.shape
         samples = to_weights("sample_weight", sample_weight, n, "rows")
         features = to_weights("feature_weight", feature_weight, p, "columns")
@@ -313,6 +327,7 @@ class PCA(FittedAtOnce, GaussianComponents):
         options = self._engine_options()
         sums = scatter._fitted()
         set_columns(self, scatter.n_features_in_, getattr(scatter, "feature_names_in_", None))
+        options.update(self._columns_options(getattr(self, "feature_names_in_", None)))
         features = to_weights("feature_weight", feature_weight, len(sums.mean), "columns")
         with self._call() as draw:
             model = _core.fit_scatter(sums, options, features, draw)
@@ -333,11 +348,25 @@ class PCA(FittedAtOnce, GaussianComponents):
         copy = self.rounded_copy
         return {
             **shared_options(self),
+            **self._columns_options(),
             "n_components": n_components_option(self.n_components, mle=True),
             "memory_limit": bytes_option("memory_limit", self.memory_limit),
             "rounded_copy": None if copy is None else choice_option("rounded_copy", copy, Rounding),
             "solver": solver_option(self.solver, self.svd_solver),
         }
+
+    def _columns_options(self, names: Any = None) -> dict[str, Any]:
+        """Convert the centring and the scaling; numbers with names are matched with those of the columns."""
+        return {"center": center_option(self.center, names), "scale": scale_option(self.scale, names)}
+
+    def _adopt_file(self, model: _core.Model, beside: Mapping[str, Any]) -> Self:
+        super()._adopt_file(model, beside)
+        # Files hold given centres and scales once, as those of the model.
+        if isinstance(self.center, list):
+            self.center = np.array(model.mean)
+        if isinstance(self.scale, list):
+            self.scale = np.array(model.scale)
+        return self
 
     @staticmethod
     def _arguments(options: dict[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,9 @@ Rounding: TypeAlias = Literal["f16", "int8"]
 #: Meanings of a sample weight.
 Weighting: TypeAlias = Literal["frequency", "importance", "population"]
 
+#: Rules for the divisors of columns.
+ColumnScaling: TypeAlias = Literal["std", "pareto", "range"]
+
 #: Limits of the squared prediction error.
 SpeLimit: TypeAlias = Literal["box", "jackson-mudholkar"]
 #: Alignments of the loadings of resampled data.

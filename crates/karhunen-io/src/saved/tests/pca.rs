@@ -8,7 +8,8 @@ use super::*;
 const X: [f64; 12] = [1.0, 2.0, 0.5, -3.0, 0.25, 7.0, 1e-3, 4.0, -5.0, 2.0, 2.5, 1.0 / 3.0];
 
 fn saved(feature_weights: Option<&[f64]>) -> SavedModel {
-    let pca = Pca { n_components: NComponents::Count(2), scale: true, seed: u64::MAX, ..Pca::default() };
+    let pca =
+        Pca { n_components: NComponents::Count(2), scale: true.into(), seed: u64::MAX, ..Pca::default() };
     let x = Dense::row_major(&X, 4, 3).unwrap();
     let weights = Weights { features: feature_weights, ..Weights::default() };
     let model = pca.fit(&x, &weights).unwrap();

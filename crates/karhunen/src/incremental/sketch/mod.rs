@@ -6,7 +6,7 @@ mod update;
 
 use std::sync::Arc;
 
-use crate::affine::Affine;
+use crate::affine::{Affine, Scales, Standardization};
 use crate::error::{Advice, Result};
 use crate::exec::Exec;
 use crate::incremental::held::{Held, PieceSize, Storage};
@@ -195,7 +195,8 @@ impl Sketch {
         let moments = moments(&held.block()?, weights.as_deref(), exec)?;
         let correction = moments.totals().correction(self.rules.weighting)?;
         let columns = Columns::of_moments(&moments);
-        Ok(Affine::new(&columns, self.rules.center, Some(correction), None)?.scale)
+        let (center, scales) = (&self.rules.center.into(), Scales::Deviation(correction));
+        Ok(Affine::new(&columns, Standardization { center, scales, feature_weights: None })?.scale)
     }
 
     /// One update, with all rows of `held`.

@@ -1,0 +1,125 @@
+//! `karhunen complete`: fills the missing values of a table by PCA of the completed table.
+
+use karhunen::Matrix;
+use karhunen::completion::{Completed, IterativePca, choose_n_components};
+use karhunen_io::{ObservedData, Predicted, ReadOptions};
+
+use crate::complete_args::{CompleteArgs, Number};
+use crate::error::{Failure, Places, Result, with_flags};
+use crate::figures::{count, share};
+use crate::fit_weights::{column_or_file, sample_weights};
+use crate::input_args::read_options;
+use crate::names::visible;
+use crate::outputs::{Outputs, print_aside, print_warnings};
+use crate::overwrite::{self, Kind};
+use crate::paths::{check_outputs, check_table_output, input_name, is_standard, one_standard_input};
+use crate::progress::{Progress, check_stop};
+
+/// Reads a table, completes it, and writes it.
+pub(crate) fn run(args: CompleteArgs) -> Result<()> {
+    let (options, number) = args.pca.resolve()?;
+    let (column, weights_file) = column_or_file(args.weights.weights.clone());
+    if args.weights.weighting.is_some() {
+        return Err(Failure::Usage(
+            "--weighting has no effect on means and shares of variances; leave it out".to_owned(),
+        ));
+    }
+    let names = [args.input.feature_names.as_ref(), args.input.sample_names.as_ref()];
+    let inputs = [[Some(&args.data), weights_file.as_ref()], names].concat();
+    one_standard_input(&inputs)?;
+    check_outputs(&[("-o", Some(&args.output))], &inputs)?;
+    check_table_output(&args.output)?;
+    overwrite::check(&[("-o", Some(&args.output), Kind::Rows)], args.force)?;
+    let progress = Progress::new(args.quiet);
+    let read = ReadOptions { weights_column: column, ..read_options(&args.input, &args.threads) };
+    let file = input_name(&args.data);
+    let message = format!("reading {}", visible(&file));
+    let holed = progress.spin(message, || karhunen_io::read_holed(&args.data, &read))?;
+    check_stop()?;
+    print_warnings(&file, &with_flags(&holed.table.warnings));
+    let table = &holed.table;
+    let explain = |error| Places::of(&file, table).explain(error);
+    let (n, p) = table.data.shape();
+    let run = args.threads.run(&progress);
+    let x = entries(&table.data.observed(&run).map_err(explain)?);
+    let columns = table.feature_names.iter().flatten().chain(table.labels.iter().map(|label| &label.name));
+    let weights = (weights_file.as_deref(), read.weights_column.as_deref());
+    let weights = sample_weights(weights, table.weights.clone(), (&file, n), columns)?;
+    let weights = weights.as_ref().map(|(weights, _)| &weights[..]);
+    let k = match number {
+        Number::Given(k) => k,
+        Number::Chosen(most) => {
+            choose_n_components(&options, &x, weights, (0, most), &run).map_err(explain)?.n_components
+        }
+    };
+    let options = IterativePca { n_components: k, ..options };
+    let Completed { completed, n_iter, converged, .. } =
+        options.complete(&x, weights, &run).map_err(explain)?;
+    let predict = |first: usize, _: &ObservedData| -> karhunen::Result<Predicted<'_>> {
+        let completed = &completed;
+        Ok(Box::new(move |row, column| completed[(first + row, column)]))
+    };
+    let mut outputs = Outputs::new(args.force);
+    outputs.stage_or(holed.stage_filled(&args.output, &predict, &run), explain)?;
+    progress.clear();
+    if !converged {
+        let advice = format!("iterative PCA stopped after {n_iter} iterations; raise --max-iter or --tol");
+        print_warnings(&file, &[advice]);
+    }
+    outputs.commit()?;
+    if !args.quiet {
+        let n_holes = x.as_slice().iter().filter(|value| value.is_nan()).count();
+        print_aside(&summary(&args, (n_holes, n, p), (k, number), n_iter));
+    }
+    Ok(())
+}
+
+/// What was filled, and how, in one line.
+fn summary(
+    args: &CompleteArgs,
+    (n_holes, n, p): (usize, usize, usize),
+    (k, number): (usize, Number),
+    n_iter: usize,
+) -> String {
+    let name = if is_standard(Some(&args.output)) {
+        input_name(&args.data)
+    } else {
+        args.output.display().to_string()
+    };
+    let holes = if n_holes == 1 { "hole" } else { "holes" };
+    let chosen =
+        if matches!(number, Number::Chosen(_)) { ", chosen by generalized cross-validation" } else { "" };
+    let how = match k {
+        0 => format!("by the means of the columns{chosen}"),
+        1 => format!("by 1 component{chosen}, in {n_iter} iterations"),
+        k => format!("by {k} components{chosen}, in {n_iter} iterations"),
+    };
+    let share = share(n_holes, (n, p));
+    format!(
+        "{}: {} {holes} filled ({share} of {} x {}) {how}\n",
+        visible(&name),
+        count(n_holes),
+        count(n),
+        count(p)
+    )
+}
+
+/// The entries of a table, NaN where they are missing.
+fn entries(data: &ObservedData) -> Matrix {
+    let (n, p) = data.shape();
+    let mut entries = Matrix::from_fn(n, p, |_, _| f64::NAN);
+    for i in 0..n {
+        let row = entries.row_mut(i);
+        match data {
+            ObservedData::F32(observed) => {
+                let (columns, values) = observed.row(i);
+                columns.iter().zip(values).for_each(|(j, value)| row[*j as usize] = f64::from(*value));
+            }
+            ObservedData::F64(observed) => {
+                let (columns, values) = observed.row(i);
+                columns.iter().zip(values).for_each(|(j, value)| row[*j as usize] = *value);
+            }
+        }
+    }
+    entries
+}
