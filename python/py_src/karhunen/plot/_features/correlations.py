@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from karhunen.plot import _fitted_model
+from karhunen.plot._parts import fitted_model
 
 #: Tolerance for the sum of the explained shares to be 1.
 ROUNDING = 1e-9
@@ -25,7 +25,7 @@ def of(pca: Any, X: Any, components: list[int], sample_weight: Any) -> np.ndarra
 
 def known(pca: Any) -> np.ndarray:
     """Return the correlations that follow from the model alone, shape (n_features, n_components)."""
-    loadings = _fitted_model.loadings_of(pca)
+    loadings = fitted_model.loadings_of(pca)
     explained = float(np.sum(pca.explained_variance_ratio_))
     if abs(explained - 1.0) <= ROUNDING:
         spread = np.linalg.norm(loadings, axis=1)

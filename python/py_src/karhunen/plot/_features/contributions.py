@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karhunen.plot import _bars, _fitted_model
-from karhunen.plot._axes import COLOURS, INK, axes
+from karhunen.plot._parts import bars, fitted_model
+from karhunen.plot._parts.axes import COLOURS, INK, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,18 +59,18 @@ def contributions(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['flavanoids', 'total_phenols', 'od280/od315_of_diluted_wines']
     """
-    _fitted_model.check(pca)
-    index = _fitted_model.component_index(pca, component)
-    names = _fitted_model.feature_names(pca, feature_names)
-    n = _fitted_model.count("n_features", n_features, len(names))
+    fitted_model.check(pca)
+    index = fitted_model.component_index(pca, component)
+    names = fitted_model.feature_names(pca, feature_names)
+    n = fitted_model.count("n_features", n_features, len(names))
     values = 100.0 * np.asarray(pca.components_[index], dtype=float) ** 2
     if n_features is not None:
-        n = _bars.fitting(ax, n)
+        n = bars.fitting(ax, n)
     chosen = np.argsort(-values, kind="stable")[:n]
-    ax = axes(ax, _bars.figure_size(n))
+    ax = axes(ax, bars.figure_size(n))
     ax.barh(np.arange(n), values[chosen], height=0.74, color=COLOURS[0])
     ax.axvline(100.0 / len(names), color=INK, linewidth=1.0, linestyle="--")
     ax.set_xlim(0.0, 1.05 * max(float(values.max()), 100.0 / len(names)))
-    ax.set_xlabel(f"Contribution to {_fitted_model.component_name(index)} (%)")
-    _bars.name_rows(ax, np.arange(n), [names[j] for j in chosen], n)
+    ax.set_xlabel(f"Contribution to {fitted_model.component_name(index)} (%)")
+    bars.name_rows(ax, np.arange(n), [names[j] for j in chosen], n)
     return ax

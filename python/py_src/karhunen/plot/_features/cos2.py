@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karhunen.plot import _bars, _correlations, _fitted_model
-from karhunen.plot._axes import COLOURS, axes
+from karhunen.plot._features import correlations
+from karhunen.plot._parts import bars, fitted_model
+from karhunen.plot._parts.axes import COLOURS, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,23 +66,23 @@ def cos2(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['flavanoids', 'total_phenols']
     """
-    _fitted_model.check(pca)
-    shown = _fitted_model.indices(pca, components, None)
-    names = _fitted_model.feature_names(pca, feature_names)
-    n = _fitted_model.count("n_features", n_features, len(names))
-    squares = _correlations.of(pca, X, shown, sample_weight) ** 2
+    fitted_model.check(pca)
+    shown = fitted_model.indices(pca, components, None)
+    names = fitted_model.feature_names(pca, feature_names)
+    n = fitted_model.count("n_features", n_features, len(names))
+    squares = correlations.of(pca, X, shown, sample_weight) ** 2
     if n_features is not None:
-        n = _bars.fitting(ax, n)
+        n = bars.fitting(ax, n)
     chosen = np.argsort(-squares.sum(axis=1), kind="stable")[:n]
-    ax = axes(ax, _bars.figure_size(n))
+    ax = axes(ax, bars.figure_size(n))
     left = np.zeros(n)
     for i, component in enumerate(shown):
         lengths = squares[chosen, i]
-        label = _fitted_model.component_name(component)
+        label = fitted_model.component_name(component)
         ax.barh(np.arange(n), lengths, left=left, height=0.74, color=COLOURS[i % len(COLOURS)], label=label)
         left += lengths
     ax.set_xlim(0.0, 1.0)
     ax.set_xlabel("Squared correlation")
     ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.0)
-    _bars.name_rows(ax, np.arange(n), [names[j] for j in chosen], n)
+    bars.name_rows(ax, np.arange(n), [names[j] for j in chosen], n)
     return ax
