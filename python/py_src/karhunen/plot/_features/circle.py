@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karhunen.plot._features import correlations
 from karhunen.plot._parts import arrows, fitted_model
 from karhunen.plot._parts.axes import COLOURS, FAINT, GREY, axes, cross
 from karhunen.plot._parts.labelling import LONGEST
@@ -37,15 +36,15 @@ def correlation_circle(
 
     Parameters
     ----------
-    pca : PCA
+    pca : PCA, TruncatedSVD or IncompletePCA
         Fitted estimator of karhunen or scikit-learn.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features) or None, default=None
-        The data that `pca` was fitted to. Not needed for a model with all components, or for karhunen's with
-        ``scale=True`` and without feature weights.
+        Rows whose columns are correlated with their scores. None takes the correlations of the model,
+        :func:`karhunen.diagnostics.features`; a model of scikit-learn that has not all components knows none.
     components : (int, int), default=(0, 1)
         Indices, from 0, of the components on the horizontal and vertical axis.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Sample weights of the fit, if any.
+        Weights of the rows of `X`.
     feature_names : sequence of shape (n_features,) or None, default=None
         Names of the features; None uses those of the fitted data frame.
     n_arrows : int, default=30
@@ -70,7 +69,7 @@ def correlation_circle(
     first, second = fitted_model.plane(pca, components)
     names = fitted_model.feature_names(pca, feature_names)
     most = fitted_model.count("n_arrows", n_arrows, len(names))
-    tips = correlations.of(pca, X, [first, second], sample_weight)
+    tips = fitted_model.correlations_of(pca, X, [first, second], sample_weight)
     chosen = arrows.longest(tips, most)
 
     ends = tips[chosen, 0] + np.sign(tips[chosen, 0]) * [LETTER * min(len(names[j]), LONGEST) for j in chosen]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from karhunen._diagnostics.features import contributions as contributions_of
 from karhunen.plot._parts import bars, fitted_model
 from karhunen.plot._parts.axes import COLOURS, INK, axes
 
@@ -29,7 +30,7 @@ def contributions(
 
     Parameters
     ----------
-    pca : PCA or TruncatedSVD
+    pca : PCA, TruncatedSVD or IncompletePCA
         Fitted estimator of karhunen or scikit-learn.
     component : int, default=0
         Index of the component, from 0.
@@ -63,7 +64,7 @@ def contributions(
     index = fitted_model.component_index(pca, component)
     names = fitted_model.feature_names(pca, feature_names)
     n = fitted_model.count("n_features", n_features, len(names))
-    values = 100.0 * np.asarray(pca.components_[index], dtype=float) ** 2
+    values = 100.0 * contributions_of(pca)[:, index]
     if n_features is not None:
         n = bars.fitting(ax, n)
     chosen = np.argsort(-values, kind="stable")[:n]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karhunen.plot._features import correlations
 from karhunen.plot._parts import bars, fitted_model
 from karhunen.plot._parts.axes import COLOURS, axes
 
@@ -31,15 +30,15 @@ def cos2(
 
     Parameters
     ----------
-    pca : PCA
+    pca : PCA, TruncatedSVD or IncompletePCA
         Fitted estimator of karhunen or scikit-learn.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features) or None, default=None
-        The data that `pca` was fitted to. Not needed for a model with all components, or for karhunen's with
-        ``scale=True`` and without feature weights.
+        Rows whose columns are correlated with their scores. None takes the correlations of the model,
+        :func:`karhunen.diagnostics.features`; a model of scikit-learn that has not all components knows none.
     components : sequence of int, default=(0, 1)
         Indices of components, from 0.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Sample weights of the fit, if any.
+        Weights of the rows of `X`.
     n_features : int or None, default=20
         Number of features to draw: those with the longest bars, fewer where there is no space for their names. None
         draws all.
@@ -56,7 +55,7 @@ def cos2(
     Raises
     ------
     ValueError
-        If the model does not tell the variance of each feature and `X` is None, or an option is out of its range.
+        If `X` is None and the model does not know the variances of the features, or an option is out of its range.
 
     Examples
     --------
@@ -70,7 +69,7 @@ def cos2(
     shown = fitted_model.indices(pca, components, None)
     names = fitted_model.feature_names(pca, feature_names)
     n = fitted_model.count("n_features", n_features, len(names))
-    squares = correlations.of(pca, X, shown, sample_weight) ** 2
+    squares = fitted_model.correlations_of(pca, X, shown, sample_weight) ** 2
     if n_features is not None:
         n = bars.fitting(ax, n)
     chosen = np.argsort(-squares.sum(axis=1), kind="stable")[:n]

@@ -33,7 +33,7 @@ def loadings(
 
     Parameters
     ----------
-    pca : PCA or TruncatedSVD
+    pca : PCA, TruncatedSVD or IncompletePCA
         Fitted estimator of karhunen or scikit-learn.
     n_components : int or None, default=None
         Number of components to draw; None draws all fitted components as a heat map, and three as bars.
