@@ -198,6 +198,32 @@ def test_what_has_no_value_is_nan(wine):
     assert np.isnan(found.p_values).all()
 
 
+def test_all_components_of_scikit_learn_tell_the_correlations(wine):
+    x = wine.iloc[:, :ACTIVE].assign(constant=0.1)
+    theirs = diagnostics.features(SklearnPCA().fit(x))
+    ours = diagnostics.features(PCA().fit(x))
+    np.testing.assert_allclose(np.abs(theirs.correlations[:-1, :8]), np.abs(ours.correlations[:-1, :8]), atol=1e-9)
+    np.testing.assert_allclose(theirs.communalities[:-1], 1.0, rtol=1e-9)
+    assert np.isnan(theirs.communalities[-1])
+    assert theirs.names == list(x.columns)
+    with pytest.raises(ValueError, match="the 2 components of scikit-learn's PCA do not tell the variance"):
+        diagnostics.features(SklearnPCA(2).fit(x))
+
+
+@pytest.mark.parametrize("entries", [1, 500, 10_000_000])
+def test_sparse_variables_are_correlated_in_blocks(wine, entries, monkeypatch):
+    monkeypatch.setattr("karhunen._diagnostics.supplementary.ENTRIES", entries)
+    x = wine.iloc[:, :ACTIVE].to_numpy()
+    x[x < np.median(x, axis=0)] = 0.0
+    scores, weights = PCA(2).fit_transform(x), np.arange(len(x)) % 3
+    dense = diagnostics.correlations(scores, x, weights, adjust="holm")
+    found = diagnostics.correlations(scores, sp.csr_array(x), weights, adjust="holm")
+    np.testing.assert_array_equal(found.correlations, dense.correlations)
+    np.testing.assert_array_equal(found.p_values, dense.p_values)
+    np.testing.assert_array_equal(found.n_observed, dense.n_observed)
+    assert found.names == [f"x{j}" for j in range(ACTIVE)]
+
+
 def test_a_plane_that_explains_everything_raises_no_alarm(wine):
     x = wine.iloc[:, :4]
     pca = PCA(4).fit(x)

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 import sklearn.decomposition
 from compare import assert_allclose
-from karhunen import PCA, TruncatedSVD, plot
+from karhunen import PCA, TruncatedSVD, diagnostics, plot
 from sklearn.datasets import load_wine
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -349,12 +349,21 @@ def test_the_circle_shows_correlations(wine, scale, sparse, weighted):
         assert_allclose(circle_tips(ax, wine.feature_names), expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("scale", [False, True])
+def test_the_circle_needs_no_data_where_the_model_keeps_variances(wine, scale, weighted):
+    weight = np.linspace(0.5, 2.0, 13) if weighted else None
+    pca = PCA(3, scale=scale).fit(wine.data, feature_weight=weight)
+    expected = np.corrcoef(wine.data.T, pca.transform(wine.data).T)[:13, 13:15]
+    tips = circle_tips(plot.correlation_circle(pca), wine.feature_names)
+    assert_allclose(tips, expected, atol=1e-9)
+    assert_allclose(tips, diagnostics.features(pca).correlations[:, :2])
+
+
 def test_the_circle_asks_for_the_data_where_the_model_cannot_tell(wine):
-    weighted = PCA(2, scale=True).fit(wine.data, feature_weight=np.linspace(0.5, 2.0, 13))
-    for pca in (PCA(2).fit(wine.data), weighted):
-        with pytest.raises(ValueError, match="do not tell the variance of each feature; pass the data as X"):
-            plot.correlation_circle(pca)
-    whole = PCA().fit(wine.data)
+    with pytest.raises(ValueError, match=r"do not tell the variance of each feature; .*; or pass the data as X"):
+        plot.correlation_circle(sklearn.decomposition.PCA(2).fit(wine.data))
+    whole = sklearn.decomposition.PCA().fit(wine.data)
     expected = np.corrcoef(wine.data.T, whole.transform(wine.data).T)[:13, 13:15]
     tips = circle_tips(plot.correlation_circle(whole), wine.feature_names)
     assert_allclose(tips, expected, atol=1e-9)
@@ -365,7 +374,8 @@ def test_the_circle_asks_for_the_data_where_the_model_cannot_tell(wine):
 def test_constant_features_have_no_correlation():
     x = np.random.default_rng(0).normal(size=(40, 3))
     x[:, 1] = 5.0
-    for pca, data in [(PCA(2, scale=True).fit(x), None), (PCA(2).fit(x), x), (PCA().fit(x), None)]:
+    whole = sklearn.decomposition.PCA().fit(x)
+    for pca, data in [(PCA(2, scale=True).fit(x), None), (PCA(2).fit(x), x), (PCA(2).fit(x), None), (whole, None)]:
         tips = circle_tips(plot.correlation_circle(pca, data), ["x0", "x1", "x2"])
         assert_allclose(tips[1], 0.0, atol=1e-7)
         assert_allclose(np.hypot(*tips[[0, 2]].T), 1.0, atol=1e-7)

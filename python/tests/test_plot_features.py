@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from compare import assert_allclose
-from karhunen import PCA, plot
+from karhunen import PCA, diagnostics, plot
 from sklearn.datasets import load_wine
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -50,6 +50,8 @@ def test_contributions_are_ranked_squares_beside_their_mean(pca, wine):
     assert_allclose(ax.lines[0].get_xdata(), 100.0 / 13)
     assert ax.get_xlabel() == "Contribution to PC2 (%)"
     assert len(plot.contributions(pca, n_features=None).patches) == 13
+    shares = [bar.get_width() for bar in plot.contributions(pca, n_features=None).patches]
+    assert_allclose(shares, 100.0 * np.sort(diagnostics.features(pca).contributions[:, 0])[::-1])
 
 
 def test_bars_of_many_features_fit_small_axes():
@@ -71,8 +73,11 @@ def test_cos2_are_squared_correlations(pca, wine):
         assert_allclose(lengths, expected[order], atol=1e-9)
         assert_allclose([bar.get_x() for bar in ax.patches[13:]], expected[order, 0], atol=1e-9)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["PC1", "PC3"]
-    with pytest.raises(ValueError, match="pass the data as X, or fit with scale=True"):
-        plot.cos2(PCA(2).fit(wine.data))
+    unscaled = PCA(3).fit(wine.data)
+    expected = diagnostics.features(unscaled).cos2
+    order = np.argsort(-expected[:, :2].sum(axis=1))
+    lengths = [bar.get_width() for bar in plot.cos2(unscaled).patches]
+    assert_allclose(np.reshape(lengths, (2, 13)).T, expected[order, :2])
 
 
 def test_a_control_chart_names_the_samples_beyond_the_limits():

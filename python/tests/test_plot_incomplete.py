@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from compare import assert_allclose
-from karhunen import PCA, IncompletePCA, plot
+from karhunen import PCA, IncompletePCA, diagnostics, plot
 from test_incomplete import planted
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -56,6 +56,18 @@ def test_other_pictures_take_incomplete_fits(x):
     assert len(plot.scree(pca).patches) == 2
     plot.loadings(pca)
     plot.biplot(pca, x)
+    found = diagnostics.features(pca)
+    tips = {text.get_text(): text.xy for text in plot.correlation_circle(pca).texts if text.get_text()}
+    assert_allclose([tips[name] for name in found.names], found.correlations)
+    order = np.argsort(-found.communalities)
+    lengths = np.reshape([bar.get_width() for bar in plot.cos2(pca).patches], (2, 15)).T
+    assert_allclose(lengths, found.cos2[order])
+    shares = [bar.get_width() for bar in plot.contributions(pca).patches]
+    assert_allclose(shares, 100.0 * np.sort(found.contributions[:, 0])[::-1])
+    # Of the data the observed entries alone.
+    measured = diagnostics.correlations(pca.transform(x), x).correlations
+    tips = {text.get_text(): text.xy for text in plot.correlation_circle(pca, x).texts if text.get_text()}
+    assert_allclose([tips[name] for name in found.names], measured)
 
 
 def test_what_cannot_be_drawn(x):

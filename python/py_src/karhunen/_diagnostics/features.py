@@ -8,10 +8,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from karhunen import _core
-from karhunen._diagnostics.model import component_names, feature_names, frame, rotated_names, rotated_or_fitted_model
+from karhunen._diagnostics.model import (
+    component_names,
+    feature_names,
+    frame,
+    is_of_sklearn,
+    rotated_names,
+    rotated_or_fitted_model,
+)
 
 if TYPE_CHECKING:
     from karhunen._shared.arrays import FloatArray
+
+#: Rounding of the sum of all explained shares, which is 1.
+ROUNDING = 1e-9
+#: Ten roundings: the deviation relative to the mean, and the variance relative to the sum of all, of constant features.
+CONSTANT = 10.0 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +68,8 @@ def features(pca: Any) -> Features:
     Parameters
     ----------
     pca : PCA, TruncatedSVD, IncrementalPCA, IncompletePCA or Rotation
-        A fitted model, or a rotation of one.
+        A fitted model, or a rotation of one; of scikit-learn a PCA with all components, whose variances add up to those
+        of the features.
 
     Returns
     -------
@@ -68,7 +81,8 @@ def features(pca: Any) -> Features:
     Raises
     ------
     ValueError
-        If the model was fitted by a version that did not keep the variances of the features.
+        If the model does not know the variances of the features: it is of scikit-learn and has not all components, or
+        a version that did not keep them fitted it.
 
     Notes
     -----
@@ -88,6 +102,8 @@ def features(pca: Any) -> Features:
     >>> found.communalities.round(3)
     array([1., 1., 1.])
     """
+    if is_of_sklearn(pca):
+        return _features_of_sklearn(pca)
     model = rotated_or_fitted_model(pca)
     if isinstance(model, _core.RotatedModel):
         found = _core.diagnose_rotated_features(model)
@@ -100,3 +116,28 @@ def features(pca: Any) -> Features:
         names, components = feature_names(pca), component_names(found[0].shape[1])
     contributions, correlations, cos2, communalities = found
     return Features(contributions, correlations, cos2, communalities, names, components)
+
+
+def contributions(pca: Any) -> FloatArray:
+    """Return the contributions alone, (n_features, n_components), which need no variances of the features."""
+    if is_of_sklearn(pca):
+        return np.asarray(pca.components_, dtype=np.float64).T ** 2
+    return features(pca).contributions
+
+
+def _features_of_sklearn(pca: Any) -> Features:
+    """Compute the relations of features and components from all components of a PCA of scikit-learn."""
+    explained = float(np.sum(pca.explained_variance_ratio_))
+    if getattr(pca, "mean_", None) is None or abs(explained - 1.0) > ROUNDING:
+        raise ValueError(
+            f"the {len(pca.components_)} components of scikit-learn's {type(pca).__name__} do not tell the variance of "
+            "each feature; fit karhunen's PCA, which keeps them, or all components"
+        )
+    along = np.asarray(pca.explained_variance_, dtype=np.float64)
+    loadings = np.asarray(pca.components_, dtype=np.float64).T * np.sqrt(along)
+    deviations = np.linalg.norm(loadings, axis=1, keepdims=True)
+    # A constant feature has the rounding of its mean and that of the eigenvalues.
+    rounding = np.maximum(CONSTANT * np.abs(pca.mean_), np.sqrt(CONSTANT * along.sum()))[:, None]
+    r = np.divide(loadings, deviations, out=np.full(loadings.shape, np.nan), where=deviations > rounding)
+    names, components = feature_names(pca), component_names(r.shape[1])
+    return Features(contributions(pca), r, r**2, (r**2).sum(axis=1), names, components)

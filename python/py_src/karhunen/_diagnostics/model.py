@@ -44,6 +44,11 @@ def engine_model(pca: Any) -> _core.Model:
     return model
 
 
+def is_of_sklearn(pca: Any) -> bool:
+    """Return whether an object is a fitted PCA or TruncatedSVD of scikit-learn, or one with the same attributes."""
+    return not hasattr(pca, "_model_now") and hasattr(pca, "components_") and hasattr(pca, "explained_variance_ratio_")
+
+
 def feature_names(pca: Any) -> list[str]:
     """Return the names of the columns, or x0, x1, … as scikit-learn names them."""
     names = getattr(pca, "feature_names_in_", None)

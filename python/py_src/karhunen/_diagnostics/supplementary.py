@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from karhunen import _core
@@ -18,6 +20,9 @@ from karhunen._shared.warning import warn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+#: Maximum number of entries of a sparse matrix that are dense at once.
+ENTRIES = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +67,8 @@ def correlations(
     ----------
     scores : array-like of shape (n_samples, n_components)
         Scores of the rows, as `transform` returns them.
-    variables : array-like or dataframe of shape (n_samples, n_variables)
-        Numbers; NaN leaves a row out for that variable.
+    variables : array-like, sparse matrix or dataframe of shape (n_samples, n_variables)
+        Numbers; NaN leaves a row out for that variable. Entries that a sparse matrix does not store are zeros.
     sample_weight : array-like of shape (n_samples,) or None
         Weights of the rows.
     weighting : {"frequency", "importance", "population"}, default="frequency"
@@ -83,11 +88,24 @@ def correlations(
     check_same_rows(scores, "variables", variables)
     z = _scores(scores)
     names = [str(name) for name in getattr(variables, "columns", [])]
-    values = check_array(variables, dtype=np.float64, ensure_all_finite="allow-nan", input_name="variables")
+    values = check_array(
+        variables, accept_sparse="csc", dtype=np.float64, ensure_all_finite="allow-nan", input_name="variables"
+    )
     weights = to_weights("sample_weight", sample_weight, len(z), "rows")
-    r, p, n = _core.correlate(z, np.ascontiguousarray(values), meaning, weights)
+    found = [_core.correlate(z, block, meaning, weights) for block in _dense_blocks(values)]
+    r, p, n = (np.concatenate(parts) for parts in zip(*found, strict=True))
     adjusted = np.column_stack([_core.adjust_p_values(np.ascontiguousarray(column), how) for column in p.T])
     return Correlations(r, adjusted, n, names or [f"x{j}" for j in range(values.shape[1])])
+
+
+def _dense_blocks(values: Any) -> Iterator[NDArray[np.float64]]:
+    """Yield an array whole, and a sparse matrix in dense blocks of columns."""
+    if not sp.issparse(values):
+        yield np.ascontiguousarray(values)
+        return
+    width = max(1, ENTRIES // values.shape[0])
+    for first in range(0, values.shape[1], width):
+        yield np.ascontiguousarray(values[:, first : first + width].toarray())
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,20 +8,20 @@ Names of a pandas data frame become labels that do not overlap. Colours are dist
 vision (Okabe & Ito 2008), and groups also differ by marker.
 """
 
-from karhunen.plot._biplot import biplot
-from karhunen.plot._circle import correlation_circle
-from karhunen.plot._contributions import contributions
-from karhunen.plot._convergence import convergence
-from karhunen.plot._cos2 import cos2
-from karhunen.plot._cross_validation import cross_validation
-from karhunen.plot._intervals import intervals
-from karhunen.plot._loadings import loadings
-from karhunen.plot._missing import missing
-from karhunen.plot._monitor import monitor
-from karhunen.plot._scores import scores
-from karhunen.plot._scores_3d import scores_3d
-from karhunen.plot._scree import scree
-from karhunen.plot._selection import selection
+from karhunen.plot._features.circle import correlation_circle
+from karhunen.plot._features.contributions import contributions
+from karhunen.plot._features.cos2 import cos2
+from karhunen.plot._features.loadings import loadings
+from karhunen.plot._fits.convergence import convergence
+from karhunen.plot._fits.cross_validation import cross_validation
+from karhunen.plot._fits.intervals import intervals
+from karhunen.plot._fits.scree import scree
+from karhunen.plot._fits.selection import selection
+from karhunen.plot._samples.biplot import biplot
+from karhunen.plot._samples.missing import missing
+from karhunen.plot._samples.monitor import monitor
+from karhunen.plot._samples.scores import scores
+from karhunen.plot._samples.scores_3d import scores_3d
 
 __all__ = [
     "biplot",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karhunen.plot import _bars, _fitted_model
-from karhunen.plot._axes import COLOURS, FAINT, GREY, axes
+from karhunen.plot._parts import bars, fitted_model
+from karhunen.plot._parts.axes import COLOURS, FAINT, GREY, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ def intervals(
     n = found.loadings.estimate.shape[1]
     if isinstance(component, bool) or not hasattr(component, "__index__") or not 0 <= operator.index(component) < n:
         raise ValueError(f"component = {component!r}; there are intervals of components 0 to {n - 1}")
-    most = _fitted_model.count("n_features", n_features, len(found.names))
+    most = fitted_model.count("n_features", n_features, len(found.names))
     return _draw_loadings(found, operator.index(component), most if n_features else min(most, FEATURES), ax)
 
 
@@ -89,9 +89,9 @@ def _draw_loadings(found: Any, component: int, most: int, ax: Axes | None) -> Ax
     estimate, low, high = (
         values[:, component] for values in (found.loadings.estimate, found.loadings.lower, found.loadings.upper)
     )
-    n = _bars.fitting(ax, most)
+    n = bars.fitting(ax, most)
     chosen = np.argsort(-np.abs(estimate), kind="stable")[:n]
-    ax = axes(ax, _bars.figure_size(len(chosen)))
+    ax = axes(ax, bars.figure_size(len(chosen)))
     at = np.arange(len(chosen))
     is_clear = (low[chosen] > 0.0) | (high[chosen] < 0.0)
     ax.axvline(0.0, color=GREY, linewidth=0.9, zorder=1)
@@ -100,6 +100,6 @@ def _draw_loadings(found: Any, component: int, most: int, ax: Axes | None) -> Ax
         marks = {"marker": "o", "s": 26.0, "facecolor": face, "edgecolor": COLOURS[0], "zorder": 3}
         ax.scatter(estimate[chosen][kind], at[kind], **marks)
     ax.margins(x=0.03)
-    ax.set_xlabel(f"Loading on {_fitted_model.component_name(component)}")
-    _bars.name_rows(ax, at, [str(found.names[j]) for j in chosen], len(chosen))
+    ax.set_xlabel(f"Loading on {fitted_model.component_name(component)}")
+    bars.name_rows(ax, at, [str(found.names[j]) for j in chosen], len(chosen))
     return ax

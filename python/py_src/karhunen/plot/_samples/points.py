@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karhunen.plot import _density, _labels
-from karhunen.plot._axes import COLOURS, FAINT, PALE, SOFT, colour_bar
-from karhunen.plot._fitted_model import row_names
-from karhunen.plot._groups import Colouring
+from karhunen.plot._parts import labelling
+from karhunen.plot._parts.axes import COLOURS, FAINT, PALE, SOFT, colour_bar
+from karhunen.plot._parts.fitted_model import row_names
+from karhunen.plot._samples import density_grid
+from karhunen.plot._samples.groups import Colouring
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +39,7 @@ def figure_size(at: np.ndarray, width: float) -> tuple[float, float]:
 def draw(ax: Axes, at: np.ndarray, colouring: Colouring, dense: bool) -> np.ndarray:
     """Draw points (n, 2 or 3), or cells of a grid if `dense`; return the points that labels must not cover."""
     if dense:
-        return _density.draw(ax, at, colouring)
+        return density_grid.draw(ax, at, colouring)
     look = look_of(len(at))
     if colouring.numbers is not None:
         seen = ~np.isnan(colouring.numbers)
@@ -62,7 +63,7 @@ def draw(ax: Axes, at: np.ndarray, colouring: Colouring, dense: bool) -> np.ndar
 def draw_below(ax: Axes, at: np.ndarray, dense: bool) -> np.ndarray:
     """Draw points (n, 2) in grey, below others; return the points that labels must not cover."""
     if dense:
-        return _density.draw(ax, at, Colouring(), cmap="Greys")
+        return density_grid.draw(ax, at, Colouring(), cmap="Greys")
     ax.scatter(*at.T, color=PALE, **look_of(len(at)))
     return at
 
@@ -94,7 +95,7 @@ def legend(ax: Axes, colouring: Colouring, own: bool) -> None:
     columns = -(-len(labels) // max(1, int(height / (1.5 * size)) - (colouring.name is not None)))
     special = {look.label for look in colouring.looks if not look.is_group}
     groups = [labels[i] for i in order if labels[i] not in special]
-    names = dict(zip(groups, _labels.shorten(groups, _labels.LONGEST if columns == 1 else 18), strict=True))
+    names = dict(zip(groups, labelling.shorten(groups, labelling.LONGEST if columns == 1 else 18), strict=True))
     short = [names.get(labels[i], labels[i]) for i in order]
     beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.0, "alignment": "left"}
     style = {"frameon": False, "handletextpad": 0.3, "columnspacing": 0.8, "fontsize": size}
@@ -115,9 +116,9 @@ def name_points(ax: Axes, at: np.ndarray, X: Any, labels: Sequence[Any] | bool |
     spread = at.std(axis=0)
     far = np.hypot(*((at - at.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)).T)
     order = np.argsort(-far, kind="stable")
-    order = order[: _labels.MOST]
-    written = _labels.shorten([names[i] for i in order])
-    _labels.place(ax, at[order], written, obstacles=obstacles, size=7.5, colour=SOFT)
+    order = order[: labelling.MOST]
+    written = labelling.shorten([names[i] for i in order])
+    labelling.place(ax, at[order], written, obstacles=obstacles, size=7.5, colour=SOFT)
 
 
 def frame(ax: Axes) -> None:

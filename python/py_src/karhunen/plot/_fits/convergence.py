@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from karhunen._shared.choices import Across
 from karhunen._shared.options import choice_option
-from karhunen.plot._axes import COLOURS, FAINT, axes
+from karhunen.plot._parts.axes import COLOURS, FAINT, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from karhunen.plot import _labels
+from karhunen.plot._parts import labelling
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +32,6 @@ def along(tips: np.ndarray) -> np.ndarray:
 
 def name(ax: Axes, tips: np.ndarray, names: Sequence[str], colour: str, points: np.ndarray | None = None) -> None:
     """Write the names of the arrows beyond their tips, as far as arrows and `points` leave space."""
-    names = _labels.shorten(names)
+    names = labelling.shorten(names)
     obstacles = along(tips) if points is None else np.vstack([along(tips), points])
-    _labels.place(ax, tips, names, toward=tips, obstacles=obstacles, keep=True, colour=colour)
+    labelling.place(ax, tips, names, toward=tips, obstacles=obstacles, keep=True, colour=colour)

@@ -9,9 +9,10 @@ import numpy as np
 
 from karhunen._shared.choices import Scaling
 from karhunen._shared.options import choice_option
-from karhunen.plot import _arrows, _density, _fitted_model, _groups, _outlines, _points
-from karhunen.plot._axes import COLOURS, INK, axes, cross
-from karhunen.plot._labels import LONGEST
+from karhunen.plot._parts import arrows, fitted_model
+from karhunen.plot._parts.axes import COLOURS, INK, axes, cross
+from karhunen.plot._parts.labelling import LONGEST
+from karhunen.plot._samples import density_grid, groups, outlines, points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +46,7 @@ def biplot(
 
     Parameters
     ----------
-    pca : PCA or TruncatedSVD
+    pca : PCA, TruncatedSVD or IncompletePCA
         Fitted estimator of karhunen or scikit-learn.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
         Rows, as in `transform`.
@@ -87,37 +88,37 @@ def biplot(
     >>> "flavanoids" in {text.get_text() for text in ax.texts}
     True
     """
-    _fitted_model.check(pca)
-    first, second = _fitted_model.plane(pca, components)
-    names = _fitted_model.feature_names(pca, feature_names)
-    most = _fitted_model.count("n_arrows", n_arrows, len(names))
+    fitted_model.check(pca)
+    first, second = fitted_model.plane(pca, components)
+    names = fitted_model.feature_names(pca, feature_names)
+    most = fitted_model.count("n_arrows", n_arrows, len(names))
     choice_option("scaling", scaling, Scaling)
-    at = _points.scores_in_plane(pca, X, first, second)
-    colouring = _groups.read(color_by, X, len(at), "X", max_groups)
+    at = points.scores_in_plane(pca, X, first, second)
+    colouring = groups.read(color_by, X, len(at), "X", max_groups)
     if scaling == "form":
         tips = pca.components_[[first, second]].T
     else:
         spread = at.std(axis=0)
         at = at / np.where(spread > 0.0, spread, 1.0)
-        tips = _fitted_model.loadings_of(pca)[:, [first, second]]
-    chosen = _arrows.longest(tips, most)
+        tips = fitted_model.loadings_of(pca)[:, [first, second]]
+    chosen = arrows.longest(tips, most)
     length, far = np.hypot(*tips[chosen[0]]), np.hypot(*at.T).max()
     tips = tips[chosen] * (REACH * far / length if length > 0.0 and far > 0.0 else 1.0)
 
     room = np.array([(LETTER * min(len(names[j]), LONGEST), LINE) for j in chosen])
     ends = tips + np.sign(tips) * room * far
     own = ax is None
-    ax = axes(ax, _points.figure_size(np.vstack([at, ends]), 7.2))
+    ax = axes(ax, points.figure_size(np.vstack([at, ends]), 7.2))
     cross(ax)
-    points = _points.draw(ax, at, colouring, _density.is_wanted(density, len(at)))
-    _outlines.draw(ax, at, colouring, ellipses, hulls)
+    drawn = points.draw(ax, at, colouring, density_grid.is_wanted(density, len(at)))
+    outlines.draw(ax, at, colouring, ellipses, hulls)
     ax.scatter(*ends.T, s=0.0)
     colour = COLOURS[1] if color_by is None else INK
-    _arrows.draw(ax, tips, colour)
-    ax.set_xlabel(_fitted_model.axis_label(pca, first))
-    ax.set_ylabel(_fitted_model.axis_label(pca, second))
-    _points.legend(ax, colouring, own)
-    _points.frame(ax)
-    _arrows.name(ax, tips, [names[j] for j in chosen], colour, points)
-    _points.name_points(ax, at, X, labels, np.vstack([points, _arrows.along(tips)]))
+    arrows.draw(ax, tips, colour)
+    ax.set_xlabel(fitted_model.axis_label(pca, first))
+    ax.set_ylabel(fitted_model.axis_label(pca, second))
+    points.legend(ax, colouring, own)
+    points.frame(ax)
+    arrows.name(ax, tips, [names[j] for j in chosen], colour, drawn)
+    points.name_points(ax, at, X, labels, np.vstack([drawn, arrows.along(tips)]))
     return ax

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from karhunen.plot import _fitted_model
-from karhunen.plot._axes import COLOURS, FAINT, MARKERS, PALE
+from karhunen.plot._parts import fitted_model
+from karhunen.plot._parts.axes import COLOURS, FAINT, MARKERS, PALE
 
 #: Maximum number of different integers that are groups; more are numbers.
 MOST_INTEGERS = 10
@@ -40,7 +40,7 @@ def read(color_by: Any, X: Any, n: int, source: str, max_groups: int | None) -> 
 
     The `max_groups` largest groups keep a look of their own; the rest are one look, "other".
     """
-    most = _fitted_model.count("max_groups", max_groups, n)
+    most = fitted_model.count("max_groups", max_groups, n)
     if color_by is None:
         return Colouring()
     if isinstance(color_by, str) and color_by in getattr(X, "columns", ()):

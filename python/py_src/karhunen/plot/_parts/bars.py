@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from karhunen.plot import _labels
-from karhunen.plot._axes import FAINT, laid_out
+from karhunen.plot._parts import labelling
+from karhunen.plot._parts.axes import FAINT, laid_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,7 @@ def name_rows(ax: Axes, at: np.ndarray, names: Sequence[str], n_rows: int) -> No
     size = height / n_rows / LINE
     step = int(np.ceil(SMALLEST / size))
     size = float(np.clip(size, SMALLEST, USUAL))
-    ax.set_yticks(at[::step], _labels.shorten(names, longest(width, size))[::step], fontsize=size)
+    ax.set_yticks(at[::step], labelling.shorten(names, longest(width, size))[::step], fontsize=size)
     ax.tick_params(axis="y", length=0)
 
 

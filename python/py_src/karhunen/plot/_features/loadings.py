@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from karhunen._shared.choices import LoadingsKind
 from karhunen._shared.options import choice_option
-from karhunen.plot import _fitted_model, _heat_map, _loading_bars
+from karhunen.plot._features import heat_map, loading_bars
+from karhunen.plot._parts import fitted_model
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +33,7 @@ def loadings(
 
     Parameters
     ----------
-    pca : PCA or TruncatedSVD
+    pca : PCA, TruncatedSVD or IncompletePCA
         Fitted estimator of karhunen or scikit-learn.
     n_components : int or None, default=None
         Number of components to draw; None draws all fitted components as a heat map, and three as bars.
@@ -73,12 +74,12 @@ def loadings(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['flavanoids', 'total_phenols']
     """
-    _fitted_model.check(pca)
-    names = _fitted_model.feature_names(pca, feature_names)
-    k = _fitted_model.count("n_components", n_components, len(pca.components_))
-    p = _fitted_model.count("n_features", n_features, len(names))
+    fitted_model.check(pca)
+    names = fitted_model.feature_names(pca, feature_names)
+    k = fitted_model.count("n_components", n_components, len(pca.components_))
+    p = fitted_model.count("n_features", n_features, len(names))
     choice_option("kind", kind, LoadingsKind)
-    values = _fitted_model.loadings_of(pca)[:, :k]
+    values = fitted_model.loadings_of(pca)[:, :k]
     if kind == "heatmap" or (kind == "auto" and len(names) <= MOST_FEATURES):
-        return _heat_map.draw(pca, values, p, names, ax)
-    return _loading_bars.draw(pca, values, n_components, None if n_features is None else p, names, ax)
+        return heat_map.draw(pca, values, p, names, ax)
+    return loading_bars.draw(pca, values, n_components, None if n_features is None else p, names, ax)

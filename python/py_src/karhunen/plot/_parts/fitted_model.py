@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from karhunen.diagnostics import correlations, features
+
 
 def check(pca: Any) -> None:
     """Refuse objects that are not fitted models with components."""
@@ -90,6 +92,22 @@ def loadings_of(pca: Any) -> np.ndarray:
     if hasattr(pca, "loadings_"):
         return pca.loadings_
     return pca.components_.T * np.sqrt(pca.explained_variance_)
+
+
+def correlations_of(pca: Any, X: Any, chosen: Sequence[int], sample_weight: Any) -> np.ndarray:
+    """Return the correlations of features and `chosen` components, (n_features, k); constant features have zeros.
+
+    They are those of the model, or, given `X`, of its columns and scores.
+    """
+    if X is not None:
+        scores = np.asarray(pca.transform(X))[:, chosen]
+        return np.nan_to_num(correlations(scores, X, sample_weight, weighting="population").correlations)
+    if sample_weight is not None:
+        raise ValueError("sample_weight weighs the rows of X; pass X as well")
+    try:
+        return np.nan_to_num(features(pca).correlations[:, chosen])
+    except ValueError as error:
+        raise ValueError(f"{error}; or pass the data as X") from None
 
 
 def feature_names(pca: Any, given: Sequence[Any] | None) -> list[str]:

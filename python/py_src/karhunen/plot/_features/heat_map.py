@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karhunen.plot import _bars, _fitted_model, _labels
-from karhunen.plot._axes import INK, axes, colour_bar, laid_out
+from karhunen.plot._parts import bars, fitted_model, labelling
+from karhunen.plot._parts.axes import INK, axes, colour_bar, laid_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,10 +57,10 @@ def _name_rows(ax: Axes, names: Sequence[str], lengths: np.ndarray) -> None:
     """Name the features, where there is no space for all those with the largest loadings."""
     width, height = laid_out(ax)
     # Numbers of the components below the Axes will take one or two lines.
-    height -= 2 * NAMES * _bars.LINE
-    gap = NAMES * _bars.LINE * len(names) / height
-    named = _labels.apart(np.arange(len(names)), lengths, gap)
-    short = _labels.shorten([names[i] for i in named], _bars.longest(width, NAMES))
+    height -= 2 * NAMES * bars.LINE
+    gap = NAMES * bars.LINE * len(names) / height
+    named = labelling.apart(np.arange(len(names)), lengths, gap)
+    short = labelling.shorten([names[i] for i in named], bars.longest(width, NAMES))
     ax.set_yticks(named, short, fontsize=NAMES)
 
 
@@ -81,8 +81,8 @@ def _name_columns(ax: Axes, pca: Any, k: int) -> None:
 
 def _x_label(pca: Any, index: int) -> str:
     """Return the name of a component above its share of the variance."""
-    share = _fitted_model.percent(100.0 * pca.explained_variance_ratio_[index])
-    return f"{_fitted_model.component_name(index)}\n{share} %"
+    share = fitted_model.percent(100.0 * pca.explained_variance_ratio_[index])
+    return f"{fitted_model.component_name(index)}\n{share} %"
 
 
 def _write_values(ax: Axes, values: np.ndarray) -> None:
@@ -98,7 +98,7 @@ def _write_values(ax: Axes, values: np.ndarray) -> None:
     texts = {place: f"{round(value, digits) + 0.0:.{digits}f}" for place, value in np.ndenumerate(values)}  # no -0.0
     width, height = laid_out(ax)
     widest = max(map(len, texts.values()))
-    if widest * DIGIT * NUMBERS > width / k or height / p < NUMBERS * _bars.LINE:
+    if widest * DIGIT * NUMBERS > width / k or height / p < NUMBERS * bars.LINE:
         return
     for (i, j), text in texts.items():
         colour = "white" if abs(values[i, j]) > 0.5 * most else INK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from karhunen.plot._axes import COLOURS, FAINT, INK, MARKERS, SOFT, axes
+from karhunen.plot._parts.axes import COLOURS, FAINT, INK, MARKERS, SOFT, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karhunen.plot import _bars, _fitted_model
-from karhunen.plot._axes import COLOURS, INK, axes
+from karhunen._diagnostics.features import contributions as contributions_of
+from karhunen.plot._parts import bars, fitted_model
+from karhunen.plot._parts.axes import COLOURS, INK, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +30,7 @@ def contributions(
 
     Parameters
     ----------
-    pca : PCA or TruncatedSVD
+    pca : PCA, TruncatedSVD or IncompletePCA
         Fitted estimator of karhunen or scikit-learn.
     component : int, default=0
         Index of the component, from 0.
@@ -59,18 +60,18 @@ def contributions(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['flavanoids', 'total_phenols', 'od280/od315_of_diluted_wines']
     """
-    _fitted_model.check(pca)
-    index = _fitted_model.component_index(pca, component)
-    names = _fitted_model.feature_names(pca, feature_names)
-    n = _fitted_model.count("n_features", n_features, len(names))
-    values = 100.0 * np.asarray(pca.components_[index], dtype=float) ** 2
+    fitted_model.check(pca)
+    index = fitted_model.component_index(pca, component)
+    names = fitted_model.feature_names(pca, feature_names)
+    n = fitted_model.count("n_features", n_features, len(names))
+    values = 100.0 * contributions_of(pca)[:, index]
     if n_features is not None:
-        n = _bars.fitting(ax, n)
+        n = bars.fitting(ax, n)
     chosen = np.argsort(-values, kind="stable")[:n]
-    ax = axes(ax, _bars.figure_size(n))
+    ax = axes(ax, bars.figure_size(n))
     ax.barh(np.arange(n), values[chosen], height=0.74, color=COLOURS[0])
     ax.axvline(100.0 / len(names), color=INK, linewidth=1.0, linestyle="--")
     ax.set_xlim(0.0, 1.05 * max(float(values.max()), 100.0 / len(names)))
-    ax.set_xlabel(f"Contribution to {_fitted_model.component_name(index)} (%)")
-    _bars.name_rows(ax, np.arange(n), [names[j] for j in chosen], n)
+    ax.set_xlabel(f"Contribution to {fitted_model.component_name(index)} (%)")
+    bars.name_rows(ax, np.arange(n), [names[j] for j in chosen], n)
     return ax

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karhunen.plot import _fitted_model
-from karhunen.plot._axes import COLOURS, FAINT, GREY, INK, axes, laid_out
+from karhunen.plot._parts import fitted_model
+from karhunen.plot._parts.axes import COLOURS, FAINT, GREY, INK, axes, laid_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,8 +62,8 @@ def scree(pca: Any, *, n_components: int | None = None, cumulative: bool = True,
     >>> ax.get_ylabel()
     'Explained variance (%)'
     """
-    _fitted_model.check(pca)
-    n = _fitted_model.count("n_components", n_components, len(pca.components_))
+    fitted_model.check(pca)
+    n = fitted_model.count("n_components", n_components, len(pca.components_))
     shares = 100.0 * np.asarray(pca.explained_variance_ratio_, dtype=float)[:n]
     ax = axes(ax, (float(np.clip(3.2 + 0.34 * n, 4.6, 8.0)), 4.0))
     at = np.arange(1, n + 1)
@@ -123,7 +123,7 @@ def _write_numbers(ax: Axes, at: np.ndarray, shares: np.ndarray, pitch: float) -
         ax.set_xticks(at)
     texts = [
         ax.annotate(
-            _fitted_model.percent(share),
+            fitted_model.percent(share),
             (x, share),
             xytext=(0, 2),
             textcoords="offset points",

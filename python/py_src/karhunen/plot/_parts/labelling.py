@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from karhunen.plot._axes import GREY, INK
+from karhunen.plot._parts.axes import GREY, INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

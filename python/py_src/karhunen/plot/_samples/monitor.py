@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from karhunen._shared.options import flag_option
-from karhunen.plot import _fitted_model, _labels
-from karhunen.plot._axes import COLOURS, FAINT, GREY, INK, axes
+from karhunen.plot._parts import fitted_model, labelling
+from karhunen.plot._parts.axes import COLOURS, FAINT, GREY, INK, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +80,7 @@ def monitor(
         raise ValueError(f"values has {np.nanmin(y)} at {np.nanargmin(y)}; with log=True all values must be positive")
     indexed = hasattr(values, "index") and not callable(values.index)
     numbered = labels is True and not indexed
-    given = [str(i) for i in range(len(y))] if numbered else _fitted_model.row_names(values, labels, len(y))
+    given = [str(i) for i in range(len(y))] if numbered else fitted_model.row_names(values, labels, len(y))
     ax = axes(ax, (7.2, 3.4))
     order = np.arange(len(y))
     low, high = (min(lines.values()), max(lines.values())) if lines else (np.inf, np.inf)
@@ -101,13 +101,13 @@ def monitor(
     _name_limits(ax, lines)
     if given is not None and lines:
         out = np.flatnonzero(y > high)
-        out = out[np.argsort(-y[out], kind="stable")][: _labels.MOST]
+        out = out[np.argsort(-y[out], kind="stable")][: labelling.MOST]
         points = np.column_stack([order, y])[~np.isnan(y)]
         along = [(x, limit) for limit in lines.values() for x in np.linspace(0, len(y) - 1, ON_LINE)]
-        _labels.place(
+        labelling.place(
             ax,
             np.column_stack([order, y])[out],
-            _labels.shorten([given[i] for i in out]),
+            labelling.shorten([given[i] for i in out]),
             obstacles=np.vstack([points, along]),
         )
     return ax

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karhunen.plot import _bars
-from karhunen.plot._axes import COLOURS, FAINT, GREY, INK, SOFT, axes
+from karhunen.plot._parts import bars
+from karhunen.plot._parts.axes import COLOURS, FAINT, GREY, INK, SOFT, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +55,7 @@ def selection(found: Any, *, ax: Axes | None = None) -> Axes:
         raise ValueError("found holds no results of karhunen.selection; pass rules(pca), or a list of such results")
     numbers = np.array([row.n_components for row in rows if row.n_components is not None], dtype=int)
     n_rows = len(rows) + COUNTS
-    ax = axes(ax, _bars.figure_size(int(np.ceil(n_rows * 1.2))))
+    ax = axes(ax, bars.figure_size(int(np.ceil(n_rows * 1.2))))
     at = COUNTS + np.arange(len(rows))
     most = max(int(numbers.max()) if len(numbers) else 1, 1)
     right = 1.12 * most + 1.0
@@ -72,7 +72,7 @@ def selection(found: Any, *, ax: Axes | None = None) -> Axes:
     ax.xaxis.get_major_locator().set_params(integer=True)
     at_edge = any(row.at_edge for row in rows if row.n_components is not None)
     ax.set_xlabel("Components (hollow: at the edge of the range)" if at_edge else "Components")
-    _bars.name_rows(ax, at, [row.rule for row in rows], int(np.ceil(n_rows)))
+    bars.name_rows(ax, at, [row.rule for row in rows], int(np.ceil(n_rows)))
     ax.set_ylim(COUNTS + len(rows) - 0.4, -0.9)
     return ax
 

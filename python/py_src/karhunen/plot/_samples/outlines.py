@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from karhunen._shared.options import flag_option, is_number
-from karhunen.plot._axes import INK
-from karhunen.plot._groups import Colouring
+from karhunen.plot._parts.axes import INK
+from karhunen.plot._samples.groups import Colouring
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from karhunen.plot import _density, _ellipses, _fitted_model, _groups, _outlines, _points
-from karhunen.plot._axes import axes, cross
+from karhunen.plot._parts import fitted_model
+from karhunen.plot._parts.axes import axes, cross
+from karhunen.plot._samples import density_grid, groups, outlines, points, uncertainty
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,27 +88,27 @@ def scores(
     >>> ax.get_xlabel()
     'PC1 (36.2 % of the variance)'
     """
-    _fitted_model.check(pca)
-    first, second = _fitted_model.plane(pca, components)
-    below = None if new is None else _points.scores_in_plane(pca, X, first, second)
+    fitted_model.check(pca)
+    first, second = fitted_model.plane(pca, components)
+    below = None if new is None else points.scores_in_plane(pca, X, first, second)
     rows, name = (X, "X") if new is None else (new, "new")
-    at = _points.scores_in_plane(pca, rows, first, second)
+    at = points.scores_in_plane(pca, rows, first, second)
     everything = at if below is None else np.vstack([below, at])
-    colouring = _groups.read(color_by, rows, len(at), name, max_groups)
-    dense = _density.is_wanted(density, len(at))
+    colouring = groups.read(color_by, rows, len(at), name, max_groups)
+    dense = density_grid.is_wanted(density, len(at))
     own = ax is None
-    ax = axes(ax, _points.figure_size(everything, 6.4))
+    ax = axes(ax, points.figure_size(everything, 6.4))
     cross(ax)
     obstacles = np.empty((0, 2))
     if below is not None:
-        obstacles = _points.draw_below(ax, below, _density.is_wanted(density, len(below)))
+        obstacles = points.draw_below(ax, below, density_grid.is_wanted(density, len(below)))
     if deviations is not None:
-        _ellipses.draw(ax, at, _ellipses.covariances(pca, rows, first, second), deviations)
-    obstacles = np.vstack([obstacles, _points.draw(ax, at, colouring, dense)])
-    _outlines.draw(ax, at, colouring, ellipses, hulls)
-    ax.set_xlabel(_fitted_model.axis_label(pca, first))
-    ax.set_ylabel(_fitted_model.axis_label(pca, second))
-    _points.legend(ax, colouring, own)
-    _points.frame(ax)
-    _points.name_points(ax, at, rows, labels, obstacles)
+        uncertainty.draw(ax, at, uncertainty.covariances(pca, rows, first, second), deviations)
+    obstacles = np.vstack([obstacles, points.draw(ax, at, colouring, dense)])
+    outlines.draw(ax, at, colouring, ellipses, hulls)
+    ax.set_xlabel(fitted_model.axis_label(pca, first))
+    ax.set_ylabel(fitted_model.axis_label(pca, second))
+    points.legend(ax, colouring, own)
+    points.frame(ax)
+    points.name_points(ax, at, rows, labels, obstacles)
     return ax

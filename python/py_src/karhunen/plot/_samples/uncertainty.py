@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karhunen.plot._axes import GREY
+from karhunen.plot._parts.axes import GREY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karhunen.plot import _arrows, _correlations, _fitted_model
-from karhunen.plot._axes import COLOURS, FAINT, GREY, axes, cross
-from karhunen.plot._labels import LONGEST
+from karhunen.plot._parts import arrows, fitted_model
+from karhunen.plot._parts.axes import COLOURS, FAINT, GREY, axes, cross
+from karhunen.plot._parts.labelling import LONGEST
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,15 +36,15 @@ def correlation_circle(
 
     Parameters
     ----------
-    pca : PCA
+    pca : PCA, TruncatedSVD or IncompletePCA
         Fitted estimator of karhunen or scikit-learn.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features) or None, default=None
-        The data that `pca` was fitted to. Not needed for a model with all components, or for karhunen's with
-        ``scale=True`` and without feature weights.
+        Rows whose columns are correlated with their scores. None takes the correlations of the model,
+        :func:`karhunen.diagnostics.features`; a model of scikit-learn that has not all components knows none.
     components : (int, int), default=(0, 1)
         Indices, from 0, of the components on the horizontal and vertical axis.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Sample weights of the fit, if any.
+        Weights of the rows of `X`.
     feature_names : sequence of shape (n_features,) or None, default=None
         Names of the features; None uses those of the fitted data frame.
     n_arrows : int, default=30
@@ -65,12 +65,12 @@ def correlation_circle(
     >>> ax.get_xlabel()
     'PC1 (36.2 % of the variance)'
     """
-    _fitted_model.check(pca)
-    first, second = _fitted_model.plane(pca, components)
-    names = _fitted_model.feature_names(pca, feature_names)
-    most = _fitted_model.count("n_arrows", n_arrows, len(names))
-    tips = _correlations.of(pca, X, [first, second], sample_weight)
-    chosen = _arrows.longest(tips, most)
+    fitted_model.check(pca)
+    first, second = fitted_model.plane(pca, components)
+    names = fitted_model.feature_names(pca, feature_names)
+    most = fitted_model.count("n_arrows", n_arrows, len(names))
+    tips = fitted_model.correlations_of(pca, X, [first, second], sample_weight)
+    chosen = arrows.longest(tips, most)
 
     ends = tips[chosen, 0] + np.sign(tips[chosen, 0]) * [LETTER * min(len(names[j]), LONGEST) for j in chosen]
     left, right = np.clip([-ends.min(), ends.max()], 1.15, WIDEST)
@@ -79,11 +79,11 @@ def correlation_circle(
     angle = np.linspace(0.0, 2.0 * np.pi, 361)
     ax.plot(np.cos(angle), np.sin(angle), color=GREY, linewidth=1.0, zorder=1)
     ax.plot(np.cos(angle) / 2, np.sin(angle) / 2, color=FAINT, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0.6)
-    _arrows.draw(ax, tips[chosen], COLOURS[0])
+    arrows.draw(ax, tips[chosen], COLOURS[0])
     ticks = [-1.0, -0.5, 0.0, 0.5, 1.0]
     ax.set(xlim=(-left, right), ylim=(-1.15, 1.15), xticks=ticks, yticks=ticks)
     ax.set_aspect("equal", adjustable="box")
-    ax.set_xlabel(_fitted_model.axis_label(pca, first))
-    ax.set_ylabel(_fitted_model.axis_label(pca, second))
-    _arrows.name(ax, tips[chosen], [names[j] for j in chosen], COLOURS[0])
+    ax.set_xlabel(fitted_model.axis_label(pca, first))
+    ax.set_ylabel(fitted_model.axis_label(pca, second))
+    arrows.name(ax, tips[chosen], [names[j] for j in chosen], COLOURS[0])
     return ax

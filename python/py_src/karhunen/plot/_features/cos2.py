@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karhunen.plot import _bars, _correlations, _fitted_model
-from karhunen.plot._axes import COLOURS, axes
+from karhunen.plot._parts import bars, fitted_model
+from karhunen.plot._parts.axes import COLOURS, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,15 +30,15 @@ def cos2(
 
     Parameters
     ----------
-    pca : PCA
+    pca : PCA, TruncatedSVD or IncompletePCA
         Fitted estimator of karhunen or scikit-learn.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features) or None, default=None
-        The data that `pca` was fitted to. Not needed for a model with all components, or for karhunen's with
-        ``scale=True`` and without feature weights.
+        Rows whose columns are correlated with their scores. None takes the correlations of the model,
+        :func:`karhunen.diagnostics.features`; a model of scikit-learn that has not all components knows none.
     components : sequence of int, default=(0, 1)
         Indices of components, from 0.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Sample weights of the fit, if any.
+        Weights of the rows of `X`.
     n_features : int or None, default=20
         Number of features to draw: those with the longest bars, fewer where there is no space for their names. None
         draws all.
@@ -55,7 +55,7 @@ def cos2(
     Raises
     ------
     ValueError
-        If the model does not tell the variance of each feature and `X` is None, or an option is out of its range.
+        If `X` is None and the model does not know the variances of the features, or an option is out of its range.
 
     Examples
     --------
@@ -65,23 +65,23 @@ def cos2(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['flavanoids', 'total_phenols']
     """
-    _fitted_model.check(pca)
-    shown = _fitted_model.indices(pca, components, None)
-    names = _fitted_model.feature_names(pca, feature_names)
-    n = _fitted_model.count("n_features", n_features, len(names))
-    squares = _correlations.of(pca, X, shown, sample_weight) ** 2
+    fitted_model.check(pca)
+    shown = fitted_model.indices(pca, components, None)
+    names = fitted_model.feature_names(pca, feature_names)
+    n = fitted_model.count("n_features", n_features, len(names))
+    squares = fitted_model.correlations_of(pca, X, shown, sample_weight) ** 2
     if n_features is not None:
-        n = _bars.fitting(ax, n)
+        n = bars.fitting(ax, n)
     chosen = np.argsort(-squares.sum(axis=1), kind="stable")[:n]
-    ax = axes(ax, _bars.figure_size(n))
+    ax = axes(ax, bars.figure_size(n))
     left = np.zeros(n)
     for i, component in enumerate(shown):
         lengths = squares[chosen, i]
-        label = _fitted_model.component_name(component)
+        label = fitted_model.component_name(component)
         ax.barh(np.arange(n), lengths, left=left, height=0.74, color=COLOURS[i % len(COLOURS)], label=label)
         left += lengths
     ax.set_xlim(0.0, 1.0)
     ax.set_xlabel("Squared correlation")
     ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.0)
-    _bars.name_rows(ax, np.arange(n), [names[j] for j in chosen], n)
+    bars.name_rows(ax, np.arange(n), [names[j] for j in chosen], n)
     return ax

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karhunen.plot._axes import colour_bar
-from karhunen.plot._groups import Colouring
+from karhunen.plot._parts.axes import colour_bar
+from karhunen.plot._samples.groups import Colouring
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

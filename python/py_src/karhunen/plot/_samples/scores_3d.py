@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karhunen.plot import _fitted_model, _groups, _points
-from karhunen.plot._axes import pyplot
+from karhunen.plot._parts import fitted_model
+from karhunen.plot._parts.axes import pyplot
+from karhunen.plot._samples import groups, points
 
 if TYPE_CHECKING:
     from mpl_toolkits.mplot3d import Axes3D
@@ -61,23 +62,23 @@ def scores_3d(
     >>> ax.get_zlabel()
     'PC3 (11.1 %)'
     """
-    _fitted_model.check(pca)
-    chosen = _fitted_model.indices(pca, components, 3)
+    fitted_model.check(pca)
+    chosen = fitted_model.indices(pca, components, 3)
     at = np.asarray(pca.transform(X))[:, chosen]
-    colouring = _groups.read(color_by, X, len(at), "X", max_groups)
+    colouring = groups.read(color_by, X, len(at), "X", max_groups)
     own = ax is None
     plt = pyplot()
     if ax is None:
         _, ax = plt.subplots(figsize=(6.4, 5.4), subplot_kw={"projection": "3d"}, layout="constrained")
     elif ax.name != "3d":
         raise ValueError(f"ax is a {type(ax).__name__}; scores_3d draws on Axes made with projection='3d'")
-    _points.draw(ax, at, colouring, dense=False)
+    points.draw(ax, at, colouring, dense=False)
     for write, index in zip((ax.set_xlabel, ax.set_ylabel, ax.set_zlabel), chosen, strict=True):
-        share = _fitted_model.percent(100.0 * pca.explained_variance_ratio_[index])
-        write(f"{_fitted_model.component_name(index)} ({share} %)")
+        share = fitted_model.percent(100.0 * pca.explained_variance_ratio_[index])
+        write(f"{fitted_model.component_name(index)} ({share} %)")
     ax.set_aspect("equal")
     ax.tick_params(labelsize=8)
     for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
         axis.get_major_locator().set_params(nbins=5)
-    _points.legend(ax, colouring, own)
+    points.legend(ax, colouring, own)
     return ax

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karhunen.plot import _bars, _fitted_model
-from karhunen.plot._axes import COLOURS, GREY, INK, axes
+from karhunen.plot._parts import bars, fitted_model
+from karhunen.plot._parts.axes import COLOURS, GREY, INK, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,9 +28,9 @@ def draw(
     """Draw the largest loadings of `values` (n_features, n_components), component by component, from top to bottom."""
     k = values.shape[1] if n_components is not None else min(COMPONENTS, values.shape[1])
     most = min(len(values), int(np.clip(BARS // k, 3, 15)))
-    n = max(1, _bars.fitting(ax, k * (most + 1)) // k - 1) if n_features is None else n_features
+    n = max(1, bars.fitting(ax, k * (most + 1)) // k - 1) if n_features is None else n_features
     n_rows = k * (n + 1)
-    ax = axes(ax, _bars.figure_size(n_rows))
+    ax = axes(ax, bars.figure_size(n_rows))
     at, shown = [], []
     for component in range(k):
         chosen = np.argsort(-np.abs(values[:, component]), kind="stable")[:n]
@@ -39,14 +39,14 @@ def draw(
         sizes = values[chosen, component]
         ax.barh(rows, sizes, height=0.74, color=[COLOURS[0] if size >= 0.0 else COLOURS[1] for size in sizes])
         ax.vlines(0.0, head + 0.5, head + n + 0.5, color=GREY, linewidth=0.9)
-        share = _fitted_model.percent(100.0 * pca.explained_variance_ratio_[component])
+        share = fitted_model.percent(100.0 * pca.explained_variance_ratio_[component])
         title = {"transform": ax.get_yaxis_transform(), "va": "center", "fontweight": "bold", "color": INK}
-        ax.text(0.01, head, f"{_fitted_model.component_name(component)} ({share} %)", **title)
+        ax.text(0.01, head, f"{fitted_model.component_name(component)} ({share} %)", **title)
         at.extend(rows)
         shown.extend(names[j] for j in chosen)
     ax.margins(x=0.03)
     ax.set_xlabel("Loading")
-    _bars.name_rows(ax, np.array(at), shown, n_rows)
+    bars.name_rows(ax, np.array(at), shown, n_rows)
     for text in ax.texts:
         text.set_fontsize(ax.get_yticklabels()[0].get_fontsize())
     return ax

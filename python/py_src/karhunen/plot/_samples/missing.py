@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from karhunen.plot import _bars, _fitted_model, _labels
-from karhunen.plot._axes import COLOURS, FAINT, GREY, INK, SOFT, axes, colour_bar, laid_out
+from karhunen.plot._parts import bars, fitted_model, labelling
+from karhunen.plot._parts.axes import COLOURS, FAINT, GREY, INK, SOFT, axes, colour_bar, laid_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ def missing(X: Any, *, feature_names: Sequence[Any] | None = None, ax: Axes | No
     if sizes.max() > 1:
         colour_bar(ax, image, "Missing share", aspect=30)
     columns = counts.sum(axis=0) / n
-    whole = _fitted_model.percent(100.0 * float(columns.mean()))
+    whole = fitted_model.percent(100.0 * float(columns.mean()))
     _draw_shares(ax, 100.0 * columns, f"{whole} % of {n * p:,} entries are missing")
     _name_columns(ax, names, columns)
     return ax
@@ -108,9 +108,9 @@ def _name_columns(ax: Axes, names: list[str], columns: np.ndarray) -> None:
     """Write the names below the map, where there is no space for all those of the columns with the most holes."""
     ax.set_xticks([])
     width, height = laid_out(ax)
-    named = _labels.apart(np.arange(len(names)), columns, _bars.USUAL * _bars.LINE * len(names) / width)
-    short = _labels.shorten([names[j] for j in named], _bars.longest(height, _bars.USUAL) // 2)
-    ax.set_xticks(named, short, rotation=90, fontsize=_bars.USUAL)
+    named = labelling.apart(np.arange(len(names)), columns, bars.USUAL * bars.LINE * len(names) / width)
+    short = labelling.shorten([names[j] for j in named], bars.longest(height, bars.USUAL) // 2)
+    ax.set_xticks(named, short, rotation=90, fontsize=bars.USUAL)
     ax.tick_params(axis="x", length=0)
 
 

@@ -1,0 +1,1 @@
+"""Pictures of fits and of results computed from them."""

@@ -1,0 +1,1 @@
+"""Parts of which pictures are made."""
