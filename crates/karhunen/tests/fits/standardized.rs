@@ -66,7 +66,7 @@ fn assert_is(what: &str, model: &PcaModel, oracle: &Fit, epsilon: f64, norm: f64
     );
     let total: f64 = model.parts().feature_variance.as_ref().unwrap().iter().sum();
     assert_close(what, &[total], &[oracle.total_variance], near);
-    assert_components(what, &components(model), &oracle.components[..k].to_vec(), variances, near);
+    assert_components(what, &components(model), &oracle.components[..k], variances, near);
 }
 
 fn library(weighting: karhunen_testkit::Weighting) -> Weighting {
