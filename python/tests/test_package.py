@@ -52,7 +52,7 @@ BELOW = {
     "_pca": {"_inputs", "_shared"},
     "_incomplete": {"_inputs", "_shared"},
     "_kernel": {"_inputs", "_shared"},
-    "plot": {"_diagnostics", "_shared", "diagnostics"},
+    "plot": {"_diagnostics", "_shared", "diagnostics", "rotation"},
     "_diagnostics": {"_incomplete", "_inputs", "_shared"},
     "completion": {"_inputs", "_shared"},
     "diagnostics": {"_diagnostics"},

@@ -218,3 +218,28 @@ def test_unsuitable_arguments_are_named(pca):
         rotation.procrustes(pca, np.ones((3, 2)))
     with pytest.raises(ValueError, match="the index of target does not hold the names"):
         rotation.procrustes(pca, pd.DataFrame(pca.loadings_[::-1]))
+
+
+@pytest.mark.parametrize("rotate", [rotation.varimax, rotation.promax, rotation.oblimin])
+@pytest.mark.parametrize(("scale", "weighted"), [(True, False), (False, True)])
+def test_features_of_a_rotation_are_those_of_its_scores(wine, rotate, scale, weighted):
+    # Without scaling, weights make the features alike.
+    weights = 1.0 / wine.var(axis=0) if weighted else None
+    pca = PCA(5, scale=scale).fit(wine, feature_weight=weights)
+    rotated = rotate(pca, n_components=3)
+    found = diagnostics.features(rotated)
+    expected = np.corrcoef(wine.T, rotated.transform(wine).T)[:13, 13:]
+    np.testing.assert_allclose(found.correlations, expected, atol=1e-9)
+    np.testing.assert_allclose(found.cos2, expected**2, atol=1e-9)
+    centred = wine - wine.mean(axis=0)
+    predicted = np.linalg.lstsq(rotated.transform(wine), centred, rcond=None)[0]
+    residual = centred - rotated.transform(wine) @ predicted
+    np.testing.assert_allclose(found.communalities, 1.0 - residual.var(axis=0) / wine.var(axis=0), atol=1e-9)
+    np.testing.assert_allclose(found.contributions.sum(axis=0), 1.0, rtol=1e-9)
+    if rotate is rotation.varimax:
+        # Arrows of an orthogonal rotation: squares of weighted loadings.
+        squares = rotated.pattern**2 * (1.0 if weights is None else weights[:, None])
+        np.testing.assert_allclose(found.contributions, squares / squares.sum(axis=0), atol=1e-12)
+        np.testing.assert_allclose(found.cos2.sum(axis=1), found.communalities, rtol=1e-9)
+    assert list(found.to_frame().columns[:3]) == ["correlation_RC1", "correlation_RC2", "correlation_RC3"]
+    assert found.component_names == rotated.component_names == ["RC1", "RC2", "RC3"]

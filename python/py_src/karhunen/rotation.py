@@ -100,6 +100,11 @@ class Rotation:
         return feature_names(self._pca)
 
     @property
+    def component_names(self) -> list[str]:
+        """Names of the components: RC1, RC2, ...."""
+        return rotated_names(len(self._rotated.variances))
+
+    @property
     def criterion(self) -> str:
         """Name and options of the rotation."""
         return self._rotated.criterion
@@ -170,8 +175,7 @@ class Rotation:
 
     def to_frame(self) -> Any:
         """Return the pattern as a pandas.DataFrame, with the communalities in a last column."""
-        columns = rotated_names(self.pattern.shape[1])
-        return frame(self.pattern, self.names, columns).assign(communality=self.communalities)
+        return frame(self.pattern, self.names, self.component_names).assign(communality=self.communalities)
 
     def report(
         self, path: str | os.PathLike[str], X: Any = None, *, level: float | None = None, title: str | None = None

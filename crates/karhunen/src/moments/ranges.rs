@@ -28,7 +28,7 @@ impl Extremes {
     /// The extremes of `x`, in one visit.
     ///
     /// # Errors
-    /// [`Error::NonFinite`] for infinite values, while a later pass finds NaN; errors of the weights and of `x`.
+    /// [`Error::NonFinite`] for NaN and infinite values of rows of positive weight; errors of the weights and of `x`.
     pub(crate) fn within<T: Scalar>(
         x: &dyn Source<T>,
         weights: Option<&[f64]>,
@@ -60,7 +60,10 @@ impl Extremes {
     }
 
     fn add(&mut self, j: usize, value: f64) {
-        self.least[j] = self.least[j].min(value);
+        // NaN stays.
+        if value < self.least[j] || value.is_nan() {
+            self.least[j] = value;
+        }
         if value > self.largest[j] {
             self.largest[j] = value;
         }
@@ -182,12 +185,15 @@ mod tests {
     }
 
     #[test]
-    fn infinite_values_and_ranges_beyond_f64_are_errors() {
+    fn values_that_are_not_finite_and_ranges_beyond_f64_are_errors() {
         let error = |values: [f64; 2]| {
             let x = Dense::column_major(&values, 2, 1).unwrap();
             of(&x, None).unwrap_err()
         };
-        assert!(matches!(error([0.0, f64::NEG_INFINITY]), Error::NonFinite { row: 1, column: 0, .. }));
+        for bad in [f64::NEG_INFINITY, f64::INFINITY, f64::NAN] {
+            assert!(matches!(error([0.0, bad]), Error::NonFinite { row: 1, column: 0, .. }));
+            assert!(matches!(error([bad, 0.0]), Error::NonFinite { row: 0, column: 0, .. }));
+        }
         assert!(matches!(error([-1e308, 1e308]), Error::Overflow { statistic: "range", column: 0 }));
     }
 }

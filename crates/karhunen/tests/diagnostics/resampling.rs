@@ -1,5 +1,6 @@
 //! Intervals by the bootstrap: their coverage, and routes that must agree.
 
+use karhunen::pca::Centring;
 use karhunen::resampling::{Bootstrap, Intervals};
 use karhunen::{Dense, Error, NComponents, Pca, Run, Sparse, Weighting, Weights};
 use karhunen_testkit::{SparseArrays, gaussian, repeat_rows, row_major, uniform_weights};
@@ -98,16 +99,29 @@ fn wide_and_tall_dense_and_sparse_agree() {
     let rows = table(40, 5);
     let wide: Table = rows.iter().map(|row| [&row[..], &[0.0; 50]].concat()).collect();
     let weights = uniform_weights(40, 2);
-    for (weighting, center) in
-        [(Weighting::Frequency, true), (Weighting::Importance, true), (Weighting::Population, false)]
-    {
+    for (weighting, center) in [
+        (Weighting::Frequency, Centring::Mean),
+        (Weighting::Importance, Centring::Mean),
+        (Weighting::Population, Centring::None),
+        (Weighting::Frequency, Centring::Given(Vec::new())),
+    ] {
         let options = bootstrap(2, 60);
-        let options = Bootstrap { pca: Pca { weighting, center: center.into(), ..options.pca }, ..options };
         let samples = (weighting != Weighting::Frequency).then_some(&weights[..]);
         let features: Vec<f64> = (0..55).map(|j| 1.0 + (j % 3) as f64).collect();
         let of = |p: usize| Weights { samples, features: Some(&features[..p]) };
-        let tall = run(&options, &rows, &of(5));
-        same(&tall, &run(&options, &wide, &of(55)), 5, 1e-9);
+        // The columns of zeros are centred at zero.
+        let centred = |p: usize| {
+            let center = match &center {
+                Centring::Given(_) => {
+                    (0..p).map(|j| if j < 5 { j as f64 } else { 0.0 }).collect::<Vec<_>>().into()
+                }
+                center => center.clone(),
+            };
+            Bootstrap { pca: Pca { weighting, center, ..options.pca.clone() }, ..options.clone() }
+        };
+        let tall = run(&centred(5), &rows, &of(5));
+        same(&tall, &run(&centred(55), &wide, &of(55)), 5, 1e-9);
+        let options = centred(5);
         let arrays = SparseArrays::of_rows(&rows);
         let x = Sparse::csr(40, 5, &arrays.indptr, &arrays.indices, &arrays.values).unwrap();
         same(&tall, &options.run(&x, &of(5), &Run::threads(1)).unwrap(), 5, 1e-9);

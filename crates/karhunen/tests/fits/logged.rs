@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use karhunen::exec::{Fact, PassLog};
 use karhunen::kernel::{Gamma, Kernel, KernelRoute};
-use karhunen::pca::{Rounding, Route};
+use karhunen::pca::{Rounding, Route, Scaling};
 use karhunen::{Dense, Error, KernelPca, NComponents, Pca, Result, Run, Source, Sparse, Weights};
 use karhunen_testkit::{Columns, gaussian, row_major, sparse};
 
@@ -92,6 +92,9 @@ fn dense_rows_of_a_disk_are_visited_only_for_passes_that_are_missing() {
         let tall = |pca: Pca| interrupted_anywhere(&pca, disk, &weights, Disk::visits);
         assert_eq!(tall(Pca { solver: Some(Route::Covariance), ..Pca::new(4) }), 1);
         assert!(tall(Pca { solver: Some(Route::BlockKrylov), scale: true.into(), ..Pca::new(4) }) > 2);
+        let by_range = |solver| Pca { solver: Some(solver), ..Pca::new(4) }.scale(Scaling::Range);
+        assert_eq!(tall(by_range(Route::Covariance).center(vec![2.0; 60])), 2);
+        assert!(tall(by_range(Route::BlockKrylov)) > 3);
         let rounded_copy = Some(Rounding::Int8);
         assert!(tall(Pca { solver: Some(Route::BlockKrylov), rounded_copy, ..Pca::new(4) }) > 3);
         assert_eq!(tall(Pca { solver: Some(Route::Gram), ..Pca::new(4) }), 3);
@@ -140,6 +143,11 @@ fn what_a_fit_depends_on_identifies_it() {
     assert_eq!(with(Pca::new(3)), ["n_components"]);
     assert_eq!(with(Pca { scale: true.into(), ..pca.clone() }), ["scale"]);
     assert_eq!(with(Pca { center: false.into(), ..pca.clone() }), ["center"]);
+    assert_eq!(with(pca.clone().scale(Scaling::Pareto)), ["scale"]);
+    let given =
+        |number: f64| facts(&pca.clone().center(vec![number; 8]).scale(vec![2.0; 8]), &values, &none, 50);
+    assert_eq!(differing(&given(1.0), &given(1.0)), [""; 0]);
+    assert_eq!(differing(&given(1.0), &given(3.0)), ["centres of columns"]);
     assert_eq!(with(Pca { seed: 1, ..pca.clone() }), ["seed"]);
     assert_eq!(with(Pca { tol: Some(1e-3), ..pca.clone() }), ["tol"]);
     assert_eq!(with(Pca { solver: Some(Route::Svd), ..pca.clone() }), ["solver"]);

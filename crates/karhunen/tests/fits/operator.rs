@@ -2,7 +2,7 @@
 
 use karhunen::exec::Exec;
 use karhunen::moments::Moments;
-use karhunen::pca::Route;
+use karhunen::pca::{Centring, Route, Scaling};
 use karhunen::{Error, Flow, LinOp, Matrix, NComponents, Observer, Pca, Run, Weighting, Weights};
 use karhunen_testkit::{Rows, Tolerance, assert_close, assert_components, gaussian};
 
@@ -69,17 +69,22 @@ fn products_give_the_components_of_the_matrix() {
         let op = low_rank(n, p);
         let rows = rows_of(&op);
         for solver in [None, Some(Route::Covariance), Some(Route::Gram), Some(Route::BlockKrylov)] {
+            let given = Centring::Given((0..p).map(|j| (j % 7) as f64 - 2.0).collect());
+            let scales = Scaling::Given((0..p).map(|j| 1.0 + (j % 3) as f64).collect());
+            let (mean, none) = (Centring::Mean, Scaling::None);
             for (center, scale, n_components, weighting) in [
-                (true, false, NComponents::Count(4), Weighting::Frequency),
-                (true, true, NComponents::Count(3), Weighting::Population),
-                (false, false, NComponents::Variance(0.9), Weighting::Importance),
-                (true, false, NComponents::Variance(0.95), Weighting::Frequency),
+                (mean.clone(), none.clone(), NComponents::Count(4), Weighting::Frequency),
+                (mean.clone(), Scaling::Deviation, NComponents::Count(3), Weighting::Population),
+                (Centring::None, none.clone(), NComponents::Variance(0.9), Weighting::Importance),
+                (mean, none, NComponents::Variance(0.95), Weighting::Frequency),
+                (given, Scaling::Pareto, NComponents::Count(4), Weighting::Frequency),
+                (Centring::Mean, scales, NComponents::Count(3), Weighting::Frequency),
             ] {
                 for features in [None, Some(&weights[..p])] {
                     let pca = Pca {
                         n_components,
-                        center: center.into(),
-                        scale: scale.into(),
+                        center: center.clone(),
+                        scale: scale.clone(),
                         weighting,
                         solver,
                         tol: Some(1e-11),
@@ -240,6 +245,9 @@ fn faulty_products_are_refused_by_name() {
         "a product of the operator: 4 rows, but 5 are needed"
     );
     assert!(message(&pca, &Faulty { value: 0.0, rows: 5 }).contains("the network is down"));
+    assert!(
+        message(&Pca::new(1).scale(Scaling::Range), &Faulty { value: 0.0, rows: 5 }).contains("not values")
+    );
     let svd = Pca { solver: Some(Route::Svd), ..Pca::new(1) };
     assert_eq!(
         message(&svd, &Faulty { value: 0.0, rows: 5 }),

@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 
 use karhunen::cluster::{Engine, Partial, Task, Tree};
-use karhunen::pca::Route;
+use karhunen::pca::{Centring, Route, Scaling};
 use karhunen::record::Recorded;
 use karhunen::{Error, NComponents, Pca, PcaModel, Result, Run, Weights};
 use karhunen_testkit::{
@@ -103,17 +103,24 @@ fn parts_give_the_fit_of_all_rows() {
     let data = planted(300, 40, &power_law(8, 1.0), 3.0, 7).rows;
     let weights = uniform_weights(300, 5);
     let sizes = [7, 0, 50, 1, 100, 90, 0, 30, 5, 17];
-    for (weights, scale, center) in
-        [(None, false, true), (Some(&weights[..]), true, true), (Some(&weights[..]), false, false)]
-    {
+    let given = Centring::Given((0..40).map(|j| f64::from(j) / 4.0 - 3.0).collect());
+    let scales = Scaling::Given((0..40).map(|j| 1.0 + f64::from(j % 5)).collect());
+    let weights = Some(&weights[..]);
+    for (weights, scale, center) in [
+        (None, Scaling::None, Centring::Mean),
+        (weights, Scaling::Deviation, Centring::Mean),
+        (weights, Scaling::None, Centring::None),
+        (weights, Scaling::Pareto, given),
+        (None, scales, Centring::Mean),
+    ] {
         for route in [Route::Covariance, Route::BlockKrylov] {
             for layouts in
                 [vec![Layout::RowMajor], vec![Layout::Csr32, Layout::ColumnMajor], vec![Layout::Csc64]]
             {
-                let what = format!("{route} {layouts:?} scale {scale}, center {center}");
+                let what = format!("{route} {layouts:?} scale {scale:?}, center {center:?}");
                 let pca = Pca {
-                    scale: scale.into(),
-                    center: center.into(),
+                    scale: scale.clone(),
+                    center: center.clone(),
                     solver: Some(route),
                     tol: Some(1e-11),
                     ..Pca::new(4)
@@ -220,15 +227,24 @@ fn results_of_another_fit_are_refused() {
 }
 
 #[test]
+fn parts_measure_no_ranges() {
+    let workers = Workers::new(&gaussian(20, 3, 1), None, &[10, 10]);
+    let error = Pca::new(2).scale(Scaling::Range).fit_parts(&workers, None).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "scale = range is not allowed: tasks of parts measure no ranges: give the ranges as scales"
+    );
+}
+
+#[test]
 fn a_column_that_is_constant_within_parts_is_found() {
     let mut data = gaussian(120, 60, 9);
     for (i, row) in data.iter_mut().enumerate() {
         row[7] = 100.0 * (i / 30) as f64;
     }
     let sizes = [30, 30, 30, 30];
-    for center in [true, false] {
-        let pca =
-            Pca { solver: Some(Route::BlockKrylov), center: center.into(), tol: Some(1e-11), ..Pca::new(2) };
+    for center in [Centring::Mean, Centring::None, Centring::Given(vec![1.0; 60])] {
+        let pca = Pca { solver: Some(Route::BlockKrylov), center, tol: Some(1e-11), ..Pca::new(2) };
         let whole = Layout::RowMajor.with::<f64, _>(&data, |x| pca.fit(x, &Weights::default())).unwrap();
         let workers = Workers::new(&data, None, &sizes);
         let found = pca.fit_parts(&workers, None).unwrap();

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use karhunen::pca::{Route, Transform};
+use karhunen::pca::{Centring, Route, Scaling, Transform};
 use karhunen::source::Block;
 use karhunen::{
     Dense, Error, ErrorKind, Flow, NComponents, Observer, Pca, Run, Scalar, Source, Weighting, Weights,
@@ -22,8 +22,13 @@ fn bad_values_are_named<T: Scalar>() {
         rows[250][0] = f64::INFINITY;
         for layout in Layout::ALL {
             for solver in SOLVERS {
-                for (center, scale) in [(true, false), (false, false), (true, true)] {
-                    let pca = Pca { solver, center: center.into(), scale: scale.into(), ..Pca::new(2) };
+                for (center, scale) in [
+                    (Centring::Mean, Scaling::None),
+                    (Centring::None, Scaling::None),
+                    (Centring::Mean, Scaling::Deviation),
+                    (Centring::Given(vec![1.0; 7]), Scaling::Range),
+                ] {
+                    let pca = Pca { solver, center, scale, ..Pca::new(2) };
                     let error = layout.with::<T, _>(&rows, |x| pca.fit(x, &Weights::default())).unwrap_err();
                     assert_eq!(error.kind(), ErrorKind::Data);
                     let Error::NonFinite { row, column, value } = error else {

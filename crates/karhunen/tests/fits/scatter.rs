@@ -1,7 +1,7 @@
 //! Moments and scatter of parts of the data: merged, they equal those of the whole, and so does the fit.
 
 use karhunen::moments::{Moments, Scatter};
-use karhunen::pca::Route;
+use karhunen::pca::{Centring, Route, Scaling};
 use karhunen::record::Recorded;
 use karhunen::{Error, Matrix, NComponents, Pca, Run, Weighting, Weights};
 use karhunen_testkit::{
@@ -86,15 +86,17 @@ fn the_fit_of_merged_parts_equals_the_fit_of_the_whole() {
     let mut merged = scatter(&rows[..7], Layout::Csc64, Some(&weights[..7]));
     merged.merge(&scatter(&rows[7..40], Layout::Blocks, Some(&weights[7..40]))).unwrap();
     merged.merge(&scatter(&rows[40..], Layout::Strided, Some(&weights[40..]))).unwrap();
+    let given = |first: f64| Centring::Given((0..5).map(|j| first + f64::from(j)).collect());
     for weighting in [Weighting::Frequency, Weighting::Importance, Weighting::Population] {
         for (center, scale, n_components) in [
-            (true, false, NComponents::All),
-            (true, true, NComponents::Count(2)),
-            (false, true, NComponents::Variance(0.9)),
-            (false, false, NComponents::Count(5)),
+            (Centring::Mean, Scaling::None, NComponents::All),
+            (Centring::Mean, Scaling::Deviation, NComponents::Count(2)),
+            (Centring::None, Scaling::Deviation, NComponents::Variance(0.9)),
+            (Centring::None, Scaling::None, NComponents::Count(5)),
+            (Centring::Mean, Scaling::Pareto, NComponents::Count(3)),
+            (given(-2.0), Scaling::Given(vec![2.0, 0.5, 1.0, 3.0, 10.0]), NComponents::Count(4)),
         ] {
-            let pca =
-                Pca { n_components, center: center.into(), scale: scale.into(), weighting, ..Pca::default() };
+            let pca = Pca { n_components, center, scale, weighting, ..Pca::default() };
             let found = pca.fit_scatter(&merged, Some(&features)).unwrap();
             let by_svd = Pca { solver: Some(Route::Svd), ..pca };
             let weights = Weights { samples: Some(&weights), features: Some(&features) };
@@ -125,6 +127,20 @@ fn the_fit_of_merged_parts_equals_the_fit_of_the_whole() {
             assert!(found.convergence().converged());
         }
     }
+}
+
+#[test]
+fn sums_of_rows_hold_no_ranges() {
+    let rows = gaussian(9, 2, 1);
+    let pca = Pca::new(1).scale(Scaling::Range);
+    let error = pca.fit_scatter(&scatter(&rows, Layout::RowMajor, None), None).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "scale = range is not allowed: moments hold no ranges: fit the rows, or give the ranges as scales"
+    );
+    let run = Run::default();
+    let error = Layout::RowMajor.with::<f64, _>(&rows, |x| pca.scatter_of(x, None, &run)).unwrap_err();
+    assert!(matches!(error, Error::Option { .. }), "{error}");
 }
 
 /// Three rows that count as twelve have more than three components, those beyond without variance.

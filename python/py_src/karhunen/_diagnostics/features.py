@@ -13,7 +13,6 @@ from karhunen._diagnostics.model import (
     feature_names,
     frame,
     is_of_sklearn,
-    rotated_names,
     rotated_or_fitted_model,
 )
 
@@ -107,7 +106,7 @@ def features(pca: Any) -> Features:
     model = rotated_or_fitted_model(pca)
     if isinstance(model, _core.RotatedModel):
         found = _core.diagnose_rotated_features(model)
-        names, components = pca.names, rotated_names(len(model.variances))
+        names, components = pca.names, pca.component_names
     else:
         if isinstance(model, _core.IncompleteModel):
             found = _core.diagnose_incomplete_features(model)

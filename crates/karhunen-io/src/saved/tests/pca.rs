@@ -1,6 +1,6 @@
 //! Models of complete data.
 
-use karhunen::pca::{AboutMean, ModelParts};
+use karhunen::pca::{AboutMean, ModelParts, Scaling};
 use karhunen::{Dense, NComponents, Pca, Weights};
 
 use super::*;
@@ -38,6 +38,31 @@ fn a_model_reads_back_bit_for_bit() {
             assert_eq!(load_model(&path).unwrap(), saved);
             assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
         }
+    }
+}
+
+/// The arrays hold given centres and scales, the options only that they were given. Fits of older versions have `true` and
+/// `false`, which versions without other choices read too.
+#[test]
+fn centring_and_scaling_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.safetensors");
+    let x = Dense::row_major(&X, 4, 3).unwrap();
+    let given = Pca::new(2).center(vec![0.1, 1e-300, -7.0]).scale(vec![1.0 / 3.0, 2.0, 1e9]);
+    for (pca, text) in [
+        (Pca::new(2).scale(true), r#""center":true,"scale":true"#),
+        (Pca::new(2).center(false), r#""center":false,"scale":false"#),
+        (Pca::new(2).scale(Scaling::Pareto), r#""center":true,"scale":"pareto""#),
+        (Pca::new(2).scale(Scaling::Range), r#""center":true,"scale":"range""#),
+        (given, r#""center":[],"scale":[]"#),
+    ] {
+        let model = pca.fit(&x, &Weights::default()).unwrap();
+        assert_eq!(model.options(), &pca);
+        let saved = Saved { model, ..saved(None) };
+        save_model(&path, &saved).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        assert!(String::from_utf8_lossy(&bytes).replace('\\', "").contains(text), "{text}");
+        assert_eq!(load_model(&path).unwrap(), saved);
     }
 }
 

@@ -32,12 +32,14 @@ def correlation_circle(
     """Draw the correlation of each feature with two components, inside the circle of radius 1.
 
     An arrow that reaches the circle is a feature fully explained by the two components; its squared length is the
-    explained share of its variance.
+    explained share of its variance. Arrows of a rotation are the correlations with the rotated components: its
+    structure, of features with unit variance. After an oblique rotation these components are correlated, and the
+    squared length is not the explained share.
 
     Parameters
     ----------
-    pca : PCA, TruncatedSVD or IncompletePCA
-        Fitted estimator of karhunen or scikit-learn.
+    pca : PCA, TruncatedSVD, IncompletePCA or Rotation
+        Fitted estimator of karhunen or scikit-learn, or a result of :mod:`karhunen.rotation`.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features) or None, default=None
         Rows whose columns are correlated with their scores. None takes the correlations of the model,
         :func:`karhunen.diagnostics.features`; a model of scikit-learn that has not all components knows none.

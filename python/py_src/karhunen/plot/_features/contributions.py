@@ -25,13 +25,15 @@ def contributions(
 ) -> Axes:
     """Draw the contributions of the features to a component as ranked bars.
 
-    The contribution of a feature is the square of its entry in the component, in percent: contributions of all features
-    add up to 100. A dashed line is the contribution if all features contributed alike, ``100 / n_features_in_``.
+    The contribution of a feature is its share in the variance of the component, in percent: contributions of all
+    features add up to 100. They are :attr:`karhunen.diagnostics.Features.contributions`, which after an oblique
+    rotation may be negative. A dashed line is the contribution if all features contributed alike,
+    ``100 / n_features_in_``.
 
     Parameters
     ----------
-    pca : PCA, TruncatedSVD or IncompletePCA
-        Fitted estimator of karhunen or scikit-learn.
+    pca : PCA, TruncatedSVD, IncompletePCA or Rotation
+        Fitted estimator of karhunen or scikit-learn, or a result of :mod:`karhunen.rotation`.
     component : int, default=0
         Index of the component, from 0.
     n_features : int or None, default=20
@@ -50,7 +52,8 @@ def contributions(
     Raises
     ------
     ValueError
-        If `pca` is not a fitted model, or has no such component, or `n_features` is not a positive integer.
+        If `pca` is not a fitted model, the component does not exist or has no variance, or `n_features` is not a
+        positive integer.
 
     Examples
     --------
@@ -65,13 +68,16 @@ def contributions(
     names = fitted_model.feature_names(pca, feature_names)
     n = fitted_model.count("n_features", n_features, len(names))
     values = 100.0 * contributions_of(pca)[:, index]
+    if np.isnan(values).any():
+        name = fitted_model.component_name(pca, index)
+        raise ValueError(f"component = {component!r}; {name} has no variance to which features contribute")
     if n_features is not None:
         n = bars.fitting(ax, n)
     chosen = np.argsort(-values, kind="stable")[:n]
     ax = axes(ax, bars.figure_size(n))
     ax.barh(np.arange(n), values[chosen], height=0.74, color=COLOURS[0])
     ax.axvline(100.0 / len(names), color=INK, linewidth=1.0, linestyle="--")
-    ax.set_xlim(0.0, 1.05 * max(float(values.max()), 100.0 / len(names)))
-    ax.set_xlabel(f"Contribution to {fitted_model.component_name(index)} (%)")
+    ax.set_xlim(1.05 * min(float(values.min()), 0.0), 1.05 * max(float(values.max()), 100.0 / len(names)))
+    ax.set_xlabel(f"Contribution to {fitted_model.component_name(pca, index)} (%)")
     bars.name_rows(ax, np.arange(n), [names[j] for j in chosen], n)
     return ax

@@ -13,6 +13,9 @@ from karhunen.plot._parts.axes import COLOURS, axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: Height of a row of bars.
+HEIGHT = 0.74
+
 
 def cos2(
     pca: Any,
@@ -26,12 +29,13 @@ def cos2(
 ) -> Axes:
     """Draw the squared correlation of each feature with components as ranked bars, stacked by component.
 
-    The length of a bar is the share of the variance of the feature that these components explain.
+    The length of a bar is the share of the variance of the feature that these components explain. After an oblique
+    rotation components are correlated, and their shares do not add up: their bars are then below one another.
 
     Parameters
     ----------
-    pca : PCA, TruncatedSVD or IncompletePCA
-        Fitted estimator of karhunen or scikit-learn.
+    pca : PCA, TruncatedSVD, IncompletePCA or Rotation
+        Fitted estimator of karhunen or scikit-learn, or a result of :mod:`karhunen.rotation`.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features) or None, default=None
         Rows whose columns are correlated with their scores. None takes the correlations of the model,
         :func:`karhunen.diagnostics.features`; a model of scikit-learn that has not all components knows none.
@@ -40,7 +44,7 @@ def cos2(
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights of the rows of `X`.
     n_features : int or None, default=20
-        Number of features to draw: those with the longest bars, fewer where there is no space for their names. None
+        Number of features to draw: those with the largest sums, fewer where there is no space for their names. None
         draws all.
     feature_names : sequence of shape (n_features,) or None, default=None
         Names of the features; None uses those of the fitted data frame.
@@ -74,12 +78,14 @@ def cos2(
         n = bars.fitting(ax, n)
     chosen = np.argsort(-squares.sum(axis=1), kind="stable")[:n]
     ax = axes(ax, bars.figure_size(n))
-    left = np.zeros(n)
+    stacked = not fitted_model.is_oblique(pca)
+    left, thick = np.zeros(n), HEIGHT if stacked else HEIGHT / len(shown)
     for i, component in enumerate(shown):
         lengths = squares[chosen, i]
-        label = fitted_model.component_name(component)
-        ax.barh(np.arange(n), lengths, left=left, height=0.74, color=COLOURS[i % len(COLOURS)], label=label)
-        left += lengths
+        look = {"color": COLOURS[i % len(COLOURS)], "label": fitted_model.component_name(pca, component)}
+        at = np.arange(n) + (0.0 if stacked else (i + 0.5) * thick - HEIGHT / 2)
+        ax.barh(at, lengths, left=left, height=thick, **look)
+        left += lengths * stacked
     ax.set_xlim(0.0, 1.0)
     ax.set_xlabel("Squared correlation")
     ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.0)

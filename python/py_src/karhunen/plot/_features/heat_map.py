@@ -36,7 +36,7 @@ def draw(pca: Any, values: np.ndarray, n_features: int | None, names: Sequence[s
     image = ax.imshow(_extremes(values), extent=(-0.5, k - 0.5, p - 0.5, -0.5), **look)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    colour_bar(ax, image, "Loading", aspect=30)
+    colour_bar(ax, image, fitted_model.loading_label(pca), aspect=30)
     ax.set_yticks([])
     _name_rows(ax, [names[j] for j in rows], lengths)
     _name_columns(ax, pca, k)
@@ -76,13 +76,12 @@ def _name_columns(ax: Axes, pca: Any, k: int) -> None:
         step = -(-k // max(1, min(MOST_NAMED, int(width / (DIGIT * NAMES * (len(str(k)) + 1))))))
         shown = range(0, k, step)
         ax.set_xticks(shown, [str(i + 1) for i in shown], fontsize=NAMES)
-        ax.set_xlabel("Component")
+        ax.set_xlabel(fitted_model.components_label(pca))
 
 
 def _x_label(pca: Any, index: int) -> str:
     """Return the name of a component above its share of the variance."""
-    share = fitted_model.percent(100.0 * pca.explained_variance_ratio_[index])
-    return f"{fitted_model.component_name(index)}\n{share} %"
+    return fitted_model.name_and_share(pca, index, "\n{}")
 
 
 def _write_values(ax: Axes, values: np.ndarray) -> None:

@@ -39,13 +39,12 @@ def draw(
         sizes = values[chosen, component]
         ax.barh(rows, sizes, height=0.74, color=[COLOURS[0] if size >= 0.0 else COLOURS[1] for size in sizes])
         ax.vlines(0.0, head + 0.5, head + n + 0.5, color=GREY, linewidth=0.9)
-        share = fitted_model.percent(100.0 * pca.explained_variance_ratio_[component])
         title = {"transform": ax.get_yaxis_transform(), "va": "center", "fontweight": "bold", "color": INK}
-        ax.text(0.01, head, f"{fitted_model.component_name(component)} ({share} %)", **title)
+        ax.text(0.01, head, fitted_model.name_and_share(pca, component), **title)
         at.extend(rows)
         shown.extend(names[j] for j in chosen)
     ax.margins(x=0.03)
-    ax.set_xlabel("Loading")
+    ax.set_xlabel(fitted_model.loading_label(pca))
     bars.name_rows(ax, np.array(at), shown, n_rows)
     for text in ax.texts:
         text.set_fontsize(ax.get_yticklabels()[0].get_fontsize())

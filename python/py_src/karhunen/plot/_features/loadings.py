@@ -29,12 +29,13 @@ def loadings(
     """Draw the loadings of the features on the components as a heat map or as ranked bars.
 
     Loadings are components times the square root of their variance. With ``scale=True`` they are correlations;
-    otherwise they have the units of the features, and features of large variance dominate.
+    otherwise they have the units of the features, and features of large variance dominate. Those of a rotation are its
+    pattern; after an oblique rotation, correlations are its structure, which :func:`correlation_circle` draws.
 
     Parameters
     ----------
-    pca : PCA, TruncatedSVD or IncompletePCA
-        Fitted estimator of karhunen or scikit-learn.
+    pca : PCA, TruncatedSVD, IncompletePCA or Rotation
+        Fitted estimator of karhunen or scikit-learn, or a result of :mod:`karhunen.rotation`, whose pattern is drawn.
     n_components : int or None, default=None
         Number of components to draw; None draws all fitted components as a heat map, and three as bars.
     n_features : int or None, default=None
@@ -76,7 +77,7 @@ def loadings(
     """
     fitted_model.check(pca)
     names = fitted_model.feature_names(pca, feature_names)
-    k = fitted_model.count("n_components", n_components, len(pca.components_))
+    k = fitted_model.count("n_components", n_components, fitted_model.n_components(pca))
     p = fitted_model.count("n_features", n_features, len(names))
     choice_option("kind", kind, LoadingsKind)
     values = fitted_model.loadings_of(pca)[:, :k]

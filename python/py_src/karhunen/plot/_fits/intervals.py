@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from karhunen._diagnostics.model import component_names
 from karhunen.plot._parts import bars, fitted_model
 from karhunen.plot._parts.axes import COLOURS, FAINT, GREY, axes
 
@@ -100,6 +101,6 @@ def _draw_loadings(found: Any, component: int, most: int, ax: Axes | None) -> Ax
         marks = {"marker": "o", "s": 26.0, "facecolor": face, "edgecolor": COLOURS[0], "zorder": 3}
         ax.scatter(estimate[chosen][kind], at[kind], **marks)
     ax.margins(x=0.03)
-    ax.set_xlabel(f"Loading on {fitted_model.component_name(component)}")
+    ax.set_xlabel(f"Loading on {component_names(found.loadings.estimate.shape[1])[component]}")
     bars.name_rows(ax, at, [str(found.names[j]) for j in chosen], len(chosen))
     return ax

@@ -34,8 +34,8 @@ def scree(pca: Any, *, n_components: int | None = None, cumulative: bool = True,
 
     Parameters
     ----------
-    pca : PCA, TruncatedSVD or IncompletePCA
-        Fitted estimator of karhunen or scikit-learn.
+    pca : PCA, TruncatedSVD, IncompletePCA or Rotation
+        Fitted estimator of karhunen or scikit-learn, or a result of :mod:`karhunen.rotation`.
     n_components : int or None, default=None
         Number of components to draw; None draws all fitted components.
     cumulative : bool, default=True
@@ -63,28 +63,29 @@ def scree(pca: Any, *, n_components: int | None = None, cumulative: bool = True,
     'Explained variance (%)'
     """
     fitted_model.check(pca)
-    n = fitted_model.count("n_components", n_components, len(pca.components_))
-    shares = 100.0 * np.asarray(pca.explained_variance_ratio_, dtype=float)[:n]
+    n = fitted_model.count("n_components", n_components, fitted_model.n_components(pca))
+    shares = fitted_model.shares(pca)[:n]
     ax = axes(ax, (float(np.clip(3.2 + 0.34 * n, 4.6, 8.0)), 4.0))
     at = np.arange(1, n + 1)
     if n <= MOST_BARS:
         ax.bar(at, shares, color=COLOURS[0], width=0.74)
     else:
         ax.stairs(shares, np.arange(0.5, n + 1.0), color=COLOURS[0], fill=True)
-    most = float(shares.max()) or 1.0
-    ax.set_xlabel("Component")
+    # Variances after an oblique rotation may be negative.
+    most, least = float(shares.max()) or 1.0, min(float(shares.min()), 0.0)
+    ax.set_xlabel(fitted_model.components_label(pca))
     ax.set_xlim(0.4, n + 0.6)
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_ylabel("Explained variance (%)")
     ax.grid(axis="y", color=FAINT, linewidth=0.6)
     if cumulative and n > 1:
-        ax.set_ylim(0.0, most / BARS)
-        ax.set_yticks(_ticks(0.0, most))
-        ax.spines["left"].set_bounds(0.0, most)
+        ax.set_ylim(least, least + (most - least) / BARS)
+        ax.set_yticks(_ticks(least, most))
+        ax.spines["left"].set_bounds(least, most)
         ax.yaxis.label.set(y=0.0, ha="left")
         _curve(ax, at, np.cumsum(shares))
     else:
-        ax.set_ylim(0.0, 1.12 * most)
+        ax.set_ylim(least, least + 1.12 * (most - least))
     if n <= MOST_NUMBERS:
         width, _ = laid_out(ax)
         _write_numbers(ax, at, shares, width / np.ptp(ax.get_xlim()))
@@ -124,7 +125,7 @@ def _write_numbers(ax: Axes, at: np.ndarray, shares: np.ndarray, pitch: float) -
     texts = [
         ax.annotate(
             fitted_model.percent(share),
-            (x, share),
+            (x, max(share, 0.0)),
             xytext=(0, 2),
             textcoords="offset points",
             ha="center",

@@ -1,4 +1,4 @@
-"""Values that plots read from a fitted model of karhunen or scikit-learn, and from its data."""
+"""Values that plots read from a fitted model of karhunen or scikit-learn, or a rotation of one, and from its data."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from karhunen._diagnostics.model import component_names
+from karhunen._diagnostics.model import feature_names as names_of_fit
 from karhunen.diagnostics import correlations, features
+from karhunen.rotation import Rotation
 
 
 def check(pca: Any) -> None:
-    """Refuse objects that are not fitted models with components."""
+    """Refuse objects that are neither fitted models with components nor rotations."""
+    if is_rotated(pca):
+        return
     for name in ("fit", "transform"):
         if not hasattr(pca, name):
             raise ValueError(f"pca is a {type(pca).__name__}; pass a fitted karhunen.PCA or scikit-learn's")
@@ -25,9 +30,30 @@ def check(pca: Any) -> None:
         )
 
 
+def is_rotated(pca: Any) -> bool:
+    """Return whether a model is a result of :mod:`karhunen.rotation`."""
+    return isinstance(pca, Rotation)
+
+
+def is_oblique(pca: Any) -> bool:
+    """Return whether a model has correlated components, by an oblique rotation."""
+    return is_rotated(pca) and not np.allclose(pca.component_correlations, np.eye(n_components(pca)), atol=1e-9)
+
+
+def n_components(pca: Any) -> int:
+    """Return the number of components."""
+    return pca.pattern.shape[1] if is_rotated(pca) else len(pca.components_)
+
+
+def shares(pca: Any) -> np.ndarray:
+    """Return the share of each component in the total variance, in percent."""
+    ratios = pca.explained_variance_ratio if is_rotated(pca) else pca.explained_variance_ratio_
+    return 100.0 * np.asarray(ratios, dtype=float)
+
+
 def plane(pca: Any, components: tuple[int, int]) -> tuple[int, int]:
     """Check two indices of components."""
-    if len(pca.components_) < 2:
+    if n_components(pca) < 2:
         raise ValueError("the model has one component, and a plane needs two; fit more, or draw plot.scree")
     first, second = indices(pca, components, 2)
     return first, second
@@ -35,7 +61,7 @@ def plane(pca: Any, components: tuple[int, int]) -> tuple[int, int]:
 
 def indices(pca: Any, components: Sequence[int], size: int | None) -> list[int]:
     """Check indices of components: `size` of them, or any number from one on."""
-    n = len(pca.components_)
+    n = n_components(pca)
     words = {None: "one or more", 2: "two", 3: "three"}[size]
     try:
         chosen = [operator.index(c) for c in components]
@@ -55,7 +81,7 @@ def indices(pca: Any, components: Sequence[int], size: int | None) -> list[int]:
 
 def component_index(pca: Any, component: Any) -> int:
     """Check the index of one component."""
-    n = len(pca.components_)
+    n = n_components(pca)
     if isinstance(component, bool) or not hasattr(component, "__index__") or not 0 <= operator.index(component) < n:
         raise ValueError(f"component = {component!r}; the model has components 0 to {n - 1}")
     return operator.index(component)
@@ -70,14 +96,20 @@ def count(name: str, value: int | None, most: int) -> int:
     return min(operator.index(value), most)
 
 
-def component_name(index: int) -> str:
-    """Return the name of a component, counted from 1."""
-    return f"PC{index + 1}"
+def component_name(pca: Any, index: int) -> str:
+    """Return the name of a component: PC1, or RC1 of a rotation."""
+    names = pca.component_names if is_rotated(pca) else component_names(n_components(pca))
+    return names[index]
+
+
+def name_and_share(pca: Any, index: int, between: str = " ({})") -> str:
+    """Return the name of a component with its share of the variance."""
+    return component_name(pca, index) + between.format(f"{percent(shares(pca)[index])} %")
 
 
 def axis_label(pca: Any, index: int) -> str:
-    """Return the name of a component with its share of the variance."""
-    return f"{component_name(index)} ({percent(100.0 * pca.explained_variance_ratio_[index])} % of the variance)"
+    """Return the label of the axis of a component: its name with its share of the variance."""
+    return name_and_share(pca, index, " ({} of the variance)")
 
 
 def percent(value: float) -> str:
@@ -88,10 +120,22 @@ def percent(value: float) -> str:
 
 
 def loadings_of(pca: Any) -> np.ndarray:
-    """Return components times the square root of their variance, shape (n_features, n_components)."""
+    """Return components times the square root of their variance, or the pattern: (n_features, n_components)."""
+    if is_rotated(pca):
+        return pca.pattern
     if hasattr(pca, "loadings_"):
         return pca.loadings_
     return pca.components_.T * np.sqrt(pca.explained_variance_)
+
+
+def components_label(pca: Any) -> str:
+    """Return the label of an axis of numbered components."""
+    return "Rotated component" if is_rotated(pca) else "Component"
+
+
+def loading_label(pca: Any) -> str:
+    """Return the label of an axis of loadings, which of an oblique rotation are not the correlations."""
+    return "Loading (pattern)" if is_oblique(pca) else "Loading"
 
 
 def correlations_of(pca: Any, X: Any, chosen: Sequence[int], sample_weight: Any) -> np.ndarray:
@@ -112,9 +156,9 @@ def correlations_of(pca: Any, X: Any, chosen: Sequence[int], sample_weight: Any)
 
 def feature_names(pca: Any, given: Sequence[Any] | None) -> list[str]:
     """Return the names of the features: `given`, those of the fit, or x0, x1, ... as in scikit-learn."""
-    p = pca.components_.shape[1]
+    p = len(pca.names) if is_rotated(pca) else pca.components_.shape[1]
     if given is None:
-        given = getattr(pca, "feature_names_in_", [f"x{j}" for j in range(p)])
+        given = pca.names if is_rotated(pca) else names_of_fit(pca)
     if len(given) != p:
         raise ValueError(f"feature_names has {len(given)} names, but the model has {p} features")
     return [str(name) for name in given]

@@ -28,7 +28,7 @@ def biplot(
     X: Any,
     *,
     components: tuple[int, int] = (0, 1),
-    scaling: Scaling = "form",
+    scaling: Scaling | None = None,
     color_by: Any = None,
     max_groups: int | None = 30,
     labels: Sequence[Any] | bool | None = None,
@@ -46,15 +46,17 @@ def biplot(
 
     Parameters
     ----------
-    pca : PCA, TruncatedSVD or IncompletePCA
-        Fitted estimator of karhunen or scikit-learn.
+    pca : PCA, TruncatedSVD, IncompletePCA or Rotation
+        Fitted estimator of karhunen or scikit-learn, or a result of :mod:`karhunen.rotation`.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
         Rows, as in `transform`.
     components : (int, int), default=(0, 1)
         Indices, from 0, of the components on the horizontal and vertical axis.
-    scaling : {"form", "covariance"}, default="form"
+    scaling : {"form", "covariance"} or None, default=None
         "form" preserves distances between rows: points are scores, arrows are components. "covariance" preserves the
-        features: arrows are loadings, whose angles show correlations, and points are scores of unit variance.
+        features: arrows are loadings, whose angles show correlations, and points are scores of unit variance. None is
+        "form", and "covariance" of a rotation, whose scores have unit variance: its arrows are the pattern, so that
+        projections show values after oblique rotations too, but then angles are not correlations.
     color_by : array-like of shape (n_samples,), str or None, default=None
         Groups, numbers or the name of a column of `X`, as in :func:`scores`.
     max_groups : int or None, default=30
@@ -92,15 +94,13 @@ def biplot(
     first, second = fitted_model.plane(pca, components)
     names = fitted_model.feature_names(pca, feature_names)
     most = fitted_model.count("n_arrows", n_arrows, len(names))
-    choice_option("scaling", scaling, Scaling)
+    form = _is_form(pca, scaling)
     at = points.scores_in_plane(pca, X, first, second)
     colouring = groups.read(color_by, X, len(at), "X", max_groups)
-    if scaling == "form":
-        tips = pca.components_[[first, second]].T
-    else:
+    tips = (pca.components_.T if form else fitted_model.loadings_of(pca))[:, [first, second]]
+    if not form and not fitted_model.is_rotated(pca):
         spread = at.std(axis=0)
         at = at / np.where(spread > 0.0, spread, 1.0)
-        tips = fitted_model.loadings_of(pca)[:, [first, second]]
     chosen = arrows.longest(tips, most)
     length, far = np.hypot(*tips[chosen[0]]), np.hypot(*at.T).max()
     tips = tips[chosen] * (REACH * far / length if length > 0.0 and far > 0.0 else 1.0)
@@ -122,3 +122,12 @@ def biplot(
     arrows.name(ax, tips, [names[j] for j in chosen], colour, drawn)
     points.name_points(ax, at, X, labels, np.vstack([drawn, arrows.along(tips)]))
     return ax
+
+
+def _is_form(pca: Any, scaling: Scaling | None) -> bool:
+    """Return whether points are scores and arrows components, after a check of the option."""
+    if scaling is None:
+        return not fitted_model.is_rotated(pca)
+    if choice_option("scaling", scaling, Scaling) == "form" and fitted_model.is_rotated(pca):
+        raise ValueError("scaling = 'form' needs components of length one, and rotated ones are not; give 'covariance'")
+    return scaling == "form"

@@ -36,8 +36,9 @@ def scores(
 
     Parameters
     ----------
-    pca : PCA, TruncatedSVD or IncompletePCA
-        Fitted estimator of karhunen or scikit-learn.
+    pca : PCA, TruncatedSVD, IncompletePCA or Rotation
+        Fitted estimator of karhunen or scikit-learn, or a result of :mod:`karhunen.rotation`, whose scores
+        have unit variance.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
         Rows, as in `transform`.
     components : (int, int), default=(0, 1)

@@ -29,8 +29,9 @@ def scores_3d(
 
     Parameters
     ----------
-    pca : PCA, TruncatedSVD or IncompletePCA
-        Fitted estimator of karhunen or scikit-learn, with three components or more.
+    pca : PCA, TruncatedSVD, IncompletePCA or Rotation
+        Fitted estimator of karhunen or scikit-learn, or a result of :mod:`karhunen.rotation`, with three components or
+        more.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
         Rows, as in `transform`.
     components : (int, int, int), default=(0, 1, 2)
@@ -74,8 +75,7 @@ def scores_3d(
         raise ValueError(f"ax is a {type(ax).__name__}; scores_3d draws on Axes made with projection='3d'")
     points.draw(ax, at, colouring, dense=False)
     for write, index in zip((ax.set_xlabel, ax.set_ylabel, ax.set_zlabel), chosen, strict=True):
-        share = fitted_model.percent(100.0 * pca.explained_variance_ratio_[index])
-        write(f"{fitted_model.component_name(index)} ({share} %)")
+        write(fitted_model.name_and_share(pca, index))
     ax.set_aspect("equal")
     ax.tick_params(labelsize=8)
     for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
