@@ -82,7 +82,7 @@ def column_numbers(option: str, numbers: Any, others: str, names: Any = None) ->
 
     A series is matched by its index with `names`, the names of the columns, if there are any.
     """
-    if isinstance(numbers, str) or np.ndim(numbers) == 0:
+    if option != "column_scale" and (isinstance(numbers, str) or np.ndim(numbers) == 0):
         raise ValueError(
             f"{option} = {numbers!r} is not allowed: it must be {others}, or hold one number for each column"
         )
