@@ -8,11 +8,13 @@ import pytest
 from karhunen import PCA, IncompletePCA, IncrementalPCA, KernelPCA, Nystroem, Observed, TruncatedSVD, plot
 from karhunen._shared import choices
 from karhunen.resampling import bootstrap
+from karhunen.selection import parallel_analysis
 
 #: Uses of each set: a callable, its option, and the type.
 CHOICES = [
     (PCA, "scale", choices.ColumnScaling),
     (PCA, "solver", choices.Solver),
+    (PCA, "scale", choices.ColumnScaling),
     (PCA, "weighting", choices.Weighting),
     (PCA, "svd_solver", choices.SvdSolver),
     (PCA, "rounded_copy", choices.Rounding),
@@ -33,6 +35,7 @@ CHOICES = [
     (Nystroem, "gamma", choices.Gamma),
     (Observed, "duplicates", choices.Duplicates),
     (bootstrap, "alignment", choices.Alignment),
+    (parallel_analysis, "scale", choices.ColumnScaling),
     (plot.biplot, "scaling", choices.Scaling),
     (plot.convergence, "by", choices.Across),
     (plot.loadings, "kind", choices.LoadingsKind),

@@ -163,7 +163,7 @@ def test_the_bits_do_not_depend_on_threads(solver):
         ({"tol": "small"}, "tol = 'small' is not allowed"),
         ({"max_iter": 0}, "max_iter = 0 is not allowed"),
         ({"n_threads": 0}, "n_threads = 0 is not allowed"),
-        ({"center": "yes"}, "center = 'yes' is not allowed: it must be True or False"),
+        ({"center": "yes"}, "center = 'yes' is not allowed: give True, False, or one number"),
         ({"whiten": None}, "whiten = None is not allowed"),
         ({"random_state": "x"}, "'x' cannot be used to seed"),
         ({"iterated_power": "many"}, "iterated_power = 'many' is not allowed: give a whole number from 0 on or 'auto'"),

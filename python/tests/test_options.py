@@ -32,7 +32,7 @@ def test_scalars_of_other_libraries_are_taken(estimator, options):
         (PCA, "max_iter", 10.0, "max_iter = 10.0 is not allowed: it must be a whole number"),
         (PCA, "max_iter", None, "max_iter = None is not allowed: it must be a whole number"),
         (PCA, "max_iter", -3, "max_iter = -3 is not allowed: it must be a whole number, and not a negative one"),
-        (PCA, "center", 1, "center = 1 is not allowed: it must be True or False, or hold one number for each column"),
+        (PCA, "center", 1, "center = 1 is not allowed: give True, False, or one number for each column"),
         (PCA, "strict", "no", "strict = 'no' is not allowed: it must be True or False"),
         (IncompletePCA, "refit", 0, "refit = 0 is not allowed: it must be True or False"),
         (IncompletePCA, "inner_iterations", "3", "inner_iterations = '3' is not allowed: it must be a whole number"),

@@ -41,7 +41,7 @@ def texts(ax):
 
 
 def boxes(ax):
-    ax.figure.draw_without_rendering()
+    ax.figure.canvas.figure.draw_without_rendering()
     # The extent of the text alone: that of an annotation includes its line.
     return [Text.get_window_extent(text) for text in texts(ax)]
 
@@ -116,7 +116,8 @@ def test_subfigures_are_drawn_into(pca, wine):
     parts = plt.figure(layout="constrained").subfigures(1, 2)
     plot.scores(pca, wine.data, color_by=wine.data["ash"], ax=parts[0].subplots())
     ax = plot.correlation_circle(pca, ax=parts[1].subplots())
-    assert len(texts(ax)) == 13
+    assert sum(not text.get_text() for text in ax.texts) == 13
+    assert names_collide_with_nothing(ax) >= 9
 
 
 def test_scores_are_those_of_transform(pca, wine):
@@ -282,15 +283,63 @@ def test_labels_cover_neither_one_another_nor_points(n):
         assert ax.get_window_extent().contains(*box.min)
 
 
+def heads(ax):
+    """Return the tips of the arrows, and points a quarter of the head behind them, in pixels."""
+    tips = np.array([text.xy for text in ax.texts if not text.get_text()])
+    at, centre = ax.transData.transform(tips), ax.transData.transform((0.0, 0.0))
+    back = (centre - at) / np.hypot(*(centre - at).T)[:, None]
+    return np.vstack([at, at + 2.25 * ax.figure.canvas.figure.dpi / 72.0 * back])
+
+
+def names_collide_with_nothing(ax):
+    """Fail if a name of an arrow covers another, the head of an arrow or the edge of the Axes; return their number."""
+    found, points, frame = boxes(ax), heads(ax), ax.get_window_extent()
+    for a, b in itertools.combinations(found, 2):
+        assert not a.overlaps(b)
+    for box in found:
+        assert not np.any(np.all((points > box.min) & (points < box.max), axis=1))
+        assert frame.x0 <= box.x0 < box.x1 <= frame.x1
+        assert frame.y0 <= box.y0 < box.y1 <= frame.y1
+    return len(found)
+
+
 @pytest.mark.parametrize("load", [sklearn.datasets.load_wine, sklearn.datasets.load_breast_cancer])
 def test_names_of_arrows_do_not_cover_one_another(load):
     data = load(as_frame=True).data
     fitted = PCA(2, scale=True).fit(data)
-    for ax in (plot.biplot(fitted, data, n_arrows=30), plot.correlation_circle(fitted, n_arrows=20)):
-        found = boxes(ax)
-        assert len(found) == min(data.shape[1], 30 if ax.get_xlim()[1] > 3 else 20)
-        for a, b in itertools.combinations(found, 2):
-            assert not a.overlaps(b)
+    # Thirty features of the cancer have the same directions: not all names fit.
+    many = data.shape[1] == 30
+    assert names_collide_with_nothing(plot.biplot(fitted, data, n_arrows=30)) >= (20 if many else 13)
+    assert names_collide_with_nothing(plot.correlation_circle(fitted, n_arrows=20)) >= (15 if many else 13)
+
+
+@pytest.mark.parametrize("width", [390, 800, 1600])
+@pytest.mark.parametrize("long", [False, True])
+@pytest.mark.parametrize(("p", "least"), [(4, 4), (10, 10), (100, 10), (1000, 10), (10_000, 10)])
+def test_names_of_any_number_of_arrows_have_space_or_are_left_out(p, least, long, width):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(60, 3)) @ rng.normal(size=(3, p)) + 0.4 * rng.normal(size=(60, p))
+    names = [f"concentration of metabolite number {j} in plasma" if long else f"gene{j}" for j in range(p)]
+    fitted = PCA(2, scale=True).fit(x)
+    size = (width / 100, max(3.3, 0.007 * width))
+    for draw in (lambda **to: plot.biplot(fitted, x, **to), lambda **to: plot.correlation_circle(fitted, **to)):
+        ax = draw(ax=plt.subplots(figsize=size, layout="constrained")[1], feature_names=names)
+        assert names_collide_with_nothing(ax) >= least
+
+
+def test_arrows_without_a_name_are_pale_and_the_weakest():
+    # Forty features that are nearly one: few names have space.
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(50, 1)) + 0.1 * np.arange(1, 41) * rng.normal(size=(50, 40))
+    ax = plot.correlation_circle(PCA(2, scale=True).fit(x), ax=plt.subplots(figsize=(3, 3), layout="constrained")[1])
+    arrows = [text for text in ax.texts if not text.get_text()]
+    assert len(arrows) == 30
+    named = {text.xy for text in texts(ax)}
+    assert 0 < len(named) < 30
+    for arrow in arrows:
+        assert (arrow.arrow_patch.get_alpha() is None) == (tuple(arrow.xy) in named)
+    longest = max(arrows, key=lambda arrow: np.hypot(*arrow.xy))
+    assert tuple(longest.xy) in named
 
 
 def test_long_names_are_shortened_and_stay_different(pca, wine):

@@ -37,6 +37,41 @@ def test_selection_marks_the_number_of_each_rule(wine):
     assert_allclose(heights / heights.max(), counts / counts.max())
 
 
+def test_selection_shows_variances_and_thresholds(wine):
+    pca = PCA(scale=True).fit(wine)
+    found = [*selection.rules(pca), selection.parallel_analysis(wine, scale=True, n_draws=20)]
+    ax = plot.selection(found)
+    (strip,) = ax.child_axes
+    curve, *lines = strip.lines
+    assert_allclose(curve.get_ydata(), pca.explained_variance_)
+    compared = [row for row in found if row.thresholds is not None]
+    assert [line.get_label() for line in lines] == [row.rule for row in compared]
+    drawn = {line.get_label(): line for line in lines}
+    assert_allclose(drawn["kaiser"].get_ydata(), np.ones(13))
+    assert_allclose(drawn["parallel-permutation"].get_ydata(), found[-1].thresholds)
+    stick = np.array([np.sum(1.0 / np.arange(k, 14)) for k in range(1, 14)])
+    assert_allclose(drawn["broken-stick"].get_ydata(), stick)
+    # The variances cross every threshold where its rule stops; markers have the colour of the line.
+    marks = [line for line in ax.lines if line.get_marker() == "o"]
+    for row, mark in zip(found, marks, strict=True):
+        if row.thresholds is not None:
+            above = pca.explained_variance_ > drawn[row.rule].get_ydata()
+            assert above[: row.n_components].all()
+            assert not above[row.n_components]
+            assert mark.get_color() == drawn[row.rule].get_color()
+    ax.figure.draw_without_rendering()
+    counts = [text.get_window_extent() for text in ax.texts]
+    assert max(box.y1 for box in counts) < strip.get_window_extent().y0
+    # Shares where no rule has variances, and no curve without thresholds.
+    few = selection.rules(PCA(3, scale=True).fit(wine))
+    (strip,) = plot.selection(few).child_axes
+    assert strip.get_ylabel() == "Share of variance"
+    assert_allclose(strip.lines[0].get_ydata(), pca.explained_variance_ratio_[:3])
+    assert not plot.selection([row for row in found if row.thresholds is None]).child_axes
+    (strip,) = plot.selection([row for row in found if row.rule == "gavish-donoho"]).child_axes
+    assert_allclose(strip.lines[0].get_ydata()[:3], pca.singular_values_[:3] ** 2)
+
+
 def test_selection_says_which_rules_do_not_apply(wine):
     found = selection.rules(PCA(3, scale=True).fit(wine))
     idle = [row.rule for row in found if row.n_components is None]

@@ -1,4 +1,4 @@
-"""Given centres and scales, and scaling by Pareto and by ranges, against data that were prepared beforehand."""
+"""Given centres and scales, Pareto and range scaling: equal to fits of rows that were moved and divided beforehand."""
 
 import pickle
 
@@ -6,111 +6,126 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from karhunen import PCA, Scatter, resampling, rotation, selection
+from compare import assert_allclose
+from karhunen import PCA, Scatter
+from karhunen.resampling import bootstrap
+from karhunen.selection import parallel_analysis
 from sklearn.base import clone
-from sklearn.datasets import load_wine
+
+SOLVERS = ["svd", "covariance", "gram", "block-krylov"]
+CENTERS = np.array([1.0, -2.0, 0.0, 30.0, 0.5])
+SCALES = np.array([2.0, 0.25, 1.0, 3.0, 10.0])
 
 
 @pytest.fixture(scope="module")
-def wine():
-    return load_wine(as_frame=True).data
+def x():
+    """Rows with zeros."""
+    rng = np.random.default_rng(3)
+    return rng.normal(size=(40, 5)) * [1, 2, 3, 4, 5] * (rng.random((40, 5)) < 0.6) + [0, 0, 1, 0, 2]
 
 
-def about(x, centres, scales):
-    """Return variances and components of second moments about the centres, divisor n - 1, by numpy alone."""
-    _, s, v = np.linalg.svd((x - centres) / scales, full_matrices=False)
-    return s**2 / (len(x) - 1), v
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("container", [np.asarray, np.asfortranarray, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_given_numbers_are_those_of_moved_rows(x, solver, container, dtype):
+    weights = 1.0 + np.arange(40) % 3
+    data = container(x.astype(dtype))
+    tol = 1e-11 if dtype is np.float64 else 1e-6
+    ours = PCA(3, center=CENTERS, scale=SCALES, solver=solver, tol=tol).fit(data, sample_weight=weights)
+    moved = (x.astype(dtype).astype(float) - CENTERS) / SCALES
+    # R: prcomp(x, center = v, scale. = w) divides by n - 1.
+    values = np.linalg.svd(np.sqrt(weights)[:, None] * moved)[1] ** 2 / (weights.sum() - 1)
+    rtol = 1e-9 if dtype is np.float64 else 1e-5
+    assert_allclose(ours.explained_variance_, values[:3], rtol=rtol)
+    assert_allclose(ours.explained_variance_ratio_, values[:3] / values.sum(), rtol=rtol)
+    assert_allclose(ours.mean_, CENTERS)
+    assert_allclose(ours.scale_, SCALES)
+    assert_allclose(ours.transform(data), moved @ ours.components_.T, rtol=1e-4 if rtol > 1e-6 else 1e-9, atol=1e-4)
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, sp.csc_array])
-@pytest.mark.parametrize("solver", ["auto", "svd", "covariance", "gram"])
-def test_given_numbers_are_those_of_prepared_data(wine, kind, solver):
-    x = wine.to_numpy()
-    centres, scales = x[0], np.linspace(0.5, 3.0, 13)
-    expected, components = about(x, centres, scales)
-    if kind is not np.asarray and solver == "svd":
-        pytest.skip("svd needs dense rows")
-    pca = PCA(3, center=centres, scale=scales, solver=solver, tol=1e-12).fit(kind(x))
-    np.testing.assert_allclose(pca.explained_variance_, expected[:3], rtol=1e-9)
-    np.testing.assert_allclose(np.abs(pca.components_ @ components[:3].T), np.eye(3), atol=1e-6)
-    np.testing.assert_array_equal(pca.mean_, centres)
-    np.testing.assert_array_equal(pca.scale_, scales)
-    scores = ((x - centres) / scales) @ pca.components_.T
-    np.testing.assert_allclose(pca.transform(kind(x)), scores, atol=1e-8)
-
-
-def test_rules_have_the_values_of_their_definition(wine):
-    x = wine.to_numpy()
-    deviations = x.std(axis=0, ddof=1)
-    for rule, scales in [
-        ("std", deviations),
-        ("pareto", np.sqrt(deviations)),
+def test_named_scalings_are_those_of_the_definition(x):
+    deviation = x.std(axis=0, ddof=1)
+    for scale, divisor in [
+        ("std", deviation),
+        (True, deviation),
+        ("pareto", np.sqrt(deviation)),
         ("range", np.ptp(x, axis=0)),
+        (np.False_, np.ones(5)),
     ]:
-        pca = PCA(3, scale=rule).fit(wine)
-        np.testing.assert_allclose(pca.scale_, scales, rtol=1e-12)
-        np.testing.assert_allclose(pca.explained_variance_, about(x, x.mean(axis=0), scales)[0][:3], rtol=1e-9)
-    np.testing.assert_array_equal(PCA(3, scale="std").fit(wine).components_, PCA(3, scale=True).fit(wine).components_)
+        for data in (x, sp.csr_array(x)):
+            named = PCA(2, scale=scale).fit(data)
+            assert_allclose(named.scale_, divisor, rtol=1e-13)
+            assert_allclose(named.explained_variance_, PCA(2, scale=divisor).fit(data).explained_variance_)
+            assert_allclose(named.explained_variance_, PCA(2).fit(x / divisor).explained_variance_)
 
 
-def test_a_series_is_matched_by_name(wine):
-    centres = wine.iloc[3]
-    shuffled = centres.iloc[::-1]
-    found = PCA(2, center=shuffled).fit(wine)
-    np.testing.assert_array_equal(found.mean_, centres)
-    # Without names the order counts.
-    np.testing.assert_array_equal(PCA(2, center=shuffled).fit(wine.to_numpy()).mean_, shuffled)
-    with pytest.raises(ValueError, match="the index of center lacks 'ash'"):
-        PCA(2, center=centres.drop("ash")).fit(wine)
-    with pytest.raises(ValueError, match="the index of scale has 14 entries for 13 columns"):
-        PCA(2, scale=pd.concat([centres, pd.Series({"more": 1.0})])).fit(wine)
-    again = found.fit(wine.to_numpy())
-    np.testing.assert_array_equal(again.mean_, shuffled)
+def test_sums_of_rows_take_given_numbers_and_no_ranges(x):
+    sums = Scatter().add(x[:10]).add(x[10:])
+    of_rows = PCA(3, center=CENTERS, scale="pareto").fit(x)
+    assert_allclose(PCA(3, center=CENTERS, scale="pareto").fit(sums).explained_variance_, of_rows.explained_variance_)
+    with pytest.raises(ValueError, match="scale = 'range' is not allowed: moments hold no ranges"):
+        PCA(3, scale="range").fit(sums)
 
 
-def test_estimators_are_cloned_pickled_and_stored(wine, tmp_path):
-    pca = PCA(2, center=wine.iloc[0].to_numpy(), scale=np.full(13, 2.0))
-    fitted = clone(pca).fit(wine)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).transform(wine), fitted.transform(wine))
-    for estimator in (fitted, PCA(2, scale="pareto").fit(wine), PCA(2, scale="range").fit(wine)):
-        estimator.save(tmp_path / "m.model")
-        again = PCA.load(tmp_path / "m.model")
-        np.testing.assert_array_equal(again.transform(wine), estimator.transform(wine))
-        np.testing.assert_array_equal(clone(again).fit(wine).scale_, estimator.scale_)
-        assert type(again.scale) is type(estimator.scale)
-        assert repr(again).startswith("PCA(")
-    page = fitted.report(tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "PCA(" in page
-    rotation.varimax(fitted).save(tmp_path / "r.model")
-    loaded = rotation.Rotation.load(tmp_path / "r.model")
-    np.testing.assert_allclose(loaded.transform(wine), rotation.varimax(fitted).transform(wine), atol=1e-12)
+def test_a_series_belongs_to_the_columns_of_its_labels(x):
+    frame = pd.DataFrame(x, columns=list("abcde"))
+    centers, scales = pd.Series(CENTERS, list("abcde")), pd.Series(SCALES, list("abcde"))
+    expected = PCA(2, center=CENTERS, scale=SCALES).fit(frame)
+    turned = PCA(2, center=centers[::-1], scale=scales.sample(frac=1, random_state=1)).fit(frame)
+    assert_allclose(turned.mean_, CENTERS)
+    assert_allclose(turned.scale_, SCALES)
+    assert_allclose(turned.explained_variance_, expected.explained_variance_)
+    # The data have no names, or the labels are none.
+    assert_allclose(PCA(2, center=centers).fit(x).mean_, CENTERS)
+    assert_allclose(PCA(2, center=pd.Series(CENTERS)).fit(frame).mean_, CENTERS)
+    for other, message in [
+        (centers.rename({"b": "z"}), "center has no number for column 'b'; its labels are not the columns of X"),
+        (pd.concat([centers, pd.Series({"z": 1.0})]), "center has a number for 'z', which is no column of X"),
+        (pd.concat([centers[:4], centers[:1]]), "center has a label twice"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            PCA(2, center=other).fit(frame)
 
 
-def test_other_tools_take_the_options(wine):
-    x = wine.to_numpy()
-    found = selection.rules(PCA(scale="pareto").fit(x))
-    assert any(row.n_components for row in found)
-    intervals = resampling.bootstrap(PCA(2, scale="pareto"), x, n_draws=50)
-    assert intervals.to_frame().shape[0] == 2
-    sums = Scatter().add(x)
-    from_sums = PCA(2, center=x[0], scale="pareto").fit(sums)
-    np.testing.assert_allclose(
-        from_sums.explained_variance_, PCA(2, center=x[0], scale="pareto").fit(x).explained_variance_, rtol=1e-8
-    )
-    with pytest.raises(ValueError, match="scale"):
-        PCA(2, scale="range").fit(sums)
+def test_models_keep_what_was_given(x, tmp_path):
+    for options in ({"center": CENTERS, "scale": SCALES}, {"scale": "pareto"}, {"center": False, "scale": "range"}):
+        pca = clone(PCA(2, **options)).fit(x)
+        pca.save(tmp_path / "m.model")
+        for again in (PCA.load(tmp_path / "m.model"), pickle.loads(pickle.dumps(pca))):
+            assert_allclose(again.transform(x), pca.transform(x))
+            for name, value in options.items():
+                found = again.get_params()[name]
+                assert np.array_equal(found, value) if isinstance(value, np.ndarray) else found == value
+            assert_allclose(clone(again).fit(x).mean_, pca.mean_)
+    assert PCA.load(tmp_path / "m.model").get_params()["scale"] == "range"
 
 
-def test_unsuitable_numbers_are_named(wine):
-    with pytest.raises(ValueError, match=r"scale of column 6 \('flavanoids'\) is 0"):
-        PCA(scale=np.where(wine.columns == "flavanoids", 0.0, 1.0)).fit(wine)
-    with pytest.raises(ValueError, match="center"):
-        PCA(center=np.full(13, np.nan)).fit(wine)
-    with pytest.raises(ValueError, match="centres"):
-        PCA(center=[1.0, 2.0]).fit(wine)
-    with pytest.raises(ValueError, match="scale = 'auto' is not known; choose one of 'std', 'pareto', 'range'"):
-        PCA(scale="auto").fit(wine)
-    with pytest.raises(ValueError, match="center has shape"):
-        PCA(center=np.ones((13, 1))).fit(wine)
-    with pytest.raises(ValueError, match="center cannot be read as numbers"):
-        PCA(center=["a"] * 13).fit(wine)
+def test_other_tools_take_the_options(x):
+    pca = PCA(2, center=CENTERS, scale=SCALES)
+    moved = (x - CENTERS) / SCALES
+    found = bootstrap(pca, x, n_draws=50)
+    expected = bootstrap(PCA(2, center=False), moved, n_draws=50)
+    assert_allclose(found.explained_variance.upper, expected.explained_variance.upper, rtol=1e-8)
+    given = parallel_analysis(x, scale=SCALES, n_draws=20)
+    assert given.n_components == parallel_analysis(x / SCALES, n_draws=20).n_components
+    assert_allclose(pca.fit(x).to_sklearn().transform(x), pca.transform(x))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"center": None}, "center = None is not allowed: give True, False, or one number for each column"),
+        ({"center": "mean"}, "center = 'mean' is not allowed"),
+        ({"center": 1.0}, "center = 1.0 is not allowed"),
+        ({"center": [[1.0] * 5]}, r"center has shape \(1, 5\); give one number for each column"),
+        ({"center": [1.0, 2.0]}, "the given centres: 2 values, but 5 are needed"),
+        ({"center": [0.0, np.nan, 0, 0, 0]}, "`?center`? of column 1 is NaN: it is subtracted, so it must be finite"),
+        ({"scale": "uv"}, "scale = 'uv' is not known; choose one of 'std', 'pareto', 'range'"),
+        ({"scale": 2}, "scale = 2 is not allowed: give True, False or one of 'std', 'pareto', 'range'"),
+        ({"scale": ["a"] * 5}, "scale cannot be read as numbers"),
+        ({"scale": [1.0, 1, 1, 1, 0]}, "scale`? of column 4 is 0: the column is divided by it"),
+    ],
+)
+def test_errors_name_the_option_and_the_column(x, options, message):
+    with pytest.raises(ValueError, match=message):
+        PCA(2, **options).fit(x)

@@ -12,6 +12,7 @@ from karhunen import PCA, TruncatedSVD, _core
 from karhunen._diagnostics.model import component_names, feature_names, frame
 from karhunen._inputs.files import to_rows
 from karhunen._inputs.matrix import to_weights
+from karhunen._pca.options import in_order_of_columns
 from karhunen._shared.choices import Alignment
 from karhunen._shared.options import choice_option, count_option, probability, seed_option
 
@@ -149,6 +150,8 @@ def bootstrap(
     features = to_weights("feature_weight", feature_weight, p, "columns")
     with estimator._call() as draw:
         options = estimator._engine_options()
+        if isinstance(estimator, PCA):
+            options = in_order_of_columns(estimator, options)
         found = _core.bootstrap(rows, options, n_draws, chance, aligned, seed, samples, features, draw)
     variances, ratios, loadings = found
     return Intervals(

@@ -11,12 +11,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from karhunen import PCA, _core
 from karhunen._diagnostics.model import engine_model
 from karhunen._inputs.files import to_rows
 from karhunen._inputs.matrix import to_weights
-from karhunen._shared.choices import Null, Weighting
+from karhunen._pca.options import in_order_of_columns
+from karhunen._shared.choices import ColumnScaling, Null, Weighting
 from karhunen._shared.options import (
     choice_option,
     count_option,
@@ -101,7 +103,7 @@ def parallel_analysis(
     X: Any,
     *,
     n_components: int | None = None,
-    scale: bool = False,
+    scale: bool | ColumnScaling | ArrayLike = False,
     sample_weight: Any = None,
     feature_weight: Any = None,
     weighting: Weighting = "frequency",
@@ -119,8 +121,8 @@ def parallel_analysis(
         Rows.
     n_components : int or None, default=None
         The largest number that the rule can choose; None is all.
-    scale : bool, default=False
-        Divide columns by their standard deviation.
+    scale : bool, {"std", "pareto", "range"} or array-like of shape (n_features,), default=False
+        Divide columns by their standard deviation (True), or as `scale` of :class:`karhunen.PCA` says.
     sample_weight : array-like of shape (n_samples,) or None
         Weights of the rows.
     feature_weight : array-like of shape (n_features,) or None
@@ -164,7 +166,7 @@ def parallel_analysis(
     seed = seed_option(random_state)
     with pca._call() as draw:
         row = _core.parallel_analysis(
-            rows, pca._engine_options(), how, quantile, n_draws, seed, weights, features, draw
+            rows, in_order_of_columns(pca, pca._engine_options()), how, quantile, n_draws, seed, weights, features, draw
         )
     return Selection(**row)
 

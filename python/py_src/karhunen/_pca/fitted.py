@@ -160,6 +160,9 @@ class FittedAtOnce(FittedComponents, ViewedModel):
             if np.ndim(feature_weight) != 1:
                 raise ValueError("feature_weight has one weight for each column, in a vector")
             weights = to_weights("feature_weight", feature_weight, len(feature_weight), "columns")
+        for name in ("center", "scale"):
+            if hasattr(getattr(self, name, None), "iloc"):
+                raise ValueError(f"{name} is a Series, but parts name their columns later; give {name}.to_numpy()")
         return _core.ClusterFit(cast(Any, self)._engine_options(), weights, log)
 
     def _adopt_in_parts(self, model: _core.Model, names: Sequence[str] | None) -> None:

@@ -56,48 +56,80 @@ def shared_options(estimator: BaseEstimator) -> dict[str, Any]:
     }
 
 
-def column_scale_option(scale: Any) -> list[float] | None:
-    """Convert the scales of the columns; the engine checks their number and their range."""
-    return None if scale is None else column_numbers("column_scale", scale, "None")
-
-
-def center_option(center: Any, names: Any = None) -> bool | list[float]:
-    """Convert `center`: a flag, or one number for each column."""
-    if isinstance(center, (bool, np.bool_)):
-        return bool(center)
-    return column_numbers("center", center, "True or False", names)
-
-
-def scale_option(scale: Any, names: Any = None) -> bool | str | list[float]:
-    """Convert `scale`: a flag, the name of a rule, or one number for each column."""
-    if isinstance(scale, (bool, np.bool_)):
-        return bool(scale)
-    if isinstance(scale, str):
-        return choice_option("scale", scale, ColumnScaling)
-    return column_numbers("scale", scale, "True, False or a name", names)
-
-
-def column_numbers(option: str, numbers: Any, others: str, names: Any = None) -> list[float]:
-    """Convert one number for each column; the engine checks their number and their range.
-
-    A series is matched by its index with `names`, the names of the columns, if there are any.
-    """
-    if option != "column_scale" and (isinstance(numbers, str) or np.ndim(numbers) == 0):
-        raise ValueError(
-            f"{option} = {numbers!r} is not allowed: it must be {others}, or hold one number for each column"
-        )
-    if names is not None and hasattr(numbers, "index") and hasattr(numbers, "reindex"):
-        known, found = [str(name) for name in names], [str(name) for name in numbers.index]
-        missing = [name for name in known if name not in found]
-        if missing or len(found) != len(known):
-            more = f"lacks {missing[0]!r}" if missing else f"has {len(found)} entries for {len(known)} columns"
-            raise ValueError(f"the index of {option} {more}; give one number for each column of X")
-        places = {name: place for place, name in enumerate(found)}
-        numbers = np.asarray(numbers)[[places[name] for name in known]]
+def column_numbers(name: str, numbers: Any) -> list[float]:
+    """Convert numbers of the columns; the engine checks how many there are and their range."""
     try:
         values = np.asarray(numbers, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{option} cannot be read as numbers: {error}") from None
+        raise ValueError(f"{name} cannot be read as numbers: {error}") from None
     if values.ndim != 1:
-        raise ValueError(f"{option} has shape {values.shape}; give one number for each column, or {others}")
+        raise ValueError(f"{name} has shape {values.shape}; give one number for each column")
     return values.tolist()
+
+
+def column_scale_option(scale: Any) -> list[float] | None:
+    """Convert the scales of the columns of a sketch."""
+    return None if scale is None else column_numbers("column_scale", scale)
+
+
+def _standardization(name: str, value: Any) -> bool | str | list[float]:
+    """Check `center` or `scale` of `PCA`."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, str) and name == "scale":
+        return choice_option(name, value, ColumnScaling)
+    if value is None or isinstance(value, str) or np.ndim(value) == 0:
+        names = " or one of 'std', 'pareto', 'range'" if name == "scale" else ""
+        raise ValueError(f"{name} = {value!r} is not allowed: give True, False{names}, or one number for each column")
+    return column_numbers(name, value)
+
+
+def standardization_options(estimator: BaseEstimator) -> dict[str, Any]:
+    """Check `center` and `scale` and return them for the engine, numbers in their own order."""
+    return {name: _standardization(name, getattr(estimator, name)) for name in ("center", "scale")}
+
+
+def in_order_of_columns(estimator: BaseEstimator, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options with given centres and scales in the order of the columns of `X`.
+
+    The numbers of a pandas Series belong to the columns of its labels, if these are names and `X` has names; all other
+    numbers are in the order of the columns.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Estimator that has read the names of the columns.
+    options : dict
+        Options of the engine.
+
+    Returns
+    -------
+    dict
+        Options of the engine.
+    """
+    columns = getattr(estimator, "feature_names_in_", None)
+    ordered = {}
+    for name in ("center", "scale"):
+        labels = _labels(getattr(estimator, name))
+        if labels is None or columns is None:
+            continue
+        if len(set(labels)) < len(labels):
+            raise ValueError(f"{name} has a label twice; give each column one number")
+        numbers = dict(zip(labels, options[name], strict=True))
+        missing = [column for column in columns if column not in numbers]
+        if missing:
+            raise ValueError(f"{name} has no number for column {missing[0]!r}; its labels are not the columns of X")
+        if len(numbers) > len(columns):
+            known = set(columns)
+            extra = next(label for label in labels if label not in known)
+            raise ValueError(f"{name} has a number for {extra!r}, which is no column of X")
+        ordered[name] = [numbers[column] for column in columns]
+    return {**options, **ordered}
+
+
+def _labels(values: Any) -> list[str] | None:
+    """Return the labels of a pandas Series if they are names."""
+    if not hasattr(values, "iloc"):
+        return None
+    labels = list(values.index)
+    return labels if labels and all(isinstance(label, str) for label in labels) else None

@@ -7,6 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
@@ -14,7 +15,7 @@ from karhunen._inputs.files import Source, set_columns, to_rows
 from karhunen._inputs.matrix import to_weights
 from karhunen._pca.fitted import FittedAtOnce
 from karhunen._pca.gaussian import GaussianComponents
-from karhunen._pca.options import center_option, scale_option, shared_options, solver_option
+from karhunen._pca.options import in_order_of_columns, shared_options, solver_option, standardization_options
 from karhunen._pca.scatter import Scatter
 from karhunen._shared.arrays import FloatArray, Matrix
 from karhunen._shared.checkpoints import PassLog, to_pass_log
@@ -56,12 +57,14 @@ class PCA(FittedAtOnce, GaussianComponents):
         the fewest that explain all of it); None for all; ``"mle"`` for Minka's estimate of the dimension, which needs
         n_samples >= n_features.
     center : bool or array-like of shape (n_features,), default=True
-        Subtract the mean of each column, or these numbers; a series is matched by the names of the columns. Variances
-        are second moments about them, as with R's ``prcomp(center=v)``. Sparse data stay sparse.
+        Subtract the mean of each column, or the given numbers, as R's ``prcomp(center=v)``. Variances are mean squares
+        about what is subtracted. Sparse data stay sparse. The numbers of a pandas Series belong to the columns of its
+        labels, if these are names and `X` has names.
     scale : bool, {"std", "pareto", "range"} or array-like of shape (n_features,), default=False
-        Divide each column by its standard deviation (True, "std": PCA of the correlation matrix), by the root of that
-        ("pareto"; van den Berg et al. 2006, doi:10.1186/1471-2164-7-142), by its largest less its smallest value
-        ("range", one pass more), or by these numbers. Constant columns keep the scale 1.
+        Divide each column by its standard deviation (True, "std"), which is PCA of the correlation matrix, known as
+        unit-variance or auto scaling; by the square root of its standard deviation ("pareto"); by its largest less its
+        smallest value ("range", which takes one pass more); or by given positive numbers. Columns without variance keep
+        the scale 1 unless it is given.
     whiten : bool, default=False
         Divide the scores of each component by their standard deviation.
     solver : {"auto", "svd", "covariance", "gram", "block-krylov"}, default="auto"
@@ -114,13 +117,13 @@ class PCA(FittedAtOnce, GaussianComponents):
     singular_values_ : ndarray of shape (n_components,)
         Singular values of the centred (scaled, weighted) data.
     mean_ : ndarray of shape (n_features,)
-        Mean of each column; zeros without `center`.
+        What is subtracted from each column: its mean, zero without `center`, or the given number.
     scale_ : ndarray of shape (n_features,)
         Divisor of each column; ones without `scale`.
     noise_variance_ : float
         Mean of the discarded variances (Tipping & Bishop 1999).
     loadings_ : ndarray of shape (n_features, n_components)
-        Components times the square root of their variance; with `scale`, correlations of features and components.
+        Components times the square root of their variance; with `scale=True`, correlations of features and components.
     n_components_, n_samples_, n_features_in_ : int
         Numbers of components, rows and columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -152,6 +155,8 @@ class PCA(FittedAtOnce, GaussianComponents):
     array([5.333333])
     >>> pca.transform(x).round(6).tolist()
     [[-2.828427], [0.0], [2.828427]]
+    >>> PCA(center=[1.0, 2.0], scale="pareto").fit(x).mean_  # deviations from a reference
+    array([1., 2.])
     """
 
     __module__ = "karhunen"
@@ -176,8 +181,8 @@ class PCA(FittedAtOnce, GaussianComponents):
         self,
         n_components: int | float | str | None = None,
         *,
-        center: Any = True,
-        scale: bool | ColumnScaling | Any = False,
+        center: bool | ArrayLike = True,
+        scale: bool | ColumnScaling | ArrayLike = False,
         whiten: bool = False,
         solver: Solver = "auto",
         weighting: Weighting = "frequency",
@@ -313,11 +318,10 @@ class PCA(FittedAtOnce, GaussianComponents):
         options = self._engine_options()
         least = 1 if self.weighting == "population" or sample_weight is not None else 2
         matrix = to_rows(self, X, reset=True, min_samples=least)
-        options.update(self._columns_options(getattr(self, "feature_names_in_", None)))
         n, p = matrix.shape
         samples = to_weights("sample_weight", sample_weight, n, "rows")
         features = to_weights("feature_weight", feature_weight, p, "columns")
-        self._fit_matrix(matrix, options, samples, features, log)
+        self._fit_matrix(matrix, in_order_of_columns(self, options), samples, features, log)
         return matrix
 
     def _fit_scatter(self, scatter: Scatter, sample_weight: Any, feature_weight: Any) -> Self:
@@ -327,10 +331,9 @@ class PCA(FittedAtOnce, GaussianComponents):
         options = self._engine_options()
         sums = scatter._fitted()
         set_columns(self, scatter.n_features_in_, getattr(scatter, "feature_names_in_", None))
-        options.update(self._columns_options(getattr(self, "feature_names_in_", None)))
         features = to_weights("feature_weight", feature_weight, len(sums.mean), "columns")
         with self._call() as draw:
-            model = _core.fit_scatter(sums, options, features, draw)
+            model = _core.fit_scatter(sums, in_order_of_columns(self, options), features, draw)
         self._adopt_fit(model)
         return self
 
@@ -348,24 +351,19 @@ class PCA(FittedAtOnce, GaussianComponents):
         copy = self.rounded_copy
         return {
             **shared_options(self),
-            **self._columns_options(),
+            **standardization_options(self),
             "n_components": n_components_option(self.n_components, mle=True),
             "memory_limit": bytes_option("memory_limit", self.memory_limit),
             "rounded_copy": None if copy is None else choice_option("rounded_copy", copy, Rounding),
             "solver": solver_option(self.solver, self.svd_solver),
         }
 
-    def _columns_options(self, names: Any = None) -> dict[str, Any]:
-        """Convert the centring and the scaling; numbers with names are matched with those of the columns."""
-        return {"center": center_option(self.center, names), "scale": scale_option(self.scale, names)}
-
     def _adopt_file(self, model: _core.Model, beside: Mapping[str, Any]) -> Self:
         super()._adopt_file(model, beside)
         # Files hold given centres and scales once, as those of the model.
-        if isinstance(self.center, list):
-            self.center = np.array(model.mean)
-        if isinstance(self.scale, list):
-            self.scale = np.array(model.scale)
+        for name in ("center", "scale"):
+            if isinstance(getattr(self, name), list):
+                setattr(self, name, np.array(model.mean if name == "center" else model.scale))
         return self
 
     @staticmethod

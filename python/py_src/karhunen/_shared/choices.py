@@ -18,11 +18,10 @@ Auto: TypeAlias = Literal["auto"]
 PowerIterationNormalizer: TypeAlias = Literal["auto", "QR", "LU", "none"]
 #: Roundings of a copy of rows that are read in every pass.
 Rounding: TypeAlias = Literal["f16", "int8"]
+#: Divisors of the columns of a `PCA`, beside flags and numbers.
+ColumnScaling: TypeAlias = Literal["std", "pareto", "range"]
 #: Meanings of a sample weight.
 Weighting: TypeAlias = Literal["frequency", "importance", "population"]
-
-#: Rules for the divisors of columns.
-ColumnScaling: TypeAlias = Literal["std", "pareto", "range"]
 
 #: Limits of the squared prediction error.
 SpeLimit: TypeAlias = Literal["box", "jackson-mudholkar"]

@@ -1,9 +1,9 @@
 """Plots of fitted models with matplotlib (``pip install 'karhunen[plot]'``).
 
 Most functions take a fitted :class:`karhunen.PCA`, :class:`karhunen.TruncatedSVD` or scikit-learn's estimator of the
-same name (or a :class:`karhunen.IncompletePCA`); `monitor` takes statistics, `missing` a table, `selection` and
-`intervals` results of :mod:`karhunen.selection` and :mod:`karhunen.resampling`. Each draws into `ax` or
-a new figure, and returns the matplotlib Axes.
+same name, a :class:`karhunen.IncompletePCA`, or a result of :mod:`karhunen.rotation`; `monitor` takes statistics,
+`missing` a table, `selection` and `intervals` results of :mod:`karhunen.selection` and :mod:`karhunen.resampling`. Each
+draws into `ax` or a new figure, and returns the matplotlib Axes.
 Names of a pandas data frame become labels that do not overlap. Colours are distinguishable with every kind of colour
 vision (Okabe & Ito 2008), and groups also differ by marker.
 """

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from karhunen.plot._parts import arrows, fitted_model
-from karhunen.plot._parts.axes import COLOURS, FAINT, GREY, axes, cross
-from karhunen.plot._parts.labelling import LONGEST
+from karhunen.plot._parts.axes import COLOURS, FAINT, GREY, axes, cross, laid_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Space for names beside the circle: units per letter, and the maximum.
-LETTER = 0.044
-WIDEST = 2.4
+#: Distance of a name, and radius of the circle in a new figure, in typographic points.
+GAP, RADIUS = 7.0, 129.6
+#: Space around the centre in radii: least, and most for names. Repetitions that find the radius with such space.
+MARGIN, WIDEST, ROUNDS = 1.15, 2.2, 4
 
 
 def correlation_circle(
@@ -50,7 +50,7 @@ def correlation_circle(
     feature_names : sequence of shape (n_features,) or None, default=None
         Names of the features; None uses those of the fitted data frame.
     n_arrows : int, default=30
-        Maximum number of arrows: the longest in this plane are drawn.
+        Maximum number of arrows: the longest in this plane are drawn. Those whose names do not fit are pale.
     ax : Axes or None, default=None
         Axes to draw on; None creates a figure.
 
@@ -74,18 +74,29 @@ def correlation_circle(
     tips = fitted_model.correlations_of(pca, X, [first, second], sample_weight)
     chosen = arrows.longest(tips, most)
 
-    ends = tips[chosen, 0] + np.sign(tips[chosen, 0]) * [LETTER * min(len(names[j]), LONGEST) for j in chosen]
-    left, right = np.clip([-ends.min(), ends.max()], 1.15, WIDEST)
-    ax = axes(ax, (0.8 + 1.8 * (left + right), 4.7))
+    tips, short = tips[chosen], arrows.short_names(ax, [names[j] for j in chosen])
+    room = np.sign(tips[:, 0]) * [GAP + arrows.LETTER * len(name) for name in short]
+    left, right = _sides(tips[:, 0], room, RADIUS)
+    ax = axes(ax, (0.8 + RADIUS / 72.0 * (left + right), 4.7))
+    width, height = laid_out(ax)
+    radius = height / (2 * MARGIN)
+    for _ in range(ROUNDS):
+        left, right = _sides(tips[:, 0], room, radius)
+        radius = min(radius, width / (left + right))
     cross(ax)
     angle = np.linspace(0.0, 2.0 * np.pi, 361)
     ax.plot(np.cos(angle), np.sin(angle), color=GREY, linewidth=1.0, zorder=1)
     ax.plot(np.cos(angle) / 2, np.sin(angle) / 2, color=FAINT, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0.6)
-    arrows.draw(ax, tips[chosen], COLOURS[0])
     ticks = [-1.0, -0.5, 0.0, 0.5, 1.0]
-    ax.set(xlim=(-left, right), ylim=(-1.15, 1.15), xticks=ticks, yticks=ticks)
+    ax.set(xlim=(-left, right), ylim=(-MARGIN, MARGIN), xticks=ticks, yticks=ticks)
     ax.set_aspect("equal", adjustable="box")
     ax.set_xlabel(fitted_model.axis_label(pca, first))
     ax.set_ylabel(fitted_model.axis_label(pca, second))
-    arrows.name(ax, tips[chosen], [names[j] for j in chosen], COLOURS[0])
+    arrows.draw(ax, tips, short, COLOURS[0])
     return ax
+
+
+def _sides(tips: np.ndarray, room: np.ndarray, radius: float) -> np.ndarray:
+    """Return the space left and right of the centre, in radii, that names need: `room` beyond tips, in points."""
+    ends = tips + room / radius
+    return np.clip([-ends.min(), ends.max()], MARGIN, WIDEST)

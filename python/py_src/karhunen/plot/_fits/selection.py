@@ -13,16 +13,29 @@ from karhunen.plot._parts.axes import COLOURS, FAINT, GREY, INK, SOFT, axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Space above the rules for the counts, and height of the largest count, in rows.
+#: Space above the rules for the counts, height of the largest count, and space for the curve, in rows.
 COUNTS = 3.2
 TALLEST = 2.4
+CURVE, GAP = 9.0, 1.0
+#: Number of components that the curve shows at least, if there are so many.
+LEAST = 6
+#: Ratio of the first variance to the least threshold from which on the axis is logarithmic.
+LOGARITHMIC = 100.0
+#: Lines of thresholds, which repeat.
+DASHES = ("--", ":", "-.", (0, (6, 2)), (0, (1, 1)), (0, (3, 1, 1, 1, 1, 1)))
+#: Rules whose values are shares or singular values; those of the others are variances.
+SHARES, SINGULAR = "broken-stick", "gavish-donoho"
+UNITS = {SHARES: "Share of variance", SINGULAR: "Squared singular value"}
 
 
 def selection(found: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw the number of components that each rule selects, and above how many rules select each number.
+    """Draw the number of components that each rule selects, how many rules select each, and the variances at the top.
 
     A hollow marker is at the edge of the range of its rule, which may have found no answer within it. A thin line spans
-    the range. Rules that do not apply have no marker.
+    the range. Rules that do not apply have no marker. At the top are the variances of the components, and thresholds
+    that rules compare them with, such as the curve of parallel analysis: each in the colour and with the dashes of the
+    row of its rule. A rule keeps the components before the first whose variance is below. Thresholds of shares and
+    singular values are in the units of the variances. Rules that minimise a criterion have no threshold, and are grey.
 
     Parameters
     ----------
@@ -35,7 +48,8 @@ def selection(found: Any, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        The Axes, with numbers of components on the horizontal axis and one row for each rule.
+        The Axes, with numbers of components on the horizontal axis and one row for each rule. The curve is its child,
+        if a rule has thresholds.
 
     Raises
     ------
@@ -54,36 +68,81 @@ def selection(found: Any, *, ax: Axes | None = None) -> Axes:
     if not rows or not all(hasattr(row, "rule") and hasattr(row, "n_components") for row in rows):
         raise ValueError("found holds no results of karhunen.selection; pass rules(pca), or a list of such results")
     numbers = np.array([row.n_components for row in rows if row.n_components is not None], dtype=int)
-    n_rows = len(rows) + COUNTS
+    compared = [row for row in rows if row.n_components is not None and row.thresholds is not None]
+    head = COUNTS + (CURVE if compared else 0.0)
+    n_rows = len(rows) + head
     ax = axes(ax, bars.figure_size(int(np.ceil(n_rows * 1.2))))
-    at = COUNTS + np.arange(len(rows))
+    at = head + np.arange(len(rows))
     most = max(int(numbers.max()) if len(numbers) else 1, 1)
-    right = 1.12 * most + 1.0
+    right = max(1.12 * most + 1.0, min(LEAST, max((len(row.values) for row in compared), default=0)) + 0.5)
+    looks = {
+        id(row): {"color": COLOURS[i % len(COLOURS)], "linestyle": DASHES[i % len(DASHES)], "linewidth": 1.4}
+        for i, row in enumerate(compared)
+    }
     for row, height in zip(rows, at, strict=True):
         if row.n_components is None:
             ax.text(0.0, height, "does not apply", color=SOFT, fontsize=8, va="center")
             continue
         low, high = row.range
         ax.plot([low, min(high, right)], [height, height], color=FAINT, linewidth=2.5, solid_capstyle="butt", zorder=1)
-        face = "white" if row.at_edge else COLOURS[0]
-        ax.plot(row.n_components, height, "o", markersize=7, color=COLOURS[0], markerfacecolor=face, zorder=3)
-    _draw_counts(ax, numbers)
+        colour = SOFT
+        if id(row) in looks:
+            colour = looks[id(row)]["color"]
+            ax.plot([low, min(high, right)], [height, height], zorder=2, **looks[id(row)])
+        face = "white" if row.at_edge else colour
+        ax.plot(row.n_components, height, "o", markersize=7, color=colour, markerfacecolor=face, zorder=3)
+    _draw_counts(ax, numbers, head - 0.6)
     ax.set_xlim(-0.5, right)
     ax.xaxis.get_major_locator().set_params(integer=True)
     at_edge = any(row.at_edge for row in rows if row.n_components is not None)
-    ax.set_xlabel("Components (hollow: at the edge of the range)" if at_edge else "Components")
+    ax.set_xlabel("Components (hollow: edge of the range)" if at_edge else "Components")
     bars.name_rows(ax, at, [row.rule for row in rows], int(np.ceil(n_rows)))
-    ax.set_ylim(COUNTS + len(rows) - 0.4, -0.9)
+    ax.set_ylim(n_rows - 0.4, -0.9)
+    if compared:
+        share = (CURVE - GAP) / (n_rows + 0.5)
+        strip = ax.inset_axes([0.0, 1.0 - share, 1.0, share], sharex=ax)
+        _draw_variances(strip, compared, looks, right)
     return ax
 
 
-def _draw_counts(ax: Axes, numbers: np.ndarray) -> None:
+def thresholds_of(row: Any, variances: np.ndarray) -> np.ndarray:
+    """Return the thresholds of a rule in the units of `variances` (k,): as far above or below as its own values."""
+    n = min(len(variances), len(row.values))
+    values, limits = row.values[:n], row.thresholds[:n]
+    ratios = np.divide(limits, values, out=np.full(n, np.nan), where=values > 0.0)
+    return variances[:n] * (ratios**2 if row.rule == SINGULAR else ratios)
+
+
+def _draw_variances(strip: Axes, compared: list[Any], looks: dict[int, dict[str, Any]], right: float) -> None:
+    """Draw the variances and the thresholds of rules, up to a number of components."""
+    # Those of most components; shares, or squares of singular values, where there is nothing else.
+    best = max(compared, key=lambda row: (row.rule not in (SHARES, SINGULAR), len(row.values)))
+    n = min(int(right), len(best.values))
+    variances = best.values[:n] ** (2 if best.rule == SINGULAR else 1)
+    look = {"marker": "o", "markersize": 3.5 if n <= 40 else 0.0, "linewidth": 1.4, "color": INK, "zorder": 3}
+    strip.plot(np.arange(1, n + 1), variances, label="variances", **look)
+    least = np.inf
+    for row in compared:
+        limits = thresholds_of(row, variances)
+        least = min(least, np.nanmin(limits, initial=np.inf))
+        strip.plot(np.arange(1, len(limits) + 1), limits, label=row.rule, **looks[id(row)])
+    if variances[0] > LOGARITHMIC * least > 0.0:
+        strip.set_yscale("log")
+    else:
+        strip.set_ylim(bottom=0.0)
+    strip.set_ylabel(UNITS.get(best.rule, "Variance"), fontsize=9)
+    strip.tick_params(axis="x", length=0, labelbottom=False)
+    strip.tick_params(colors=INK, color=GREY, labelsize=8)
+    strip.spines[["top", "right"]].set_visible(False)
+    strip.spines[["left", "bottom"]].set_color(GREY)
+
+
+def _draw_counts(ax: Axes, numbers: np.ndarray, base: float) -> None:
     """Draw bars of the number of rules that select each number of components."""
-    base = COUNTS - 0.6
     chosen, counts = np.unique(numbers, return_counts=True)
     if len(chosen):
         heights = TALLEST * counts / counts.max()
-        ax.bar(chosen, -heights, bottom=base, width=0.5, color=COLOURS[1], zorder=2)
+        ax.bar(chosen, -heights, bottom=base, width=0.5, color=GREY, zorder=2)
         for number, count, height in zip(chosen, counts, heights, strict=True):
             ax.annotate(
                 str(count),

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 DISTANCES = (5.0, 9.0, 15.0, 23.0, 33.0, 45.0)
 #: Distance beyond which a thin line connects the label with its point.
 LEADER = 12.0
+#: Maximum number of points of shafts and rows below a label.
+MOST_COVERED = 3
 #: Maximum number of labels to try; a page has no space for more.
 MOST = 400
 #: Maximum length of a label; longer ones lose their middle.
@@ -34,15 +36,16 @@ def place(
     *,
     toward: np.ndarray | None = None,
     obstacles: np.ndarray | None = None,
-    keep: bool = False,
+    soft: np.ndarray | None = None,
     size: float = 8.5,
     colour: str = INK,
 ) -> list[int]:
     """Write `texts` beside the points `at` (n, 2) in order, without overlaps; return which were written.
 
     A label is tried in the direction `toward` (n, 2) if given, else to the right, and then in directions farther from
-    it, until it covers no earlier label, no `obstacles` (m, 2) and no other point. If there is no such position, it is
-    omitted, or, with `keep`, written in the position with the least overlap.
+    it, until it covers no earlier label, no `obstacles` (m, 2), no other point and no line from a label to its point.
+    Of several positions it takes the one that covers the fewest points of `soft` (m, 2). It is omitted if there is no
+    position, or more than `MOST_COVERED` of these are covered.
     """
     figure = ax.figure.canvas.figure  # The whole figure, even for Axes in a subfigure.
     figure.draw_without_rendering()  # Fixes the layout: pixel positions are final.
@@ -51,28 +54,33 @@ def place(
     others = pixels if obstacles is None else np.vstack([pixels, ax.transData.transform(obstacles)])
     point = figure.dpi / 72.0
     reach = (max(DISTANCES) + MARGIN) * point
+    below = np.empty((0, 2)) if soft is None else ax.transData.transform(soft)
+    lines = np.empty((0, 2))
     frame = ax.get_window_extent(renderer)
     written: list[int] = []
     boxes = [_extent_of(text, renderer) for text in ax.texts if text.get_text()]
     for i, text in enumerate(texts[:MOST]):
         wide, high = _measure(ax, text, size, renderer)
         offsets = _offsets(None if toward is None else np.asarray(toward[i], dtype=float))
-        best, least = None, np.inf
+        best, least = None, float("inf")
         near = np.all(np.abs(others - pixels[i]) < [wide + reach, high + reach], axis=1)
         near &= np.any(others != pixels[i], axis=1)
-        close = others[near]
+        close, passed = np.vstack([others[near], lines]), np.array(boxes).reshape(-1, 4)
         for dx, dy in offsets:
             box = _box(pixels[i], dx * point, dy * point, wide, high, MARGIN * point)
-            covered = _covered(box, np.array(boxes).reshape(-1, 4), close)
-            covered += 10.0 * _outside(box, frame)
+            line = _line(pixels[i], dx * point, dy * point, np.hypot(dx, dy) > LEADER)
+            if _is_outside(box, frame) or _meets(box, passed) or _holds(box, close) or _cross(line, passed):
+                continue
+            covered = _holds(box, below)
             if covered < least:
-                best, least = (dx, dy, box), covered
-            if covered == 0.0:
+                best, least = (dx, dy, box, line), covered
+            if covered == 0:
                 break
-        if best is None or (least > 0.0 and not keep):
+        if best is None or least > MOST_COVERED:
             continue
         _write(ax, at[i], text, best[0], best[1], size=size, colour=colour)
         boxes.append(best[2])
+        lines = np.vstack([lines, best[3]])
         written.append(i)
     return written
 
@@ -157,20 +165,32 @@ def _box(at: np.ndarray, dx: float, dy: float, wide: float, high: float, margin:
     return np.array([left - margin, bottom - margin, left + wide + margin, bottom + high + margin])
 
 
-def _covered(box: np.ndarray, boxes: np.ndarray, points: np.ndarray) -> float:
-    """Measure the overlap of a box: one for each point, and more for any overlap with another box."""
-    across = np.minimum(box[2], boxes[:, 2]) - np.maximum(box[0], boxes[:, 0])
-    along = np.minimum(box[3], boxes[:, 3]) - np.maximum(box[1], boxes[:, 1])
-    area = np.sum(np.clip(across, 0.0, None) * np.clip(along, 0.0, None))
-    inside = np.all((points > box[:2]) & (points < box[2:]), axis=1)
-    share = area / ((box[2] - box[0]) * (box[3] - box[1]))
-    return float((5.0 + 50.0 * share) * (share > 0.0) + np.sum(inside))
+def _line(at: np.ndarray, dx: float, dy: float, is_drawn: bool) -> np.ndarray:
+    """Return points, in pixels, on the line from a point to its label, if it is drawn."""
+    steps = np.linspace(0.0, 1.0, 12 if is_drawn else 0)[:, None]
+    return at + steps * [dx, dy]
 
 
-def _outside(box: np.ndarray, frame: Bbox) -> float:
-    """Return the distance, in pixels, by which a box exceeds the Axes."""
-    over = (frame.x0 - box[0], frame.y0 - box[1], box[2] - frame.x1, box[3] - frame.y1)
-    return float(sum(max(o, 0.0) for o in over))
+def _meets(box: np.ndarray, boxes: np.ndarray) -> bool:
+    """Return whether a box overlaps one of `boxes` (n, 4)."""
+    apart = (box[2] <= boxes[:, 0]) | (box[0] >= boxes[:, 2]) | (box[3] <= boxes[:, 1]) | (box[1] >= boxes[:, 3])
+    return not apart.all()
+
+
+def _holds(box: np.ndarray, points: np.ndarray) -> int:
+    """Count the points (n, 2) inside a box."""
+    return int(np.sum(np.all((points > box[:2]) & (points < box[2:]), axis=1)))
+
+
+def _cross(line: np.ndarray, boxes: np.ndarray) -> bool:
+    """Return whether points (n, 2) of a line are inside one of `boxes` (m, 4)."""
+    inside = (line[:, None] > boxes[:, :2]) & (line[:, None] < boxes[:, 2:])
+    return bool(inside.all(axis=2).any())
+
+
+def _is_outside(box: np.ndarray, frame: Bbox) -> bool:
+    """Return whether a box exceeds the Axes."""
+    return box[0] < frame.x0 or box[1] < frame.y0 or box[2] > frame.x1 or box[3] > frame.y1
 
 
 def _measure(ax: Axes, text: str, size: float, renderer: RendererBase | None) -> tuple[float, float]:

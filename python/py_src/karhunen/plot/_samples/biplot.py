@@ -11,7 +11,6 @@ from karhunen._shared.choices import Scaling
 from karhunen._shared.options import choice_option
 from karhunen.plot._parts import arrows, fitted_model
 from karhunen.plot._parts.axes import COLOURS, INK, axes, cross
-from karhunen.plot._parts.labelling import LONGEST
 from karhunen.plot._samples import density_grid, groups, outlines, points
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def biplot(
     feature_names : sequence of shape (n_features,) or None, default=None
         Names of the features; None uses those of the fitted data frame.
     n_arrows : int, default=15
-        Maximum number of arrows: the longest in this plane are drawn.
+        Maximum number of arrows: the longest in this plane are drawn. Those whose names do not fit are pale.
     ax : Axes or None, default=None
         Axes to draw on; None creates a figure.
 
@@ -105,7 +104,8 @@ def biplot(
     length, far = np.hypot(*tips[chosen[0]]), np.hypot(*at.T).max()
     tips = tips[chosen] * (REACH * far / length if length > 0.0 and far > 0.0 else 1.0)
 
-    room = np.array([(LETTER * min(len(names[j]), LONGEST), LINE) for j in chosen])
+    short = arrows.short_names(ax, [names[j] for j in chosen])
+    room = np.array([(LETTER * len(name), LINE) for name in short])
     ends = tips + np.sign(tips) * room * far
     own = ax is None
     ax = axes(ax, points.figure_size(np.vstack([at, ends]), 7.2))
@@ -114,12 +114,11 @@ def biplot(
     outlines.draw(ax, at, colouring, ellipses, hulls)
     ax.scatter(*ends.T, s=0.0)
     colour = COLOURS[1] if color_by is None else INK
-    arrows.draw(ax, tips, colour)
     ax.set_xlabel(fitted_model.axis_label(pca, first))
     ax.set_ylabel(fitted_model.axis_label(pca, second))
     points.legend(ax, colouring, own)
     points.frame(ax)
-    arrows.name(ax, tips, [names[j] for j in chosen], colour, drawn)
+    arrows.draw(ax, tips, short, colour, drawn)
     points.name_points(ax, at, X, labels, np.vstack([drawn, arrows.along(tips)]))
     return ax
 
