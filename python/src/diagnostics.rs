@@ -17,7 +17,7 @@ use crate::dtype::{Data, Element, Job};
 use crate::errors::to_python;
 use crate::model::Model;
 use crate::observer::{Effort, run};
-use crate::rotation::RotatedModel;
+use crate::rotation::{RotatedIncompleteModel, RotatedModel};
 
 type Vector<'py> = Bound<'py, PyArray1<f64>>;
 type Array<'py> = Bound<'py, PyAny>;
@@ -119,6 +119,15 @@ pub(crate) fn diagnose_rotated_features<'py>(
     model: &Bound<'_, RotatedModel>,
 ) -> PyResult<[Array<'py>; 4]> {
     give_features(py, diagnostics::rotated_features(&model.get().model).map_err(to_python)?)
+}
+
+/// As [`diagnose_rotated_features`], of data with missing values.
+#[pyfunction]
+pub(crate) fn diagnose_rotated_incomplete_features<'py>(
+    py: Python<'py>,
+    model: &Bound<'_, RotatedIncompleteModel>,
+) -> PyResult<[Array<'py>; 4]> {
+    give_features(py, diagnostics::rotated_incomplete_features(&model.get().model))
 }
 
 pub(crate) fn give_features<'py>(py: Python<'py>, found: Features) -> PyResult<[Array<'py>; 4]> {

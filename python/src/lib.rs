@@ -53,7 +53,7 @@ mod _core {
     };
     #[pymodule_export]
     use crate::diagnostics::{
-        adjust_p_values, compare_categories, correlate, diagnose_features, diagnose_rotated_features,
+        adjust_p_values, compare_categories, correlate, diagnose_features, diagnose_rotated_features, diagnose_rotated_incomplete_features,
         diagnose_rows, explain_rows, share_rows, spe_limit, spe_of_rows, squared_cosines, t2_limit,
     };
     #[pymodule_export]
@@ -75,15 +75,16 @@ mod _core {
     #[pymodule_export]
     use crate::options::names_in_files;
     #[pymodule_export]
-    use crate::record::{from_state, load, save, to_state};
+    use crate::record::{from_state, load, load_rotated, save, to_state};
     #[pymodule_export]
     use crate::report::{
-        summarise, write_incomplete_report, write_kernel_report, write_report, write_rotated_report,
+        summarise, write_incomplete_report, write_kernel_report, write_report,
+        write_rotated_incomplete_report, write_rotated_report,
     };
     #[pymodule_export]
     use crate::resampling::bootstrap;
     #[pymodule_export]
-    use crate::rotation::{RotatedModel, rotate};
+    use crate::rotation::{RotatedIncompleteModel, RotatedModel, rotate};
     #[pymodule_export]
     use crate::row_source::RowSource;
     #[pymodule_export]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use karhunen::record::{Array, Number, Numbers, Record, Recorded};
-use karhunen_io::{Saved, load_model, save_model};
+use karhunen_io::{AnyModel as SavedModel, Saved, load_any_model, load_model, save_model};
 use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -17,7 +17,7 @@ use crate::kernel_model::KernelModel;
 use crate::model::Model;
 use crate::model_class::{ModelClass, to_json, to_numpy};
 use crate::nystrom_map::NystromMap;
-use crate::rotation::RotatedModel;
+use crate::rotation::{RotatedIncompleteModel, RotatedModel};
 use crate::scatter::Scatter;
 
 /// A model of any kind.
@@ -30,6 +30,7 @@ pub(crate) enum AnyModel<'py> {
     Scatter(Bound<'py, Scatter>),
     Incremental(Bound<'py, IncrementalState>),
     Rotated(Bound<'py, RotatedModel>),
+    RotatedIncomplete(Bound<'py, RotatedIncompleteModel>),
 }
 
 /// Calls a generic function with the class of a model. A macro, because a generic function cannot be an argument.
@@ -50,6 +51,8 @@ macro_rules! for_class {
             $function::<IncrementalState>($($argument),*)?.into_py_any(py)
         } else if class.is(RotatedModel::type_object(py)) {
             $function::<RotatedModel>($($argument),*)?.into_py_any(py)
+        } else if class.is(RotatedIncompleteModel::type_object(py)) {
+            $function::<RotatedIncompleteModel>($($argument),*)?.into_py_any(py)
         } else {
             Err(PyTypeError::new_err(format!("{class} is no class of models")))
         }
@@ -67,6 +70,7 @@ pub(crate) fn to_state<'py>(model: AnyModel<'py>) -> PyResult<Bound<'py, PyDict>
         AnyModel::Scatter(sums) => state_of(sums),
         AnyModel::Incremental(state) => state_of(state),
         AnyModel::Rotated(model) => state_of(model),
+        AnyModel::RotatedIncomplete(model) => state_of(model),
     }
 }
 
@@ -161,6 +165,7 @@ pub(crate) fn save(
         AnyModel::Scatter(sums) => save_as(py, path, sums.get(), &beside),
         AnyModel::Incremental(state) => save_as(py, path, state.get(), &beside),
         AnyModel::Rotated(model) => save_as(py, path, model.get(), &beside),
+        AnyModel::RotatedIncomplete(model) => save_as(py, path, model.get(), &beside),
     }
 }
 
@@ -189,7 +194,28 @@ fn load_as<'py, M: ModelClass>(
     path: PathBuf,
     function: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Loaded<'py, M>> {
-    let Saved { model, beside } = py.detach(|| load_model::<M::Core>(&path)).map_err(file_to_python)?;
+    loaded(py, py.detach(|| load_model(&path)).map_err(file_to_python)?, function)
+}
+
+/// As [`load`], of a rotated model of complete data or of data with missing values.
+#[pyfunction]
+pub(crate) fn load_rotated(py: Python<'_>, path: PathBuf) -> PyResult<Py<PyAny>> {
+    match py.detach(|| load_any_model(&path)).map_err(file_to_python)? {
+        SavedModel::Rotated(saved) => loaded::<RotatedModel>(py, *saved, None)?.into_py_any(py),
+        SavedModel::RotatedIncomplete(saved) => {
+            loaded::<RotatedIncompleteModel>(py, *saved, None)?.into_py_any(py)
+        }
+        // The error names the kind that was found.
+        _ => load_as::<RotatedModel>(py, path, None)?.into_py_any(py),
+    }
+}
+
+/// The model of a file, the other content, and the options of the fit.
+fn loaded<'py, M: ModelClass>(
+    py: Python<'py>,
+    Saved { model, beside }: Saved<M::Core>,
+    function: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Loaded<'py, M>> {
     let record = model.to_record().map_err(to_python)?;
     let options = record.texts.get("options").cloned().unwrap_or_else(|| "null".to_owned());
     drop(record);

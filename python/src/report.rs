@@ -20,7 +20,7 @@ use crate::kernel_model::KernelModel;
 use crate::model::Model;
 use crate::model_class::to_json;
 use crate::observer::{Effort, run};
-use crate::rotation::RotatedModel;
+use crate::rotation::{RotatedIncompleteModel, RotatedModel};
 
 /// The texts of a page besides the numbers of the model, as a dict of Python.
 #[derive(FromPyObject)]
@@ -122,6 +122,31 @@ pub(crate) fn write_incomplete_report(
     write(py, &path, made)
 }
 
+/// As [`write_incomplete_report`], of a model whose components are rotated.
+#[pyfunction]
+#[pyo3(signature = (model, path, about, entries=None, n_threads=None, on_progress=None))]
+pub(crate) fn write_rotated_incomplete_report(
+    py: Python<'_>,
+    model: &Bound<'_, RotatedIncompleteModel>,
+    path: PathBuf,
+    about: About,
+    entries: Option<&Bound<'_, Entries>>,
+    n_threads: Option<usize>,
+    on_progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    let model = Arc::clone(&model.get().model);
+    let made = match entries {
+        None => py.detach(|| about.report().of_rotated_incomplete(&model)),
+        Some(entries) => {
+            let entries = entries.get();
+            let effort = Effort::new(3.0 * entries.pass_cost(model.model().n_components()), n_threads);
+            let (page, stored) = (OfRotatedEntries { model, about }, entries.stored());
+            run(py, effort, on_progress, move |run| stored.run(page, run))?
+        }
+    };
+    write(py, &path, made)
+}
+
 /// As [`write_report`], of a kernel model.
 #[pyfunction]
 #[pyo3(signature = (model, path, about, x=None, n_threads=None, on_progress=None))]
@@ -153,6 +178,7 @@ pub(crate) fn write_kernel_report(
 pub(crate) enum Shown<'py> {
     Complete(Bound<'py, Model>),
     Rotated(Bound<'py, RotatedModel>),
+    RotatedIncomplete(Bound<'py, RotatedIncompleteModel>),
     Incomplete(Bound<'py, IncompleteModel>),
     Kernel(Bound<'py, KernelModel>),
 }
@@ -174,6 +200,10 @@ pub(crate) fn summarise(
         Shown::Rotated(model) => {
             let model = &model.get().model;
             py.detach(|| report.summary_of_rotated(model))
+        }
+        Shown::RotatedIncomplete(model) => {
+            let model = &model.get().model;
+            py.detach(|| report.summary_of_rotated_incomplete(model))
         }
         Shown::Incomplete(model) => {
             let model = &model.get().model;
@@ -240,6 +270,18 @@ impl EntryJob for OfEntries {
     type Output = Made;
     fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> karhunen::Result<Made> {
         of_library(self.about.report().of_incomplete_and_rows(&self.model, entries, run))
+    }
+}
+
+struct OfRotatedEntries {
+    model: Arc<CoreRotated<CoreIncomplete>>,
+    about: About,
+}
+
+impl EntryJob for OfRotatedEntries {
+    type Output = Made;
+    fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> karhunen::Result<Made> {
+        of_library(self.about.report().of_rotated_incomplete_and_rows(&self.model, entries, run))
     }
 }
 

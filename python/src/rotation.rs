@@ -3,22 +3,42 @@
 use std::sync::Arc;
 
 use karhunen::choice::Choice;
-use karhunen::rotation::{Criterion, Method, RotatedModel as Core};
+use karhunen::rotation::{Components, Criterion, Method, RotatedModel as Rotated};
 use karhunen::{PcaModel, Result, Run, Source};
 use numpy::PyArray1;
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
-use crate::arrays::{Fresh, copy_matrix};
+use crate::arrays::{Fresh, copy_matrix, give_matrix};
 use crate::dtype::{Data, Element, Job};
+use crate::errors::to_python;
+use crate::incomplete_model::IncompleteModel;
 use crate::model::{Model, copy_dense};
-use crate::model_class::{ModelClass, view, view_matrix};
+use crate::model_class::{ModelClass, to_numpy};
 use crate::observer::{Effort, run};
+
+type Core = Rotated<PcaModel>;
+type CoreIncomplete = Rotated<karhunen::IncompleteModel>;
 
 /// A fitted model whose components are rotated. Its arrays are read-only views of the engine's memory.
 #[pyclass(frozen, module = "karhunen._core")]
 pub(crate) struct RotatedModel {
     pub(crate) model: Arc<Core>,
+}
+
+/// As [`RotatedModel`], of data with missing values.
+#[pyclass(frozen, module = "karhunen._core")]
+pub(crate) struct RotatedIncompleteModel {
+    pub(crate) model: Arc<CoreIncomplete>,
+}
+
+/// A fitted model whose components can be rotated.
+#[derive(FromPyObject)]
+pub(crate) enum Fitted<'py> {
+    Complete(Bound<'py, Model>),
+    Incomplete(Bound<'py, IncompleteModel>),
 }
 
 /// Rotates the leading components of a model. `target` has the shape (n_features, n_components).
@@ -27,26 +47,107 @@ pub(crate) struct RotatedModel {
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub(crate) fn rotate(
     py: Python<'_>,
-    model: &Bound<'_, Model>,
+    model: Fitted<'_>,
     method: &str,
     n_components: Option<usize>,
     kaiser: Option<bool>,
     power: Option<f64>,
     gamma: Option<f64>,
     target: Option<&Bound<'_, PyAny>>,
-) -> PyResult<RotatedModel> {
+) -> PyResult<Py<PyAny>> {
     let method =
         Method::of_name(method).ok_or_else(|| PyValueError::new_err(format!("no rotation {method}")))?;
     let target = target.map(copy_matrix).transpose()?;
     let criterion = Criterion::of_method(method, kaiser, power, gamma)
         .or_else(|| target.map(|target| Criterion::Procrustes { target }))
         .ok_or_else(|| PyValueError::new_err(format!("{method} needs a target")))?;
-    let model = PcaModel::clone(&model.get().model);
+    match model {
+        Fitted::Complete(model) => {
+            let model = Arc::new(rotated(py, &model.get().model, n_components, criterion)?);
+            RotatedModel { model }.into_py_any(py)
+        }
+        Fitted::Incomplete(model) => {
+            let model = Arc::new(rotated(py, &model.get().model, n_components, criterion)?);
+            RotatedIncompleteModel { model }.into_py_any(py)
+        }
+    }
+}
+
+fn rotated<M: Components + Clone + Send>(
+    py: Python<'_>,
+    model: &M,
+    n_components: Option<usize>,
+    criterion: Criterion,
+) -> PyResult<Rotated<M>> {
+    let model = model.clone();
     let (p, k) = (model.n_features() as f64, n_components.unwrap_or(model.n_components()) as f64);
     // About a hundred sweeps over all pairs.
     let effort = Effort::new(100.0 * p * k * k, Some(1));
-    let rotated = run(py, effort, None, move |run| Core::new(model, n_components, criterion, run))?;
-    Ok(RotatedModel { model: Arc::new(rotated) })
+    run(py, effort, None, move |run| {
+        Rotated::new(model, n_components, criterion, run)
+    })
+}
+
+/// The rotation: views of its arrays, which `owner` holds, and values.
+fn describe<'py, M: Components>(
+    owner: &Bound<'py, PyAny>,
+    model: &Rotated<M>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (rotation, found) = (model.rotation(), PyDict::new(owner.py()));
+    for (name, matrix) in [
+        ("pattern", &rotation.pattern),
+        ("structure", &rotation.structure),
+        ("rotation", &rotation.rotation),
+        ("score_rotation", &rotation.score_rotation),
+        ("component_correlations", &rotation.component_correlations),
+    ] {
+        let shape = [matrix.n_rows(), matrix.n_cols()];
+        found.set_item(name, to_numpy(&shape, matrix.as_slice().into(), owner)?)?;
+    }
+    for (name, vector) in [("communalities", &rotation.communalities), ("variances", &rotation.variances)] {
+        found.set_item(name, to_numpy(&[vector.len()], vector.into(), owner)?)?;
+    }
+    found.set_item("ratios", PyArray1::from_vec(owner.py(), model.explained_variance_ratio()))?;
+    found.set_item("criterion", model.criterion().to_string())?;
+    found.set_item("n_iter", rotation.n_iter)?;
+    found.set_item("converged", rotation.converged)?;
+    Ok(found)
+}
+
+#[pymethods]
+impl RotatedIncompleteModel {
+    /// The model as it was fitted.
+    #[getter]
+    fn fitted(&self) -> IncompleteModel {
+        IncompleteModel { model: Arc::new(self.model.model().clone()) }
+    }
+
+    /// The rotation: arrays and values by name.
+    fn describe<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        describe(slf.as_any(), &slf.get().model)
+    }
+
+    /// Scores of the rotated components from those of the model.
+    fn of_scores<'py>(&self, py: Python<'py>, scores: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        give_matrix(py, self.model.of_scores(&copy_matrix(scores)?).map_err(to_python)?)
+    }
+
+    /// Scores of the model from those of the rotated components.
+    fn to_scores<'py>(&self, py: Python<'py>, scores: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        give_matrix(py, self.model.to_scores(&copy_matrix(scores)?).map_err(to_python)?)
+    }
+}
+
+impl ModelClass for RotatedIncompleteModel {
+    type Core = CoreIncomplete;
+
+    fn core(&self) -> &Arc<CoreIncomplete> {
+        &self.model
+    }
+
+    fn wrap(model: CoreIncomplete, _function: Option<&Bound<'_, PyAny>>) -> Self {
+        Self { model: Arc::new(model) }
+    }
 }
 
 #[pymethods]
@@ -57,61 +158,9 @@ impl RotatedModel {
         Model { model: Arc::new(self.model.model().clone()) }
     }
 
-    /// Shape (n_features, n_components).
-    #[getter]
-    fn pattern<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        view_matrix(slf, |model| &model.rotation().pattern)
-    }
-
-    /// Shape (n_features, n_components).
-    #[getter]
-    fn structure<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        view_matrix(slf, |model| &model.rotation().structure)
-    }
-
-    #[getter]
-    fn rotation<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        view_matrix(slf, |model| &model.rotation().rotation)
-    }
-
-    #[getter]
-    fn score_rotation<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        view_matrix(slf, |model| &model.rotation().score_rotation)
-    }
-
-    #[getter]
-    fn component_correlations<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        view_matrix(slf, |model| &model.rotation().component_correlations)
-    }
-
-    #[getter]
-    fn communalities<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        view(slf, |model| &model.rotation().communalities)
-    }
-
-    #[getter]
-    fn variances<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        view(slf, |model| &model.rotation().variances)
-    }
-
-    #[getter]
-    fn ratios<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_vec(py, self.model.explained_variance_ratio())
-    }
-
-    #[getter]
-    fn criterion(&self) -> String {
-        self.model.criterion().to_string()
-    }
-
-    #[getter]
-    fn n_iter(&self) -> usize {
-        self.model.rotation().n_iter
-    }
-
-    #[getter]
-    fn converged(&self) -> bool {
-        self.model.rotation().converged
+    /// The rotation: arrays and values by name.
+    fn describe<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        describe(slf.as_any(), &slf.get().model)
     }
 
     /// Scores of rows, in the type of `x`.

@@ -69,6 +69,14 @@ impl Failure {
         Failure::Library { kind, text }
     }
 
+    /// The refusal of `--whiten` for rotated components.
+    pub(crate) fn whitened_rotation() -> Self {
+        Failure::Usage(
+            "--whiten has no effect on rotated components, whose scores have unit variance; leave it out"
+                .to_owned(),
+        )
+    }
+
     /// The coarse kind, in the terms of the library.
     fn kind(&self) -> ErrorKind {
         match self {

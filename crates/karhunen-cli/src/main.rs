@@ -23,6 +23,7 @@ mod help;
 mod hints;
 mod incomplete_plan;
 mod incomplete_report;
+mod incomplete_rows;
 mod incomplete_summary;
 mod input_args;
 mod kernel_args;

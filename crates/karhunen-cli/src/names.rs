@@ -3,20 +3,12 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use karhunen::IncompleteModel;
 use karhunen_io::{shell_word, shortened};
 
-use crate::component_names::of_components;
 use crate::error::{Failure, Result};
 
 /// Maximum number of names listed in a message.
 const LISTED: usize = 6;
-
-/// The names of scores: of components, then of the row offset, if any.
-pub(crate) fn of_scores(model: &IncompleteModel) -> Vec<String> {
-    let offset = model.row_offsets().map(|_| OFFSET.to_owned());
-    of_components(model.n_components()).into_iter().chain(offset).collect()
-}
 
 /// The name of the row offset among scores.
 pub(crate) const OFFSET: &str = "offset";

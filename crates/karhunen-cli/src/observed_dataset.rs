@@ -7,7 +7,7 @@ use karhunen::error::MemoryLimit;
 use karhunen::incomplete::{Duplicates, RowScores, Triples};
 use karhunen::{IncompleteModel, Observed, Run, Scalar, Source};
 use karhunen_io::{
-    Cause, Ids, ObserveOptions, ObservedData, ObservedRows, ObservedTable, ReadOptions, SavedIncomplete,
+    Cause, Ids, ObserveOptions, ObservedData, ObservedRows, ObservedTable, ReadOptions, Saved,
     shortened,
 };
 
@@ -15,6 +15,7 @@ use crate::dataset::{Dataset, neither_file_nor_column};
 use crate::error::{Failure, Places, Result, with_flags};
 use crate::figures::{count, share};
 use crate::hints::{self, ScaleAdvice};
+use crate::incomplete_rows::IncompleteRows;
 use crate::input_args::{InputArgs, MemoryArgs, ThreadArgs, read_options};
 use crate::missing_args::TriplesArgs;
 use crate::names::{list, visible};
@@ -83,7 +84,7 @@ impl ObservedDataset {
     /// # Errors
     /// As [`ObservedDataset::read`]; [`Failure::Usage`] for options about the memory of a table with triples.
     pub(crate) fn read_for(
-        saved: &SavedIncomplete,
+        saved: &Saved<impl IncompleteRows>,
         path: &Path,
         args: &EntryArgs<'_>,
         progress: &Progress,
@@ -294,11 +295,11 @@ impl ObservedDataset {
     ///
     /// # Errors
     /// As [`matched`].
-    pub(crate) fn align(self, saved: &SavedIncomplete) -> Result<ObservedData> {
+    pub(crate) fn align(self, saved: &Saved<impl IncompleteRows>) -> Result<ObservedData> {
         let (_, p) = self.table.data.shape();
         let advice = if self.table.triples.is_some() { Advice::Lines } else { Advice::Columns };
         let places = matched(saved, &self.file, self.column_names.as_deref(), p, advice)?;
-        let placed = placed(self.table.data, &places, saved.model.n_features());
+        let placed = placed(self.table.data, &places, saved.model.fitted().n_features());
         placed.map_err(|error| Places { file: &self.file, samples: None, features: None }.explain(error))
     }
 }
@@ -336,13 +337,13 @@ pub(crate) enum Advice {
 /// # Errors
 /// [`Failure::Data`] for a column that the model does not have, or, without names, a different number of columns.
 pub(crate) fn matched(
-    saved: &SavedIncomplete,
+    saved: &Saved<impl IncompleteRows>,
     file: &str,
     columns: Option<&[String]>,
     n_columns: usize,
     advice: Advice,
 ) -> Result<Vec<usize>> {
-    let n_features = saved.model.n_features();
+    let n_features = saved.model.fitted().n_features();
     let (Some(known), Some(columns)) = (&saved.beside.column_ids, columns) else {
         if n_columns != n_features {
             return Err(Failure::Data(format!(

@@ -19,7 +19,7 @@ use crate::values::{at_least_one, choice};
 
 transform and reconstruct take the rotated model: its scores are RC1, RC2, … and have unit variance.")]
 pub(crate) struct RotateArgs {
-    /// Model of complete data written by fit -o; - for the standard input
+    /// Model without a kernel written by fit -o; - for the standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) model: PathBuf,
     /// Leading components to rotate [default: all that have variance]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use karhunen::rotation::RotatedModel;
+use karhunen::rotation::{Components as Fitted, RotatedModel};
 use serde::Serialize;
 
 use crate::component_names::{of_rotated, of_rotated_component};
@@ -14,9 +14,9 @@ use crate::values::JsonExtent;
 const LISTED: usize = 8;
 
 /// A rotated model, as text.
-pub(crate) struct RotationReport<'a> {
+pub(crate) struct RotationReport<'a, M> {
     /// The model.
-    pub(crate) model: &'a RotatedModel,
+    pub(crate) model: &'a RotatedModel<M>,
     /// Names of the features.
     pub(crate) features: Option<&'a [String]>,
     /// Describes the model and the data of the fit: one line each.
@@ -25,7 +25,7 @@ pub(crate) struct RotationReport<'a> {
     pub(crate) written: &'a [String],
 }
 
-impl RotationReport<'_> {
+impl<M: Fitted> RotationReport<'_, M> {
     /// The whole text; each line ends with a newline.
     pub(crate) fn render(&self, layout: Layout) -> String {
         let (model, mut out) = (self.model, String::new());
@@ -78,7 +78,7 @@ impl RotationReport<'_> {
 }
 
 /// Describes the rotation.
-fn headline(model: &RotatedModel) -> String {
+fn headline<M: Fitted>(model: &RotatedModel<M>) -> String {
     let rotation = model.rotation();
     let of = format!("{} of {} components", model.n_components(), model.model().n_components());
     let what = if model.n_components() == model.model().n_components() { "all components" } else { &of };
@@ -91,7 +91,7 @@ fn headline(model: &RotatedModel) -> String {
 }
 
 /// Returns true if components are correlated.
-fn is_oblique(model: &RotatedModel) -> bool {
+fn is_oblique<M: Fitted>(model: &RotatedModel<M>) -> bool {
     let correlations = &model.rotation().component_correlations;
     let k = correlations.n_rows();
     (0..k).any(|c| (0..c).any(|d| correlations[(c, d)].abs() > 1e-9))
@@ -127,8 +127,9 @@ pub(crate) struct RotationSummary<'a> {
 
 impl<'a> RotationSummary<'a> {
     /// Summarises a rotated model with the names of its features.
-    pub(crate) fn new(
-        model: &'a RotatedModel,
+    pub(crate) fn new<M: Fitted>(
+        model: &'a RotatedModel<M>,
+        (n_samples, n_features): (usize, usize),
         feature_names: Option<&'a [String]>,
         extent: JsonExtent,
     ) -> Self {
@@ -136,8 +137,8 @@ impl<'a> RotationSummary<'a> {
         let rotation = model.rotation();
         let full = |matrix| (extent == JsonExtent::Full).then(|| rows(matrix));
         Self {
-            n_samples: model.model().n_samples(),
-            n_features: model.model().n_features(),
+            n_samples,
+            n_features,
             n_components: model.n_components(),
             feature_names,
             method: model.criterion().method().map(|method| method.named().name),

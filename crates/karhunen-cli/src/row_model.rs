@@ -79,10 +79,7 @@ impl RowModel {
     /// [`Failure::Usage`].
     pub(crate) fn check_whiten(&self, whiten: bool) -> Result<()> {
         match self {
-            RowModel::Rotated(_) if whiten => Err(Failure::Usage(
-                "--whiten has no effect on rotated components, whose scores have unit variance; leave it out"
-                    .to_owned(),
-            )),
+            RowModel::Rotated(_) if whiten => Err(Failure::whitened_rotation()),
             _ => Ok(()),
         }
     }

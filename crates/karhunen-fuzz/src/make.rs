@@ -110,6 +110,12 @@ fn incomplete_models(folder: &Path) -> Result<(), String> {
         };
         let saved = Saved { model, beside };
         save_model(&folder.join(format!("incomplete_{name}.model")), &saved).map_err(message)?;
+        if method == Method::Ppca {
+            let oblimin = Criterion::Oblimin(Oblimin::default());
+            let model = RotatedModel::new(saved.model, None, oblimin, &Run::default()).map_err(message)?;
+            let saved = Saved { model, beside: saved.beside };
+            save_model(&folder.join("rotated_incomplete.model"), &saved).map_err(message)?;
+        }
     }
     Ok(())
 }

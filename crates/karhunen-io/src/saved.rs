@@ -57,8 +57,16 @@ impl Stored for NystromMap {
     }
 }
 
-impl Stored for RotatedModel {
+impl Stored for RotatedModel<PcaModel> {
     type Beside = TableColumns;
+
+    fn shape(&self) -> (usize, usize) {
+        (self.model().n_samples(), self.model().n_features())
+    }
+}
+
+impl Stored for RotatedModel<IncompleteModel> {
+    type Beside = RowsAndColumns;
 
     fn shape(&self) -> (usize, usize) {
         (self.model().n_samples(), self.model().n_features())
@@ -101,6 +109,8 @@ pub type SavedKernel = Saved<KernelModel>;
 pub type SavedIncremental = Saved<IncrementalFit>;
 /// A model of complete data whose components are rotated.
 pub type SavedRotated = Saved<RotatedModel>;
+/// A model of incomplete data whose components are rotated, with the ids of its rows and columns.
+pub type SavedRotatedIncomplete = Saved<RotatedModel<IncompleteModel>>;
 /// A Nyström feature map.
 pub type SavedNystrom = Saved<NystromMap>;
 /// The moments of rows, which a fit takes in their place.
@@ -180,6 +190,8 @@ pub enum AnyModel {
     Incremental(Box<SavedIncremental>),
     /// A model of complete data whose components are rotated.
     Rotated(Box<SavedRotated>),
+    /// A model of incomplete data whose components are rotated.
+    RotatedIncomplete(Box<SavedRotatedIncomplete>),
 }
 
 /// Reads a model of any kind that has components; `-` is the standard input.
@@ -197,7 +209,8 @@ pub(crate) fn any_model(path: &Path, record: Record<'_>) -> Result<AnyModel> {
         IncompleteModel::KIND => Ok(AnyModel::Incomplete(Box::new(Saved::of(path, record)?))),
         KernelModel::KIND => Ok(AnyModel::Kernel(Box::new(Saved::of(path, record)?))),
         IncrementalFit::KIND => Ok(AnyModel::Incremental(Box::new(Saved::of(path, record)?))),
-        RotatedModel::KIND => Ok(AnyModel::Rotated(Box::new(Saved::of(path, record)?))),
+        SavedRotated::KIND => Ok(AnyModel::Rotated(Box::new(Saved::of(path, record)?))),
+        SavedRotatedIncomplete::KIND => Ok(AnyModel::RotatedIncomplete(Box::new(Saved::of(path, record)?))),
         NystromMap::KIND => refuse(
             "holds a Nyström feature map, which has no components; karhunen.Nystroem.load in Python and load_model in Rust \
              read it",

@@ -44,6 +44,7 @@ fn rewrite(from: &Path, to: &Path) -> Result<()> {
         AnyModel::Kernel(saved) => save_model(to, &saved),
         AnyModel::Incremental(saved) => save_model(to, &saved),
         AnyModel::Rotated(saved) => save_model(to, &saved),
+        AnyModel::RotatedIncomplete(saved) => save_model(to, &saved),
     }
 }
 

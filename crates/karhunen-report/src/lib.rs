@@ -29,6 +29,7 @@ mod odd;
 mod page;
 mod pca;
 mod points;
+mod rotation;
 mod summary;
 
 pub use error::Error;
@@ -161,8 +162,36 @@ impl Report<'_> {
         let features = self.features(model.n_features())?;
         let samples = Names::of_samples(self.sample_names, rows.n_samples())?;
         let holes = Holes::of_rows(model, rows, &features, run)?;
-        let rows = Rows::of_incomplete(model, rows, (&features, &samples), self.level, run)?;
+        let rows = Rows::of_incomplete(model, rows, (&features, &samples), self.level, None, run)?;
         self.render(incomplete::content(self, model, &features, Some((rows, holes)))?)
+    }
+
+    /// The page of a model of data with missing values whose components are rotated, alone.
+    ///
+    /// # Errors
+    /// As [`Report::of_incomplete`].
+    pub fn of_rotated_incomplete(&self, rotated: &RotatedModel<IncompleteModel>) -> Result<String, Error> {
+        let names = self.features(rotated.model().n_features())?;
+        self.render(incomplete::rotated_content(self, rotated, &names, None)?)
+    }
+
+    /// The page of a model of data with missing values whose components are rotated, and rows. T² and SPE are those of all
+    /// components of the model.
+    ///
+    /// # Errors
+    /// As [`Report::of_incomplete_and_rows`].
+    pub fn of_rotated_incomplete_and_rows<T: Scalar>(
+        &self,
+        rotated: &RotatedModel<IncompleteModel>,
+        rows: &Observed<T>,
+        run: &Run<'_>,
+    ) -> Result<String, Error> {
+        let model = rotated.model();
+        let features = self.features(model.n_features())?;
+        let samples = Names::of_samples(self.sample_names, rows.n_samples())?;
+        let holes = Holes::of_rows(model, rows, &features, run)?;
+        let rows = Rows::of_incomplete(model, rows, (&features, &samples), self.level, Some(rotated), run)?;
+        self.render(incomplete::rotated_content(self, rotated, &features, Some((rows, holes)))?)
     }
 
     /// The page of a kernel model alone.
@@ -212,6 +241,18 @@ impl Report<'_> {
     /// As [`Report::of_incomplete`].
     pub fn summary_of_incomplete(&self, model: &IncompleteModel) -> Result<Summary, Error> {
         Ok(incomplete::content(self, model, &self.features(model.n_features())?, None)?.into())
+    }
+
+    /// The sentences and the table of components of [`Report::of_rotated_incomplete`].
+    ///
+    /// # Errors
+    /// As [`Report::of_rotated_incomplete`].
+    pub fn summary_of_rotated_incomplete(
+        &self,
+        rotated: &RotatedModel<IncompleteModel>,
+    ) -> Result<Summary, Error> {
+        let names = self.features(rotated.model().n_features())?;
+        Ok(incomplete::rotated_content(self, rotated, &names, None)?.into())
     }
 
     /// The sentences and the table of components of [`Report::of_kernel`].

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
-from typing import Any, TypeAlias, TypeVar, final
+from typing import Any, TypeAlias, TypedDict, TypeVar, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +21,7 @@ __all__ = [
     "NotConvergedError",
     "NystromMap",
     "PartTree",
+    "RotatedIncompleteModel",
     "RotatedModel",
     "RowSource",
     "Scatter",
@@ -38,6 +39,7 @@ __all__ = [
     "diagnose_incomplete_features",
     "diagnose_incomplete_rows",
     "diagnose_rotated_features",
+    "diagnose_rotated_incomplete_features",
     "diagnose_rows",
     "explain_incomplete_rows",
     "explain_rows",
@@ -53,6 +55,7 @@ __all__ = [
     "incomplete_t2_limits",
     "incomplete_t2_p_values",
     "load",
+    "load_rotated",
     "merge_parts",
     "names_in_files",
     "observe",
@@ -76,6 +79,7 @@ __all__ = [
     "write_incomplete_report",
     "write_kernel_report",
     "write_report",
+    "write_rotated_incomplete_report",
     "write_rotated_report",
 ]
 
@@ -663,8 +667,27 @@ def fit_nystrom(
 ) -> NystromMap:
     """Select landmarks among the rows of `x`; `function` is the kernel named `custom`."""
 
-_AnyModel: TypeAlias = Model | IncompleteModel | KernelModel | NystromMap | IncrementalState | Scatter | RotatedModel
-_Kind = TypeVar("_Kind", Model, IncompleteModel, KernelModel, NystromMap, IncrementalState, Scatter, RotatedModel)
+_AnyModel: TypeAlias = (
+    Model
+    | IncompleteModel
+    | KernelModel
+    | NystromMap
+    | IncrementalState
+    | Scatter
+    | RotatedModel
+    | RotatedIncompleteModel
+)
+_Kind = TypeVar(
+    "_Kind",
+    Model,
+    IncompleteModel,
+    KernelModel,
+    NystromMap,
+    IncrementalState,
+    Scatter,
+    RotatedModel,
+    RotatedIncompleteModel,
+)
 
 def names_in_files() -> dict[str, str]: ...
 def to_state(model: _AnyModel) -> dict[str, Any]:
@@ -680,6 +703,11 @@ def load(
     kind: type[_Kind], path: str | PathLike[str], function: _BlockKernel | None = None
 ) -> tuple[_Kind, dict[str, Any], dict[str, Any]]:
     """Read a model file: the model, the other content, and the options of the fit."""
+
+def load_rotated(
+    path: str | PathLike[str],
+) -> tuple[RotatedModel | RotatedIncompleteModel, dict[str, Any], dict[str, Any]]:
+    """Read the file of a rotated model, of complete data or of data with missing values."""
 
 @final
 class ClusterFit:
@@ -744,6 +772,7 @@ def explain_rows(
 ) -> list[NDArray[np.float64]]: ...
 def diagnose_features(model: Model) -> list[NDArray[np.float64]]: ...
 def diagnose_rotated_features(model: RotatedModel) -> list[NDArray[np.float64]]: ...
+def diagnose_rotated_incomplete_features(model: RotatedIncompleteModel) -> list[NDArray[np.float64]]: ...
 def diagnose_incomplete_rows(
     model: IncompleteModel, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
 ) -> tuple[NDArray[_Float], NDArray[np.float64] | None, list[NDArray[np.float64]], list[NDArray[np.uintp]]]: ...
@@ -788,33 +817,36 @@ def compare_categories(
 def adjust_p_values(p_values: NDArray[np.float64], how: str) -> NDArray[np.float64]: ...
 
 @final
+class RotationFound(TypedDict):
+    """A rotation: arrays and values by name."""
+
+    pattern: NDArray[np.float64]
+    structure: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+    score_rotation: NDArray[np.float64]
+    component_correlations: NDArray[np.float64]
+    communalities: NDArray[np.float64]
+    variances: NDArray[np.float64]
+    ratios: NDArray[np.float64]
+    criterion: str
+    n_iter: int
+    converged: bool
+
+class RotatedIncompleteModel:
+    """A fitted model of data with missing values whose components are rotated."""
+
+    @property
+    def fitted(self) -> IncompleteModel: ...
+    def describe(self) -> RotationFound: ...
+    def of_scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def to_scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]: ...
+
 class RotatedModel:
     """A fitted model whose components are rotated."""
 
     @property
     def fitted(self) -> Model: ...
-    @property
-    def pattern(self) -> NDArray[np.float64]: ...
-    @property
-    def structure(self) -> NDArray[np.float64]: ...
-    @property
-    def rotation(self) -> NDArray[np.float64]: ...
-    @property
-    def score_rotation(self) -> NDArray[np.float64]: ...
-    @property
-    def component_correlations(self) -> NDArray[np.float64]: ...
-    @property
-    def communalities(self) -> NDArray[np.float64]: ...
-    @property
-    def variances(self) -> NDArray[np.float64]: ...
-    @property
-    def ratios(self) -> NDArray[np.float64]: ...
-    @property
-    def criterion(self) -> str: ...
-    @property
-    def n_iter(self) -> int: ...
-    @property
-    def converged(self) -> bool: ...
+    def describe(self) -> RotationFound: ...
     def transform(
         self, x: _Data, n_threads: int | None = None, on_progress: _OnProgress | None = None
     ) -> NDArray[_Float]: ...
@@ -823,14 +855,22 @@ class RotatedModel:
     ) -> NDArray[_Float]: ...
 
 def rotate(
-    model: Model,
+    model: Model | IncompleteModel,
     method: str,
     n_components: int | None = None,
     kaiser: bool | None = None,
     power: float | None = None,
     gamma: float | None = None,
     target: NDArray[np.float64] | None = None,
-) -> RotatedModel: ...
+) -> RotatedModel | RotatedIncompleteModel: ...
+def write_rotated_incomplete_report(
+    model: RotatedIncompleteModel,
+    path: str,
+    about: dict[str, Any],
+    entries: Entries | None = None,
+    n_threads: int | None = None,
+    on_progress: _OnProgress | None = None,
+) -> None: ...
 def write_rotated_report(
     model: RotatedModel,
     path: str,
@@ -856,7 +896,8 @@ def choose_completion(
     on_progress: _OnProgress | None = None,
 ) -> tuple[int, NDArray[np.float64]]: ...
 def summarise(
-    model: Model | RotatedModel | IncompleteModel | KernelModel, feature_names: list[str] | None = None
+    model: Model | RotatedModel | RotatedIncompleteModel | IncompleteModel | KernelModel,
+    feature_names: list[str] | None = None,
 ) -> str:
     """Return the sentences and the table of components of the page of a model, as JSON."""
 

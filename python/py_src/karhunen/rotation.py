@@ -1,7 +1,7 @@
 """Rotation of loadings to simple structure, or to a target.
 
-Functions take a fitted :class:`karhunen.PCA`, :class:`karhunen.TruncatedSVD` or :class:`karhunen.IncrementalPCA` and
-return a :class:`Rotation`; the model is not changed.
+Functions take a fitted :class:`karhunen.PCA`, :class:`karhunen.TruncatedSVD`, :class:`karhunen.IncrementalPCA` or
+:class:`karhunen.IncompletePCA` and return a :class:`Rotation`; the model is not changed.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from karhunen import PCA, _core
-from karhunen._diagnostics.model import engine_model, feature_names, frame, rotated_names
+from karhunen import PCA, IncompletePCA, _core
+from karhunen._diagnostics.model import feature_names, fitted_model, frame, rotated_names
+from karhunen._incomplete.inputs import to_entries
 from karhunen._inputs.files import to_rows
 from karhunen._inputs.matrix import to_scores
 from karhunen._inputs.report import about, write_page
@@ -37,17 +38,18 @@ class Rotation:
     Numbers are of the model as it was when it was rotated, whatever is fitted later. Arrays are read-only.
     """
 
-    _rotated: _core.RotatedModel
+    _rotated: _core.RotatedModel | _core.RotatedIncompleteModel
     _pca: Any
 
-    def __init__(self, rotated: _core.RotatedModel, pca: Any) -> None:
+    def __init__(self, rotated: _core.RotatedModel | _core.RotatedIncompleteModel, pca: Any) -> None:
         self._rotated = rotated
+        self._found = rotated.describe()
         self._pca = pca
 
     @property
     def pattern(self) -> NDArray[np.float64]:
         """Rotated loadings, shape (n_features, n_components): the coefficients of the components in each feature."""
-        return self._rotated.pattern
+        return self._found["pattern"]
 
     @property
     def structure(self) -> NDArray[np.float64]:
@@ -56,7 +58,7 @@ class Rotation:
         Of a scaled fit their correlations; of a fit without centring mean products. Equal to `pattern` after an
         orthogonal rotation.
         """
-        return self._rotated.structure
+        return self._found["structure"]
 
     @property
     def matrix(self) -> NDArray[np.float64]:
@@ -64,22 +66,22 @@ class Rotation:
 
         The pattern is the loadings of the model times this matrix, divided by the roots of feature weights.
         """
-        return self._rotated.rotation
+        return self._found["rotation"]
 
     @property
     def score_rotation(self) -> NDArray[np.float64]:
         """The matrix that multiplies standardised scores of the model, shape (n_components, n_components)."""
-        return self._rotated.score_rotation
+        return self._found["score_rotation"]
 
     @property
     def component_correlations(self) -> NDArray[np.float64]:
         """Correlations of the components, shape (n_components, n_components); the identity if it is orthogonal."""
-        return self._rotated.component_correlations
+        return self._found["component_correlations"]
 
     @property
     def communalities(self) -> NDArray[np.float64]:
         """Variance of each feature that the components explain, shape (n_features,); no rotation changes it."""
-        return self._rotated.communalities
+        return self._found["communalities"]
 
     @property
     def explained_variance(self) -> NDArray[np.float64]:
@@ -87,12 +89,12 @@ class Rotation:
 
         Of an oblique rotation sums of pattern times structure, which may be negative.
         """
-        return self._rotated.variances
+        return self._found["variances"]
 
     @property
     def explained_variance_ratio(self) -> NDArray[np.float64]:
         """Shares of `explained_variance` in the total variance, shape (n_components,)."""
-        return self._rotated.ratios
+        return self._found["ratios"]
 
     @property
     def names(self) -> list[str]:
@@ -102,22 +104,22 @@ class Rotation:
     @property
     def component_names(self) -> list[str]:
         """Names of the components: RC1, RC2, ...."""
-        return rotated_names(len(self._rotated.variances))
+        return rotated_names(len(self.explained_variance))
 
     @property
     def criterion(self) -> str:
         """Name and options of the rotation."""
-        return self._rotated.criterion
+        return self._found["criterion"]
 
     @property
     def n_iter(self) -> int:
         """Number of iterations."""
-        return self._rotated.n_iter
+        return self._found["n_iter"]
 
     @property
     def converged(self) -> bool:
         """True if the iterations converged."""
-        return self._rotated.converged
+        return self._found["converged"]
 
     def __repr__(self) -> str:
         """Return the criterion and the shares of the variance."""
@@ -130,14 +132,18 @@ class Rotation:
         Parameters
         ----------
         X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), or path
-            Rows, fitted or new.
+            Rows, fitted or new; of an `IncompletePCA` rows as that takes them, with missing values.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
             Scores of unit variance over the rows of the fit, as of psych's `principal`; without centring of unit mean
-            square. In float32 if `X` is, in float64 otherwise.
+            square. Scores of rows with missing values are estimates, which have less. In float32 if `X` is, in float64
+            otherwise.
         """
+        if isinstance(self._rotated, _core.RotatedIncompleteModel):
+            scores = self._pca.transform(X)
+            return self._rotated.of_scores(scores.astype(np.float64)).astype(scores.dtype, copy=False)
         rows = to_rows(self._pca, X, reset=False)
         with self._pca._call() as draw:
             return self._rotated.transform(rows, self._pca.n_threads, draw)
@@ -153,9 +159,12 @@ class Rotation:
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            Rows in the units of the data, in float32 if `X` is, in float64 otherwise.
+            Rows in the units of the data, in float32 if `X` is, in float64 otherwise; row offsets are zero.
         """
         scores = to_scores(self._pca, X)
+        if isinstance(self._rotated, _core.RotatedIncompleteModel):
+            of_model = self._rotated.to_scores(scores.astype(np.float64))
+            return self._pca.inverse_transform(of_model.astype(scores.dtype, copy=False))
         with self._pca._call() as draw:
             return self._rotated.inverse_transform(scores, self._pca.n_threads, draw)
 
@@ -187,7 +196,7 @@ class Rotation:
         path : path-like
             File to write; an existing file is replaced when the new one is complete.
         X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), path or None, default=None
-            Rows to show. They count as those of the fit if there are as many.
+            Rows to show; of an `IncompletePCA` as that takes them. They count as those of the fit if there are as many.
         level : float or None, default=None
             Share of normal rows within each limit; None is 0.95.
         title : str or None, default=None
@@ -199,6 +208,11 @@ class Rotation:
             The file.
         """
         texts = about(self._pca, X, level, title)
+        if isinstance(self._rotated, _core.RotatedIncompleteModel):
+            entries = None if X is None else to_entries(self._pca, X, reset=False)
+            return write_page(
+                self._pca, _core.write_rotated_incomplete_report, path, entries, texts, self._rotated
+            )
         rows = None if X is None else to_rows(self._pca, X, reset=False)
         return write_page(self._pca, _core.write_rotated_report, path, rows, texts, self._rotated)
 
@@ -246,8 +260,9 @@ class Rotation:
         OSError, ValueError
             If the file cannot be read or holds another kind of model.
         """
-        rotated, beside, options = _core.load(_core.RotatedModel, path)
-        return cls(rotated, PCA(**PCA._stored(options))._adopt_file(rotated.fitted, beside))
+        rotated, beside, options = _core.load_rotated(path)
+        kind = IncompletePCA if isinstance(rotated, _core.RotatedIncompleteModel) else PCA
+        return cls(rotated, kind(**kind._stored(options))._adopt_file(rotated.fitted, beside))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling, with the rotated model as plain values."""
@@ -255,8 +270,11 @@ class Rotation:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the state of a pickle."""
+        incomplete = isinstance(state["_pca"], IncompletePCA)
+        kind = _core.RotatedIncompleteModel if incomplete else _core.RotatedModel
+        self._rotated = _core.from_state(kind, state["_state"])
+        self._found = self._rotated.describe()
         self._pca = state["_pca"]
-        self._rotated = _core.from_state(_core.RotatedModel, state["_state"])
 
 
 def varimax(pca: Any, *, n_components: int | None = None, kaiser: bool = True) -> Rotation:
@@ -266,7 +284,7 @@ def varimax(pca: Any, *, n_components: int | None = None, kaiser: bool = True) -
 
     Parameters
     ----------
-    pca : PCA, TruncatedSVD or IncrementalPCA
+    pca : PCA, TruncatedSVD, IncrementalPCA or IncompletePCA
         A fitted model.
     n_components : int or None, default=None
         Number of leading components to rotate; None is all that have variance.
@@ -299,7 +317,7 @@ def quartimax(pca: Any, *, n_components: int | None = None, kaiser: bool = False
 
     Parameters
     ----------
-    pca : PCA, TruncatedSVD or IncrementalPCA
+    pca : PCA, TruncatedSVD, IncrementalPCA or IncompletePCA
         A fitted model.
     n_components : int or None, default=None
         Number of leading components to rotate; None is all that have variance.
@@ -322,7 +340,7 @@ def promax(pca: Any, *, n_components: int | None = None, power: float = 4.0, kai
 
     Parameters
     ----------
-    pca : PCA, TruncatedSVD or IncrementalPCA
+    pca : PCA, TruncatedSVD, IncrementalPCA or IncompletePCA
         A fitted model.
     n_components : int or None, default=None
         Number of leading components to rotate; None is all that have variance.
@@ -348,7 +366,7 @@ def oblimin(pca: Any, *, n_components: int | None = None, gamma: float = 0.0, ka
 
     Parameters
     ----------
-    pca : PCA, TruncatedSVD or IncrementalPCA
+    pca : PCA, TruncatedSVD, IncrementalPCA or IncompletePCA
         A fitted model.
     n_components : int or None, default=None
         Number of leading components to rotate; None is all that have variance.
@@ -374,7 +392,7 @@ def procrustes(pca: Any, target: Any) -> Rotation:
 
     Parameters
     ----------
-    pca : PCA, TruncatedSVD or IncrementalPCA
+    pca : PCA, TruncatedSVD, IncrementalPCA or IncompletePCA
         A fitted model.
     target : array-like or dataframe of shape (n_features, n_components), or Rotation
         Loadings to come near to; its number of columns is the number of components that are rotated. The index of a
@@ -396,12 +414,13 @@ def procrustes(pca: Any, target: Any) -> Rotation:
 def _rotated(pca: Any, method: str, n_components: int | None, **options: Any) -> Rotation:
     """Rotate the leading components of a fitted model."""
     k = None if n_components is None else count_option("n_components", n_components)
-    rotated = _core.rotate(engine_model(pca), method, k, **options)
-    if not rotated.converged:
+    rotated = _core.rotate(fitted_model(pca), method, k, **options)
+    # A copy: the model may be fitted again.
+    found = Rotation(rotated, deepcopy(pca))
+    if not found.converged:
         warn(
-            f"the rotation stopped after {rotated.n_iter} iterations before it converged; rotate fewer components, or "
+            f"the rotation stopped after {found.n_iter} iterations before it converged; rotate fewer components, or "
             "set gamma of oblimin to 0 or less",
             UserWarning,
         )
-    # A copy: the model may be fitted again.
-    return Rotation(rotated, deepcopy(pca))
+    return found

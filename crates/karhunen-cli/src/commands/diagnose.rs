@@ -42,6 +42,7 @@ pub(crate) fn run(args: DiagnoseArgs) -> Result<()> {
     let model = match loaded::any(&args.model)? {
         Loaded::Rows(model @ (RowModel::Complete(_) | RowModel::Rotated(_))) => model,
         Loaded::Incomplete(saved) => return diagnose_incomplete::run(&args, &saved, &progress),
+        Loaded::RotatedIncomplete(saved) => return diagnose_incomplete::run(&args, &saved, &progress),
         Loaded::Rows(RowModel::Kernel(_)) => {
             return Err(Failure::Data(format!(
                 "{}: diagnostics are of models without a kernel",

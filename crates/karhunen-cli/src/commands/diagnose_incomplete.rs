@@ -2,22 +2,23 @@
 
 use std::fmt::Write as _;
 
-use karhunen::diagnostics::{IncompleteSamples, Rows, SpeScale, incomplete_features, incomplete_samples};
+use karhunen::diagnostics::{IncompleteSamples, Rows, SpeScale, incomplete_samples};
 use karhunen::{IncompleteModel, Matrix};
-use karhunen_io::{Ids, NamedMatrix, ObservedData, SavedIncomplete};
+use karhunen_io::{Ids, NamedMatrix, ObservedData, Saved};
 
 use crate::args::DiagnoseArgs;
 use crate::commands::diagnose::{NO_LIMIT, write_features};
 use crate::commands::fit_incomplete::row_header;
-use crate::component_names::{INCOMPLETE_ROW_COLUMNS, of_components};
+use crate::component_names::INCOMPLETE_ROW_COLUMNS;
 use crate::error::{Places, Result};
 use crate::figures::percent;
+use crate::incomplete_rows::IncompleteRows;
 use crate::observed_dataset::{EntryArgs, ObservedDataset};
 use crate::outputs::{Outputs, print_aside};
 use crate::progress::Progress;
 
 /// Reads rows, from a table, or from triples if the model was fitted to triples, and writes their diagnostics.
-pub(super) fn run(args: &DiagnoseArgs, saved: &SavedIncomplete, progress: &Progress) -> Result<()> {
+pub(super) fn run(args: &DiagnoseArgs, saved: &Saved<impl IncompleteRows>, progress: &Progress) -> Result<()> {
     let how =
         EntryArgs { input: &args.input, memory: &args.memory, triples: &args.triples, threads: args.threads };
     let dataset = ObservedDataset::read_for(saved, &args.data, &how, progress)?;
@@ -25,7 +26,7 @@ pub(super) fn run(args: &DiagnoseArgs, saved: &SavedIncomplete, progress: &Progr
     let entries = dataset.align(saved)?;
     let explain =
         |error| Places { file: &file, samples: row_names.as_deref(), features: None }.explain(error);
-    let (model, run) = (&saved.model, args.threads.run(progress));
+    let (model, run) = (saved.model.fitted(), args.threads.run(progress));
     let found = match &entries {
         ObservedData::F32(entries) => incomplete_samples(model, entries, &run),
         ObservedData::F64(entries) => incomplete_samples(model, entries, &run),
@@ -45,9 +46,9 @@ pub(super) fn run(args: &DiagnoseArgs, saved: &SavedIncomplete, progress: &Progr
     outputs.table(&args.output, &table)?;
     if let Some(path) = &args.features {
         let names = saved.beside.column_ids.as_ref().map(Ids::texts);
-        let components = of_components(model.n_components());
+        let components = saved.model.component_names();
         let names = (names.as_deref(), &components[..]);
-        write_features(&mut outputs, path, names, &incomplete_features(model))?;
+        write_features(&mut outputs, path, names, &saved.model.features())?;
     }
     outputs.commit()?;
     if !args.quiet {

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use karhunen::error::Surface;
 use karhunen::incomplete::RowScores;
-use karhunen::{IncompleteModel, Matrix};
-use karhunen_io::{NamedMatrix, ReadOptions, RowsAndColumns, SavedIncomplete};
+use karhunen::IncompleteModel;
+use karhunen_io::{NamedMatrix, ReadOptions, RowsAndColumns, Saved, SavedIncomplete};
 
 use crate::commands::fit_online;
 use crate::component_names::of_components;
@@ -17,6 +17,7 @@ use crate::fit_files::{Part, id_column};
 use crate::fit_weights::sample_weights;
 use crate::incomplete_plan::IncompletePlan;
 use crate::incomplete_report::IncompleteReport;
+use crate::incomplete_rows::IncompleteRows;
 use crate::incomplete_summary::{IncompleteFitSummary, IncompleteSummary};
 use crate::names;
 use crate::observed_dataset::{ObservedDataset, Within};
@@ -156,12 +157,14 @@ fn write(plan: &IncompletePlan, dataset: &ObservedDataset, saved: &SavedIncomple
         Part::Model => outputs.model(path, saved),
         Part::Loadings => write_loadings(outputs, path, dataset.column_names.as_deref(), model),
         Part::Scores => {
+            let scores = model.score_table(&fitted_rows(model), plan.files.whiten);
+            let scores = scores.map_err(|error| dataset.places().explain(error))?;
             let table = NamedMatrix {
-                matrix: &score_table(&fitted_rows(model), model, plan.files.whiten),
+                matrix: &scores,
                 row_names: dataset.row_names.as_deref(),
                 row_header: row_header(saved),
                 labels: &[],
-                column_names: &names::of_scores(model),
+                column_names: &model.score_names(),
                 numeric_ids: false,
             };
             outputs.table(path, &table)
@@ -170,7 +173,7 @@ fn write(plan: &IncompletePlan, dataset: &ObservedDataset, saved: &SavedIncomple
 }
 
 /// The header of the row names: the name of the triples' row column.
-pub(crate) fn row_header(saved: &SavedIncomplete) -> &str {
+pub(crate) fn row_header(saved: &Saved<impl IncompleteRows>) -> &str {
     let named = saved.beside.triples.as_ref().filter(|columns| columns.row.parse::<usize>().is_err());
     named.map_or("sample", |columns| &columns.row)
 }
@@ -178,18 +181,6 @@ pub(crate) fn row_header(saved: &SavedIncomplete) -> &str {
 /// Scores and offsets of the fitted rows.
 fn fitted_rows(model: &IncompleteModel) -> RowScores {
     RowScores { scores: model.scores().clone(), offsets: model.row_offsets().map(<[f64]>::to_vec) }
-}
-
-/// Scores, each divided by the standard deviation of its component if `whiten`; then the row offsets, if any.
-pub(crate) fn score_table(rows: &RowScores, model: &IncompleteModel, whiten: bool) -> Matrix {
-    let (n, c) = rows.scores.shape();
-    let whitened = |score: f64, variance: f64| if variance > 0.0 { score / variance.sqrt() } else { 0.0 };
-    let value = |row: usize, k: usize| match (&rows.offsets, model.explained_variance().get(k)) {
-        (Some(offsets), None) => offsets[row],
-        (_, Some(variance)) if whiten => whitened(rows.scores[(row, k)], *variance),
-        _ => rows.scores[(row, k)],
-    };
-    Matrix::from_fn(n, c + usize::from(rows.offsets.is_some()), value)
 }
 
 /// Writes the loadings of the columns of these names.

@@ -8,7 +8,7 @@ use karhunen::memory::size;
 use karhunen::{IncompleteModel, Observed, Scalar, Source};
 use karhunen_io::{Data, Ids, ObservedData, Reading, RowsAndColumns, SavedIncomplete, Values};
 
-use crate::commands::fit_incomplete::{row_header, score_table, write_loadings};
+use crate::commands::fit_incomplete::{row_header, write_loadings};
 use crate::computed_rows::ComputedRows;
 use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
@@ -16,6 +16,7 @@ use crate::figures::{count, duration};
 use crate::fit_files::{Part, id_column};
 use crate::incomplete_plan::IncompletePlan;
 use crate::incomplete_report::IncompleteReport;
+use crate::incomplete_rows::IncompleteRows;
 use crate::incomplete_summary::{IncompleteFitSummary, IncompleteSummary, OnlineSummary};
 use crate::names;
 use crate::observed_dataset::block_scores;
@@ -124,13 +125,10 @@ impl OnlineFit<'_> {
             Part::Model => outputs.model(path, saved),
             Part::Loadings => write_loadings(outputs, path, table.feature_names.as_deref(), model),
             Part::Scores => {
-                let columns = names::of_scores(model);
+                let columns = model.score_names();
                 let rows = ComputedRows::of_blocks(source, columns.len(), |block| {
-                    Ok(score_table(
-                        &block_scores(model, block, &places, &run)?,
-                        model,
-                        self.plan.files.whiten,
-                    ))
+                    let scores = block_scores(model, block, &places, &run)?;
+                    model.score_table(&scores, self.plan.files.whiten)
                 });
                 let row_names = (row_header(saved), table.sample_names.as_deref());
                 rows.write_to(outputs, path, row_names, &columns, |error| self.dataset.explain(error))?;

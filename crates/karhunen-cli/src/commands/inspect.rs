@@ -3,10 +3,11 @@
 use karhunen::exec::Unobserved;
 use karhunen::incomplete::{Checkpoint, Fingerprint};
 use karhunen::moments::Moments;
-use karhunen::{IncompletePca, Observed, PcaModel, Run, Scalar};
+use karhunen::rotation::{Components, RotatedModel};
+use karhunen::{IncompleteModel, IncompletePca, Observed, PcaModel, Run, Scalar};
 use karhunen_io::{
     AnyModel, Content, Data, Ids, ObservedData, SavedIncomplete, SavedIncremental, SavedKernel, SavedModel,
-    SavedRotated, SavedScatter, TripleColumns, Values, shell_word,
+    RowsAndColumns, SavedScatter, Stored, TripleColumns, Values, shell_word,
 };
 use serde::Serialize;
 
@@ -41,7 +42,17 @@ pub(crate) fn run(args: InspectArgs) -> Result<()> {
             incomplete(&args, &saved, &version)
         }
         (Content::Model { saved: AnyModel::Kernel(saved), version }, _) => kernel(&args, &saved, &version),
-        (Content::Model { saved: AnyModel::Rotated(saved), version }, _) => rotated(&args, &saved, &version),
+        (Content::Model { saved: AnyModel::Rotated(saved), version }, _) => {
+            let file = input_name(&args.file);
+            let data = data_of_fit(&file, &version, saved.model.model());
+            let features = saved.beside.feature_names.as_deref();
+            rotated(&args, (&saved.model, saved.model.shape(), features), &data, &version)
+        }
+        (Content::Model { saved: AnyModel::RotatedIncomplete(saved), version }, _) => {
+            let data = data_of_incomplete(&args, (saved.model.model(), &saved.beside), &version);
+            let features = saved.beside.column_ids.as_ref().map(Ids::texts);
+            rotated(&args, (&saved.model, saved.model.shape(), features.as_deref()), &data, &version)
+        }
         (Content::Moments { saved, version }, _) => moments(&args, &saved, &version),
         (Content::Model { saved: AnyModel::Incremental(saved), version }, _) => {
             stream(&args, &saved, &version)
@@ -90,16 +101,20 @@ fn data_of_fit(file: &str, version: &str, model: &PcaModel) -> [String; 3] {
     [fitted, weighting, treatment(model, "")]
 }
 
-fn rotated(args: &InspectArgs, saved: &SavedRotated, version: &str) -> Result<()> {
-    let (file, model) = (&input_name(&args.file), &saved.model);
-    let features = saved.beside.feature_names.as_deref();
+/// Describes a rotated model of the data that `data` describes.
+fn rotated<M: Components>(
+    args: &InspectArgs,
+    (model, shape, features): (&RotatedModel<M>, (usize, usize), Option<&[String]>),
+    data: &[String],
+    version: &str,
+) -> Result<()> {
+    let file = &input_name(&args.file);
     if let Some(extent) = args.json {
-        let content = RotationSummary::new(model, features, extent);
+        let content = RotationSummary::new(model, shape, features, extent);
         let format = "karhunen rotated model";
         return print(&to_json(&Inspection { file, format, karhunen: version, content })?);
     }
-    let data = data_of_fit(file, version, model.model());
-    let report = RotationReport { model, features, data: &data, written: &[] };
+    let report = RotationReport { model, features, data, written: &[] };
     print(&report.render(Layout::of(&console::Term::stdout())))
 }
 
@@ -110,9 +125,7 @@ fn incomplete(args: &InspectArgs, saved: &SavedIncomplete, version: &str) -> Res
         let format = "karhunen model of incomplete data";
         return print(&to_json(&Inspection { file, format, karhunen: version, content })?);
     }
-    let fitted =
-        format!("{file}: model of karhunen {version} of incomplete data, fitted to {}", fitted(&saved.model));
-    let data: Vec<String> = [fitted].into_iter().chain(saved.beside.triples.as_ref().map(origin)).collect();
+    let data = data_of_incomplete(args, (&saved.model, &saved.beside), version);
     let features = saved.beside.column_ids.as_ref().map(Ids::texts);
     let report = IncompleteReport {
         model: &saved.model,
@@ -122,6 +135,17 @@ fn incomplete(args: &InspectArgs, saved: &SavedIncomplete, version: &str) -> Res
         written: &[],
     };
     print(&report.render(Layout::of(&console::Term::stdout())))
+}
+
+/// Describes the data of a fit with missing values: one line each.
+fn data_of_incomplete(
+    args: &InspectArgs,
+    (model, beside): (&IncompleteModel, &RowsAndColumns),
+    version: &str,
+) -> Vec<String> {
+    let file = input_name(&args.file);
+    let fitted = format!("{file}: model of karhunen {version} of incomplete data, fitted to {}", fitted(model));
+    [fitted].into_iter().chain(beside.triples.as_ref().map(origin)).collect()
 }
 
 fn kernel(args: &InspectArgs, saved: &SavedKernel, version: &str) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use karhunen::kernel::Kernel;
-use karhunen_io::{AnyModel, SavedIncomplete};
+use karhunen_io::{AnyModel, Saved, SavedIncomplete, SavedRotatedIncomplete};
 
 use crate::commands::update::model_of;
 use crate::error::{Failure, Result};
@@ -16,6 +16,8 @@ pub(crate) enum Loaded {
     Rows(RowModel),
     /// Rows with missing values.
     Incomplete(Box<SavedIncomplete>),
+    /// Rows with missing values; the components are rotated.
+    RotatedIncomplete(Box<SavedRotatedIncomplete>),
 }
 
 /// Loads a model that maps rows to scores.
@@ -25,6 +27,7 @@ pub(crate) enum Loaded {
 pub(crate) fn any(path: &Path) -> Result<Loaded> {
     match karhunen_io::load_any_model(path)? {
         AnyModel::Incomplete(saved) => Ok(Loaded::Incomplete(saved)),
+        AnyModel::RotatedIncomplete(saved) => Ok(Loaded::RotatedIncomplete(saved)),
         AnyModel::Complete(saved) => Ok(Loaded::Rows(RowModel::Complete(saved))),
         AnyModel::Kernel(saved) if *saved.model.kernel() == Kernel::Custom => Err(Failure::Data(format!(
             "{}: the kernel is a function of the program that fitted the model, and no file holds it; transform there",
@@ -38,7 +41,7 @@ pub(crate) fn any(path: &Path) -> Result<Loaded> {
     }
 }
 
-/// Loads a model of incomplete data.
+/// Loads a model of incomplete data, as it was fitted: a rotation changes no prediction.
 ///
 /// # Errors
 /// [`Failure::Data`] for a model of complete data, which `command` cannot use; those of
@@ -46,6 +49,10 @@ pub(crate) fn any(path: &Path) -> Result<Loaded> {
 pub(crate) fn incomplete(path: &Path, command: &str) -> Result<SavedIncomplete> {
     match karhunen_io::load_any_model(path)? {
         AnyModel::Incomplete(saved) => Ok(*saved),
+        AnyModel::RotatedIncomplete(saved) => {
+            let Saved { model, beside } = *saved;
+            Ok(Saved { model: model.into_model(), beside })
+        }
         AnyModel::Complete(_) | AnyModel::Kernel(_) | AnyModel::Incremental(_) | AnyModel::Rotated(_) => {
             Err(Failure::Data(format!(
                 "{}: the model is of complete data, and `karhunen {command}` needs one that was fitted with --missing",

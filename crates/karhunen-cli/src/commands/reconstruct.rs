@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use karhunen::incomplete::RowScores;
 use karhunen::pca::Transform;
 use karhunen::{Matrix, Observed, Scalar};
-use karhunen_io::{Data, Ids, NamedMatrix, ObservedData, ReadOptions, SavedIncomplete, Table, Values};
+use karhunen_io::{Data, Ids, NamedMatrix, ObservedData, ReadOptions, Saved, Table, Values};
 
 use crate::args::{ReconstructArgs, ReconstructFrom};
 use crate::commands::loaded::{self, Loaded};
@@ -13,6 +13,7 @@ use crate::component_names::component_of;
 use crate::computed_rows::ComputedRows;
 use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
+use crate::incomplete_rows::IncompleteRows;
 use crate::input_args::read_options;
 use crate::names;
 use crate::observed_dataset::{Advice, block_scores, matched, placed, scores};
@@ -31,6 +32,7 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
     let model = match loaded::any(&args.model)? {
         Loaded::Rows(model) => model,
         Loaded::Incomplete(saved) => return incomplete(&args, &saved, &progress),
+        Loaded::RotatedIncomplete(saved) => return incomplete(&args, &saved, &progress),
     };
     if !model.reconstructs() {
         return Err(Failure::Data(format!(
@@ -69,14 +71,19 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
 }
 
 /// Reconstructs every entry, observed or missing, from scores or incomplete rows under a model of incomplete data.
-fn incomplete(args: &ReconstructArgs, saved: &SavedIncomplete, progress: &Progress) -> Result<()> {
+fn incomplete(
+    args: &ReconstructArgs,
+    saved: &Saved<impl IncompleteRows>,
+    progress: &Progress,
+) -> Result<()> {
+    saved.model.check_whiten(args.whiten)?;
     let options = args.memory.within(saved.read_options(read_options(&args.input, &args.threads)));
     let dataset = Dataset::read(&args.data, &ReadOptions { missing: true, ..options }, progress)?;
     let explain = |error| dataset.explain(error);
     let run = args.threads.run(progress);
-    let model = &saved.model;
+    let model = saved.model.fitted();
     let p = model.n_features();
-    let expected = names::of_scores(model);
+    let expected = saved.model.score_names();
     let features = saved.beside.column_ids.as_ref().map(Ids::texts);
     let from = args.from.map_or_else(|| recognise(&dataset, &expected, features.as_deref(), p), Ok)?;
     match (&dataset.table.data, from) {
@@ -90,29 +97,21 @@ fn incomplete(args: &ReconstructArgs, saved: &SavedIncomplete, progress: &Progre
     }
     let data = dataset.table.data.observed(&run).map_err(explain)?;
     dataset.check_unchanged()?;
-    let RowScores { mut scores, offsets } = match from {
+    let RowScores { scores, offsets } = match from {
         ReconstructFrom::Scores => {
             check_scores(&dataset, &expected)?;
-            given_scores(&data, &dataset, model.n_components())?
+            let RowScores { scores, offsets } = given_scores(&data, &dataset, saved.model.n_components())?;
+            RowScores { scores: saved.model.given_scores(scores, args.whiten).map_err(explain)?, offsets }
         }
         ReconstructFrom::Data => {
             refuse_whiten(args, &dataset)?;
             let names = dataset.table.feature_names.as_deref();
             let places = matched(saved, &dataset.file, names, data.shape().1, Advice::Columns)?;
             let data = placed(data, &places, p).map_err(explain)?;
-            scores(model, &data, &run).map_err(explain)?
+            let RowScores { scores, offsets } = scores(model, &data, &run).map_err(explain)?;
+            RowScores { scores: saved.model.kept_scores(scores).map_err(explain)?, offsets }
         }
     };
-    if args.whiten {
-        for row in 0..scores.n_rows() {
-            let variances = model.explained_variance();
-            scores
-                .row_mut(row)
-                .iter_mut()
-                .zip(variances)
-                .for_each(|(score, variance)| *score *= variance.sqrt());
-        }
-    }
     let mut rows: Matrix = Matrix::zeros(scores.n_rows(), p);
     let given = RowScores { scores, offsets };
     model.values_into(&given, rows.as_mut_slice(), &run).map_err(explain)?;
@@ -133,7 +132,7 @@ fn incomplete(args: &ReconstructArgs, saved: &SavedIncomplete, progress: &Progre
 /// Reconstructs rows with missing values that stay in their file, a block at a time.
 fn incomplete_rows<T: Scalar>(
     args: &ReconstructArgs,
-    saved: &SavedIncomplete,
+    saved: &Saved<impl IncompleteRows>,
     dataset: &Dataset,
     values: &Values<T>,
     progress: &Progress,
@@ -143,12 +142,13 @@ where
 {
     refuse_whiten(args, dataset)?;
     let explain = |error| dataset.explain(error);
-    let (source, model) = (values.source().map_err(explain)?, &saved.model);
+    let (source, model) = (values.source().map_err(explain)?, saved.model.fitted());
     let (p, run) = (model.n_features(), args.threads.run(progress));
     let names = dataset.table.feature_names.as_deref();
     let places = matched(saved, &dataset.file, names, dataset.table.data.shape().1, Advice::Columns)?;
     let rows = ComputedRows::of_blocks(&*source, p, |block| {
-        let scores = block_scores(model, block, &places, &run)?;
+        let RowScores { scores, offsets } = block_scores(model, block, &places, &run)?;
+        let scores = RowScores { scores: saved.model.kept_scores(scores)?, offsets };
         let mut rows: Matrix = Matrix::zeros(scores.scores.n_rows(), p);
         model.values_into(&scores, rows.as_mut_slice(), &run).map(|()| rows)
     });

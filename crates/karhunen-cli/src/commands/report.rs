@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use karhunen::{Observed, Run, Scalar};
-use karhunen_io::{ObservedData, SavedIncomplete, TripleColumns, Values};
+use karhunen_io::{ObservedData, RowsAndColumns, Saved, TripleColumns, Values};
 use karhunen_report::Report;
 
 use crate::commands::loaded::{self, Loaded};
 use crate::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
+use crate::incomplete_rows::IncompleteRows;
 use crate::input_args::{InputArgs, MemoryArgs, read_options};
 use crate::missing_args::TriplesArgs;
 use crate::observed_dataset::{EntryArgs, ObservedDataset};
@@ -48,6 +49,7 @@ pub(crate) fn run(args: ReportArgs) -> Result<()> {
     let page = match (&args.data, model) {
         (Some(data), Loaded::Rows(model)) => of_rows(&args, model, data)?,
         (Some(data), Loaded::Incomplete(saved)) => of_incomplete_rows(&args, &saved, data)?,
+        (Some(data), Loaded::RotatedIncomplete(saved)) => of_incomplete_rows(&args, &saved, data)?,
         (None, model) => of_model(&args, &model)?,
     };
     let mut outputs = Outputs::new(args.force);
@@ -79,12 +81,13 @@ fn check_page(read: [&PathBuf; 2], args: &ReportArgs, output: (&str, Option<&Pat
 fn feature_names(model: &Loaded) -> Option<Vec<String>> {
     match model {
         Loaded::Rows(model) => model.feature_names().map(<[String]>::to_vec),
-        Loaded::Incomplete(saved) => column_names(saved),
+        Loaded::Incomplete(saved) => column_names(&saved.beside),
+        Loaded::RotatedIncomplete(saved) => column_names(&saved.beside),
     }
 }
 
-fn column_names(saved: &SavedIncomplete) -> Option<Vec<String>> {
-    saved.beside.column_ids.as_ref().map(karhunen_io::Ids::texts)
+fn column_names(beside: &RowsAndColumns) -> Option<Vec<String>> {
+    beside.column_ids.as_ref().map(karhunen_io::Ids::texts)
 }
 
 /// The page of a model alone.
@@ -102,6 +105,7 @@ fn of_model(args: &ReportArgs, model: &Loaded) -> Result<String> {
         Loaded::Rows(RowModel::Kernel(saved)) => report.of_kernel(&saved.model),
         Loaded::Rows(RowModel::Rotated(saved)) => report.of_rotated(&saved.model),
         Loaded::Incomplete(saved) => report.of_incomplete(&saved.model),
+        Loaded::RotatedIncomplete(saved) => report.of_rotated_incomplete(&saved.model),
     };
     page.map_err(|error| failure(error, |error| Places::of_file(&name).explain(error)))
 }
@@ -186,14 +190,18 @@ impl OnValues for Rows<'_> {
 
 /// The page of a model of data with missing values and rows, from a table, or from triples if the model was fitted to
 /// triples.
-fn of_incomplete_rows(args: &ReportArgs, saved: &SavedIncomplete, data: &Path) -> Result<String> {
+fn of_incomplete_rows(
+    args: &ReportArgs,
+    saved: &Saved<impl IncompleteRows>,
+    data: &Path,
+) -> Result<String> {
     let progress = Progress::new(args.quiet);
     let how =
         EntryArgs { input: &args.input, memory: &args.memory, triples: &args.triples, threads: args.threads };
     let dataset = ObservedDataset::read_for(saved, data, &how, &progress)?;
     let (file, sample_names) = (dataset.file.clone(), dataset.row_names.clone());
     let entries = dataset.align(saved)?;
-    let names = column_names(saved);
+    let names = column_names(&saved.beside);
     let triples = args.triples.options().triples.or_else(|| saved.beside.triples.clone());
     let about = About {
         args,
@@ -206,8 +214,8 @@ fn of_incomplete_rows(args: &ReportArgs, saved: &SavedIncomplete, data: &Path) -
         |error| Places { file: &file, samples: sample_names.as_deref(), features: None }.explain(error);
     let run = args.threads.run(&progress);
     let page = match &entries {
-        ObservedData::F32(entries) => of_entries(&about, saved, entries, &run, explain)?,
-        ObservedData::F64(entries) => of_entries(&about, saved, entries, &run, explain)?,
+        ObservedData::F32(entries) => of_entries(&about, &saved.model, entries, &run, explain)?,
+        ObservedData::F64(entries) => of_entries(&about, &saved.model, entries, &run, explain)?,
     };
     progress.clear();
     Ok(page)
@@ -215,12 +223,16 @@ fn of_incomplete_rows(args: &ReportArgs, saved: &SavedIncomplete, data: &Path) -
 
 fn of_entries<T: Scalar>(
     about: &About<'_>,
-    saved: &SavedIncomplete,
+    model: &impl IncompleteRows,
     entries: &Observed<T>,
     run: &Run<'_>,
     explain: impl Fn(karhunen::Error) -> Failure,
 ) -> Result<String> {
-    about.page(|report| report.of_incomplete_and_rows(&saved.model, entries, run), explain)
+    let make = |report: &Report<'_>| match model.rotated() {
+        Some(rotated) => report.of_rotated_incomplete_and_rows(rotated, entries, run),
+        None => report.of_incomplete_and_rows(model.fitted(), entries, run),
+    };
+    about.page(make, explain)
 }
 
 /// The columns of triples as the command line takes them.

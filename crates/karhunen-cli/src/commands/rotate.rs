@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use karhunen::record::Recorded;
-use karhunen::rotation::{Criterion, RotatedModel};
-use karhunen::{Matrix, PcaModel, Run, Scalar};
+use karhunen::rotation::{Components, Criterion, RotatedModel};
+use karhunen::{Matrix, Run, Scalar};
 use karhunen_io::{
-    AnyModel, NamedMatrix, ReadOptions, Saved, SavedModel, SavedRotated, Values, load_any_model,
+    AnyModel, Ids, NamedMatrix, ReadOptions, Saved, SavedIncomplete, SavedModel, Stored, Values, load_any_model,
 };
 use serde::Serialize;
 
@@ -28,18 +28,68 @@ use crate::summary::to_json;
 
 /// Rotates, writes and reports.
 pub(crate) fn run(args: RotateArgs) -> Result<()> {
+    // An option that excludes another is refused before anything is read.
+    args.criterion.method()?;
+    one_standard_input(&[Some(&args.model), args.criterion.target.as_ref()])?;
+    match load_any_model(&args.model)? {
+        AnyModel::Complete(saved) => of_rows(args, *saved),
+        AnyModel::Rotated(saved) => of_rows(args, without_rotation(*saved)),
+        AnyModel::Incremental(saved) => {
+            let saved = model_of(&args.model, *saved)?;
+            of_rows(args, saved)
+        }
+        AnyModel::Incomplete(saved) => of_incomplete_rows(args, *saved),
+        AnyModel::RotatedIncomplete(saved) => of_incomplete_rows(args, without_rotation(*saved)),
+        AnyModel::Kernel(_) => Err(Failure::Data(format!(
+            "{}: is a model with a kernel, and components of features are rotated",
+            input_name(&args.model)
+        ))),
+    }
+}
+
+/// The model as it was fitted, without an earlier rotation.
+fn without_rotation<M>(saved: Saved<RotatedModel<M>>) -> Saved<M>
+where
+    M: Components + Stored,
+    RotatedModel<M>: Stored<Beside = M::Beside>,
+{
+    let Saved { model, beside } = saved;
+    Saved { model: model.into_model(), beside }
+}
+
+fn of_rows(args: RotateArgs, saved: SavedModel) -> Result<()> {
+    let features = saved.beside.feature_names.clone();
+    let shape = (saved.model.n_samples(), saved.model.n_features());
+    rotate(args, saved, features.as_deref(), shape)
+}
+
+fn of_incomplete_rows(args: RotateArgs, saved: SavedIncomplete) -> Result<()> {
+    let features = saved.beside.column_ids.as_ref().map(Ids::texts);
+    let shape = (saved.model.n_samples(), saved.model.n_features());
+    rotate(args, saved, features.as_deref(), shape)
+}
+
+/// Rotates a model of features with these names and rows of this shape.
+fn rotate<M>(
+    args: RotateArgs,
+    saved: Saved<M>,
+    features: Option<&[String]>,
+    (n, p): (usize, usize),
+) -> Result<()>
+where
+    M: Components + Stored,
+    RotatedModel<M>: Stored<Beside = M::Beside>,
+{
     let RotateArgs { model: path, n_components, criterion, output } = args;
     let method = criterion.method()?;
     let inputs = [Some(&path), criterion.target.as_ref()];
-    one_standard_input(&inputs)?;
-    let files = FitFiles::resolve(output.into(), &inputs, RotatedModel::KIND)?;
+    let files = FitFiles::resolve(output.into(), &inputs, <RotatedModel<M> as Recorded>::KIND)?;
     let progress = Progress::new(files.quiet);
-    let Saved { model, beside } = fitted(&path)?;
-    let features = beside.feature_names.as_deref();
+    let file = input_name(&path);
     let k = n_components.map(usize::from);
     let (criterion, k) = match (criterion.criterion(method), &criterion.target) {
         (None, Some(target)) => {
-            let target = loadings(target, (&model, features), &progress)?;
+            let target = loadings(target, (p, features), &progress)?;
             if let Some(k) = k.filter(|k| *k != target.n_cols()) {
                 return Err(Failure::Usage(format!(
                     "-k {k} does not agree with the target, which has {} columns; leave it out",
@@ -52,9 +102,8 @@ pub(crate) fn run(args: RotateArgs) -> Result<()> {
         (Some(criterion), _) => (criterion, k),
         (None, None) => unreachable!("procrustes has a target"),
     };
-    let file = input_name(&path);
     let run = Run { observer: &progress, ..Run::default() };
-    let rotated = RotatedModel::new(model, k, criterion, &run)
+    let rotated = RotatedModel::new(saved.model, k, criterion, &run)
         .map_err(|error| Places::of_file(&file).explain(error))?;
     progress.clear();
     if !rotated.rotation().converged {
@@ -62,31 +111,29 @@ pub(crate) fn run(args: RotateArgs) -> Result<()> {
             "the rotation did not converge; rotate fewer components with -k, or give --gamma 0 or less";
         print_warnings(&file, &[advice.to_owned()]);
     }
-    let saved = SavedRotated { model: rotated, beside };
+    let saved = Saved { model: rotated, beside: saved.beside };
     files.write(|outputs, part, path| match part {
         Part::Model => outputs.model(path, &saved),
         Part::Scores => unreachable!("no rows are read"),
         Part::Loadings => {
-            let (model, names) = (&saved.model, saved.beside.feature_names.as_deref());
             let table = NamedMatrix {
-                matrix: &model.rotation().pattern,
-                row_names: Some(&names::of_features(names, model.model().n_features())),
+                matrix: &saved.model.rotation().pattern,
+                row_names: Some(&names::of_features(features, p)),
                 row_header: "feature",
                 labels: &[],
-                column_names: &of_rotated(model.n_components()),
+                column_names: &of_rotated(saved.model.n_components()),
                 numeric_ids: false,
             };
             outputs.table(path, &table)
         }
     })?;
-    let features = saved.beside.feature_names.as_deref();
-    let data = [headline(&file, &saved.model)];
+    let data = [format!("{file}: fitted to {} rows x {} columns", count(n), count(p))];
     files.print_summary(
         |layout, written| {
             RotationReport { model: &saved.model, features, data: &data, written }.render(layout)
         },
         |extent, written| {
-            let model = RotationSummary::new(&saved.model, features, extent);
+            let model = RotationSummary::new(&saved.model, (n, p), features, extent);
             to_json(&Rotated { file: &file, model, written })
         },
     )
@@ -102,43 +149,13 @@ struct Rotated<'a> {
     written: BTreeMap<&'static str, String>,
 }
 
-/// Describes the model that was rotated.
-fn headline(file: &str, rotated: &RotatedModel) -> String {
-    let model = rotated.model();
-    let (n, p) = (count(model.n_samples()), count(model.n_features()));
-    format!("{file}: fitted to {n} rows x {p} columns")
-}
-
-/// The model of a file, without an earlier rotation.
-///
-/// # Errors
-/// [`Failure::Data`] for models whose components are not rotated; those of [`load_any_model`].
-fn fitted(path: &Path) -> Result<SavedModel> {
-    let refuse = |what: &str| {
-        Err(Failure::Data(format!(
-            "{}: is a model {what}, and components of complete data without a kernel are rotated",
-            input_name(path)
-        )))
-    };
-    match load_any_model(path)? {
-        AnyModel::Complete(saved) => Ok(*saved),
-        AnyModel::Rotated(saved) => {
-            let Saved { model, beside } = *saved;
-            Ok(Saved { model: model.into_model(), beside })
-        }
-        AnyModel::Incremental(saved) => model_of(path, *saved),
-        AnyModel::Incomplete(_) => refuse("of data with missing values"),
-        AnyModel::Kernel(_) => refuse("with a kernel"),
-    }
-}
-
 /// Reads a target: loadings of the features of the model, in their order.
 ///
 /// # Errors
 /// [`Failure::Data`] for rows that are not the features; those of reading.
 fn loadings(
     path: &Path,
-    (model, features): (&PcaModel, Option<&[String]>),
+    (p, features): (usize, Option<&[String]>),
     progress: &Progress,
 ) -> Result<Matrix> {
     let dataset = Dataset::read(path, &ReadOptions::default(), progress)?;
@@ -147,7 +164,7 @@ fn loadings(
         _ => None,
     };
     let found = dispatch(&dataset.table.data, Loadings { dataset: &dataset })?;
-    let (n, p) = (found.n_rows(), model.n_features());
+    let n = found.n_rows();
     match order {
         Some(order) => Ok(Matrix::from_fn(p, found.n_cols(), |j, c| found[(order[j], c)])),
         None if n == p => Ok(found),

@@ -66,7 +66,7 @@ pub(crate) fn run(args: SelectArgs) -> Result<()> {
                 AnyModel::Complete(saved) => saved.model,
                 AnyModel::Rotated(saved) => saved.model.into_model(),
                 AnyModel::Incremental(saved) => model_of(&args.file, *saved)?.model,
-                AnyModel::Incomplete(_) => {
+                AnyModel::Incomplete(_) | AnyModel::RotatedIncomplete(_) => {
                     return Err(Failure::Data(format!(
                         "{file}: is a model of data with missing values, whose numbers of components `karhunen cross-validate` \
                          compares"

@@ -2,17 +2,17 @@
 
 use karhunen::pca::Transform;
 use karhunen::{Observed, Scalar, Source};
-use karhunen_io::{Data, NamedMatrix, ObserveOptions, ObservedData, SavedIncomplete, Values};
+use karhunen_io::{Data, NamedMatrix, ObserveOptions, ObservedData, Saved, Values};
 
 use crate::args::TransformArgs;
-use crate::commands::fit_incomplete::{row_header, score_table};
+use crate::commands::fit_incomplete::row_header;
 use crate::commands::loaded::{self, Loaded};
 use crate::computed_rows::ComputedRows;
 use crate::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
+use crate::incomplete_rows::IncompleteRows;
 use crate::input_args::read_options;
 use crate::missing_args::TriplesArgs;
-use crate::names;
 use crate::observed_dataset::{Advice, ObservedContent, ObservedDataset, block_scores, matched, scores};
 use crate::outputs::Outputs;
 use crate::overwrite::{self, Kind};
@@ -29,6 +29,7 @@ pub(crate) fn run(args: TransformArgs) -> Result<()> {
     let model = match loaded::any(&args.model)? {
         Loaded::Rows(model) => model,
         Loaded::Incomplete(saved) => return incomplete(&args, &saved, &progress),
+        Loaded::RotatedIncomplete(saved) => return incomplete(&args, &saved, &progress),
     };
     if let Some(option) = args.given.first_of::<TriplesArgs>(&[]) {
         return Err(Failure::Usage(format!(
@@ -46,7 +47,12 @@ pub(crate) fn run(args: TransformArgs) -> Result<()> {
 }
 
 /// Scores of rows with missing values, from a table, or from triples if the model was fitted to triples.
-fn incomplete(args: &TransformArgs, saved: &SavedIncomplete, progress: &Progress) -> Result<()> {
+fn incomplete(
+    args: &TransformArgs,
+    saved: &Saved<impl IncompleteRows>,
+    progress: &Progress,
+) -> Result<()> {
+    saved.model.check_whiten(args.whiten)?;
     let asked = args.triples.options();
     let triples = asked.triples.clone().or_else(|| saved.beside.triples.clone());
     let how = ObserveOptions { triples, ..asked };
@@ -71,16 +77,16 @@ fn incomplete(args: &TransformArgs, saved: &SavedIncomplete, progress: &Progress
     let data = dataset.align(saved)?;
     let explain =
         |error| Places { file: &file, samples: row_names.as_deref(), features: None }.explain(error);
-    let model = &saved.model;
-    let rows = scores(model, &data, &args.threads.run(progress)).map_err(explain)?;
+    let rows = scores(saved.model.fitted(), &data, &args.threads.run(progress)).map_err(explain)?;
+    let table = saved.model.score_table(&rows, args.whiten).map_err(explain)?;
     progress.clear();
     let mut outputs = Outputs::new(args.force);
     let table = NamedMatrix {
-        matrix: &score_table(&rows, model, args.whiten),
+        matrix: &table,
         row_names: row_names.as_deref(),
         row_header: row_header(saved),
         labels: &[],
-        column_names: &names::of_scores(model),
+        column_names: &saved.model.score_names(),
         numeric_ids: false,
     };
     outputs.table(&args.output, &table)?;
@@ -88,14 +94,14 @@ fn incomplete(args: &TransformArgs, saved: &SavedIncomplete, progress: &Progress
 }
 
 /// Scores of rows with missing values that stay in their file.
-struct IncompleteScores<'a> {
+struct IncompleteScores<'a, M: IncompleteRows> {
     args: &'a TransformArgs,
-    saved: &'a SavedIncomplete,
+    saved: &'a Saved<M>,
     dataset: &'a Dataset,
     progress: &'a Progress,
 }
 
-impl IncompleteScores<'_> {
+impl<M: IncompleteRows> IncompleteScores<'_, M> {
     fn on<T: Scalar>(self, values: &Values<T>) -> Result<()>
     where
         ObservedData: From<Observed<T>>,
@@ -106,9 +112,9 @@ impl IncompleteScores<'_> {
         let (table, run) = (&dataset.table, args.threads.run(progress));
         let names = table.feature_names.as_deref();
         let places = matched(saved, &dataset.file, names, table.data.shape().1, Advice::Columns)?;
-        let columns = names::of_scores(model);
+        let columns = model.score_names();
         let rows = ComputedRows::of_blocks(&*source, columns.len(), |block| {
-            Ok(score_table(&block_scores(model, block, &places, &run)?, model, args.whiten))
+            model.score_table(&block_scores(model.fitted(), block, &places, &run)?, args.whiten)
         });
         let mut outputs = Outputs::new(args.force);
         let row_names = (row_header(saved), table.sample_names.as_deref());

@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use karhunen::incomplete::{Checkpoint, FitContext};
-use karhunen::{Dense, Observed, Pca, Run};
+use karhunen::{Dense, Matrix, Observed, Pca, Run};
 use karhunen_io::{
     AnyModel, Result, SavedIncomplete, SavedIncremental, SavedKernel, SavedModel, SavedNystrom, SavedRotated,
-    SavedScatter, load_any_model, load_checkpoint, load_model, save_model,
+    SavedRotatedIncomplete,    SavedScatter, load_any_model, load_checkpoint, load_model, save_model,
 };
 
 use super::{Outcome, Verdict, all_finite, hold};
@@ -28,6 +28,7 @@ pub(super) fn run(path: &Path) -> Verdict {
             AnyModel::Kernel(saved) => kernel(&saved, &again)?,
             AnyModel::Incremental(saved) => incremental(&saved, &again)?,
             AnyModel::Rotated(saved) => rotated(&saved, &again)?,
+            AnyModel::RotatedIncomplete(saved) => rotated_incomplete(&saved, &again)?,
         }
     }
     if let Some(map) = loaded::<SavedNystrom>(load_model(path))? {
@@ -111,6 +112,26 @@ fn rotated(saved: &SavedRotated, again: &Path) -> std::result::Result<(), String
     let values = row_values(p);
     let x = Dense::row_major(&values, N_ROWS, p).map_err(|error| error.to_string())?;
     match model.transform_with(&x, &Run::default()) {
+        Ok(scores) => hold(scores.shape() == (N_ROWS, k), || format!("scores of shape {:?}", scores.shape())),
+        Err(error) => super::check_error(&error.to_string()),
+    }
+}
+
+fn rotated_incomplete(saved: &SavedRotatedIncomplete, again: &Path) -> std::result::Result<(), String> {
+    let model = &saved.model;
+    let (k, c) = (model.n_components(), model.model().n_components());
+    save_model(again, saved).map_err(|error| format!("a model that was loaded is not saved: {error}"))?;
+    let same: SavedRotatedIncomplete =
+        load_model(again).map_err(|error| format!("a model that was saved is not loaded: {error}"))?;
+    hold(format!("{same:?}") == format!("{saved:?}"), || {
+        "a rotated model of incomplete data is another when saved and loaded again".to_owned()
+    })?;
+    if c > MOST_VALUES {
+        return Ok(());
+    }
+    let values = row_values(c);
+    let scores = Matrix::from_vec(N_ROWS, c, values).map_err(|error| error.to_string())?;
+    match model.of_scores(&scores) {
         Ok(scores) => hold(scores.shape() == (N_ROWS, k), || format!("scores of shape {:?}", scores.shape())),
         Err(error) => super::check_error(&error.to_string()),
     }

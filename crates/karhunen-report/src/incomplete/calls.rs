@@ -4,12 +4,17 @@ use karhunen::IncompleteModel;
 use karhunen::incomplete::{IncompletePca, MeanMode, Method};
 
 use crate::Report;
-use crate::calls::{Calls, Given, calls};
+use crate::calls::{Calls, Given, Step, calls};
 
 /// The calls on the command line and in Python.
-pub(super) fn of_incomplete(report: &Report<'_>, model: &IncompleteModel, with_rows: bool) -> Vec<Calls> {
+pub(super) fn of_incomplete(
+    report: &Report<'_>,
+    model: &IncompleteModel,
+    with_rows: bool,
+    step: Option<&Step>,
+) -> Vec<Calls> {
     let weights = if model.feature_weights().is_some() { ", feature_weight=feature_weights" } else { "" };
-    calls(report, Given::limited(with_rows), &fit_options(model), (&expression(model), weights), None)
+    calls(report, Given::limited(with_rows), &fit_options(model), (&expression(model), weights), step)
 }
 
 /// An option that differs from its default: its flag, its argument in Python, and their values.

@@ -3,11 +3,13 @@
 mod calls;
 mod facts;
 mod holes;
+mod rotated;
 mod rows;
 
 use karhunen::{IncompleteModel, diagnostics};
 
 pub(crate) use holes::{HoleTable, Holes};
+pub(crate) use rotated::content as rotated_content;
 
 use crate::choice::Chosen;
 use crate::components::Leading;
@@ -46,7 +48,7 @@ pub(crate) fn content(
         n_components: model.n_components(),
         features: Some(FeatureTable::of(&model.loadings(), &found, names)),
         holes: Some(holes),
-        calls: calls::of_incomplete(report, model, with_rows),
+        calls: calls::of_incomplete(report, model, with_rows, None),
         rows,
     })
 }

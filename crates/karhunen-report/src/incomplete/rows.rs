@@ -3,6 +3,7 @@
 use karhunen::diagnostics::{
     self, IncompleteSamples, SpeScale, incomplete_row_contributions_of, incomplete_samples,
 };
+use karhunen::rotation::RotatedModel;
 use karhunen::{IncompleteModel, Observed, Run, Scalar};
 
 use crate::Error;
@@ -26,6 +27,7 @@ impl Rows {
         rows: &Observed<T>,
         (features, names): (&Names<'_>, &Names<'_>),
         level: f64,
+        rotated: Option<&RotatedModel<IncompleteModel>>,
         run: &Run<'_>,
     ) -> Result<Self, Error> {
         let n = rows.n_samples();
@@ -45,7 +47,13 @@ impl Rows {
             Distance { title: "T² over its limit", values: t2, limit: limit(&limited.t2) },
             Some(Distance { title: "SPE over its limit", values: spe, limit: limit(&limited.spe) }),
         );
-        let points = Points::of(&limited.found.scores.scores, names, &shown, &sizes, distances);
+        let points = match rotated {
+            Some(rotated) => {
+                let scores = rotated.of_scores(&limited.found.scores.scores)?;
+                Points::of(&scores, names, &shown, &sizes, distances)
+            }
+            None => Points::of(&limited.found.scores.scores, names, &shown, &sizes, distances),
+        };
         Ok(Self { sentences, points, odd: Some(explained) })
     }
 }

@@ -2,7 +2,6 @@
 
 use karhunen::choice::Choice;
 use karhunen::pca::{Centring, Scaling};
-use karhunen::rotation::{Criterion, RotatedModel};
 use karhunen::{NComponents, Pca, PcaModel, Weighting};
 
 use crate::Report;
@@ -23,47 +22,6 @@ pub(super) fn of_pca(
         weights.push_str(", feature_weight=feature_weights");
     }
     calls(report, Given::limited(with_rows), &fit_options(model), (&expression(model), &weights), step)
-}
-
-/// The step that rotates the components.
-pub(super) fn rotation(rotated: &RotatedModel) -> Step {
-    let k = rotated.n_components();
-    let (mut options, mut arguments) = (vec![format!("-k {k}")], vec![format!("n_components={k}")]);
-    let (mut name, mut kaiser) = ("varimax", true);
-    match rotated.criterion() {
-        Criterion::Orthomax(orthomax) if orthomax.gamma == 0.0 => (name, kaiser) = ("quartimax", false),
-        // The interfaces have no other orthomax criterion than these.
-        Criterion::Orthomax(_) => {}
-        Criterion::Promax(promax) => {
-            name = "promax";
-            options.push(format!("--power {}", promax.power));
-            arguments.push(format!("power={:?}", promax.power));
-        }
-        Criterion::Oblimin(oblimin) => {
-            (name, kaiser) = ("oblimin", false);
-            options.push(format!("--gamma {}", oblimin.gamma));
-            arguments.push(format!("gamma={:?}", oblimin.gamma));
-        }
-        Criterion::Procrustes { .. } => {
-            let options = vec!["--target TARGET".to_owned()];
-            return Step {
-                command: "rotate",
-                options,
-                result: "rotated",
-                expression: call("procrustes", &["target".to_owned()]),
-            };
-        }
-    }
-    options.insert(0, format!("--method {name}"));
-    if rotated.criterion().kaiser() != kaiser {
-        options.push(if kaiser { "--no-kaiser" } else { "--kaiser" }.to_owned());
-        arguments.push(format!("kaiser={}", if kaiser { "False" } else { "True" }));
-    }
-    Step { command: "rotate", options, result: "rotated", expression: call(name, &arguments) }
-}
-
-fn call(name: &str, arguments: &[String]) -> String {
-    format!("karhunen.rotation.{name}(pca, {})", arguments.join(", "))
 }
 
 fn fit_options(model: &PcaModel) -> Vec<String> {

@@ -6,15 +6,14 @@ use karhunen::rotation::RotatedModel;
 use crate::choice::Chosen;
 use crate::components::Leading;
 use crate::features::FeatureTable;
-use crate::names::{Names, listed, rotated_component};
-use crate::numbers::{counted, percent, signed};
+use crate::names::{Names, rotated_component};
 use crate::page::Content;
 use crate::pca::{calls, facts};
 use crate::points::Rows;
+use crate::rotation::{correlated, iterations, sentence, step};
 use crate::{Error, Report};
 
-/// Correlations of components that a sentence names.
-const NAMED: usize = 3;
+const DISTANCES: &str = "T² and SPE are those of these components; no rotation changes them.";
 
 /// The content for a rotated model, and its rows if they are given.
 pub(crate) fn content(
@@ -39,7 +38,7 @@ pub(crate) fn content(
     Ok(Content {
         fitted: facts::fitted(model)
             .into_iter()
-            .chain([sentence(rotated)])
+            .chain([sentence(rotated), DISTANCES.to_owned()])
             .chain(correlated(rotated))
             .collect(),
         exactness,
@@ -48,55 +47,8 @@ pub(crate) fn content(
         n_components: rotated.n_components(),
         features: Some(FeatureTable::of(&rotation.pattern, &found, names)),
         holes: None,
-        calls: calls::of_pca(report, model, rows.is_some(), Some(&calls::rotation(rotated))),
+        calls: calls::of_pca(report, model, rows.is_some(), Some(&step(rotated))),
         choice,
         rows,
     })
-}
-
-fn sentence(rotated: &RotatedModel) -> String {
-    let explained: f64 = rotated.explained_variance_ratio().iter().sum();
-    let (which, together) = match rotated.n_components() {
-        1 => ("The first component was".to_owned(), "it explains"),
-        k => (format!("The first {} were", counted(k, "component")), "together they explain"),
-    };
-    format!(
-        "{which} rotated by {}: RC1, RC2 and so on; {together} {} of the total variance, as before. T² and SPE are \
-         those of these components; no rotation changes them.",
-        rotated.criterion(),
-        percent(explained)
-    )
-}
-
-/// The largest correlations of rotated components, if they are correlated.
-fn correlated(rotated: &RotatedModel) -> Option<String> {
-    let correlations = &rotated.rotation().component_correlations;
-    let k = correlations.n_rows();
-    let mut pairs: Vec<(usize, usize)> = (0..k).flat_map(|c| (0..c).map(move |d| (d, c))).collect();
-    pairs.retain(|&pair| correlations[pair].abs() > 1e-9);
-    pairs.sort_by(|&a, &b| correlations[b].abs().total_cmp(&correlations[a].abs()));
-    let shown: Vec<String> = pairs
-        .iter()
-        .take(NAMED)
-        .map(|&(d, c)| {
-            format!(
-                "{} and {} ({})",
-                rotated_component(d),
-                rotated_component(c),
-                signed(correlations[(d, c)])
-            )
-        })
-        .collect();
-    let what = if pairs.len() > NAMED { "most of all " } else { "" };
-    (!pairs.is_empty()).then(|| format!("The rotated components are correlated, {what}{}.", listed(&shown)))
-}
-
-fn iterations(rotated: &RotatedModel) -> String {
-    let rotation = rotated.rotation();
-    let n = counted(rotation.n_iter, "iteration");
-    if rotation.converged {
-        format!("The rotation converged in {n}.")
-    } else {
-        format!("Warning: the rotation did not converge in {n}; rotate fewer components.")
-    }
 }

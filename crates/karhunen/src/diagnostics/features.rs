@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::incomplete::IncompleteModel;
 use crate::linalg::Matrix;
 use crate::pca::PcaModel;
-use crate::rotation::{RotatedModel, units};
+use crate::rotation::{Components, RotatedModel, units};
 
 /// Relations of features and components.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +37,16 @@ pub fn features(model: &PcaModel) -> Result<Features> {
 /// # Errors
 /// As [`features`].
 pub fn rotated_features(rotated: &RotatedModel) -> Result<Features> {
-    let variance = feature_variance(rotated.model())?;
+    Ok(of_rotation(rotated, feature_variance(rotated.model())?))
+}
+
+/// As [`rotated_features`], of a model of data with missing values.
+pub fn rotated_incomplete_features(rotated: &RotatedModel<IncompleteModel>) -> Features {
+    of_rotation(rotated, &incomplete_feature_variance(rotated.model()))
+}
+
+/// Relations of features with these variances and rotated components.
+fn of_rotation<M: Components>(rotated: &RotatedModel<M>, variance: &[f64]) -> Features {
     let (rotation, units) = (rotated.rotation(), units(rotated.model()));
     let (p, k) = rotation.pattern.shape();
     let of_pair = |f: &dyn Fn(usize, usize) -> f64| Matrix::from_fn(p, k, f);
@@ -59,7 +68,7 @@ pub fn rotated_features(rotated: &RotatedModel) -> Result<Features> {
             if variance[j] > 0.0 { at_most_one(share) } else { f64::NAN }
         })
         .collect();
-    Ok(Features { contributions, correlations, cos2, communalities })
+    Features { contributions, correlations, cos2, communalities }
 }
 
 /// The variances of the features in the units of the components.
@@ -74,11 +83,14 @@ fn feature_variance(model: &PcaModel) -> Result<&[f64]> {
 /// As [`features`], of a model of data with missing values, with the variances of complete rows under the fit:
 /// [`IncompleteModel::feature_variance`].
 pub fn incomplete_features(model: &IncompleteModel) -> Features {
-    let scales = &model.parts().scales;
+    relations(model.components(), model.explained_variance(), &incomplete_feature_variance(model))
+}
+
+/// As [`feature_variance`], of complete rows under the fit.
+fn incomplete_feature_variance(model: &IncompleteModel) -> Vec<f64> {
     let mut variance = model.feature_variance();
-    // In the units of the components.
-    (0..2).for_each(|_| scales.apply(&mut variance));
-    relations(model.components(), model.explained_variance(), &variance)
+    (0..2).for_each(|_| model.parts().scales.apply(&mut variance));
+    variance
 }
 
 /// Relations of features with these variances and components with the variances `along`.

@@ -31,6 +31,7 @@
 //! # Ok::<(), karhunen::Error>(())
 //! ```
 
+mod components;
 mod criterion;
 #[cfg(test)]
 mod golden;
@@ -44,6 +45,7 @@ mod promax;
 mod record;
 mod rotated;
 
+pub use components::Components;
 pub use criterion::{Criterion, Method};
 pub use model::RotatedModel;
 pub(crate) use model::units;

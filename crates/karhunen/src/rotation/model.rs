@@ -2,17 +2,20 @@
 
 use crate::error::{Error, Result, options};
 use crate::exec::Run;
+use crate::incomplete::{IncompleteModel, Observed};
 use crate::linalg::Matrix;
 use crate::pca::{PcaModel, Transform};
-use crate::rotation::rotated::{WITHOUT_VARIANCE, times};
+use crate::rotation::components::Components;
+use crate::rotation::rotated::WITHOUT_VARIANCE;
 use crate::rotation::{Criterion, Rotation};
 use crate::scalar::Scalar;
 use crate::source::Source;
 
-/// A fitted model whose leading components are rotated; the model itself is not changed.
+/// A fitted model whose leading components are rotated; the model itself is not changed. It is of complete data
+/// ([`PcaModel`]), or of data with missing values ([`IncompleteModel`]).
 ///
 /// Scores of rotated components have unit variance over the rows of the fit, as those of psych's `principal`; without
-/// centring, unit mean square.
+/// centring, unit mean square. Scores of rows with missing values are estimates, which have less.
 ///
 /// ```
 /// use karhunen::rotation::{Criterion, Orthomax, RotatedModel};
@@ -30,20 +33,20 @@ use crate::source::Source;
 /// # Ok::<(), karhunen::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct RotatedModel {
-    model: PcaModel,
+pub struct RotatedModel<M = PcaModel> {
+    model: M,
     criterion: Criterion,
     rotation: Rotation,
 }
 
-impl RotatedModel {
+impl<M: Components> RotatedModel<M> {
     /// Rotates the loadings of the `n_components` leading components; of all that have variance if `None`.
     ///
     /// # Errors
     /// [`Error::Option`] for more components than the model has, and for components without variance; those of the
     /// criterion; [`Error::Stopped`]. If the iterations do not converge, [`Rotation::converged`] is false.
     pub fn new(
-        model: PcaModel,
+        model: M,
         n_components: Option<usize>,
         criterion: Criterion,
         run: &Run<'_>,
@@ -68,12 +71,12 @@ impl RotatedModel {
     }
 
     /// The model as it was fitted, with all its components.
-    pub fn model(&self) -> &PcaModel {
+    pub fn model(&self) -> &M {
         &self.model
     }
 
     /// As [`RotatedModel::model`], without the rotation.
-    pub fn into_model(self) -> PcaModel {
+    pub fn into_model(self) -> M {
         self.model
     }
 
@@ -101,15 +104,8 @@ impl RotatedModel {
         }
     }
 
-    /// Scores of the rotated components, shape (n_rows, n_components), in the type of `x`.
-    ///
-    /// # Errors
-    /// Those of [`PcaModel::transform_with`].
-    pub fn transform_with<T: Scalar>(&self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Matrix<T>> {
-        self.of_scores(&self.model.transform_with(x, Transform::default(), run)?)
-    }
-
-    /// As [`RotatedModel::transform_with`], from scores of the model, shape (n_rows, number of components of the model).
+    /// Scores of the rotated components, shape (n_rows, n_components), from those of the model, shape (n_rows, number of
+    /// components of the model).
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of columns.
@@ -118,20 +114,13 @@ impl RotatedModel {
         Ok(self.rotation.of_leading(scores, self.model.explained_variance()))
     }
 
-    /// Maps scores of the rotated components, shape (n_rows, n_components), to rows, as the rotated components reproduce
-    /// them; scores of zero leave a component out.
+    /// Scores of the model, shape (n_rows, number of components of the model), from those of the rotated components, shape
+    /// (n_rows, n_components); zero along components that are not rotated.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of columns; those of [`PcaModel::inverse_transform_with`].
-    pub fn inverse_transform_with<T: Scalar>(&self, scores: &Matrix<T>, run: &Run<'_>) -> Result<Matrix<T>> {
-        let k = self.n_components();
-        check_columns(scores, k)?;
-        // Components that are not rotated take no part.
-        let back = Matrix::from_fn(k, self.model.n_components(), |c, of_model| {
-            if of_model < k { self.rotation.rotation[(of_model, c)] } else { 0.0 }
-        });
-        let whitened = Transform { whiten: true, ..Transform::default() };
-        self.model.inverse_transform_with(&times(scores, &back), whitened, run)
+    /// [`Error::Shape`] for another number of columns.
+    pub fn to_scores<T: Scalar>(&self, scores: &Matrix<T>) -> Result<Matrix<T>> {
+        self.rotation.to_scores(scores, self.model.explained_variance())
     }
 
     /// Restores a rotated model from the rotation M of the loadings, shape (k, k), and the number and convergence of its
@@ -141,7 +130,7 @@ impl RotatedModel {
     /// [`Error::Shape`] unless M is square with at most as many columns as the model has components;
     /// [`Error::Decomposition`] for a singular M.
     pub fn of_matrix(
-        model: PcaModel,
+        model: M,
         criterion: Criterion,
         rotation: Matrix,
         outcome: (usize, bool),
@@ -156,6 +145,44 @@ impl RotatedModel {
     }
 }
 
+impl RotatedModel {
+    /// Scores of the rotated components, shape (n_rows, n_components), in the type of `x`.
+    ///
+    /// # Errors
+    /// Those of [`PcaModel::transform_with`].
+    pub fn transform_with<T: Scalar>(&self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Matrix<T>> {
+        self.of_scores(&self.model.transform_with(x, Transform::default(), run)?)
+    }
+
+    /// Maps scores of the rotated components, shape (n_rows, n_components), to rows, as the rotated components reproduce
+    /// them; scores of zero leave a component out.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of columns; those of [`PcaModel::inverse_transform_with`].
+    pub fn inverse_transform_with<T: Scalar>(&self, scores: &Matrix<T>, run: &Run<'_>) -> Result<Matrix<T>> {
+        self.model.inverse_transform_with(&self.to_scores(scores)?, Transform::default(), run)
+    }
+}
+
+impl RotatedModel<IncompleteModel> {
+    /// Scores of the rotated components of rows with missing values, shape (n_rows, n_components).
+    ///
+    /// # Errors
+    /// Those of [`IncompleteModel::transform_with`].
+    pub fn transform_with<T: Scalar>(&self, rows: &Observed<T>, run: &Run<'_>) -> Result<Matrix> {
+        self.of_scores(&self.model.transform_with(rows, run)?)
+    }
+
+    /// Maps scores of the rotated components, shape (n_rows, n_components), to rows, as the rotated components reproduce
+    /// them with row offsets of zero; scores of zero leave a component out.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of columns; those of [`IncompleteModel::inverse_transform_with`].
+    pub fn inverse_transform_with(&self, scores: &Matrix, run: &Run<'_>) -> Result<Matrix> {
+        self.model.inverse_transform_with(&self.to_scores(scores)?, run)
+    }
+}
+
 /// Refuses scores of another number of components.
 fn check_columns<T: Scalar>(scores: &Matrix<T>, expected: usize) -> Result<()> {
     match scores.n_cols() {
@@ -165,14 +192,14 @@ fn check_columns<T: Scalar>(scores: &Matrix<T>, expected: usize) -> Result<()> {
 }
 
 /// The loadings of the `k` leading components, shape (p, k).
-fn leading_loadings(model: &PcaModel, k: usize) -> Matrix {
+fn leading_loadings(model: &impl Components, k: usize) -> Matrix {
     let loadings = model.loadings();
     Matrix::from_fn(loadings.n_rows(), k, |j, c| loadings[(j, c)])
 }
 
 /// The roots of the feature weights by which loadings of the model are larger than those of its features; one for
 /// a weight of zero.
-pub(crate) fn units(model: &PcaModel) -> Vec<f64> {
+pub(crate) fn units(model: &impl Components) -> Vec<f64> {
     let root = |weight: &f64| if *weight > 0.0 { weight.sqrt() } else { 1.0 };
     let ones = || vec![1.0; model.n_features()];
     model.feature_weights().map_or_else(ones, |weights| weights.iter().map(root).collect())

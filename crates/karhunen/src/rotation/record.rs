@@ -1,9 +1,10 @@
 //! Rotated models as records: that of the model, the rotation and its criterion. All else follows from these.
 
 use crate::error::Result;
+use crate::incomplete::IncompleteModel;
 use crate::pca::PcaModel;
 use crate::record::{Record, Recorded, in_array};
-use crate::rotation::{Criterion, RotatedModel};
+use crate::rotation::{Components, Criterion, RotatedModel};
 
 /// The iterations of a rotation, as text.
 #[derive(serde::Serialize, serde::Deserialize)]
@@ -17,8 +18,21 @@ const TARGET: &str = "target";
 const CRITERION: &str = "rotation_criterion";
 const OUTCOME: &str = "rotation_outcome";
 
-impl Recorded for RotatedModel {
-    const KIND: &'static str = "rotated-pca";
+/// The kind of records of a rotated model.
+trait Kind: Components + Recorded {
+    const ROTATED: &'static str;
+}
+
+impl Kind for PcaModel {
+    const ROTATED: &'static str = "rotated-pca";
+}
+
+impl Kind for IncompleteModel {
+    const ROTATED: &'static str = "rotated-incomplete-pca";
+}
+
+impl<M: Kind> Recorded for RotatedModel<M> {
+    const KIND: &'static str = M::ROTATED;
 
     fn to_record(&self) -> Result<Record<'_>> {
         let mut record = self.model().to_record()?;
@@ -41,8 +55,8 @@ impl Recorded for RotatedModel {
             other => other,
         };
         let Outcome { n_iter, converged } = record.json(OUTCOME)?;
-        PcaModel::KIND.clone_into(&mut record.kind);
-        let model = PcaModel::from_record(record)?;
+        M::KIND.clone_into(&mut record.kind);
+        let model = M::from_record(record)?;
         if let Criterion::Procrustes { target } = &criterion
             && target.shape() != (model.n_features(), rotation.n_cols())
         {

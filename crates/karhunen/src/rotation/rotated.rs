@@ -59,6 +59,24 @@ impl Rotation {
         Ok(self.of_leading(scores, variances))
     }
 
+    /// The inverse of [`Rotation::scores`]: scores of the fitted model, shape (n, number of `variances`), from those of the
+    /// rotated components, shape (n, k). `variances` are those of all components of the model, of which the k leading ones
+    /// are rotated; scores of the others are zero.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of columns, or fewer variances than k.
+    pub fn to_scores<T: Scalar>(&self, scores: &Matrix<T>, variances: &[f64]) -> Result<Matrix<T>> {
+        let k = self.rotation.n_rows();
+        let counts = [("scores", "columns", scores.n_cols()), ("variances", "values", variances.len().min(k))];
+        if let Some((what, axis, found)) = counts.into_iter().find(|(_, _, found)| *found != k) {
+            return Err(Error::Shape { what, axis, found, expected: k });
+        }
+        let back = Matrix::from_fn(k, variances.len(), |c, l| {
+            if l < k { self.rotation[(l, c)] * variances[l].sqrt() } else { 0.0 }
+        });
+        Ok(times(scores, &back))
+    }
+
     /// As [`Rotation::scores`], of the leading columns of `scores`, whose variances are `variances`.
     pub(super) fn of_leading<T: Scalar>(&self, scores: &Matrix<T>, variances: &[f64]) -> Matrix<T> {
         let k = self.rotation.n_rows();

@@ -106,14 +106,17 @@ def features(pca: Any) -> Features:
     model = rotated_or_fitted_model(pca)
     if isinstance(model, _core.RotatedModel):
         found = _core.diagnose_rotated_features(model)
+    elif isinstance(model, _core.RotatedIncompleteModel):
+        found = _core.diagnose_rotated_incomplete_features(model)
+    elif isinstance(model, _core.IncompleteModel):
+        found = _core.diagnose_incomplete_features(model)
+    else:
+        found = _core.diagnose_features(model)
+    contributions, correlations, cos2, communalities = found
+    if isinstance(model, (_core.RotatedModel, _core.RotatedIncompleteModel)):
         names, components = pca.names, pca.component_names
     else:
-        if isinstance(model, _core.IncompleteModel):
-            found = _core.diagnose_incomplete_features(model)
-        else:
-            found = _core.diagnose_features(model)
-        names, components = feature_names(pca), component_names(found[0].shape[1])
-    contributions, correlations, cos2, communalities = found
+        names, components = feature_names(pca), component_names(contributions.shape[1])
     return Features(contributions, correlations, cos2, communalities, names, components)
 
 

@@ -27,10 +27,12 @@ def fitted_model(pca: Any) -> _core.Model | _core.IncompleteModel:
     return model
 
 
-def rotated_or_fitted_model(pca: Any) -> _core.RotatedModel | _core.Model | _core.IncompleteModel:
+def rotated_or_fitted_model(
+    pca: Any,
+) -> _core.RotatedModel | _core.RotatedIncompleteModel | _core.Model | _core.IncompleteModel:
     """Return the engine's model of a rotation or of a fitted estimator."""
     rotated = getattr(pca, "_rotated", None)
-    return rotated if isinstance(rotated, _core.RotatedModel) else fitted_model(pca)
+    return rotated if isinstance(rotated, (_core.RotatedModel, _core.RotatedIncompleteModel)) else fitted_model(pca)
 
 
 def engine_model(pca: Any) -> _core.Model:
