@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from karhunen import PCA, IncrementalPCA, diagnostics, rotation
+from karhunen import PCA, IncompletePCA, IncrementalPCA, diagnostics, rotation
 from sklearn.datasets import load_wine
 
 ROOT = Path(__file__).parents[2]
@@ -243,3 +243,41 @@ def test_features_of_a_rotation_are_those_of_its_scores(wine, rotate, scale, wei
         np.testing.assert_allclose(found.cos2.sum(axis=1), found.communalities, rtol=1e-9)
     assert list(found.to_frame().columns[:3]) == ["correlation_RC1", "correlation_RC2", "correlation_RC3"]
     assert found.component_names == rotated.component_names == ["RC1", "RC2", "RC3"]
+
+
+@pytest.fixture(scope="module")
+def holes(wine):
+    x = wine.copy()
+    x[np.random.default_rng(3).random(x.shape) < 0.1] = np.nan
+    return pd.DataFrame(x, columns=load_wine().feature_names)
+
+
+@pytest.mark.parametrize("rotate", [rotation.varimax, rotation.promax, rotation.oblimin])
+@pytest.mark.parametrize("method", ["ppca", "em"])
+def test_rotations_of_rows_with_missing_values(holes, rotate, method):
+    pca = IncompletePCA(3, method=method, scale=True).fit(holes)
+    found = rotate(pca)
+    assert found.converged
+    np.testing.assert_allclose(found.pattern, pca.loadings_ @ found.matrix, atol=1e-12)
+    scores = found.transform(holes)
+    np.testing.assert_allclose(found.inverse_transform(scores), pca.inverse_transform(pca.transform(holes)), atol=1e-8)
+    rows = pca.mean_ + pca.scale_ * (scores @ found.pattern.T)
+    np.testing.assert_allclose(found.inverse_transform(scores), rows, atol=1e-8)
+    related = diagnostics.features(found)
+    np.testing.assert_allclose(related.communalities, diagnostics.features(pca).communalities, atol=1e-9)
+    assert found.transform(holes.astype(np.float32)).dtype == np.float32
+    again = pickle.loads(pickle.dumps(found))
+    np.testing.assert_array_equal(again.transform(holes), scores)
+
+
+def test_rotations_of_rows_with_missing_values_in_files_pages_and_pictures(holes, tmp_path):
+    found = rotation.varimax(IncompletePCA(3, method="ppca", scale=True).fit(holes))
+    found.save(tmp_path / "m")
+    again = rotation.Rotation.load(tmp_path / "m")
+    assert again.names == list(holes.columns)
+    np.testing.assert_array_equal(again.transform(holes), found.transform(holes))
+    assert "rotated by varimax" in str(found.summary())
+    page = found.report(tmp_path / "r.html", holes).read_text(encoding="utf-8")
+    assert "karhunen.rotation.varimax(pca, n_components=3)" in page
+    with pytest.raises(ValueError, match="rotated-incomplete-pca"):
+        IncompletePCA.load(tmp_path / "m")

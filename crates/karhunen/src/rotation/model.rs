@@ -233,10 +233,13 @@ fn in_units(rotation: Rotation, units: &[f64]) -> Rotation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::choice::Choice;
+    use crate::incomplete::{IncompletePca, Method};
     use crate::linalg::Dense;
     use crate::linalg::test_matrices::{gaussian, max_difference};
     use crate::pca::Pca;
     use crate::rotation::{Oblimin, Orthomax, Promax};
+    use crate::scalar::largest_magnitude;
     use crate::weights::{Weighting, Weights};
 
     const N: usize = 60;
@@ -378,19 +381,84 @@ mod tests {
         for criterion in criteria() {
             let rotated = RotatedModel::new(model.clone(), Some(3), criterion, &Run::default()).unwrap();
             let record = rotated.to_record().unwrap();
-            assert_eq!(RotatedModel::from_record(&mut record.clone()).unwrap(), rotated);
+            assert_eq!(RotatedModel::<PcaModel>::from_record(&mut record.clone()).unwrap(), rotated);
             assert!(PcaModel::from_record(&mut record.clone()).is_err());
             let damage = |name: &str, shape: [usize; 2]| {
                 let mut record: Record<'_> = record.clone();
                 record.arrays.retain(|array| array.name != name);
                 record.put(name, &shape, vec![0.5; shape[0] * shape[1]]);
-                RotatedModel::from_record(&mut record)
+                RotatedModel::<PcaModel>::from_record(&mut record)
             };
             for shape in [[2, 3], [5, 5], [0, 0], [3, 3]] {
                 assert!(damage("rotation", shape).is_err(), "{shape:?}");
             }
             if matches!(rotated.criterion(), Criterion::Procrustes { .. }) {
                 assert!(damage("target", [P, 2]).is_err());
+            }
+        }
+        let model = IncompletePca { method: Method::Ppca, ..IncompletePca::new(3) };
+        let model = model.fit(&incomplete_rows()).unwrap();
+        for criterion in criteria() {
+            let rotated = RotatedModel::new(model.clone(), Some(3), criterion, &Run::default()).unwrap();
+            let record = rotated.to_record().unwrap();
+            let again = RotatedModel::<IncompleteModel>::from_record(&mut record.clone()).unwrap();
+            // NaN marks values of a trace that were not computed, so models are compared as text.
+            assert_eq!(format!("{again:?}"), format!("{rotated:?}"));
+            assert!(IncompleteModel::from_record(&mut record.clone()).is_err());
+            assert!(RotatedModel::<PcaModel>::from_record(&mut record.clone()).is_err());
+        }
+    }
+
+    /// The rows of [`rows`] with every seventh entry missing.
+    fn incomplete_rows() -> Observed {
+        let x = rows();
+        let holes = Matrix::from_fn(N, P, |i, j| if (i * P + j) % 7 == 3 { f64::NAN } else { x[(i, j)] });
+        Observed::from_dense(&Dense::from(&holes)).unwrap()
+    }
+
+    #[test]
+    fn models_of_complete_rows_rotate_alike_however_they_were_fitted() {
+        let x = rows();
+        let pca = Pca::new(3).fit(&Dense::from(&x), &Weights::default()).unwrap();
+        let em = IncompletePca { method: Method::Em, tol: 1e-14, ..IncompletePca::new(3) };
+        let em = em.fit(&Observed::from_dense(&Dense::from(&x)).unwrap()).unwrap();
+        for criterion in criteria() {
+            let usual = RotatedModel::new(pca.clone(), None, criterion.clone(), &Run::default()).unwrap();
+            let found = RotatedModel::new(em.clone(), None, criterion, &Run::default()).unwrap();
+            // The iterations stop within 1e-6 of the components.
+            let scale = 1e-4 * largest_magnitude(usual.rotation().pattern.as_slice());
+            assert!(max_difference(&found.rotation().pattern, &usual.rotation().pattern) < scale);
+            let scores = usual.transform_with(&Dense::from(&x), &Run::default()).unwrap();
+            let rows = Observed::from_dense(&Dense::from(&x)).unwrap();
+            assert!(max_difference(&found.transform_with(&rows, &Run::default()).unwrap(), &scores) < 1e-3);
+        }
+    }
+
+    #[test]
+    fn rotated_components_of_incomplete_rows_reproduce_what_the_components_do() {
+        let rows = incomplete_rows();
+        let weighted = rows.clone().with_feature_weights(&[1.0, 4.0, 0.25, 1.0, 9.0, 2.0, 1.0]).unwrap();
+        for (method, scale, data) in [
+            (Method::Ppca, false, &rows),
+            (Method::VbFull, true, &rows),
+            (Method::Em, true, &weighted),
+        ] {
+            let model = IncompletePca { method, scale, ..IncompletePca::new(3) }.fit(data).unwrap();
+            let expected = model.inverse_transform(&model.transform(&rows).unwrap()).unwrap();
+            for criterion in criteria() {
+                let rotated = RotatedModel::new(model.clone(), None, criterion, &Run::default()).unwrap();
+                let scores = rotated.transform_with(&rows, &Run::default()).unwrap();
+                let back = rotated.inverse_transform_with(&scores, &Run::default()).unwrap();
+                assert!(max_difference(&back, &expected) < 1e-9, "{} {}", method.name(), rotated.criterion());
+                // The pattern gives the same rows, in the units of the data.
+                let (pattern, unit) = (&rotated.rotation().pattern, model.scale());
+                for i in 0..N {
+                    for j in 0..P {
+                        let sum: f64 = (0..3).map(|c| scores[(i, c)] * pattern[(j, c)]).sum();
+                        let value = model.mean()[j] + unit.map_or(1.0, |unit| unit[j]) * sum;
+                        assert!((value - expected[(i, j)]).abs() < 1e-9);
+                    }
+                }
             }
         }
     }
