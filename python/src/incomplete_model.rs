@@ -85,6 +85,11 @@ impl IncompleteModel {
     }
 
     #[getter]
+    fn mean_prior(&self) -> Option<(f64, f64)> {
+        self.parts().mean_prior.map(|prior| (prior.mean, prior.variance))
+    }
+
+    #[getter]
     fn mean_variance<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         view(slf, |model| &model.parts().mean_variance)
     }

@@ -322,6 +322,8 @@ class IncompleteModel:
     def feature_weights(self) -> NDArray[np.float64] | None:
         """Weights of the columns, if they were given."""
     @property
+    def mean_prior(self) -> tuple[float, float] | None: ...
+    @property
     def mean_variance(self) -> NDArray[np.float64]:
         """Posterior variance of the mean of each feature."""
     @property

@@ -11,6 +11,7 @@ mod far;
 mod few_entries;
 mod fixtures;
 mod invariants;
+mod learned_priors;
 mod mean_prior;
 mod online;
 mod optima;

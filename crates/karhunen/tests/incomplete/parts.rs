@@ -358,6 +358,7 @@ fn variational_bayes_in_parts_obeys_its_options() {
             let mean_prior = MeanPrior { count: 3.0, value: Some(1.0) };
             IncompletePca { mean_prior, ..variational(4, 60) }
         }),
+        ("learned priors", IncompletePca { learn_mean_prior: true, hyperprior: 0.1, ..variational(3, 60) }),
         ("converged", IncompletePca { tol: 1e-7, ..variational(3, 400) }),
         ("settled errors", IncompletePca { rmse_tol: Some(1e-4), ..variational(2, 400) }),
         ("settled loadings", IncompletePca { angle_tol: Some(1e-4), ..variational(3, 400) }),

@@ -149,6 +149,8 @@ impl IncompletePca {
             (options::MEAN, self.mean.value()),
             (options::MEAN_PRIOR, self.mean_prior.count.into()),
             (options::MEAN_PRIOR, self.mean_prior.value.into()),
+            (options::LEARN_MEAN_PRIOR, self.learn_mean_prior.into()),
+            (options::HYPERPRIOR, self.hyperprior.into()),
             (options::TOL, self.tol.into()),
             (options::ANGLE_TOL, self.angle_tol.into()),
             (options::RMSE_TOL, self.rmse_tol.into()),
@@ -208,7 +210,8 @@ fn fit_typed<T: Lane>(
             Method::VbFull if scale == 0.0 => of_method(pca, method, &prepared),
             Method::VbFull => {
                 let rows = RowsInParts { passes, entries };
-                Box::new(Full::over(rows, LoadingModel::Posterior, (scale, None), Some(squares)))
+                let of_variances = (scale, None, pca.hyperprior);
+                Box::new(Full::over(rows, LoadingModel::Posterior, of_variances, Some(squares)))
             }
             _ => Box::new(Sweeps { passes, penalty, last: &last }),
         };
@@ -252,6 +255,7 @@ fn fit_typed<T: Lane>(
         pca: given,
         prepared: &prepared,
         mean: problem.mean,
+        mean_prior: run.posterior.as_ref().and_then(|posterior| posterior.mean_prior),
         of_offsets: None,
         n_observed: entries.n_observed.iter().map(|n| *n as usize).collect(),
         dtype: T::NAME,

@@ -59,7 +59,7 @@ impl NormalSums {
             data,
             loadings: Diagonal::Same(0.0),
             scores: task.penalty.of_rows(data),
-            mean: MeanRule { joint: true, kappa: 0.0, prior: 0.0, precision: 0.0 },
+            mean: MeanRule::FLAT,
             offsets: None,
             c,
         };

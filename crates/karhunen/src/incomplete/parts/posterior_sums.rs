@@ -110,7 +110,7 @@ impl PosteriorSums {
             data,
             loadings: Diagonal::Same(0.0),
             scores: Diagonal::Same(0.0),
-            mean: MeanRule { joint: true, kappa: 0.0, prior: 0.0, precision: 0.0 },
+            mean: MeanRule::FLAT,
             offsets: None,
             c,
         };
