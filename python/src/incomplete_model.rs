@@ -84,6 +84,7 @@ impl IncompleteModel {
         there.map(|_| view(slf, |model| model.feature_weights().unwrap_or_default())).transpose()
     }
 
+    /// Mean and variance of the learned prior of the means.
     #[getter]
     fn mean_prior(&self) -> Option<(f64, f64)> {
         self.parts().mean_prior.map(|prior| (prior.mean, prior.variance))

@@ -322,7 +322,8 @@ class IncompleteModel:
     def feature_weights(self) -> NDArray[np.float64] | None:
         """Weights of the columns, if they were given."""
     @property
-    def mean_prior(self) -> tuple[float, float] | None: ...
+    def mean_prior(self) -> tuple[float, float] | None:
+        """Mean and variance of the learned prior of the means."""
     @property
     def mean_variance(self) -> NDArray[np.float64]:
         """Posterior variance of the mean of each feature."""
@@ -694,7 +695,11 @@ class ClusterFit:
         checkpoint: _Log | None = None,
     ) -> ClusterFit: ...
     @staticmethod
-    def of_entries(options: dict[str, Any], checkpoint: _Log | None = None) -> ClusterFit:
+    def of_entries(
+        options: dict[str, Any],
+        feature_weight: NDArray[np.float64] | None = None,
+        checkpoint: _Log | None = None,
+    ) -> ClusterFit:
         """Begin a fit of incomplete rows."""
 
     def step(

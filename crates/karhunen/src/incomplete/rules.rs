@@ -28,14 +28,18 @@ impl IncompletePca {
                 self.method.value(),
                 "rows that are learned one after the other have no weights; repeat them",
             )),
-            _ if self.learn_mean_prior && data.feature_weights().is_some() => Err(Error::option(
-                options::LEARN_MEAN_PRIOR,
-                true,
-                "columns that are multiplied by the roots of their weights have no common unit, and so no common prior of \
-                 their means",
-            )),
-            _ => Ok(()),
+            _ => self.check_weights_of_columns(data.feature_weights().is_some()),
         }
+    }
+
+    /// Refuses weights of the columns where their means have a common prior.
+    pub(crate) fn check_weights_of_columns(&self, weighted: bool) -> Result<()> {
+        if weighted && self.learn_mean_prior {
+            let rule = "columns that are multiplied by the roots of their weights have no common unit, and so no common prior \
+                 of their means";
+            return Err(Error::option(options::LEARN_MEAN_PRIOR, true, rule));
+        }
+        Ok(())
     }
 
     /// Checks options, data and start.

@@ -21,7 +21,11 @@ fn few_entries(seed: u64) -> Holes {
     }
     for (i, row) in holes.observed.iter_mut().enumerate() {
         for (j, seen) in row.iter_mut().enumerate() {
-            *seen = if j < 10 { rng.uniform() < 0.8 } else { (i + 7 * j) % 60 < 2 || (j % 3 == 0 && i % 29 == j % 29) };
+            *seen = if j < 10 {
+                rng.uniform() < 0.8
+            } else {
+                (i + 7 * j) % 60 < 2 || (j % 3 == 0 && i % 29 == j % 29)
+            };
         }
     }
     holes
@@ -42,7 +46,13 @@ fn the_cost_never_rises() {
     for method in VARIATIONAL {
         for (learn_mean_prior, hyperprior) in [(true, 0.0), (false, 0.5), (true, 1e-3), (true, 4.0)] {
             for row_offsets in [false, true] {
-                let pca = IncompletePca { method, learn_mean_prior, hyperprior, row_offsets, ..IncompletePca::new(5) };
+                let pca = IncompletePca {
+                    method,
+                    learn_mean_prior,
+                    hyperprior,
+                    row_offsets,
+                    ..IncompletePca::new(5)
+                };
                 let model = fit(IncompletePca { max_iter: 70, tol: 0.0, ..pca }, &data);
                 for pair in model.convergence().trace.windows(2) {
                     let [before, after] = pair else { unreachable!() };
@@ -72,8 +82,10 @@ fn complete_noise_has_the_variances_of_random_effects() {
     let data = Observed::from_dense(&Dense::row_major(&x, n, p).unwrap()).unwrap();
     let of_feature = |j: usize| (0..n).map(move |i| i * p + j);
     let observed: Vec<f64> = (0..p).map(|j| of_feature(j).map(|at| x[at]).sum::<f64>() / n as f64).collect();
-    let within: f64 =
-        (0..p).flat_map(|j| of_feature(j).map(move |at| (at, j))).map(|(at, j)| (x[at] - observed[j]).powi(2)).sum();
+    let within: f64 = (0..p)
+        .flat_map(|j| of_feature(j).map(move |at| (at, j)))
+        .map(|(at, j)| (x[at] - observed[j]).powi(2))
+        .sum();
     let noise = within / (p * (n - 1)) as f64;
     let centre = observed.iter().sum::<f64>() / p as f64;
     let between = observed.iter().map(|mean| (mean - centre).powi(2)).sum::<f64>() / p as f64;
@@ -82,12 +94,22 @@ fn complete_noise_has_the_variances_of_random_effects() {
     // The shrinkage is visible: the prior is worth about a hundred entries.
     assert!(shrinkage > 0.3 && shrinkage < 0.9, "{shrinkage}");
     for method in [Method::Vb, Method::VbFull] {
-        let pca = IncompletePca { learn_mean_prior: true, n_components: 1, tol: 1e-13, max_iter: 3000, ..options(method) };
+        let pca = IncompletePca {
+            learn_mean_prior: true,
+            n_components: 1,
+            tol: 1e-13,
+            max_iter: 3000,
+            ..options(method)
+        };
         let model = fit(pca, &data);
         let NormalPrior { mean: found_centre, variance: found } = model.parts().mean_prior.unwrap();
         let name = method.name();
         // The component that the noise leaves fades, and keeps a share of it that falls with n.
-        assert!((model.noise_variance() / noise - 1.0).abs() < 0.01, "{name}: {} {noise}", model.noise_variance());
+        assert!(
+            (model.noise_variance() / noise - 1.0).abs() < 0.01,
+            "{name}: {} {noise}",
+            model.noise_variance()
+        );
         assert!((found_centre - centre).abs() < 1e-3, "{name}: {found_centre} {centre}");
         assert!((found / variance - 1.0).abs() < 0.02, "{name}: {found} {variance}");
         for (mean, observed) in model.mean().iter().zip(&observed) {
@@ -122,7 +144,10 @@ fn the_learned_prior_is_the_fixed_point_of_its_update() {
             assert!((mean - expected).abs() < 1e-4, "{name} {hyperprior}: mean {mean} {expected}");
             let moments = parts.mean.iter().zip(&parts.mean_variance).map(|(m, v)| (m - mean).powi(2) + v);
             let expected = (moments.sum::<f64>() + 2.0 * hyperprior * mean_square) / (p + 2.0 * hyperprior);
-            assert!((variance / expected - 1.0).abs() < 1e-3, "{name} {hyperprior}: variance {variance} {expected}");
+            assert!(
+                (variance / expected - 1.0).abs() < 1e-3,
+                "{name} {hyperprior}: variance {variance} {expected}"
+            );
         }
     }
 }
@@ -172,7 +197,13 @@ fn a_hyperprior_has_no_unit() {
     let scaled: Vec<f64> = holes.with_nan().iter().map(|x| 1024.0 * x).collect();
     let scaled = Observed::from_dense(&Dense::row_major(&scaled, 60, 12).unwrap()).unwrap();
     for method in VARIATIONAL {
-        let pca = IncompletePca { learn_mean_prior: true, hyperprior: 3.0, max_iter: 60, tol: 0.0, ..options(method) };
+        let pca = IncompletePca {
+            learn_mean_prior: true,
+            hyperprior: 3.0,
+            max_iter: 60,
+            tol: 0.0,
+            ..options(method)
+        };
         let (one, other) = (fit(pca.clone(), &data), fit(pca, &scaled));
         let same = |a: f64, b: f64| (b / a / 1024.0f64.powi(2) - 1.0).abs() < 1e-6;
         assert!(same(one.noise_variance(), other.noise_variance()), "{}", method.name());
@@ -184,7 +215,8 @@ fn a_hyperprior_has_no_unit() {
 #[test]
 fn a_strong_hyperprior_holds_every_variance_near_the_unit() {
     let data = observed(&Holes::planted(60, 12, &[2.0, 1.0], 0.5, 0.4, 4));
-    let noise = |hyperprior| fit(IncompletePca { hyperprior, ..options(Method::VbFull) }, &data).noise_variance();
+    let noise =
+        |hyperprior| fit(IncompletePca { hyperprior, ..options(Method::VbFull) }, &data).noise_variance();
     let (none, some, strong) = (noise(0.0), noise(20.0), noise(1e6));
     assert!(none < some && some < strong, "{none} {some} {strong}");
 }
@@ -204,7 +236,10 @@ fn methods_without_these_priors_refuse_them() {
     }
     refused(IncompletePca { scale: true, ..ok.clone() }, "no common unit");
     refused(IncompletePca { mean: MeanMode::Fixed, ..ok.clone() }, "learn_mean_prior");
-    refused(IncompletePca { mean_prior: MeanPrior { count: 2.0, value: None }, ..ok.clone() }, "learned or given");
+    refused(
+        IncompletePca { mean_prior: MeanPrior { count: 2.0, value: None }, ..ok.clone() },
+        "learned or given",
+    );
     for hyperprior in [-1.0, f64::NAN, f64::INFINITY] {
         refused(IncompletePca { hyperprior, ..IncompletePca::new(2) }, "hyperprior");
     }

@@ -14,6 +14,7 @@ from karhunen._incomplete.inputs import to_fit_entries, to_start
 from karhunen._incomplete.options import engine_options, errors_as_given, to_checkpoint
 from karhunen._incomplete.row_by_row import RowByRow
 from karhunen._inputs.files import set_columns
+from karhunen._inputs.matrix import to_part_weights
 from karhunen._shared.arrays import FloatArray
 from karhunen._shared.checkpoints import PassLog
 from karhunen._shared.choices import Mean, Method, OnlineRule, Regularization
@@ -387,9 +388,7 @@ class IncompletePCA(RowByRow):
 
     def _begin_in_parts(self, feature_weight: Any, log: PassLog | None) -> _core.ClusterFit:
         """Begin a fit to rows in parts."""
-        if feature_weight is not None:
-            raise ValueError("feature_weight is not allowed: fits of IncompletePCA in parts have no weights of columns")
-        return _core.ClusterFit.of_entries(engine_options(self), log)
+        return _core.ClusterFit.of_entries(engine_options(self), to_part_weights(feature_weight), log)
 
     def _adopt_in_parts(self, model: _core.IncompleteModel, names: Sequence[str] | None) -> None:
         """Take the model of a fit to rows in parts, and the names of their columns."""

@@ -78,9 +78,7 @@ impl MeanRule {
     /// The rule with the prior that a fit has learned.
     pub(crate) fn with(self, found: Option<NormalPrior>) -> Self {
         match found {
-            Some(NormalPrior { mean, variance }) => {
-                Self { prior: mean, precision: 1.0 / variance, ..self }
-            }
+            Some(NormalPrior { mean, variance }) => Self { prior: mean, precision: 1.0 / variance, ..self },
             None => self,
         }
     }

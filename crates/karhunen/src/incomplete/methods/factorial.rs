@@ -170,13 +170,15 @@ impl<T: Lane> Factorial<T> {
             problem.mean = problem.mean.with(state.mean_prior);
         }
         self.rescale(factors, state, problem.fixed(), &rest)?;
-        let kl_means =
-            if problem.mean.joint { means.divergence(problem.mean.precision, true) } else { 0.0 };
+        let kl_means = if problem.mean.joint { means.divergence(problem.mean.precision, true) } else { 0.0 };
         let likelihood =
             0.5 * entries * (std::f64::consts::TAU * state.noise).ln() + expected / (2.0 * state.noise);
         let kl = divergence(&factors.a, &state.of_loadings, &vec![1.0; c], &rest)?
             + divergence(&factors.s, &state.of_scores, &state.prior, &rest)?;
-        Ok([likelihood + kl + kl_means + self.cost_of_variances(state, problem.mean, problem.fixed()), squares])
+        Ok([
+            likelihood + kl + kl_means + self.cost_of_variances(state, problem.mean, problem.fixed()),
+            squares,
+        ])
     }
 
     /// Terms of the hyperprior in the cost.

@@ -106,12 +106,7 @@ impl<T: Lane> FullState<T> {
 impl<T: Lane> Full<T, RowsInMemory<T>> {
     /// `scale` is the mean squared deviation of an entry; `of_offsets` the initial variance of the row offsets;
     /// `hyperprior` its strength.
-    pub(crate) fn new(
-        loadings: LoadingModel,
-        scale: f64,
-        of_offsets: Option<f64>,
-        hyperprior: f64,
-    ) -> Self {
+    pub(crate) fn new(loadings: LoadingModel, scale: f64, of_offsets: Option<f64>, hyperprior: f64) -> Self {
         Self::over(RowsInMemory::new(), loadings, (scale, of_offsets, hyperprior), None)
     }
 }
@@ -218,8 +213,7 @@ impl<T: Lane, R: RowPosteriors<T>> Full<T, R> {
         let p = problem.data.n_features() as f64;
         if posterior && learned {
             let least = f64::MIN_POSITIVE.sqrt() * self.scale;
-            state.prior =
-                (0..free).map(|k| self.hyperprior.variance(totals[k] / p, p).max(least)).collect();
+            state.prior = (0..free).map(|k| self.hyperprior.variance(totals[k] / p, p).max(least)).collect();
         }
         let of_prior: f64 = (0..free).map(|k| totals[k] / state.prior[k] + p * state.prior[k].ln()).sum();
         let kl_loadings = if posterior { 0.5 * (of_prior - found.log_det - p * free as f64) } else { 0.0 };

@@ -22,6 +22,8 @@ pub(crate) struct NormalTask {
     pub(crate) penalty: ScorePenalty,
     /// True if the entries of all parts are of single precision.
     pub(crate) single: bool,
+    /// The factor of the entries of each feature, shape (n_features,); `None` if all are one.
+    pub(crate) factors: Option<Vec<f64>>,
 }
 
 /// Sums over rows with scores `s` that minimise their cost, `z = (s, 1)`, and `y` an entry less the mean of the task.

@@ -63,7 +63,12 @@ impl LoadingSolver<'_> {
     }
 
     /// Writes `(a_j, mu_j)` and the expected values of a feature; returns its terms of [`OfLoadings`].
-    pub(crate) fn solve<T: Lane>(&self, acc: &mut [f64], row: &mut [T], out: &mut [T]) -> Result<[f64; N_TERMS]> {
+    pub(crate) fn solve<T: Lane>(
+        &self,
+        acc: &mut [f64],
+        row: &mut [T],
+        out: &mut [T],
+    ) -> Result<[f64; N_TERMS]> {
         let (layout, c, stride) = (self.layout, self.layout.c, self.affine.stride());
         let (sums, workspace) = acc.split_at_mut(layout.n_sums());
         let (g, workspace) = workspace.split_at_mut((c + 1) * stride);
