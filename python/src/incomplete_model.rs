@@ -198,6 +198,12 @@ impl IncompleteModel {
         give_matrix(py, Matrix::from_vec(runs.len(), 5, values.collect()).map_err(to_python)?)
     }
 
+    /// Gain and number of parameters of components that fit noise.
+    #[getter]
+    fn overfit(&self) -> Option<(f64, usize)> {
+        self.model.convergence().overfit.map(|found| (found.gain, found.n_parameters))
+    }
+
     /// Out-of-range predictions of missing entries: their number, and row, column, value and deviations of the
     /// farthest.
     #[getter]

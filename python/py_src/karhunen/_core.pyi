@@ -377,6 +377,9 @@ class IncompleteModel:
     def runs(self) -> NDArray[np.float64]:
         """Return penalty, cost, RMSE, held-out RMSE and iterations of every run as columns; NaN if absent."""
     @property
+    def overfit(self) -> tuple[float, int] | None:
+        """Gain and number of parameters of components that fit noise."""
+    @property
     def far(self) -> tuple[int, int, int, float, float] | None:
         """Number of out-of-range predictions, and row, column, value, deviations of the farthest."""
     @property
@@ -852,7 +855,15 @@ def complete(
     sample_weight: NDArray[np.float64] | None = None,
     n_threads: int | None = None,
     on_progress: _OnProgress | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], Model, float, int, bool]: ...
+) -> tuple[
+    NDArray[np.float64],
+    NDArray[np.float64],
+    Model,
+    float,
+    int,
+    bool,
+    tuple[int, int, int, float, float] | None,
+]: ...
 def choose_completion(
     x: NDArray[np.float64],
     options: dict[str, Any],

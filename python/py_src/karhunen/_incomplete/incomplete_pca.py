@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from karhunen import _core
-from karhunen._incomplete.convergence import warn_of_far_predictions, warn_unless_ended
+from karhunen._incomplete.convergence import warn_of_far_predictions, warn_of_overfit, warn_unless_ended
 from karhunen._incomplete.ids import adopt_ids
 from karhunen._incomplete.inputs import to_fit_entries, to_start
 from karhunen._incomplete.options import engine_options, errors_as_given, to_checkpoint
@@ -383,7 +383,8 @@ class IncompletePCA(RowByRow):
         with self._call() as draw:
             model = _core.fit_incomplete(entries, options, draw, begin, state)
         self._adopt_found(model)
-        warn_of_far_predictions(self.convergence_, getattr(self, "feature_names_in_", None))
+        warn_of_far_predictions(self.convergence_.far_predictions, getattr(self, "feature_names_in_", None))
+        warn_of_overfit(self.convergence_.overfit, self.n_components_)
         return entries
 
     def _begin_in_parts(self, feature_weight: Any, log: PassLog | None) -> _core.ClusterFit:

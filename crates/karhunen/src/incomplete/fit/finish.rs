@@ -9,6 +9,7 @@ use crate::incomplete::factors::prior::{NormalPrior, Prior};
 use crate::incomplete::factors::{FactorSide, Factors};
 use crate::incomplete::fit::error_bars::{Precision, count_parameters, inverses};
 use crate::incomplete::fit::far::far_predictions;
+use crate::incomplete::fit::overfit::overfit;
 use crate::incomplete::fit::run::RunResult;
 use crate::incomplete::model::convergence::IncompleteConvergence;
 use crate::incomplete::model::{IncompleteModel, IncompleteParts};
@@ -41,6 +42,7 @@ impl<T: Lane> RunResult<T> {
         exec: &Exec<'_>,
     ) -> Result<IncompleteModel> {
         let reason = self.reason(reason);
+        let collapsed = self.collapsed;
         let mean_prior = self.posterior.as_ref().and_then(|posterior| posterior.mean_prior);
         // The method may have learned penalties and pruned components.
         let problem = &self.penalties.clone().give(problem, self.factors.c);
@@ -55,6 +57,11 @@ impl<T: Lane> RunResult<T> {
             }
         };
         let far = far_predictions(problem.data, &found.rotated, exec)?;
+        let overfit = if method == Method::Ppca && self.held_out_rmse.is_none() && !collapsed {
+            overfit(problem, prepared, self.cost, exec)?
+        } else {
+            None
+        };
         let of_offsets = variance_of_offsets(&found.rotated, problem);
         found.into_model(Described {
             pca,
@@ -77,6 +84,7 @@ impl<T: Lane> RunResult<T> {
                 runs: Vec::new(),
                 refitted: false,
                 far,
+                overfit,
                 n_samples_in_parts: None,
             },
         })

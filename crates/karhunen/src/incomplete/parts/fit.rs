@@ -276,6 +276,7 @@ fn fit_typed<T: Lane>(
             runs,
             refitted: false,
             far: None,
+            overfit: None,
             n_samples_in_parts: Some(entries.n_rows),
         },
     })

@@ -38,19 +38,19 @@ impl EntryTask {
             Self::Columns => TaskOfEntries::Columns,
             Self::Normal(NormalTask { loadings, penalty, single, factors }) => {
                 record.put_matrix("loadings", loadings);
-                put_factors(record, factors);
+                put_factors(record, factors.as_deref());
                 TaskOfEntries::Normal { penalty: *penalty, single: *single }
             }
             Self::Trace(TraceTask { loadings, precision, single, factors }) => {
                 let Precision { matrix, per_entry } = precision;
                 record.put_matrix("loadings", loadings);
                 record.put_matrix("precision", matrix);
-                put_factors(record, factors);
+                put_factors(record, factors.as_deref());
                 TaskOfEntries::Trace { per_entry: *per_entry, single: *single }
             }
             Self::Posterior(PosteriorTask { table, penalty, noise, single, factors }) => {
                 record.put_matrix("table", table);
-                put_factors(record, factors);
+                put_factors(record, factors.as_deref());
                 record.put_row("penalty", penalty);
                 record.put_scalar("noise", *noise);
                 TaskOfEntries::Posterior { single: *single }
@@ -174,7 +174,7 @@ impl EntrySums {
     }
 }
 
-fn put_factors<'a>(record: &mut Record<'a>, factors: &'a Option<Vec<f64>>) {
+fn put_factors<'a>(record: &mut Record<'a>, factors: Option<&'a [f64]>) {
     if let Some(factors) = factors {
         record.put_row("factors", factors);
     }
