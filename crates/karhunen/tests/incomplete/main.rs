@@ -15,6 +15,7 @@ mod learned_priors;
 mod mean_prior;
 mod online;
 mod optima;
+mod overfit;
 mod parts;
 mod posteriors;
 mod predictions;
