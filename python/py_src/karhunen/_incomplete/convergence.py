@@ -204,8 +204,8 @@ def warn_of_overfit(overfit: Overfit | None, n_components: int) -> None:
         return
     warn(
         f"the {n_components} components fit noise: they lower -ln p by {overfit.gain:.0f} with {overfit.n_parameters} "
-        'loadings, so the means alone are expected to predict better; set early_stopping=True, lower n_components, or use '
-        'method="vb-full", which learns how much to shrink',
+        "loadings, so the means alone are expected to predict better; set early_stopping=True, lower n_components, or "
+        'use method="vb-full", which learns how much to shrink',
         ConvergenceWarning,
     )
 
@@ -224,6 +224,7 @@ def warn_of_far_predictions(far: FarPredictions | None, names: Ids | None = None
     several = "1 missing entry is predicted" if far.count == 1 else f"{far.count} missing entries are predicted"
     warn(
         f"{several} far outside what was observed: row {far.row}, {column} as {far.value:.4g}, {far.deviations:.0f} "
-        f"standard deviations beyond the values of its column; there are too few of them for so many components: {advice}",
+        "standard deviations beyond the values of its column; there are too few of them for so many components: "
+        f"{advice}",
         UserWarning,
     )

@@ -179,8 +179,8 @@ class IncompletePCA(RowByRow):
     T. Raiko, A. Ilin, J. Karhunen: Principal component analysis for large scale problems with lots of missing values.
     ECML 2007, doi:10.1007/978-3-540-74958-5_69.
 
-    A. Ilin, T. Raiko: Practical approaches to principal component analysis in the presence of missing values. Journal of
-    Machine Learning Research 11 (2010), 1957-2000.
+    A. Ilin, T. Raiko: Practical approaches to principal component analysis in the presence of missing values. JMLR 11
+    (2010), 1957-2000.
 
     Examples
     --------
