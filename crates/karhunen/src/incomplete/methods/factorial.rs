@@ -175,17 +175,14 @@ impl<T: Lane> Factorial<T> {
             0.5 * entries * (std::f64::consts::TAU * state.noise).ln() + expected / (2.0 * state.noise);
         let kl = divergence(&factors.a, &state.of_loadings, &vec![1.0; c], &rest)?
             + divergence(&factors.s, &state.of_scores, &state.prior, &rest)?;
-        Ok([
-            likelihood + kl + kl_means + self.cost_of_variances(state, problem.mean, problem.fixed()),
-            squares,
-        ])
+        Ok([likelihood + kl + kl_means + self.cost_of_variances(state, problem.mean), squares])
     }
 
     /// Terms of the hyperprior in the cost.
-    fn cost_of_variances(&self, state: &FactorialState<T>, mean: MeanRule, fixed: Option<usize>) -> f64 {
+    fn cost_of_variances(&self, state: &FactorialState<T>, mean: MeanRule) -> f64 {
         let of_mean = (mean.learned != LearnedPrior::Nothing).then_some(1.0 / mean.precision);
-        let learned = state.prior.iter().enumerate().filter(|(k, _)| self.learned && fixed != Some(*k));
-        let all = learned.map(|(_, v)| *v).chain(of_mean);
+        let of_scores = if self.learned { &state.prior[..] } else { &[] };
+        let all = of_scores.iter().copied().chain(of_mean);
         all.map(|v| self.hyperprior.cost(v)).sum::<f64>() + self.hyperprior.cost(state.noise)
     }
 
@@ -208,7 +205,8 @@ impl<T: Lane> Factorial<T> {
             if fixed == Some(k) {
                 // The scale of row offsets is fixed by their loadings.
                 if self.learns_now() {
-                    state.prior[k] = s.max(f64::MIN_POSITIVE.sqrt() * self.scale);
+                    let variance = self.hyperprior.variance(s, n);
+                    state.prior[k] = variance.max(f64::MIN_POSITIVE.sqrt() * self.scale);
                 }
             } else if self.learns_now() {
                 let t = self.hyperprior.mean_square((p, n), n * s * a);
