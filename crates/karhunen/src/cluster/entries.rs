@@ -47,12 +47,12 @@ impl IncompletePca {
         self.fit_parts_with(engine, None, None, &Run::default())
     }
 
-    /// As [`IncompletePca::fit_parts`], with a positive weight of each column, which multiplies its squared residuals, with a
-    /// log that keeps the result of every pass, and with threads and observer of
-    /// `run`.
+    /// As [`IncompletePca::fit_parts`], with a positive weight of each column, which multiplies its squared residuals, with
+    /// a log that keeps the result of every pass, and with threads and observer of `run`.
     ///
     /// # Errors
-    /// As [`IncompletePca::fit_parts`]; [`Error::WeightLength`], [`Error::WeightValue`]; those of the log; [`Error::Stopped`] if the observer cancels.
+    /// As [`IncompletePca::fit_parts`]; [`Error::WeightLength`], [`Error::WeightValue`]; those of the log;
+    /// [`Error::Stopped`] if the observer cancels.
     pub fn fit_parts_with(
         &self,
         engine: &dyn Engine,
