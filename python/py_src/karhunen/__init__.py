@@ -55,7 +55,7 @@ _HOMES = {
     "karhunen._incomplete": (
         *("EntryCrossValidation", "IncompleteConvergence", "IncompletePCA", "Observed", "cross_validate_entries"),
         # Parts of an IncompleteConvergence.
-        *("FarPredictions", "Run"),
+        *("FarPredictions", "Overfit", "Run"),
     ),
     "karhunen._inputs.row_blocks": ("RowBlocks",),
     "karhunen._kernel": ("KernelConvergence", "KernelPCA", "Nystroem"),

@@ -322,6 +322,9 @@ class IncompleteModel:
     def feature_weights(self) -> NDArray[np.float64] | None:
         """Weights of the columns, if they were given."""
     @property
+    def mean_prior(self) -> tuple[float, float] | None:
+        """Mean and variance of the learned prior of the means."""
+    @property
     def mean_variance(self) -> NDArray[np.float64]:
         """Posterior variance of the mean of each feature."""
     @property
@@ -373,6 +376,9 @@ class IncompleteModel:
         """Return iteration, cost, RMSE, held-out RMSE, step and seconds as columns; NaN if absent."""
     def runs(self) -> NDArray[np.float64]:
         """Return penalty, cost, RMSE, held-out RMSE and iterations of every run as columns; NaN if absent."""
+    @property
+    def overfit(self) -> tuple[float, int] | None:
+        """Gain and number of parameters of components that fit noise."""
     @property
     def far(self) -> tuple[int, int, int, float, float] | None:
         """Number of out-of-range predictions, and row, column, value, deviations of the farthest."""
@@ -692,7 +698,11 @@ class ClusterFit:
         checkpoint: _Log | None = None,
     ) -> ClusterFit: ...
     @staticmethod
-    def of_entries(options: dict[str, Any], checkpoint: _Log | None = None) -> ClusterFit:
+    def of_entries(
+        options: dict[str, Any],
+        feature_weight: NDArray[np.float64] | None = None,
+        checkpoint: _Log | None = None,
+    ) -> ClusterFit:
         """Begin a fit of incomplete rows."""
 
     def step(
@@ -845,7 +855,15 @@ def complete(
     sample_weight: NDArray[np.float64] | None = None,
     n_threads: int | None = None,
     on_progress: _OnProgress | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], Model, float, int, bool]: ...
+) -> tuple[
+    NDArray[np.float64],
+    NDArray[np.float64],
+    Model,
+    float,
+    int,
+    bool,
+    tuple[int, int, int, float, float] | None,
+]: ...
 def choose_completion(
     x: NDArray[np.float64],
     options: dict[str, Any],

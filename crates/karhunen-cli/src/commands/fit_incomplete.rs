@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use karhunen::error::Surface;
-use karhunen::incomplete::RowScores;
+use karhunen::incomplete::{Overfit, RowScores};
 use karhunen::{IncompleteModel, Matrix};
 use karhunen_io::{NamedMatrix, ReadOptions, RowsAndColumns, SavedIncomplete};
 
@@ -48,6 +48,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     progress.clear();
     check_convergence(&plan, &dataset, &model)?;
     warn_of_far_predictions(&dataset, &model);
+    warn_of_overfit(&dataset, &model);
     let saved = saved(&plan, &dataset, model);
     write(&plan, &dataset, &saved)?;
     report(&plan, &dataset, (&saved, weights), seconds)
@@ -132,6 +133,20 @@ fn warn_of_far_predictions(dataset: &ObservedDataset, model: &IncompleteModel) {
         places.column(far.column),
         figures::significant(far.value),
         far.deviations
+    );
+    let label = console::style("warning:").for_stderr().yellow().bold();
+    print_aside(&format!("{label} {}\n", names::visible(&message)));
+}
+
+/// Warns of components that fit noise.
+fn warn_of_overfit(dataset: &ObservedDataset, model: &IncompleteModel) {
+    let Some(Overfit { gain, n_parameters }) = model.convergence().overfit else { return };
+    let message = format!(
+        "{}: the {} components fit noise: they lower -ln p by {gain:.0} with {} loadings, so the means alone are expected \
+         to predict better; give --early-stopping, lower -k, or use --missing=vb-full, which learns how much to shrink",
+        dataset.file,
+        model.n_components(),
+        figures::count(n_parameters),
     );
     let label = console::style("warning:").for_stderr().yellow().bold();
     print_aside(&format!("{label} {}\n", names::visible(&message)));

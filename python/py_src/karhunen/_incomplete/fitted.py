@@ -408,6 +408,12 @@ class FittedIncomplete(Summarised, ViewedModel):
         return np.ones(self.n_features_in_) if found is None else found
 
     @property
+    def mean_prior_(self) -> tuple[float, float] | None:
+        """Mean and variance of the prior of the means that `learn_mean_prior` learned; None if it was not learned."""
+        check_is_fitted(self)
+        return self._model_now().mean_prior
+
+    @property
     def loadings_(self) -> FloatArray:
         """Components times the square root of their variance, shape (n_features, n_components)."""
         check_is_fitted(self)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
 from karhunen._inputs.files import Source, set_columns, to_rows
-from karhunen._inputs.matrix import to_scores, to_weights
+from karhunen._inputs.matrix import to_part_weights, to_scores
 from karhunen._inputs.report import about, write_page
 from karhunen._shared.arrays import FloatArray, Matrix
 from karhunen._shared.checkpoints import PassLog
@@ -155,11 +155,7 @@ class FittedAtOnce(FittedComponents, ViewedModel):
 
     def _begin_in_parts(self, feature_weight: Any, log: PassLog | None) -> _core.ClusterFit:
         """Begin a fit to rows in parts."""
-        weights = None
-        if feature_weight is not None:
-            if np.ndim(feature_weight) != 1:
-                raise ValueError("feature_weight has one weight for each column, in a vector")
-            weights = to_weights("feature_weight", feature_weight, len(feature_weight), "columns")
+        weights = to_part_weights(feature_weight)
         for name in ("center", "scale"):
             if hasattr(getattr(self, name, None), "iloc"):
                 raise ValueError(f"{name} is a Series, but parts name their columns later; give {name}.to_numpy()")
