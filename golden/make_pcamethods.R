@@ -29,7 +29,9 @@ for (case in list(
   }
   cases[[length(cases) + 1]] <- list(
     file = case$file, columns = colnames(x), n_rows = case$n_rows, fold = case$fold, scaled = case$scale == "uv",
+    # R2cum has five digits.
     r2cum = unname(R2cum(all)),
+    r2 = sapply(seq_len(most), function(k) R2VX(all, direction = "complete", pcs = k)),
     r2_features = sapply(seq_len(most), function(k) unname(R2VX(all, pcs = k))),
     q2 = q2
   )

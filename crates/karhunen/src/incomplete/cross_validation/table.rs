@@ -92,6 +92,16 @@ impl CrossValidated {
         }
     }
 
+    /// Root mean squared error of prediction.
+    pub fn rmse(&self) -> f64 {
+        self.msep.sqrt()
+    }
+
+    /// Standard error of [`CrossValidated::rmse`], to first order: that of `msep` over twice the root.
+    pub fn rmse_standard_error(&self) -> f64 {
+        if self.msep == 0.0 { 0.0 } else { self.msep_standard_error / (2.0 * self.rmse()) }
+    }
+
     /// `pca` with these options.
     #[must_use]
     pub fn options(&self, pca: &IncompletePca) -> IncompletePca {
