@@ -106,7 +106,7 @@ def test_pictures(x):
     assert (ax.get_xlabel(), ax.get_xscale()) == ("Penalty", "log")
     ax = plot.cross_validation(found, kind="share")
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert "Q², held out, penalty 0.1 (weighted)" in labels and "R², fitted, penalty 1" in labels
+    assert {"Q², held out, penalty 0.1 (weighted)", "R², fitted, penalty 1"} < set(labels)
     held_out = [line for line in ax.lines if str(line.get_label()).startswith("Q², held out")]
     assert_array_equal(held_out[1].get_ydata(), found.q2[[1, 3, 5]])
     single = cross_validate_entries(IncompletePCA(method="em"), x, n_components=[1, 2, 3])
@@ -148,8 +148,8 @@ def test_the_rules_read_squared_errors(x):
     found = cross_validate_entries(IncompletePCA(method="em"), x, n_components=[1, 2, 3, 4, 6])
     least, within = selection.cross_validation(found)
     assert (least.rule, within.rule) == ("cross-validation", "cross-validation-1se")
-    assert least.n_components == 3 and within.n_components == 3
-    assert least.range == (0, 6) and not least.at_edge
+    assert (least.n_components, within.n_components) == (3, 3)
+    assert (least.range, least.at_edge) == ((0, 6), False)
     assert least.values[0] == found.msep_of_means
     assert_array_equal(least.values[[1, 2, 3, 4, 6]], found.msep)
     assert np.isnan(least.values[5])
@@ -167,7 +167,8 @@ def test_results_of_earlier_versions_have_no_squared_errors(x):
     state = {name: vars(found)[name] for name in ("params", "errors", "best_index", "simplest_index")}
     vars(earlier).clear()
     earlier.__setstate__(state)
-    assert np.isnan(earlier.q2).all() and earlier.best_params == found.best_params
+    assert np.isnan(earlier.q2).all()
+    assert earlier.best_params == found.best_params
     assert "n_components" in repr(earlier)
     with pytest.raises(ValueError, match="earlier version"):
         selection.cross_validation(earlier)
@@ -187,7 +188,8 @@ def test_r2_of_every_estimator():
         fitted = scores[:, :k] @ pca.components_[:k] / np.sqrt(weights)
         assert_allclose(found.features[:, k - 1], 1 - ((z - fitted) ** 2).sum() / (z**2).sum(), rtol=1e-9)
     frame = found.to_frame()
-    assert list(frame.index[[0, -1]]) == ["alcohol", "total"] and list(frame.columns) == ["PC1", "PC2", "PC3", "PC4"]
+    assert list(frame.index[[0, -1]]) == ["alcohol", "total"]
+    assert list(frame.columns) == ["PC1", "PC2", "PC3", "PC4"]
     batches = diagnostics.r2(IncrementalPCA(4).fit(wine))
     assert_allclose(batches.total, diagnostics.r2(PCA(4).fit(wine)).total, rtol=1e-6)
     # About zero.

@@ -16,7 +16,7 @@ const SOLVER: &str = "Solver";
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   karhunen cross-validate holes.csv -k 1-6
-  karhunen cross-validate wine.csv --label class --scale --missing=em -k 1-12 --folds 7
+  karhunen cross-validate wine.csv --missing=ppca --scale -k 1-8 --folds 7
   karhunen cross-validate ratings.csv --triples user,item,rating -k 5,10,20
   karhunen cross-validate holes.csv -k 1-6 --json | jq .simplest.n_components
   karhunen cross-validate holes.csv -k 3 --missing=ridge --regularization 1,3,10
@@ -27,8 +27,8 @@ const SOLVER: &str = "Solver";
 Entries are cut into folds at random. Every choice is fitted to the entries outside each fold and \
 predicts those inside; the error is that of these predictions. Q2 is the share of the squares of held-out entries that is \
 predicted, R2 the share of all entries that a fit to all of them reproduces. Of the choices within one standard error of \
-the lowest error, the simplest is advised. Complete tables are cross-validated in the same way; --missing=em is least \
-squares, as PCA.")]
+the lowest error, the simplest is advised. Complete tables are cross-validated in the same way; --missing=ppca predicts by \
+probabilistic PCA, --missing=em by least squares, which extrapolate from rows that keep few entries.")]
 pub(crate) struct CrossValidateArgs {
     /// Table or matrix with or without missing values, or triples; - for the standard input
     #[arg(value_hint = ValueHint::FilePath)]

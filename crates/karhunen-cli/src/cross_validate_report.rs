@@ -133,7 +133,11 @@ impl CrossValidationReport<'_> {
 
 /// A share of squares with three decimals, which large negative shares lose.
 fn share(value: f64) -> String {
-    if value > -10.0 { format!("{value:.3}") } else { format!("{value:.0}") }
+    match value {
+        _ if value > -10.0 => format!("{value:.3}"),
+        _ if value > -99_999.0 => format!("{value:.0}"),
+        _ => format!("{value:.0e}"),
+    }
 }
 
 /// A warning if the least error is at the edge of the numbers of components, or that of means.

@@ -94,7 +94,7 @@ pub(crate) struct ParallelArgs {
 pub(crate) struct FoldArgs {
     /// Add the number of components with the least error on held-out entries, and the smallest within one standard error
     ///
-    /// From 0 to the number of -k, or 10. Each entry of the table is held out once; fits are least squares
+    /// From 0 to the number of -k, or 10. Each entry of the table is held out once, and predicted by probabilistic PCA of the others
     #[arg(long)]
     pub(crate) cross_validate: bool,
     /// Number of folds of the entries [default: 5]

@@ -9,6 +9,10 @@ use crate::error::{Failure, Result};
 use crate::given::set;
 use crate::select_args::SelectDataArgs;
 
+/// Predicts held-out entries by their expectation under probabilistic PCA, whose components are those of PCA on complete data.
+/// Least squares would extrapolate from rows that keep few entries.
+const METHOD: Method = Method::Ppca;
+
 /// The largest number of components that is compared without `-k`.
 const MOST: usize = 10;
 
@@ -58,7 +62,7 @@ impl Folds {
         let mut grid = CrossValidation { n_components: (1..=most).collect(), ..CrossValidation::default() };
         set(&mut grid.n_folds, folds.folds);
         let mean = if complete.no_center { MeanMode::None } else { MeanMode::Joint };
-        let mut pca = IncompletePca { method: Method::Em, scale, mean, ..IncompletePca::default() };
+        let mut pca = IncompletePca { method: METHOD, scale, mean, ..IncompletePca::default() };
         set(&mut pca.seed, parallel.seed);
         Ok(Some(Self { grid, pca }))
     }

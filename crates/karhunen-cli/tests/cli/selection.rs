@@ -85,10 +85,10 @@ fn cross_validation_adds_its_rules() {
     let names: Vec<&str> = table.iter().take(2).map(|row| &row.0[..]).collect();
     assert_eq!(names, ["cross-validation", "cross-validation-1se"]);
     let number = table[0].1.unwrap();
-    assert!((2..=4).contains(&number) && table[1].1.unwrap() <= number, "{table:?}");
+    assert!((2..=10).contains(&number) && (2..=number).contains(&table[1].1.unwrap()), "{table:?}");
     assert_eq!(found["rules"][0]["range"], serde_json::json!([0, 10]));
     // The same errors as those of the command of its own.
-    let options = "cross-validate wine.csv --label class --scale --missing=em -k 1-10 --json";
+    let options = "cross-validate wine.csv --label class --scale --missing=ppca -k 1-10 --json";
     let other: Value = serde_json::from_str(&run(options)).unwrap();
     assert_eq!(found["rules"][0]["values"], other["rules"][0]["values"]);
     let value = |options: &str| {

@@ -125,8 +125,8 @@ class R2:
     Attributes
     ----------
     total : ndarray of shape (n_components,)
-        Share of the total variance of scaled and weighted features that the leading components explain: the cumulative sum
-        of the explained variance ratios. Of a model without centring, the share of the sum of squares.
+        Share of the total variance of scaled and weighted features that the leading components explain: the cumulative
+        sum of the explained variance ratios. Of a model without centring, the share of the sum of squares.
     features : ndarray of shape (n_features, n_components)
         Share of the variance of each feature, whatever the scaling: the cumulative sum of its squared cosines. The last
         column is the communality. NaN for a constant feature.
@@ -167,9 +167,10 @@ def r2(pca: Any) -> R2:
 
     Notes
     -----
-    As `R2cum` and `R2VX` of R's pcaMethods (Stacklies et al. 2007, doi:10.1093/bioinformatics/btm069). R² cannot fall with
-    the number of components; Q², the share that is predicted of entries that were not fitted, can:
-    :func:`karhunen.cross_validate_entries`. With `IncompletePCA` shares are of the variances of complete rows under the fit.
+    As `R2cum` and `R2VX` of R's pcaMethods (Stacklies et al. 2007, doi:10.1093/bioinformatics/btm069). R² cannot fall
+    with the number of components; Q², the share that is predicted of entries that were not fitted, can:
+    :func:`karhunen.cross_validate_entries`. With `IncompletePCA` shares are of the variances of complete rows under the
+    fit.
 
     Examples
     --------

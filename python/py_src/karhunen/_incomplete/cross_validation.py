@@ -38,8 +38,8 @@ class FeatureErrors:
     msep, msep_standard_error : ndarray of shape (n_choices, n_features)
         Mean squared error of prediction, and its standard error over folds.
     q2, r2 : ndarray of shape (n_choices, n_features)
-        Share of the squares of held-out entries that is predicted, and of those of all entries that is fitted. NaN for a
-        constant feature.
+        Share of the squares of held-out entries that is predicted, and of those of all entries that is fitted. NaN for
+        a constant feature.
     names : list of str
         Names of the features.
     """
@@ -58,8 +58,8 @@ class FeatureErrors:
 class EntryCrossValidation:
     """Result of cross-validation over entries.
 
-    Errors are in the units of the data; with ``scale=True``, in standard deviations of the observed entries of each feature.
-    Squares are multiplied by the weights of entries, rows and features.
+    Errors are in the units of the data; with ``scale=True``, in standard deviations of the observed entries of each
+    feature. Squares are multiplied by the weights of entries, rows and features.
 
     Attributes
     ----------
@@ -76,8 +76,8 @@ class EntryCrossValidation:
     rmse, rmse_standard_error : ndarray of shape (n_choices,)
         Its root, and the standard error of the root.
     q2 : ndarray of shape (n_choices,)
-        Share of the squares of held-out entries, about the means of all entries, that is predicted: ``1 - PRESS / SS``. It
-        falls once further components fit noise, and is negative for predictions that are worse than the means.
+        Share of the squares of held-out entries, about the means of all entries, that is predicted: ``1 - PRESS / SS``.
+        It falls once further components fit noise, and is negative for predictions that are worse than the means.
     r2 : ndarray of shape (n_choices,)
         Share of the squares of all entries that the fit to all of them reproduces. It does not fall.
     features : FeatureErrors
@@ -87,8 +87,8 @@ class EntryCrossValidation:
     best_index : int
         Index of the choice with the lowest mean squared error, hence the highest Q².
     simplest_index : int
-        Index of the simplest choice whose mean squared error is within one standard error of the lowest: fewest components,
-        then largest penalty.
+        Index of the simplest choice whose mean squared error is within one standard error of the lowest: fewest
+        components, then largest penalty.
     """
 
     __module__ = "karhunen"
@@ -165,10 +165,11 @@ def cross_validate_entries(
     """Compare numbers of components and penalties by their errors on held-out entries.
 
     Entries are split into folds at random; every choice is fitted to the complement of every fold and predicts the
-    entries of the fold, so that each entry is predicted once by a fit that does not know it. One more fit to all entries gives
-    R². Fits run in parallel, each on one thread. With ``scale=True`` every fit scales by the deviations of its own entries;
-    errors are divided by those of all entries, which are the same for all fits. Complete data are cross-validated in the same
-    way: ``IncompletePCA(method="em")`` is PCA of the entries that are not held out.
+    entries of the fold, so that each entry is predicted once by a fit that does not know it. One more fit to all
+    entries gives R². Fits run in parallel, each on one thread. With ``scale=True`` every fit scales by the deviations
+    of its own entries; errors are divided by those of all entries, which are the same for all fits. Complete data are
+    cross-validated in the same way: ``IncompletePCA(method="ppca")`` has the components of PCA if all entries are
+    observed. Least squares (``method="em"``) are less robust: they extrapolate from rows of which few entries are left.
 
     Parameters
     ----------
@@ -192,8 +193,8 @@ def cross_validate_entries(
 
     Notes
     -----
-    Folds are of entries, and not of rows: the scores of a row that is held out would need its values, and such errors fall
-    with every component (Bro, Kjeldahl, Smilde & Kiers 2008, doi:10.1007/s00216-007-1790-1).
+    Folds are of entries, and not of rows: the scores of a row that is held out would need its values, and such errors
+    fall with every component (Bro, Kjeldahl, Smilde & Kiers 2008, doi:10.1007/s00216-007-1790-1).
 
     Examples
     --------

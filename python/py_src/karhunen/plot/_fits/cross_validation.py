@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 WORST = -0.5
 
 
-def cross_validation(found: EntryCrossValidation, *, kind: CrossValidationKind = "error", ax: Axes | None = None) -> Axes:
+def cross_validation(
+    found: EntryCrossValidation, *, kind: CrossValidationKind = "error", ax: Axes | None = None
+) -> Axes:
     """Draw the errors of :func:`karhunen.cross_validate_entries` with their standard errors, or Q² and R².
 
     The horizontal axis is the number of components, with a line for each penalty; or the penalty, if there is only one
@@ -31,9 +33,10 @@ def cross_validation(found: EntryCrossValidation, *, kind: CrossValidationKind =
     found : EntryCrossValidation
         Result of the cross-validation.
     kind : {"error", "share"}, default="error"
-        Root mean squared errors of held-out entries, with bars of one standard error and the bound that the simplest choice
-        keeps to; or shares of squares: Q², of held-out entries (solid, and thin lines for each feature, if there is one
-        penalty), and R², of all entries as fitted (dashed). A gap between them that widens is the noise that is fitted.
+        Root mean squared errors of held-out entries, with bars of one standard error and the bound that the simplest
+        choice keeps to; or shares of squares: Q², of held-out entries (solid, and thin lines for each feature, if there
+        is one penalty), and R², of all entries as fitted (dashed). A gap between them that widens is the noise that is
+        fitted.
     ax : Axes or None, default=None
         Axes to draw on; None creates a figure.
 
@@ -85,7 +88,9 @@ def cross_validation(found: EntryCrossValidation, *, kind: CrossValidationKind =
         ax.set_xscale("log")
     ax.set_xlabel("Components" if across == "n_components" else "Penalty")
     ax.grid(axis="y", color=FAINT, linewidth=0.6)
-    ax.legend(frameon=False)
+    # Lines of shares end anywhere on the right.
+    beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if kind == "share" else {}
+    ax.legend(frameon=False, **beside)
     return ax
 
 
@@ -98,7 +103,13 @@ def _draw_errors(ax: Axes, found: EntryCrossValidation, lines: dict[Any, list[in
         x = [at[place] for place in places]
         ax.errorbar(x, errors[places], spread[places], linewidth=1.4, elinewidth=1.0, capsize=2.5, label=label, **look)
     best = found.best_index
-    ax.axhline(np.sqrt(found.msep[best] + found.msep_standard_error[best]), color=SOFT, linewidth=0.8, linestyle=":", zorder=0.5)
+    ax.axhline(
+        np.sqrt(found.msep[best] + found.msep_standard_error[best]),
+        color=SOFT,
+        linewidth=0.8,
+        linestyle=":",
+        zorder=0.5,
+    )
     ax.set_ylabel("Held-out root mean squared error")
 
 
@@ -106,7 +117,12 @@ def _draw_shares(ax: Axes, found: EntryCrossValidation, lines: dict[Any, list[in
     """Draw Q² and R², and the Q² of each feature if there is one line."""
     least = float(np.nanmin(found.q2))
     for i, (penalty, places) in enumerate(lines.items()):
-        look = {"color": COLOURS[i % len(COLOURS)], "linewidth": 1.4, "marker": MARKERS[i % len(MARKERS)], "markersize": 4.5}
+        look = {
+            "color": COLOURS[i % len(COLOURS)],
+            "linewidth": 1.4,
+            "marker": MARKERS[i % len(MARKERS)],
+            "markersize": 4.5,
+        }
         label = "" if penalty is None else f", penalty {_name(penalty)}"
         x = [at[place] for place in places]
         if len(lines) == 1:
@@ -114,7 +130,7 @@ def _draw_shares(ax: Axes, found: EntryCrossValidation, lines: dict[Any, list[in
             least = min(least, float(np.nanmin(of_features, initial=0.0)))
             ax.plot(x, of_features, color=PALE, linewidth=0.7, zorder=0.8)
             ax.plot([], [], color=PALE, linewidth=0.7, label="Q² of each feature")
-        ax.plot(x, found.r2[places], linestyle="--", label=f"R², fitted{label}", **look)
+        ax.plot(x, found.r2[places], linestyle="--", markerfacecolor="white", label=f"R², fitted{label}", **look)
         ax.plot(x, found.q2[places], label=f"Q², held out{label}", **look)
     ax.axhline(0.0, color=GREY, linewidth=0.9, zorder=0.6)
     ax.set_ylim(max(min(least, 0.0), WORST) - 0.04, 1.03)
