@@ -47,6 +47,7 @@ mod rotate_args;
 mod rotation_report;
 mod row_model;
 mod select_args;
+mod select_folds;
 mod select_report;
 mod standard_output;
 mod summary;

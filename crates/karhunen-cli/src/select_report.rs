@@ -119,8 +119,9 @@ pub(crate) struct SelectSummary<'a> {
     seconds: Option<Seconds>,
 }
 
+/// A rule in JSON.
 #[derive(Debug, Serialize)]
-struct RuleSummary<'a> {
+pub(crate) struct RuleSummary<'a> {
     rule: &'static str,
     n_components: Option<usize>,
     at_edge: bool,
@@ -136,7 +137,7 @@ struct RuleSummary<'a> {
 }
 
 impl<'a> RuleSummary<'a> {
-    fn of(row: &'a Selection) -> Self {
+    pub(crate) fn of(row: &'a Selection) -> Self {
         let (first, values, thresholds) = match &row.curve {
             Curve::Compared { values, thresholds } => (Some(1), Some(&values[..]), Some(&thresholds[..])),
             Curve::Criterion { first, values, .. } => (Some(*first), Some(&values[..]), None),

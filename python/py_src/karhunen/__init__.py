@@ -54,8 +54,8 @@ _HOMES = {
     "karhunen._pca": ("PCA", "Convergence", "IncrementalPCA", "Scatter", "TruncatedSVD"),
     "karhunen._incomplete": (
         *("EntryCrossValidation", "IncompleteConvergence", "IncompletePCA", "Observed", "cross_validate_entries"),
-        # Parts of an IncompleteConvergence.
-        *("FarPredictions", "Overfit", "Run"),
+        # Parts of an IncompleteConvergence, and of an EntryCrossValidation.
+        *("FarPredictions", "Overfit", "Run", "FeatureErrors"),
     ),
     "karhunen._inputs.row_blocks": ("RowBlocks",),
     "karhunen._kernel": ("KernelConvergence", "KernelPCA", "Nystroem"),

@@ -36,7 +36,9 @@ __all__ = [
     "cross_validate",
     "diagnose_features",
     "diagnose_incomplete_features",
+    "diagnose_incomplete_r2",
     "diagnose_incomplete_rows",
+    "diagnose_r2",
     "diagnose_rotated_features",
     "diagnose_rows",
     "explain_incomplete_rows",
@@ -496,8 +498,8 @@ def cross_validate(
     n_components: list[int],
     penalties: list[str | dict[str, float]],
     on_progress: _OnProgress | None = None,
-) -> tuple[list[tuple[int, tuple[str, float] | None]], NDArray[np.float64], int, int]:
-    """Return the choices, their errors (n_choices, n_folds), and the indices of the best and the simplest."""
+) -> tuple[list[tuple[int, tuple[str, float] | None]], dict[str, Any]]:
+    """Return the choices, and their errors by name."""
 
 @final
 class IncrementalState:
@@ -753,6 +755,7 @@ def explain_rows(
     model: Model, x: _Data, n_threads: int | None = None, on_progress: _OnProgress | None = None
 ) -> list[NDArray[np.float64]]: ...
 def diagnose_features(model: Model) -> list[NDArray[np.float64]]: ...
+def diagnose_r2(model: Model) -> list[NDArray[np.float64]]: ...
 def diagnose_rotated_features(model: RotatedModel) -> list[NDArray[np.float64]]: ...
 def diagnose_incomplete_rows(
     model: IncompleteModel, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
@@ -761,6 +764,7 @@ def explain_incomplete_rows(
     model: IncompleteModel, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
 ) -> list[NDArray[np.float64]]: ...
 def diagnose_incomplete_features(model: IncompleteModel) -> list[NDArray[np.float64]]: ...
+def diagnose_incomplete_r2(model: IncompleteModel) -> list[NDArray[np.float64]]: ...
 def incomplete_t2_limits(
     model: IncompleteModel, t2_degrees: NDArray[np.uintp], level: float, rows: str
 ) -> NDArray[np.float64]: ...

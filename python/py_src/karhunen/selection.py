@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from karhunen import PCA, _core
+from karhunen import PCA, EntryCrossValidation, _core
 from karhunen._diagnostics.model import engine_model
 from karhunen._inputs.files import to_rows
 from karhunen._inputs.matrix import to_weights
@@ -31,7 +31,7 @@ from karhunen._shared.options import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Selection", "Separation", "north", "parallel_analysis", "rules", "to_frame"]
+__all__ = ["Selection", "Separation", "cross_validation", "north", "parallel_analysis", "rules", "to_frame"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +169,40 @@ def parallel_analysis(
             rows, in_order_of_columns(pca, pca._engine_options()), how, quantile, n_draws, seed, weights, features, draw
         )
     return Selection(**row)
+
+
+def cross_validation(found: EntryCrossValidation) -> list[Selection]:
+    """Choose the number of components by errors of held-out entries.
+
+    Parameters
+    ----------
+    found : EntryCrossValidation
+        What :func:`karhunen.cross_validate_entries` returns, for several numbers of components. Of several penalties of
+        a number, that with the least error counts.
+
+    Returns
+    -------
+    list of Selection
+        Two choices: the number with the least mean squared error of held-out entries, hence the highest Q²; and the
+        smallest number whose error is within one standard error of the least (Breiman et al. 1984, Classification and
+        Regression Trees, section 3.4.3). Both may choose 0, the prediction by means. Values are mean squared errors
+        from 0 components on, NaN for a number that was not compared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from karhunen import IncompletePCA, cross_validate_entries, selection
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 3)) @ rng.normal(size=(3, 12)) + 0.3 * rng.normal(size=(100, 12))
+    >>> found = cross_validate_entries(IncompletePCA(method="ppca"), X, n_components=range(1, 6))
+    >>> {row.rule: row.n_components for row in selection.cross_validation(found)}
+    {'cross-validation': 3, 'cross-validation-1se': 3}
+    """
+    if not isinstance(found, EntryCrossValidation):
+        raise TypeError(f"found is a {type(found).__name__}; pass what karhunen.cross_validate_entries returns")
+    if not found._rules:
+        raise ValueError("found is of an earlier version, which did not keep squared errors; cross-validate again")
+    return [Selection(**row) for row in found._rules]
 
 
 @dataclass(frozen=True, eq=False)

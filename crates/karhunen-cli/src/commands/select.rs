@@ -19,6 +19,7 @@ use crate::plan::{OnValues, apply_numbers, dispatch};
 use crate::progress::Progress;
 use crate::report::{Layout, Seconds, treatment};
 use crate::select_args::{SelectArgs, SelectDataArgs};
+use crate::select_folds::Folds;
 use crate::select_report::{SelectReport, SelectSummary};
 use crate::summary::to_json;
 
@@ -144,6 +145,7 @@ impl OnValues for Selecting<'_> {
         let PcaArgs { center_values, scale_values, .. } = &args.complete;
         apply_numbers(&mut pca, [center_values, scale_values], (dataset.table.feature_names.as_deref(), p))?;
         let (weights, run) = (weights.lend(), args.threads.run(progress));
+        let folds = Folds::resolve(args, values, (n, p))?;
         let started = Instant::now();
         let model = pca.fit_with(&*source, &weights, &run).map_err(explain)?;
         let mut rules = Vec::new();
@@ -151,6 +153,10 @@ impl OnValues for Selecting<'_> {
             let mut rule = args.parallel.rule();
             rule.pca = pca;
             rules.push(rule.select(&*source, &weights, &run).map_err(explain)?);
+        }
+        if let Some(folds) = folds {
+            let weighting = args.weights.rows.weighting.unwrap_or_default();
+            rules.extend(folds.select(&*source, (&weights, weighting), &run).map_err(explain)?);
         }
         dataset.check_unchanged()?;
         Ok((model, rules, started.elapsed().as_secs_f64()))

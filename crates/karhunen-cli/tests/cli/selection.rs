@@ -79,6 +79,38 @@ fn options_of_parallel_analysis_change_it() {
 }
 
 #[test]
+fn cross_validation_adds_its_rules() {
+    let arguments = "select wine.csv --label class --scale --no-parallel --cross-validate";
+    let (found, table) = rules(&run(&format!("{arguments} --json")));
+    let names: Vec<&str> = table.iter().take(2).map(|row| &row.0[..]).collect();
+    assert_eq!(names, ["cross-validation", "cross-validation-1se"]);
+    let number = table[0].1.unwrap();
+    assert!((2..=10).contains(&number) && (2..=number).contains(&table[1].1.unwrap()), "{table:?}");
+    assert_eq!(found["rules"][0]["range"], serde_json::json!([0, 10]));
+    // The same errors as those of the command of its own.
+    let options = "cross-validate wine.csv --label class --scale --missing=ppca -k 1-10 --json";
+    let other: Value = serde_json::from_str(&run(options)).unwrap();
+    assert_eq!(found["rules"][0]["values"], other["rules"][0]["values"]);
+    let value = |options: &str| {
+        rules(&run(&format!("{arguments} -k 3 {options} --json"))).0["rules"][0]["values"][1].as_f64()
+    };
+    for options in ["--folds 7", "--seed 1", "--weights 1"] {
+        assert_ne!(value(options), value(""), "{options}");
+    }
+    let few = rules(&run(&format!("{arguments} -k 1 --json"))).0;
+    assert_eq!(few["rules"][0]["at_edge"], true);
+    for (options, told) in [
+        ("--scale=pareto --cross-validate", "--scale=pareto does not go with --cross-validate"),
+        ("--folds 7", "--cross-validate"),
+        ("--no-parallel --seed 3", "--seed has no effect"),
+        ("--cross-validate --folds 1", "at least two folds"),
+    ] {
+        let message = refused(&format!("select wine.csv --label class {options}"), 2);
+        assert!(message.contains(told), "{options}: {message}");
+    }
+}
+
+#[test]
 fn what_has_no_rules_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();

@@ -22,7 +22,7 @@ mod start;
 mod stream;
 mod updates;
 
-pub use cross_validation::{CrossValidated, CrossValidation, CrossValidationTable};
+pub use cross_validation::{CrossValidated, CrossValidation, CrossValidationTable, FeatureErrors};
 pub use data::{ColumnScales, Duplicates, Observed, Triples};
 pub use factors::covariances::Covariances;
 pub use factors::prior::{NormalPrior, Prior};
