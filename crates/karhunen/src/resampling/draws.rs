@@ -42,6 +42,11 @@ impl Rows {
         Ok(Self { rows, weights, sums, n_draws })
     }
 
+    /// Number of rows that are drawn.
+    pub(super) fn n_draws(&self) -> f64 {
+        self.n_draws as f64
+    }
+
     /// The weights of all rows in resampled data: how often each was drawn, times its weight unless that was counted.
     ///
     /// # Errors
