@@ -11,7 +11,7 @@ pub struct Estimates {
     /// Standard errors, in the units of the statistics.
     pub standard_error: Matrix,
     /// Estimated bias of the values of the fit: of a bootstrap the mean of the draws less the value, of a jackknife
-    /// n - 1 times the value less the mean of the fits.
+    /// n - 1 times the mean of the fits less the value.
     pub bias: Matrix,
     /// Lower ends of the intervals.
     pub lower: Matrix,

@@ -108,7 +108,8 @@ impl LeftOut {
         }
         let n = if counted { rows.iter().map(|row| weights[*row]).sum() } else { rows.len() as f64 };
         if n_groups < FEWEST || n_groups as f64 > n {
-            let rule = format!("there are at least {FEWEST} groups, and at most as many as the {n} observations");
+            let rule =
+                format!("there are at least {FEWEST} groups, and at most as many as the {n} observations");
             return Err(Error::option(N_GROUPS, n_groups, rule));
         }
         let mut generator = Purpose::Jackknife.of(seed).generator();
@@ -146,7 +147,11 @@ impl LeftOut {
         match &self.parts {
             Parts::Single(parts) => weights[parts[part].0] = parts[part].1,
             Parts::Groups(groups) => {
-                weights.iter_mut().zip(groups).filter(|(_, group)| **group == part).for_each(|(w, _)| *w = 0.0);
+                weights
+                    .iter_mut()
+                    .zip(groups)
+                    .filter(|(_, group)| **group == part)
+                    .for_each(|(w, _)| *w = 0.0);
             }
             Parts::Counts(counts) => {
                 weights.iter_mut().zip(counts.row(part)).for_each(|(weight, count)| *weight -= count);

@@ -117,8 +117,7 @@ impl Plan<'_> {
                 of_variances[..found].copy_from_slice(model.explained_variance());
                 of_ratios[..found].copy_from_slice(model.explained_variance_ratio());
                 let loadings = model.loadings();
-                let loadings =
-                    Matrix::from_fn(r, k, |j, c| if c < found { loadings[(j, c)] } else { 0.0 });
+                let loadings = Matrix::from_fn(r, k, |j, c| if c < found { loadings[(j, c)] } else { 0.0 });
                 of_loadings.copy_from_slice(self.alignment.align(loadings, target)?.as_slice());
                 Ok(())
             })
@@ -185,7 +184,10 @@ impl Refits {
         let (p, k, n_fits) = (self.model.n_features(), self.model.n_components(), self.fits.n_rows());
         let what = format!("the loadings of {n_fits} draws");
         let advice = || {
-            vec!["make fewer draws, keep fewer components, or do not keep the draws".into(), Advice::RaiseLimit]
+            vec![
+                "make fewer draws, keep fewer components, or do not keep the draws".into(),
+                Advice::RaiseLimit,
+            ]
         };
         memory::ask(&what, 8.0 * n_fits as f64 * (p * k) as f64, advice)?;
         let mut loadings = Matrix::try_zeros(&what, n_fits, p * k)?;

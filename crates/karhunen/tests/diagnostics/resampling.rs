@@ -155,9 +155,7 @@ fn the_jackknife_is_that_of_fits_without_each_row() {
     let found = jackknife(&jackknife_of(2), &rows, &Weights::default());
     let fit = |rows: &Table| {
         let values = row_major(rows);
-        Pca::new(2)
-            .fit(&Dense::row_major(&values, rows.len(), 5).unwrap(), &Weights::default())
-            .unwrap()
+        Pca::new(2).fit(&Dense::row_major(&values, rows.len(), 5).unwrap(), &Weights::default()).unwrap()
     };
     let model = fit(&rows);
     let without: Vec<_> = (0..25)
@@ -177,7 +175,10 @@ fn the_jackknife_is_that_of_fits_without_each_row() {
     for c in 0..2 {
         let (variances, ratios) = (&found.variances, &found.ratios);
         for (part, of) in [
-            (variances, &(|m: &karhunen::PcaModel| m.explained_variance()[c]) as &dyn Fn(&karhunen::PcaModel) -> f64),
+            (
+                variances,
+                &(|m: &karhunen::PcaModel| m.explained_variance()[c]) as &dyn Fn(&karhunen::PcaModel) -> f64,
+            ),
             (ratios, &|m| m.explained_variance_ratio()[c]),
         ] {
             let at = (0, c);
@@ -288,7 +289,9 @@ fn all_components_of_few_rows_have_a_jackknife() {
 fn kept_draws_are_those_of_the_errors_and_project_rows() {
     let rows = table(30, 6);
     let wide: Table = rows.iter().map(|row| [&row[..], &[0.0; 50]].concat()).collect();
-    for (rows, alignment) in [(&rows, Alignment::Signs), (&rows, Alignment::Procrustes), (&wide, Alignment::Signs)] {
+    for (rows, alignment) in
+        [(&rows, Alignment::Signs), (&rows, Alignment::Procrustes), (&wide, Alignment::Signs)]
+    {
         let options = Bootstrap { keep: true, alignment, ..bootstrap(2, 50) };
         let found = run(&options, rows, &Weights::default());
         let kept = found.replicates.as_ref().unwrap();
@@ -314,7 +317,8 @@ fn kept_draws_are_those_of_the_errors_and_project_rows() {
         for draw in 0..50 {
             // Of aligned signs, components are loadings of length one.
             let loadings = |c: usize| (0..p).map(|j| kept.loadings[(draw, 2 * j + c)]).collect::<Vec<_>>();
-            let centred = |i: usize| -> Vec<f64> { (0..p).map(|j| rows[i][j] - kept.model.mean()[j]).collect() };
+            let centred =
+                |i: usize| -> Vec<f64> { (0..p).map(|j| rows[i][j] - kept.model.mean()[j]).collect() };
             if alignment == Alignment::Signs {
                 for (i, c) in [(0, 0), (7, 1), (29, 0)] {
                     let axis = loadings(c);

@@ -1,5 +1,6 @@
 //! Parallel analysis of data with missing values.
 
+use crate::choice::Choice;
 use crate::error::{Error, Result, options};
 use crate::exec::Run;
 use crate::incomplete::{FitContext, IncompletePca, Method, Observed};
@@ -27,11 +28,11 @@ pub(super) fn select<T: Scalar>(
     weights: &Weights<'_>,
     run: &Run<'_>,
 ) -> Result<Selection> {
-    rule.check()?;
-    let table = values(x)?;
-    if !table.as_slice().iter().any(|x| x.is_nan()) {
-        return complete::select(rule, &Dense::from(&table), weights, run);
+    match complete::select(rule, x, weights, run) {
+        Err(Error::NonFinite { value, .. }) if value.is_nan() => {}
+        found => return found,
     }
+    let table = values(x)?;
     let (n, p) = table.shape();
     let NormalizedWeights { totals, .. } = NormalizedWeights::new(weights.samples, n)?;
     let n_rows = n_rows(&totals, rule.pca.weighting);
@@ -75,7 +76,7 @@ impl<'a> Fit<'a> {
     fn new(rule: &Parallel, (n, p): (usize, usize), features: Option<&'a [f64]>) -> Result<Self> {
         let most = match rule.pca.n_components {
             NComponents::Count(k) if k > 0 => k,
-            NComponents::All => MOST,
+            NComponents::All => MOST.min(n).min(p),
             _ => {
                 return Err(Error::option(
                     options::N_COMPONENTS,
@@ -95,6 +96,8 @@ impl<'a> Fit<'a> {
                 ));
             }
         };
+        // The noise has a direction of its own. Too many components are refused by the fit.
+        let largest = most.min(n - 1).min(p.saturating_sub(1)).max(1);
         let pca = IncompletePca {
             method: Method::Ppca,
             scale,
@@ -102,7 +105,7 @@ impl<'a> Fit<'a> {
             max_iter: MAX_ITER,
             error_bars: false,
             memory_limit: rule.pca.memory_limit,
-            ..IncompletePca::new(most.min(n - 1).min(p.saturating_sub(1)).max(1))
+            ..IncompletePca::new(if most > n.min(p) { most } else { largest })
         };
         Ok(Self { pca, features })
     }

@@ -23,8 +23,7 @@ fn planted_components_are_counted_by_both_nulls() {
         let x = planted(200, 12, k, 3);
         for null in Null::ALL {
             for scale in [false, true] {
-                let found =
-                    rule(null, scale).select(&Dense::from(&x), &Weights::default(), &Run::default());
+                let found = rule(null, scale).select(&Dense::from(&x), &Weights::default(), &Run::default());
                 let found = found.unwrap();
                 assert_eq!(found.n_components, Some(k), "{null} {scale}: {found:?}");
                 assert_eq!(found.at_edge, k == 0);
@@ -37,8 +36,7 @@ fn planted_components_are_counted_by_both_nulls() {
 fn threads_and_blocks_change_no_bit() {
     let x = planted(90, 7, 2, 1);
     let (top, rest) = (x.rows(0..31), x.rows(31..90));
-    let blocks =
-        RowBlocks::new([&top, &rest].map(|rows| Block::Dense(Dense::from(rows))).to_vec()).unwrap();
+    let blocks = RowBlocks::new([&top, &rest].map(|rows| Block::Dense(Dense::from(rows))).to_vec()).unwrap();
     for null in Null::ALL {
         let select = |source: &dyn Source<f64>, n_threads| {
             let run = Run { n_threads: Some(n_threads), ..Run::default() };
@@ -65,8 +63,7 @@ fn frequency_weights_have_the_thresholds_of_repeated_rows() {
     let repeated: Vec<usize> = (0..40).flat_map(|i| vec![i; i % 4]).collect();
     let repeated = Matrix::from_fn(repeated.len(), 5, |i, j| x[(repeated[i], j)]);
     let many = Parallel { n_draws: 2000, level: Level::Mean, ..rule(Null::Permutation, true) };
-    let weighted =
-        many.select(&Dense::from(&x), &Weights::of_samples(&weights), &Run::default()).unwrap();
+    let weighted = many.select(&Dense::from(&x), &Weights::of_samples(&weights), &Run::default()).unwrap();
     let plain = many.select(&Dense::from(&repeated), &Weights::default(), &Run::default()).unwrap();
     let (Curve::Compared { values, thresholds }, Curve::Compared { values: v, thresholds: t }) =
         (&weighted.curve, &plain.curve)
@@ -121,9 +118,13 @@ fn options_outside_their_rules_are_refused() {
 fn holed(x: &Matrix, share: f64, seed: u64) -> Matrix {
     let hidden = test_matrices::gaussian(x.n_rows(), x.n_cols(), seed, 9);
     let quantile = if share < 0.2 { -1.2816 } else { -0.5244 };
-    Matrix::from_fn(x.n_rows(), x.n_cols(), |i, j| {
-        if hidden[(i, j)] < quantile { f64::NAN } else { x[(i, j)] }
-    })
+    Matrix::from_fn(
+        x.n_rows(),
+        x.n_cols(),
+        |i, j| {
+            if hidden[(i, j)] < quantile { f64::NAN } else { x[(i, j)] }
+        },
+    )
 }
 
 fn of_holed(rule: &Parallel, x: &Matrix, weights: &Weights<'_>) -> Selection {
