@@ -118,7 +118,9 @@ def test_clouds_are_those_of_the_draws(wine):
     order = np.argsort(-np.hypot(*tips.T), kind="stable")
     clouds = found.replicates.loadings[:, order][:, :, [0, 2]]
     for i, outline in enumerate(drawn):
-        deviations = np.linalg.solve(np.linalg.cholesky(np.cov(clouds[:, i].T)), (outline - clouds[:, i].mean(axis=0)).T)
+        deviations = np.linalg.solve(
+            np.linalg.cholesky(np.cov(clouds[:, i].T)), (outline - clouds[:, i].mean(axis=0)).T
+        )
         # All corners are at the distance that holds 90% of a normal distribution.
         assert_allclose(np.hypot(*deviations), np.sqrt(-2.0 * np.log(0.1)))
     arrows = [text for text in ax.texts if text.get_text() == ""]
@@ -140,6 +142,13 @@ def test_clouds_refuse_what_they_cannot_draw(wine):
     with pytest.raises(ValueError, match="keep=True"):
         plot.bootstrap(found)
     found = resampling.bootstrap(PCA(2), wine, n_draws=20, keep=True)
-    for wrong in ({"kind": "x"}, {"level": 2}, {"components": (0, 2)}, {"n_ellipses": 0}, {"color_by": [1]}, {"labels": True}):
+    for wrong in (
+        {"kind": "x"},
+        {"level": 2},
+        {"components": (0, 2)},
+        {"n_ellipses": 0},
+        {"color_by": [1]},
+        {"labels": True},
+    ):
         with pytest.raises(ValueError, match=r"kind|level|components|n_ellipses|color_by|labels"):
             plot.bootstrap(found, **wrong)

@@ -158,7 +158,9 @@ def test_groups_of_a_jackknife_follow_the_seed(x):
     assert (one.standard_error != other.standard_error).all()
     counts = np.full(80, 2)
     grouped = jackknife(PCA(2), x, counts, n_groups=20).explained_variance
-    np.testing.assert_allclose(grouped.standard_error, jackknife(PCA(2), x, counts).explained_variance.standard_error, rtol=0.6)
+    np.testing.assert_allclose(
+        grouped.standard_error, jackknife(PCA(2), x, counts).explained_variance.standard_error, rtol=0.6
+    )
     with pytest.raises(ValueError, match="n_groups = 2"):
         jackknife(PCA(2), x, n_groups=2)
     with pytest.raises(ValueError, match="n_groups = 81"):

@@ -218,9 +218,7 @@ def bootstrap(
     keep = flag_option("keep", keep)
     rows, chance, aligned, seed, samples, features = given
     with estimator._call() as draw:
-        found, kept = _core.bootstrap(
-            rows, options, n_draws, chance, aligned, seed, keep, samples, features, draw
-        )
+        found, kept = _core.bootstrap(rows, options, n_draws, chance, aligned, seed, keep, samples, features, draw)
     intervals = _intervals(found, estimator)
     if kept is None:
         return intervals

@@ -2,7 +2,7 @@
 //! Numbers of repetitions keep the binomial error of a share below 0.8%.
 
 use karhunen::diagnostics::{
-    self, Adjust, Rows, SpeDistribution, SpeLimit, SpeScale, adjusted, incomplete_samples, samples, t2_limit,
+    Adjust, Rows, SpeDistribution, SpeLimit, SpeScale, adjusted, incomplete_samples, samples, t2_limit,
 };
 use karhunen::incomplete::Method;
 use karhunen::resampling::{Bootstrap, Intervals, Jackknife};

@@ -115,7 +115,9 @@ def _draw_features(
     short = arrows.short_names(ax, [found.names[j] for j in chosen])
     is_circle = pca.scale is True and pca.center is True and bool((np.abs(tips) <= 1.0 + 1e-9).all())
 
-    ax = axes(ax, (6.2, 5.6))
+    # Space for names beyond the tips.
+    reach = np.abs(np.vstack([tips, *np.swapaxes(clouds, 0, 1)])).max(axis=0) * [1.3, 1.1]
+    ax = axes(ax, (6.2, 5.6) if is_circle else points.figure_size(np.vstack([-reach, reach]), 7.2))
     cross(ax)
     if is_circle:
         angle = np.linspace(0.0, 2.0 * np.pi, 361)
@@ -123,11 +125,11 @@ def _draw_features(
         ax.set(xlim=(-1.28, 1.28), ylim=(-1.12, 1.12), xticks=[-1, -0.5, 0, 0.5, 1], yticks=[-1, -0.5, 0, 0.5, 1])
         ax.set_aspect("equal", adjustable="box")
     if len(others):
-        ax.scatter(*tips[others].T, color=PALE, s=float(np.clip(2500.0 / len(others), 4.0, 16.0)), linewidths=0.0, zorder=2)
+        ax.scatter(
+            *tips[others].T, color=PALE, s=float(np.clip(2500.0 / len(others), 4.0, 16.0)), linewidths=0.0, zorder=2
+        )
     drawn = _draw_clouds(ax, clouds, look, [COLOURS[0]] * len(chosen))
     if not is_circle:
-        # Space for names beyond the tips.
-        reach = np.abs(np.vstack([tips, drawn])).max(axis=0) * [1.35, 1.12]
         ax.update_datalim(np.vstack([-reach, reach]))
         points.frame(ax)
     ax.set_xlabel(fitted_model.axis_label(pca, plane[0]))
@@ -182,7 +184,9 @@ def _draw_clouds(ax: Axes, clouds: np.ndarray, look: tuple[str, float], colours:
     if kind in ("points", "both"):
         thinned = clouds[:MOST_POINTS]
         for i in range(n_items):
-            ax.scatter(*thinned[:, i].T, color=colours[i], s=3.0, alpha=0.12, linewidths=0.0, zorder=1.5, rasterized=True)
+            ax.scatter(
+                *thinned[:, i].T, color=colours[i], s=3.0, alpha=0.12, linewidths=0.0, zorder=1.5, rasterized=True
+            )
         covered.append(clouds.mean(axis=0))
     if kind in ("ellipses", "both"):
         shapes = [outlines.ellipse(clouds[:, i], share) for i in range(n_items)]
