@@ -40,8 +40,8 @@ class Estimates:
     standard_error : ndarray
         Standard errors, in the units of the statistics.
     bias : ndarray
-        Estimated bias of the values: of a bootstrap the mean of the draws less the value, of a jackknife ``n - 1`` times
-        the mean of the fits less the value.
+        Estimated bias of the values: of a bootstrap the mean of the draws less the value, of a jackknife ``n - 1``
+        times the mean of the fits less the value.
     lower, upper : ndarray
         Ends of the intervals.
     """
@@ -83,8 +83,8 @@ class Replicates:
         """Compute the scores of rows on the aligned components of every draw: the partial bootstrap.
 
         Rows are centred and scaled as in the fit of the data, so they stay fixed and only the components vary (Lebart
-        2007; Josse, Wager & Husson 2016, doi:10.1080/10618600.2014.950871). Memory: 8 bytes per draw, row and component;
-        pass the rows of interest.
+        2007; Josse, Wager & Husson 2016, doi:10.1080/10618600.2014.950871). Memory: 8 bytes per draw, row and
+        component; pass the rows of interest.
 
         Parameters
         ----------
@@ -249,9 +249,9 @@ def jackknife(
     """Fit the rows without each of them, or without each of some groups, and compute confidence intervals.
 
     Intervals hold the value of the population more often than those of :func:`bootstrap`: 93 to 97% where the bootstrap
-    has 89 to 96%. One observation of a row with a frequency weight is left out, and counts as often as the row was seen,
-    so that the result is that of the repeated rows; a row with an importance or population weight is left out whole, as
-    by the JK1 method of surveys.
+    has 89 to 96%. One observation of a row with a frequency weight is left out, and counts as often as the row was
+    seen, so that the result is that of the repeated rows; a row with an importance or population weight is left out
+    whole, as by the JK1 method of surveys.
 
     Parameters
     ----------
@@ -277,14 +277,14 @@ def jackknife(
     Returns
     -------
     Intervals
-        The estimate and t standard errors to either side, on the scales of :func:`bootstrap`, with one degree of freedom
-        less than parts are left out. ``corrected`` are the estimates less their bias.
+        The estimate and t standard errors to either side, on the scales of :func:`bootstrap`, with one degree of
+        freedom less than parts are left out. ``corrected`` are the estimates less their bias.
 
     Raises
     ------
     ValueError
-        If an option is out of range, fewer than three rows have positive weight, or frequency weights that are not whole
-        numbers are to be divided into groups.
+        If an option is out of range, fewer than three rows have positive weight, or frequency weights that are not
+        whole numbers are to be divided into groups.
 
     Examples
     --------

@@ -116,9 +116,10 @@ def parallel_analysis(
 ) -> Selection:
     """Keep the components whose variance exceeds that of random data: parallel analysis (Horn 1965).
 
-    Values may be missing. Random data then have the pattern of missing entries of the data, the observed values of every
-    column in random order among its observed entries, and both are fitted by probabilistic PCA, as
-    :class:`karhunen.IncompletePCA` does with ``method="ppca"``; variances are those along the components plus the noise.
+    Values may be missing. Random data then have the pattern of missing entries of the data, with the observed values
+    of every column in random order among its observed entries, and both are fitted by probabilistic PCA, as
+    :class:`karhunen.IncompletePCA` does with ``method="ppca"``; variances are those along the components plus the
+    noise.
 
     Parameters
     ----------

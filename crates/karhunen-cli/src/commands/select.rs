@@ -154,9 +154,7 @@ impl OnValues for Selecting<'_> {
     fn on<T: Scalar>(self, values: &Values<T>) -> Self::Output {
         let Self { args, dataset, weights, progress } = self;
         let explain = |error: karhunen::Error| dataset.explain(error);
-        let is_missing = |error: &karhunen::Error| {
-            matches!(error, karhunen::Error::NonFinite { value, .. } if value.is_nan())
-        };
+        let is_missing = |error: &karhunen::Error| matches!(error, karhunen::Error::NonFinite { value, .. } if value.is_nan());
         let source = values.source().map_err(explain)?;
         let (n, p) = source.shape();
         let most =
