@@ -9,8 +9,8 @@ use crate::linalg::dense::small::{multiply, t_multiply};
 /// The alignment of the loadings of resampled data with those of the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Alignment {
-    /// Each component gets the sign with a positive inner product. Intervals are those of the loadings of a component; the
-    /// order of neighbours is part of its uncertainty.
+    /// Each component gets the sign with a positive inner product. Intervals are those of the loadings of a component;
+    /// the order of neighbours is part of its uncertainty.
     #[default]
     Signs,
     /// All components are rotated orthogonally to the least squared distance (Procrustes). Intervals are those of a

@@ -76,7 +76,8 @@ impl Rows {
         drawn
     }
 
-    /// Rows with probabilities in proportion to their weights: each count has a binomial distribution given those before.
+    /// Rows with probabilities in proportion to their weights: each count has a binomial distribution given those
+    /// before.
     fn by_weight(&self, sums: &[f64], generator: &mut Generator) -> Result<Vec<f64>> {
         let mut drawn = vec![0.0; self.weights.len()];
         let mut left = self.n_draws;

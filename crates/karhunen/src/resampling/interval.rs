@@ -89,9 +89,9 @@ pub(super) struct Summary<'a> {
 }
 
 impl Summary<'_> {
-    /// The standard error, the bias and the interval of a statistic: the estimate and multiples of the standard error on
-    /// `scale`, mapped back. Ends are NaN where the bias exceeds that multiple of the standard error, and where a value has
-    /// no place on the scale, such as a variance of zero. Values are overwritten.
+    /// The standard error, the bias and the interval of a statistic: the estimate and multiples of the standard error
+    /// on `scale`, mapped back. Ends are NaN where the bias exceeds that multiple of the standard error, and where a
+    /// value has no place on the scale, such as a variance of zero. Values are overwritten.
     pub(super) fn of(&self, values: &mut [f64], estimate: f64, scale: Scale) -> [f64; 4] {
         let Spread { error, bias } = (self.spread)(values, estimate);
         if values.iter().all(|x| (x - estimate).abs() <= ROUNDING * estimate.abs()) {

@@ -14,33 +14,35 @@ use crate::scalar::{Scalar, compiled};
 use crate::source::Source;
 use crate::weights::Weights;
 
-/// Standard errors, bias and confidence intervals by the jackknife: the data are fitted again without each row, or without
-/// each of some groups of rows.
+/// Standard errors, bias and confidence intervals by the jackknife: the data are fitted again without each row, or
+/// without each of some groups of rows.
 ///
 /// With $\hat\theta_{(i)}$ the value without part i of $m_i$ of n rows, and $h_i = n / m_i$, the bias is $\sum_i (1 -
-/// m_i / n) (\hat\theta_{(i)} - \hat\theta)$, and the variance $\frac{1}{g} \sum_i (\tilde\theta_i - \tilde\theta)^2 / (h_i - 1)$
-/// with pseudo-values $\tilde\theta_i = h_i \hat\theta - (h_i - 1) \hat\theta_{(i)}$ about the corrected estimate (Busing, Meijer
-/// & van der Leeden 1999, doi:10.1023/A:1008800423698); of single rows this is Tukey's $\frac{n - 1}{n} \sum_i
-/// (\hat\theta_{(i)} - \hat\theta_{(\cdot)})^2$.
+/// m_i / n) (\hat\theta_{(i)} - \hat\theta)$, and the variance $\frac{1}{g} \sum_i (\tilde\theta_i - \tilde\theta)^2 /
+/// (h_i - 1)$ with pseudo-values $\tilde\theta_i = h_i \hat\theta - (h_i - 1) \hat\theta_{(i)}$ about the corrected
+/// estimate (Busing, Meijer & van der Leeden 1999, doi:10.1023/A:1008800423698); of single rows this is Tukey's
+/// $\frac{n - 1}{n} \sum_i (\hat\theta_{(i)} - \hat\theta_{(\cdot)})^2$.
 ///
-/// **Weights.** Of frequency weights, one observation of a row is left out, and counts as often as the row was seen: the
-/// result is that of the repeated rows, for as many fits as rows. Of importance and population weights a row is left out,
-/// whatever its weight: the JK1 estimate of surveys (Wolter 2007, Introduction to Variance Estimation, section 4.5).
+/// **Weights.** Of frequency weights, one observation of a row is left out, and counts as often as the row was seen:
+/// the result is that of the repeated rows, for as many fits as rows. Of importance and population weights a row is
+/// left out, whatever its weight: the JK1 estimate of surveys (Wolter 2007, Introduction to Variance Estimation,
+/// section 4.5).
 ///
-/// **Intervals** are the estimate and t standard errors to either side, with one degree of freedom less than parts are left
-/// out, on the scales of [`super::Bootstrap`]. Coverage of 95% intervals of normal rows of six features with variances 10, 5,
-/// 2, 1, 0.7 and 0.5 (250 repetitions): of 100 rows 93 to 98% of every variance, 94 to 98% of every ratio, and 94 to 95% of the
-/// loadings of the first five components; of 30 rows 93 to 97% of the first four variances, 91% and 84% of the last.
-/// Neighbours that are not separated (variances 5 and 4.5) have 91 to 95% of variances and 86 to 92% of loadings covered.
+/// **Intervals** are the estimate and t standard errors to either side, with one degree of freedom less than parts are
+/// left out, on the scales of [`super::Bootstrap`]. Coverage of 95% intervals of normal rows of six features with
+/// variances 10, 5, 2, 1, 0.7 and 0.5 (250 repetitions): of 100 rows 93 to 98% of every variance, 94 to 98% of every
+/// ratio, and 94 to 95% of the loadings of the first five components; of 30 rows 93 to 97% of the first four variances,
+/// 91% and 84% of the last. Neighbours that are not separated (variances 5 and 4.5) have 91 to 95% of variances and 86
+/// to 92% of loadings covered.
 ///
-/// The value of a fit has the relative rounding error of its solver; it counts n times. Leave out groups of rows if n is
-/// large: the time is that of a fit for each part.
+/// The value of a fit has the relative rounding error of its solver; it counts n times. Leave out groups of rows if n
+/// is large: the time is that of a fit for each part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Jackknife {
     /// Options of the fits. All its components are kept if their number is left open.
     pub pca: Pca,
-    /// Number of groups that rows are divided into at random, of equal size or one row more; at least 3. `None` leaves out
-    /// single rows.
+    /// Number of groups that rows are divided into at random, of equal size or one row more; at least 3. `None` leaves
+    /// out single rows.
     pub n_groups: Option<usize>,
     /// Probability that an interval holds the value of the population, between 0 and 1.
     pub level: f64,
@@ -66,13 +68,14 @@ impl Default for Jackknife {
 }
 
 impl Jackknife {
-    /// Fits `x`, shape (n_samples, n_features), and the rows that are left. `x` is read again in every fit, unless it is wide
-    /// and not scaled.
+    /// Fits `x`, shape (n_samples, n_features), and the rows that are left. `x` is read again in every fit, unless it
+    /// is wide and not scaled.
     ///
     /// # Errors
     /// [`crate::Error::Option`] for a level outside (0, 1), fewer than three groups or more than rows, and groups of
-    /// frequency weights that are not whole; [`crate::Error::OnePass`] for a source of one pass; [`crate::Error::Shape`] for
-    /// fewer than three rows of positive weight; [`crate::Error::Memory`]; errors of [`Pca::fit_with`].
+    /// frequency weights that are not whole; [`crate::Error::OnePass`] for a source of one pass;
+    /// [`crate::Error::Shape`] for fewer than three rows of positive weight; [`crate::Error::Memory`]; errors of
+    /// [`Pca::fit_with`].
     ///
     /// ```
     /// use karhunen::resampling::Jackknife;

@@ -13,8 +13,8 @@ use crate::weights::{NormalizedWeights, Weighting};
 const N_GROUPS: OptionName = OptionName::new("n_groups");
 /// Fewest rows of positive weight, and fewest groups.
 const FEWEST: usize = 3;
-/// Most observations of frequency weights that are left out one by one: the difference of two fits is then a part of the
-/// value that keeps five digits beside rounding.
+/// Most observations of frequency weights that are left out one by one: the difference of two fits is then a part of
+/// the value that keeps five digits beside rounding.
 const MOST_OBSERVATIONS: f64 = 1e10;
 
 /// The parts of the data that fits leave out, one each.
@@ -40,13 +40,13 @@ enum Parts {
 }
 
 impl LeftOut {
-    /// Parts of the data of a fit with weights of this meaning: frequency weights count observations, of which one is left
-    /// out; rows of other weights are left out whole. `groups` holds their number and the seed.
+    /// Parts of the data of a fit with weights of this meaning: frequency weights count observations, of which one is
+    /// left out; rows of other weights are left out whole. `groups` holds their number and the seed.
     ///
     /// # Errors
-    /// Those of the weights of a fit; [`Error::Shape`] unless three rows or more have positive weight; [`Error::Option`] for
-    /// fewer than three groups, more groups than observations, groups of weights that are not whole, and weights of more
-    /// than 1e10 observations without groups; [`Error::Memory`].
+    /// Those of the weights of a fit; [`Error::Shape`] unless three rows or more have positive weight;
+    /// [`Error::Option`] for fewer than three groups, more groups than observations, groups of weights that are not
+    /// whole, and weights of more than 1e10 observations without groups; [`Error::Memory`].
     pub(super) fn new(
         weights: Option<&[f64]>,
         weighting: Weighting,
@@ -160,8 +160,8 @@ impl LeftOut {
         weights
     }
 
-    /// Standard error and bias by the values without each part: the formulas of [`super::Jackknife`], in differences from
-    /// the estimate.
+    /// Standard error and bias by the values without each part: the formulas of [`super::Jackknife`], in differences
+    /// from the estimate.
     pub(super) fn spread(&self, values: &[f64], estimate: f64) -> Spread {
         let parts = || values.iter().zip(&self.sizes).zip(&self.times);
         let bias: f64 = parts().map(|((x, m), times)| times * (1.0 - m / self.n) * (x - estimate)).sum();
@@ -175,8 +175,8 @@ impl LeftOut {
     }
 }
 
-/// Divides the observations of all rows into groups of given sizes at random, shape (n_groups, n_rows): each count has a
-/// hypergeometric distribution given those before.
+/// Divides the observations of all rows into groups of given sizes at random, shape (n_groups, n_rows): each count has
+/// a hypergeometric distribution given those before.
 fn divided(weights: &[f64], sizes: &[f64], generator: &mut Generator) -> Result<Matrix> {
     let mut counts = Matrix::try_zeros("the observations of all groups", sizes.len(), weights.len())?;
     let mut free: Vec<u64> = sizes.iter().map(|size| *size as u64).collect();

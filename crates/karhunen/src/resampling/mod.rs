@@ -1,8 +1,8 @@
 //! Standard errors and confidence intervals of a fit by resampling its rows.
 //!
-//! [`Bootstrap`] draws rows with replacement, and can keep the fits of all draws for pictures; [`Jackknife`] leaves out one
-//! row, or one group of rows, at a time. Both fit the same rows with other weights, align the loadings with those of the
-//! data, and make intervals on the same scales.
+//! [`Bootstrap`] draws rows with replacement, and can keep the fits of all draws for pictures; [`Jackknife`] leaves out
+//! one row, or one group of rows, at a time. Both fit the same rows with other weights, align the loadings with those
+//! of the data, and make intervals on the same scales.
 //!
 //! ```
 //! use karhunen::resampling::Bootstrap;

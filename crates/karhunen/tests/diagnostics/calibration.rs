@@ -1,5 +1,5 @@
-//! Calibration: limits, tests and intervals of level 95% hold 93 to 97% of the values that they are for, on simulated data.
-//! Numbers of repetitions keep the binomial error of a share below 0.8%.
+//! Calibration: limits, tests and intervals of level 95% hold 93 to 97% of the values that they are for, on simulated
+//! data. Numbers of repetitions keep the binomial error of a share below 0.8%.
 
 use karhunen::diagnostics::{
     Adjust, Rows, SpeDistribution, SpeLimit, SpeScale, adjusted, incomplete_samples, samples, t2_limit,
@@ -23,8 +23,8 @@ fn one_if(condition: bool) -> f64 {
     f64::from(u8::from(condition))
 }
 
-/// Shares of normal rows within limits of level 95%: of new rows T² and the errors by the spectrum and by the rows of the
-/// fit, of each the limit of Box and that of Jackson and Mudholkar; and the same of the rows of the fit.
+/// Shares of normal rows within limits of level 95%: of new rows T² and the errors by the spectrum and by the rows of
+/// the fit, of each the limit of Box and that of Jackson and Mudholkar; and the same of the rows of the fit.
 struct Within {
     new: [f64; 5],
     fitted: [f64; 3],
@@ -128,8 +128,9 @@ fn tests_of_unrelated_variables() {
     }
 }
 
-/// Descriptions of a component: of twenty unrelated variables none is found in 95% of the cases by Holm's correction and by
-/// that of the false discovery rate; of fifteen beside five related ones, the mean share of false findings is 5% of 15 / 20.
+/// Descriptions of a component: of twenty unrelated variables none is found in 95% of the cases by Holm's correction
+/// and by that of the false discovery rate; of fifteen beside five related ones, the mean share of false findings is 5%
+/// of 15 / 20.
 #[test]
 fn corrections_of_descriptions() {
     let (n, p, repetitions) = (50, 20, 1500);
@@ -175,8 +176,8 @@ fn standard_errors_of_variances() {
     held.iter().for_each(|count| calibrated("North", count / repetitions as f64));
 }
 
-/// Shares of intervals of the leading `k` components that hold the value of the population: variances, ratios, loadings on
-/// the own column, and the mean over all loadings.
+/// Shares of intervals of the leading `k` components that hold the value of the population: variances, ratios, loadings
+/// on the own column, and the mean over all loadings.
 fn held(k: usize, repetitions: u64, of: impl Fn(u64) -> Intervals) -> Vec<[f64; 4]> {
     let total: f64 = (0..DEVIATIONS.len()).map(variance).sum();
     let mut held = vec![[0.0; 4]; k];

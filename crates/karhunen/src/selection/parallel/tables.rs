@@ -153,8 +153,9 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// Writes row numbers in order into `rows`, each in proportion to its weight, rounded up or down by the position `offset`,
-/// between 0 and 1, of the first: systematic sampling. Whole weights whose sum is the number of rows are taken exactly.
+/// Writes row numbers in order into `rows`, each in proportion to its weight, rounded up or down by the position
+/// `offset`, between 0 and 1, of the first: systematic sampling. Whole weights whose sum is the number of rows are
+/// taken exactly.
 fn sample(weights: &[f64], rows: &mut [usize], offset: f64) {
     let sum: f64 = weights.iter().sum();
     let last = weights.iter().rposition(|&weight| weight > 0.0).unwrap_or(0);
