@@ -265,8 +265,8 @@ def jackknife(
         Weights of the features.
     n_groups : int or None, default=None
         Number of groups that the rows are divided into at random, at least 3; None leaves out single rows. The time is
-        that of a fit for each group or row (delete-a-group jackknife; Busing, Meijer & van der Leeden 1999,
-        doi:10.1023/A:1008800423698).
+        that of a fit for each group or row (delete-a-group jackknife; Busing, Meijer & van der Leeden 1999, Statistics
+        and Computing 9, 3-8).
     level : float, default=0.95
         Probability that an interval holds the value of the population.
     alignment : {"signs", "procrustes"}, default="signs"

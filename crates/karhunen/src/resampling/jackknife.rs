@@ -20,7 +20,7 @@ use crate::weights::Weights;
 /// With $\hat\theta_{(i)}$ the value without part i of $m_i$ of n rows, and $h_i = n / m_i$, the bias is $\sum_i (1 -
 /// m_i / n) (\hat\theta_{(i)} - \hat\theta)$, and the variance $\frac{1}{g} \sum_i (\tilde\theta_i - \tilde\theta)^2 /
 /// (h_i - 1)$ with pseudo-values $\tilde\theta_i = h_i \hat\theta - (h_i - 1) \hat\theta_{(i)}$ about the corrected
-/// estimate (Busing, Meijer & van der Leeden 1999, doi:10.1023/A:1008800423698); of single rows this is Tukey's
+/// estimate (Busing, Meijer & van der Leeden 1999, Statistics and Computing 9, 3-8); of single rows this is Tukey's
 /// $\frac{n - 1}{n} \sum_i (\hat\theta_{(i)} - \hat\theta_{(\cdot)})^2$.
 ///
 /// **Weights.** Of frequency weights, one observation of a row is left out, and counts as often as the row was seen:

@@ -20,15 +20,15 @@ pub struct Replicates {
     pub variances: Matrix,
     /// Explained variance ratios, shape (n_draws, n_components).
     pub ratios: Matrix,
-    /// Aligned loadings, shape (n_draws, n_features * n_components): of each draw those of the first feature, then
+    /// Aligned loadings, shape (n_draws, n_features times n_components): of each draw those of the first feature, then
     /// those of the second.
     pub loadings: Matrix,
 }
 
 impl Replicates {
-    /// Scores of rows `x`, shape (n_rows, n_features), on the aligned components of every draw, shape (n_draws, n_rows
-    /// * n_components): of each draw those of the first row, then those of the second. Rows are centred and scaled as
-    /// in the fit of the data, so they stay fixed and only the components vary: the partial bootstrap (Lebart 2007,
+    /// Scores of rows `x`, shape (n_rows, n_features), on the aligned components of every draw: shape (n_draws, n_rows
+    /// times n_components), of each draw those of the first row, then those of the second. Rows are centred and scaled
+    /// as in the fit of the data, so they stay fixed and only the components vary: the partial bootstrap (Lebart 2007,
     /// Which bootstrap for principal axes methods?; Josse, Wager & Husson 2016, doi:10.1080/10618600.2014.950871).
     ///
     /// The components of a draw are the orthonormal factor of its loadings, which keeps signs and rotations of the
