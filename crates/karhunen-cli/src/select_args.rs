@@ -21,8 +21,8 @@ use crate::values::{at_least_one, choice};
   karhunen select large.npy --memory-limit 2GB --no-parallel
 
 No rule is right for all data; rules that agree are better evidence than any one of them. --cross-validate adds the
-number with the least error on held-out entries; karhunen cross-validate shows these errors, also of data with missing
-values.")]
+number with the least error on held-out entries, which karhunen cross-validate shows. Of a table with missing values,
+parallel analysis and cross-validation alone are printed.")]
 pub(crate) struct SelectArgs {
     #[command(flatten)]
     pub(crate) given: Given,
