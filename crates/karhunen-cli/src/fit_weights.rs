@@ -6,7 +6,6 @@ use karhunen::Weights;
 
 use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
-use crate::observed_dataset::ObservedDataset;
 use crate::paths::{input_name, is_standard};
 
 /// Weights of rows and columns, and the origin of the row weights.
@@ -88,15 +87,6 @@ impl RowWeights {
     /// As [`FitWeights::read`].
     pub(crate) fn of_table(&self, dataset: &Dataset) -> Result<FitWeights> {
         FitWeights::read(self.file.as_deref(), self.column.as_deref(), None, dataset)
-    }
-
-    /// The weights of the rows of a table with missing values.
-    ///
-    /// # Errors
-    /// As [`FitWeights::read`].
-    pub(crate) fn of_entries(&self, dataset: &ObservedDataset) -> Result<Option<Vec<f64>>> {
-        let found = dataset.row_weights(self.file.as_deref(), self.column.as_deref())?;
-        Ok(found.map(|(weights, _)| weights))
     }
 }
 

@@ -69,7 +69,7 @@ class RowTable {
     this.caption = element("caption");
     this.head = element("thead");
     this.body = element("tbody");
-    const scroll = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": this.host.dataset.caption },
+    const scroll = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table: ${this.host.dataset.caption}` },
       element("table", {}, this.caption, this.head, this.body));
     this.back = element("button", { type: "button", onclick: () => { this.page -= 1; this.draw(); } }, "Previous");
     this.next = element("button", { type: "button", onclick: () => { this.page += 1; this.draw(); } }, "Next");

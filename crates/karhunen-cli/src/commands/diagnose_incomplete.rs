@@ -27,7 +27,8 @@ pub(super) fn run(
     let (input, memory, triples) = (&args.input, &args.memory, &args.triples);
     let how = EntryArgs { input, memory, triples, threads: args.threads, weights };
     let dataset = ObservedDataset::read_for(saved, &args.data, &how, progress)?;
-    let weights = weights.of_entries(&dataset)?;
+    let weights = dataset.row_weights(weights.file.as_deref(), weights.column.as_deref())?;
+    let weights = weights.as_ref().map(|(weights, _)| &weights[..]);
     let (file, row_names) = (dataset.file.clone(), dataset.row_names.clone());
     let entries = dataset.align(saved)?;
     let explain =
@@ -38,7 +39,7 @@ pub(super) fn run(
         ObservedData::F64(entries) => incomplete_samples(model, entries, &run),
     };
     let found = found.map_err(explain)?;
-    let limits = limits(args, model, &found, weights.as_deref()).map_err(explain)?;
+    let limits = limits(args, model, &found, weights).map_err(explain)?;
     progress.clear();
     let mut outputs = Outputs::new(args.force);
     let table = NamedMatrix {

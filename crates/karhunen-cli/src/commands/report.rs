@@ -215,7 +215,7 @@ fn of_incomplete_rows(
     let (input, memory, triples) = (&args.input, &args.memory, &args.triples);
     let how = EntryArgs { input, memory, triples, threads: args.threads, weights };
     let dataset = ObservedDataset::read_for(saved, data, &how, &progress)?;
-    let weights = weights.of_entries(&dataset)?;
+    let weights = dataset.row_weights(weights.file.as_deref(), weights.column.as_deref())?;
     let (file, sample_names) = (dataset.file.clone(), dataset.row_names.clone());
     let entries = dataset.align(saved)?;
     let names = column_names(saved);
@@ -225,7 +225,7 @@ fn of_incomplete_rows(
         file: &file,
         feature_names: names.as_deref(),
         sample_names: sample_names.as_deref(),
-        sample_weights: weights.as_deref(),
+        sample_weights: weights.as_ref().map(|(weights, _)| &weights[..]),
         triples: triples.map_or_else(Vec::new, |columns| vec!["--triples".to_owned(), words_of(&columns)]),
     };
     let explain =
