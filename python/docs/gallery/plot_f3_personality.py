@@ -31,8 +31,8 @@ print(
 )
 
 # %%
-# How many components? Parallel analysis keeps those whose variance exceeds that of shuffled answers. Rules for other
-# models of the noise keep many more: items are no sum of a few factors and equal noise.
+# How many components? Parallel analysis keeps those whose variance exceeds that of shuffled answers: six, the last by
+# 2 % only. The items were written for five traits, so five are rotated.
 complete = PCA(scale=True).fit(filled)
 rules = [*selection.rules(complete), selection.parallel_analysis(filled, scale=True, n_draws=100)]
 plot.selection(rules)
