@@ -19,6 +19,14 @@
   const counted = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
   const named = (names, values, text) => names.map((name, i) => `${name} ${text(values[i])}`).join(", ");
 
+  /** A name that loses its middle if it is longer; beginnings are often the same. */
+  function shorten(name, most) {
+    const letters = [...name];
+    if (letters.length <= most) return name;
+    const tail = Math.floor((most - 1) / 2);
+    return letters.slice(0, most - 1 - tail).join("") + "…" + letters.slice(-tail).join("");
+  }
+
   /** Says in words what a picture shows. */
   function describe(id, text) {
     const host = byId(id);
@@ -113,7 +121,7 @@
       tooltip: tooltip("item", (point) => `${features.names[order[point.dataIndex]]}\n${word}: ${shown(point.value)}`),
       xAxis: axis("value", "", what === "correlation" ? { min: -1, max: 1 } : {}),
       yAxis: axis("category", "", { data: order.map((j) => features.names[j]),
-        axisLabel: { color: colour("ink"), width: window.innerWidth < 600 ? 110 : 240, overflow: "truncate" } }),
+        axisLabel: { color: colour("ink"), formatter: (name) => shorten(name, window.innerWidth < 600 ? 17 : 40) } }),
       series: [{ type: "bar", barMaxWidth: 18, data: order.map((j) => ({ value: values[j],
         itemStyle: { color: colour(values[j] < 0 ? "odd" : "main") } })) }],
     });
@@ -304,7 +312,7 @@
     draw("hole-bars", {
       tooltip: tooltip("item", (point) => `${holes.names[order[point.dataIndex]]}\nmissing: ${percent(point.value)}`),
       xAxis: axis("category", "", { data: order.map((j) => holes.names[j]),
-        axisLabel: { color: colour("soft"), width: 120, overflow: "truncate", rotate: order.length > 8 ? 45 : 0 } }),
+        axisLabel: { color: colour("soft"), formatter: (name) => shorten(name, 20), rotate: order.length > 8 ? 45 : 0 } }),
       yAxis: axis("value", "", { min: 0, axisLabel: { color: colour("soft"), formatter: (v) => percent(v) } }),
       series: [{ type: "bar", barMaxWidth: 40, itemStyle: { color: colour("main") }, data: order.map((j) => holes.missing[j]) }],
     });
