@@ -166,6 +166,7 @@ pub(crate) struct TransformArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   karhunen diagnose wine.model wine.csv --fitted -o rows.csv
+  karhunen diagnose counties.model counties.csv --fitted --weights population -o rows.csv
   karhunen diagnose wine.model new.csv --level 0.999 -o rows.csv
   karhunen diagnose wine.model wine.csv --features features.csv -o rows.csv
   karhunen diagnose wine.model new.tsv --delimiter tab --label class
@@ -192,9 +193,12 @@ pub(crate) struct DiagnoseArgs {
     /// The rows are those of the fit
     ///
     /// T2 of fitted rows has a beta distribution, that of new rows an F distribution. The limit of SPE, which follows
-    /// from the errors of fitted rows, is then shown too; rows count as equally weighted there
+    /// from the errors of fitted rows, is then shown too
     #[arg(long)]
     pub(crate) fitted: bool,
+    /// Weight of every row in the limit of SPE, as in the fit: a column of DATA, or a file
+    #[arg(long, value_name = "FILE|COLUMN", value_hint = ValueHint::FilePath, requires = "fitted")]
+    pub(crate) weights: Option<PathBuf>,
     /// Share of normal rows within a limit
     #[arg(long, value_name = "SHARE", default_value_t = 0.99)]
     pub(crate) level: f64,

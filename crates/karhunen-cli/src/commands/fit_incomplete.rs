@@ -14,7 +14,6 @@ use crate::error::{Failure, Result};
 use crate::figures::{self, sum};
 use crate::fit_args::FitArgs;
 use crate::fit_files::{Part, id_column};
-use crate::fit_weights::sample_weights;
 use crate::incomplete_plan::IncompletePlan;
 use crate::incomplete_report::IncompleteReport;
 use crate::incomplete_summary::{IncompleteFitSummary, IncompleteSummary};
@@ -59,14 +58,7 @@ pub(crate) fn weighed(
     (file, read): (Option<&Path>, &ReadOptions),
     dataset: ObservedDataset,
 ) -> Result<(ObservedDataset, Option<String>)> {
-    let table = &dataset.table;
-    let labels = table.labels.iter().map(|label| &label.name);
-    let found = sample_weights(
-        (file, read.weights_column.as_deref()),
-        table.weights.clone(),
-        (&dataset.file, table.data.shape().0),
-        dataset.column_names.iter().flatten().chain(labels),
-    )?;
+    let found = dataset.row_weights(file, read.weights_column.as_deref())?;
     let Some((weights, origin)) = found else { return Ok((dataset, None)) };
     let total = sum(weights.iter().sum());
     let line = format!("weights from {origin}: times each row was seen, sum {total}");

@@ -5,7 +5,7 @@ mod facts;
 mod holes;
 mod rows;
 
-use karhunen::{IncompleteModel, diagnostics};
+use karhunen::{IncompleteModel, Observed, Run, Scalar, diagnostics};
 
 pub(crate) use holes::{HoleTable, Holes};
 
@@ -16,6 +16,19 @@ use crate::names::{Names, component};
 use crate::page::Content;
 use crate::points::Rows;
 use crate::{Error, Report};
+
+/// The rows of a page, and their missing values.
+pub(crate) fn rows_and_holes<T: Scalar>(
+    report: &Report<'_>,
+    model: &IncompleteModel,
+    rows: &Observed<T>,
+    (features, samples): (&Names<'_>, &Names<'_>),
+    run: &Run<'_>,
+) -> Result<(Rows, Holes), Error> {
+    let shown = Rows::of_incomplete(model, rows, (features, samples), report, run)?;
+    let holes = Holes::of_rows(model, rows, features, shown.is_of_fit, run)?;
+    Ok((shown, holes))
+}
 
 /// The content for a model, and its rows if they are given.
 pub(crate) fn content(

@@ -64,7 +64,13 @@ class FittedComponents(Summarised, FittedModel):
         return self._model_now().inverse_transform(scores, whiten=self._whitened(), n_threads=self.n_threads)
 
     def report(
-        self, path: str | os.PathLike[str], X: Any = None, *, level: float | None = None, title: str | None = None
+        self,
+        path: str | os.PathLike[str],
+        X: Any = None,
+        *,
+        sample_weight: Any = None,
+        level: float | None = None,
+        title: str | None = None,
     ) -> Path:
         """Write a page that shows the model, and rows if they are given: one HTML file that opens without a network.
 
@@ -77,8 +83,10 @@ class FittedComponents(Summarised, FittedModel):
         path : path-like
             File to write; an existing file is replaced when the new one is complete.
         X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), path or None, default=None
-            Rows to show. They count as those of the fit if there are as many. Of more than 10,000 the page holds those
-            beyond a limit, and others at equal distances.
+            Rows to show. They count as those of the fit if there are as many, and their scores have the variances of
+            the fit. Of more than 10,000 the page holds those beyond a limit, and others at equal distances.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the rows, as in the fit. Rows count as those of a weighted fit only with its weights.
         level : float or None, default=None
             Share of normal rows within each limit; None is 0.95.
         title : str or None, default=None
@@ -92,7 +100,7 @@ class FittedComponents(Summarised, FittedModel):
         Raises
         ------
         ValueError
-            If `level` is no probability, or `X` does not fit the model.
+            If `level` is no probability, or `X` or the weights do not fit the model.
         OSError
             If the file cannot be written.
 
@@ -109,7 +117,7 @@ class FittedComponents(Summarised, FittedModel):
         check_is_fitted(self)
         texts = about(self, X, level, title)
         rows = None if X is None else to_rows(self, X, reset=False)
-        return write_page(self, _core.write_report, path, rows, texts)
+        return write_page(self, _core.write_report, path, rows, texts, sample_weight=sample_weight)
 
     def _whitened(self) -> bool:
         """Return whether scores have unit variance."""
