@@ -350,9 +350,7 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
         """Return whether there is a model."""
         return "pca_" in vars(self)
 
-    def _adopt(
-        self, pca: Any, grids: Any, samples: Samples, multipliers: NDArray[np.float64] | None
-    ) -> None:
+    def _adopt(self, pca: Any, grids: Any, samples: Samples, multipliers: NDArray[np.float64] | None) -> None:
         """Become fitted."""
         self.pca_ = self._diagnosed = pca
         self._grids, self._samples = grids, samples
@@ -387,7 +385,11 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
     def _estimator(self, lazy: bool, n_holes: int, way: str) -> Any:
         """Return the estimator of rows."""
         kind = "IncompletePCA" if n_holes else "PCA"
-        make = getattr(import_module("karhunen.dask"), kind) if lazy else {"PCA": PCA, "IncompletePCA": IncompletePCA}[kind]
+        make = (
+            getattr(import_module("karhunen.dask"), kind)
+            if lazy
+            else {"PCA": PCA, "IncompletePCA": IncompletePCA}[kind]
+        )
         same = {"scale": way == "std", "max_iter": self.max_iter, "random_state": self.random_state}
         same |= {"n_threads": self.n_threads, "verbose": self.verbose}
         if not n_holes:
@@ -404,9 +406,7 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
         tol = {} if self.tol is None else {"tol": self.tol}
         return make(self.n_components, method=self.missing, mean="joint" if self.center else "none", **same, **tol)
 
-    def _deviation(
-        self, rows: Any, samples: Any, multipliers: NDArray[np.float64], label: str, n_holes: int
-    ) -> float:
+    def _deviation(self, rows: Any, samples: Any, multipliers: NDArray[np.float64], label: str, n_holes: int) -> float:
         """Return the root of the variance of the weighted points of a variable."""
         if n_holes:
             raise ValueError(

@@ -229,7 +229,12 @@ def _coordinates(label: str, array: xr.DataArray, dims: Sequence[Hashable]) -> x
 
 
 def _isolated(
-    grid: Grid, rows: Any, points: NDArray[np.intp], left: NDArray[np.intp], first: xr.DataArray, empty: NDArray[np.bool_]
+    grid: Grid,
+    rows: Any,
+    points: NDArray[np.intp],
+    left: NDArray[np.intp],
+    first: xr.DataArray,
+    empty: NDArray[np.bool_],
 ) -> str:
     """Describe values that are missing at some samples only."""
     column = np.isnan(np.asarray(rows[:, int(points[0])])) & ~empty
@@ -242,9 +247,7 @@ def _isolated(
     )
 
 
-def _infinite(
-    grid: Grid, rows: Any, infinite: NDArray[np.intp], first: xr.DataArray, dims: Sequence[Hashable]
-) -> str:
+def _infinite(grid: Grid, rows: Any, infinite: NDArray[np.intp], first: xr.DataArray, dims: Sequence[Hashable]) -> str:
     """Describe infinite values."""
     point = int(np.flatnonzero(infinite)[0])
     column = np.isinf(np.asarray(rows[:, point]))

@@ -56,7 +56,9 @@ class Modes(Generic[FieldT]):
 
     def _by_mode(self, values: Any, long_name: str) -> xr.DataArray:
         """Label one value of each mode."""
-        return xr.DataArray(np.array(values), dims="mode", attrs={"long_name": long_name}).assign_coords(self._modes.coords)
+        return xr.DataArray(np.array(values), dims="mode", attrs={"long_name": long_name}).assign_coords(
+            self._modes.coords
+        )
 
     def _maps(self, values: Any, *, in_units: bool, **attrs: Any) -> FieldT:
         """Put rows of values (n_modes, n_kept) on maps."""
@@ -179,7 +181,9 @@ class Modes(Generic[FieldT]):
         if not isinstance(scores, xr.DataArray) or "mode" not in scores.dims:
             raise ValueError("scores must be a DataArray with the dimension 'mode'")
         k = len(self._deviations)
-        labels = np.asarray(scores["mode"].values) if "mode" in scores.coords else np.arange(1, scores.sizes["mode"] + 1)
+        labels = (
+            np.asarray(scores["mode"].values) if "mode" in scores.coords else np.arange(1, scores.sizes["mode"] + 1)
+        )
         position = {mode: int(i) for i, mode in enumerate(labels.tolist())}
         strange = [mode for mode in position if mode not in range(1, k + 1)]
         if strange or len(position) < len(labels):

@@ -53,9 +53,7 @@ class RotatedEOF(Modes[FieldT]):
         self._patterns = (loadings / np.where(self._deviations > 0, self._deviations, 1.0)).T.astype(single)
         self._scores = self._rotate(fitted._scores)
         self.explained_variance_ = self._by_mode(rotation.explained_variance, "explained variance")
-        self.explained_variance_ratio_ = self._by_mode(
-            rotation.explained_variance_ratio, "share of the total variance"
-        )
+        self.explained_variance_ratio_ = self._by_mode(rotation.explained_variance_ratio, "share of the total variance")
 
     def __repr__(self) -> str:
         """Return the criterion and the shares of the variance."""

@@ -38,7 +38,9 @@ def results(modes: Modes[Any]) -> xr.Dataset:
         if hasattr(modes, f"{name}_"):
             found[name] = getattr(modes, f"{name}_")
     try:
-        data = xr.merge([array.to_dataset(name=name) for name, array in found.items()], join="exact", compat="identical")
+        data = xr.merge(
+            [array.to_dataset(name=name) for name, array in found.items()], join="exact", compat="identical"
+        )
     except (ValueError, xr.MergeError) as error:
         raise ValueError(f"one Dataset cannot hold these maps; rename the dimensions of the arrays: {error}") from None
     return data.assign_attrs(total_variance=modes.total_variance_)

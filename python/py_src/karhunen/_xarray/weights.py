@@ -88,7 +88,9 @@ def _latitude(grid: Grid) -> xr.DataArray:
     found = [name for name, values in coordinates.items() if values.attrs.get("standard_name") == "latitude"]
     found = found or [name for name in coordinates if str(name).lower() in _LATITUDES]
     found = found or [
-        name for name, values in coordinates.items() if str(values.attrs.get("units")) in ("degrees_north", "degree_north")
+        name
+        for name, values in coordinates.items()
+        if str(values.attrs.get("units")) in ("degrees_north", "degree_north")
     ]
     if len(found) != 1:
         which = f"several ({', '.join(map(str, found))})" if found else "none"
