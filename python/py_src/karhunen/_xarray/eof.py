@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
     """Empirical orthogonal functions of a field: PCA of xarray objects, with maps and series back.
 
-    Columns of the analysis are the points of all variables, rows the samples along `dim`. Points that are missing at all
-    samples, such as land, are left out and come back as NaN; so do samples that are missing at all points.
+    Columns of the analysis are the points of all variables, rows the samples along `dim`. Points that are missing at
+    all samples, such as land, are left out and come back as NaN; so do samples that are missing at all points.
 
     Parameters
     ----------
@@ -90,8 +90,8 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
     Notes
     -----
     Fields in memory are read in place where their memory allows it; points are copied once if some are left out.
-    Chunked fields are fitted by :class:`karhunen.dask.PCA` and never loaded: one pass finds the missing values, the next
-    ones fit. float32 stays float32, while the engine computes in float64.
+    Chunked fields are fitted by :class:`karhunen.dask.PCA` and never loaded: one pass finds the missing values, the
+    next ones fit. float32 stays float32, while the engine computes in float64.
 
     Examples
     --------
@@ -314,8 +314,8 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
         Parameters
         ----------
         path : path-like
-            File to write: Zarr if its name ends in ".zarr", NetCDF otherwise. It holds :meth:`to_dataset`, and the model
-            of `pca_` bit for bit.
+            File to write: Zarr if its name ends in ".zarr", NetCDF otherwise. It holds :meth:`to_dataset`, and the
+            model of `pca_` bit for bit.
 
         Raises
         ------
@@ -385,11 +385,7 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
     def _estimator(self, lazy: bool, n_holes: int, way: str) -> Any:
         """Return the estimator of rows."""
         kind = "IncompletePCA" if n_holes else "PCA"
-        make = (
-            getattr(import_module("karhunen.dask"), kind)
-            if lazy
-            else {"PCA": PCA, "IncompletePCA": IncompletePCA}[kind]
-        )
+        make = getattr(import_module("karhunen.dask" if lazy else "karhunen"), kind)
         same = {"scale": way == "std", "max_iter": self.max_iter, "random_state": self.random_state}
         same |= {"n_threads": self.n_threads, "verbose": self.verbose}
         if not n_holes:
@@ -400,8 +396,8 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
                 raise ValueError(f"{name} = {getattr(self, name)!r} has no effect on a field with missing values")
         if not is_whole(self.n_components):
             raise ValueError(
-                f"n_components = {self.n_components!r} is not allowed: {n_holes} values are missing at some samples, and "
-                "the number of modes must be given as an int"
+                f"n_components = {self.n_components!r} is not allowed: {n_holes} values are missing at some samples, "
+                "and the number of modes must be given as an int"
             )
         tol = {} if self.tol is None else {"tol": self.tol}
         return make(self.n_components, method=self.missing, mean="joint" if self.center else "none", **same, **tol)

@@ -47,7 +47,8 @@ class Samples:
         if isinstance(sample_weight, xr.DataArray):
             if set(sample_weight.dims) != set(self.kept.dims):
                 raise ValueError(
-                    f"sample_weight has the dimensions {sample_weight.dims}; one weight for each sample has {self.kept.dims}"
+                    f"sample_weight has the dimensions {sample_weight.dims}; one weight for each sample has "
+                    f"{self.kept.dims}"
                 )
             try:
                 _, sample_weight = xr.align(self.kept, sample_weight, join="exact", copy=False)
@@ -183,8 +184,11 @@ def read_new(X: Any, grids: Grids, *, holes_allowed: bool) -> Field:
     if kind != grids.kind:
         names = {"array": "a DataArray", "dataset": "a Dataset", "list": "a list of DataArrays"}
         raise ValueError(f"the fit was to {names[grids.kind]}, this is {names[kind]}")
-    arrays = dict(given) if kind == "dataset" else {grid.label: array for grid, (_, array) in zip(grids.grids, given)}
-    if kind == "list" and len(given) != len(grids.grids):
+    if kind == "dataset":
+        arrays = dict(given)
+    elif len(given) == len(grids.grids):
+        arrays = {grid.label: array for grid, (_, array) in zip(grids.grids, given, strict=True)}
+    else:
         raise ValueError(f"the fit was to {len(grids.grids)} arrays, these are {len(given)}")
     first: xr.DataArray | None = None
     parts = []

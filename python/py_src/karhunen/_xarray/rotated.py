@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 class RotatedEOF(Modes[FieldT]):
     """Rotated modes, sorted by their variance; :meth:`karhunen.xarray.EOF.rotate` makes them.
 
-    The loadings of the weighted anomalies are rotated, as in xeofs. Maps and series are those of
-    :class:`~karhunen.xarray.EOF`: maps of unit length (`scaling=0`) times series of unit variance (`scaling=1`) times the
-    length of the loadings add up to the weighted anomalies.
+    The loadings of the weighted anomalies are rotated, as in xeofs. Maps and series have the scalings of
+    :class:`~karhunen.xarray.EOF`: maps of unit length (`scaling=0`) times unscaled series add up to the weighted
+    anomalies. Unscaled series have the variance of the squared length of the loadings, which is `explained_variance_`
+    after an orthogonal rotation.
 
     Attributes
     ----------

@@ -52,8 +52,8 @@ def _of_variable(weights: Any, grid: Grid) -> NDArray[np.float64]:
     if not isinstance(weights, xr.DataArray):
         shown = repr(weights) if isinstance(weights, str) else type(weights).__name__
         raise ValueError(
-            f"weights = {shown} is not allowed for {grid.label}: give 'coslat', None, or a DataArray with dimensions of "
-            "the points"
+            f"weights = {shown} is not allowed for {grid.label}: give 'coslat', None, or a DataArray with dimensions "
+            "of the points"
         )
     strange = [dim for dim in weights.dims if dim not in grid.kept.dims]
     if strange:
@@ -67,7 +67,8 @@ def _of_variable(weights: Any, grid: Grid) -> NDArray[np.float64]:
     if wrong.any():
         point = int(np.flatnonzero(grid.kept.values.ravel())[np.flatnonzero(wrong)[0]])
         raise ValueError(
-            f"the weight of {grid.label} at {grid.describe(point)} is {values[0, point]}; weights are nonnegative numbers"
+            f"the weight of {grid.label} at {grid.describe(point)} is {values[0, point]}; weights are nonnegative "
+            "numbers"
         )
     return np.array(taken)
 
