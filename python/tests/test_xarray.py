@@ -31,9 +31,9 @@ def sst():
 
 def tair():
     """Return air temperature on a grid with two-dimensional coordinates."""
-    pytest.importorskip("h5netcdf")
+    pytest.importorskip("netCDF4")
     path = Path(__file__).parent / "data/xeofs_sample.nc"
-    with xr.open_dataset(path, decode_times=False, engine="h5netcdf") as data:
+    with xr.open_dataset(path, decode_times=False, engine="netcdf4") as data:
         return data.Tair.load()
 
 
@@ -186,10 +186,10 @@ def test_points_and_samples_without_values_are_left_out_and_come_back():
     eof = EOF(2).fit(holes)
     assert (eof.n_points_, eof.n_samples_) == (15, 29)
     expected = EOF(2).fit(array.isel(lat=slice(1, None)).drop_sel(time=1984))
-    assert_allclose(eof.eofs()[:, 1:].values, expected.eofs().values, rtol=0, atol=0)
+    assert_allclose(eof.eofs()[:, 1:].values, expected.eofs().values, rtol=0, atol=1e-12)
     assert np.isnan(eof.eofs()[:, 0]).all()
     assert np.isnan(eof.pcs().sel(time=1984)).all()
-    assert_allclose(eof.pcs().drop_sel(time=1984).values, expected.pcs().values, rtol=0, atol=0)
+    assert_allclose(eof.pcs().drop_sel(time=1984).values, expected.pcs().values, rtol=0, atol=1e-12)
     back = eof.reconstruct()
     assert np.array_equal(np.isnan(back.values), np.isnan(holes.values))
     # Values at points that the fit left out are ignored.
@@ -256,7 +256,7 @@ def test_several_variables_count_as_they_are_weighted():
     xr.testing.assert_allclose(every, data, rtol=0, atol=1e-7)
     with pytest.raises(ValueError, match=r"weights has an entry for each variable; missing: \['p'\]"):
         EOF(3).fit(data, weights={"t": "coslat"})
-    with pytest.raises(ValueError, match="p has other samples than t"):
+    with pytest.raises(ValueError, match=r"X\[1\] \(p\) has other samples than X\[0\] \(t\)"):
         EOF(3).fit([a, b.assign_coords(time=np.arange(30))])
     with pytest.raises(ValueError, match="the Dataset has no variable 'p'"):
         eof.transform(data[["t"]])
@@ -419,7 +419,7 @@ def test_chunked_variables_and_missing_values():
 
 @pytest.mark.parametrize("suffix", ["nc", "zarr"])
 def test_files_keep_everything(tmp_path, suffix, sst):
-    pytest.importorskip("h5netcdf" if suffix == "nc" else "zarr")
+    pytest.importorskip("netCDF4" if suffix == "nc" else "zarr")
     two = xr.Dataset({"t": field(0, dtype=np.float32), "p": field(1).rename(lat="y", lon="x")}, attrs={"title": "two"})
     stacked = field().stack(point=("lat", "lon"))
     for number, (array, options) in enumerate(
@@ -477,7 +477,7 @@ def test_weights_are_checked(sst):
         EOF(2).fit(array, weights=xr.DataArray([1.0], dims="level"))
     with pytest.raises(ValueError, match="weights = 'area' is not allowed for t"):
         EOF(2).fit(array, weights="area")
-    with pytest.raises(ValueError, match=r"the latitude 'lat' has the value 150"):
+    with pytest.raises(ValueError, match=r"the latitude 'lat' has the value -150"):
         EOF(2).fit(array.assign_coords(lat=array.lat * 2.5), weights="coslat")
     # The labels decide, not the order.
     weights = xr.DataArray([1.0, 2.0, 3.0, 4.0], dims="lat", coords={"lat": array.lat})

@@ -40,7 +40,7 @@ def as_rows(array: xr.DataArray, label: str, samples: Sequence[Hashable], points
     TypeError
         If the values are no real numbers.
     """
-    data = array.transpose(*samples, *points).variable.data
+    data: Any = array.transpose(*samples, *points).variable.data
     data = data if is_lazy(data) else np.asarray(data)
     kind, width = data.dtype.kind, data.dtype.itemsize
     if kind not in "fiub":

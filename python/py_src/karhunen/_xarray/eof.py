@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import PCA, IncompletePCA, rotation, selection
-from karhunen._diagnostics.model import fitted_model
+from karhunen._diagnostics.model import engine_model, fitted_model
 from karhunen._shared.choices import Method, Solver, Weighting
 from karhunen._shared.options import choice_option, flag_option, is_whole
 from karhunen._xarray.arrays import is_lazy
@@ -406,13 +406,13 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
         """Return the root of the variance of the weighted points of a variable."""
         if n_holes:
             raise ValueError(
-                f"scale = 'variable' needs the variance of {label}, which is not known where values are missing at some "
-                "samples; divide the variables before the fit"
+                f"scale = 'variable' needs the variance of {label}, which is not known where values are missing at "
+                "some samples; divide the variables before the fit"
             )
         make = import_module("karhunen.dask").PCA if is_lazy(rows) else PCA
         pca = make(0, center=self.center, weighting=self.weighting, n_threads=self.n_threads)
         pca.fit(rows, sample_weight=samples, feature_weight=multipliers**2)
-        deviation = float(np.sqrt(fitted_model(pca).total_variance))  # type: ignore[union-attr]
+        deviation = float(np.sqrt(engine_model(pca).total_variance))
         if not deviation > 0:
             raise ValueError(f"scale = 'variable' is not allowed: {label} has no variance")
         return deviation

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from karhunen._xarray.fields import Samples
@@ -52,7 +51,7 @@ def save(eof: Any, path: str | os.PathLike[str]) -> None:
     grids: Grids = eof._grids
     levels: dict[str, list[str]] = {}
     for dim, index in data.indexes.items():
-        if isinstance(index, pd.MultiIndex):
+        if index.nlevels > 1:
             levels[str(dim)] = [str(name) for name in index.names]
     options = eof.get_params()
     if options["random_state"] is not None and not isinstance(options["random_state"], int):
