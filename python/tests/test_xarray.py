@@ -29,11 +29,11 @@ def sst():
         return data.sst.load()
 
 
-def tair():
+def tair(decode_times=False):
     """Return air temperature on a grid with two-dimensional coordinates."""
     pytest.importorskip("netCDF4")
     path = Path(__file__).parent / "data/xeofs_sample.nc"
-    with xr.open_dataset(path, decode_times=False, engine="netcdf4") as data:
+    with xr.open_dataset(path, decode_times=decode_times, engine="netcdf4") as data:
         return data.Tair.load()
 
 
@@ -427,6 +427,7 @@ def test_files_keep_everything(tmp_path, suffix, sst):
             (sst, {"weights": "coslat"}),
             (two, {"weights": {"t": "coslat", "p": None}}),
             (stacked, {"weights": "coslat"}),
+            *([(tair(decode_times=True), {})] if suffix == "nc" else []),
             (field().where(field().time != 1983), {}),
         ]
     ):
@@ -453,7 +454,8 @@ def test_pickles_and_clones(sst):
     xr.testing.assert_identical(again.transform(sst), eof.transform(sst))
     assert clone(eof).get_params() == eof.get_params()
     assert not hasattr(clone(eof), "pca_")
-    assert repr(eof) == "EOF(n_components=3)"
+    assert repr(clone(eof)) == "EOF(n_components=3)"
+    assert repr(eof) == "EOF(n_components=3) fitted to 50 x 450: 3 components, 69.0% of the variance"
 
 
 def test_results_make_one_dataset(sst):

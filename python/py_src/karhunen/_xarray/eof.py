@@ -17,6 +17,7 @@ from karhunen import PCA, IncompletePCA, rotation, selection
 from karhunen._diagnostics.model import engine_model, fitted_model
 from karhunen._shared.choices import Method, Solver, Weighting
 from karhunen._shared.options import choice_option, flag_option, is_whole
+from karhunen._shared.summary import outcome
 from karhunen._xarray.arrays import is_lazy
 from karhunen._xarray.fields import Samples, read, read_new
 from karhunen._xarray.modes import FieldT, Modes
@@ -345,6 +346,14 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
             If the file cannot be read or holds something else.
         """
         return cast("Self", load(cls, path))
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return the call that makes the estimator and, if it is fitted, the outcome."""
+        call = super().__repr__(N_CHAR_MAX)
+        if not self.__sklearn_is_fitted__():
+            return str(call)
+        share = float(self.explained_variance_ratio_.sum())
+        return f"{call} {outcome((self.n_samples_, self.n_points_), len(self._deviations), share)}"
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether there is a model."""

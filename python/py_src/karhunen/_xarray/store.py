@@ -72,9 +72,9 @@ def save(eof: Any, path: str | os.PathLike[str]) -> None:
     data.attrs[_ABOUT] = json.dumps(about)
     if grids.kind == "dataset":
         data.attrs.update({key: value for key, value in grids.attrs.items() if key not in data.attrs})
-    for name, array in data.variables.items():
-        # Encodings of the file that was read may round.
-        array.encoding = {"_FillValue": None} if name == _MODEL else {}
+    # Encodings of the file that was read may round.
+    data = data.drop_encoding()
+    data[_MODEL].encoding = {"_FillValue": None}
     if str(os.fspath(path)).endswith(".zarr"):
         data.to_zarr(path, mode="w")
     else:
