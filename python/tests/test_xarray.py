@@ -510,6 +510,8 @@ def test_other_objects_are_refused():
         EOF(2).fit(field().astype(complex))
     with pytest.raises(ValueError, match="all values of the field are missing"):
         EOF(2).fit(field().where(False))
+    with pytest.raises(ValueError, match="the length of a dimension is 0"):
+        EOF(2).fit(field().isel(lat=slice(0)))
     for options, message in (
         ({"scale": "area"}, "scale = 'area' is not known"),
         ({"missing": "drop"}, "missing = 'drop' is not known"),

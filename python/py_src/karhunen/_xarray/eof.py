@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -13,12 +12,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from karhunen import PCA, IncompletePCA, rotation, selection
-from karhunen._diagnostics.model import engine_model, fitted_model
+from karhunen import IncompletePCA, rotation, selection
 from karhunen._shared.choices import Method, Solver, Weighting
-from karhunen._shared.options import choice_option, flag_option, is_whole
+from karhunen._shared.options import choice_option, flag_option
 from karhunen._shared.summary import outcome
 from karhunen._xarray.arrays import is_lazy
+from karhunen._xarray.estimators import deviation_of, estimator_of_rows, lazily, scaling_of, total_variance
 from karhunen._xarray.fields import Samples, read, read_new
 from karhunen._xarray.modes import FieldT, Modes
 from karhunen._xarray.rotated import RotatedEOF
@@ -189,8 +188,10 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
         TypeError
             If `X` is no field of xarray, or holds other values than real numbers.
         """
-        way = self._way()
+        way = scaling_of(self.scale)
         flag_option("center", self.center)
+        if self.missing != "refuse":
+            choice_option("missing", self.missing, Method)
         field = read(X, dim, holes_allowed=self.missing != "refuse")
         rows, lazy = field.rows, is_lazy(field.rows)
         if lazy and flag_option("persist", persist):
@@ -202,8 +203,10 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
             multipliers = np.ones(ends[-1]) if multipliers is None else multipliers.copy()
             for grid, start, end in zip(field.grids.grids, ends[:-1], ends[1:], strict=True):
                 own = slice(int(start), int(end))
-                multipliers[own] /= self._deviation(rows[:, own], samples, multipliers[own], grid.label, field.n_holes)
-        pca = self._estimator(lazy, field.n_holes, way)
+                multipliers[own] /= deviation_of(
+                    self, rows[:, own], samples, multipliers[own], grid.label, field.n_holes
+                )
+        pca = estimator_of_rows(self, lazy, field.n_holes, way)
         squares = {} if multipliers is None else {"feature_weight": multipliers**2}
         if lazy and squares and field.n_holes:
             raise ValueError(
@@ -367,8 +370,7 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
         self._deviations = np.sqrt(np.maximum(np.asarray(pca.explained_variance_, dtype=np.float64), 0.0))
         self._factors = multipliers
         self.n_samples_, self.n_points_ = samples.n_kept, grids.n_kept
-        model = fitted_model(pca)
-        self.total_variance_ = _total_variance(model)
+        self.total_variance_ = total_variance(pca)
         self.explained_variance_ = self._by_mode(pca.explained_variance_, "explained variance")
         self.explained_variance_ratio_ = self._by_mode(pca.explained_variance_ratio_, "share of the total variance")
         self.singular_values_ = self._by_mode(pca.singular_values_, "singular values")
@@ -379,53 +381,6 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
         """Return what multiplies the anomalies of the points with values."""
         return np.ones(self.n_points_) if self._factors is None else self._factors
 
-    def _way(self) -> Literal["none", "std", "variable"]:
-        """Check `scale` and `missing`."""
-        if isinstance(self.scale, (bool, np.bool_)):
-            way = "std" if self.scale else "none"
-        elif self.scale in ("std", "variable"):
-            way = str(self.scale)
-        else:
-            raise ValueError(f"scale = {self.scale!r} is not known; choose one of True, False, 'std', 'variable'")
-        if self.missing != "refuse":
-            choice_option("missing", self.missing, Method)
-        return cast(Literal["none", "std", "variable"], way)
-
-    def _estimator(self, lazy: bool, n_holes: int, way: str) -> Any:
-        """Return the estimator of rows."""
-        kind = "IncompletePCA" if n_holes else "PCA"
-        make = getattr(import_module("karhunen.dask" if lazy else "karhunen"), kind)
-        same = {"scale": way == "std", "max_iter": self.max_iter, "random_state": self.random_state}
-        same |= {"n_threads": self.n_threads, "verbose": self.verbose}
-        if not n_holes:
-            complete = {name: getattr(self, name) for name in ("center", "weighting", "solver", "tol", "strict")}
-            return make(self.n_components, **same, **complete)
-        for name, default in (("weighting", "frequency"), ("solver", "auto"), ("strict", False)):
-            if getattr(self, name) != default:
-                raise ValueError(f"{name} = {getattr(self, name)!r} has no effect on a field with missing values")
-        if not is_whole(self.n_components):
-            raise ValueError(
-                f"n_components = {self.n_components!r} is not allowed: {n_holes} values are missing at some samples, "
-                "and the number of modes must be given as an int"
-            )
-        tol = {} if self.tol is None else {"tol": self.tol}
-        return make(self.n_components, method=self.missing, mean="joint" if self.center else "none", **same, **tol)
-
-    def _deviation(self, rows: Any, samples: Any, multipliers: NDArray[np.float64], label: str, n_holes: int) -> float:
-        """Return the root of the variance of the weighted points of a variable."""
-        if n_holes:
-            raise ValueError(
-                f"scale = 'variable' needs the variance of {label}, which is not known where values are missing at "
-                "some samples; divide the variables before the fit"
-            )
-        make = import_module("karhunen.dask").PCA if is_lazy(rows) else PCA
-        pca = make(0, center=self.center, weighting=self.weighting, n_threads=self.n_threads)
-        pca.fit(rows, sample_weight=samples, feature_weight=multipliers**2)
-        deviation = float(np.sqrt(engine_model(pca).total_variance))
-        if not deviation > 0:
-            raise ValueError(f"scale = 'variable' is not allowed: {label} has no variance")
-        return deviation
-
     def _covariances(self) -> NDArray[np.float64]:
         factors = self._multipliers()
         units = np.divide(self.pca_.scale_, factors, out=np.full(len(factors), np.nan), where=factors > 0)
@@ -434,25 +389,8 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
     def _scores_of(self, X: Any) -> tuple[Samples, Any]:
         check_is_fitted(self)
         field = read_new(X, self._grids, holes_allowed=isinstance(self.pca_, IncompletePCA))
-        pca = _lazily(self.pca_) if is_lazy(field.rows) else self.pca_
+        pca = lazily(self.pca_) if is_lazy(field.rows) else self.pca_
         return field.samples, pca.transform(field.rows)
 
     def _rows_of(self, scores: Any) -> Any:
-        return (_lazily(self.pca_) if is_lazy(scores) else self.pca_).inverse_transform(scores)
-
-
-def _total_variance(model: Any) -> float:
-    """Return the variance of all modes; of an incomplete fit that of complete rows under the model."""
-    if hasattr(model, "total_variance"):
-        return float(model.total_variance)
-    ratios = np.asarray(model.explained_variance_ratio)
-    return float(model.explained_variance.sum() / ratios.sum())
-
-
-def _lazily(pca: Any) -> Any:
-    """Return an estimator whose methods take chunked rows."""
-    if type(pca).__module__ == "karhunen.dask":
-        return pca
-    found = getattr(import_module("karhunen.dask"), type(pca).__name__)(**pca.get_params())
-    found.__setstate__(pca.__getstate__())
-    return found
+        return (lazily(self.pca_) if is_lazy(scores) else self.pca_).inverse_transform(scores)

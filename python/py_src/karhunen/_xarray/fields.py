@@ -127,6 +127,8 @@ def read(X: Any, dim: Any, *, holes_allowed: bool) -> Field:
     """
     kind, given = variables(X)
     dims = dimensions(dim)
+    if not all(array.size for _, array in given):
+        raise ValueError("the field has no values: the length of a dimension is 0")
     first = _coordinates(given[0][0], given[0][1], dims)
     parts, shapes = [], []
     for label, array in given:
@@ -140,8 +142,6 @@ def read(X: Any, dim: Any, *, holes_allowed: bool) -> Field:
         at_points = array.isel(dict.fromkeys(dims, 0), drop=True)
         alone = [name for name, values in array.coords.items() if set(values.dims) & set(dims)]
         shapes.append(at_points.drop_vars(alone, errors="ignore"))
-    if not all(array.size for _, array in given):
-        raise ValueError("the field has no values: the length of a dimension is 0")
     counts = holes(parts)
     empty = sum(by_row for _, by_row, _ in counts) == sum(rows.shape[1] for rows in parts)
     n = int((~empty).sum())
