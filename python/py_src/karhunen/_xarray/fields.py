@@ -224,7 +224,8 @@ def _coordinates(label: str, array: xr.DataArray, dims: Sequence[Hashable]) -> x
     """Return an array of the samples, with their coordinates."""
     for dim in dims:
         if dim not in array.dims:
-            raise ValueError(f"{label} has no dimension {dim!r}; it has {', '.join(map(str, array.dims)) or 'none'}")
+            has = ", ".join(map(str, array.dims)) or "none"
+            raise ValueError(f"{label} has no dimension {dim!r}; it has {has}")
     points = [name for name in array.dims if name not in dims]
     others = [name for name, values in array.coords.items() if set(values.dims) - set(dims) or not values.dims]
     found = array.isel(dict.fromkeys(points, 0), drop=True).drop_vars(others, errors="ignore").transpose(*dims)
