@@ -76,7 +76,7 @@ def save(eof: Any, path: str | os.PathLike[str]) -> None:
     data = data.drop_encoding()
     data[_MODEL].encoding = {"_FillValue": None}
     if str(os.fspath(path)).endswith(".zarr"):
-        data.to_zarr(path, mode="w")
+        data.to_zarr(path, mode="w", consolidated=False)
     else:
         data.to_netcdf(path)
 
@@ -84,7 +84,7 @@ def save(eof: Any, path: str | os.PathLike[str]) -> None:
 def load(kind: type[Any], path: str | os.PathLike[str]) -> Any:
     """Read an estimator of this kind that :func:`save` wrote."""
     name = str(os.fspath(path))
-    opened = xr.open_zarr(name, chunks=None) if name.endswith(".zarr") else xr.open_dataset(name)
+    opened = xr.open_zarr(name, chunks=None, consolidated=False) if name.endswith(".zarr") else xr.open_dataset(name)
     with opened:
         data = opened.load()
     if _ABOUT not in data.attrs or _MODEL not in data:
