@@ -250,14 +250,16 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
         Dataset
             By `mode`: `explained_variance`, its `standard_error`, both as shares of the total variance
             (`explained_variance_ratio`, `standard_error_ratio`), and `group`: modes with the same number have
-            overlapping errors with a neighbour, and are not told apart by the samples.
+            overlapping errors with a neighbour, and are not told apart by the samples. Modes without variance have the
+            error NaN and the group 0.
         """
         check_is_fitted(self)
         found = selection.north(self.pca_, n_observations)
-        groups = np.zeros(len(found.standard_errors), dtype=np.int64)
+        k = len(self._deviations)
+        groups, errors = np.zeros(k, dtype=np.int64), np.full(k, np.nan)
         for number, members in enumerate(found.groups, start=1):
             groups[members.start : members.stop] = number
-        errors = found.standard_errors
+        errors[: len(found.standard_errors)] = found.standard_errors
         return xr.Dataset(
             {
                 "explained_variance": self.explained_variance_,

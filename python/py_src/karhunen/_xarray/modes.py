@@ -223,7 +223,9 @@ class Modes(Generic[FieldT]):
 
             nothing = da.zeros((rows.shape[0], 1), dtype=rows.dtype, chunks=(rows.chunks[0], 1))
             stack = [rows[:, position[m] : position[m] + 1] if m in position else nothing for m in self._numbers()]
-            return self._rows_of(da.concatenate(stack, axis=1).rechunk({1: -1}))
+            full = da.concatenate(stack, axis=1).rechunk({1: -1})
+            there = ~da.isnan(full).any(axis=1)[:, None]
+            return da.where(there, self._rows_of(da.where(there, full, 0)), np.nan)
         rows = rows.astype(np.float32 if rows.dtype == np.float32 else np.float64, copy=False)
         full = np.zeros((len(rows), len(self._deviations)), dtype=rows.dtype)
         full[:, [mode - 1 for mode in position]] = rows[:, list(position.values())]

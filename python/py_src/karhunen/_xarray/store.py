@@ -51,7 +51,7 @@ def save(eof: Any, path: str | os.PathLike[str]) -> None:
     grids: Grids = eof._grids
     levels: dict[str, list[str]] = {}
     for dim, index in data.indexes.items():
-        if index.nlevels > 1:
+        if index.nlevels > 1 and dim in data.dims:
             levels[str(dim)] = [str(name) for name in index.names]
     options = eof.get_params()
     if options["random_state"] is not None and not isinstance(options["random_state"], int):
