@@ -86,7 +86,7 @@ def test_results_are_those_of_eofs_and_xeofs(name, sst):
     assert_allclose(north.standard_error_ratio.values[:k], golden["north_of_shares"], rtol=DIGITS)
     assert_allclose(eof.singular_values_.values, xeofs["singular_values"], rtol=DIGITS)
     assert_allclose(eof.scores_.sel(mode=1).values, xeofs["scores_first"], rtol=0, atol=DIGITS * size)
-    rotated = eof.rotate("varimax", kaiser=False)
+    rotated = eof.rotate("varimax")
     # The criterion is flat at its maximum: rotations agree to the square root of rounding.
     assert_allclose(flat(rotated.eofs()), xeofs["varimax"]["components"], rtol=0, atol=1e-6)
     assert_allclose(rotated.explained_variance_.values, xeofs["varimax"]["explained_variance"], rtol=1e-6)

@@ -286,8 +286,8 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
         n_components : int or None, default=None
             Number of leading modes to rotate; None is all.
         **options
-            Options of the function, such as `kaiser`, which is True by default for "varimax" and "promax"; xeofs has
-            ``kaiser=False``.
+            Options of the function, such as `kaiser`: Kaiser's normalisation is the default of "varimax" and "promax",
+            as in xeofs.
 
         Returns
         -------
