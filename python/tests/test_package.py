@@ -64,6 +64,8 @@ BELOW = {
     "dask": {"_cluster", "_inputs", "_pca", "_shared"},
     "_spark": {"_cluster", "_shared"},
     "spark": {"_cluster", "_spark"},
+    "_xarray": {"_diagnostics", "_shared", "diagnostics", "rotation", "selection"},
+    "xarray": {"_xarray"},
 }
 
 
@@ -100,9 +102,10 @@ class PublicDocTests(doctest.DocTestFinder):
     """Finds examples of classes in their defining module, although their `__module__` is a public one."""
 
     def _from_module(self, module, object):
-        public = "karhunen.dask" if module.__name__.startswith("karhunen.dask") else "karhunen"
+        own = module.__name__.removeprefix("karhunen.").partition(".")[0].removeprefix("_")
+        public = f"karhunen.{own}" if own in ("dask", "xarray") else "karhunen"
         named = getattr(object, "__module__", None)
-        if named not in ("karhunen", "karhunen.dask"):
+        if named not in ("karhunen", "karhunen.dask", "karhunen.xarray"):
             return super()._from_module(module, object)
         return named == public and f"\nclass {object.__name__}" in Path(module.__file__).read_text()
 
@@ -137,6 +140,7 @@ def test_examples_in_the_pages_run(page, monkeypatch):
         "kernel.rst",
         "batches.rst",
         "clusters.rst",
+        "climate.rst",
     )
     assert result.attempted > 0 or page not in examples
 
