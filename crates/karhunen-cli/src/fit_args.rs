@@ -86,7 +86,7 @@ pub(crate) struct FitArgs {
 pub(crate) struct PcaArgs {
     /// Divide columns by their standard deviation
     ///
-    /// This is PCA of the correlation matrix; pareto and range divide by other measures of the spread
+    /// This is PCA of the correlation matrix; pareto, range and binomial (for genotypes) divide by other measures of the spread
     #[arg(
         long, value_name = "BY", num_args = 0..=1, require_equals = true, default_missing_value = "deviation",
         value_parser = choice_of(|row: &Named<Scaling>| row.choice != Scaling::None && !row.takes_number)

@@ -121,7 +121,7 @@ def parallel_analysis(
         Rows.
     n_components : int or None, default=None
         The largest number that the rule can choose; None is all.
-    scale : bool, {"std", "pareto", "range"} or array-like of shape (n_features,), default=False
+    scale : bool, {"std", "pareto", "range", "binomial"} or array-like of shape (n_features,), default=False
         Divide columns by their standard deviation (True), or as `scale` of :class:`karhunen.PCA` says.
     sample_weight : array-like of shape (n_samples,) or None
         Weights of the rows.

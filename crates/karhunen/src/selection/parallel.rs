@@ -179,8 +179,8 @@ fn select<T: Scalar>(
     let k = values.len();
     let draws = Draws::new(rule, x, (weights.samples, shares.as_deref()), &totals, run)?;
     let scale = match &rule.pca.scale {
-        // Random values have other ranges than those of the columns.
-        Scaling::Range => Scaling::Given(model.scale().to_vec()),
+        // Random values have other ranges and means than those of the columns.
+        Scaling::Range | Scaling::Binomial => Scaling::Given(model.scale().to_vec()),
         scale => scale.clone(),
     };
     let n_components = NComponents::Count(k.min(draws.n_rows).min(p));

@@ -60,7 +60,7 @@ class PCA(FittedAtOnce, GaussianComponents):
         Subtract the mean of each column, or the given numbers, as R's ``prcomp(center=v)``. Variances are mean squares
         about what is subtracted. Sparse data stay sparse. The numbers of a pandas Series belong to the columns of its
         labels, if these are names and `X` has names.
-    scale : bool, {"std", "pareto", "range"} or array-like of shape (n_features,), default=False
+    scale : bool, {"std", "pareto", "range", "binomial"} or array-like of shape (n_features,), default=False
         Divide each column by its standard deviation (True, "std"), which is PCA of the correlation matrix, known as
         unit-variance or auto scaling; by the square root of its standard deviation ("pareto"); by its largest less its
         smallest value ("range", which takes one pass more); or by given positive numbers. Columns without variance keep
