@@ -9,6 +9,7 @@ use clap_complete::Shell;
 use crate::complete_args::CompleteArgs;
 use crate::cross_validate_args::CrossValidateArgs;
 use crate::fit_args::FitArgs;
+use crate::genotype_args::MatchArgs;
 use crate::given::Given;
 use crate::input_args::{HeaderArgs, InputArgs, MemoryArgs, ThreadArgs};
 use crate::missing_args::{TriplesArgs, pair};
@@ -128,7 +129,8 @@ pub(crate) fn words(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> 
   karhunen transform counties.model new_counties.csv -o scores.csv
   karhunen transform ratings.model new.csv --triples user,item,rating
   karhunen transform words.model new.tsv.gz --delimiter tab --label author
-  karhunen transform large.model large.npy --memory-limit 2GB -o scores.npy")]
+  karhunen transform large.model large.npy --memory-limit 2GB -o scores.npy
+  karhunen transform people.model new.bed --flip-strand --unmatched rest.csv")]
 pub(crate) struct TransformArgs {
     #[command(flatten)]
     pub(crate) given: Given,
@@ -161,6 +163,8 @@ pub(crate) struct TransformArgs {
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) memory: MemoryArgs,
+    #[command(flatten)]
+    pub(crate) genotypes: MatchArgs,
 }
 
 #[derive(Debug, Args)]

@@ -32,6 +32,8 @@ pub(crate) enum Kind {
     ManualPage,
     /// A page of `karhunen report`.
     Report,
+    /// A table of PLINK 2.
+    Plink,
     /// Rows of features, indistinguishable from other data.
     Rows,
 }
@@ -153,6 +155,7 @@ fn is_own_table(names: &[String], kind: Kind) -> bool {
         (Kind::FeatureDiagnostics, ["feature", rest @ .., COMMUNALITY]) => {
             rest.iter().all(|name| FEATURE_COLUMNS.iter().any(|prefix| name.starts_with(prefix)))
         }
+        (Kind::Plink, ["#FID" | "#IID" | "#CHROM", ..] | [_]) => true,
         (Kind::Predictions, [_, _, "value", "std"]) => true,
         (Kind::ManualPage, [first]) => *first == MANUAL_PAGE,
         (Kind::Choices, ["components", .., last]) => {

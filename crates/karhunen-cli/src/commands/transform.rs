@@ -2,7 +2,7 @@
 
 use karhunen::pca::Transform;
 use karhunen::{Observed, Scalar, Source};
-use karhunen_io::{Data, NamedMatrix, ObserveOptions, ObservedData, SavedIncomplete, Values};
+use karhunen_io::{Data, Ids, NamedMatrix, ObserveOptions, ObservedData, SavedIncomplete, Values};
 
 use crate::args::TransformArgs;
 use crate::commands::fit_incomplete::{row_header, score_table};
@@ -36,8 +36,10 @@ pub(crate) fn run(args: TransformArgs) -> Result<()> {
         )));
     }
     model.check_whiten(args.whiten)?;
-    let options = args.memory.within(model.read_options(read_options(&args.input, &args.threads)));
+    let read = args.genotypes.within(read_options(&args.input, &args.threads));
+    let options = args.memory.within(model.read_options(read));
     let dataset = Dataset::read(&args.data, &options, &progress)?;
+    args.genotypes.check_used(dataset.table.format)?;
     let model = model.aligned(&dataset)?;
     dispatch(
         &dataset.table.data,
@@ -50,7 +52,7 @@ fn incomplete(args: &TransformArgs, saved: &SavedIncomplete, progress: &Progress
     let asked = args.triples.options();
     let triples = asked.triples.clone().or_else(|| saved.beside.triples.clone());
     let how = ObserveOptions { triples, ..asked };
-    let options = saved.read_options(read_options(&args.input, &args.threads));
+    let options = saved.read_options(args.genotypes.within(read_options(&args.input, &args.threads)));
     let options = if how.triples.is_some() {
         args.memory.check_unused()?;
         options
@@ -67,6 +69,8 @@ fn incomplete(args: &TransformArgs, saved: &SavedIncomplete, progress: &Progress
             };
         }
     };
+    args.genotypes.check_used(dataset.format)?;
+    let variants = saved.beside.column_ids.as_ref().map(Ids::texts);
     let (file, row_names) = (dataset.file.clone(), dataset.row_names.clone());
     let data = dataset.align(saved)?;
     let explain =
@@ -84,6 +88,7 @@ fn incomplete(args: &TransformArgs, saved: &SavedIncomplete, progress: &Progress
         numeric_ids: false,
     };
     outputs.table(&args.output, &table)?;
+    args.genotypes.write(&args.data, variants.as_deref(), &mut outputs)?;
     outputs.commit()
 }
 
@@ -101,6 +106,7 @@ impl IncompleteScores<'_> {
         ObservedData: From<Observed<T>>,
     {
         let Self { args, saved, dataset, progress } = self;
+        args.genotypes.check_used(dataset.table.format)?;
         let explain = |error| dataset.explain(error);
         let (source, model) = (values.source().map_err(explain)?, &saved.model);
         let (table, run) = (&dataset.table, args.threads.run(progress));
@@ -113,6 +119,7 @@ impl IncompleteScores<'_> {
         let mut outputs = Outputs::new(args.force);
         let row_names = (row_header(saved), table.sample_names.as_deref());
         rows.write_to(&mut outputs, &args.output, row_names, &columns, explain)?;
+        args.genotypes.write(&args.data, names, &mut outputs)?;
         progress.clear();
         outputs.commit()
     }
@@ -150,6 +157,8 @@ impl OnValues for Scores<'_> {
             let names = ("sample", self.dataset.table.sample_names.as_deref());
             let columns = self.model.component_names();
             rows.write_to(&mut outputs, &self.args.output, names, &columns, explain)?;
+            let variants = self.dataset.table.feature_names.as_deref();
+            self.args.genotypes.write(&self.args.data, variants, &mut outputs)?;
             self.progress.clear();
             return outputs.commit();
         }
