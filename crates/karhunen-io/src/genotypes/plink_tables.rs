@@ -54,13 +54,9 @@ impl PlinkTables {
             .collect();
         let unit = |value: f64, c: usize| if lengths[c] > 0.0 { value / lengths[c] } else { 0.0 };
         let components: String = (1..=k).map(|c| format!("\tPC{c}")).collect();
-        let families = samples.iter().any(|sample| sample.family != "0");
-        let mut eigenvec = format!("#{}IID{components}\n", if families { "FID\t" } else { "" });
+        let mut eigenvec = format!("#FID\tIID{components}\n");
         for (i, sample) in samples.iter().enumerate() {
-            if families {
-                let _ = write!(eigenvec, "{}\t", sample.family);
-            }
-            eigenvec.push_str(&sample.id);
+            let _ = write!(eigenvec, "{}\t{}", sample.family, sample.id);
             (0..k).for_each(|c| {
                 let _ = write!(eigenvec, "\t{}", number(unit(scores[(i, c)].to_f64(), c)));
             });
@@ -68,10 +64,10 @@ impl PlinkTables {
         }
         let eigenval = lengths.iter().map(|length| number(length * length / p as f64) + "\n").collect();
         let mut alleles = format!("#CHROM\tID\tREF\tALT\tA1{components}\n");
-        // PLINK divides by the root of the eigenvalue of the sum over both alleles of every variant.
-        let scale = (p as f64 / 2.0).sqrt();
+        // PLINK's weights of the counted alleles are these numbers times the components, with the other sign.
+        let scale = (p as f64).sqrt() / 2.0;
         for (j, variant) in variants.iter().enumerate() {
-            for (allele, sign) in [(&variant.other, -1.0), (&variant.counted, 1.0)] {
+            for (allele, sign) in [(&variant.other, 1.0), (&variant.counted, -1.0)] {
                 let _ = write!(
                     alleles,
                     "{}\t{}\t{}\t{}\t{allele}",
