@@ -146,6 +146,12 @@ pub(crate) struct TransformArgs {
     /// Divide the scores of each component by their standard deviation
     #[arg(long)]
     pub(crate) whiten: bool,
+    /// Correct the scores of new rows, which are too near to zero if the fit had many more columns than rows
+    ///
+    /// Each row is added to the fitted ones and the components are updated (OADP, Zhang, Dey and Lee 2020). Not for fitted
+    /// rows; more components than are of interest make the correction better
+    #[arg(long, conflicts_with = "whiten")]
+    pub(crate) unshrunk: bool,
     /// Overwrite an existing file of any content
     ///
     /// Without it, only tables whose columns are scores are overwritten, and no file that is write-protected or

@@ -15,6 +15,9 @@ use crate::outputs::Outputs;
 use crate::overwrite::{self, Kind};
 use crate::paths::check_outputs;
 
+/// The columns of the table of variants that are not matched.
+pub(crate) const UNMATCHED_COLUMNS: [&str; 3] = ["variant", "reason", "alleles_found"];
+
 /// How the variants of a .bed file are matched with those of a model.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Genotypes")]
@@ -60,8 +63,8 @@ impl MatchArgs {
     pub(crate) fn write(&self, bed: &Path, names: Option<&[String]>, outputs: &mut Outputs) -> Result<()> {
         let (Some(path), Some(names)) = (&self.unmatched, names) else { return Ok(()) };
         let list = unmatched(bed, names, self.flip_strand)?;
-        let column = |name: &str, value: fn(&Unmatched) -> String| Label {
-            name: name.to_owned(),
+        let column = |place: usize, value: fn(&Unmatched) -> String| Label {
+            name: UNMATCHED_COLUMNS[place].to_owned(),
             values: list.iter().map(value).collect(),
         };
         let table = NamedMatrix {
@@ -69,9 +72,9 @@ impl MatchArgs {
             row_names: None,
             row_header: "variant",
             labels: &[
-                column("variant", |one| one.name.clone()),
-                column("reason", |one| one.reason.text().to_owned()),
-                column("alleles_found", |one| one.found.clone().unwrap_or_default()),
+                column(0, |one| one.name.clone()),
+                column(1, |one| one.reason.text().to_owned()),
+                column(2, |one| one.found.clone().unwrap_or_default()),
             ],
             column_names: &[],
             numeric_ids: false,

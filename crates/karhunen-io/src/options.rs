@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use karhunen::error::{OptionName, Phrase};
 use karhunen::{More, Run};
 
-use crate::genotypes::GenotypeOptions;
+use crate::genotypes::options::GenotypeOptions;
 use crate::name_rule::FittedTable;
 use crate::option_names;
 use crate::{Cause, Error, Result};

@@ -12,7 +12,7 @@ use karhunen::rotation::RotatedModel;
 use karhunen::{IncompleteModel, KernelModel, PcaModel};
 
 use crate::beside::{Beside, RowsAndColumns, TableColumns};
-use crate::genotypes::GenotypeOptions;
+use crate::genotypes::options::GenotypeOptions;
 use crate::input::Input;
 use crate::model_file::{self, damaged, refused};
 use crate::replace::{Staged, stage};
@@ -73,6 +73,10 @@ impl Stored for RotatedModel {
 
     fn shape(&self) -> (usize, usize) {
         (self.model().n_samples(), self.model().n_features())
+    }
+
+    fn mean(&self) -> Option<&[f64]> {
+        Stored::mean(self.model())
     }
 }
 

@@ -16,7 +16,7 @@ use crate::names;
 use crate::observed_dataset::{Advice, ObservedContent, ObservedDataset, block_scores, matched, scores};
 use crate::outputs::Outputs;
 use crate::overwrite::{self, Kind};
-use crate::paths::check_files;
+use crate::paths::{check_files, check_outputs};
 use crate::plan::{OnValues, dispatch};
 use crate::progress::Progress;
 use crate::row_model::RowModel;
@@ -24,7 +24,11 @@ use crate::row_model::RowModel;
 /// Reads a model and rows, and writes their scores.
 pub(crate) fn run(args: TransformArgs) -> Result<()> {
     check_files([&args.model, &args.data], &args.input, &args.output)?;
-    overwrite::check(&[("-o", Some(&args.output), Kind::Scores)], args.force)?;
+    let unmatched = args.genotypes.unmatched.as_deref();
+    let paths = [("-o", Some(args.output.as_path())), ("--unmatched", unmatched)];
+    check_outputs(&paths, &[Some(&args.model), Some(&args.data)])?;
+    let outputs = [("-o", Some(&*args.output), Kind::Scores), ("--unmatched", unmatched, Kind::Unmatched)];
+    overwrite::check(&outputs, args.force)?;
     let progress = Progress::new(args.quiet);
     let model = match loaded::any(&args.model)? {
         Loaded::Rows(model) => model,
@@ -36,6 +40,7 @@ pub(crate) fn run(args: TransformArgs) -> Result<()> {
         )));
     }
     model.check_whiten(args.whiten)?;
+    model.check_unshrunk(args.unshrunk)?;
     let read = args.genotypes.within(read_options(&args.input, &args.threads));
     let options = args.memory.within(model.read_options(read));
     let dataset = Dataset::read(&args.data, &options, &progress)?;
@@ -49,6 +54,11 @@ pub(crate) fn run(args: TransformArgs) -> Result<()> {
 
 /// Scores of rows with missing values, from a table, or from triples if the model was fitted to triples.
 fn incomplete(args: &TransformArgs, saved: &SavedIncomplete, progress: &Progress) -> Result<()> {
+    if args.unshrunk {
+        return Err(Failure::Usage(
+            "--unshrunk corrects the scores of models of complete data; leave it out".to_owned(),
+        ));
+    }
     let asked = args.triples.options();
     let triples = asked.triples.clone().or_else(|| saved.beside.triples.clone());
     let how = ObserveOptions { triples, ..asked };
@@ -142,7 +152,7 @@ impl OnValues for Scores<'_> {
         let how = Transform { whiten: self.args.whiten, ..Transform::default() };
         let run = self.args.threads.run(self.progress);
         let mut outputs = Outputs::new(self.args.force);
-        if let Values::InFile(_) = values {
+        if let (Values::InFile(_), false) = (values, self.args.unshrunk) {
             let rows = match self.model {
                 RowModel::Complete(saved) => ComputedRows::scores(&saved.model, &*source, how, &run),
                 RowModel::Kernel(saved) => {
@@ -162,7 +172,11 @@ impl OnValues for Scores<'_> {
             self.progress.clear();
             return outputs.commit();
         }
-        let scores = self.model.transform_with(&*source, how, &run).map_err(explain)?;
+        let scores = match self.model {
+            RowModel::Complete(saved) if self.args.unshrunk => saved.model.transform_oadp(&*source, &run),
+            model => model.transform_with(&*source, how, &run),
+        };
+        let scores = scores.map_err(explain)?;
         self.progress.clear();
         self.dataset.check_unchanged()?;
         let table = NamedMatrix {
@@ -174,6 +188,8 @@ impl OnValues for Scores<'_> {
             numeric_ids: false,
         };
         outputs.table(&self.args.output, &table)?;
+        let variants = self.dataset.table.feature_names.as_deref();
+        self.args.genotypes.write(&self.args.data, variants, &mut outputs)?;
         outputs.commit()
     }
 }

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use karhunen::error::{OptionValue, Phrase};
 
+use crate::genotypes::layout::companion;
 use crate::genotypes::variants::{Variant, parts_of_name, read_variants};
-use crate::genotypes::{UNMATCHED, companion};
 use crate::names::shortened;
+use crate::option_names::UNMATCHED;
 use crate::{Cause, Error, ReadOptions, Result};
 
 /// Why a variant of a model has no genotypes in a file.

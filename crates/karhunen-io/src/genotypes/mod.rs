@@ -1,59 +1,29 @@
 //! PLINK 1 files of genotypes: .bed with its .bim and .fam. Rows are samples, columns are variants, values are numbers of
 //! copies of the first allele of the .bim file, which PLINK 2 calls ALT.
 
+pub(crate) mod layout;
 mod matching;
+pub(crate) mod options;
 mod packed;
 mod plink_tables;
 mod samples;
 mod variants;
 
-use std::path::{Path, PathBuf};
-
+pub use layout::FORMAT;
 pub use matching::{Reason, Unmatched, unmatched};
+pub use options::GenotypeOptions;
 pub use plink_tables::PlinkTables;
 pub use samples::{Sample, read_samples};
 pub use variants::{Variant, read_variants};
 
-use karhunen::More;
 use karhunen::error::Phrase;
 
 use crate::file_rows::FileRows;
+use crate::genotypes::layout::{BY_SAMPLES, BY_VARIANTS, MAGIC, companion};
 use crate::genotypes::matching::{Match, matches, refuse_unmatched};
 use crate::genotypes::packed::{Column, Counts, Packed};
 use crate::input::Input;
-use crate::option_names;
 use crate::{Cause, Data, Error, ReadOptions, Result, Table, Values};
-
-/// The name of the format in [`Table::format`].
-pub const FORMAT: &str = "PLINK .bed";
-/// The first two bytes of a .bed file.
-pub(crate) const MAGIC: [u8; 2] = [0x6c, 0x1b];
-/// The third byte if genotypes are ordered by variants.
-const BY_VARIANTS: u8 = 1;
-/// The third byte if genotypes are ordered by samples.
-const BY_SAMPLES: u8 = 0;
-/// Number of bytes before the genotypes.
-const HEADER: usize = 3;
-
-/// How a file of genotypes is read for a model of other samples.
-#[derive(Clone, Debug, Default)]
-pub struct GenotypeOptions {
-    /// If true, variants whose alleles are those of the other strand are matched too, and variants whose strand cannot be
-    /// seen (A/T and C/G) are not.
-    pub flip_strand: bool,
-    /// If true, variants of the model that the file lacks take the mean; otherwise they are refused.
-    pub allow_unmatched: bool,
-    /// The mean of each column of the model, which missing genotypes take; without it those of the file.
-    pub means: Option<Vec<f64>>,
-    #[doc(hidden)]
-    pub more: More,
-}
-
-/// The path of the file with the extension `extension` that belongs to a .bed file.
-pub(crate) fn companion(bed: &Path, extension: &str) -> PathBuf {
-    let plain = if bed.extension().is_some_and(|end| end == "gz") { bed.with_extension("") } else { bed.to_owned() };
-    plain.with_extension(extension)
-}
 
 /// Reads the genotypes of a .bed file, which stay packed.
 ///
@@ -73,7 +43,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     let (bim, fam) = (companion(&path, "bim"), companion(&path, "fam"));
     let (variants, samples) = (read_variants(&bim)?, read_samples(&fam)?);
     let (n, n_variants) = (samples.len(), variants.len());
-    let expected = n_variants as u128 * n.div_ceil(4) as u128 + HEADER as u128;
+    let expected = n_variants as u128 * n.div_ceil(4) as u128 + layout::HEADER as u128;
     let found = input.as_slice().len();
     if expected != found as u128 {
         let problem = if expected > found as u128 { "truncated, or" } else { "longer than it should be, or" };
@@ -214,9 +184,6 @@ fn notes_of_missing(n_missing: usize, options: &ReadOptions) -> Vec<String> {
 fn plural(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
-
-/// The option that a refusal of unmatched variants names.
-pub(crate) const UNMATCHED: karhunen::error::OptionName = option_names::UNMATCHED;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use karhunen::Scalar;
 
 use crate::Result;
 use crate::file_rows::{BlockReader, OwnedBlock};
-use crate::genotypes::HEADER;
+use crate::genotypes::layout::HEADER;
 use crate::input::Input;
 
 /// Codes of two bits: two copies of the counted allele, missing, one copy, none.
@@ -104,6 +104,7 @@ impl Packed {
     }
 
     /// The values of the rows `first..first + n_rows`, column by column.
+    #[inline(always)]
     fn decode<T: Scalar>(&self, first: usize, n_rows: usize) -> Vec<T> {
         let mut values = vec![T::default(); n_rows * self.columns.len()];
         for (column, out) in self.columns.iter().zip(values.chunks_exact_mut(n_rows.max(1))) {
@@ -156,10 +157,7 @@ impl<T: Scalar> BlockReader<T> for Packed {
         let rows_at_once = if rows_at_once >= 4 { rows_at_once - rows_at_once % 4 } else { rows_at_once.max(1) };
         for first in (first..self.n_samples).step_by(rows_at_once) {
             let n_rows = rows_at_once.min(self.n_samples - first);
-            let values = pulp::Arch::new().dispatch(
-                #[inline(always)]
-                || self.decode(first, n_rows),
-            );
+            let values: Vec<T> = pulp::Arch::new().dispatch(|| self.decode(first, n_rows));
             *reached = first + n_rows;
             if !f(OwnedBlock::Dense { values, n_rows, column_major: true }) {
                 break;

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use karhunen::{Matrix, PcaModel, Scalar};
 
+use crate::genotypes::layout::companion;
 use crate::genotypes::packed::{Counts, of_variant};
-use crate::genotypes::{companion, read_samples, read_variants};
+use crate::genotypes::samples::read_samples;
+use crate::genotypes::variants::read_variants;
 use crate::input::Input;
 use crate::replace::Staged;
 use crate::write::stage_bytes;
