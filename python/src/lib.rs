@@ -12,6 +12,7 @@ mod diagnostics;
 mod dtype;
 mod entries;
 mod errors;
+mod genotypes;
 mod incomplete_fit;
 mod incomplete_model;
 mod incremental;
@@ -61,6 +62,8 @@ mod _core {
     use crate::entries::{Entries, observe, observe_triples, split_entries};
     #[pymodule_export]
     use crate::errors::NotConvergedError;
+    #[pymodule_export]
+    use crate::genotypes::{unmatched_variants, write_plink};
     #[pymodule_export]
     use crate::incomplete_fit::fit_incomplete;
     #[pymodule_export]

@@ -18,6 +18,7 @@ mod figures;
 mod fit_args;
 mod fit_files;
 mod fit_weights;
+mod genotype_args;
 mod given;
 mod help;
 mod hints;

@@ -134,14 +134,6 @@ const KINDS: &[(Sign, Foreign)] = &[
         },
     ),
     (
-        First(b"\x6c\x1b\x01"),
-        Foreign {
-            what: "a PLINK .bed file of genotypes",
-            way: "write it as a table of counts: plink --bfile '{stem}' --recode A --out '{stem}', then give \
-                  '{stem}.raw' with --delimiter space and a --label for each of IID, PAT, MAT, SEX and PHENOTYPE",
-        },
-    ),
-    (
         First(b"\x6c\x1b"),
         Foreign {
             what: "a PLINK 2 .pgen file of genotypes",
@@ -421,13 +413,6 @@ mod tests {
                 "x.h5",
                 "is an HDF5 file, which is not read; write the data set (NAME) as an array: python -c \"import h5py, \
                  numpy; numpy.save('x.npy', h5py.File('x.h5')['NAME'][:])\"",
-            ),
-            (
-                b"\x6c\x1b\x01\xff",
-                "x.bed",
-                "is a PLINK .bed file of genotypes, which is not read; write it as a table of counts: plink --bfile 'x' \
-                 --recode A --out 'x', then give 'x.raw' with --delimiter space and a --label for each of IID, PAT, MAT, \
-                 SEX and PHENOTYPE",
             ),
             (
                 b"{\"a\": 1}\n{\"a\": 2}\n",

@@ -19,6 +19,7 @@ mod file_rows;
 #[cfg(test)]
 mod fixtures;
 mod foreign;
+pub mod genotypes;
 mod gzip;
 mod holes;
 mod ids;

@@ -28,6 +28,8 @@ pub const SAMPLE_NAMES: OptionName = OptionName::new("sample_names");
 pub const TRANSPOSE: OptionName = OptionName::new("transpose");
 /// The columns of triples.
 pub const TRIPLES: OptionName = OptionName::new("triples");
+/// A file for the variants that are not matched.
+pub const UNMATCHED: OptionName = OptionName::new("unmatched");
 /// The column of weights.
 pub const WEIGHTS_COLUMN: OptionName = OptionName::new("weights_column");
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use karhunen::error::{OptionName, Phrase};
 use karhunen::{More, Run};
 
+use crate::genotypes::options::GenotypeOptions;
 use crate::name_rule::FittedTable;
 use crate::option_names;
 use crate::{Cause, Error, Result};
@@ -47,6 +48,8 @@ pub struct ReadOptions {
     pub memory_limit: Option<u64>,
     /// The folder of temporary copies; the system's if `None`.
     pub cache_dir: Option<PathBuf>,
+    /// How the variants of a PLINK .bed file are matched with those of [`ReadOptions::fitted`].
+    pub genotypes: GenotypeOptions,
     /// Threads for reading; those of the current rayon pool if `None`.
     pub n_threads: Option<usize>,
     #[doc(hidden)]

@@ -13,7 +13,7 @@ use crate::names::shell_word;
 use crate::saved::any_model;
 use crate::{
     AnyModel, Cause, Error, ReadOptions, Result, Saved, SavedScatter, Table, arrow, checkpoint_file, csv,
-    matrix_market, npy, npz, parquet,
+    genotypes, matrix_market, npy, npz, parquet,
 };
 
 /// The message for a Matrix Market file without its first line.
@@ -27,6 +27,8 @@ pub(crate) enum Format {
     Parquet,
     Arrow,
     MatrixMarket,
+    /// PLINK 1 genotypes, or another file that is named so.
+    Bed,
     Text,
     /// A model or checkpoint, not data.
     Model,
@@ -111,6 +113,7 @@ pub(crate) fn read_input(input: Input, options: &ReadOptions) -> Result<Table> {
         Format::Parquet => parquet::read(input, options),
         Format::Arrow => arrow::read(input, options),
         Format::MatrixMarket => matrix_market::read(input, options),
+        Format::Bed => genotypes::read(input, options),
         Format::Text => csv::read(input, options),
         Format::Model => Err(no_data(&input)),
         Format::Foreign(kind) => {
@@ -161,6 +164,10 @@ pub(crate) fn sniff(bytes: &[u8], path: &Path) -> Format {
             return format;
         }
     }
+    let named_bed = extension(path).as_deref() == Some("bed");
+    if bytes.strip_prefix(&genotypes::layout::MAGIC).is_some_and(|rest| named_bed || matches!(rest, [0 | 1, ..])) {
+        return Format::Bed;
+    }
     if let Some(kind) = foreign::recognise(bytes, path) {
         return Format::Foreign(kind);
     }
@@ -170,6 +177,9 @@ pub(crate) fn sniff(bytes: &[u8], path: &Path) -> Format {
     // safetensors: the length of a JSON header, and the header.
     if bytes.get(5..9).is_some_and(|rest| rest == b"\0\0\0{") {
         return Format::Model;
+    }
+    if named_bed {
+        return Format::Bed;
     }
     if extension(path).as_deref() == Some("mtx") {
         return Format::NoBanner;
@@ -183,7 +193,7 @@ mod tests {
 
     #[test]
     fn content_decides_before_the_name() {
-        let cases: [(&[u8], &str, Format); 20] = [
+        let cases: [(&[u8], &str, Format); 24] = [
             (b"\x93NUMPY\x01\x00", "x.csv", Format::Npy),
             (b"PK\x03\x04", "x.csv", Format::Npz),
             (b"PAR1", "x.csv", Format::Parquet),
@@ -204,6 +214,10 @@ mod tests {
             (b"PK\x05\x06", "x.npz", Format::Npz),
             (b"PARIS,LYON\n1,2\n", "x.csv", Format::Text),
             (b"1 1 1\n", "x.MTX.gz", Format::NoBanner),
+            (b"\x6c\x1b\x01", "x", Format::Bed),
+            (b"\x6c\x1b\x10", "x.bed", Format::Bed),
+            (b"", "x.bed", Format::Bed),
+            (b"%%MatrixMarket matrix", "x.bed", Format::MatrixMarket),
         ];
         for (bytes, name, format) in cases {
             assert_eq!(sniff(bytes, Path::new(name)), format, "{name}: {bytes:?}");

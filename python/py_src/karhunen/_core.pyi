@@ -175,6 +175,10 @@ class Model:
         on_progress: _OnProgress | None = None,
     ) -> NDArray[Any]:
         """Compute scores of rows, in the dtype of `x`."""
+    def transform_oadp(
+        self, x: _Data, n_threads: int | None = None, on_progress: _OnProgress | None = None
+    ) -> NDArray[Any]:
+        """Compute scores of rows that were not fitted, without the shrinkage of projections, in the dtype of `x`."""
     def inverse_transform(
         self,
         scores: NDArray[_Float],
@@ -243,6 +247,7 @@ class FileTable:
         cache_dir: str | None,
         n_threads: int | None,
         missing: bool,
+        matched: tuple[list[str], list[float] | None, bool, bool] | None = None,
     ) -> FileTable: ...
     @property
     def shape(self) -> tuple[int, int]:
@@ -879,6 +884,12 @@ def choose_completion(
     n_threads: int | None = None,
     on_progress: _OnProgress | None = None,
 ) -> tuple[int, NDArray[np.float64]]: ...
+def unmatched_variants(bed: str, names: list[str], flip_strand: bool) -> list[tuple[int, str, str, str | None]]:
+    """List the variants of a model that a .bed file lacks: column, name, reason, alleles in the file."""
+
+def write_plink(model: Model, bed: str, prefix: str, n_threads: int | None) -> list[str]:
+    """Write the files of PLINK 2 of a model of the genotypes in a .bed file, and return their paths."""
+
 def summarise(
     model: Model | RotatedModel | IncompleteModel | KernelModel, feature_names: list[str] | None = None
 ) -> str:

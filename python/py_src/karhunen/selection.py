@@ -128,7 +128,7 @@ def parallel_analysis(
     n_components : int or None, default=None
         The largest number that the rule can choose; None is all. With missing values at most one less than the number
         of features, and None is at most 10.
-    scale : bool, {"std", "pareto", "range"} or array-like of shape (n_features,), default=False
+    scale : bool, {"std", "pareto", "range", "binomial"} or array-like of shape (n_features,), default=False
         Divide columns by their standard deviation (True), or as `scale` of :class:`karhunen.PCA` says. With missing
         values True or False.
     sample_weight : array-like of shape (n_samples,) or None

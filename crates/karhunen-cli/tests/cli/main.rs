@@ -9,6 +9,7 @@ mod diagnostics;
 mod errors;
 mod files;
 mod fit;
+mod genotypes;
 mod help;
 mod hints;
 mod inspect;

@@ -19,7 +19,7 @@ PowerIterationNormalizer: TypeAlias = Literal["auto", "QR", "LU", "none"]
 #: Roundings of a copy of rows that are read in every pass.
 Rounding: TypeAlias = Literal["f16", "int8"]
 #: Divisors of the columns of a `PCA`, beside flags and numbers.
-ColumnScaling: TypeAlias = Literal["std", "pareto", "range"]
+ColumnScaling: TypeAlias = Literal["std", "pareto", "range", "binomial"]
 #: Meanings of a sample weight.
 Weighting: TypeAlias = Literal["frequency", "importance", "population"]
 

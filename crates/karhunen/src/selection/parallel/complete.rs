@@ -46,8 +46,8 @@ pub(super) fn select<T: Scalar>(
         }
     };
     let scale = match &rule.pca.scale {
-        // Random values have other ranges than those of the columns.
-        Scaling::Range => Scaling::Given(model.scale().to_vec()),
+        // Random values have other ranges and means than those of the columns.
+        Scaling::Range | Scaling::Binomial => Scaling::Given(model.scale().to_vec()),
         scale => scale.clone(),
     };
     let n_components = NComponents::Count(k.min(tables.n_rows()).min(p));
