@@ -54,6 +54,7 @@ BELOW = {
     "_kernel": {"_inputs", "_shared"},
     "plot": {"_diagnostics", "_shared", "diagnostics", "rotation"},
     "_diagnostics": {"_incomplete", "_inputs", "_shared"},
+    "anndata": {"_diagnostics", "_inputs", "_shared", "dask"},
     "completion": {"_inputs", "_shared"},
     "diagnostics": {"_diagnostics"},
     "resampling": {"_diagnostics", "_inputs", "_pca", "_shared"},

@@ -63,7 +63,7 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 #: Public modules, imported with their first use.
-_MODULES = ("cluster", "dask", "diagnostics", "plot", "resampling", "rotation", "selection", "spark")
+_MODULES = ("anndata", "cluster", "dask", "diagnostics", "plot", "resampling", "rotation", "selection", "spark")
 
 #: Modules of earlier versions, which their pickles name.
 _FORMER_MODULES = (
