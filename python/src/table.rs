@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use karhunen::memory;
-use karhunen_io::{Data, ReadOptions, Table, Values, read_tables};
+use karhunen_io::{Data, Log1p, ReadOptions, Table, Values, read_tables};
 use pyo3::prelude::*;
 
 use crate::errors::file_to_python;
@@ -23,7 +23,8 @@ pub(crate) struct FileTable {
 impl FileTable {
     /// Opens files and folders as one table. Values that need more than half of `memory_limit` bytes, by default half of
     /// the machine's memory, stay in the files. With `missing`, values may be missing, and values that need more than a
-    /// sixteenth of `memory_limit` stay in the files, because the observed entries take the memory.
+    /// sixteenth of `memory_limit` stay in the files, because the observed entries take the memory. `log1p` is the sum of
+    /// each row to which counts are normalised.
     #[new]
     fn new(
         py: Python<'_>,
@@ -32,10 +33,12 @@ impl FileTable {
         cache_dir: Option<PathBuf>,
         n_threads: Option<usize>,
         missing: bool,
+        log1p: Option<f64>,
     ) -> PyResult<Self> {
         let most = memory::limit(memory_limit).bytes / if missing { 16.0 } else { 2.0 };
         let memory_limit = Some(most as u64);
-        let options = ReadOptions { memory_limit, cache_dir, missing, ..ReadOptions::default() };
+        let log1p = log1p.map(Log1p::To);
+        let options = ReadOptions { memory_limit, cache_dir, missing, log1p, ..ReadOptions::default() };
         let table = run(py, Effort::new(Effort::LONG, n_threads), None, move |run| {
             let options = ReadOptions { n_threads: run.n_threads, ..options };
             Ok(read_tables(&paths, &options))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 from pathlib import Path
 
@@ -188,3 +189,11 @@ def test_ranks_need_results(adata):
 def test_an_annotated_matrix_says_how_it_is_used(adata):
     with pytest.raises(ValueError, match=r"karhunen\.anndata\.pca\(X\)"):
         PCA(2).fit(adata)
+
+
+def test_examples_in_the_page_run(monkeypatch):
+    root = Path(__file__).parents[2]
+    monkeypatch.chdir(root)
+    result = doctest.testfile(str(root / "python/docs/single_cells.rst"), module_relative=False)
+    assert result.failed == 0
+    assert result.attempted > 10

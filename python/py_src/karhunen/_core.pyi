@@ -239,6 +239,7 @@ class FileTable:
         cache_dir: str | None,
         n_threads: int | None,
         missing: bool,
+        log1p: float | None,
     ) -> FileTable: ...
     @property
     def shape(self) -> tuple[int, int]:

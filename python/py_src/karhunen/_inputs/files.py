@@ -78,7 +78,8 @@ def to_open_source(
         what, row_names = repr(X), None
     else:
         paths = [os.fspath(path) for path in ([X] if isinstance(X, (str, os.PathLike)) else X)]
-        source = table = _open_files(estimator, paths, missing)
+        log1p = None if reset else getattr(estimator, "_columns_of_file", {}).get("log1p")
+        source = table = _open_files(estimator, paths, missing, log1p)
         names, what, row_names = table.feature_names, paths[0], table.sample_names
     n = source.shape[0]
     if n < min_samples:
@@ -87,7 +88,10 @@ def to_open_source(
     return source, row_names
 
 
-def _open_files(estimator: BaseEstimator, paths: list[str], missing: bool) -> _core.FileTable:
+def _open_files(
+    estimator: BaseEstimator, paths: list[str], missing: bool, log1p: float | None
+) -> _core.FileTable:
+    """Open files; `log1p` is the sum of each row to which counts were normalised before the fit."""
     cache = getattr(estimator, "cache_dir", None)
     table = _core.FileTable(
         paths,
@@ -95,6 +99,7 @@ def _open_files(estimator: BaseEstimator, paths: list[str], missing: bool) -> _c
         None if cache is None else os.fspath(cache),
         optional_count("n_threads", getattr(estimator, "n_threads", None)),
         missing,
+        log1p,
     )
     for message in table.warnings:
         warn(f"{paths[0]}: {message}", UserWarning)
