@@ -87,26 +87,34 @@ impl ReadOptions {
     ///
     /// # Errors
     /// [`Cause::Option`] for a target out of range, another target than that of the fit, or missing values.
-    fn log1p_of_fit(&self, path: &Path) -> Result<Option<Log1p>> {
+    pub(crate) fn log1p_of_fit(&self, path: &Path) -> Result<Option<Log1p>> {
         let refuse = |message: Phrase| Err(Error::new(path, Cause::option(message)));
         let given = Phrase::default().option(option_names::LOG1P);
-        if let Some(Log1p::To(target)) = self.log1p.filter(|log1p| !matches!(log1p, Log1p::To(t) if *t > 0.0 && t.is_finite()))
+        if let Some(Log1p::To(target)) =
+            self.log1p.filter(|log1p| !matches!(log1p, Log1p::To(t) if *t > 0.0 && t.is_finite()))
         {
             return refuse(given.text(format!(" needs a positive target, not {target}")));
         }
         let of_fit = self.fitted.as_ref().map(|fitted| fitted.log1p);
-        let log1p = match (self.log1p, of_fit) {
-            (Some(Log1p::To(target)), Some(Some(fitted))) if target != fitted => {
-                return refuse(given.text(format!(" is {target}, but the model was fitted to rows of {fitted}; leave it out")));
-            }
-            (Some(_), Some(None)) => {
-                return refuse(given.text(" does not apply, for the model was fitted to values as they are; leave it out"));
-            }
-            (_, Some(Some(fitted))) => Some(Log1p::To(fitted)),
-            (given, _) => given,
-        };
+        let log1p =
+            match (self.log1p, of_fit) {
+                (Some(Log1p::To(target)), Some(Some(fitted))) if target != fitted => {
+                    return refuse(given.text(format!(
+                        " is {target}, but the model was fitted to rows of {fitted}; leave it out"
+                    )));
+                }
+                (Some(_), Some(None)) => {
+                    return refuse(given.text(
+                        " does not apply, for the model was fitted to values as they are; leave it out",
+                    ));
+                }
+                (_, Some(Some(fitted))) => Some(Log1p::To(fitted)),
+                (given, _) => given,
+            };
         if log1p.is_some() && self.missing {
-            return refuse(given.text(" normalises counts, and does not apply where values are missing; leave it out"));
+            return refuse(
+                given.text(" normalises counts, and does not apply where values are missing; leave it out"),
+            );
         }
         Ok(log1p)
     }
@@ -173,7 +181,9 @@ impl Preparation {
             }
             (last, _) => {
                 let all = prepared.into_iter().chain(last).filter_map(|block| match block {
-                    OwnedBlock::Dense { values, n_rows, .. } => Some(Matrix::from_vec(n_rows, n_kept, values)),
+                    OwnedBlock::Dense { values, n_rows, .. } => {
+                        Some(Matrix::from_vec(n_rows, n_kept, values))
+                    }
                     OwnedBlock::Sparse(_) => None,
                 });
                 let all: karhunen::Result<Vec<Matrix<T>>> = all.collect();
@@ -213,7 +223,7 @@ impl Preparation {
         match (block, &self.columns) {
             (OwnedBlock::Dense { .. }, _) => 0,
             (OwnedBlock::Sparse(rows), None) => rows.view().n_stored(),
-            (OwnedBlock::Sparse(rows), Some(columns)) => match rows.clone().into_csr() {
+            (OwnedBlock::Sparse(rows), Some(columns)) => match rows.as_csr() {
                 Some((_, indices, _)) => {
                     indices.iter().filter(|&&j| columns.places[j as usize] != LEFT_OUT).count()
                 }
@@ -240,7 +250,7 @@ impl Preparation {
                 }
             }
             OwnedBlock::Sparse(rows) => {
-                let (pointers, indices, values) = self.by_rows(rows.clone())?;
+                let (pointers, indices, values) = rows.as_csr().ok_or_else(|| self.by_columns())?;
                 for i in 0..pointers.len() - 1 {
                     for entry in pointers[i]..pointers[i + 1] {
                         add(i, indices[entry] as usize, values[entry])?;
@@ -252,19 +262,16 @@ impl Preparation {
     }
 
     fn no_count(&self, row: usize, column: usize, value: f64) -> Error {
-        let place =
-            Place { row: Some(row as u64 + 1), column: Some(column as u64 + 1), ..Place::default() };
+        let place = Place { row: Some(row as u64 + 1), column: Some(column as u64 + 1), ..Place::default() };
         let message = Phrase::new(format!("{value} is no count; leave out "))
             .option(option_names::LOG1P)
             .text(" if the values were normalised before");
         Error::at(&self.path, place, Cause::value(message))
     }
 
-    fn by_rows<T: Scalar>(&self, rows: SparseMatrix<T>) -> Result<(Vec<usize>, Vec<u32>, Vec<T>)> {
-        rows.into_csr().ok_or_else(|| {
-            let message = "the matrix is compressed by columns; write it by rows, in Python x.tocsr()".to_owned();
-            Error::new(&self.path, Cause::format(message))
-        })
+    fn by_columns(&self) -> Error {
+        let message = "the matrix is compressed by columns; write it by rows, in Python x.tocsr()".to_owned();
+        Error::new(&self.path, Cause::format(message))
     }
 
     /// The prepared rows from row `first` on.
@@ -281,15 +288,22 @@ impl Preparation {
                 let kept = |j: usize| self.columns.as_ref().map_or(j, |columns| columns.kept[j]);
                 let value = |i: usize, j: usize| normal(i, values[at(i, kept(j))]);
                 let values = if column_major {
-                    (0..n_kept).flat_map(|j| (0..n_rows).map(move |i| (i, j))).map(|(i, j)| value(i, j)).collect()
+                    (0..n_kept)
+                        .flat_map(|j| (0..n_rows).map(move |i| (i, j)))
+                        .map(|(i, j)| value(i, j))
+                        .collect()
                 } else {
-                    (0..n_rows).flat_map(|i| (0..n_kept).map(move |j| (i, j))).map(|(i, j)| value(i, j)).collect()
+                    (0..n_rows)
+                        .flat_map(|i| (0..n_kept).map(move |j| (i, j)))
+                        .map(|(i, j)| value(i, j))
+                        .collect()
                 };
                 Ok(OwnedBlock::Dense { values, n_rows, column_major })
             }
             OwnedBlock::Sparse(rows) => {
                 let n_rows = rows.view().n_rows();
-                let (mut pointers, mut indices, mut values) = self.by_rows(rows)?;
+                let (mut pointers, mut indices, mut values) =
+                    rows.into_csr().ok_or_else(|| self.by_columns())?;
                 let (mut begin, mut n) = (0, 0);
                 for i in 0..n_rows {
                     let end = std::mem::replace(&mut pointers[i + 1], 0);

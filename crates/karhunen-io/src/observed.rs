@@ -127,6 +127,7 @@ pub enum ObservedRows {
 pub fn read_observed_rows(path: &Path, options: &ReadOptions, how: &ObserveOptions) -> Result<ObservedRows> {
     let entries = |table| Ok(ObservedRows::Entries(Box::new(table)));
     let options = &ReadOptions { missing: true, ..options.clone() };
+    options.log1p_of_fit(path)?;
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
         let format = sniff(input.as_slice(), path);
         if how.triples.is_none() && format != Format::MatrixMarket {

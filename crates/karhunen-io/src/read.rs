@@ -12,8 +12,8 @@ use crate::input::{Input, decompressed, extension};
 use crate::model_file;
 use crate::name_list::named;
 use crate::names::shell_word;
-use crate::single_cell;
 use crate::saved::any_model;
+use crate::single_cell;
 use crate::{
     AnyModel, Cause, Error, ReadOptions, Result, Saved, SavedScatter, Table, arrow, checkpoint_file, csv,
     matrix_market, npy, npz, parquet,
@@ -105,7 +105,8 @@ pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
             return Ok(Content::Model { saved: any_model(path, record)?, version });
         }
         // Entries that a sparse matrix does not store usually are zeros: no missing values are reported.
-        let missing = !matches!(sniff(input.as_slice(), path), Format::MatrixMarket | Format::Npz | Format::Hdf5);
+        let missing =
+            !matches!(sniff(input.as_slice(), path), Format::MatrixMarket | Format::Npz | Format::Hdf5);
         let options = &ReadOptions { missing, ..options.clone() };
         Ok(Content::Table(Box::new(named(read_input(input, options)?, options)?)))
     })

@@ -41,7 +41,8 @@ pub fn read_tables(paths: &[PathBuf], options: &ReadOptions) -> Result<Table> {
     }
     if options.log1p == Some(Log1p::Median) {
         let message = Phrase::default().option(option_names::LOG1P);
-        let message = message.text(" takes the median of one file; for several, give the sum of each row as a number");
+        let message =
+            message.text(" takes the median of one file; for several, give the sum of each row as a number");
         return Err(Error::new(&paths[0], Cause::option(message)));
     }
     let share = options.memory_limit.map(|limit| limit / files.len().max(1) as u64);

@@ -130,15 +130,22 @@ fn a_mask_keeps_columns_after_the_normalisation() {
     let mask = Some("highly_variable".to_owned());
     for name in [None, Some("counts"), Some("dense")] {
         let log1p = name.map(|_| Log1p::Median);
-        let options = ReadOptions { mask: mask.clone(), log1p, layer: name.map(str::to_owned), ..ReadOptions::default() };
+        let options = ReadOptions {
+            mask: mask.clone(),
+            log1p,
+            layer: name.map(str::to_owned),
+            ..ReadOptions::default()
+        };
         for options in both(&options) {
             let table = read(&file, &options).unwrap();
             assert_eq!(table.data.shape(), (150, 60));
             let kept = table.feature_names.clone().unwrap();
-            let places: Vec<usize> = kept.iter().map(|name| names.iter().position(|n| n == name).unwrap()).collect();
+            let places: Vec<usize> =
+                kept.iter().map(|name| names.iter().position(|n| n == name).unwrap()).collect();
             assert!(places.is_sorted());
             let found = dense(&table);
-            let expected = (0..150).flat_map(|i| places.iter().map(move |&j| (i, j))).map(|(i, j)| values[i * 110 + j]);
+            let expected =
+                (0..150).flat_map(|i| places.iter().map(move |&j| (i, j))).map(|(i, j)| values[i * 110 + j]);
             assert!(largest(found.iter().zip(expected).map(|(a, b)| (a - b).abs())) < 1e-14);
             let n_entries = found.iter().filter(|&&value| value != 0.0).count();
             assert!(table.data.n_stored().is_none_or(|n_stored| n_stored == n_entries));
@@ -163,8 +170,12 @@ fn components_are_those_of_scanpy() {
         for options in both(&options) {
             let table = read(&file, &options).unwrap();
             let model = match &table.data {
-                Data::F32(values) => Pca::new(k).fit(&*values.source().unwrap(), &Weights::default()).unwrap(),
-                Data::F64(values) => Pca::new(k).fit(&*values.source().unwrap(), &Weights::default()).unwrap(),
+                Data::F32(values) => {
+                    Pca::new(k).fit(&*values.source().unwrap(), &Weights::default()).unwrap()
+                }
+                Data::F64(values) => {
+                    Pca::new(k).fit(&*values.source().unwrap(), &Weights::default()).unwrap()
+                }
             };
             let variance = numbers(&expected["variance"]);
             let errors = model.explained_variance().iter().zip(&variance).map(|(a, b)| (a / b - 1.0).abs());
@@ -172,9 +183,12 @@ fn components_are_those_of_scanpy() {
             let genes = texts(&scanpy["genes"]);
             let pcs = numbers(&expected["PCs"]);
             for c in 0..k {
-                let places = table.feature_names.as_ref().unwrap().iter().map(|name| {
-                    genes.iter().position(|gene| gene == name).unwrap()
-                });
+                let places = table
+                    .feature_names
+                    .as_ref()
+                    .unwrap()
+                    .iter()
+                    .map(|name| genes.iter().position(|gene| gene == name).unwrap());
                 let of_scanpy: Vec<f64> = places.map(|j| pcs[j * k + c]).collect();
                 let row = model.components().row(c);
                 let product: f64 = row.iter().zip(&of_scanpy).map(|(a, b)| a * b).sum();
@@ -252,9 +266,27 @@ fn files_and_folders_of_cell_ranger_have_cells_in_rows() {
     let of_genome = |name: &str| ReadOptions { array: Some(name.to_owned()), ..ReadOptions::default() };
     let cases = [
         ("10x/v1.h5", ReadOptions::default(), (12, 343), 12.0, ["AACACGTGTACGCTGC-1", "DSCAM", "MIR99AHG"]),
-        ("10x/v1_folder", ReadOptions::default(), (12, 343), 12.0, ["AACACGTGTACGCTGC-1", "DSCAM", "MIR99AHG"]),
-        ("10x/genomes.h5", of_genome("hg19_chr21"), (12, 343), 12.0, ["AACACGTGTACGCTGC-1", "DSCAM", "MIR99AHG"]),
-        ("10x/genomes.h5", of_genome("another_genome"), (12, 343), 13.0, ["AACACGTGTACGCTGC-1", "gene_0", "gene_1"]),
+        (
+            "10x/v1_folder",
+            ReadOptions::default(),
+            (12, 343),
+            12.0,
+            ["AACACGTGTACGCTGC-1", "DSCAM", "MIR99AHG"],
+        ),
+        (
+            "10x/genomes.h5",
+            of_genome("hg19_chr21"),
+            (12, 343),
+            12.0,
+            ["AACACGTGTACGCTGC-1", "DSCAM", "MIR99AHG"],
+        ),
+        (
+            "10x/genomes.h5",
+            of_genome("another_genome"),
+            (12, 343),
+            13.0,
+            ["AACACGTGTACGCTGC-1", "gene_0", "gene_1"],
+        ),
         (
             "10x/visium.h5",
             ReadOptions::default(),
@@ -284,9 +316,18 @@ fn parts_that_do_not_exist_are_refused_with_those_that_do() {
     let file = golden("scanpy_cells.h5ad");
     let mask = |name: &str| ReadOptions { mask: Some(name.to_owned()), ..ReadOptions::default() };
     let cases = [
-        (layer("count"), "FILE: layer = count: there is no such layer; there are `by_gene`, `counts`, `dense`, `raw`"),
-        (mask("variable"), "FILE: mask = variable: `var` has no such column; there are `feature_type`, `highly_variable`"),
-        (mask("feature_type"), "FILE: mask = feature_type: the column of `var` holds no values true and false"),
+        (
+            layer("count"),
+            "FILE: layer = count: there is no such layer; there are `by_gene`, `counts`, `dense`, `raw`",
+        ),
+        (
+            mask("variable"),
+            "FILE: mask = variable: `var` has no such column; there are `feature_type`, `highly_variable`",
+        ),
+        (
+            mask("feature_type"),
+            "FILE: mask = feature_type: the column of `var` holds no values true and false",
+        ),
         (
             ReadOptions { array: Some("x".to_owned()), ..ReadOptions::default() },
             "FILE: `array` does not apply to AnnData, which holds one table, not several arrays; leave it out",

@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use hdf5_reader::{Datatype, Error as Refusal, H5Type, SliceInfo, SliceInfoElem};
+use hdf5_reader::error::Error as Refusal;
+use hdf5_reader::{Datatype, H5Type, SliceInfo, SliceInfoElem};
 use karhunen::Scalar;
 
 use super::at;
@@ -85,10 +86,20 @@ impl Dataset {
             (number as i128 == value && value.unsigned_abs() <= 1 << 53).then(|| T::from_f64(number))
         };
         match self.found.dtype() {
-            Datatype::FloatingPoint { size: 4, .. } => self.read(part, |value: f32| Some(T::from_f64(value.into()))),
+            Datatype::FloatingPoint { size: 4, .. } => {
+                self.read(part, |value: f32| Some(T::from_f64(value.into())))
+            }
             Datatype::FloatingPoint { size: 8, .. } => self.read(part, |value: f64| Some(T::from_f64(value))),
             _ => self.integers(part, whole),
         }
+    }
+
+    /// The numbers in a part of a vector.
+    ///
+    /// # Errors
+    /// As [`Dataset::numbers`].
+    pub(crate) fn entries<T: Scalar>(&self, part: Range<usize>) -> Result<Vec<T>> {
+        self.numbers(&[part])
     }
 
     /// The positions in a part of a vector: whole numbers that are not negative.
@@ -104,12 +115,21 @@ impl Dataset {
             Datatype::FixedPoint { size: 1, signed: true, .. } => self.read(part, |v: i8| convert(v.into())),
             Datatype::FixedPoint { size: 1, signed: false, .. } => self.read(part, |v: u8| convert(v.into())),
             Datatype::FixedPoint { size: 2, signed: true, .. } => self.read(part, |v: i16| convert(v.into())),
-            Datatype::FixedPoint { size: 2, signed: false, .. } => self.read(part, |v: u16| convert(v.into())),
+            Datatype::FixedPoint { size: 2, signed: false, .. } => {
+                self.read(part, |v: u16| convert(v.into()))
+            }
             Datatype::FixedPoint { size: 4, signed: true, .. } => self.read(part, |v: i32| convert(v.into())),
-            Datatype::FixedPoint { size: 4, signed: false, .. } => self.read(part, |v: u32| convert(v.into())),
+            Datatype::FixedPoint { size: 4, signed: false, .. } => {
+                self.read(part, |v: u32| convert(v.into()))
+            }
             Datatype::FixedPoint { size: 8, signed: true, .. } => self.read(part, |v: i64| convert(v.into())),
-            Datatype::FixedPoint { size: 8, signed: false, .. } => self.read(part, |v: u64| convert(v.into())),
-            _ => Err(self.refuse("holds no numbers of a type that is read: integers, or floats of 4 or 8 bytes")),
+            Datatype::FixedPoint { size: 8, signed: false, .. } => {
+                self.read(part, |v: u64| convert(v.into()))
+            }
+            _ => {
+                Err(self
+                    .refuse("holds no numbers of a type that is read: integers, or floats of 4 or 8 bytes"))
+            }
         }
     }
 
@@ -134,7 +154,8 @@ impl Dataset {
     pub(crate) fn texts(&self, field: Option<&str>) -> Result<Vec<String>> {
         match self.field(field)? {
             Field::Whole(Datatype::FixedPoint { .. }) => {
-                let numbers = self.integers(&[0..self.len()?], Some)?;
+                let all = 0..self.len()?;
+                let numbers = self.integers(&[all], Some)?;
                 Ok(numbers.iter().map(i128::to_string).collect())
             }
             Field::Whole(_) => self.decode(hdf5_reader::Dataset::read_strings),
@@ -161,9 +182,7 @@ impl Dataset {
     /// # Errors
     /// [`Cause::Format`].
     pub(crate) fn flags(&self, field: Option<&str>) -> Result<Option<Vec<bool>>> {
-        let is_flag = |datatype: &Datatype| {
-            matches!(datatype, Datatype::Enum { base, .. } if matches!(**base, Datatype::FixedPoint { size: 1, .. }))
-        };
+        let is_flag = |datatype: &Datatype| matches!(datatype, Datatype::Enum { base, .. } if matches!(**base, Datatype::FixedPoint { size: 1, .. }));
         match self.field(field)? {
             Field::Whole(datatype) if is_flag(datatype) => {
                 let bytes = self.decode(hdf5_reader::Dataset::read_native_bytes)?;
@@ -205,7 +224,10 @@ impl Dataset {
             .collect()
     }
 
-    fn decode<R>(&self, work: impl FnOnce(&hdf5_reader::Dataset) -> hdf5_reader::Result<R>) -> Result<R> {
+    fn decode<R>(
+        &self,
+        work: impl FnOnce(&hdf5_reader::Dataset) -> hdf5_reader::error::Result<R>,
+    ) -> Result<R> {
         let mut filter = None;
         let decoded = decoder::run(&self.path, || {
             work(&self.found).inspect_err(|error| filter = unknown_filter(error))

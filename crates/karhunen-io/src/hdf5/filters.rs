@@ -2,7 +2,8 @@
 
 use std::io::Read;
 
-use hdf5_reader::{Error, FilterRegistry};
+use hdf5_reader::FilterRegistry;
+use hdf5_reader::error::Error;
 
 use super::lzf;
 

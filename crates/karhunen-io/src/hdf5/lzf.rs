@@ -47,7 +47,9 @@ mod tests {
 
     #[test]
     fn damaged_bytes_are_refused() {
-        for packed in [&[5, b'a'][..], &[0x60, 0], &[0, b'a', 0x60, 9], &[0, b'a', 0xe0], &[0, b'a', 0xe0, 255, 0]] {
+        for packed in
+            [&[5, b'a'][..], &[0x60, 0], &[0, b'a', 0x60, 9], &[0, b'a', 0xe0], &[0, b'a', 0xe0, 255, 0]]
+        {
             assert_eq!(unpack(packed, 100), None, "{packed:?}");
         }
     }

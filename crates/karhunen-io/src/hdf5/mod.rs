@@ -38,9 +38,8 @@ impl Hdf5 {
     pub(crate) fn open(input: Input) -> Result<Self> {
         let path = input.path;
         // Every visit decodes its chunks anew; chunks in memory would be beyond the memory limit.
-        let options = || {
-            OpenOptions::default().with_chunk_cache_bytes(0).with_filter_registry(filters::registry())
-        };
+        let options =
+            || OpenOptions::default().with_chunk_cache_bytes(0).with_filter_registry(filters::registry());
         let file = decoder::run(&path, || match input.bytes {
             Bytes::Mapped(map) => Hdf5File::from_owner(map, options()),
             Bytes::Owned(bytes) => Hdf5File::from_vec_with_options(bytes, options()),
@@ -111,12 +110,16 @@ impl Hdf5 {
         }))
     }
 
-    fn decode<R>(&self, name: &str, work: impl FnOnce(&Hdf5File) -> hdf5_reader::Result<R>) -> Result<R> {
+    fn decode<R>(
+        &self,
+        name: &str,
+        work: impl FnOnce(&Hdf5File) -> hdf5_reader::error::Result<R>,
+    ) -> Result<R> {
         decoder::run(&self.path, || work(&self.file)).map_err(|error| at(error, name))
     }
 }
 
-fn find(file: &Hdf5File, group: &str) -> hdf5_reader::Result<Group> {
+fn find(file: &Hdf5File, group: &str) -> hdf5_reader::error::Result<Group> {
     if group.is_empty() { file.root_group() } else { file.group(group) }
 }
 

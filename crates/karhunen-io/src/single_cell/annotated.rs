@@ -38,7 +38,9 @@ pub(super) fn read(file: &Hdf5, options: &ReadOptions) -> Result<Annotated> {
     let (cells, genes) = (names(file, "obs")?, names(file, &var)?);
     for (group, names, expected) in [("obs", &cells, n), (var.as_str(), &genes, p)] {
         if let Some(found) = names.as_ref().map(Vec::len).filter(|found| *found != expected) {
-            let message = format!("`{group}` has {found} names, but `{place}` has shape ({n}, {p}); the file is damaged");
+            let message = format!(
+                "`{group}` has {found} names, but `{place}` has shape ({n}, {p}); the file is damaged"
+            );
             return Err(Error::new(file.path(), Cause::format(message)));
         }
     }
@@ -90,7 +92,8 @@ fn matrix(file: &Hdf5, place: &str) -> Result<Stored> {
     if file.kind(place)? == Some(Kind::Dataset) {
         return Stored::dense(file.dataset(place)?);
     }
-    let refuse = |problem: String| Err(Error::new(file.path(), Cause::format(format!("`{place}` {problem}"))));
+    let refuse =
+        |problem: String| Err(Error::new(file.path(), Cause::format(format!("`{place}` {problem}"))));
     let format = match file.text(place, "encoding-type")? {
         Some(format) => format,
         None => file.text(place, "h5sparse_format")?.unwrap_or_default(),
@@ -99,13 +102,18 @@ fn matrix(file: &Hdf5, place: &str) -> Result<Stored> {
         "csr" | "csr_matrix" => Major::Rows,
         "csc" | "csc_matrix" => Major::Columns,
         "" => return refuse("is neither an array nor a sparse matrix; the file is damaged".to_owned()),
-        other => return refuse(format!("is stored as {other}, which is not read; write a sparse matrix or an array")),
+        other => {
+            return refuse(format!(
+                "is stored as {other}, which is not read; write a sparse matrix or an array"
+            ));
+        }
     };
     let shape = match file.whole(place, "shape")? {
         Some(shape) => Some(shape),
         None => file.whole(place, "h5sparse_shape")?,
     };
-    let sizes: Vec<usize> = shape.unwrap_or_default().iter().filter_map(|&size| usize::try_from(size).ok()).collect();
+    let sizes: Vec<usize> =
+        shape.unwrap_or_default().iter().filter_map(|&size| usize::try_from(size).ok()).collect();
     match sizes[..] {
         [n, p] => Stored::compressed(file, place, major, (n, p)),
         _ => refuse("has no shape; the file is damaged".to_owned()),
@@ -118,7 +126,8 @@ fn names(file: &Hdf5, group: &str) -> Result<Option<Vec<String>>> {
         Some(Kind::Dataset) => {
             let records = file.dataset(group)?;
             let fields = records.field_names();
-            let index = ["index", "_index"].into_iter().find(|index| fields.iter().any(|field| field == index));
+            let index =
+                ["index", "_index"].into_iter().find(|index| fields.iter().any(|field| field == index));
             index.map(|index| records.texts(Some(index))).transpose()
         }
         Some(Kind::Group) => {
@@ -141,7 +150,9 @@ fn texts(file: &Hdf5, name: &str) -> Result<Option<Vec<String>>> {
                 (file.dataset(&format!("{name}/codes"))?, file.dataset(&format!("{name}/categories"))?);
             let (of_rows, texts) = (codes.positions::<usize>(0..codes.len()?)?, categories.texts(None)?);
             let found: Option<Vec<String>> = of_rows.iter().map(|&code| texts.get(code).cloned()).collect();
-            found.map(Some).ok_or_else(|| codes.refuse("names a category that does not exist; the file is damaged"))
+            found
+                .map(Some)
+                .ok_or_else(|| codes.refuse("names a category that does not exist; the file is damaged"))
         }
         None => Ok(None),
     }

@@ -26,7 +26,10 @@ pub(super) fn genomes(file: &Hdf5, groups: &[String]) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for group in groups {
         let arrays = file.members(group)?.1;
-        if ["barcodes", "data", "indices", "indptr", "shape"].iter().all(|part| arrays.iter().any(|a| a == part)) {
+        if ["barcodes", "data", "indices", "indptr", "shape"]
+            .iter()
+            .all(|part| arrays.iter().any(|a| a == part))
+        {
             found.push(group.clone());
         }
     }

@@ -41,7 +41,10 @@ pub(crate) fn read_folder(path: &Path, options: &ReadOptions) -> Result<Table> {
 
 /// A file of the folder, packed or not.
 fn part(folder: &Path, name: &str) -> Option<PathBuf> {
-    [name.to_owned(), format!("{name}.gz")].into_iter().map(|name| folder.join(name)).find(|path| path.is_file())
+    [name.to_owned(), format!("{name}.gz")]
+        .into_iter()
+        .map(|name| folder.join(name))
+        .find(|path| path.is_file())
 }
 
 fn open(path: &Path, options: &ReadOptions) -> Result<Input> {
@@ -65,7 +68,8 @@ fn columns(
                 columns = vec![Vec::with_capacity(n_expected); fields.len()];
             }
             if fields.len() != columns.len() {
-                let message = format!("has {} fields, but the first line has {}", fields.len(), columns.len());
+                let message =
+                    format!("has {} fields, but the first line has {}", fields.len(), columns.len());
                 let place = Place { line: Some(number as u64 + 1), ..Place::default() };
                 return Err(Error::at(path, place, Cause::format(message)));
             }

@@ -56,16 +56,20 @@ impl Stored {
         let (n_entries, n_pointers) = (values.len()?, ends.len()?);
         if indices.len()? != n_entries {
             let found = indices.len()?;
-            return Err(indices.refuse(&format!("has {found} entries, but `data` has {n_entries}; the file is damaged")));
+            return Err(indices
+                .refuse(&format!("has {found} entries, but `data` has {n_entries}; the file is damaged")));
         }
         if n_pointers != n_lines + 1 {
-            let message = format!("has {n_pointers} entries, but a matrix of shape {shape:?} needs {}", n_lines + 1);
+            let message =
+                format!("has {n_pointers} entries, but a matrix of shape {shape:?} needs {}", n_lines + 1);
             return Err(ends.refuse(&format!("{message}; the file is damaged")));
         }
         let pointers: Vec<usize> = ends.positions(0..n_pointers)?;
-        let ordered = pointers.is_sorted() && pointers.first() == Some(&0) && pointers.last() == Some(&n_entries);
+        let ordered =
+            pointers.is_sorted() && pointers.first() == Some(&0) && pointers.last() == Some(&n_entries);
         if !ordered {
-            let message = format!("does not rise from 0 to the number of entries, {n_entries}; the file is damaged");
+            let message =
+                format!("does not rise from 0 to the number of entries, {n_entries}; the file is damaged");
             return Err(ends.refuse(&message));
         }
         if u32::try_from(shape.0.max(shape.1)).is_err() {
@@ -96,7 +100,10 @@ impl Stored {
         };
         let (major, pointers, indices, values) = match self.layout {
             Layout::Dense(array) if options.stay_in_file((n, p), size_of::<T>()) => {
-                return in_file(Box::new(DenseRows { array, shape: (n, p), mapped: of.mapped.clone() }), None);
+                return in_file(
+                    Box::new(DenseRows { array, shape: (n, p), mapped: of.mapped.clone() }),
+                    None,
+                );
             }
             Layout::Dense(array) => {
                 ask(n as f64 * p as f64 * 2.0 * size_of::<T>() as f64).map_err(failed)?;
@@ -118,7 +125,7 @@ impl Stored {
                 let part = begin..n_entries.min(begin + ENTRIES_AT_ONCE);
                 let rows: Vec<u32> = indices.positions(part.clone())?;
                 refuse_beyond(&indices, &rows, n)?;
-                copy.push(&rows, &lines(&pointers, part.clone()), &values.numbers::<T>(&[part])?)?;
+                copy.push(&rows, &lines(&pointers, part.clone()), &values.entries::<T>(part)?)?;
                 of.mapped.iter().for_each(Mapped::release);
             }
             let (rows, n_repeated) = copy.finish(options)?;
@@ -127,7 +134,7 @@ impl Stored {
         }
         ask(n_entries as f64 * 2.0 * (size_of::<T>() + size_of::<u64>()) as f64).map_err(failed)?;
         let positions: Vec<u32> = indices.positions(0..n_entries)?;
-        let entries: Vec<T> = values.numbers(&[0..n_entries])?;
+        let entries: Vec<T> = values.entries(0..n_entries)?;
         let matrix = match major {
             Major::Rows => SparseMatrix::canonical(major, n, p, &pointers, &positions, &entries),
             Major::Columns => {
@@ -164,7 +171,8 @@ fn refuse_repeated(file: &Hdf5, n_repeated: usize, options: &ReadOptions) -> Res
     if n_repeated == 0 || !options.missing {
         return Ok(());
     }
-    let message = format!("{n_repeated} entries repeat the place of another; give each place one observed value");
+    let message =
+        format!("{n_repeated} entries repeat the place of another; give each place one observed value");
     Err(Error::new(file.path(), Cause::value(message)))
 }
 
@@ -235,12 +243,19 @@ impl<T: Scalar> BlockReader<T> for SparseRows {
         for first in (first..n).step_by(rows_at_once) {
             let end = n.min(first + rows_at_once);
             let (begin, stop) = (self.pointers[first], self.pointers[end]);
-            let pointers: Vec<usize> = self.pointers[first..=end].iter().map(|pointer| pointer - begin).collect();
+            let pointers: Vec<usize> =
+                self.pointers[first..=end].iter().map(|pointer| pointer - begin).collect();
             let positions: Vec<u32> = self.indices.positions(begin..stop)?;
-            let values: Vec<T> = self.values.numbers(&[begin..stop])?;
+            let values: Vec<T> = self.values.entries(begin..stop)?;
             self.mapped.iter().for_each(Mapped::release);
-            let rows =
-                SparseMatrix::canonical(Major::Rows, end - first, self.n_cols, &pointers, &positions, &values);
+            let rows = SparseMatrix::canonical(
+                Major::Rows,
+                end - first,
+                self.n_cols,
+                &pointers,
+                &positions,
+                &values,
+            );
             *reached = end;
             if !f(OwnedBlock::Sparse(rows.map_err(|error| Error::new(&self.path, error.into()))?)) {
                 break;

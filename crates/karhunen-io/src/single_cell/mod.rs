@@ -45,7 +45,11 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     options.allow_only(&path, "an HDF5 file of Cell Ranger", &[option_names::ARRAY])?;
     let found = cell_ranger::read(&file, &genomes, options)?;
     let data = found.matrix.read(&file, of, options)?;
-    found.genes.table(Table { sample_names: Some(found.cells), ..table(data, "Cell Ranger HDF5") }, &path, options)
+    found.genes.table(
+        Table { sample_names: Some(found.cells), ..table(data, "Cell Ranger HDF5") },
+        &path,
+        options,
+    )
 }
 
 fn table(data: Data, format: &'static str) -> Table {
@@ -92,7 +96,9 @@ impl Genes {
         let of_kind = (0 < n_genes && n_genes < is_gene.len()).then_some(is_gene);
         if of_kind.is_some() {
             let n_others = kinds.len() - n_genes;
-            notes.push(format!("{n_genes} genes; {n_others} features of other kinds than {EXPRESSION} left out"));
+            notes.push(format!(
+                "{n_genes} genes; {n_others} features of other kinds than {EXPRESSION} left out"
+            ));
         }
         let names = unique(self.names, &self.ids, &mut notes);
         let mask = match (of_kind, of_fit(Some(&names), options)) {
@@ -114,10 +120,12 @@ fn unique(names: Vec<String>, ids: &[String], notes: &mut Vec<String>) -> Vec<St
         return names;
     }
     let n_repeated = names.len() - known.len();
-    let first = names.iter().enumerate().find(|(j, name)| names[..*j].contains(name));
-    if let Some((j, name)) = first {
+    let mut before = HashSet::new();
+    if let Some((j, name)) = names.iter().enumerate().find(|(_, name)| !before.insert(name.as_str())) {
         let id = ids.get(j).map_or("", String::as_str);
-        notes.push(format!("{n_repeated} genes have the name of another, such as {name} ({id}); they got -1, -2, …"));
+        notes.push(format!(
+            "{n_repeated} genes have the name of another, such as {name} ({id}); they got -1, -2, …"
+        ));
     }
     let mut seen: HashMap<String, usize> = HashMap::new();
     names
