@@ -246,7 +246,7 @@ pub(crate) fn check_entries(input: &Input, format: Format, option: OptionName) -
         Format::MatrixMarket => {
             refuse(" does not apply to Matrix Market, which has no columns; leave it out")
         }
-        Format::Npy | Format::Npz => {
+        Format::Npy | Format::Npz | Format::Hdf5 => {
             refuse(" does not apply to arrays, whose columns hold no ids; write them as CSV or Parquet")
         }
         Format::Model => Err(no_data(input)),
