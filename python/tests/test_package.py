@@ -54,6 +54,7 @@ BELOW = {
     "_kernel": {"_inputs", "_shared"},
     "plot": {"_diagnostics", "_shared", "diagnostics", "rotation"},
     "_diagnostics": {"_incomplete", "_inputs", "_shared"},
+    "anndata": {"_diagnostics", "_inputs", "_shared", "dask"},
     "completion": {"_inputs", "_shared"},
     "diagnostics": {"_diagnostics"},
     "resampling": {"_diagnostics", "_inputs", "_pca", "_shared"},
@@ -124,8 +125,12 @@ def test_examples_in_docstrings_run(name):
     assert runner.tries == len(prompts)
 
 
-# test_spark.py runs the page about Spark.
-@pytest.mark.parametrize("page", sorted(p.name for p in (ROOT / "python/docs").glob("*.rst") if p.stem != "spark"))
+# test_spark.py and test_anndata.py run the pages about Spark and single cells.
+ELSEWHERE = ("spark", "single_cells")
+PAGES = sorted(page.name for page in (ROOT / "python/docs").glob("*.rst") if page.stem not in ELSEWHERE)
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_examples_in_the_pages_run(page, monkeypatch):
     monkeypatch.chdir(ROOT)
     result = doctest.testfile(str(ROOT / "python/docs" / page), module_relative=False)

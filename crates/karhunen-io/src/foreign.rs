@@ -200,15 +200,7 @@ const SAS7BDAT: &[u8] =
     b"\0\0\0\0\0\0\0\0\0\0\0\0\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92\x08\0\x09\xc7\x31\x8c";
 
 /// Formats based on HDF5, by extension.
-const HDF5_BY_NAME: [(&str, Foreign); 4] = [
-    (
-        "h5ad",
-        Foreign {
-            what: "an AnnData file (HDF5)",
-            way: "write its matrix as NPZ: python -c \"import anndata, scipy.sparse; scipy.sparse.save_npz(\
-                  '{stem}.npz', scipy.sparse.csr_matrix(anndata.read_h5ad('{file}').X))\"",
-        },
-    ),
+const HDF5_BY_NAME: [(&str, Foreign); 3] = [
     (
         "loom",
         Foreign {
@@ -388,7 +380,7 @@ mod tests {
 
     #[test]
     fn messages_name_the_file_and_the_way_in() {
-        let cases: [(&[u8], &str, &str); 9] = [
+        let cases: [(&[u8], &str, &str); 8] = [
             (
                 b"$FL2@(#) SPSS",
                 "data/a b.sav",
@@ -401,12 +393,6 @@ mod tests {
                 "x.db",
                 "is an SQLite database, which is not read; write a table (NAME) as CSV: sqlite3 -header -csv 'x.db' \
                  'select * from NAME' > 'x.csv'",
-            ),
-            (
-                b"\x89HDF\r\n",
-                "x.h5ad",
-                "is an AnnData file (HDF5), which is not read; write its matrix as NPZ: python -c \"import anndata, \
-                 scipy.sparse; scipy.sparse.save_npz('x.npz', scipy.sparse.csr_matrix(anndata.read_h5ad('x.h5ad').X))\"",
             ),
             (
                 b"\x89HDF\r\n",

@@ -127,6 +127,7 @@ pub enum ObservedRows {
 pub fn read_observed_rows(path: &Path, options: &ReadOptions, how: &ObserveOptions) -> Result<ObservedRows> {
     let entries = |table| Ok(ObservedRows::Entries(Box::new(table)));
     let options = &ReadOptions { missing: true, ..options.clone() };
+    options.log1p_of_fit(path)?;
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
         let format = sniff(input.as_slice(), path);
         if how.triples.is_none() && format != Format::MatrixMarket {
@@ -247,7 +248,7 @@ pub(crate) fn check_entries(input: &Input, format: Format, option: OptionName) -
         Format::MatrixMarket => {
             refuse(" does not apply to Matrix Market, which has no columns; leave it out")
         }
-        Format::Npy | Format::Npz => {
+        Format::Npy | Format::Npz | Format::Hdf5 => {
             refuse(" does not apply to arrays, whose columns hold no ids; write them as CSV or Parquet")
         }
         Format::Bed => refuse(" does not apply to genotypes, which have a row for each sample; leave it out"),

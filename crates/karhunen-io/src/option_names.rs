@@ -16,6 +16,12 @@ pub const FEATURE_NAMES: OptionName = OptionName::new("feature_names");
 pub const HEADER: OptionName = OptionName::new("header");
 /// The label columns.
 pub const LABELS: OptionName = OptionName::new("labels");
+/// The layer of an AnnData.
+pub const LAYER: OptionName = OptionName::new("layer");
+/// The normalisation of counts.
+pub const LOG1P: OptionName = OptionName::new("log1p");
+/// The column of an AnnData that chooses columns.
+pub const MASK: OptionName = OptionName::new("mask");
 /// The most bytes that a compressed file may hold.
 pub const MAX_UNPACKED: OptionName = OptionName::new("max_unpacked");
 /// The columns of pairs to predict.

@@ -5,12 +5,15 @@ use std::path::Path;
 use karhunen::incomplete::Checkpoint;
 use karhunen::record::Recorded;
 
+use crate::counts::prepared;
 use crate::foreign::{self, Foreign};
+use crate::hdf5;
 use crate::input::{Input, decompressed, extension};
 use crate::model_file;
 use crate::name_list::named;
 use crate::names::shell_word;
 use crate::saved::any_model;
+use crate::single_cell;
 use crate::{
     AnyModel, Cause, Error, ReadOptions, Result, Saved, SavedScatter, Table, arrow, checkpoint_file, csv,
     genotypes, matrix_market, npy, npz, parquet,
@@ -26,6 +29,7 @@ pub(crate) enum Format {
     Npz,
     Parquet,
     Arrow,
+    Hdf5,
     MatrixMarket,
     /// PLINK 1 genotypes, or another file that is named so.
     Bed,
@@ -50,6 +54,9 @@ pub(crate) enum Format {
 /// format does not use or that name absent parts of the file; [`Cause::Format`] and [`Cause::Value`] for invalid
 /// content, with line and column if there are any.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
+    if single_cell::is_folder(path) {
+        return named(single_cell::read_folder(path, options)?, options);
+    }
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?
         .through(|input| named(read_input(input, options)?, options))
 }
@@ -83,6 +90,9 @@ pub enum Content {
 /// # Errors
 /// Those of [`read`] and [`crate::load_any_model`].
 pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
+    if single_cell::is_folder(path) {
+        return read(path, options).map(|table| Content::Table(Box::new(table)));
+    }
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
         if sniff(input.as_slice(), path) == Format::Model {
             options.allow_none(path, "model")?;
@@ -97,7 +107,8 @@ pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
             return Ok(Content::Model { saved: any_model(path, record)?, version });
         }
         // Entries that a sparse matrix does not store usually are zeros: no missing values are reported.
-        let missing = !matches!(sniff(input.as_slice(), path), Format::MatrixMarket | Format::Npz);
+        let missing =
+            !matches!(sniff(input.as_slice(), path), Format::MatrixMarket | Format::Npz | Format::Hdf5);
         let options = &ReadOptions { missing, ..options.clone() };
         Ok(Content::Table(Box::new(named(read_input(input, options)?, options)?)))
     })
@@ -107,7 +118,10 @@ pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
 pub(crate) fn read_input(input: Input, options: &ReadOptions) -> Result<Table> {
     let refuse =
         |input: Input, message: &str| Err(Error::new(&input.path, Cause::format(message.to_owned())));
-    match sniff(input.as_slice(), &input.path) {
+    let path = input.path.clone();
+    let table = match sniff(input.as_slice(), &input.path) {
+        // Masks follow the normalisation.
+        Format::Hdf5 => return single_cell::read(input, options),
         Format::Npy => npy::read(input, options),
         Format::Npz => npz::read(input, options),
         Format::Parquet => parquet::read(input, options),
@@ -121,7 +135,8 @@ pub(crate) fn read_input(input: Input, options: &ReadOptions) -> Result<Table> {
             refuse(input, &message)
         }
         Format::NoBanner => refuse(input, NO_BANNER),
-    }
+    }?;
+    prepared(table, &path, None, options)
 }
 
 /// The error for a model or a checkpoint given as data.
@@ -147,11 +162,12 @@ pub(crate) fn no_data(input: &Input) -> Error {
 
 /// The format by the first bytes, or by the name of the file if they do not decide.
 pub(crate) fn sniff(bytes: &[u8], path: &Path) -> Format {
-    const FIRST_BYTES: [(&[u8], Format); 6] = [
+    const FIRST_BYTES: [(&[u8], Format); 7] = [
         (b"\x93NUMPY", Format::Npy),
         (b"PK\x03\x04", Format::Npz),
         // An empty archive.
         (b"PK\x05\x06", Format::Npz),
+        (hdf5::MAGIC, Format::Hdf5),
         (b"ARROW1\0", Format::Arrow),
         (b"\xff\xff\xff\xff", Format::Arrow),
         // The following bytes distinguish the file from a text whose first column is called so.

@@ -247,6 +247,7 @@ class FileTable:
         cache_dir: str | None,
         n_threads: int | None,
         missing: bool,
+        log1p: float | None = None,
         matched: tuple[list[str], list[float] | None, bool, bool] | None = None,
     ) -> FileTable: ...
     @property

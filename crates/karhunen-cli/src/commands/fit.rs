@@ -174,6 +174,7 @@ impl Fit<'_> {
             feature_names: table.feature_names.clone(),
             set_aside: labels.chain(&read.weights_column).cloned().collect(),
             id_column: id_column(&read.row_names, table.id_name.as_ref()),
+            log1p: table.log1p,
         };
         SavedModel { model: model.clone(), beside }
     }

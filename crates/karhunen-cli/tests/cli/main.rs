@@ -27,6 +27,7 @@ mod report;
 mod resumed_passes;
 mod rotation;
 mod selection;
+mod single_cells;
 mod streams;
 mod tables;
 mod updates;

@@ -81,7 +81,8 @@ def to_open_source(
         given = [X] if isinstance(X, (str, os.PathLike)) else X
         paths = [os.fspath(path) for path in given]
         matched = None if reset else _variants_of_fit(estimator, given, paths)
-        source = table = _open_files(estimator, paths, missing, matched)
+        log1p = None if reset else getattr(estimator, "_columns_of_file", {}).get("log1p")
+        source = table = _open_files(estimator, paths, missing, (log1p, matched))
         names, what, row_names = table.feature_names, paths[0], table.sample_names
     n = source.shape[0]
     if n < min_samples:
@@ -110,8 +111,9 @@ def _variants_of_fit(estimator: BaseEstimator, given: Sequence[Any], paths: list
 
 
 def _open_files(
-    estimator: BaseEstimator, paths: list[str], missing: bool, matched: _Matched | None
+    estimator: BaseEstimator, paths: list[str], missing: bool, as_fitted: tuple[float | None, _Matched | None]
 ) -> _core.FileTable:
+    """Open files as those of the fit: the sum of each row to which counts were normalised, and the variants."""
     cache = getattr(estimator, "cache_dir", None)
     table = _core.FileTable(
         paths,
@@ -119,7 +121,7 @@ def _open_files(
         None if cache is None else os.fspath(cache),
         optional_count("n_threads", getattr(estimator, "n_threads", None)),
         missing,
-        matched,
+        *as_fitted,
     )
     for message in table.warnings:
         warn(f"{paths[0]}: {message}", UserWarning)
