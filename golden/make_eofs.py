@@ -54,11 +54,12 @@ def of_eofs(weights, center, ddof):
         case[f"pcs_{scaling}"] = solver.pcs(pcscaling=scaling, npcs=MODES)[WINTERS].tolist()
         case[f"eofs_{scaling}"] = at_water(solver.eofs(eofscaling=scaling, neofs=MODES))
         case[f"projected_{scaling}"] = solver.projectField(new, neofs=MODES, eofscaling=scaling).tolist()
-    case["unweighted_projected"] = solver.projectField(new, neofs=MODES, weighted=False).tolist()
     if center:
         case["correlations"] = at_water(solver.eofsAsCorrelation(neofs=MODES))
+        # A solver for each: eofs 2.0 divides its own data by the weights, in every call.
         for scaling in (0, 1, 2):
-            case[f"covariances_{scaling}"] = at_water(solver.eofsAsCovariance(neofs=MODES, pcscaling=scaling))
+            alone = Eof(x, weights=WEIGHTS[weights], ddof=ddof)
+            case[f"covariances_{scaling}"] = at_water(alone.eofsAsCovariance(neofs=MODES, pcscaling=scaling))
     case["reconstructed"] = at_water(solver.reconstructedField(MODES)[WINTERS])
     return case
 
