@@ -44,7 +44,7 @@ def psych():
 @pytest.fixture(scope="module")
 def counties(psych):
     table = pd.read_csv(ROOT / psych["file"])
-    return table[psych["columns"]], table["poptotal"]
+    return table[psych["columns"]].to_numpy(), table["poptotal"]
 
 
 @pytest.fixture(scope="module", params=["importance", "population", "frequency"])
@@ -67,7 +67,7 @@ def test_components_of_weighted_correlations(psych, counties, pca):
     found = diagnostics.features(pca)
     close(found.correlations[:, :3], of_first["structure"], signs)
     # Standardised scores are psych's weights times standardised columns.
-    x = counties[0].to_numpy()
+    x = counties[0]
     scores = (pca.transform(x) / np.sqrt(pca.explained_variance_))[:, :3]
     close(scores, (x - pca.mean_) / pca.scale_ @ np.array(of_first["weights"]), signs)
 
@@ -91,7 +91,7 @@ def test_rotations_of_weighted_correlations(psych, counties, pca, rotate, tolera
     close(found.communalities, expected["communalities"])
     close(found.explained_variance, np.array(expected["variances"])[order], atol=10 * tolerance)
     close(found.explained_variance_ratio, np.array(expected["shares"])[order], atol=10 * tolerance)
-    x = counties[0].to_numpy()
+    x = counties[0]
     scores = (x - pca.mean_) / pca.scale_ @ np.array(expected["weights"])[:, order]
     of_largest = np.abs(scores).max()
     close(found.transform(x), scores, signs, atol=10 * tolerance * of_largest)
