@@ -27,9 +27,9 @@ write_case <- function(name, command, file, columns, fit) {
 }
 
 # The result of prcomp; components are written as rows.
-of_prcomp <- function(x, scaled) {
-  fit <- prcomp(x, scale. = scaled)
-  scale <- if (scaled) fit$scale else rep(1, ncol(x))
+of_prcomp <- function(x, scaled, center = TRUE) {
+  fit <- prcomp(x, center = center, scale. = scaled)
+  scale <- if (is.logical(fit$scale)) rep(1, ncol(x)) else fit$scale
   list(mean = unname(fit$center), scale = unname(scale), explained_variance = fit$sdev^2,
        components = unname(t(fit$rotation)), scores_head = unname(fit$x[1:3, , drop = FALSE]))
 }
@@ -60,6 +60,17 @@ write_case("r_usarrests_scaled", "prcomp(x, scale. = TRUE)", "examples/data/usar
            of_prcomp(usarrests, TRUE))
 write_case("r_iris", "prcomp(x)", "examples/data/iris.csv", colnames(iris), of_prcomp(iris, FALSE))
 write_case("r_wine_scaled", "prcomp(x, scale. = TRUE)", "examples/data/wine.csv", colnames(wine), of_prcomp(wine, TRUE))
+
+# Given centres and scales: variances are about the centres. Pareto scaling and range scaling by their definitions.
+write_case("r_usarrests_given", "prcomp(x, center = c(8, 170, 65, 20), scale. = c(4, 80, 15, 10))",
+           "examples/data/usarrests.csv", colnames(usarrests),
+           of_prcomp(usarrests, c(4, 80, 15, 10), c(8, 170, 65, 20)))
+write_case("r_usarrests_about_given", "prcomp(x, center = c(8, 170, 65, 20), scale. = TRUE)",
+           "examples/data/usarrests.csv", colnames(usarrests), of_prcomp(usarrests, TRUE, c(8, 170, 65, 20)))
+write_case("r_wine_pareto", "prcomp(x, scale. = sqrt(apply(x, 2, sd)))", "examples/data/wine.csv", colnames(wine),
+           of_prcomp(wine, sqrt(apply(wine, 2, sd))))
+write_case("r_wine_range", "prcomp(x, scale. = apply(x, 2, max) - apply(x, 2, min))", "examples/data/wine.csv",
+           colnames(wine), of_prcomp(wine, apply(wine, 2, max) - apply(wine, 2, min)))
 
 # Iris with row i, counted from zero, repeated 1 + (i mod 3) times.
 copies <- 1 + (seq_len(nrow(iris)) - 1) %% 3

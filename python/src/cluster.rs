@@ -90,16 +90,19 @@ impl ClusterFit {
 
     /// The fit of incomplete rows.
     #[staticmethod]
-    #[pyo3(signature = (options, checkpoint=None))]
+    #[pyo3(signature = (options, feature_weight=None, checkpoint=None))]
     fn of_entries(
         py: Python<'_>,
         options: &Bound<'_, PyDict>,
+        feature_weight: Option<&Bound<'_, PyAny>>,
         checkpoint: Option<GivenLog<'_>>,
     ) -> PyResult<Self> {
         // Fits in parts hold no entries out: any number of them will do.
         let Options { engine: pca, n_threads } = Options::<IncompletePca>::of_entries(options, 1)?;
+        let features = feature_weight.map(lend_vector).transpose()?;
         Self::begin(py, n_threads, checkpoint, move |engine, log, run| {
-            pca.fit_parts_with(engine, log, run).map(|model| Found::Incomplete(Box::new(model)))
+            let weights = features.as_ref().map(Lent::as_slice);
+            pca.fit_parts_with(engine, weights, log, run).map(|model| Found::Incomplete(Box::new(model)))
         })
     }
 

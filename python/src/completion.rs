@@ -33,8 +33,11 @@ impl Options {
 }
 
 /// The completed table, the fitted table, PCA of the completed one, the noise variance, the number of iterations, and true
-/// if they converged.
-type Found<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, Model>, f64, usize, bool);
+/// if they converged; fills far outside the observed range.
+type Found<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, Model>, f64, usize, bool, Option<Far>);
+
+/// Count, row, column, value and deviations of far predictions.
+type Far = (usize, usize, usize, f64, f64);
 
 /// Completes `x`, shape (n_samples, n_features), whose missing entries are NaN.
 #[pyfunction]
@@ -53,9 +56,10 @@ pub(crate) fn complete<'py>(
     let found = run(py, effort, on_progress, move |run| {
         engine.complete(&x, weights.as_ref().map(|weights| weights.as_slice()), run)
     })?;
-    let Completed { completed, fitted, model, noise_variance, n_iter, converged, .. } = found;
+    let Completed { completed, fitted, model, noise_variance, n_iter, converged, far, .. } = found;
+    let far = far.map(|far| (far.count, far.row, far.column, far.value, far.deviations));
     let model = Bound::new(py, Model::wrap(model, None))?;
-    Ok((give_matrix(py, completed)?, give_matrix(py, fitted)?, model, noise_variance, n_iter, converged))
+    Ok((give_matrix(py, completed)?, give_matrix(py, fitted)?, model, noise_variance, n_iter, converged, far))
 }
 
 /// The number of components between `least` and `most` by generalized cross-validation, and the criterion of each.

@@ -12,7 +12,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 
 use crate::arrays::{Fresh, give_matrix};
-use crate::diagnostics::{give_features, named};
+use crate::diagnostics::{give_features, give_r2, named};
 use crate::dtype::Element;
 use crate::entries::{Entries, EntryJob};
 use crate::errors::to_python;
@@ -100,6 +100,15 @@ pub(crate) fn diagnose_incomplete_features<'py>(
     model: &Bound<'_, IncompleteModel>,
 ) -> PyResult<[Bound<'py, PyAny>; 4]> {
     give_features(py, diagnostics::incomplete_features(&model.get().model))
+}
+
+/// R² by number of components, shape (n_components,), and of each feature, shape (n_features, n_components).
+#[pyfunction]
+pub(crate) fn diagnose_incomplete_r2<'py>(
+    py: Python<'py>,
+    model: &Bound<'_, IncompleteModel>,
+) -> PyResult<[Bound<'py, PyAny>; 2]> {
+    give_r2(py, diagnostics::incomplete_r2(&model.get().model))
 }
 
 /// The limit of T² of each row by its degrees of freedom.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use karhunen::choice::Choice;
 use karhunen::diagnostics::{
-    self, Adjust, Features, RowContributions, Rows, Samples, SpeDistribution, SpeLimit, row_contributions,
-    samples_with,
+    self, Adjust, Features, R2, RowContributions, Rows, Samples, SpeDistribution, SpeLimit,
+    row_contributions, samples_with,
 };
 use karhunen::{PcaModel, Result, Run, Source, Weighting};
 use numpy::PyArray1;
@@ -137,6 +137,16 @@ pub(crate) fn give_features<'py>(py: Python<'py>, found: Features) -> PyResult<[
         give_matrix(py, found.cos2)?,
         PyArray1::from_vec(py, found.communalities).into_any(),
     ])
+}
+
+/// R² by number of components, shape (n_components,), and of each feature, shape (n_features, n_components).
+#[pyfunction]
+pub(crate) fn diagnose_r2<'py>(py: Python<'py>, model: &Bound<'_, Model>) -> PyResult<[Array<'py>; 2]> {
+    give_r2(py, diagnostics::r2(&model.get().model).map_err(to_python)?)
+}
+
+pub(crate) fn give_r2<'py>(py: Python<'py>, found: R2) -> PyResult<[Array<'py>; 2]> {
+    Ok([PyArray1::from_vec(py, found.total).into_any(), give_matrix(py, found.features)?])
 }
 
 /// The limit of T².

@@ -84,6 +84,12 @@ impl IncompleteModel {
         there.map(|_| view(slf, |model| model.feature_weights().unwrap_or_default())).transpose()
     }
 
+    /// Mean and variance of the learned prior of the means.
+    #[getter]
+    fn mean_prior(&self) -> Option<(f64, f64)> {
+        self.parts().mean_prior.map(|prior| (prior.mean, prior.variance))
+    }
+
     #[getter]
     fn mean_variance<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         view(slf, |model| &model.parts().mean_variance)
@@ -190,6 +196,12 @@ impl IncompleteModel {
             [or_nan(run.lambda), run.cost, run.rmse, or_nan(run.held_out_rmse), run.n_iterations as f64]
         });
         give_matrix(py, Matrix::from_vec(runs.len(), 5, values.collect()).map_err(to_python)?)
+    }
+
+    /// Gain and number of parameters of components that fit noise.
+    #[getter]
+    fn overfit(&self) -> Option<(f64, usize)> {
+        self.model.convergence().overfit.map(|found| (found.gain, found.n_parameters))
     }
 
     /// Out-of-range predictions of missing entries: their number, and row, column, value and deviations of the

@@ -12,6 +12,7 @@ mod diagnostics;
 mod dtype;
 mod entries;
 mod errors;
+mod genotypes;
 mod incomplete_fit;
 mod incomplete_model;
 mod incremental;
@@ -47,19 +48,22 @@ mod _core {
     use crate::cross_validation::cross_validate;
     #[pymodule_export]
     use crate::diagnose_incomplete::{
-        diagnose_incomplete_features, diagnose_incomplete_rows, explain_incomplete_rows,
-        incomplete_spe_limits, incomplete_spe_p_values, incomplete_spe_scale, incomplete_t2_limits,
-        incomplete_t2_p_values,
+        diagnose_incomplete_features, diagnose_incomplete_r2, diagnose_incomplete_rows,
+        explain_incomplete_rows, incomplete_spe_limits, incomplete_spe_p_values, incomplete_spe_scale,
+        incomplete_t2_limits, incomplete_t2_p_values,
     };
     #[pymodule_export]
     use crate::diagnostics::{
-        adjust_p_values, compare_categories, correlate, diagnose_features, diagnose_rotated_features, diagnose_rotated_incomplete_features,
-        diagnose_rows, explain_rows, share_rows, spe_limit, spe_of_rows, squared_cosines, t2_limit,
+        adjust_p_values, compare_categories, correlate, diagnose_features, diagnose_r2,
+        diagnose_rotated_features, diagnose_rotated_incomplete_features, diagnose_rows, explain_rows,
+        share_rows, spe_limit, spe_of_rows, squared_cosines, t2_limit,
     };
     #[pymodule_export]
     use crate::entries::{Entries, observe, observe_triples, split_entries};
     #[pymodule_export]
     use crate::errors::NotConvergedError;
+    #[pymodule_export]
+    use crate::genotypes::{unmatched_variants, write_plink};
     #[pymodule_export]
     use crate::incomplete_fit::fit_incomplete;
     #[pymodule_export]
@@ -82,7 +86,7 @@ mod _core {
         write_rotated_incomplete_report, write_rotated_report,
     };
     #[pymodule_export]
-    use crate::resampling::bootstrap;
+    use crate::resampling::{bootstrap, jackknife, scores_of_draws};
     #[pymodule_export]
     use crate::rotation::{RotatedIncompleteModel, RotatedModel, rotate};
     #[pymodule_export]

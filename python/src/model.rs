@@ -226,6 +226,21 @@ impl Model {
         run(py, effort, on_progress, move |run| x.run(job, run))
     }
 
+    /// Scores of rows that were not fitted, without the shrinkage of projections, in the type of `x`.
+    #[pyo3(signature = (x, n_threads=None, on_progress=None))]
+    fn transform_oadp(
+        &self,
+        py: Python<'_>,
+        x: Data,
+        n_threads: Option<usize>,
+        on_progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let effort = Effort::new(2.0 * x.product_cost(self.model.n_components()), n_threads);
+        let out = x.room(py, self.model.n_components())?;
+        let job = ProjectOadp { model: Arc::clone(&self.model), out };
+        run(py, effort, on_progress, move |run| x.run(job, run))
+    }
+
     /// Maps scores to rows, in the dtype of `scores`.
     #[pyo3(signature = (scores, whiten=false, n_threads=None, on_progress=None))]
     fn inverse_transform(
@@ -280,6 +295,20 @@ impl Job for Project {
     fn run<T: Element>(mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Py<PyAny>> {
         let how = Transform { whiten: self.whiten, ..Transform::default() };
         self.model.transform_into(x, how, self.out.values::<T>(), run)?;
+        Ok(self.out.into_array())
+    }
+}
+
+struct ProjectOadp {
+    model: Arc<PcaModel>,
+    out: Fresh,
+}
+
+impl Job for ProjectOadp {
+    type Output = Py<PyAny>;
+    fn run<T: Element>(mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Py<PyAny>> {
+        let scores = self.model.transform_oadp(x, run)?;
+        self.out.values::<T>().copy_from_slice(scores.as_slice());
         Ok(self.out.into_array())
     }
 }

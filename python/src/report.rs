@@ -31,6 +31,7 @@ pub(crate) struct About {
     estimator: String,
     feature_names: Option<Vec<String>>,
     sample_names: Option<Vec<String>>,
+    sample_weight: Option<Vec<f64>>,
 }
 
 impl About {
@@ -41,6 +42,7 @@ impl About {
             estimator: Some(&self.estimator),
             feature_names: self.feature_names.as_deref(),
             sample_names: self.sample_names.as_deref(),
+            sample_weights: self.sample_weight.as_deref(),
             ..Report::default()
         }
     }

@@ -69,7 +69,7 @@ impl Job for Compare {
             samples: self.samples.as_ref().map(Lent::as_slice),
             features: self.features.as_ref().map(Lent::as_slice),
         };
-        self.rule.select(x, &weights, run)
+        self.rule.select_incomplete(x, &weights, run)
     }
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn separate_components<'py>(
 }
 
 /// A choice by the names of its fields.
-fn given<'py>(py: Python<'py>, row: &Selection) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn given<'py>(py: Python<'py>, row: &Selection) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
     found.set_item("rule", row.rule.name())?;
     found.set_item("n_components", row.n_components)?;

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use karhunen::memory;
-use karhunen_io::{Data, ReadOptions, Table, Values, read_tables};
+use karhunen_io::genotypes::GenotypeOptions;
+use karhunen_io::{Data, FittedTable, Log1p, ReadOptions, Table, Values, read_tables};
 use pyo3::prelude::*;
 
 use crate::errors::file_to_python;
@@ -23,8 +24,12 @@ pub(crate) struct FileTable {
 impl FileTable {
     /// Opens files and folders as one table. Values that need more than half of `memory_limit` bytes, by default half of
     /// the machine's memory, stay in the files. With `missing`, values may be missing, and values that need more than a
-    /// sixteenth of `memory_limit` stay in the files, because the observed entries take the memory.
+    /// sixteenth of `memory_limit` stay in the files, because the observed entries take the memory. `log1p` is the sum of
+    /// each row to which counts are normalised. For genotypes that are read for a model, `matched` has its columns, their
+    /// means, and whether strands are flipped and variants may lack.
     #[new]
+    #[pyo3(signature = (paths, memory_limit, cache_dir, n_threads, missing, log1p=None, matched=None))]
+    #[expect(clippy::too_many_arguments, reason = "the arguments of Python's class")]
     fn new(
         py: Python<'_>,
         paths: Vec<PathBuf>,
@@ -32,10 +37,22 @@ impl FileTable {
         cache_dir: Option<PathBuf>,
         n_threads: Option<usize>,
         missing: bool,
+        log1p: Option<f64>,
+        matched: Option<(Vec<String>, Option<Vec<f64>>, bool, bool)>,
     ) -> PyResult<Self> {
         let most = memory::limit(memory_limit).bytes / if missing { 16.0 } else { 2.0 };
         let memory_limit = Some(most as u64);
-        let options = ReadOptions { memory_limit, cache_dir, missing, ..ReadOptions::default() };
+        let log1p = log1p.map(Log1p::To);
+        let mut options = ReadOptions { memory_limit, cache_dir, missing, log1p, ..ReadOptions::default() };
+        if let Some((names, means, flip_strand, allow_unmatched)) = matched {
+            options.fitted = Some(FittedTable {
+                n_features: names.len(),
+                feature_names: Some(names),
+                ..FittedTable::default()
+            });
+            options.genotypes =
+                GenotypeOptions { flip_strand, allow_unmatched, means, ..GenotypeOptions::default() };
+        }
         let table = run(py, Effort::new(Effort::LONG, n_threads), None, move |run| {
             let options = ReadOptions { n_threads: run.n_threads, ..options };
             Ok(read_tables(&paths, &options))

@@ -313,6 +313,19 @@ def test_incomplete_models_of_parts_are_kept_in_files(tmp_path):
         np.testing.assert_array_equal(again.transform(x), pca.transform(x))
 
 
+@pytest.mark.parametrize("method", ["em", "als", "vb-full"])
+def test_incomplete_parts_of_scaled_and_weighted_columns(method):
+    x = with_holes() * np.logspace(-2, 2, with_holes().shape[1])
+    weights = np.linspace(0.5, 2, x.shape[1])
+    options = {"method": method, "scale": True, "tol": 0, "max_iter": 20}
+    whole = IncompletePCA(2, **options).fit(x, feature_weight=weights)
+    parts = cluster.fit(IncompletePCA(2, **options), [x[:100], x[100:350], x[350:]], feature_weight=weights)
+    np.testing.assert_allclose(parts.scale_, whole.scale_, rtol=1e-12)
+    for name in ("components_", "mean_", "explained_variance_"):
+        np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(parts.impute(x), whole.impute(x), rtol=1e-7, atol=1e-7)
+
+
 def test_incomplete_parts_that_cannot_be_used():
     x = with_holes()
     for options, message in [
@@ -325,8 +338,8 @@ def test_incomplete_parts_that_cannot_be_used():
     ]:
         with pytest.raises((ValueError, MemoryError), match=re.escape(message)):
             cluster.fit(IncompletePCA(2, **options), [x[:300], x[300:]])
-    with pytest.raises(ValueError, match="fits of IncompletePCA in parts have no weights of columns"):
-        cluster.fit(IncompletePCA(2), [x], feature_weight=np.ones(9))
+    with pytest.raises(ValueError, match="the weight of column 0 is zero"):
+        cluster.fit(IncompletePCA(2), [x[:300], x[300:]], feature_weight=np.zeros(x.shape[1]))
     x[310, 4] = np.inf
     with pytest.raises(ValueError, match="part 1: row 10, column 4 is inf"):
         cluster.fit(IncompletePCA(2), [x[:300], x[300:]])

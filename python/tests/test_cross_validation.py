@@ -1,11 +1,27 @@
 """Cross-validation over entries."""
 
+import pickle
+from copy import copy
+
 import numpy as np
 import pandas as pd
 import pytest
 from compare import assert_allclose
-from karhunen import EntryCrossValidation, IncompletePCA, Observed, cross_validate_entries
+from karhunen import (
+    PCA,
+    EntryCrossValidation,
+    IncompletePCA,
+    IncrementalPCA,
+    KernelPCA,
+    Observed,
+    TruncatedSVD,
+    cross_validate_entries,
+    diagnostics,
+    selection,
+)
 from numpy.testing import assert_array_equal
+from sklearn import decomposition
+from sklearn.datasets import load_wine
 from test_incomplete import planted
 
 
@@ -20,7 +36,7 @@ def test_the_planted_rank_is_found(x):
     assert found.errors.shape == (6, 5)
     assert [params["n_components"] for params in found.params] == [1, 2, 3, 4, 5, 6]
     assert found.simplest_params == {"n_components": 3}
-    assert found.mean[found.best_index] == found.mean.min()
+    assert found.msep[found.best_index] == found.msep.min()
     assert 0.4 < found.mean.min() < 0.7  # the noise is 0.5
     assert_allclose(found.standard_error, found.errors.std(axis=1, ddof=1) / np.sqrt(5))
 
@@ -81,14 +97,112 @@ def test_pictures(x):
     )
     ax = plot.cross_validation(found)
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert sorted(labels) == ["lowest", "penalty 0.1 (weighted)", "penalty 1", "simplest near it"]
+    assert sorted(labels) == ["lowest error", "penalty 0.1 (weighted)", "penalty 1", "simplest near it"]
     drawn = next(line for line in ax.lines if line.get_marker() == "o")
-    assert_array_equal(drawn.get_ydata(), found.mean[[0, 2, 4]])
+    assert_array_equal(drawn.get_ydata(), found.rmse[[0, 2, 4]])
     assert ax.get_xlabel() == "Components"
     penalties = cross_validate_entries(IncompletePCA(3, method="als"), x, regularization=[0.1, 1.0, 10.0])
     ax = plot.cross_validation(penalties)
     assert (ax.get_xlabel(), ax.get_xscale()) == ("Penalty", "log")
+    ax = plot.cross_validation(found, kind="share")
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert {"Q², held out, penalty 0.1 (weighted)", "R², fitted, penalty 1"} < set(labels)
+    held_out = [line for line in ax.lines if str(line.get_label()).startswith("Q², held out")]
+    assert_array_equal(held_out[1].get_ydata(), found.q2[[1, 3, 5]])
+    single = cross_validate_entries(IncompletePCA(method="em"), x, n_components=[1, 2, 3])
+    ax = plot.cross_validation(single, kind="share")
+    drawn = [line.get_ydata() for line in ax.lines if len(line.get_ydata()) == 3]
+    assert len(drawn) == 20 + 2
+    assert any(np.array_equal(line, single.features.q2[:, 7]) for line in drawn)
+    with pytest.raises(ValueError, match="kind"):
+        plot.cross_validation(single, kind="errors")
     with pytest.raises(ValueError, match="nothing was compared"):
         plot.cross_validation(cross_validate_entries(IncompletePCA(2), x))
     with pytest.raises(ValueError, match="found is a ndarray"):
         plot.cross_validation(x)
+
+
+def test_shares_of_complete_data_by_feature():
+    wine = load_wine(as_frame=True).data
+    found = cross_validate_entries(IncompletePCA(method="em", scale=True), wine, n_components=range(1, 6), n_folds=7)
+    shares = diagnostics.r2(PCA(5, scale=True).fit(wine))
+    # The iterations stop early.
+    assert_allclose(found.r2, shares.total, rtol=1e-3)
+    assert found.features.names == list(wine.columns)
+    assert found.features.q2.shape == (5, 13)
+    # Squares of a feature in squared units of the data.
+    spread = ((wine - wine.mean()) ** 2).sum().to_numpy()
+    assert_allclose(1 - found.features.press / spread, found.features.q2, rtol=1e-9)
+    # Scales and deviations have the divisor n - 1.
+    assert_allclose(found.q2, found.features.q2.mean(axis=1), rtol=1e-9)
+    assert_allclose(found.press, (1 - found.q2) * 13 * 177, rtol=1e-9)
+    assert_allclose(found.msep, found.press / wine.size, rtol=1e-12)
+    assert (found.q2 < found.r2).all()
+    assert found.q2[4] < found.q2[2]
+    table = found.to_frame()
+    assert list(table.columns[:3]) == ["n_components", "mean", "standard_error"]
+    assert_array_equal(table["q2"], found.q2)
+
+
+def test_the_rules_read_squared_errors(x):
+    found = cross_validate_entries(IncompletePCA(method="em"), x, n_components=[1, 2, 3, 4, 6])
+    least, within = selection.cross_validation(found)
+    assert (least.rule, within.rule) == ("cross-validation", "cross-validation-1se")
+    assert (least.n_components, within.n_components) == (3, 3)
+    assert (least.range, least.at_edge) == ((0, 6), False)
+    assert least.values[0] == found.msep_of_means
+    assert_array_equal(least.values[[1, 2, 3, 4, 6]], found.msep)
+    assert np.isnan(least.values[5])
+    assert selection.to_frame([least, within]).loc["cross-validation", "n_components"] == 3
+    short = cross_validate_entries(IncompletePCA(method="em"), x, n_components=[1, 2])
+    assert selection.cross_validation(short)[0].at_edge
+    with pytest.raises(TypeError, match="found is a ndarray"):
+        selection.cross_validation(x)
+
+
+def test_results_of_earlier_versions_have_no_squared_errors(x):
+    found = cross_validate_entries(IncompletePCA(method="em"), x, n_components=[1, 2])
+    assert_array_equal(pickle.loads(pickle.dumps(found)).q2, found.q2)
+    earlier = copy(found)
+    state = {name: vars(found)[name] for name in ("params", "errors", "best_index", "simplest_index")}
+    vars(earlier).clear()
+    earlier.__setstate__(state)
+    assert np.isnan(earlier.q2).all()
+    assert earlier.best_params == found.best_params
+    assert "n_components" in repr(earlier)
+    with pytest.raises(ValueError, match="earlier version"):
+        selection.cross_validation(earlier)
+
+
+def test_r2_of_every_estimator():
+    wine = load_wine(as_frame=True).data
+    weights = np.linspace(0.5, 2.0, 13)
+    pca = PCA(4, scale=True).fit(wine, feature_weight=weights)
+    found = diagnostics.r2(pca)
+    assert_allclose(found.total, np.cumsum(pca.explained_variance_ratio_), rtol=1e-12)
+    assert_array_equal(found.features[:, -1], diagnostics.features(pca).communalities)
+    # By reconstructions of fewer components.
+    scores = pca.transform(wine)
+    z = (wine - wine.mean()) / wine.std()
+    for k in range(1, 5):
+        fitted = scores[:, :k] @ pca.components_[:k] / np.sqrt(weights)
+        assert_allclose(found.features[:, k - 1], 1 - ((z - fitted) ** 2).sum() / (z**2).sum(), rtol=1e-9)
+    frame = found.to_frame()
+    assert list(frame.index[[0, -1]]) == ["alcohol", "total"]
+    assert list(frame.columns) == ["PC1", "PC2", "PC3", "PC4"]
+    batches = diagnostics.r2(IncrementalPCA(4).fit(wine))
+    assert_allclose(batches.total, diagnostics.r2(PCA(4).fit(wine)).total, rtol=1e-6)
+    # About zero.
+    about_zero = diagnostics.r2(TruncatedSVD(2).fit(wine))
+    values = wine.to_numpy()
+    u, s, v = np.linalg.svd(values, full_matrices=False)
+    left = values - (u[:, :2] * s[:2]) @ v[:2]
+    assert_allclose(about_zero.total[1], 1 - (left**2).sum() / (values**2).sum(), rtol=1e-9)
+    assert_allclose(about_zero.features[:, 1], 1 - (left**2).sum(axis=0) / (values**2).sum(axis=0), rtol=1e-6)
+    theirs = decomposition.PCA().fit(z)
+    ours = diagnostics.r2(PCA(scale=True).fit(wine))
+    assert_allclose(diagnostics.r2(theirs).features, ours.features, rtol=1e-9)
+    incomplete = diagnostics.r2(IncompletePCA(4, method="em", scale=True, tol=1e-12).fit(wine))
+    assert_allclose(incomplete.total, ours.total[:4], rtol=1e-6)
+    with pytest.raises(TypeError, match="pass a fitted"):
+        diagnostics.r2(KernelPCA(2).fit(wine))

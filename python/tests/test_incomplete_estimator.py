@@ -191,6 +191,8 @@ REFUSED = {
     "regularization": [-1.0, "ridge", ("lasso", 1.0), ("weighted", "x")],
     "mean": ["zero", None],
     "mean_prior": ["three", (1, 2, 3), -1.0],
+    "learn_mean_prior": ["yes", 1],
+    "hyperprior": [-1.0, "x", None],
     "prior_variance": [-1.0, "x"],
     "step": [0.5, "x"],
     "inner_iterations": [0, 5],

@@ -54,6 +54,7 @@ BELOW = {
     "_kernel": {"_inputs", "_shared"},
     "plot": {"_diagnostics", "_shared", "diagnostics", "rotation"},
     "_diagnostics": {"_incomplete", "_inputs", "_shared"},
+    "anndata": {"_diagnostics", "_inputs", "_shared", "dask"},
     "completion": {"_inputs", "_shared"},
     "diagnostics": {"_diagnostics"},
     "resampling": {"_diagnostics", "_inputs", "_pca", "_shared"},
@@ -64,6 +65,8 @@ BELOW = {
     "dask": {"_cluster", "_inputs", "_pca", "_shared"},
     "_spark": {"_cluster", "_shared"},
     "spark": {"_cluster", "_spark"},
+    "_xarray": {"_diagnostics", "_shared", "diagnostics", "rotation", "selection"},
+    "xarray": {"_xarray"},
 }
 
 
@@ -100,9 +103,10 @@ class PublicDocTests(doctest.DocTestFinder):
     """Finds examples of classes in their defining module, although their `__module__` is a public one."""
 
     def _from_module(self, module, object):
-        public = "karhunen.dask" if module.__name__.startswith("karhunen.dask") else "karhunen"
+        own = module.__name__.removeprefix("karhunen.").partition(".")[0].removeprefix("_")
+        public = f"karhunen.{own}" if own in ("dask", "xarray") else "karhunen"
         named = getattr(object, "__module__", None)
-        if named not in ("karhunen", "karhunen.dask"):
+        if named not in ("karhunen", "karhunen.dask", "karhunen.xarray"):
             return super()._from_module(module, object)
         return named == public and f"\nclass {object.__name__}" in Path(module.__file__).read_text()
 
@@ -121,8 +125,12 @@ def test_examples_in_docstrings_run(name):
     assert runner.tries == len(prompts)
 
 
-# test_spark.py runs the page about Spark.
-@pytest.mark.parametrize("page", sorted(p.name for p in (ROOT / "python/docs").glob("*.rst") if p.stem != "spark"))
+# test_spark.py and test_anndata.py run the pages about Spark and single cells.
+ELSEWHERE = ("spark", "single_cells")
+PAGES = sorted(page.name for page in (ROOT / "python/docs").glob("*.rst") if page.stem not in ELSEWHERE)
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_examples_in_the_pages_run(page, monkeypatch):
     monkeypatch.chdir(ROOT)
     result = doctest.testfile(str(ROOT / "python/docs" / page), module_relative=False)
@@ -137,6 +145,7 @@ def test_examples_in_the_pages_run(page, monkeypatch):
         "kernel.rst",
         "batches.rst",
         "clusters.rst",
+        "climate.rst",
     )
     assert result.attempted > 0 or page not in examples
 

@@ -171,3 +171,28 @@ def test_scores_in_space(pca, wine, color_by, entries):
 def test_mistakes_are_told(pca, wine, call, message):
     with pytest.raises(ValueError, match=message):
         call(pca, wine.data)
+
+
+def test_nothing_is_cut_off_or_covered(wine):
+    rng = np.random.default_rng(0)
+    x = np.where(rng.random((200, 10)) < 0.2, np.nan, 1.0)
+    ax = plot.missing(pd.DataFrame(x, columns=[f"quantity number {j}" for j in range(10)]))
+    ax.figure.draw_without_rendering()
+    title = ax.child_axes[0]._left_title.get_window_extent()
+    assert title.y1 <= ax.figure.bbox.y1
+    # Forty groups have a legend of two columns, beside the vertical axis of three components.
+    rows = rng.normal(size=(400, 5))
+    group = np.array([f"hospital {i % 40}" for i in range(400)])
+    ax = plot.scores_3d(PCA(3).fit(rows), rows, color_by=group, max_groups=40)
+    ax.figure.draw_without_rendering()
+    legend, label = ax.get_legend().get_window_extent(), ax.zaxis.label.get_window_extent()
+    assert legend.x1 <= ax.figure.bbox.x1
+    assert label.x1 <= legend.x0
+
+
+def test_a_short_logarithmic_axis_has_plain_numbers():
+    ax = plot.monitor([550.0, 580.0, 620.0], limits={"99 %": 612.0}, log=True)
+    ax.figure.draw_without_rendering()
+    labels = [label.get_text() for label in ax.get_yticklabels(which="both")]
+    assert "600" in labels
+    assert not [text for text in labels if "$" in text]

@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-from karhunen import PCA, IncompletePCA, IncrementalPCA, KernelPCA, Observed, TruncatedSVD, diagnostics
+from karhunen import PCA, IncompletePCA, IncrementalPCA, KernelPCA, Observed, TruncatedSVD, diagnostics, rotation
 from sklearn.datasets import load_wine
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -104,6 +104,177 @@ def test_the_page_works_in_a_browser(browser, wine, tmp_path, width, scheme):
     context.close()
 
 
+@pytest.fixture
+def opened(browser):
+    """Open a page with a width and a colour scheme; errors that it prints fail the test."""
+    contexts, said = [], []
+
+    def open_page(path, width=1280, scheme="light"):
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda line: said.append(line.text) if line.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(path.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert said == []
+
+
+@pytest.fixture(scope="module")
+def pages(wine, ozone, tmp_path_factory):
+    """Write reports of models of each kind."""
+    folder = tmp_path_factory.mktemp("pages")
+    weights = np.arange(1.0, len(wine) + 1.0)
+    weighted = PCA(3, scale=True).fit(wine, sample_weight=weights)
+    return {
+        "complete": PCA(4, scale=True).fit(wine).report(folder / "a.html", wine),
+        "weighted": weighted.report(folder / "b.html", wine, sample_weight=weights),
+        "rotated": rotation.oblimin(weighted, n_components=3).report(folder / "c.html", wine),
+        "missing": IncompletePCA(2, method="ppca").fit(ozone).report(folder / "d.html", ozone),
+        "kernel": KernelPCA(3, kernel="rbf", gamma=1e-5).fit(wine).report(folder / "e.html", wine),
+        "alone": PCA(4, scale=True).fit(wine).report(folder / "f.html"),
+    }
+
+
+@pytest.mark.parametrize("kind", ["complete", "weighted", "rotated", "missing", "kernel", "alone"])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
+def test_a_checker_of_accessibility_finds_nothing(opened, pages, kind, width, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
+    page = opened(pages[kind], width, scheme)
+    if kind != "alone":
+        # Marked and selected rows are those of least contrast.
+        page.locator("#sample-table tbody input[type=checkbox]").first.check()
+    found = axe.run(page).response
+    problems = [(one["id"], one["impact"], one["nodes"][0]["html"][:200]) for one in found["violations"]]
+    assert problems == []
+    # The checker has seen the page, and the contrast of its text but for columns that are scrolled away.
+    assert len(found["passes"]) > 20
+    assert {one["id"] for one in found["incomplete"]} <= {"color-contrast"}
+
+
+def test_pictures_have_their_numbers_in_words_and_tables(opened, pages):
+    page = opened(pages["complete"])
+    tree = {image.get_attribute("id"): image.get_attribute("aria-label") for image in page.locator("[role=img]").all()}
+    assert set(tree) == {"scree", "rules", "bars", "scores", "distances"}
+    assert "PC1 36.2%, PC2 19.2%" in tree["scree"]
+    assert re.search(r"flavanoids .?0\.9175, ", tree["bars"])
+    assert tree["scores"].startswith("Points. Scores of 178 samples on PC1 (36.2%) and PC2 (19.2%)")
+    assert all("hold" in text for text in tree.values())
+    page.select_option("#bar-component", index=1)
+    assert page.locator("#bars").get_attribute("aria-label") != tree["bars"]
+
+
+def wait(page, condition):
+    """Wait for a condition; the page forbids what Playwright waits with."""
+    for _ in range(100):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(condition)
+
+
+def focus(page, selector, most=80):
+    """Press the tabulator key until an element has the focus."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
+            style = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+            assert style != "none", selector
+            return
+    raise AssertionError(f"no focus on {selector}")
+
+
+def test_the_page_works_by_keyboard_alone(opened, pages):
+    page = opened(pages["complete"])
+    focus(page, "a.skip", most=1)
+    page.keyboard.press("Enter")
+    focus(page, "#bar-component")
+    before = page.locator("#bar-caption").text_content()
+    page.keyboard.press("ArrowDown")
+    assert page.locator("#bar-caption").text_content() != before
+    focus(page, "#feature-table input[type=search]")
+    page.keyboard.type("phenols")
+    assert page.locator("#feature-table [role=status]").text_content() == "2 of 13 features found."
+    focus(page, "#feature-table th button")
+    page.keyboard.press("Enter")
+    assert page.locator("#feature-table th[aria-sort=ascending]").text_content().startswith("Feature")
+    assert page.evaluate("document.activeElement.closest('th').getAttribute('aria-sort')") == "ascending"
+    focus(page, "#find")
+    focus(page, "#sample-table tbody input")
+    page.keyboard.press("Space")
+    assert page.locator("#selected").text_content().startswith("1 of 178 samples selected")
+    focus(page, "#sample-table .pages button")
+    page.keyboard.press("Enter")
+    assert "26 to 50 of 178" in page.locator("#sample-table caption").text_content()
+    focus(page, "#calls pre")
+
+
+def test_a_row_under_the_pointer_is_shown_in_the_pictures(opened, pages):
+    page = opened(pages["complete"])
+    emphasised = """id => window.karhunenReport.charts[id].getZr().storage.getDisplayList(true)
+        .filter((shape) => shape.parent && shape.parent.currentStates.includes("emphasis")
+            || shape.currentStates.includes("emphasis")).length"""
+    assert [page.evaluate(emphasised, id) for id in ("scores", "distances")] == [0, 0]
+    page.locator("#sample-table tbody tr").first.hover()
+    assert [page.evaluate(emphasised, id) > 0 for id in ("scores", "distances")] == [True, True]
+    page.locator("h1").hover()
+    assert [page.evaluate(emphasised, id) for id in ("scores", "distances")] == [0, 0]
+
+
+def test_paper_is_white_and_wide_enough(opened, pages):
+    page = opened(pages["complete"], scheme="dark")
+    # Read from a copy, which the browser keeps in memory for that.
+    corner = """id => {
+        const copy = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+        copy.drawImage(document.querySelector(`#${id} canvas`), 0, 0);
+        return [...copy.getImageData(2, 2, 1, 1).data];
+    }"""
+    assert page.evaluate(corner, "scores")[:3] == [0x14, 0x17, 0x1B]
+    page.emulate_media(media="print", color_scheme="dark")
+    wait(page, "document.querySelector('#scree canvas').clientWidth === 700")
+    for id in ("scree", "rules", "bars", "scores", "distances"):
+        assert page.evaluate(corner, id)[:3] == [255, 255, 255]
+    page.set_viewport_size({"width": 718, "height": 1000})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 718
+    page.emulate_media(media="screen", color_scheme="dark")
+    wait(page, "document.querySelector('#scree canvas').clientWidth !== 700")
+
+
+def test_tables_keep_the_names_of_rows_on_a_phone(opened, pages):
+    page = opened(pages["complete"], 390)
+    page.evaluate("document.querySelector('#sample-table .scroll').scrollLeft = 150")
+    box = page.locator("#sample-table tbody th").first.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] < 390
+    # Sentences are not cut.
+    for table in ("#rule-table", "#odd-table"):
+        wide = page.locator(table).evaluate("table => table.scrollWidth > table.parentElement.clientWidth")
+        assert not wide, table
+
+
+def test_rows_are_those_of_the_fit_with_its_weights(wine, tmp_path):
+    weights = np.random.default_rng(0).integers(1, 5, len(wine)).astype(float)
+    pca = PCA(3, scale=True).fit(wine, sample_weight=weights)
+    path = pca.report(tmp_path / "a.html", wine, sample_weight=weights)
+    limit = diagnostics.Monitor(pca, wine, weights, level=0.95).spe_limit
+    assert numbers(path)["rows"]["spe"]["limit"] == pytest.approx(limit, rel=1e-4)
+    text = path.read_text(encoding="utf-8")
+    assert "178 samples are given: those of the fit." in text
+    assert "sample_weight=weights, level=0.95" in text
+    text = pca.report(tmp_path / "b.html", wine).read_text(encoding="utf-8")
+    assert "without the weights of the fit" in text
+    text = pca.report(tmp_path / "c.html", wine * 1.1, sample_weight=weights).read_text(encoding="utf-8")
+    assert "but with other scores" in text
+    with pytest.raises(ValueError, match="sample_weight needs X"):
+        pca.report(tmp_path / "d.html", sample_weight=weights)
+    with pytest.raises(ValueError, match="sample_weight has 3 entries; X has 178 rows"):
+        pca.report(tmp_path / "d.html", wine, sample_weight=weights[:3])
+
+
 @pytest.fixture(scope="module", name="ozone")
 def table_with_holes():
     rng = np.random.default_rng(3)
@@ -175,7 +346,7 @@ def test_pages_of_other_models_work_in_a_browser(browser, ozone, wine, tmp_path,
     page.mouse.down()
     page.mouse.move(box["x"] + 0.95 * box["width"], box["y"] + 0.8 * box["height"], steps=8)
     page.mouse.up()
-    page.wait_for_function("window.karhunenReport.selected.size > 20")
+    wait(page, "window.karhunenReport.selected.size > 20")
     # The keyboard goes on from the row that it selected.
     first = page.locator("#sample-table tbody input[type=checkbox]").first
     first.focus()

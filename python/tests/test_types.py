@@ -78,3 +78,35 @@ def test_the_package_agrees_with_its_types(tmp_path):
     (package / "_shared" / "progress.py").write_text("def progress() -> int:\n    return 'a text'\n")
     done = mypy(package)
     assert "_shared/progress.py:2: error: Incompatible return value type" in done.stdout
+
+
+FIELDS = """
+import xarray as xr
+from karhunen.xarray import EOF
+
+array = xr.DataArray([[1.0, 2.0], [3.0, 5.0]], dims=("time", "x"))
+one = EOF(1).fit(array, dim="time", weights="coslat")
+a: xr.DataArray = one.eofs(scaling=2)
+b: xr.Dataset = one.eofs()  # refused
+c: xr.DataArray = one.pcs()
+d: xr.Dataset = EOF(1).fit(array.to_dataset(name="t")).reconstruct(1)
+e: xr.DataArray = EOF(1).fit([array, array]).mean_  # refused
+f: xr.DataArray = one.rotate("promax").eofs_as_covariance()
+one.eofs(scaling=3)  # refused
+one.rotate("equamax")  # refused
+EOF(scale="variable", missing="vb-full")
+EOF(missing="drop")  # refused
+g: xr.Dataset = one.north()
+h: float = one.total_variance_
+EOF.load("a.nc").eofs().plot()
+"""
+
+
+def test_a_type_checker_knows_the_form_of_a_field(tmp_path):
+    pytest.importorskip("xarray")
+    program = tmp_path / "fields.py"
+    program.write_text(FIELDS)
+    done = mypy(program)
+    found = {int(line) for line in re.findall(r"fields\.py:(\d+): error", done.stdout)}
+    refused = {n for n, line in enumerate(FIELDS.splitlines(), 1) if line.endswith("# refused")}
+    assert found == refused, done.stdout + done.stderr

@@ -9,6 +9,7 @@ use clap_complete::Shell;
 use crate::complete_args::CompleteArgs;
 use crate::cross_validate_args::CrossValidateArgs;
 use crate::fit_args::FitArgs;
+use crate::genotype_args::MatchArgs;
 use crate::given::Given;
 use crate::input_args::{HeaderArgs, InputArgs, MemoryArgs, ThreadArgs};
 use crate::missing_args::{TriplesArgs, pair};
@@ -128,7 +129,8 @@ pub(crate) fn words(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> 
   karhunen transform counties.model new_counties.csv -o scores.csv
   karhunen transform ratings.model new.csv --triples user,item,rating
   karhunen transform words.model new.tsv.gz --delimiter tab --label author
-  karhunen transform large.model large.npy --memory-limit 2GB -o scores.npy")]
+  karhunen transform large.model large.npy --memory-limit 2GB -o scores.npy
+  karhunen transform people.model new.bed --flip-strand --unmatched rest.csv")]
 pub(crate) struct TransformArgs {
     #[command(flatten)]
     pub(crate) given: Given,
@@ -144,6 +146,12 @@ pub(crate) struct TransformArgs {
     /// Divide the scores of each component by their standard deviation
     #[arg(long)]
     pub(crate) whiten: bool,
+    /// Correct the scores of new rows, which are too near to zero if the fit had many more columns than rows
+    ///
+    /// Each row is added to the fitted ones and the components are updated (OADP, Zhang, Dey and Lee 2020). Not for fitted
+    /// rows; more components than are of interest make the correction better
+    #[arg(long, conflicts_with = "whiten")]
+    pub(crate) unshrunk: bool,
     /// Overwrite an existing file of any content
     ///
     /// Without it, only tables whose columns are scores are overwritten, and no file that is write-protected or
@@ -161,11 +169,14 @@ pub(crate) struct TransformArgs {
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) memory: MemoryArgs,
+    #[command(flatten)]
+    pub(crate) genotypes: MatchArgs,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   karhunen diagnose wine.model wine.csv --fitted -o rows.csv
+  karhunen diagnose counties.model counties.csv --fitted --weights population -o rows.csv
   karhunen diagnose wine.model new.csv --level 0.999 -o rows.csv
   karhunen diagnose wine.model wine.csv --features features.csv -o rows.csv
   karhunen diagnose wine.model new.tsv --delimiter tab --label class
@@ -192,9 +203,12 @@ pub(crate) struct DiagnoseArgs {
     /// The rows are those of the fit
     ///
     /// T2 of fitted rows has a beta distribution, that of new rows an F distribution. The limit of SPE, which follows
-    /// from the errors of fitted rows, is then shown too; rows count as equally weighted there
+    /// from the errors of fitted rows, is then shown too
     #[arg(long)]
     pub(crate) fitted: bool,
+    /// Weight of every row in the limit of SPE, as in the fit: a column of DATA, or a file
+    #[arg(long, value_name = "FILE|COLUMN", value_hint = ValueHint::FilePath, requires = "fitted")]
+    pub(crate) weights: Option<PathBuf>,
     /// Share of normal rows within a limit
     #[arg(long, value_name = "SHARE", default_value_t = 0.99)]
     pub(crate) level: f64,

@@ -16,6 +16,7 @@ const SOLVER: &str = "Solver";
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   karhunen cross-validate holes.csv -k 1-6
+  karhunen cross-validate wine.csv --missing=ppca --scale -k 1-8 --folds 7
   karhunen cross-validate ratings.csv --triples user,item,rating -k 5,10,20
   karhunen cross-validate holes.csv -k 1-6 --json | jq .simplest.n_components
   karhunen cross-validate holes.csv -k 3 --missing=ridge --regularization 1,3,10
@@ -24,8 +25,10 @@ const SOLVER: &str = "Solver";
   karhunen cross-validate holes.tsv --delimiter tab --label class
 
 Entries are cut into folds at random. Every choice is fitted to the entries outside each fold and \
-predicts those inside; the error is that of these predictions. Of the choices within one standard error \
-of the lowest, the simplest is advised.")]
+predicts those inside; the error is that of these predictions. Q2 is the share of the squares of held-out entries that is \
+predicted, R2 the share of all entries that a fit to all of them reproduces. Of the choices within one standard error of \
+the lowest error, the simplest is advised. Complete tables are cross-validated in the same way; --missing=ppca predicts by \
+probabilistic PCA, --missing=em by least squares, which extrapolate from rows that keep few entries.")]
 pub(crate) struct CrossValidateArgs {
     /// Table or matrix with or without missing values, or triples; - for the standard input
     #[arg(value_hint = ValueHint::FilePath)]
@@ -38,7 +41,7 @@ pub(crate) struct CrossValidateArgs {
     pub(crate) folds: usize,
     /// Divide every column by the standard deviation of its values
     ///
-    /// Errors are those of the divided columns
+    /// Fits take the deviations of their own entries; errors are in standard deviations of all entries of a column
     #[arg(long)]
     pub(crate) scale: bool,
     /// How often each row counts: a column, or a file

@@ -4,13 +4,16 @@ use std::fmt::Write;
 
 use karhunen::IncompletePca;
 use karhunen::incomplete::{CrossValidated, CrossValidationTable, Regularization};
+use karhunen::selection::cross_validation;
 use serde::Serialize;
 
 use crate::figures::{duration, significant};
+use crate::names::{of_features, visible};
 use crate::report::{Layout, Seconds, wrapped};
+use crate::select_report::RuleSummary;
 
 /// Number of characters of the longest bar.
-const BAR: usize = 24;
+const BAR: usize = 8;
 
 /// The errors of all choices, as text.
 pub(crate) struct CrossValidationReport<'a> {
@@ -18,6 +21,8 @@ pub(crate) struct CrossValidationReport<'a> {
     pub(crate) table: &'a CrossValidationTable,
     /// True if columns were divided by their standard deviations.
     pub(crate) scaled: bool,
+    /// Names of the columns, if they have some.
+    pub(crate) column_names: Option<&'a [String]>,
     /// Describes the input and the folds: one line each.
     pub(crate) data: &'a [String],
     /// Seconds of reading and fitting.
@@ -46,6 +51,12 @@ impl CrossValidationReport<'_> {
             wrapped(&mut out, "choose", &advice, layout.width);
             wrapped(&mut out, "lowest", &typed(best), layout.width);
         }
+        if let Some(warning) = edge(self.table) {
+            wrapped(&mut out, "edge", &warning, layout.width);
+        }
+        if let Some(features) = self.features() {
+            wrapped(&mut out, "features", &features, layout.width);
+        }
         let Seconds { read, fit } = self.seconds;
         wrapped(&mut out, "time", &format!("read {}, fits {}", duration(read), duration(fit)), layout.width);
         if let Some(path) = &self.written {
@@ -63,18 +74,21 @@ impl CrossValidationReport<'_> {
         let penalty_column = |text: &str| if penalties { format!("  {text:>width$}") } else { String::new() };
         let _ = writeln!(
             out,
-            "{:>10}{}  {:>9}  {:>14}",
+            "{:>10}{}  {:>9}  {:>14}  {:>6}  {:>6}",
             "components",
             penalty_column("penalty"),
             "RMSE",
-            "standard error"
+            "standard error",
+            "Q2",
+            "R2"
         );
         if self.scaled {
             let _ = writeln!(out, "errors are in standard deviations of the columns");
         }
-        let highest = choices.iter().map(|choice| choice.mean).max_by(f64::total_cmp).unwrap_or(0.0);
+        let highest = choices.iter().map(CrossValidated::rmse).max_by(f64::total_cmp).unwrap_or(0.0);
         for (choice, named) in choices.iter().zip(&named) {
-            let cells = if highest > 0.0 { (choice.mean / highest * BAR as f64).round() as usize } else { 0 };
+            let cells =
+                if highest > 0.0 { (choice.rmse() / highest * BAR as f64).round() as usize } else { 0 };
             let bar = if layout.unicode { "▇" } else { "#" }.repeat(cells);
             let mark = match (
                 std::ptr::eq(choice, self.table.simplest()),
@@ -87,13 +101,54 @@ impl CrossValidationReport<'_> {
             };
             let _ = writeln!(
                 out,
-                "{:>10}{}  {:>9}  {:>14}  {bar}{mark}",
+                "{:>10}{}  {:>9}  {:>14}  {:>6}  {:>6}  {bar}{mark}",
                 choice.n_components,
                 penalty_column(named),
-                significant(choice.mean),
-                significant(choice.standard_error)
+                significant(choice.rmse()),
+                significant(choice.rmse_standard_error()),
+                share(choice.q2),
+                share(choice.r2)
             );
         }
+    }
+
+    /// The features whose held-out entries the advised choice predicts best and worst.
+    fn features(&self) -> Option<String> {
+        let q2 = &self.table.simplest().features.q2;
+        let known = || (0..q2.len()).filter(|j| !q2[*j].is_nan());
+        let by_q2 = |a: &usize, b: &usize| q2[*a].total_cmp(&q2[*b]);
+        let (best, worst) = (known().max_by(by_q2)?, known().min_by(by_q2)?);
+        let names = of_features(self.column_names, q2.len());
+        let name = |j: usize| visible(&names[j]).into_owned();
+        Some(format!(
+            "Q2 from {} ({}) to {} ({})",
+            share(q2[worst]),
+            name(worst),
+            share(q2[best]),
+            name(best)
+        ))
+        .filter(|_| best != worst)
+    }
+}
+
+/// A share of squares with three decimals, which large negative shares lose.
+fn share(value: f64) -> String {
+    match value {
+        _ if value > -10.0 => format!("{value:.3}"),
+        _ if value > -99_999.0 => format!("{value:.0}"),
+        _ => format!("{value:.0e}"),
+    }
+}
+
+/// A warning if the least error is at the edge of the numbers of components, or that of means.
+fn edge(table: &CrossValidationTable) -> Option<String> {
+    let found = cross_validation(table);
+    match found.n_components {
+        Some(0) => Some("no number of components predicts better than the means of the columns".to_owned()),
+        Some(n) if n == found.range.1 && n > 1 => {
+            Some(format!("the lowest error is that of the largest number compared, {n}; compare more"))
+        }
+        _ => None,
     }
 }
 
@@ -132,6 +187,12 @@ pub(crate) struct CrossValidationSummary<'a> {
     pub(crate) best: &'a CrossValidated,
     /// The simplest choice within one standard error of the lowest error.
     pub(crate) simplest: &'a CrossValidated,
+    /// The errors of predictions by means.
+    pub(crate) without_components: &'a CrossValidated,
+    /// The number of components by the least error, and by the smallest number within one standard error.
+    pub(crate) rules: Vec<RuleSummary<'a>>,
+    /// Names of the columns, in the order of the errors of features.
+    pub(crate) feature_names: Option<&'a [String]>,
     /// The options shared by all fits.
     pub(crate) options: &'a IncompletePca,
     /// Choices made automatically.

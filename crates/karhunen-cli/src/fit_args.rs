@@ -34,6 +34,7 @@ use crate::values::{JsonExtent, at_least_one, choice, choice_of, possible_value}
   karhunen fit large.npy -k 40 --checkpoint l.checkpoint --resume -o l.model
   karhunen fit wide.npy -k 40 --rounded-copy f16 -o wide.model
   karhunen fit spectra.csv --scale=pareto --center-values reference.csv
+  karhunen fit people.bed --scale=binomial -k 10 --eigenvec people -o people.model
   karhunen fit --from-moments *.scatter -k 5 -o all.model
   karhunen fit counties.csv --weights sizes.txt --weighting importance
   karhunen fit table.tsv --delimiter tab --row-names id --label group
@@ -42,8 +43,8 @@ use crate::values::{JsonExtent, at_least_one, choice, choice_of, possible_value}
 pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) given: Given,
-    /// Table or matrix, rows are samples: CSV, TSV, NPY, NPZ, Matrix Market, Parquet or Arrow, gzipped or not; - for
-    /// the standard input
+    /// Table or matrix, rows are samples: CSV, TSV, NPY, NPZ, Matrix Market, Parquet, Arrow or PLINK .bed, gzipped or
+    /// not; - for the standard input
     ///
     /// Several files, or a folder of them, are one table, one below the other, with the same columns
     #[arg(value_hint = ValueHint::FilePath, required = true)]
@@ -86,7 +87,7 @@ pub(crate) struct FitArgs {
 pub(crate) struct PcaArgs {
     /// Divide columns by their standard deviation
     ///
-    /// This is PCA of the correlation matrix; pareto and range divide by other measures of the spread
+    /// This is PCA of the correlation matrix; pareto, range and binomial (for genotypes) divide by other measures of the spread
     #[arg(
         long, value_name = "BY", num_args = 0..=1, require_equals = true, default_missing_value = "deviation",
         value_parser = choice_of(|row: &Named<Scaling>| row.choice != Scaling::None && !row.takes_number)
@@ -106,6 +107,12 @@ pub(crate) struct PcaArgs {
     /// In the forms of --center-values
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "scale")]
     pub(crate) scale_values: Option<PathBuf>,
+    /// Write the results of genotypes in the files of PLINK 2: PREFIX.eigenvec, .eigenval, .eigenvec.allele and .afreq
+    ///
+    /// For one PLINK .bed file with --scale=binomial. `plink2 --read-freq PREFIX.afreq --score PREFIX.eigenvec.allele` takes
+    /// them
+    #[arg(long, value_name = "PREFIX", value_hint = ValueHint::FilePath, help_heading = "Genotypes")]
+    pub(crate) eigenvec: Option<PathBuf>,
 }
 
 impl PcaArgs {

@@ -110,7 +110,20 @@ impl FitFiles {
     /// # Errors
     /// Those of `write` and of the renames.
     pub(crate) fn write(&self, write: impl Fn(&mut Outputs, Part, &Path) -> Result<()>) -> Result<()> {
+        self.write_with(|_| Ok(()), write)
+    }
+
+    /// As [`FitFiles::write`], with the files that `more` prepares.
+    ///
+    /// # Errors
+    /// Those of `more`, of `write` and of the renames.
+    pub(crate) fn write_with(
+        &self,
+        more: impl FnOnce(&mut Outputs) -> Result<()>,
+        write: impl Fn(&mut Outputs, Part, &Path) -> Result<()>,
+    ) -> Result<()> {
         let mut outputs = Outputs::new(self.force);
+        more(&mut outputs)?;
         for standard in [false, true] {
             for (part, path) in self.parts().filter(|(_, path)| is_standard(Some(path)) == standard) {
                 write(&mut outputs, part, path)?;

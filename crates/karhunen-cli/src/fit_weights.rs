@@ -51,6 +51,45 @@ impl FitWeights {
     }
 }
 
+/// Weights of the rows of a fit, for a command that reads them again.
+pub(crate) struct RowWeights {
+    pub(crate) column: Option<String>,
+    pub(crate) file: Option<PathBuf>,
+}
+
+impl RowWeights {
+    /// The column or the file that an argument names.
+    pub(crate) fn of(argument: Option<&PathBuf>) -> Self {
+        let (column, file) = column_or_file(argument.cloned());
+        Self { column, file }
+    }
+
+    /// Returns true if there are weights.
+    pub(crate) fn are_given(&self) -> bool {
+        self.column.is_some() || self.file.is_some()
+    }
+
+    /// Refuses weights of rows that are triples.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`].
+    pub(crate) fn check_not_of_triples(&self) -> Result<()> {
+        if self.are_given() {
+            let advice = "entries have weights: --triples ROW,COLUMN,VALUE,WEIGHT";
+            return Err(Failure::Usage(format!("--weights does not go with --triples: {advice}")));
+        }
+        Ok(())
+    }
+
+    /// The weights of a table that was read with the column.
+    ///
+    /// # Errors
+    /// As [`FitWeights::read`].
+    pub(crate) fn of_table(&self, dataset: &Dataset) -> Result<FitWeights> {
+        FitWeights::read(self.file.as_deref(), self.column.as_deref(), None, dataset)
+    }
+}
+
 /// Resolves an argument to a file if one of this name exists, otherwise to a column.
 pub(crate) fn column_or_file(argument: Option<PathBuf>) -> (Option<String>, Option<PathBuf>) {
     match argument {

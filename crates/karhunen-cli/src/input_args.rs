@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use karhunen::{Observer, Run};
-use karhunen_io::{ReadOptions, RowNames};
+use karhunen_io::{Log1p, ReadOptions, RowNames};
 
 use crate::error::{Failure, Result};
-use crate::values::{at_least_one, delimiter, memory};
+use crate::values::{at_least_one, delimiter, log1p, memory};
 
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct ThreadArgs {
@@ -61,9 +61,22 @@ pub(crate) struct InputArgs {
     /// Swap rows and columns of a Matrix Market file or of an array
     #[arg(long)]
     pub(crate) transpose: bool,
-    /// Array of an NPZ archive to read [default: the only one]
+    /// Array of an NPZ archive, or genome of Cell Ranger, to read [default: the only one]
     #[arg(long, value_name = "NAME")]
     pub(crate) array: Option<String>,
+    /// Layer of an AnnData to read, or raw, in place of X
+    #[arg(long, value_name = "NAME")]
+    pub(crate) layer: Option<String>,
+    /// Column of var of an AnnData, true for the genes to use, such as highly_variable
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) mask: Option<String>,
+    /// Normalise counts: each row to the sum N (or the median of all rows), then ln(1 + x)
+    ///
+    /// As normalize_total and log1p of scanpy. Sums are those of all columns, also of those that --mask leaves out. The
+    /// model keeps N, and commands that read rows for it normalise them in the same way
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "median",
+          value_parser = log1p)]
+    pub(crate) log1p: Option<Log1p>,
     /// Maximum size of a decompressed file, pipe or device, such as 500MB, 64GB or 64GiB [default: 16GiB]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub(crate) max_unpacked: Option<u64>,
@@ -89,6 +102,8 @@ impl InputArgs {
         add("--feature-names", self.feature_names.as_ref().map(path));
         add("--sample-names", self.sample_names.as_ref().map(path));
         add("--array", self.array.clone());
+        add("--layer", self.layer.clone());
+        add("--mask", self.mask.clone());
         words.extend(header.map(|header| format!("--header={header}")));
         let flags = [
             ("--decimal-comma", self.decimal_comma),
@@ -96,6 +111,10 @@ impl InputArgs {
             ("--transpose", self.transpose),
         ];
         words.extend(flags.iter().filter(|(_, on)| *on).map(|(flag, _)| (*flag).to_owned()));
+        words.extend(self.log1p.map(|log1p| match log1p {
+            Log1p::Median => "--log1p".to_owned(),
+            Log1p::To(sum) => format!("--log1p={sum}"),
+        }));
         words.extend(self.max_unpacked.map(|size| format!("--max-unpacked={size}")));
         words
     }
@@ -121,6 +140,9 @@ pub(crate) fn read_options(input: &InputArgs, threads: &ThreadArgs) -> ReadOptio
         decimal_comma: either(input.decimal_comma, input.decimal_point),
         transpose: input.transpose,
         array: input.array.clone(),
+        layer: input.layer.clone(),
+        mask: input.mask.clone(),
+        log1p: input.log1p,
         max_unpacked: input.max_unpacked,
         memory_limit: None,
         cache_dir: None,

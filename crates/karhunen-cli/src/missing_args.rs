@@ -59,6 +59,12 @@ pub(crate) struct MissingArgs {
     /// Pseudo-observations of the mean of each column: how many, and of which value [default: the mean of all entries]
     #[arg(long, value_name = "COUNT[:VALUE]", value_parser = mean_prior)]
     pub(crate) mean_prior: Option<MeanPrior>,
+    /// Learn a normal prior of the means from all columns: means of columns with few entries shrink towards the others
+    #[arg(long)]
+    pub(crate) learn_mean_prior: bool,
+    /// Hyperprior on every variance that the variational methods learn, inverse-gamma of this shape [default: 0, none]
+    #[arg(long, value_name = "STRENGTH")]
+    pub(crate) hyperprior: Option<f64>,
     /// Give each row an offset, a constant in all columns, beside the mean of each column
     #[arg(long)]
     pub(crate) row_offsets: bool,
@@ -142,6 +148,8 @@ impl MissingArgs {
         pca.prior_variance = self.prior_variance;
         set(&mut pca.mean, self.mean);
         set(&mut pca.mean_prior, self.mean_prior);
+        pca.learn_mean_prior = self.learn_mean_prior;
+        set(&mut pca.hyperprior, self.hyperprior);
         pca.row_offsets = self.row_offsets;
         pca.step = self.step;
         set(&mut pca.online_rule, self.online_rule);

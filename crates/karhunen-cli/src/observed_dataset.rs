@@ -14,6 +14,7 @@ use karhunen_io::{
 use crate::dataset::{Dataset, neither_file_nor_column};
 use crate::error::{Failure, Places, Result, with_flags};
 use crate::figures::{count, share};
+use crate::fit_weights::{RowWeights, sample_weights};
 use crate::hints::{self, ScaleAdvice};
 use crate::incomplete_rows::IncompleteRows;
 use crate::input_args::{InputArgs, MemoryArgs, ThreadArgs, read_options};
@@ -75,6 +76,7 @@ pub(crate) struct EntryArgs<'a> {
     pub(crate) memory: &'a MemoryArgs,
     pub(crate) triples: &'a TriplesArgs,
     pub(crate) threads: ThreadArgs,
+    pub(crate) weights: &'a RowWeights,
 }
 
 impl ObservedDataset {
@@ -93,7 +95,9 @@ impl ObservedDataset {
         let triples = asked.triples.clone().or_else(|| saved.beside.triples.clone());
         let how = ObserveOptions { triples, ..asked };
         let options = saved.read_options(read_options(args.input, &args.threads));
+        let options = ReadOptions { weights_column: args.weights.column.clone(), ..options };
         let options = if how.triples.is_some() {
+            args.weights.check_not_of_triples()?;
             args.memory.check_unused()?;
             options
         } else {
@@ -219,6 +223,21 @@ impl ObservedDataset {
             .flatten()
             .cloned()
             .collect()
+    }
+
+    /// The weights of the rows and their origin, if any, from a file or column.
+    ///
+    /// # Errors
+    /// Those of [`sample_weights`].
+    pub(crate) fn row_weights(
+        &self,
+        file: Option<&Path>,
+        column: Option<&str>,
+    ) -> Result<Option<(Vec<f64>, String)>> {
+        let table = &self.table;
+        let labels = table.labels.iter().map(|label| &label.name);
+        let columns = self.column_names.iter().flatten().chain(labels);
+        sample_weights((file, column), table.weights.clone(), (&self.file, table.data.shape().0), columns)
     }
 
     /// The entries with the multiplicities `weights` of their rows.

@@ -8,6 +8,7 @@ use crate::component_names::{
     COMMUNALITY, FEATURE_COLUMNS, INCOMPLETE_ROW_COLUMNS, ROW_COLUMNS, component_of,
 };
 use crate::error::{Failure, Result};
+use crate::genotype_args::UNMATCHED_COLUMNS;
 use crate::names::OFFSET;
 use crate::outputs::check_standard_output;
 
@@ -32,6 +33,10 @@ pub(crate) enum Kind {
     ManualPage,
     /// A page of `karhunen report`.
     Report,
+    /// A table of PLINK 2.
+    Plink,
+    /// The variants that are not matched.
+    Unmatched,
     /// Rows of features, indistinguishable from other data.
     Rows,
 }
@@ -153,6 +158,8 @@ fn is_own_table(names: &[String], kind: Kind) -> bool {
         (Kind::FeatureDiagnostics, ["feature", rest @ .., COMMUNALITY]) => {
             rest.iter().all(|name| FEATURE_COLUMNS.iter().any(|prefix| name.starts_with(prefix)))
         }
+        (Kind::Unmatched, names) => *names == UNMATCHED_COLUMNS,
+        (Kind::Plink, ["#FID" | "#IID" | "#CHROM", ..] | [_]) => true,
         (Kind::Predictions, [_, _, "value", "std"]) => true,
         (Kind::ManualPage, [first]) => *first == MANUAL_PAGE,
         (Kind::Choices, ["components", .., last]) => {

@@ -11,6 +11,7 @@ use crate::error::{Failure, Result};
 use crate::fit_args::{CopyArgs, FitArgs, SolverArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
+use crate::genotype_args;
 use crate::given::set;
 use crate::input_args::{ThreadArgs, read_options};
 use crate::paths::one_standard_input;
@@ -40,6 +41,8 @@ pub(crate) struct FitPlan {
     center_values: Option<PathBuf>,
     /// A file of numbers that divide the columns.
     scale_values: Option<PathBuf>,
+    /// The prefix of the files of PLINK 2.
+    pub(crate) eigenvec: Option<PathBuf>,
     /// Options of checkpoints.
     pub(crate) checkpoints: CheckpointArgs,
     /// The outputs.
@@ -69,6 +72,9 @@ impl FitPlan {
         one_standard_input(&inputs)?;
         checkpoints.check(&given, &output, &inputs)?;
         let files = FitFiles::resolve(output, &inputs, SavedModel::KIND)?;
+        if let Some(prefix) = &complete.eigenvec {
+            genotype_args::check_eigenvec(prefix, &data, &complete, files.force)?;
+        }
         let read = ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) };
         let mut pca = Pca {
             weighting: weights.rows.weighting.unwrap_or_default(),
@@ -89,6 +95,7 @@ impl FitPlan {
             feature_weights: weights.feature_weights,
             center_values: complete.center_values,
             scale_values: complete.scale_values,
+            eigenvec: complete.eigenvec,
             checkpoints,
             files,
         })

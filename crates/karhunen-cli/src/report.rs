@@ -126,6 +126,7 @@ pub(crate) fn treatment(model: &PcaModel, hint: &str) -> String {
         Scaling::Deviation => Some("scaled"),
         Scaling::Pareto => Some("scaled by the square root of the deviation (Pareto)"),
         Scaling::Range => Some("scaled by the range"),
+        Scaling::Binomial => Some("scaled by sqrt(2 f (1 - f))"),
         Scaling::Given(_) => Some("scaled by given numbers"),
     };
     let done = match (&options.center, by) {

@@ -14,9 +14,11 @@ use crate::missing_args::TriplesArgs;
   karhunen report wine.model -o model.html
   karhunen report wine.model new.csv --level 0.99 --title May -o may.html
   karhunen report large.model large.npy --memory-limit 2GB -o large.html
+  karhunen report counties.model counties.csv --weights population -o counties.html
   karhunen report r.model r.csv --triples user,item,rating -o r.html
 
-The page is one file that opens without a network. Rows count as those of the fit if there are as many.")]
+The page is one file that opens without a network. Rows count as those of the fit if there are as many, with the
+variances or scores of the fit.")]
 pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) given: Given,
@@ -32,6 +34,12 @@ pub(crate) struct ReportArgs {
     /// Share of normal rows within a limit [default: 0.95]
     #[arg(long, value_name = "SHARE", requires = "data")]
     pub(crate) level: Option<f64>,
+    /// Weight of every row, as in the fit: a column of DATA, or a file
+    ///
+    /// Rows of complete data count as those of a weighted fit only with its weights. Of data with missing values, limits of
+    /// SPE are then of weighted rows
+    #[arg(long, value_name = "FILE|COLUMN", value_hint = ValueHint::FilePath, requires = "data")]
+    pub(crate) weights: Option<PathBuf>,
     /// Title of the page [default: the name of the data, or of the model]
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,

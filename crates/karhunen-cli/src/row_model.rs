@@ -84,6 +84,20 @@ impl RowModel {
         }
     }
 
+    /// Refuses `--unshrunk` for a model without a correction of scores.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`].
+    pub(crate) fn check_unshrunk(&self, unshrunk: bool) -> Result<()> {
+        match self {
+            RowModel::Kernel(_) | RowModel::Rotated(_) if unshrunk => Err(Failure::Usage(
+                "--unshrunk corrects the scores of components that are neither rotated nor of a kernel; leave it out"
+                    .to_owned(),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// The advice for a model that cannot map scores to rows.
     pub(crate) fn reconstruction_advice(&self) -> String {
         let RowModel::Kernel(saved) = self else { return String::new() };

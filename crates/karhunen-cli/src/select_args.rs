@@ -15,12 +15,14 @@ use crate::values::{at_least_one, choice};
 #[command(after_help = "Examples:
   karhunen select wine.csv --label class --scale
   karhunen select counties.csv --weights population --null normal
+  karhunen select wine.csv --label class --scale --cross-validate --folds 7
   karhunen select wine.model
   karhunen select wide.npy -k 50 --no-parallel --json | jq .rules
   karhunen select large.npy --memory-limit 2GB --no-parallel
 
-No rule is right for all data; rules that agree are better evidence than any one of them. karhunen cross-validate compares
-numbers of components by their error on held-out entries.")]
+No rule is right for all data; rules that agree are better evidence than any one of them. --cross-validate adds the
+number with the least error on held-out entries, which karhunen cross-validate shows. Of a table with missing values,
+parallel analysis and cross-validation alone are printed.")]
 pub(crate) struct SelectArgs {
     #[command(flatten)]
     pub(crate) given: Given,
@@ -56,6 +58,8 @@ pub(crate) struct SelectDataArgs {
     #[command(flatten)]
     pub(crate) parallel: ParallelArgs,
     #[command(flatten)]
+    pub(crate) folds: FoldArgs,
+    #[command(flatten)]
     pub(crate) threads: ThreadArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
@@ -68,7 +72,7 @@ pub(crate) struct SelectDataArgs {
 #[command(next_help_heading = "Parallel analysis")]
 pub(crate) struct ParallelArgs {
     /// Leave out parallel analysis, which fits random tables
-    #[arg(long, conflicts_with_all = ["null", "level", "draws", "seed"])]
+    #[arg(long, conflicts_with_all = ["null", "level", "draws"])]
     pub(crate) no_parallel: bool,
     /// Random tables [default: permutation]
     #[arg(long, value_parser = choice::<Null>())]
@@ -79,9 +83,23 @@ pub(crate) struct ParallelArgs {
     /// Number of random tables [default: 200]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     draws: Option<NonZeroUsize>,
-    /// Seed of the random tables [default: 0]
+    /// Seed of the random tables, and of the folds of cross-validation [default: 0]
     #[arg(long)]
-    seed: Option<u64>,
+    pub(crate) seed: Option<u64>,
+}
+
+/// Options of cross-validation.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Cross-validation")]
+pub(crate) struct FoldArgs {
+    /// Add the number of components with the least error on held-out entries, and the smallest within one standard error
+    ///
+    /// From 0 to the number of -k, or 10. Each entry of the table is held out once, and predicted by probabilistic PCA of the others
+    #[arg(long)]
+    pub(crate) cross_validate: bool,
+    /// Number of folds of the entries [default: 5]
+    #[arg(long, value_name = "N", requires = "cross_validate")]
+    pub(crate) folds: Option<usize>,
 }
 
 impl ParallelArgs {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use karhunen::choice::{Choice, Named};
+use karhunen_io::Log1p;
 
 /// The extent of the JSON summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -51,6 +52,15 @@ pub(crate) fn delimiter(text: &str) -> std::result::Result<u8, String> {
             Ok(byte)
         }
         _ => Err("give one character that is no letter, digit or quote, or tab, or space".to_owned()),
+    }
+}
+
+/// The sum of each row, or the median of all.
+pub(crate) fn log1p(text: &str) -> std::result::Result<Log1p, String> {
+    match text.parse::<f64>() {
+        Ok(sum) if sum > 0.0 && sum.is_finite() => Ok(Log1p::To(sum)),
+        _ if text == "median" => Ok(Log1p::Median),
+        _ => Err("give a positive number, such as 10000, or median".to_owned()),
     }
 }
 

@@ -37,6 +37,8 @@ pub struct TableColumns {
     pub set_aside: Vec<String>,
     /// The column that was chosen for row names by an option.
     pub id_column: Option<String>,
+    /// The sum of each row to which counts were normalised before the fit.
+    pub log1p: Option<f64>,
 }
 
 impl Beside for TableColumns {
@@ -44,6 +46,9 @@ impl Beside for TableColumns {
         if let Some(names) = &self.feature_names {
             expect("the feature names", "names", names.len(), n_features)?;
             record.put_json("feature_names", names)?;
+        }
+        if let Some(target) = &self.log1p {
+            record.put_json("log1p", target)?;
         }
         put_columns(record, &self.set_aside, self.id_column.as_ref())
     }
@@ -58,12 +63,12 @@ impl Beside for TableColumns {
             return Err(Error::Record { array: None, problem });
         }
         let (set_aside, id_column) = columns(record)?;
-        Ok(Self { feature_names, set_aside, id_column })
+        Ok(Self { feature_names, set_aside, id_column, log1p: record.optional_json("log1p")? })
     }
 
     fn fitted_table(&self, n_features: usize) -> FittedTable {
-        let Self { feature_names, set_aside, id_column } = self.clone();
-        FittedTable { feature_names, n_features, set_aside, id_column }
+        let Self { feature_names, set_aside, id_column, log1p } = self.clone();
+        FittedTable { feature_names, n_features, set_aside, id_column, log1p }
     }
 }
 
@@ -112,6 +117,7 @@ impl Beside for RowsAndColumns {
             n_features,
             set_aside: self.set_aside.clone(),
             id_column: self.id_column.clone(),
+            log1p: None,
         }
     }
 }

@@ -92,7 +92,18 @@ impl Columns<'_> {
         };
         let format = self.format;
         warnings.extend(rounded);
-        Ok(Table { data, sample_names, id_name, feature_names, labels, weights, format, notes, warnings })
+        Ok(Table {
+            data,
+            sample_names,
+            id_name,
+            feature_names,
+            labels,
+            weights,
+            log1p: None,
+            format,
+            notes,
+            warnings,
+        })
     }
 
     /// The values of some columns, which stay in the file.

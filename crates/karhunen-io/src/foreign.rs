@@ -134,14 +134,6 @@ const KINDS: &[(Sign, Foreign)] = &[
         },
     ),
     (
-        First(b"\x6c\x1b\x01"),
-        Foreign {
-            what: "a PLINK .bed file of genotypes",
-            way: "write it as a table of counts: plink --bfile '{stem}' --recode A --out '{stem}', then give \
-                  '{stem}.raw' with --delimiter space and a --label for each of IID, PAT, MAT, SEX and PHENOTYPE",
-        },
-    ),
-    (
         First(b"\x6c\x1b"),
         Foreign {
             what: "a PLINK 2 .pgen file of genotypes",
@@ -208,15 +200,7 @@ const SAS7BDAT: &[u8] =
     b"\0\0\0\0\0\0\0\0\0\0\0\0\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92\x08\0\x09\xc7\x31\x8c";
 
 /// Formats based on HDF5, by extension.
-const HDF5_BY_NAME: [(&str, Foreign); 4] = [
-    (
-        "h5ad",
-        Foreign {
-            what: "an AnnData file (HDF5)",
-            way: "write its matrix as NPZ: python -c \"import anndata, scipy.sparse; scipy.sparse.save_npz(\
-                  '{stem}.npz', scipy.sparse.csr_matrix(anndata.read_h5ad('{file}').X))\"",
-        },
-    ),
+const HDF5_BY_NAME: [(&str, Foreign); 3] = [
     (
         "loom",
         Foreign {
@@ -396,7 +380,7 @@ mod tests {
 
     #[test]
     fn messages_name_the_file_and_the_way_in() {
-        let cases: [(&[u8], &str, &str); 9] = [
+        let cases: [(&[u8], &str, &str); 8] = [
             (
                 b"$FL2@(#) SPSS",
                 "data/a b.sav",
@@ -412,22 +396,9 @@ mod tests {
             ),
             (
                 b"\x89HDF\r\n",
-                "x.h5ad",
-                "is an AnnData file (HDF5), which is not read; write its matrix as NPZ: python -c \"import anndata, \
-                 scipy.sparse; scipy.sparse.save_npz('x.npz', scipy.sparse.csr_matrix(anndata.read_h5ad('x.h5ad').X))\"",
-            ),
-            (
-                b"\x89HDF\r\n",
                 "x.h5",
                 "is an HDF5 file, which is not read; write the data set (NAME) as an array: python -c \"import h5py, \
                  numpy; numpy.save('x.npy', h5py.File('x.h5')['NAME'][:])\"",
-            ),
-            (
-                b"\x6c\x1b\x01\xff",
-                "x.bed",
-                "is a PLINK .bed file of genotypes, which is not read; write it as a table of counts: plink --bfile 'x' \
-                 --recode A --out 'x', then give 'x.raw' with --delimiter space and a --label for each of IID, PAT, MAT, \
-                 SEX and PHENOTYPE",
             ),
             (
                 b"{\"a\": 1}\n{\"a\": 2}\n",

@@ -42,6 +42,7 @@ pub type Predicted<'a> = Box<dyn Fn(usize, usize) -> f64 + 'a>;
 /// As [`crate::read`].
 pub fn read_holed(path: &Path, options: &ReadOptions) -> Result<HoledTable> {
     let options = &ReadOptions { missing: true, ..options.clone() };
+    options.log1p_of_fit(path)?;
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
         if sniff(input.as_slice(), path) != Format::Text {
             return Ok(HoledTable { table: named(read_input(input, options)?, options)?, text: None });

@@ -13,7 +13,7 @@ use crate::option_names;
 use crate::units::{common_word, first_decorated};
 
 /// The columns of a fitted table, as its model records them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FittedTable {
     /// One name for each feature, if the table had column names.
     pub feature_names: Option<Vec<String>>,
@@ -23,6 +23,8 @@ pub struct FittedTable {
     pub set_aside: Vec<String>,
     /// The column that named the rows, by name or number, if known.
     pub id_column: Option<String>,
+    /// The sum of each row to which counts were normalised before the fit.
+    pub log1p: Option<f64>,
 }
 
 impl FittedTable {

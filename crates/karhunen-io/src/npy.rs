@@ -107,6 +107,7 @@ fn table(data: Data, format: &'static str, notes: Vec<String>, warnings: Vec<Phr
         feature_names: None,
         labels: Vec::new(),
         weights: None,
+        log1p: None,
         format,
         notes,
         warnings,

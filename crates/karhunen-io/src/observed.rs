@@ -127,6 +127,7 @@ pub enum ObservedRows {
 pub fn read_observed_rows(path: &Path, options: &ReadOptions, how: &ObserveOptions) -> Result<ObservedRows> {
     let entries = |table| Ok(ObservedRows::Entries(Box::new(table)));
     let options = &ReadOptions { missing: true, ..options.clone() };
+    options.log1p_of_fit(path)?;
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
         let format = sniff(input.as_slice(), path);
         if how.triples.is_none() && format != Format::MatrixMarket {
@@ -136,8 +137,10 @@ pub fn read_observed_rows(path: &Path, options: &ReadOptions, how: &ObserveOptio
             }
             check_duplicates(path, how)?;
             let table = named(read_input(input, options)?, options)?;
+            // Genotypes stay in their file in any case.
+            let held = format == Format::Bed && !options.stay_in_file(table.data.shape(), size_of::<f32>());
             return match &table.data {
-                Data::F32(Values::InFile(_)) | Data::F64(Values::InFile(_)) => {
+                Data::F32(Values::InFile(_)) | Data::F64(Values::InFile(_)) if !held => {
                     Ok(ObservedRows::InFile(Box::new(table)))
                 }
                 _ => entries(ObservedTable::of(table, path, how, &options.run())?),
@@ -245,9 +248,10 @@ pub(crate) fn check_entries(input: &Input, format: Format, option: OptionName) -
         Format::MatrixMarket => {
             refuse(" does not apply to Matrix Market, which has no columns; leave it out")
         }
-        Format::Npy | Format::Npz => {
+        Format::Npy | Format::Npz | Format::Hdf5 => {
             refuse(" does not apply to arrays, whose columns hold no ids; write them as CSV or Parquet")
         }
+        Format::Bed => refuse(" does not apply to genotypes, which have a row for each sample; leave it out"),
         Format::Model => Err(no_data(input)),
         Format::Foreign(kind) => Err(Error::new(&input.path, Cause::format(kind.message(&input.path)))),
         Format::NoBanner => Err(Error::new(&input.path, Cause::format(NO_BANNER.to_owned()))),

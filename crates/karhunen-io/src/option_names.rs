@@ -16,6 +16,12 @@ pub const FEATURE_NAMES: OptionName = OptionName::new("feature_names");
 pub const HEADER: OptionName = OptionName::new("header");
 /// The label columns.
 pub const LABELS: OptionName = OptionName::new("labels");
+/// The layer of an AnnData.
+pub const LAYER: OptionName = OptionName::new("layer");
+/// The normalisation of counts.
+pub const LOG1P: OptionName = OptionName::new("log1p");
+/// The column of an AnnData that chooses columns.
+pub const MASK: OptionName = OptionName::new("mask");
 /// The most bytes that a compressed file may hold.
 pub const MAX_UNPACKED: OptionName = OptionName::new("max_unpacked");
 /// The columns of pairs to predict.
@@ -28,6 +34,8 @@ pub const SAMPLE_NAMES: OptionName = OptionName::new("sample_names");
 pub const TRANSPOSE: OptionName = OptionName::new("transpose");
 /// The columns of triples.
 pub const TRIPLES: OptionName = OptionName::new("triples");
+/// A file for the variants that are not matched.
+pub const UNMATCHED: OptionName = OptionName::new("unmatched");
 /// The column of weights.
 pub const WEIGHTS_COLUMN: OptionName = OptionName::new("weights_column");
 

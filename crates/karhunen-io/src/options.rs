@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use karhunen::error::{OptionName, Phrase};
 use karhunen::{More, Run};
 
+use crate::counts::Log1p;
+use crate::genotypes::options::GenotypeOptions;
 use crate::name_rule::FittedTable;
 use crate::option_names;
 use crate::{Cause, Error, Result};
@@ -34,8 +36,14 @@ pub struct ReadOptions {
     pub decimal_comma: Option<bool>,
     /// Swap rows and columns of a Matrix Market file or of an array (10x Genomics files hold genes in rows).
     pub transpose: bool,
-    /// Name of the array to read from an NPZ archive; the only one if `None`.
+    /// Name of the array to read from an NPZ archive, or of the genome in an HDF5 file of Cell Ranger; the only one if `None`.
     pub array: Option<String>,
+    /// Layer of an AnnData to read in place of `X`; `raw` is its `raw.X`, if no layer has this name.
+    pub layer: Option<String>,
+    /// Column of `var` of an AnnData, true for the columns to read.
+    pub mask: Option<String>,
+    /// Normalisation of counts. If the table is read for a model, that of its fit is applied in any case.
+    pub log1p: Option<Log1p>,
     /// Most bytes that a compressed file or a member of an archive may hold once it is unpacked; 16 GiB if `None`.
     pub max_unpacked: Option<u64>,
     /// If true, values may be missing: they are read as NaN, and entries that a sparse matrix holds twice are refused
@@ -47,6 +55,8 @@ pub struct ReadOptions {
     pub memory_limit: Option<u64>,
     /// The folder of temporary copies; the system's if `None`.
     pub cache_dir: Option<PathBuf>,
+    /// How the variants of a PLINK .bed file are matched with those of [`ReadOptions::fitted`].
+    pub genotypes: GenotypeOptions,
     /// Threads for reading; those of the current rayon pool if `None`.
     pub n_threads: Option<usize>,
     #[doc(hidden)]
@@ -108,11 +118,11 @@ impl ReadOptions {
     /// # Errors
     /// [`Cause::Option`] for the first option that is set and not in `used`.
     pub(crate) fn allow_only(&self, path: &Path, format: &str, used: &[OptionName]) -> Result<()> {
-        // Files of names apply to data of every format.
+        // Files of names, and the normalisation, apply to data of every format.
         self.refuse(
             path,
             format,
-            &[used, &[option_names::FEATURE_NAMES, option_names::SAMPLE_NAMES]].concat(),
+            &[used, &[option_names::FEATURE_NAMES, option_names::SAMPLE_NAMES, option_names::LOG1P]].concat(),
         )
     }
 
@@ -149,6 +159,9 @@ impl ReadOptions {
             (O::DECIMAL_COMMA, self.decimal_comma.is_some(), "has no decimal sign to choose"),
             (O::TRANSPOSE, self.transpose, "is read with its samples in rows"),
             (O::ARRAY, self.array.is_some(), "holds one table, not several arrays"),
+            (O::LAYER, self.layer.is_some(), "has no layers"),
+            (O::MASK, self.mask.is_some(), "has no table of its columns"),
+            (O::LOG1P, self.log1p.is_some(), "holds no counts"),
         ];
         let Some((option, _, why)) =
             set.into_iter().find(|(name, is_set, _)| *is_set && !used.contains(name))

@@ -5,15 +5,18 @@ use std::path::Path;
 use karhunen::incomplete::Checkpoint;
 use karhunen::record::Recorded;
 
+use crate::counts::prepared;
 use crate::foreign::{self, Foreign};
+use crate::hdf5;
 use crate::input::{Input, decompressed, extension};
 use crate::model_file;
 use crate::name_list::named;
 use crate::names::shell_word;
 use crate::saved::any_model;
+use crate::single_cell;
 use crate::{
     AnyModel, Cause, Error, ReadOptions, Result, Saved, SavedScatter, Table, arrow, checkpoint_file, csv,
-    matrix_market, npy, npz, parquet,
+    genotypes, matrix_market, npy, npz, parquet,
 };
 
 /// The message for a Matrix Market file without its first line.
@@ -26,7 +29,10 @@ pub(crate) enum Format {
     Npz,
     Parquet,
     Arrow,
+    Hdf5,
     MatrixMarket,
+    /// PLINK 1 genotypes, or another file that is named so.
+    Bed,
     Text,
     /// A model or checkpoint, not data.
     Model,
@@ -48,6 +54,9 @@ pub(crate) enum Format {
 /// format does not use or that name absent parts of the file; [`Cause::Format`] and [`Cause::Value`] for invalid
 /// content, with line and column if there are any.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
+    if single_cell::is_folder(path) {
+        return named(single_cell::read_folder(path, options)?, options);
+    }
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?
         .through(|input| named(read_input(input, options)?, options))
 }
@@ -81,6 +90,9 @@ pub enum Content {
 /// # Errors
 /// Those of [`read`] and [`crate::load_any_model`].
 pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
+    if single_cell::is_folder(path) {
+        return read(path, options).map(|table| Content::Table(Box::new(table)));
+    }
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
         if sniff(input.as_slice(), path) == Format::Model {
             options.allow_none(path, "model")?;
@@ -95,7 +107,8 @@ pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
             return Ok(Content::Model { saved: any_model(path, record)?, version });
         }
         // Entries that a sparse matrix does not store usually are zeros: no missing values are reported.
-        let missing = !matches!(sniff(input.as_slice(), path), Format::MatrixMarket | Format::Npz);
+        let missing =
+            !matches!(sniff(input.as_slice(), path), Format::MatrixMarket | Format::Npz | Format::Hdf5);
         let options = &ReadOptions { missing, ..options.clone() };
         Ok(Content::Table(Box::new(named(read_input(input, options)?, options)?)))
     })
@@ -105,12 +118,16 @@ pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
 pub(crate) fn read_input(input: Input, options: &ReadOptions) -> Result<Table> {
     let refuse =
         |input: Input, message: &str| Err(Error::new(&input.path, Cause::format(message.to_owned())));
-    match sniff(input.as_slice(), &input.path) {
+    let path = input.path.clone();
+    let table = match sniff(input.as_slice(), &input.path) {
+        // Masks follow the normalisation.
+        Format::Hdf5 => return single_cell::read(input, options),
         Format::Npy => npy::read(input, options),
         Format::Npz => npz::read(input, options),
         Format::Parquet => parquet::read(input, options),
         Format::Arrow => arrow::read(input, options),
         Format::MatrixMarket => matrix_market::read(input, options),
+        Format::Bed => genotypes::read(input, options),
         Format::Text => csv::read(input, options),
         Format::Model => Err(no_data(&input)),
         Format::Foreign(kind) => {
@@ -118,7 +135,8 @@ pub(crate) fn read_input(input: Input, options: &ReadOptions) -> Result<Table> {
             refuse(input, &message)
         }
         Format::NoBanner => refuse(input, NO_BANNER),
-    }
+    }?;
+    prepared(table, &path, None, options)
 }
 
 /// The error for a model or a checkpoint given as data.
@@ -144,11 +162,12 @@ pub(crate) fn no_data(input: &Input) -> Error {
 
 /// The format by the first bytes, or by the name of the file if they do not decide.
 pub(crate) fn sniff(bytes: &[u8], path: &Path) -> Format {
-    const FIRST_BYTES: [(&[u8], Format); 6] = [
+    const FIRST_BYTES: [(&[u8], Format); 7] = [
         (b"\x93NUMPY", Format::Npy),
         (b"PK\x03\x04", Format::Npz),
         // An empty archive.
         (b"PK\x05\x06", Format::Npz),
+        (hdf5::MAGIC, Format::Hdf5),
         (b"ARROW1\0", Format::Arrow),
         (b"\xff\xff\xff\xff", Format::Arrow),
         // The following bytes distinguish the file from a text whose first column is called so.
@@ -161,6 +180,10 @@ pub(crate) fn sniff(bytes: &[u8], path: &Path) -> Format {
             return format;
         }
     }
+    let named_bed = extension(path).as_deref() == Some("bed");
+    if bytes.strip_prefix(&genotypes::layout::MAGIC).is_some_and(|rest| named_bed || matches!(rest, [0 | 1, ..])) {
+        return Format::Bed;
+    }
     if let Some(kind) = foreign::recognise(bytes, path) {
         return Format::Foreign(kind);
     }
@@ -170,6 +193,9 @@ pub(crate) fn sniff(bytes: &[u8], path: &Path) -> Format {
     // safetensors: the length of a JSON header, and the header.
     if bytes.get(5..9).is_some_and(|rest| rest == b"\0\0\0{") {
         return Format::Model;
+    }
+    if named_bed {
+        return Format::Bed;
     }
     if extension(path).as_deref() == Some("mtx") {
         return Format::NoBanner;
@@ -183,7 +209,7 @@ mod tests {
 
     #[test]
     fn content_decides_before_the_name() {
-        let cases: [(&[u8], &str, Format); 20] = [
+        let cases: [(&[u8], &str, Format); 24] = [
             (b"\x93NUMPY\x01\x00", "x.csv", Format::Npy),
             (b"PK\x03\x04", "x.csv", Format::Npz),
             (b"PAR1", "x.csv", Format::Parquet),
@@ -204,6 +230,10 @@ mod tests {
             (b"PK\x05\x06", "x.npz", Format::Npz),
             (b"PARIS,LYON\n1,2\n", "x.csv", Format::Text),
             (b"1 1 1\n", "x.MTX.gz", Format::NoBanner),
+            (b"\x6c\x1b\x01", "x", Format::Bed),
+            (b"\x6c\x1b\x10", "x.bed", Format::Bed),
+            (b"", "x.bed", Format::Bed),
+            (b"%%MatrixMarket matrix", "x.bed", Format::MatrixMarket),
         ];
         for (bytes, name, format) in cases {
             assert_eq!(sniff(bytes, Path::new(name)), format, "{name}: {bytes:?}");

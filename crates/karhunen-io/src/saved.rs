@@ -6,11 +6,13 @@ use karhunen::incomplete::Checkpoint;
 use karhunen::incremental::IncrementalFit;
 use karhunen::kernel::NystromMap;
 use karhunen::moments::Scatter;
+use karhunen::pca::Centring;
 use karhunen::record::{Record, Recorded};
 use karhunen::rotation::RotatedModel;
 use karhunen::{IncompleteModel, KernelModel, PcaModel};
 
 use crate::beside::{Beside, RowsAndColumns, TableColumns};
+use crate::genotypes::options::GenotypeOptions;
 use crate::input::Input;
 use crate::model_file::{self, damaged, refused};
 use crate::replace::{Staged, stage};
@@ -23,6 +25,11 @@ pub trait Stored: Recorded {
 
     /// (number of fitted rows or landmarks, number of columns of new data).
     fn shape(&self) -> (usize, usize);
+
+    /// The mean of each column, if the model has means of the columns of new data.
+    fn mean(&self) -> Option<&[f64]> {
+        None
+    }
 }
 
 impl Stored for PcaModel {
@@ -30,6 +37,10 @@ impl Stored for PcaModel {
 
     fn shape(&self) -> (usize, usize) {
         (self.n_samples(), self.n_features())
+    }
+
+    fn mean(&self) -> Option<&[f64]> {
+        (self.options().center == Centring::Mean).then(|| PcaModel::mean(self))
     }
 }
 
@@ -62,6 +73,10 @@ impl Stored for RotatedModel<PcaModel> {
 
     fn shape(&self) -> (usize, usize) {
         (self.model().n_samples(), self.model().n_features())
+    }
+
+    fn mean(&self) -> Option<&[f64]> {
+        Stored::mean(self.model())
     }
 }
 
@@ -124,7 +139,9 @@ impl<M: Stored> Saved<M> {
     /// features, and may be absent.
     #[must_use]
     pub fn read_options(&self, options: ReadOptions) -> ReadOptions {
-        ReadOptions { fitted: Some(self.beside.fitted_table(self.model.shape().1)), ..options }
+        let means = self.model.mean().map(<[f64]>::to_vec);
+        let genotypes = GenotypeOptions { means, ..options.genotypes };
+        ReadOptions { fitted: Some(self.beside.fitted_table(self.model.shape().1)), genotypes, ..options }
     }
 
     /// Returns the model and the names as one record.

@@ -27,6 +27,8 @@ pub struct Table {
     pub labels: Vec<Label>,
     /// The column set aside by [`crate::ReadOptions::weights_column`]: one number for each row.
     pub weights: Option<Vec<f64>>,
+    /// The sum of each row to which counts were normalised, if [`crate::ReadOptions::log1p`] or the fit asks for it.
+    pub log1p: Option<f64>,
     /// The detected format, as `inspect` names it: `"CSV"`, `"Matrix Market"`, …
     pub format: &'static str,
     /// Choices made automatically that may interest the user: the delimiter found, an id column set aside.

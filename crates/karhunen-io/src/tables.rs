@@ -3,9 +3,14 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use karhunen::error::Phrase;
+
+use crate::counts::Log1p;
 use crate::foreign::{self, Foreign};
 use crate::input::extension;
 use crate::names::shortened;
+use crate::option_names;
+use crate::single_cell;
 use crate::stacked::stack_values;
 use crate::{Cause, Data, Error, Label, ReadOptions, Result, Table, Values, read};
 
@@ -22,6 +27,10 @@ const EXTENSIONS: [&str; 9] = ["parquet", "arrow", "feather", "ipc", "npy", "csv
 pub fn read_tables(paths: &[PathBuf], options: &ReadOptions) -> Result<Table> {
     let mut files = Vec::new();
     for path in paths {
+        if single_cell::is_folder(path) {
+            files.push(path.clone());
+            continue;
+        }
         match tables_in(path)? {
             Some(inside) => files.extend(inside),
             None => files.push(path.clone()),
@@ -29,6 +38,12 @@ pub fn read_tables(paths: &[PathBuf], options: &ReadOptions) -> Result<Table> {
     }
     if let [file] = &files[..] {
         return read(file, options);
+    }
+    if options.log1p == Some(Log1p::Median) {
+        let message = Phrase::default().option(option_names::LOG1P);
+        let message =
+            message.text(" takes the median of one file; for several, give the sum of each row as a number");
+        return Err(Error::new(&paths[0], Cause::option(message)));
     }
     let share = options.memory_limit.map(|limit| limit / files.len().max(1) as u64);
     let of_part = ReadOptions { memory_limit: share, ..options.clone() };

@@ -5,13 +5,33 @@
   const nShown = scree.n_shown;
   const componentNames = scree.names.slice(0, nShown);
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  /** Width of a picture on paper, in pixels. */
+  const PAPER = 700;
   const selected = new Set();
   const charts = {};
   const tables = {};
+  const places = [];
   const byId = (id) => document.getElementById(id);
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
   const percent = (share) => (100 * share).toFixed(1) + "%";
   const label = (k) => `${componentNames[k]} (${percent(scree.ratio[k])})`;
+
+  const counted = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+  const named = (names, values, text) => names.map((name, i) => `${name} ${text(values[i])}`).join(", ");
+
+  /** A name that loses its middle if it is longer; beginnings are often the same. */
+  function shorten(name, most) {
+    const letters = [...name];
+    if (letters.length <= most) return name;
+    const tail = Math.floor((most - 1) / 2);
+    return letters.slice(0, most - 1 - tail).join("") + "…" + letters.slice(-tail).join("");
+  }
+
+  /** Says in words what a picture shows. */
+  function describe(id, text) {
+    const host = byId(id);
+    if (host) host.setAttribute("aria-label", text);
+  }
 
   /** What every picture has: colours of the page, texts without markup, no motion. */
   function frame(options) {
@@ -47,6 +67,8 @@
   function drawScree() {
     let sum = 0;
     const cumulative = scree.ratio.map((ratio) => (sum += ratio));
+    describe("scree", `Bars of the share of variance of each component, and a line of their sum: ` +
+      `${named(componentNames, scree.ratio, percent)}. The table below holds the numbers.`);
     draw("scree", {
       legend: { data: ["share", "cumulative"], textStyle: { color: colour("ink") }, top: 0 },
       tooltip: tooltip("axis", (points) =>
@@ -70,7 +92,7 @@
     const numbers = most <= 40 ? Array.from({ length: most + 1 }, (_, n) => n) : found;
     draw("rules", {
       grid: { left: 8, right: 16, top: 28, bottom: 24, outerBoundsMode: "same", outerBoundsContain: "all" },
-      tooltip: tooltip("item", (point) => `${point.name} components: ${point.value} rules`),
+      tooltip: tooltip("item", (point) => `${counted(Number(point.name), "component")}: ${counted(point.value, "rule")}`),
       xAxis: axis("category", "components", { data: numbers.map(String), nameLocation: "middle", nameGap: 26 }),
       yAxis: axis("value", "rules", { minInterval: 1 }),
       series: [{ type: "bar", barMaxWidth: 40, itemStyle: { color: colour("main") },
@@ -89,14 +111,17 @@
     byId("bar-caption").textContent = features.names.length > most
       ? `The ${word} of the ${most} features that contribute most to ${label(k)}.`
       : `The ${word} of the features on ${label(k)}, largest contribution first.`;
+    describe("bars", `Bars. ${byId("bar-caption").textContent} ` +
+      `${named(order.slice(-5).reverse().map((j) => features.names[j]), order.slice(-5).reverse().map((j) => values[j]), shown)}` +
+      `${order.length > 5 ? ", …" : ""}. The table of features holds the numbers.`);
     byId("bars").style.height = Math.max(12, 4 + 1.5 * order.length) + "rem";
     byId("feature-component").textContent = componentNames[k];
     const chart = draw("bars", {
       grid: { left: 8, right: 24, top: 8, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "all" },
       tooltip: tooltip("item", (point) => `${features.names[order[point.dataIndex]]}\n${word}: ${shown(point.value)}`),
-      xAxis: axis("value", ""),
+      xAxis: axis("value", "", what === "correlation" ? { min: -1, max: 1 } : {}),
       yAxis: axis("category", "", { data: order.map((j) => features.names[j]),
-        axisLabel: { color: colour("ink"), width: window.innerWidth < 600 ? 110 : 240, overflow: "truncate" } }),
+        axisLabel: { color: colour("ink"), formatter: (name) => shorten(name, window.innerWidth < 600 ? 17 : 40) } }),
       series: [{ type: "bar", barMaxWidth: 18, data: order.map((j) => ({ value: values[j],
         itemStyle: { color: colour(values[j] < 0 ? "odd" : "main") } })) }],
     });
@@ -107,15 +132,20 @@
   /** Three series, so that shape and not colour alone tells the kinds apart. */
   function points(x, y) {
     const kinds = [[], [], []];
-    rows.names.forEach((_, i) => kinds[selected.has(i) ? 2 : rows.odd[i] ? 1 : 0].push([x(i), y(i), i]));
+    rows.names.forEach((_, i) => {
+      const kind = selected.has(i) ? 2 : rows.odd[i] ? 1 : 0;
+      places[i] = { seriesIndex: kind, dataIndex: kinds[kind].length };
+      kinds[kind].push([x(i), y(i), i]);
+    });
     const size = rows.names.length > 2000 ? 4 : 7;
+    const emphasis = { scale: 2, itemStyle: { borderColor: colour("ink"), borderWidth: 2, opacity: 1 } };
     return [
       { name: "within the limits", type: "scatter", data: kinds[0], symbolSize: size,
-        itemStyle: { color: colour("main"), opacity: 0.7 } },
+        itemStyle: { color: colour("main"), opacity: 0.7 }, emphasis },
       { name: "beyond a limit", type: "scatter", data: kinds[1], symbol: "triangle", symbolSize: size + 3,
-        itemStyle: { color: colour("odd") } },
+        itemStyle: { color: colour("odd") }, emphasis },
       { name: "selected", type: "scatter", data: kinds[2], symbol: "diamond", symbolSize: size + 7, z: 5,
-        itemStyle: { color: colour("chosen"), borderColor: colour("paper"), borderWidth: 1 },
+        itemStyle: { color: colour("chosen"), borderColor: colour("paper"), borderWidth: 1 }, emphasis,
         label: { show: kinds[2].length <= 12, formatter: (point) => rows.names[point.value[2]], position: "right",
           color: colour("ink"), textBorderColor: colour("paper"), textBorderWidth: 3 }, labelLayout: { hideOverlap: true } },
     ];
@@ -124,14 +154,16 @@
   const brush = () => ({ toolbox: [], xAxisIndex: 0, yAxisIndex: 0, brushMode: "single", transformable: false, throttleType: "debounce", throttleDelay: 100,
     outOfBrush: { colorAlpha: 1 } });
   const shownKinds = () => [rows.t2, rows.spe].some((of) => of && of.limit !== null)
-    ? ["within the limits", "beyond a limit", "selected"] : ["within the limits", "selected"];
-  const legend = () => ({ show: shownKinds().length > 2, data: shownKinds(), textStyle: { color: colour("ink") }, top: 0,
+    ? ["within the limits", "beyond a limit", ...(selected.size ? ["selected"] : [])] : [];
+  const legend = () => ({ show: shownKinds().length > 0, data: shownKinds(), itemWidth: 16, itemHeight: 10, textStyle: { color: colour("ink") }, top: 0,
     itemGap: 12, selectedMode: false });
   const titled = (type, name, gap, more) => axis(type, name, Object.assign({ nameLocation: "middle", nameGap: gap }, more));
 
   function drawScores() {
     const [a, b] = [Number(byId("across").value), Number(byId("up").value)];
     byId("score-caption").textContent = `Scores on ${label(a)} and ${label(b)}.`;
+    describe("scores", `Points. Scores of ${counted(rows.names.length, "sample")} on ${label(a)} and ${label(b)}; ` +
+      `${rows.odd.filter(Boolean).length} are beyond a limit. The table of samples holds the numbers.`);
     draw("scores", {
       legend: legend(), brush: brush(),
       tooltip: tooltip("item", (point) => `${rows.names[point.value[2]]}\n${componentNames[a]}: ${shown(point.value[0])}\n` +
@@ -161,7 +193,7 @@
       tooltip: tooltip("item", (point) => point.componentType !== "series" ? "" : `${rows.names[point.value[2]]}\n` +
         [rows.t2, rows.spe].map((of) => `${of.title}: ${shown(of.values[point.value[2]])}`).join("\n")),
       xAxis: titled("log", rows.t2.title, 28, { minorSplitLine: { show: false } }),
-      yAxis: titled("log", rows.spe.title, 48, { minorSplitLine: { show: false }, axisLabel: { color: colour("soft"), formatter: shown } }),
+      yAxis: titled("log", rows.spe.title, 48, { minorSplitLine: { show: false }, axisLabel: { color: colour("soft"), formatter: (v) => String(Number(v.toPrecision(4))) } }),
       series,
     });
   }
@@ -172,6 +204,7 @@
     drawDistances();
     tables.samples.draw();
     byId("clear").disabled = selected.size === 0;
+    byId("selected").classList.toggle("some", selected.size > 0);
     const first = [...selected].slice(0, 5).map((i) => rows.names[i]).join(", ");
     byId("selected").textContent = selected.size === 0 ? "No sample is selected."
       : `${selected.size} of ${rows.names.length} samples selected: ${first}${selected.size > 5 ? ", …" : ""}`;
@@ -188,9 +221,19 @@
     showSelection();
   }
 
+  /** Shows the point of a row in the pictures, or no longer. */
+  function highlight(i, isOver, except) {
+    for (const id of ["scores", "distances"].filter((id) => charts[id] && id !== except)) {
+      charts[id].dispatchAction({ type: isOver ? "highlight" : "downplay", ...places[i] });
+    }
+  }
+
   /** Lets a click select a point, and a box the points in it. */
   function link(id) {
     const chart = charts[id];
+    for (const over of ["mouseover", "mouseout"]) {
+      chart.on(over, (event) => { if (event.componentType === "series") highlight(event.value[2], over === "mouseover", id); });
+    }
     chart.on("click", (event) => { if (event.componentType === "series") toggle(event.value[2]); });
     chart.on("brushEnd", (event) => {
       if (!event.areas.length || !event.areas[0].coordRange) return;
@@ -244,7 +287,7 @@
       ...distances.map((of) => ({ title: of.title, value: (i) => of.values[i] })),
       ...componentNames.map((title, k) => ({ title, value: (i) => rows.scores[k][i] })),
     ], { noun: "sample", sortColumn: 1, descending: true, isMarked: (i) => rows.odd[i],
-      selection: { has: (i) => selected.has(i), toggle } });
+      selection: { has: (i) => selected.has(i), toggle }, hover: highlight });
     if (!nShown) return;
     byId("up").value = String(Math.min(1, nShown - 1));
     byId("across").addEventListener("change", showSelection);
@@ -269,7 +312,7 @@
     draw("hole-bars", {
       tooltip: tooltip("item", (point) => `${holes.names[order[point.dataIndex]]}\nmissing: ${percent(point.value)}`),
       xAxis: axis("category", "", { data: order.map((j) => holes.names[j]),
-        axisLabel: { color: colour("soft"), width: 120, overflow: "truncate", rotate: order.length > 8 ? 45 : 0 } }),
+        axisLabel: { color: colour("soft"), formatter: (name) => shorten(name, 20), rotate: order.length > 8 ? 45 : 0 } }),
       yAxis: axis("value", "", { min: 0, axisLabel: { color: colour("soft"), formatter: (v) => percent(v) } }),
       series: [{ type: "bar", barMaxWidth: 40, itemStyle: { color: colour("main") }, data: order.map((j) => holes.missing[j]) }],
     });
@@ -314,7 +357,10 @@
   window.matchMedia("print").addEventListener("change", (print) => {
     if (print.matches) document.querySelectorAll("details").forEach((details) => { details.open = true; });
     drawAll();
-    Object.values(charts).forEach((chart) => chart.resize());
+    // A4 and letter have 19 cm between their margins, and more of them than a screen may have.
+    Object.values(charts).forEach((chart) => {
+      chart.resize({ width: !print.matches ? "auto" : chart.getDom().closest(".pair") ? PAPER / 2 - 12 : PAPER });
+    });
   });
   // For tests, and for readers at the console.
   window.karhunenReport = { numbers, charts, selected };

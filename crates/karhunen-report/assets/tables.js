@@ -25,7 +25,8 @@ function save(name, href) {
 function shown(value) {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
-  const text = size !== 0 && (size < 1e-4 || size >= 1e6) ? value.toExponential(2) : String(Number(value.toPrecision(4)));
+  const text = size === 0 ? "0" : size < 1e-4 || size >= 1e6 ? value.toExponential(2)
+    : size < 1e4 ? value.toPrecision(4) : value.toFixed(0);
   return text.replace("-", "−");
 }
 
@@ -39,7 +40,7 @@ function csvCell(value) {
 
 /**
  * A table of rows 0, 1, … of `columns`: {title, value(row), text} with the name of the row first.
- * Options: noun, pageSize, isMarked(row), selection {has(row), toggle(row)}.
+ * Options: noun, pageSize, isMarked(row), selection {has(row), toggle(row)}, hover(row, isOver).
  */
 class RowTable {
   constructor(host, nRows, columns, options) {
@@ -68,10 +69,13 @@ class RowTable {
     this.caption = element("caption");
     this.head = element("thead");
     this.body = element("tbody");
-    const scroll = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table of ${noun}s` },
+    const scroll = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table: ${this.host.dataset.caption}` },
       element("table", {}, this.caption, this.head, this.body));
     this.back = element("button", { type: "button", onclick: () => { this.page -= 1; this.draw(); } }, "Previous");
     this.next = element("button", { type: "button", onclick: () => { this.page += 1; this.draw(); } }, "Next");
+    // The number of rows is read out after a search; the caption of a table is not.
+    this.found = element("p", { class: "found", role: "status" });
+    tools.append(this.found);
     this.host.replaceChildren(tools, scroll, element("div", { class: "controls pages" }, this.back, this.next));
   }
 
@@ -108,6 +112,8 @@ class RowTable {
     const range = here.length ? `${this.page * size + 1} to ${this.page * size + here.length} of ` : "";
     this.caption.textContent = `${this.host.dataset.caption}: ${range}${rows.length}` +
       (rows.length < this.nRows ? ` found among ${this.nRows} ${noun}s` : "");
+    const found = rows.length < this.nRows ? `${rows.length} of ${this.nRows} ${noun}s found.` : "";
+    if (this.found.textContent !== found) this.found.textContent = found;
     // A row that has the focus keeps it, as does the way between pages.
     const focused = document.activeElement && document.activeElement.dataset.row;
     const turning = [this.back, this.next].includes(document.activeElement);
@@ -133,7 +139,7 @@ class RowTable {
       return element("th", { scope: "col", class: column.text ? null : "number", "aria-sort": sort },
         element("button", { type: "button", onclick: sorted }, column.title));
     });
-    if (this.options.selection) cells.unshift(element("th", { scope: "col" }, "Selected"));
+    if (this.options.selection) cells.unshift(element("th", { scope: "col" }, element("span", { class: "unseen" }, "Selected")));
     this.head.replaceChildren(element("tr", {}, ...cells));
   }
 
@@ -151,7 +157,9 @@ class RowTable {
       if (box.checked) names.push("is-selected");
       cells.unshift(element("td", {}, box));
     }
-    return element("tr", { class: names.join(" ") || null }, ...cells);
+    const hover = this.options.hover || (() => {});
+    return element("tr", { class: names.join(" ") || null, onmouseenter: () => hover(row, true), onmouseleave: () => hover(row, false) },
+      ...cells);
   }
 
   download() {

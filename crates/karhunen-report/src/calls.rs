@@ -50,7 +50,10 @@ pub(crate) fn calls(
     let rows = match given {
         Given::Nothing => String::new(),
         Given::Rows => ", X".to_owned(),
-        Given::Limited => format!(", X, level={}", report.level),
+        Given::Limited => {
+            let weights = if report.sample_weights.is_some() { ", sample_weight=weights" } else { "" };
+            format!(", X{weights}, level={}", report.level)
+        }
     };
     let (step_line, reported) = match step {
         Some(Step { result, expression, .. }) => (format!("{result} = {expression}\n"), (*result).to_owned()),
@@ -85,6 +88,9 @@ fn command_line(report: &Report<'_>, given: Given, options: &[String], step: Opt
         page.extend(input);
     }
     if given == Given::Limited {
+        if report.sample_weights.is_some() {
+            page.push("--weights WEIGHTS".to_owned());
+        }
         page.push(format!("--level {}", report.level));
     }
     page.push("-o report.html".to_owned());

@@ -26,6 +26,7 @@ mod kernel;
 mod names;
 mod numbers;
 mod odd;
+mod origin;
 mod page;
 mod pca;
 mod points;
@@ -39,7 +40,6 @@ pub use summary::{ComponentRow, Summary};
 use karhunen::rotation::RotatedModel;
 use karhunen::{IncompleteModel, KernelModel, Observed, PcaModel, Run, Scalar, Source};
 
-use crate::incomplete::Holes;
 use crate::names::Names;
 use crate::page::{Content, Page};
 use crate::points::Rows;
@@ -53,6 +53,9 @@ pub struct Report<'a> {
     pub feature_names: Option<&'a [String]>,
     /// Names of the rows; their numbers from 1 if `None`.
     pub sample_names: Option<&'a [String]>,
+    /// Weights of the rows, as in the fit: rows of complete data count as those of a weighted fit only with them, and limits
+    /// of SPE are of weighted rows. Kernel models, whose rows have no limits, take none.
+    pub sample_weights: Option<&'a [f64]>,
     /// Share of normal rows within each limit, between 0 and 1.
     pub level: f64,
     /// The name of the model in the calls that repeat the report, such as its file.
@@ -73,6 +76,7 @@ impl Default for Report<'_> {
             title: "Principal components",
             feature_names: None,
             sample_names: None,
+            sample_weights: None,
             level: 0.95,
             model_name: "pca.model",
             data_name: "data.csv",
@@ -95,11 +99,12 @@ impl Report<'_> {
     }
 
     /// The page of a model and rows. They are read three times at most, and once more for those that are explained. They
-    /// count as the rows of the fit if there are as many; the page says which limits follow.
+    /// count as the rows of the fit if there are as many, and their scores have the variances of the fit; the page says which
+    /// limits follow.
     ///
     /// # Errors
     /// As [`Report::of_pca`]; [`Error::Names`] for another number of names than rows; [`Error::Library`] for a `level` that is
-    /// no probability, rows with another number of columns, and errors of `x`.
+    /// no probability, rows with another number of columns, unsuitable weights, and errors of `x`.
     pub fn of_pca_and_rows<T: Scalar>(
         &self,
         model: &PcaModel,
@@ -108,7 +113,7 @@ impl Report<'_> {
     ) -> Result<String, Error> {
         let features = self.features(model.n_features())?;
         let samples = Names::of_samples(self.sample_names, x.shape().0)?;
-        let rows = Rows::of_complete(model, x, (&features, &samples), self.level, None, run)?;
+        let rows = Rows::of_complete(model, x, (&features, &samples), self, None, run)?;
         self.render(pca::content(self, model, &features, Some(rows))?)
     }
 
@@ -135,7 +140,7 @@ impl Report<'_> {
         let features = self.features(model.n_features())?;
         let samples = Names::of_samples(self.sample_names, x.shape().0)?;
         let rotation = Some(rotated.rotation());
-        let rows = Rows::of_complete(&model, x, (&features, &samples), self.level, rotation, run)?;
+        let rows = Rows::of_complete(&model, x, (&features, &samples), self, rotation, run)?;
         self.render(pca::rotated_content(self, rotated, &features, Some(rows))?)
     }
 
@@ -148,11 +153,12 @@ impl Report<'_> {
         self.render(incomplete::content(self, model, &names, None)?)
     }
 
-    /// The page of a model of data with missing values and rows. They count as the rows of the fit if there are as many.
+    /// The page of a model of data with missing values and rows. They count as the rows of the fit if there are as many, with
+    /// as many entries in each column, and their scores are those of the fit.
     ///
     /// # Errors
     /// As [`Report::of_incomplete`]; [`Error::Names`] for another number of names than rows; [`Error::Library`] for a `level`
-    /// that is no probability, and rows with another number of columns.
+    /// that is no probability, rows with another number of columns, and unsuitable weights.
     pub fn of_incomplete_and_rows<T: Scalar>(
         &self,
         model: &IncompleteModel,
@@ -161,9 +167,8 @@ impl Report<'_> {
     ) -> Result<String, Error> {
         let features = self.features(model.n_features())?;
         let samples = Names::of_samples(self.sample_names, rows.n_samples())?;
-        let holes = Holes::of_rows(model, rows, &features, run)?;
-        let rows = Rows::of_incomplete(model, rows, (&features, &samples), self.level, None, run)?;
-        self.render(incomplete::content(self, model, &features, Some((rows, holes)))?)
+        let shown = incomplete::rows_and_holes(self, model, rows, (&features, &samples), None, run)?;
+        self.render(incomplete::content(self, model, &features, Some(shown))?)
     }
 
     /// The page of a model of data with missing values whose components are rotated, alone.
@@ -189,9 +194,8 @@ impl Report<'_> {
         let model = rotated.model();
         let features = self.features(model.n_features())?;
         let samples = Names::of_samples(self.sample_names, rows.n_samples())?;
-        let holes = Holes::of_rows(model, rows, &features, run)?;
-        let rows = Rows::of_incomplete(model, rows, (&features, &samples), self.level, Some(rotated), run)?;
-        self.render(incomplete::rotated_content(self, rotated, &features, Some((rows, holes)))?)
+        let shown = incomplete::rows_and_holes(self, model, rows, (&features, &samples), Some(rotated), run)?;
+        self.render(incomplete::rotated_content(self, rotated, &features, Some(shown))?)
     }
 
     /// The page of a kernel model alone.
@@ -205,14 +209,17 @@ impl Report<'_> {
     /// The page of a kernel model and rows.
     ///
     /// # Errors
-    /// [`Error::Names`] for another number of names than rows; [`Error::Library`] for rows with another number of columns, and
-    /// errors of `x`.
+    /// [`Error::Names`] for another number of names than rows; [`Error::Weights`] for weights; [`Error::Library`] for rows with
+    /// another number of columns, and errors of `x`.
     pub fn of_kernel_and_rows<T: Scalar>(
         &self,
         model: &KernelModel,
         x: &dyn Source<T>,
         run: &Run<'_>,
     ) -> Result<String, Error> {
+        if self.sample_weights.is_some() {
+            return Err(Error::Weights);
+        }
         let samples = Names::of_samples(self.sample_names, x.shape().0)?;
         let rows = Rows::of_kernel(model, x, &samples, run)?;
         self.render(kernel::content(self, model, Some(rows)))

@@ -3,7 +3,10 @@
 use karhunen::diagnostics::{self, incomplete_samples, samples};
 use karhunen::incomplete::Method;
 use karhunen::kernel::{Gamma, Kernel};
-use karhunen::{Dense, IncompletePca, KernelPca, NComponents, Observed, Pca, PcaModel, Run, Weights};
+use karhunen::pca::Centring;
+use karhunen::{
+    Dense, IncompletePca, KernelPca, NComponents, Observed, Pca, PcaModel, Run, Weighting, Weights,
+};
 use karhunen_report::{Error, FIRST_LINE, Report};
 use karhunen_testkit::{planted, row_major};
 use serde_json::Value;
@@ -214,6 +217,58 @@ fn pages_of_kernels_show_scores_without_features() {
         assert!(!page.contains(absent), "{absent}");
     }
     assert!(Report::default().of_kernel(&model).unwrap().contains("id=\"scree\""));
+}
+
+#[test]
+fn limits_of_a_weighted_fit_are_of_weighted_rows() {
+    use karhunen::diagnostics::{SpeDistribution, SpeLimit};
+    let values = rows(80, 6);
+    let x = Dense::row_major(&values, 80, 6).unwrap();
+    let weights: Vec<f64> = (0..80).map(|i| 1.0 + f64::from(i % 7)).collect();
+    for weighting in [Weighting::Frequency, Weighting::Importance, Weighting::Population] {
+        let pca = Pca { weighting, scale: true.into(), ..Pca::new(2) };
+        let model = pca.fit(&x, &Weights::of_samples(&weights)).unwrap();
+        let report = Report { sample_weights: Some(&weights), ..Report::default() };
+        let page = report.of_pca_and_rows(&model, &x, &Run::default()).unwrap();
+        assert!(page.contains("80 samples are given: those of the fit."), "{weighting:?}");
+        assert!(page.contains("sample_weight=weights, level=0.95") && page.contains("--weights WEIGHTS --level"));
+        let found = samples(&model, &x).unwrap();
+        let limit = SpeDistribution::of_rows(&found.spe, &found.distance2, Some(&weights)).unwrap();
+        let (limit, shown) = (limit.limit(0.95, SpeLimit::Box).unwrap(), numbers(&page));
+        let shown = shown["rows"]["spe"]["limit"].as_f64().unwrap();
+        assert!((shown - limit).abs() <= 1e-4 * limit, "{shown} {limit}");
+        // Without the weights they are not those of the fit.
+        let page = Report::default().of_pca_and_rows(&model, &x, &Run::default()).unwrap();
+        assert!(page.contains("without the weights of the fit") && numbers(&page)["rows"]["spe"]["limit"].is_null());
+        let few = Report { sample_weights: Some(&weights[..3]), ..Report::default() };
+        assert!(few.of_pca_and_rows(&model, &x, &Run::default()).is_err());
+    }
+}
+
+#[test]
+fn rows_are_those_of_the_fit_by_their_values() {
+    let values = rows(160, 6);
+    let (first, second) = values.split_at(480);
+    let x = |values| Dense::row_major(values, 80, 6).unwrap();
+    for scale in [false, true] {
+        for center in [Centring::Mean, Centring::None] {
+            let pca = Pca { center, scale: scale.into(), ..Pca::new(2) };
+            let model = pca.fit(&x(first), &Weights::default()).unwrap();
+            let origin = |values: &[f64]| {
+                Report::default().of_pca_and_rows(&model, &x(values), &Run::default()).unwrap()
+            };
+            assert!(origin(first).contains("those of the fit."));
+            assert!(origin(second).contains("but with other scores; they are taken to be new."));
+        }
+    }
+    let (fitted, other) = (Observed::from_dense(&x(first)).unwrap(), Observed::from_dense(&x(second)).unwrap());
+    let model = IncompletePca::new(2).fit(&fitted).unwrap();
+    let origin = |rows| Report::default().of_incomplete_and_rows(&model, rows, &Run::default()).unwrap();
+    assert!(origin(&fitted).contains("those of the fit.") && origin(&other).contains("with other scores"));
+    // A kernel model has no limits, so that weights would change nothing.
+    let model = KernelPca::new(2).fit(&x(first), &Weights::default()).unwrap();
+    let report = Report { sample_weights: Some(&[1.0; 80]), ..Report::default() };
+    assert!(matches!(report.of_kernel_and_rows(&model, &x(first), &Run::default()), Err(Error::Weights)));
 }
 
 #[test]

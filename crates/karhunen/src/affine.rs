@@ -1,6 +1,6 @@
 //! The map that centres and scales, built from moments: `x_j -> (x_j - mean_j) * sqrt(c_j) / d_j`.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, options};
 use crate::exec::{Resumable, State};
 use crate::linalg::ColumnMap;
 use crate::moments::Columns;
@@ -23,6 +23,8 @@ pub(crate) enum Scales<'a> {
     Deviation(f64),
     /// Its square root.
     Pareto(f64),
+    /// That of binomial counts out of two with the mean of the column.
+    Binomial,
     /// These numbers.
     Given(&'a [f64]),
 }
@@ -38,19 +40,29 @@ impl<'a> Scales<'a> {
             Scaling::Range => {
                 Self::Given(ranges.unwrap_or_else(|| unreachable!("fits measure ranges first")))
             }
+            Scaling::Binomial => Self::Binomial,
             Scaling::Given(values) => Self::Given(values),
         }
     }
 
-    /// The divisor of column `j` with the population standard deviation `spread`: one where the rule gives zero.
-    fn of_column(self, j: usize, spread: f64) -> f64 {
+    /// The divisor of column `j` with the population standard deviation `spread` and this mean: one where the rule gives
+    /// zero.
+    ///
+    /// # Errors
+    /// [`Error::ColumnValue`] for a mean that no counts out of two have.
+    fn of_column(self, j: usize, spread: f64, mean: f64) -> Result<f64> {
         let scale = match self {
             Self::Unit => 1.0,
             Self::Deviation(correction) => spread * correction.sqrt(),
             Self::Pareto(correction) => (spread * correction.sqrt()).sqrt(),
+            Self::Binomial if (0.0..=2.0).contains(&mean) => (mean * (1.0 - mean / 2.0)).sqrt(),
+            Self::Binomial => {
+                let rule = "binomial scales need means of counts 0, 1, 2, within 0 and 2";
+                return Err(Error::ColumnValue { option: options::SCALE, column: j, value: mean, rule });
+            }
             Self::Given(values) => values[j],
         };
-        if scale > 0.0 { scale } else { 1.0 }
+        Ok(if scale > 0.0 { scale } else { 1.0 })
     }
 }
 
@@ -103,14 +115,17 @@ impl Affine {
     /// `feature_weights` are checked by the caller.
     ///
     /// # Errors
-    /// [`Error::Overflow`] for a column whose scale or variance is beyond f64.
+    /// [`Error::Overflow`] for a column whose scale or variance is beyond f64; [`Error::ColumnValue`] for a binomial scale
+    /// of a mean that no counts out of two have.
     pub(crate) fn new(
         columns: &Columns,
         Standardization { center, scales, feature_weights }: Standardization<'_>,
     ) -> Result<Self> {
         let p = columns.mean.len();
         let spread: Vec<f64> = (0..p).map(|j| columns.spread(j, center)).collect();
-        let scale: Vec<f64> = (0..p).map(|j| scales.of_column(j, spread[j])).collect();
+        let mean = |j: usize| center.given().map_or(columns.mean[j], |centers| centers[j]);
+        let scale: Result<Vec<f64>> = (0..p).map(|j| scales.of_column(j, spread[j], mean(j))).collect();
+        let scale = scale?;
         let weight = |j: usize| feature_weights.map_or(1.0, |c| c[j]);
         let factor: Vec<f64> = (0..p).map(|j| weight(j).sqrt() / scale[j]).collect();
         let is_beyond = |j: &usize| !(factor[*j].is_finite() && scale[*j].is_finite());
@@ -181,6 +196,19 @@ mod tests {
         let affine = affine(&Centring::Mean, Scales::Pareto(4.0), None);
         assert_eq!(affine.scale, [8_f64.sqrt(), 1.0, 1.0]);
         assert!((affine.total_variance - 2.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn binomial_scales_depend_on_the_mean_alone() {
+        let rule = |center| Standardization { center, scales: Scales::Binomial, feature_weights: None };
+        let counts = Columns { mean: vec![0.5, 2.0, 0.0], remainder: Vec::new(), deviation: vec![0.7, 0.0, 0.0] };
+        let scale = Affine::new(&counts, rule(&Centring::Mean)).unwrap().scale;
+        // f = 1/4: 2 * 1/4 * 3/4.
+        assert_eq!(scale, [0.375_f64.sqrt(), 1.0, 1.0]);
+        let given = Affine::new(&counts, rule(&Centring::Given(vec![1.0; 3]))).unwrap();
+        assert_eq!(given.scale, [0.5_f64.sqrt(); 3]);
+        let error = Affine::new(&columns(), rule(&Centring::Mean)).unwrap_err();
+        assert!(matches!(error, Error::ColumnValue { column: 0, value: 3.0, .. }), "{error}");
     }
 
     #[test]

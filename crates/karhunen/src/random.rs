@@ -52,6 +52,8 @@ pub(crate) enum Purpose {
     ParallelAnalysis,
     /// The rows that are drawn in a bootstrap, one stream for each draw.
     Bootstrap,
+    /// The groups of rows that a jackknife leaves out.
+    Jackknife,
 }
 
 impl Purpose {
@@ -77,6 +79,7 @@ impl Purpose {
             Purpose::KernelError => "kernel-error",
             Purpose::ParallelAnalysis => "parallel-analysis",
             Purpose::Bootstrap => "bootstrap",
+            Purpose::Jackknife => "jackknife",
         }
     }
 
@@ -158,7 +161,7 @@ pub(crate) fn test_generator(seed: u64, stream: u64) -> Generator {
 mod tests {
     use super::*;
 
-    const ALL: [Purpose; 19] = [
+    const ALL: [Purpose; 20] = [
         Purpose::Split,
         Purpose::EarlyStopping,
         Purpose::Folds,
@@ -178,6 +181,7 @@ mod tests {
         Purpose::KernelError,
         Purpose::ParallelAnalysis,
         Purpose::Bootstrap,
+        Purpose::Jackknife,
     ];
 
     /// 4,000 numbers on [-1/2, 1/2).

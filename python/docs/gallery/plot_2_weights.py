@@ -48,5 +48,6 @@ print(f"largest difference of the components: {np.abs(counted.components_ - repe
 
 # %%
 # The report says how the weights count, beside what the components are about.
-page = weighted.report(Path(tempfile.mkdtemp(), "counties.html"), counties, title="Midwest, by people")
+file = Path(tempfile.mkdtemp(), "counties.html")
+page = weighted.report(file, counties, sample_weight=people, title="Midwest, by people")
 print(f"{page.name}: {page.stat().st_size / 1e6:.1f} MB")

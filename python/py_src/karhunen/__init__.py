@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from karhunen._core import NotConvergedError, __version__
 
 if TYPE_CHECKING:
-    from karhunen import cluster, diagnostics, plot, rotation, selection
+    from karhunen import cluster, diagnostics, genotypes, plot, rotation, selection
     from karhunen._incomplete import (
         EntryCrossValidation,
         IncompleteConvergence,
@@ -43,6 +43,7 @@ __all__ = [
     "cluster",
     "cross_validate_entries",
     "diagnostics",
+    "genotypes",
     "plot",
     "rotation",
     "selection",
@@ -54,8 +55,8 @@ _HOMES = {
     "karhunen._pca": ("PCA", "Convergence", "IncrementalPCA", "Scatter", "TruncatedSVD"),
     "karhunen._incomplete": (
         *("EntryCrossValidation", "IncompleteConvergence", "IncompletePCA", "Observed", "cross_validate_entries"),
-        # Parts of an IncompleteConvergence.
-        *("FarPredictions", "Run"),
+        # Parts of an IncompleteConvergence, and of an EntryCrossValidation.
+        *("FarPredictions", "Overfit", "Run", "FeatureErrors"),
     ),
     "karhunen._inputs.row_blocks": ("RowBlocks",),
     "karhunen._kernel": ("KernelConvergence", "KernelPCA", "Nystroem"),
@@ -63,7 +64,10 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 #: Public modules, imported with their first use.
-_MODULES = ("cluster", "dask", "diagnostics", "plot", "resampling", "rotation", "selection", "spark")
+_MODULES = (
+    *("anndata", "cluster", "completion", "dask", "diagnostics", "genotypes", "plot", "resampling", "rotation"),
+    *("selection", "spark", "xarray"),
+)
 
 #: Modules of earlier versions, which their pickles name.
 _FORMER_MODULES = (

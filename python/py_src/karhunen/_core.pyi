@@ -37,7 +37,9 @@ __all__ = [
     "cross_validate",
     "diagnose_features",
     "diagnose_incomplete_features",
+    "diagnose_incomplete_r2",
     "diagnose_incomplete_rows",
+    "diagnose_r2",
     "diagnose_rotated_features",
     "diagnose_rotated_incomplete_features",
     "diagnose_rows",
@@ -54,6 +56,7 @@ __all__ = [
     "incomplete_spe_scale",
     "incomplete_t2_limits",
     "incomplete_t2_p_values",
+    "jackknife",
     "load",
     "load_rotated",
     "merge_parts",
@@ -63,6 +66,7 @@ __all__ = [
     "parallel_analysis",
     "rotate",
     "save",
+    "scores_of_draws",
     "select_components",
     "separate_components",
     "share_rows",
@@ -175,6 +179,10 @@ class Model:
         on_progress: _OnProgress | None = None,
     ) -> NDArray[Any]:
         """Compute scores of rows, in the dtype of `x`."""
+    def transform_oadp(
+        self, x: _Data, n_threads: int | None = None, on_progress: _OnProgress | None = None
+    ) -> NDArray[Any]:
+        """Compute scores of rows that were not fitted, without the shrinkage of projections, in the dtype of `x`."""
     def inverse_transform(
         self,
         scores: NDArray[_Float],
@@ -243,6 +251,8 @@ class FileTable:
         cache_dir: str | None,
         n_threads: int | None,
         missing: bool,
+        log1p: float | None = None,
+        matched: tuple[list[str], list[float] | None, bool, bool] | None = None,
     ) -> FileTable: ...
     @property
     def shape(self) -> tuple[int, int]:
@@ -326,6 +336,9 @@ class IncompleteModel:
     def feature_weights(self) -> NDArray[np.float64] | None:
         """Weights of the columns, if they were given."""
     @property
+    def mean_prior(self) -> tuple[float, float] | None:
+        """Mean and variance of the learned prior of the means."""
+    @property
     def mean_variance(self) -> NDArray[np.float64]:
         """Posterior variance of the mean of each feature."""
     @property
@@ -377,6 +390,9 @@ class IncompleteModel:
         """Return iteration, cost, RMSE, held-out RMSE, step and seconds as columns; NaN if absent."""
     def runs(self) -> NDArray[np.float64]:
         """Return penalty, cost, RMSE, held-out RMSE and iterations of every run as columns; NaN if absent."""
+    @property
+    def overfit(self) -> tuple[float, int] | None:
+        """Gain and number of parameters of components that fit noise."""
     @property
     def far(self) -> tuple[int, int, int, float, float] | None:
         """Number of out-of-range predictions, and row, column, value, deviations of the farthest."""
@@ -494,8 +510,8 @@ def cross_validate(
     n_components: list[int],
     penalties: list[str | dict[str, float]],
     on_progress: _OnProgress | None = None,
-) -> tuple[list[tuple[int, tuple[str, float] | None]], NDArray[np.float64], int, int]:
-    """Return the choices, their errors (n_choices, n_folds), and the indices of the best and the simplest."""
+) -> tuple[list[tuple[int, tuple[str, float] | None]], dict[str, Any]]:
+    """Return the choices, and their errors by name."""
 
 @final
 class IncrementalState:
@@ -720,7 +736,11 @@ class ClusterFit:
         checkpoint: _Log | None = None,
     ) -> ClusterFit: ...
     @staticmethod
-    def of_entries(options: dict[str, Any], checkpoint: _Log | None = None) -> ClusterFit:
+    def of_entries(
+        options: dict[str, Any],
+        feature_weight: NDArray[np.float64] | None = None,
+        checkpoint: _Log | None = None,
+    ) -> ClusterFit:
         """Begin a fit of incomplete rows."""
 
     def step(
@@ -771,6 +791,7 @@ def explain_rows(
     model: Model, x: _Data, n_threads: int | None = None, on_progress: _OnProgress | None = None
 ) -> list[NDArray[np.float64]]: ...
 def diagnose_features(model: Model) -> list[NDArray[np.float64]]: ...
+def diagnose_r2(model: Model) -> list[NDArray[np.float64]]: ...
 def diagnose_rotated_features(model: RotatedModel) -> list[NDArray[np.float64]]: ...
 def diagnose_rotated_incomplete_features(model: RotatedIncompleteModel) -> list[NDArray[np.float64]]: ...
 def diagnose_incomplete_rows(
@@ -780,6 +801,7 @@ def explain_incomplete_rows(
     model: IncompleteModel, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
 ) -> list[NDArray[np.float64]]: ...
 def diagnose_incomplete_features(model: IncompleteModel) -> list[NDArray[np.float64]]: ...
+def diagnose_incomplete_r2(model: IncompleteModel) -> list[NDArray[np.float64]]: ...
 def incomplete_t2_limits(
     model: IncompleteModel, t2_degrees: NDArray[np.uintp], level: float, rows: str
 ) -> NDArray[np.float64]: ...
@@ -885,7 +907,15 @@ def complete(
     sample_weight: NDArray[np.float64] | None = None,
     n_threads: int | None = None,
     on_progress: _OnProgress | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], Model, float, int, bool]: ...
+) -> tuple[
+    NDArray[np.float64],
+    NDArray[np.float64],
+    Model,
+    float,
+    int,
+    bool,
+    tuple[int, int, int, float, float] | None,
+]: ...
 def choose_completion(
     x: NDArray[np.float64],
     options: dict[str, Any],
@@ -895,6 +925,12 @@ def choose_completion(
     n_threads: int | None = None,
     on_progress: _OnProgress | None = None,
 ) -> tuple[int, NDArray[np.float64]]: ...
+def unmatched_variants(bed: str, names: list[str], flip_strand: bool) -> list[tuple[int, str, str, str | None]]:
+    """List the variants of a model that a .bed file lacks: column, name, reason, alleles in the file."""
+
+def write_plink(model: Model, bed: str, prefix: str, n_threads: int | None) -> list[str]:
+    """Write the files of PLINK 2 of a model of the genotypes in a .bed file, and return their paths."""
+
 def summarise(
     model: Model | RotatedModel | RotatedIncompleteModel | IncompleteModel | KernelModel,
     feature_names: list[str] | None = None,
@@ -944,10 +980,25 @@ def bootstrap(
     level: float,
     alignment: str,
     seed: int,
+    keep: bool,
     sample_weight: NDArray[np.float64] | None = None,
     feature_weight: NDArray[np.float64] | None = None,
     on_progress: _OnProgress | None = None,
-) -> list[list[NDArray[np.float64]]]: ...
+) -> tuple[list[list[NDArray[np.float64]]], tuple[Model, list[NDArray[np.float64]]] | None]: ...
+def jackknife(
+    x: _Data,
+    options: dict[str, Any],
+    n_groups: int | None,
+    level: float,
+    alignment: str,
+    seed: int,
+    sample_weight: NDArray[np.float64] | None = None,
+    feature_weight: NDArray[np.float64] | None = None,
+    on_progress: _OnProgress | None = None,
+) -> tuple[list[list[NDArray[np.float64]]], tuple[Model, list[NDArray[np.float64]]] | None]: ...
+def scores_of_draws(
+    model: Model, loadings: NDArray[np.float64], x: _Data, n_threads: int | None = None
+) -> NDArray[np.float64]: ...
 def separate_components(
     model: Model, n_observations: float | None = None
 ) -> tuple[NDArray[np.float64], list[bool], list[tuple[int, int]]]: ...

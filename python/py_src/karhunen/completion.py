@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
 
 from karhunen import PCA, _core
+from karhunen._incomplete.convergence import FarPredictions, warn_of_far_predictions
 from karhunen._inputs.matrix import to_weights
 from karhunen._shared.errors import name_column
 from karhunen._shared.options import choice_option, count_option, flag_option, number_option
@@ -48,6 +49,8 @@ class Completion:
         Number of iterations.
     converged : bool
         True if the iterations converged.
+    far_predictions : FarPredictions or None
+        Fills more than ten standard deviations outside the observed values of their column, if there are any.
     """
 
     completed: Any
@@ -56,6 +59,7 @@ class Completion:
     noise_variance: float
     n_iter: int
     converged: bool
+    far_predictions: FarPredictions | None = None
 
 
 def iterative_pca(
@@ -106,6 +110,8 @@ def iterative_pca(
     -----
     ConvergenceWarning
         If the iterations do not converge.
+    UserWarning
+        If missing entries are filled far outside the observed values.
 
     Examples
     --------
@@ -126,14 +132,16 @@ def iterative_pca(
         found = _core.complete(values, options, weights, n_threads)
     except ValueError as error:
         raise name_column(error, names) from error.__cause__
-    completed, fitted, model, noise_variance, n_iter, converged = found
+    completed, fitted, model, noise_variance, n_iter, converged, found_far = found
+    far = None if found_far is None else FarPredictions(*found_far)
+    warn_of_far_predictions(far, names, 'lower n_components, or use method="regularized"')
     if not converged:
         warn(f"iterative PCA stopped after {n_iter} iterations; raise max_iter or tol", ConvergenceWarning)
     kept = options["n_components"]
     pca = PCA(kept, scale=options["scale"], weighting="population", n_threads=n_threads)._adopt_fit(model)
     if names is not None:
         pca.feature_names_in_ = np.asarray(names, dtype=object)
-    return Completion(restored(completed), restored(fitted), pca, noise_variance, n_iter, converged)
+    return Completion(restored(completed), restored(fitted), pca, noise_variance, n_iter, converged, far)
 
 
 def choose_n_components(

@@ -7,13 +7,14 @@ scores, and return numbers;
 :mod:`karhunen.plot` draws them.
 """
 
-from karhunen._diagnostics.features import Features, features
+from karhunen._diagnostics.features import R2, Features, features, r2
 from karhunen._diagnostics.incomplete import IncompleteSamples
 from karhunen._diagnostics.monitor import Monitor, MonitoredRows
 from karhunen._diagnostics.samples import RowContributions, Samples, row_contributions, samples
 from karhunen._diagnostics.supplementary import Categories, Correlations, categories, correlations, describe
 
 __all__ = [
+    "R2",
     "Categories",
     "Correlations",
     "Features",
@@ -26,6 +27,7 @@ __all__ = [
     "correlations",
     "describe",
     "features",
+    "r2",
     "row_contributions",
     "samples",
 ]

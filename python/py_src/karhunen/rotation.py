@@ -187,7 +187,13 @@ class Rotation:
         return frame(self.pattern, self.names, self.component_names).assign(communality=self.communalities)
 
     def report(
-        self, path: str | os.PathLike[str], X: Any = None, *, level: float | None = None, title: str | None = None
+        self,
+        path: str | os.PathLike[str],
+        X: Any = None,
+        *,
+        sample_weight: Any = None,
+        level: float | None = None,
+        title: str | None = None,
     ) -> Path:
         """Write a page that shows the rotated model, and rows if they are given, as :meth:`karhunen.PCA.report` does.
 
@@ -196,7 +202,10 @@ class Rotation:
         path : path-like
             File to write; an existing file is replaced when the new one is complete.
         X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), path or None, default=None
-            Rows to show; of an `IncompletePCA` as that takes them. They count as those of the fit if there are as many.
+            Rows to show; of an `IncompletePCA` as that takes them. They count as those of the fit if there are as many, and
+            their scores have the variances of the fit.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the rows, as in the fit. Rows count as those of a weighted fit only with its weights.
         level : float or None, default=None
             Share of normal rows within each limit; None is 0.95.
         title : str or None, default=None
@@ -210,11 +219,10 @@ class Rotation:
         texts = about(self._pca, X, level, title)
         if isinstance(self._rotated, _core.RotatedIncompleteModel):
             entries = None if X is None else to_entries(self._pca, X, reset=False)
-            return write_page(
-                self._pca, _core.write_rotated_incomplete_report, path, entries, texts, self._rotated
-            )
+            write = _core.write_rotated_incomplete_report
+            return write_page(self._pca, write, path, entries, texts, self._rotated, sample_weight)
         rows = None if X is None else to_rows(self._pca, X, reset=False)
-        return write_page(self._pca, _core.write_rotated_report, path, rows, texts, self._rotated)
+        return write_page(self._pca, _core.write_rotated_report, path, rows, texts, self._rotated, sample_weight)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the rotated model to a file that :meth:`load` and the command line ``karhunen`` read.

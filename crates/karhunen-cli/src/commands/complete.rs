@@ -1,12 +1,13 @@
 //! `karhunen complete`: fills the missing values of a table by PCA of the completed table.
 
 use karhunen::Matrix;
-use karhunen::completion::{Completed, IterativePca, choose_n_components};
+use karhunen::completion::{Completed, IterativePca, Shrinkage, choose_n_components};
+use karhunen::error::Surface;
 use karhunen_io::{ObservedData, Predicted, ReadOptions};
 
 use crate::complete_args::{CompleteArgs, Number};
 use crate::error::{Failure, Places, Result, with_flags};
-use crate::figures::{count, share};
+use crate::figures::{count, share, significant};
 use crate::fit_weights::{column_or_file, sample_weights};
 use crate::input_args::read_options;
 use crate::names::visible;
@@ -53,7 +54,7 @@ pub(crate) fn run(args: CompleteArgs) -> Result<()> {
         }
     };
     let options = IterativePca { n_components: k, ..options };
-    let Completed { completed, n_iter, converged, .. } =
+    let Completed { completed, n_iter, converged, far, .. } =
         options.complete(&x, weights, &run).map_err(explain)?;
     let predict = |first: usize, _: &ObservedData| -> karhunen::Result<Predicted<'_>> {
         let completed = &completed;
@@ -62,6 +63,28 @@ pub(crate) fn run(args: CompleteArgs) -> Result<()> {
     let mut outputs = Outputs::new(args.force);
     outputs.stage_or(holed.stage_filled(&args.output, &predict, &run), explain)?;
     progress.clear();
+    if let Some(far) = far {
+        let places = Places::of(&file, table);
+        let several = if far.count == 1 {
+            "1 hole is filled".to_owned()
+        } else {
+            format!("{} holes are filled", count(far.count))
+        };
+        let advice = format!(
+            "{several} far outside what was observed: {}, {} gets {}, {:.0} standard deviations beyond the values of its \
+             column; {}",
+            places.row(far.row),
+            places.column(far.column),
+            significant(far.value),
+            far.deviations,
+            if options.shrinkage == Shrinkage::Em {
+                "lower -k, or leave --method em out"
+            } else {
+                "lower -k"
+            }
+        );
+        print_warnings(&file, &[advice]);
+    }
     if !converged {
         let advice = format!("iterative PCA stopped after {n_iter} iterations; raise --max-iter or --tol");
         print_warnings(&file, &[advice]);

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use karhunen::incomplete::{CrossValidated, CrossValidationTable, Regularization};
+use karhunen::selection::{cross_validation, cross_validation_one_error};
 use karhunen::{IncompletePca, Matrix};
 use karhunen_io::{NamedMatrix, ObservedData};
 
@@ -18,6 +19,7 @@ use crate::outputs::{Outputs, print, print_aside};
 use crate::paths::is_standard;
 use crate::progress::Progress;
 use crate::report::{Layout, Seconds};
+use crate::select_report::RuleSummary;
 
 /// Fits every choice to the complement of every fold and reports the errors.
 pub(crate) fn run(args: CrossValidateArgs) -> Result<()> {
@@ -43,7 +45,7 @@ pub(crate) fn run(args: CrossValidateArgs) -> Result<()> {
     report((&plan, &pca), &dataset, (&table, grid.n_folds), weights, seconds)
 }
 
-/// One row for each choice: its options, mean error, standard error, and the error of each fold.
+/// One row for each choice: its options, mean error, mean squared error, their standard errors, Q², R², and the error of each fold.
 fn write(plan: &CrossValidatePlan, path: &Path, table: &CrossValidationTable, n_folds: usize) -> Result<()> {
     let ridge = |choice: &CrossValidated| match choice.regularization {
         Some(Regularization::Ridge(lambda)) => lambda,
@@ -62,6 +64,10 @@ fn write(plan: &CrossValidatePlan, path: &Path, table: &CrossValidationTable, n_
         ("weighted_regularization", &weighted),
         ("mean", &|choice| choice.mean),
         ("standard_error", &|choice| choice.standard_error),
+        ("msep", &|choice| choice.msep),
+        ("msep_standard_error", &|choice| choice.msep_standard_error),
+        ("q2", &|choice| choice.q2),
+        ("r2", &|choice| choice.r2),
     ] {
         let column: Vec<f64> = choices.iter().map(of).collect();
         // Penalties of a kind that is not compared have no column.
@@ -101,7 +107,8 @@ fn report(
         let data: Vec<String> = lines.into_iter().flatten().collect();
         let written = plan.output.as_ref().filter(|path| !is_standard(Some(path)));
         let written = written.map(|path| path.display().to_string());
-        CrossValidationReport { table, scaled: pca.scale, data: &data, seconds, written }
+        let column_names = dataset.column_names.as_deref();
+        CrossValidationReport { table, scaled: pca.scale, column_names, data: &data, seconds, written }
             .render(Layout::of(stream))
     };
     match plan.summary {
@@ -113,6 +120,7 @@ fn report(
         }
         SummaryForm::Json(_) => {
             let (n_samples, n_features) = dataset.table.data.shape();
+            let rules = [cross_validation(table), cross_validation_one_error(table)];
             print(&crate::summary::to_json(&CrossValidationSummary {
                 file: &dataset.file,
                 format: dataset.table.format,
@@ -123,6 +131,9 @@ fn report(
                 choices: table.choices(),
                 best: table.best(),
                 simplest: table.simplest(),
+                without_components: table.without_components(),
+                rules: rules.iter().map(RuleSummary::of).collect(),
+                feature_names: dataset.column_names.as_deref(),
                 options: pca,
                 notes: &dataset.notes(),
                 seconds,

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use karhunen::diagnostics::{self, Features, Rows, SpeDistribution, SpeLimit, samples_with, t2_limit};
 use karhunen::{Matrix, PcaModel, Scalar, Source};
-use karhunen_io::{NamedMatrix, Values};
+use karhunen_io::{NamedMatrix, ReadOptions, Values};
 
 use crate::args::DiagnoseArgs;
 use crate::commands::diagnose_incomplete;
@@ -17,12 +17,13 @@ use crate::computed_rows::ComputedRows;
 use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
 use crate::figures::{percent, significant};
+use crate::fit_weights::{FitWeights, RowWeights};
 use crate::input_args::read_options;
 use crate::missing_args::TriplesArgs;
 use crate::names;
 use crate::outputs::{Outputs, print_aside};
 use crate::overwrite::{self, Kind};
-use crate::paths::{check_tables, input_name};
+use crate::paths::{check_outputs, check_tables, input_name, one_standard_input};
 use crate::plan::{OnValues, dispatch};
 use crate::progress::Progress;
 use crate::row_model::RowModel;
@@ -36,13 +37,19 @@ pub(crate) fn run(args: DiagnoseArgs) -> Result<()> {
         ("-o", Some(&*args.output), Kind::RowDiagnostics),
         ("--features", args.features.as_deref(), Kind::FeatureDiagnostics),
     ];
-    check_tables([&args.model, &args.data], &args.input, &outputs.map(|(option, path, _)| (option, path)))?;
+    let weights = RowWeights::of(args.weights.as_ref());
+    let written = outputs.map(|(option, path, _)| (option, path));
+    check_tables([&args.model, &args.data], &args.input, &written)?;
+    one_standard_input(&[Some(&args.model), Some(&args.data), weights.file.as_ref()])?;
+    check_outputs(&written, &[weights.file.as_ref()])?;
     overwrite::check(&outputs, args.force)?;
     let progress = Progress::new(args.quiet);
     let model = match loaded::any(&args.model)? {
         Loaded::Rows(model @ (RowModel::Complete(_) | RowModel::Rotated(_))) => model,
-        Loaded::Incomplete(saved) => return diagnose_incomplete::run(&args, &saved, &progress),
-        Loaded::RotatedIncomplete(saved) => return diagnose_incomplete::run(&args, &saved, &progress),
+        Loaded::Incomplete(saved) => return diagnose_incomplete::run(&args, &saved, &weights, &progress),
+        Loaded::RotatedIncomplete(saved) => {
+            return diagnose_incomplete::run(&args, &saved, &weights, &progress);
+        }
         Loaded::Rows(RowModel::Kernel(_)) => {
             return Err(Failure::Data(format!(
                 "{}: diagnostics are of models without a kernel",
@@ -56,11 +63,13 @@ pub(crate) fn run(args: DiagnoseArgs) -> Result<()> {
         )));
     }
     let options = args.memory.within(model.read_options(read_options(&args.input, &args.threads)));
+    let options = ReadOptions { weights_column: weights.column.clone(), ..options };
     let dataset = Dataset::read(&args.data, &options, &progress)?;
+    let weights = weights.of_table(&dataset)?;
     let model = model.aligned(&dataset)?;
     dispatch(
         &dataset.table.data,
-        Diagnosis { args: &args, model: &model, dataset: &dataset, progress: &progress },
+        Diagnosis { args: &args, model: &model, dataset: &dataset, weights: &weights, progress: &progress },
     )
 }
 
@@ -90,6 +99,7 @@ struct Diagnosis<'a> {
     args: &'a DiagnoseArgs,
     model: &'a RowModel,
     dataset: &'a Dataset,
+    weights: &'a FitWeights,
     progress: &'a Progress,
 }
 
@@ -97,7 +107,7 @@ impl OnValues for Diagnosis<'_> {
     type Output = Result<()>;
 
     fn on<T: Scalar>(self, values: &Values<T>) -> Result<()> {
-        let Self { args, model: of_rows, dataset, progress } = self;
+        let Self { args, model: of_rows, dataset, weights, progress } = self;
         let explain = |error| dataset.explain(error);
         let source = values.source().map_err(explain)?;
         let model = &*of_rows.unrotated().map_err(explain)?;
@@ -148,7 +158,7 @@ impl OnValues for Diagnosis<'_> {
             };
             line("T2", &t2, t2_limit);
             if args.fitted {
-                let spread = SpeDistribution::of_rows(&spe, &distance2, None).map_err(explain)?;
+                let spread = SpeDistribution::of_rows(&spe, &distance2, weights.lend().samples).map_err(explain)?;
                 line("SPE", &spe, spread.limit(level, SpeLimit::Box).map_err(explain)?);
             }
             print_aside(&text);

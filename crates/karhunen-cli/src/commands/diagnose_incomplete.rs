@@ -12,16 +12,24 @@ use crate::commands::fit_incomplete::row_header;
 use crate::component_names::INCOMPLETE_ROW_COLUMNS;
 use crate::error::{Places, Result};
 use crate::figures::percent;
+use crate::fit_weights::RowWeights;
 use crate::incomplete_rows::IncompleteRows;
 use crate::observed_dataset::{EntryArgs, ObservedDataset};
 use crate::outputs::{Outputs, print_aside};
 use crate::progress::Progress;
 
 /// Reads rows, from a table, or from triples if the model was fitted to triples, and writes their diagnostics.
-pub(super) fn run(args: &DiagnoseArgs, saved: &Saved<impl IncompleteRows>, progress: &Progress) -> Result<()> {
-    let how =
-        EntryArgs { input: &args.input, memory: &args.memory, triples: &args.triples, threads: args.threads };
+pub(super) fn run(
+    args: &DiagnoseArgs,
+    saved: &Saved<impl IncompleteRows>,
+    weights: &RowWeights,
+    progress: &Progress,
+) -> Result<()> {
+    let (input, memory, triples) = (&args.input, &args.memory, &args.triples);
+    let how = EntryArgs { input, memory, triples, threads: args.threads, weights };
     let dataset = ObservedDataset::read_for(saved, &args.data, &how, progress)?;
+    let weights = dataset.row_weights(weights.file.as_deref(), weights.column.as_deref())?;
+    let weights = weights.as_ref().map(|(weights, _)| &weights[..]);
     let (file, row_names) = (dataset.file.clone(), dataset.row_names.clone());
     let entries = dataset.align(saved)?;
     let explain =
@@ -32,7 +40,7 @@ pub(super) fn run(args: &DiagnoseArgs, saved: &Saved<impl IncompleteRows>, progr
         ObservedData::F64(entries) => incomplete_samples(model, entries, &run),
     };
     let found = found.map_err(explain)?;
-    let limits = limits(args, model, &found).map_err(explain)?;
+    let limits = limits(args, model, &found, weights).map_err(explain)?;
     progress.clear();
     let mut outputs = Outputs::new(args.force);
     let table = NamedMatrix {
@@ -62,9 +70,10 @@ fn limits(
     args: &DiagnoseArgs,
     model: &IncompleteModel,
     found: &IncompleteSamples,
+    weights: Option<&[f64]>,
 ) -> karhunen::Result<[Vec<f64>; 2]> {
     let (rows, scale) = if args.fitted {
-        (Rows::Fitted, SpeScale::of_rows(found, None)?)
+        (Rows::Fitted, SpeScale::of_rows(found, weights)?)
     } else {
         (Rows::New, SpeScale::of_model(model))
     };

@@ -1,6 +1,6 @@
 //! `karhunen fit`: fits principal components to a table.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use karhunen::error::{Advice, options};
@@ -8,6 +8,7 @@ use karhunen::exec::PassLog;
 use karhunen::memory::size;
 use karhunen::pca::{Route, Transform};
 use karhunen::{Matrix, Pca, PcaModel, Run, Scalar, Source, Weighting};
+use karhunen_io::genotypes::PlinkTables;
 use karhunen_io::{NamedMatrix, Reading, SavedModel, TableColumns, Values};
 
 use crate::commands::{fit_incomplete, fit_kernel, fit_moments};
@@ -19,6 +20,7 @@ use crate::figures::{duration, sum};
 use crate::fit_args::FitArgs;
 use crate::fit_files::{Part, id_column};
 use crate::fit_weights::FitWeights;
+use crate::genotype_args;
 use crate::hints;
 use crate::names;
 use crate::outputs::{Outputs, print_aside};
@@ -43,6 +45,9 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     let progress = Progress::new(plan.files.quiet);
     let mut dataset = Dataset::read_all(&plan.data, &plan.read, &progress)?;
     dataset.hint(hints::of_table(&dataset.table.data, dataset.table.feature_names.as_deref()));
+    if plan.eigenvec.is_some() {
+        genotype_args::check_table(&dataset)?;
+    }
     let weights = FitWeights::read(
         plan.weights_file.as_deref(),
         plan.read.weights_column.as_deref(),
@@ -102,7 +107,14 @@ impl OnValues for Fit<'_> {
         };
         self.progress.clear();
         self.dataset.check_unchanged()?;
-        self.write(&model, &scores, &run)?;
+        let tables = match (&self.plan.eigenvec, &self.plan.data[..]) {
+            (Some(prefix), [bed]) => {
+                let scores = model.transform_with(&*source, Transform::default(), &run).map_err(explain)?;
+                Some((prefix, PlinkTables::new(bed, &model, &scores)?))
+            }
+            _ => None,
+        };
+        self.write(&model, &scores, tables.as_ref(), &run)?;
         Ok((model, seconds))
     }
 }
@@ -116,9 +128,19 @@ enum Scores<'a, T> {
 }
 
 impl Fit<'_> {
-    fn write<T: Scalar>(&self, model: &PcaModel, scores: &Scores<'_, T>, run: &Run<'_>) -> Result<()> {
+    fn write<T: Scalar>(
+        &self,
+        model: &PcaModel,
+        scores: &Scores<'_, T>,
+        tables: Option<&(&PathBuf, PlinkTables)>,
+        run: &Run<'_>,
+    ) -> Result<()> {
+        let more = |outputs: &mut Outputs| {
+            let Some((prefix, tables)) = tables else { return Ok(()) };
+            tables.stage(prefix).into_iter().try_for_each(|file| outputs.stage(file))
+        };
         let columns = of_components(model.n_components());
-        self.plan.files.write(|outputs, part, path| match (part, scores) {
+        self.plan.files.write_with(more, |outputs, part, path| match (part, scores) {
             (Part::Model, _) => outputs.model(path, &self.saved(model)),
             (Part::Loadings, _) => {
                 write_loadings(outputs, path, model, self.dataset.table.feature_names.as_deref())
@@ -152,6 +174,7 @@ impl Fit<'_> {
             feature_names: table.feature_names.clone(),
             set_aside: labels.chain(&read.weights_column).cloned().collect(),
             id_column: id_column(&read.row_names, table.id_name.as_ref()),
+            log1p: table.log1p,
         };
         SavedModel { model: model.clone(), beside }
     }

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use karhunen::error::Surface;
-use karhunen::incomplete::RowScores;
 use karhunen::IncompleteModel;
+use karhunen::incomplete::{Overfit, RowScores};
 use karhunen_io::{NamedMatrix, ReadOptions, RowsAndColumns, Saved, SavedIncomplete};
 
 use crate::commands::fit_online;
@@ -14,7 +14,6 @@ use crate::error::{Failure, Result};
 use crate::figures::{self, sum};
 use crate::fit_args::FitArgs;
 use crate::fit_files::{Part, id_column};
-use crate::fit_weights::sample_weights;
 use crate::incomplete_plan::IncompletePlan;
 use crate::incomplete_report::IncompleteReport;
 use crate::incomplete_rows::IncompleteRows;
@@ -49,6 +48,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     progress.clear();
     check_convergence(&plan, &dataset, &model)?;
     warn_of_far_predictions(&dataset, &model);
+    warn_of_overfit(&dataset, &model);
     let saved = saved(&plan, &dataset, model);
     write(&plan, &dataset, &saved)?;
     report(&plan, &dataset, (&saved, weights), seconds)
@@ -59,14 +59,7 @@ pub(crate) fn weighed(
     (file, read): (Option<&Path>, &ReadOptions),
     dataset: ObservedDataset,
 ) -> Result<(ObservedDataset, Option<String>)> {
-    let table = &dataset.table;
-    let labels = table.labels.iter().map(|label| &label.name);
-    let found = sample_weights(
-        (file, read.weights_column.as_deref()),
-        table.weights.clone(),
-        (&dataset.file, table.data.shape().0),
-        dataset.column_names.iter().flatten().chain(labels),
-    )?;
+    let found = dataset.row_weights(file, read.weights_column.as_deref())?;
     let Some((weights, origin)) = found else { return Ok((dataset, None)) };
     let total = sum(weights.iter().sum());
     let line = format!("weights from {origin}: times each row was seen, sum {total}");
@@ -133,6 +126,20 @@ fn warn_of_far_predictions(dataset: &ObservedDataset, model: &IncompleteModel) {
         places.column(far.column),
         figures::significant(far.value),
         far.deviations
+    );
+    let label = console::style("warning:").for_stderr().yellow().bold();
+    print_aside(&format!("{label} {}\n", names::visible(&message)));
+}
+
+/// Warns of components that fit noise.
+fn warn_of_overfit(dataset: &ObservedDataset, model: &IncompleteModel) {
+    let Some(Overfit { gain, n_parameters }) = model.convergence().overfit else { return };
+    let message = format!(
+        "{}: the {} components fit noise: they lower -ln p by {gain:.0} with {} loadings, so the means alone are expected \
+         to predict better; give --early-stopping, lower -k, or use --missing=vb-full, which learns how much to shrink",
+        dataset.file,
+        model.n_components(),
+        figures::count(n_parameters),
     );
     let label = console::style("warning:").for_stderr().yellow().bold();
     print_aside(&format!("{label} {}\n", names::visible(&message)));

@@ -112,6 +112,7 @@ impl Fit<'_> {
             feature_names: table.feature_names.clone(),
             set_aside: labels.chain(&read.weights_column).cloned().collect(),
             id_column: id_column(&read.row_names, table.id_name.as_ref()),
+            log1p: table.log1p,
         };
         SavedKernel { model, beside }
     }

@@ -105,6 +105,7 @@ fn refuse_idle(args: &FitArgs) -> Result<()> {
         .or_else(|| given.first_of::<KernelArgs>(&[]))
         .or_else(|| given.first_of::<CheckpointArgs>(&[]))
         .or_else(|| given.first_of::<CopyArgs>(&[]))
+        .or_else(|| args.complete.eigenvec.as_ref().map(|_| "--eigenvec".to_owned()))
         .or_else(|| args.memory.cache.as_ref().map(|_| "--cache".to_owned()));
     match without_rows {
         Some(option) => Err(idle(&option, "it needs the rows")),

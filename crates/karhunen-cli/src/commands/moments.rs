@@ -60,6 +60,7 @@ pub(crate) fn run(args: MomentsArgs) -> Result<()> {
         feature_names: dataset.table.feature_names.clone(),
         set_aside: labels.chain(&read.weights_column).cloned().collect(),
         id_column: id_column(&read.row_names, dataset.table.id_name.as_ref()),
+        log1p: dataset.table.log1p,
     };
     let saved = SavedScatter { model: scatter, beside };
     let mut outputs = Outputs::new(args.force);

@@ -3,19 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use karhunen::{Observed, Run, Scalar};
-use karhunen_io::{ObservedData, RowsAndColumns, Saved, TripleColumns, Values};
+use karhunen_io::{ObservedData, ReadOptions, RowsAndColumns, Saved, TripleColumns, Values};
 use karhunen_report::Report;
 
 use crate::commands::loaded::{self, Loaded};
 use crate::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
+use crate::fit_weights::{FitWeights, RowWeights};
 use crate::incomplete_rows::IncompleteRows;
 use crate::input_args::{InputArgs, MemoryArgs, read_options};
 use crate::missing_args::TriplesArgs;
 use crate::observed_dataset::{EntryArgs, ObservedDataset};
 use crate::outputs::Outputs;
 use crate::overwrite::{self, Kind};
-use crate::paths::{check_outputs, check_tables, input_name, is_standard};
+use crate::paths::{check_outputs, input_name, is_standard, one_standard_input};
 use crate::plan::{OnValues, dispatch};
 use crate::progress::Progress;
 use crate::report_args::ReportArgs;
@@ -27,8 +28,9 @@ const LEVEL: f64 = 0.95;
 /// Reads a model, and rows if they are given, and writes the page.
 pub(crate) fn run(args: ReportArgs) -> Result<()> {
     let output = ("-o", Some(&*args.output));
+    let weights = RowWeights::of(args.weights.as_ref());
     match &args.data {
-        Some(data) => check_page([&args.model, data], &args, output)?,
+        Some(data) => check_page([&args.model, data], &args, &weights, output)?,
         None => {
             refuse_options_of_rows(&args)?;
             check_outputs(&[output], &[Some(&args.model)])?;
@@ -41,15 +43,21 @@ pub(crate) fn run(args: ReportArgs) -> Result<()> {
             "--level has no effect on a kernel model, whose scores have no limits; leave it out".to_owned(),
         ));
     }
+    if let (Loaded::Rows(RowModel::Kernel(_)), true) = (&model, weights.are_given()) {
+        return Err(Failure::Usage(
+            "--weights has no effect on the page of a kernel model, whose rows have no limits; leave it out"
+                .to_owned(),
+        ));
+    }
     if let (Loaded::Rows(_), Some(option)) = (&model, args.given.first_of::<TriplesArgs>(&[])) {
         return Err(Failure::Usage(format!(
             "{option} has no effect on a model of complete data; leave it out"
         )));
     }
     let page = match (&args.data, model) {
-        (Some(data), Loaded::Rows(model)) => of_rows(&args, model, data)?,
-        (Some(data), Loaded::Incomplete(saved)) => of_incomplete_rows(&args, &saved, data)?,
-        (Some(data), Loaded::RotatedIncomplete(saved)) => of_incomplete_rows(&args, &saved, data)?,
+        (Some(data), Loaded::Rows(model)) => of_rows(&args, model, data, &weights)?,
+        (Some(data), Loaded::Incomplete(saved)) => of_incomplete_rows(&args, &saved, data, &weights)?,
+        (Some(data), Loaded::RotatedIncomplete(saved)) => of_incomplete_rows(&args, &saved, data, &weights)?,
         (None, model) => of_model(&args, &model)?,
     };
     let mut outputs = Outputs::new(args.force);
@@ -70,10 +78,15 @@ fn refuse_options_of_rows(args: &ReportArgs) -> Result<()> {
 }
 
 /// Checks the files of a page about rows.
-fn check_page(read: [&PathBuf; 2], args: &ReportArgs, output: (&str, Option<&Path>)) -> Result<()> {
-    check_tables(read, &args.input, &[])?;
-    let inputs =
-        [Some(read[0]), Some(read[1]), args.input.feature_names.as_ref(), args.input.sample_names.as_ref()];
+fn check_page(
+    read: [&PathBuf; 2],
+    args: &ReportArgs,
+    weights: &RowWeights,
+    output: (&str, Option<&Path>),
+) -> Result<()> {
+    let names = [args.input.feature_names.as_ref(), args.input.sample_names.as_ref()];
+    let inputs = [Some(read[0]), Some(read[1]), names[0], names[1], weights.file.as_ref()];
+    one_standard_input(&inputs)?;
     check_outputs(&[output], &inputs)
 }
 
@@ -116,6 +129,7 @@ struct About<'a> {
     file: &'a str,
     feature_names: Option<&'a [String]>,
     sample_names: Option<&'a [String]>,
+    sample_weights: Option<&'a [f64]>,
     /// Words of the command line that read the entries of triples.
     triples: Vec<String>,
 }
@@ -127,13 +141,14 @@ impl About<'_> {
         make: impl FnOnce(&Report<'_>) -> std::result::Result<String, karhunen_report::Error>,
         explain: impl Fn(karhunen::Error) -> Failure,
     ) -> Result<String> {
-        let Self { args, file, feature_names, sample_names, ref triples } = *self;
+        let Self { args, file, feature_names, sample_names, sample_weights, ref triples } = *self;
         let (model_name, mut data_options) = (name_in_call(&args.model, "MODEL"), args.input.words());
         data_options.extend_from_slice(triples);
         let report = Report {
             title: title(args).unwrap_or_else(|| file_name(file)),
             feature_names,
             sample_names,
+            sample_weights,
             level: args.level.unwrap_or(LEVEL),
             model_name: &model_name,
             data_name: if is_standard(args.data.as_deref()) { "DATA" } else { file },
@@ -145,12 +160,14 @@ impl About<'_> {
 }
 
 /// The page of a model of complete data and rows.
-fn of_rows(args: &ReportArgs, model: RowModel, data: &Path) -> Result<String> {
+fn of_rows(args: &ReportArgs, model: RowModel, data: &Path, weights: &RowWeights) -> Result<String> {
     let progress = Progress::new(args.quiet);
     let options = args.memory.within(model.read_options(read_options(&args.input, &args.threads)));
+    let options = ReadOptions { weights_column: weights.column.clone(), ..options };
     let dataset = Dataset::read(data, &options, &progress)?;
+    let weights = weights.of_table(&dataset)?;
     let model = model.aligned(&dataset)?;
-    let rows = Rows { args, model: &model, dataset: &dataset, progress: &progress };
+    let rows = Rows { args, model: &model, dataset: &dataset, weights: &weights, progress: &progress };
     let page = dispatch(&dataset.table.data, rows)?;
     progress.clear();
     dataset.check_unchanged()?;
@@ -161,6 +178,7 @@ struct Rows<'a> {
     args: &'a ReportArgs,
     model: &'a RowModel,
     dataset: &'a Dataset,
+    weights: &'a FitWeights,
     progress: &'a Progress,
 }
 
@@ -168,7 +186,7 @@ impl OnValues for Rows<'_> {
     type Output = Result<String>;
 
     fn on<T: Scalar>(self, values: &Values<T>) -> Result<String> {
-        let Self { args, model, dataset, progress } = self;
+        let Self { args, model, dataset, weights, progress } = self;
         let explain = |error| dataset.explain(error);
         let source = values.source().map_err(explain)?;
         let run = args.threads.run(progress);
@@ -177,6 +195,7 @@ impl OnValues for Rows<'_> {
             file: &dataset.file,
             feature_names: model.feature_names(),
             sample_names: dataset.table.sample_names.as_deref(),
+            sample_weights: weights.lend().samples,
             triples: Vec::new(),
         };
         let make = |report: &Report<'_>| match model {
@@ -194,11 +213,13 @@ fn of_incomplete_rows(
     args: &ReportArgs,
     saved: &Saved<impl IncompleteRows>,
     data: &Path,
+    weights: &RowWeights,
 ) -> Result<String> {
     let progress = Progress::new(args.quiet);
-    let how =
-        EntryArgs { input: &args.input, memory: &args.memory, triples: &args.triples, threads: args.threads };
+    let (input, memory, triples) = (&args.input, &args.memory, &args.triples);
+    let how = EntryArgs { input, memory, triples, threads: args.threads, weights };
     let dataset = ObservedDataset::read_for(saved, data, &how, &progress)?;
+    let weights = dataset.row_weights(weights.file.as_deref(), weights.column.as_deref())?;
     let (file, sample_names) = (dataset.file.clone(), dataset.row_names.clone());
     let entries = dataset.align(saved)?;
     let names = column_names(&saved.beside);
@@ -208,6 +229,7 @@ fn of_incomplete_rows(
         file: &file,
         feature_names: names.as_deref(),
         sample_names: sample_names.as_deref(),
+        sample_weights: weights.as_ref().map(|(weights, _)| &weights[..]),
         triples: triples.map_or_else(Vec::new, |columns| vec!["--triples".to_owned(), words_of(&columns)]),
     };
     let explain =

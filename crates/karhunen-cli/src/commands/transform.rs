@@ -2,7 +2,7 @@
 
 use karhunen::pca::Transform;
 use karhunen::{Observed, Scalar, Source};
-use karhunen_io::{Data, NamedMatrix, ObserveOptions, ObservedData, Saved, Values};
+use karhunen_io::{Data, Ids, NamedMatrix, ObserveOptions, ObservedData, Saved, Values};
 
 use crate::args::TransformArgs;
 use crate::commands::fit_incomplete::row_header;
@@ -16,7 +16,7 @@ use crate::missing_args::TriplesArgs;
 use crate::observed_dataset::{Advice, ObservedContent, ObservedDataset, block_scores, matched, scores};
 use crate::outputs::Outputs;
 use crate::overwrite::{self, Kind};
-use crate::paths::check_files;
+use crate::paths::{check_files, check_outputs};
 use crate::plan::{OnValues, dispatch};
 use crate::progress::Progress;
 use crate::row_model::RowModel;
@@ -24,7 +24,11 @@ use crate::row_model::RowModel;
 /// Reads a model and rows, and writes their scores.
 pub(crate) fn run(args: TransformArgs) -> Result<()> {
     check_files([&args.model, &args.data], &args.input, &args.output)?;
-    overwrite::check(&[("-o", Some(&args.output), Kind::Scores)], args.force)?;
+    let unmatched = args.genotypes.unmatched.as_deref();
+    let paths = [("-o", Some(args.output.as_path())), ("--unmatched", unmatched)];
+    check_outputs(&paths, &[Some(&args.model), Some(&args.data)])?;
+    let outputs = [("-o", Some(&*args.output), Kind::Scores), ("--unmatched", unmatched, Kind::Unmatched)];
+    overwrite::check(&outputs, args.force)?;
     let progress = Progress::new(args.quiet);
     let model = match loaded::any(&args.model)? {
         Loaded::Rows(model) => model,
@@ -37,8 +41,11 @@ pub(crate) fn run(args: TransformArgs) -> Result<()> {
         )));
     }
     model.check_whiten(args.whiten)?;
-    let options = args.memory.within(model.read_options(read_options(&args.input, &args.threads)));
+    model.check_unshrunk(args.unshrunk)?;
+    let read = args.genotypes.within(read_options(&args.input, &args.threads));
+    let options = args.memory.within(model.read_options(read));
     let dataset = Dataset::read(&args.data, &options, &progress)?;
+    args.genotypes.check_used(dataset.table.format)?;
     let model = model.aligned(&dataset)?;
     dispatch(
         &dataset.table.data,
@@ -53,10 +60,15 @@ fn incomplete(
     progress: &Progress,
 ) -> Result<()> {
     saved.model.check_whiten(args.whiten)?;
+    if args.unshrunk {
+        return Err(Failure::Usage(
+            "--unshrunk corrects the scores of models of complete data; leave it out".to_owned(),
+        ));
+    }
     let asked = args.triples.options();
     let triples = asked.triples.clone().or_else(|| saved.beside.triples.clone());
     let how = ObserveOptions { triples, ..asked };
-    let options = saved.read_options(read_options(&args.input, &args.threads));
+    let options = saved.read_options(args.genotypes.within(read_options(&args.input, &args.threads)));
     let options = if how.triples.is_some() {
         args.memory.check_unused()?;
         options
@@ -73,6 +85,8 @@ fn incomplete(
             };
         }
     };
+    args.genotypes.check_used(dataset.format)?;
+    let variants = saved.beside.column_ids.as_ref().map(Ids::texts);
     let (file, row_names) = (dataset.file.clone(), dataset.row_names.clone());
     let data = dataset.align(saved)?;
     let explain =
@@ -90,6 +104,7 @@ fn incomplete(
         numeric_ids: false,
     };
     outputs.table(&args.output, &table)?;
+    args.genotypes.write(&args.data, variants.as_deref(), &mut outputs)?;
     outputs.commit()
 }
 
@@ -107,6 +122,7 @@ impl<M: IncompleteRows> IncompleteScores<'_, M> {
         ObservedData: From<Observed<T>>,
     {
         let Self { args, saved, dataset, progress } = self;
+        args.genotypes.check_used(dataset.table.format)?;
         let explain = |error| dataset.explain(error);
         let (source, model) = (values.source().map_err(explain)?, &saved.model);
         let (table, run) = (&dataset.table, args.threads.run(progress));
@@ -119,6 +135,7 @@ impl<M: IncompleteRows> IncompleteScores<'_, M> {
         let mut outputs = Outputs::new(args.force);
         let row_names = (row_header(saved), table.sample_names.as_deref());
         rows.write_to(&mut outputs, &args.output, row_names, &columns, explain)?;
+        args.genotypes.write(&args.data, names, &mut outputs)?;
         progress.clear();
         outputs.commit()
     }
@@ -141,7 +158,7 @@ impl OnValues for Scores<'_> {
         let how = Transform { whiten: self.args.whiten, ..Transform::default() };
         let run = self.args.threads.run(self.progress);
         let mut outputs = Outputs::new(self.args.force);
-        if let Values::InFile(_) = values {
+        if let (Values::InFile(_), false) = (values, self.args.unshrunk) {
             let rows = match self.model {
                 RowModel::Complete(saved) => ComputedRows::scores(&saved.model, &*source, how, &run),
                 RowModel::Kernel(saved) => {
@@ -156,10 +173,16 @@ impl OnValues for Scores<'_> {
             let names = ("sample", self.dataset.table.sample_names.as_deref());
             let columns = self.model.component_names();
             rows.write_to(&mut outputs, &self.args.output, names, &columns, explain)?;
+            let variants = self.dataset.table.feature_names.as_deref();
+            self.args.genotypes.write(&self.args.data, variants, &mut outputs)?;
             self.progress.clear();
             return outputs.commit();
         }
-        let scores = self.model.transform_with(&*source, how, &run).map_err(explain)?;
+        let scores = match self.model {
+            RowModel::Complete(saved) if self.args.unshrunk => saved.model.transform_oadp(&*source, &run),
+            model => model.transform_with(&*source, how, &run),
+        };
+        let scores = scores.map_err(explain)?;
         self.progress.clear();
         self.dataset.check_unchanged()?;
         let table = NamedMatrix {
@@ -171,6 +194,8 @@ impl OnValues for Scores<'_> {
             numeric_ids: false,
         };
         outputs.table(&self.args.output, &table)?;
+        let variants = self.dataset.table.feature_names.as_deref();
+        self.args.genotypes.write(&self.args.data, variants, &mut outputs)?;
         outputs.commit()
     }
 }

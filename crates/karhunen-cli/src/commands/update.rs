@@ -169,6 +169,7 @@ impl UpdatePlan {
                 feature_names: table.feature_names.clone(),
                 set_aside: labels.chain(&self.read.weights_column).cloned().collect(),
                 id_column: id_column(&self.read.row_names, table.id_name.as_ref()),
+                log1p: table.log1p,
             };
             return Ok(SavedIncremental { model, beside });
         };

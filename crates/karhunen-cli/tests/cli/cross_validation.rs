@@ -47,7 +47,7 @@ fn the_planted_rank_is_advised() {
     let folder = folder();
     let text = run(&folder, "t.csv --label times --missing=ppca -k 1-4");
     assert!(text.contains("\n5 folds of the entries, method ppca, seed 0\n"), "{text}");
-    assert!(text.contains("\ncomponents       RMSE  standard error\n         1  "), "{text}");
+    assert!(text.contains("\ncomponents       RMSE  standard error      Q2      R2\n         1  "), "{text}");
     assert!(text.contains("\nchoose    -k 2: "), "{text}");
     let found = json(&folder, "t.csv --label times --missing=ppca -k 1-4");
     let choices = found["choices"].as_array().unwrap();
@@ -66,12 +66,48 @@ fn the_planted_rank_is_advised() {
 }
 
 #[test]
+fn shares_of_complete_tables_by_feature() {
+    let arguments = "cross-validate wine.csv --label class --scale --missing=em -k 1-4 --folds 7";
+    let text = String::from_utf8(karhunen(arguments).assert().success().get_output().stdout.clone()).unwrap();
+    assert!(text.contains("   0.665  ") && text.contains("\nfeatures  Q2 from "), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let printed = karhunen(&format!("{arguments} --json")).assert().success().get_output().stdout.clone();
+    let found: Value = serde_json::from_slice(&printed).unwrap();
+    assert_eq!(found["feature_names"][0], "alcohol");
+    let choices = found["choices"].as_array().unwrap();
+    let (q2, r2): (Vec<f64>, Vec<f64>) =
+        choices.iter().map(|c| (c["q2"].as_f64().unwrap(), c["r2"].as_f64().unwrap())).unzip();
+    assert!(q2.iter().zip(&r2).all(|(q2, r2)| q2 < r2) && r2.is_sorted() && !q2.is_sorted(), "{q2:?} {r2:?}");
+    for choice in choices {
+        // All columns are scaled: the share of all is the mean of those of features.
+        let of_features = numbers(&choice["features"]["q2"]);
+        assert_eq!(of_features.len(), 13);
+        assert_close(&[of_features.iter().sum::<f64>() / 13.0], &[choice["q2"].as_f64().unwrap()], 1e-9);
+    }
+    let rules = found["rules"].as_array().unwrap();
+    assert_eq!(rules[0]["rule"], "cross-validation");
+    assert_eq!(rules[0]["n_components"], found["best"]["n_components"]);
+    assert_eq!(rules[1]["n_components"], found["simplest"]["n_components"]);
+    assert_eq!(rules[0]["values"][0], found["without_components"]["msep"]);
+}
+
+#[test]
+fn the_edge_of_the_numbers_is_told() {
+    let folder = folder();
+    let text = run(&folder, "t.csv --label times --missing=em -k 1,2");
+    let warning = "\nedge      the lowest error is that of the largest number compared, 2; compare more\n";
+    assert!(text.contains(warning), "{text}");
+    let text = run(&folder, "t.csv --label times --missing=em -k 1-4");
+    assert!(!text.contains("\nedge"), "{text}");
+}
+
+#[test]
 fn penalties_are_compared_and_written() {
     let folder = folder();
     let arguments =
         "t.csv --label times --missing=ridge --regularization 0.1,1,weighted:0.2,100 -k 2,3 --folds 3";
     let csv = run(&folder, &format!("{arguments} -o -"));
-    let header = "components,regularization,weighted_regularization,mean,standard_error,fold1,fold2,fold3\n";
+    let header = "components,regularization,weighted_regularization,mean,standard_error,msep,msep_standard_error,q2,r2,fold1,fold2,fold3\n";
     assert!(csv.starts_with(header), "{csv}");
     let found = json(&folder, arguments);
     let choices = found["choices"].as_array().unwrap();
@@ -88,7 +124,7 @@ fn penalties_are_compared_and_written() {
     assert_eq!(std::fs::read_to_string(folder.path().join("curve.csv")).unwrap(), csv);
     // Without penalties the table has no column for them.
     let csv = run(&folder, "t.csv --label times -k 1 -o - -q");
-    assert!(csv.starts_with("components,mean,standard_error,fold1"), "{csv}");
+    assert!(csv.starts_with("components,mean,standard_error,msep,msep_standard_error,q2,r2,fold1"), "{csv}");
     assert_eq!(parse_csv(&csv).len(), 1);
 }
 

@@ -146,3 +146,43 @@ fn rows_with_missing_values_have_their_own_limits() {
         std::fs::read_to_string(at("m.html")).unwrap().contains("419 of 8008 entries are missing (5.2%)")
     );
 }
+
+/// Rows of wine.csv and the same rows repeated, with how often in a column of the first.
+fn weighted_and_repeated(folder: &Path) {
+    let wine = std::fs::read_to_string(examples().join("wine.csv")).unwrap();
+    let mut lines = wine.lines();
+    let header = lines.next().unwrap();
+    let (mut weighted, mut repeated) = (format!("{header},times\n"), format!("{header}\n"));
+    for (i, line) in lines.enumerate() {
+        let times = 1 + i % 3;
+        weighted += &format!("{line},{times}\n");
+        repeated += &format!("{line}\n").repeat(times);
+    }
+    std::fs::write(folder.join("weighted.csv"), weighted).unwrap();
+    std::fs::write(folder.join("repeated.csv"), repeated).unwrap();
+}
+
+#[test]
+fn limits_of_spe_are_of_weighted_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    weighted_and_repeated(folder.path());
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    for missing in ["", "--missing=ppca --tol 1e-9 --max-iter 2000"] {
+        let limit = |data: &str, weights: &str| {
+            let options = format!("--label class -k 3 {missing} -q -o {}", at("m.model"));
+            karhunen(&format!("fit {} --scale {weights} {options}", at(data))).assert().success();
+            let (rows, summary) =
+                diagnose(folder.path(), &format!("{} --label class --fitted {weights}", at(data)));
+            let said = summary.lines().find(|line| line.starts_with("SPE")).unwrap().to_owned();
+            let (header, rows) = table(&rows);
+            // Of rows with missing values limits are a column, otherwise a number in the summary.
+            match header.iter().position(|name| name == "SPE_limit") {
+                Some(column) => rows[0][column],
+                None => said.split(' ').rev().nth(5).unwrap().trim_end_matches(',').parse().unwrap(),
+            }
+        };
+        let (of_weights, of_repeated) = (limit("weighted.csv", "--weights times"), limit("repeated.csv", ""));
+        let difference: f64 = (of_weights - of_repeated) / of_repeated;
+        assert!(difference.abs() < 1e-3, "{missing}: {of_weights} {of_repeated}");
+    }
+}

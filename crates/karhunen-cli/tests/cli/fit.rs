@@ -207,6 +207,89 @@ fn feature_weights_of_zero_silence_a_feature() {
     assert_eq!(numbers(&summary["feature_weights"]), [1.0, 0.0, 1.0, 4.0]);
 }
 
+/// As `prcomp(center = v, scale. = w)` of R: variances are those of the moved rows about zero, with divisor n - 1.
+#[test]
+fn columns_take_given_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        folder.path().join(name).display().to_string()
+    };
+    let moved: String = std::fs::read_to_string("../../examples/data/usarrests.csv")
+        .unwrap()
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let numbers =
+                line.split(',').skip(1).zip([(8.0, 4.0), (170.0, 80.0), (65.0, 15.0), (20.0, 10.0)]);
+            let moved = numbers.map(|(x, (center, scale))| (x.parse::<f64>().unwrap() - center) / scale);
+            moved.map(|x| x.to_string()).collect::<Vec<_>>().join(",") + "\n"
+        })
+        .collect();
+    let expected = json(&format!("fit {} --no-header --no-center --json=full", file("moved.csv", &moved)));
+    let header: Vec<String> = std::fs::read_to_string("../../examples/data/usarrests.csv")
+        .unwrap()
+        .lines()
+        .next()
+        .unwrap()
+        .split(',')
+        .skip(1)
+        .map(str::to_owned)
+        .collect();
+    let named = |numbers: [f64; 4]| -> String {
+        header.iter().zip(numbers).rev().map(|(name, number)| format!("{name},{number}\n")).collect()
+    };
+    let centers = [file("c.txt", "8\n170\n65\n20\n"), file("c.csv", &named([8.0, 170.0, 65.0, 20.0]))];
+    let scales = [file("s.txt", "scale\n4\n80\n15\n10\n"), file("s.csv", &named([4.0, 80.0, 15.0, 10.0]))];
+    let model = folder.path().join("m").display().to_string();
+    for (centers, scales) in centers.iter().zip(&scales) {
+        let fit = format!("fit usarrests.csv --center-values {centers} --scale-values {scales}");
+        let found = json(&format!("{fit} --json=full -o {model} --force"));
+        for key in ["explained_variance", "explained_variance_ratio", "singular_values"] {
+            assert_close(&numbers(&found[key]), &numbers(&expected[key]), 1e-12);
+        }
+        assert_eq!(numbers(&found["mean"]), [8.0, 170.0, 65.0, 20.0]);
+        assert_eq!(numbers(&found["scale"]), [4.0, 80.0, 15.0, 10.0]);
+        let text = output(&format!("inspect {model}"));
+        assert!(text.contains("\ncentred at given numbers and scaled by given numbers; all 4 components\n"), "{text}");
+    }
+    let refusal = |arguments: &str, code: i32| {
+        let done = karhunen(&format!("fit usarrests.csv {arguments}")).assert().code(code);
+        String::from_utf8_lossy(&done.get_output().stderr).into_owned()
+    };
+    let wrong = file("wrong.csv", "Murder,1\nAssault,2\nUrbanPop,3\nrape,4\n");
+    assert!(refusal(&format!("--scale-values {wrong}"), 3).contains("no number for the column `Rape`"));
+    let zero = file("zero.txt", "1\n2\n0\n1\n");
+    let message = refusal(&format!("--scale-values {zero}"), 3);
+    assert!(message.contains("--scale-values of column 3 (`UrbanPop`) is 0: "), "{message}");
+    let few = file("few.txt", "1\n2\n3\n");
+    assert!(refusal(&format!("--center-values {few}"), 3).contains("3 numbers of columns, but 4 are needed"));
+    refusal(&format!("--center-values {few} --no-center"), 2);
+    refusal(&format!("--scale-values {few} --scale"), 2);
+    refusal("--scale=none", 2);
+}
+
+#[test]
+fn columns_are_scaled_by_name() {
+    let deviations = numbers(&json("fit usarrests.csv --scale")["scale"]);
+    let pareto = json("fit usarrests.csv --scale=pareto");
+    let roots: Vec<f64> = deviations.iter().map(|deviation| deviation.sqrt()).collect();
+    assert_close(&numbers(&pareto["scale"]), &roots, 1e-13);
+    assert_eq!(pareto["options"]["scale"], "pareto");
+    let text = output("fit usarrests.csv --scale=range");
+    assert!(text.contains("\ncentred and scaled by the range; all 4 components\n"), "{text}");
+    assert_eq!(json("fit usarrests.csv --scale=deviation")["options"]["scale"], true);
+    assert_close(
+        &numbers(&json("fit usarrests.csv --scale=range")["scale"]),
+        &[16.6, 292.0, 59.0, 38.7],
+        1e-13,
+    );
+    for other in ["--missing", "--kernel rbf"] {
+        karhunen(&format!("fit usarrests.csv {other} --scale=pareto")).assert().code(2);
+        karhunen(&format!("fit usarrests.csv {other} --scale-values s.txt")).assert().code(2);
+    }
+}
+
 #[test]
 fn what_does_not_converge_is_a_warning_or_under_strict_an_error() {
     let fit = "fit rust_docs_bow.mtx.gz -k 20 --solver block-krylov --max-iter 1 --tol 1e-15";

@@ -84,3 +84,23 @@ fn a_page_of_triples_reads_them_again() {
         assert!(page.contains(said), "{said}");
     }
 }
+
+#[test]
+fn a_page_of_a_weighted_fit_takes_its_weights() {
+    let folder = fitted("--label class --weights proline --weighting importance -k 2");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let page = |options: &str| {
+        let arguments = format!("report {} wine.csv --label class {options} -o {}", at("m.model"), at("w.html"));
+        karhunen(&arguments).assert().success();
+        std::fs::read_to_string(at("w.html")).unwrap()
+    };
+    let weighted = page("--weights proline");
+    assert!(weighted.contains("178 samples are given: those of the fit."));
+    assert!(weighted.contains("--weights WEIGHTS --level 0.95"));
+    assert!(page("").contains("without the weights of the fit"));
+    let said = message(&format!("report {} --weights proline -o {}", at("m.model"), at("w.html")), 2);
+    assert!(said.contains("DATA"), "{said}");
+    karhunen(&format!("fit wine.csv --label class --kernel rbf -k 2 -q -o {}", at("k"))).assert().success();
+    let kernel = format!("report {} wine.csv --label class --weights proline -o {}", at("k"), at("k.html"));
+    assert!(message(&kernel, 2).contains("--weights has no effect on the page of a kernel model"));
+}

@@ -234,6 +234,7 @@ fn assemble(blocks: Vec<Rows>, columns: &Columns, dialect: &Dialect, options: &R
         feature_names: columns.value_names(),
         labels,
         weights: options.weights_column.as_ref().map(|_| weights),
+        log1p: None,
         format: format_name(dialect.delimiter),
         notes: notes(columns, dialect, options),
         warnings: dialect.first_line.warning().into_iter().chain(columns.warning.clone()).collect(),

@@ -222,6 +222,11 @@ impl<T: Scalar> FileRows<T> {
         Self { block_bytes, n_stored, ..Self::new(reader(self), shape, of_file, u64::MAX) }
     }
 
+    /// The same rows, whose reader returns another number of columns, or of stored entries.
+    pub(crate) fn with_columns(self, n_cols: usize, n_stored: Option<usize>) -> Self {
+        Self { shape: (self.shape.0, n_cols), n_stored, ..self }
+    }
+
     /// (n_samples, n_features).
     pub fn shape(&self) -> (usize, usize) {
         self.shape
@@ -274,7 +279,8 @@ impl<T: Scalar> FileRows<T> {
         self.blocks.held(block_bytes)
     }
 
-    fn rows_at_once(&self) -> usize {
+    /// Rows of a block.
+    pub(crate) fn rows_at_once(&self) -> usize {
         ((self.block_bytes as f64 / self.row_bytes()) as usize).max(1)
     }
 

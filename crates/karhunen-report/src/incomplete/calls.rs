@@ -52,7 +52,9 @@ fn words(options: &IncompletePca) -> Vec<Word> {
     if let Some(variance) = options.prior_variance {
         option!(true, "--prior-variance", "prior_variance", number(variance));
     }
-    if options.mean_prior.count > 0.0 {
+    option!(options.learn_mean_prior, "--learn-mean-prior", "learn_mean_prior", flag(true));
+    option!(options.hyperprior != usual.hyperprior, "--hyperprior", "hyperprior", number(options.hyperprior));
+    if options.mean_prior != usual.mean_prior {
         let (count, value) = (options.mean_prior.count, options.mean_prior.value);
         let shell = value.map_or(format!("{count}"), |value| format!("{count}:{value}"));
         let python = value.map_or(format!("{count:?}"), |value| format!("({count:?}, {value:?})"));

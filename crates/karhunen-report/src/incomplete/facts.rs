@@ -111,6 +111,14 @@ pub(super) fn exactness(model: &IncompleteModel, names: &Names<'_>) -> Vec<Strin
             names.in_text(far.column),
         ));
     }
+    if let Some(overfit) = found.overfit {
+        sentences.push(format!(
+            "Warning: the components fit noise: they lower the negative log-likelihood by {} with {}, so by Akaike's criterion \
+             the means alone predict new entries better. Use fewer components, early stopping, or vb-full.",
+            significant(overfit.gain, 4),
+            counted(overfit.n_parameters, "loading"),
+        ));
+    }
     sentences
 }
 

@@ -44,12 +44,12 @@ impl Holes {
         model: &IncompleteModel,
         rows: &Observed<T>,
         names: &Names<'_>,
+        is_of_fit: bool,
         run: &Run<'_>,
     ) -> Result<Self, Error> {
         let n_observed: Vec<usize> = (0..rows.n_features()).map(|j| rows.n_observed_in_column(j)).collect();
-        let is_fitted = rows.n_samples() == model.scores().n_rows();
         let uncertainty = match model.score_covariances() {
-            Some(_) if is_fitted => Some(uncertainty(model, rows, run)?),
+            Some(_) if is_of_fit => Some(uncertainty(model, rows, run)?),
             _ => None,
         };
         let mut holes = Self::new(model, rows.n_samples(), &n_observed, names, uncertainty);

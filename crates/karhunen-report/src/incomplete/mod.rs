@@ -6,7 +6,8 @@ mod holes;
 mod rotated;
 mod rows;
 
-use karhunen::{IncompleteModel, diagnostics};
+use karhunen::rotation::RotatedModel;
+use karhunen::{IncompleteModel, Observed, Run, Scalar, diagnostics};
 
 pub(crate) use holes::{HoleTable, Holes};
 pub(crate) use rotated::content as rotated_content;
@@ -18,6 +19,20 @@ use crate::names::{Names, component};
 use crate::page::Content;
 use crate::points::Rows;
 use crate::{Error, Report};
+
+/// The rows of a page, with scores of rotated components if these are given, and their missing values.
+pub(crate) fn rows_and_holes<T: Scalar>(
+    report: &Report<'_>,
+    model: &IncompleteModel,
+    rows: &Observed<T>,
+    (features, samples): (&Names<'_>, &Names<'_>),
+    rotated: Option<&RotatedModel<IncompleteModel>>,
+    run: &Run<'_>,
+) -> Result<(Rows, Holes), Error> {
+    let shown = Rows::of_incomplete(model, rows, (features, samples), report, rotated, run)?;
+    let holes = Holes::of_rows(model, rows, features, shown.is_of_fit, run)?;
+    Ok((shown, holes))
+}
 
 /// The content for a model, and its rows if they are given.
 pub(crate) fn content(

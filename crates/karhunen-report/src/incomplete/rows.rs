@@ -6,11 +6,12 @@ use karhunen::diagnostics::{
 use karhunen::rotation::RotatedModel;
 use karhunen::{IncompleteModel, Observed, Run, Scalar};
 
-use crate::Error;
 use crate::names::Names;
-use crate::numbers::{count, counted, level as percent_of, percent, significant};
+use crate::numbers::{level as percent_of, percent, significant};
 use crate::odd::{self, EXPLAINED, OddRow, largest};
+use crate::origin::Origin;
 use crate::points::{Distance, Points, Rows, counted_are, sentences_of_shown, shown};
+use crate::{Error, Report};
 
 /// Distances of all rows with their limits; `None` where a distance has none.
 struct Limited {
@@ -26,20 +27,23 @@ impl Rows {
         model: &IncompleteModel,
         rows: &Observed<T>,
         (features, names): (&Names<'_>, &Names<'_>),
-        level: f64,
+        report: &Report<'_>,
         rotated: Option<&RotatedModel<IncompleteModel>>,
         run: &Run<'_>,
     ) -> Result<Self, Error> {
-        let n = rows.n_samples();
-        let is_fitted = n == model.n_samples();
-        let limited = Limited::of(model, incomplete_samples(model, rows, run)?, is_fitted, level)?;
+        let (n, level, weights) = (rows.n_samples(), report.level, report.sample_weights);
+        let found = incomplete_samples(model, rows, run)?;
+        let scale = SpeScale::of_rows(&found, weights)?;
+        let origin = Origin::of_incomplete(model, rows, &found);
+        let scale = if origin == Origin::Fit { scale } else { SpeScale::of_model(model) };
+        let limited = Limited::of(model, found, (origin.kind(), scale), level)?;
         let t2 = limited.ratios(&limited.found.t2, limited.t2.as_deref());
         let spe = limited.ratios(&limited.found.spe, limited.spe.as_deref());
         let sizes: Vec<f64> = t2.iter().zip(&spe).map(|(a, b)| a.max(*b)).collect();
         let order = odd::order(&sizes);
         let explained = limited.explained(model, rows, &order, (features, names), run)?;
         let shown = shown(&order, n);
-        let mut sentences = vec![origin(is_fitted, n, model.n_samples())];
+        let mut sentences = vec![origin.sentence(n, model.n_samples())];
         sentences.extend(limited.sentences(level));
         sentences.extend(sentences_of_shown(order.len(), shown.len(), n));
         let limit = |limits: &Option<Vec<f64>>| limits.is_some().then_some(1.0);
@@ -54,7 +58,7 @@ impl Rows {
             }
             None => Points::of(&limited.found.scores.scores, names, &shown, &sizes, distances),
         };
-        Ok(Self { sentences, points, odd: Some(explained) })
+        Ok(Self { sentences, points, odd: Some(explained), is_of_fit: origin == Origin::Fit })
     }
 }
 
@@ -62,10 +66,9 @@ impl Limited {
     fn of(
         model: &IncompleteModel,
         found: IncompleteSamples,
-        is_fitted: bool,
+        (kind, scale): (diagnostics::Rows, SpeScale),
         level: f64,
     ) -> Result<Self, Error> {
-        let kind = if is_fitted { diagnostics::Rows::Fitted } else { diagnostics::Rows::New };
         let mut reasons = Vec::new();
         let t2 = match found.t2_limits(model, level, kind) {
             Ok(limits) => Some(limits),
@@ -75,7 +78,6 @@ impl Limited {
             }
             Err(error) => return Err(error.into()),
         };
-        let scale = if is_fitted { SpeScale::of_rows(&found, None)? } else { SpeScale::of_model(model) };
         let spe = Some(scale.limits(&found, level)?).filter(|_| scale.variance > 0.0);
         if spe.is_none() {
             reasons.push("SPE has no limit: the errors are zero to rounding.".to_owned());
@@ -153,16 +155,5 @@ impl Limited {
             sentence("SPE (squared distance from the components)", &found.spe, limits, &found.spe_degrees)
         });
         t2.into_iter().chain(spe).chain(self.reasons.iter().cloned()).collect()
-    }
-}
-
-fn origin(is_fitted: bool, n: usize, n_fitted: usize) -> String {
-    let given = counted(n, "sample");
-    if is_fitted {
-        format!(
-            "{given} are given, as many as were fitted; they are taken to be those of the fit, equally weighted."
-        )
-    } else {
-        format!("{given} are given, and {} were fitted; they are taken to be new.", count(n_fitted))
     }
 }

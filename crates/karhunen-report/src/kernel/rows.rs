@@ -44,6 +44,6 @@ impl Rows {
         let sizes = vec![0.0; n];
         let t2 = Distance { title: "T²", values: t2, limit: None };
         let points = Points::of(&scores, names, &shown, &sizes, (t2, None));
-        Ok(Self { sentences, points, odd: None })
+        Ok(Self { sentences, points, odd: None, is_of_fit: false })
     }
 }

@@ -38,7 +38,9 @@ fn fit_options(model: &PcaModel) -> Vec<String> {
     match &options.scale {
         Scaling::None => {}
         Scaling::Deviation => add(true, "--scale".to_owned()),
-        Scaling::Pareto | Scaling::Range => add(true, format!("--scale={}", options.scale.named().name)),
+        Scaling::Pareto | Scaling::Range | Scaling::Binomial => {
+            add(true, format!("--scale={}", options.scale.named().name));
+        }
         Scaling::Given(_) => add(true, "--scale-values SCALES".to_owned()),
     }
     match &options.center {
@@ -78,7 +80,9 @@ fn expression(model: &PcaModel) -> String {
     match &options.scale {
         Scaling::None => {}
         Scaling::Deviation => add(true, "scale=True".to_owned()),
-        Scaling::Pareto | Scaling::Range => add(true, format!("scale=\"{}\"", options.scale.named().python)),
+        Scaling::Pareto | Scaling::Range | Scaling::Binomial => {
+            add(true, format!("scale=\"{}\"", options.scale.named().python));
+        }
         Scaling::Given(_) => add(true, "scale=scales".to_owned()),
     }
     if let Some(route) = options.solver {

@@ -40,6 +40,7 @@ fn treatment(options: &Pca) -> String {
         Scaling::Deviation => Some("its standard deviation"),
         Scaling::Pareto => Some("the square root of its standard deviation (Pareto scaling)"),
         Scaling::Range => Some("its range"),
+        Scaling::Binomial => Some("the standard deviation of binomial counts of its mean"),
         Scaling::Given(_) => Some("a given scale"),
     };
     match (&options.center, divisor) {

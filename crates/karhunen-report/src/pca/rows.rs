@@ -4,12 +4,13 @@ use karhunen::diagnostics::{self, Samples, SpeDistribution, SpeLimit, samples_wi
 use karhunen::rotation::Rotation;
 use karhunen::{PcaModel, Run, Scalar, Source};
 
-use crate::Error;
 use crate::names::Names;
-use crate::numbers::{count, counted, level as percent_of, percent, significant};
+use crate::numbers::{level as percent_of, percent, significant};
 use crate::odd;
+use crate::origin::Origin;
 use crate::pca::odd::{explained, sizes};
 use crate::points::{Distance, Points, Rows, counted_are, sentences_of_shown, shown};
+use crate::{Error, Report};
 
 /// The limits of a level; `None` where there is none.
 struct Limits {
@@ -24,20 +25,22 @@ impl Rows {
         model: &PcaModel,
         x: &dyn Source<T>,
         (features, names): (&Names<'_>, &Names<'_>),
-        level: f64,
+        report: &Report<'_>,
         rotation: Option<&Rotation>,
         run: &Run<'_>,
     ) -> Result<Self, Error> {
-        let kind =
-            if x.shape().0 == model.n_samples() { diagnostics::Rows::Fitted } else { diagnostics::Rows::New };
+        let (level, weights) = (report.level, report.sample_weights);
         let found = samples_with(model, x, run)?;
-        let limits = Limits::of(model, &found, level, kind)?;
+        let spread = SpeDistribution::of_rows(&found.spe, &found.distance2, weights)?;
+        let origin = Origin::of_complete(model, &found, weights);
+        let limits = Limits::of(model, spread, level, origin.kind())?;
         let sizes = sizes(&found, (limits.t2, limits.spe));
         let order = odd::order(&sizes);
         let explained = explained(model, x, &found, (limits.t2, limits.spe), &order, (features, names))?;
         let shown = shown(&order, sizes.len());
-        let mut sentences = vec![origin(kind, found.t2.len(), model.n_samples())];
-        sentences.extend(limits.sentences(&found, level));
+        let mut sentences = vec![origin.sentence(found.t2.len(), model.n_samples())];
+        let weights = weights.filter(|_| origin == Origin::Fit);
+        sentences.extend(limits.sentences(&found, weights, level));
         sentences.extend(sentences_of_shown(order.len(), shown.len(), sizes.len()));
         let Samples { scores, t2, spe, .. } = found;
         let distances = (
@@ -49,14 +52,14 @@ impl Rows {
             None => scores,
         };
         let points = Points::of(&scores, names, &shown, &sizes, distances);
-        Ok(Self { sentences, points, odd: Some(explained) })
+        Ok(Self { sentences, points, odd: Some(explained), is_of_fit: origin == Origin::Fit })
     }
 }
 
 impl Limits {
-    fn of<T: Scalar>(
+    fn of(
         model: &PcaModel,
-        found: &Samples<T>,
+        spread: SpeDistribution,
         level: f64,
         kind: diagnostics::Rows,
     ) -> Result<Self, Error> {
@@ -81,7 +84,6 @@ impl Limits {
                 None
             }
             diagnostics::Rows::Fitted => {
-                let spread = SpeDistribution::of_rows(&found.spe, &found.distance2, None)?;
                 let limit = spread.limit(level, SpeLimit::Box)?;
                 if limit.is_infinite() {
                     reasons.push("SPE has no limit: the errors are zero to rounding.".to_owned());
@@ -92,13 +94,18 @@ impl Limits {
         Ok(Self { t2, spe, reasons })
     }
 
-    fn sentences<T>(&self, found: &Samples<T>, level: f64) -> Vec<String> {
+    fn sentences<T>(&self, found: &Samples<T>, weights: Option<&[f64]>, level: f64) -> Vec<String> {
         let sentence = |name: &str, values: &[f64], limit: f64| {
             let n = values.len();
             let beyond = values.iter().filter(|value| **value > limit).count();
+            let of_weights = weights.map_or_else(String::new, |weights| {
+                let far: f64 =
+                    weights.iter().zip(values).filter(|(_, value)| **value > limit).map(|(w, _)| w).sum();
+                format!(" ({} of their weight)", percent(far / weights.iter().sum::<f64>()))
+            });
             format!(
-                "{name}: {} beyond {}, the limit within which {} of normal samples lie: {} of the samples, where {} are to be \
-                 expected.",
+                "{name}: {} beyond {}, the limit within which {} of normal samples lie: {} of the samples{of_weights}, where {} \
+                 are to be expected.",
                 counted_are(beyond),
                 significant(limit, 4),
                 percent_of(level),
@@ -110,19 +117,5 @@ impl Limits {
         let spe =
             self.spe.map(|limit| sentence("SPE (squared distance from the components)", &found.spe, limit));
         t2.into_iter().chain(spe).chain(self.reasons.iter().cloned()).collect()
-    }
-}
-
-fn origin(kind: diagnostics::Rows, n: usize, n_fitted: usize) -> String {
-    match kind {
-        diagnostics::Rows::Fitted => format!(
-            "{} are given, as many as were fitted; they are taken to be those of the fit, equally weighted.",
-            counted(n, "sample")
-        ),
-        diagnostics::Rows::New => format!(
-            "{} are given, and {} were fitted; they are taken to be new.",
-            counted(n, "sample"),
-            count(n_fitted)
-        ),
     }
 }

@@ -8,6 +8,7 @@ use crate::incomplete::parts::{
     TraceTask, fit_in_parts,
 };
 use crate::incomplete::{IncompleteModel, IncompletePca};
+use crate::operator::describe_weights;
 
 impl IncompletePca {
     /// Fits the model to the observed entries of rows in parts, which an engine visits. The methods are `em`, `als`
@@ -43,26 +44,30 @@ impl IncompletePca {
     /// As [`IncompletePca::fit`]; [`Error::Option`] for an option that fits in parts do not have; [`Error::Part`] with
     /// the number of a part that cannot be used, [`Error::PartChanged`] and [`Error::PartColumns`]; errors of the engine.
     pub fn fit_parts(&self, engine: &dyn Engine) -> Result<IncompleteModel> {
-        self.fit_parts_with(engine, None, &Run::default())
+        self.fit_parts_with(engine, None, None, &Run::default())
     }
 
-    /// As [`IncompletePca::fit_parts`], with a log that keeps the result of every pass, and with threads and observer of
-    /// `run`.
+    /// As [`IncompletePca::fit_parts`], with a positive weight of each column, which multiplies its squared residuals, with
+    /// a log that keeps the result of every pass, and with threads and observer of `run`.
     ///
     /// # Errors
-    /// As [`IncompletePca::fit_parts`]; those of the log; [`Error::Stopped`] if the observer cancels.
+    /// As [`IncompletePca::fit_parts`]; [`Error::WeightLength`], [`Error::WeightValue`]; those of the log;
+    /// [`Error::Stopped`] if the observer cancels.
     pub fn fit_parts_with(
         &self,
         engine: &dyn Engine,
+        feature_weights: Option<&[f64]>,
         log: Option<&dyn PassLog>,
         run: &Run<'_>,
     ) -> Result<IncompleteModel> {
         if let Some(log) = log {
-            log.begin(&self.facts_in_parts())?;
+            let mut facts = self.facts_in_parts();
+            facts.push(describe_weights("weights of columns", feature_weights));
+            log.begin(&facts)?;
         }
         Exec::run(run, |exec| {
             let driver = Driver::new(engine);
-            let model = fit_in_parts(self, &driver, &exec.logged(log))?;
+            let model = fit_in_parts(self, &driver, feature_weights, &exec.logged(log))?;
             driver.check_log(model.n_features())?;
             Ok(model)
         })

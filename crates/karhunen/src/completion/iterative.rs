@@ -4,6 +4,7 @@ use crate::choice::{Choice, Named, plain_names};
 use crate::error::{Error, OptionName, Result, options};
 use crate::exec::{Flow, Run};
 use crate::growth::More;
+use crate::incomplete::{FarPredictions, Observed, far_fills};
 use crate::linalg::{Dense, Matrix};
 use crate::pca::{NComponents, Pca, PcaModel};
 use crate::weights::{Weighting, Weights};
@@ -77,6 +78,8 @@ pub struct Completed {
     pub n_iter: usize,
     /// True if the last change was within the tolerance.
     pub converged: bool,
+    /// Fills far outside the observed range of their column, if any: there the entries do not determine the fit.
+    pub far: Option<FarPredictions>,
 }
 
 /// Iterations before the first test for convergence.
@@ -150,7 +153,8 @@ impl IterativePca {
             noise_variance = self.noise(&self.fit(&completed, weights, k + 1, run)?, (n, p));
             fitted = shrunken(&model, &completed, k, noise_variance)?;
         }
-        Ok(Completed { completed, fitted, model, noise_variance, n_iter, converged })
+        let far = far_fills(&Observed::from_dense(&Dense::from(x))?, |i, j| completed[(i, j)]);
+        Ok(Completed { completed, fitted, model, noise_variance, n_iter, converged, far })
     }
 
     fn check(&self, x: &Matrix) -> Result<()> {

@@ -93,6 +93,62 @@ fn incomplete_feature_variance(model: &IncompleteModel) -> Vec<f64> {
     variance
 }
 
+/// R² of the leading components, for each number of them: the share of the variance that their reconstruction has. For models of
+/// complete data it is the share of the (weighted) sum of squares of the rows, about their means or about zero as the model
+/// is centred.
+#[derive(Clone, Debug, PartialEq)]
+pub struct R2 {
+    /// Share of the total variance of scaled and weighted features, shape (n_components,): the cumulative sum of
+    /// `explained_variance_ratio`.
+    pub total: Vec<f64>,
+    /// Share of the variance of each feature, shape (n_features, n_components): the cumulative sum of its squared cosines,
+    /// whatever the scaling. The last column is [`Features::communalities`]. NaN for a feature that is constant or has weight
+    /// zero.
+    pub features: Matrix,
+}
+
+/// R² by number of components, in total and of each feature: pcaMethods' `R2cum` and `R2VX` (Stacklies, Redestig, Scholz, Walther &
+/// Selbig 2007, doi:10.1093/bioinformatics/btm069).
+///
+/// ```
+/// use karhunen::diagnostics::r2;
+/// use karhunen::{Dense, Pca, Weights};
+/// let x = [1.0, 2.0, 0.1, 2.0, 3.9, 0.0, 3.0, 6.1, 0.2, 4.0, 8.0, 0.1];
+/// let model = Pca::new(2).fit(&Dense::row_major(&x, 4, 3)?, &Weights::default())?;
+/// let found = r2(&model)?;
+/// assert!(found.total[0] > 0.99 && found.features[(2, 0)] < 0.2 && found.features[(2, 1)] > 0.7);
+/// # Ok::<(), karhunen::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`features`].
+pub fn r2(model: &PcaModel) -> Result<R2> {
+    Ok(cumulated(model.explained_variance_ratio(), &features(model)?.cos2))
+}
+
+/// As [`r2`], of a model of data with missing values: shares of the variances of complete rows under the fit,
+/// [`IncompleteModel::feature_variance`].
+pub fn incomplete_r2(model: &IncompleteModel) -> R2 {
+    cumulated(model.explained_variance_ratio(), &incomplete_features(model).cos2)
+}
+
+/// Cumulative sums of shares of the variance along each component.
+fn cumulated(ratios: &[f64], cos2: &Matrix) -> R2 {
+    let sums = |shares: &[f64]| {
+        let mut sum = 0.0;
+        let add = |share: &f64| {
+            sum += share;
+            at_most_one(sum)
+        };
+        shares.iter().map(add).collect::<Vec<f64>>()
+    };
+    let of_features: Vec<Vec<f64>> = (0..cos2.n_rows()).map(|j| sums(cos2.row(j))).collect();
+    R2 {
+        total: sums(ratios),
+        features: Matrix::from_fn(cos2.n_rows(), cos2.n_cols(), |j, k| of_features[j][k]),
+    }
+}
+
 /// Relations of features with these variances and components with the variances `along`.
 fn relations(components: &Matrix, along: &[f64], variance: &[f64]) -> Features {
     let shape = (components.n_cols(), components.n_rows());

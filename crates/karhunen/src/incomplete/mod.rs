@@ -22,12 +22,15 @@ mod start;
 mod stream;
 mod updates;
 
-pub use cross_validation::{CrossValidated, CrossValidation, CrossValidationTable};
+pub use cross_validation::{CrossValidated, CrossValidation, CrossValidationTable, FeatureErrors};
 pub use data::{ColumnScales, Duplicates, Observed, Triples};
 pub use factors::covariances::Covariances;
-pub use factors::prior::Prior;
+pub use factors::prior::{NormalPrior, Prior};
 pub use fit::checkpoint::{Checkpoint, Checkpoints, Every, Fingerprint, FitContext, NotKept};
-pub use model::convergence::{FarPredictions, IncompleteConvergence, RunSummary, StopReason, TraceEntry};
+pub(crate) use fit::far::far_fills;
+pub use model::convergence::{
+    FarPredictions, IncompleteConvergence, Overfit, RunSummary, StopReason, TraceEntry,
+};
 pub use model::{IncompleteModel, IncompleteParts, Prediction, RowScores};
 pub use options::{IncompletePca, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
 pub use start::Start;

@@ -294,6 +294,13 @@ pub struct IncompletePca {
     pub mean: MeanMode,
     /// Pseudo-observations of the mean.
     pub mean_prior: MeanPrior,
+    /// If true, the means have a normal prior whose variance is learned from the posteriors of all features (empirical
+    /// Bayes), and its mean too unless `mean_prior.value` is given: features with few entries shrink towards the others.
+    /// For the variational methods, `docs/missing-values/variational.md`.
+    pub learn_mean_prior: bool,
+    /// Strength `b` of the hyperprior on every learned variance `v`, inverse-gamma(b, b) in units of the mean squared
+    /// deviation of an entry: as if `2 b` values of that size had been seen. Zero for none. For the variational methods.
+    pub hyperprior: f64,
     /// If true, adds an offset of each row in all columns, `x_ij = mu_j + b_i + a_j . s_i`. If scores have penalties
     /// or a prior, so have offsets, with a variance estimated from the data; in least squares offsets are free.
     pub row_offsets: bool,
@@ -352,6 +359,8 @@ impl Default for IncompletePca {
             prior_variance: None,
             mean: MeanMode::Joint,
             mean_prior: MeanPrior::default(),
+            learn_mean_prior: false,
+            hyperprior: 0.0,
             row_offsets: false,
             step: None,
             online_rule: OnlineRule::Diagonal,

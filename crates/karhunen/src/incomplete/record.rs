@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::incomplete::data::ColumnScales;
 use crate::incomplete::factors::covariances::Covariances;
-use crate::incomplete::factors::prior::Prior;
+use crate::incomplete::factors::prior::{NormalPrior, Prior};
 use crate::incomplete::fit::checkpoint::Checkpoint;
 use crate::incomplete::model::convergence::{IncompleteConvergence, TraceEntry};
 use crate::incomplete::model::{IncompleteModel, IncompleteParts};
@@ -40,6 +40,9 @@ impl Recorded for IncompleteModel {
             self.n_features(),
             parts.loading_covariances.as_ref(),
         );
+        if let Some(NormalPrior { mean, variance }) = parts.mean_prior {
+            record.put_row("mean_prior", vec![mean, variance]);
+        }
         if let Some(offsets) = &parts.row_offsets {
             record.put_row("row_offsets", offsets);
         }
@@ -85,6 +88,9 @@ impl Recorded for IncompleteModel {
             score_covariances: take_covariances(record, "score_covariances", all)?,
             loading_covariances: take_covariances(record, "loading_covariances", c)?,
             mean_variance: record.take_any_row("mean_variance")?,
+            mean_prior: record
+                .if_there("mean_prior", |record, name| record.take_row(name, 2))?
+                .map(|prior: Vec<f64>| NormalPrior { mean: prior[0], variance: prior[1] }),
             prior: Prior {
                 precision: record.take_matrix("prior_precision")?,
                 per_entry: record.json("prior_per_entry")?,

@@ -28,8 +28,18 @@ impl IncompletePca {
                 self.method.value(),
                 "rows that are learned one after the other have no weights; repeat them",
             )),
-            _ => Ok(()),
+            _ => self.check_weights_of_columns(data.feature_weights().is_some()),
         }
+    }
+
+    /// Refuses weights of the columns where their means have a common prior.
+    pub(crate) fn check_weights_of_columns(&self, weighted: bool) -> Result<()> {
+        if weighted && self.learn_mean_prior {
+            let rule = "columns that are multiplied by the roots of their weights have no common unit, and so no common prior \
+                 of their means";
+            return Err(Error::option(options::LEARN_MEAN_PRIOR, true, rule));
+        }
+        Ok(())
     }
 
     /// Checks options, data and start.
@@ -60,6 +70,7 @@ impl IncompletePca {
         let mut rules = self.rules_of_method();
         rules.extend(self.rules_of_penalties());
         rules.extend(self.rules_of_mean());
+        rules.extend(self.rules_of_priors());
         rules.extend(self.rules_of_stopping());
         rules.extend(self.rules_of_runs(has_start));
         match rules.into_iter().find(|(obeyed, ..)| !obeyed) {
@@ -160,6 +171,55 @@ impl IncompletePca {
                 options::REGULARIZATION,
                 value(),
                 Phrase::new("a path selects by held-out error: give ").option(options::EARLY_STOPPING),
+            ),
+        ]
+    }
+
+    fn rules_of_priors(&self) -> Vec<Rule> {
+        let variational = self.chosen().0.has_posterior_loadings();
+        let learns = self.learn_mean_prior;
+        vec![
+            (
+                self.hyperprior >= 0.0 && self.hyperprior.is_finite(),
+                options::HYPERPRIOR,
+                self.hyperprior.into(),
+                "the strength of the hyperprior is finite and not negative".into(),
+            ),
+            (
+                self.hyperprior == 0.0 || variational,
+                options::HYPERPRIOR,
+                self.hyperprior.into(),
+                "only the variational methods vb, vb-fixed and vb-full have hyperpriors".into(),
+            ),
+            (
+                !learns || variational,
+                options::LEARN_MEAN_PRIOR,
+                true.into(),
+                "only the variational methods vb, vb-fixed and vb-full learn the prior of the means".into(),
+            ),
+            (
+                !learns || self.mean == MeanMode::Joint,
+                options::LEARN_MEAN_PRIOR,
+                true.into(),
+                Phrase::new("means have a prior where they are fitted with the components: leave ")
+                    .option(options::MEAN)
+                    .text(" out"),
+            ),
+            (
+                !learns || self.mean_prior.count == 0.0,
+                options::LEARN_MEAN_PRIOR,
+                true.into(),
+                Phrase::new("the prior is learned or given: set the number of ")
+                    .option(options::MEAN_PRIOR)
+                    .text(" to zero"),
+            ),
+            (
+                !learns || !self.scale,
+                options::LEARN_MEAN_PRIOR,
+                true.into(),
+                Phrase::new("columns that are divided by their deviations (")
+                    .option(options::SCALE)
+                    .text(") have no common unit, and so no common prior of their means"),
             ),
         ]
     }

@@ -11,6 +11,7 @@ mod limit;
 mod logged;
 mod model;
 mod n_components;
+mod oadp;
 #[cfg(feature = "serde")]
 mod record;
 mod rounded;

@@ -47,6 +47,11 @@ pub enum Scaling {
     /// The largest less the smallest value of the rows of positive weight; zeros that are not stored count. It takes a pass
     /// over the rows (van den Berg et al. 2006, table 1).
     Range,
+    /// `sqrt(2 f (1 - f))` with `f` half of the mean: the standard deviation of counts 0, 1, 2 of an allele of frequency
+    /// `f` in Hardy-Weinberg equilibrium, Patterson, Price & Reich (2006), doi:10.1371/journal.pgen.0020190, equation 3. The
+    /// mean is the value that is subtracted, if centres are given. It must lie within 0 and 2; at either end the column is
+    /// divided by one.
+    Binomial,
     /// One finite number > 0 for each column.
     Given(Vec<f64>),
 }
@@ -58,6 +63,7 @@ impl Choice for Scaling {
             .in_python("std"),
         Named::new(Self::Pareto, "pareto", "The square root of the standard deviation"),
         Named::new(Self::Range, "range", "The largest less the smallest value; one pass more"),
+        Named::new(Self::Binomial, "binomial", "sqrt(2 f (1 - f)), for counts of alleles of frequency f"),
         Named::new(Self::Given(Vec::new()), "given", "One number for each column").with_number(),
     ];
 
@@ -66,7 +72,7 @@ impl Choice for Scaling {
             Self::None => false.into(),
             Self::Deviation => true.into(),
             Self::Given(_) => OptionValue::Given,
-            Self::Pareto | Self::Range => {
+            Self::Pareto | Self::Range | Self::Binomial => {
                 let Named { name, python, .. } = *self.named();
                 OptionValue::Name { name, python }
             }

@@ -30,7 +30,7 @@ impl Serialize for Scaling {
         match self {
             Self::None => false.serialize(serializer),
             Self::Deviation => true.serialize(serializer),
-            Self::Pareto | Self::Range => self.named().file.serialize(serializer),
+            Self::Pareto | Self::Range | Self::Binomial => self.named().file.serialize(serializer),
             Self::Given(values) => values.serialize(serializer),
         }
     }
@@ -52,7 +52,7 @@ impl<'de> Deserialize<'de> for Scaling {
             Stored::Flag(scale) => Ok(scale.into()),
             Stored::Numbers(values) => Ok(values.into()),
             Stored::Name(name) => Self::of_name(&name)
-                .ok_or_else(|| D::Error::unknown_variant(&name, &["true", "false", "pareto", "range"])),
+                .ok_or_else(|| D::Error::unknown_variant(&name, &["true", "false", "pareto", "range", "binomial"])),
         }
     }
 }

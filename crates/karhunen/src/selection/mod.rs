@@ -2,7 +2,8 @@
 //!
 //! Rules of a [`Spectrum`] (the variances of a fit, descending) take no data and cost nothing beside the fit;
 //! [`of_spectrum`] evaluates all of them. [`Parallel`] compares the variances with those of random data and fits
-//! these. No rule is right for all data: rules that agree are better evidence than any one of them.
+//! these. [`cross_validation`] compares errors of held-out entries. No rule is right for all data: rules that agree are better
+//! evidence than any one of them.
 //!
 //! A rule that does not apply to the data gives a [`Selection`] without a number, and its reason. Rules compare
 //! variances with a relative tolerance of 1e-10, so that rounding does not decide a tie.
@@ -21,6 +22,7 @@
 
 mod bai_ng;
 mod broken_stick;
+mod cross_validation;
 mod gavish_donoho;
 mod gcv;
 mod kaiser;
@@ -35,6 +37,7 @@ mod table;
 
 pub use bai_ng::{BaiNg, bai_ng};
 pub use broken_stick::broken_stick;
+pub use cross_validation::{cross_validation, cross_validation_one_error};
 pub use gavish_donoho::gavish_donoho;
 pub use gcv::gcv;
 pub use kaiser::{jolliffe, kaiser};

@@ -111,7 +111,7 @@ impl Selection {
 }
 
 /// A number with four significant digits.
-fn digits(value: f64) -> String {
+pub(super) fn digits(value: f64) -> String {
     if value != 0.0 && !(1e-3..1e5).contains(&value.abs()) {
         return format!("{value:.3e}");
     }

@@ -35,6 +35,10 @@ pub enum Rule {
     ParallelPermutation,
     /// [`super::Parallel`] with [`super::Null::Normal`].
     ParallelNormal,
+    /// [`super::cross_validation`].
+    CrossValidation,
+    /// [`super::cross_validation_one_error`].
+    CrossValidationOneError,
 }
 
 impl Choice for Rule {
@@ -66,6 +70,12 @@ impl Choice for Rule {
             "Variances above those of data whose columns are permuted (Horn)",
         ),
         Named::new(Self::ParallelNormal, "parallel-normal", "Variances above those of normal data (Horn)"),
+        Named::new(Self::CrossValidation, "cross-validation", "Least error of held-out entries (PRESS)"),
+        Named::new(
+            Self::CrossValidationOneError,
+            "cross-validation-1se",
+            "Fewest components within one standard error of the least error of held-out entries",
+        ),
     ];
 }
 

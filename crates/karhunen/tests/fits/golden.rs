@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use karhunen::matrix::SparseMatrix;
+use karhunen::pca::Scaling;
 use karhunen::{Dense, NComponents, Pca, PcaModel, Weighting, Weights};
 use karhunen_testkit::{Rows, Tolerance, assert_close, largest};
 use serde_json::Value;
@@ -112,6 +113,23 @@ fn scaled_usarrests_agrees_with_r() {
 #[test]
 fn scaled_wine_agrees_with_r() {
     assert_agrees(&Golden::read("r_wine_scaled"), &scaled(Weighting::Frequency), &Weights::default(), 1.0);
+}
+
+#[test]
+fn given_centres_and_scales_agree_with_r() {
+    let golden = Golden::read("r_usarrests_given");
+    let pca = Pca::default().center(golden.numbers("mean")).scale(golden.numbers("scale"));
+    assert_agrees(&golden, &pca, &Weights::default(), 1.0);
+    let golden = Golden::read("r_usarrests_about_given");
+    let pca = Pca::default().center(golden.numbers("mean")).scale(true);
+    assert_agrees(&golden, &pca, &Weights::default(), 1.0);
+}
+
+#[test]
+fn pareto_and_range_scaling_agree_with_r() {
+    for (name, scale) in [("r_wine_pareto", Scaling::Pareto), ("r_wine_range", Scaling::Range)] {
+        assert_agrees(&Golden::read(name), &Pca::default().scale(scale), &Weights::default(), 1.0);
+    }
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Predictions far outside the observed range.
 
+use karhunen::completion::{IterativePca, Shrinkage};
 use karhunen::incomplete::{FitContext, Method, Regularization};
-use karhunen::{Dense, IncompletePca, Observed, Run};
+use karhunen::{Dense, IncompletePca, Matrix, Observed, Run};
 use karhunen_testkit::{Holes, SplitMix64};
 
 use crate::fixtures::observed;
@@ -26,7 +27,7 @@ fn reported_extremes_equal_those_of_all_predictions() {
         let data = few_entries(seed);
         for method in [Method::Em, Method::Cg] {
             let model = IncompletePca { method, ..IncompletePca::new(3) }.fit(&data).unwrap();
-            let (count, most) = one_by_one(&data, &model);
+            let (count, most) = one_by_one(&data, |row, column| model.predict(row, column).unwrap().value);
             let far = model.convergence().far;
             assert_eq!(far.map_or(0, |far| far.count), count, "{} {seed}", method.name());
             let Some(far) = far else { continue };
@@ -50,6 +51,28 @@ fn reported_extremes_equal_those_of_all_predictions() {
         }
     }
     assert!(found >= 3, "{found}");
+}
+
+#[test]
+fn far_fills_of_iterated_pca_equal_those_of_all_fills() {
+    let mut n_found = 0;
+    for seed in 0..60 {
+        let data = few_entries(seed);
+        let mut x = Matrix::from_fn(12, 6, |_, _| f64::NAN);
+        for row in 0..12 {
+            let (columns, values) = data.row(row);
+            columns.iter().zip(values).for_each(|(column, value)| x[(row, *column as usize)] = *value);
+        }
+        let pca = IterativePca { shrinkage: Shrinkage::Em, scale: false, ..IterativePca::new(3) };
+        let found = pca.complete(&x, None, &Run::default()).unwrap();
+        let (count, most) = one_by_one(&data, |row, column| found.completed[(row, column)]);
+        assert_eq!(found.far.map_or(0, |far| far.count), count, "{seed}");
+        let Some(far) = found.far else { continue };
+        n_found += 1;
+        assert!((far.deviations / most - 1.0).abs() < 1e-9, "{seed}: {far:?} {most}");
+        assert_eq!(far.value, found.completed[(far.row, far.column)]);
+    }
+    assert!(n_found >= 3, "{n_found}");
 }
 
 #[test]
@@ -90,7 +113,7 @@ fn a_far_prediction_is_found_whatever_the_units_of_other_columns() {
 }
 
 /// The number of far predictions and the farthest one, by a loop over all missing entries.
-fn one_by_one(data: &Observed<f64>, model: &karhunen::IncompleteModel) -> (usize, f64) {
+fn one_by_one(data: &Observed<f64>, predict: impl Fn(usize, usize) -> f64) -> (usize, f64) {
     let (n, p) = data.shape();
     let squares = |column: usize| {
         let values = data.column(column).1;
@@ -111,7 +134,7 @@ fn one_by_one(data: &Observed<f64>, model: &karhunen::IncompleteModel) -> (usize
         let common = if squares(column) == 0.0 || common < most_likely { common } else { most_likely };
         let variance = (squares(column) + 2.0 * common) / (freedom + 2.0);
         for row in (0..n).filter(|row| rows.binary_search(&(*row as u32)).is_err()) {
-            let value = model.predict(row, column).unwrap().value;
+            let value = predict(row, column);
             let beyond = (low - value).max(value - high) / variance.sqrt();
             count += usize::from(beyond > 10.0);
             most = if beyond > most { beyond } else { most };
@@ -148,7 +171,7 @@ fn a_far_prediction_of_large_data_is_found() {
     };
     let model = of(1);
     let far = model.convergence().far.unwrap();
-    let (count, most) = one_by_one(&data, &model);
+    let (count, most) = one_by_one(&data, |row, column| model.predict(row, column).unwrap().value);
     assert!((far.deviations / most - 1.0).abs() < 1e-6, "{far:?} {most}");
     assert!((1..=count).contains(&far.count), "{far:?} {count}");
     assert_eq!(of(3).convergence().far, Some(far));
@@ -176,7 +199,7 @@ fn a_far_prediction_among_empty_columns_names_its_column() {
     let data = Observed::from_triples(&triples, (n, p), karhunen::incomplete::Duplicates::Average).unwrap();
     let model = IncompletePca { method: Method::Em, ..IncompletePca::new(1) }.fit(&data).unwrap();
     let far = model.convergence().far.unwrap();
-    let (count, most) = one_by_one(&data, &model);
+    let (count, most) = one_by_one(&data, |row, column| model.predict(row, column).unwrap().value);
     assert_eq!((far.row, far.column % 6000, far.count), (7, 5, count), "{far:?}");
     assert!((far.deviations / most - 1.0).abs() < 1e-6, "{far:?} {most}");
     assert!((far.value - model.predict(7, far.column).unwrap().value).abs() < 1e-9 * far.value.abs());

@@ -288,6 +288,67 @@ fn what_parts_cannot_do_is_refused_before_the_first_pass() {
     assert!(matches!(em.fit_parts(&nothing), Err(Error::NothingObserved { .. })));
 }
 
+#[test]
+fn scaled_and_weighted_columns_of_parts_are_those_of_all_rows() {
+    let mut holes = problem();
+    for (i, (row, seen)) in holes.complete.iter_mut().zip(&mut holes.observed).enumerate() {
+        row.iter_mut().enumerate().for_each(|(j, x)| *x = 100.0 + *x * 10f64.powi(j as i32 % 5 - 2));
+        // A constant column keeps its unit, and so do one with a single entry and one without any.
+        row[3] = 0.1;
+        seen[4] = i == 50;
+        seen[5] = false;
+    }
+    let weights: Vec<f64> = (0..80).map(|i| f64::from(i % 4)).collect();
+    let features: Vec<f64> = (0..12).map(|j| 0.5 + f64::from(j % 3)).collect();
+    for (method, regularization) in
+        [(Method::Em, None), (Method::Als, Some(Regularization::Ridge(0.7))), (Method::VbFull, None)]
+    {
+        for (scale, weighted, mean, repeated) in [
+            (true, false, MeanMode::Joint, false),
+            (true, false, MeanMode::None, false),
+            (false, true, MeanMode::Joint, false),
+            (true, true, MeanMode::Fixed, true),
+        ] {
+            let pca = IncompletePca { scale, mean, ..options(method, regularization) };
+            let mut data = observed(&holes);
+            let mut parts = Parts::new(&holes, &SIZES);
+            if repeated {
+                data = data.with_sample_weights(&weights).unwrap();
+                parts.weights = Some(weights.clone());
+            }
+            if weighted {
+                data = data.with_feature_weights(&features).unwrap();
+            }
+            let whole = pca.fit(&data).unwrap();
+            let given = weighted.then_some(&features[..]);
+            let found = pca.fit_parts_with(&parts, given, None, &Run::default()).unwrap();
+            let what = format!("{method} {scale} {weighted} {mean:?} {repeated}");
+            assert_equal(&what, &found, &whole, 1e-9);
+            let (found, expected) = (found.parts(), whole.parts());
+            assert_eq!(found.scales.weights, expected.scales.weights, "{what}");
+            let scales =
+                |of: &karhunen::incomplete::IncompleteParts| of.scales.scale.clone().unwrap_or_default();
+            for (j, (x, y)) in scales(found).iter().zip(&scales(expected)).enumerate() {
+                assert!((x / y - 1.0).abs() < 1e-12, "{what}, scale {j}: {x} {y}");
+            }
+            if scale && mean != MeanMode::None {
+                assert_eq!(scales(found)[3..6], [1.0; 3], "{what}");
+            }
+            for (j, (x, y)) in found.mean_variance.iter().zip(&expected.mean_variance).enumerate() {
+                assert!((x - y).abs() <= 1e-9 * y.abs(), "{what}, variance of mean {j}: {x} {y}");
+            }
+        }
+    }
+    let refused = |features: &[f64]| {
+        let em = options(Method::Em, None);
+        em.fit_parts_with(&Parts::new(&holes, &SIZES), Some(features), None, &Run::default()).unwrap_err()
+    };
+    assert!(matches!(refused(&[1.0; 3]), Error::WeightLength { .. }));
+    assert!(
+        matches!(refused(&[0.0; 12]), Error::Option { option, .. } if option.field() == "feature_weights")
+    );
+}
+
 /// Variational Bayes of data of two components, with more components than the data have.
 fn variational(n_components: usize, max_iter: usize) -> IncompletePca {
     IncompletePca { n_components, max_iter, ..options(Method::VbFull, None) }
@@ -358,6 +419,7 @@ fn variational_bayes_in_parts_obeys_its_options() {
             let mean_prior = MeanPrior { count: 3.0, value: Some(1.0) };
             IncompletePca { mean_prior, ..variational(4, 60) }
         }),
+        ("learned priors", IncompletePca { learn_mean_prior: true, hyperprior: 0.1, ..variational(3, 60) }),
         ("converged", IncompletePca { tol: 1e-7, ..variational(3, 400) }),
         ("settled errors", IncompletePca { rmse_tol: Some(1e-4), ..variational(2, 400) }),
         ("settled loadings", IncompletePca { angle_tol: Some(1e-4), ..variational(3, 400) }),
@@ -464,11 +526,11 @@ fn a_fit_that_is_resumed_has_the_same_bits() {
         let n_all = *parts.n_tasks.lock().unwrap();
         for n_passes in [1, 3, 9, n_all] {
             let log = Log { left: Mutex::new(n_passes), ..Log::default() };
-            let first = pca.fit_parts_with(&Parts::new(&holes, &SIZES), Some(&log), &Run::default());
+            let first = pca.fit_parts_with(&Parts::new(&holes, &SIZES), None, Some(&log), &Run::default());
             assert_eq!(first.is_err(), n_passes < n_all);
             *log.left.lock().unwrap() = 100;
             let parts = Parts::new(&holes, &SIZES);
-            let found = pca.fit_parts_with(&parts, Some(&log), &Run::default()).unwrap();
+            let found = pca.fit_parts_with(&parts, None, Some(&log), &Run::default()).unwrap();
             assert_eq!(found.parts().components, whole.parts().components, "{n_passes}");
             assert_eq!(found.noise_variance(), whole.noise_variance());
             // A complete log is compared with the parts in one pass.

@@ -11,6 +11,7 @@ from karhunen import _core
 from karhunen._diagnostics.model import (
     component_names,
     feature_names,
+    fitted_model,
     frame,
     is_of_sklearn,
     rotated_or_fitted_model,
@@ -118,6 +119,83 @@ def features(pca: Any) -> Features:
     else:
         names, components = feature_names(pca), component_names(contributions.shape[1])
     return Features(contributions, correlations, cos2, communalities, names, components)
+
+
+@dataclass(frozen=True, eq=False)
+class R2:
+    """R² by number of components.
+
+    Attributes
+    ----------
+    total : ndarray of shape (n_components,)
+        Share of the total variance of scaled and weighted features that the leading components explain: the cumulative
+        sum of the explained variance ratios. Of a model without centring, the share of the sum of squares.
+    features : ndarray of shape (n_features, n_components)
+        Share of the variance of each feature, whatever the scaling: the cumulative sum of its squared cosines. The last
+        column is the communality. NaN for a constant feature.
+    names : list of str
+        Names of the features.
+    component_names : list of str
+        Names of the components.
+    """
+
+    total: FloatArray
+    features: FloatArray
+    names: list[str]
+    component_names: list[str]
+
+    def to_frame(self) -> Any:
+        """Return one row for each feature, and a last one, `total`; one column for each number of components."""
+        values = np.vstack([self.features, self.total])
+        return frame(values, [*self.names, "total"], self.component_names)
+
+
+def r2(pca: Any) -> R2:
+    """Compute the share of variance that the leading components explain, by their number, in total and of each feature.
+
+    Parameters
+    ----------
+    pca : PCA, TruncatedSVD, IncrementalPCA or IncompletePCA
+        A fitted model; of scikit-learn a PCA with all components.
+
+    Returns
+    -------
+    R2
+        Shares for 1, 2, … components.
+
+    Raises
+    ------
+    ValueError
+        As of :func:`features`.
+
+    Notes
+    -----
+    As `R2cum` and `R2VX` of R's pcaMethods (Stacklies et al. 2007, doi:10.1093/bioinformatics/btm069). R² cannot fall
+    with the number of components; Q², the share that is predicted of entries that were not fitted, can:
+    :func:`karhunen.cross_validate_entries`. With `IncompletePCA` shares are of the variances of complete rows under the
+    fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from karhunen import PCA, diagnostics
+    >>> found = diagnostics.r2(PCA(3, scale=True).fit(load_wine().data))
+    >>> found.total.round(3)
+    array([0.362, 0.554, 0.665])
+    >>> found.features[0].round(3)
+    array([0.098, 0.682, 0.745])
+    """
+    if is_of_sklearn(pca):
+        relations = _features_of_sklearn(pca)
+        total = np.cumsum(np.asarray(pca.explained_variance_ratio_, dtype=np.float64))
+        of_features = np.cumsum(relations.cos2, axis=1)
+        return R2(np.minimum(total, 1.0), np.minimum(of_features, 1.0), relations.names, relations.component_names)
+    model = fitted_model(pca)
+    if isinstance(model, _core.IncompleteModel):
+        total, of_features = _core.diagnose_incomplete_r2(model)
+    else:
+        total, of_features = _core.diagnose_r2(model)
+    return R2(total, of_features, feature_names(pca), component_names(len(total)))
 
 
 def contributions(pca: Any) -> FloatArray:

@@ -84,6 +84,24 @@ class FarPredictions:
     deviations: float
 
 
+@dataclass(frozen=True)
+class Overfit:
+    """Components of "ppca" that fit noise: by Akaike's criterion the means alone predict new entries better.
+
+    Attributes
+    ----------
+    gain : float
+        Difference of the negative log-likelihoods without components and with them, in nats.
+    n_parameters : int
+        Number of free loadings; each must pay with one nat.
+    """
+
+    __module__ = "karhunen"
+
+    gain: float
+    n_parameters: int
+
+
 @dataclass(frozen=True, eq=False)
 class IncompleteConvergence:
     """Convergence record of a fit of incomplete data.
@@ -115,6 +133,8 @@ class IncompleteConvergence:
     costs, rmses, held_out_rmses, steps, seconds : ndarray of float
         Per iteration: cost, error of the fitted entries, error of the held-out entries (NaN if not computed), learning
         rate (NaN for methods without one) and seconds since the first iteration began.
+    overfit : Overfit or None
+        Set if the components of "ppca" fit noise; the fit warns of it.
     """
 
     __module__ = "karhunen"
@@ -135,6 +155,8 @@ class IncompleteConvergence:
     held_out_rmses: FloatArray = field(repr=False)
     steps: FloatArray = field(repr=False)
     seconds: FloatArray = field(repr=False)
+    # Pickles of earlier versions lack it.
+    overfit: Overfit | None = None
 
     @classmethod
     def of(cls, model: IncompleteModel) -> IncompleteConvergence:
@@ -157,6 +179,7 @@ class IncompleteConvergence:
             held_out_rmses=held_out,
             steps=steps,
             seconds=seconds,
+            overfit=None if model.overfit is None else Overfit(*model.overfit),
         )
 
 
@@ -175,16 +198,33 @@ def warn_unless_ended(convergence: IncompleteConvergence, tol: float) -> None:
     )
 
 
-def warn_of_far_predictions(convergence: IncompleteConvergence, names: Ids | None = None) -> None:
+def warn_of_overfit(overfit: Overfit | None, n_components: int) -> None:
+    """Warn of components that fit noise."""
+    if overfit is None:
+        return
+    warn(
+        f"the {n_components} components fit noise: they lower -ln p by {overfit.gain:.0f} with {overfit.n_parameters} "
+        "loadings, so the means alone are expected to predict better; set early_stopping=True, lower n_components, or "
+        'use method="vb-full", which learns how much to shrink',
+        ConvergenceWarning,
+    )
+
+
+#: What to do about predictions far outside the observed values.
+FAR_ADVICE = (
+    'lower n_components, give a regularization with method="als", or use method="auto", which learns how much to shrink'
+)
+
+
+def warn_of_far_predictions(far: FarPredictions | None, names: Ids | None = None, advice: str = FAR_ADVICE) -> None:
     """Warn of predictions far outside the observed values."""
-    far = convergence.far_predictions
     if far is None:
         return
     column = f"column {far.column}" if names is None else f"column {names[far.column]!r}"
     several = "1 missing entry is predicted" if far.count == 1 else f"{far.count} missing entries are predicted"
     warn(
         f"{several} far outside what was observed: row {far.row}, {column} as {far.value:.4g}, {far.deviations:.0f} "
-        "standard deviations beyond the values of its column; there are too few of them for so many components: lower "
-        'n_components, give a regularization with method="als", or use method="auto", which learns how much to shrink',
+        "standard deviations beyond the values of its column; there are too few of them for so many components: "
+        f"{advice}",
         UserWarning,
     )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 
 from karhunen import _core
+from karhunen._diagnostics.model import feature_names
 from karhunen._incomplete.inputs import to_fit_entries
 from karhunen._incomplete.options import engine_options, errors_as_given, penalty_option
 from karhunen._shared.arrays import FloatArray
@@ -21,9 +23,43 @@ if TYPE_CHECKING:
     from karhunen._incomplete.incomplete_pca import IncompletePCA
 
 
+#: Numbers of each choice, in total and by feature.
+NUMBERS = ("press", "msep", "msep_standard_error", "q2", "r2")
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureErrors:
+    """Errors of held-out entries by feature, in the units of the feature.
+
+    Attributes
+    ----------
+    press : ndarray of shape (n_choices, n_features)
+        Sum of squared errors (the predicted residual sum of squares).
+    msep, msep_standard_error : ndarray of shape (n_choices, n_features)
+        Mean squared error of prediction, and its standard error over folds.
+    q2, r2 : ndarray of shape (n_choices, n_features)
+        Share of the squares of held-out entries that is predicted, and of those of all entries that is fitted. NaN for
+        a constant feature.
+    names : list of str
+        Names of the features.
+    """
+
+    __module__ = "karhunen"
+
+    press: FloatArray
+    msep: FloatArray
+    msep_standard_error: FloatArray
+    q2: FloatArray
+    r2: FloatArray
+    names: list[str]
+
+
 @dataclass(frozen=True, eq=False)
 class EntryCrossValidation:
     """Result of cross-validation over entries.
+
+    Errors are in the units of the data; with ``scale=True``, in standard deviations of the observed entries of each
+    feature. Squares are multiplied by the weights of entries, rows and features.
 
     Attributes
     ----------
@@ -33,10 +69,26 @@ class EntryCrossValidation:
         Root mean squared error of the held-out entries of each fold.
     mean, standard_error : ndarray of shape (n_choices,)
         Mean error of each choice, and the standard error of this mean.
+    press : ndarray of shape (n_choices,)
+        Sum of the squared errors of all held-out entries (the predicted residual sum of squares).
+    msep, msep_standard_error : ndarray of shape (n_choices,)
+        Mean squared error of prediction, and its standard error over folds.
+    rmse, rmse_standard_error : ndarray of shape (n_choices,)
+        Its root, and the standard error of the root.
+    q2 : ndarray of shape (n_choices,)
+        Share of the squares of held-out entries, about the means of all entries, that is predicted: ``1 - PRESS / SS``.
+        It falls once further components fit noise, and is negative for predictions that are worse than the means.
+    r2 : ndarray of shape (n_choices,)
+        Share of the squares of all entries that the fit to all of them reproduces. It does not fall.
+    features : FeatureErrors
+        The same of each feature, in its own units.
+    msep_of_means : float
+        Mean squared error without components: predictions by the means of the entries that were not held out.
     best_index : int
-        Index of the choice with the lowest mean error.
+        Index of the choice with the lowest mean squared error, hence the highest Q².
     simplest_index : int
-        Index of the simplest choice within one standard error of the lowest: fewest components, then largest penalty.
+        Index of the simplest choice whose mean squared error is within one standard error of the lowest: fewest
+        components, then largest penalty.
     """
 
     __module__ = "karhunen"
@@ -45,6 +97,27 @@ class EntryCrossValidation:
     errors: FloatArray
     best_index: int
     simplest_index: int
+    press: FloatArray
+    msep: FloatArray
+    msep_standard_error: FloatArray
+    q2: FloatArray
+    r2: FloatArray
+    features: FeatureErrors
+    msep_of_means: float
+    _rules: list[dict[str, Any]] = field(repr=False)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take a pickle; errors that those of earlier versions lack are NaN, of no feature."""
+        n = len(state["params"])
+        unknown = {name: np.full(n, np.nan) for name in NUMBERS}
+        nothing = FeatureErrors(**{name: np.empty((n, 0)) for name in NUMBERS}, names=[])
+        self.__dict__.update({**unknown, "features": nothing, "msep_of_means": np.nan, "_rules": [], **state})
+
+    def to_frame(self) -> Any:
+        """Return the options and errors of all choices as a pandas.DataFrame: one row for each choice."""
+        table = import_module("pandas").DataFrame(self.params)
+        numbers = {name: getattr(self, name) for name in ("mean", "standard_error", *NUMBERS)}
+        return table.assign(**numbers)
 
     @property
     def mean(self) -> FloatArray:
@@ -57,8 +130,19 @@ class EntryCrossValidation:
         return self.errors.std(axis=1, ddof=1) / np.sqrt(self.errors.shape[1])
 
     @property
+    def rmse(self) -> FloatArray:
+        """Root of `msep`, shape (n_choices,)."""
+        return np.sqrt(self.msep)
+
+    @property
+    def rmse_standard_error(self) -> FloatArray:
+        """Standard error of `rmse`, shape (n_choices,): that of `msep` over twice the root, to first order."""
+        errors = self.rmse
+        return np.divide(self.msep_standard_error, 2.0 * errors, out=np.zeros_like(errors), where=errors != 0.0)
+
+    @property
     def best_params(self) -> dict[str, Any]:
-        """Options with the lowest mean error."""
+        """Options with the lowest mean squared error."""
         return self.params[self.best_index]
 
     @property
@@ -81,15 +165,18 @@ def cross_validate_entries(
     """Compare numbers of components and penalties by their errors on held-out entries.
 
     Entries are split into folds at random; every choice is fitted to the complement of every fold and predicts the
-    entries of the fold. Fits run in parallel, each on one thread. With ``scale=True`` errors are those of scaled
-    features, by the standard deviations of each fit.
+    entries of the fold, so that each entry is predicted once by a fit that does not know it. One more fit to all
+    entries gives R². Fits run in parallel, each on one thread. With ``scale=True`` every fit scales by the deviations
+    of its own entries; errors are divided by those of all entries, which are the same for all fits. Complete data are
+    cross-validated in the same way: ``IncompletePCA(method="ppca")`` has the components of PCA if all entries are
+    observed. Least squares (``method="em"``) are less robust: they extrapolate from rows of which few entries are left.
 
     Parameters
     ----------
     estimator : IncompletePCA
         Estimator with all other options; it is not changed.
     X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
-        Data, as in :meth:`IncompletePCA.fit`.
+        Data, as in :meth:`IncompletePCA.fit`, with or without missing values.
     n_components : iterable of int or None, default=None
         Numbers of components; None uses that of `estimator`.
     regularization : iterable or None, default=None
@@ -104,6 +191,11 @@ def cross_validate_entries(
     EntryCrossValidation
         Errors of every choice, with the best and the simplest within one standard error of it.
 
+    Notes
+    -----
+    Folds are of entries, and not of rows: the scores of a row that is held out would need its values, and such errors
+    fall with every component (Bro, Kjeldahl, Smilde & Kiers 2008, doi:10.1007/s00216-007-1790-1).
+
     Examples
     --------
     >>> import numpy as np
@@ -114,6 +206,8 @@ def cross_validate_entries(
     >>> found = cross_validate_entries(IncompletePCA(), x, n_components=[1, 2, 3, 4])
     >>> found.simplest_params
     {'n_components': 2}
+    >>> bool(found.q2[1] > found.q2[0]), bool(found.r2[3] > found.q2[3])
+    (True, True)
     >>> pca = IncompletePCA().set_params(**found.simplest_params).fit(x)
     """
     components = [] if n_components is None else [count_option("n_components", c) for c in n_components]
@@ -134,7 +228,7 @@ def cross_validate_entries(
     folds = count_option("n_folds", n_folds)
     grid = {"n_folds": n_folds, **({"regularization": given} if given else {})}
     with errors_as_given(estimator, **grid), progress(estimator.verbose, "cross_validate_entries") as draw:
-        choices, errors, best, simplest = _core.cross_validate(entries, options, folds, components, sizes, draw)
+        choices, found = _core.cross_validate(entries, options, folds, components, sizes, draw)
     # The order of the engine: components first, penalties within.
     params = []
     for place, (c, _) in enumerate(choices):
@@ -142,4 +236,5 @@ def cross_validate_entries(
         if given:
             choice["regularization"] = given[place % len(given)]
         params.append(choice)
-    return EntryCrossValidation(params, errors, best, simplest)
+    features = FeatureErrors(**found.pop("features"), names=feature_names(estimator))
+    return EntryCrossValidation(params=params, features=features, _rules=found.pop("rules"), **found)

@@ -117,7 +117,13 @@ class FittedIncomplete(Summarised, ViewedModel):
             return self._model_now().transform(entries, self.n_threads, draw)
 
     def report(
-        self, path: str | os.PathLike[str], X: Any = None, *, level: float | None = None, title: str | None = None
+        self,
+        path: str | os.PathLike[str],
+        X: Any = None,
+        *,
+        sample_weight: Any = None,
+        level: float | None = None,
+        title: str | None = None,
     ) -> Path:
         """Write a page that shows the model, and rows if they are given: one HTML file that opens without a network.
 
@@ -129,8 +135,10 @@ class FittedIncomplete(Summarised, ViewedModel):
         path : path-like
             File to write; an existing file is replaced when the new one is complete.
         X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features), default=None
-            Rows to show, as in :meth:`fit`. They count as those of the fit if there are as many. Of more than 10,000
-            the page holds those beyond a limit, and others at equal distances.
+            Rows to show, as in :meth:`fit`. They count as those of the fit if there are as many, with the scores of the
+            fit. Of more than 10,000 the page holds those beyond a limit, and others at equal distances.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Multiplicities of the rows, as in the fit, of which the limits of SPE are.
         level : float or None, default=None
             Share of normal rows within the limits of T² and SPE; None is 0.95.
         title : str or None, default=None
@@ -144,7 +152,7 @@ class FittedIncomplete(Summarised, ViewedModel):
         Raises
         ------
         ValueError
-            If `level` is no probability, or `X` does not fit the model.
+            If `level` is no probability, or `X` or the weights do not fit the model.
         OSError
             If the file cannot be written.
 
@@ -163,7 +171,7 @@ class FittedIncomplete(Summarised, ViewedModel):
         check_is_fitted(self)
         texts = about(self, X, level, title)
         entries = None if X is None else to_entries(self, X, reset=False)
-        return write_page(self, _core.write_incomplete_report, path, entries, texts)
+        return write_page(self, _core.write_incomplete_report, path, entries, texts, sample_weight=sample_weight)
 
     def transform_offsets(self, X: Any) -> FloatArray:
         """Compute the offsets of rows with missing values, jointly with their scores; zeros without `row_offsets`.
@@ -406,6 +414,12 @@ class FittedIncomplete(Summarised, ViewedModel):
         check_is_fitted(self)
         found = self._model_now().scale
         return np.ones(self.n_features_in_) if found is None else found
+
+    @property
+    def mean_prior_(self) -> tuple[float, float] | None:
+        """Mean and variance of the prior of the means that `learn_mean_prior` learned; None if it was not learned."""
+        check_is_fitted(self)
+        return self._model_now().mean_prior
 
     @property
     def loadings_(self) -> FloatArray:

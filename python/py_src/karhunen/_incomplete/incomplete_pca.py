@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from karhunen import _core
-from karhunen._incomplete.convergence import warn_of_far_predictions, warn_unless_ended
+from karhunen._incomplete.convergence import warn_of_far_predictions, warn_of_overfit, warn_unless_ended
 from karhunen._incomplete.ids import adopt_ids
 from karhunen._incomplete.inputs import to_fit_entries, to_start
 from karhunen._incomplete.options import engine_options, errors_as_given, to_checkpoint
 from karhunen._incomplete.row_by_row import RowByRow
 from karhunen._inputs.files import set_columns
+from karhunen._inputs.matrix import to_part_weights
 from karhunen._shared.arrays import FloatArray
 from karhunen._shared.checkpoints import PassLog
 from karhunen._shared.choices import Mean, Method, OnlineRule, Regularization
@@ -60,6 +61,14 @@ class IncompletePCA(RowByRow):
     mean_prior : float, tuple (float, float) or None, default=None
         Pseudo-observations of every feature: their number, or (number, value). The default value is the mean of all
         entries.
+    learn_mean_prior : bool, default=False
+        Learn a normal prior of the means from all features, its mean and its variance (Ilin & Raiko 2010): means of
+        features with few entries shrink towards the others. ``mean_prior=(0, value)`` gives its mean. For "vb-full",
+        "vb" and "vb-fixed".
+    hyperprior : float, default=0.0
+        Strength b of the hyperprior on every variance that "vb-full", "vb" and "vb-fixed" learn, inverse-gamma(b, b) in
+        units of the mean squared deviation of an entry: as if 2 b values of that size had been seen. It keeps variances
+        that few values determine from zero; 0.001 is that of Ilin & Raiko.
     row_offsets : bool, default=False
         Fit an offset of each row, a constant in all columns, in addition to the mean of each column: for example,
         raters with generally high ratings. With penalties or priors on the scores, offsets are shrunk to zero with a
@@ -113,6 +122,8 @@ class IncompletePCA(RowByRow):
         is positive.
     mean_ : ndarray of shape (n_features,)
         Mean of each feature, in the units of the data; the mean of all entries for a feature without observed entries.
+    mean_prior_ : tuple (float, float) or None
+        Mean and variance of the prior of the means that `learn_mean_prior` learned.
     scale_ : ndarray of shape (n_features,)
         Divisor of each feature: its standard deviation with `scale`, otherwise one.
     row_offsets_ : ndarray of shape (n_samples,) or None
@@ -168,6 +179,9 @@ class IncompletePCA(RowByRow):
     T. Raiko, A. Ilin, J. Karhunen: Principal component analysis for large scale problems with lots of missing values.
     ECML 2007, doi:10.1007/978-3-540-74958-5_69.
 
+    A. Ilin, T. Raiko: Practical approaches to principal component analysis in the presence of missing values. JMLR 11
+    (2010), 1957-2000.
+
     Examples
     --------
     >>> import numpy as np
@@ -201,6 +215,8 @@ class IncompletePCA(RowByRow):
         regularization: Regularization | None = None,
         mean: Mean = "joint",
         mean_prior: float | tuple[float, float] | None = None,
+        learn_mean_prior: bool = False,
+        hyperprior: float = 0.0,
         row_offsets: bool = False,
         prior_variance: float | None = None,
         step: float | None = None,
@@ -229,6 +245,8 @@ class IncompletePCA(RowByRow):
         self.regularization = regularization
         self.mean = mean
         self.mean_prior = mean_prior
+        self.learn_mean_prior = learn_mean_prior
+        self.hyperprior = hyperprior
         self.row_offsets = row_offsets
         self.prior_variance = prior_variance
         self.step = step
@@ -365,14 +383,13 @@ class IncompletePCA(RowByRow):
         with self._call() as draw:
             model = _core.fit_incomplete(entries, options, draw, begin, state)
         self._adopt_found(model)
-        warn_of_far_predictions(self.convergence_, getattr(self, "feature_names_in_", None))
+        warn_of_far_predictions(self.convergence_.far_predictions, getattr(self, "feature_names_in_", None))
+        warn_of_overfit(self.convergence_.overfit, self.n_components_)
         return entries
 
     def _begin_in_parts(self, feature_weight: Any, log: PassLog | None) -> _core.ClusterFit:
         """Begin a fit to rows in parts."""
-        if feature_weight is not None:
-            raise ValueError("feature_weight is not allowed: fits of IncompletePCA in parts have no weights of columns")
-        return _core.ClusterFit.of_entries(engine_options(self), log)
+        return _core.ClusterFit.of_entries(engine_options(self), to_part_weights(feature_weight), log)
 
     def _adopt_in_parts(self, model: _core.IncompleteModel, names: Sequence[str] | None) -> None:
         """Take the model of a fit to rows in parts, and the names of their columns."""

@@ -89,7 +89,7 @@ def incomplete_arguments(engine: dict[str, Any]) -> dict[str, Any]:
     limit = engine["time_limit"]
     return {
         "regularization": penalty,
-        "mean_prior": None if not prior["count"] else (prior["count"], prior["value"]),
+        "mean_prior": None if not prior["count"] and prior["value"] is None else (prior["count"], prior["value"]),
         "early_stopping": engine["early_stopping"] or False,
         "time_limit": None if limit is None else limit["secs"] + limit["nanos"] * 1e-9,
     }

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from karhunen import _core
+from karhunen._inputs.bed import Bed
 from karhunen._inputs.matrix import to_matrix
 from karhunen._inputs.row_blocks import RowBlocks, to_source
 from karhunen._shared.arrays import Matrix
@@ -77,8 +78,11 @@ def to_open_source(
         source, names = to_source(X)
         what, row_names = repr(X), None
     else:
-        paths = [os.fspath(path) for path in ([X] if isinstance(X, (str, os.PathLike)) else X)]
-        source = table = _open_files(estimator, paths, missing)
+        given = [X] if isinstance(X, (str, os.PathLike)) else X
+        paths = [os.fspath(path) for path in given]
+        matched = None if reset else _variants_of_fit(estimator, given, paths)
+        log1p = None if reset else getattr(estimator, "_columns_of_file", {}).get("log1p")
+        source = table = _open_files(estimator, paths, missing, (log1p, matched))
         names, what, row_names = table.feature_names, paths[0], table.sample_names
     n = source.shape[0]
     if n < min_samples:
@@ -87,7 +91,29 @@ def to_open_source(
     return source, row_names
 
 
-def _open_files(estimator: BaseEstimator, paths: list[str], missing: bool) -> _core.FileTable:
+#: The columns of a model, their means, and whether strands are flipped and variants may lack.
+_Matched: TypeAlias = tuple[list[str], list[float] | None, bool, bool]
+
+
+def _variants_of_fit(estimator: BaseEstimator, given: Sequence[Any], paths: list[str]) -> _Matched | None:
+    """Return how the variants of files of genotypes are matched with those of the fit; None for other files."""
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is None or not any(path.lower().endswith((".bed", ".bed.gz")) for path in paths):
+        return None
+    means = estimator.mean_ if getattr(estimator, "center", True) is True else None
+    options = [path for path in given if isinstance(path, Bed)]
+    return (
+        [str(name) for name in known],
+        None if means is None else [float(mean) for mean in means],
+        any(bed.flip_strand for bed in options),
+        any(bed.allow_unmatched for bed in options),
+    )
+
+
+def _open_files(
+    estimator: BaseEstimator, paths: list[str], missing: bool, as_fitted: tuple[float | None, _Matched | None]
+) -> _core.FileTable:
+    """Open files as those of the fit: the sum of each row to which counts were normalised, and the variants."""
     cache = getattr(estimator, "cache_dir", None)
     table = _core.FileTable(
         paths,
@@ -95,6 +121,7 @@ def _open_files(estimator: BaseEstimator, paths: list[str], missing: bool) -> _c
         None if cache is None else os.fspath(cache),
         optional_count("n_threads", getattr(estimator, "n_threads", None)),
         missing,
+        *as_fitted,
     )
     for message in table.warnings:
         warn(f"{paths[0]}: {message}", UserWarning)

@@ -127,6 +127,15 @@ def to_weights(name: str, weights: Any, n: int, axis: str) -> np.ndarray | None:
     return vector
 
 
+def to_part_weights(feature_weight: Any) -> np.ndarray | None:
+    """Convert weights of the columns of parts, whose number is known later, to a contiguous float64 vector."""
+    if feature_weight is None:
+        return None
+    if np.ndim(feature_weight) != 1:
+        raise ValueError("feature_weight has one weight for each column, in a vector")
+    return to_weights("feature_weight", feature_weight, len(feature_weight), "columns")
+
+
 def _as_array(X: Any) -> Any:
     """Convert lists and similar objects to arrays, data frames without columns to arrays without columns."""
     if sp.issparse(X) or hasattr(X, "dtype"):

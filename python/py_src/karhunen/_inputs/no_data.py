@@ -11,8 +11,18 @@ import scipy.sparse as sp
 
 #: Library, end of the type's name, description, advice. No library is imported for the test.
 _WAYS = (
-    ("anndata", "AnnData", "an AnnData", "its matrix, X.X, or one of its layers, X.layers['name']"),
-    ("anndata", "Dataset", "a sparse matrix that AnnData left in its file", "X.to_memory()"),
+    (
+        "anndata",
+        "AnnData",
+        "an AnnData",
+        "its matrix, X.X, or one of its layers, X.layers['name']; karhunen.anndata.pca(X) computes scanpy's results",
+    ),
+    (
+        "anndata",
+        "Dataset",
+        "a sparse matrix that AnnData left in its file",
+        "X.to_memory(), or to PCA karhunen.RowBlocks.from_array(X)",
+    ),
     ("mudata", "MuData", "a MuData", "the matrix of one modality, X['name'].X"),
     ("duckdb", "Relation", "a DuckDB relation, which was not run yet", "X.df()"),
     ("_duckdb", "Relation", "a DuckDB relation, which was not run yet", "X.df()"),

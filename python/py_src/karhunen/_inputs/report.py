@@ -9,6 +9,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from karhunen._inputs.matrix import to_weights
 from karhunen._shared.options import probability
 
 
@@ -19,11 +20,16 @@ def write_page(
     rows: Any,
     texts: dict[str, Any],
     model: Any = None,
+    sample_weight: Any = None,
 ) -> Path:
     """Write the page of a fitted estimator and of rows, if there are any, by a function of the engine.
 
     The page is of `model`, or of the engine's model of the estimator.
     """
+    if sample_weight is not None:
+        if rows is None:
+            raise ValueError("sample_weight needs X: weights are of rows")
+        texts = {**texts, "sample_weight": to_weights("sample_weight", sample_weight, rows.shape[0], "rows")}
     file = Path(path)
     shown = estimator._model_now() if model is None else model
     with estimator._call() as draw:
@@ -45,6 +51,7 @@ def about(estimator: Any, X: Any, level: float | None, title: str | None) -> dic
     return {
         "title": "Principal components" if title is None else title,
         "level": chance,
+        "sample_weight": None,
         # On one line, as a call that can be copied.
         "estimator": " ".join(BaseEstimator.__repr__(estimator).split()),
         "feature_names": None if columns is None else [str(name) for name in columns],

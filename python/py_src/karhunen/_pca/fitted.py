@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
 from karhunen._inputs.files import Source, set_columns, to_rows
-from karhunen._inputs.matrix import to_scores, to_weights
+from karhunen._inputs.matrix import to_part_weights, to_scores
 from karhunen._inputs.report import about, write_page
 from karhunen._shared.arrays import FloatArray, Matrix
 from karhunen._shared.checkpoints import PassLog
@@ -64,7 +64,13 @@ class FittedComponents(Summarised, FittedModel):
         return self._model_now().inverse_transform(scores, whiten=self._whitened(), n_threads=self.n_threads)
 
     def report(
-        self, path: str | os.PathLike[str], X: Any = None, *, level: float | None = None, title: str | None = None
+        self,
+        path: str | os.PathLike[str],
+        X: Any = None,
+        *,
+        sample_weight: Any = None,
+        level: float | None = None,
+        title: str | None = None,
     ) -> Path:
         """Write a page that shows the model, and rows if they are given: one HTML file that opens without a network.
 
@@ -77,8 +83,10 @@ class FittedComponents(Summarised, FittedModel):
         path : path-like
             File to write; an existing file is replaced when the new one is complete.
         X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), path or None, default=None
-            Rows to show. They count as those of the fit if there are as many. Of more than 10,000 the page holds those
-            beyond a limit, and others at equal distances.
+            Rows to show. They count as those of the fit if there are as many, and their scores have the variances of
+            the fit. Of more than 10,000 the page holds those beyond a limit, and others at equal distances.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the rows, as in the fit. Rows count as those of a weighted fit only with its weights.
         level : float or None, default=None
             Share of normal rows within each limit; None is 0.95.
         title : str or None, default=None
@@ -92,7 +100,7 @@ class FittedComponents(Summarised, FittedModel):
         Raises
         ------
         ValueError
-            If `level` is no probability, or `X` does not fit the model.
+            If `level` is no probability, or `X` or the weights do not fit the model.
         OSError
             If the file cannot be written.
 
@@ -109,7 +117,7 @@ class FittedComponents(Summarised, FittedModel):
         check_is_fitted(self)
         texts = about(self, X, level, title)
         rows = None if X is None else to_rows(self, X, reset=False)
-        return write_page(self, _core.write_report, path, rows, texts)
+        return write_page(self, _core.write_report, path, rows, texts, sample_weight=sample_weight)
 
     def _whitened(self) -> bool:
         """Return whether scores have unit variance."""
@@ -155,11 +163,7 @@ class FittedAtOnce(FittedComponents, ViewedModel):
 
     def _begin_in_parts(self, feature_weight: Any, log: PassLog | None) -> _core.ClusterFit:
         """Begin a fit to rows in parts."""
-        weights = None
-        if feature_weight is not None:
-            if np.ndim(feature_weight) != 1:
-                raise ValueError("feature_weight has one weight for each column, in a vector")
-            weights = to_weights("feature_weight", feature_weight, len(feature_weight), "columns")
+        weights = to_part_weights(feature_weight)
         for name in ("center", "scale"):
             if hasattr(getattr(self, name, None), "iloc"):
                 raise ValueError(f"{name} is a Series, but parts name their columns later; give {name}.to_numpy()")

@@ -79,7 +79,7 @@ def _standardization(name: str, value: Any) -> bool | str | list[float]:
     if isinstance(value, str) and name == "scale":
         return choice_option(name, value, ColumnScaling)
     if value is None or isinstance(value, str) or np.ndim(value) == 0:
-        names = " or one of 'std', 'pareto', 'range'" if name == "scale" else ""
+        names = " or one of 'std', 'pareto', 'range', 'binomial'" if name == "scale" else ""
         raise ValueError(f"{name} = {value!r} is not allowed: give True, False{names}, or one number for each column")
     return column_numbers(name, value)
 

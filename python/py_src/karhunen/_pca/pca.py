@@ -60,10 +60,11 @@ class PCA(FittedAtOnce, GaussianComponents):
         Subtract the mean of each column, or the given numbers, as R's ``prcomp(center=v)``. Variances are mean squares
         about what is subtracted. Sparse data stay sparse. The numbers of a pandas Series belong to the columns of its
         labels, if these are names and `X` has names.
-    scale : bool, {"std", "pareto", "range"} or array-like of shape (n_features,), default=False
+    scale : bool, {"std", "pareto", "range", "binomial"} or array-like of shape (n_features,), default=False
         Divide each column by its standard deviation (True, "std"), which is PCA of the correlation matrix, known as
         unit-variance or auto scaling; by the square root of its standard deviation ("pareto"); by its largest less its
-        smallest value ("range", which takes one pass more); or by given positive numbers. Columns without variance keep
+        smallest value ("range", which takes one pass more); by sqrt(2 f (1 - f)) with f half of its mean ("binomial",
+        for counts 0, 1, 2 of an allele of frequency f); or by given positive numbers. Columns without variance keep
         the scale 1 unless it is given.
     whiten : bool, default=False
         Divide the scores of each component by their standard deviation.
@@ -237,10 +238,10 @@ class PCA(FittedAtOnce, GaussianComponents):
         Parameters
         ----------
         X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), path, RowBlocks or Scatter
-            Rows are samples. A str or path names a file (NPY, NPZ, CSV, TSV, Parquet, Arrow, Matrix Market) or a folder
-            of files, which may be larger than the memory; a list of paths is one table. :class:`RowBlocks` are rows
-            that a function yields in blocks. A :class:`Scatter` holds the sums over rows, weights included; the result
-            is that of the rows, in float64.
+            Rows are samples. A str or path names a file (NPY, NPZ, CSV, TSV, Parquet, Arrow, Matrix Market, PLINK .bed)
+            or a folder of files, which may be larger than the memory; a list of paths is one table. :class:`RowBlocks`
+            are rows that a function yields in blocks. A :class:`Scatter` holds the sums over rows, weights included; the
+            result is that of the rows, in float64.
         y : None
             Ignored; present for compatibility with pipelines.
         sample_weight : array-like of shape (n_samples,) or None

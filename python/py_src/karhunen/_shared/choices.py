@@ -19,7 +19,7 @@ PowerIterationNormalizer: TypeAlias = Literal["auto", "QR", "LU", "none"]
 #: Roundings of a copy of rows that are read in every pass.
 Rounding: TypeAlias = Literal["f16", "int8"]
 #: Divisors of the columns of a `PCA`, beside flags and numbers.
-ColumnScaling: TypeAlias = Literal["std", "pareto", "range"]
+ColumnScaling: TypeAlias = Literal["std", "pareto", "range", "binomial"]
 #: Meanings of a sample weight.
 Weighting: TypeAlias = Literal["frequency", "importance", "population"]
 
@@ -78,7 +78,9 @@ EigenSolver: TypeAlias = Literal["auto", "dense", "arpack", "randomized"]
 Landmarks: TypeAlias = Literal["uniform", "kmeans++", "leverage"]
 PreImage: TypeAlias = Literal["auto", "ridge", "fixed-point"]
 
-#: Options of `plot.biplot`, `plot.convergence` and `plot.loadings`.
+#: Options of `plot.biplot`, `plot.convergence`, `plot.loadings` and `plot.bootstrap`.
 Scaling: TypeAlias = Literal["form", "covariance"]
 Across: TypeAlias = Literal["iteration", "seconds"]
 LoadingsKind: TypeAlias = Literal["auto", "bars", "heatmap"]
+CrossValidationKind: TypeAlias = Literal["error", "share"]
+CloudKind: TypeAlias = Literal["auto", "ellipses", "points", "both"]

@@ -39,7 +39,8 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     _kind: type[Any]
     #: Convert the engine's options that have another form or name in files to the estimator's arguments.
     _arguments: Callable[[dict[str, Any]], dict[str, Any]]
-    #: Columns of the fitted file that are not features, as model files of the command line record them.
+    #: Columns of the fitted file that are not features, as model files of the command line record them; of a loaded model
+    #: also the sum of each row to which counts were normalised.
     _columns_of_file: Mapping[str, Any] = MappingProxyType({"set_aside": (), "id_column": None})
 
     def _adopt(self, model: Any) -> Self:
@@ -56,7 +57,8 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Become fitted with the content of a model file."""
         if beside["feature_names"] is not None:
             self.feature_names_in_ = np.asarray(beside["feature_names"], dtype=object)
-        self._columns_of_file = {name: beside[name] for name in self._columns_of_file}
+        known = (*self._columns_of_file, "log1p")
+        self._columns_of_file = {name: beside[name] for name in known if name in beside}
         return self._adopt(model)
 
     def _model_now(self) -> Any:

@@ -127,6 +127,8 @@ class IncompletePCA(
         does.
     mean : {"joint", "fixed", "none"}, default="joint"
         Mean of each column, as of :class:`karhunen.IncompletePCA`.
+    scale : bool, default=False
+        Divide each column by the standard deviation of its values.
     tol, maxIter : float, int, default=1e-6, 1000
         The fit stops when the relative decrease of the cost in an iteration is below `tol`.
     seed : int, default=0
@@ -162,6 +164,8 @@ class IncompletePCA(
     )
     mean = param("mean", 'mean of each column: "joint", "fixed" or "none"', TypeConverters.toString)
 
+    scale = param("scale", "divide each column by the standard deviation of its values", TypeConverters.toBoolean)
+
     @keyword_only
     def __init__(
         self,
@@ -175,6 +179,7 @@ class IncompletePCA(
         regParam: float | None = None,
         weightedReg: bool | None = None,
         mean: str | None = None,
+        scale: bool | None = None,
         tol: float | None = None,
         maxIter: int | None = None,
         seed: int | None = None,
@@ -186,7 +191,15 @@ class IncompletePCA(
     ) -> None:
         super().__init__()
         self._setDefault(
-            method="als", weightedReg=False, mean="joint", tol=1e-6, maxIter=1000, seed=0, persist=False, resume=False
+            method="als",
+            weightedReg=False,
+            mean="joint",
+            scale=False,
+            tol=1e-6,
+            maxIter=1000,
+            seed=0,
+            persist=False,
+            resume=False,
         )
         self._set(**self._input_kwargs)
 
@@ -212,6 +225,10 @@ class IncompletePCA(
     def setMean(self, value: str) -> Self:
         """Set the mean of each column: "joint", "fixed" or "none"."""
         return self._set(mean=value)
+
+    def setScale(self, value: bool) -> Self:
+        """Set whether each column is divided by the standard deviation of its values."""
+        return self._set(scale=value)
 
     def write(self) -> StageWriter:
         """Return a writer of the parameters."""
@@ -273,6 +290,7 @@ class IncompletePCA(
             method=method,
             regularization=penalty,
             mean=get(self.mean),
+            scale=get(self.scale),
             tol=get(self.tol),
             max_iter=get(self.maxIter),
             random_state=self._seed_of_engine(),

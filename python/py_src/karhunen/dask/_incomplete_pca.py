@@ -55,6 +55,7 @@ class IncompletePCA(LazyRows, karhunen.IncompletePCA):
         y: None = None,
         sample_weight: Any = None,
         *,
+        feature_weight: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
         resume: bool = False,
         persist: bool = False,
@@ -70,6 +71,8 @@ class IncompletePCA(LazyRows, karhunen.IncompletePCA):
             Ignored; present for compatibility with pipelines.
         sample_weight : dask array or series, or array-like, of shape (n_samples,), or None
             Multiplicity of each row, in the partitions of `X`, or in others if all lengths are known.
+        feature_weight : array-like of shape (n_features,) or None
+            Positive weight of each column, which multiplies its squared residuals.
         checkpoint, resume
             File that keeps the result of every pass, and whether to continue from it, as of :meth:`karhunen.PCA.fit`;
             the file lies where the fit is called.
@@ -89,7 +92,15 @@ class IncompletePCA(LazyRows, karhunen.IncompletePCA):
         """
         repeated = "every iteration computes the partitions of X anew"
         passes = Passes(X, sample_weight, threads_of_part(self), persist, repeated)
-        drive(self, passes.reduce, passes.names, passes.n_features, checkpoint=checkpoint, resume=resume)
+        drive(
+            self,
+            passes.reduce,
+            passes.names,
+            passes.n_features,
+            feature_weight=feature_weight,
+            checkpoint=checkpoint,
+            resume=resume,
+        )
         return self
 
     def transform(self, X: Any, *, return_covariance: bool = False) -> Any:

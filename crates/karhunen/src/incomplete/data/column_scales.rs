@@ -66,7 +66,7 @@ impl ColumnScales {
     }
 
     /// The factors of all columns.
-    fn factors(&self, n_features: usize) -> Vec<f64> {
+    pub(crate) fn factors(&self, n_features: usize) -> Vec<f64> {
         (0..n_features).map(|column| self.factor(column)).collect()
     }
 
@@ -93,15 +93,20 @@ impl ColumnScales {
             return Ok(Cow::Borrowed(data));
         }
         let factors = self.factors(n_features);
-        Exec::run(run, |exec| {
-            let exec = exec.phase(ENTRIES);
-            Ok(Cow::Owned(Observed {
-                rows: data.rows.multiplied(|_, column| factors[column], &exec.part(0.0, 0.5))?,
-                columns: data.columns.multiplied(|column, _| factors[column], &exec.part(0.5, 1.0))?,
-                multiplicity: data.multiplicity.clone(),
-                feature_weights: None,
-            }))
-        })
+        Exec::run(run, |exec| data.multiplied(&factors, &exec.phase(ENTRIES)).map(Cow::Owned))
+    }
+}
+
+/// Refuses weights of columns that are not positive, or not one for each of `n_features`.
+pub(crate) fn check_positive_weights(weights: &[f64], n_features: usize) -> Result<()> {
+    check_feature_weights(Some(weights), n_features)?;
+    match weights.iter().position(|c| *c == 0.0) {
+        Some(column) => Err(Error::option(
+            options::FEATURE_WEIGHTS,
+            0.0,
+            format!("the weight of column {column} is zero, so the fit says nothing of it; leave it out"),
+        )),
+        None => Ok(()),
     }
 }
 
@@ -114,15 +119,18 @@ impl<T: Scalar> Observed<T> {
     /// [`Error::WeightLength`]; [`Error::WeightValue`] for a weight that is negative or not finite; [`Error::Option`] for
     /// zero.
     pub fn with_feature_weights(self, weights: &[f64]) -> Result<Self> {
-        check_feature_weights(Some(weights), self.n_features())?;
-        if let Some(column) = weights.iter().position(|c| *c == 0.0) {
-            return Err(Error::option(
-                options::FEATURE_WEIGHTS,
-                0.0,
-                format!("the weight of column {column} is zero, so the fit says nothing of it; leave it out"),
-            ));
-        }
+        check_positive_weights(weights, self.n_features())?;
         Ok(Self { feature_weights: Some(weights.into()), ..self })
+    }
+
+    /// The entries of each column times its factor, without weights of columns.
+    pub(crate) fn multiplied(&self, factors: &[f64], exec: &Exec<'_>) -> Result<Self> {
+        Ok(Self {
+            rows: self.rows.multiplied(|_, column| factors[column], &exec.part(0.0, 0.5))?,
+            columns: self.columns.multiplied(|column, _| factors[column], &exec.part(0.5, 1.0))?,
+            multiplicity: self.multiplicity.clone(),
+            feature_weights: None,
+        })
     }
 
     /// The weights of the columns, if set.

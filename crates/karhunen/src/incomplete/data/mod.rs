@@ -8,6 +8,7 @@ mod sample_weights;
 mod split;
 
 pub use crate::incomplete::data::column_scales::ColumnScales;
+pub(crate) use crate::incomplete::data::column_scales::check_positive_weights;
 pub(crate) use crate::incomplete::data::lines::{EntryLines, Rows, Segment};
 pub(crate) use crate::incomplete::data::split::{HOLDING_OUT, Share};
 

@@ -9,6 +9,7 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::data::{EntryLines, Observed};
+use crate::incomplete::factors::prior::NormalPrior;
 use crate::incomplete::factors::state_arrays::Arrays;
 use crate::incomplete::factors::{FactorSide, Factors};
 use crate::scalar::Scalar;
@@ -58,9 +59,37 @@ pub(crate) struct MeanRule {
     pub(crate) prior: f64,
     /// With learned noise: precision `1 / v_mu` of the prior of a mean, or zero.
     pub(crate) precision: f64,
+    pub(crate) learned: LearnedPrior,
+}
+
+/// Parameters of the normal prior of the means that a fit learns; features without entries have no part in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LearnedPrior {
+    Nothing,
+    Variance,
+    MeanAndVariance,
 }
 
 impl MeanRule {
+    /// Means that are fitted without a prior.
+    pub(crate) const FLAT: Self =
+        Self { joint: true, kappa: 0.0, prior: 0.0, precision: 0.0, learned: LearnedPrior::Nothing };
+
+    /// The rule with the prior that a fit has learned.
+    pub(crate) fn with(self, found: Option<NormalPrior>) -> Self {
+        match found {
+            Some(NormalPrior { mean, variance }) => Self { prior: mean, precision: 1.0 / variance, ..self },
+            None => self,
+        }
+    }
+
+    /// Returns true if the posterior of the mean of a feature, with entries of total weight `weight`, takes part in the
+    /// cost.
+    pub(crate) fn counts(self, weight: f64) -> bool {
+        let beside = if self.learned == LearnedPrior::Nothing { self.kappa } else { 0.0 };
+        self.joint && weight + beside > 0.0
+    }
+
     /// Rule for noise variance `noise`: the prior is worth `noise * precision` observations.
     pub(crate) fn under(self, noise: f64) -> Self {
         if self.precision > 0.0 { Self { kappa: noise * self.precision, ..self } } else { self }

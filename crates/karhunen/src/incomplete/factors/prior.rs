@@ -14,6 +14,16 @@ pub struct Prior {
     pub mean: Vec<f64>,
 }
 
+/// A normal distribution, the prior of the means of all features.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct NormalPrior {
+    /// Its mean.
+    pub mean: f64,
+    /// Its variance, positive.
+    pub variance: f64,
+}
+
 impl Prior {
     /// Removes the inactive components from the prior.
     pub(crate) fn remove(&mut self, inactive: &[bool]) {

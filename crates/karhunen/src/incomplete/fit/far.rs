@@ -34,6 +34,28 @@ impl Range {
     }
 }
 
+/// Finds out-of-range fills among all missing entries, by the value of each.
+pub(crate) fn far_fills<T: Scalar>(
+    data: &Observed<T>,
+    value: impl Fn(usize, usize) -> f64,
+) -> Option<FarPredictions> {
+    let ranges = ranges(data);
+    let in_row = |row: usize| {
+        let filled = missing_of_row(data, row).map(|column| {
+            let value = value(row, column);
+            (row, column, (value, ranges[column].beyond(value)))
+        });
+        farthest(filled)
+    };
+    (0..data.n_samples()).filter_map(in_row).reduce(FarPredictions::and)
+}
+
+/// The columns in which a row has no entry.
+fn missing_of_row<T: Scalar>(data: &Observed<T>, row: usize) -> impl Iterator<Item = usize> {
+    let mut observed = data.row(row).0.iter().map(|column| *column as usize).peekable();
+    (0..data.n_features()).filter(move |column| observed.next_if_eq(column).is_none())
+}
+
 /// Finds out-of-range predictions of missing entries.
 pub(crate) fn far_predictions<T: Scalar>(
     data: &Observed<T>,
@@ -60,11 +82,8 @@ pub(crate) fn far_predictions<T: Scalar>(
     let n_rows = if all { n } else { (work / 2 / (p * c)).clamp(1, n) };
     let n_columns = if all { 0 } else { (work / 2 / (n * c)).clamp(1, p) };
     let (rows, columns) = (largest(n, n_rows, of_row), largest(p, n_columns, of_column));
-    let in_row = |row: usize| {
-        let mut observed = data.row(row).0.iter().map(|column| *column as usize).peekable();
-        let missing = (0..p).filter(move |column| observed.next_if_eq(column).is_none());
-        farthest(missing.map(|column| (row, column, beyond(row, column))))
-    };
+    let in_row =
+        |row: usize| farthest(missing_of_row(data, row).map(|column| (row, column, beyond(row, column))));
     let looked_at: Vec<bool> = marked(n, &rows);
     let in_column = |column: usize| {
         let mut observed = data.column(column).0.iter().map(|row| *row as usize).peekable();

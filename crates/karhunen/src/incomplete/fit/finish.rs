@@ -5,10 +5,11 @@ use crate::exec::Exec;
 use crate::incomplete::data::ColumnScales;
 use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::factors::objective::{Diagonal, MeanRule, Objective};
-use crate::incomplete::factors::prior::Prior;
+use crate::incomplete::factors::prior::{NormalPrior, Prior};
 use crate::incomplete::factors::{FactorSide, Factors};
 use crate::incomplete::fit::error_bars::{Precision, count_parameters, inverses};
 use crate::incomplete::fit::far::far_predictions;
+use crate::incomplete::fit::overfit::overfit;
 use crate::incomplete::fit::run::RunResult;
 use crate::incomplete::model::convergence::IncompleteConvergence;
 use crate::incomplete::model::{IncompleteModel, IncompleteParts};
@@ -41,6 +42,8 @@ impl<T: Lane> RunResult<T> {
         exec: &Exec<'_>,
     ) -> Result<IncompleteModel> {
         let reason = self.reason(reason);
+        let collapsed = self.collapsed;
+        let mean_prior = self.posterior.as_ref().and_then(|posterior| posterior.mean_prior);
         // The method may have learned penalties and pruned components.
         let problem = &self.penalties.clone().give(problem, self.factors.c);
         let found = match &self.posterior {
@@ -54,11 +57,17 @@ impl<T: Lane> RunResult<T> {
             }
         };
         let far = far_predictions(problem.data, &found.rotated, exec)?;
+        let overfit = if method == Method::Ppca && self.held_out_rmse.is_none() && !collapsed {
+            overfit(problem, prepared, self.cost, exec)?
+        } else {
+            None
+        };
         let of_offsets = variance_of_offsets(&found.rotated, problem);
         found.into_model(Described {
             pca,
             prepared,
             mean: problem.mean,
+            mean_prior,
             of_offsets,
             n_observed: (0..problem.data.n_features())
                 .map(|j| problem.data.n_observed_in_column(j))
@@ -75,6 +84,7 @@ impl<T: Lane> RunResult<T> {
                 runs: Vec::new(),
                 refitted: false,
                 far,
+                overfit,
                 n_samples_in_parts: None,
             },
         })
@@ -86,6 +96,8 @@ pub(crate) struct Described<'a> {
     pub(crate) pca: &'a IncompletePca,
     pub(crate) prepared: &'a Prepared,
     pub(crate) mean: MeanRule,
+    /// The prior of the means, if it was learned.
+    pub(crate) mean_prior: Option<NormalPrior>,
     /// Variance of the row offsets, if any.
     pub(crate) of_offsets: Option<f64>,
     /// Number of observed entries of each feature.
@@ -107,8 +119,9 @@ pub(crate) struct Found {
 impl Found {
     pub(crate) fn into_model(self, described: Described<'_>) -> Result<IncompleteModel> {
         let Self { rotated, explained, prior, noise, score_covariances, loading_covariances } = self;
-        let Described { pca, prepared, mean, of_offsets, n_observed, dtype, convergence } = described;
-        let kappa = mean.under(noise).kappa;
+        let Described { pca, prepared, mean, mean_prior, of_offsets, n_observed, dtype, convergence } =
+            described;
+        let kappa = mean.with(mean_prior).under(noise).kappa;
         let of_mean = |w: f64| if w > 0.0 { noise / w } else { prepared.deviations.mean_square };
         let (total, explained_variance_ratio) = explained.shares(of_offsets, n_observed.len());
         IncompleteModel::try_from(IncompleteParts {
@@ -129,6 +142,7 @@ impl Found {
                 MeanMode::None => vec![0.0; n_observed.len()],
                 _ => prepared.sums.weight.iter().map(|w| of_mean(w + kappa)).collect(),
             },
+            mean_prior,
             prior,
             n_observed,
             options: pca.clone(),

@@ -12,6 +12,7 @@ pub(crate) mod left_out;
 pub(crate) mod limit;
 pub(crate) mod need;
 pub(crate) mod of_stream;
+pub(crate) mod overfit;
 pub(crate) mod path;
 pub(crate) mod run;
 pub(crate) mod setting;

@@ -79,7 +79,7 @@ mod tests {
         let x: Vec<f64> = gaussian(n, p, 5, 0).into_vec();
         let x: Vec<f64> = x.iter().enumerate().map(|(e, x)| if e % 4 == 1 { f64::NAN } else { *x }).collect();
         let data = Observed::from_dense(&Dense::row_major(&x, n, p).unwrap()).unwrap();
-        let mean = MeanRule { joint: true, kappa: 0.5, prior: 0.2, precision: 0.0 };
+        let mean = MeanRule { kappa: 0.5, prior: 0.2, ..MeanRule::FLAT };
         let cost = |a: &Matrix, s: &Matrix, mu: &Matrix, b: &Matrix| {
             let mut f: f64 = 0.0;
             for (e, x) in x.iter().enumerate().filter(|(_, x)| !x.is_nan()) {

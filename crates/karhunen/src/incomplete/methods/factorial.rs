@@ -7,23 +7,25 @@ use super::conjugate::Conjugate;
 use super::iterate::{Iterate, IterationReport, unit_of_posteriors};
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::factors::objective::{Diagonal, Objective};
+use crate::incomplete::factors::objective::{Diagonal, LearnedPrior, MeanRule, Objective};
+use crate::incomplete::factors::prior::NormalPrior;
 use crate::incomplete::factors::state_arrays::{Arrays, count, size};
 use crate::incomplete::factors::{Factor, FactorSide, Factors};
 use crate::incomplete::passes::gradient::squares;
 use crate::incomplete::passes::moments::Expected;
 use crate::incomplete::passes::variances::variances_pass;
 use crate::incomplete::updates::invariance::{FactorMap, FactorMoments, shift, shift_loadings, transform};
-use crate::incomplete::updates::posterior::{
-    LEAST_NOISE, Posterior, kl_of_means, squares_of_means, without_component,
+use crate::incomplete::updates::learned_variances::Hyperprior;
+use crate::incomplete::updates::mean_posteriors::{
+    MeanSums, moments_of_means, restore_mean_prior, save_mean_prior,
 };
+use crate::incomplete::updates::posterior::{LEAST_NOISE, Posterior, without_component};
 use crate::incomplete::updates::preconditioner::{Preconditioner, Sizes};
+use crate::incomplete::updates::prepared::BROAD_VARIANCE;
 use crate::linalg::simd::Lane;
 
 /// Iterations with a broad prior of the scores, before its variances are learned.
 const BROAD: usize = 30;
-/// Variance of the broad prior, as a multiple of the mean square of the data.
-const BROAD_VARIANCE: f64 = 1e3;
 /// Steps of conjugate gradients per iteration.
 const STEPS: usize = 5;
 /// Power of the second derivatives in the preconditioner.
@@ -42,6 +44,7 @@ pub(crate) struct Factorial<T> {
     broad: f64,
     /// Mean squared deviation of an entry.
     scale: f64,
+    hyperprior: Hyperprior,
     /// Initial value of `v_b`.
     of_offsets: Option<f64>,
     iteration: usize,
@@ -54,6 +57,8 @@ struct FactorialState<T> {
     noise: f64,
     /// `v_s`, and `v_b` with row offsets.
     prior: Vec<f64>,
+    /// The prior of the means, once it is learned.
+    mean_prior: Option<NormalPrior>,
     /// Posterior variances.
     of_loadings: Factor<T>,
     of_scores: Factor<T>,
@@ -68,17 +73,25 @@ struct FactorialState<T> {
 struct PosteriorVariances {
     /// `T` without the means: contribution of uncertain factors to the sum of squares.
     excess: f64,
-    /// `sum w mu~`, `sum ln mu~` and the number of means with a posterior.
+    /// `sum w mu~`.
+    of_means: f64,
+    /// `sum mu~`, `sum ln mu~` and the number of means with a posterior.
     means: [f64; 3],
 }
 
 impl<T: Lane> Factorial<T> {
     /// `fixed` is the variance of the scores of `vb-fixed`; `scale` the mean squared deviation of an entry;
-    /// `of_offsets` the initial variance of the row offsets.
-    pub(crate) fn new(learned: bool, fixed: Option<f64>, scale: f64, of_offsets: Option<f64>) -> Self {
+    /// `of_offsets` the initial variance of the row offsets; `hyperprior` its strength.
+    pub(crate) fn new(
+        (learned, fixed): (bool, Option<f64>),
+        scale: f64,
+        of_offsets: Option<f64>,
+        hyperprior: f64,
+    ) -> Self {
         let scale = scale.max(f64::MIN_POSITIVE);
         let broad = fixed.unwrap_or(BROAD_VARIANCE * scale);
-        Self { learned, broad, scale, of_offsets, iteration: 0, state: None }
+        let hyperprior = Hyperprior::new(hyperprior, scale);
+        Self { learned, broad, scale, hyperprior, of_offsets, iteration: 0, state: None }
     }
 
     fn learns_now(&self) -> bool {
@@ -95,6 +108,7 @@ impl<T: Lane> Factorial<T> {
         let mut state = FactorialState {
             noise: found.max(LEAST_NOISE * self.scale),
             prior: [&vec![self.broad; problem.free()], self.of_offsets.as_slice()].concat(),
+            mean_prior: None,
             of_loadings: factors.a.zeros_like(),
             of_scores: factors.s.zeros_like(),
             uncertainty_loadings: factors.a.zeros_like(),
@@ -115,7 +129,7 @@ impl<T: Lane> Factorial<T> {
         exec: &Exec<'_>,
     ) -> Result<[f64; 2]> {
         let c = problem.free();
-        problem.mean = problem.mean.under(state.noise);
+        problem.mean = problem.mean.with(state.mean_prior).under(state.noise);
         problem.loadings = penalties(&state.uncertainty_loadings, |_| state.noise, c, exec)?;
         problem.scores = penalties(&state.uncertainty_scores, |k| state.noise / state.prior[k], c, exec)?;
         problem.offsets = problem.fixed().map(|fixed| Diagonal::Same(state.noise / state.prior[fixed]));
@@ -140,26 +154,40 @@ impl<T: Lane> Factorial<T> {
         transform(&mut factors.a, &map.a, &rest)?;
         transform(&mut factors.s, &map.s, &rest)?;
         let posterior = state.update_variances(problem, factors, &rest)?;
-        let [of_means, log_means, n_means] = posterior.means;
+        let [of_variances, log_variances, count] = posterior.means;
         let entries = problem.data.total_entries();
-        let away = squares_of_means(problem, factors, &rest)? + state.mean_variances(problem);
-        let expected = squares + posterior.excess + of_means;
-        state.noise = (expected / entries).max(LEAST_NOISE * self.scale);
+        let [away, of_away] = moments_of_means(problem, factors, &rest)?;
+        let mut means = MeanSums { count, away, squares: of_away + of_variances, log_variances };
+        let expected = squares + posterior.excess + posterior.of_means;
+        let noise = self.hyperprior.variance(expected / entries, entries);
+        state.noise = noise.max(LEAST_NOISE * self.scale);
+        // A prior of the scores that is never learned has no broad phase before.
+        if (self.learns_now() || !self.learned)
+            && let Some((prior, about_new)) = means.learn(problem.mean, self.hyperprior)
+        {
+            state.mean_prior = Some(prior);
+            means = about_new;
+            problem.mean = problem.mean.with(state.mean_prior);
+        }
         self.rescale(factors, state, problem.fixed(), &rest)?;
-        let kl_means = if problem.mean.joint {
-            kl_of_means(away, log_means, problem.mean.precision, n_means, true)
-        } else {
-            0.0
-        };
+        let kl_means = if problem.mean.joint { means.divergence(problem.mean.precision, true) } else { 0.0 };
         let likelihood =
             0.5 * entries * (std::f64::consts::TAU * state.noise).ln() + expected / (2.0 * state.noise);
         let kl = divergence(&factors.a, &state.of_loadings, &vec![1.0; c], &rest)?
             + divergence(&factors.s, &state.of_scores, &state.prior, &rest)?;
-        Ok([likelihood + kl + kl_means, squares])
+        Ok([likelihood + kl + kl_means + self.cost_of_variances(state, problem.mean), squares])
     }
 
-    /// Rescales the components: to loadings of mean square one if variances of the scores are learned, and else to
-    /// the scale that minimises the divergence from the priors.
+    /// Terms of the hyperprior in the cost.
+    fn cost_of_variances(&self, state: &FactorialState<T>, mean: MeanRule) -> f64 {
+        let of_mean = (mean.learned != LearnedPrior::Nothing).then_some(1.0 / mean.precision);
+        let of_scores = if self.learned { &state.prior[..] } else { &[] };
+        let all = of_scores.iter().copied().chain(of_mean);
+        all.map(|v| self.hyperprior.cost(v)).sum::<f64>() + self.hyperprior.cost(state.noise)
+    }
+
+    /// Rescales the components: to the best mean square of the loadings if variances of the scores are learned, which is
+    /// one without a hyperprior, and else to the scale that minimises the divergence from the priors.
     fn rescale(
         &self,
         factors: &mut Factors<T>,
@@ -177,11 +205,14 @@ impl<T: Lane> Factorial<T> {
             if fixed == Some(k) {
                 // The scale of row offsets is fixed by their loadings.
                 if self.learns_now() {
-                    state.prior[k] = s.max(f64::MIN_POSITIVE.sqrt() * self.scale);
+                    let variance = self.hyperprior.variance(s, n);
+                    state.prior[k] = variance.max(f64::MIN_POSITIVE.sqrt() * self.scale);
                 }
             } else if self.learns_now() {
-                let r = if a > 0.0 { 1.0 / a } else { 1.0 };
-                (ratio[k], state.prior[k]) = (r, (s / r).max(f64::MIN_POSITIVE.sqrt() * self.scale));
+                let t = self.hyperprior.mean_square((p, n), n * s * a);
+                let r = if a > 0.0 { t / a } else { 1.0 };
+                let variance = self.hyperprior.variance(s / r, n);
+                (ratio[k], state.prior[k]) = (r, variance.max(f64::MIN_POSITIVE.sqrt() * self.scale));
             } else {
                 let (qa, qs) = (p * a, n * s / state.prior[k]);
                 let root = ((n - p).powi(2) + 4.0 * qa * qs).sqrt();
@@ -260,7 +291,7 @@ impl<T: Lane> FactorialState<T> {
         let s = (&factors.s, &self.of_scores);
         let mut explained = factors.a.zeros_like();
         let outs = [&mut self.of_loadings, &mut self.uncertainty_loadings, &mut explained];
-        let (joint, kappa) = (problem.mean.joint, problem.mean.kappa);
+        let (rule, columns) = (problem.mean, problem.data.columns());
         let [excess, of_means, log_means, n_means] = variances_pass(
             problem,
             FactorSide::Loadings,
@@ -279,9 +310,9 @@ impl<T: Lane> FactorialState<T> {
                     excess += v * moment + a * a * variance_sums[k];
                     explained[k] = T::from_f64((a * a + v) * moment);
                 }
-                let weight = problem.data.columns().weight(line);
-                if joint && weight + kappa > 0.0 {
-                    let variance = noise / (weight + kappa);
+                let weight = columns.weight(line);
+                if rule.counts(weight) {
+                    let variance = noise / (weight + rule.kappa);
                     [excess, weight * variance, variance.ln(), 1.0]
                 } else {
                     [excess, 0.0, 0.0, 0.0]
@@ -304,14 +335,9 @@ impl<T: Lane> FactorialState<T> {
         self.shares = explained.sum_rows(c, exec, |_, row, sums| {
             sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64() / entries);
         })?;
-        Ok(PosteriorVariances { excess, means: [of_means, log_means, n_means] })
-    }
-
-    /// `sum mu~`, under the noise of the last update of the variances.
-    fn mean_variances(&self, problem: &Objective<'_, T>) -> f64 {
-        let columns = problem.data.columns();
-        let weights = (0..columns.n_lines()).map(|j| columns.weight(j) + problem.mean.kappa);
-        weights.filter(|w| *w > 0.0).map(|w| self.noise / w).sum()
+        let weights = (0..columns.n_lines()).map(|j| columns.weight(j)).filter(|w| rule.counts(*w));
+        let of_variances = weights.map(|w| noise / (w + rule.kappa)).sum();
+        Ok(PosteriorVariances { excess, of_means, means: [of_variances, log_means, n_means] })
     }
 
     /// The state without one component.
@@ -329,6 +355,7 @@ impl<T: Lane> FactorialState<T> {
         Ok(Self {
             noise: self.noise,
             prior: keep(&self.prior),
+            mean_prior: self.mean_prior,
             of_loadings: reduce(&self.of_loadings)?,
             of_scores: reduce(&self.of_scores)?,
             uncertainty_loadings: reduce(&self.uncertainty_loadings)?,
@@ -431,6 +458,7 @@ impl<T: Lane> Iterate<T> for Factorial<T> {
         let factors =
             [&state.of_loadings, &state.of_scores, &state.uncertainty_loadings, &state.uncertainty_scores];
         names.into_iter().zip(factors).for_each(|(name, factor)| out.put_factor(name, factor));
+        save_mean_prior(state.mean_prior, out);
     }
 
     fn restore(
@@ -450,6 +478,7 @@ impl<T: Lane> Iterate<T> for Factorial<T> {
         self.state = Some(FactorialState {
             noise: size("noise", noise)?,
             prior: from.take_sizes("prior", c)?,
+            mean_prior: restore_mean_prior(from)?,
             shares: from.take_sizes("shares", c)?,
             of_loadings: from.take_like("of_loadings", &factors.a)?,
             of_scores: from.take_like("of_scores", &factors.s)?,
@@ -476,6 +505,13 @@ impl<T: Lane> Iterate<T> for Factorial<T> {
             }
         }
         let score_penalty = state.prior.iter().map(|v| state.noise / v).collect();
-        Some(Posterior { noise: state.noise, score_penalty, table, point: false, fixed: !self.learned })
+        Some(Posterior {
+            noise: state.noise,
+            score_penalty,
+            table,
+            point: false,
+            fixed: !self.learned,
+            mean_prior: state.mean_prior,
+        })
     }
 }

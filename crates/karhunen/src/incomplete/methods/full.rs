@@ -10,15 +10,19 @@
 use super::iterate::{Iterate, IterationReport, unit_of_posteriors};
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::factors::objective::Objective;
+use crate::incomplete::factors::objective::{LearnedPrior, MeanRule, Objective};
+use crate::incomplete::factors::prior::NormalPrior;
 use crate::incomplete::factors::state_arrays::{Arrays, count, damaged, size};
 use crate::incomplete::factors::{Factor, Factors};
 use crate::incomplete::passes::gradient::squares;
 use crate::incomplete::passes::moments::Expected;
+use crate::incomplete::updates::learned_variances::Hyperprior;
 use crate::incomplete::updates::loading_posteriors::{
     LoadingModel, LoadingSolver, drop_from_table, moments_of_loadings,
 };
-use crate::incomplete::updates::posterior::{LEAST_NOISE, Posterior, kl_of_means, without_component};
+use crate::incomplete::updates::mean_posteriors::{restore_mean_prior, save_mean_prior};
+use crate::incomplete::updates::posterior::{LEAST_NOISE, Posterior, without_component};
+use crate::incomplete::updates::prepared::BROAD_VARIANCE;
 use crate::incomplete::updates::row_posteriors::{GivenLoadings, OfScores, RowPosteriors, RowsInMemory};
 use crate::incomplete::updates::score_shift::{Priors, ScoreShift, best_affine};
 use crate::linalg::simd::Lane;
@@ -28,8 +32,6 @@ const BROAD: usize = 20;
 const LEAST_BROAD: usize = 8;
 /// Relative decrease of the cost below which the broad phase ends.
 const SETTLED: f64 = 3e-4;
-/// Variance of the broad prior, as a multiple of the mean square of the data.
-const BROAD_VARIANCE: f64 = 1e3;
 /// Iterations between attempts to prune.
 const PRUNE_EVERY: usize = 10;
 /// Pruning considers components that explain less of an entry than this fraction of the noise.
@@ -40,6 +42,7 @@ pub(crate) struct Full<T, R> {
     loadings: LoadingModel,
     /// Mean squared deviation of an entry.
     scale: f64,
+    hyperprior: Hyperprior,
     iteration: usize,
     /// Initial value of `v_b`.
     of_offsets: Option<f64>,
@@ -61,6 +64,8 @@ struct FullState<T> {
     prior: Vec<f64>,
     /// `v_b`, with row offsets.
     of_offsets: Option<f64>,
+    /// The prior of the means, once it is learned.
+    mean_prior: Option<NormalPrior>,
     /// Expected values of the loadings, see [`Expected`].
     table: Factor<T>,
     /// `sum w e^2` of the point predictions, if the last iteration told it.
@@ -88,7 +93,7 @@ impl<T: Lane> FullState<T> {
             }
         })?;
         let prior = vec![prior; c - usize::from(of_offsets.is_some())];
-        Ok(Self { noise, prior, of_offsets, table, errors: None })
+        Ok(Self { noise, prior, of_offsets, mean_prior: None, table, errors: None })
     }
 
     /// The noise over the prior variance of each score.
@@ -99,9 +104,10 @@ impl<T: Lane> FullState<T> {
 }
 
 impl<T: Lane> Full<T, RowsInMemory<T>> {
-    /// `scale` is the mean squared deviation of an entry; `of_offsets` the initial variance of the row offsets.
-    pub(crate) fn new(loadings: LoadingModel, scale: f64, of_offsets: Option<f64>) -> Self {
-        Self::over(RowsInMemory::new(), loadings, (scale, of_offsets), None)
+    /// `scale` is the mean squared deviation of an entry; `of_offsets` the initial variance of the row offsets;
+    /// `hyperprior` its strength.
+    pub(crate) fn new(loadings: LoadingModel, scale: f64, of_offsets: Option<f64>, hyperprior: f64) -> Self {
+        Self::over(RowsInMemory::new(), loadings, (scale, of_offsets, hyperprior), None)
     }
 }
 
@@ -110,14 +116,25 @@ impl<T: Lane, R: RowPosteriors<T>> Full<T, R> {
     pub(crate) fn over(
         rows: R,
         loadings: LoadingModel,
-        (scale, of_offsets): (f64, Option<f64>),
+        (scale, of_offsets, hyperprior): (f64, Option<f64>, f64),
         at_start: Option<f64>,
     ) -> Self {
         // Point estimates of the loadings have no prior to learn.
         let first_learned = (loadings == LoadingModel::Point).then_some(1);
         let scale = scale.max(f64::MIN_POSITIVE);
         let before = f64::INFINITY;
-        Self { loadings, scale, iteration: 0, of_offsets, before, first_learned, state: None, rows, at_start }
+        Self {
+            loadings,
+            scale,
+            hyperprior: Hyperprior::new(hyperprior, scale),
+            iteration: 0,
+            of_offsets,
+            before,
+            first_learned,
+            state: None,
+            rows,
+            at_start,
+        }
     }
 
     fn learns_now(&self) -> bool {
@@ -132,7 +149,8 @@ impl<T: Lane, R: RowPosteriors<T>> Full<T, R> {
         state: &mut FullState<T>,
         exec: &Exec<'_>,
     ) -> Result<f64> {
-        let problem = &Objective { mean: problem.mean.under(state.noise), ..problem.clone() };
+        let mean = problem.mean.with(state.mean_prior).under(state.noise);
+        let problem = &Objective { mean, ..problem.clone() };
         let (c, free, n) = (problem.c, problem.free(), self.rows.n_samples(problem));
         let posterior = self.loadings == LoadingModel::Posterior;
         let learned = self.learns_now();
@@ -148,6 +166,7 @@ impl<T: Lane, R: RowPosteriors<T>> Full<T, R> {
                 fixed: !learned,
                 of_scores: &penalty,
                 noise: state.noise,
+                hyperprior: self.hyperprior,
             };
             let seen = if problem.mean.joint && posterior {
                 Some(self.rows.sums_of_scores(problem, factors, &scores, &unreported)?)
@@ -158,7 +177,9 @@ impl<T: Lane, R: RowPosteriors<T>> Full<T, R> {
             let affine = best_affine(problem, tables, &priors, &unreported)?;
             if learned {
                 let least = f64::MIN_POSITIVE.sqrt() * self.scale;
-                state.prior = affine.variances.iter().map(|v| v.max(least)).collect();
+                let p = problem.data.n_features() as f64;
+                state.prior =
+                    affine.variances.iter().map(|v| self.hyperprior.variance(*v, p).max(least)).collect();
             }
             factors.s.map_rows(&unreported, |_, row| affine.apply(&mut row[..c]))?;
             affine
@@ -170,7 +191,8 @@ impl<T: Lane, R: RowPosteriors<T>> Full<T, R> {
         let mut of_prior_scores: f64 = squares[..free].iter().sum();
         if let (Some(fixed), Some(v)) = (problem.fixed(), &mut state.of_offsets) {
             if learned {
-                *v = (squares[fixed] / n).max(f64::MIN_POSITIVE.sqrt() * self.scale);
+                let least = f64::MIN_POSITIVE.sqrt() * self.scale;
+                *v = self.hyperprior.variance(squares[fixed] / n, n).max(least);
             }
             of_prior_scores += squares[fixed] / *v + n * v.ln();
         }
@@ -191,21 +213,30 @@ impl<T: Lane, R: RowPosteriors<T>> Full<T, R> {
         let p = problem.data.n_features() as f64;
         if posterior && learned {
             let least = f64::MIN_POSITIVE.sqrt() * self.scale;
-            state.prior = (0..free).map(|k| (totals[k] / p).max(least)).collect();
+            state.prior = (0..free).map(|k| self.hyperprior.variance(totals[k] / p, p).max(least)).collect();
         }
         let of_prior: f64 = (0..free).map(|k| totals[k] / state.prior[k] + p * state.prior[k].ln()).sum();
         let kl_loadings = if posterior { 0.5 * (of_prior - found.log_det - p * free as f64) } else { 0.0 };
         let entries = self.rows.n_entries(problem);
-        state.noise = (found.squares / entries).max(LEAST_NOISE * self.scale);
-        let kl_means = if problem.mean.joint {
-            let precision = problem.mean.precision;
-            kl_of_means(found.away, found.log_mean_variance, precision, found.n_means, posterior)
-        } else {
-            0.0
-        };
+        let noise = self.hyperprior.variance(found.squares / entries, entries);
+        state.noise = noise.max(LEAST_NOISE * self.scale);
+        let (mut means, mut mean) = (found.means, problem.mean);
+        if learned && let Some((prior, about_new)) = means.learn(mean, self.hyperprior) {
+            state.mean_prior = Some(prior);
+            (means, mean) = (about_new, mean.with(state.mean_prior));
+        }
+        let kl_means = if mean.joint { means.divergence(mean.precision, posterior) } else { 0.0 };
         let likelihood =
             0.5 * entries * (std::f64::consts::TAU * state.noise).ln() + found.squares / (2.0 * state.noise);
-        Ok(likelihood + kl_scores + kl_loadings + kl_means)
+        Ok(likelihood + kl_scores + kl_loadings + kl_means + self.cost_of_variances(state, mean))
+    }
+
+    /// Terms of the hyperprior in the cost.
+    fn cost_of_variances(&self, state: &FullState<T>, mean: MeanRule) -> f64 {
+        let of_mean = (mean.learned != LearnedPrior::Nothing).then_some(1.0 / mean.precision);
+        let of_loadings = if self.loadings == LoadingModel::Posterior { &state.prior[..] } else { &[] };
+        let all = of_loadings.iter().copied().chain(state.of_offsets).chain(of_mean);
+        all.map(|v| self.hyperprior.cost(v)).sum::<f64>() + self.hyperprior.cost(state.noise)
     }
 
     /// Prunes components without which the cost is lower.
@@ -236,8 +267,14 @@ impl<T: Lane, R: RowPosteriors<T>> Full<T, R> {
             let mut prior = state.prior.clone();
             prior.remove(weakest);
             let table = drop_from_table(&state.table, c, weakest, exec)?;
-            let mut of_trial =
-                FullState { noise: state.noise, prior, of_offsets: state.of_offsets, table, errors: None };
+            let mut of_trial = FullState {
+                noise: state.noise,
+                prior,
+                of_offsets: state.of_offsets,
+                mean_prior: state.mean_prior,
+                table,
+                errors: None,
+            };
             let without = self.round(&fewer, &mut trial, &mut of_trial, exec)?;
             if without.is_nan() || without >= cost {
                 break;
@@ -303,13 +340,14 @@ impl<T: Lane, R: RowPosteriors<T>> Iterate<T> for Full<T, R> {
         out.put("before", [self.before]);
         // Zero stands for `None`.
         out.put("first_learned", [self.first_learned.unwrap_or(0) as f64]);
-        if let Some(FullState { noise, prior, of_offsets, table, .. }) = &self.state {
+        if let Some(FullState { noise, prior, of_offsets, mean_prior, table, .. }) = &self.state {
             out.put("noise", [*noise]);
             if let Some(v) = of_offsets {
                 out.put("of_offsets", [*v]);
             }
             out.put("prior", prior.as_slice());
             out.put_factor("table", table);
+            save_mean_prior(*mean_prior, out);
         }
     }
 
@@ -341,7 +379,8 @@ impl<T: Lane, R: RowPosteriors<T>> Iterate<T> for Full<T, R> {
         let prior = from.take_sizes("prior", problem.free())?;
         let table = from.take_factor("table", p, Expected::new::<T>(c).width)?;
         let noise = size("noise", noise)?;
-        self.state = Some(FullState { noise, prior, of_offsets, table, errors: None });
+        let mean_prior = restore_mean_prior(from)?;
+        self.state = Some(FullState { noise, prior, of_offsets, mean_prior, table, errors: None });
         Ok(())
     }
 
@@ -353,6 +392,7 @@ impl<T: Lane, R: RowPosteriors<T>> Iterate<T> for Full<T, R> {
             table: state.table.clone(),
             point: self.loadings == LoadingModel::Point,
             fixed: false,
+            mean_prior: state.mean_prior,
         })
     }
 }

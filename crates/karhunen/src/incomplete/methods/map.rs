@@ -13,7 +13,8 @@ use crate::incomplete::factors::Factors;
 use crate::incomplete::factors::objective::{Diagonal, Objective};
 use crate::incomplete::factors::state_arrays::{Arrays, flag, size};
 use crate::incomplete::updates::invariance::{gauge, shift, shift_loadings};
-use crate::incomplete::updates::posterior::{LEAST_NOISE, squares_of_means, without_component};
+use crate::incomplete::updates::mean_posteriors::moments_of_means;
+use crate::incomplete::updates::posterior::{LEAST_NOISE, without_component};
 use crate::incomplete::updates::rotate::rotate;
 use crate::linalg::simd::Lane;
 
@@ -160,7 +161,7 @@ impl<T: Lane> Iterate<T> for MaximumAPosteriori {
         let n = problem.data.total_samples();
         let mut of_scores = align(problem, factors, n, exec)?;
         let entries = problem.data.total_entries();
-        let of_means = problem.mean.precision * squares_of_means(problem, factors, exec)?;
+        let of_means = problem.mean.precision * moments_of_means(problem, factors, exec)?[1];
         let noise = self.noise(squares / entries);
         self.prune(problem, factors, (noise, &mut of_scores));
         self.penalize(problem, noise, &of_scores);

@@ -48,11 +48,15 @@ pub(crate) fn of_method<T: Lane>(
         Method::Newton => Box::new(Descent::new(Metric::Curvature(pca.alpha), sizes, pca.step)),
         Method::Natural => Box::new(Descent::new(Metric::Natural, sizes, pca.step)),
         Method::Online => Box::new(Online::new(mean_square.sqrt(), pca.online_rule)),
-        Method::Ppca => Box::new(Full::new(LoadingModel::Point, mean_square, of_offsets)),
+        Method::Ppca => Box::new(Full::new(LoadingModel::Point, mean_square, of_offsets, 0.0)),
         Method::Map => Box::new(MaximumAPosteriori::new(mean_square, of_offsets)),
-        Method::Vb => Box::new(Factorial::new(true, None, mean_square, of_offsets)),
-        Method::VbFixed => Box::new(Factorial::new(false, pca.prior_variance, mean_square, of_offsets)),
-        Method::VbFull => Box::new(Full::new(LoadingModel::Posterior, mean_square, of_offsets)),
+        Method::Vb => Box::new(Factorial::new((true, None), mean_square, of_offsets, pca.hyperprior)),
+        Method::VbFixed => {
+            Box::new(Factorial::new((false, pca.prior_variance), mean_square, of_offsets, pca.hyperprior))
+        }
+        Method::VbFull => {
+            Box::new(Full::new(LoadingModel::Posterior, mean_square, of_offsets, pca.hyperprior))
+        }
         Method::Cg | Method::Ridge | Method::Auto => {
             Box::new(Conjugate::new(Preconditioner { alpha: pca.alpha, sizes }))
         }

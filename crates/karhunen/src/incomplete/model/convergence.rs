@@ -101,6 +101,9 @@ pub struct IncompleteConvergence {
     /// Out-of-range predictions of missing entries, if any: there the entries do not determine the fit.
     #[cfg_attr(feature = "serde", serde(default))]
     pub far: Option<FarPredictions>,
+    /// Set if the components of `ppca` fit noise.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub overfit: Option<Overfit>,
     /// Number of fitted rows of a fit in parts, whose scores are not in the model.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub n_samples_in_parts: Option<usize>,
@@ -127,6 +130,18 @@ impl IncompleteConvergence {
     pub fn converged(&self) -> bool {
         !matches!(self.stop, StopReason::Iterations | StopReason::TimeLimit)
     }
+}
+
+/// Components that lower the negative log-likelihood of the entries by less than their number of parameters: by Akaike's
+/// criterion the means alone predict new entries better. Use fewer components, entries held out, or a posterior of the
+/// loadings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Overfit {
+    /// Difference of the negative log-likelihoods without components and with them.
+    pub gain: f64,
+    /// Number of loadings that are free.
+    pub n_parameters: usize,
 }
 
 /// Predictions of missing entries more than ten standard deviations outside the observed range of their column.

@@ -10,7 +10,7 @@ pub(crate) mod validity;
 use crate::error::{Error, Result};
 use crate::incomplete::data::ColumnScales;
 use crate::incomplete::factors::covariances::Covariances;
-use crate::incomplete::factors::prior::Prior;
+use crate::incomplete::factors::prior::{NormalPrior, Prior};
 use crate::incomplete::model::convergence::FarPredictions;
 use crate::incomplete::model::convergence::{IncompleteConvergence, RunSummary};
 use crate::incomplete::options::IncompletePca;
@@ -61,6 +61,8 @@ pub struct IncompleteParts {
     pub loading_covariances: Option<Covariances>,
     /// Posterior variance of the mean of each feature, in the units of the data.
     pub mean_variance: Vec<f64>,
+    /// The prior of the means, if the fit learned it, in the units of the data.
+    pub mean_prior: Option<NormalPrior>,
     /// Gaussian prior on the scores of new rows.
     pub prior: Prior,
     /// Number of observed entries of each feature.

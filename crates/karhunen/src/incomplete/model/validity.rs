@@ -1,6 +1,7 @@
 //! Ranges of the numbers of a model, which may come from a damaged or edited file.
 
 use crate::error::{Error, Result};
+use crate::incomplete::factors::prior::NormalPrior;
 use crate::incomplete::model::IncompleteParts;
 
 type Rule = (fn(f64) -> bool, &'static str);
@@ -35,7 +36,12 @@ impl IncompleteParts {
         let scales = [("scale", &self.scales.scale), ("feature_weights", &self.scales.weights)];
         let scales = scales.map(|(name, values)| (name, values.as_deref().unwrap_or(empty), POSITIVE));
         let residual = ("residual_variance", self.residual_variance.as_deref().unwrap_or(empty), SIZE);
-        for (name, values, (obeys, rule)) in values.into_iter().chain(scales).chain([residual]) {
+        let of_means = self.mean_prior.map(|NormalPrior { mean, variance }| ([mean], [variance]));
+        let of_means = of_means.iter().flat_map(|(mean, variance)| {
+            [("mean_prior", mean.as_slice(), FINITE), ("mean_prior", variance.as_slice(), POSITIVE)]
+        });
+        let all = values.into_iter().chain(scales).chain([residual]).chain(of_means);
+        for (name, values, (obeys, rule)) in all {
             refuse(name, values.iter().copied().find(|x| !obeys(*x)), rule)?;
         }
         for (name, covariances) in [

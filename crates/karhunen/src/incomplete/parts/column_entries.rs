@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::exec::Exec;
-use crate::incomplete::data::Observed;
+use crate::incomplete::data::{ColumnScales, Observed};
 use crate::incomplete::updates::mean::{ColumnSums, Deviations};
 use crate::scalar::Scalar;
 
@@ -49,9 +49,10 @@ impl ColumnEntries {
                     line.values.iter().enumerate().map(|(e, x)| weight_of(e) * of(e, x.to_f64())).sum()
                 };
                 *weight = over(&|_, _| 1.0);
-                if *weight > 0.0 {
-                    // A first mean, and the mean about it.
-                    let first = over(&|_, x| x) / *weight;
+                if let (true, Some(origin)) = (*weight > 0.0, line.values.first().map(|x| x.to_f64())) {
+                    // A first mean, about an entry so that constant entries have squares of exactly zero, and the mean
+                    // about it.
+                    let first = origin + over(&|_, x| x - origin) / *weight;
                     *mean = first + over(&|_, x| x - first) / *weight;
                     let centre = *mean;
                     *squares = over(&|_, x| (x - centre).powi(2));
@@ -93,6 +94,47 @@ impl ColumnEntries {
                 self.weight[j] = weight;
             }
         }
+    }
+
+    /// Scales of a fit, as [`ColumnScales::of`] of the entries themselves.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`] for a deviation beyond `f64`.
+    pub(crate) fn scales(
+        &self,
+        scale: bool,
+        centred: bool,
+        feature_weights: Option<&[f64]>,
+    ) -> Result<ColumnScales> {
+        let weights = feature_weights.map(<[f64]>::to_vec);
+        if !scale {
+            return Ok(ColumnScales { scale: None, weights });
+        }
+        let deviation = |j: usize| {
+            let (count, mean) = (self.weight[j], if centred { 0.0 } else { self.mean[j] });
+            let squares = self.squares[j] + count * mean * mean;
+            if count > 1.0 && squares > 0.0 { (squares / (count - 1.0)).sqrt() } else { 1.0 }
+        };
+        let scales: Vec<f64> = (0..self.weight.len()).map(deviation).collect();
+        match scales.iter().position(|d| !d.is_finite()) {
+            Some(column) => Err(Error::Overflow { statistic: "scale", column }),
+            None => Ok(ColumnScales { scale: Some(scales), weights }),
+        }
+    }
+
+    /// The sums over the entries times the factor of their column.
+    pub(crate) fn multiplied(&self, factors: &[f64]) -> Self {
+        let times = |values: &[f64], power: i32| {
+            values.iter().zip(factors).map(|(x, factor)| x * factor.powi(power)).collect()
+        };
+        Self { mean: times(&self.mean, 1), squares: times(&self.squares, 2), ..self.clone() }
+    }
+
+    /// The mean of all entries and their mean square about it.
+    pub(crate) fn mean_and_variance(&self) -> (f64, f64) {
+        let mean = self.sums().grand_mean();
+        let p = self.mean.len();
+        (mean, self.deviations_about(&vec![mean; p]).mean_square)
     }
 
     /// `sum w` and `sum w x` of each feature.

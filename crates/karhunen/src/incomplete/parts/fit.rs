@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use crate::choice::Choice;
 use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::{Exec, Fact};
-use crate::incomplete::data::Observed;
+use crate::incomplete::data::{Observed, check_positive_weights};
 use crate::incomplete::factors::Factors;
 use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::factors::objective::{Diagonal, Objective};
@@ -24,6 +24,7 @@ use crate::incomplete::options::{IncompletePca, MeanMode, Method, Regularization
 use crate::incomplete::parts::normal_sums::n_sums;
 use crate::incomplete::parts::posterior_rows::{RowsInParts, found_in_parts};
 use crate::incomplete::parts::posterior_sums::n_in_sums;
+use crate::incomplete::parts::scaled::ScaledPasses;
 use crate::incomplete::parts::stand_in::{penalties, stand_in, without_penalty_rows};
 use crate::incomplete::parts::sweeps::{Sweeps, Swept, sweep};
 use crate::incomplete::parts::{
@@ -57,6 +58,7 @@ pub(crate) trait EntryPasses {
 pub(crate) fn fit_in_parts(
     pca: &IncompletePca,
     passes: &dyn EntryPasses,
+    feature_weights: Option<&[f64]>,
     exec: &Exec<'_>,
 ) -> Result<IncompleteModel> {
     let given = pca;
@@ -65,6 +67,8 @@ pub(crate) fn fit_in_parts(
     let (entries, single) = passes.columns(&exec.phase("means and variances"))?;
     let shape = (entries.n_rows, entries.weight.len());
     pca.check(shape, false)?;
+    pca.check_weights_of_columns(feature_weights.is_some())?;
+    feature_weights.map_or(Ok(()), |weights| check_positive_weights(weights, shape.1))?;
     if !(counts_several(entries.samples) && entries.samples.is_finite()) {
         let rule =
             format!("the rows of all parts count as {:?} samples; at least 2 are needed", entries.samples);
@@ -74,11 +78,16 @@ pub(crate) fn fit_in_parts(
         return Err(Error::NothingObserved { n_samples: shape.0, n_features: shape.1 });
     }
     pca.ask_for_parts(shape.1)?;
-    if single {
-        fit_typed::<f32>(pca, given, &entries, passes, exec)
-    } else {
-        fit_typed::<f64>(pca, given, &entries, passes, exec)
+    let fit = if single { fit_typed::<f32> } else { fit_typed::<f64> };
+    let centred = pca.mean != MeanMode::None;
+    let scales = entries.scales(pca.scale, centred, feature_weights)?;
+    if scales.are_one() {
+        return fit(pca, given, &entries, passes, exec);
     }
+    let passes = ScaledPasses { passes, factors: scales.factors(shape.1) };
+    let model = fit(pca, given, &entries.multiplied(&passes.factors), &passes, exec)?.with_scales(scales);
+    let is_unseen = centred && model.parts().n_observed.contains(&0);
+    Ok(if is_unseen { model.with_unseen_means(entries.mean_and_variance()) } else { model })
 }
 
 impl IncompletePca {
@@ -100,10 +109,6 @@ impl IncompletePca {
                 self.method.value(),
                 "rows in parts are fitted by the methods em, als and vb-full",
             );
-        }
-        if self.scale {
-            let rule = "fits in parts do not scale the columns; divide them by their standard deviations";
-            return refuse(options::SCALE, true.into(), rule);
         }
         if self.row_offsets {
             let rule =
@@ -146,9 +151,12 @@ impl IncompletePca {
                 options::REGULARIZATION,
                 self.regularization.map(Into::into).unwrap_or_else(|| None::<f64>.into()),
             ),
+            (options::SCALE, self.scale.into()),
             (options::MEAN, self.mean.value()),
             (options::MEAN_PRIOR, self.mean_prior.count.into()),
             (options::MEAN_PRIOR, self.mean_prior.value.into()),
+            (options::LEARN_MEAN_PRIOR, self.learn_mean_prior.into()),
+            (options::HYPERPRIOR, self.hyperprior.into()),
             (options::TOL, self.tol.into()),
             (options::ANGLE_TOL, self.angle_tol.into()),
             (options::RMSE_TOL, self.rmse_tol.into()),
@@ -208,7 +216,8 @@ fn fit_typed<T: Lane>(
             Method::VbFull if scale == 0.0 => of_method(pca, method, &prepared),
             Method::VbFull => {
                 let rows = RowsInParts { passes, entries };
-                Box::new(Full::over(rows, LoadingModel::Posterior, (scale, None), Some(squares)))
+                let of_variances = (scale, None, pca.hyperprior);
+                Box::new(Full::over(rows, LoadingModel::Posterior, of_variances, Some(squares)))
             }
             _ => Box::new(Sweeps { passes, penalty, last: &last }),
         };
@@ -252,6 +261,7 @@ fn fit_typed<T: Lane>(
         pca: given,
         prepared: &prepared,
         mean: problem.mean,
+        mean_prior: run.posterior.as_ref().and_then(|posterior| posterior.mean_prior),
         of_offsets: None,
         n_observed: entries.n_observed.iter().map(|n| *n as usize).collect(),
         dtype: T::NAME,
@@ -266,6 +276,7 @@ fn fit_typed<T: Lane>(
             runs,
             refitted: false,
             far: None,
+            overfit: None,
             n_samples_in_parts: Some(entries.n_rows),
         },
     })
@@ -355,6 +366,7 @@ impl<T: Lane> Ended<'_, T> {
                     loadings: active,
                     precision: Precision { matrix, per_entry },
                     single: is_single::<T>(),
+                    factors: None,
                 },
                 exec,
             )?;

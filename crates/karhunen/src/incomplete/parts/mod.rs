@@ -12,6 +12,7 @@ mod posterior_rows;
 mod posterior_sums;
 #[cfg(feature = "serde")]
 mod record;
+mod scaled;
 mod stand_in;
 mod sweeps;
 mod task;

@@ -22,6 +22,8 @@ pub(crate) struct NormalTask {
     pub(crate) penalty: ScorePenalty,
     /// True if the entries of all parts are of single precision.
     pub(crate) single: bool,
+    /// The factor of the entries of each feature, shape (n_features,); `None` if all are one.
+    pub(crate) factors: Option<Vec<f64>>,
 }
 
 /// Sums over rows with scores `s` that minimise their cost, `z = (s, 1)`, and `y` an entry less the mean of the task.
@@ -59,7 +61,7 @@ impl NormalSums {
             data,
             loadings: Diagonal::Same(0.0),
             scores: task.penalty.of_rows(data),
-            mean: MeanRule { joint: true, kappa: 0.0, prior: 0.0, precision: 0.0 },
+            mean: MeanRule::FLAT,
             offsets: None,
             c,
         };

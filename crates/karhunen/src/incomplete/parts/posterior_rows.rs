@@ -9,7 +9,7 @@ use crate::incomplete::fit::finish::Found;
 use crate::incomplete::options::IncompletePca;
 use crate::incomplete::parts::stand_in::with_moments;
 use crate::incomplete::parts::{ColumnEntries, EntryPasses, PosteriorSums, PosteriorTask};
-use crate::incomplete::updates::loading_posteriors::{LoadingSolver, OfLoadings};
+use crate::incomplete::updates::loading_posteriors::{LoadingSolver, N_TERMS, OfLoadings};
 use crate::incomplete::updates::posterior::Posterior;
 use crate::incomplete::updates::row_posteriors::{GivenLoadings, OfScores, RowPosteriors};
 use crate::linalg::Matrix;
@@ -73,7 +73,7 @@ impl<T: Lane> RowPosteriors<T> for RowsInParts<'_> {
         solver: &LoadingSolver<'_>,
         exec: &Exec<'_>,
     ) -> Result<OfLoadings> {
-        let mut found = vec![([0.0; 5], 0.0); loadings.n_rows()];
+        let mut found = vec![([0.0; N_TERMS], 0.0); loadings.n_rows()];
         let widths = [loadings.width(), table.width()];
         let chunks = loadings
             .as_mut_slice()
@@ -91,7 +91,7 @@ impl<T: Lane> RowPosteriors<T> for RowsInParts<'_> {
             }
             Ok(())
         })?;
-        let (mut terms, mut errors) = ([0.0; 5], 0.0);
+        let (mut terms, mut errors) = ([0.0; N_TERMS], 0.0);
         for (of_feature, of_points) in found {
             terms.iter_mut().zip(of_feature).for_each(|(sum, x)| *sum += x);
             errors += of_points;

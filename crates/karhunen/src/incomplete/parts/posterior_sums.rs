@@ -25,6 +25,8 @@ pub(crate) struct PosteriorTask {
     pub(crate) noise: f64,
     /// True if the entries of all parts are of single precision.
     pub(crate) single: bool,
+    /// The factor of the entries of each feature, shape (n_features,); `None` if all are one.
+    pub(crate) factors: Option<Vec<f64>>,
 }
 
 /// Sums over rows of `z = (s, 1)` and its expected products, with `y` an entry less the mean of the task.
@@ -66,7 +68,7 @@ impl PosteriorTask {
         let table = Matrix::from_fn(table.n_rows(), n_in_task(c), |j, at| {
             table.row(j)[if at <= c { at } else { head + at - c - 1 }].to_f64()
         });
-        Self { table, penalty: penalty.to_vec(), noise, single: is_single::<T>() }
+        Self { table, penalty: penalty.to_vec(), noise, single: is_single::<T>(), factors: None }
     }
 
     pub(crate) fn n_components(&self) -> usize {
@@ -110,7 +112,7 @@ impl PosteriorSums {
             data,
             loadings: Diagonal::Same(0.0),
             scores: Diagonal::Same(0.0),
-            mean: MeanRule { joint: true, kappa: 0.0, prior: 0.0, precision: 0.0 },
+            mean: MeanRule::FLAT,
             offsets: None,
             c,
         };

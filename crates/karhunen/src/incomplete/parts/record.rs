@@ -36,17 +36,21 @@ impl EntryTask {
     pub(crate) fn put<'a>(&'a self, record: &mut Record<'a>) -> TaskOfEntries {
         match self {
             Self::Columns => TaskOfEntries::Columns,
-            Self::Normal(NormalTask { loadings, penalty, single }) => {
+            Self::Normal(NormalTask { loadings, penalty, single, factors }) => {
                 record.put_matrix("loadings", loadings);
+                put_factors(record, factors.as_deref());
                 TaskOfEntries::Normal { penalty: *penalty, single: *single }
             }
-            Self::Trace(TraceTask { loadings, precision: Precision { matrix, per_entry }, single }) => {
+            Self::Trace(TraceTask { loadings, precision, single, factors }) => {
+                let Precision { matrix, per_entry } = precision;
                 record.put_matrix("loadings", loadings);
                 record.put_matrix("precision", matrix);
+                put_factors(record, factors.as_deref());
                 TaskOfEntries::Trace { per_entry: *per_entry, single: *single }
             }
-            Self::Posterior(PosteriorTask { table, penalty, noise, single }) => {
+            Self::Posterior(PosteriorTask { table, penalty, noise, single, factors }) => {
                 record.put_matrix("table", table);
+                put_factors(record, factors.as_deref());
                 record.put_row("penalty", penalty);
                 record.put_scalar("noise", *noise);
                 TaskOfEntries::Posterior { single: *single }
@@ -66,7 +70,9 @@ impl EntryTask {
         Ok(match numbers {
             TaskOfEntries::Columns => Self::Columns,
             TaskOfEntries::Normal { penalty, single } => {
-                Self::Normal(NormalTask { loadings: loadings(record)?, penalty, single })
+                let loadings = loadings(record)?;
+                let factors = take_factors(record, loadings.n_rows())?;
+                Self::Normal(NormalTask { loadings, penalty, single, factors })
             }
             TaskOfEntries::Posterior { single } => {
                 let (table, penalty) = (record.take_matrix("table")?, record.take_any_row("penalty")?);
@@ -74,12 +80,15 @@ impl EntryTask {
                     return Err(damaged("its table has another shape; compute it again".to_owned()));
                 }
                 let noise = record.take_scalar("noise")?;
-                Self::Posterior(PosteriorTask { table, penalty, noise, single })
+                let factors = take_factors(record, table.n_rows())?;
+                Self::Posterior(PosteriorTask { table, penalty, noise, single, factors })
             }
             TaskOfEntries::Trace { per_entry, single } => {
                 let loadings = loadings(record)?;
                 let matrix = square(record.take_matrix("precision")?, loadings.n_cols())?;
-                Self::Trace(TraceTask { loadings, precision: Precision { matrix, per_entry }, single })
+                let factors = take_factors(record, loadings.n_rows())?;
+                let precision = Precision { matrix, per_entry };
+                Self::Trace(TraceTask { loadings, precision, single, factors })
             }
         })
     }
@@ -163,6 +172,16 @@ impl EntrySums {
             }
         })
     }
+}
+
+fn put_factors<'a>(record: &mut Record<'a>, factors: Option<&'a [f64]>) {
+    if let Some(factors) = factors {
+        record.put_row("factors", factors);
+    }
+}
+
+fn take_factors(record: &mut Record<'_>, n_features: usize) -> Result<Option<Vec<f64>>> {
+    record.if_there("factors", |record, name| record.take_row(name, n_features))
 }
 
 /// Refuses a matrix of another shape than (m, m).

@@ -38,7 +38,8 @@ impl Swept {
     ) -> Result<Self> {
         let loadings = factors.a.to_matrix(factors.c + 1);
         let (penalty, single) = (ScorePenalty::default(), is_single::<T>());
-        let sums = passes.normal(NormalTask { loadings: loadings.clone(), penalty, single }, exec)?;
+        let task = NormalTask { loadings: loadings.clone(), penalty, single, factors: None };
+        let sums = passes.normal(task, exec)?;
         Ok(Self { sums, about: factors.mean(), loadings })
     }
 }
@@ -78,7 +79,12 @@ pub(crate) fn sweep<T: Lane>(
     penalty: ScorePenalty,
     exec: &Exec<'_>,
 ) -> Result<(NormalSums, [f64; 2])> {
-    let task = NormalTask { loadings: loadings.to_matrix(problem.c + 1), penalty, single: is_single::<T>() };
+    let task = NormalTask {
+        loadings: loadings.to_matrix(problem.c + 1),
+        penalty,
+        single: is_single::<T>(),
+        factors: None,
+    };
     let sums = passes.normal(task, exec)?;
     let cost = sums.solve_loadings(problem, loadings, &exec.part(1.0, 1.0))?;
     Ok((sums, cost))

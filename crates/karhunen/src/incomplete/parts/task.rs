@@ -62,6 +62,8 @@ pub(crate) struct TraceTask {
     pub(crate) precision: Precision,
     /// True if the entries of all parts are of single precision.
     pub(crate) single: bool,
+    /// As of [`NormalTask`].
+    pub(crate) factors: Option<Vec<f64>>,
 }
 
 impl EntryTask {
@@ -72,6 +74,16 @@ impl EntryTask {
             Self::Normal(task) => Some(task.loadings.n_rows()),
             Self::Trace(task) => Some(task.loadings.n_rows()),
             Self::Posterior(task) => Some(task.table.n_rows()),
+        }
+    }
+
+    /// The factors of the entries, if the task has any.
+    fn factors(&self) -> Option<&[f64]> {
+        match self {
+            Self::Columns => None,
+            Self::Normal(NormalTask { factors, .. })
+            | Self::Trace(TraceTask { factors, .. })
+            | Self::Posterior(PosteriorTask { factors, .. }) => factors.as_deref(),
         }
     }
 
@@ -138,7 +150,11 @@ impl EntrySums {
 
     /// The sums of a task that holds loadings.
     fn of_entries<T: Scalar>(task: &EntryTask, data: &Observed<T>, exec: &Exec<'_>) -> Result<Self> {
-        match data.typed() {
+        let multiplied = match task.factors() {
+            Some(factors) => Some(data.multiplied(factors, &exec.phase(ENTRIES))?),
+            None => None,
+        };
+        match multiplied.as_ref().unwrap_or(data).typed() {
             Typed::F32(data) => Self::of_typed(task, data, exec),
             Typed::F64(data) => Self::of_typed(task, data, exec),
         }

@@ -176,7 +176,7 @@ mod tests {
             data: &data,
             loadings: Diagonal::Same(0.0),
             scores: Diagonal::Same(0.0),
-            mean: MeanRule { joint: true, kappa: 0.0, prior: 0.0, precision: 0.0 },
+            mean: MeanRule::FLAT,
             offsets: None,
             c: C,
         };

@@ -47,7 +47,7 @@ fn problem(data: &Observed<f64>, c: usize) -> Objective<'_, f64> {
         data,
         loadings: Diagonal::Full((0..P * c).map(|e| 0.1 * (e % 4) as f64).collect()),
         scores: Diagonal::ByComponent((0..c).map(|k| 0.5 + k as f64).collect()),
-        mean: MeanRule { joint: true, kappa: 1.5, prior: 0.7, precision: 0.0 },
+        mean: MeanRule { kappa: 1.5, prior: 0.7, ..MeanRule::FLAT },
         offsets: None,
         c,
     }

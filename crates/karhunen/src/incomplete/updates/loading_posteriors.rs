@@ -3,10 +3,11 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::Factor;
-use crate::incomplete::factors::objective::MeanRule;
+use crate::incomplete::factors::objective::{LearnedPrior, MeanRule};
 use crate::incomplete::passes::least_norm::solve_and_invert;
 use crate::incomplete::passes::moments::Expected;
 use crate::incomplete::passes::normal::fix_unknown;
+use crate::incomplete::updates::mean_posteriors::MeanSums;
 use crate::incomplete::updates::score_shift::ScoreShift;
 use crate::linalg::decomp::cholesky::Upper;
 use crate::linalg::simd::Lane;
@@ -21,23 +22,25 @@ pub(crate) enum LoadingModel {
     Point,
 }
 
+/// Number of terms of a feature in the sums of [`OfLoadings`].
+pub(crate) const N_TERMS: usize = 6;
+
 /// Sums over the features from the update of the loadings.
 pub(crate) struct OfLoadings {
     /// Expected `sum w e^2`.
     pub(crate) squares: f64,
     pub(crate) log_det: f64,
-    /// `sum ((mu - m0)^2 + mu~)`.
-    pub(crate) away: f64,
-    pub(crate) log_mean_variance: f64,
-    pub(crate) n_means: f64,
+    pub(crate) means: MeanSums,
     /// `sum w e^2` of the point predictions, where it follows from the sums of the features.
     pub(crate) errors: Option<f64>,
 }
 
 impl OfLoadings {
     /// The sums of [`LoadingSolver::solve`].
-    pub(crate) fn of([squares, log_det, away, log_mean_variance, n_means]: [f64; 5]) -> Self {
-        Self { squares, log_det, away, log_mean_variance, n_means, errors: None }
+    pub(crate) fn of([squares, log_det, of_means @ ..]: [f64; N_TERMS]) -> Self {
+        let [count, away, of_squares, log_variances] = of_means;
+        let means = MeanSums { count, away, squares: of_squares, log_variances };
+        Self { squares, log_det, means, errors: None }
     }
 }
 
@@ -60,7 +63,12 @@ impl LoadingSolver<'_> {
     }
 
     /// Writes `(a_j, mu_j)` and the expected values of a feature; returns its terms of [`OfLoadings`].
-    pub(crate) fn solve<T: Lane>(&self, acc: &mut [f64], row: &mut [T], out: &mut [T]) -> Result<[f64; 5]> {
+    pub(crate) fn solve<T: Lane>(
+        &self,
+        acc: &mut [f64],
+        row: &mut [T],
+        out: &mut [T],
+    ) -> Result<[f64; N_TERMS]> {
         let (layout, c, stride) = (self.layout, self.layout.c, self.affine.stride());
         let (sums, workspace) = acc.split_at_mut(layout.n_sums());
         let (g, workspace) = workspace.split_at_mut((c + 1) * stride);
@@ -79,7 +87,7 @@ impl LoadingSolver<'_> {
         a[..c].copy_from_slice(&b[..c]);
         let posterior = self.loadings == LoadingModel::Posterior;
         let free = c - usize::from(self.fixed.is_some());
-        let MeanRule { joint, kappa, prior, .. } = self.mean;
+        let MeanRule { joint, kappa, prior, learned, .. } = self.mean;
         let has_mean = joint && weight + kappa > 0.0;
         let mut log_det = 0.0;
         if posterior {
@@ -127,9 +135,15 @@ impl LoadingSolver<'_> {
         }
         row[c] = T::from_f64(mean);
         out[c] = row[c];
-        let away = if joint { (mean - prior).powi(2) + variance } else { 0.0 };
+        let expected = expected.max(0.0);
+        let counts = self.mean.counts(weight);
+        if !joint || (learned != LearnedPrior::Nothing && !counts) {
+            return Ok([expected, log_det, 0.0, 0.0, 0.0, 0.0]);
+        }
+        let away = mean - prior;
         let log_variance = if variance > 0.0 { variance.ln() } else { 0.0 };
-        Ok([expected.max(0.0), log_det, away, log_variance, f64::from(u8::from(has_mean))])
+        let count = f64::from(u8::from(counts));
+        Ok([expected, log_det, count, away, away.powi(2) + variance, log_variance])
     }
 }
 

@@ -2,8 +2,10 @@
 
 pub(crate) mod explained;
 pub(crate) mod invariance;
+pub(crate) mod learned_variances;
 pub(crate) mod loading_posteriors;
 pub(crate) mod mean;
+pub(crate) mod mean_posteriors;
 pub(crate) mod offsets;
 pub(crate) mod posterior;
 pub(crate) mod preconditioner;

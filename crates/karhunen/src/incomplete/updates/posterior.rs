@@ -1,14 +1,15 @@
-//! Shared by methods with posteriors: the posterior of a model, and the terms of the means in their cost.
+//! The posterior of a model, of every method that has one.
 
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::factors::objective::Objective;
-use crate::incomplete::factors::prior::Prior;
+use crate::incomplete::factors::prior::{NormalPrior, Prior};
 use crate::incomplete::factors::state_arrays::{Arrays, flag, size};
 use crate::incomplete::factors::{Factor, FactorSide, Factors};
 use crate::incomplete::passes::moments::{Expected, moments_pass};
 use crate::incomplete::updates::explained;
+use crate::incomplete::updates::mean_posteriors::{restore_mean_prior, save_mean_prior};
 use crate::incomplete::updates::rotate::{Rotated, principal};
 use crate::incomplete::updates::row_posteriors::GivenLoadings;
 use crate::incomplete::updates::score_moments::ScoreMoments;
@@ -36,6 +37,8 @@ pub(crate) struct Posterior<T> {
     pub(crate) point: bool,
     /// True if the prior of the scores was fixed, and not learned from the data.
     pub(crate) fixed: bool,
+    /// The prior of the means, if it was learned.
+    pub(crate) mean_prior: Option<NormalPrior>,
 }
 
 /// A posterior in the coordinates of the principal components.
@@ -55,6 +58,7 @@ impl<T: Lane> Posterior<T> {
         out.put("noise", [self.noise, flag(self.point), flag(self.fixed)]);
         out.put("score_penalty", self.score_penalty.as_slice());
         out.put_factor("table", &self.table);
+        save_mean_prior(self.mean_prior, &mut out);
         out
     }
 
@@ -69,6 +73,7 @@ impl<T: Lane> Posterior<T> {
             table,
             point: flag("noise", point)?,
             fixed: flag("noise", fixed)?,
+            mean_prior: restore_mean_prior(from)?,
         })
     }
 
@@ -257,37 +262,6 @@ fn covariances<T: Lane>(
         Ok(())
     })?;
     Ok(Covariances { n_components: c, packed })
-}
-
-/// Terms of the means in the cost: `-ln p` of point estimates, or the divergence of posteriors from the prior,
-/// whose `precision` is zero for a flat prior. `away` is `sum ((mu - m0)^2 + mu~)`.
-pub(crate) fn kl_of_means(
-    away: f64,
-    log_variance: f64,
-    precision: f64,
-    n_means: f64,
-    posterior: bool,
-) -> f64 {
-    let log_prior = if precision > 0.0 { -precision.ln() } else { 0.0 };
-    let log_two_pi = std::f64::consts::TAU.ln();
-    match (posterior, precision > 0.0) {
-        (true, true) => 0.5 * (precision * away + n_means * (log_prior - 1.0) - log_variance),
-        (true, false) => -0.5 * (n_means * (log_two_pi + 1.0) + log_variance),
-        (false, true) => 0.5 * (precision * away + n_means * (log_prior + log_two_pi)),
-        (false, false) => 0.0,
-    }
-}
-
-/// `sum_j (mu_j - m0)^2`.
-pub(crate) fn squares_of_means<T: Lane>(
-    problem: &Objective<'_, T>,
-    factors: &Factors<T>,
-    exec: &Exec<'_>,
-) -> Result<f64> {
-    let sums = factors.a.sum_rows(1, exec, |_, row, sum| {
-        sum[0] += (row[factors.c].to_f64() - problem.mean.prior).powi(2);
-    })?;
-    Ok(sums[0])
 }
 
 /// The factors without one component.

@@ -3,13 +3,16 @@
 use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::incomplete::data::Observed;
-use crate::incomplete::factors::objective::{Diagonal, MeanRule, Objective};
+use crate::incomplete::factors::objective::{Diagonal, LearnedPrior, MeanRule, Objective};
 use crate::incomplete::options::{IncompletePca, MeanMode, MeanPrior, Method, Regularization};
 use crate::incomplete::start::Start;
 use crate::incomplete::updates::mean::{ColumnSums, Deviations, deviations_about};
 use crate::incomplete::updates::offsets::OffsetVariance;
 use crate::linalg::simd::Lane;
 use crate::scalar::Scalar;
+
+/// Variance of a prior that is learned later, as a multiple of the mean square of the data.
+pub(crate) const BROAD_VARIANCE: f64 = 1e3;
 
 /// Sums, means and variances of the entries, and the rule of the mean.
 pub(crate) struct Prepared {
@@ -70,11 +73,19 @@ impl Prepared {
                 dtype: T::NAME,
             });
         }
-        let mut rule = MeanRule { joint, kappa: count, prior, precision: 0.0 };
+        let mut rule =
+            MeanRule { joint, kappa: count, prior, precision: 0.0, learned: LearnedPrior::Nothing };
         if of_posterior && count > 0.0 {
             let about_prior = deviations_about(&vec![prior; n_features])?.mean_square;
             rule.precision = if about_prior > 0.0 { count / about_prior } else { 0.0 };
             // Before the fit all deviations count as noise.
+            rule = rule.under(deviations.mean_square);
+        }
+        if of_posterior && pca.learn_mean_prior {
+            let about_prior = deviations_about(&vec![prior; n_features])?.mean_square;
+            rule.learned =
+                if value.is_some() { LearnedPrior::Variance } else { LearnedPrior::MeanAndVariance };
+            rule.precision = if about_prior > 0.0 { 1.0 / (BROAD_VARIANCE * about_prior) } else { 0.0 };
             rule = rule.under(deviations.mean_square);
         }
         Ok(Self { sums, mean, rule, deviations, offset_variance: None })

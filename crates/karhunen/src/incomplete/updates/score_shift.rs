@@ -9,6 +9,7 @@ use crate::incomplete::factors::Factor;
 use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::passes::least_norm::solve;
 use crate::incomplete::passes::moments::Expected;
+use crate::incomplete::updates::learned_variances::Hyperprior;
 use crate::incomplete::updates::score_moments::ScoreMoments;
 use crate::linalg::Matrix;
 use crate::linalg::decomp::cholesky::{BLOCK, Upper, add_blocks};
@@ -165,11 +166,12 @@ pub(crate) struct Priors<'a> {
     pub(crate) of_scores: &'a [f64],
     /// `v_x`.
     pub(crate) noise: f64,
+    pub(crate) hyperprior: Hyperprior,
 }
 
 /// The affine change that lowers the cost most. It centres the scores if the mean is fitted, moves the common part
 /// of the loadings to the row offsets, and makes the expected moments diagonal: one for scores, descending for
-/// loadings. If the prior of the loadings is fixed, it also scales the components to it. `seen` are `sum w (s_i, 1)`
+/// loadings. If the prior of the loadings is fixed, or has a hyperprior, it also scales the components to it. `seen` are `sum w (s_i, 1)`
 /// over the entries of each feature, which a fitted mean with a posterior of the loadings needs.
 pub(crate) fn best_affine<T: Lane>(
     problem: &Objective<'_, T>,
@@ -217,6 +219,15 @@ pub(crate) fn best_affine<T: Lane>(
                 variances[k] *= u;
                 log_determinant -= 0.5 * u.ln();
                 map.row_mut(k).iter_mut().for_each(|r| *r /= u.sqrt());
+            }
+        }
+    } else if priors.of_loadings.is_some() {
+        for k in 0..c {
+            let t = priors.hyperprior.mean_square((n, p), p * variances[k]);
+            if t != 1.0 {
+                variances[k] /= t;
+                log_determinant += 0.5 * t.ln();
+                map.row_mut(k).iter_mut().for_each(|r| *r *= t.sqrt());
             }
         }
     }

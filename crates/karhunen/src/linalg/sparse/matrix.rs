@@ -219,6 +219,14 @@ impl<T: Scalar> SparseMatrix<T> {
         Ok(Self { pointers, indices, values, ..self })
     }
 
+    /// Pointers, column indices and values, borrowed; `None` as for [`SparseMatrix::into_csr`].
+    pub fn as_csr(&self) -> Option<(&[usize], &[u32], &[T])> {
+        match (self.major, &self.indices) {
+            (Major::Rows, OwnedIndices::U32(indices)) => Some((&self.pointers, indices, &self.values)),
+            _ => None,
+        }
+    }
+
     /// Pointers, column indices and values; `None` for compressed columns, and for more than 2^32 columns.
     pub fn into_csr(self) -> Option<(Vec<usize>, Vec<u32>, Vec<T>)> {
         match (self.major, self.indices) {

@@ -59,11 +59,20 @@ def laid_out(ax: Axes) -> tuple[float, float]:
     return extent.width * 72.0 / figure.dpi, extent.height * 72.0 / figure.dpi
 
 
+def plain_numbers(axis: Any, low: float, high: float) -> None:
+    """Write numbers of a logarithmic axis without powers where it spans less than a decade."""
+    if high < 10.0 * low:
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter("{x:g}")
+
+
 def colour_bar(ax: Axes, drawn: Any, label: str | None, **style: Any) -> None:
     """Draw the colour bar of an image or of points."""
     bar = ax.figure.colorbar(drawn, ax=ax, pad=0.02, **style)
     bar.outline.set_visible(False)
     bar.ax.tick_params(colors=INK, color=GREY)
     bar.solids.set_alpha(1.0)
+    if bar.ax.get_yscale() == "log":
+        plain_numbers(bar.ax.yaxis, bar.vmin, bar.vmax)
     if label is not None:
         bar.set_label(label)

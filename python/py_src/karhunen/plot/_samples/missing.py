@@ -86,6 +86,7 @@ def missing(X: Any, *, feature_names: Sequence[Any] | None = None, ax: Axes | No
     whole = fitted_model.percent(100.0 * float(columns.mean()))
     _draw_shares(ax, 100.0 * columns, f"{whole} % of {n * p:,} entries are missing")
     _name_columns(ax, names, columns)
+    laid_out(ax)  # With space for the title, whose place depends on that of the map.
     return ax
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from karhunen._shared.options import flag_option
 from karhunen.plot._parts import fitted_model, labelling
-from karhunen.plot._parts.axes import COLOURS, FAINT, GREY, INK, axes
+from karhunen.plot._parts.axes import COLOURS, FAINT, INK, SOFT, axes, plain_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,6 +94,8 @@ def monitor(
         ax.axhline(limit, color=INK, linewidth=0.9, linestyle=("--", "-", ":", "-.")[i % 4], zorder=1.5)
     ax.set_yscale("log" if log else "linear")
     ax.margins(x=0.02, y=0.1)
+    if log:
+        plain_numbers(ax.yaxis, *ax.get_ylim())
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlabel("Sample")
     ax.set_ylabel(name)
@@ -124,4 +126,4 @@ def _name_limits(ax: Axes, lines: dict[str, float]) -> None:
         up = max(0.0, last + LINE - at)
         last = at + up
         where = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points", "xytext": (4.0, up)}
-        ax.annotate(key, (1.0, limit), fontsize=8.5, color=GREY, va="center", annotation_clip=False, **where)
+        ax.annotate(key, (1.0, limit), fontsize=8.5, color=SOFT, va="center", annotation_clip=False, **where)

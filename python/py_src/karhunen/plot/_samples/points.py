@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 MOST_LARGE = 12
 #: Area of crosses and stars as a multiple of that of other markers, of which they fill a part.
 THIN = 1.9
+#: Place of the legend beside 3d Axes, as a share of their width.
+BESIDE_3D = 1.14
 #: Area of the markers in a legend as a multiple of the size of its names.
 LEGEND = 3.5
 
@@ -97,7 +99,9 @@ def legend(ax: Axes, colouring: Colouring, own: bool) -> None:
     groups = [labels[i] for i in order if labels[i] not in special]
     names = dict(zip(groups, labelling.shorten(groups, labelling.LONGEST if columns == 1 else 18), strict=True))
     short = [names.get(labels[i], labels[i]) for i in order]
-    beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.0, "alignment": "left"}
+    # The vertical axis of a 3d plot has its numbers and its label at the right.
+    left = 1.0 if ax.name != "3d" else BESIDE_3D
+    beside = {"loc": "upper left", "bbox_to_anchor": (left, 1.0), "borderaxespad": 0.0, "alignment": "left"}
     style = {"frameon": False, "handletextpad": 0.3, "columnspacing": 0.8, "fontsize": size}
     written = ax.legend([handles[i] for i in order], short, title=colouring.name, ncols=columns, **beside, **style)
     for handle in written.legend_handles:
@@ -105,7 +109,11 @@ def legend(ax: Axes, colouring: Colouring, own: bool) -> None:
         handle.set_sizes([LEGEND * size])
     if own and columns > 1:
         width = written.get_window_extent(figure.canvas.get_renderer()).width / figure.dpi
+        width += (left - 1.0) * ax.get_window_extent().width / figure.dpi
         figure.set_size_inches(figure.get_figwidth() + width, figure.get_figheight())
+        # The place of a legend beside 3d Axes follows from their size, and their size from the legend.
+        for _ in range(3 if ax.name == "3d" else 0):
+            figure.draw_without_rendering()
 
 
 def name_points(ax: Axes, at: np.ndarray, X: Any, labels: Sequence[Any] | bool | None, obstacles: np.ndarray) -> None:

@@ -2,9 +2,8 @@
 Sixteen votes, and members who did not vote
 ===========================================
 
-435 members of the US House of Representatives on 16 questions in 1984: yes, no, or no vote. Items of a test or a
-questionnaire look the same: few values, many holes, and holes that mean something. Nobody is dropped and nothing is
-filled with means.
+435 members of the US House of Representatives on 16 questions in 1984: yes, no, or no vote, which may mean something.
+Nobody is dropped and nothing is filled with means.
 """
 
 import tempfile

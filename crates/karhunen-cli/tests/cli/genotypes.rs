@@ -1,0 +1,163 @@
+//! Genotypes: PLINK's results, matching of variants, files that are refused.
+
+use std::path::{Path, PathBuf};
+
+use karhunen_testkit::largest;
+use serde_json::Value;
+
+use super::{assert_close, examples, karhunen, numbers};
+
+const K: usize = 6;
+
+fn folder() -> PathBuf {
+    examples().join("../genotypes")
+}
+
+/// The results of PLINK 2, by golden/make_plink.py.
+fn plink() -> Value {
+    let path = examples().join("../../golden/plink_people.json");
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// The numbers of the last `K` fields of every line below the header.
+fn rows(path: &Path, delimiter: char) -> Vec<Vec<f64>> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let numbers = |line: &str| {
+        let fields: Vec<&str> = line.split(delimiter).collect();
+        fields[fields.len() - K..].iter().map(|field| field.parse().unwrap()).collect()
+    };
+    text.lines().skip(1).map(numbers).collect()
+}
+
+fn column(rows: &[Vec<f64>], c: usize) -> Vec<f64> {
+    rows.iter().map(|row| row[c]).collect()
+}
+
+fn signed(found: Vec<f64>, expected: &[f64]) -> Vec<f64> {
+    let product: f64 = found.iter().zip(expected).map(|(a, b)| a * b).sum();
+    found.into_iter().map(|x| x * product.signum()).collect()
+}
+
+/// Fits the people in a new folder.
+fn fitted() -> tempfile::TempDir {
+    let out = tempfile::tempdir().unwrap();
+    let prefix = out.path().join("people").display().to_string();
+    let fit = format!("fit people.bed --scale=binomial -k {K} --tol 1e-10 -q --eigenvec {prefix} -o {prefix}.model");
+    karhunen(&fit).current_dir(folder()).assert().success();
+    out
+}
+
+#[test]
+fn fits_and_tables_equal_plink() {
+    let (out, plink) = (fitted(), plink());
+    let path = |extension: &str| out.path().join(format!("people.{extension}"));
+    // PLINK writes six digits.
+    let text = std::fs::read_to_string(path("eigenval")).unwrap();
+    let found: Vec<f64> = text.lines().map(|line| line.parse().unwrap()).collect();
+    assert_close(&found, &numbers(&plink["eigenval"]), 2e-6);
+    let expected: Vec<Vec<f64>> = plink["eigenvec"].as_array().unwrap().iter().map(numbers).collect();
+    let found = rows(&path("eigenvec"), '\t');
+    for c in 0..K {
+        let expected = column(&expected, c);
+        assert_close(&signed(column(&found, c), &expected), &expected, 2e-5);
+    }
+    let found = std::fs::read_to_string(path("eigenvec.allele")).unwrap();
+    for (line, expected) in found.lines().skip(1).zip(plink["alleles"].as_array().unwrap()) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        for (field, expected) in fields[..5].iter().zip(expected.as_array().unwrap()) {
+            assert_eq!(*field, expected.as_str().unwrap());
+        }
+        let size = |c: usize| expected[5 + c].as_f64().unwrap().abs();
+        for c in 0..K {
+            let found: f64 = fields[5 + c].parse().unwrap();
+            assert!((found.abs() - size(c)).abs() < 2e-4, "{line}: {expected}");
+        }
+    }
+    let found = std::fs::read_to_string(path("afreq")).unwrap();
+    for (line, expected) in found.lines().skip(1).zip(plink["frequencies"].as_array().unwrap()) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let frequency: f64 = fields[4].parse().unwrap();
+        assert!((frequency - expected[4].as_f64().unwrap()).abs() < 1e-6, "{line}: {expected}");
+        assert_eq!(fields[5], expected[5].to_string());
+    }
+}
+
+#[test]
+fn new_samples_have_the_scores_of_plink() {
+    let (out, plink) = (fitted(), plink());
+    let run = |options: &str, name: &str| {
+        let [model, scores] = ["people.model", name].map(|name| out.path().join(name));
+        let command = format!("transform {} new.bed {options} -o {}", model.display(), scores.display());
+        (karhunen(&command).current_dir(folder()).assert(), scores)
+    };
+    let (refused, _) = run("", "refused.csv");
+    let message = String::from_utf8(refused.code(3).get_output().stderr.clone()).unwrap();
+    assert!(message.contains("of the 1200 variants of the model are not matched in new.bim: 25 absent"), "{message}");
+    assert!(message.contains("--unmatched FILE"), "{message}");
+    let list = out.path().join("rest.csv");
+    let unmatched = format!("--unmatched {}", list.display());
+    let (done, scores) = run(&unmatched, "scores.csv");
+    done.success();
+    let expected: Vec<Vec<f64>> = plink["scores_of_new"].as_array().unwrap().iter().map(numbers).collect();
+    let found = rows(&scores, ',');
+    for c in 0..K {
+        let expected = column(&expected, c);
+        assert_close(&signed(column(&found, c), &expected), &expected, 1e-4);
+    }
+    let text = std::fs::read_to_string(&list).unwrap();
+    assert!(text.starts_with("variant,reason,alleles_found\n"), "{text}");
+    // PLINK skipped the alleles of 25 absent variants and of 33 with other alleles.
+    assert_eq!(text.lines().filter(|line| line.contains(",absent,")).count(), 25);
+    assert_eq!(text.lines().filter(|line| line.contains(",other alleles,")).count(), 33);
+    // Told of strands, variants on the other one are matched, and those without a visible strand are not.
+    let (done, flipped) = run(&format!("{unmatched} --flip-strand"), "flipped.csv");
+    done.success();
+    let text = std::fs::read_to_string(&list).unwrap();
+    assert_eq!(text.lines().filter(|line| line.contains(",other alleles,")).count(), 0);
+    assert!(text.lines().filter(|line| line.contains(",ambiguous strand,")).count() > 100);
+    let (done, unshrunk) = run(&format!("{unmatched} --flip-strand --unshrunk"), "unshrunk.csv");
+    done.success();
+    let length = |path: &Path| {
+        let rows = rows(path, ',');
+        rows.iter().map(|row| row[0].hypot(row[1])).sum::<f64>() / rows.len() as f64
+    };
+    let (plain, corrected) = (length(&flipped), length(&unshrunk));
+    assert!(corrected > 1.4 * plain, "{plain} {corrected}");
+}
+
+#[test]
+fn missing_genotypes_can_be_left_out() {
+    let out = tempfile::tempdir().unwrap();
+    let scores = out.path().join("scores.csv");
+    let fit = format!("fit people.bed --missing -k 2 -q --scores {}", scores.display());
+    karhunen(&fit).current_dir(folder()).assert().success();
+    let text = std::fs::read_to_string(&scores).unwrap();
+    assert!(text.contains("P1S1,"), "{text}");
+    // The populations are apart: the ends of their ranges on the first two components differ.
+    let of = |population: &str| {
+        let rows: Vec<f64> = text
+            .lines()
+            .filter(|line| line.starts_with(population))
+            .map(|line| line.split(',').nth(1).unwrap().parse().unwrap())
+            .collect();
+        (-largest(rows.iter().map(|x| -x)), largest(rows.iter().copied()))
+    };
+    let (third, second) = (of("P3"), of("P2"));
+    assert!(third.0 > second.1 || third.1 < second.0, "{third:?} {second:?}");
+}
+
+#[test]
+fn options_of_genotypes_are_obeyed_or_refused() {
+    let cases = [
+        ("fit iris.csv --label class --scale=binomial --eigenvec x", "--eigenvec writes the results of a PLINK .bed file"),
+        ("fit ../genotypes/people.bed --eigenvec x", "say --scale=binomial"),
+        ("fit ../genotypes/people.bed ../genotypes/new.bed --scale=binomial --eigenvec x", "one .bed file"),
+        ("fit ../genotypes/people.bed --delimiter tab", "--delimiter does not apply to PLINK .bed"),
+        ("fit iris.csv --label class --scale=binomial", "binomial scales need means of counts"),
+    ];
+    for (command, part) in cases {
+        let refused = karhunen(command).assert().failure();
+        let message = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
+        assert!(message.contains(part), "{command}: {message}");
+    }
+}

@@ -1,0 +1,69 @@
+//! Files of single cells: names, masks and normalisation, against scanpy.
+
+use std::path::Path;
+
+use karhunen_testkit::largest;
+use serde_json::Value;
+
+use crate::{json, karhunen, numbers, output};
+
+const CELLS: &str = "../../golden/scanpy_cells.h5ad";
+
+fn of_scanpy() -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/scanpy.json");
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+#[test]
+fn counts_in_a_file_give_the_components_of_scanpy_and_new_cells_their_scores() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let options = "--layer counts --log1p --mask highly_variable";
+    let fitted = json(&format!(
+        "fit {CELLS} -k 8 {options} --json --model {} --scores {}",
+        path("m.model"),
+        path("scores.csv")
+    ));
+    let expected = &of_scanpy()["cases"]["highly_variable"];
+    let variances = numbers(&expected["variance"]);
+    let errors = numbers(&fitted["explained_variance"]).into_iter().zip(&variances).map(|(a, b)| (a / b - 1.0).abs());
+    assert!(largest(errors) < 1e-6);
+    let scores = std::fs::read_to_string(path("scores.csv")).unwrap();
+    let lines: Vec<&str> = scores.lines().collect();
+    assert!(lines[0].starts_with("sample,PC1,") && lines[1].starts_with("CELL000-1,"), "{}", lines[1]);
+    for (line, row) in lines[1..].iter().zip(expected["X_pca"].as_array().unwrap()) {
+        let found = line.split(',').skip(1).map(|number| number.parse::<f64>().unwrap().abs());
+        assert!(largest(found.zip(numbers(row)).map(|(a, b)| (a - b.abs()).abs())) < 1e-5);
+    }
+    // The model has the genes and the target of the normalisation.
+    let again = output(&format!("transform {} {CELLS} --layer counts", path("m.model")));
+    assert_eq!(again.trim_end(), scores.trim_end());
+    let again = output(&format!("transform {} {CELLS} --layer raw", path("m.model")));
+    assert_eq!(again.trim_end(), scores.trim_end());
+}
+
+#[test]
+fn counts_in_a_folder_have_names() {
+    let folder = "../../crates/karhunen-io/tests/data/single_cell/10x/integer_ids";
+    let text = output(&format!("fit {folder} -k 1 --log1p=10000"));
+    assert!(text.contains("Cell Ranger folder, 5 rows x 6 columns"), "{text}");
+    assert!(text.contains("Gpr17"), "{text}");
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_the_flag() {
+    let refused = |arguments: &str| {
+        let done = karhunen(arguments).assert().failure();
+        String::from_utf8(done.get_output().stderr.clone()).unwrap()
+    };
+    let text = refused(&format!("fit {CELLS} -k 1 --mask highly"));
+    assert!(text.contains("--mask highly"), "{text}");
+    let text = refused(&format!("fit {CELLS} -k 1 --layer count"));
+    assert!(text.contains("--layer count") && text.contains("`counts`"), "{text}");
+    let text = refused("fit usarrests.csv --mask x");
+    assert!(text.contains("--mask does not apply to CSV"), "{text}");
+    let text = refused("fit usarrests.csv --missing --log1p -k 1");
+    assert!(text.contains("--log1p"), "{text}");
+    let text = refused(&format!("fit {CELLS} -k 1 --log1p=0"));
+    assert!(text.contains("give a positive number, such as 10000, or median"), "{text}");
+}

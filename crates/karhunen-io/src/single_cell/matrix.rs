@@ -1,0 +1,271 @@
+//! A matrix in an HDF5 file: in memory, or block by block from the file.
+
+use std::ops::Range;
+
+use karhunen::matrix::{Major, SparseMatrix};
+use karhunen::{Scalar, memory};
+
+use crate::file_rows::{BlockReader, FileRows, OwnedBlock, SparseCopy};
+use crate::hdf5::{Dataset, Hdf5};
+use crate::mapped::Mapped;
+use crate::{Buffer, Cause, Data, Error, ReadOptions, Result, Values};
+
+/// Entries that are read at once of a matrix that is compressed by columns.
+const ENTRIES_AT_ONCE: usize = 1 << 20;
+
+/// A matrix, not read yet, of shape (rows, columns).
+pub(super) struct Stored {
+    pub(super) shape: (usize, usize),
+    layout: Layout,
+}
+
+enum Layout {
+    /// An array of two axes.
+    Dense(Dataset),
+    /// Entries line by line.
+    Compressed { major: Major, pointers: Vec<usize>, indices: Dataset, values: Dataset },
+}
+
+/// The file of a matrix: its length, and its map if it has one.
+#[derive(Clone)]
+pub(super) struct Of {
+    pub(super) n_bytes: u64,
+    pub(super) mapped: Option<Mapped>,
+}
+
+impl Stored {
+    /// An array.
+    ///
+    /// # Errors
+    /// [`Cause::Format`] for another number of axes than two.
+    pub(super) fn dense(array: Dataset) -> Result<Self> {
+        match array.shape()?[..] {
+            [n, p] => Ok(Self { shape: (n, p), layout: Layout::Dense(array) }),
+            ref shape => Err(array.refuse(&format!("has {} axes; a matrix has two", shape.len()))),
+        }
+    }
+
+    /// The arrays `data`, `indices` and `indptr` of a group.
+    ///
+    /// # Errors
+    /// [`Cause::Format`] for arrays that contradict each other.
+    pub(super) fn compressed(file: &Hdf5, group: &str, major: Major, shape: (usize, usize)) -> Result<Self> {
+        let array = |name: &str| file.dataset(&format!("{group}/{name}"));
+        let (values, indices, ends) = (array("data")?, array("indices")?, array("indptr")?);
+        let n_lines = if major == Major::Rows { shape.0 } else { shape.1 };
+        let (n_entries, n_pointers) = (values.len()?, ends.len()?);
+        if indices.len()? != n_entries {
+            let found = indices.len()?;
+            return Err(indices
+                .refuse(&format!("has {found} entries, but `data` has {n_entries}; the file is damaged")));
+        }
+        if n_pointers != n_lines + 1 {
+            let message =
+                format!("has {n_pointers} entries, but a matrix of shape {shape:?} needs {}", n_lines + 1);
+            return Err(ends.refuse(&format!("{message}; the file is damaged")));
+        }
+        let pointers: Vec<usize> = ends.positions(0..n_pointers)?;
+        let ordered =
+            pointers.is_sorted() && pointers.first() == Some(&0) && pointers.last() == Some(&n_entries);
+        if !ordered {
+            let message =
+                format!("does not rise from 0 to the number of entries, {n_entries}; the file is damaged");
+            return Err(ends.refuse(&message));
+        }
+        if u32::try_from(shape.0.max(shape.1)).is_err() {
+            return Err(ends.refuse("has more rows or columns than are read, 4,294,967,295"));
+        }
+        Ok(Self { shape, layout: Layout::Compressed { major, pointers, indices, values } })
+    }
+
+    /// Reads the values, or leaves them in the file if they exceed the memory limit.
+    ///
+    /// # Errors
+    /// [`Cause::Format`]; [`Cause::Library`] for positions out of range.
+    pub(super) fn read(self, file: &Hdf5, of: Of, options: &ReadOptions) -> Result<Data> {
+        let (Layout::Dense(values) | Layout::Compressed { values, .. }) = &self.layout;
+        Ok(if values.is_single() {
+            Data::F32(self.values(file, of, options)?)
+        } else {
+            Data::F64(self.values(file, of, options)?)
+        })
+    }
+
+    fn values<T: Scalar>(self, file: &Hdf5, of: Of, options: &ReadOptions) -> Result<Values<T>> {
+        let (n, p) = self.shape;
+        let failed = |error: karhunen::Error| Error::new(file.path(), error.into());
+        let in_file = |reader: Box<dyn BlockReader<T>>, n_stored| {
+            let rows = FileRows::new(reader, (n, p), (of.n_bytes, of.mapped.clone()), options.most_held());
+            Ok(Values::InFile(rows.with_columns(p, n_stored)))
+        };
+        let (major, pointers, indices, values) = match self.layout {
+            Layout::Dense(array) if options.stay_in_file((n, p), size_of::<T>()) => {
+                return in_file(
+                    Box::new(DenseRows { array, shape: (n, p), mapped: of.mapped.clone() }),
+                    None,
+                );
+            }
+            Layout::Dense(array) => {
+                ask(n as f64 * p as f64 * 2.0 * size_of::<T>() as f64).map_err(failed)?;
+                let buffer = Buffer::Owned(array.numbers(&[0..n, 0..p])?);
+                return Ok(Values::Dense { buffer, n_rows: n, n_cols: p, column_major: false });
+            }
+            Layout::Compressed { major, pointers, indices, values } => (major, pointers, indices, values),
+        };
+        let n_entries = pointers.last().copied().unwrap_or(0);
+        let stays = options.stay_in_copy(n, n_entries, size_of::<T>());
+        if stays && major == Major::Rows {
+            let path = file.path().to_owned();
+            let rows = SparseRows { path, pointers, indices, values, n_cols: p, mapped: of.mapped.clone() };
+            return in_file(Box::new(rows), Some(n_entries));
+        }
+        if stays {
+            let mut copy = SparseCopy::new(file.path(), (n, p), n_entries, false, options)?;
+            for begin in (0..n_entries).step_by(ENTRIES_AT_ONCE) {
+                let part = begin..n_entries.min(begin + ENTRIES_AT_ONCE);
+                let rows: Vec<u32> = indices.positions(part.clone())?;
+                refuse_beyond(&indices, &rows, n)?;
+                copy.push(&rows, &lines(&pointers, part.clone()), &values.entries::<T>(part)?)?;
+                of.mapped.iter().for_each(Mapped::release);
+            }
+            let (rows, n_repeated) = copy.finish(options)?;
+            refuse_repeated(file, n_repeated, options)?;
+            return Ok(Values::InFile(rows));
+        }
+        ask(n_entries as f64 * 2.0 * (size_of::<T>() + size_of::<u64>()) as f64).map_err(failed)?;
+        let positions: Vec<u32> = indices.positions(0..n_entries)?;
+        let entries: Vec<T> = values.entries(0..n_entries)?;
+        let matrix = match major {
+            Major::Rows => SparseMatrix::canonical(major, n, p, &pointers, &positions, &entries),
+            Major::Columns => {
+                SparseMatrix::from_triples(n, p, &positions, &lines(&pointers, 0..n_entries), &entries)
+            }
+        };
+        let matrix = matrix.map_err(failed)?;
+        refuse_repeated(file, n_entries - matrix.view().n_stored(), options)?;
+        Ok(Values::Sparse(matrix))
+    }
+}
+
+/// The line of each entry of a part.
+fn lines(pointers: &[usize], part: Range<usize>) -> Vec<u32> {
+    let mut line = pointers.partition_point(|&end| end <= part.start).saturating_sub(1);
+    part.map(|entry| {
+        while pointers[line + 1] <= entry {
+            line += 1;
+        }
+        line as u32
+    })
+    .collect()
+}
+
+fn refuse_beyond(indices: &Dataset, positions: &[u32], bound: usize) -> Result<()> {
+    match positions.iter().find(|&&position| position as usize >= bound) {
+        Some(position) => Err(indices.refuse(&format!("holds {position}, but must be below {bound}"))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses two values in one place, if missing values are those that are not stored.
+fn refuse_repeated(file: &Hdf5, n_repeated: usize, options: &ReadOptions) -> Result<()> {
+    if n_repeated == 0 || !options.missing {
+        return Ok(());
+    }
+    let message =
+        format!("{n_repeated} entries repeat the place of another; give each place one observed value");
+    Err(Error::new(file.path(), Cause::value(message)))
+}
+
+fn ask(bytes: f64) -> karhunen::Result<()> {
+    memory::ask("the matrix", bytes, || {
+        vec![karhunen::error::Advice::RaiseLimit, "take fewer rows or columns".into()]
+    })
+}
+
+/// Rows of an array.
+struct DenseRows {
+    array: Dataset,
+    shape: (usize, usize),
+    mapped: Option<Mapped>,
+}
+
+impl<T: Scalar> BlockReader<T> for DenseRows {
+    fn each(
+        &self,
+        first: usize,
+        rows_at_once: usize,
+        reached: &mut usize,
+        f: &mut dyn FnMut(OwnedBlock<T>) -> bool,
+    ) -> Result<()> {
+        let (n, p) = self.shape;
+        // Whole chunks are decoded once.
+        let chunk = self.array.chunk_rows();
+        let height = if rows_at_once > chunk { rows_at_once / chunk * chunk } else { rows_at_once };
+        let mut begin = first;
+        while begin < n {
+            let end = n.min((begin / height + 1) * height);
+            let values = self.array.numbers(&[begin..end, 0..p])?;
+            self.mapped.iter().for_each(Mapped::release);
+            *reached = end;
+            if !f(OwnedBlock::Dense { values, n_rows: end - begin, column_major: false }) {
+                break;
+            }
+            begin = end;
+        }
+        Ok(())
+    }
+
+    fn held(&self, block_bytes: usize) -> f64 {
+        // The decoded chunks, in the type of the file.
+        2.0 * block_bytes as f64
+    }
+}
+
+/// Rows of a matrix that is compressed by rows.
+struct SparseRows {
+    path: std::path::PathBuf,
+    pointers: Vec<usize>,
+    indices: Dataset,
+    values: Dataset,
+    n_cols: usize,
+    mapped: Option<Mapped>,
+}
+
+impl<T: Scalar> BlockReader<T> for SparseRows {
+    fn each(
+        &self,
+        first: usize,
+        rows_at_once: usize,
+        reached: &mut usize,
+        f: &mut dyn FnMut(OwnedBlock<T>) -> bool,
+    ) -> Result<()> {
+        let n = self.pointers.len() - 1;
+        for first in (first..n).step_by(rows_at_once) {
+            let end = n.min(first + rows_at_once);
+            let (begin, stop) = (self.pointers[first], self.pointers[end]);
+            let pointers: Vec<usize> =
+                self.pointers[first..=end].iter().map(|pointer| pointer - begin).collect();
+            let positions: Vec<u32> = self.indices.positions(begin..stop)?;
+            let values: Vec<T> = self.values.entries(begin..stop)?;
+            self.mapped.iter().for_each(Mapped::release);
+            let rows = SparseMatrix::canonical(
+                Major::Rows,
+                end - first,
+                self.n_cols,
+                &pointers,
+                &positions,
+                &values,
+            );
+            *reached = end;
+            if !f(OwnedBlock::Sparse(rows.map_err(|error| Error::new(&self.path, error.into()))?)) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn held(&self, block_bytes: usize) -> f64 {
+        // The pointers, and the decoded entries in their type in the file.
+        8.0 * self.pointers.len() as f64 + 3.0 * block_bytes as f64
+    }
+}

@@ -1,0 +1,70 @@
+//! Probabilistic PCA whose components fit noise says so.
+
+use karhunen::incomplete::{Method, Overfit};
+use karhunen::{Dense, IncompleteModel, IncompletePca, Observed};
+use karhunen_testkit::{Holes, SplitMix64, svd};
+
+use crate::fixtures::{observed, test_rmse};
+
+fn fit(data: &Observed<f64>, n_components: usize) -> IncompleteModel {
+    let pca = IncompletePca { method: Method::Ppca, ..IncompletePca::new(n_components) };
+    pca.fit(data).unwrap()
+}
+
+/// Of complete data the likelihood is known in closed form (Tipping & Bishop 1999, equation 7).
+#[test]
+fn the_gain_is_that_of_the_closed_form() {
+    let (n, p, c) = (150, 20, 6);
+    let rows = SplitMix64::new(3).normals(n, p);
+    let data = Observed::from_dense(&Dense::row_major(&rows.concat(), n, p).unwrap()).unwrap();
+    let pca = IncompletePca { method: Method::Ppca, tol: 1e-13, max_iter: 20_000, ..IncompletePca::new(c) };
+    let Overfit { gain, n_parameters } = pca.fit(&data).unwrap().convergence().overfit.unwrap();
+    assert_eq!(n_parameters, p * c - c * (c - 1) / 2);
+    let mean = |j: usize| rows.iter().map(|row| row[j]).sum::<f64>() / n as f64;
+    let means: Vec<f64> = (0..p).map(mean).collect();
+    let centred: Vec<Vec<f64>> =
+        rows.iter().map(|row| row.iter().zip(&means).map(|(x, mean)| x - mean).collect()).collect();
+    let variances: Vec<f64> = svd(&centred).values.iter().map(|s| s * s / n as f64).collect();
+    let log_of = |variances: &[f64], c: usize| {
+        let noise = variances[c..].iter().sum::<f64>() / (p - c) as f64;
+        variances[..c].iter().map(|v| v.ln()).sum::<f64>() + (p - c) as f64 * noise.ln()
+    };
+    let expected = 0.5 * n as f64 * (log_of(&variances, 0) - log_of(&variances, c));
+    assert!((gain / expected - 1.0).abs() < 1e-4, "{gain} {expected}");
+}
+
+#[test]
+fn components_that_fit_noise_are_told_from_those_that_predict() {
+    // Nothing but noise, and few entries of one component.
+    let noise = Holes::planted(200, 40, &[0.0], 1.0, 0.5, 2);
+    let few = Holes::planted(200, 40, &[0.3], 1.0, 0.8, 2);
+    let many = Holes::planted(200, 40, &[2.0, 1.5], 0.5, 0.4, 2);
+    for (holes, c, expected) in
+        [(&noise, 3, true), (&noise, 10, true), (&few, 12, true), (&many, 2, false), (&many, 6, false)]
+    {
+        let data = observed(holes);
+        let model = fit(&data, c);
+        assert_eq!(model.convergence().overfit.is_some(), expected, "{c} {:?}", model.convergence().overfit);
+        // Means alone: the error of the entries that are missing is larger or smaller.
+        let means = IncompletePca { method: Method::VbFull, ..IncompletePca::new(1) }
+            .fit(&data)
+            .unwrap()
+            .mean()
+            .to_vec();
+        let hidden = holes.entries(false);
+        let squares: f64 = hidden.iter().map(|(_, j, x)| (x - means[*j]).powi(2)).sum();
+        let of_means = (squares / hidden.len() as f64).sqrt();
+        assert_eq!(
+            test_rmse(&model, holes) > of_means,
+            expected,
+            "{c}: {} {of_means}",
+            test_rmse(&model, holes)
+        );
+    }
+    // Entries that are held out decide when to stop, and other methods shrink.
+    let data = observed(&noise);
+    let held_out =
+        IncompletePca { method: Method::Ppca, early_stopping: Some(0.1), ..IncompletePca::new(10) };
+    assert_eq!(held_out.fit(&data).unwrap().convergence().overfit, None);
+    assert_eq!(IncompletePca::new(10).fit(&data).unwrap().convergence().overfit, None);
+}

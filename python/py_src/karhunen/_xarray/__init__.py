@@ -1,0 +1,1 @@
+"""Empirical orthogonal functions of fields of xarray."""
