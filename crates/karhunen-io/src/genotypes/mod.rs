@@ -94,6 +94,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
         format: FORMAT,
         notes,
         warnings,
+        log1p: None,
     })
 }
 
