@@ -29,6 +29,10 @@ struct Weighed {
     columns: Vec<f64>,
 }
 
+fn dense(values: &[f64]) -> Dense<'_, f64> {
+    Dense::row_major(values, 40, 6).unwrap()
+}
+
 impl Weighed {
     fn new() -> Self {
         let mut holes = Holes::planted(40, 6, &[3.0, 2.0], 0.5, 0.2, 8);
@@ -44,7 +48,6 @@ impl Weighed {
     fn without(&self, aside: &[Entry]) -> Observed<f64> {
         let mut values = self.holes.with_nan();
         aside.iter().for_each(|(row, column, _)| values[row * 6 + column] = f64::NAN);
-        let dense = |values| Dense::row_major(values, 40, 6).unwrap();
         let data = Observed::from_dense_weighted(&dense(&values), &dense(&self.entries)).unwrap();
         let data = data.with_sample_weights(&self.rows).unwrap();
         data.with_feature_weights(&self.columns).unwrap()
