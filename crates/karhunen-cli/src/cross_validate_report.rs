@@ -146,7 +146,7 @@ fn edge(table: &CrossValidationTable) -> Option<String> {
     match found.n_components {
         Some(0) => Some("no number of components predicts better than the means of the columns".to_owned()),
         Some(n) if n == found.range.1 && n > 1 => {
-            Some(format!("the lowest error is that of the largest number compared, {n}; compare more"))
+            Some("the lowest error is at the largest number compared; compare more".to_owned())
         }
         _ => None,
     }

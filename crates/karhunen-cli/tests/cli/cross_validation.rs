@@ -95,7 +95,7 @@ fn shares_of_complete_tables_by_feature() {
 fn the_edge_of_the_numbers_is_told() {
     let folder = folder();
     let text = run(&folder, "t.csv --label times --missing=em -k 1,2");
-    let warning = "\nedge      the lowest error is that of the largest number compared, 2; compare more\n";
+    let warning = "\nedge      the lowest error is at the largest number compared; compare more\n";
     assert!(text.contains(warning), "{text}");
     let text = run(&folder, "t.csv --label times --missing=em -k 1-4");
     assert!(!text.contains("\nedge"), "{text}");

@@ -94,7 +94,7 @@ fn cross_validation_adds_its_rules() {
     let value = |options: &str| {
         rules(&run(&format!("{arguments} -k 3 {options} --json"))).0["rules"][0]["values"][1].as_f64()
     };
-    for options in ["--folds 7", "--seed 1", "--weights 1"] {
+    for options in ["--folds 7", "--seed 1", "--weights alcohol"] {
         assert_ne!(value(options), value(""), "{options}");
     }
     let few = rules(&run(&format!("{arguments} -k 1 --json"))).0;
