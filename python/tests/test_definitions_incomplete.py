@@ -1,14 +1,17 @@
 """Diagnostics of rows with missing values against their definitions: weights of rows, entries and features."""
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from compare import assert_allclose
-from definitions import words
 from karhunen import IncompletePCA, Observed, diagnostics
 from scipy import stats
 
 K = 2
+ROOT = Path(__file__).parents[2]
 
 
 def stored(x, storage):
@@ -37,12 +40,12 @@ def rows(request):
 
 @pytest.fixture(params=[False, True], ids=["entries-alike", "entries-weighted"])
 def entries(request):
-    return 0.5 + np.add.outer(np.arange(150), 2 * np.arange(12)) % 5 / 2.0 if request.param else None
+    return 0.5 + np.add.outer(np.arange(150), 2 * np.arange(16)) % 5 / 2.0 if request.param else None
 
 
 @pytest.fixture(params=[False, True], ids=["features-alike", "features-weighted"])
 def features(request):
-    return 0.25 + np.arange(12) * 5 % 7 / 3.0 if request.param else None
+    return 0.25 + np.arange(16) * 5 % 7 / 3.0 if request.param else None
 
 
 @pytest.fixture(params=[False, True], ids=["units-kept", "scaled"])
@@ -51,12 +54,11 @@ def scale(request):
 
 
 def table_with_holes(dtype="float64"):
-    x = np.log1p(words())
-    x[
-        (7 * np.add.outer(np.arange(150), 0 * np.arange(12)) + 3 * np.arange(12) + np.arange(150)[:, None] // 7) % 8
-        == 0
-    ] = np.nan
-    return x.astype(dtype)
+    """Return votes of 150 members of the US house in 1984, (150, 16); missing where they did not vote, and elsewhere."""
+    votes = pd.read_csv(ROOT / "examples/data/house_votes_84.csv").iloc[:, 1:].to_numpy(dtype=dtype)
+    votes = votes[np.isnan(votes).sum(axis=1) < 4][:150]
+    votes[(np.add.outer(5 * np.arange(150), 3 * np.arange(16)) // 2) % 11 == 0] = np.nan
+    return votes
 
 
 def scores_prior(pca, x, rows):
@@ -122,7 +124,7 @@ def test_samples_and_terms(storage, dtype, rows, entries, features, scale):
         data = stored(x, storage) if weights is None else triples(x, weights)
         found, terms = diagnostics.samples(pca, data), diagnostics.row_contributions(pca, data)
         for i in range(0, 150, 7):
-            of_row = np.ones(12) if weights is None else weights[i]
+            of_row = np.ones(16) if weights is None else weights[i]
             row = PlainRow(away[i], of_row, loadings, covariance, pca.noise_variance_)
             assert_allclose(found.scores[i], row.scores, rtol=tolerance, atol=tolerance)
             assert_allclose(found.spe[i], row.spe, rtol=tolerance)
@@ -205,7 +207,7 @@ def test_limits_and_p_values(rows, entries):
         assert_allclose(found.spe_limits(0.9, scale), v * s * stats.chi2.ppf(0.9, d / s), rtol=1e-9)
         assert_allclose(found.spe_p_values(scale), stats.chi2.sf(found.spe / (v * s), d / s), rtol=1e-6, atol=1e-300)
     monitor = diagnostics.Monitor(pca, x, rows, level=0.9)
-    whole = variance * dispersion * stats.chi2.ppf(0.9, (12 - K) / dispersion)
+    whole = variance * dispersion * stats.chi2.ppf(0.9, (16 - K) / dispersion)
     assert_allclose(monitor.spe_limit, whole, rtol=1e-9)
     assert_allclose(monitor.t2_limit, K * (n * n - 1) / (n * (n - K)) * stats.f.ppf(0.9, K, n - K), rtol=1e-9)
 
@@ -219,7 +221,7 @@ def test_learned_variances(method, dtype, entries, scale):
     found = diagnostics.samples(pca, triples(x, entries))
     away = mapped(pca, x, None)
     for i in range(0, 150, 11):
-        w = np.ones(12) if entries is None else entries[i]
+        w = np.ones(16) if entries is None else entries[i]
         seen = ~np.isnan(x[i])
         gram = (loadings[seen].T * w[seen]) @ loadings[seen]
         row = PlainRow(away[i], w, loadings, np.diag(pca.explained_variance_), noise)

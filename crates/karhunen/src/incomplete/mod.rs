@@ -28,7 +28,7 @@ pub use factors::covariances::Covariances;
 pub use factors::prior::Prior;
 pub use fit::checkpoint::{Checkpoint, Checkpoints, Every, Fingerprint, FitContext, NotKept};
 pub use model::convergence::{FarPredictions, IncompleteConvergence, RunSummary, StopReason, TraceEntry};
-pub use model::{IncompleteModel, IncompleteParts, Prediction, RowScores};
+pub use model::{IncompleteModel, IncompleteParts, Prediction, RowScores, RowTotals};
 pub use options::{IncompletePca, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
 pub use start::Start;
 pub use stream::rule::IncompleteStream;

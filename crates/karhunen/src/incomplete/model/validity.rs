@@ -35,7 +35,9 @@ impl IncompleteParts {
         let scales = [("scale", &self.scales.scale), ("feature_weights", &self.scales.weights)];
         let scales = scales.map(|(name, values)| (name, values.as_deref().unwrap_or(empty), POSITIVE));
         let residual = ("residual_variance", self.residual_variance.as_deref().unwrap_or(empty), SIZE);
-        for (name, values, (obeys, rule)) in values.into_iter().chain(scales).chain([residual]) {
+        let totals = self.row_totals.map(|totals| [totals.samples, totals.entries, totals.offset_variance]);
+        let totals = ("row_totals", totals.as_ref().map_or(empty, |totals| &totals[..]), SIZE);
+        for (name, values, (obeys, rule)) in values.into_iter().chain(scales).chain([residual, totals]) {
             refuse(name, values.iter().copied().find(|x| !obeys(*x)), rule)?;
         }
         for (name, covariances) in [

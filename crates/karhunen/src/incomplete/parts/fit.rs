@@ -253,6 +253,8 @@ fn fit_typed<T: Lane>(
         prepared: &prepared,
         mean: problem.mean,
         of_offsets: None,
+        samples: entries.samples,
+        entries: entries.total(),
         n_observed: entries.n_observed.iter().map(|n| *n as usize).collect(),
         dtype: T::NAME,
         convergence: IncompleteConvergence {
