@@ -137,10 +137,10 @@ def test_rows_about_other_centres(storage, dtype, weighting, columns, center):
     w, away = weights_of(case, len(fit.x))[:, None], fit.x - fit.mean
     cosines = (w * away).T @ scores / np.sqrt(np.outer((w * away**2).sum(axis=0), (w * scores**2).sum(axis=0)))
     assert_allclose(found.correlations, cosines, atol=case.rounding)
-    if center == "zero" and columns == "alike":
+    if center == "zero" and (columns, weighting) == ("alike", "none"):
         # Variances of TruncatedSVD are mean squares.
-        svd = TruncatedSVD(K).fit(case.x, sample_weight=case.w)
-        of_svd = plain_fit(case.x, "population", case.w, center=False)
+        svd = TruncatedSVD(K).fit(case.x)
+        of_svd = plain_fit(case.x, "population", center=False)
         check_samples(diagnostics.samples(svd, case.x), of_svd, case)
 
 
