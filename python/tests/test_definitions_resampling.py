@@ -59,7 +59,9 @@ def brackets(draws, estimate):
     at = stats.norm.cdf(ends)
     error_of_z0 = np.sqrt(stats.norm.cdf(z0) * stats.norm.cdf(-z0) / N_DRAWS) / stats.norm.pdf(z0)
     error = np.sqrt(2 * ((2 * error_of_z0 * stats.norm.pdf(ends)) ** 2 + at * (1 - at) / N_DRAWS))
-    return np.quantile(draws, np.clip(at - 5 * error, 0, 1)), np.quantile(draws, np.clip(at + 5 * error, 0, 1))
+    low, high = at - 5 * error, at + 5 * error
+    below = np.where(low > 0, np.quantile(draws, low.clip(0, 1)), -np.inf)
+    return below, np.where(high < 1, np.quantile(draws, high.clip(0, 1)), np.inf)
 
 
 @pytest.mark.parametrize(("storage", "dtype", "weighting", "columns", "scale"), CASES)
