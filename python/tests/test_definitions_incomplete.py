@@ -54,7 +54,7 @@ def scale(request):
 
 
 def table_with_holes(dtype="float64"):
-    """Return votes of 150 members of the US house in 1984, (150, 16); missing where they did not vote, and elsewhere."""
+    """Return votes of 150 members of the US house, (150, 16); missing where they did not vote, and elsewhere."""
     votes = pd.read_csv(ROOT / "examples/data/house_votes_84.csv").iloc[:, 1:].to_numpy(dtype=dtype)
     votes = votes[np.isnan(votes).sum(axis=1) < 3][:150]
     votes[np.add.outer(5 * np.arange(150), 3 * np.arange(16)) % 13 == 0] = np.nan
