@@ -94,7 +94,7 @@ def plain_correlation(a, b, w):
 
 @dataclass
 class Case:
-    """Counts of words on pages, with weights, one storage and one type."""
+    """Logarithms of counts of words on pages of the Rust documentation, with weights, one storage and one type."""
 
     x: object
     weighting: str
@@ -116,10 +116,10 @@ class Case:
 
 
 def words():
-    """Return how often the commonest words stand on pages of the Rust documentation, (150, 12); most are zero."""
+    """Return logarithms of one more than the counts of the commonest words on pages, (150, 12); most are zero."""
     counts = scipy.io.mmread(Path(__file__).parents[2] / "golden/rust_docs_150x200.mtx").toarray()
     commonest = np.argsort(-(counts > 0).sum(axis=0), kind="stable")[:N_COLUMNS]
-    return counts[:, np.sort(commonest)].astype(np.float64)
+    return np.log1p(counts[:, np.sort(commonest)].astype(np.float64))
 
 
 def case_of(storage="dense", dtype="float64", weighting="none", columns="alike", scale="none"):

@@ -153,18 +153,17 @@ def plain_draws(case, null, n_draws, seed):
     fit, rng = case.plain(), np.random.default_rng(seed)
     meaning = case.weighting
     rows = round(1 / (fit.v**2).sum()) if meaning in ("importance", "population") else round(fit.n)
-    scale = fit.scale if case.scale == "range" else case.scale
+    scale = fit.scale if isinstance(case.scale, str) and case.scale == "range" else case.scale
     for _ in range(n_draws):
         if null == "normal":
             spread = np.sqrt(fit.divisor * (fit.v @ (fit.x - fit.mean) ** 2))
             table = rng.standard_normal((rows, len(spread))) * spread
         else:
-            # Whole parts of the weights are sure, the rest is drawn without replacement in proportion.
+            # Systematic sampling: whole parts of the weights are sure, the rest is drawn in proportion.
             table = np.empty((rows, fit.x.shape[1]))
             for j in range(table.shape[1]):
                 positions = (np.arange(rows) + rng.random()) / rows
-                order = rng.permutation(len(fit.v))
-                chosen = order[np.searchsorted(np.cumsum(fit.v[order]), positions).clip(max=len(fit.v) - 1)]
+                chosen = np.searchsorted(np.cumsum(fit.v), positions).clip(max=len(fit.v) - 1)
                 table[:, j] = fit.x[rng.permutation(chosen), j]
         weighting = "population" if meaning == "population" else "none"
         yield plain_variances(table, weighting, case.u, scale)
@@ -200,8 +199,13 @@ def test_parallel_analysis(null, weighting, storage, columns, scale, level):
     fit = case.plain()
     assert_allclose(found.values, fit.variances, rtol=1e-9)
     drawn = np.array(list(plain_draws(case, null, 300, 1)))
-    expected = drawn.mean(axis=0) if level is None else np.quantile(drawn, level, axis=0)
-    # Six standard errors: of the mean, and of the quantile of a normal distribution (1.7 deviations of a draw).
-    error = drawn.std(axis=0) / np.sqrt(300) * (1.0 if level is None else 1.71)
-    assert (np.abs(found.thresholds - expected) < 6 * np.sqrt(2) * error + 1e-9).all()
+    # Both are of 300 tables: five standard errors of the difference, of quantiles by their share of the tables.
+    if level is None:
+        away = np.abs(found.thresholds - drawn.mean(axis=0))
+        assert (away <= 5 * drawn.std(axis=0) * np.sqrt(2 / 300) + 1e-9 * found.thresholds).all()
+    else:
+        share = 5 * np.sqrt(2 * level * (1 - level) / 300)
+        low, high = np.quantile(drawn, [level - share, min(1.0, level + share)], axis=0)
+        assert (low * (1 - 1e-9) <= found.thresholds).all()
+        assert (found.thresholds <= high * (1 + 1e-9)).all()
     assert found.n_components == leading(found.values, found.thresholds)[2]

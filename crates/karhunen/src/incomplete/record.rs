@@ -6,7 +6,7 @@ use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::factors::prior::{NormalPrior, Prior};
 use crate::incomplete::fit::checkpoint::Checkpoint;
 use crate::incomplete::model::convergence::{IncompleteConvergence, TraceEntry};
-use crate::incomplete::model::{IncompleteModel, IncompleteParts};
+use crate::incomplete::model::{IncompleteModel, IncompleteParts, RowTotals};
 use crate::record::{Record, Recorded};
 
 impl Recorded for IncompleteModel {
@@ -56,6 +56,9 @@ impl Recorded for IncompleteModel {
                 record.put_row(name, values);
             }
         }
+        if let Some(RowTotals { samples, entries, offset_variance }) = parts.row_totals {
+            record.put_row("row_totals", vec![samples, entries, offset_variance]);
+        }
         record.put_text("dtype", &parts.dtype);
         record.put_json("options", &parts.options)?;
         // The trace is stored as arrays, because a fit may have many iterations.
@@ -97,11 +100,17 @@ impl Recorded for IncompleteModel {
                 mean: record.take_any_row("prior_mean")?,
             },
             n_observed: record.take_counts("n_observed")?,
+            row_totals: record.if_there("row_totals", take_row_totals)?,
             options: record.json("options")?,
             dtype: record.text("dtype")?.to_owned(),
             convergence: take_convergence(record)?,
         })
     }
+}
+
+fn take_row_totals(record: &mut Record<'_>, name: &str) -> Result<RowTotals> {
+    let values: Vec<f64> = record.take_row(name, 3)?;
+    Ok(RowTotals { samples: values[0], entries: values[1], offset_variance: values[2] })
 }
 
 fn put_covariances<'a>(record: &mut Record<'a>, name: &str, n: usize, covariances: Option<&'a Covariances>) {

@@ -204,3 +204,63 @@ fn multiplicities_and_scales_change_distances_as_the_fit() {
     let features: Matrix = incomplete_features(&other).correlations;
     near(features.as_slice(), incomplete_features(&model).correlations.as_slice());
 }
+
+/// Of a least-squares fit, distances are to the means, and T² has the variances of the scores without their noise.
+#[test]
+fn least_squares_scores_are_compared_with_their_variances() {
+    let x = rows(61, 120, 0.3);
+    // Few iterations: the prior of penalised methods, which plays no part here, is elsewhere.
+    let model = IncompletePca { method: Method::Em, max_iter: 5, ..IncompletePca::new(3) };
+    let model = model.fit(&observed(&x)).unwrap();
+    let found = incomplete_samples(&model, &observed(&x), &Run::default()).unwrap();
+    let (v, noise) = (model.components(), model.noise_variance());
+    let counted = x.iter().flatten().filter(|value| !value.is_nan()).count() as f64;
+    let share = counted / (120.0 * 12.0);
+    for (i, row) in x.iter().enumerate() {
+        let seen: Vec<usize> = (0..row.len()).filter(|j| !row[*j].is_nan()).collect();
+        let away: Vec<f64> = seen.iter().map(|j| row[*j] - model.mean()[*j]).collect();
+        close("distance", found.distance2[i], dot(&away, &away), 1e-10);
+        let covariance = |j: usize, l: usize| -> f64 {
+            let along = |k: usize| (model.explained_variance()[k] - noise / share) * v[(k, j)] * v[(k, l)];
+            (0..3).map(along).sum::<f64>() + if j == l { noise } else { 0.0 }
+        };
+        let whole: Table = seen.iter().map(|j| seen.iter().map(|l| covariance(*j, *l)).collect()).collect();
+        close("sum", found.t2[i] + found.spe[i] / noise, dot(&away, &solved(whole, away.clone())), 1e-7);
+    }
+}
+
+/// Multiplicities of rows are repeated rows, for the number of rows in limits and for the variance of offsets.
+#[test]
+fn multiplicities_count_as_repeated_rows() {
+    let x = rows(71, 60, 0.3);
+    let counts: Vec<f64> = (0..60).map(|i| f64::from(i % 3 + 1)).collect();
+    let repeated: Table =
+        x.iter().zip(&counts).flat_map(|(row, count)| vec![row.clone(); *count as usize]).collect();
+    for row_offsets in [false, true] {
+        let pca = IncompletePca {
+            method: Method::Em,
+            row_offsets,
+            tol: 1e-14,
+            max_iter: 20_000,
+            ..IncompletePca::new(2)
+        };
+        let data = observed(&x).with_sample_weights(&counts).unwrap();
+        let models = [pca.fit(&data).unwrap(), pca.fit(&observed(&repeated)).unwrap()];
+        let totals = models.each_ref().map(IncompleteModel::row_totals);
+        assert_eq!(totals[0].samples, 120.0);
+        assert_eq!(totals[0].entries, totals[1].entries);
+        close("offsets", totals[0].offset_variance, totals[1].offset_variance, 1e-4);
+        let found = models.each_ref().map(|model| {
+            let found = incomplete_samples(model, &observed(&x), &Run::default()).unwrap();
+            (found.t2_limits(model, 0.95, Rows::New).unwrap(), found.t2)
+        });
+        for i in 0..60 {
+            close("limit", found[0].0[i], found[1].0[i], 1e-12);
+            close("T2", found[0].1[i], found[1].1[i], 1e-4);
+        }
+        let features = models.each_ref().map(|model| incomplete_features(model).communalities);
+        for (weighted, repeated) in features[0].iter().zip(&features[1]) {
+            close("communality", *weighted, *repeated, 1e-4);
+        }
+    }
+}

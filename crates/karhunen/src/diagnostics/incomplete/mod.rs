@@ -153,19 +153,20 @@ pub fn incomplete_row_contributions_of<T: Scalar>(
 
 impl IncompleteSamples {
     /// Returns the limit that T² of each row, if it is normal, exceeds with probability `1 - level`, shape (n_rows,):
-    /// that of [`t2_limit`](super::t2_limit) for its degrees of freedom and `n` fitted rows. Zero without degrees.
+    /// that of [`t2_limit`](super::t2_limit) for its degrees of freedom and `n` fitted rows, as their multiplicities count
+    /// them. Zero without degrees.
     ///
     /// # Errors
     /// As [`t2_limit`](super::t2_limit).
     pub fn t2_limits(&self, model: &IncompleteModel, level: f64, rows: Rows) -> Result<Vec<f64>> {
-        let n = model.n_samples() as f64;
+        let n = model.row_totals().samples;
         by_degrees(&self.t2_degrees, |k| t2_limit_of(k as f64, n, level, rows))
     }
 
     /// Returns the probability that T² of each row, if it is normal, is larger than it is, shape (n_rows,). NaN without
     /// degrees of freedom.
     pub fn t2_p_values(&self, model: &IncompleteModel, rows: Rows) -> Vec<f64> {
-        let n = model.n_samples() as f64;
+        let n = model.row_totals().samples;
         self.t2.iter().zip(&self.t2_degrees).map(|(t2, k)| t2_tail(*k as f64, n, *t2, rows)).collect()
     }
 }

@@ -31,30 +31,34 @@ impl Plane {
         let loading = |j: usize, l: usize| if l < k { parts.components[(l, j)] } else { 1.0 };
         let loadings = Matrix::from_fn(p, active.len(), |j, at| loading(j, active[at]));
         let noise = parts.noise_variance;
-        let precision =
-            if model.convergence().method.learns_variances() && noise > 0.0 {
-                Matrix::from_fn(active.len(), active.len(), |a, b| {
-                    parts.prior.precision[(active[a], active[b])] / noise
-                })
-            } else {
-                // The variance of least-squares scores is that of the scores and of their noise.
-                let observed: f64 = parts.n_observed.iter().map(|n| *n as f64).sum();
-                let share = observed / (p as f64 * model.n_samples().max(1) as f64);
-                let variance = |l: usize| {
-                    let (found, of_noise) = if l < k {
-                        (variances[l], noise / share)
-                    } else {
-                        (model.variance_of_offsets(), noise / (share * p as f64))
-                    };
-                    (found - of_noise).max(1e-9 * found).max(f64::MIN_POSITIVE)
-                };
-                Matrix::from_fn(active.len(), active.len(), |a, b| {
-                    if a == b { 1.0 / variance(active[a]) } else { 0.0 }
-                })
-            };
-        let prior_mean: Vec<f64> = active.iter().map(|l| parts.prior.mean[*l]).collect();
+        let learned = model.convergence().method.learns_variances() && noise > 0.0;
         let mut centre = model.mean_in_units();
-        centre.iter_mut().enumerate().for_each(|(j, mean)| *mean += dot(loadings.row(j), &prior_mean));
+        let precision = if learned {
+            let prior_mean: Vec<f64> = active.iter().map(|l| parts.prior.mean[*l]).collect();
+            centre.iter_mut().enumerate().for_each(|(j, mean)| *mean += dot(loadings.row(j), &prior_mean));
+            Matrix::from_fn(active.len(), active.len(), |a, b| {
+                parts.prior.precision[(active[a], active[b])] / noise
+            })
+        } else {
+            // The variance of least-squares scores, whose mean is zero, is that of the scores and of their noise.
+            let totals = model.row_totals();
+            let share = totals.entries / (p as f64 * totals.samples.max(1.0));
+            let variance = |l: usize| {
+                let (found, of_noise) = if l < k {
+                    (variances[l], noise / share)
+                } else {
+                    (totals.offset_variance, noise / (share * p as f64))
+                };
+                (found - of_noise).max(1e-9 * found).max(f64::MIN_POSITIVE)
+            };
+            Matrix::from_fn(
+                active.len(),
+                active.len(),
+                |a, b| {
+                    if a == b { 1.0 / variance(active[a]) } else { 0.0 }
+                },
+            )
+        };
         Self { loadings, centre, precision, noise }
     }
 

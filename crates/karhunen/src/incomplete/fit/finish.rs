@@ -12,7 +12,7 @@ use crate::incomplete::fit::far::far_predictions;
 use crate::incomplete::fit::overfit::overfit;
 use crate::incomplete::fit::run::RunResult;
 use crate::incomplete::model::convergence::IncompleteConvergence;
-use crate::incomplete::model::{IncompleteModel, IncompleteParts};
+use crate::incomplete::model::{IncompleteModel, IncompleteParts, RowTotals};
 use crate::incomplete::options::{IncompletePca, MeanMode, Method};
 use crate::incomplete::updates::explained::{Explained, Left, left_by_fit, of_scores};
 use crate::incomplete::updates::posterior::{Posterior, Rotation};
@@ -69,6 +69,8 @@ impl<T: Lane> RunResult<T> {
             mean: problem.mean,
             mean_prior,
             of_offsets,
+            samples: problem.data.total_samples(),
+            entries: problem.data.total_entries(),
             n_observed: (0..problem.data.n_features())
                 .map(|j| problem.data.n_observed_in_column(j))
                 .collect(),
@@ -100,6 +102,10 @@ pub(crate) struct Described<'a> {
     pub(crate) mean_prior: Option<NormalPrior>,
     /// Variance of the row offsets, if any.
     pub(crate) of_offsets: Option<f64>,
+    /// Number of rows, each times its multiplicity.
+    pub(crate) samples: f64,
+    /// Number of observed entries, each times the multiplicity of its row.
+    pub(crate) entries: f64,
     /// Number of observed entries of each feature.
     pub(crate) n_observed: Vec<usize>,
     pub(crate) dtype: &'static str,
@@ -119,8 +125,8 @@ pub(crate) struct Found {
 impl Found {
     pub(crate) fn into_model(self, described: Described<'_>) -> Result<IncompleteModel> {
         let Self { rotated, explained, prior, noise, score_covariances, loading_covariances } = self;
-        let Described { pca, prepared, mean, mean_prior, of_offsets, n_observed, dtype, convergence } =
-            described;
+        let Described { pca, prepared, mean, mean_prior, of_offsets, samples, entries, .. } = described;
+        let Described { n_observed, dtype, convergence, .. } = described;
         let kappa = mean.with(mean_prior).under(noise).kappa;
         let of_mean = |w: f64| if w > 0.0 { noise / w } else { prepared.deviations.mean_square };
         let (total, explained_variance_ratio) = explained.shares(of_offsets, n_observed.len());
@@ -145,6 +151,7 @@ impl Found {
             mean_prior,
             prior,
             n_observed,
+            row_totals: Some(RowTotals { samples, entries, offset_variance: of_offsets.unwrap_or(0.0) }),
             options: pca.clone(),
             dtype: dtype.to_owned(),
             convergence,

@@ -25,6 +25,17 @@ pub struct RowScores {
     pub offsets: Option<Vec<f64>>,
 }
 
+/// Sums over the rows of a fit, each times its multiplicity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RowTotals {
+    /// Number of rows.
+    pub samples: f64,
+    /// Number of observed entries.
+    pub entries: f64,
+    /// Variance of the row offsets, divisor `samples` - 1; zero without row offsets.
+    pub offset_variance: f64,
+}
+
 /// The content of a model, as plain data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IncompleteParts {
@@ -67,6 +78,8 @@ pub struct IncompleteParts {
     pub prior: Prior,
     /// Number of observed entries of each feature.
     pub n_observed: Vec<usize>,
+    /// The fitted rows, as their multiplicities count them. `None` in models of earlier versions.
+    pub row_totals: Option<RowTotals>,
     /// The options of the fit.
     pub options: IncompletePca,
     /// `"f32"` or `"f64"`: the type of the data.
@@ -165,6 +178,20 @@ impl IncompleteModel {
         self.parts.convergence.n_samples_in_parts.unwrap_or(self.parts.scores.n_rows())
     }
 
+    /// Sums over the fitted rows; of models of earlier versions, as if each had multiplicity one.
+    pub fn row_totals(&self) -> RowTotals {
+        let parts = &self.parts;
+        parts.row_totals.unwrap_or_else(|| {
+            let offsets = parts.row_offsets.as_deref().unwrap_or(&[]);
+            RowTotals {
+                samples: self.n_samples() as f64,
+                entries: parts.n_observed.iter().map(|n| *n as f64).sum(),
+                offset_variance: offsets.iter().map(|b| b * b).sum::<f64>()
+                    / (offsets.len().max(2) as f64 - 1.0),
+            }
+        })
+    }
+
     /// Principal axes as orthonormal rows, shape (n_components, n_features), in order of variance. The entry of
     /// largest absolute value in each row is positive.
     pub fn components(&self) -> &Matrix {
@@ -223,7 +250,7 @@ impl IncompleteModel {
     /// earlier version has the noise variance beside the components.
     pub fn feature_variance(&self) -> Vec<f64> {
         let parts = &self.parts;
-        let of_offsets = self.variance_of_offsets();
+        let of_offsets = self.row_totals().offset_variance;
         (0..self.n_features())
             .map(|j| {
                 let beside = parts.residual_variance.as_ref().map_or(parts.noise_variance, |left| left[j]);
@@ -232,12 +259,6 @@ impl IncompleteModel {
                 (fitted + beside + of_offsets) / parts.scales.factor(j).powi(2)
             })
             .collect()
-    }
-
-    /// Variance of the row offsets, divisor n_samples - 1; zero without row offsets.
-    pub(crate) fn variance_of_offsets(&self) -> f64 {
-        let offsets = self.row_offsets().unwrap_or(&[]);
-        offsets.iter().map(|b| b * b).sum::<f64>() / (offsets.len().max(2) as f64 - 1.0)
     }
 
     /// Posterior covariances of the scores; with row offsets the last row and column belong to the offset.

@@ -40,7 +40,9 @@ impl IncompleteParts {
         let of_means = of_means.iter().flat_map(|(mean, variance)| {
             [("mean_prior", mean.as_slice(), FINITE), ("mean_prior", variance.as_slice(), POSITIVE)]
         });
-        let all = values.into_iter().chain(scales).chain([residual]).chain(of_means);
+        let totals = self.row_totals.map(|totals| [totals.samples, totals.entries, totals.offset_variance]);
+        let totals = ("row_totals", totals.as_ref().map_or(empty, |totals| &totals[..]), SIZE);
+        let all = values.into_iter().chain(scales).chain([residual, totals]).chain(of_means);
         for (name, values, (obeys, rule)) in all {
             refuse(name, values.iter().copied().find(|x| !obeys(*x)), rule)?;
         }

@@ -263,6 +263,8 @@ fn fit_typed<T: Lane>(
         mean: problem.mean,
         mean_prior: run.posterior.as_ref().and_then(|posterior| posterior.mean_prior),
         of_offsets: None,
+        samples: entries.samples,
+        entries: entries.total(),
         n_observed: entries.n_observed.iter().map(|n| *n as usize).collect(),
         dtype: T::NAME,
         convergence: IncompleteConvergence {
