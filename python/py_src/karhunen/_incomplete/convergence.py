@@ -212,8 +212,8 @@ def warn_of_overfit(overfit: Overfit | None, n_components: int) -> None:
     why = (
         "scores and loadings outnumber the entries and leave no noise"
         if overfit.outnumbered
-        else f"they lower -ln p by {overfit.gain:.0f} with {overfit.n_parameters} loadings, so the means alone are expected "
-        "to predict better"
+        else f"they lower -ln p by {overfit.gain:.0f} with {overfit.n_parameters} loadings, so the means alone are "
+        "expected to predict better"
     )
     warn(
         f"the {n_components} components fit noise: {why}; set early_stopping=True, lower n_components, or use "
