@@ -198,10 +198,10 @@ impl IncompleteModel {
         give_matrix(py, Matrix::from_vec(runs.len(), 5, values.collect()).map_err(to_python)?)
     }
 
-    /// Gain and number of parameters of components that fit noise.
+    /// Gain, number of parameters, and true if parameters outnumber the entries, of components that fit noise.
     #[getter]
-    fn overfit(&self) -> Option<(f64, usize)> {
-        self.model.convergence().overfit.map(|found| (found.gain, found.n_parameters))
+    fn overfit(&self) -> Option<(f64, usize, bool)> {
+        self.model.convergence().overfit.map(|found| (found.gain, found.n_parameters, found.outnumbered))
     }
 
     /// Out-of-range predictions of missing entries: their number, and row, column, value and deviations of the

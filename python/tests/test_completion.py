@@ -82,3 +82,17 @@ def test_unsuitable_arguments_are_named(table):
         completion.choose_n_components(table, least=12, most=13)
     with pytest.warns(ConvergenceWarning, match="stopped after 2 iterations"):
         completion.iterative_pca(table, max_iter=2)
+
+
+def test_far_fills_are_warned_of():
+    rng = np.random.default_rng(4)
+    x = 0.01 * rng.normal(size=(60, 4)) + rng.normal(size=(60, 1))
+    # The first row, a hundred times as large as the others, is observed in two columns.
+    x[0] *= 100 / x[0, 0]
+    x[0, 2:] = np.nan
+    with pytest.warns(UserWarning, match=r"2 missing entries are predicted far outside .* method=\"regularized\""):
+        found = completion.iterative_pca(x, 1, method="em", scale=False)
+    far = found.far_predictions
+    assert (far.count, far.row) == (2, 0)
+    assert far.value == found.completed[0, far.column]
+    assert completion.iterative_pca(x[1:], 1, method="em").far_predictions is None

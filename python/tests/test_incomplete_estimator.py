@@ -307,3 +307,30 @@ def test_cross_validation_of_scaled_columns_has_the_units_of_the_table():
     x[[3, 40], 5] = [1e6, 1.1e6]
     found = cross_validate_entries(IncompletePCA(scale=True), x, n_components=[1, 2])
     assert found.errors.max() < 3.0
+
+
+def test_components_of_ppca_that_fit_noise_are_warned_of():
+    rng = np.random.default_rng(2)
+    noise = rng.normal(size=(200, 20))
+    with pytest.warns(ConvergenceWarning, match=r"fit noise: they lower -ln p by \d+ with 90 loadings"):
+        overfit = IncompletePCA(5, method="ppca").fit(noise).convergence_.overfit
+    assert overfit.n_parameters == 90
+    assert not overfit.outnumbered
+    noise[rng.random(noise.shape) < 0.7] = np.nan
+    with pytest.warns(ConvergenceWarning, match="scores and loadings outnumber the entries and leave no noise"):
+        pca = IncompletePCA(10, method="ppca").fit(noise)
+    assert pca.convergence_.overfit.outnumbered
+    assert pca.convergence_.stop.startswith("the noise vanished")
+    assert IncompletePCA(5, method="vb-full").fit(noise).convergence_.overfit is None
+
+
+def test_the_learned_prior_of_the_means_is_kept(x, tmp_path):
+    pca = IncompletePCA(2, learn_mean_prior=True, hyperprior=0.001, mean_prior=(0, 1.5)).fit(x)
+    mean, variance = pca.mean_prior_
+    assert mean == 1.5
+    assert variance > 0
+    pca.save(tmp_path / "m.model")
+    again = IncompletePCA.load(tmp_path / "m.model")
+    assert again.mean_prior_ == pca.mean_prior_
+    assert again.get_params() == pca.get_params()
+    assert IncompletePCA(2).fit(x).mean_prior_ is None

@@ -391,8 +391,8 @@ class IncompleteModel:
     def runs(self) -> NDArray[np.float64]:
         """Return penalty, cost, RMSE, held-out RMSE and iterations of every run as columns; NaN if absent."""
     @property
-    def overfit(self) -> tuple[float, int] | None:
-        """Gain and number of parameters of components that fit noise."""
+    def overfit(self) -> tuple[float, int, bool] | None:
+        """Gain, number of parameters, and whether they outnumber the entries, of components that fit noise."""
     @property
     def far(self) -> tuple[int, int, int, float, float] | None:
         """Number of out-of-range predictions, and row, column, value, deviations of the farthest."""

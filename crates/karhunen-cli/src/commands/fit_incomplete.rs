@@ -133,13 +133,20 @@ fn warn_of_far_predictions(dataset: &ObservedDataset, model: &IncompleteModel) {
 
 /// Warns of components that fit noise.
 fn warn_of_overfit(dataset: &ObservedDataset, model: &IncompleteModel) {
-    let Some(Overfit { gain, n_parameters }) = model.convergence().overfit else { return };
+    let Some(Overfit { gain, n_parameters, outnumbered }) = model.convergence().overfit else { return };
+    let why = if outnumbered {
+        "scores and loadings outnumber the entries and leave no noise".to_owned()
+    } else {
+        format!(
+            "they lower -ln p by {gain:.0} with {} loadings, so the means alone are expected to predict better",
+            figures::count(n_parameters)
+        )
+    };
     let message = format!(
-        "{}: the {} components fit noise: they lower -ln p by {gain:.0} with {} loadings, so the means alone are expected \
-         to predict better; give --early-stopping, lower -k, or use --missing=vb-full, which learns how much to shrink",
+        "{}: the {} components fit noise: {why}; give --early-stopping, lower -k, or use --missing=vb-full, which learns how \
+         much to shrink",
         dataset.file,
         model.n_components(),
-        figures::count(n_parameters),
     );
     let label = console::style("warning:").for_stderr().yellow().bold();
     print_aside(&format!("{label} {}\n", names::visible(&message)));

@@ -113,10 +113,17 @@ pub(super) fn exactness(model: &IncompleteModel, names: &Names<'_>) -> Vec<Strin
     }
     if let Some(overfit) = found.overfit {
         sentences.push(format!(
-            "Warning: the components fit noise: they lower the negative log-likelihood by {} with {}, so by Akaike's criterion \
-             the means alone predict new entries better. Use fewer components, early stopping, or vb-full.",
-            significant(overfit.gain, 4),
-            counted(overfit.n_parameters, "loading"),
+            "Warning: the components fit noise: {}. Use fewer components, early stopping, or vb-full.",
+            if overfit.outnumbered {
+                "scores and loadings outnumber the entries and leave no noise".to_owned()
+            } else {
+                format!(
+                    "they lower the negative log-likelihood by {} with {}, so that the means alone are expected to predict \
+                     new entries better",
+                    significant(overfit.gain, 4),
+                    counted(overfit.n_parameters, "loading"),
+                )
+            }
         ));
     }
     sentences

@@ -1,6 +1,6 @@
 //! Probabilistic PCA whose components fit noise says so.
 
-use karhunen::incomplete::{Method, Overfit};
+use karhunen::incomplete::{Method, Overfit, StopReason};
 use karhunen::{Dense, IncompleteModel, IncompletePca, Observed};
 use karhunen_testkit::{Holes, SplitMix64, svd};
 
@@ -18,8 +18,8 @@ fn the_gain_is_that_of_the_closed_form() {
     let rows = SplitMix64::new(3).normals(n, p);
     let data = Observed::from_dense(&Dense::row_major(&rows.concat(), n, p).unwrap()).unwrap();
     let pca = IncompletePca { method: Method::Ppca, tol: 1e-13, max_iter: 20_000, ..IncompletePca::new(c) };
-    let Overfit { gain, n_parameters } = pca.fit(&data).unwrap().convergence().overfit.unwrap();
-    assert_eq!(n_parameters, p * c - c * (c - 1) / 2);
+    let Overfit { gain, n_parameters, outnumbered } = pca.fit(&data).unwrap().convergence().overfit.unwrap();
+    assert_eq!((n_parameters, outnumbered), (p * c - c * (c - 1) / 2, false));
     let mean = |j: usize| rows.iter().map(|row| row[j]).sum::<f64>() / n as f64;
     let means: Vec<f64> = (0..p).map(mean).collect();
     let centred: Vec<Vec<f64>> =
@@ -67,4 +67,17 @@ fn components_that_fit_noise_are_told_from_those_that_predict() {
         IncompletePca { method: Method::Ppca, early_stopping: Some(0.1), ..IncompletePca::new(10) };
     assert_eq!(held_out.fit(&data).unwrap().convergence().overfit, None);
     assert_eq!(IncompletePca::new(10).fit(&data).unwrap().convergence().overfit, None);
+}
+
+/// The likelihood has no maximum; the fit stops long before the limit.
+#[test]
+fn a_fit_without_noise_stops() {
+    let data = observed(&Holes::planted(300, 30, &[0.5], 1.0, 0.8, 4));
+    let model = fit(&data, 10);
+    let convergence = model.convergence();
+    assert_eq!(convergence.stop, StopReason::NoNoise);
+    assert!(convergence.trace.len() < 500 && convergence.rmse < 0.02, "{convergence:?}");
+    assert!(convergence.overfit.is_some_and(|overfit| overfit.outnumbered));
+    // Fewer components leave noise.
+    assert!(fit(&data, 1).convergence().overfit.is_none_or(|overfit| !overfit.outnumbered));
 }

@@ -22,6 +22,7 @@ STOPPED = {
     "angle": "the components turned by less than angle_tol",
     "rmse": "the error of the entries fitted moved by less than rmse_tol",
     "exhausted": "no step lowers the cost any more",
+    "nonoise": "the noise vanished, because scores and loadings outnumber the entries",
     "heldout": "the error of the entries set aside no longer fell",
     "iterations": "max_iter was reached",
     "timelimit": "time_limit was reached",
@@ -86,20 +87,26 @@ class FarPredictions:
 
 @dataclass(frozen=True)
 class Overfit:
-    """Components of "ppca" that fit noise: by Akaike's criterion the means alone predict new entries better.
+    """Components of "ppca" that fit noise.
+
+    Scores and loadings outnumber the entries and leave no noise, or the means alone are expected to predict new entries
+    better, by Akaike's corrected criterion (Hurvich & Tsai 1989).
 
     Attributes
     ----------
     gain : float
         Difference of the negative log-likelihoods without components and with them, in nats.
     n_parameters : int
-        Number of free loadings; each must pay with one nat.
+        Number of free loadings; each must lower it by one nat, or more where entries are few.
+    outnumbered : bool
+        True if scores and loadings outnumber the entries: the likelihood has no maximum.
     """
 
     __module__ = "karhunen"
 
     gain: float
     n_parameters: int
+    outnumbered: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,10 +209,15 @@ def warn_of_overfit(overfit: Overfit | None, n_components: int) -> None:
     """Warn of components that fit noise."""
     if overfit is None:
         return
+    why = (
+        "scores and loadings outnumber the entries and leave no noise"
+        if overfit.outnumbered
+        else f"they lower -ln p by {overfit.gain:.0f} with {overfit.n_parameters} loadings, so the means alone are "
+        "expected to predict better"
+    )
     warn(
-        f"the {n_components} components fit noise: they lower -ln p by {overfit.gain:.0f} with {overfit.n_parameters} "
-        "loadings, so the means alone are expected to predict better; set early_stopping=True, lower n_components, or "
-        'use method="vb-full", which learns how much to shrink',
+        f"the {n_components} components fit noise: {why}; set early_stopping=True, lower n_components, or use "
+        'method="vb-full", which learns how much to shrink',
         ConvergenceWarning,
     )
 

@@ -58,7 +58,7 @@ impl<T: Lane> RunResult<T> {
         };
         let far = far_predictions(problem.data, &found.rotated, exec)?;
         let overfit = if method == Method::Ppca && self.held_out_rmse.is_none() && !collapsed {
-            overfit(problem, prepared, self.cost, exec)?
+            overfit((pca, prepared), problem, self.cost, exec)?
         } else {
             None
         };

@@ -2,20 +2,33 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::incomplete::data::Observed;
 use crate::incomplete::factors::Factors;
 use crate::incomplete::factors::objective::Objective;
+use crate::incomplete::fit::error_bars::count_parameters;
 use crate::incomplete::model::convergence::Overfit;
+use crate::incomplete::options::{IncompletePca, MeanMode};
 use crate::incomplete::updates::mean_posteriors::{MeanSums, moments_of_means};
 use crate::incomplete::updates::prepared::Prepared;
 use crate::linalg::Matrix;
 use crate::linalg::simd::Lane;
 
-/// Compares the negative log-likelihood `cost` of probabilistic PCA with that of the means alone by Akaike's criterion
-/// (1974), doi:10.1109/TAC.1974.1100705: each loading must lower it by one for new entries to be predicted better. Without
-/// components the variance of the noise is the mean square of the entries about their means.
+/// Mean squared error that counts as none, as a fraction of the mean square of the entries about their means.
+pub(crate) const NO_NOISE: f64 = 1e-4;
+
+/// Returns true if scores and loadings outnumber the entries: probabilistic PCA can fit every entry exactly, and its likelihood
+/// grows without bound as the noise vanishes.
+pub(crate) fn outnumbered<T: Lane>(pca: &IncompletePca, data: &Observed<T>) -> bool {
+    let counted = count_parameters(data, (pca.n_scores(), pca.n_components), pca.mean == MeanMode::Joint);
+    counted >= data.total_entries()
+}
+
+/// Compares the negative log-likelihood `cost` of probabilistic PCA with that of the means alone, whose noise is the mean
+/// square of the entries about them, by Akaike's criterion with the correction of Hurvich & Tsai (1989),
+/// doi:10.1093/biomet/76.2.297.
 pub(crate) fn overfit<T: Lane>(
+    (pca, prepared): (&IncompletePca, &Prepared),
     problem: &Objective<'_, T>,
-    prepared: &Prepared,
     cost: f64,
     exec: &Exec<'_>,
 ) -> Result<Option<Overfit>> {
@@ -28,8 +41,8 @@ pub(crate) fn overfit<T: Lane>(
     let seen = (0..data.n_features()).filter(|j| data.n_observed_in_column(*j) > 0).count();
     // A rotation of the components changes nothing.
     let n_parameters = (seen * c).saturating_sub(c * (c - 1) / 2);
-    let nothing = |n_rows: usize| Matrix::zeros(n_rows, 0);
-    let means = Factors::<T>::new(&nothing(data.n_features()), &nothing(0), &prepared.mean);
+    let none = |n_rows: usize| Matrix::zeros(n_rows, 0);
+    let means = Factors::<T>::new(&none(data.n_features()), &none(0), &prepared.mean);
     let of_means = if problem.mean.joint {
         let [away, squares] = moments_of_means(problem, &means, exec)?;
         let count = (0..data.n_features()).filter(|j| problem.mean.counts(data.columns().weight(*j))).count();
@@ -38,7 +51,15 @@ pub(crate) fn overfit<T: Lane>(
     } else {
         0.0
     };
-    let without = 0.5 * entries * ((std::f64::consts::TAU * mean_square).ln() + 1.0) + of_means;
-    let gain = without - cost;
-    Ok((gain < n_parameters as f64).then_some(Overfit { gain, n_parameters }))
+    let gain = 0.5 * entries * ((std::f64::consts::TAU * mean_square).ln() + 1.0) + of_means - cost;
+    // The means and the noise are parameters of both.
+    let price = |parameters: usize| {
+        let left = entries - parameters as f64 - 1.0;
+        if left > 0.0 { parameters as f64 * entries / left } else { f64::INFINITY }
+    };
+    let needed = price(seen + 1 + n_parameters) - price(seen + 1);
+    let outnumbered = outnumbered(pca, data);
+    // Not a number, where the means alone outnumber the entries, is no gain.
+    let pays = gain >= needed && !outnumbered;
+    Ok((!pays).then_some(Overfit { gain, n_parameters, outnumbered }))
 }

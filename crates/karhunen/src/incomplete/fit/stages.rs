@@ -9,11 +9,13 @@ use crate::incomplete::factors::state_arrays::{
 use crate::incomplete::fit::checkpoint::Checkpoint;
 use crate::incomplete::fit::checkpointing::CheckpointWriter;
 use crate::incomplete::fit::first_factors::{given, revived};
+use crate::incomplete::fit::overfit::{NO_NOISE, outnumbered};
 use crate::incomplete::fit::run::{Course, RunResult, Running};
-use crate::incomplete::fit::setting::{MOST_STEPS, STEP_RATIO, Setting, Stage};
+use crate::incomplete::fit::setting::{FitPart, MOST_STEPS, STEP_RATIO, Setting, Stage};
 use crate::incomplete::fit::stopping::Rules;
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::model::convergence::{RunSummary, StopReason};
+use crate::incomplete::options::Method;
 use crate::linalg::simd::Lane;
 
 /// Steps without a lower held-out error that end a path.
@@ -55,9 +57,14 @@ impl<T: Lane> Stages<T> {
     fn course<'b>(&self, setting: &'b Setting<'_, T>) -> Course<'b, T> {
         let pca = setting.pca;
         let refit = self.stage == Stage::Refit;
-        let prepared = &setting.part(self.stage).prepared;
         let early = setting.held_out.is_some() && matches!(self.stage, Stage::Start(_));
-        let mut rules = Rules { early, ..Rules::of(pca, prepared, self.spent) };
+        let FitPart { data, prepared, .. } = setting.part(self.stage);
+        let no_noise = if setting.method == Method::Ppca && outnumbered(pca, data) {
+            NO_NOISE * prepared.deviations.mean_square * prepared.weight()
+        } else {
+            0.0
+        };
+        let mut rules = Rules { early, no_noise, ..Rules::of(pca, prepared, self.spent) };
         if let (Stage::Refit, Some((best, Stage::Start(_)))) = (self.stage, &self.best) {
             // A refit makes exactly as many iterations.
             let time_limit = rules.time_limit;

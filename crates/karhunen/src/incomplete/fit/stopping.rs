@@ -38,6 +38,8 @@ pub(crate) struct Rules {
     pub(crate) floor: f64,
     /// True if the held-out error stops the iterations.
     pub(crate) early: bool,
+    /// Sum of squared errors that stops the iterations, because no noise is left; zero for most fits.
+    pub(crate) no_noise: f64,
 }
 
 impl Rules {
@@ -53,6 +55,7 @@ impl Rules {
             window: 1,
             floor: f64::EPSILON * f64::EPSILON * prepared.weight() * prepared.deviations.mean_square,
             early: false,
+            no_noise: 0.0,
         }
     }
 }
@@ -132,6 +135,8 @@ impl Stopping {
             Some(StopReason::Exhausted)
         } else if rules.early && self.best.is_some_and(|(_, since)| since >= PATIENCE) {
             Some(StopReason::HeldOut)
+        } else if progress.squares < rules.no_noise {
+            Some(StopReason::NoNoise)
         } else if entry.iteration >= rules.max_iter {
             Some(StopReason::Iterations)
         } else if rules.time_limit.is_some_and(|limit| entry.seconds >= limit) {
@@ -270,6 +275,7 @@ mod tests {
             window: 1,
             floor: 0.0,
             early: true,
+            no_noise: 0.0,
         };
         let mut stopping = Stopping::new(rules);
         assert!(stopping.improves(2.0) && !stopping.improves(f64::NAN) && !stopping.improves(3.0));

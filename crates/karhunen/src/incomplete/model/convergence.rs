@@ -25,6 +25,8 @@ pub enum StopReason {
     Iterations,
     /// The fit reached `time_limit`.
     TimeLimit,
+    /// The noise of `ppca` vanished, because scores and loadings outnumber the entries: the cost falls without bound.
+    NoNoise,
 }
 
 /// In the order of the codes in checkpoints.
@@ -38,6 +40,7 @@ impl Choice for StopReason {
         Named::new(Self::HeldOut, "heldout", "the error of the entries set aside no longer fell"),
         Named::new(Self::Iterations, "iterations", "at the largest number of iterations"),
         Named::new(Self::TimeLimit, "timelimit", "at the time limit"),
+        Named::new(Self::NoNoise, "nonoise", "the noise vanished: scores and loadings outnumber the entries"),
     ];
 }
 
@@ -132,9 +135,9 @@ impl IncompleteConvergence {
     }
 }
 
-/// Components that lower the negative log-likelihood of the entries by less than their number of parameters: by Akaike's
-/// criterion the means alone predict new entries better. Use fewer components, entries held out, or a posterior of the
-/// loadings.
+/// Components of `ppca` that fit noise: scores and loadings outnumber the entries and leave no noise, or the components lower
+/// the negative log-likelihood by less than Akaike's corrected criterion demands of their loadings, so that the means alone
+/// are expected to predict new entries better. Use fewer components, entries held out, or a posterior of the loadings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Overfit {
@@ -142,6 +145,8 @@ pub struct Overfit {
     pub gain: f64,
     /// Number of loadings that are free.
     pub n_parameters: usize,
+    /// True if scores and loadings outnumber the entries: the likelihood has no maximum.
+    pub outnumbered: bool,
 }
 
 /// Predictions of missing entries more than ten standard deviations outside the observed range of their column.
