@@ -176,7 +176,7 @@ pub(crate) struct TransformArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   karhunen diagnose wine.model wine.csv --fitted -o rows.csv
-  karhunen diagnose counties.model counties.csv --fitted --weights population -o rows.csv
+  karhunen diagnose us.model us.csv --fitted --weights population -o rows.csv
   karhunen diagnose wine.model new.csv --level 0.999 -o rows.csv
   karhunen diagnose wine.model wine.csv --features features.csv -o rows.csv
   karhunen diagnose wine.model new.tsv --delimiter tab --label class

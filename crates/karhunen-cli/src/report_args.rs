@@ -14,7 +14,7 @@ use crate::missing_args::TriplesArgs;
   karhunen report wine.model -o model.html
   karhunen report wine.model new.csv --level 0.99 --title May -o may.html
   karhunen report large.model large.npy --memory-limit 2GB -o large.html
-  karhunen report counties.model counties.csv --weights population -o counties.html
+  karhunen report us.model us.csv --weights population -o us.html
   karhunen report r.model r.csv --triples user,item,rating -o r.html
 
 The page is one file that opens without a network. Rows count as those of the fit if there are as many, with the

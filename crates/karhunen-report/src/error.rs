@@ -18,7 +18,9 @@ pub enum Error {
         expected: usize,
     },
     /// Weights of rows where there are no limits.
-    #[error("sample_weights have no effect on the page of a kernel model, whose rows have no limits; leave them out")]
+    #[error(
+        "sample_weights have no effect on the page of a kernel model, whose rows have no limits; leave them out"
+    )]
     Weights,
     /// The template of the page could not be filled: an error of this crate.
     #[error("the page of the report cannot be made: {0}")]

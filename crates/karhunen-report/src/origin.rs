@@ -85,9 +85,7 @@ impl Origin {
                 format!("{given}, and {} were fitted; they are taken to be new.", count(n_fitted))
             }
             Self::OtherValues => {
-                format!(
-                    "{given}, as many as were fitted, but with other scores; they are taken to be new."
-                )
+                format!("{given}, as many as were fitted, but with other scores; they are taken to be new.")
             }
             Self::NoWeights => format!(
                 "{given}, as many as were fitted, but without the weights of the fit; they are taken to be new. With these \

@@ -13,6 +13,11 @@ const MOST: usize = 10_000;
 /// Most of them that are there because they are beyond a limit.
 pub(crate) const MOST_ODD: usize = 5_000;
 
+/// The reason of errors without a limit: their distribution is taken as a multiple of chi-squared, whose quantiles are below
+/// the mean where a few rows have nearly all of the error.
+pub(crate) const FEW_HAVE_ALL: &str = "SPE has no limit: a few samples have nearly all of the error, so that no limit of \
+    normal samples follows from it. Sort the table by SPE, and fit again without those that do not belong.";
+
 /// The samples of the page.
 pub(crate) struct Rows {
     /// Sentences.

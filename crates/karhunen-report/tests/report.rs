@@ -231,7 +231,9 @@ fn limits_of_a_weighted_fit_are_of_weighted_rows() {
         let report = Report { sample_weights: Some(&weights), ..Report::default() };
         let page = report.of_pca_and_rows(&model, &x, &Run::default()).unwrap();
         assert!(page.contains("80 samples are given: those of the fit."), "{weighting:?}");
-        assert!(page.contains("sample_weight=weights, level=0.95") && page.contains("--weights WEIGHTS --level"));
+        assert!(
+            page.contains("sample_weight=weights, level=0.95") && page.contains("--weights WEIGHTS --level")
+        );
         let found = samples(&model, &x).unwrap();
         let limit = SpeDistribution::of_rows(&found.spe, &found.distance2, Some(&weights)).unwrap();
         let (limit, shown) = (limit.limit(0.95, SpeLimit::Box).unwrap(), numbers(&page));
@@ -239,10 +241,33 @@ fn limits_of_a_weighted_fit_are_of_weighted_rows() {
         assert!((shown - limit).abs() <= 1e-4 * limit, "{shown} {limit}");
         // Without the weights they are not those of the fit.
         let page = Report::default().of_pca_and_rows(&model, &x, &Run::default()).unwrap();
-        assert!(page.contains("without the weights of the fit") && numbers(&page)["rows"]["spe"]["limit"].is_null());
+        assert!(
+            page.contains("without the weights of the fit")
+                && numbers(&page)["rows"]["spe"]["limit"].is_null()
+        );
         let few = Report { sample_weights: Some(&weights[..3]), ..Report::default() };
         assert!(few.of_pca_and_rows(&model, &x, &Run::default()).is_err());
     }
+}
+
+#[test]
+fn errors_of_a_few_rows_give_no_limit() {
+    let mut values = rows(400, 6);
+    // A row with a pattern of its own, far from the components of the others.
+    values[..6].copy_from_slice(&[300.0, -300.0, 300.0, -300.0, 300.0, -300.0]);
+    let x = Dense::row_major(&values, 400, 6).unwrap();
+    let others = Dense::row_major(&values[6..], 399, 6).unwrap();
+    let mut weights = vec![1.0; 400];
+    weights[0] = 1e-4;
+    let pca = Pca { weighting: Weighting::Importance, ..Pca::new(3) };
+    let model = pca.fit(&x, &Weights::of_samples(&weights)).unwrap();
+    let report = Report { sample_weights: Some(&weights), ..Report::default() };
+    let page = report.of_pca_and_rows(&model, &x, &Run::default()).unwrap();
+    assert!(page.contains("a few samples have nearly all of the error"));
+    assert!(numbers(&page)["rows"]["spe"]["limit"].is_null());
+    let model = pca.fit(&others, &Weights::default()).unwrap();
+    let page = Report::default().of_pca_and_rows(&model, &others, &Run::default()).unwrap();
+    assert!(!page.contains("a few samples have") && numbers(&page)["rows"]["spe"]["limit"].is_f64());
 }
 
 #[test]
@@ -261,7 +286,8 @@ fn rows_are_those_of_the_fit_by_their_values() {
             assert!(origin(second).contains("but with other scores; they are taken to be new."));
         }
     }
-    let (fitted, other) = (Observed::from_dense(&x(first)).unwrap(), Observed::from_dense(&x(second)).unwrap());
+    let (fitted, other) =
+        (Observed::from_dense(&x(first)).unwrap(), Observed::from_dense(&x(second)).unwrap());
     let model = IncompletePca::new(2).fit(&fitted).unwrap();
     let origin = |rows| Report::default().of_incomplete_and_rows(&model, rows, &Run::default()).unwrap();
     assert!(origin(&fitted).contains("those of the fit.") && origin(&other).contains("with other scores"));

@@ -158,7 +158,8 @@ impl OnValues for Diagnosis<'_> {
             };
             line("T2", &t2, t2_limit);
             if args.fitted {
-                let spread = SpeDistribution::of_rows(&spe, &distance2, weights.lend().samples).map_err(explain)?;
+                let spread =
+                    SpeDistribution::of_rows(&spe, &distance2, weights.lend().samples).map_err(explain)?;
                 line("SPE", &spe, spread.limit(level, SpeLimit::Box).map_err(explain)?);
             }
             print_aside(&text);

@@ -90,7 +90,8 @@ fn a_page_of_a_weighted_fit_takes_its_weights() {
     let folder = fitted("--label class --weights proline --weighting importance -k 2");
     let at = |name: &str| folder.path().join(name).display().to_string();
     let page = |options: &str| {
-        let arguments = format!("report {} wine.csv --label class {options} -o {}", at("m.model"), at("w.html"));
+        let arguments =
+            format!("report {} wine.csv --label class {options} -o {}", at("m.model"), at("w.html"));
         karhunen(&arguments).assert().success();
         std::fs::read_to_string(at("w.html")).unwrap()
     };

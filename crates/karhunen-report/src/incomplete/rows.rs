@@ -10,7 +10,7 @@ use crate::names::Names;
 use crate::numbers::{level as percent_of, percent, significant};
 use crate::odd::{self, EXPLAINED, OddRow, largest};
 use crate::origin::Origin;
-use crate::points::{Distance, Points, Rows, counted_are, sentences_of_shown, shown};
+use crate::points::{Distance, FEW_HAVE_ALL, Points, Rows, counted_are, sentences_of_shown, shown};
 use crate::{Error, Report};
 
 /// Distances of all rows with their limits; `None` where a distance has none.
@@ -78,10 +78,17 @@ impl Limited {
             }
             Err(error) => return Err(error.into()),
         };
-        let spe = Some(scale.limits(&found, level)?).filter(|_| scale.variance > 0.0);
-        if spe.is_none() {
+        let spe = scale.limits(&found, level)?;
+        let is_below_mean = |i: usize| spe[i] < scale.variance * found.spe_degrees[i] as f64;
+        let spe = if scale.variance == 0.0 {
             reasons.push("SPE has no limit: the errors are zero to rounding.".to_owned());
-        }
+            None
+        } else if (0..spe.len()).any(is_below_mean) {
+            reasons.push(FEW_HAVE_ALL.to_owned());
+            None
+        } else {
+            Some(spe)
+        };
         Ok(Self { found, t2, spe, reasons })
     }
 

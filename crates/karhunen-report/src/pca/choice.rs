@@ -23,7 +23,10 @@ impl Chosen {
             .groups()
             .into_iter()
             .filter(|group| group.len() > 1)
-            .map(|group| format!("{} to {}", component(group.start), component(group.end - 1)))
+            .map(|group| {
+                let between = if group.len() == 2 { "and" } else { "to" };
+                format!("{} {between} {}", component(group.start), component(group.end - 1))
+            })
             .collect();
         if !mixed.is_empty() && model.total_variance() > 0.0 {
             sentences.push(format!(

@@ -9,7 +9,7 @@ use crate::numbers::{level as percent_of, percent, significant};
 use crate::odd;
 use crate::origin::Origin;
 use crate::pca::odd::{explained, sizes};
-use crate::points::{Distance, Points, Rows, counted_are, sentences_of_shown, shown};
+use crate::points::{Distance, FEW_HAVE_ALL, Points, Rows, counted_are, sentences_of_shown, shown};
 use crate::{Error, Report};
 
 /// The limits of a level; `None` where there is none.
@@ -87,8 +87,10 @@ impl Limits {
                 let limit = spread.limit(level, SpeLimit::Box)?;
                 if limit.is_infinite() {
                     reasons.push("SPE has no limit: the errors are zero to rounding.".to_owned());
+                } else if limit < spread.mean {
+                    reasons.push(FEW_HAVE_ALL.to_owned());
                 }
-                Some(limit).filter(|limit| limit.is_finite())
+                Some(limit).filter(|limit| limit.is_finite() && *limit >= spread.mean)
             }
         };
         Ok(Self { t2, spe, reasons })
