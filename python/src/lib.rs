@@ -81,7 +81,7 @@ mod _core {
         summarise, write_incomplete_report, write_kernel_report, write_report, write_rotated_report,
     };
     #[pymodule_export]
-    use crate::resampling::bootstrap;
+    use crate::resampling::{bootstrap, jackknife, scores_of_draws};
     #[pymodule_export]
     use crate::rotation::{RotatedModel, rotate};
     #[pymodule_export]

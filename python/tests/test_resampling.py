@@ -1,4 +1,4 @@
-"""Intervals by the bootstrap."""
+"""Intervals by the bootstrap and the jackknife."""
 
 import pickle
 
@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from karhunen import PCA, KernelPCA, TruncatedSVD
-from karhunen.resampling import bootstrap
+from karhunen.resampling import bootstrap, jackknife
 
 
 @pytest.fixture(scope="module")
@@ -110,13 +110,84 @@ def test_loadings_of_components_are_less_certain_than_those_of_their_plane(x):
 
 
 def test_ends_are_undefined_where_bias_exceeds_the_sampling_error():
-    noise = np.random.default_rng(0).standard_normal((20, 15))
-    found = bootstrap(PCA(), noise, n_draws=300).explained_variance
-    undefined = np.isnan(found.lower)
-    assert undefined[-1]
-    np.testing.assert_array_equal(undefined, np.isnan(found.upper))
-    known = ~undefined
-    assert (found.lower[known] <= found.upper[known]).all()
+    # The first variance of wide noise is several times that of the population.
+    noise = np.random.default_rng(0).standard_normal((40, 400))
+    found = bootstrap(PCA(3), noise, n_draws=100).explained_variance
+    assert np.isnan(found.lower).all()
+    np.testing.assert_array_equal(np.isnan(found.lower), np.isnan(found.upper))
+    assert (found.bias > 0).all()
+
+
+def tukey(fits, estimate):
+    """Compute the standard error and the bias of the jackknife from the values without each row."""
+    n = len(fits)
+    mean = np.mean(fits, axis=0)
+    return np.sqrt((n - 1) / n * ((fits - mean) ** 2).sum(axis=0)), (n - 1) * (mean - estimate)
+
+
+def test_jackknife_is_that_of_plain_fits(x):
+    found = jackknife(PCA(2), x).explained_variance
+    values = [np.linalg.eigvalsh(np.cov(np.delete(x, i, axis=0).T))[::-1][:2] for i in range(len(x))]
+    error, bias = tukey(np.array(values), found.estimate)
+    np.testing.assert_allclose(found.standard_error, error, rtol=1e-8)
+    np.testing.assert_allclose(found.bias, bias, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.corrected, found.estimate - bias, rtol=1e-9)
+    assert ((found.lower < found.estimate) & (found.estimate < found.upper)).all()
+
+
+def test_jackknife_counts_frequencies_and_leaves_out_survey_rows(x):
+    counts = np.arange(80) % 3
+    found = jackknife(PCA(2, scale=True), x, counts)
+    repeated = jackknife(PCA(2, scale=True), np.repeat(x, counts, axis=0))
+    for part in ("explained_variance", "explained_variance_ratio", "loadings"):
+        for name in ("standard_error", "bias", "lower", "upper"):
+            one, other = (getattr(getattr(result, part), name) for result in (found, repeated))
+            np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
+    weights = np.random.default_rng(1).uniform(0.2, 3.0, 80)
+    pca = PCA(2, weighting="population")
+    found = jackknife(pca, x, weights).explained_variance
+    values = [pca.fit(x, sample_weight=weights * (np.arange(80) != i)).explained_variance_ for i in range(80)]
+    np.testing.assert_allclose(found.standard_error, tukey(np.array(values), found.estimate)[0], rtol=1e-8)
+
+
+def test_groups_of_a_jackknife_follow_the_seed(x):
+    one = jackknife(PCA(2), x, n_groups=10).explained_variance
+    again = jackknife(PCA(2), x, n_groups=10, random_state=0).explained_variance
+    np.testing.assert_array_equal(one.standard_error, again.standard_error)
+    other = jackknife(PCA(2), x, n_groups=10, random_state=1).explained_variance
+    assert (one.standard_error != other.standard_error).all()
+    counts = np.full(80, 2)
+    grouped = jackknife(PCA(2), x, counts, n_groups=20).explained_variance
+    np.testing.assert_allclose(
+        grouped.standard_error, jackknife(PCA(2), x, counts).explained_variance.standard_error, rtol=0.6
+    )
+    with pytest.raises(ValueError, match="n_groups = 2"):
+        jackknife(PCA(2), x, n_groups=2)
+    with pytest.raises(ValueError, match="n_groups = 81"):
+        jackknife(PCA(2), x, n_groups=81)
+    with pytest.raises(ValueError, match="whole"):
+        jackknife(PCA(2), x, counts + 0.5, n_groups=5)
+
+
+def test_kept_draws_project_rows(x):
+    frame = pd.DataFrame(x, columns=list("abcdef"))
+    found = bootstrap(PCA(2, scale=True), frame, n_draws=60, keep=True)
+    kept = found.replicates
+    assert kept.loadings.shape == (60, 6, 2)
+    np.testing.assert_allclose(kept.loadings.std(axis=0, ddof=1), found.loadings.standard_error, rtol=1e-9)
+    np.testing.assert_allclose(
+        kept.explained_variance.std(axis=0, ddof=1), found.explained_variance.standard_error, rtol=1e-9
+    )
+    np.testing.assert_allclose(kept.pca.loadings_, found.loadings.estimate, rtol=1e-9)
+    scores = kept.scores(frame.iloc[:5])
+    components = kept.loadings / np.sqrt(kept.explained_variance)[:, None]
+    z = (x[:5] - x.mean(axis=0)) / x.std(axis=0, ddof=1)
+    np.testing.assert_allclose(scores, np.einsum("ij,bjc->bic", z, components), atol=1e-9)
+    again = pickle.loads(pickle.dumps(found))
+    np.testing.assert_array_equal(again.replicates.scores(frame.iloc[:5]), scores)
+    assert bootstrap(PCA(2), x, n_draws=20).replicates is None
+    with pytest.raises(ValueError, match="keep"):
+        bootstrap(PCA(2), x, n_draws=20, keep="yes")
 
 
 def test_large_counts_take_no_longer_and_one_row_is_refused(x):

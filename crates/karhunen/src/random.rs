@@ -5,7 +5,7 @@
 //! the entries held out by one step do not predict those held out by the next. `docs/determinism.md` lists the
 //! purposes.
 
-use rand::{Rng, SeedableRng};
+use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// The generator of all streams: ChaCha with eight rounds, the same on every machine.
@@ -52,6 +52,8 @@ pub(crate) enum Purpose {
     ParallelAnalysis,
     /// The rows that are drawn in a bootstrap, one stream for each draw.
     Bootstrap,
+    /// The groups of rows that a jackknife leaves out.
+    Jackknife,
 }
 
 impl Purpose {
@@ -77,6 +79,7 @@ impl Purpose {
             Purpose::KernelError => "kernel-error",
             Purpose::ParallelAnalysis => "parallel-analysis",
             Purpose::Bootstrap => "bootstrap",
+            Purpose::Jackknife => "jackknife",
         }
     }
 
@@ -146,6 +149,13 @@ pub(crate) const fn stir(state: u64, word: u64) -> u64 {
     (state ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
 }
 
+/// Puts numbers in random order (Fisher & Yates).
+pub(crate) fn shuffle(numbers: &mut [usize], generator: &mut Generator) {
+    for i in (1..numbers.len()).rev() {
+        numbers.swap(i, generator.random_range(0..=i as u64) as usize);
+    }
+}
+
 /// A generator for the matrices of unit tests.
 #[cfg(test)]
 pub(crate) fn test_generator(seed: u64, stream: u64) -> Generator {
@@ -158,7 +168,7 @@ pub(crate) fn test_generator(seed: u64, stream: u64) -> Generator {
 mod tests {
     use super::*;
 
-    const ALL: [Purpose; 19] = [
+    const ALL: [Purpose; 20] = [
         Purpose::Split,
         Purpose::EarlyStopping,
         Purpose::Folds,
@@ -178,6 +188,7 @@ mod tests {
         Purpose::KernelError,
         Purpose::ParallelAnalysis,
         Purpose::Bootstrap,
+        Purpose::Jackknife,
     ];
 
     /// 4,000 numbers on [-1/2, 1/2).

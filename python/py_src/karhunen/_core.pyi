@@ -52,6 +52,7 @@ __all__ = [
     "incomplete_spe_scale",
     "incomplete_t2_limits",
     "incomplete_t2_p_values",
+    "jackknife",
     "load",
     "merge_parts",
     "names_in_files",
@@ -60,6 +61,7 @@ __all__ = [
     "parallel_analysis",
     "rotate",
     "save",
+    "scores_of_draws",
     "select_components",
     "separate_components",
     "share_rows",
@@ -903,10 +905,25 @@ def bootstrap(
     level: float,
     alignment: str,
     seed: int,
+    keep: bool,
     sample_weight: NDArray[np.float64] | None = None,
     feature_weight: NDArray[np.float64] | None = None,
     on_progress: _OnProgress | None = None,
-) -> list[list[NDArray[np.float64]]]: ...
+) -> tuple[list[list[NDArray[np.float64]]], tuple[Model, list[NDArray[np.float64]]] | None]: ...
+def jackknife(
+    x: _Data,
+    options: dict[str, Any],
+    n_groups: int | None,
+    level: float,
+    alignment: str,
+    seed: int,
+    sample_weight: NDArray[np.float64] | None = None,
+    feature_weight: NDArray[np.float64] | None = None,
+    on_progress: _OnProgress | None = None,
+) -> tuple[list[list[NDArray[np.float64]]], tuple[Model, list[NDArray[np.float64]]] | None]: ...
+def scores_of_draws(
+    model: Model, loadings: NDArray[np.float64], x: _Data, n_threads: int | None = None
+) -> NDArray[np.float64]: ...
 def separate_components(
     model: Model, n_observations: float | None = None
 ) -> tuple[NDArray[np.float64], list[bool], list[tuple[int, int]]]: ...

@@ -29,6 +29,11 @@ pub(super) fn f_quantile(a: f64, b: f64, level: f64) -> f64 {
     b * (1.0 - rest) / (a * rest)
 }
 
+/// The number that |t| with `degrees` of freedom exceeds with probability one less `level`.
+pub(crate) fn t_quantile(degrees: f64, level: f64) -> f64 {
+    f_quantile(1.0, degrees, level).sqrt()
+}
+
 /// Quantile of the chi-squared distribution with `degrees` of freedom, any positive number.
 pub(super) fn chi2_quantile(degrees: f64, level: f64) -> f64 {
     // Wilson & Hilferty (1931) give the start.
@@ -40,7 +45,7 @@ pub(super) fn chi2_quantile(degrees: f64, level: f64) -> f64 {
 }
 
 /// Quantile of the standard normal distribution.
-pub(crate) fn normal_quantile(level: f64) -> f64 {
+pub(super) fn normal_quantile(level: f64) -> f64 {
     let tail = |x: f64| normal_lower(x) - level;
     let density = |x: f64| (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt();
     let start = -std::f64::consts::SQRT_2 * erfc_inv(2.0 * level);
@@ -48,7 +53,7 @@ pub(crate) fn normal_quantile(level: f64) -> f64 {
 }
 
 /// Probability that a standard normal variable is below `z`.
-pub(crate) fn normal_lower(z: f64) -> f64 {
+fn normal_lower(z: f64) -> f64 {
     0.5 * erfc(-z / std::f64::consts::SQRT_2)
 }
 
@@ -154,7 +159,7 @@ mod tests {
     use super::*;
 
     /// Values of scipy 1.17 (`scipy.stats.f.ppf`, `chi2.ppf`, `beta.ppf`, `norm.ppf`,
-    /// `t.sf`, `f.sf`).
+    /// `t.ppf`, `t.sf`, `f.sf`).
     #[test]
     fn quantiles_and_tails_are_those_of_scipy() {
         let near = |x: f64, y: f64| assert!((x / y - 1.0).abs() < 1e-11, "{x} is not {y}");
@@ -167,6 +172,7 @@ mod tests {
         near(beta_quantile(1.5, 23.5, 0.95), 0.1517327338694055);
         near(normal_quantile(0.975), 1.959963984540054);
         near(normal_quantile(1e-6), -4.753424308822899);
+        near(t_quantile(11.0, 0.95), 2.200985160091639);
         near(t_two_sided(2.5, 11.0), 0.029506374087364163);
         near(t_two_sided(40.0, 30.0), 1.3726045194406417e-27);
         near(f_upper(4.2, 3.0, 20.0), 0.018557419834826203);

@@ -1,40 +1,42 @@
 //! The bootstrap: fits to rows that are drawn with replacement.
 
-use crate::choice::{Choice, Named, plain_names};
-use crate::error::{Advice, Error, OptionName, Result, options};
-use crate::exec::{Exec, Run};
+use crate::diagnostics::distributions::t_quantile;
+use crate::error::{Error, OptionName, Result, options};
+use crate::exec::Run;
 use crate::growth::More;
-use crate::linalg::decomp::polar::orthogonal_factor;
-use crate::linalg::dense::small::{multiply, t_multiply};
-use crate::linalg::{Dense, Matrix};
-use crate::memory;
-use crate::pca::{Centring, NComponents, Pca, PcaModel, Scaling, Transform};
+use crate::pca::Pca;
 use crate::random::Purpose;
+use crate::resampling::alignment::Alignment;
 use crate::resampling::draws::Rows;
-use crate::resampling::interval::{Estimates, bias_corrected};
+use crate::resampling::interval::{Spread, Summary};
+use crate::resampling::refits::{Intervals, Plan};
 use crate::scalar::{Scalar, compiled};
-use crate::source::{Passes, Source};
+use crate::source::Source;
 use crate::weights::Weights;
-
-/// Number of features per piece of work.
-const FEATURES: usize = 16;
 
 /// Confidence intervals by the bootstrap: the data are fitted again and again to rows drawn with replacement.
 ///
-/// Rows of frequency weights are drawn as often as these sum to, each in proportion to its weight; rows of importance and
-/// population weights are drawn alike, and keep their weights. Loadings of a draw are aligned with those of the data
-/// ([`Alignment`]). Intervals are bias-corrected percentiles, because the largest variance of a sample is too large on
-/// average, and that of a bootstrap sample again. Ends are NaN where this bias exceeds the sampling error: where the
-/// estimate lies outside the central `level` of the draws, as trailing variances of few rows and weak ones of wide data do.
+/// Rows of frequency weights are drawn as often as these sum to, each in proportion to its weight; rows of importance
+/// and population weights are drawn alike, and keep their weights. Loadings of a draw are aligned with those of the
+/// data ([`Alignment`]).
 ///
-/// Centred or not, wide data (more columns than rows) that are not scaled are fitted by their scores, of shape
-/// (n_samples, n_samples): exact, and the number of columns counts only once (Fisher, Caffo, Schwartz & Zipunnikov 2016,
-/// doi:10.1080/01621459.2015.1062383).
+/// **Intervals** are the estimate and $t \sqrt{n / (n - 1)}$ standard errors of the draws to either side, with t of one
+/// degree of freedom less than the n drawn rows: of variances on the scale of their logarithm, of ratios on that of their log
+/// odds, of loadings that are correlations on that of Fisher's z, of other loadings on their own. Ends are NaN where
+/// the bias exceeds this width, as that of weak components of wide data does, and where a variance is zero in a draw.
+///
+/// Coverage of 95% intervals of 100 normal rows of six features with variances 10, 5, 2, 1, 0.7 and 0.5 (250
+/// repetitions): variances 94, 96, 94, 95, 89 and 89%, ratios 92 to 97% of the first five, loadings 95 to 96% of the
+/// first five components. Bias-corrected percentiles of the same draws cover 93, 94, 92, 90, 84 and 76% of the
+/// variances. [`super::Jackknife`] covers more: at least 93% of all six. Neighbours that are not separated (variances 5
+/// and 4.5) have 87 to 95% of variances and 85 to 92% of loadings covered.
+///
+/// Wide data that are not scaled are fitted again by their scores: the number of columns counts only once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bootstrap {
     /// Options of the fits. All its components are kept if their number is left open.
     pub pca: Pca,
-    /// Number of draws, at least `2 / (1 - level)`.
+    /// Number of draws, at least 20. Standard errors have the relative error $1 / \sqrt{2 n}$.
     pub n_draws: usize,
     /// Probability that an interval holds the value of the population, between 0 and 1.
     pub level: f64,
@@ -42,6 +44,8 @@ pub struct Bootstrap {
     pub alignment: Alignment,
     /// Seed of the draws.
     pub seed: u64,
+    /// If true, [`Intervals::replicates`] holds the fits of all draws: 8 bytes per draw, feature and component.
+    pub keep: bool,
     #[doc(hidden)]
     pub more: More,
 }
@@ -54,65 +58,20 @@ impl Default for Bootstrap {
             level: 0.95,
             alignment: Alignment::Signs,
             seed: 0,
+            keep: false,
             more: More,
         }
     }
 }
 
-/// The alignment of the loadings of resampled data with those of the data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Alignment {
-    /// Each component gets the sign with a positive inner product. Intervals are those of the loadings of a component; the
-    /// order of neighbours is part of its uncertainty.
-    #[default]
-    Signs,
-    /// All components are rotated orthogonally to the least squared distance (Procrustes). Intervals are those of a
-    /// population that is rotated to the data in the same way: of the subspace, not of its components, whose own
-    /// intervals are up to three times as wide.
-    Procrustes,
-}
-
-impl Choice for Alignment {
-    const TABLE: &'static [Named<Self>] = &[
-        Named::new(Self::Signs, "signs", "Each component by its sign"),
-        Named::new(Self::Procrustes, "procrustes", "All components by an orthogonal rotation"),
-    ];
-}
-
-plain_names!(Alignment);
-
-impl Alignment {
-    /// Aligns `loadings` with `target`, both of shape (n_features, n_components).
-    fn align(self, loadings: Matrix, target: &Matrix) -> Result<Matrix> {
-        let products = t_multiply(&loadings, target);
-        let (p, k) = loadings.shape();
-        Ok(match self {
-            Self::Procrustes => multiply(&loadings, &orthogonal_factor(&products)?),
-            Self::Signs => Matrix::from_fn(p, k, |j, c| {
-                if products[(c, c)] < 0.0 { -loadings[(j, c)] } else { loadings[(j, c)] }
-            }),
-        })
-    }
-}
-
-/// Intervals of a fit.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Intervals {
-    /// Explained variances, shape (1, n_components).
-    pub variances: Estimates,
-    /// Explained variance ratios, shape (1, n_components).
-    pub ratios: Estimates,
-    /// Loadings, shape (n_features, n_components): with `scale` correlations of features and components.
-    pub loadings: Estimates,
-}
-
 /// The number of draws in errors.
 const N_DRAWS: OptionName = OptionName::new("n_draws");
+/// Fewest draws: the standard error of a standard error is then a sixth.
+const FEWEST: usize = 20;
 
 impl Bootstrap {
-    /// Fits `x`, shape (n_samples, n_features), and the rows drawn from it. `x` is read again in every draw, unless it is
-    /// wide and not scaled.
+    /// Fits `x`, shape (n_samples, n_features), and the rows drawn from it. `x` is read again in every draw, unless it
+    /// is wide and not scaled.
     ///
     /// # Errors
     /// [`Error::Option`] for a level outside (0, 1) or too few draws; [`Error::OnePass`] for a source of one pass;
@@ -127,19 +86,6 @@ impl Bootstrap {
             => fn(&Bootstrap, &dyn Source<T>, &Weights<'_>, &Run<'_>) -> Result<Intervals>);
         bootstrap(self, x, weights, run)
     }
-
-    fn check(&self) -> Result<()> {
-        if !(self.level > 0.0 && self.level < 1.0) {
-            let rule = "the probability of an interval lies between 0 and 1, both excluded";
-            return Err(Error::option(options::LEVEL, self.level, rule));
-        }
-        let fewest = (2.0 / (1.0 - self.level)).ceil();
-        if (self.n_draws as f64) < fewest {
-            let rule = format!("intervals of level {} need at least {fewest} draws", self.level);
-            return Err(Error::option(N_DRAWS, self.n_draws, rule));
-        }
-        Ok(())
-    }
 }
 
 fn bootstrap<T: Scalar>(
@@ -148,105 +94,37 @@ fn bootstrap<T: Scalar>(
     weights: &Weights<'_>,
     run: &Run<'_>,
 ) -> Result<Intervals> {
-    options.check()?;
-    if x.passes() == Passes::Once {
-        return Err(Error::OnePass {
-            work: "a bootstrap".to_owned(),
-            way_out: "give data that can be read again, such as a file or an array",
-        });
+    check_level(options.level)?;
+    if options.n_draws < FEWEST {
+        let rule = format!("standard errors need at least {FEWEST} draws");
+        return Err(Error::option(N_DRAWS, options.n_draws, rule));
     }
-    let (n, p) = x.shape();
-    let rows = Rows::new(weights.samples, options.pca.weighting, n)?;
-    if p <= n || options.pca.scale != Scaling::None {
-        let model = options.pca.fit_with(x, weights, run)?;
-        let pca = Pca { n_components: NComponents::Count(model.n_components()), ..options.pca.clone() };
-        let draws = Draws { options, rows: &rows, pca, features: weights.features };
-        return draws.intervals(x, (&model, model.n_components(), None), run);
-    }
-    let whole = Pca { n_components: NComponents::All, ..options.pca.clone() }.fit_with(x, weights, run)?;
-    let k = options.pca.fit_with(x, weights, run)?.n_components();
-    let scores = whole.transform_with(x, Transform::default(), run)?;
-    let scores = Matrix::from_fn(scores.n_rows(), scores.n_cols(), |i, c| scores[(i, c)].to_f64());
-    // The scores are about given centres.
-    let center = Centring::from(options.pca.center == Centring::Mean);
-    let pca = Pca { n_components: NComponents::Count(k), center, solver: None, ..options.pca.clone() };
-    let draws = Draws { options, rows: &rows, pca, features: None };
-    draws.intervals(&Dense::from(&scores), (&whole, k, Some(whole.components())), run)
+    let rows = Rows::new(weights.samples, options.pca.weighting, x.shape().0)?;
+    let plan = Plan {
+        pca: &options.pca,
+        alignment: options.alignment,
+        phase: "bootstrap",
+        n_fits: options.n_draws,
+        weights: &|draw| rows.draw(Purpose::Bootstrap.of(options.seed).number(draw as u64)),
+    };
+    let degrees = rows.n_draws() - 1.0;
+    let half_width = t_quantile(degrees, options.level) * (rows.n_draws() / degrees).sqrt();
+    plan.run(x, weights, run)?.intervals(Summary { spread: &spread, half_width }, options.keep, run)
 }
 
-/// Fits of drawn rows.
-struct Draws<'a> {
-    options: &'a Bootstrap,
-    rows: &'a Rows,
-    pca: Pca,
-    features: Option<&'a [f64]>,
+/// The standard deviation of draws, and their mean less the estimate.
+fn spread(draws: &[f64], estimate: f64) -> Spread {
+    let n = draws.len() as f64;
+    let mean = draws.iter().sum::<f64>() / n;
+    let squares: f64 = draws.iter().map(|x| (x - mean).powi(2)).sum();
+    Spread { error: (squares / (n - 1.0)).sqrt(), bias: mean - estimate }
 }
 
-impl Draws<'_> {
-    /// The intervals of the first `k` components of `model`. `basis`, shape (r, n_features), takes the columns of `x` to
-    /// the features, if they are not these.
-    fn intervals<T: Scalar>(
-        &self,
-        x: &dyn Source<T>,
-        (model, k, basis): (&PcaModel, usize, Option<&Matrix>),
-        run: &Run<'_>,
-    ) -> Result<Intervals> {
-        let (n_draws, level, r) = (self.options.n_draws, self.options.level, x.shape().1);
-        let loadings = model.loadings().columns(0..k);
-        // The loadings in the columns of `x`.
-        let target = basis.map_or_else(|| loadings.clone(), |basis| multiply(basis, &loadings));
-        // Of each draw: variances and their shares, then loadings.
-        let width = 2 * k + r * k;
-        let advice = || vec!["make fewer draws, or keep fewer components".into(), Advice::RaiseLimit];
-        memory::ask(
-            &format!("the loadings of {n_draws} draws"),
-            8.0 * n_draws as f64 * width as f64,
-            advice,
-        )?;
-        let mut drawn = Matrix::try_zeros("the loadings of all draws", n_draws, width)?;
-        Exec::run(run, |exec| {
-            exec.phase("bootstrap").fill(drawn.as_mut_slice(), width, |draw, out| {
-                let samples = self.rows.draw(Purpose::Bootstrap.of(self.options.seed).number(draw as u64))?;
-                let weights = Weights { samples: Some(&samples), features: self.features };
-                let alone = Run { n_threads: Some(1), ..Run::default() };
-                let found = self.pca.fit_with(x, &weights, &alone)?;
-                let (of_variances, rest) = out.split_at_mut(k);
-                let (of_ratios, of_loadings) = rest.split_at_mut(k);
-                of_variances.copy_from_slice(found.explained_variance());
-                of_ratios.copy_from_slice(found.explained_variance_ratio());
-                let aligned = self.options.alignment.align(found.loadings(), &target)?;
-                of_loadings.copy_from_slice(aligned.as_slice());
-                Ok(())
-            })
-        })?;
-        let of = |estimate: &[f64], first: usize| {
-            let one = |c: usize| {
-                let mut values: Vec<f64> = (0..n_draws).map(|draw| drawn[(draw, first + c)]).collect();
-                bias_corrected(&mut values, estimate[c], level)
-            };
-            let found: Vec<[f64; 3]> = (0..k).map(one).collect();
-            Estimates::of(Matrix::from_fn(1, k, |_, c| estimate[c]), &found)
-        };
-        let variances = of(&model.explained_variance()[..k], 0);
-        let ratios = of(&model.explained_variance_ratio()[..k], k);
-        let mut found = vec![[0.0; 3]; loadings.n_rows() * k];
-        Exec::run(run, |exec| {
-            exec.phase("intervals").fill(&mut found, FEATURES * k, |piece, out| {
-                let mut values = vec![0.0; n_draws];
-                for (at, out) in out.iter_mut().enumerate() {
-                    let (j, c) = (piece * FEATURES + at / k, at % k);
-                    for (draw, value) in values.iter_mut().enumerate() {
-                        let of_draw = &drawn.row(draw)[2 * k..];
-                        *value = match basis {
-                            None => of_draw[j * k + c],
-                            Some(basis) => (0..r).map(|i| basis[(i, j)] * of_draw[i * k + c]).sum(),
-                        };
-                    }
-                    *out = bias_corrected(&mut values, loadings[(j, c)], level);
-                }
-                Ok(())
-            })
-        })?;
-        Ok(Intervals { variances, ratios, loadings: Estimates::of(loadings, &found) })
+/// Refuses a level that is no probability.
+pub(super) fn check_level(level: f64) -> Result<()> {
+    if level > 0.0 && level < 1.0 {
+        return Ok(());
     }
+    let rule = "the probability of an interval lies between 0 and 1, both excluded";
+    Err(Error::option(options::LEVEL, level, rule))
 }

@@ -42,6 +42,11 @@ impl Rows {
         Ok(Self { rows, weights, sums, n_draws })
     }
 
+    /// Number of rows that are drawn.
+    pub(super) fn n_draws(&self) -> f64 {
+        self.n_draws as f64
+    }
+
     /// The weights of all rows in resampled data: how often each was drawn, times its weight unless that was counted.
     ///
     /// # Errors
@@ -71,7 +76,8 @@ impl Rows {
         drawn
     }
 
-    /// Rows with probabilities in proportion to their weights: each count has a binomial distribution given those before.
+    /// Rows with probabilities in proportion to their weights: each count has a binomial distribution given those
+    /// before.
     fn by_weight(&self, sums: &[f64], generator: &mut Generator) -> Result<Vec<f64>> {
         let mut drawn = vec![0.0; self.weights.len()];
         let mut left = self.n_draws;

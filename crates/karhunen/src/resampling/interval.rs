@@ -1,15 +1,18 @@
-//! Intervals from the values of a statistic in resampled data.
+//! Standard errors, bias and intervals from the values of a statistic in resampled data.
 
-use crate::diagnostics::distributions::{normal_lower, normal_quantile};
 use crate::linalg::Matrix;
 
-/// Statistics with their standard errors and confidence intervals; all matrices have the shape of the statistics.
+/// Statistics with their standard errors, bias and confidence intervals; all matrices have the shape of the statistics.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Estimates {
     /// The values of the fit to the data.
     pub estimate: Matrix,
-    /// Standard deviation over the resampled data.
+    /// Standard errors, in the units of the statistics.
     pub standard_error: Matrix,
+    /// Estimated bias of the values of the fit: of a bootstrap the mean of the draws less the value, of a jackknife
+    /// n - 1 times the mean of the fits less the value.
+    pub bias: Matrix,
     /// Lower ends of the intervals.
     pub lower: Matrix,
     /// Upper ends of the intervals.
@@ -17,63 +20,131 @@ pub struct Estimates {
 }
 
 impl Estimates {
-    /// From rows of (standard error, lower end, upper end), one for each value of `estimate` in row-major order.
-    pub(super) fn of(estimate: Matrix, found: &[[f64; 3]]) -> Self {
+    /// From rows of (standard error, bias, lower end, upper end), one for each value of `estimate` in row-major order.
+    pub(super) fn of(estimate: Matrix, found: &[[f64; 4]]) -> Self {
         let columns = estimate.n_cols();
         let part =
             |which: usize| Matrix::from_fn(estimate.n_rows(), columns, |i, j| found[i * columns + j][which]);
-        let [standard_error, lower, upper] = [part(0), part(1), part(2)];
-        Self { estimate, standard_error, lower, upper }
+        let [standard_error, bias, lower, upper] = [part(0), part(1), part(2), part(3)];
+        Self { estimate, standard_error, bias, lower, upper }
+    }
+
+    /// The values of the fit less their estimated bias.
+    pub fn corrected(&self) -> Matrix {
+        let (rows, columns) = self.estimate.shape();
+        Matrix::from_fn(rows, columns, |i, j| self.estimate[(i, j)] - self.bias[(i, j)])
     }
 }
 
-/// The standard error and the bias-corrected percentile interval of a statistic (Efron & Tibshirani 1993, An Introduction
-/// to the Bootstrap, section 14.3, without acceleration): quantiles at `Phi(2 z0 -+ z)`, where `Phi(z0)` is the share of
-/// values below the estimate. Ends are NaN unless the estimate lies within the central `level` of the values: the bias
-/// then exceeds their spread, and no quantile of them corrects it. Values are reordered.
-pub(super) fn bias_corrected(values: &mut [f64], estimate: f64, level: f64) -> [f64; 3] {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let error = (values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
-    values.sort_unstable_by(f64::total_cmp);
-    let below = values.partition_point(|x| *x < estimate) as f64;
-    let equal = values.partition_point(|x| *x <= estimate) as f64 - below;
-    let share = (below + 0.5 * equal) / n;
-    let tail = 0.5 * (1.0 - level);
-    if !(tail..=1.0 - tail).contains(&share) {
-        return [error, f64::NAN, f64::NAN];
-    }
-    let (z0, z) = (normal_quantile(share), normal_quantile(0.5 * (1.0 + level)));
-    [error, quantile(values, normal_lower(2.0 * z0 - z)), quantile(values, normal_lower(2.0 * z0 + z))]
+/// A scale on which the distribution of a statistic is nearly normal, with a spread that hardly depends on its value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Scale {
+    /// Logarithm: of variances.
+    Log,
+    /// Logarithm of the odds: of shares.
+    Logit,
+    /// Inverse hyperbolic tangent (Fisher's z): of correlations.
+    Fisher,
+    /// The statistic itself.
+    Linear,
 }
 
-/// A quantile of sorted values, by linear interpolation.
-fn quantile(sorted: &[f64], level: f64) -> f64 {
-    let position = level * (sorted.len() - 1) as f64;
-    let below = position.floor() as usize;
-    let above = sorted[(below + 1).min(sorted.len() - 1)];
-    sorted[below] + (position - position.floor()) * (above - sorted[below])
+impl Scale {
+    fn of(self, x: f64) -> f64 {
+        match self {
+            Self::Log => x.ln(),
+            Self::Logit => x.ln() - (-x).ln_1p(),
+            Self::Fisher => x.atanh(),
+            Self::Linear => x,
+        }
+    }
+
+    fn back(self, y: f64) -> f64 {
+        match self {
+            Self::Log => y.exp(),
+            Self::Logit => 1.0 / (1.0 + (-y).exp()),
+            Self::Fisher => y.tanh(),
+            Self::Linear => y,
+        }
+    }
+}
+
+/// Standard error and bias of an estimate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spread {
+    pub(super) error: f64,
+    pub(super) bias: f64,
+}
+
+/// Relative difference of values that are equal to rounding.
+const ROUNDING: f64 = 1e-15;
+
+/// The way from the values of a statistic in resampled data to its interval.
+#[derive(Clone, Copy)]
+pub(super) struct Summary<'a> {
+    /// Standard error and bias by the values in resampled data and the estimate.
+    pub(super) spread: &'a (dyn Fn(&[f64], f64) -> Spread + Sync),
+    /// Half the width of an interval in standard errors.
+    pub(super) half_width: f64,
+}
+
+impl Summary<'_> {
+    /// The standard error, the bias and the interval of a statistic: the estimate and multiples of the standard error
+    /// on `scale`, mapped back. Ends are NaN where the bias exceeds that multiple of the standard error, and where a
+    /// value has no place on the scale, such as a variance of zero. Values are overwritten.
+    pub(super) fn of(&self, values: &mut [f64], estimate: f64, scale: Scale) -> [f64; 4] {
+        let Spread { error, bias } = (self.spread)(values, estimate);
+        if values.iter().all(|x| (x - estimate).abs() <= ROUNDING * estimate.abs()) {
+            return [error, bias, estimate, estimate];
+        }
+        let at = scale.of(estimate);
+        values.iter_mut().for_each(|x| *x = scale.of(*x));
+        let on_scale = (self.spread)(values, at);
+        let half = self.half_width * on_scale.error;
+        // No comparison holds for NaN.
+        let ends = if on_scale.bias.abs() <= half {
+            [at - half, at + half].map(|end| scale.back(end))
+        } else {
+            [f64::NAN; 2]
+        };
+        [error, bias, ends[0], ends[1]]
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn plain(values: &[f64], estimate: f64) -> Spread {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
+        Spread { error: (squares / (n - 1.0)).sqrt(), bias: mean - estimate }
+    }
+
     #[test]
-    fn values_about_the_estimate_have_their_percentiles() {
-        let mut values: Vec<f64> = (0..=1000).rev().map(|i| f64::from(i) / 1000.0).collect();
-        let [error, lower, upper] = bias_corrected(&mut values, 0.5, 0.9);
-        assert!((error - (1.0_f64 / 12.0).sqrt()).abs() < 1e-3);
-        assert!((lower - 0.05).abs() < 1e-3 && (upper - 0.95).abs() < 1e-3, "{lower} {upper}");
-        // Values that are too large on average: the interval moves down.
-        let [_, lower, upper] = bias_corrected(&mut values, 0.3, 0.9);
-        assert!(lower < 0.01 && (upper - 0.724).abs() < 2e-3, "{lower} {upper}");
-        let [_, lower, upper] = bias_corrected(&mut [2.0; 50], 2.0, 0.9);
-        assert_eq!((lower, upper), (2.0, 2.0));
-        // All draws but a few on one side: no interval holds the estimate.
-        for estimate in [-0.1, 0.04, 0.96, 1.5] {
-            let [error, lower, upper] = bias_corrected(&mut values, estimate, 0.9);
-            assert!(lower.is_nan() && upper.is_nan() && error > 0.28, "{estimate}: {lower} {upper}");
+    fn intervals_are_normal_on_their_scale() {
+        let summary = Summary { spread: &plain, half_width: 2.0 };
+        for scale in [Scale::Log, Scale::Logit, Scale::Fisher, Scale::Linear] {
+            let middle = scale.of(0.3);
+            let mut values = [-0.2, -0.1, 0.0, 0.1, 0.2].map(|step| scale.back(middle + step));
+            let [error, bias, lower, upper] = summary.of(&mut values, 0.3, scale);
+            let half = 2.0 * 0.025_f64.sqrt();
+            for (end, sign) in [(lower, -1.0), (upper, 1.0)] {
+                assert!((scale.of(end) - middle - sign * half).abs() < 1e-12, "{scale:?}: {end}");
+            }
+            assert!(error > 0.0 && bias.abs() < 0.1 * error, "{scale:?}: {error} {bias}");
         }
+    }
+
+    #[test]
+    fn ends_are_undefined_beyond_the_scale_and_beyond_the_bias() {
+        let summary = Summary { spread: &plain, half_width: 2.0 };
+        let [error, _, lower, upper] = summary.of(&mut [0.0, 0.1, 0.2], 0.1, Scale::Log);
+        assert!((error - 0.1).abs() < 1e-15 && lower.is_nan() && upper.is_nan());
+        let [error, bias, lower, upper] = summary.of(&mut [4.0, 5.0, 6.0], 2.0, Scale::Linear);
+        assert!((error - 1.0).abs() < 1e-15 && (bias - 3.0).abs() < 1e-15);
+        assert!(lower.is_nan() && upper.is_nan());
+        assert_eq!(summary.of(&mut [1.0; 5], 1.0, Scale::Logit), [0.0, 0.0, 1.0, 1.0]);
     }
 }

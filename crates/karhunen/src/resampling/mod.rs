@@ -1,5 +1,9 @@
 //! Standard errors and confidence intervals of a fit by resampling its rows.
 //!
+//! [`Bootstrap`] draws rows with replacement, and can keep the fits of all draws for pictures; [`Jackknife`] leaves out
+//! one row, or one group of rows, at a time. Both fit the same rows with other weights, align the loadings with those
+//! of the data, and make intervals on the same scales.
+//!
 //! ```
 //! use karhunen::resampling::Bootstrap;
 //! use karhunen::{Dense, Pca, Run, Weights};
@@ -12,9 +16,18 @@
 //! # Ok::<(), karhunen::Error>(())
 //! ```
 
+mod alignment;
 mod bootstrap;
 mod draws;
 mod interval;
+mod jackknife;
+mod left_out;
+mod refits;
+mod replicates;
 
-pub use bootstrap::{Alignment, Bootstrap, Intervals};
+pub use alignment::Alignment;
+pub use bootstrap::Bootstrap;
 pub use interval::Estimates;
+pub use jackknife::Jackknife;
+pub use refits::Intervals;
+pub use replicates::Replicates;
