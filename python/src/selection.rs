@@ -69,7 +69,7 @@ impl Job for Compare {
             samples: self.samples.as_ref().map(Lent::as_slice),
             features: self.features.as_ref().map(Lent::as_slice),
         };
-        self.rule.select(x, &weights, run)
+        self.rule.select_incomplete(x, &weights, run)
     }
 }
 

@@ -19,8 +19,8 @@ use crate::values::{at_least_one, choice};
   karhunen select wide.npy -k 50 --no-parallel --json | jq .rules
   karhunen select large.npy --memory-limit 2GB --no-parallel
 
-No rule is right for all data; rules that agree are better evidence than any one of them. karhunen cross-validate compares
-numbers of components by their error on held-out entries.")]
+No rule is right for all data; rules that agree are better evidence than any one of them. Of a table with missing values,
+parallel analysis alone is printed. karhunen cross-validate compares numbers of components by their error on held-out entries.")]
 pub(crate) struct SelectArgs {
     #[command(flatten)]
     pub(crate) given: Given,

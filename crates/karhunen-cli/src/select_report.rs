@@ -15,8 +15,8 @@ pub(crate) struct SelectReport<'a> {
     pub(crate) data: &'a [String],
     /// The choices.
     pub(crate) rules: &'a [Selection],
-    /// The components that sampling does not separate.
-    pub(crate) separation: &'a Separation,
+    /// The components that sampling does not separate, of complete data.
+    pub(crate) separation: Option<&'a Separation>,
 }
 
 impl SelectReport<'_> {
@@ -41,7 +41,9 @@ impl SelectReport<'_> {
                 format!("at the edge of their range, so they may have found no answer: {}", edges.join(", "));
             wrapped(&mut out, "edge", &text, layout.width);
         }
-        wrapped(&mut out, "sampling", &mixed(self.separation), layout.width);
+        if let Some(separation) = self.separation {
+            wrapped(&mut out, "sampling", &mixed(separation), layout.width);
+        }
         out
     }
 
@@ -183,5 +185,27 @@ impl<'a> SelectSummary<'a> {
                 .collect(),
             seconds,
         }
+    }
+}
+
+/// The JSON output of `select --json` for a table with missing values.
+#[derive(Debug, Serialize)]
+pub(crate) struct IncompleteSummary<'a> {
+    file: &'a str,
+    n_samples: usize,
+    n_features: usize,
+    rules: Vec<RuleSummary<'a>>,
+    seconds: Seconds,
+}
+
+impl<'a> IncompleteSummary<'a> {
+    /// Summarises the choices for a table of this shape.
+    pub(crate) fn new(
+        file: &'a str,
+        (n_samples, n_features): (usize, usize),
+        rules: &'a [Selection],
+        seconds: Seconds,
+    ) -> Self {
+        Self { file, n_samples, n_features, rules: rules.iter().map(RuleSummary::of).collect(), seconds }
     }
 }

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from karhunen import PCA, _core
 from karhunen._diagnostics.model import engine_model
 from karhunen._inputs.files import to_rows
+from karhunen._inputs.incomplete import without_masks
 from karhunen._inputs.matrix import to_weights
 from karhunen._pca.options import in_order_of_columns
 from karhunen._shared.choices import ColumnScaling, Null, Weighting
@@ -115,14 +116,21 @@ def parallel_analysis(
 ) -> Selection:
     """Keep the components whose variance exceeds that of random data: parallel analysis (Horn 1965).
 
+    Values may be missing. Random data then have the pattern of missing entries of the data, with the observed values
+    of every column in random order among its observed entries, and both are fitted by probabilistic PCA, as
+    :class:`karhunen.IncompletePCA` does with ``method="ppca"``; variances are those along the components plus the
+    noise.
+
     Parameters
     ----------
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
-        Rows.
+        Rows; NaN, NA and masked values are missing.
     n_components : int or None, default=None
-        The largest number that the rule can choose; None is all.
+        The largest number that the rule can choose; None is all. With missing values at most one less than the number
+        of features, and None is at most 10.
     scale : bool, {"std", "pareto", "range"} or array-like of shape (n_features,), default=False
-        Divide columns by their standard deviation (True), or as `scale` of :class:`karhunen.PCA` says.
+        Divide columns by their standard deviation (True), or as `scale` of :class:`karhunen.PCA` says. With missing
+        values True or False.
     sample_weight : array-like of shape (n_samples,) or None
         Weights of the rows.
     feature_weight : array-like of shape (n_features,) or None
@@ -151,7 +159,11 @@ def parallel_analysis(
     --------
     >>> from sklearn.datasets import load_wine
     >>> from karhunen import selection
-    >>> selection.parallel_analysis(load_wine().data, scale=True).n_components
+    >>> wine = load_wine().data
+    >>> selection.parallel_analysis(wine, scale=True).n_components
+    3
+    >>> wine[::10, 3] = float("nan")
+    >>> selection.parallel_analysis(wine, scale=True, n_draws=50).n_components
     3
     """
     if level is not None and not is_number(level):
@@ -159,7 +171,7 @@ def parallel_analysis(
     how = choice_option("null", null, Null)
     n_draws = count_option("n_draws", n_draws)
     pca = PCA(optional_count("n_components", n_components), scale=scale, weighting=weighting, n_threads=n_threads)
-    rows = to_rows(pca, X, reset=True, min_samples=2)
+    rows = to_rows(pca, without_masks(X), reset=True, min_samples=2)
     weights = to_weights("sample_weight", sample_weight, rows.shape[0], "rows")
     features = to_weights("feature_weight", feature_weight, rows.shape[1], "columns")
     quantile = None if level is None else float(level)

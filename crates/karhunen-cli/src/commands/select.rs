@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use karhunen::selection::{Selection, Spectrum, north, of_spectrum};
+use karhunen::selection::{Parallel, Selection, Spectrum, north, of_spectrum};
 use karhunen::{NComponents, Pca, PcaModel, Scalar};
 use karhunen_io::{AnyModel, Content, ReadOptions, Values};
 
@@ -19,7 +19,7 @@ use crate::plan::{OnValues, apply_numbers, dispatch};
 use crate::progress::Progress;
 use crate::report::{Layout, Seconds, treatment};
 use crate::select_args::{SelectArgs, SelectDataArgs};
-use crate::select_report::{SelectReport, SelectSummary};
+use crate::select_report::{IncompleteSummary, SelectReport, SelectSummary};
 use crate::summary::to_json;
 
 /// Evaluates the rules and prints their choices.
@@ -50,11 +50,14 @@ pub(crate) fn run(args: SelectArgs) -> Result<()> {
                 &dataset,
             )?;
             let work = Selecting { args: of_data, dataset: &dataset, weights: &weights, progress: &progress };
-            let (model, rules, fit) = dispatch(&dataset.table.data, work)?;
+            let (found, rules, fit) = dispatch(&dataset.table.data, work)?;
             progress.clear();
             let data: Vec<String> = [dataset.headline()].into_iter().chain(dataset.remarks()).collect();
             let seconds = Seconds { read: dataset.seconds, fit };
-            report(&args, &dataset.file, (&model, rules), data, Some(seconds))
+            match found {
+                Some(model) => report(&args, &dataset.file, (&model, rules), data, Some(seconds)),
+                None => report_incomplete(&args, &dataset, &rules, data, seconds),
+            }
         }
         (Content::Model { saved, version }, _) => {
             if let Some(option) = args.given.first_of::<SelectDataArgs>(&[]) {
@@ -106,7 +109,33 @@ fn report(
         return print(&to_json(&summary)?);
     }
     data.push(format!("{}; {} observations", treatment(model, ""), sum(spectrum.n_observations())));
-    let report = SelectReport { data: &data, rules: &rules, separation: &separation };
+    let report = SelectReport { data: &data, rules: &rules, separation: Some(&separation) };
+    print(&report.render(Layout::of(&console::Term::stdout())))
+}
+
+/// Prints the choice of parallel analysis for a table with missing values, which has no other rules.
+fn report_incomplete(
+    args: &SelectArgs,
+    dataset: &Dataset,
+    rules: &[Selection],
+    mut data: Vec<String>,
+    seconds: Seconds,
+) -> Result<()> {
+    if let Some(observations) = args.observations {
+        return Err(Failure::Usage(format!(
+            "--observations {observations} has no effect on data with missing values, whose only rule is parallel analysis"
+        )));
+    }
+    if args.json {
+        let summary = IncompleteSummary::new(&dataset.file, dataset.table.data.shape(), rules, seconds);
+        return print(&to_json(&summary)?);
+    }
+    data.push(
+        "values are missing, so only parallel analysis applies; `karhunen cross-validate` compares numbers of components by \
+         their error on held-out entries"
+            .to_owned(),
+    );
+    let report = SelectReport { data: &data, rules, separation: None };
     print(&report.render(Layout::of(&console::Term::stdout())))
 }
 
@@ -119,17 +148,13 @@ struct Selecting<'a> {
 }
 
 impl OnValues for Selecting<'_> {
-    type Output = Result<(PcaModel, Vec<Selection>, f64)>;
+    /// The model, unless values are missing; the rules; seconds.
+    type Output = Result<(Option<PcaModel>, Vec<Selection>, f64)>;
 
     fn on<T: Scalar>(self, values: &Values<T>) -> Self::Output {
         let Self { args, dataset, weights, progress } = self;
-        let explain = |error: karhunen::Error| match error {
-            karhunen::Error::NonFinite { value, .. } if value.is_nan() => {
-                let place = dataset.explain(error);
-                Failure::Data(format!("{place}; for data with missing values see `karhunen cross-validate`"))
-            }
-            error => dataset.explain(error),
-        };
+        let explain = |error: karhunen::Error| dataset.explain(error);
+        let is_missing = |error: &karhunen::Error| matches!(error, karhunen::Error::NonFinite { value, .. } if value.is_nan());
         let source = values.source().map_err(explain)?;
         let (n, p) = source.shape();
         let most =
@@ -145,12 +170,21 @@ impl OnValues for Selecting<'_> {
         apply_numbers(&mut pca, [center_values, scale_values], (dataset.table.feature_names.as_deref(), p))?;
         let (weights, run) = (weights.lend(), args.threads.run(progress));
         let started = Instant::now();
-        let model = pca.fit_with(&*source, &weights, &run).map_err(explain)?;
+        let model = match pca.fit_with(&*source, &weights, &run) {
+            Err(error) if is_missing(&error) && args.parallel.no_parallel => {
+                let place = dataset.explain(error);
+                return Err(Failure::Data(format!(
+                    "{place}; without parallel analysis no rule applies to data with missing values: see `karhunen \
+                     cross-validate`"
+                )));
+            }
+            Err(error) if is_missing(&error) => None,
+            found => Some(found.map_err(explain)?),
+        };
         let mut rules = Vec::new();
         if !args.parallel.no_parallel {
-            let mut rule = args.parallel.rule();
-            rule.pca = pca;
-            rules.push(rule.select(&*source, &weights, &run).map_err(explain)?);
+            let rule = Parallel { pca, ..args.parallel.rule() };
+            rules.push(rule.select_incomplete(&*source, &weights, &run).map_err(explain)?);
         }
         dataset.check_unchanged()?;
         Ok((model, rules, started.elapsed().as_secs_f64()))

@@ -79,6 +79,37 @@ fn options_of_parallel_analysis_change_it() {
 }
 
 #[test]
+fn a_table_with_missing_values_has_parallel_analysis() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("holes.csv");
+    // Every eleventh entry is missing.
+    let wine = std::fs::read_to_string(crate::examples().join("wine.csv")).unwrap();
+    let mut entry = 0;
+    let lines: Vec<String> = wine
+        .lines()
+        .enumerate()
+        .map(|(row, line)| {
+            let cells = line.split(',').enumerate().map(|(column, cell)| {
+                entry += 1;
+                if row > 0 && column < 13 && entry % 11 == 0 { "" } else { cell }
+            });
+            cells.collect::<Vec<_>>().join(",")
+        })
+        .collect();
+    std::fs::write(&path, lines.join("\n")).unwrap();
+    let path = path.display();
+    let text = run(&format!("select {path} --label class --scale --draws 40"));
+    assert!(
+        text.contains("values are missing") && text.contains("parallel-permutation           3"),
+        "{text}"
+    );
+    assert!(!text.contains("kaiser") && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let (found, table) = rules(&run(&format!("select {path} --label class --scale --draws 40 --json")));
+    assert_eq!(table, [("parallel-permutation".to_owned(), Some(3))]);
+    assert_eq!(found["n_features"], 13);
+}
+
+#[test]
 fn what_has_no_rules_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
@@ -95,7 +126,13 @@ fn what_has_no_rules_is_refused_by_name() {
         (format!("select {} --scale", path("m.model")), 2, "--scale has no effect on a model"),
         (format!("select {} --draws 5", path("m.model")), 2, "--draws has no effect on a model"),
         (format!("select {} --observations 1", path("m.model")), 2, "at least 2 observations"),
-        ("select metabolite_missing.csv".to_owned(), 3, "karhunen cross-validate"),
+        ("select metabolite_missing.csv --no-parallel".to_owned(), 3, "karhunen cross-validate"),
+        (
+            "select metabolite_missing.csv --draws 2 --observations 9".to_owned(),
+            2,
+            "--observations 9 has no effect",
+        ),
+        ("select metabolite_missing.csv --scale=pareto".to_owned(), 2, "--scale"),
         ("select wine.csv --label class --no-center".to_owned(), 2, "center"),
         ("select wine.csv --no-parallel --draws 5".to_owned(), 2, "cannot be used with"),
         ("select none.csv".to_owned(), 4, "none.csv"),

@@ -1,0 +1,136 @@
+//! Parallel analysis of data with missing values.
+
+use crate::choice::Choice;
+use crate::error::{Error, Result, options};
+use crate::exec::Run;
+use crate::incomplete::{FitContext, IncompletePca, Method, Observed};
+use crate::linalg::{Dense, Matrix};
+use crate::pca::{NComponents, Scaling};
+use crate::scalar::Scalar;
+use crate::selection::Selection;
+use crate::selection::parallel::complete::{self, compared, variances_of_tables};
+use crate::selection::parallel::options::{Null, Parallel};
+use crate::selection::parallel::tables::{Tables, n_rows, values};
+use crate::source::Source;
+use crate::weights::{NormalizedWeights, Totals, Weighting, Weights};
+
+/// The largest number of components unless it is given: probabilistic PCA of sparse data has few.
+const MOST: usize = 10;
+/// Relative decrease of the cost per iteration at which fits end, and most iterations. Few are enough: if columns are
+/// independent, the table of the data is one of the random tables, so that fits that end alike compare alike.
+const TOL: f64 = 1e-5;
+const MAX_ITER: usize = 100;
+
+/// Fits `x`, whose missing entries are NaN, and the random tables with the same pattern.
+pub(super) fn select<T: Scalar>(
+    rule: &Parallel,
+    x: &dyn Source<T>,
+    weights: &Weights<'_>,
+    run: &Run<'_>,
+) -> Result<Selection> {
+    match complete::select(rule, x, weights, run) {
+        Err(Error::NonFinite { value, .. }) if value.is_nan() => {}
+        found => return found,
+    }
+    let table = values(x)?;
+    let (n, p) = table.shape();
+    let NormalizedWeights { totals, .. } = NormalizedWeights::new(weights.samples, n)?;
+    let n_rows = n_rows(&totals, rule.pca.weighting);
+    let fit = Fit::new(rule, (n_rows, p), weights.features)?;
+    let counts = weights.samples.map(|weights| counts(weights, &totals, rule.pca.weighting));
+    let k = fit.pca.n_components;
+    let mut variances = vec![0.0; k];
+    fit.variances(&table, counts.as_deref(), totals.correction(rule.pca.weighting)?, run, &mut variances)?;
+    if variances[0] <= 0.0 {
+        return Ok(Selection::not_applicable(rule.rule(), "the data have no variance"));
+    }
+    let tables = match rule.null {
+        Null::Normal => Tables::normal_with_holes(rule.seed, n_rows, &table, weights.samples),
+        Null::Permutation => Tables::permuted(rule.seed, n_rows, table, weights.samples),
+    };
+    let correction = NormalizedWeights::new(None, n_rows)?.totals.correction(rule.pca.weighting)?;
+    let of_tables = variances_of_tables(rule, k, run, |draw, out| {
+        let alone = Run { n_threads: Some(1), ..Run::default() };
+        fit.variances(&tables.table(draw)?, None, correction, &alone, out)
+    })?;
+    compared(rule, variances, &of_tables)
+}
+
+/// Weights as numbers of observations.
+fn counts(weights: &[f64], totals: &Totals, weighting: Weighting) -> Vec<f64> {
+    let factor = match weighting {
+        Weighting::Frequency => 1.0,
+        Weighting::Importance | Weighting::Population => 1.0 / totals.sum_of_squares / totals.sum,
+    };
+    weights.iter().map(|weight| weight * factor).collect()
+}
+
+/// The fit of a table with missing values.
+struct Fit<'a> {
+    pca: IncompletePca,
+    features: Option<&'a [f64]>,
+}
+
+impl<'a> Fit<'a> {
+    /// The options of fits to tables of this shape.
+    fn new(rule: &Parallel, (n, p): (usize, usize), features: Option<&'a [f64]>) -> Result<Self> {
+        let most = match rule.pca.n_components {
+            NComponents::Count(k) if k > 0 => k,
+            NComponents::All => MOST.min(n).min(p),
+            _ => {
+                return Err(Error::option(
+                    options::N_COMPONENTS,
+                    rule.pca.n_components.value(),
+                    "parallel analysis of data with missing values takes a whole number above 0, the largest to choose",
+                ));
+            }
+        };
+        let scale = match rule.pca.scale {
+            Scaling::None => false,
+            Scaling::Deviation => true,
+            _ => {
+                return Err(Error::option(
+                    options::SCALE,
+                    rule.pca.scale.value(),
+                    "columns with missing values are divided by their standard deviation, or not at all",
+                ));
+            }
+        };
+        // The noise has a direction of its own. Too many components are refused by the fit.
+        let largest = most.min(n - 1).min(p.saturating_sub(1)).max(1);
+        let pca = IncompletePca {
+            method: Method::Ppca,
+            scale,
+            tol: TOL,
+            max_iter: MAX_ITER,
+            error_bars: false,
+            memory_limit: rule.pca.memory_limit,
+            ..IncompletePca::new(if most > n.min(p) { most } else { largest })
+        };
+        Ok(Self { pca, features })
+    }
+
+    /// Writes the variances along the components of a table, with the noise, as those of complete data have it.
+    fn variances(
+        &self,
+        table: &Matrix,
+        counts: Option<&[f64]>,
+        correction: f64,
+        run: &Run<'_>,
+        out: &mut [f64],
+    ) -> Result<()> {
+        let mut observed = Observed::from_dense_with(&Dense::from(table), run)?;
+        if let Some(counts) = counts {
+            observed = observed.with_sample_weights(counts)?;
+        }
+        if let Some(features) = self.features {
+            observed = observed.with_feature_weights(features)?;
+        }
+        let model = self.pca.fit_with(&observed, &FitContext::default(), run)?;
+        for (c, out) in out.iter_mut().enumerate() {
+            let along = model.explained_variance().get(c).copied().unwrap_or(0.0);
+            *out = (along + model.noise_variance()) * correction;
+        }
+        Ok(())
+    }
+}
