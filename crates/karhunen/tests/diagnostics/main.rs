@@ -1,5 +1,6 @@
 //! Diagnostics against their definitions, computed plainly from dense rows, and the calibration of limits and tests.
 
+mod calibration;
 mod incomplete;
 mod resampling;
 
@@ -324,76 +325,6 @@ fn diagnostics_of_the_oracle_are_the_same() {
     let shares = contributions(&found.scores, model.explained_variance(), Some(&weights)).unwrap();
     for c in 0..2 {
         close("sum of contributions", (0..25).map(|i| shares[(i, c)]).sum(), 1.0, 1e-11);
-    }
-}
-
-/// Share of new normal rows beyond the limits, with the rows of the fit beside them.
-fn beyond((n, p): (usize, usize), k: usize, level: f64) -> ([f64; 3], [f64; 2]) {
-    let (mut new, mut fitted, mut total) = ([0.0; 3], [0.0; 2], 0.0);
-    for seed in 0..60 {
-        let variances: Vec<f64> = (0..p).map(|j| 1.0 / (1.0 + j as f64)).collect();
-        let draw = |n: usize, seed: u64| -> Table {
-            let rows = gaussian(n, p, seed);
-            rows.iter()
-                .map(|row| row.iter().zip(&variances).map(|(x, v)| x * v.sqrt() + 2.0).collect())
-                .collect()
-        };
-        let rows = draw(n, 1000 + seed);
-        let all = fit(&Pca::default(), &rows, &Weights::default());
-        let model =
-            fit(&Pca { n_components: NComponents::Count(k), ..Pca::default() }, &rows, &Weights::default());
-        let values = row_major(&rows);
-        let of_fit = samples(&model, &Dense::row_major(&values, n, p).unwrap()).unwrap();
-        let more = draw(n, 9000 + seed);
-        let values = row_major(&more);
-        let of_new = samples(&model, &Dense::row_major(&values, n, p).unwrap()).unwrap();
-        let spectrum = SpeDistribution::of_variances(&all.explained_variance()[k..]);
-        let rows = SpeDistribution::of_rows(&of_fit.spe, &of_fit.distance2, None).unwrap();
-        let share = |values: &[f64], limit: f64| values.iter().filter(|x| **x > limit).count() as f64;
-        let t2 = |rows| t2_limit(&model, level, rows).unwrap();
-        new[0] += share(&of_new.t2, t2(RowKind::New));
-        new[1] += share(&of_new.spe, spectrum.limit(level, SpeLimit::Box).unwrap());
-        new[2] += share(&of_new.spe, spectrum.limit(level, SpeLimit::JacksonMudholkar).unwrap());
-        fitted[0] += share(&of_fit.t2, t2(RowKind::Fitted));
-        fitted[1] += share(&of_fit.spe, rows.limit(level, SpeLimit::Box).unwrap());
-        total += n as f64;
-    }
-    (new.map(|x| x / total), fitted.map(|x| x / total))
-}
-
-#[test]
-fn limits_hold_their_level() {
-    let (new, fitted) = beyond((400, 12), 3, 0.95);
-    for (what, share) in ["T2", "Q by chi-squared", "Q by Jackson and Mudholkar"].iter().zip(new) {
-        assert!((0.03..0.07).contains(&share), "{what} of new rows: {share}");
-    }
-    for (what, share) in ["T2", "Q of rows"].iter().zip(fitted) {
-        assert!((0.03..0.07).contains(&share), "{what} of fitted rows: {share}");
-    }
-    // With all components of few rows F and beta are exact; by chi-squared a sixth of the new rows would be beyond.
-    let (new, fitted) = beyond((20, 4), 4, 0.95);
-    assert!((0.03..0.07).contains(&new[0]), "T2 of new rows: {}", new[0]);
-    assert!((0.03..0.07).contains(&fitted[0]), "T2 of fitted rows: {}", fitted[0]);
-}
-
-#[test]
-fn tests_of_unrelated_variables_reject_at_their_level() {
-    let (n, repetitions) = (60, 400);
-    let mut rejected = [0.0; 3];
-    for seed in 0..repetitions {
-        let rows = gaussian(n, 3, 500 + seed);
-        let scores = Matrix::from_fn(n, 1, |i, _| rows[i][0]);
-        let variable = Matrix::from_fn(n, 1, |i, _| rows[i][1]);
-        let codes: Vec<Option<usize>> =
-            rows.iter().map(|row| Some((row[2] * 100.0).abs() as usize % 3)).collect();
-        let of_numbers = correlations(&scores, &variable, None).unwrap();
-        let of_codes = categories(&scores, &codes, 3, None).unwrap();
-        rejected[0] += f64::from(u8::from(of_numbers.p_values[(0, 0)] < 0.05));
-        rejected[1] += f64::from(u8::from(of_codes.eta2_p_values[0] < 0.05));
-        rejected[2] += f64::from(u8::from(of_codes.p_values[(0, 0)] < 0.05));
-    }
-    for share in rejected.map(|count| count / repetitions as f64) {
-        assert!((0.02..0.08).contains(&share), "{share}");
     }
 }
 
