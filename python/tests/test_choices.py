@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from karhunen import PCA, IncompletePCA, IncrementalPCA, KernelPCA, Nystroem, Observed, TruncatedSVD, plot
 from karhunen._shared import choices
-from karhunen.resampling import bootstrap
+from karhunen.resampling import bootstrap, jackknife
 from karhunen.selection import parallel_analysis
 
 #: Uses of each set: a callable, its option, and the type.
@@ -35,10 +35,12 @@ CHOICES = [
     (Nystroem, "gamma", choices.Gamma),
     (Observed, "duplicates", choices.Duplicates),
     (bootstrap, "alignment", choices.Alignment),
+    (jackknife, "alignment", choices.Alignment),
     (parallel_analysis, "scale", choices.ColumnScaling),
     (plot.biplot, "scaling", choices.Scaling),
     (plot.convergence, "by", choices.Across),
     (plot.loadings, "kind", choices.LoadingsKind),
+    (plot.bootstrap, "kind", choices.CloudKind),
 ]
 
 

@@ -101,3 +101,54 @@ def test_intervals_are_those_of_the_bootstrap(wine):
             plot.intervals(found, **wrong)
     with pytest.raises(ValueError, match="pass the result of"):
         plot.intervals(wine)
+
+
+def ellipses_of(ax):
+    """Return the outlines of the ellipses of an Axes."""
+    (edges,) = [part for part in ax.collections if len(part.get_paths()) and not len(part.get_facecolor())]
+    return [path.vertices[:-1] for path in edges.get_paths()]
+
+
+def test_clouds_are_those_of_the_draws(wine):
+    found = resampling.bootstrap(PCA(3, scale=True), wine, n_draws=80, keep=True)
+    ax = plot.bootstrap(found, components=(0, 2), level=0.9)
+    drawn = ellipses_of(ax)
+    assert len(drawn) == 13
+    tips = found.loadings.estimate[:, [0, 2]]
+    order = np.argsort(-np.hypot(*tips.T), kind="stable")
+    clouds = found.replicates.loadings[:, order][:, :, [0, 2]]
+    for i, outline in enumerate(drawn):
+        deviations = np.linalg.solve(
+            np.linalg.cholesky(np.cov(clouds[:, i].T)), (outline - clouds[:, i].mean(axis=0)).T
+        )
+        # All corners are at the distance that holds 90% of a normal distribution.
+        assert_allclose(np.hypot(*deviations), np.sqrt(-2.0 * np.log(0.1)))
+    arrows = [text for text in ax.texts if text.get_text() == ""]
+    assert_allclose(np.array([text.xy for text in arrows]), tips[order])
+    assert len(ellipses_of(plot.bootstrap(found, n_ellipses=4))) == 4
+
+    rows = plot.bootstrap(found, wine.iloc[:20], kind="ellipses", color_by=np.repeat([0, 1], 10))
+    drawn = ellipses_of(rows)
+    scores = found.replicates.scores(wine.iloc[:20])[:, :, :2]
+    middles = np.array([outline.mean(axis=0) for outline in drawn])
+    assert_allclose(middles, scores.mean(axis=0), atol=1e-9)
+    few = plot.bootstrap(found, wine.iloc[:5], kind="points")
+    clouds = [part.get_offsets() for part in few.collections if len(part.get_offsets()) == 80]
+    assert_allclose(np.array(clouds), np.swapaxes(scores[:, :5], 0, 1), atol=1e-9)
+
+
+def test_clouds_refuse_what_they_cannot_draw(wine):
+    found = resampling.bootstrap(PCA(2), wine, n_draws=20)
+    with pytest.raises(ValueError, match="keep=True"):
+        plot.bootstrap(found)
+    found = resampling.bootstrap(PCA(2), wine, n_draws=20, keep=True)
+    for wrong in (
+        {"kind": "x"},
+        {"level": 2},
+        {"components": (0, 2)},
+        {"n_ellipses": 0},
+        {"color_by": [1]},
+        {"labels": True},
+    ):
+        with pytest.raises(ValueError, match=r"kind|level|components|n_ellipses|color_by|labels"):
+            plot.bootstrap(found, **wrong)

@@ -78,7 +78,8 @@ EigenSolver: TypeAlias = Literal["auto", "dense", "arpack", "randomized"]
 Landmarks: TypeAlias = Literal["uniform", "kmeans++", "leverage"]
 PreImage: TypeAlias = Literal["auto", "ridge", "fixed-point"]
 
-#: Options of `plot.biplot`, `plot.convergence` and `plot.loadings`.
+#: Options of `plot.biplot`, `plot.convergence`, `plot.loadings` and `plot.bootstrap`.
 Scaling: TypeAlias = Literal["form", "covariance"]
 Across: TypeAlias = Literal["iteration", "seconds"]
 LoadingsKind: TypeAlias = Literal["auto", "bars", "heatmap"]
+CloudKind: TypeAlias = Literal["auto", "ellipses", "points", "both"]
