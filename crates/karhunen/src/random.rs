@@ -5,7 +5,7 @@
 //! the entries held out by one step do not predict those held out by the next. `docs/determinism.md` lists the
 //! purposes.
 
-use rand::{Rng, SeedableRng};
+use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// The generator of all streams: ChaCha with eight rounds, the same on every machine.
@@ -147,6 +147,13 @@ pub(crate) const fn mix(z: u64) -> u64 {
 #[inline(always)]
 pub(crate) const fn stir(state: u64, word: u64) -> u64 {
     (state ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
+}
+
+/// Puts numbers in random order (Fisher & Yates).
+pub(crate) fn shuffle(numbers: &mut [usize], generator: &mut Generator) {
+    for i in (1..numbers.len()).rev() {
+        numbers.swap(i, generator.random_range(0..=i as u64) as usize);
+    }
 }
 
 /// A generator for the matrices of unit tests.

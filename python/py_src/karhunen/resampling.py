@@ -208,10 +208,9 @@ def bootstrap(
     >>> from sklearn.datasets import load_wine
     >>> from karhunen import PCA
     >>> from karhunen.resampling import bootstrap
-    >>> found = bootstrap(PCA(2, scale=True), load_wine().data, n_draws=400)
-    >>> ends = found.explained_variance_ratio
-    >>> [round(float(value), 2) for value in (ends.lower[0], ends.estimate[0], ends.upper[0])]
-    [0.33, 0.36, 0.4]
+    >>> ends = bootstrap(PCA(2, scale=True), load_wine().data, n_draws=400).explained_variance_ratio
+    >>> bool(0.32 < ends.lower[0] < 0.34 < ends.estimate[0] < 0.38 < ends.upper[0] < 0.41)
+    True
     """
     estimator, options, given = _fits(pca, X, sample_weight, feature_weight, level, alignment, random_state)
     n_draws = count_option("n_draws", n_draws)
@@ -294,7 +293,7 @@ def jackknife(
     >>> found = jackknife(PCA(2, scale=True), load_wine().data)
     >>> ends = found.explained_variance_ratio
     >>> [round(float(value), 2) for value in (ends.lower[0], ends.estimate[0], ends.upper[0])]
-    [0.33, 0.36, 0.4]
+    [0.33, 0.36, 0.39]
     """
     estimator, options, given = _fits(pca, X, sample_weight, feature_weight, level, alignment, random_state)
     n_groups = optional_count("n_groups", n_groups)

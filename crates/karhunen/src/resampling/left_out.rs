@@ -1,11 +1,8 @@
 //! Rows and groups of rows that fits leave out.
 
-use rand::RngExt;
-use rand_distr::{Distribution, Hypergeometric};
-
 use crate::error::{Error, OptionName, OptionValue, Result, options};
 use crate::linalg::Matrix;
-use crate::random::{Generator, Purpose};
+use crate::random::{Generator, Purpose, shuffle};
 use crate::resampling::interval::Spread;
 use crate::weights::{NormalizedWeights, Weighting};
 
@@ -16,6 +13,8 @@ const FEWEST: usize = 3;
 /// Most observations of frequency weights that are left out one by one: the difference of two fits is then a part of
 /// the value that keeps five digits beside rounding.
 const MOST_OBSERVATIONS: f64 = 1e10;
+/// Most observations of frequency weights that are divided into groups, one by one.
+const MOST_DIVIDED: f64 = 1e7;
 
 /// The parts of the data that fits leave out, one each.
 pub(super) struct LeftOut {
@@ -46,7 +45,8 @@ impl LeftOut {
     /// # Errors
     /// Those of the weights of a fit; [`Error::Shape`] unless three rows or more have positive weight;
     /// [`Error::Option`] for fewer than three groups, more groups than observations, groups of weights that are not
-    /// whole, and weights of more than 1e10 observations without groups; [`Error::Memory`].
+    /// whole or count more than 1e7 observations, and weights of more than 1e10 observations without groups;
+    /// [`Error::Memory`].
     pub(super) fn new(
         weights: Option<&[f64]>,
         weighting: Weighting,
@@ -78,8 +78,9 @@ impl LeftOut {
                     options::SAMPLE_WEIGHTS,
                     OptionValue::Given,
                     format!(
-                        "they count {n:e} observations, and leaving out one of more than {MOST_OBSERVATIONS:e} changes a fit \
-                         by little more than rounding; leave out groups"
+                        "they count {n:e} observations, and leaving out one of more than {MOST_OBSERVATIONS:e} changes \
+                         a fit by little more than rounding; divide the weights, if they are no counts, or make a \
+                         bootstrap"
                     ),
                 ));
             }
@@ -112,6 +113,13 @@ impl LeftOut {
                 format!("there are at least {FEWEST} groups, and at most as many as the {n} observations");
             return Err(Error::option(N_GROUPS, n_groups, rule));
         }
+        if counted && n > MOST_DIVIDED {
+            let rule = format!(
+                "groups are of at most {MOST_DIVIDED:e} observations, and the weights count {n:e}; leave out single ones, \
+                 for a fit per row"
+            );
+            return Err(Error::option(N_GROUPS, n_groups, rule));
+        }
         let mut generator = Purpose::Jackknife.of(seed).generator();
         let whole = (n / n_groups as f64).floor();
         let one_more = (n - whole * n_groups as f64) as usize;
@@ -121,9 +129,7 @@ impl LeftOut {
             Parts::Counts(divided(&weights, &sizes, &mut generator)?)
         } else {
             let mut order = rows.to_vec();
-            for i in (1..order.len()).rev() {
-                order.swap(i, generator.random_range(0..=i as u64) as usize);
-            }
+            shuffle(&mut order, &mut generator);
             let mut groups = vec![n_groups; weights.len()];
             order.iter().enumerate().for_each(|(place, row)| groups[*row] = place % n_groups);
             Parts::Groups(groups)
@@ -175,26 +181,18 @@ impl LeftOut {
     }
 }
 
-/// Divides the observations of all rows into groups of given sizes at random, shape (n_groups, n_rows): each count has
-/// a hypergeometric distribution given those before.
+/// Divides the observations of all rows into groups of given sizes at random, shape (n_groups, n_rows).
 fn divided(weights: &[f64], sizes: &[f64], generator: &mut Generator) -> Result<Matrix> {
     let mut counts = Matrix::try_zeros("the observations of all groups", sizes.len(), weights.len())?;
-    let mut free: Vec<u64> = sizes.iter().map(|size| *size as u64).collect();
-    for (row, weight) in weights.iter().enumerate() {
-        let mut left = *weight as u64;
-        let mut places: u64 = free.iter().sum();
-        for (group, free) in free.iter_mut().enumerate() {
-            let count = match Hypergeometric::new(places, *free, left) {
-                Ok(counts) => counts.sample(generator),
-                // Numbers that a sum or a logarithm cannot hold.
-                Err(_) => (left as f64 * (*free as f64 / places as f64)) as u64,
-            };
-            counts[(group, row)] = count as f64;
-            places -= *free;
-            *free -= count;
-            left -= count;
-        }
-    }
+    let mut groups: Vec<usize> = sizes
+        .iter()
+        .enumerate()
+        .flat_map(|(group, size)| std::iter::repeat_n(group, *size as usize))
+        .collect();
+    shuffle(&mut groups, generator);
+    let rows = weights.iter().enumerate();
+    let observations = rows.flat_map(|(row, weight)| std::iter::repeat_n(row, *weight as usize));
+    groups.into_iter().zip(observations).for_each(|(group, row)| counts[(group, row)] += 1.0);
     Ok(counts)
 }
 
@@ -283,7 +281,7 @@ mod tests {
         assert!(said(None, Weighting::Frequency, Some(2)).contains("at least 3 groups"));
         assert!(said(None, Weighting::Frequency, Some(6)).contains("at most as many"));
         assert!(said(Some(&[1.5; 5]), Weighting::Frequency, Some(3)).contains("whole"));
-        assert!(said(Some(&[1e12; 5]), Weighting::Frequency, None).contains("leave out groups"));
+        assert!(said(Some(&[1e12; 5]), Weighting::Frequency, None).contains("make a bootstrap"));
         assert!(said(Some(&[1.0, 1.0, 0.0, 0.0, 0.0]), Weighting::Importance, None).contains("jackknife"));
     }
 }

@@ -204,18 +204,17 @@ fn held(k: usize, repetitions: u64, of: impl Fn(u64) -> Intervals) -> Vec<[f64; 
 #[test]
 fn intervals_by_the_bootstrap() {
     let pca = Pca::new(2);
-    let found = held(2, 800, |seed| {
-        let options = Bootstrap { pca: pca.clone(), n_draws: 200, seed, ..Bootstrap::default() };
+    let found = held(2, 2000, |seed| {
+        let options = Bootstrap { pca: pca.clone(), n_draws: 150, seed, ..Bootstrap::default() };
         let values = row_major(&table(100, 7000 + seed));
         let x = Dense::row_major(&values, 100, DEVIATIONS.len()).unwrap();
         options.run(&x, &Weights::default(), &Run::default()).unwrap()
     });
-    println!("{found:?}");
     for (c, [variances, ratios, own, all]) in found.into_iter().enumerate() {
         calibrated(&format!("variance {c}"), variances);
         calibrated(&format!("ratio {c}"), ratios);
-        // The distribution of a loading on its own column is skewed.
-        assert!((0.93..0.985).contains(&own), "own loading {c}: {own}");
+        // 0.935 to 0.941 in other simulations: the distribution of a loading on its own column is skewed.
+        assert!((0.92..0.97).contains(&own), "own loading {c}: {own}");
         calibrated(&format!("loadings {c}"), all);
     }
 }
@@ -234,11 +233,10 @@ fn intervals_by_the_jackknife() {
         ("single rows", held(2, 1000, jackknife(None, 2, 100))),
         ("groups", held(2, 2000, jackknife(Some(25), 2, 200))),
     ] {
-        println!("{what} {found:?}");
         for (c, [variances, ratios, own, all]) in found.into_iter().enumerate() {
             calibrated(&format!("{what}: variance {c}"), variances);
             calibrated(&format!("{what}: ratio {c}"), ratios);
-            calibrated(&format!("{what}: own loading {c}"), own);
+            assert!((0.92..0.97).contains(&own), "{what}: own loading {c}: {own}");
             calibrated(&format!("{what}: loadings {c}"), all);
         }
     }
@@ -274,7 +272,6 @@ fn intervals_of_correlations() {
             }
         }
     }
-    println!("{held:?}");
     held.iter().for_each(|count| calibrated("correlations", count / repetitions as f64));
 }
 

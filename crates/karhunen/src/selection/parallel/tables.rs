@@ -9,7 +9,7 @@ use crate::linalg::random::gaussian;
 use crate::moments::{Columns, Moments};
 use crate::operator::blocks;
 use crate::pca::Centring;
-use crate::random::{Generator, Purpose};
+use crate::random::{Generator, Purpose, shuffle};
 use crate::scalar::Scalar;
 use crate::source::Source;
 use crate::weights::{Totals, Weighting};
@@ -168,13 +168,6 @@ fn sample(weights: &[f64], rows: &mut [usize], offset: f64) {
             reached += weights[row];
         }
         *out = row;
-    }
-}
-
-/// Puts numbers in random order (Fisher & Yates).
-fn shuffle(numbers: &mut [usize], generator: &mut Generator) {
-    for i in (1..numbers.len()).rev() {
-        numbers.swap(i, generator.random_range(0..=i as u64) as usize);
     }
 }
 

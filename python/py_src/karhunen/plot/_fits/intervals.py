@@ -1,4 +1,4 @@
-"""Bootstrap intervals of variances and loadings."""
+"""Intervals of variances and loadings."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ FEATURES = 30
 def intervals(
     found: Any, *, component: int | None = None, n_features: int | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw bootstrap intervals: of the shares of the variance, or of the loadings of one component.
+    """Draw confidence intervals: of the shares of the variance, or of the loadings of one component.
 
     Loadings whose interval excludes zero have filled markers. Estimates whose interval is not defined have no line.
 
     Parameters
     ----------
     found : karhunen.resampling.Intervals
-        Result of :func:`karhunen.resampling.bootstrap`.
+        Result of :func:`karhunen.resampling.jackknife` or :func:`karhunen.resampling.bootstrap`.
     component : int or None, default=None
         Index of the component whose loadings are drawn, largest first; None draws the shares of the variance.
     n_features : int or None, default=None
@@ -56,7 +56,9 @@ def intervals(
     'Loading on PC1'
     """
     if not hasattr(found, "loadings") or not hasattr(found, "explained_variance_ratio"):
-        raise ValueError(f"found is a {type(found).__name__}; pass the result of karhunen.resampling.bootstrap")
+        raise ValueError(
+            f"found is a {type(found).__name__}; pass the result of karhunen.resampling.jackknife or bootstrap"
+        )
     if component is None:
         if n_features is not None:
             raise ValueError(f"n_features = {n_features!r} needs component: variances have no features")
