@@ -3,14 +3,14 @@
 
     python3 benchmarks/climate.py [WORKLOAD ...] [--rounds N] [--threads N] [--everybody] [--quick] [--installed]
 
-Workloads: `daily`, 14,600 days of 72 latitudes x 144 longitudes in float32, of which 30% are land without values, with 10
-modes, weighted by the root of the cosine of the latitude; `coarse`, as many days of 36 x 72; `monthly`, 480 months of
-72 x 144. Fields are 60 smooth patterns of falling variance with red noise in time, and white noise. eofs decomposes all
-modes, 7,258 on `daily`, which takes most of an hour: it runs there with `--everybody` only. A fit begins with a DataArray and ends with maps
-and series, as users ask for them: eofs decomposes all modes by LAPACK, xeofs uses its default solver (randomized, where
-it chooses so). Every fit runs in a separate process, competitors alternate, after a small fit that starts libraries and
-threads. Memory is the rise of the peak of resident memory during the fit. The error is the worst relative error among
-the 10 variances against the eigenvalues of the float64 covariance.
+Workloads: `daily`, 14,600 days of 72 latitudes x 144 longitudes in float32, of which 30% are land without values, with
+10 modes, weighted by the root of the cosine of the latitude; `coarse`, as many days of 36 x 72; `monthly`, 480 months
+of 72 x 144. Fields are 60 smooth patterns of falling variance with red noise in time, and white noise. A fit begins
+with a DataArray and ends with maps and series, as users ask for them: eofs decomposes all modes by LAPACK, xeofs uses
+its default solver (randomized, where it chooses so). The 7,258 modes of `daily` take eofs most of an hour: it runs
+there with `--everybody` only. Every fit runs in a separate process, competitors alternate, after a small fit that
+starts libraries and threads. Memory is the rise of the peak of resident memory during the fit. The error is the worst
+relative error among the 10 variances against the eigenvalues of the float64 covariance.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def sst():
 
 
 def tair(decode_times=False):
-    """Return air temperature on a grid with two-dimensional coordinates."""
+    """Return air temperature on a grid with two-dimensional coordinates, from the tests of xeofs (MIT)."""
     pytest.importorskip("netCDF4")
     path = Path(__file__).parent / "data/xeofs_sample.nc"
     with xr.open_dataset(path, decode_times=decode_times, engine="netcdf4") as data:
