@@ -397,6 +397,27 @@ def test_chunked_fields_are_fitted_without_loading(chunks, scale):
     xr.testing.assert_allclose(eof.eofs_as_correlation(), expected.eofs_as_correlation(), rtol=0, atol=1e-10)
 
 
+def test_every_pass_reads_each_chunk_once():
+    dask = pytest.importorskip("dask")
+    array, read = field(), []
+
+    def load(rows, block_info=None):
+        read.append(block_info[0]["chunk-location"][0])
+        return rows
+
+    lazy = array.chunk(time=10)
+    lazy = lazy.copy(data=lazy.data.map_blocks(load, dtype=float, meta=np.empty((0, 0, 0))))
+    with dask.config.set(scheduler="synchronous"):
+        eof = EOF(2, solver="covariance").fit(lazy, weights="coslat")
+        # Missing values, then the sums.
+        assert sorted(read) == [0, 0, 1, 1, 2, 2]
+        eof.pcs()
+        eof.reconstruct()
+        assert len(read) == 6
+        eof.pcs().compute()
+        assert len(read) == 9
+
+
 @pytest.mark.filterwarnings("ignore:.*computes the partitions of X anew")
 def test_chunked_variables_and_missing_values():
     pytest.importorskip("dask")
