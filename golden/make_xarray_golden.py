@@ -3,8 +3,8 @@
     python3 golden/make_xarray_golden.py
 
 Run from the root of the repository, with the packages eofs 2.0.0, xeofs 3.0.6 and netCDF4. Signs are those of
-karhunen: the entry with the largest absolute value of each map is positive. Maps hold the points with values, in row-major
-order. Fields are weighted by the square root of the cosine of the latitude; those of `tair` have two-dimensional
+karhunen: the entry with the largest absolute value of each map is positive. Maps hold the points with values, in
+row-major order. Fields are weighted by the square root of the cosine of the latitude; `tair` has two-dimensional
 coordinates.
 """
 

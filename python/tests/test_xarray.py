@@ -30,7 +30,7 @@ def sst():
 
 
 def tair(decode_times=False):
-    """Return air temperature on a grid with two-dimensional coordinates."""
+    """Return air temperature on a grid with two-dimensional coordinates, from the tests of xeofs (MIT)."""
     pytest.importorskip("netCDF4")
     path = Path(__file__).parent / "data/xeofs_sample.nc"
     with xr.open_dataset(path, decode_times=decode_times, engine="netcdf4") as data:
@@ -353,7 +353,7 @@ def test_rotated_modes_keep_the_field(method):
     anomalies = array - eof.mean_
     covariance = (anomalies * series).sum("time", skipna=False) / 29
     xr.testing.assert_allclose(covariance.transpose("mode", ...), rotated.eofs_as_covariance(), rtol=0, atol=1e-10)
-    correlation = covariance / anomalies.std("time", ddof=1)
+    correlation = covariance / anomalies.std("time", ddof=1, skipna=False)
     xr.testing.assert_allclose(correlation.transpose("mode", ...), rotated.eofs_as_correlation(), rtol=0, atol=1e-10)
     assert set(rotated.to_dataset()) == {"components", "scores", "explained_variance", "explained_variance_ratio"}
 
@@ -395,6 +395,27 @@ def test_chunked_fields_are_fitted_without_loading(chunks, scale):
         assert dask.is_dask_collection(found.data)
         xr.testing.assert_allclose(found, known, rtol=0, atol=1e-10 * max(size, 200))
     xr.testing.assert_allclose(eof.eofs_as_correlation(), expected.eofs_as_correlation(), rtol=0, atol=1e-10)
+
+
+def test_every_pass_reads_each_chunk_once():
+    dask = pytest.importorskip("dask")
+    array, read = field(), []
+
+    def load(rows, block_info=None):
+        read.append(block_info[0]["chunk-location"][0])
+        return rows
+
+    lazy = array.chunk(time=10)
+    lazy = lazy.copy(data=lazy.data.map_blocks(load, dtype=float, meta=np.empty((0, 0, 0))))
+    with dask.config.set(scheduler="synchronous"):
+        eof = EOF(2, solver="covariance").fit(lazy, weights="coslat")
+        # Missing values, then the sums.
+        assert sorted(read) == [0, 0, 1, 1, 2, 2]
+        eof.pcs()
+        eof.reconstruct()
+        assert len(read) == 6
+        eof.pcs().compute()
+        assert len(read) == 9
 
 
 @pytest.mark.filterwarnings("ignore:.*computes the partitions of X anew")
