@@ -3,8 +3,9 @@
     python3 make.py
 
 ``people`` has 90 samples and 1,200 variants with 1 % of the genotypes missing. ``new`` has 30 samples of the same
-populations and the same variants, in another order within chromosomes: the alleles of a third stand in the other order, 40 variants are on the
-other strand, 25 are absent and 20 others were added. ``populations.csv`` has the population of each sample.
+populations and the same variants, in another order within chromosomes: the alleles of a third stand in the other
+order, 40 variants are on the other strand, 25 are absent and 20 others were added. ``populations.csv`` has the
+population of each sample.
 """
 
 from pathlib import Path

@@ -22,10 +22,11 @@ pub(crate) struct FileTable {
 
 #[pymethods]
 impl FileTable {
-    /// Opens files and folders as one table. Values that need more than half of `memory_limit` bytes, by default half of
-    /// the machine's memory, stay in the files. With `missing`, values may be missing, and values that need more than a
-    /// sixteenth of `memory_limit` stay in the files, because the observed entries take the memory. For genotypes that are
-    /// read for a model, `matched` has its columns, their means, and whether strands are flipped and variants may lack.
+    /// Opens files and folders as one table. Values that need more than half of `memory_limit` bytes, by default half
+    /// of the machine's memory, stay in the files. With `missing`, values may be missing, and values that need more
+    /// than a sixteenth of `memory_limit` stay in the files, because the observed entries take the memory. For
+    /// genotypes that are read for a model, `matched` has its columns, their means, and whether strands are flipped and
+    /// variants may lack.
     #[new]
     #[pyo3(signature = (paths, memory_limit, cache_dir, n_threads, missing, matched=None))]
     fn new(

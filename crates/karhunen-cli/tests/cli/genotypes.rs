@@ -42,7 +42,9 @@ fn signed(found: Vec<f64>, expected: &[f64]) -> Vec<f64> {
 fn fitted() -> tempfile::TempDir {
     let out = tempfile::tempdir().unwrap();
     let prefix = out.path().join("people").display().to_string();
-    let fit = format!("fit people.bed --scale=binomial -k {K} --tol 1e-10 -q --eigenvec {prefix} -o {prefix}.model");
+    let fit = format!(
+        "fit people.bed --scale=binomial -k {K} --tol 1e-10 -q --eigenvec {prefix} -o {prefix}.model"
+    );
     karhunen(&fit).current_dir(folder()).assert().success();
     out
 }
@@ -92,7 +94,10 @@ fn new_samples_have_the_scores_of_plink() {
     };
     let (refused, _) = run("", "refused.csv");
     let message = String::from_utf8(refused.code(3).get_output().stderr.clone()).unwrap();
-    assert!(message.contains("of the 1200 variants of the model are not matched in new.bim: 25 absent"), "{message}");
+    assert!(
+        message.contains("of the 1200 variants of the model are not matched in new.bim: 25 absent"),
+        "{message}"
+    );
     assert!(message.contains("--unmatched FILE"), "{message}");
     let list = out.path().join("rest.csv");
     let unmatched = format!("--unmatched {}", list.display());
@@ -149,7 +154,10 @@ fn missing_genotypes_can_be_left_out() {
 #[test]
 fn options_of_genotypes_are_obeyed_or_refused() {
     let cases = [
-        ("fit iris.csv --label class --scale=binomial --eigenvec x", "--eigenvec writes the results of a PLINK .bed file"),
+        (
+            "fit iris.csv --label class --scale=binomial --eigenvec x",
+            "--eigenvec writes the results of a PLINK .bed file",
+        ),
         ("fit ../genotypes/people.bed --eigenvec x", "say --scale=binomial"),
         ("fit ../genotypes/people.bed ../genotypes/new.bed --scale=binomial --eigenvec x", "one .bed file"),
         ("fit ../genotypes/people.bed --delimiter tab", "--delimiter does not apply to PLINK .bed"),
