@@ -29,9 +29,8 @@ use crate::{Cause, Data, Error, ReadOptions, Result, Table, Values};
 ///
 /// # Errors
 /// [`Cause::Format`] for a file that is no .bed file, is ordered by samples, or has another length than its .bim and
-/// .fam
-/// files require, and for a model whose columns are no variants or are not all matched; those of [`read_variants`] and
-/// [`read_samples`]; [`Cause::Option`] for options of tables with columns of text.
+/// .fam files require, and for a model whose columns are no variants or are not all matched; those of
+/// [`read_variants`] and [`read_samples`]; [`Cause::Option`] for options of tables with columns of text.
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     let path = input.path.clone();
     options.allow_only(&path, FORMAT, &[])?;

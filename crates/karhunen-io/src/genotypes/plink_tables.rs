@@ -30,7 +30,8 @@ pub struct PlinkTables {
 /// Nine significant digits.
 fn number(value: f64) -> String {
     let rounded: f64 = format!("{value:.8e}").parse().unwrap_or(value);
-    rounded.to_string()
+    // Zero has no sign.
+    (rounded + 0.0).to_string()
 }
 
 impl PlinkTables {
