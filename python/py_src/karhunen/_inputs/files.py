@@ -109,9 +109,7 @@ def _variants_of_fit(estimator: BaseEstimator, given: Sequence[Any], paths: list
     )
 
 
-def _open_files(
-    estimator: BaseEstimator, paths: list[str], missing: bool, matched: _Matched | None
-) -> _core.FileTable:
+def _open_files(estimator: BaseEstimator, paths: list[str], missing: bool, matched: _Matched | None) -> _core.FileTable:
     cache = getattr(estimator, "cache_dir", None)
     table = _core.FileTable(
         paths,
