@@ -8,7 +8,7 @@ use karhunen::error::{OptionValue, Phrase};
 use crate::genotypes::layout::companion;
 use crate::genotypes::variants::{Variant, parts_of_name, read_variants};
 use crate::names::shortened;
-use crate::option_names::UNMATCHED;
+use crate::option_names::ALLOW_UNMATCHED;
 use crate::{Cause, Error, ReadOptions, Result};
 
 /// Why a variant of a model has no genotypes in a file.
@@ -234,9 +234,9 @@ pub(super) fn refuse_unmatched(
         message.text("; are the ids those of the same naming?")
     } else {
         message
-            .text("; give ")
-            .setting(UNMATCHED, OptionValue::Text("FILE".to_owned()))
-            .text(" to list them there and to take the mean in their place")
+            .text("; ")
+            .setting(ALLOW_UNMATCHED, OptionValue::Flag(true))
+            .text(" takes the mean in their place")
     };
     Err(Error::new(bed, Cause::format(message)))
 }

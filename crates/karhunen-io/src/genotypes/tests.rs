@@ -86,14 +86,10 @@ fn variants_are_matched_by_id_and_alleles() {
     let bim = "1 rs2 0 200 G A\n1 rs9 0 1 A C\n1 rs1 0 100 A G\n1 at 0 1 A T\n";
     let (_folder, path) = files(&bed(&[&[2, 1, 3], &[0; 3], &[0, 1, 2], &[0, 0, 1]]), bim, FAM);
     let strict = of_model(&["rs1_T(/C)", "rs2_A(/G)", "at_A(/T)"]);
-    assert_eq!(
-        refusal(&path, &strict),
-        "x.bed: 1 of the 3 variants of the model are not matched in x.bim: 1 other alleles (the first is \
-         rs1_T(/C), other \
-         alleles); give `unmatched` = FILE to list them there and to take the mean in their place"
-            .replace("x.bim", &path.with_extension("bim").display().to_string())
-            .replace(&format!("{}/", path.parent().unwrap().display()), "")
-    );
+    let message = refusal(&path, &strict);
+    let expected = "x.bed: 1 of the 3 variants of the model are not matched in x.bim: 1 other alleles (the first is \
+                    rs1_T(/C), other alleles); ";
+    assert!(message.starts_with(expected) && message.contains("allow_unmatched"), "{message}");
     let genotypes = GenotypeOptions {
         flip_strand: true,
         allow_unmatched: true,
