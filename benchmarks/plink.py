@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Compare `karhunen fit` of genotypes with PLINK 2's `--pca` and `--pca approx`: time of the whole command, and accuracy.
+"""Compare `karhunen fit` of genotypes with PLINK 2's `--pca` and `--pca approx`: time of the command, and accuracy.
 
     python3 benchmarks/plink.py [--shape 5000x100000] [--populations 12] [--rounds 3] [--threads 2] [--quick]
 
-The genotypes are drawn once from a fixed seed: people of populations that share ancestral allele frequencies, uniform in 0.05
-to 0.95, with FST 0.01, and 0.5 % of the genotypes missing. All programs get the same .bed file, give missing genotypes their
-mean, write scores and weights of 10 components, and use the same number of threads. Commands alternate; times are those of
-whole commands. The error of a component is the sine of its angle with that of a fit with the tolerance 1e-11; the error of a
-program is the largest of ten. `karhunen` runs with the loosest tolerance whose error is not above that of the program that it
-is compared with. Needs plink2, numpy, and a release build of karhunen, or its path in --karhunen.
+The genotypes are drawn once from a fixed seed: people of populations that share ancestral allele frequencies, uniform
+in 0.05 to 0.95, with FST 0.01, and 0.5 % of the genotypes missing. All programs get the same .bed file, give missing
+genotypes their mean, write scores and weights of 10 components, and use the same number of threads. Commands
+alternate; times are those of whole commands. The error of a component is the sine of its angle with that of a fit
+with the tolerance 1e-11; the error of a program is the largest of ten. `karhunen` runs with the loosest tolerance
+whose error is not above that of the program that it is compared with. Needs plink2, numpy, and a release build of
+karhunen, or its path in --karhunen.
 """
 
 from __future__ import annotations
@@ -129,8 +130,8 @@ def main() -> None:
             {"peer": who, "seconds": median, "ratio": ratio, "errors": [theirs, mine], "tol": tol, "all_seconds": times}
         )
         print(
-            f"{who}: {median[0]:.2f} s, error {theirs:.1e}; karhunen (tol {tol:.0e}): {median[1]:.2f} s, error {mine:.1e}; "
-            f"ratio {ratio:.2f}",
+            f"{who}: {median[0]:.2f} s, error {theirs:.1e}; "
+            f"karhunen (tol {tol:.0e}): {median[1]:.2f} s, error {mine:.1e}; ratio {ratio:.2f}",
             flush=True,
         )
     if not given.quick:

@@ -3,8 +3,8 @@
     python3 golden/make_plink.py            # writes golden/plink_people.json; needs plink2
     python3 golden/make_plink.py --compare PREFIX [KARHUNEN]   # compares other genotypes with `karhunen fit`
 
-PLINK 2.00a3.5 (Debian 12). `meanimpute` gives missing genotypes their mean, as `karhunen fit` does; without it, PLINK divides
-each entry of the relationship matrix by the number of variants that both samples have.
+PLINK 2.00a3.5 (Debian 12). `meanimpute` gives missing genotypes their mean, as `karhunen fit` does; without it, PLINK
+divides each entry of the relationship matrix by the number of variants that both samples have.
 """
 
 import json

@@ -3,8 +3,9 @@
     python3 make.py
 
 ``people`` has 90 samples and 1,200 variants with 1 % of the genotypes missing. ``new`` has 30 samples of the same
-populations and the same variants, in another order within chromosomes: the alleles of a third stand in the other order, 40 variants are on the
-other strand, 25 are absent and 20 others were added. ``populations.csv`` has the population of each sample.
+populations and the same variants, in another order within chromosomes: the alleles of a third stand in the other
+order, 40 variants are on the other strand, 25 are absent and 20 others were added. ``populations.csv`` has the
+population of each sample.
 """
 
 from pathlib import Path
@@ -16,7 +17,9 @@ FST = (0.03, 0.05, 0.08)
 N_VARIANTS, N_EACH, N_NEW = 1200, 30, 10
 MISSING = 0.01
 CODES = {2: 0b00, None: 0b01, 1: 0b10, 0: 0b11}
-PAIRS = ("AC", "AG", "CA", "CT", "GA", "GT", "TC", "TG", "AT", "GC")
+PAIRS = ("AC", "AG", "CA", "CT", "GA", "GT", "TC", "TG")
+#: Pairs of alleles that are the same on both strands, rare in genotyping arrays.
+AMBIGUOUS = ("AT", "TA", "CG", "GC")
 OTHER_STRAND = str.maketrans("ACGT", "TGCA")
 
 
@@ -26,8 +29,9 @@ def main() -> None:
     variants, frequencies = [], []
     for j in range(N_VARIANTS):
         chromosome, position = 1 + j * 22 // N_VARIANTS, 10_000 + 1_500 * j
-        variants.append((chromosome, f"rs{1000 + 7 * j}", position, *random.choice(PAIRS)))
-        ancestral = random.uniform(0.05, 0.95)
+        pairs = AMBIGUOUS if random.random() < 0.04 else PAIRS
+        variants.append((chromosome, f"rs{1000 + 7 * j}", position, *random.choice(pairs)))
+        ancestral = random.uniform(0.1, 0.9)
         shapes = [(1 - fst) / fst for fst in FST]
         frequencies.append([random.betavariate(ancestral * s, (1 - ancestral) * s) for s in shapes])
     people = [(f"P{k + 1}", f"P{k + 1}S{i + 1}", k) for k in range(3) for i in range(N_EACH)]

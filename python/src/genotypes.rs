@@ -39,15 +39,22 @@ pub(crate) fn write_plink(
 ) -> PyResult<Vec<PathBuf>> {
     let model = Arc::clone(model.core());
     let paths = PlinkTables::paths(&prefix).to_vec();
-    let written = run(py, Effort::new(Effort::LONG, n_threads), None, move |run| Ok(write(&model, &bed, &prefix, run)))?;
+    let written = run(py, Effort::new(Effort::LONG, n_threads), None, move |run| {
+        Ok(write(&model, &bed, &prefix, run))
+    })?;
     written?;
     Ok(paths)
 }
 
 fn write(model: &PcaModel, bed: &Path, prefix: &Path, run: &Run<'_>) -> PyResult<()> {
-    let table = read(bed, &ReadOptions { n_threads: run.n_threads, ..ReadOptions::default() }).map_err(file_to_python)?;
+    let table = read(bed, &ReadOptions { n_threads: run.n_threads, ..ReadOptions::default() })
+        .map_err(file_to_python)?;
     if table.format != FORMAT {
-        return Err(PyValueError::new_err(format!("{}: is {}, not a PLINK .bed file", bed.display(), table.format)));
+        return Err(PyValueError::new_err(format!(
+            "{}: is {}, not a PLINK .bed file",
+            bed.display(),
+            table.format
+        )));
     }
     let Data::F32(values) = &table.data else { unreachable!("genotypes are read as f32") };
     let scores = values.source().and_then(|source| project(model, &*source, run)).map_err(to_python)?;

@@ -108,7 +108,9 @@ def test_unsuitable_numbers_are_named(wine):
         PCA(center=np.full(13, np.nan)).fit(wine)
     with pytest.raises(ValueError, match="centres"):
         PCA(center=[1.0, 2.0]).fit(wine)
-    with pytest.raises(ValueError, match="scale = 'auto' is not known; choose one of 'std', 'pareto', 'range', 'binomial'"):
+    with pytest.raises(
+        ValueError, match="scale = 'auto' is not known; choose one of 'std', 'pareto', 'range', 'binomial'"
+    ):
         PCA(scale="auto").fit(wine)
     with pytest.raises(ValueError, match="center has shape"):
         PCA(center=np.ones((13, 1))).fit(wine)

@@ -59,6 +59,7 @@ BELOW = {
     "diagnostics": {"_diagnostics"},
     "resampling": {"_diagnostics", "_inputs", "_pca", "_shared"},
     "rotation": {"_diagnostics", "_inputs", "_shared"},
+    "genotypes": {"_diagnostics", "_inputs", "_shared"},
     "selection": {"_diagnostics", "_inputs", "_pca", "_shared"},
     "_cluster": {"_inputs", "_shared"},
     "cluster": {"_cluster"},

@@ -99,7 +99,8 @@ pub(crate) fn check_eigenvec(prefix: &Path, data: &[PathBuf], pca: &PcaArgs, for
         ));
     }
     let paths = PlinkTables::paths(prefix);
-    let outputs: Vec<(&str, Option<&Path>)> = paths.iter().map(|path| ("--eigenvec", Some(path.as_path()))).collect();
+    let outputs: Vec<(&str, Option<&Path>)> =
+        paths.iter().map(|path| ("--eigenvec", Some(path.as_path()))).collect();
     check_outputs(&outputs, &[data.first()])?;
     let outputs: Vec<_> = outputs.iter().map(|&(option, path)| (option, path, Kind::Plink)).collect();
     overwrite::check(&outputs, force)
@@ -114,7 +115,9 @@ pub(crate) fn check_table(dataset: &Dataset) -> Result<()> {
         return Ok(());
     }
     let format = dataset.table.format;
-    Err(Failure::Usage(format!("--eigenvec writes the results of a PLINK .bed file, not of {format}; leave it out")))
+    Err(Failure::Usage(format!(
+        "--eigenvec writes the results of a PLINK .bed file, not of {format}; leave it out"
+    )))
 }
 
 /// Tests whether a table is a file of genotypes.

@@ -95,6 +95,7 @@ mod tests {
         ];
         let fits = [
             "",
+            "--scale=binomial",
             "--missing=em",
             "--missing=em --checkpoint=c",
             "--kernel=linear",

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use karhunen::{Observer, Run};
+use karhunen_io::genotypes::GenotypeOptions;
 use karhunen_io::{Log1p, ReadOptions, RowNames};
 
 use crate::error::{Failure, Result};
@@ -146,6 +147,7 @@ pub(crate) fn read_options(input: &InputArgs, threads: &ThreadArgs) -> ReadOptio
         max_unpacked: input.max_unpacked,
         memory_limit: None,
         cache_dir: None,
+        genotypes: GenotypeOptions::default(),
         n_threads: threads.number(),
         more: karhunen::More,
     }

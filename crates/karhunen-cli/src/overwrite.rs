@@ -158,7 +158,7 @@ fn is_own_table(names: &[String], kind: Kind) -> bool {
         (Kind::FeatureDiagnostics, ["feature", rest @ .., COMMUNALITY]) => {
             rest.iter().all(|name| FEATURE_COLUMNS.iter().any(|prefix| name.starts_with(prefix)))
         }
-        (Kind::Unmatched, names) => *names == UNMATCHED_COLUMNS,
+        (Kind::Unmatched, names) => names == UNMATCHED_COLUMNS,
         (Kind::Plink, ["#FID" | "#IID" | "#CHROM", ..] | [_]) => true,
         (Kind::Predictions, [_, _, "value", "std"]) => true,
         (Kind::ManualPage, [first]) => *first == MANUAL_PAGE,

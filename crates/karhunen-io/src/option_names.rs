@@ -2,6 +2,8 @@
 
 use karhunen::error::{OptionName, OptionValue, Phrase, options};
 
+/// True if variants of a model may lack.
+pub const ALLOW_UNMATCHED: OptionName = OptionName::new("allow_unmatched");
 /// The array of an archive.
 pub const ARRAY: OptionName = OptionName::new("array");
 /// True if a comma separates the decimals.
@@ -34,8 +36,6 @@ pub const SAMPLE_NAMES: OptionName = OptionName::new("sample_names");
 pub const TRANSPOSE: OptionName = OptionName::new("transpose");
 /// The columns of triples.
 pub const TRIPLES: OptionName = OptionName::new("triples");
-/// A file for the variants that are not matched.
-pub const UNMATCHED: OptionName = OptionName::new("unmatched");
 /// The column of weights.
 pub const WEIGHTS_COLUMN: OptionName = OptionName::new("weights_column");
 

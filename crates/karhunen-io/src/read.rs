@@ -181,7 +181,10 @@ pub(crate) fn sniff(bytes: &[u8], path: &Path) -> Format {
         }
     }
     let named_bed = extension(path).as_deref() == Some("bed");
-    if bytes.strip_prefix(&genotypes::layout::MAGIC).is_some_and(|rest| named_bed || matches!(rest, [0 | 1, ..])) {
+    if bytes
+        .strip_prefix(&genotypes::layout::MAGIC)
+        .is_some_and(|rest| named_bed || matches!(rest, [0 | 1, ..]))
+    {
         return Format::Bed;
     }
     if let Some(kind) = foreign::recognise(bytes, path) {

@@ -200,7 +200,9 @@ mod tests {
 
     #[test]
     fn binomial_scales_depend_on_the_mean_alone() {
-        let rule = |center| Standardization { center, scales: Scales::Binomial, feature_weights: None };
+        fn rule(center: &Centring) -> Standardization<'_> {
+            Standardization { center, scales: Scales::Binomial, feature_weights: None }
+        }
         let counts = Columns { mean: vec![0.5, 2.0, 0.0], remainder: Vec::new(), deviation: vec![0.7, 0.0, 0.0] };
         let scale = Affine::new(&counts, rule(&Centring::Mean)).unwrap().scale;
         // f = 1/4: 2 * 1/4 * 3/4.

@@ -91,8 +91,8 @@ def project(pca: Any, X: Any) -> FloatArray:
 
     Notes
     -----
-    Online augmentation, decomposition and Procrustes: Zhang, Dey and Lee (2020), doi:10.1093/bioinformatics/btaa152. The
-    function ``pca_OADP_proj`` of the R package bigutilsr, which bigsnpr uses, gives the same scores.
+    Online augmentation, decomposition and Procrustes: Zhang, Dey and Lee (2020), doi:10.1093/bioinformatics/btaa152.
+    The function ``pca_OADP_proj`` of the R package bigutilsr, which bigsnpr uses, gives the same scores.
     """
     model = engine_model(pca)
     return model.transform_oadp(to_rows(pca, X, reset=False), n_threads=pca.n_threads)

@@ -16,17 +16,16 @@ use crate::missing_args::TriplesArgs;
 use crate::observed_dataset::{Advice, ObservedContent, ObservedDataset, block_scores, matched, scores};
 use crate::outputs::Outputs;
 use crate::overwrite::{self, Kind};
-use crate::paths::{check_files, check_outputs};
+use crate::paths::check_tables;
 use crate::plan::{OnValues, dispatch};
 use crate::progress::Progress;
 use crate::row_model::RowModel;
 
 /// Reads a model and rows, and writes their scores.
 pub(crate) fn run(args: TransformArgs) -> Result<()> {
-    check_files([&args.model, &args.data], &args.input, &args.output)?;
     let unmatched = args.genotypes.unmatched.as_deref();
     let paths = [("-o", Some(args.output.as_path())), ("--unmatched", unmatched)];
-    check_outputs(&paths, &[Some(&args.model), Some(&args.data)])?;
+    check_tables([&args.model, &args.data], &args.input, &paths)?;
     let outputs = [("-o", Some(&*args.output), Kind::Scores), ("--unmatched", unmatched, Kind::Unmatched)];
     overwrite::check(&outputs, args.force)?;
     let progress = Progress::new(args.quiet);
@@ -85,7 +84,7 @@ fn incomplete(
             };
         }
     };
-    args.genotypes.check_used(dataset.format)?;
+    args.genotypes.check_used(dataset.table.format)?;
     let variants = saved.beside.column_ids.as_ref().map(Ids::texts);
     let (file, row_names) = (dataset.file.clone(), dataset.row_names.clone());
     let data = dataset.align(saved)?;

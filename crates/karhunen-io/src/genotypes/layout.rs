@@ -15,6 +15,7 @@ pub(super) const HEADER: usize = 3;
 
 /// The path of the file with the extension `extension` that belongs to a .bed file.
 pub(crate) fn companion(bed: &Path, extension: &str) -> PathBuf {
-    let plain = if bed.extension().is_some_and(|end| end == "gz") { bed.with_extension("") } else { bed.to_owned() };
+    let plain =
+        if bed.extension().is_some_and(|end| end == "gz") { bed.with_extension("") } else { bed.to_owned() };
     plain.with_extension(extension)
 }

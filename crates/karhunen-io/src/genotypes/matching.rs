@@ -8,7 +8,7 @@ use karhunen::error::{OptionValue, Phrase};
 use crate::genotypes::layout::companion;
 use crate::genotypes::variants::{Variant, parts_of_name, read_variants};
 use crate::names::shortened;
-use crate::option_names::UNMATCHED;
+use crate::option_names::ALLOW_UNMATCHED;
 use crate::{Cause, Error, ReadOptions, Result};
 
 /// Why a variant of a model has no genotypes in a file.
@@ -64,8 +64,8 @@ pub(super) enum Match {
 /// Those of [`read_variants`]; [`Cause::Format`] for a model whose columns are no variants.
 pub fn unmatched(bed: &Path, names: &[String], flip_strand: bool) -> Result<Vec<Unmatched>> {
     let variants = read_variants(&companion(bed, "bim"))?;
-    let matched = matches(names, &variants, flip_strand)
-        .map_err(|message| Error::new(bed, Cause::format(message)))?;
+    let matched =
+        matches(names, &variants, flip_strand).map_err(|message| Error::new(bed, Cause::format(message)))?;
     Ok(list(names, &variants, &matched))
 }
 
@@ -106,7 +106,8 @@ pub(super) fn matches(
     for name in names {
         let Some((id, counted, other)) = parts_of_name(name) else {
             return Err(format!(
-                "the model was not fitted to genotypes: its column `{}` is not named as a variant with its alleles, as in \
+                "the model was not fitted to genotypes: its column `{}` is not named as a variant with its \
+                 alleles, as in \
                  rs4970383_A(/C)",
                 shortened(name)
             ));
@@ -204,7 +205,9 @@ pub(super) fn refuse_unmatched(
     let none: Vec<(&String, Reason)> = names
         .iter()
         .zip(matched)
-        .filter_map(|(name, found)| if let Match::None(reason) = found { Some((name, *reason)) } else { None })
+        .filter_map(
+            |(name, found)| if let Match::None(reason) = found { Some((name, *reason)) } else { None },
+        )
         .collect();
     let Some((first, reason)) = none.first() else { return Ok(()) };
     let all = none.len() == names.len();
@@ -231,9 +234,9 @@ pub(super) fn refuse_unmatched(
         message.text("; are the ids those of the same naming?")
     } else {
         message
-            .text("; give ")
-            .setting(UNMATCHED, OptionValue::Text("FILE".to_owned()))
-            .text(" to list them there and to take the mean in their place")
+            .text("; ")
+            .setting(ALLOW_UNMATCHED, OptionValue::Flag(true))
+            .text(" takes the mean in their place")
     };
     Err(Error::new(bed, Cause::format(message)))
 }

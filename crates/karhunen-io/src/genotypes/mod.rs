@@ -1,5 +1,5 @@
-//! PLINK 1 files of genotypes: .bed with its .bim and .fam. Rows are samples, columns are variants, values are numbers of
-//! copies of the first allele of the .bim file, which PLINK 2 calls ALT.
+//! PLINK 1 files of genotypes: .bed with its .bim and .fam. Rows are samples, columns are variants, values are numbers
+//! of copies of the first allele of the .bim file, which PLINK 2 calls ALT.
 
 pub(crate) mod layout;
 mod matching;
@@ -28,16 +28,17 @@ use crate::{Cause, Data, Error, ReadOptions, Result, Table, Values};
 /// Reads the genotypes of a .bed file, which stay packed.
 ///
 /// # Errors
-/// [`Cause::Format`] for a file that is no .bed file, is ordered by samples, or has another length than its .bim and .fam
-/// files require, and for a model whose columns are no variants or are not all matched; those of [`read_variants`] and
-/// [`read_samples`]; [`Cause::Option`] for options of tables with columns of text.
+/// [`Cause::Format`] for a file that is no .bed file, is ordered by samples, or has another length than its .bim and
+/// .fam files require, and for a model whose columns are no variants or are not all matched; those of
+/// [`read_variants`] and [`read_samples`]; [`Cause::Option`] for options of tables with columns of text.
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     let path = input.path.clone();
     options.allow_only(&path, FORMAT, &[])?;
     let refuse = |message: String| Error::new(&path, Cause::format(message));
     check_header(input.as_slice()).map_err(refuse)?;
     if path.as_os_str() == "-" {
-        let message = "genotypes are read with the .bim and .fam files beside them, which a pipe has not; give a file";
+        let message =
+            "genotypes are read with the .bim and .fam files beside them, which a pipe has not; give a file";
         return Err(refuse(message.to_owned()));
     }
     let (bim, fam) = (companion(&path, "bim"), companion(&path, "fam"));
@@ -48,7 +49,8 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     if expected != found as u128 {
         let problem = if expected > found as u128 { "truncated, or" } else { "longer than it should be, or" };
         return Err(refuse(format!(
-            "has {found} bytes, but the {n} samples of {} and the {n_variants} variants of {} take {expected}: the file \
+            "has {found} bytes, but the {n} samples of {} and the {n_variants} variants of {} take {expected}: \
+             the file \
              is {problem} of other samples or variants",
             fam.display(),
             bim.display()
@@ -60,14 +62,17 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
         None => of_all(&variants, counts, options),
         Some(fitted) => {
             let Some(names) = &fitted.feature_names else {
-                return Err(refuse("the columns of the model have no names, so variants cannot be matched".to_owned()));
+                return Err(refuse(
+                    "the columns of the model have no names, so variants cannot be matched".to_owned(),
+                ));
             };
             let matched = matches(names, &variants, options.genotypes.flip_strand).map_err(&refuse)?;
             refuse_unmatched(&path, &bim, names, &matched, options)?;
             let n_unmatched = matched.iter().filter(|found| matches!(found, Match::None(_))).count();
             if n_unmatched > 0 {
                 warnings.push(Phrase::new(format!(
-                    "{n_unmatched} of the {} variants of the model are not matched and take their means, which draws scores \
+                    "{n_unmatched} of the {} variants of the model are not matched and take their means, which \
+                     draws scores \
                      towards zero",
                     names.len()
                 )));
@@ -100,7 +105,10 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
 
 fn check_header(bytes: &[u8]) -> std::result::Result<(), String> {
     let Some((first, rest)) = bytes.split_first_chunk::<2>() else {
-        return Err(format!("has {} bytes; a PLINK .bed file begins with three bytes that tell its format", bytes.len()));
+        return Err(format!(
+            "has {} bytes; a PLINK .bed file begins with three bytes that tell its format",
+            bytes.len()
+        ));
     };
     if *first != MAGIC {
         return Err(format!(
@@ -111,9 +119,11 @@ fn check_header(bytes: &[u8]) -> std::result::Result<(), String> {
     }
     match rest.first() {
         Some(&BY_VARIANTS) => Ok(()),
-        Some(&BY_SAMPLES) => Err("is ordered by samples (its third byte is 00), as PLINK before version 1 wrote it; order it \
+        Some(&BY_SAMPLES) => {
+            Err("is ordered by samples (its third byte is 00), as PLINK before version 1 wrote it; order it \
                                   by variants: plink1.9 --bfile PREFIX --make-bed --out NEW"
-            .to_owned()),
+                .to_owned())
+        }
         Some(other) => Err(format!(
             "has the third byte {other:02x}, and a PLINK .bed file 01; it is damaged, or of another format"
         )),
@@ -165,8 +175,10 @@ fn of_model(
         });
     }
     let n_found = matched.iter().filter(|found| matches!(found, Match::Found { .. })).count();
-    let n_swapped = matched.iter().filter(|found| matches!(found, Match::Found { swapped: true, .. })).count();
-    let mut notes = vec![format!("{n_found} of {} variants of the model matched by id and alleles", names.len())];
+    let n_swapped =
+        matched.iter().filter(|found| matches!(found, Match::Found { swapped: true, .. })).count();
+    let mut notes =
+        vec![format!("{n_found} of {} variants of the model matched by id and alleles", names.len())];
     if n_swapped > 0 {
         notes.push(format!("{} with the alleles in the other order", plural(n_swapped, "variant")));
     }

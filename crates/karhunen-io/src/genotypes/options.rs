@@ -5,8 +5,8 @@ use karhunen::More;
 /// How a file of genotypes is read for a model of other samples.
 #[derive(Clone, Debug, Default)]
 pub struct GenotypeOptions {
-    /// If true, variants whose alleles are those of the other strand are matched too, and variants whose strand cannot be
-    /// seen (A/T and C/G) are not.
+    /// If true, variants whose alleles are those of the other strand are matched too, and variants whose strand cannot
+    /// be seen (A/T and C/G) are not.
     pub flip_strand: bool,
     /// If true, variants of the model that the file lacks take the mean; otherwise they are refused.
     pub allow_unmatched: bool,

@@ -77,7 +77,8 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// The copies of the counted allele of a variant, or if `swapped` of the other allele; `fill` for missing genotypes.
+    /// The copies of the counted allele of a variant, or if `swapped` of the other allele; `fill` for missing
+    /// genotypes.
     pub(super) fn of_variant(variant: usize, swapped: bool, fill: f64) -> Self {
         let mut values = COPIES.map(|copies| if swapped { 2.0 - copies } else { copies } as f32);
         values[MISSING] = fill as f32;
@@ -154,7 +155,8 @@ impl<T: Scalar> BlockReader<T> for Packed {
         f: &mut dyn FnMut(OwnedBlock<T>) -> bool,
     ) -> Result<()> {
         // Blocks that begin with a byte are decoded faster.
-        let rows_at_once = if rows_at_once >= 4 { rows_at_once - rows_at_once % 4 } else { rows_at_once.max(1) };
+        let rows_at_once =
+            if rows_at_once >= 4 { rows_at_once - rows_at_once % 4 } else { rows_at_once.max(1) };
         for first in (first..self.n_samples).step_by(rows_at_once) {
             let n_rows = rows_at_once.min(self.n_samples - first);
             let values: Vec<T> = pulp::Arch::new().dispatch(|| self.decode(first, n_rows));

@@ -30,30 +30,34 @@ pub struct PlinkTables {
 /// Nine significant digits.
 fn number(value: f64) -> String {
     let rounded: f64 = format!("{value:.8e}").parse().unwrap_or(value);
-    rounded.to_string()
+    // Zero has no sign.
+    (rounded + 0.0).to_string()
 }
 
 impl PlinkTables {
     /// Extensions of the files, in the order of the fields.
     pub const EXTENSIONS: [&str; 4] = ["eigenvec", "eigenval", "eigenvec.allele", "afreq"];
 
-    /// The tables of a model of all variants and samples of a .bed file, with the scores of the samples, shape (n_samples,
-    /// n_components).
+    /// The tables of a model of all variants and samples of a .bed file, with the scores of the samples, shape
+    /// (n_samples, n_components).
     ///
     /// # Errors
-    /// Those of [`read_variants`] and [`read_samples`]; [`Cause::Io`]; [`Cause::Format`] for files of another shape than the
-    /// model.
+    /// Those of [`read_variants`] and [`read_samples`]; [`Cause::Io`]; [`Cause::Format`] for files of another shape
+    /// than the model.
     pub fn new<T: Scalar>(bed: &Path, model: &PcaModel, scores: &Matrix<T>) -> Result<Self> {
         let variants = read_variants(&companion(bed, "bim"))?;
         let samples = read_samples(&companion(bed, "fam"))?;
         let (n, p, k) = (scores.n_rows(), model.n_features(), model.n_components());
         if (samples.len(), variants.len()) != (n, p) {
-            let message = format!("has {} samples and {} variants, and the model {n} and {p}", samples.len(), variants.len());
+            let message = format!(
+                "has {} samples and {} variants, and the model {n} and {p}",
+                samples.len(),
+                variants.len()
+            );
             return Err(Error::new(bed, Cause::format(message)));
         }
-        let lengths: Vec<f64> = (0..k)
-            .map(|c| (0..n).map(|i| scores[(i, c)].to_f64().powi(2)).sum::<f64>().sqrt())
-            .collect();
+        let lengths: Vec<f64> =
+            (0..k).map(|c| (0..n).map(|i| scores[(i, c)].to_f64().powi(2)).sum::<f64>().sqrt()).collect();
         let unit = |value: f64, c: usize| if lengths[c] > 0.0 { value / lengths[c] } else { 0.0 };
         let components: String = (1..=k).map(|c| format!("\tPC{c}")).collect();
         let mut eigenvec = format!("#FID\tIID{components}\n");

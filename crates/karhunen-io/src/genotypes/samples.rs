@@ -15,8 +15,8 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// The name of the row: the id alone if there is no family or it has the same id, otherwise both with a blank between
-    /// them.
+    /// The name of the row: the id alone if there is no family or it has the same id, otherwise both with a blank
+    /// between them.
     pub fn name(&self) -> String {
         let Self { family, id } = self;
         if family == "0" || family == id { id.clone() } else { format!("{family} {id}") }

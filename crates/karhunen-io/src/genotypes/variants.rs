@@ -39,12 +39,14 @@ pub(crate) fn parts_of_name(name: &str) -> Option<(&str, &str, &str)> {
 /// Reads the variants of a .bim file: lines of chromosome, id, centimorgans, base pairs, and two alleles.
 ///
 /// # Errors
-/// [`Cause::Io`]; [`Cause::Format`] with the line for another number of fields and for a position that is no whole number.
+/// [`Cause::Io`]; [`Cause::Format`] with the line for another number of fields and for a position that is no whole
+/// number.
 pub fn read_variants(path: &Path) -> Result<Vec<Variant>> {
     each_line(path, "variants", |fields| {
         let &[chromosome, id, distance, position, counted, other] = fields else {
             return Err(format!(
-                "has {} fields, and a line of a .bim file six: chromosome, id, centimorgans, base pairs, and two alleles",
+                "has {} fields, and a line of a .bim file six: chromosome, id, centimorgans, base pairs, and \
+                 two alleles",
                 fields.len()
             ));
         };

@@ -13,14 +13,14 @@ use crate::source::Source;
 const PIECE: usize = 16;
 
 impl PcaModel {
-    /// Scores of rows that were not fitted, shape (n_rows, n_components), where the fit had many more columns than rows.
-    /// Their projections ([`PcaModel::transform`]) are then too near to zero, because components follow the noise of the
-    /// fitted rows. Each row is added to the fitted ones, the components are updated, and the new scores of the fitted rows
-    /// are rotated and scaled to their old ones; the row moves with them. Two passes over `x`.
+    /// Scores of rows that were not fitted, shape (n_rows, n_components), where the fit had many more columns than
+    /// rows. Their projections ([`PcaModel::transform`]) are then too near to zero, because components follow the noise
+    /// of the fitted rows. Each row is added to the fitted ones, the components are updated, and the new scores of the
+    /// fitted rows are rotated and scaled to their old ones; the row moves with them. Two passes over `x`.
     ///
-    /// Online augmentation, decomposition and Procrustes: Zhang, Dey & Lee (2020), doi:10.1093/bioinformatics/btaa152, with
-    /// as many updated components as there are, as `pca_OADP_proj` of the R package bigutilsr. More components than are of
-    /// interest make the update better.
+    /// Online augmentation, decomposition and Procrustes: Zhang, Dey & Lee (2020), doi:10.1093/bioinformatics/btaa152,
+    /// with as many updated components as there are, as `pca_OADP_proj` of the R package bigutilsr. More components
+    /// than are of interest make the update better.
     ///
     /// # Errors
     /// As [`PcaModel::transform`].
@@ -45,9 +45,11 @@ impl PcaModel {
     }
 }
 
-/// The corrected scores of a row with the given projection and squared length, for fitted rows with these singular values.
+/// The corrected scores of a row with the given projection and squared length, for fitted rows with these singular
+/// values.
 ///
-/// With the fitted rows `U D V'` and the row `l'V' + g e'`, e a unit vector, `Q = [D 0; l' g]` holds all of them in the basis
+/// With the fitted rows `U D V'` and the row `l'V' + g e'`, e a unit vector, `Q = [D 0; l' g]` holds all of them in the
+/// basis
 /// `(V, e)`. `Q Q'` gives the scores `E S` of the fitted rows, `U` times the first k rows of it, and of the new row.
 fn moved(projection: &[f64], squared_length: f64, singular_values: &[f64]) -> Result<Vec<f64>> {
     let k = projection.len();
@@ -92,7 +94,7 @@ mod tests {
 
     #[test]
     fn one_component_equals_the_formula() {
-        // k = 1: the updated variance t solves (d^2 - t)(n - t) = d^2 l^2; the eigenvector is (d l, t - d^2), normalised.
+        // k = 1: the updated variance t solves (d^2 - t)(n - t) = d^2 l^2; its eigenvector is along (d l, t - d^2).
         let (d, l, n) = (3.0_f64, 1.0_f64, 4.0_f64);
         let half = (d * d + n) / 2.0;
         let t = half + (half * half - d * d * (n - l * l)).sqrt();

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 class Bed(os.PathLike[str]):
     """A PLINK .bed file, and how its variants are matched with those of a fit.
 
-    Variants are matched by id and alleles. Where the alleles stand in the other order, copies of the allele that the fit
-    counted are counted. Where a path is enough, a plain str does as well.
+    Variants are matched by id and alleles. Where the alleles stand in the other order, copies of the allele that the
+    fit counted are counted. Where a path is enough, a plain str does as well.
 
     Parameters
     ----------
@@ -22,12 +22,6 @@ class Bed(os.PathLike[str]):
         then not matched, because both strands have the same alleles.
     allow_unmatched : bool, default=False
         Give variants of the fit that the file lacks their means, with a warning; otherwise they are refused.
-
-    Examples
-    --------
-    >>> from karhunen.genotypes import Bed
-    >>> Bed("new.bed", flip_strand=True)
-    Bed(path='new.bed', flip_strand=True, allow_unmatched=False)
     """
 
     path: str | os.PathLike[str]
