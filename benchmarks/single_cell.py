@@ -63,7 +63,9 @@ def variances(path: Path, threads: int) -> list[float]:
         from karhunen import PCA
 
         cells = sp.load_npz(path).astype(np.float64)
-        kept.write_text(json.dumps(PCA(COMPONENTS, tol=1e-12, n_threads=threads).fit(cells).explained_variance_.tolist()))
+        kept.write_text(
+            json.dumps(PCA(COMPONENTS, tol=1e-12, n_threads=threads).fit(cells).explained_variance_.tolist())
+        )
     return json.loads(kept.read_text())
 
 

@@ -88,9 +88,7 @@ def to_open_source(
     return source, row_names
 
 
-def _open_files(
-    estimator: BaseEstimator, paths: list[str], missing: bool, log1p: float | None
-) -> _core.FileTable:
+def _open_files(estimator: BaseEstimator, paths: list[str], missing: bool, log1p: float | None) -> _core.FileTable:
     """Open files; `log1p` is the sum of each row to which counts were normalised before the fit."""
     cache = getattr(estimator, "cache_dir", None)
     table = _core.FileTable(
