@@ -101,7 +101,8 @@ for name, options in CASES.items():
 with open(FILE, "rb") as file:
     sha256 = hashlib.sha256(file.read()).hexdigest()
 case = {
-    "made_by": "golden/make_scanpy.py, " + ", ".join(f"{name} {version(name)}" for name in ("scanpy", "anndata", "numpy")),
+    "made_by": "golden/make_scanpy.py, "
+    + ", ".join(f"{name} {version(name)}" for name in ("scanpy", "anndata", "numpy")),
     "file": FILE,
     "sha256": sha256,
     "n_comps": N_COMPS,

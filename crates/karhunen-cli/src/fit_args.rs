@@ -39,14 +39,16 @@ use crate::values::{JsonExtent, at_least_one, choice, choice_of, possible_value}
   karhunen fit counties.csv --weights sizes.txt --weighting importance
   karhunen fit table.tsv --delimiter tab --row-names id --label group
   karhunen fit words.mtx.gz --feature-names terms.txt --transpose
+  karhunen fit cells.h5ad -k 50 --layer counts --log1p --mask highly_variable
   karhunen fit words.npz --solver block-krylov --tol 1e-6 --strict")]
 pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) given: Given,
-    /// Table or matrix, rows are samples: CSV, TSV, NPY, NPZ, Matrix Market, Parquet, Arrow or PLINK .bed, gzipped or
-    /// not; - for the standard input
+    /// Table or matrix, rows are samples: CSV, TSV, NPY, NPZ, Matrix Market, Parquet, Arrow, AnnData or PLINK .bed,
+    /// gzipped or not; - for the standard input
     ///
-    /// Several files, or a folder of them, are one table, one below the other, with the same columns
+    /// HDF5 files and folders of Cell Ranger are read too, with cells in rows. Several files, or a folder of them, are
+    /// one table, one below the other, with the same columns
     #[arg(value_hint = ValueHint::FilePath, required = true)]
     pub(crate) data: Vec<PathBuf>,
 

@@ -201,7 +201,8 @@ mod tests {
         let plan = plan(
             "x.csv -k 95% --scale --no-center --weighting population --solver block-krylov --tol 1e-4 --max-iter 7 \
              --block-size 8 --rounded-copy int8 --seed 3 --threads 2 --strict --label a --label b \
-             --decimal-comma --no-header --id-column none --delimiter tab --transpose --array x --weights pop",
+             --decimal-comma --no-header --id-column none --delimiter tab --transpose --array x --layer y --mask z \
+             --log1p=500 --weights pop",
         )
         .unwrap();
         let expected = Pca {
@@ -228,6 +229,8 @@ mod tests {
         assert_eq!(plan.read.delimiter, Some(b'\t'));
         assert!(plan.read.transpose);
         assert_eq!(plan.read.array.as_deref(), Some("x"));
+        assert_eq!((plan.read.layer.as_deref(), plan.read.mask.as_deref()), (Some("y"), Some("z")));
+        assert_eq!(plan.read.log1p, Some(karhunen_io::Log1p::To(500.0)));
         assert_eq!((plan.threads.number(), plan.read.n_threads), (Some(2), Some(2)));
     }
 

@@ -5,6 +5,7 @@ Works with every version of anndata, which is not imported: the objects bring it
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from karhunen import PCA, TruncatedSVD
 from karhunen._inputs.annotated import is_annotated, is_lazy, rows_of_chunk, to_known
 from karhunen._inputs.row_blocks import RowBlocks
 from karhunen._shared.choices import ColumnScaling, SvdSolver
-from karhunen._shared.options import flag_option, is_whole
+from karhunen._shared.options import count_option, flag_option, is_whole
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -183,11 +184,10 @@ def rank_genes(data: Any, n: int = 20, *, key: str | None = None, components: in
     >>> karhunen.anndata.rank_genes(PCA(1).fit(x), 2)[["component", "rank", "gene"]].values.tolist()
     [['PC1', 1, 'CD3D'], ['PC1', 2, 'LYZ']]
     """
-    import pandas as pd
-
-    for name, count in (("n", n), ("components", components)):
-        if (count is not None or name == "n") and (not is_whole(count) or count < 1):
-            raise ValueError(f"{name} = {count!r} is not allowed: give a whole number, at least 1")
+    pd = import_module("pandas")
+    count_option("n", n)
+    if components is not None:
+        count_option("components", components)
     if is_annotated(data):
         name = "PCs" if key is None else key
         if name not in data.varm:
@@ -246,7 +246,7 @@ def _mask(
         return None, None
     if isinstance(mask_var, str):
         if adata is None:
-            raise ValueError(f"mask_var = {mask_var!r} is a column of an AnnData, and data is an array; give the values")
+            raise ValueError(f"mask_var = {mask_var!r} names a column of an AnnData, and data is an array; give values")
         if mask_var not in adata.var.columns:
             raise ValueError(
                 f"mask_var = {mask_var!r}: var has no such column; it has "

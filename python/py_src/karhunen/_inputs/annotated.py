@@ -45,7 +45,7 @@ def to_known(matrix: Any, columns: NDArray[np.intp] | None, rows: int | None) ->
         A matrix in a file becomes blocks of rows, which are read in every pass; one that is compressed by columns is
         read into memory.
     """
-    if _is_of(matrix, "anndata", "CSCDataset") or getattr(matrix, "format", None) == "csc" and not sp.issparse(matrix):
+    if getattr(matrix, "format", None) == "csc" and not sp.issparse(matrix):
         # Every block of rows would need the whole file.
         matrix = matrix.to_memory()
     in_file = not isinstance(matrix, np.ndarray) and not sp.issparse(matrix) and not is_lazy(matrix)
@@ -63,7 +63,7 @@ def to_known(matrix: Any, columns: NDArray[np.intp] | None, rows: int | None) ->
     return RowBlocks(blocks, p if columns is None else len(columns), n)
 
 
-def rows_of_chunk(chunk_size: int | None) -> int:
+def rows_of_chunk(chunk_size: Any) -> int:
     """Return the number of rows of a block that the user gave.
 
     Raises

@@ -238,10 +238,10 @@ class PCA(FittedAtOnce, GaussianComponents):
         Parameters
         ----------
         X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), path, RowBlocks or Scatter
-            Rows are samples. A str or path names a file (NPY, NPZ, CSV, TSV, Parquet, Arrow, Matrix Market, PLINK .bed)
-            or a folder of files, which may be larger than the memory; a list of paths is one table. :class:`RowBlocks`
-            are rows that a function yields in blocks. A :class:`Scatter` holds the sums over rows, weights included;
-            the result is that of the rows, in float64.
+            Rows are samples. A str or path names a file (NPY, NPZ, CSV, TSV, Parquet, Arrow, Matrix Market, AnnData,
+            PLINK .bed) or a folder of files, which may be larger than the memory; a list of paths is one table.
+            :class:`RowBlocks` are rows that a function yields in blocks. A :class:`Scatter` holds the sums over rows,
+            weights included; the result is that of the rows, in float64.
         y : None
             Ignored; present for compatibility with pipelines.
         sample_weight : array-like of shape (n_samples,) or None

@@ -39,8 +39,8 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     _kind: type[Any]
     #: Convert the engine's options that have another form or name in files to the estimator's arguments.
     _arguments: Callable[[dict[str, Any]], dict[str, Any]]
-    #: Columns of the fitted file that are not features, as model files of the command line record them; of a loaded model
-    #: also the sum of each row to which counts were normalised.
+    #: Columns of the fitted file that are not features, as model files of the command line record them; of a loaded
+    #: model also the sum of each row to which counts were normalised.
     _columns_of_file: Mapping[str, Any] = MappingProxyType({"set_aside": (), "id_column": None})
 
     def _adopt(self, model: Any) -> Self:
