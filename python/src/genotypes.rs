@@ -15,15 +15,17 @@ use crate::model::Model;
 use crate::model_class::ModelClass;
 use crate::observer::{Effort, run};
 
-/// The variants of a model, which has these columns, that a .bed file lacks: the number of the column, its name, the
-/// reason, and the alleles in the file.
+/// A variant that a file lacks: the number of its column, its name, the reason, and the alleles in the file.
+type Unmatched = (usize, String, &'static str, Option<String>);
+
+/// The variants of a model, which has these columns, that a .bed file lacks.
 #[pyfunction]
 pub(crate) fn unmatched_variants(
     py: Python<'_>,
     bed: PathBuf,
     names: Vec<String>,
     flip_strand: bool,
-) -> PyResult<Vec<(usize, String, &'static str, Option<String>)>> {
+) -> PyResult<Vec<Unmatched>> {
     let list = py.detach(|| unmatched(&bed, &names, flip_strand)).map_err(file_to_python)?;
     Ok(list.into_iter().map(|one| (one.column, one.name, one.reason.text(), one.found)).collect())
 }

@@ -63,17 +63,17 @@ pub(crate) fn rotate(
         .ok_or_else(|| PyValueError::new_err(format!("{method} needs a target")))?;
     match model {
         Fitted::Complete(model) => {
-            let model = Arc::new(rotated(py, &model.get().model, n_components, criterion)?);
+            let model = Arc::new(rotated(py, &*model.get().model, n_components, criterion)?);
             RotatedModel { model }.into_py_any(py)
         }
         Fitted::Incomplete(model) => {
-            let model = Arc::new(rotated(py, &model.get().model, n_components, criterion)?);
+            let model = Arc::new(rotated(py, &*model.get().model, n_components, criterion)?);
             RotatedIncompleteModel { model }.into_py_any(py)
         }
     }
 }
 
-fn rotated<M: Components + Clone + Send>(
+fn rotated<M: Components + Clone + Send + 'static>(
     py: Python<'_>,
     model: &M,
     n_components: Option<usize>,
@@ -83,9 +83,7 @@ fn rotated<M: Components + Clone + Send>(
     let (p, k) = (model.n_features() as f64, n_components.unwrap_or(model.n_components()) as f64);
     // About a hundred sweeps over all pairs.
     let effort = Effort::new(100.0 * p * k * k, Some(1));
-    run(py, effort, None, move |run| {
-        Rotated::new(model, n_components, criterion, run)
-    })
+    run(py, effort, None, move |run| Rotated::new(model, n_components, criterion, run))
 }
 
 /// The rotation: views of its arrays, which `owner` holds, and values.

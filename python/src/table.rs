@@ -11,6 +11,9 @@ use pyo3::prelude::*;
 use crate::errors::file_to_python;
 use crate::observer::{Effort, run};
 
+/// The columns of a model of genotypes, their means, and whether strands are flipped and variants may lack.
+type Matched = (Vec<String>, Option<Vec<f64>>, bool, bool);
+
 /// A table of files. Values beyond the memory limit stay in the files.
 #[pyclass(frozen, module = "karhunen._core")]
 pub(crate) struct FileTable {
@@ -38,7 +41,7 @@ impl FileTable {
         n_threads: Option<usize>,
         missing: bool,
         log1p: Option<f64>,
-        matched: Option<(Vec<String>, Option<Vec<f64>>, bool, bool)>,
+        matched: Option<Matched>,
     ) -> PyResult<Self> {
         let most = memory::limit(memory_limit).bytes / if missing { 16.0 } else { 2.0 };
         let memory_limit = Some(most as u64);

@@ -7,8 +7,7 @@ use karhunen::error::MemoryLimit;
 use karhunen::incomplete::{Duplicates, RowScores, Triples};
 use karhunen::{IncompleteModel, Observed, Run, Scalar, Source};
 use karhunen_io::{
-    Cause, Ids, ObserveOptions, ObservedData, ObservedRows, ObservedTable, ReadOptions, Saved,
-    shortened,
+    Cause, Ids, ObserveOptions, ObservedData, ObservedRows, ObservedTable, ReadOptions, Saved, shortened,
 };
 
 use crate::dataset::{Dataset, neither_file_nor_column};

@@ -380,7 +380,7 @@ mod tests {
 
     #[test]
     fn messages_name_the_file_and_the_way_in() {
-        let cases: [(&[u8], &str, &str); 8] = [
+        let cases: [(&[u8], &str, &str); 7] = [
             (
                 b"$FL2@(#) SPSS",
                 "data/a b.sav",

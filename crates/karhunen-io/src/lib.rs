@@ -90,8 +90,7 @@ pub use read::{Content, read, read_any};
 pub use replace::{Staged, check_writable, discard_unfinished, discard_unfinished_at_once, publish};
 pub use saved::{
     AnyModel, Saved, SavedIncomplete, SavedIncremental, SavedKernel, SavedModel, SavedNystrom, SavedRotated,
-    SavedRotatedIncomplete,
-    SavedScatter, Stored, load_any_model, load_model, save_model, stage_model,
+    SavedRotatedIncomplete, SavedScatter, Stored, load_any_model, load_model, save_model, stage_model,
 };
 pub use table::{Buffer, Data, Label, NamedMatrix, RowWriter, RowsToWrite, Table, Values};
 pub use tables::read_tables;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use karhunen::source::Block;
-use karhunen::{Observed, Pca, Scalar, Source, Weights};
+use karhunen::{Observed, Pca, Scalar, Weights};
 use karhunen_io::{Data, FittedTable, Log1p, ReadOptions, Table, Values, read, read_tables};
 use karhunen_testkit::largest;
 use serde_json::Value;
@@ -54,7 +54,6 @@ fn dense(table: &Table) -> Vec<f64> {
                                 .for_each(|(&j, value)| all[(first + i) * p + j as usize] = value.to_f64());
                         }
                     }
-                    _ => unreachable!("blocks are dense or sparse"),
                 }
                 Ok(())
             })

@@ -274,7 +274,9 @@ fn errors_of_a_few_rows_give_no_limit() {
 fn rows_are_those_of_the_fit_by_their_values() {
     let values = rows(160, 6);
     let (first, second) = values.split_at(480);
-    let x = |values| Dense::row_major(values, 80, 6).unwrap();
+    fn x(values: &[f64]) -> Dense<'_, f64> {
+        Dense::row_major(values, 80, 6).unwrap()
+    }
     for scale in [false, true] {
         for center in [Centring::Mean, Centring::None] {
             let pca = Pca { center, scale: scale.into(), ..Pca::new(2) };

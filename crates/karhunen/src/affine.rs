@@ -203,7 +203,8 @@ mod tests {
         fn rule(center: &Centring) -> Standardization<'_> {
             Standardization { center, scales: Scales::Binomial, feature_weights: None }
         }
-        let counts = Columns { mean: vec![0.5, 2.0, 0.0], remainder: Vec::new(), deviation: vec![0.7, 0.0, 0.0] };
+        let counts =
+            Columns { mean: vec![0.5, 2.0, 0.0], remainder: Vec::new(), deviation: vec![0.7, 0.0, 0.0] };
         let scale = Affine::new(&counts, rule(&Centring::Mean)).unwrap().scale;
         // f = 1/4: 2 * 1/4 * 3/4.
         assert_eq!(scale, [0.375_f64.sqrt(), 1.0, 1.0]);

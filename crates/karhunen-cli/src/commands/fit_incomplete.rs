@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
-use karhunen::error::Surface;
 use karhunen::IncompleteModel;
+use karhunen::error::Surface;
 use karhunen::incomplete::{Overfit, RowScores};
 use karhunen_io::{NamedMatrix, ReadOptions, RowsAndColumns, Saved, SavedIncomplete};
 

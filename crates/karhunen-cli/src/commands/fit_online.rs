@@ -18,7 +18,6 @@ use crate::incomplete_plan::IncompletePlan;
 use crate::incomplete_report::IncompleteReport;
 use crate::incomplete_rows::IncompleteRows;
 use crate::incomplete_summary::{IncompleteFitSummary, IncompleteSummary, OnlineSummary};
-use crate::names;
 use crate::observed_dataset::block_scores;
 use crate::progress::Progress;
 use crate::report::Seconds;

@@ -6,8 +6,8 @@ use karhunen::moments::Moments;
 use karhunen::rotation::{Components, RotatedModel};
 use karhunen::{IncompleteModel, IncompletePca, Observed, PcaModel, Run, Scalar};
 use karhunen_io::{
-    AnyModel, Content, Data, Ids, ObservedData, SavedIncomplete, SavedIncremental, SavedKernel, SavedModel,
-    RowsAndColumns, SavedScatter, Stored, TripleColumns, Values, shell_word,
+    AnyModel, Content, Data, Ids, ObservedData, RowsAndColumns, SavedIncomplete, SavedIncremental,
+    SavedKernel, SavedModel, SavedScatter, Stored, TripleColumns, Values, shell_word,
 };
 use serde::Serialize;
 
@@ -144,7 +144,8 @@ fn data_of_incomplete(
     version: &str,
 ) -> Vec<String> {
     let file = input_name(&args.file);
-    let fitted = format!("{file}: model of karhunen {version} of incomplete data, fitted to {}", fitted(model));
+    let fitted =
+        format!("{file}: model of karhunen {version} of incomplete data, fitted to {}", fitted(model));
     [fitted].into_iter().chain(beside.triples.as_ref().map(origin)).collect()
 }
 

@@ -71,11 +71,7 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
 }
 
 /// Reconstructs every entry, observed or missing, from scores or incomplete rows under a model of incomplete data.
-fn incomplete(
-    args: &ReconstructArgs,
-    saved: &Saved<impl IncompleteRows>,
-    progress: &Progress,
-) -> Result<()> {
+fn incomplete(args: &ReconstructArgs, saved: &Saved<impl IncompleteRows>, progress: &Progress) -> Result<()> {
     saved.model.check_whiten(args.whiten)?;
     let options = args.memory.within(saved.read_options(read_options(&args.input, &args.threads)));
     let dataset = Dataset::read(&args.data, &ReadOptions { missing: true, ..options }, progress)?;

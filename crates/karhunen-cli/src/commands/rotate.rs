@@ -7,7 +7,8 @@ use karhunen::record::Recorded;
 use karhunen::rotation::{Components, Criterion, RotatedModel};
 use karhunen::{Matrix, Run, Scalar};
 use karhunen_io::{
-    AnyModel, Ids, NamedMatrix, ReadOptions, Saved, SavedIncomplete, SavedModel, Stored, Values, load_any_model,
+    AnyModel, Ids, NamedMatrix, ReadOptions, Saved, SavedIncomplete, SavedModel, Stored, Values,
+    load_any_model,
 };
 use serde::Serialize;
 
@@ -153,11 +154,7 @@ struct Rotated<'a> {
 ///
 /// # Errors
 /// [`Failure::Data`] for rows that are not the features; those of reading.
-fn loadings(
-    path: &Path,
-    (p, features): (usize, Option<&[String]>),
-    progress: &Progress,
-) -> Result<Matrix> {
+fn loadings(path: &Path, (p, features): (usize, Option<&[String]>), progress: &Progress) -> Result<Matrix> {
     let dataset = Dataset::read(path, &ReadOptions::default(), progress)?;
     let order = match (features, &dataset.table.sample_names) {
         (Some(features), Some(rows)) => Some(order(&dataset.file, features, rows)?),

@@ -53,11 +53,7 @@ pub(crate) fn run(args: TransformArgs) -> Result<()> {
 }
 
 /// Scores of rows with missing values, from a table, or from triples if the model was fitted to triples.
-fn incomplete(
-    args: &TransformArgs,
-    saved: &Saved<impl IncompleteRows>,
-    progress: &Progress,
-) -> Result<()> {
+fn incomplete(args: &TransformArgs, saved: &Saved<impl IncompleteRows>, progress: &Progress) -> Result<()> {
     saved.model.check_whiten(args.whiten)?;
     if args.unshrunk {
         return Err(Failure::Usage(

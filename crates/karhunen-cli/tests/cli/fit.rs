@@ -251,7 +251,10 @@ fn columns_take_given_numbers() {
         assert_eq!(numbers(&found["mean"]), [8.0, 170.0, 65.0, 20.0]);
         assert_eq!(numbers(&found["scale"]), [4.0, 80.0, 15.0, 10.0]);
         let text = output(&format!("inspect {model}"));
-        assert!(text.contains("\ncentred at given numbers and scaled by given numbers; all 4 components\n"), "{text}");
+        assert!(
+            text.contains("\ncentred at given numbers and scaled by given numbers; all 4 components\n"),
+            "{text}"
+        );
     }
     let refusal = |arguments: &str, code: i32| {
         let done = karhunen(&format!("fit usarrests.csv {arguments}")).assert().code(code);

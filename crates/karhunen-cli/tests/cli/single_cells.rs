@@ -26,7 +26,8 @@ fn counts_in_a_file_give_the_components_of_scanpy_and_new_cells_their_scores() {
     ));
     let expected = &of_scanpy()["cases"]["highly_variable"];
     let variances = numbers(&expected["variance"]);
-    let errors = numbers(&fitted["explained_variance"]).into_iter().zip(&variances).map(|(a, b)| (a / b - 1.0).abs());
+    let errors =
+        numbers(&fitted["explained_variance"]).into_iter().zip(&variances).map(|(a, b)| (a / b - 1.0).abs());
     assert!(largest(errors) < 1e-6);
     let scores = std::fs::read_to_string(path("scores.csv")).unwrap();
     let lines: Vec<&str> = scores.lines().collect();

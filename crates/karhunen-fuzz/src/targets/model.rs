@@ -7,7 +7,7 @@ use karhunen::incomplete::{Checkpoint, FitContext};
 use karhunen::{Dense, Matrix, Observed, Pca, Run};
 use karhunen_io::{
     AnyModel, Result, SavedIncomplete, SavedIncremental, SavedKernel, SavedModel, SavedNystrom, SavedRotated,
-    SavedRotatedIncomplete,    SavedScatter, load_any_model, load_checkpoint, load_model, save_model,
+    SavedRotatedIncomplete, SavedScatter, load_any_model, load_checkpoint, load_model, save_model,
 };
 
 use super::{Outcome, Verdict, all_finite, hold};

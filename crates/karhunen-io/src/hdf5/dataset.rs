@@ -14,7 +14,7 @@ use crate::{Cause, Error, Place, Result, decoder};
 pub(crate) struct Dataset {
     path: PathBuf,
     name: String,
-    found: hdf5_reader::Dataset,
+    found: Box<hdf5_reader::Dataset>,
 }
 
 /// A column of texts or truth values.
@@ -27,12 +27,7 @@ enum Field<'a> {
 
 impl Dataset {
     pub(super) fn new(path: &Path, name: &str, found: hdf5_reader::Dataset) -> Self {
-        Self { path: path.to_owned(), name: name.to_owned(), found }
-    }
-
-    /// The name in its file.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
+        Self { path: path.to_owned(), name: name.to_owned(), found: Box::new(found) }
     }
 
     /// The lengths of its axes.
@@ -63,11 +58,6 @@ impl Dataset {
     /// True for single precision.
     pub(crate) fn is_single(&self) -> bool {
         matches!(self.found.dtype(), Datatype::FloatingPoint { size: 4, .. })
-    }
-
-    /// True for records, of several fields.
-    pub(crate) fn is_records(&self) -> bool {
-        matches!(self.found.dtype(), Datatype::Compound { .. })
     }
 
     /// An error of this data set.

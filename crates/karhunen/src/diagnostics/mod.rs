@@ -12,7 +12,8 @@ mod significance;
 mod supplementary;
 
 pub use features::{
-    Features, R2, features, incomplete_features, incomplete_r2, r2, rotated_features, rotated_incomplete_features,
+    Features, R2, features, incomplete_features, incomplete_r2, r2, rotated_features,
+    rotated_incomplete_features,
 };
 pub use incomplete::{
     IncompleteSamples, SpeScale, incomplete_row_contributions, incomplete_row_contributions_of,

@@ -69,7 +69,8 @@ fn moved(projection: &[f64], squared_length: f64, singular_values: &[f64]) -> Re
         (false, false) => squared_length / (scale * scale),
     });
     let updated = eigh(&products)?;
-    let scores = Matrix::from_fn(k + 1, k, |a, c| updated.vectors[(a, c)] * updated.values[c].max(0.0).sqrt());
+    let scores =
+        Matrix::from_fn(k + 1, k, |a, c| updated.vectors[(a, c)] * updated.values[c].max(0.0).sqrt());
     // Procrustes: the rotation and the factor that bring the updated scores of the fitted rows to the old ones, D.
     let cross = Matrix::from_fn(k, k, |c, a| scores[(a, c)] * d[a]);
     let rotation = orthogonal_factor(&cross)?;

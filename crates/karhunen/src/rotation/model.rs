@@ -45,12 +45,7 @@ impl<M: Components> RotatedModel<M> {
     /// # Errors
     /// [`Error::Option`] for more components than the model has, and for components without variance; those of the
     /// criterion; [`Error::Stopped`]. If the iterations do not converge, [`Rotation::converged`] is false.
-    pub fn new(
-        model: M,
-        n_components: Option<usize>,
-        criterion: Criterion,
-        run: &Run<'_>,
-    ) -> Result<Self> {
+    pub fn new(model: M, n_components: Option<usize>, criterion: Criterion, run: &Run<'_>) -> Result<Self> {
         let variances = model.explained_variance();
         let k = n_components.unwrap_or_else(|| {
             let least = WITHOUT_VARIANCE * variances.first().copied().unwrap_or(0.0);
@@ -233,7 +228,6 @@ fn in_units(rotation: Rotation, units: &[f64]) -> Rotation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choice::Choice;
     use crate::incomplete::{IncompletePca, Method};
     use crate::linalg::Dense;
     use crate::linalg::test_matrices::{gaussian, max_difference};
@@ -410,7 +404,7 @@ mod tests {
     }
 
     /// The rows of [`rows`] with every seventh entry missing.
-    fn incomplete_rows() -> Observed {
+    fn incomplete_rows() -> Observed<f64> {
         let x = rows();
         let holes = Matrix::from_fn(N, P, |i, j| if (i * P + j) % 7 == 3 { f64::NAN } else { x[(i, j)] });
         Observed::from_dense(&Dense::from(&holes)).unwrap()
@@ -438,11 +432,9 @@ mod tests {
     fn rotated_components_of_incomplete_rows_reproduce_what_the_components_do() {
         let rows = incomplete_rows();
         let weighted = rows.clone().with_feature_weights(&[1.0, 4.0, 0.25, 1.0, 9.0, 2.0, 1.0]).unwrap();
-        for (method, scale, data) in [
-            (Method::Ppca, false, &rows),
-            (Method::VbFull, true, &rows),
-            (Method::Em, true, &weighted),
-        ] {
+        for (method, scale, data) in
+            [(Method::Ppca, false, &rows), (Method::VbFull, true, &rows), (Method::Em, true, &weighted)]
+        {
             let model = IncompletePca { method, scale, ..IncompletePca::new(3) }.fit(data).unwrap();
             let expected = model.inverse_transform(&model.transform(&rows).unwrap()).unwrap();
             for criterion in criteria() {

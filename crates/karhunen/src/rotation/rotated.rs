@@ -67,7 +67,8 @@ impl Rotation {
     /// [`Error::Shape`] for another number of columns, or fewer variances than k.
     pub fn to_scores<T: Scalar>(&self, scores: &Matrix<T>, variances: &[f64]) -> Result<Matrix<T>> {
         let k = self.rotation.n_rows();
-        let counts = [("scores", "columns", scores.n_cols()), ("variances", "values", variances.len().min(k))];
+        let counts =
+            [("scores", "columns", scores.n_cols()), ("variances", "values", variances.len().min(k))];
         if let Some((what, axis, found)) = counts.into_iter().find(|(_, _, found)| *found != k) {
             return Err(Error::Shape { what, axis, found, expected: k });
         }

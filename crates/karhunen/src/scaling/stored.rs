@@ -51,8 +51,9 @@ impl<'de> Deserialize<'de> for Scaling {
         match Stored::deserialize(deserializer)? {
             Stored::Flag(scale) => Ok(scale.into()),
             Stored::Numbers(values) => Ok(values.into()),
-            Stored::Name(name) => Self::of_name(&name)
-                .ok_or_else(|| D::Error::unknown_variant(&name, &["true", "false", "pareto", "range", "binomial"])),
+            Stored::Name(name) => Self::of_name(&name).ok_or_else(|| {
+                D::Error::unknown_variant(&name, &["true", "false", "pareto", "range", "binomial"])
+            }),
         }
     }
 }

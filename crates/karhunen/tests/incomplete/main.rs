@@ -26,7 +26,6 @@ mod row_offsets;
 mod sample_weights;
 mod scaling;
 mod score;
-mod scratch;
 mod small_example;
 mod sources;
 mod stopping;

@@ -135,7 +135,7 @@ impl FeatureErrors {
             r2: Vec::with_capacity(p),
         };
         let mut parts = Vec::with_capacity(places.len());
-        for j in 0..p {
+        for (j, of_all) in of_all.iter().enumerate() {
             parts.clear();
             let mut spread = 0.0;
             // The columns of each fold ascend.
@@ -151,7 +151,7 @@ impl FeatureErrors {
             found.msep.push(mean / unit);
             found.msep_standard_error.push(standard_error / unit);
             found.q2.push(share(sum, spread));
-            found.r2.push(share(of_all[j], all.spread[j]));
+            found.r2.push(share(*of_all, all.spread[j]));
         }
         found
     }

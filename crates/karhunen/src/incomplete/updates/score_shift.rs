@@ -222,10 +222,10 @@ pub(crate) fn best_affine<T: Lane>(
             }
         }
     } else if priors.of_loadings.is_some() {
-        for k in 0..c {
-            let t = priors.hyperprior.mean_square((n, p), p * variances[k]);
+        for (k, variance) in variances.iter_mut().enumerate() {
+            let t = priors.hyperprior.mean_square((n, p), p * *variance);
             if t != 1.0 {
-                variances[k] /= t;
+                *variance /= t;
                 log_determinant += 0.5 * t.ln();
                 map.row_mut(k).iter_mut().for_each(|r| *r *= t.sqrt());
             }
