@@ -44,10 +44,11 @@ adata = ad.AnnData(
     obs=pd.DataFrame({"kind": pd.Categorical([f"k{k}" for k in kinds]), "depth": depth}, index=cells),
     var=pd.DataFrame({"feature_type": pd.Categorical(["Gene Expression"] * N_GENES)}, index=genes),
 )
-adata.raw = adata
-sc.pp.normalize_total(adata)
+adata.raw = adata.copy()
 sums = np.asarray(counts.sum(axis=1)).ravel()
+# By default scanpy 1.11 takes the median over all cells for CSR, and over cells with counts for every other layout.
 target = float(np.median(sums[sums > 0]))
+sc.pp.normalize_total(adata, target_sum=target)
 sc.pp.log1p(adata)
 variances = np.asarray(adata.X.power(2).mean(axis=0) - np.square(adata.X.mean(axis=0))).ravel()
 adata.var["highly_variable"] = np.isin(np.arange(N_GENES), np.argsort(-variances, kind="stable")[:60])

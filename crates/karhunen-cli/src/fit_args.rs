@@ -44,8 +44,8 @@ use crate::values::{JsonExtent, at_least_one, choice, choice_of, possible_value}
 pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) given: Given,
-    /// Table or matrix, rows are samples: CSV, TSV, NPY, NPZ, Matrix Market, Parquet, Arrow, AnnData or PLINK .bed,
-    /// gzipped or not; - for the standard input
+    /// Table or matrix, rows are samples: CSV, NPY, NPZ, Matrix Market, Parquet, Arrow, AnnData or PLINK .bed; - for the
+    /// standard input
     ///
     /// HDF5 files and folders of Cell Ranger are read too, with cells in rows. Several files, or a folder of them, are
     /// one table, one below the other, with the same columns

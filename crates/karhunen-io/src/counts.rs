@@ -8,17 +8,8 @@ use karhunen::{Matrix, Scalar};
 
 use crate::file_rows::{BlockReader, FileRows, OwnedBlock};
 use crate::option_names;
+use crate::options::Log1p;
 use crate::{Buffer, Cause, Data, Error, Place, ReadOptions, Result, Table, Values};
-
-/// Normalisation of counts: each row is divided by its sum and multiplied by a target, and `ln(1 + x)` is taken, as by
-/// `normalize_total` and `log1p` of scanpy. A row without counts stays zero.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Log1p {
-    /// The target is the median of the sums of the rows that have counts.
-    Median,
-    /// The target.
-    To(f64),
-}
 
 /// The number for names that a table does not keep.
 const LEFT_OUT: u32 = u32::MAX;

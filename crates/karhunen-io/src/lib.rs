@@ -68,7 +68,6 @@ mod write;
 pub use beside::{Beside, RowsAndColumns, TableColumns};
 pub use checkpoint_file::{load_checkpoint, save_checkpoint};
 pub use checkpoint_keeper::{CheckpointKeeper, CheckpointNews};
-pub use counts::Log1p;
 pub use decoder::is_decoding;
 pub use error::{Cause, Error, ErrorKind, Place, Result};
 pub use existing::Existing;
@@ -83,7 +82,7 @@ pub use names::{shell_word, shortened};
 pub use observed::{
     ObserveOptions, ObservedData, ObservedRows, ObservedTable, read_observed, read_observed_rows,
 };
-pub use options::{ReadOptions, RowNames};
+pub use options::{Log1p, ReadOptions, RowNames};
 pub use pairs::{PairTable, PairWriter, Pairs, PairsToWrite, open_pairs, stage_pairs};
 pub use pass_log::PassLogFile;
 pub use read::{Content, read, read_any};

@@ -5,11 +5,20 @@ use std::path::{Path, PathBuf};
 use karhunen::error::{OptionName, Phrase};
 use karhunen::{More, Run};
 
-use crate::counts::Log1p;
 use crate::genotypes::options::GenotypeOptions;
 use crate::name_rule::FittedTable;
 use crate::option_names;
 use crate::{Cause, Error, Result};
+
+/// Normalisation of counts: each row is divided by its sum and multiplied by a target, and `ln(1 + x)` is taken, as by
+/// `normalize_total` and `log1p` of scanpy. A row without counts stays zero.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Log1p {
+    /// The target is the median of the sums of the rows that have counts.
+    Median,
+    /// The target.
+    To(f64),
+}
 
 /// Options of [`crate::read`]. An option that the format does not use is refused, not ignored.
 #[derive(Clone, Debug, Default)]

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use karhunen::error::Phrase;
 
-use crate::counts::Log1p;
 use crate::foreign::{self, Foreign};
 use crate::input::extension;
 use crate::names::shortened;
 use crate::option_names;
+use crate::options::Log1p;
 use crate::single_cell;
 use crate::stacked::stack_values;
 use crate::{Cause, Data, Error, Label, ReadOptions, Result, Table, Values, read};

@@ -115,7 +115,8 @@ fn counts_are_normalised_as_by_scanpy() {
                 let found = dense(&table);
                 let errors = found.iter().zip(&expected).map(|(a, b)| (a - b).abs());
                 // Values are below 5; numpy rounds the quotient once more.
-                assert!(largest(errors) < 1e-14, "{name}");
+                let error = largest(errors);
+                assert!(error < 1e-14, "{name} {log1p:?}: {error:e}");
             }
         }
     }
@@ -293,7 +294,7 @@ fn files_and_folders_of_cell_ranger_have_cells_in_rows() {
             932.0,
             ["AAACAAGTATCTCCCA-1", "ENSG00000243485", "ENSG00000237613"],
         ),
-        ("10x/integer_ids", ReadOptions::default(), (5, 6), 10.0, ["AAACCCAAGATTAGCA-1", "Pwwp4b", "Pwwp4a"]),
+        ("10x/integer_ids", ReadOptions::default(), (5, 6), 8.0, ["AAACCCAAGATTAGCA-1", "Pwwp4b", "Pwwp4a"]),
     ];
     for (name, options, shape, total, [cell, first, second]) in cases {
         for options in both(&options) {

@@ -169,7 +169,7 @@ fn limits_of_spe_are_of_weighted_rows() {
     let at = |name: &str| folder.path().join(name).display().to_string();
     for missing in ["", "--missing=ppca --tol 1e-9 --max-iter 2000"] {
         let limit = |data: &str, weights: &str| {
-            let options = format!("--label class -k 3 {missing} -q -o {}", at("m.model"));
+            let options = format!("--label class -k 3 {missing} -q --force -o {}", at("m.model"));
             karhunen(&format!("fit {} --scale {weights} {options}", at(data))).assert().success();
             let (rows, summary) =
                 diagnose(folder.path(), &format!("{} --label class --fitted {weights}", at(data)));

@@ -203,7 +203,8 @@ fn feature_weights_of_zero_silence_a_feature() {
     std::fs::write(&path, "1\n0\n1\n4\n").unwrap();
     let summary =
         json(&format!("fit iris.csv --label class --feature-weights {} -k 1 --json=full", path.display()));
-    assert_eq!(numbers(&summary["components"][0])[1], 0.0);
+    // Processors differ in the rounding of eigenvectors.
+    assert!(numbers(&summary["components"][0])[1].abs() < 1e-15);
     assert_eq!(numbers(&summary["feature_weights"]), [1.0, 0.0, 1.0, 4.0]);
 }
 
@@ -274,19 +275,16 @@ fn columns_take_given_numbers() {
 
 #[test]
 fn columns_are_scaled_by_name() {
-    let deviations = numbers(&json("fit usarrests.csv --scale")["scale"]);
-    let pareto = json("fit usarrests.csv --scale=pareto");
+    let fitted = |scale: &str| json(&format!("fit usarrests.csv {scale} --json=full"));
+    let deviations = numbers(&fitted("--scale")["scale"]);
+    let pareto = fitted("--scale=pareto");
     let roots: Vec<f64> = deviations.iter().map(|deviation| deviation.sqrt()).collect();
     assert_close(&numbers(&pareto["scale"]), &roots, 1e-13);
     assert_eq!(pareto["options"]["scale"], "pareto");
     let text = output("fit usarrests.csv --scale=range");
     assert!(text.contains("\ncentred and scaled by the range; all 4 components\n"), "{text}");
-    assert_eq!(json("fit usarrests.csv --scale=deviation")["options"]["scale"], true);
-    assert_close(
-        &numbers(&json("fit usarrests.csv --scale=range")["scale"]),
-        &[16.6, 292.0, 59.0, 38.7],
-        1e-13,
-    );
+    assert_eq!(fitted("--scale=deviation")["options"]["scale"], true);
+    assert_close(&numbers(&fitted("--scale=range")["scale"]), &[16.6, 292.0, 59.0, 38.7], 1e-13);
     for other in ["--missing", "--kernel rbf"] {
         karhunen(&format!("fit usarrests.csv {other} --scale=pareto")).assert().code(2);
         karhunen(&format!("fit usarrests.csv {other} --scale-values s.txt")).assert().code(2);

@@ -145,7 +145,10 @@ fn missing_genotypes_can_be_left_out() {
             .filter(|line| line.starts_with(population))
             .map(|line| line.split(',').nth(1).unwrap().parse().unwrap())
             .collect();
-        (-largest(rows.iter().map(|x| -x)), largest(rows.iter().copied()))
+        (
+            rows.iter().copied().fold(f64::INFINITY, f64::min),
+            rows.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        )
     };
     let (third, second) = (of("P3"), of("P2"));
     assert!(third.0 > second.1 || third.1 < second.0, "{third:?} {second:?}");

@@ -173,11 +173,9 @@ fn what_cannot_be_rotated_is_refused_by_name() {
     let folder = fitted();
     let at = folder.path();
     run(at, "fit wine.csv --label class --kernel rbf -k 2 -q -o @/kernel.model");
-    run(at, "fit metabolite_missing.csv --missing -k 2 -q -o @/missing.model");
     run(at, "rotate @/m.model -k 2 -q -o @/r.model");
     for (arguments, code, told) in [
         ("rotate @/kernel.model", 3, "is a model with a kernel"),
-        ("rotate @/missing.model", 3, "is a model of data with missing values"),
         ("rotate @/m.model -k 14", 2, "the model has 13 components"),
         ("rotate @/m.model --power 3", 2, "--power has no effect with --method varimax"),
         ("rotate @/m.model --method promax --power 1", 2, "power"),

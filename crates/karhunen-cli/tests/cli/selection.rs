@@ -158,7 +158,7 @@ fn what_has_no_rules_is_refused_by_name() {
         (format!("select {} --scale", path("m.model")), 2, "--scale has no effect on a model"),
         (format!("select {} --draws 5", path("m.model")), 2, "--draws has no effect on a model"),
         (format!("select {} --observations 1", path("m.model")), 2, "at least 2 observations"),
-        ("select metabolite_missing.csv --no-parallel".to_owned(), 3, "karhunen cross-validate"),
+        ("select metabolite_missing.csv --no-parallel".to_owned(), 3, "--cross-validate choose"),
         (
             "select metabolite_missing.csv --draws 2 --observations 9".to_owned(),
             2,

@@ -106,9 +106,10 @@ impl IncompletePca {
 /// without entries.
 fn mean_and_variance<T: Scalar>(data: &Observed<T>) -> (f64, f64) {
     let sum = |of: &dyn Fn(f64) -> f64| -> f64 {
-        (0..data.n_samples())
-            .map(|row| {
-                let line = data.rows().line(row);
+        (0..data.n_features())
+            .map(|column| {
+                // The weights of columns have the multiplicities of rows.
+                let line = data.columns().line(column);
                 let weight = |e: usize| line.weights.map_or(1.0, |w| w[e].to_f64());
                 (0..line.values.len()).map(|e| weight(e) * of(line.values[e].to_f64())).sum::<f64>()
             })

@@ -194,7 +194,7 @@ fn the_rank_of_complete_data_is_chosen() {
                 let pca = IncompletePca { method, ..em(false) };
                 let table = grid(1..=6).run(&pca, &data, &Run::default()).unwrap();
                 let (least, within) = (cross_validation(&table), cross_validation_one_error(&table));
-                let case = format!("seed {seed}, rank {rank}, {}: {}", method.name(), least.reason);
+                let case = format!("seed {seed}, rank {rank}, {}: {:?}", method.name(), least.curve);
                 // Probabilistic PCA shrinks a component of noise so much that its error may be smaller by chance.
                 let most = rank + usize::from(method == Method::Ppca);
                 assert!((rank..=most).contains(&least.n_components.unwrap()), "{case}");
@@ -311,8 +311,9 @@ fn early_penalties_of_a_number_give_way_to_better_ones() {
     use karhunen::incomplete::Regularization::Ridge;
     let data = observed(&Holes::planted(60, 8, &[3.0, 2.0], 0.5, 0.2, 6));
     let pca = IncompletePca { method: Method::Als, ..IncompletePca::default() };
-    let both = CrossValidation { regularization: vec![Ridge(200.0), Ridge(0.5)], ..grid([1, 2]) };
-    let one = CrossValidation { regularization: vec![Ridge(0.5)], ..grid([1, 2]) };
+    let both = CrossValidation { regularization: vec![Ridge(200.0), Ridge(0.5)], ..grid([2]) };
+    let one = CrossValidation { regularization: vec![Ridge(0.5)], ..grid([2]) };
     let run = |grid: &CrossValidation| cross_validation(&grid.run(&pca, &data, &Run::default()).unwrap());
-    assert_eq!(run(&both), run(&one));
+    let (both, one) = (run(&both), run(&one));
+    assert_eq!((both.n_components, &both.reason), (one.n_components, &one.reason));
 }

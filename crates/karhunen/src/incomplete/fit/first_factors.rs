@@ -14,10 +14,10 @@ use crate::linalg::random::gaussian;
 use crate::linalg::simd::Lane;
 use crate::random::Stream;
 
-/// Sweeps of alternating least squares after every random start.
-pub(crate) const SWEEPS: usize = 3;
-/// Ridge of these sweeps, as a fraction of the mean curvature of random factors.
-const RIDGE: f64 = 1e-2;
+/// Ridges of the sweeps of alternating least squares after every random start, as fractions of the mean curvature of
+/// random factors. The first is large, so that the sweep resembles a power iteration: rows and columns whose few entries
+/// random factors hardly determine would otherwise have huge values, from which least squares does not return.
+pub(crate) const RIDGES: [f64; 3] = [1.0, 0.1, 0.01];
 /// Fraction of a random start added at each step of a path, because components of zero would stay zero.
 const REVIVAL: f64 = 1e-2;
 
@@ -38,8 +38,8 @@ pub(crate) fn random<T: Lane>(
         .with_multiplicity(data.multiplicity())
 }
 
-/// Makes a few sweeps with a small ridge, which reduce the dependence on the start. They first update the scores,
-/// so initial scores do not matter; `deviation` is that of an entry. Returns the sum of squared residuals.
+/// Makes a few sweeps with falling ridges, which reduce the dependence on the start. They first update the scores, so
+/// initial scores do not matter; `deviation` is that of an entry. Returns the sum of squared residuals.
 pub(crate) fn warm_up<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
@@ -47,23 +47,23 @@ pub(crate) fn warm_up<T: Lane>(
     exec: &Exec<'_>,
 ) -> Result<f64> {
     let totals = (problem.data.total_samples(), problem.data.total_entries());
-    let [of_scores, of_loadings] = ridge(&factors.a, problem.free(), totals, deviation, exec)?;
-    let mut ridge = Objective {
-        loadings: Diagonal::Same(of_loadings),
-        scores: Diagonal::Same(of_scores),
-        ..problem.clone()
-    };
-    let mut squares = 0.0;
-    for sweep in 0..SWEEPS {
-        let part = exec.part(sweep as f64 / SWEEPS as f64, (sweep + 1) as f64 / SWEEPS as f64);
+    let [of_scores, of_loadings] = curvatures(&factors.a, problem.free(), totals, deviation, exec)?;
+    let (mut squares, n_sweeps) = (0.0, RIDGES.len() as f64);
+    for (sweep, size) in RIDGES.iter().enumerate() {
+        let mut ridge = Objective {
+            loadings: Diagonal::Same(size * of_loadings),
+            scores: Diagonal::Same(size * of_scores),
+            ..problem.clone()
+        };
+        let part = exec.part(sweep as f64 / n_sweeps, (sweep + 1) as f64 / n_sweeps);
         squares = Als.iterate(&mut ridge, factors, &part)?.squares;
     }
     Ok(squares)
 }
 
-/// The penalties of scores and of loadings in the sweeps after a random start. `totals` are the numbers of samples and of
-/// entries, with multiplicities.
-pub(crate) fn ridge<T: Lane>(
+/// The mean curvatures of the sum of squares in a score and in a loading of random factors, of which [`RIDGES`] are
+/// fractions. The numbers of samples and of entries have multiplicities.
+pub(crate) fn curvatures<T: Lane>(
     loadings: &Factor<T>,
     c: usize,
     (samples, entries): (f64, f64),
@@ -76,7 +76,7 @@ pub(crate) fn ridge<T: Lane>(
     };
     let of_random = loadings.sum_rows(1, exec, |_, x, s| sum(x, s))?[0] / (p * c as f64);
     // Expects scores of the size of the loadings, so that `deviation` is the square of that size.
-    Ok([RIDGE * entries / samples * of_random, RIDGE * entries / p * deviation])
+    Ok([entries / samples * of_random, entries / p * deviation])
 }
 
 /// Moves the unit of the data, which random loadings and scores share, to one factor; otherwise the effect of the

@@ -12,7 +12,7 @@ use crate::incomplete::factors::objective::{Diagonal, Objective};
 use crate::incomplete::factors::prior::Prior;
 use crate::incomplete::fit::error_bars::{Precision, inverse_in, parameters_of_loadings};
 use crate::incomplete::fit::finish::{Described, Found, noise};
-use crate::incomplete::fit::first_factors::{SWEEPS, give_unit, random, ridge};
+use crate::incomplete::fit::first_factors::{RIDGES, curvatures, give_unit, random};
 use crate::incomplete::fit::run::{Course, RunResult, Running};
 use crate::incomplete::fit::stopping::Rules;
 use crate::incomplete::methods::full::Full;
@@ -298,11 +298,11 @@ fn first_factors<T: Lane>(
     let deviation = prepared.deviations.mean_square.sqrt();
     let mut factors = random(problem.data, (problem.c, false), &prepared.mean, deviation, stream);
     let totals = (entries.samples, entries.total());
-    let [of_scores, of_loadings] = ridge(&factors.a, problem.c, totals, deviation, exec)?;
-    let ridge = ScorePenalty { size: of_scores, per_entry: false };
-    let with_ridge = Objective { loadings: Diagonal::Same(of_loadings), ..problem.clone() };
+    let [of_scores, of_loadings] = curvatures(&factors.a, problem.c, totals, deviation, exec)?;
     let mut squares = 0.0;
-    for _ in 0..SWEEPS {
+    for size in RIDGES {
+        let ridge = ScorePenalty { size: size * of_scores, per_entry: false };
+        let with_ridge = Objective { loadings: Diagonal::Same(size * of_loadings), ..problem.clone() };
         let (sums, [cost, of_loadings]) =
             sweep(passes, &with_ridge, &mut factors.a, ridge, &exec.part(0.0, 0.0))?;
         factors.s = stand_in(&sums, penalty.per_entry)?;

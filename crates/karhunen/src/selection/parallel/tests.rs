@@ -1,6 +1,6 @@
 use super::*;
 use crate::linalg::{Dense, Matrix, test_matrices};
-use crate::pca::Pca;
+use crate::pca::{NComponents, Pca};
 use crate::selection::Curve;
 use crate::source::{Block, RowBlocks};
 use crate::weights::Weighting;
@@ -161,16 +161,17 @@ fn one_missing_entry_changes_little() {
     holed[(7, 3)] = f64::NAN;
     let weights: Vec<f64> = (0..120).map(|i| f64::from(i % 3)).collect();
     for null in Null::ALL {
-        for weights in [Weights::default(), Weights::of_samples(&weights)] {
-            let pca = Pca { n_components: crate::NComponents::Count(4), ..Pca::default() };
+        for (weighted, weights) in [(false, Weights::default()), (true, Weights::of_samples(&weights))] {
+            let pca = Pca { n_components: NComponents::Count(4), ..Pca::default() };
             let rule = Parallel { pca, ..rule(null, true) };
             let complete = rule.select(&Dense::from(&x), &weights, &Run::default()).unwrap();
             assert_eq!(of_holed(&rule, &x, &weights), complete);
             let found = of_holed(&rule, &holed, &weights);
             let ((values, thresholds), (v, t)) = (compared(&found), compared(&complete));
             for c in 0..4 {
-                assert!((values[c] / v[c] - 1.0).abs() < 0.02, "{c}: {} {}", values[c], v[c]);
-                assert!((thresholds[c] / t[c] - 1.0).abs() < 0.02, "{c}: {} {}", thresholds[c], t[c]);
+                let case = format!("{null} {weighted} {c}: {found:?} {complete:?}");
+                assert!((values[c] / v[c] - 1.0).abs() < 0.02, "{case}");
+                assert!((thresholds[c] / t[c] - 1.0).abs() < 0.02, "{case}");
             }
         }
     }
@@ -214,6 +215,6 @@ fn scalings_that_missing_values_do_not_have_are_refused() {
         found.unwrap_err().to_string()
     };
     assert!(message(Pca { scale: crate::pca::Scaling::Pareto, ..Pca::default() }).contains("scale"));
-    let share = crate::NComponents::Variance(0.9);
+    let share = NComponents::Variance(0.9);
     assert!(message(Pca { n_components: share, ..Pca::default() }).contains("n_components"));
 }
