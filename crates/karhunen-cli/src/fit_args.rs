@@ -12,6 +12,7 @@ use karhunen::{KernelPca, NComponents, Pca, Weighting};
 
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
+use crate::genotype_args::PlinkArgs;
 use crate::given::{Given, set};
 use crate::input_args::{InputArgs, MemoryArgs, ThreadArgs};
 use crate::kernel_args::KernelArgs;
@@ -34,7 +35,7 @@ use crate::values::{JsonExtent, at_least_one, choice, choice_of, possible_value}
   karhunen fit large.npy -k 40 --checkpoint l.checkpoint --resume -o l.model
   karhunen fit wide.npy -k 40 --rounded-copy f16 -o wide.model
   karhunen fit spectra.csv --scale=pareto --center-values reference.csv
-  karhunen fit people.bed --scale=binomial -k 10 --eigenvec people -o people.model
+  karhunen fit people.bed --scale=binomial --eigenvec people -o people.model
   karhunen fit --from-moments *.scatter -k 5 -o all.model
   karhunen fit counties.csv --weights sizes.txt --weighting importance
   karhunen fit table.tsv --delimiter tab --row-names id --label group
@@ -69,6 +70,8 @@ pub(crate) struct FitArgs {
     pub(crate) weights: WeightArgs,
     #[command(flatten)]
     pub(crate) output: FitOutputArgs,
+    #[command(flatten)]
+    pub(crate) genotypes: PlinkArgs,
     /// The files hold moments that `karhunen moments` wrote: fit the rows of all of them
     #[arg(long, help_heading = "Input")]
     pub(crate) from_moments: bool,
@@ -109,12 +112,6 @@ pub(crate) struct PcaArgs {
     /// In the forms of --center-values
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "scale")]
     pub(crate) scale_values: Option<PathBuf>,
-    /// Write the results of genotypes in the files of PLINK 2: PREFIX.eigenvec, .eigenval, .eigenvec.allele and .afreq
-    ///
-    /// For one PLINK .bed file with --scale=binomial. `plink2 --read-freq PREFIX.afreq --score PREFIX.eigenvec.allele` takes
-    /// them
-    #[arg(long, value_name = "PREFIX", value_hint = ValueHint::FilePath, help_heading = "Genotypes")]
-    pub(crate) eigenvec: Option<PathBuf>,
 }
 
 impl PcaArgs {

@@ -34,6 +34,18 @@ pub(crate) struct MatchArgs {
     pub(crate) unmatched: Option<PathBuf>,
 }
 
+/// The results of a fit in the files of PLINK 2.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Genotypes")]
+pub(crate) struct PlinkArgs {
+    /// Write the results of genotypes in the files of PLINK 2: PREFIX.eigenvec, .eigenval, .eigenvec.allele and .afreq
+    ///
+    /// For one PLINK .bed file with --scale=binomial. `plink2 --read-freq PREFIX.afreq --score PREFIX.eigenvec.allele` takes
+    /// them
+    #[arg(long, value_name = "PREFIX", value_hint = ValueHint::FilePath)]
+    pub(crate) eigenvec: Option<PathBuf>,
+}
+
 impl MatchArgs {
     /// Adds these options to those of reading.
     pub(crate) fn within(&self, options: ReadOptions) -> ReadOptions {

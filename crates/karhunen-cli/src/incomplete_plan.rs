@@ -12,6 +12,7 @@ use crate::error::{Failure, Result};
 use crate::fit_args::{CopyArgs, FitArgs, PcaArgs, RowWeightArgs, SolverArg, SolverArgs, WeightArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
+use crate::genotype_args::PlinkArgs;
 use crate::given::set;
 use crate::input_args::{ThreadArgs, read_options};
 use crate::kernel_args;
@@ -217,8 +218,11 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
     ];
     let listed = useless.into_iter().find(|(given, ..)| *given);
     let found = listed.map(|(_, option, advice)| (option.to_owned(), advice)).or_else(|| {
-        let option =
-            args.given.first_of::<PcaArgs>(&["scale"]).or_else(|| args.given.first_of::<CopyArgs>(&[]))?;
+        let option = args
+            .given
+            .first_of::<PcaArgs>(&["scale"])
+            .or_else(|| args.given.first_of::<CopyArgs>(&[]))
+            .or_else(|| args.given.first_of::<PlinkArgs>(&[]))?;
         let advice = match option.as_str() {
             "--no-center" => "say --mean none",
             _ => "leave it out",

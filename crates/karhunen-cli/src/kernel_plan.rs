@@ -11,6 +11,7 @@ use crate::error::{Failure, Result};
 use crate::fit_args::{CopyArgs, FitArgs, PcaArgs, SolverArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
+use crate::genotype_args::PlinkArgs;
 use crate::input_args::{ThreadArgs, read_options};
 use crate::kernel_args::KernelArgs;
 use crate::missing_args::FitMissingArgs;
@@ -136,7 +137,8 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
         return Err(Failure::Usage(format!("{option} does not go with a kernel: {advice}")));
     }
     let of_columns = args.given.first_of::<PcaArgs>(&[]);
-    if let Some(option) = of_columns.or_else(|| args.given.first_of::<CopyArgs>(&[])) {
+    let of_rows = || args.given.first_of::<CopyArgs>(&[]).or_else(|| args.given.first_of::<PlinkArgs>(&[]));
+    if let Some(option) = of_columns.or_else(of_rows) {
         let advice = match option.as_str() {
             "--scale" => "columns keep their units; divide them before",
             "--no-center" => "components are those about the mean in feature space",

@@ -11,7 +11,7 @@ use crate::error::{Failure, Result};
 use crate::fit_args::{CopyArgs, FitArgs, SolverArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
-use crate::genotype_args;
+use crate::genotype_args::{self, PlinkArgs};
 use crate::given::set;
 use crate::input_args::{ThreadArgs, read_options};
 use crate::paths::one_standard_input;
@@ -56,7 +56,8 @@ impl FitPlan {
     /// [`Failure::Usage`] for contradictory options, [`Failure::File`] for an output that cannot be written.
     pub(crate) fn resolve(args: FitArgs) -> Result<Self> {
         let FitArgs { given, data, n_components, complete, weights, output, .. } = args;
-        let FitArgs { input, solver, copy, memory, checkpoints, .. } = args;
+        let FitArgs { input, solver, copy, memory, checkpoints, genotypes: PlinkArgs { eigenvec }, .. } =
+            args;
         missing_args::check_unused(&given)?;
         kernel_args::check_unused(&given)?;
         let (column, weights_file) = column_or_file(weights.rows.weights);
@@ -72,7 +73,7 @@ impl FitPlan {
         one_standard_input(&inputs)?;
         checkpoints.check(&given, &output, &inputs)?;
         let files = FitFiles::resolve(output, &inputs, SavedModel::KIND)?;
-        if let Some(prefix) = &complete.eigenvec {
+        if let Some(prefix) = &eigenvec {
             genotype_args::check_eigenvec(prefix, &data, &complete, files.force)?;
         }
         let read = ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) };
@@ -95,7 +96,7 @@ impl FitPlan {
             feature_weights: weights.feature_weights,
             center_values: complete.center_values,
             scale_values: complete.scale_values,
-            eigenvec: complete.eigenvec,
+            eigenvec,
             checkpoints,
             files,
         })

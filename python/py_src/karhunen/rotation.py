@@ -202,8 +202,8 @@ class Rotation:
         path : path-like
             File to write; an existing file is replaced when the new one is complete.
         X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), path or None, default=None
-            Rows to show; of an `IncompletePCA` as that takes them. They count as those of the fit if there are as many, and
-            their scores have the variances of the fit.
+            Rows to show; of an `IncompletePCA` as that takes them. They count as those of the fit if there are as many,
+            and their scores have the variances of the fit.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights of the rows, as in the fit. Rows count as those of a weighted fit only with its weights.
         level : float or None, default=None

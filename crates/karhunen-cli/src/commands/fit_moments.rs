@@ -11,6 +11,7 @@ use crate::error::{Failure, Places, Result};
 use crate::figures::count;
 use crate::fit_args::{CopyArgs, FitArgs, FitOutputArgs, SolverArg, WeightArgs};
 use crate::fit_files::Part;
+use crate::genotype_args::PlinkArgs;
 use crate::given::Given;
 use crate::hints;
 use crate::input_args::InputArgs;
@@ -105,7 +106,7 @@ fn refuse_idle(args: &FitArgs) -> Result<()> {
         .or_else(|| given.first_of::<KernelArgs>(&[]))
         .or_else(|| given.first_of::<CheckpointArgs>(&[]))
         .or_else(|| given.first_of::<CopyArgs>(&[]))
-        .or_else(|| args.complete.eigenvec.as_ref().map(|_| "--eigenvec".to_owned()))
+        .or_else(|| given.first_of::<PlinkArgs>(&[]))
         .or_else(|| args.memory.cache.as_ref().map(|_| "--cache".to_owned()));
     match without_rows {
         Some(option) => Err(idle(&option, "it needs the rows")),

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use karhunen_testkit::largest;
 use serde_json::Value;
 
 use super::{assert_close, examples, karhunen, numbers};

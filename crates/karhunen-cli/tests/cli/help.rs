@@ -168,7 +168,10 @@ fn topics_that_are_not_there_are_refused_with_those_that_are() {
             "error: invalid value 'kernels' for '--help [<TOPIC>]'\n  [possible values: missing, stopping, ";
         assert!(message.starts_with(expected) && message.contains("'kernel'"), "{message}");
     }
-    assert!(refusal("transform --help kernel").contains("[possible values: triples, input, memory, all]"));
+    assert!(
+        refusal("transform --help kernel")
+            .contains("[possible values: triples, input, memory, genotypes, all]")
+    );
     assert!(refusal("help fits").contains("possible values: fit, update"));
     assert!(refusal("help completions kernel").contains("'kernel'"));
     // Errors in other arguments refer to the screen.
@@ -259,7 +262,7 @@ fn completions_know_every_option_and_topic() {
     for topic in topics("fit") {
         assert!(printed("completions fish").contains(&topic), "{topic}");
     }
-    assert!(
-        script.contains("missing stopping triples kernel weights output input solver memory checkpoints all")
-    );
+    assert!(script.contains(
+        "missing stopping triples kernel weights output genotypes input solver memory checkpoints all"
+    ));
 }

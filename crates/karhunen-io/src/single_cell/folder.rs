@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::Genes;
 use crate::input::{Input, decompressed};
-use crate::read::read_input;
+use crate::matrix_market;
 use crate::{Cause, Error, Place, ReadOptions, Result, Table};
 
 /// Returns true for a folder that holds `matrix.mtx`.
@@ -28,7 +28,7 @@ pub(crate) fn read_folder(path: &Path, options: &ReadOptions) -> Result<Table> {
     let (matrix, cells) = (found(&["matrix.mtx"])?, found(&["barcodes.tsv"])?);
     let genes = found(&["features.tsv", "genes.tsv"])?;
     let of_matrix = ReadOptions { transpose: true, log1p: None, fitted: None, ..options.clone() };
-    let table = open(&matrix, options)?.through(|input| read_input(input, &of_matrix))?;
+    let table = open(&matrix, options)?.through(|input| matrix_market::read(input, &of_matrix))?;
     let (n, p) = table.data.shape();
     let cells = columns(&cells, (n, "columns"), &matrix, options)?;
     let mut genes = columns(&genes, (p, "rows"), &matrix, options)?;

@@ -37,7 +37,7 @@ pub enum Method {
     Cg,
     /// Online learning from one row at a time; an iteration is a pass over all rows.
     Online,
-    /// Ridge: three sweeps of alternating least squares, then conjugate gradients, with exact gauge steps.
+    /// Ridge: four sweeps of alternating least squares, then conjugate gradients, with exact gauge steps.
     Ridge,
     /// Most probable loadings and scores with learned variances. Sparse data may leave no component.
     Map,

@@ -94,3 +94,16 @@ fn the_optimum_of_a_weighted_ridge_is_found() {
         assert_optimum(&fit(method, Some(Regularization::Weighted(0.02))), &optimum("weighted"));
     }
 }
+
+/// Random loadings hardly determine some rows, whose scores would be huge, from which least squares does not return.
+#[test]
+fn least_squares_finds_a_planted_component_from_every_start() {
+    for seed in 0..12 {
+        let holes = Holes::planted(60, 12, &[4.0], 0.5, 0.2, 100 + seed);
+        let model = IncompletePca { method: Method::Em, seed, ..IncompletePca::new(1) }
+            .fit(&observed(&holes))
+            .unwrap();
+        let rmse = model.convergence().rmse;
+        assert!(rmse < 0.55, "seed {seed}: {rmse}");
+    }
+}

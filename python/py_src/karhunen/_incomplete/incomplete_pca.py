@@ -301,7 +301,7 @@ class IncompletePCA(RowByRow):
         start : tuple of array-like or None, default=None
             Initial values: components of shape (n_components, n_features), orthogonal or not, scores of shape
             (n_samples, n_components) and optionally the means of the features, by default those of the observed
-            entries. None is a random start, followed by three sweeps of alternating least squares. Components and
+            entries. None is a random start, followed by four sweeps of alternating least squares. Components and
             scores are of scaled and weighted features, means in the units of the data.
         feature_weight : array-like of shape (n_features,) or None, default=None
             Positive weight of each feature, which multiplies its squared residuals: entries are multiplied by its

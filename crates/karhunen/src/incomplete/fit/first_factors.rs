@@ -10,14 +10,20 @@ use crate::incomplete::methods::iterate::Iterate;
 use crate::incomplete::start::Start;
 use crate::incomplete::updates::offsets::begin_offsets;
 use crate::linalg::Matrix;
+use crate::linalg::decomp::eigh::{Eigh, eigh};
+use crate::linalg::dense::small::multiply;
 use crate::linalg::random::gaussian;
 use crate::linalg::simd::Lane;
 use crate::random::Stream;
+use crate::scalar::largest_magnitude;
 
 /// Ridges of the sweeps of alternating least squares after every random start, as fractions of the mean curvature of
-/// random factors. The first is large, so that the sweep resembles a power iteration: rows and columns whose few entries
-/// random factors hardly determine would otherwise have huge values, from which least squares does not return.
-pub(crate) const RIDGES: [f64; 3] = [1.0, 0.1, 0.01];
+/// random factors. The first is large, so that the sweep is a step of a power iteration, after which the loadings are
+/// orthogonalised: rows that random loadings hardly determine would otherwise have huge scores, from which least squares
+/// may not return.
+pub(crate) const RIDGES: [f64; 4] = [1.0, 1.0, 0.01, 0.01];
+/// Squared length of a combination of loadings, relative to random ones and to the longest, below which it is rounding error.
+const ROUNDING: f64 = 1e-13;
 /// Fraction of a random start added at each step of a path, because components of zero would stay zero.
 const REVIVAL: f64 = 1e-2;
 
@@ -38,7 +44,7 @@ pub(crate) fn random<T: Lane>(
         .with_multiplicity(data.multiplicity())
 }
 
-/// Makes a few sweeps with falling ridges, which reduce the dependence on the start. They first update the scores, so
+/// Makes a few sweeps with a ridge, which reduce the dependence on the start. They first update the scores, so
 /// initial scores do not matter; `deviation` is that of an entry. Returns the sum of squared residuals.
 pub(crate) fn warm_up<T: Lane>(
     problem: &Objective<'_, T>,
@@ -57,8 +63,41 @@ pub(crate) fn warm_up<T: Lane>(
         };
         let part = exec.part(sweep as f64 / n_sweeps, (sweep + 1) as f64 / n_sweeps);
         squares = Als.iterate(&mut ridge, factors, &part)?.squares;
+        if *size == 1.0 {
+            orthogonalize(&mut factors.a, problem.free(), deviation, &part)?;
+        }
     }
     Ok(squares)
+}
+
+/// Makes the first `c` columns of loadings orthogonal and as long as random ones, by the symmetric map `(A'A)^(-1/2)`: the
+/// sweep before has shortened the directions along which the data vary little.
+pub(crate) fn orthogonalize<T: Lane>(
+    loadings: &mut Factor<T>,
+    c: usize,
+    deviation: f64,
+    exec: &Exec<'_>,
+) -> Result<()> {
+    let products = loadings.sum_rows(c * c, exec, |_, row, sums| {
+        for (x, sums) in row[..c].iter().zip(sums.chunks_exact_mut(c)) {
+            row[..c].iter().zip(sums).for_each(|(y, sum)| *sum += x.to_f64() * y.to_f64());
+        }
+    })?;
+    let Eigh { values, vectors, .. } = eigh(&Matrix::from_fn(c, c, |k, l| products[k * c + l]))?;
+    let squared_length = loadings.n_rows() as f64 * deviation;
+    let least = ROUNDING * squared_length + ROUNDING * largest_magnitude(&values);
+    if least == 0.0 {
+        return Ok(());
+    }
+    let stretch = |l: usize| (squared_length / (values[l].max(0.0) + least)).sqrt();
+    let stretched = Matrix::from_fn(c, c, |k, l| vectors[(k, l)] * stretch(l));
+    let map = multiply(&stretched, &vectors.transposed());
+    loadings.map_rows(exec, |_, row| {
+        let old: Vec<f64> = row[..c].iter().map(|x| x.to_f64()).collect();
+        for (k, x) in row[..c].iter_mut().enumerate() {
+            *x = T::from_f64(old.iter().zip(map.row(k)).map(|(x, m)| x * m).sum());
+        }
+    })
 }
 
 /// The mean curvatures of the sum of squares in a score and in a loading of random factors, of which [`RIDGES`] are

@@ -12,7 +12,7 @@ use crate::incomplete::factors::objective::{Diagonal, Objective};
 use crate::incomplete::factors::prior::Prior;
 use crate::incomplete::fit::error_bars::{Precision, inverse_in, parameters_of_loadings};
 use crate::incomplete::fit::finish::{Described, Found, noise};
-use crate::incomplete::fit::first_factors::{RIDGES, curvatures, give_unit, random};
+use crate::incomplete::fit::first_factors::{RIDGES, curvatures, give_unit, orthogonalize, random};
 use crate::incomplete::fit::run::{Course, RunResult, Running};
 use crate::incomplete::fit::stopping::Rules;
 use crate::incomplete::methods::full::Full;
@@ -307,6 +307,9 @@ fn first_factors<T: Lane>(
             sweep(passes, &with_ridge, &mut factors.a, ridge, &exec.part(0.0, 0.0))?;
         factors.s = stand_in(&sums, penalty.per_entry)?;
         squares = (cost - of_loadings).max(0.0);
+        if size == 1.0 {
+            orthogonalize(&mut factors.a, problem.c, deviation, exec)?;
+        }
     }
     if let Some(side) = pca.method.unit_side() {
         give_unit(problem, &mut factors, (side, deviation), &exec.part(0.0, 0.0))?;

@@ -171,7 +171,8 @@ fn one_missing_entry_changes_little() {
             for c in 0..4 {
                 let case = format!("{null} {weighted} {c}: {found:?} {complete:?}");
                 assert!((values[c] / v[c] - 1.0).abs() < 0.02, "{case}");
-                assert!((thresholds[c] / t[c] - 1.0).abs() < 0.02, "{case}");
+                // One column has other random orders.
+                assert!((thresholds[c] / t[c] - 1.0).abs() < 0.06, "{case}");
             }
         }
     }
