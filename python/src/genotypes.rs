@@ -58,6 +58,17 @@ fn write(model: &PcaModel, bed: &Path, prefix: &Path, run: &Run<'_>) -> PyResult
             table.format
         )));
     }
+    let (found, expected) = (table.data.shape(), (model.n_samples(), model.n_features()));
+    if found != expected {
+        return Err(PyValueError::new_err(format!(
+            "{}: has {} samples and {} variants, and the model {} and {}; give the file of the fit",
+            bed.display(),
+            found.0,
+            found.1,
+            expected.0,
+            expected.1
+        )));
+    }
     let Data::F32(values) = &table.data else { unreachable!("genotypes are read as f32") };
     let scores = values.source().and_then(|source| project(model, &*source, run)).map_err(to_python)?;
     let tables = PlinkTables::new(bed, model, &scores).map_err(file_to_python)?;

@@ -84,6 +84,7 @@ def test_unsuitable_arguments_are_named(table):
         completion.iterative_pca(table, max_iter=2)
 
 
+@pytest.mark.filterwarnings("ignore:iterative PCA stopped after")
 def test_far_fills_are_warned_of():
     rng = np.random.default_rng(4)
     x = 0.01 * rng.normal(size=(60, 4)) + rng.normal(size=(60, 1))

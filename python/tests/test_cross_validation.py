@@ -145,7 +145,7 @@ def test_shares_of_complete_data_by_feature():
 
 
 def test_the_rules_read_squared_errors(x):
-    found = cross_validate_entries(IncompletePCA(method="em"), x, n_components=[1, 2, 3, 4, 6])
+    found = cross_validate_entries(IncompletePCA(method="ppca"), x, n_components=[1, 2, 3, 4, 6])
     least, within = selection.cross_validation(found)
     assert (least.rule, within.rule) == ("cross-validation", "cross-validation-1se")
     assert (least.n_components, within.n_components) == (3, 3)
@@ -154,7 +154,7 @@ def test_the_rules_read_squared_errors(x):
     assert_array_equal(least.values[[1, 2, 3, 4, 6]], found.msep)
     assert np.isnan(least.values[5])
     assert selection.to_frame([least, within]).loc["cross-validation", "n_components"] == 3
-    short = cross_validate_entries(IncompletePCA(method="em"), x, n_components=[1, 2])
+    short = cross_validate_entries(IncompletePCA(method="ppca"), x, n_components=[1, 2])
     assert selection.cross_validation(short)[0].at_edge
     with pytest.raises(TypeError, match="found is a ndarray"):
         selection.cross_validation(x)

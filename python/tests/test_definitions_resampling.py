@@ -11,6 +11,7 @@ from karhunen.resampling import bootstrap
 from scipy import stats
 
 K, N_DRAWS, LEVEL = 2, 1500, 0.9
+PARTS = ["explained_variance", "explained_variance_ratio", "loadings"]
 
 #: Every pair of a storage, a type, weights of rows and columns, and a scale occurs.
 STORED = ["dense", "csr", "csc", "fortran"]
@@ -41,57 +42,74 @@ def plain_draws(case, alignment, seed):
         else:
             w, meaning = rng.multinomial(n, np.full(n, 1 / n)) * case.w, case.weighting
         drawn = plain_fit(fit.x, meaning, w, case.u, case.scale)
-        yield np.r_[
-            drawn.variances[:K],
-            drawn.variances[:K] / drawn.total,
-            aligned(drawn.loadings(K), target, alignment).ravel(),
-        ]
+        variances = drawn.variances[:K]
+        yield variances, variances / drawn.total, aligned(drawn.loadings(K), target, alignment)
 
 
-def brackets(draws, estimate):
-    """Return values below and above each end of the interval of plain draws, five standard errors away.
+def scales_of(case):
+    """Return the scales of variances, shares and loadings: a map to each and the map back.
 
-    The ends are quantiles at ``Phi(2 z0 -+ z)`` (Efron & Tibshirani 1993, section 14.3), where ``Phi(z0)`` is the share
-    of draws below the estimate: errors of this share and of the quantiles add.
+    Loadings are correlations of columns and components if columns are divided by their deviations and not weighted.
     """
-    z0, z = stats.norm.ppf((draws < estimate).mean()), stats.norm.ppf((1 + LEVEL) / 2)
-    ends = 2 * z0 + np.array([-z, z])
-    at = stats.norm.cdf(ends)
-    error_of_z0 = np.sqrt(stats.norm.cdf(z0) * stats.norm.cdf(-z0) / N_DRAWS) / stats.norm.pdf(z0)
-    error = np.sqrt(2 * ((2 * error_of_z0 * stats.norm.pdf(ends)) ** 2 + at * (1 - at) / N_DRAWS))
-    low, high = at - 5 * error, at + 5 * error
-    below = np.where(low > 0, np.quantile(draws, low.clip(0, 1)), -np.inf)
-    return below, np.where(high < 1, np.quantile(draws, high.clip(0, 1)), np.inf)
+    log = np.log, np.exp
+    log_odds = (lambda x: np.log(x / (1 - x))), (lambda y: 1 / (1 + np.exp(-y)))
+    fisher = np.arctanh, np.tanh
+    own = (lambda x: x), (lambda y: y)
+    return log, log_odds, fisher if case.scale is True and case.u is None else own
+
+
+def run(case, alignment, n_draws, level):
+    """Return the intervals by karhunen, with all draws."""
+    pca = PCA(K, scale=case.scale, weighting="frequency" if case.weighting == "none" else case.weighting)
+    return bootstrap(
+        pca, case.x, case.w, case.u, n_draws=n_draws, level=level, alignment=alignment, keep=True, random_state=0
+    )
+
+
+def check_against_draws(found, case, level):
+    """Compare errors, bias and ends with the definition, applied to the draws that were kept."""
+    # Observations of frequency weights are drawn, otherwise rows.
+    n = case.w.sum() if case.weighting == "frequency" else case.x.shape[0]
+    width = stats.t.ppf((1 + level) / 2, n - 1) * np.sqrt(n / (n - 1))
+    for name, (scaled, back) in zip(PARTS, scales_of(case), strict=True):
+        part, kept = getattr(found, name), getattr(found.replicates, name)
+        assert_allclose(part.standard_error, kept.std(axis=0, ddof=1), rtol=1e-9)
+        assert_allclose(part.bias, kept.mean(axis=0) - part.estimate, rtol=1e-9, atol=1e-12)
+        middle, on_scale = scaled(part.estimate), scaled(kept)
+        half = width * on_scale.std(axis=0, ddof=1)
+        defined = np.abs(on_scale.mean(axis=0) - middle) <= half
+        for end, expected in ((part.lower, back(middle - half)), (part.upper, back(middle + half))):
+            np.testing.assert_array_equal(np.isnan(end), ~defined)
+            assert_allclose(end[defined], expected[defined], rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(("storage", "dtype", "weighting", "columns", "scale"), CASES)
 def test_intervals(storage, dtype, weighting, columns, scale):
     case = case_of(storage, dtype, weighting, columns, scale)
     alignment = "procrustes" if columns == "weighted" else "signs"
+    found = run(case, alignment, N_DRAWS, LEVEL)
+    check_against_draws(found, case, LEVEL)
     fit = case.plain()
-    meaning = "frequency" if weighting == "none" else weighting
-    found = bootstrap(
-        PCA(K, scale=case.scale, weighting=meaning),
-        case.x,
-        case.w,
-        case.u,
-        n_draws=N_DRAWS,
-        level=LEVEL,
-        alignment=alignment,
-    )
-    parts = [found.explained_variance, found.explained_variance_ratio, found.loadings]
-    estimate, error, lower, upper = (
-        np.concatenate([getattr(part, name).ravel() for part in parts])
-        for name in ("estimate", "standard_error", "lower", "upper")
-    )
-    expected = np.r_[fit.variances[:K], fit.variances[:K] / fit.total, fit.loadings(K).ravel()]
-    assert_allclose(estimate, expected, rtol=10 * case.rounding, atol=10 * case.rounding * np.abs(expected).max())
-    drawn = np.array(list(plain_draws(case, alignment, 7)))
-    plain_error = drawn.std(axis=0, ddof=1)
-    # A standard error of 1500 normal draws has a relative error of 1.8%, and more of long tails.
-    assert_allclose(error, plain_error, rtol=0.2)
-    for at in np.flatnonzero(~np.isnan(lower)):
-        below, above = brackets(drawn[:, at], expected[at])
-        assert (below <= [lower[at], upper[at]]).all(), at
-        assert ([lower[at], upper[at]] <= above).all(), at
-    assert np.isnan(lower).sum() < 0.2 * len(lower)
+    expected = fit.variances[:K], fit.variances[:K] / fit.total, fit.loadings(K)
+    plain = map(np.array, zip(*plain_draws(case, alignment, 7), strict=True))
+    for name, value, drawn, (scaled, _) in zip(PARTS, expected, plain, scales_of(case), strict=True):
+        part, kept = getattr(found, name), getattr(found.replicates, name)
+        assert_allclose(part.estimate, value, rtol=10 * case.rounding, atol=10 * case.rounding * np.abs(value).max())
+        assert not np.isnan(part.lower).any()
+        # The draws have the distribution of plain ones. A deviation of 1500 normal draws has a relative error of 1.8%,
+        # and more of long tails; means are five standard errors apart at most.
+        for one, other in ((kept, drawn), (scaled(kept), scaled(drawn))):
+            deviations = one.std(axis=0, ddof=1), other.std(axis=0, ddof=1)
+            assert_allclose(*deviations, rtol=0.2)
+            apart = np.abs(one.mean(axis=0) - other.mean(axis=0))
+            assert (apart <= 5 * np.hypot(*deviations) / np.sqrt(N_DRAWS)).all()
+
+
+@pytest.mark.parametrize(("weighting", "scale"), [("none", "range"), ("frequency", "std"), ("population", "pareto")])
+def test_ends_are_undefined_where_bias_exceeds_the_width(weighting, scale):
+    # Narrow intervals: of some values the bias is larger, of others not.
+    case = case_of(weighting=weighting, scale=scale)
+    found = run(case, "signs", 200, 0.2)
+    check_against_draws(found, case, 0.2)
+    undefined = np.isnan(np.concatenate([getattr(found, name).lower.ravel() for name in PARTS]))
+    assert 0 < undefined.sum() < len(undefined)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from karhunen import PCA, IncompletePCA, KernelPCA, TruncatedSVD, diagnostics, rotation
+from karhunen import PCA, KernelPCA, TruncatedSVD, diagnostics, rotation
 from sklearn.decomposition import PCA as SklearnPCA
 
 ROOT = Path(__file__).parents[2]
@@ -150,8 +150,8 @@ def test_unsuitable_arguments_are_named(wine):
     pca = PCA(2).fit(x)
     with pytest.raises(TypeError, match="diagnostics of a KernelPCA are not available"):
         diagnostics.features(KernelPCA(2).fit(x))
-    with pytest.raises(TypeError, match="diagnostics of a IncompletePCA are not available"):
-        rotation.varimax(IncompletePCA(2).fit(x))
+    with pytest.raises(TypeError, match="diagnostics of a KernelPCA are not available"):
+        rotation.varimax(KernelPCA(2).fit(x))
     with pytest.raises(TypeError, match="pca is a PCA; pass a fitted"):
         diagnostics.samples(SklearnPCA(2).fit(x), x)
     with pytest.raises(ValueError, match="level = 95 is not allowed"):

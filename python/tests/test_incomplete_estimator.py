@@ -325,7 +325,7 @@ def test_components_of_ppca_that_fit_noise_are_warned_of():
 
 
 def test_the_learned_prior_of_the_means_is_kept(x, tmp_path):
-    pca = IncompletePCA(2, learn_mean_prior=True, hyperprior=0.001, mean_prior=(0, 1.5)).fit(x)
+    pca = IncompletePCA(2, learn_mean_prior=True, hyperprior=0.001, mean_prior=(0, 1.5), random_state=0).fit(x)
     mean, variance = pca.mean_prior_
     assert mean == 1.5
     assert variance > 0

@@ -80,8 +80,10 @@ __all__ = [
     "t2_limit",
     "takes_missing_values",
     "to_state",
+    "unmatched_variants",
     "write_incomplete_report",
     "write_kernel_report",
+    "write_plink",
     "write_report",
     "write_rotated_incomplete_report",
     "write_rotated_report",
@@ -838,8 +840,7 @@ def compare_categories(
 ) -> list[NDArray[np.float64]]: ...
 def adjust_p_values(p_values: NDArray[np.float64], how: str) -> NDArray[np.float64]: ...
 
-@final
-class RotationFound(TypedDict):
+class _RotationFound(TypedDict):
     """A rotation: arrays and values by name."""
 
     pattern: NDArray[np.float64]
@@ -854,21 +855,23 @@ class RotationFound(TypedDict):
     n_iter: int
     converged: bool
 
+@final
 class RotatedIncompleteModel:
     """A fitted model of data with missing values whose components are rotated."""
 
     @property
     def fitted(self) -> IncompleteModel: ...
-    def describe(self) -> RotationFound: ...
+    def describe(self) -> _RotationFound: ...
     def of_scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]: ...
     def to_scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]: ...
 
+@final
 class RotatedModel:
     """A fitted model whose components are rotated."""
 
     @property
     def fitted(self) -> Model: ...
-    def describe(self) -> RotationFound: ...
+    def describe(self) -> _RotationFound: ...
     def transform(
         self, x: _Data, n_threads: int | None = None, on_progress: _OnProgress | None = None
     ) -> NDArray[_Float]: ...

@@ -194,7 +194,7 @@ def rank_genes(data: Any, n: int = 20, *, key: str | None = None, components: in
             raise ValueError(f"the AnnData has no varm[{name!r}]; call karhunen.anndata.pca first, or give its key")
         loadings, genes = np.asarray(data.varm[name]), [str(gene) for gene in data.var_names]
     elif hasattr(data, "components_"):
-        from karhunen._diagnostics.model import feature_names
+        from karhunen._shared.fitted_model import feature_names
 
         loadings, genes = np.asarray(data.components_).T, feature_names(data)
     else:

@@ -134,7 +134,8 @@ def iterative_pca(
         raise name_column(error, names) from error.__cause__
     completed, fitted, model, noise_variance, n_iter, converged, found_far = found
     far = None if found_far is None else FarPredictions(*found_far)
-    warn_of_far_predictions(far, names, 'lower n_components, or use method="regularized"')
+    ids = None if names is None else np.asarray(names, dtype=object)
+    warn_of_far_predictions(far, ids, 'lower n_components, or use method="regularized"')
     if not converged:
         warn(f"iterative PCA stopped after {n_iter} iterations; raise max_iter or tol", ConvergenceWarning)
     kept = options["n_components"]

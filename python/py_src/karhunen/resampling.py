@@ -9,11 +9,12 @@ import numpy as np
 from sklearn.base import clone
 
 from karhunen import PCA, TruncatedSVD, _core
-from karhunen._diagnostics.model import component_names, engine_model, feature_names, frame
+from karhunen._diagnostics.model import component_names, engine_model, frame
 from karhunen._inputs.files import to_rows
 from karhunen._inputs.matrix import to_weights
 from karhunen._pca.options import in_order_of_columns
 from karhunen._shared.choices import Alignment
+from karhunen._shared.fitted_model import feature_names
 from karhunen._shared.options import (
     choice_option,
     count_option,

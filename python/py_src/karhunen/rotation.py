@@ -13,11 +13,12 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from karhunen import PCA, IncompletePCA, _core
-from karhunen._diagnostics.model import feature_names, fitted_model, frame, rotated_names
+from karhunen._diagnostics.model import fitted_model, frame, rotated_names
 from karhunen._incomplete.inputs import to_entries
 from karhunen._inputs.files import to_rows
 from karhunen._inputs.matrix import to_scores
 from karhunen._inputs.report import about, write_page
+from karhunen._shared.fitted_model import feature_names
 from karhunen._shared.options import count_option, flag_option, number_option
 from karhunen._shared.summary import Summary
 from karhunen._shared.warning import warn
@@ -269,8 +270,10 @@ class Rotation:
             If the file cannot be read or holds another kind of model.
         """
         rotated, beside, options = _core.load_rotated(path)
-        kind = IncompletePCA if isinstance(rotated, _core.RotatedIncompleteModel) else PCA
-        return cls(rotated, kind(**kind._stored(options))._adopt_file(rotated.fitted, beside))
+        if isinstance(rotated, _core.RotatedIncompleteModel):
+            incomplete = IncompletePCA(**IncompletePCA._stored(options))
+            return cls(rotated, incomplete._adopt_file(rotated.fitted, beside))
+        return cls(rotated, PCA(**PCA._stored(options))._adopt_file(rotated.fitted, beside))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling, with the rotated model as plain values."""
@@ -278,9 +281,11 @@ class Rotation:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the state of a pickle."""
-        incomplete = isinstance(state["_pca"], IncompletePCA)
-        kind = _core.RotatedIncompleteModel if incomplete else _core.RotatedModel
-        self._rotated = _core.from_state(kind, state["_state"])
+        self._rotated = (
+            _core.from_state(_core.RotatedIncompleteModel, state["_state"])
+            if isinstance(state["_pca"], IncompletePCA)
+            else _core.from_state(_core.RotatedModel, state["_state"])
+        )
         self._found = self._rotated.describe()
         self._pca = state["_pca"]
 

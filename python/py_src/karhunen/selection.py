@@ -208,7 +208,7 @@ def cross_validation(found: EntryCrossValidation) -> list[Selection]:
     >>> X = rng.normal(size=(100, 3)) @ rng.normal(size=(3, 12)) + 0.3 * rng.normal(size=(100, 12))
     >>> found = cross_validate_entries(IncompletePCA(method="ppca"), X, n_components=range(1, 6))
     >>> {row.rule: row.n_components for row in selection.cross_validation(found)}
-    {'cross-validation': 3, 'cross-validation-1se': 3}
+    {'cross-validation': 4, 'cross-validation-1se': 3}
     """
     if not isinstance(found, EntryCrossValidation):
         raise TypeError(f"found is a {type(found).__name__}; pass what karhunen.cross_validate_entries returns")

@@ -37,8 +37,8 @@ impl Rows {
         let origin = Origin::of_incomplete(model, rows, &found);
         let scale = if origin == Origin::Fit { scale } else { SpeScale::of_model(model) };
         let limited = Limited::of(model, found, (origin.kind(), scale), level)?;
-        let t2 = limited.ratios(&limited.found.t2, limited.t2.as_deref());
-        let spe = limited.ratios(&limited.found.spe, limited.spe.as_deref());
+        let t2 = ratios(&limited.found.t2, limited.t2.as_deref(), &limited.found.t2_degrees);
+        let spe = ratios(&limited.found.spe, limited.spe.as_deref(), &limited.found.spe_degrees);
         let sizes: Vec<f64> = t2.iter().zip(&spe).map(|(a, b)| a.max(*b)).collect();
         let order = odd::order(&sizes);
         let explained = limited.explained(model, rows, &order, (features, names), run)?;
@@ -47,9 +47,11 @@ impl Rows {
         sentences.extend(limited.sentences(level));
         sentences.extend(sentences_of_shown(order.len(), shown.len(), n));
         let limit = |limits: &Option<Vec<f64>>| limits.is_some().then_some(1.0);
+        let t2_title = if limited.t2.is_some() { "T² over its limit" } else { "T² over its mean" };
+        let spe_title = if limited.spe.is_some() { "SPE over its limit" } else { "SPE over its mean" };
         let distances = (
-            Distance { title: "T² over its limit", values: t2, limit: limit(&limited.t2) },
-            Some(Distance { title: "SPE over its limit", values: spe, limit: limit(&limited.spe) }),
+            Distance { title: t2_title, values: t2, limit: limit(&limited.t2) },
+            Some(Distance { title: spe_title, values: spe, limit: limit(&limited.spe) }),
         );
         let points = match rotated {
             Some(rotated) => {
@@ -60,6 +62,14 @@ impl Rows {
         };
         Ok(Self { sentences, points, odd: Some(explained), is_of_fit: origin == Origin::Fit })
     }
+}
+
+/// Distances as multiples of their limits, or without limits of their mean per degree of freedom.
+fn ratios(values: &[f64], limits: Option<&[f64]>, degrees: &[usize]) -> Vec<f64> {
+    let mean = values.iter().sum::<f64>() / degrees.iter().sum::<usize>().max(1) as f64;
+    let unit = |i: usize| limits.map_or(mean * degrees[i] as f64, |limits| limits[i]);
+    let ratio = |(i, value): (usize, &f64)| if unit(i) > 0.0 { value / unit(i) } else { 0.0 };
+    values.iter().enumerate().map(ratio).collect()
 }
 
 impl Limited {
@@ -79,24 +89,19 @@ impl Limited {
             Err(error) => return Err(error.into()),
         };
         let spe = scale.limits(&found, level)?;
-        let is_below_mean = |i: usize| spe[i] < scale.variance * found.spe_degrees[i] as f64;
+        let counted = || (0..spe.len()).filter(|i| found.spe_degrees[*i] > 0);
+        let below_mean =
+            counted().filter(|i| spe[*i] < scale.variance * found.spe_degrees[*i] as f64).count();
         let spe = if scale.variance == 0.0 {
             reasons.push("SPE has no limit: the errors are zero to rounding.".to_owned());
             None
-        } else if (0..spe.len()).any(is_below_mean) {
+        } else if 2 * below_mean > counted().count() {
             reasons.push(FEW_HAVE_ALL.to_owned());
             None
         } else {
             Some(spe)
         };
         Ok(Self { found, t2, spe, reasons })
-    }
-
-    /// Distances as multiples of their limits; zero without a limit.
-    fn ratios(&self, values: &[f64], limits: Option<&[f64]>) -> Vec<f64> {
-        let Some(limits) = limits else { return vec![0.0; values.len()] };
-        let ratio = |value: &f64, limit: &f64| if *limit > 0.0 { value / limit } else { 0.0 };
-        values.iter().zip(limits).map(|(value, limit)| ratio(value, limit)).collect()
     }
 
     /// The farthest rows, each with the entries that contribute most to the distance that is beyond its limit.

@@ -10,12 +10,12 @@ import numpy as np
 from karhunen import _core
 from karhunen._diagnostics.model import (
     component_names,
-    feature_names,
     fitted_model,
     frame,
     is_of_sklearn,
     rotated_or_fitted_model,
 )
+from karhunen._shared.fitted_model import feature_names
 
 if TYPE_CHECKING:
     from karhunen._shared.arrays import FloatArray
@@ -183,7 +183,7 @@ def r2(pca: Any) -> R2:
     >>> found.total.round(3)
     array([0.362, 0.554, 0.665])
     >>> found.features[0].round(3)
-    array([0.098, 0.682, 0.745])
+    array([0.098, 0.682, 0.744])
     """
     if is_of_sklearn(pca):
         relations = _features_of_sklearn(pca)

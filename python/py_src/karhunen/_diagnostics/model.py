@@ -51,14 +51,6 @@ def is_of_sklearn(pca: Any) -> bool:
     return not hasattr(pca, "_model_now") and hasattr(pca, "components_") and hasattr(pca, "explained_variance_ratio_")
 
 
-def feature_names(pca: Any) -> list[str]:
-    """Return the names of the columns, or x0, x1, … as scikit-learn names them."""
-    names = getattr(pca, "feature_names_in_", None)
-    if names is None:
-        names = getattr(pca, "column_ids_", None)
-    return [f"x{j}" for j in range(pca.n_features_in_)] if names is None else [str(name) for name in names]
-
-
 def component_names(n: int) -> list[str]:
     """Return the names of components, counted from 1."""
     return [f"PC{k + 1}" for k in range(n)]

@@ -9,9 +9,10 @@ import numpy as np
 
 from karhunen import _core
 from karhunen._diagnostics.incomplete import IncompleteSamples, incomplete_row_contributions, incomplete_samples
-from karhunen._diagnostics.model import component_names, feature_names, fitted_model, frame
+from karhunen._diagnostics.model import component_names, fitted_model, frame
 from karhunen._inputs.files import to_rows
 from karhunen._inputs.matrix import to_weights
+from karhunen._shared.fitted_model import feature_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,11 +11,11 @@ import numpy as np
 from sklearn.base import clone
 
 from karhunen import _core
-from karhunen._diagnostics.model import feature_names
 from karhunen._incomplete.inputs import to_fit_entries
 from karhunen._incomplete.options import engine_options, errors_as_given, penalty_option
 from karhunen._shared.arrays import FloatArray
 from karhunen._shared.choices import Regularization
+from karhunen._shared.fitted_model import feature_names
 from karhunen._shared.options import count_option
 from karhunen._shared.progress import progress
 

@@ -245,3 +245,11 @@ class ViewedModel(FittedModel):
 
     def _not_pickled(self) -> tuple[str, ...]:
         return ("_shown", *(f"{name}_" for name in self._views))
+
+
+def feature_names(pca: Any) -> list[str]:
+    """Return the names of the columns, or x0, x1, … as scikit-learn names them."""
+    names = getattr(pca, "feature_names_in_", None)
+    if names is None:
+        names = getattr(pca, "column_ids_", None)
+    return [f"x{j}" for j in range(pca.n_features_in_)] if names is None else [str(name) for name in names]

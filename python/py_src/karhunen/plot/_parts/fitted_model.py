@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen._diagnostics.model import component_names
-from karhunen._diagnostics.model import feature_names as names_of_fit
+from karhunen._shared.fitted_model import feature_names as names_of_fit
 from karhunen.diagnostics import correlations, features
 from karhunen.rotation import Rotation
 
