@@ -58,7 +58,7 @@ BELOW = {
     "completion": {"_incomplete", "_inputs", "_shared"},
     "diagnostics": {"_diagnostics"},
     "resampling": {"_diagnostics", "_inputs", "_pca", "_shared"},
-    "rotation": {"_diagnostics", "_inputs", "_shared"},
+    "rotation": {"_diagnostics", "_incomplete", "_inputs", "_shared"},
     "genotypes": {"_diagnostics", "_inputs", "_shared"},
     "selection": {"_diagnostics", "_inputs", "_pca", "_shared"},
     "_cluster": {"_inputs", "_shared"},
