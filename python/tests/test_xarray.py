@@ -543,3 +543,19 @@ def test_other_objects_are_refused():
             EOF(**options).fit(field())
     whole = EOF(2).fit(field().round().astype(int))
     assert whole.eofs().dtype == np.float64
+
+
+def test_a_field_with_a_coordinate_of_modes_is_refused():
+    field = xr.DataArray(np.random.default_rng(0).normal(size=(9, 4)), dims=("time", "lat"), coords={"mode": 3})
+    with pytest.raises(ValueError, match="'mode'"):
+        EOF(2).fit(field)
+
+
+def test_latitudes_may_be_in_radians():
+    rng = np.random.default_rng(1)
+    lat = np.linspace(-80.0, 80.0, 9)
+    degrees = xr.DataArray(rng.normal(size=(20, 9)), dims=("time", "lat"), coords={"lat": lat})
+    radians = degrees.assign_coords(lat=("lat", np.deg2rad(lat), {"units": "radian"}))
+    expected = EOF(3).fit(degrees, weights="coslat").explained_variance_
+    found = EOF(3).fit(radians, weights="coslat").explained_variance_
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

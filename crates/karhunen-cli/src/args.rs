@@ -18,7 +18,7 @@ use crate::report_args::ReportArgs;
 use crate::rotate_args::RotateArgs;
 use crate::select_args::SelectArgs;
 use crate::update_args::UpdateArgs;
-use crate::values::{JsonExtent, delimiter};
+use crate::values::{ComponentList, JsonExtent, component_list, delimiter};
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong usage, 3 bad data, 4 input or output failed, \
                           5 not converged under --strict, 6 not enough memory, stopped by: 130 Ctrl-C, 143 \
@@ -233,7 +233,7 @@ pub(crate) struct DiagnoseArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   karhunen reconstruct counties.model scores.csv -o counties.csv
-  karhunen reconstruct counties.model scores.npy --from scores
+  karhunen reconstruct counties.model scores.npy --from scores --only 2-4
   karhunen reconstruct counties.model new_counties.csv --label state
   karhunen reconstruct large.model large.npy --memory-limit 2GB -o again.npy")]
 pub(crate) struct ReconstructArgs {
@@ -249,6 +249,9 @@ pub(crate) struct ReconstructArgs {
     /// Content of the input [default: detected by the names and the number of its columns]
     #[arg(long, value_enum)]
     pub(crate) from: Option<ReconstructFrom>,
+    /// Reconstruct from these components only, such as 1,3-5; the others count as zero
+    #[arg(long, value_name = "LIST", value_parser = component_list)]
+    pub(crate) only: Option<ComponentList>,
     /// The scores are whitened
     #[arg(long)]
     pub(crate) whiten: bool,

@@ -8,6 +8,7 @@ use karhunen::source::Block;
 use karhunen::{Matrix, PcaModel, Run, Scalar, Source};
 use karhunen_io::{NamedMatrix, RowWriter, RowsToWrite};
 
+use crate::chosen::Chosen;
 use crate::error::{Failure, Result};
 use crate::outputs::Outputs;
 
@@ -96,13 +97,13 @@ impl<'a, T: Scalar> ComputedRows<'a, T> {
     pub(crate) fn reconstructed(
         model: &'a PcaModel,
         source: &'a dyn Source<T>,
-        how: Transform,
+        (how, chosen): (Transform, &'a Chosen),
         run: &'a Run<'a>,
     ) -> Self {
         let shape = (source.shape().0, model.n_features());
         Self::new(shape, move |receive| {
             model.transform_each(source, how, run, &mut |_, scores| {
-                receive(&model.inverse_transform_with(scores, how, run)?)
+                receive(&model.inverse_transform_with(&chosen.of_scores(scores), how, run)?)
             })
         })
     }

@@ -8,7 +8,7 @@ use karhunen::incomplete::Regularization;
 
 use crate::input_args::{InputArgs, ThreadArgs};
 use crate::missing_args::{MISSING, MissingArgs, penalty};
-use crate::values::at_least_one;
+use crate::values::{ComponentList, at_least_one, component_list};
 
 /// The heading of options about the iterations.
 const SOLVER: &str = "Solver";
@@ -34,7 +34,7 @@ pub(crate) struct CrossValidateArgs {
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) data: PathBuf,
     /// Numbers of components to compare: 1,2,5 or 1-5 or both [default: 1,2,3,5,7,10 as far as the table allows]
-    #[arg(short = 'k', long = "components", value_name = "LIST", value_parser = components)]
+    #[arg(short = 'k', long = "components", value_name = "LIST", value_parser = component_list)]
     pub(crate) n_components: Option<ComponentList>,
     /// Number of folds of the entries
     #[arg(long, value_name = "N", default_value_t = 5)]
@@ -93,64 +93,9 @@ pub(crate) struct CrossValidateArgs {
     pub(crate) input: InputArgs,
 }
 
-/// Numbers of components, each once, in the given order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ComponentList(pub(crate) Vec<usize>);
-
 fn regularization(text: &str) -> std::result::Result<Regularization, String> {
     if text == "path" {
         return Err("it chooses a penalty itself; give those to compare".to_owned());
     }
     penalty(text).ok_or_else(|| "give positive numbers, weighted: and a positive number, or none".to_owned())
-}
-
-fn components(text: &str) -> std::result::Result<ComponentList, String> {
-    /// A limit on the number of fits.
-    const MOST: usize = 1000;
-    let rule = || "give numbers of at least 1 and ranges, such as 1,2,5 or 1-5,8".to_owned();
-    let number = |text: &str| text.trim().parse::<usize>().ok().filter(|c| *c > 0).ok_or_else(rule);
-    let mut list = Vec::new();
-    let too_many = || format!("more than {MOST} numbers to compare; give fewer");
-    for part in text.split(',') {
-        let (first, last) = match part.split_once('-') {
-            Some((first, last)) => (number(first)?, number(last)?),
-            None => (number(part)?, number(part)?),
-        };
-        if first > last {
-            return Err(rule());
-        }
-        if last - first >= MOST {
-            return Err(too_many());
-        }
-        list.extend((first..=last).filter(|c| !list.contains(c)).collect::<Vec<_>>());
-        if list.len() > MOST {
-            return Err(too_many());
-        }
-    }
-    Ok(ComponentList(list))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_of_components() {
-        for (text, expected) in
-            [("3", vec![3]), ("1,2,5", vec![1, 2, 5]), ("1-3,8,2", vec![1, 2, 3, 8]), ("5, 2", vec![5, 2])]
-        {
-            assert_eq!(components(text), Ok(ComponentList(expected)), "{text}");
-        }
-        for text in ["", "0", "1,", "3-1", "a", "1-", "-3", "2.5", "18446744073709551616"] {
-            let rule = "give numbers of at least 1 and ranges, such as 1,2,5 or 1-5,8";
-            assert_eq!(components(text), Err(rule.to_owned()), "{text}");
-        }
-        let ranges: Vec<String> = (0..50_000).map(|n| format!("{}-{}", 900 * n + 1, 900 * n + 900)).collect();
-        for text in ["1-1001", "1-9999999999", "1-18446744073709551615", "1-600,601-1001", &ranges.join(",")]
-        {
-            let rule = "more than 1000 numbers to compare; give fewer";
-            assert_eq!(components(text), Err(rule.to_owned()), "{:.40}", text);
-        }
-        assert_eq!(components("1-1000").unwrap().0.len(), 1000);
-    }
 }

@@ -6,7 +6,7 @@ use karhunen::IncompletePca;
 use karhunen::incomplete::{CrossValidation, Regularization};
 use karhunen_io::{ObserveOptions, ReadOptions};
 
-use crate::cross_validate_args::{ComponentList, CrossValidateArgs};
+use crate::cross_validate_args::CrossValidateArgs;
 use crate::error::{Failure, Result};
 use crate::fit_files::SummaryForm;
 use crate::fit_weights::column_or_file;
@@ -16,7 +16,7 @@ use crate::input_args::{ThreadArgs, read_options};
 use crate::outputs::check_standard_output;
 use crate::overwrite::{self, Kind};
 use crate::paths::{check_outputs, check_table_output, is_standard, one_standard_input};
-use crate::values::JsonExtent;
+use crate::values::{ComponentList, JsonExtent};
 
 /// Numbers of components to compare without `-k`, as far as the table allows.
 const DEFAULT_COMPONENTS: [usize; 6] = [1, 2, 3, 5, 7, 10];

@@ -40,8 +40,8 @@ pub(crate) struct MatchArgs {
 pub(crate) struct PlinkArgs {
     /// Write the results of genotypes in the files of PLINK 2: PREFIX.eigenvec, .eigenval, .eigenvec.allele and .afreq
     ///
-    /// For one PLINK .bed file with --scale=binomial. `plink2 --read-freq PREFIX.afreq --score PREFIX.eigenvec.allele` takes
-    /// them
+    /// For one PLINK .bed file with --scale=binomial. `plink2 --read-freq PREFIX.afreq --score PREFIX.eigenvec.allele 2 5
+    /// header-read no-mean-imputation variance-standardize --score-col-nums 6-15` projects other samples onto ten components
     #[arg(long, value_name = "PREFIX", value_hint = ValueHint::FilePath)]
     pub(crate) eigenvec: Option<PathBuf>,
 }

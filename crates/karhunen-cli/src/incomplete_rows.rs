@@ -85,17 +85,6 @@ pub(crate) trait IncompleteRows: Stored<Beside = RowsAndColumns> + Sync {
         }
         Ok(scores)
     }
-
-    /// Scores under the fitted model without the components that are not rotated, if some are.
-    ///
-    /// # Errors
-    /// Those of [`RotatedModel::of_scores`].
-    fn kept_scores(&self, scores: Matrix) -> Result<Matrix> {
-        match self.rotated() {
-            Some(rotated) => rotated.to_scores(&rotated.of_scores(&scores)?),
-            None => Ok(scores),
-        }
-    }
 }
 
 impl IncompleteRows for IncompleteModel {

@@ -5,6 +5,7 @@
 mod allocator;
 mod args;
 mod checkpoints;
+mod chosen;
 mod commands;
 mod complete_args;
 mod component_names;

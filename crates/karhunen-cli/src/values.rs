@@ -94,6 +94,37 @@ pub(crate) fn seconds(text: &str) -> std::result::Result<Duration, String> {
     seconds.ok_or_else(|| "give a number of seconds".to_owned())
 }
 
+/// Numbers of components, each once, in the given order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ComponentList(pub(crate) Vec<usize>);
+
+/// Parses a list of numbers from 1 and ranges.
+pub(crate) fn component_list(text: &str) -> std::result::Result<ComponentList, String> {
+    /// Each may be a fit.
+    const MOST: usize = 1000;
+    let rule = || "give numbers of at least 1 and ranges, such as 1,2,5 or 1-5,8".to_owned();
+    let number = |text: &str| text.trim().parse::<usize>().ok().filter(|c| *c > 0).ok_or_else(rule);
+    let mut list = Vec::new();
+    let too_many = || format!("more than {MOST} numbers; give fewer");
+    for part in text.split(',') {
+        let (first, last) = match part.split_once('-') {
+            Some((first, last)) => (number(first)?, number(last)?),
+            None => (number(part)?, number(part)?),
+        };
+        if first > last {
+            return Err(rule());
+        }
+        if last - first >= MOST {
+            return Err(too_many());
+        }
+        list.extend((first..=last).filter(|c| !list.contains(c)).collect::<Vec<_>>());
+        if list.len() > MOST {
+            return Err(too_many());
+        }
+    }
+    Ok(ComponentList(list))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,5 +164,25 @@ mod tests {
         for text in ["", "GB", "0", "-1GB", "nan", "two", "1PB", "1e30"] {
             assert!(memory(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn lists_of_components() {
+        for (text, expected) in
+            [("3", vec![3]), ("1,2,5", vec![1, 2, 5]), ("1-3,8,2", vec![1, 2, 3, 8]), ("5, 2", vec![5, 2])]
+        {
+            assert_eq!(component_list(text), Ok(ComponentList(expected)), "{text}");
+        }
+        for text in ["", "0", "1,", "3-1", "a", "1-", "-3", "2.5", "18446744073709551616"] {
+            let rule = "give numbers of at least 1 and ranges, such as 1,2,5 or 1-5,8";
+            assert_eq!(component_list(text), Err(rule.to_owned()), "{text}");
+        }
+        let ranges: Vec<String> = (0..50_000).map(|n| format!("{}-{}", 900 * n + 1, 900 * n + 900)).collect();
+        for text in ["1-1001", "1-9999999999", "1-18446744073709551615", "1-600,601-1001", &ranges.join(",")]
+        {
+            let rule = "more than 1000 numbers; give fewer";
+            assert_eq!(component_list(text), Err(rule.to_owned()), "{:.40}", text);
+        }
+        assert_eq!(component_list("1-1000").unwrap().0.len(), 1000);
     }
 }

@@ -137,16 +137,14 @@ const KINDS: &[(Sign, Foreign)] = &[
         First(b"\x6c\x1b"),
         Foreign {
             what: "a PLINK 2 .pgen file of genotypes",
-            way: "write it as a table of counts: plink2 --pfile '{stem}' --export A --out '{stem}', then give \
-                  '{stem}.raw' with a --label for each of IID, PAT, MAT, SEX and PHENOTYPE",
+            way: "write it as a .bed file: plink2 --pfile '{stem}' --make-bed --out '{stem}', then give '{stem}.bed'",
         },
     ),
     (
         First(b"##fileformat=VCF"),
         Foreign {
             what: "a VCF file of variants",
-            way: "write it as a table of counts: plink2 --vcf '{file}' --export A --out '{stem}', then give \
-                  '{stem}.raw' with a --label for each of IID, PAT, MAT, SEX and PHENOTYPE",
+            way: "write it as a .bed file: plink2 --vcf '{file}' --make-bed --out '{stem}', then give '{stem}.bed'",
         },
     ),
     (First(b"\x80\x02"), Foreign { what: "a Python pickle", way: PICKLE }),
@@ -183,8 +181,8 @@ const KINDS: &[(Sign, Foreign)] = &[
 
 const NETCDF: Foreign = Foreign {
     what: "a netCDF file",
-    way: "write the variable (NAME) as an array: python -c \"import numpy, xarray; \
-          numpy.save('{stem}.npy', xarray.open_dataset('{file}')['NAME'].values)\"",
+    way: "fit it with karhunen.xarray.EOF in Python, or write a variable (NAME) of two dimensions as an array: python -c \
+          \"import numpy, xarray; numpy.save('{stem}.npy', xarray.open_dataset('{file}')['NAME'].values)\"",
 };
 const SPSS: Foreign = Foreign {
     what: "an SPSS file",
@@ -309,8 +307,9 @@ pub(crate) fn of_archive(mut names: impl Iterator<Item = impl AsRef<str>>) -> Op
 
 const ZARR: Foreign = Foreign {
     what: "a Zarr store",
-    way: "write the array as NPY: python -c \"import numpy, zarr; numpy.save('{stem}.npy', zarr.open('{file}')[:])\" \
-          (['NAME'][:] for one of several)",
+    way: "write the array (NAME) as NPY: python -c \"import numpy, zarr; numpy.save('{stem}.npy', \
+          zarr.open('{file}', mode='r')['NAME'][:])\"; AnnData as HDF5: python -c \"import anndata; \
+          anndata.read_zarr('{file}').write_h5ad('{stem}.h5ad')\"",
 };
 
 /// The format of a folder, by the names in it.

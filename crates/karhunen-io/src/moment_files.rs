@@ -9,7 +9,8 @@ use crate::{Cause, Error, Existing, Result, SavedScatter, load_model};
 /// name if they have names; those of the first file give their order. Memory: twice that of one file.
 ///
 /// # Errors
-/// Those of [`load_model`]; [`Cause::Format`] for other columns than in the first file, and if no file is given.
+/// Those of [`load_model`]; [`Cause::Format`] for other columns or another normalisation than in the first file, and if no
+/// file is given.
 pub fn load_moments(paths: &[PathBuf]) -> Result<SavedScatter> {
     let Some((first, others)) = paths.split_first() else {
         return Err(Error::new(Path::new("-"), Cause::format("no file is given".to_owned())));
@@ -20,6 +21,19 @@ pub fn load_moments(paths: &[PathBuf]) -> Result<SavedScatter> {
         let (expected, found) = (total.model.moments.mean.len(), part.model.moments.mean.len());
         if found != expected {
             let message = format!("holds moments of {found} columns, but {} of {expected}", first.display());
+            return Err(Error::new(path, Cause::format(message)));
+        }
+        if part.beside.log1p != total.beside.log1p {
+            let how = |log1p: Option<f64>| {
+                log1p
+                    .map_or("not normalised".to_owned(), |sum| format!("normalised to {sum}, with ln(1 + x)"))
+            };
+            let message = format!(
+                "holds moments of values that are {}, but those of {} are {}; give every part the same sum of each row",
+                how(part.beside.log1p),
+                first.display(),
+                how(total.beside.log1p)
+            );
             return Err(Error::new(path, Cause::format(message)));
         }
         let names = (total.beside.feature_names.as_deref(), part.beside.feature_names.as_deref());

@@ -195,9 +195,12 @@ def bootstrap(
     Returns
     -------
     Intervals
-        The estimate and t standard errors of the draws to either side: of variances on the scale of their logarithm, of
-        ratios on that of their log odds, of loadings that are correlations (``scale=True``) on that of Fisher's z. Ends
-        are NaN where the bias exceeds this width, as for weak components where features are many.
+        The estimate and t times √(n / (n - 1)) standard deviations of the draws to either side, where n is the number
+        of rows and t the quantile of Student's distribution with n - 1 degrees of freedom: of variances on the scale of
+        their logarithm, of ratios on that of their log odds, of loadings that are correlations (``scale=True``, centred
+        and without weights of features) on that of Fisher's z. Ends are NaN where the bias exceeds this width, as for
+        weak components where features are many, and where a value of a draw has no place on the scale, such as a
+        variance of zero.
 
     Raises
     ------
@@ -248,8 +251,8 @@ def jackknife(
 ) -> Intervals:
     """Fit the rows without each of them, or without each of some groups, and compute confidence intervals.
 
-    Intervals hold the value of the population more often than those of :func:`bootstrap`: 93 to 97% where the bootstrap
-    has 89 to 96%. One observation of a row with a frequency weight is left out, and counts as often as the row was
+    Intervals of few rows hold the value of the population more often than those of :func:`bootstrap`; the user guide
+    has the shares. One observation of a row with a frequency weight is left out, and counts as often as the row was
     seen, so that the result is that of the repeated rows; a row with an importance or population weight is left out
     whole, as by the JK1 method of surveys.
 

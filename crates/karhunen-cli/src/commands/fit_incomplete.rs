@@ -142,11 +142,14 @@ fn warn_of_overfit(dataset: &ObservedDataset, model: &IncompleteModel) {
             figures::count(n_parameters)
         )
     };
+    let components = match model.n_components() {
+        1 => "component fits".to_owned(),
+        several => format!("{several} components fit"),
+    };
     let message = format!(
-        "{}: the {} components fit noise: {why}; give --early-stopping, lower -k, or use --missing=vb-full, which learns how \
+        "{}: the {components} noise: {why}; give --early-stopping, lower -k, or use --missing=vb-full, which learns how \
          much to shrink",
         dataset.file,
-        model.n_components(),
     );
     let label = console::style("warning:").for_stderr().yellow().bold();
     print_aside(&format!("{label} {}\n", names::visible(&message)));

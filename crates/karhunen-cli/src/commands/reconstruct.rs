@@ -8,6 +8,7 @@ use karhunen::{Matrix, Observed, Scalar};
 use karhunen_io::{Data, Ids, NamedMatrix, ObservedData, ReadOptions, Saved, Table, Values};
 
 use crate::args::{ReconstructArgs, ReconstructFrom};
+use crate::chosen::Chosen;
 use crate::commands::loaded::{self, Loaded};
 use crate::component_names::component_of;
 use crate::computed_rows::ComputedRows;
@@ -42,6 +43,7 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
         )));
     }
     model.check_whiten(args.whiten)?;
+    let chosen = Chosen::of(args.only.as_ref(), model.n_components())?;
     let options = args.memory.within(model.read_options(read_options(&args.input, &args.threads)));
     let dataset = Dataset::read(&args.data, &options, &progress)?;
     let from = match args.from {
@@ -63,6 +65,7 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
         args: &args,
         from,
         model: &model,
+        chosen: &chosen,
         features: &features,
         dataset: &dataset,
         progress: &progress,
@@ -73,6 +76,7 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
 /// Reconstructs every entry, observed or missing, from scores or incomplete rows under a model of incomplete data.
 fn incomplete(args: &ReconstructArgs, saved: &Saved<impl IncompleteRows>, progress: &Progress) -> Result<()> {
     saved.model.check_whiten(args.whiten)?;
+    let chosen = Chosen::of(args.only.as_ref(), saved.model.n_components())?;
     let options = args.memory.within(saved.read_options(read_options(&args.input, &args.threads)));
     let dataset = Dataset::read(&args.data, &ReadOptions { missing: true, ..options }, progress)?;
     let explain = |error| dataset.explain(error);
@@ -84,10 +88,10 @@ fn incomplete(args: &ReconstructArgs, saved: &Saved<impl IncompleteRows>, progre
     let from = args.from.map_or_else(|| recognise(&dataset, &expected, features.as_deref(), p), Ok)?;
     match (&dataset.table.data, from) {
         (Data::F32(values @ Values::InFile(_)), ReconstructFrom::Data) => {
-            return incomplete_rows(args, saved, &dataset, values, progress);
+            return incomplete_rows((args, &chosen), saved, &dataset, values, progress);
         }
         (Data::F64(values @ Values::InFile(_)), ReconstructFrom::Data) => {
-            return incomplete_rows(args, saved, &dataset, values, progress);
+            return incomplete_rows((args, &chosen), saved, &dataset, values, progress);
         }
         _ => {}
     }
@@ -97,6 +101,7 @@ fn incomplete(args: &ReconstructArgs, saved: &Saved<impl IncompleteRows>, progre
         ReconstructFrom::Scores => {
             check_scores(&dataset, &expected)?;
             let RowScores { scores, offsets } = given_scores(&data, &dataset, saved.model.n_components())?;
+            let scores = chosen.of_scores(&scores).into_owned();
             RowScores { scores: saved.model.given_scores(scores, args.whiten).map_err(explain)?, offsets }
         }
         ReconstructFrom::Data => {
@@ -105,7 +110,7 @@ fn incomplete(args: &ReconstructArgs, saved: &Saved<impl IncompleteRows>, progre
             let places = matched(saved, &dataset.file, names, data.shape().1, Advice::Columns)?;
             let data = placed(data, &places, p).map_err(explain)?;
             let RowScores { scores, offsets } = scores(model, &data, &run).map_err(explain)?;
-            RowScores { scores: saved.model.kept_scores(scores).map_err(explain)?, offsets }
+            RowScores { scores: kept_scores(&saved.model, &scores, &chosen).map_err(explain)?, offsets }
         }
     };
     let mut rows: Matrix = Matrix::zeros(scores.n_rows(), p);
@@ -127,7 +132,7 @@ fn incomplete(args: &ReconstructArgs, saved: &Saved<impl IncompleteRows>, progre
 
 /// Reconstructs rows with missing values that stay in their file, a block at a time.
 fn incomplete_rows<T: Scalar>(
-    args: &ReconstructArgs,
+    (args, chosen): (&ReconstructArgs, &Chosen),
     saved: &Saved<impl IncompleteRows>,
     dataset: &Dataset,
     values: &Values<T>,
@@ -144,7 +149,7 @@ where
     let places = matched(saved, &dataset.file, names, dataset.table.data.shape().1, Advice::Columns)?;
     let rows = ComputedRows::of_blocks(&*source, p, |block| {
         let RowScores { scores, offsets } = block_scores(model, block, &places, &run)?;
-        let scores = RowScores { scores: saved.model.kept_scores(scores)?, offsets };
+        let scores = RowScores { scores: kept_scores(&saved.model, &scores, chosen)?, offsets };
         let mut rows: Matrix = Matrix::zeros(scores.scores.n_rows(), p);
         model.values_into(&scores, rows.as_mut_slice(), &run).map(|()| rows)
     });
@@ -155,6 +160,14 @@ where
     rows.write_to(&mut outputs, &args.output, row_names, &columns, explain)?;
     progress.clear();
     outputs.commit()
+}
+
+/// Scores under the fitted model of the components that are rotated, if some are, and chosen.
+fn kept_scores(model: &impl IncompleteRows, scores: &Matrix, chosen: &Chosen) -> karhunen::Result<Matrix> {
+    match model.rotated() {
+        Some(rotated) => rotated.to_scores(&chosen.of_scores(&rotated.of_scores(scores)?)),
+        None => Ok(chosen.of_scores(scores).into_owned()),
+    }
 }
 
 /// Reads scores of `c` components, and row offsets from one more column; no value may be missing.
@@ -285,6 +298,7 @@ struct Reconstruction<'a> {
     args: &'a ReconstructArgs,
     from: ReconstructFrom,
     model: &'a RowModel,
+    chosen: &'a Chosen,
     features: &'a [String],
     dataset: &'a Dataset,
     progress: &'a Progress,
@@ -301,14 +315,12 @@ impl OnValues for Reconstruction<'_> {
         let mut outputs = Outputs::new(self.args.force);
         if let (Values::InFile(_), ReconstructFrom::Data) = (values, self.from) {
             let rows = match self.model {
-                RowModel::Complete(saved) => ComputedRows::reconstructed(&saved.model, &*source, how, &run),
-                RowModel::Kernel(saved) => ComputedRows::of_blocks(&*source, self.features.len(), |block| {
-                    let scores = saved.model.transform_with(block, how, &run)?;
-                    saved.model.inverse_transform_with(&scores, how, &run)
-                }),
-                RowModel::Rotated(saved) => ComputedRows::of_blocks(&*source, self.features.len(), |block| {
-                    let scores = saved.model.transform_with(block, &run)?;
-                    saved.model.inverse_transform_with(&scores, &run)
+                RowModel::Complete(saved) => {
+                    ComputedRows::reconstructed(&saved.model, &*source, (how, self.chosen), &run)
+                }
+                model => ComputedRows::of_blocks(&*source, self.features.len(), |block| {
+                    let scores = model.transform_with(block, how, &run)?;
+                    model.inverse_transform_with(&self.chosen.of_scores(&scores), how, &run)
                 }),
             };
             let names = ("sample", self.dataset.table.sample_names.as_deref());
@@ -320,6 +332,7 @@ impl OnValues for Reconstruction<'_> {
             ReconstructFrom::Scores => self.dataset.matrix(&*source, "scores")?,
             ReconstructFrom::Data => self.model.transform_with(&*source, how, &run).map_err(explain)?,
         };
+        let scores = self.chosen.of_scores(&scores);
         let rows = self.model.inverse_transform_with(&scores, how, &run).map_err(explain)?;
         self.progress.clear();
         self.dataset.check_unchanged()?;

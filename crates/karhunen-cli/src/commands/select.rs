@@ -72,8 +72,8 @@ pub(crate) fn run(args: SelectArgs) -> Result<()> {
                 AnyModel::Incremental(saved) => model_of(&args.file, *saved)?.model,
                 AnyModel::Incomplete(_) | AnyModel::RotatedIncomplete(_) => {
                     return Err(Failure::Data(format!(
-                        "{file}: is a model of data with missing values, whose numbers of components `karhunen cross-validate` \
-                         compares"
+                        "{file}: is a model of data with missing values, to which the rules do not apply; `karhunen select` \
+                         of its data makes parallel analysis, and `karhunen cross-validate` compares numbers of components"
                     )));
                 }
                 AnyModel::Kernel(_) => {

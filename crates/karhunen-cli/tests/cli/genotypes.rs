@@ -171,3 +171,18 @@ fn options_of_genotypes_are_obeyed_or_refused() {
         assert!(message.contains(part), "{command}: {message}");
     }
 }
+
+#[test]
+fn texts_of_others_are_not_overwritten_by_eigenvalues() {
+    let out = tempfile::tempdir().unwrap();
+    let prefix = out.path().join("x");
+    let fit = format!("fit people.bed --scale=binomial -k 2 -q --eigenvec {}", prefix.display());
+    std::fs::write(prefix.with_extension("eigenval"), "notes\nprecious\n").unwrap();
+    karhunen(&fit).current_dir(folder()).assert().code(2);
+    let kept = std::fs::read_to_string(prefix.with_extension("eigenval")).unwrap();
+    assert_eq!(kept, "notes\nprecious\n");
+    std::fs::remove_file(prefix.with_extension("eigenval")).unwrap();
+    // The files of an earlier fit give way.
+    karhunen(&fit).current_dir(folder()).assert().success();
+    karhunen(&fit).current_dir(folder()).assert().success();
+}

@@ -242,3 +242,35 @@ fn models_of_data_with_missing_values_are_rotated_too() {
     run(at, "rotate @/r.model --target @/pattern.csv -q -o @/again.model");
     refused(at, "transform @/r.model @/holes.csv --whiten", 2);
 }
+
+/// Reconstructions from parts of the components, less the means, add up to that from all.
+#[test]
+fn rows_are_reconstructed_from_chosen_components() {
+    let folder = fitted();
+    let at = folder.path();
+    run(at, "rotate @/m.model --method oblimin -k 3 -q -o @/r.model");
+    run(at, "fit wine.csv --label class --missing=ppca -k 3 -q -o @/i.model");
+    run(at, "rotate @/i.model --method promax -q -o @/ir.model");
+    for model in ["m", "r", "i", "ir"] {
+        run(at, &format!("transform @/{model}.model wine.csv -o @/{model}.csv"));
+        for what in
+            ["wine.csv".to_owned(), "wine.csv --memory-limit 1kB".to_owned(), format!("@/{model}.csv")]
+        {
+            let rows = |options: &str| {
+                table(&run(at, &format!("reconstruct @/{model}.model {what} {options}")).0).1.concat()
+            };
+            let (all, first, others, none) =
+                (rows(""), rows("--only 1"), rows("--only 2-3"), rows("--only 1-3"));
+            let rest = if model == "m" { rows("--only 4-13") } else { Vec::new() };
+            let means = json(&run(at, &format!("inspect @/{model}.model --json=full")).0)["mean"].clone();
+            let mean = |j: usize| means[j % 13].as_f64().unwrap();
+            for (j, all) in all.iter().enumerate() {
+                let parts = first[j] + others[j] - mean(j) + rest.get(j).map_or(0.0, |x| x - mean(j));
+                assert!((parts - all).abs() < 1e-9 * all.abs().max(1.0), "{model} {what}: {parts} {all}");
+            }
+            assert_eq!(none == all, model != "m", "{model} {what}");
+        }
+    }
+    assert!(refused(at, "reconstruct @/r.model wine.csv --only 4", 2).contains("the model has 3 components"));
+    refused(at, "reconstruct @/r.model wine.csv --only 0", 2);
+}

@@ -69,3 +69,19 @@ fn what_does_not_fit_is_refused_with_the_flag() {
     let text = refused(&format!("fit {CELLS} -k 1 --log1p=0"));
     assert!(text.contains("give a positive number, such as 10000, or median"), "{text}");
 }
+
+#[test]
+fn moments_of_another_normalisation_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    for (name, options) in [("a", "--log1p=40"), ("b", "--log1p=50"), ("c", ""), ("d", "--log1p=40")] {
+        output(&format!("moments {CELLS} --layer counts {options} -q -o {}", path(name)));
+    }
+    for other in ["b", "c"] {
+        let fit = format!("fit --from-moments {} {} -k 2", path("a"), path(other));
+        let done = karhunen(&fit).assert().failure();
+        let text = String::from_utf8(done.get_output().stderr.clone()).unwrap();
+        assert!(text.contains("normalised to 40, with ln(1 + x)"), "{text}");
+    }
+    output(&format!("fit --from-moments {} {} -k 2", path("a"), path("d")));
+}

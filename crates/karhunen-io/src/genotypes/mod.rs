@@ -23,6 +23,7 @@ use crate::genotypes::layout::{BY_SAMPLES, BY_VARIANTS, MAGIC, companion};
 use crate::genotypes::matching::{Match, matches, refuse_unmatched};
 use crate::genotypes::packed::{Column, Counts, Packed};
 use crate::input::Input;
+use crate::option_names;
 use crate::{Cause, Data, Error, ReadOptions, Result, Table, Values};
 
 /// Reads the genotypes of a .bed file, which stay packed.
@@ -34,6 +35,12 @@ use crate::{Cause, Data, Error, ReadOptions, Result, Table, Values};
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     let path = input.path.clone();
     options.allow_only(&path, FORMAT, &[])?;
+    if options.log1p.is_some() {
+        let message = Phrase::default()
+            .option(option_names::LOG1P)
+            .text(" is for counts, not for genotypes; leave it out");
+        return Err(Error::new(&path, Cause::option(message)));
+    }
     let refuse = |message: String| Error::new(&path, Cause::format(message));
     check_header(input.as_slice()).map_err(refuse)?;
     if path.as_os_str() == "-" {

@@ -22,8 +22,8 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// The name of the column: `rs4970383_A(/C)` counts the copies of A, the other allele is C. PLINK writes such names
-    /// by `--export A include-alt`.
+    /// The name of the column: `rs4970383_A(/C)` counts the copies of A, the other allele is C. Names of `plink2 --export A
+    /// include-alt` have this form.
     pub fn name(&self) -> String {
         format!("{}_{}(/{})", self.id, self.counted, self.other)
     }

@@ -49,7 +49,7 @@ impl Promax {
     ///
     /// # Errors
     /// As [`Orthomax::rotate`]; [`Error::Option`] for a power of at most 1; [`Error::Decomposition`] if the loadings or the
-    /// target are of lower rank than k.
+    /// target are of lower rank than k, but not zero.
     pub fn rotate(&self, loadings: &Matrix) -> Result<Rotation> {
         self.rotate_with(loadings, &Run::default())
     }
@@ -66,6 +66,10 @@ impl Promax {
         let mut z = multiply(loadings, &orthogonal);
         // Powers of entries of one at most: the size of the loadings changes no rotation.
         let size = largest_magnitude(z.as_slice());
+        if size == 0.0 {
+            // No component has variance, and nothing says how to rotate.
+            return Rotation::in_order(loadings, &orthogonal, (n_iter, converged));
+        }
         z.as_mut_slice().iter_mut().for_each(|x| *x /= size);
         let (p, k) = z.shape();
         let q = Matrix::from_fn(p, k, |j, c| z[(j, c)] * z[(j, c)].abs().powf(self.power - 1.0));

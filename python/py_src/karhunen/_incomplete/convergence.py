@@ -215,8 +215,9 @@ def warn_of_overfit(overfit: Overfit | None, n_components: int) -> None:
         else f"they lower -ln p by {overfit.gain:.0f} with {overfit.n_parameters} loadings, so the means alone are "
         "expected to predict better"
     )
+    components = "component fits" if n_components == 1 else f"{n_components} components fit"
     warn(
-        f"the {n_components} components fit noise: {why}; set early_stopping=True, lower n_components, or use "
+        f"the {components} noise: {why}; set early_stopping=True, lower n_components, or use "
         'method="vb-full", which learns how much to shrink',
         ConvergenceWarning,
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from karhunen import _core
+from karhunen._incomplete.incomplete_pca import IncompletePCA
 from karhunen._incomplete.inputs import to_fit_entries
 from karhunen._incomplete.options import engine_options, errors_as_given, penalty_option
 from karhunen._shared.arrays import FloatArray
@@ -18,10 +19,6 @@ from karhunen._shared.choices import Regularization
 from karhunen._shared.fitted_model import feature_names
 from karhunen._shared.options import count_option
 from karhunen._shared.progress import progress
-
-if TYPE_CHECKING:
-    from karhunen._incomplete.incomplete_pca import IncompletePCA
-
 
 #: Numbers of each choice, in total and by feature.
 NUMBERS = ("press", "msep", "msep_standard_error", "q2", "r2")
@@ -155,7 +152,7 @@ def cross_validate_entries(
     estimator: IncompletePCA,
     X: Any,
     *,
-    n_components: Iterable[int] | None = None,
+    n_components: int | Iterable[int] | None = None,
     regularization: Iterable[Regularization] | None = None,
     n_folds: int = 5,
     sample_weight: Any = None,
@@ -177,7 +174,7 @@ def cross_validate_entries(
         Estimator with all other options; it is not changed.
     X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
         Data, as in :meth:`IncompletePCA.fit`, with or without missing values.
-    n_components : iterable of int or None, default=None
+    n_components : int, iterable of int or None, default=None
         Numbers of components; None uses that of `estimator`.
     regularization : iterable or None, default=None
         Penalties, as in :class:`IncompletePCA`; None uses that of `estimator`.
@@ -210,6 +207,12 @@ def cross_validate_entries(
     (True, True)
     >>> pca = IncompletePCA().set_params(**found.simplest_params).fit(x)
     """
+    if not isinstance(estimator, IncompletePCA):
+        raise TypeError(
+            f"estimator is a {type(estimator).__name__}; pass a karhunen.IncompletePCA, which fits complete data, too"
+        )
+    if isinstance(n_components, (int, np.integer)):
+        n_components = [int(n_components)]
     components = [] if n_components is None else [count_option("n_components", c) for c in n_components]
     given = [] if regularization is None else list(regularization)
     penalties = [penalty_option(penalty) for penalty in given]

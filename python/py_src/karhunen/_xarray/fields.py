@@ -132,6 +132,8 @@ def read(X: Any, dim: Any, *, holes_allowed: bool) -> Field:
     first = _coordinates(given[0][0], given[0][1], dims)
     parts, shapes = [], []
     for label, array in given:
+        if "mode" in (*array.dims, *array.coords):
+            raise ValueError(f"{label} has the dimension or coordinate 'mode', which maps and series have; rename it")
         own = _coordinates(label, array, dims)
         try:
             xr.align(first, own, join="exact", copy=False)

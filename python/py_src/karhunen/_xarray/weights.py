@@ -74,8 +74,10 @@ def _of_variable(weights: Any, grid: Grid) -> NDArray[np.float64]:
 
 
 def _root_of_cosine(latitude: xr.DataArray) -> xr.DataArray:
-    """Return the square root of the cosine of a latitude in degrees, as eofs and xeofs weight."""
+    """Return the square root of the cosine of a latitude, as eofs and xeofs weight: in radians if its units say so."""
     degrees = latitude.astype(np.float64)
+    if str(latitude.attrs.get("units", "")).lower().startswith("rad"):
+        degrees = degrees * (180.0 / np.pi)
     if float(np.abs(degrees).max()) > 90.0 + _BEYOND_POLE:
         largest = float(degrees.values.ravel()[np.nanargmax(np.abs(degrees.values))])
         raise ValueError(f"the latitude {latitude.name!r} has the value {largest}; degrees from -90 to 90 are needed")

@@ -52,7 +52,7 @@ pub(crate) fn warm_up<T: Lane>(
     deviation: f64,
     exec: &Exec<'_>,
 ) -> Result<f64> {
-    let totals = (problem.data.total_samples(), problem.data.total_entries());
+    let totals = (problem.data.total_samples(), problem.data.total_weight());
     let [of_scores, of_loadings] = curvatures(&factors.a, problem.free(), totals, deviation, exec)?;
     let (mut squares, n_sweeps) = (0.0, RIDGES.len() as f64);
     for (sweep, size) in RIDGES.iter().enumerate() {
@@ -101,11 +101,11 @@ pub(crate) fn orthogonalize<T: Lane>(
 }
 
 /// The mean curvatures of the sum of squares in a score and in a loading of random factors, of which [`RIDGES`] are
-/// fractions. The numbers of samples and of entries have multiplicities.
+/// fractions. `weight` is the sum of the weights of all entries, `samples` the number of rows, with multiplicities.
 pub(crate) fn curvatures<T: Lane>(
     loadings: &Factor<T>,
     c: usize,
-    (samples, entries): (f64, f64),
+    (samples, weight): (f64, f64),
     deviation: f64,
     exec: &Exec<'_>,
 ) -> Result<[f64; 2]> {
@@ -115,7 +115,7 @@ pub(crate) fn curvatures<T: Lane>(
     };
     let of_random = loadings.sum_rows(1, exec, |_, x, s| sum(x, s))?[0] / (p * c as f64);
     // Expects scores of the size of the loadings, so that `deviation` is the square of that size.
-    Ok([entries / samples * of_random, entries / p * deviation])
+    Ok([weight / samples * of_random, weight / p * deviation])
 }
 
 /// Moves the unit of the data, which random loadings and scores share, to one factor; otherwise the effect of the

@@ -146,8 +146,8 @@ impl<'a, T: Lane> Setting<'a, T> {
     }
 }
 
-/// The default penalty of `ridge`: half of `v (sqrt(N / n) + sqrt(N / p))`, with `N` entries of `n` rows and `p` columns and
-/// noise of deviation `v`, by the residuals of the sweeps from the first random start. A ridge shrinks singular values by the
+/// The default penalty of `ridge`: half of `w v (sqrt(N / n) + sqrt(N / p))`, with `N` entries of mean weight `w` of `n` rows
+/// and `p` columns, and noise of deviation `v`, by the residuals of the sweeps from the first random start. A ridge shrinks singular values by the
 /// penalty, and this many are those of noise alone (Koltchinskii, Lounici & Tsybakov 2011, doi:10.1214/11-AOS894); half of it
 /// predicts best, `docs/missing-values/least-squares.md`.
 fn penalty_of_noise<T: Lane>(
@@ -167,8 +167,9 @@ fn penalty_of_noise<T: Lane>(
     let (n, entries) = (data.total_samples(), data.total_entries());
     let p = (0..data.n_features()).filter(|j| data.n_observed_in_column(*j) > 0).count() as f64;
     let parameters = count_parameters(data, (problem.c, problem.free()), problem.mean.joint);
-    let noise = (squares / (entries - parameters).max(LEAST * entries)).min(mean_square);
-    Ok(0.5 * noise.sqrt() * ((entries / n).sqrt() + (entries / p).sqrt()))
+    let weight = data.total_weight() / entries;
+    let noise = (squares / weight / (entries - parameters).max(LEAST * entries)).min(mean_square);
+    Ok(0.5 * weight * noise.sqrt() * ((entries / n).sqrt() + (entries / p).sqrt()))
 }
 
 impl Stage {

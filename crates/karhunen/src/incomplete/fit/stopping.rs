@@ -123,7 +123,7 @@ impl Stopping {
         }
         self.unit = snapshot.unit;
         let settled = snapshot.ready && progress.accepted;
-        let reason = if settled && self.cost_settled(progress.cost) || progress.cost.abs() <= rules.floor {
+        let reason = if settled && self.cost_settled(progress.cost) || progress.squares <= rules.floor {
             Some(StopReason::Tolerance)
         } else if settled && self.gradient_vanished(snapshot, entry.iteration, exec)? {
             Some(StopReason::Gradient)

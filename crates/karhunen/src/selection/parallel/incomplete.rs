@@ -33,10 +33,24 @@ pub(super) fn select<T: Scalar>(
         found => return found,
     }
     let table = values(x)?;
-    let (n, p) = table.shape();
-    let NormalizedWeights { totals, .. } = NormalizedWeights::new(weights.samples, n)?;
+    let NormalizedWeights { totals, .. } = NormalizedWeights::new(weights.samples, table.n_rows())?;
     let n_rows = n_rows(&totals, rule.pca.weighting);
-    let fit = Fit::new(rule, (n_rows, p), weights.features)?;
+    let counts_row = |i: usize| weights.samples.is_none_or(|weights| weights[i] > 0.0);
+    // Columns without variance would count as directions that noise could have.
+    let varying = varying(&table, counts_row);
+    if varying.is_empty() {
+        return Ok(Selection::not_applicable(rule.rule(), "the data have no variance"));
+    }
+    let features: Option<Vec<f64>> =
+        weights.features.map(|weights| varying.iter().map(|j| weights[*j]).collect());
+    let table = if varying.len() == table.n_cols() {
+        table
+    } else {
+        Matrix::from_fn(table.n_rows(), varying.len(), |i, j| table[(i, varying[j])])
+    };
+    let (n, p) = table.shape();
+    let distinct = (0..n).filter(|i| counts_row(*i)).count();
+    let fit = Fit::new(rule, (n_rows.min(distinct), p), features.as_deref())?;
     let counts = weights.samples.map(|weights| counts(weights, &totals, rule.pca.weighting));
     let k = fit.pca.n_components;
     let mut variances = vec![0.0; k];
@@ -54,6 +68,16 @@ pub(super) fn select<T: Scalar>(
         fit.variances(&tables.table(draw)?, None, correction, &alone, out)
     })?;
     compared(rule, variances, &of_tables)
+}
+
+/// The columns with two different observed values among the rows that count.
+fn varying(table: &Matrix, counts_row: impl Fn(usize) -> bool) -> Vec<usize> {
+    let varies = |j: &usize| {
+        let rows = (0..table.n_rows()).filter(|i| counts_row(*i));
+        let mut observed = rows.map(|i| table[(i, *j)]).filter(|x| !x.is_nan());
+        observed.next().is_some_and(|first| observed.any(|x| x != first))
+    };
+    (0..table.n_cols()).filter(varies).collect()
 }
 
 /// Weights as numbers of observations.
