@@ -334,7 +334,7 @@ def test_arrows_without_a_name_are_pale_and_the_weakest():
     ax = plot.correlation_circle(PCA(2, scale=True).fit(x), ax=plt.subplots(figsize=(3, 3), layout="constrained")[1])
     arrows = [text for text in ax.texts if not text.get_text()]
     assert len(arrows) == 30
-    named = {text.xy for text in texts(ax)}
+    named = {tuple(text.xy) for text in texts(ax)}
     assert 0 < len(named) < 30
     for arrow in arrows:
         assert (arrow.arrow_patch.get_alpha() is None) == (tuple(arrow.xy) in named)

@@ -159,9 +159,11 @@ fn is_own_table(names: &[String], kind: Kind) -> bool {
             rest.iter().all(|name| FEATURE_COLUMNS.iter().any(|prefix| name.starts_with(prefix)))
         }
         (Kind::Unmatched, names) => names == UNMATCHED_COLUMNS,
-        (Kind::Plink, ["#FID" | "#IID" | "#CHROM", ..]) => true,
-        // Eigenvalues have no header.
-        (Kind::Plink, [only]) => only.parse::<f64>().is_ok(),
+        // Tabs do not separate names in files of these extensions. Eigenvalues have no header.
+        (Kind::Plink, [first, ..]) => {
+            let own = ["#FID", "#IID", "#CHROM"].iter().any(|name| first.starts_with(name));
+            own || (names.len() == 1 && first.parse::<f64>().is_ok())
+        }
         (Kind::Predictions, [_, _, "value", "std"]) => true,
         (Kind::ManualPage, [first]) => *first == MANUAL_PAGE,
         (Kind::Choices, ["components", .., last]) => {
