@@ -29,8 +29,7 @@ pub(crate) fn test(counts: &mut Counts) -> Result<(), String> {
     let outcomes = side_by_side(&environments, |environment| environment.test(&wheel, &[]));
     let mut failures = Vec::new();
     for (found, outcome) in outcomes {
-        counts.passed += found.passed;
-        counts.failed += found.failed;
+        counts.add(found);
         failures.extend(outcome.err());
     }
     if let Err(message) = build_site(newest) {
@@ -50,8 +49,7 @@ pub(crate) fn test_spark(counts: &mut Counts) -> Result<(), String> {
         ["test_spark.py", "test_spark_columns.py", "test_spark_entries.py", "test_spark_parameters.py"];
     let files = files.map(|file| format!("tests/{file}"));
     let (found, outcome) = environment.test(&wheel, &files.each_ref().map(String::as_str));
-    counts.passed += found.passed;
-    counts.failed += found.failed;
+    counts.add(found);
     outcome
 }
 
@@ -147,7 +145,10 @@ impl Environment {
             for line in BufReader::new(output).lines() {
                 let line = line.map_err(|error| error.to_string())?;
                 println!("{}: {line}", self.name);
-                *counts = pytest_result(&line).unwrap_or(*counts);
+                counts.failures.extend(failed_test(&line).map(|test| format!("{test} ({})", self.name)));
+                if let Some(found) = pytest_result(&line) {
+                    counts.add(found);
+                }
             }
         }
         match child.wait().map_err(|error| error.to_string())? {
@@ -178,6 +179,13 @@ fn pytest_result(line: &str) -> Option<Counts> {
     Some(counts)
 }
 
+/// The name in a line such as `FAILED tests/test_pca.py::test_zero - AssertionError: …`.
+fn failed_test(line: &str) -> Option<&str> {
+    let (outcome, test) = line.split_once(' ')?;
+    let test = test.split(" - ").next()?.trim_end();
+    (matches!(outcome, "FAILED" | "ERROR") && test.starts_with("tests/")).then_some(test)
+}
+
 fn run(command: &mut Command) -> Result<(), String> {
     let program =
         Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -201,12 +209,19 @@ mod tests {
     #[test]
     fn results_of_pytest_are_parsed() {
         let result = |line| pytest_result(line);
-        assert_eq!(result("12 passed in 0.05s"), Some(Counts { passed: 12, failed: 0 }));
+        let counts = |passed, failed| Some(Counts { passed, failed, failures: Vec::new() });
+        assert_eq!(result("12 passed in 0.05s"), counts(12, 0));
         assert_eq!(
             result("== 2 failed, 260 passed, 5 skipped, 1 error in 67.14s (0:01:07) =="),
-            Some(Counts { passed: 260, failed: 3 })
+            counts(260, 3)
         );
         assert_eq!(result("tests/test_inputs.py ...... [ 12%]"), None);
         assert_eq!(result("the 3 numbers in words"), None);
+        assert_eq!(
+            failed_test("FAILED tests/test_a.py::test_b[1 2] - ValueError: x - y"),
+            Some("tests/test_a.py::test_b[1 2]")
+        );
+        assert_eq!(failed_test("ERROR tests/test_a.py"), Some("tests/test_a.py"));
+        assert_eq!(failed_test("E   FAILED tests/test_a.py"), None);
     }
 }

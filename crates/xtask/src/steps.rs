@@ -25,11 +25,21 @@ const STEPS: [Step; 11] = [
     ("benches", benches_run),
 ];
 
-/// Numbers of passed and failed tests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Numbers of passed and failed tests, and the names of those that failed.
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) passed: u64,
     pub(crate) failed: u64,
+    pub(crate) failures: Vec<String>,
+}
+
+impl Counts {
+    /// Adds those of other tests.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.failures.extend(other.failures);
+    }
 }
 
 /// The names of the steps.
@@ -42,8 +52,8 @@ pub(crate) fn is_step(name: &str) -> bool {
     names().contains(&name)
 }
 
-/// Runs the named steps, or all if none is named. The last line gives the numbers of passed and failed tests; a
-/// failed step without tests counts as one failure.
+/// Runs the named steps, or all if none is named. The end lists the steps, why they failed and the tests that failed;
+/// the last line gives the numbers of passed and failed tests. A failed step without tests counts as one failure.
 pub(crate) fn run(only: &[String]) -> ExitCode {
     let mut counts = Counts::default();
     let mut report = Vec::new();
@@ -58,18 +68,22 @@ pub(crate) fn run(only: &[String]) -> ExitCode {
             eprintln!("{name} failed: {message}");
             counts.failed = counts.failed.max(failed_before + 1);
         }
-        report.push((name, start.elapsed(), outcome.is_ok()));
+        report.push((name, start.elapsed(), outcome));
     }
     println!();
-    for (name, time, ok) in &report {
-        println!("{}", summary_line(name, *time, *ok));
+    for (name, time, outcome) in &report {
+        println!("{}", summary_line(name, *time, outcome));
+    }
+    for failure in &counts.failures {
+        println!("failed: {failure}");
     }
     println!("{} passed, {} failed", counts.passed, counts.failed);
-    if report.iter().all(|(_, _, ok)| *ok) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if report.iter().all(|(_, _, outcome)| outcome.is_ok()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn summary_line(name: &str, time: Duration, ok: bool) -> String {
-    format!("{name:<10} {:>7.1} s  {}", time.as_secs_f64(), if ok { "ok" } else { "FAILED" })
+fn summary_line(name: &str, time: Duration, outcome: &Result<(), String>) -> String {
+    let outcome = outcome.as_ref().map_or_else(|message| format!("FAILED: {message}"), |()| "ok".into());
+    format!("{name:<10} {:>7.1} s  {outcome}", time.as_secs_f64())
 }
 
 fn format_is_kept(_: &mut Counts) -> Result<(), String> {
@@ -96,9 +110,9 @@ fn tests_pass(counts: &mut Counts) -> Result<(), String> {
         for line in BufReader::new(output).lines() {
             let line = line.map_err(|error| error.to_string())?;
             println!("{line}");
+            counts.failures.extend(failed_test(&line));
             if let Some(result) = test_result(&line) {
-                counts.passed += result.passed;
-                counts.failed += result.failed;
+                counts.add(result);
             }
         }
     }
@@ -111,7 +125,12 @@ fn test_result(line: &str) -> Option<Counts> {
     let numbers = line.strip_prefix("test result: ")?.split_once(". ")?.1;
     let count =
         |name: &str| numbers.split("; ").find_map(|part| part.strip_suffix(name)?.trim().parse().ok());
-    Some(Counts { passed: count(" passed")?, failed: count(" failed")? })
+    Some(Counts { passed: count(" passed")?, failed: count(" failed")?, failures: Vec::new() })
+}
+
+/// The name in a line such as `test units::zero ... FAILED`.
+fn failed_test(line: &str) -> Option<String> {
+    line.strip_prefix("test ")?.strip_suffix(" ... FAILED").map(String::from)
 }
 
 /// Fault injection: a few moments of each kind, with a fixed seed.
@@ -193,16 +212,21 @@ mod tests {
     fn test_results_are_parsed() {
         let ok =
             "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.05s";
-        assert_eq!(test_result(ok), Some(Counts { passed: 12, failed: 0 }));
+        let counts = |passed, failed| Some(Counts { passed, failed, failures: Vec::new() });
+        assert_eq!(test_result(ok), counts(12, 0));
         let failed = "test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out";
-        assert_eq!(test_result(failed), Some(Counts { passed: 3, failed: 2 }));
+        assert_eq!(test_result(failed), counts(3, 2));
         assert_eq!(test_result("test compare::tests::passed ... ok"), None);
         assert_eq!(test_result("test result: strange"), None);
+        assert_eq!(failed_test("test units::zero ... FAILED").unwrap(), "units::zero");
+        assert_eq!(failed_test("test units::zero ... ok"), None);
     }
 
     #[test]
     fn steps_are_found_by_name() {
         assert!(is_step("clippy") && !is_step("pedantry"));
-        assert_eq!(summary_line("docs", Duration::from_millis(1250), false), "docs           1.2 s  FAILED");
+        let time = Duration::from_millis(1250);
+        assert_eq!(summary_line("docs", time, &Ok(())), "docs           1.2 s  ok");
+        assert_eq!(summary_line("docs", time, &Err("why".into())), "docs           1.2 s  FAILED: why");
     }
 }
