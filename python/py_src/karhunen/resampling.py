@@ -195,10 +195,11 @@ def bootstrap(
     Returns
     -------
     Intervals
-        The estimate and t times √(n / (n - 1)) standard deviations of the draws to either side, where n is the number
-        of rows and t the quantile of Student's distribution with n - 1 degrees of freedom: of variances on the scale of
-        their logarithm, of ratios on that of their log odds, of loadings that are correlations (``scale=True``, centred
-        and without weights of features) on that of Fisher's z. Ends are NaN where the bias exceeds this width, as for
+        The estimate and t times √(n / (n - 1)) root mean squared errors of the draws to either side, where n is the
+        number of rows and t the quantile of Student's distribution with n - 1 degrees of freedom: of variances on the
+        scale of their logarithm, of ratios on that of their log odds, of loadings that are correlations
+        (``scale=True``, centred and without weights of features) on that of Fisher's z. The squared error is the
+        variance of the draws and the squared bias. Ends are NaN where the bias exceeds t standard deviations, as for
         weak components where features are many, and where a value of a draw has no place on the scale, such as a
         variance of zero.
 
@@ -280,8 +281,8 @@ def jackknife(
     Returns
     -------
     Intervals
-        The estimate and t standard errors to either side, on the scales of :func:`bootstrap`, with one degree of
-        freedom less than parts are left out. ``corrected`` are the estimates less their bias.
+        The estimate and t root mean squared errors to either side, on the scales of :func:`bootstrap`, with one
+        degree of freedom less than parts are left out. ``corrected`` are the estimates less their bias.
 
     Raises
     ------
@@ -297,7 +298,7 @@ def jackknife(
     >>> found = jackknife(PCA(2, scale=True), load_wine().data)
     >>> ends = found.explained_variance_ratio
     >>> [round(float(value), 2) for value in (ends.lower[0], ends.estimate[0], ends.upper[0])]
-    [0.33, 0.36, 0.39]
+    [0.33, 0.36, 0.4]
     """
     estimator, options, given = _fits(pca, X, sample_weight, feature_weight, level, alignment, random_state)
     n_groups = optional_count("n_groups", n_groups)

@@ -84,14 +84,15 @@ const ROUNDING: f64 = 1e-15;
 pub(super) struct Summary<'a> {
     /// Standard error and bias by the values in resampled data and the estimate.
     pub(super) spread: &'a (dyn Fn(&[f64], f64) -> Spread + Sync),
-    /// Half the width of an interval in standard errors.
+    /// Half the width of an interval in root mean squared errors.
     pub(super) half_width: f64,
 }
 
 impl Summary<'_> {
-    /// The standard error, the bias and the interval of a statistic: the estimate and multiples of the standard error
-    /// on `scale`, mapped back. Ends are NaN where the bias exceeds that multiple of the standard error, and where a
-    /// value has no place on the scale, such as a variance of zero. Values are overwritten.
+    /// The standard error, the bias and the interval of a statistic: the estimate and multiples of the root mean squared
+    /// error on `scale`, the root of the squared standard error and the squared bias, mapped back. Ends are NaN where
+    /// the bias exceeds that multiple of the standard error, and where a value has no place on the scale, such as a
+    /// variance of zero. Values are overwritten.
     pub(super) fn of(&self, values: &mut [f64], estimate: f64, scale: Scale) -> [f64; 4] {
         let Spread { error, bias } = (self.spread)(values, estimate);
         if values.iter().all(|x| (x - estimate).abs() <= ROUNDING * estimate.abs()) {
@@ -100,9 +101,9 @@ impl Summary<'_> {
         let at = scale.of(estimate);
         values.iter_mut().for_each(|x| *x = scale.of(*x));
         let on_scale = (self.spread)(values, at);
-        let half = self.half_width * on_scale.error;
+        let half = self.half_width * on_scale.error.hypot(on_scale.bias);
         // No comparison holds for NaN.
-        let ends = if on_scale.bias.abs() <= half {
+        let ends = if on_scale.bias.abs() <= self.half_width * on_scale.error {
             [at - half, at + half].map(|end| scale.back(end))
         } else {
             [f64::NAN; 2]

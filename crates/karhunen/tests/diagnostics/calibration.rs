@@ -203,9 +203,9 @@ fn held(k: usize, repetitions: u64, of: impl Fn(u64) -> Intervals) -> Vec<[f64; 
 
 #[test]
 fn intervals_by_the_bootstrap() {
-    let pca = Pca::new(2);
-    let found = held(2, 2000, |seed| {
-        let options = Bootstrap { pca: pca.clone(), n_draws: 150, seed, ..Bootstrap::default() };
+    let pca = Pca::new(5);
+    let found = held(5, 1500, |seed| {
+        let options = Bootstrap { pca: pca.clone(), n_draws: 250, seed, ..Bootstrap::default() };
         let values = row_major(&table(100, 7000 + seed));
         let x = Dense::row_major(&values, 100, DEVIATIONS.len()).unwrap();
         options.run(&x, &Weights::default(), &Run::default()).unwrap()
@@ -213,8 +213,8 @@ fn intervals_by_the_bootstrap() {
     for (c, [variances, ratios, own, all]) in found.into_iter().enumerate() {
         calibrated(&format!("variance {c}"), variances);
         calibrated(&format!("ratio {c}"), ratios);
-        // 0.935 to 0.941 in other simulations: the distribution of a loading on its own column is skewed.
-        assert!((0.92..0.97).contains(&own), "own loading {c}: {own}");
+        // The distribution of a loading on its own column is skewed.
+        assert!((0.92..0.98).contains(&own), "own loading {c}: {own}");
         calibrated(&format!("loadings {c}"), all);
     }
 }
@@ -230,13 +230,13 @@ fn intervals_by_the_jackknife() {
         }
     };
     for (what, found) in [
-        ("single rows", held(2, 1000, jackknife(None, 2, 100))),
-        ("groups", held(2, 2000, jackknife(Some(25), 2, 200))),
+        ("single rows", held(5, 1000, jackknife(None, 5, 100))),
+        ("groups", held(5, 1500, jackknife(Some(25), 5, 200))),
     ] {
         for (c, [variances, ratios, own, all]) in found.into_iter().enumerate() {
             calibrated(&format!("{what}: variance {c}"), variances);
             calibrated(&format!("{what}: ratio {c}"), ratios);
-            assert!((0.92..0.97).contains(&own), "{what}: own loading {c}: {own}");
+            assert!((0.92..0.98).contains(&own), "{what}: own loading {c}: {own}");
             calibrated(&format!("{what}: loadings {c}"), all);
         }
     }
