@@ -231,7 +231,13 @@ pub(super) fn refuse_unmatched(
         reason.text()
     ));
     let message = if all {
-        message.text("; are the ids those of the same naming?")
+        message.text(match reason {
+            Reason::Absent => {
+                "; give both files ids of one naming, such as plink2 --set-all-var-ids '@:#:$r:$a'"
+            }
+            Reason::Repeated => "; make ids unique, such as by plink2 --set-all-var-ids '@:#:$r:$a'",
+            Reason::Alleles | Reason::Ambiguous => "; are the alleles those of the same strand and letters?",
+        })
     } else {
         message
             .text("; ")

@@ -152,7 +152,7 @@ fn of_all(variants: &[Variant], counts: impl Fn(usize) -> Counts, options: &Read
         let fill = if options.missing { f64::NAN } else { counts.mean() };
         columns.push(Column::of_variant(variant, false, fill));
     }
-    let mut notes = notes_of_missing(n_missing, options);
+    let mut notes = notes_of_missing(n_missing, "in this file", options);
     if n_constant > 0 {
         notes.push(format!("{} with one allele only, without effect", plural(n_constant, "variant")));
     }
@@ -192,12 +192,13 @@ fn of_model(
     if n_found < n_variants {
         notes.push(format!("{} that the model has not, left out", plural(n_variants - n_found, "variant")));
     }
-    notes.extend(notes_of_missing(n_missing, options));
+    let place = if means.is_some() { "in the fit" } else { "in this file" };
+    notes.extend(notes_of_missing(n_missing, place, options));
     (columns, names.to_vec(), notes)
 }
 
-fn notes_of_missing(n_missing: usize, options: &ReadOptions) -> Vec<String> {
-    let note = || format!("{}, each the mean of its variant", plural(n_missing, "missing genotype"));
+fn notes_of_missing(n_missing: usize, place: &str, options: &ReadOptions) -> Vec<String> {
+    let note = || format!("{}, each the mean of its variant {place}", plural(n_missing, "missing genotype"));
     (n_missing > 0 && !options.missing).then(note).into_iter().collect()
 }
 

@@ -76,7 +76,7 @@ fn copies_of_the_first_allele_and_the_mean_of_missing_ones() {
     assert_eq!(values(&table, 0), [2.0, 2.0, 1.0, 1.0, 1.5, 0.0]);
     assert_eq!(table.sample_names.as_ref().unwrap(), &["a", "f b", "c"]);
     assert_eq!(table.feature_names.as_ref().unwrap(), &["rs1_T(/C)", "rs2_A(/G)"]);
-    assert_eq!(table.notes, ["1 missing genotype, each the mean of its variant"]);
+    assert_eq!(table.notes, ["1 missing genotype, each the mean of its variant in this file"]);
     let missing = ReadOptions { missing: true, ..ReadOptions::default() };
     assert!(values(&read_table(&path, &missing).unwrap(), 0)[4].is_nan());
 }
@@ -106,7 +106,7 @@ fn variants_are_matched_by_id_and_alleles() {
             "2 of 3 variants of the model matched by id and alleles",
             "1 variant with the alleles in the other order",
             "2 variants that the model has not, left out",
-            "1 missing genotype, each the mean of its variant"
+            "1 missing genotype, each the mean of its variant in the fit"
         ]
     );
     let names = table.feature_names.unwrap();
@@ -230,7 +230,7 @@ fn files_that_are_refused_and_their_messages() {
     let message = refusal(&path, &of_model(&["height"]));
     assert!(message.contains("its column `height` is not named as a variant"), "{message}");
     let message = refusal(&path, &of_model(&["rs8_A(/C)"]));
-    assert!(message.ends_with("are the ids those of the same naming?"), "{message}");
+    assert!(message.contains("; give both files ids of one naming"), "{message}");
 }
 
 proptest! {
