@@ -159,6 +159,7 @@ impl Surface for Parameters {
             (options::REGULARIZATION, OptionValue::Name { name: "none", .. }) => {
                 "regularization = 0".to_owned()
             }
+            (_, OptionValue::Given) => name(option).to_owned(),
             _ => format!("{} = {}", name(option), literal(value)),
         }
     }

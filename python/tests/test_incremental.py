@@ -328,7 +328,7 @@ def test_what_is_refused_leaves_the_state(method):
         ({"column_scale": [[1.0]]}, r"column_scale has shape \(1, 1\)"),
         (
             {"column_scale": [1.0] * 4},
-            "column_scale = given is not allowed: columns are scaled with `scale`",
+            "column_scale is not allowed: columns are scaled with `scale`",
         ),
         ({"whiten": 1}, "whiten = 1 is not allowed"),
         ({"copy": "no"}, "copy = 'no' is not allowed"),

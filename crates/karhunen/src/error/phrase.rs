@@ -36,7 +36,10 @@ impl Surface for Fields {
     }
 
     fn setting(&self, option: OptionName, value: &OptionValue) -> String {
-        format!("{} = {value}", option.field())
+        match value {
+            OptionValue::Given => option.field().to_owned(),
+            _ => format!("{} = {value}", option.field()),
+        }
     }
 
     fn fit_missing(&self) -> &'static str {

@@ -56,7 +56,7 @@ fn options_outside_their_rules_are_refused() {
         ),
         (
             IncrementalPca { column_scale: Some(vec![1.0; 4]), ..sketch.clone() },
-            "column_scale = given is not allowed: columns are scaled with `scale`",
+            "column_scale is not allowed: columns are scaled with `scale`",
         ),
         (
             IncrementalPca { column_scale: Some(vec![1.0; 3]), scale: true, ..pca.clone() },
@@ -78,7 +78,7 @@ fn options_outside_their_rules_are_refused() {
     let given = IncrementalPca { column_scale: Some(vec![1.0; 4]), ..exact };
     assert_eq!(
         refusal(&given),
-        "column_scale = given is not allowed: the method scatter takes the scales from all rows"
+        "column_scale is not allowed: the method scatter takes the scales from all rows"
     );
     assert!(matches!(IncrementalPca::default().start(0), Err(Error::Empty { .. })));
     let share = IncrementalPca { n_components: NComponents::Variance(1.5), ..pca };

@@ -197,7 +197,7 @@ fn kernels_without_pre_images_are_refused_before_any_work() {
     let refused = |pca: KernelPca, x: &dyn Source<f64>| {
         pca.fit_with(x, &Weights::default(), &Run::observed(&NoWork)).unwrap_err().to_string()
     };
-    let no_rows = "pre_image = given is not allowed: pre-images need the rows";
+    let no_rows = "pre_image is not allowed: pre-images need the rows";
     let ridge = with(PreImage::Ridge { alpha: 1.0 }, 2);
     let small = Matrix::from_fn(5, 2, |i, j| (i + j) as f64);
     let fourier = KernelPca { solver: Some(KernelRoute::Fourier), ..ridge.clone() };

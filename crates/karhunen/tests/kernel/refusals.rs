@@ -49,7 +49,7 @@ fn options_outside_their_rules_are_refused() {
         assert!(found.starts_with(message), "{found}\n{message}");
     }
     let weights = Weights { samples: None, features: Some(&[1.0, 2.0]) };
-    assert!(refused(&base, &values, (20, 2), &weights).starts_with("feature_weights = given is not allowed"));
+    assert!(refused(&base, &values, (20, 2), &weights).starts_with("feature_weights is not allowed"));
     assert!(
         refused(&base, &values, (20, 2), &Weights::of_samples(&[0.0; 20]))
             .contains("all 20 entries are zero")

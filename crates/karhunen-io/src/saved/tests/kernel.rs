@@ -188,7 +188,7 @@ fn damage_of_a_kernel_model_is_named() {
         ),
         (
             |record| say(record, "kernel", r#"{"rbf":{"gamma":"scale"}}"#),
-            "m: gamma = given is not allowed: a fitted kernel has a number for gamma",
+            "m: gamma is not allowed: a fitted kernel has a number for gamma",
         ),
         (
             |record| say(record, "kernel", r#"{"rbf":{"gamma":{"value":-1.0}}}"#),
