@@ -114,14 +114,18 @@ fn take_row_totals(record: &mut Record<'_>, name: &str) -> Result<RowTotals> {
 }
 
 fn put_covariances<'a>(record: &mut Record<'a>, name: &str, n: usize, covariances: Option<&'a Covariances>) {
-    if let Some(Covariances { n_components: c, packed }) = covariances {
+    if let Some(Covariances { n_components: c, packed, unit }) = covariances {
         record.put(name, &[n, c * (c + 1) / 2], packed);
+        if *unit != 1.0 {
+            record.put_scalar(&format!("{name}_unit"), *unit);
+        }
     }
 }
 
 fn take_covariances(record: &mut Record<'_>, name: &str, c: usize) -> Result<Option<Covariances>> {
     let packed = record.if_there(name, |record, name| record.take::<f32, 2>(name))?;
-    Ok(packed.map(|(_, packed)| Covariances { n_components: c, packed }))
+    let unit = record.if_there(&format!("{name}_unit"), Record::take_scalar)?.unwrap_or(1.0);
+    Ok(packed.map(|(_, packed)| Covariances { n_components: c, packed, unit }))
 }
 
 /// Adds one array for each column of the trace; NaN marks values that were not computed.

@@ -1,7 +1,7 @@
 //! Fits of data in another unit are equal up to that unit.
 
 use karhunen::incomplete::{Method, OnlineRule};
-use karhunen::{Dense, IncompleteModel, IncompletePca, Observed};
+use karhunen::{Dense, IncompleteModel, IncompletePca, Observed, Run};
 use karhunen_testkit::{Holes, largest};
 
 /// The largest relative difference between two fits, the second of data times `unit`.
@@ -80,4 +80,73 @@ fn units_of_powers_of_two_change_only_the_scale() {
 fn units_of_powers_of_ten_change_only_the_scale() {
     let found = all_apart(&[1e-8, 1e6, 1e9], 1e-6);
     assert!(found.is_empty(), "{found:#?}");
+}
+
+/// A common factor of the weights of entries is one of the noise alone.
+#[test]
+fn a_common_factor_of_the_weights_of_entries_changes_no_component() {
+    let holes = Holes::planted(60, 8, &[3.0, 2.0], 0.4, 0.2, 3);
+    let values = holes.with_nan();
+    let x = Dense::row_major(&values, 60, 8).unwrap();
+    for method in [Method::Ppca, Method::Map, Method::VbFull, Method::Ridge, Method::Als] {
+        let fit = |factor: f64| {
+            let weights = vec![factor; values.len()];
+            let weights = Dense::row_major(&weights, 60, 8).unwrap();
+            let data = Observed::from_dense_weighted(&x, &weights).unwrap();
+            let pca = IncompletePca { method, tol: 1e-12, max_iter: 5000, ..IncompletePca::new(2) };
+            pca.fit(&data).unwrap().explained_variance().to_vec()
+        };
+        let expected = fit(1.0);
+        for factor in [1e-3, 1e3] {
+            let found = fit(factor);
+            assert_eq!(found.len(), expected.len(), "{} {factor}", method.name());
+            for (a, b) in found.iter().zip(&expected) {
+                assert!((a / b - 1.0).abs() < 1e-3, "{} {factor}: {a} {b}", method.name());
+            }
+        }
+    }
+}
+
+/// Error bars are stored in single precision, whose range variances of these units exceed.
+#[test]
+fn error_bars_take_any_unit() {
+    let holes = Holes::planted(60, 12, &[3.0, 2.0, 1.0], 0.3, 0.3, 5);
+    for method in [Method::Ppca, Method::VbFull, Method::Ridge, Method::Em] {
+        let fit = |unit: f64| {
+            let x: Vec<f64> = holes.with_nan().iter().map(|x| (x + 0.5) * unit).collect();
+            let data = Observed::from_dense(&Dense::row_major(&x, 60, 12).unwrap()).unwrap();
+            let model = IncompletePca { method, tol: 1e-9, ..IncompletePca::new(3) }.fit(&data).unwrap();
+            // New rows have their own covariances.
+            let (_, covariances) = model.transform_with_covariances(&data, &Run::default()).unwrap();
+            (covariances.get(3, 0, 0), model)
+        };
+        let (variance, model) = fit(1.0);
+        for unit in [1e-40, 1e-25, 1e19, 1e40] {
+            let (found, scaled) = fit(unit);
+            let far = apart(&model, &scaled, unit);
+            assert!(far < 1e-5, "{} {unit:e}: {far:e}", method.name());
+            assert!((found / variance / (unit * unit) - 1.0).abs() < 1e-4, "{} {unit:e}", method.name());
+        }
+    }
+}
+
+/// In single precision the products of factors overflow before the factors do.
+#[test]
+fn single_precision_takes_any_unit() {
+    let holes = Holes::planted(60, 12, &[3.0, 2.0, 1.0], 0.3, 0.3, 5);
+    let methods = [Method::Gradient, Method::Natural, Method::Newton, Method::Als, Method::Imputation];
+    for method in methods {
+        let fit = |unit: f64| {
+            let x: Vec<f32> = holes.with_nan().iter().map(|x| ((x + 0.5) * unit) as f32).collect();
+            let data = Observed::from_dense(&Dense::row_major(&x, 60, 12).unwrap()).unwrap();
+            let pca = IncompletePca { method, max_iter: 500, error_bars: false, ..IncompletePca::new(3) };
+            let model = pca.fit(&data).unwrap();
+            model.convergence().trace.last().unwrap().rmse / unit
+        };
+        let expected = fit(1.0);
+        for unit in [1e-12, 1e9, 1e14] {
+            let found = fit(unit);
+            assert!((found / expected - 1.0).abs() < 0.05, "{} {unit:e}: {found} {expected}", method.name());
+        }
+    }
 }

@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -399,8 +398,10 @@ class FittedIncomplete(Summarised, ViewedModel):
         return fill(X, values, entries), std
 
     @property
-    def score_covariances_(self) -> NDArray[np.float32] | None:
+    def score_covariances_(self) -> FloatArray | None:
         """Posterior covariances of the scores, shape (n_samples, n_components, n_components).
+
+        float32, unless variances are above 1e20 or below 1e-20.
 
         With `row_offsets`, shape (n_samples, n_components + 1, n_components + 1): the last row and column are the
         offset's.

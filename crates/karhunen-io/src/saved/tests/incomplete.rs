@@ -94,7 +94,7 @@ fn a_model_without_components_reads_back() {
     {
         values.clear();
     }
-    let none = Covariances { n_components: 0, packed: Vec::new() };
+    let none = Covariances { n_components: 0, packed: Vec::new(), unit: 1.0 };
     (parts.score_covariances, parts.loading_covariances) = (Some(none.clone()), Some(none));
     let saved = Saved { model: IncompleteModel::try_from(parts).unwrap(), beside: beside() };
     assert_eq!(read(written(&saved.record().unwrap())).unwrap(), saved);

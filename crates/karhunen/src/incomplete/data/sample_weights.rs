@@ -93,6 +93,11 @@ impl<T: Scalar> Observed<T> {
         self.over_rows(|row| self.rows.weight(row))
     }
 
+    /// Mean weight of the entries.
+    pub(crate) fn mean_weight(&self) -> f64 {
+        self.total_weight() / self.total_entries().max(1.0)
+    }
+
     /// Sum of `of` over the rows, times their multiplicities.
     pub(crate) fn over_rows(&self, of: impl Fn(usize) -> f64) -> f64 {
         let multiplicity =

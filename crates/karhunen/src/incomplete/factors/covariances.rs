@@ -1,5 +1,7 @@
 //! Covariance matrices of scores or loadings, packed.
 
+use std::borrow::Cow;
+
 use crate::scalar::Scalar;
 
 /// Symmetric matrices of equal size, one for each sample or feature.
@@ -8,14 +10,42 @@ use crate::scalar::Scalar;
 pub struct Covariances {
     /// Number of components `c`.
     pub n_components: usize,
-    /// The lower triangles, row after row, `c (c + 1) / 2` values for each matrix.
+    /// The lower triangles, row after row, `c (c + 1) / 2` values for each matrix, divided by the unit.
     pub packed: Vec<f32>,
+    /// A power of two: one, unless the variances might leave the range of single precision.
+    pub unit: f64,
 }
 
+/// Variances from the inverse of this number to this number are stored with the unit one.
+const USUAL: f64 = 1e20;
+
 impl Covariances {
-    /// Packed matrices times a factor.
-    pub(crate) fn scaled<T: Scalar>(n_components: usize, packed: &[T], factor: f64) -> Self {
-        Self { n_components, packed: packed.iter().map(|x| (x.to_f64() * factor) as f32).collect() }
+    /// No matrices.
+    pub(crate) fn none(n_components: usize) -> Self {
+        Self { n_components, packed: Vec::new(), unit: 1.0 }
+    }
+
+    /// Packed matrices times a factor, of variances of about `size`.
+    pub(crate) fn scaled<T: Scalar>(n_components: usize, packed: &[T], factor: f64, size: f64) -> Self {
+        let unit = Self::unit_of(size);
+        let factor = factor / unit;
+        let packed = packed.iter().map(|x| (x.to_f64() * factor) as f32).collect();
+        Self { n_components, packed, unit }
+    }
+
+    /// The unit for variances of about `size`.
+    pub(crate) fn unit_of(size: f64) -> f64 {
+        let usual = size.is_nan() || size <= 0.0 || (1.0 / USUAL..=USUAL).contains(&size);
+        if usual { 1.0 } else { size.log2().floor().exp2() }
+    }
+
+    /// The packed values divided by another unit.
+    pub(crate) fn packed_in(&self, unit: f64) -> Cow<'_, [f32]> {
+        if unit == self.unit {
+            return Cow::Borrowed(&self.packed);
+        }
+        let factor = self.unit / unit;
+        self.packed.iter().map(|x| (f64::from(*x) * factor) as f32).collect()
     }
 
     /// Entry `(k, l)` of matrix `i`.
@@ -26,7 +56,7 @@ impl Covariances {
         let c = self.n_components;
         assert!(k < c && l < c, "entry ({k}, {l}) of a {c} x {c} matrix");
         let (k, l) = (k.max(l), k.min(l));
-        f64::from(self.packed[i * (c * (c + 1) / 2) + k * (k + 1) / 2 + l])
+        self.unit * f64::from(self.packed[i * (c * (c + 1) / 2) + k * (k + 1) / 2 + l])
     }
 
     /// Makes row and column `k` of all matrices zero.
@@ -44,7 +74,8 @@ impl Covariances {
     pub(crate) fn trace_of_product(&self, i: usize, other: &Self, j: usize) -> f64 {
         let width = |of: &Self| of.n_components * (of.n_components + 1) / 2;
         let (x, y) = (&self.packed[i * width(self)..][..width(self)], &other.packed[j * width(other)..]);
-        let all: f64 = x.iter().zip(y).map(|(x, y)| 2.0 * f64::from(*x) * f64::from(*y)).sum();
+        let products: f64 = x.iter().zip(y).map(|(x, y)| 2.0 * f64::from(*x) * f64::from(*y)).sum();
+        let all = products * self.unit * other.unit;
         let diagonal: f64 = (0..self.n_components).map(|k| self.get(i, k, k) * other.get(j, k, k)).sum();
         all - diagonal
     }

@@ -231,15 +231,17 @@ impl Found {
         let bars = ErrorBars::new(problem, found, &prior, &variances, (squares, rough), error_bars, exec)?;
         let (left, of_features) =
             left_by_fit(problem, &factors, (Left::OfPoint, centred), &exec.part(1.0, 1.0))?;
+        let size = variances.first().copied().unwrap_or(0.0);
         let explained = Explained { variances, left, of_features };
         Ok(Self {
             rotated,
             explained,
             prior,
             noise: bars.noise,
-            score_covariances: error_bars.then(|| Covariances::scaled(problem.c, &bars.scores, bars.noise)),
+            score_covariances: error_bars
+                .then(|| Covariances::scaled(problem.c, &bars.scores, bars.noise, size)),
             loading_covariances: error_bars
-                .then(|| Covariances::scaled(problem.free(), &bars.loadings, bars.noise)),
+                .then(|| Covariances::scaled(problem.free(), &bars.loadings, bars.noise, 1.0)),
         })
     }
 }

@@ -17,11 +17,24 @@ use crate::linalg::simd::Lane;
 use crate::random::Stream;
 use crate::scalar::largest_magnitude;
 
-/// Ridges of the sweeps of alternating least squares after every random start, as fractions of the mean curvature of
-/// random factors. The first is large, so that the sweep is a step of a power iteration, after which the loadings are
-/// orthogonalised: rows that random loadings hardly determine would otherwise have huge scores, from which least squares
-/// may not return.
-pub(crate) const RIDGES: [f64; 4] = [1.0, 1.0, 0.01, 0.01];
+/// The sweeps of alternating least squares after every random start. The ridge of the first is large, so that they are
+/// steps of a power iteration, after which the loadings are orthogonalised: rows that random loadings hardly determine
+/// would otherwise have huge scores, from which least squares may not return.
+pub(crate) const SWEEPS: [StartSweep; 4] = {
+    let power = StartSweep { ridge: 1.0, orthogonalize: true };
+    let exact = StartSweep { ridge: 0.01, orthogonalize: false };
+    [power, power, exact, exact]
+};
+
+/// A sweep after a random start.
+#[derive(Clone, Copy)]
+pub(crate) struct StartSweep {
+    /// The ridge, as a fraction of the mean curvature of random factors.
+    pub(crate) ridge: f64,
+    /// True if the loadings are orthogonalised after the sweep.
+    pub(crate) orthogonalize: bool,
+}
+
 /// Squared length of a combination of loadings, relative to random ones and to the longest, below which it is rounding error.
 const ROUNDING: f64 = 1e-13;
 /// Fraction of a random start added at each step of a path, because components of zero would stay zero.
@@ -54,8 +67,8 @@ pub(crate) fn warm_up<T: Lane>(
 ) -> Result<f64> {
     let totals = (problem.data.total_samples(), problem.data.total_weight());
     let [of_scores, of_loadings] = curvatures(&factors.a, problem.free(), totals, deviation, exec)?;
-    let (mut squares, n_sweeps) = (0.0, RIDGES.len() as f64);
-    for (sweep, size) in RIDGES.iter().enumerate() {
+    let (mut squares, n_sweeps) = (0.0, SWEEPS.len() as f64);
+    for (sweep, StartSweep { ridge: size, orthogonalize: after }) in SWEEPS.into_iter().enumerate() {
         let mut ridge = Objective {
             loadings: Diagonal::Same(size * of_loadings),
             scores: Diagonal::Same(size * of_scores),
@@ -63,7 +76,7 @@ pub(crate) fn warm_up<T: Lane>(
         };
         let part = exec.part(sweep as f64 / n_sweeps, (sweep + 1) as f64 / n_sweeps);
         squares = Als.iterate(&mut ridge, factors, &part)?.squares;
-        if *size == 1.0 {
+        if after {
             orthogonalize(&mut factors.a, problem.free(), deviation, &part)?;
         }
     }
@@ -100,8 +113,8 @@ pub(crate) fn orthogonalize<T: Lane>(
     })
 }
 
-/// The mean curvatures of the sum of squares in a score and in a loading of random factors, of which [`RIDGES`] are
-/// fractions. `weight` is the sum of the weights of all entries, `samples` the number of rows, with multiplicities.
+/// The mean curvatures of the sum of squares in a score and in a loading of random factors, of which the ridges of
+/// [`SWEEPS`] are fractions. `weight` is the sum of the weights of all entries, `samples` the number of rows, with multiplicities.
 pub(crate) fn curvatures<T: Lane>(
     loadings: &Factor<T>,
     c: usize,

@@ -48,8 +48,8 @@ impl Division {
             Some(known) => {
                 let (rows, found) = model.rows_with_covariances(&rest, run)?;
                 let width = known.n_components * (known.n_components + 1) / 2;
-                let packed = self.merge(&known.packed, &found.packed, width);
-                (rows, Some(Covariances { n_components: known.n_components, packed }))
+                let packed = self.merge(&known.packed, &found.packed_in(known.unit), width);
+                (rows, Some(Covariances { packed, ..*known }))
             }
         };
         let c = model.n_components();

@@ -117,9 +117,10 @@ impl<'a, T: Lane> Setting<'a, T> {
     /// The objective of a stage, with penalty `lambda` on a path.
     pub(crate) fn problem(&self, stage: Stage, lambda: Option<f64>) -> Objective<'a, T> {
         let FitPart { data, prepared, penalty } = self.part(stage);
-        let regularization = lambda
-            .or(*penalty)
-            .map_or_else(|| prepared.regularization(self.pca, self.method), Regularization::Ridge);
+        let regularization = lambda.or(*penalty).map_or_else(
+            || prepared.regularization(self.pca, self.method, data.mean_weight()),
+            Regularization::Ridge,
+        );
         prepared.penalized(self.pca, data, regularization)
     }
 
@@ -167,7 +168,7 @@ fn penalty_of_noise<T: Lane>(
     let (n, entries) = (data.total_samples(), data.total_entries());
     let p = (0..data.n_features()).filter(|j| data.n_observed_in_column(*j) > 0).count() as f64;
     let parameters = count_parameters(data, (problem.c, problem.free()), problem.mean.joint);
-    let weight = data.total_weight() / entries;
+    let weight = data.mean_weight();
     let noise = (squares / weight / (entries - parameters).max(LEAST * entries)).min(mean_square);
     Ok(0.5 * weight * noise.sqrt() * ((entries / n).sqrt() + (entries / p).sqrt()))
 }

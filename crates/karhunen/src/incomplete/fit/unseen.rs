@@ -113,9 +113,8 @@ impl Unseen {
             parts.mean_variance = self.expand(&parts.mean_variance, 1);
             parts.n_observed = self.expand(&parts.n_observed, 1);
             parts.residual_variance = parts.residual_variance.as_ref().map(|left| self.expand(left, 1));
-            if let Some(Covariances { n_components, packed }) = parts.loading_covariances.take() {
-                let packed = self.expand(&packed, n_components * (n_components + 1) / 2);
-                parts.loading_covariances = Some(Covariances { n_components, packed });
+            if let Some(Covariances { n_components, packed, .. }) = &mut parts.loading_covariances {
+                *packed = self.expand(packed, *n_components * (*n_components + 1) / 2);
             }
             if let Some(far) = &mut parts.convergence.far {
                 far.column = self.kept[far.column] as usize;

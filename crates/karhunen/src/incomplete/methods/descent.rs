@@ -70,11 +70,23 @@ impl<T: Lane> Descent<T> {
         let step = match (self.first_step, self.metric) {
             (Some(step), _) => step,
             (None, Metric::Curvature(1.0)) => 1.0,
-            _ => best_step(polynomial(problem, factors, &directions, &exec.part(0.7, 1.0))?).unwrap_or(0.0),
+            _ => {
+                let found = polynomial(problem, factors, &directions, &exec.part(0.7, 1.0))?;
+                best_step(found).unwrap_or(0.0) / self.unit_of_directions()
+            }
         };
         let (proposal, ahead) = (factors.clone(), factors.s.zeros_like());
         let cost = squares + of_scores + of_loadings;
         Ok(DescentState { directions, proposal, ahead, cost, squares, step, n_refusals: 0 })
+    }
+
+    /// Number by which directions are divided, so that they have the unit of the values that they move and fit into
+    /// single precision whatever the unit of the data. Step sizes are those of the directions before this division.
+    fn unit_of_directions(&self) -> f64 {
+        match self.metric {
+            Metric::Curvature(alpha) => self.sizes.unit.powf(1.0 - alpha),
+            Metric::Natural => self.sizes.unit.powi(2),
+        }
     }
 
     /// Writes the directions of one factor; returns its sum of squares and its penalty terms.
@@ -97,7 +109,7 @@ impl<T: Lane> Descent<T> {
             Metric::Natural => {
                 let gram = gram(factors.of(side), free, exec)?;
                 gradient_pass(problem, factors, side, [out], exec, |g, _, [row]| {
-                    natural(g, &gram, sizes.constants, row);
+                    natural(g, &gram, sizes.unit, row);
                 })?
             }
         };
@@ -105,16 +117,16 @@ impl<T: Lane> Descent<T> {
     }
 }
 
-/// `g G`; a fitted mean or offset moves at the mean rate of the components, times its `size`.
-fn natural<T: Lane>(g: &[f64], gram: &Matrix, size: f64, row: &mut [T]) {
+/// `g G` over the squared `unit`; a fitted mean or offset moves at the mean rate of the components, times the unit.
+fn natural<T: Lane>(g: &[f64], gram: &Matrix, unit: f64, row: &mut [T]) {
     let c = gram.n_rows();
     for k in 0..g.len() {
         let value = if k < c {
             (0..c).map(|l| g[l] * gram[(l, k)]).sum()
         } else {
-            size * g[k] * (0..c).map(|l| gram[(l, l)]).sum::<f64>() / c as f64
+            unit * g[k] * (0..c).map(|l| gram[(l, l)]).sum::<f64>() / c as f64
         };
-        row[k] = T::from_f64(value);
+        row[k] = T::from_f64(value / (unit * unit));
     }
 }
 
@@ -129,8 +141,9 @@ impl<T: Lane> Iterate<T> for Descent<T> {
             Some(state) => state,
             None => self.start(problem, factors, exec)?,
         };
-        state.proposal.a.set_step(&factors.a, state.step, &state.directions.a, exec)?;
-        state.proposal.s.set_step(&factors.s, state.step, &state.directions.s, exec)?;
+        let step = state.step * self.unit_of_directions();
+        state.proposal.a.set_step(&factors.a, step, &state.directions.a, exec)?;
+        state.proposal.s.set_step(&factors.s, step, &state.directions.s, exec)?;
         let (squares, of_scores) = self.direct(
             problem,
             &state.proposal,

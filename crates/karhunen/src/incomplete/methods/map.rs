@@ -60,7 +60,7 @@ impl MaximumAPosteriori {
         factors: &mut Factors<T>,
         exec: &Exec<'_>,
     ) -> Result<(f64, Vec<f64>)> {
-        let penalty = Diagonal::Same(RIDGE * self.scale.sqrt());
+        let penalty = Diagonal::Same(RIDGE * problem.data.mean_weight() * self.scale.sqrt());
         let mut ridge = Objective { loadings: penalty.clone(), scores: penalty, ..problem.clone() };
         let mut squares = 0.0;
         for _ in 0..SWEEPS {

@@ -93,7 +93,7 @@ impl<'a> ModelLoadings<'a> {
         if let Some(covariances) = self.covariances {
             let width = self.free * (self.free + 1) / 2;
             let packed = &covariances.packed[feature * width..][..width];
-            out.iter_mut().zip(packed).for_each(|(out, x)| *out += f64::from(*x));
+            out.iter_mut().zip(packed).for_each(|(out, x)| *out += covariances.unit * f64::from(*x));
         }
     }
 }

@@ -116,8 +116,9 @@ impl IncompleteModel {
             Ok(())
         })?;
         let rows = || both.chunks_exact((all + width).max(1));
-        let packed = rows().flat_map(|row| &row[all..]).map(|x| *x as f32).collect();
-        Ok((self.split(n, rows())?, Covariances { n_components: all, packed }))
+        let unit = Covariances::unit_of(self.explained_variance().first().copied().unwrap_or(0.0));
+        let packed = rows().flat_map(|row| &row[all..]).map(|x| (*x / unit) as f32).collect();
+        Ok((self.split(n, rows())?, Covariances { n_components: all, packed, unit }))
     }
 
     /// As [`IncompleteModel::rows_with_covariances`], without the offsets.

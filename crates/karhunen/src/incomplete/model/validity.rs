@@ -52,6 +52,8 @@ impl IncompleteParts {
         ] {
             let mut values = covariances.iter().flat_map(|covariances| &covariances.packed);
             refuse(name, values.find(|x| !x.is_finite()).map(|x| f64::from(*x)), FINITE.1)?;
+            let unit = covariances.as_ref().map(|covariances| covariances.unit);
+            refuse(name, unit.filter(|unit| !(POSITIVE.0)(*unit)), POSITIVE.1)?;
         }
         if !["f32", "f64"].contains(&self.dtype.as_str()) {
             let rule = "it must be f32 or f64";

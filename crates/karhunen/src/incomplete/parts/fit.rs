@@ -12,7 +12,9 @@ use crate::incomplete::factors::objective::{Diagonal, Objective};
 use crate::incomplete::factors::prior::Prior;
 use crate::incomplete::fit::error_bars::{Precision, inverse_in, parameters_of_loadings};
 use crate::incomplete::fit::finish::{Described, Found, noise};
-use crate::incomplete::fit::first_factors::{RIDGES, curvatures, give_unit, orthogonalize, random};
+use crate::incomplete::fit::first_factors::{
+    SWEEPS, StartSweep, curvatures, give_unit, orthogonalize, random,
+};
 use crate::incomplete::fit::run::{Course, RunResult, Running};
 use crate::incomplete::fit::stopping::Rules;
 use crate::incomplete::methods::full::Full;
@@ -190,7 +192,7 @@ fn fit_typed<T: Lane>(
     let (method, reason) = given.method_in_parts();
     // The entries are with the parts.
     let none = Observed::none(p);
-    let (penalty, of_loadings) = match prepared.regularization(pca, method) {
+    let (penalty, of_loadings) = match prepared.regularization(pca, method, 1.0) {
         Regularization::None | Regularization::Path => (ScorePenalty::default(), Diagonal::Same(0.0)),
         Regularization::Ridge(size) => (ScorePenalty { size, per_entry: false }, Diagonal::Same(size)),
         Regularization::Weighted(size) => {
@@ -300,14 +302,14 @@ fn first_factors<T: Lane>(
     let totals = (entries.samples, entries.total());
     let [of_scores, of_loadings] = curvatures(&factors.a, problem.c, totals, deviation, exec)?;
     let mut squares = 0.0;
-    for size in RIDGES {
+    for StartSweep { ridge: size, orthogonalize: after } in SWEEPS {
         let ridge = ScorePenalty { size: size * of_scores, per_entry: false };
         let with_ridge = Objective { loadings: Diagonal::Same(size * of_loadings), ..problem.clone() };
         let (sums, [cost, of_loadings]) =
             sweep(passes, &with_ridge, &mut factors.a, ridge, &exec.part(0.0, 0.0))?;
         factors.s = stand_in(&sums, penalty.per_entry)?;
         squares = (cost - of_loadings).max(0.0);
-        if size == 1.0 {
+        if after {
             orthogonalize(&mut factors.a, problem.c, deviation, exec)?;
         }
     }
@@ -381,22 +383,17 @@ impl<T: Lane> Ended<'_, T> {
         } else {
             rough
         };
-        if pca.error_bars && (noise as f32).is_infinite() {
-            // Covariances have this type.
-            let rule = "fit data of usual size, or without error bars";
-            return Err(Error::ModelValue { name: "noise_variance", value: noise.to_string(), rule });
-        }
         let of_features = self.left(pca.mean != MeanMode::None);
         let left = of_features.iter().sum();
         // Scores stay with the rows.
         rotated.scores = Matrix::zeros(0, c);
-        let covariances = |packed: &[f64]| pca.error_bars.then(|| Covariances::scaled(c, packed, noise));
+        let covariances = |packed: &[f64]| pca.error_bars.then(|| Covariances::scaled(c, packed, noise, 1.0));
         Ok(Found {
             rotated,
             explained: Explained { variances, left, of_features },
             prior,
             noise,
-            score_covariances: covariances(&[]),
+            score_covariances: pca.error_bars.then(|| Covariances::none(c)),
             loading_covariances: covariances(&loadings),
         })
     }

@@ -161,6 +161,6 @@ pub(crate) fn found_in_parts<T: Lane>(
     let mut found = Found::of_rotation(rotation, posterior.noise, shape, true);
     // Scores stay with the rows.
     found.rotated.scores = Matrix::zeros(0, c);
-    found.score_covariances = pca.error_bars.then(|| Covariances { n_components: c, packed: Vec::new() });
+    found.score_covariances = pca.error_bars.then(|| Covariances::none(c));
     Ok(found)
 }

@@ -100,7 +100,8 @@ impl<T: Lane> Posterior<T> {
         let mut rotation = self.rotate_given(problem, factors, (&moments, table), exec)?;
         if keep_scores {
             let map = &rotation.rotated.of_scores;
-            rotation.scores = Some(covariances(&expected, Expected::new::<T>(c), map, exec)?);
+            let size = rotation.explained.first().copied().unwrap_or(0.0);
+            rotation.scores = Some(covariances(&expected, Expected::new::<T>(c), map, size, exec)?);
         }
         Ok(rotation)
     }
@@ -124,7 +125,7 @@ impl<T: Lane> Posterior<T> {
             mean: rotated.prior_mean(),
         };
         let map = rotated.of_free_loadings(problem.free());
-        let loadings = covariances(table, Expected::new::<T>(c), &map, exec)?;
+        let loadings = covariances(table, Expected::new::<T>(c), &map, 1.0, exec)?;
         Ok(Rotation { rotated, explained, prior, scores: None, loadings })
     }
 
@@ -225,15 +226,16 @@ impl<T: Lane> Posterior<T> {
     }
 }
 
-/// `M' (E zz' - z z') M` of every row, over as many leading values as `M` has rows.
+/// `M' (E zz' - z z') M` of every row, over as many leading values as `M` has rows, of variances of about `size`.
 fn covariances<T: Lane>(
     table: &Factor<T>,
     layout: Expected,
     map: &Matrix,
+    size: f64,
     exec: &Exec<'_>,
 ) -> Result<Covariances> {
     let c = map.n_rows();
-    let width = c * (c + 1) / 2;
+    let (width, unit) = (c * (c + 1) / 2, Covariances::unit_of(size));
     let mut packed = vec![0.0f32; table.n_rows() * width];
     exec.fill(&mut packed, ROWS * width, |piece, out| {
         let mut product = Matrix::zeros(c, c);
@@ -255,13 +257,13 @@ fn covariances<T: Lane>(
             for k in 0..c {
                 for l in 0..=k {
                     let sum: f64 = (0..c).map(|i| map[(i, k)] * product[(i, l)]).sum();
-                    out[k * (k + 1) / 2 + l] = sum as f32;
+                    out[k * (k + 1) / 2 + l] = (sum / unit) as f32;
                 }
             }
         }
         Ok(())
     })?;
-    Ok(Covariances { n_components: c, packed })
+    Ok(Covariances { n_components: c, packed, unit })
 }
 
 /// The factors without one component.

@@ -9,25 +9,26 @@ use pulp::{Simd, WithSimd};
 use crate::incomplete::factors::FactorSide;
 use crate::linalg::simd::{Lane, dispatch};
 
-/// Squared sizes of values, from the unit of the data, up to a common factor.
+/// Squared sizes of values, relative to those of means and offsets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sizes {
     loadings: f64,
     scores: f64,
-    /// Squared size of means and offsets.
-    pub(crate) constants: f64,
+    /// Size of means and offsets.
+    pub(crate) unit: f64,
 }
 
 impl Sizes {
     /// Loadings and scores share the unit of the data, as after a random start; `deviation` is that of an entry.
     pub(crate) fn shared(deviation: f64) -> Self {
-        Self { loadings: 1.0, scores: 1.0, constants: unit(deviation) }
+        let unit = unit(deviation);
+        Self { loadings: 1.0 / unit, scores: 1.0 / unit, unit }
     }
 
     /// The scores have the unit of the data, the loadings none.
     pub(crate) fn of_scores(deviation: f64) -> Self {
         let unit = unit(deviation);
-        Self { loadings: 1.0 / unit, scores: unit, constants: unit }
+        Self { loadings: unit.powi(-2), scores: 1.0, unit }
     }
 
     fn of(&self, side: FactorSide) -> f64 {
@@ -62,7 +63,7 @@ impl Preconditioner {
     ) {
         let (of_factor, of_constants) = out.split_at_mut(free);
         precondition(&g[..free], &h[..free], (self.alpha, self.sizes.of(side)), of_factor);
-        precondition(&g[free..], &h[free..], (self.alpha, self.sizes.constants), of_constants);
+        precondition(&g[free..], &h[free..], (self.alpha, 1.0), of_constants);
     }
 }
 

@@ -96,12 +96,17 @@ impl Prepared {
         self.sums.weight.iter().sum()
     }
 
-    /// The regularization that the options or the method's default choose.
-    pub(crate) fn regularization(&self, pca: &IncompletePca, method: Method) -> Regularization {
+    /// The regularization that the options or the method's default choose, for entries of this mean weight.
+    pub(crate) fn regularization(
+        &self,
+        pca: &IncompletePca,
+        method: Method,
+        mean_weight: f64,
+    ) -> Regularization {
         pca.regularization.unwrap_or(match method {
             // Of `ridge` in memory the fit chooses by the noise.
             Method::Als | Method::Ridge | Method::Soft => {
-                Regularization::Ridge(self.deviations.mean_square.sqrt())
+                Regularization::Ridge(mean_weight * self.deviations.mean_square.sqrt())
             }
             _ => Regularization::None,
         })
