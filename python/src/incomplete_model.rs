@@ -204,6 +204,12 @@ impl IncompleteModel {
         self.model.convergence().overfit.map(|found| (found.gain, found.n_parameters, found.outnumbered))
     }
 
+    /// The column that hides components of the others, their share of the variance, and the number of lost components.
+    #[getter]
+    fn dominant(&self) -> Option<(usize, f64, usize)> {
+        self.model.dominant().map(|found| (found.column, found.others, found.n_lost))
+    }
+
     /// Out-of-range predictions of missing entries: their number, and row, column, value and deviations of the
     /// farthest.
     #[getter]
@@ -402,16 +408,19 @@ pub(crate) fn room(py: Python<'_>, stored: &Stored, shape: (usize, usize)) -> Py
     }
 }
 
-/// Full matrices, shape (n, n_components, n_components).
+/// Full matrices, shape (n, n_components, n_components); float64 where they might leave the range of float32.
 fn give_covariances<'py>(
     py: Python<'py>,
     covariances: &Covariances,
     n: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
     let c = covariances.n_components;
-    let entry = |e: usize| covariances.get(e / (c * c), e / c % c, e % c) as f32;
-    let flat = PyArray1::from_iter(py, (0..n * c * c).map(entry));
-    Ok(flat.reshape([n, c, c])?.into_any())
+    let entries = (0..n * c * c).map(|e| covariances.get(e / (c * c), e / c % c, e % c));
+    Ok(if covariances.unit == 1.0 {
+        PyArray1::from_iter(py, entries.map(|x| x as f32)).reshape([n, c, c])?.into_any()
+    } else {
+        PyArray1::from_iter(py, entries).reshape([n, c, c])?.into_any()
+    })
 }
 
 struct Scores {

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 
 import cloudpickle
 import joblib
@@ -322,6 +323,20 @@ def test_components_of_ppca_that_fit_noise_are_warned_of():
     assert pca.convergence_.overfit.outnumbered
     assert pca.convergence_.stop.startswith("the noise vanished")
     assert IncompletePCA(5, method="vb-full").fit(noise).convergence_.overfit is None
+
+
+def test_a_column_that_hides_components_is_warned_of():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 3)) @ rng.normal(size=(3, 10)) * 2 + rng.normal(size=(300, 10)) * 0.5
+    x[rng.random(x.shape) < 0.2] = np.nan
+    x[:, 4] *= 1e5
+    table = pd.DataFrame(x, columns=list("abcdefghij"))
+    message = r"2 components have no variance: beside column 'e', all columns together have \d\.\de-\d+ of it; set"
+    with pytest.warns(ConvergenceWarning, match=message):
+        IncompletePCA(3).fit(table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        IncompletePCA(3, scale=True).fit(table)
 
 
 def test_the_learned_prior_of_the_means_is_kept(x, tmp_path):

@@ -253,8 +253,8 @@ class FileTable:
         cache_dir: str | None,
         n_threads: int | None,
         missing: bool,
-        log1p: float | None = None,
-        matched: tuple[list[str], list[float] | None, bool, bool] | None = None,
+        cells: tuple[str | None, str | None, str | None, bool, float | None] | None = None,
+        fitted: tuple[int, list[str] | None, float | None, tuple[list[float] | None, bool, bool] | None] | None = None,
     ) -> FileTable: ...
     @property
     def shape(self) -> tuple[int, int]:
@@ -268,6 +268,9 @@ class FileTable:
     @property
     def sample_names(self) -> list[str] | None:
         """One name for each row."""
+    @property
+    def log1p(self) -> float | None:
+        """The sum of each row to which counts were normalised."""
     @property
     def warnings(self) -> list[str]:
         """Possible faults of the table, each with a remedy."""
@@ -393,6 +396,9 @@ class IncompleteModel:
     def runs(self) -> NDArray[np.float64]:
         """Return penalty, cost, RMSE, held-out RMSE and iterations of every run as columns; NaN if absent."""
     @property
+    def dominant(self) -> tuple[int, float, int] | None:
+        """The column that hides components of the others, their share of the variance, and the number of lost ones."""
+    @property
     def overfit(self) -> tuple[float, int, bool] | None:
         """Gain, number of parameters, and whether they outnumber the entries, of components that fit noise."""
     @property
@@ -401,9 +407,9 @@ class IncompleteModel:
     @property
     def refitted(self) -> bool:
         """Whether the model was fitted again to all entries."""
-    def score_covariances(self) -> NDArray[np.float32] | None:
+    def score_covariances(self) -> NDArray[Any] | None:
         """Covariances of the scores of the fitted rows."""
-    def loading_covariances(self) -> NDArray[np.float32] | None:
+    def loading_covariances(self) -> NDArray[Any] | None:
         """Covariances of the loadings of the features."""
     def transform(
         self, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
@@ -411,7 +417,7 @@ class IncompleteModel:
         """Compute scores of rows with missing values, in the dtype of the entries."""
     def transform_with_covariances(
         self, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
-    ) -> tuple[NDArray[Any], NDArray[np.float32]]:
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Compute scores of rows with missing values, and their covariances."""
     def offsets(
         self, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None

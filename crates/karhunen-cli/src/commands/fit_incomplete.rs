@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use karhunen::IncompleteModel;
 use karhunen::error::Surface;
-use karhunen::incomplete::{Overfit, RowScores};
+use karhunen::incomplete::{Dominant, Overfit, RowScores};
 use karhunen_io::{NamedMatrix, ReadOptions, RowsAndColumns, Saved, SavedIncomplete};
 
 use crate::commands::fit_online;
@@ -49,6 +49,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     check_convergence(&plan, &dataset, &model)?;
     warn_of_far_predictions(&dataset, &model);
     warn_of_overfit(&dataset, &model);
+    warn_of_dominant(&dataset, &model);
     let saved = saved(&plan, &dataset, model);
     write(&plan, &dataset, &saved)?;
     report(&plan, &dataset, (&saved, weights), seconds)
@@ -102,8 +103,7 @@ fn check_convergence(
     }
     // Users who set a time limit expect it to end the fit.
     if limit == "--max-iter" {
-        let label = console::style("warning:").for_stderr().yellow().bold();
-        print_aside(&format!("{label} {}\n", names::visible(&message)));
+        warn(&message);
     }
     Ok(())
 }
@@ -127,8 +127,7 @@ fn warn_of_far_predictions(dataset: &ObservedDataset, model: &IncompleteModel) {
         figures::significant(far.value),
         far.deviations
     );
-    let label = console::style("warning:").for_stderr().yellow().bold();
-    print_aside(&format!("{label} {}\n", names::visible(&message)));
+    warn(&message);
 }
 
 /// Warns of components that fit noise.
@@ -151,8 +150,28 @@ fn warn_of_overfit(dataset: &ObservedDataset, model: &IncompleteModel) {
          much to shrink",
         dataset.file,
     );
+    warn(&message);
+}
+
+/// Warns of a column that hides components of the others.
+fn warn_of_dominant(dataset: &ObservedDataset, model: &IncompleteModel) {
+    let Some(Dominant { column, others, n_lost }) = model.dominant() else { return };
+    let components = match n_lost {
+        1 => "a component has".to_owned(),
+        several => format!("{several} components have"),
+    };
+    warn(&format!(
+        "{}: {components} no variance: beside {}, all columns together have {others:.1e} of it; give --scale if columns have \
+         different units",
+        dataset.file,
+        dataset.places().column(column),
+    ));
+}
+
+/// Prints a warning beside the output.
+fn warn(message: &str) {
     let label = console::style("warning:").for_stderr().yellow().bold();
-    print_aside(&format!("{label} {}\n", names::visible(&message)));
+    print_aside(&format!("{label} {}\n", names::visible(message)));
 }
 
 fn saved(plan: &IncompletePlan, dataset: &ObservedDataset, model: IncompleteModel) -> SavedIncomplete {

@@ -488,6 +488,28 @@ fn entries_that_cannot_be_set_aside_are_an_error() {
     assert!(found["held_out_rmse"].is_number(), "{found}");
 }
 
+/// A column in another unit, beside whose noise the component of the others does not count.
+#[test]
+fn a_column_that_hides_components_is_warned_of() {
+    let mut table = String::from("a,b,c,d\n");
+    for i in 0..40 {
+        let wave = |rate: f64| (f64::from(i) * rate).sin();
+        let (s, noise) = (wave(1.7), |rate: f64| 0.1 * wave(rate));
+        let hole = if i == 7 { String::new() } else { (s + noise(5.3)).to_string() };
+        table += &format!("{},{hole},{},{}\n", s + noise(7.1), noise(9.7) - s, 1e6 * wave(2.9));
+    }
+    let folder = folder(&[("units.csv", &table)]);
+    let said = |arguments: &str| {
+        let arguments = format!("fit units.csv --missing -k 2 -q -o m {arguments}");
+        let done = karhunen(&arguments).current_dir(folder.path()).assert().success();
+        String::from_utf8(done.get_output().stderr.clone()).unwrap()
+    };
+    let warned = said("");
+    let start = "warning: units.csv: a component has no variance: beside column 4 (`d`), all columns";
+    assert!(warned.contains(start) && warned.contains("; give --scale if columns"), "{warned}");
+    assert!(!said("--scale").contains("no variance"));
+}
+
 /// A column that is ten times a difference of two others, with one row whose difference is larger than any before.
 #[test]
 fn values_filled_far_outside_what_was_observed_are_warned_of() {

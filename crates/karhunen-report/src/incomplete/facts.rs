@@ -126,6 +126,15 @@ pub(super) fn exactness(model: &IncompleteModel, names: &Names<'_>) -> Vec<Strin
             }
         ));
     }
+    if let Some(dominant) = model.dominant() {
+        sentences.push(format!(
+            "Warning: {} without variance: beside {}, all columns together have {} of it. Scale the columns if they have different \
+             units.",
+            counted(dominant.n_lost, "component"),
+            names.in_text(dominant.column),
+            significant(dominant.others, 2),
+        ));
+    }
     sentences
 }
 

@@ -31,6 +31,7 @@ pub(crate) use fit::far::far_fills;
 pub use model::convergence::{
     FarPredictions, IncompleteConvergence, Overfit, RunSummary, StopReason, TraceEntry,
 };
+pub use model::dominant::Dominant;
 pub use model::{IncompleteModel, IncompleteParts, Prediction, RowScores, RowTotals};
 pub use options::{IncompletePca, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
 pub use start::Start;

@@ -81,3 +81,20 @@ fn a_fit_without_noise_stops() {
     // Fewer components leave noise.
     assert!(fit(&data, 1).convergence().overfit.is_none_or(|overfit| !overfit.outnumbered));
 }
+
+/// One noise variance for all columns: that of a column of another unit hides the components of the others.
+#[test]
+fn a_column_that_hides_components_is_named() {
+    let holes = Holes::planted(200, 8, &[3.0, 2.0], 0.5, 0.2, 3);
+    let fit = |factor: f64, scale: bool| {
+        let mut values = holes.with_nan();
+        values.iter_mut().skip(4).step_by(8).for_each(|x| *x *= factor);
+        let data = Observed::from_dense(&Dense::row_major(&values, 200, 8).unwrap()).unwrap();
+        IncompletePca { scale, ..IncompletePca::new(2) }.fit(&data).unwrap().dominant()
+    };
+    assert_eq!(fit(1.0, false), None);
+    let found = fit(1e5, false).unwrap();
+    assert_eq!((found.column, found.n_lost), (4, 1));
+    assert!(0.0 < found.others && found.others < 1e-7, "{}", found.others);
+    assert_eq!(fit(1e5, true), None);
+}

@@ -223,6 +223,24 @@ def warn_of_overfit(overfit: Overfit | None, n_components: int) -> None:
     )
 
 
+def warn_of_dominant(dominant: tuple[int, float, int] | None, names: Ids | None) -> None:
+    """Warn of a column that hides components of the others, by their share of the variance and the number lost."""
+    if dominant is None:
+        return
+    column, others, n_lost = dominant
+    components = "a component has" if n_lost == 1 else f"{n_lost} components have"
+    warn(
+        f"{components} no variance: beside {column_text(column, names)}, all columns together have {others:.1e} of it; "
+        "set scale=True if columns have different units",
+        ConvergenceWarning,
+    )
+
+
+def column_text(column: int, names: Ids | None) -> str:
+    """Return the name of a column in a sentence."""
+    return f"column {column}" if names is None else f"column {names[column]!r}"
+
+
 #: What to do about predictions far outside the observed values.
 FAR_ADVICE = (
     'lower n_components, give a regularization with method="als", or use method="auto", which learns how much to shrink'
@@ -233,7 +251,7 @@ def warn_of_far_predictions(far: FarPredictions | None, names: Ids | None = None
     """Warn of predictions far outside the observed values."""
     if far is None:
         return
-    column = f"column {far.column}" if names is None else f"column {names[far.column]!r}"
+    column = column_text(far.column, names)
     several = "1 missing entry is predicted" if far.count == 1 else f"{far.count} missing entries are predicted"
     warn(
         f"{several} far outside what was observed: row {far.row}, {column} as {far.value:.4g}, {far.deviations:.0f} "

@@ -8,7 +8,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from karhunen import _core
-from karhunen._incomplete.convergence import warn_of_far_predictions, warn_of_overfit, warn_unless_ended
+from karhunen._incomplete.convergence import (
+    warn_of_dominant,
+    warn_of_far_predictions,
+    warn_of_overfit,
+    warn_unless_ended,
+)
 from karhunen._incomplete.ids import adopt_ids
 from karhunen._incomplete.inputs import to_fit_entries, to_start
 from karhunen._incomplete.options import engine_options, errors_as_given, to_checkpoint
@@ -143,7 +148,8 @@ class IncompletePCA(RowByRow):
     scores_ : ndarray of shape (n_samples, n_components)
         Scores of the fitted rows; after :meth:`partial_fit`, of the rows of the last call.
     score_covariances_ : ndarray of shape (n_samples, n_components, n_components) or None
-        Posterior covariances of `scores_`, in float32; None without `error_bars`. With `row_offsets`, shape
+        Posterior covariances of `scores_`, in float32 (float64 for variances above 1e20 or below
+        1e-20); None without `error_bars`. With `row_offsets`, shape
         (n_samples, n_components + 1, n_components + 1).
     n_components_, n_samples_, n_features_in_ : int
         Numbers of components, rows and columns.
@@ -383,7 +389,9 @@ class IncompletePCA(RowByRow):
         with self._call() as draw:
             model = _core.fit_incomplete(entries, options, draw, begin, state)
         self._adopt_found(model)
-        warn_of_far_predictions(self.convergence_.far_predictions, getattr(self, "feature_names_in_", None))
+        names = getattr(self, "feature_names_in_", None)
+        warn_of_far_predictions(self.convergence_.far_predictions, names)
+        warn_of_dominant(model.dominant, names)
         warn_of_overfit(self.convergence_.overfit, self.n_components_)
         return entries
 

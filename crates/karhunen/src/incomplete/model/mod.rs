@@ -1,6 +1,7 @@
 //! The fitted model.
 
 pub(crate) mod convergence;
+pub(crate) mod dominant;
 pub(crate) mod likelihood;
 pub(crate) mod new_rows;
 pub(crate) mod predict;
