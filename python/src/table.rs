@@ -11,8 +11,16 @@ use pyo3::prelude::*;
 use crate::errors::file_to_python;
 use crate::observer::{Effort, run};
 
-/// The columns of a model of genotypes, their means, and whether strands are flipped and variants may lack.
-type Matched = (Vec<String>, Option<Vec<f64>>, bool, bool);
+/// Of a model of genotypes: the means of the columns, and whether strands are flipped and variants may lack.
+type Matched = (Option<Vec<f64>>, bool, bool);
+
+/// Of files of cells: the layer, the mask, the genome, and whether counts are normalised, with the sum of each row if it
+/// is given.
+type Cells = (Option<String>, Option<String>, Option<String>, bool, Option<f64>);
+
+/// The table of a model: its number of columns, their names, the sum of each row to which counts were normalised, and
+/// the variants.
+type Fitted = (usize, Option<Vec<String>>, Option<f64>, Option<Matched>);
 
 /// A table of files. Values beyond the memory limit stay in the files.
 #[pyclass(frozen, module = "karhunen._core")]
@@ -20,6 +28,7 @@ pub(crate) struct FileTable {
     data: SharedData,
     feature_names: Option<Vec<String>>,
     sample_names: Option<Vec<String>>,
+    log1p: Option<f64>,
     warnings: Vec<String>,
 }
 
@@ -27,11 +36,10 @@ pub(crate) struct FileTable {
 impl FileTable {
     /// Opens files and folders as one table. Values that need more than half of `memory_limit` bytes, by default half of
     /// the machine's memory, stay in the files. With `missing`, values may be missing, and values that need more than a
-    /// sixteenth of `memory_limit` stay in the files, because the observed entries take the memory. `log1p` is the sum of
-    /// each row to which counts are normalised. For genotypes that are read for a model, `matched` has its columns, their
-    /// means, and whether strands are flipped and variants may lack.
+    /// sixteenth of `memory_limit` stay in the files, because the observed entries take the memory. `cells` has the options
+    /// of files of cells, and `fitted` the table of a model that the rows are read for.
     #[new]
-    #[pyo3(signature = (paths, memory_limit, cache_dir, n_threads, missing, log1p=None, matched=None))]
+    #[pyo3(signature = (paths, memory_limit, cache_dir, n_threads, missing, cells=None, fitted=None))]
     #[expect(clippy::too_many_arguments, reason = "the arguments of Python's class")]
     fn new(
         py: Python<'_>,
@@ -40,29 +48,37 @@ impl FileTable {
         cache_dir: Option<PathBuf>,
         n_threads: Option<usize>,
         missing: bool,
-        log1p: Option<f64>,
-        matched: Option<Matched>,
+        cells: Option<Cells>,
+        fitted: Option<Fitted>,
     ) -> PyResult<Self> {
         let most = memory::limit(memory_limit).bytes / if missing { 16.0 } else { 2.0 };
         let memory_limit = Some(most as u64);
-        let log1p = log1p.map(Log1p::To);
-        let mut options = ReadOptions { memory_limit, cache_dir, missing, log1p, ..ReadOptions::default() };
-        if let Some((names, means, flip_strand, allow_unmatched)) = matched {
-            options.fitted = Some(FittedTable {
-                n_features: names.len(),
-                feature_names: Some(names),
-                ..FittedTable::default()
-            });
-            options.genotypes =
-                GenotypeOptions { flip_strand, allow_unmatched, means, ..GenotypeOptions::default() };
+        let mut options = ReadOptions { memory_limit, cache_dir, missing, ..ReadOptions::default() };
+        let of_cells = cells.is_some();
+        if let Some((layer, mask, array, is_log1p, target)) = cells {
+            let log1p = is_log1p.then(|| target.map_or(Log1p::Median, Log1p::To));
+            options = ReadOptions { layer, mask, array, log1p, ..options };
+        }
+        if let Some((n_features, feature_names, log1p, matched)) = fitted {
+            if of_cells || matched.is_some() {
+                let table = FittedTable { n_features, feature_names, log1p, ..FittedTable::default() };
+                options.fitted = Some(table);
+            } else {
+                options.log1p = log1p.map(Log1p::To);
+            }
+            if let Some((means, flip_strand, allow_unmatched)) = matched {
+                options.genotypes =
+                    GenotypeOptions { flip_strand, allow_unmatched, means, ..GenotypeOptions::default() };
+            }
         }
         let table = run(py, Effort::new(Effort::LONG, n_threads), None, move |run| {
             let options = ReadOptions { n_threads: run.n_threads, ..options };
             Ok(read_tables(&paths, &options))
         })?;
-        let Table { data, feature_names, sample_names, warnings, .. } = table.map_err(file_to_python)?;
+        let Table { data, feature_names, sample_names, log1p, warnings, .. } =
+            table.map_err(file_to_python)?;
         let warnings = warnings.iter().map(ToString::to_string).collect();
-        Ok(Self { data: SharedData(Arc::new(data)), feature_names, sample_names, warnings })
+        Ok(Self { data: SharedData(Arc::new(data)), feature_names, sample_names, log1p, warnings })
     }
 
     /// (n_samples, n_features).
@@ -86,6 +102,12 @@ impl FileTable {
     #[getter]
     fn sample_names(&self) -> Option<Vec<String>> {
         self.sample_names.clone()
+    }
+
+    /// The sum of each row to which counts were normalised.
+    #[getter]
+    fn log1p(&self) -> Option<f64> {
+        self.log1p
     }
 
     /// Possible faults of the table, each with a remedy.

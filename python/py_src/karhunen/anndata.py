@@ -12,6 +12,7 @@ import numpy as np
 
 from karhunen import PCA, TruncatedSVD
 from karhunen._inputs.annotated import is_annotated, is_lazy, rows_of_chunk, to_known
+from karhunen._inputs.cells import Cells
 from karhunen._inputs.row_blocks import RowBlocks
 from karhunen._shared.choices import ColumnScaling, SvdSolver
 from karhunen._shared.options import count_option, flag_option, is_whole
@@ -19,7 +20,9 @@ from karhunen._shared.options import count_option, flag_option, is_whole
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["pca", "rank_genes"]
+__all__ = ["Cells", "pca", "rank_genes"]
+
+Cells.__module__ = __name__
 
 #: Number of components without `n_comps`, as in scanpy.
 _N_COMPS = 50
@@ -128,6 +131,8 @@ def pca(
     """
     for name, value in (("zero_center", zero_center), ("chunked", chunked), ("copy", copy)):
         flag_option(name, value)
+    if chunk_size is not None and not chunked:
+        raise ValueError("chunk_size is the number of rows of a block of chunked=True; set it, or leave chunk_size out")
     annotated = is_annotated(data)
     adata = data.copy() if annotated and copy else data
     matrix = _matrix(adata, layer, obsm) if annotated else data

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from karhunen import _core
 from karhunen._inputs.bed import Bed
+from karhunen._inputs.cells import Cells, cells_among
 from karhunen._inputs.matrix import to_matrix
 from karhunen._inputs.row_blocks import RowBlocks, to_source
 from karhunen._shared.arrays import Matrix
@@ -80,9 +81,16 @@ def to_open_source(
     else:
         given = [X] if isinstance(X, (str, os.PathLike)) else X
         paths = [os.fspath(path) for path in given]
+        if reset and any(isinstance(path, Bed) and (path.flip_strand or path.allow_unmatched) for path in given):
+            raise ValueError(
+                "flip_strand and allow_unmatched match the variants of new samples with those of a fit; a fit takes "
+                "all variants of its files: pass the path alone"
+            )
         matched = None if reset else _variants_of_fit(estimator, given, paths)
-        log1p = None if reset else getattr(estimator, "_columns_of_file", {}).get("log1p")
-        source = table = _open_files(estimator, paths, missing, (log1p, matched))
+        cells = cells_among(given)
+        source = table = _open_files(
+            estimator, (paths, cells), missing, None if reset else _as_fitted(estimator, matched)
+        )
         names, what, row_names = table.feature_names, paths[0], table.sample_names
     n = source.shape[0]
     if n < min_samples:
@@ -91,8 +99,8 @@ def to_open_source(
     return source, row_names
 
 
-#: The columns of a model, their means, and whether strands are flipped and variants may lack.
-_Matched: TypeAlias = tuple[list[str], list[float] | None, bool, bool]
+#: The means of the columns of a model, and whether strands are flipped and variants may lack.
+_Matched: TypeAlias = tuple[list[float] | None, bool, bool]
 
 
 def _variants_of_fit(estimator: BaseEstimator, given: Sequence[Any], paths: list[str]) -> _Matched | None:
@@ -103,17 +111,31 @@ def _variants_of_fit(estimator: BaseEstimator, given: Sequence[Any], paths: list
     means = estimator.mean_ if getattr(estimator, "center", True) is True else None
     options = [path for path in given if isinstance(path, Bed)]
     return (
-        [str(name) for name in known],
         None if means is None else [float(mean) for mean in means],
         any(bed.flip_strand for bed in options),
         any(bed.allow_unmatched for bed in options),
     )
 
 
+#: The number of columns of a fit, their names, the sum of each row to which counts were normalised, and the variants.
+_Fitted: TypeAlias = tuple[int, list[str] | None, float | None, _Matched | None]
+
+
+def _as_fitted(estimator: BaseEstimator, matched: _Matched | None) -> _Fitted:
+    names = getattr(estimator, "feature_names_in_", None)
+    return (
+        estimator.n_features_in_,
+        None if names is None else [str(name) for name in names],
+        getattr(estimator, "_columns_of_file", {}).get("log1p"),
+        matched,
+    )
+
+
 def _open_files(
-    estimator: BaseEstimator, paths: list[str], missing: bool, as_fitted: tuple[float | None, _Matched | None]
+    estimator: BaseEstimator, files: tuple[list[str], Cells | None], missing: bool, fitted: _Fitted | None
 ) -> _core.FileTable:
-    """Open files as those of the fit: the sum of each row to which counts were normalised, and the variants."""
+    """Open files, for an estimator if it is fitted."""
+    paths, cells = files
     cache = getattr(estimator, "cache_dir", None)
     table = _core.FileTable(
         paths,
@@ -121,7 +143,8 @@ def _open_files(
         None if cache is None else os.fspath(cache),
         optional_count("n_threads", getattr(estimator, "n_threads", None)),
         missing,
-        *as_fitted,
+        None if cells is None else cells._options(),
+        fitted,
     )
     for message in table.warnings:
         warn(f"{paths[0]}: {message}", UserWarning)

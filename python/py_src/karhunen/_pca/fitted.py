@@ -160,6 +160,7 @@ class FittedAtOnce(FittedComponents, ViewedModel):
         with self._call() as draw:
             model = _core.fit(matrix, options, samples, features, draw, log)
         self._adopt_found(model)
+        self._keep_log1p(matrix)
 
     def _begin_in_parts(self, feature_weight: Any, log: PassLog | None) -> _core.ClusterFit:
         """Begin a fit to rows in parts."""

@@ -115,6 +115,11 @@ class Scatter(BaseEstimator):
         """
         is_first = not self.__sklearn_is_fitted__()
         matrix = to_rows(self, X, reset=is_first)
+        if is_first and getattr(matrix, "log1p", None) is not None:
+            raise ValueError(
+                "a Scatter does not keep the log1p of its rows: fit a PCA or an IncrementalPCA, or use karhunen "
+                "moments --log1p on the command line"
+            )
         weights = to_weights("sample_weight", sample_weight, matrix.shape[0], "rows")
         limit, n_threads = bytes_option("memory_limit", self.memory_limit), optional_count("n_threads", self.n_threads)
         try:

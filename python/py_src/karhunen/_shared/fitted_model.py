@@ -39,8 +39,8 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     _kind: type[Any]
     #: Convert the engine's options that have another form or name in files to the estimator's arguments.
     _arguments: Callable[[dict[str, Any]], dict[str, Any]]
-    #: Columns of the fitted file that are not features, as model files of the command line record them; of a loaded
-    #: model also the sum of each row to which counts were normalised.
+    #: Columns of the fitted file that are not features, as model files of the command line record them, and the sum of
+    #: each row to which its counts were normalised.
     _columns_of_file: Mapping[str, Any] = MappingProxyType({"set_aside": (), "id_column": None})
 
     def _adopt(self, model: Any) -> Self:
@@ -52,6 +52,12 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Become fitted with a new model, fitted to data without columns besides the features."""
         self.__dict__.pop("_columns_of_file", None)
         return self._adopt(model)
+
+    def _keep_log1p(self, rows: Any) -> None:
+        """Remember the sum of each row to which the counts of a file were normalised, for the rows of later calls."""
+        log1p = getattr(rows, "log1p", None)
+        if log1p is not None:
+            self._columns_of_file = {**self._columns_of_file, "log1p": log1p}
 
     def _adopt_file(self, model: Any, beside: Mapping[str, Any]) -> Self:
         """Become fitted with the content of a model file."""

@@ -1,0 +1,65 @@
+"""Files of single cells, and what is read of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Cells(os.PathLike[str]):
+    """A file or folder of counts by cell, and what is read of it.
+
+    For AnnData files (.h5ad), and HDF5 files and folders of Cell Ranger. Where `X` is wanted as it is, a plain str does
+    as well. Rows for a fitted estimator are normalised as those of its fit, and its genes are taken out of the file.
+
+    Parameters
+    ----------
+    path : str or path
+        The file or folder.
+    layer : str, optional
+        Layer of an AnnData in place of `X`; "raw" is its ``raw.X``, if no layer has this name.
+    mask : str, optional
+        Column of `var` of an AnnData that is true for the genes to read, such as "highly_variable".
+    genome : str, optional
+        Genome of an HDF5 file of Cell Ranger, where it has several.
+    log1p : bool or float, default=False
+        Divide each row by its sum, multiply by this number and take ``ln(1 + x)``, as ``normalize_total`` and ``log1p``
+        of scanpy. With True, the number is the median of the sums of the rows. Sums are those of all genes.
+    """
+
+    path: str | os.PathLike[str]
+    layer: str | None = None
+    mask: str | None = None
+    genome: str | None = None
+    log1p: bool | float = False
+
+    def __fspath__(self) -> str:
+        """Return the path."""
+        return os.fspath(self.path)
+
+    def _options(self) -> tuple[str | None, str | None, str | None, bool, float | None]:
+        """Return the options of the engine."""
+        if not isinstance(self.log1p, (bool, int, float)):
+            raise TypeError(f"log1p must be True, False or a number, got {self.log1p!r}")
+        target = None if isinstance(self.log1p, bool) else float(self.log1p)
+        return self.layer, self.mask, self.genome, self.log1p is not False, target
+
+
+def cells_among(given: Sequence[Any]) -> Cells | None:
+    """Return the options of files of cells, with an empty path; None for other files.
+
+    Raises
+    ------
+    ValueError
+        If files of one table have different options.
+    """
+    found = [replace(path, path="") for path in given if isinstance(path, Cells)]
+    if any(cells != found[0] for cells in found):
+        raise ValueError("files of cells that are fitted as one table need the same layer, mask, genome and log1p")
+    if found:
+        return found[0]
+    is_file = all(os.fspath(path).lower().endswith((".h5ad", ".h5")) for path in given)
+    return Cells("") if is_file else None

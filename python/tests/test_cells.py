@@ -1,0 +1,88 @@
+"""Files of single cells with options, against the same values in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from compare import assert_allclose
+from karhunen import PCA, IncompletePCA, IncrementalPCA, Scatter
+from karhunen.anndata import Cells
+
+#: 150 cells and 110 genes; layers by_gene, counts and dense; a column highly_variable of var.
+FILE = Path(__file__).parents[2] / "golden" / "scanpy_cells.h5ad"
+
+
+@pytest.fixture(scope="module")
+def counts():
+    """Read the counts of all genes, by the projection of the cells on all axes."""
+    pca = PCA(110, center=False).fit(Cells(FILE, layer="counts"))
+    found = pca.inverse_transform(pca.transform(Cells(FILE, layer="counts")))
+    assert_allclose(found, found.round(), atol=1e-8)
+    return found.round()
+
+
+def normalised(counts, target=None):
+    sums = counts.sum(axis=1, keepdims=True)
+    target = np.median(sums[sums > 0]) if target is None else target
+    return np.log1p(np.divide(counts, sums, out=np.zeros_like(counts), where=sums > 0) * target)
+
+
+def test_the_layer_is_that_of_anndata(counts):
+    anndata = pytest.importorskip("anndata")
+    np.testing.assert_array_equal(counts, anndata.read_h5ad(FILE).layers["counts"].toarray())
+
+
+@pytest.mark.parametrize(("log1p", "target"), [(True, None), (1e4, 1e4), (False, 0)])
+def test_counts_are_normalised_as_in_memory(counts, log1p, target):
+    x = counts if target == 0 else normalised(counts, target)
+    cells = Cells(FILE, layer="counts", log1p=log1p)
+    pca, expected = PCA(3).fit(cells), PCA(3).fit(x)
+    assert_allclose(pca.explained_variance_, expected.explained_variance_, rtol=1e-10)
+    # Cells of later calls are normalised as those of the fit, whether they ask for it or not.
+    for later in (cells, Cells(FILE, layer="counts")):
+        assert_allclose(np.abs(pca.transform(later)), np.abs(expected.transform(x)), atol=1e-8)
+
+
+def test_the_sum_of_a_fit_is_kept_and_genes_are_found_by_name(counts, tmp_path):
+    cells = Cells(FILE, layer="counts", mask="highly_variable", log1p=True)
+    pca = PCA(3).fit(cells)
+    assert pca.n_features_in_ < 110
+    scores = pca.transform(cells)
+    pca.save(tmp_path / "m")
+    loaded = PCA.load(tmp_path / "m")
+    # Without the mask the genes of the fit are taken out of the file.
+    np.testing.assert_array_equal(loaded.transform(Cells(FILE, layer="counts")), scores)
+    rows = np.array([sum(counts[0]), sum(counts[1])])
+    assert (rows > 0).all()
+    with pytest.raises(ValueError, match="log1p"):
+        loaded.transform(Cells(FILE, layer="counts", log1p=123.0))
+    # A fit to an array forgets the sum.
+    pca.fit(counts)
+    with pytest.raises(ValueError, match="does not apply"):
+        pca.transform(Cells(FILE, layer="counts", log1p=True))
+
+
+def test_batches_take_the_sum_of_the_first(counts):
+    cells = Cells(FILE, layer="counts", log1p=True)
+    found = IncrementalPCA(3).partial_fit(cells).partial_fit(cells)
+    expected = PCA(3).fit(np.vstack([normalised(counts)] * 2))
+    assert_allclose(found.explained_variance_, expected.explained_variance_, rtol=1e-8)
+    with pytest.raises(ValueError, match="Scatter does not keep the log1p"):
+        Scatter().add(cells)
+
+
+def test_options_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="layer"):
+        PCA(2).fit(Cells(FILE, layer="none"))
+    with pytest.raises(ValueError, match="mask"):
+        PCA(2).fit(Cells(FILE, mask="feature_type"))
+    with pytest.raises(ValueError, match="need the same layer"):
+        PCA(2).fit([Cells(FILE, layer="counts"), Cells(FILE, layer="dense")])
+    with pytest.raises(ValueError, match="-1"):
+        PCA(2).fit(Cells(FILE, layer="counts", log1p=-1))
+    with pytest.raises(TypeError, match="log1p must be True, False or a number"):
+        PCA(2).fit(Cells(FILE, layer="counts", log1p="yes"))
+    with pytest.raises(ValueError, match="where values are missing"):
+        IncompletePCA(2).fit(Cells(FILE, layer="counts", log1p=True))
