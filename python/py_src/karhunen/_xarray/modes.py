@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, cast
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 
 from karhunen import diagnostics
 from karhunen._xarray.arrays import is_lazy
@@ -47,6 +48,14 @@ class Modes(Generic[FieldT]):
     _deviations: NDArray[np.floating[Any]]
     #: The fitted estimator or rotation that diagnostics take.
     _diagnosed: Any
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise an error that says so for what a fit sets."""
+            if name in Modes.__annotations__:
+                raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
     def _modes(self) -> xr.DataArray:
