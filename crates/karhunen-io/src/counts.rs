@@ -14,7 +14,7 @@ use crate::{Buffer, Cause, Data, Error, Place, ReadOptions, Result, Table, Value
 /// The number for names that a table does not keep.
 const LEFT_OUT: u32 = u32::MAX;
 
-/// What happens to the values of every row.
+/// The normalisation of rows, and the columns to keep.
 struct Preparation {
     path: PathBuf,
     /// Number of columns of the file.

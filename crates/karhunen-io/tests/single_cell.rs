@@ -306,7 +306,7 @@ fn files_and_folders_of_cell_ranger_have_cells_in_rows() {
             assert_eq!(table.feature_names.as_ref().unwrap()[..2], [first, second]);
         }
     }
-    // The same counts from the folder and from the file.
+    // The folder and the file hold the same counts.
     let of = |name: &str| dense(&read(&sample(name), &ReadOptions::default()).unwrap());
     assert_eq!(of("10x/v1.h5"), of("10x/v1_folder"));
 }

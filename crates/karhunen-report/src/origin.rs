@@ -1,4 +1,4 @@
-//! Whether rows are those of a fit.
+//! Tests whether rows are those of a fit.
 
 use karhunen::diagnostics::{self, IncompleteSamples, Samples};
 use karhunen::{IncompleteModel, Observed, PcaModel, Scalar, Weighting};

@@ -262,7 +262,7 @@ fn rows_are_reconstructed_from_chosen_components() {
             let (all, first, others, none) =
                 (rows(""), rows("--only 1"), rows("--only 2-3"), rows("--only 1-3"));
             let rest = if model == "m" { rows("--only 4-13") } else { Vec::new() };
-            // What is too much is the mean of each column.
+            // Both parts contain the mean of each column.
             let surplus = |j: usize| first[j] + others[j] + rest.get(j).unwrap_or(&0.0) - all[j];
             for j in 0..all.len() {
                 let (found, expected) = (surplus(j), surplus(j % 13));

@@ -87,7 +87,7 @@ fn cross_validation_adds_its_rules() {
     let number = table[0].1.unwrap();
     assert!((2..=10).contains(&number) && (2..=number).contains(&table[1].1.unwrap()), "{table:?}");
     assert_eq!(found["rules"][0]["range"], serde_json::json!([0, 10]));
-    // The same errors as those of the command of its own.
+    // `karhunen cross-validate` finds the same errors.
     let options = "cross-validate wine.csv --label class --scale --missing=ppca -k 1-10 --json";
     let other: Value = serde_json::from_str(&run(options)).unwrap();
     assert_eq!(found["rules"][0]["values"], other["rules"][0]["values"]);

@@ -222,7 +222,7 @@ impl<T: Scalar> FileRows<T> {
         Self { block_bytes, n_stored, ..Self::new(reader(self), shape, of_file, u64::MAX) }
     }
 
-    /// The same rows, whose reader returns another number of columns, or of stored entries.
+    /// Replaces the reader by one that returns another number of columns or of stored entries of the same rows.
     pub(crate) fn with_columns(self, n_cols: usize, n_stored: Option<usize>) -> Self {
         Self { shape: (self.shape.0, n_cols), n_stored, ..self }
     }
