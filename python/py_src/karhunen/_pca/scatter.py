@@ -115,7 +115,7 @@ class Scatter(BaseEstimator):
         """
         is_first = not self.__sklearn_is_fitted__()
         matrix = to_rows(self, X, reset=is_first)
-        if is_first and getattr(matrix, "log1p", None) is not None:
+        if is_first and isinstance(matrix, _core.FileTable) and matrix.log1p is not None:
             raise ValueError(
                 "a Scatter does not keep the log1p of its rows: fit a PCA or an IncrementalPCA, or use karhunen "
                 "moments --log1p on the command line"

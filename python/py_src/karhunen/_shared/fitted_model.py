@@ -55,9 +55,9 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _keep_log1p(self, rows: Any) -> None:
         """Remember the sum of each row to which the counts of a file were normalised, for the rows of later calls."""
-        log1p = getattr(rows, "log1p", None)
-        if log1p is not None:
-            self._columns_of_file = {**self._columns_of_file, "log1p": log1p}
+        # Sparse matrices have a method of this name.
+        if isinstance(rows, _core.FileTable) and rows.log1p is not None:
+            self._columns_of_file = {**self._columns_of_file, "log1p": rows.log1p}
 
     def _adopt_file(self, model: Any, beside: Mapping[str, Any]) -> Self:
         """Become fitted with the content of a model file."""
