@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from compare import assert_allclose
 from karhunen import PCA, IncompletePCA, IncrementalPCA, Scatter
 from karhunen.anndata import Cells
@@ -73,6 +75,16 @@ def test_batches_take_the_sum_of_the_first(counts):
         Scatter().add(cells)
 
 
+def test_sparse_rows_leave_nothing_behind(tmp_path):
+    # Sparse matrices have a method log1p.
+    x = sp.random(2000, 30, density=0.3, random_state=0, format="csr")
+    for estimator in (PCA(2).fit(x), IncrementalPCA(2).partial_fit(x)):
+        estimator.save(tmp_path / "m")
+        assert_allclose(type(estimator).load(tmp_path / "m").transform(x), estimator.transform(x), atol=1e-12)
+    assert len(pickle.dumps(PCA(2).fit(x))) < 20_000
+    assert Scatter().add(x) is not None
+
+
 def test_options_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="layer"):
         PCA(2).fit(Cells(FILE, layer="none"))
@@ -82,7 +94,13 @@ def test_options_that_do_not_fit_are_refused():
         PCA(2).fit([Cells(FILE, layer="counts"), Cells(FILE, layer="dense")])
     with pytest.raises(ValueError, match="-1"):
         PCA(2).fit(Cells(FILE, layer="counts", log1p=-1))
+    with pytest.raises(ValueError, match="need the same layer"):
+        PCA(2).fit([Cells(FILE, layer="dense"), FILE])
     with pytest.raises(TypeError, match="log1p must be True, False or a number"):
-        PCA(2).fit(Cells(FILE, layer="counts", log1p="yes"))
+        Cells(FILE, log1p="yes")
+    with pytest.raises(TypeError, match="layer must be a name or None, got 1"):
+        Cells(FILE, layer=1)
+    with pytest.raises(TypeError, match="the path of Cells is"):
+        Cells(Cells(FILE))
     with pytest.raises(ValueError, match="where values are missing"):
         IncompletePCA(2).fit(Cells(FILE, layer="counts", log1p=True))

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+
+from karhunen._shared.options import is_number
 
 
 @dataclass(frozen=True)
@@ -13,7 +17,8 @@ class Cells(os.PathLike[str]):
     """A file or folder of counts by cell, and what is read of it.
 
     For AnnData files (.h5ad), and HDF5 files and folders of Cell Ranger. Where `X` is wanted as it is, a plain str does
-    as well. Rows for a fitted estimator are normalised as those of its fit, and its genes are taken out of the file.
+    as well. Rows for a fitted estimator are normalised as those of its fit, and its genes are taken out of the file;
+    give the layer again, because the model does not keep it.
 
     Parameters
     ----------
@@ -40,26 +45,36 @@ class Cells(os.PathLike[str]):
         """Return the path."""
         return os.fspath(self.path)
 
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if isinstance(self.path, Cells):
+            raise TypeError(f"the path of Cells is {self.path!r}; give the path of a file or folder")
+        for name in ("layer", "mask", "genome"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, str) or not value):
+                raise TypeError(f"{name} must be a name or None, got {value!r}")
+        if not isinstance(self.log1p, (bool, np.bool_)) and not is_number(self.log1p):
+            raise TypeError(f"log1p must be True, False or a number, got {self.log1p!r}")
+
     def _options(self) -> tuple[str | None, str | None, str | None, bool, float | None]:
         """Return the options of the engine."""
-        if not isinstance(self.log1p, (bool, int, float)):
-            raise TypeError(f"log1p must be True, False or a number, got {self.log1p!r}")
-        target = None if isinstance(self.log1p, bool) else float(self.log1p)
-        return self.layer, self.mask, self.genome, self.log1p is not False, target
+        is_flag = isinstance(self.log1p, (bool, np.bool_))
+        target = None if is_flag else float(self.log1p)
+        return self.layer, self.mask, self.genome, bool(self.log1p) if is_flag else True, target
 
 
 def cells_among(given: Sequence[Any]) -> Cells | None:
-    """Return the options of files of cells, with an empty path; None for other files.
+    """Return the options of files of cells; None for other files.
 
     Raises
     ------
     ValueError
         If files of one table have different options.
     """
-    found = [replace(path, path="") for path in given if isinstance(path, Cells)]
-    if any(cells != found[0] for cells in found):
-        raise ValueError("files of cells that are fitted as one table need the same layer, mask, genome and log1p")
-    if found:
+    if any(isinstance(path, Cells) for path in given):
+        found = [path if isinstance(path, Cells) else Cells(path) for path in given]
+        if any(cells._options() != found[0]._options() for cells in found):
+            raise ValueError("files of cells that are read as one table need the same layer, mask, genome and log1p")
         return found[0]
     is_file = all(os.fspath(path).lower().endswith((".h5ad", ".h5")) for path in given)
-    return Cells("") if is_file else None
+    return Cells(given[0]) if is_file else None
