@@ -68,6 +68,8 @@ BELOW = {
     "spark": {"_cluster", "_spark"},
     "_xarray": {"_diagnostics", "_shared", "diagnostics", "rotation", "selection"},
     "xarray": {"_xarray"},
+    "_categorical": {"_inputs", "_shared"},
+    "categorical": {"_categorical"},
 }
 
 
@@ -105,9 +107,9 @@ class PublicDocTests(doctest.DocTestFinder):
 
     def _from_module(self, module, object):
         own = module.__name__.removeprefix("karhunen.").partition(".")[0].removeprefix("_")
-        public = f"karhunen.{own}" if own in ("dask", "xarray") else "karhunen"
+        public = f"karhunen.{own}" if own in ("categorical", "dask", "xarray") else "karhunen"
         named = getattr(object, "__module__", None)
-        if named not in ("karhunen", "karhunen.dask", "karhunen.xarray"):
+        if named not in ("karhunen", "karhunen.categorical", "karhunen.dask", "karhunen.xarray"):
             return super()._from_module(module, object)
         return named == public and f"\nclass {object.__name__}" in Path(module.__file__).read_text()
 

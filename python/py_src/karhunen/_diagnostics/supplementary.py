@@ -15,6 +15,7 @@ from karhunen import _core
 from karhunen._diagnostics.model import check_same_rows, component_names, frame
 from karhunen._inputs.matrix import to_weights
 from karhunen._shared.choices import Adjust, Weighting
+from karhunen._shared.labels import in_order, is_known
 from karhunen._shared.options import choice_option, probability
 from karhunen._shared.warning import warn
 
@@ -176,35 +177,11 @@ def categories(
     values = np.asarray(labels, dtype=object)
     if values.shape != (len(z),):
         raise ValueError(f"labels has shape {values.shape}; there are {len(z)} rows of scores")
-    known = [_is_known(value) for value in values.tolist()]
-    names = _names_of(labels, [value for value, there in zip(values.tolist(), known, strict=True) if there])
+    known = [is_known(value) for value in values.tolist()]
+    names = in_order(labels, [value for value, there in zip(values.tolist(), known, strict=True) if there])
     place = {name: at for at, name in enumerate(names)}
     codes = [place[value] if there else -1 for value, there in zip(values.tolist(), known, strict=True)]
     return Categories(names, *_core.compare_categories(z, codes, len(names), meaning, weights))
-
-
-def _is_known(value: Any) -> bool:
-    """Return whether a label is neither None nor NaN nor NA."""
-    try:
-        return value is not None and bool(value == value)
-    except TypeError:
-        # pandas.NA has no truth.
-        return False
-
-
-def _names_of(labels: Any, known: list[Any]) -> list[Any]:
-    """Return the different labels in their order."""
-    try:
-        found = set(known)
-    except TypeError:
-        raise ValueError("labels holds lists or other values that cannot be compared; give text or numbers") from None
-    order = getattr(getattr(labels, "dtype", None), "categories", None)
-    if order is not None:
-        return [name for name in order.tolist() if name in found]
-    try:
-        return sorted(found)
-    except TypeError:
-        return sorted(found, key=lambda name: (type(name).__name__, str(name)))
 
 
 def describe(

@@ -179,7 +179,8 @@ def _name_entry(error: TypeError | ValueError, X: Any) -> TypeError | ValueError
                 name = f" ({str(X.columns[j])!r})" if is_frame else ""
                 # scikit-learn's estimator checks require a TypeError for objects in arrays.
                 kind = ValueError if is_frame else type(error)
-                return kind(f"row {i}, column {j}{name}: {reason}; {COUNTED}")
+                advice = "; karhunen.categorical.MCA and FAMD analyse categories" if is_frame else ""
+                return kind(f"row {i}, column {j}{name}: {reason}; {COUNTED}{advice}")
     return error
 
 
