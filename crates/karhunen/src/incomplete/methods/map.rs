@@ -20,7 +20,7 @@ use crate::linalg::simd::Lane;
 
 /// Sweeps with a ridge before variances are learned.
 const SWEEPS: usize = 20;
-/// Ridge of these sweeps, as a multiple of the standard deviation of an entry.
+/// Ridge of these sweeps, as a multiple of the standard deviation of an entry and the mean weight.
 const RIDGE: f64 = 0.1;
 /// Components with less variance than this fraction of the noise have vanished.
 const VANISHED: f64 = 1e-9;

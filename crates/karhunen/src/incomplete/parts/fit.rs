@@ -192,6 +192,7 @@ fn fit_typed<T: Lane>(
     let (method, reason) = given.method_in_parts();
     // The entries are with the parts.
     let none = Observed::none(p);
+    // Parts take no weights of entries.
     let (penalty, of_loadings) = match prepared.regularization(pca, method, 1.0) {
         Regularization::None | Regularization::Path => (ScorePenalty::default(), Diagonal::Same(0.0)),
         Regularization::Ridge(size) => (ScorePenalty { size, per_entry: false }, Diagonal::Same(size)),
