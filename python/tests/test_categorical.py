@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from compare import assert_allclose
-from karhunen import PCA, diagnostics
+from karhunen import PCA, diagnostics, plot
 from karhunen.categorical import FAMD, MCA
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -295,3 +295,22 @@ def test_categories_of_all_rows_and_names_of_two_categories():
     assert np.isfinite(mca.category_coordinates_).all()
     with pytest.raises(ValueError, match="'a=b=c' names two categories"):
         MCA().fit(pd.DataFrame({"a": ["b=c", "d"], "a=b": ["c", "e"]}))
+
+
+def test_the_picture_shows_every_category(titanic):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("Agg")
+    mca = MCA().fit(titanic, sample_weight=GOLDEN["titanic"]["counts"])
+    figure, ax = plt.subplots()
+    assert plot.categories(mca, components=(2, 0), ax=ax) is ax
+    drawn = np.vstack([marks.get_offsets() for marks in ax.collections])
+    assert_allclose(drawn, mca.category_coordinates_[:, [2, 0]])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["Class", "Sex", "Age", "Survived"]
+    assert {text.get_text() for text in ax.texts} <= set(mca.category_names_)
+    assert len(ax.texts) >= 8
+    assert ax.get_xlabel() == "PC3 (16.7 % of the variance)"
+    plt.close(figure)
+    with pytest.raises(TypeError, match="draws an MCA or FAMD"):
+        plot.categories(PCA().fit(np.eye(3)))
+    with pytest.raises(NotFittedError):
+        plot.categories(MCA())

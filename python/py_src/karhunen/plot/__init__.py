@@ -2,12 +2,13 @@
 
 Most functions take a fitted :class:`karhunen.PCA`, :class:`karhunen.TruncatedSVD` or scikit-learn's estimator of the
 same name, a :class:`karhunen.IncompletePCA`, or a result of :mod:`karhunen.rotation`; `monitor` takes statistics,
-`missing` a table, `selection`, `intervals` and `bootstrap` results of :mod:`karhunen.selection` and
-:mod:`karhunen.resampling`. Each draws into `ax` or a new figure, and returns the matplotlib Axes.
-Names of a pandas data frame become labels that do not overlap. Colours are distinguishable with every kind of colour
-vision (Okabe & Ito 2008), and groups also differ by marker.
+`missing` a table, `categories` an MCA or FAMD, `selection`, `intervals` and `bootstrap` results of
+:mod:`karhunen.selection` and :mod:`karhunen.resampling`. Each draws into `ax` or a new figure, and returns the
+matplotlib Axes. Names of a pandas data frame become labels that do not overlap. Colours are distinguishable with every
+kind of colour vision (Okabe & Ito 2008), and groups also differ by marker.
 """
 
+from karhunen.plot._features.categories import categories
 from karhunen.plot._features.circle import correlation_circle
 from karhunen.plot._features.contributions import contributions
 from karhunen.plot._features.cos2 import cos2
@@ -27,6 +28,7 @@ from karhunen.plot._samples.scores_3d import scores_3d
 __all__ = [
     "biplot",
     "bootstrap",
+    "categories",
     "contributions",
     "convergence",
     "correlation_circle",
