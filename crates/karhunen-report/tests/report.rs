@@ -316,6 +316,18 @@ fn calls_read_the_data_as_they_were_read() {
 }
 
 #[test]
+fn calls_of_weighted_fits_name_the_weights() {
+    let weights: Vec<f64> = (0..90).map(|i| 1.0 + f64::from(i % 3)).collect();
+    let weighted = holed(90, 6).with_sample_weights(&weights).unwrap();
+    for (data, expected) in [(&weighted, true), (&holed(90, 6), false)] {
+        let model = IncompletePca::new(2).fit(data).unwrap();
+        let page = Report::default().of_incomplete(&model).unwrap();
+        assert_eq!(page.contains("sample_weight=weights"), expected);
+        assert_eq!(page.contains("--missing -k 2 --weights WEIGHTS"), expected);
+    }
+}
+
+#[test]
 fn data_without_variance_are_described_as_such() {
     let values = [3.0; 60];
     let model = fitted(&values, (20, 3), 1);

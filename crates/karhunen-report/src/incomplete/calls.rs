@@ -13,8 +13,22 @@ pub(super) fn of_incomplete(
     with_rows: bool,
     step: Option<&Step>,
 ) -> Vec<Calls> {
-    let weights = if model.feature_weights().is_some() { ", feature_weight=feature_weights" } else { "" };
-    calls(report, Given::limited(with_rows), &fit_options(model), (&expression(model), weights), step)
+    let weighted = is_weighted(report, model);
+    let mut weights = String::new();
+    if weighted {
+        weights.push_str(", sample_weight=weights");
+    }
+    if model.feature_weights().is_some() {
+        weights.push_str(", feature_weight=feature_weights");
+    }
+    let options = fit_options(model, weighted);
+    calls(report, Given::limited(with_rows), &options, (&expression(model), &weights), step)
+}
+
+/// Returns true if the rows of the fit had weights, or the rows of the page have.
+fn is_weighted(report: &Report<'_>, model: &IncompleteModel) -> bool {
+    let totals = model.parts().row_totals;
+    report.sample_weights.is_some() || totals.is_some_and(|totals| totals.samples != model.n_samples() as f64)
 }
 
 /// An option that differs from its default: its flag, its argument in Python, and their values.
@@ -95,13 +109,16 @@ fn words(options: &IncompletePca) -> Vec<Word> {
     words
 }
 
-fn fit_options(model: &IncompleteModel) -> Vec<String> {
+fn fit_options(model: &IncompleteModel, weighted: bool) -> Vec<String> {
     let options = &model.parts().options;
     let missing = match options.method {
         Method::Auto => "--missing".to_owned(),
         method => format!("--missing={}", method.name()),
     };
     let mut found = vec![missing, format!("-k {}", options.n_components)];
+    if weighted {
+        found.push("--weights WEIGHTS".to_owned());
+    }
     if model.feature_weights().is_some() {
         found.push("--feature-weights FEATURE_WEIGHTS".to_owned());
     }
