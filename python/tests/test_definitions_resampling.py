@@ -76,8 +76,9 @@ def check_against_draws(found, case, level):
         assert_allclose(part.standard_error, kept.std(axis=0, ddof=1), rtol=1e-9)
         assert_allclose(part.bias, kept.mean(axis=0) - part.estimate, rtol=1e-9, atol=1e-12)
         middle, on_scale = scaled(part.estimate), scaled(kept)
-        half = width * on_scale.std(axis=0, ddof=1)
-        defined = np.abs(on_scale.mean(axis=0) - middle) <= half
+        deviation, bias = on_scale.std(axis=0, ddof=1), on_scale.mean(axis=0) - middle
+        half = width * np.sqrt(deviation**2 + bias**2)
+        defined = np.abs(bias) <= width * deviation
         for end, expected in ((part.lower, back(middle - half)), (part.upper, back(middle + half))):
             np.testing.assert_array_equal(np.isnan(end), ~defined)
             assert_allclose(end[defined], expected[defined], rtol=1e-9, atol=1e-12)
