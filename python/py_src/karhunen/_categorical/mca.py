@@ -64,7 +64,7 @@ class MCA(Categorical):
         Correlation ratios.
     n_components_, n_features_in_ : int
         Numbers of components and of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns.
     pca_ : PCA
         The PCA of the indicators, for :mod:`karhunen.diagnostics`, :mod:`karhunen.plot` and reports.
