@@ -60,7 +60,7 @@ def test_files_pickles_and_streams_keep_the_scales(x, tmp_path):
     np.testing.assert_allclose(pca.impute(x) / UNITS, filled / UNITS, atol=1.0)
     again = pickle.loads(pickle.dumps(pca)).partial_fit(x[30:])
     np.testing.assert_array_equal(again.impute(x), pca.partial_fit(x[30:]).impute(x))
-    with pytest.raises(ValueError, match="scale = True needs standard deviations before the first row"):
+    with pytest.raises(ValueError, match="scale = True needs the scales before the first row"):
         IncompletePCA(2, scale=True).partial_fit(x)
 
 
@@ -80,9 +80,43 @@ def test_single_precision_frames_and_held_out_errors(x):
     np.testing.assert_allclose(weighted.errors, 2.0 * plain.errors, rtol=1e-4)
 
 
+@pytest.mark.parametrize("scale", ["std", "pareto", "range", "binomial", np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])])
+def test_other_rules_are_those_of_complete_data(scale, tmp_path):
+    rng = np.random.default_rng(5)
+    genotypes = rng.binomial(2, [0.1, 0.3, 0.5, 0.2, 0.4, 0.25], (100, 6)).astype(float)
+    complete = PCA(2, scale=scale).fit(genotypes)
+    pca = IncompletePCA(2, scale=scale, method="em", tol=1e-12).fit(genotypes)
+    np.testing.assert_allclose(pca.scale_, complete.scale_, rtol=1e-12)
+    np.testing.assert_allclose(pca.explained_variance_ratio_, complete.explained_variance_ratio_, rtol=1e-5)
+    genotypes[rng.random(genotypes.shape) < 0.1] = np.nan
+    pca = IncompletePCA(2, scale=scale).fit(genotypes)
+    plain = IncompletePCA(2).fit(genotypes / pca.scale_)
+    np.testing.assert_allclose(pca.impute(genotypes) / pca.scale_, plain.impute(genotypes / pca.scale_), atol=1e-5)
+    pca.save(tmp_path / "m.kh")
+    again = IncompletePCA.load(tmp_path / "m.kh")
+    np.testing.assert_array_equal(again.fit(genotypes).components_, pca.components_)
+    found = cross_validate_entries(IncompletePCA(scale=scale), genotypes, n_components=[1])
+    assert np.isfinite(found.errors).all()
+
+
+def test_given_scales_belong_to_the_names_of_columns(x):
+    frame = pd.DataFrame(x, columns=list("abcdef"))
+    scales = pd.Series(UNITS, index=list("abcdef"))
+    expected = IncompletePCA(2, scale=scales).fit(frame)
+    found = IncompletePCA(2, scale=scales.iloc[::-1]).fit(frame)
+    np.testing.assert_array_equal(found.scale_, UNITS)
+    np.testing.assert_array_equal(found.components_, expected.components_)
+    with pytest.raises(ValueError, match="scale has no number for column 'c'"):
+        IncompletePCA(2, scale=scales.drop("c")).fit(frame)
+
+
 def test_unsuitable_arguments_are_named(x):
     with pytest.raises(ValueError, match="scale = 'yes'"):
         IncompletePCA(2, scale="yes").fit(x)
+    with pytest.raises(ValueError, match=r"column 3.*within 0 and 2"):
+        IncompletePCA(2, scale="binomial").fit(x)
+    with pytest.raises(ValueError, match="column 1"):
+        IncompletePCA(2, scale=[1.0, 0.0, 1.0, 1.0, 1.0, 1.0]).fit(x)
     with pytest.raises(ValueError, match="feature_weight"):
         IncompletePCA(2).fit(x, feature_weight=[1.0, 2.0])
     with pytest.raises(ValueError, match="the weight of column 2 is zero"):

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use karhunen::incomplete::Regularization;
+use karhunen::pca::Scaling;
 
+use crate::fit_args::scaling;
 use crate::input_args::{InputArgs, ThreadArgs};
 use crate::missing_args::{MISSING, MissingArgs, penalty};
 use crate::values::{ComponentList, at_least_one, component_list};
@@ -41,9 +43,13 @@ pub(crate) struct CrossValidateArgs {
     pub(crate) folds: usize,
     /// Divide every column by the standard deviation of its values
     ///
-    /// Fits take the deviations of their own entries; errors are in standard deviations of all entries of a column
-    #[arg(long)]
-    pub(crate) scale: bool,
+    /// Fits take the deviations of their own entries; errors are in standard deviations of all entries of a column. pareto,
+    /// range and binomial (for genotypes) divide by other measures of the spread
+    #[arg(
+        long, value_name = "BY", num_args = 0..=1, require_equals = true, default_missing_value = "deviation",
+        value_parser = scaling()
+    )]
+    pub(crate) scale: Option<Scaling>,
     /// How often each row counts: a column, or a file
     ///
     /// A column of DATA by name, or by number from 1 if there are no names; a file of one column, with or without a header

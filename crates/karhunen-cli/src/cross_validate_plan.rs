@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use karhunen::IncompletePca;
 use karhunen::incomplete::{CrossValidation, Regularization};
+use karhunen::pca::Scaling;
 use karhunen_io::{ObserveOptions, ReadOptions};
 
 use crate::cross_validate_args::CrossValidateArgs;
@@ -88,7 +89,7 @@ impl CrossValidatePlan {
         if matches!(summary, SummaryForm::Text | SummaryForm::Json(_)) {
             check_standard_output()?;
         }
-        let mut pca = IncompletePca { scale: args.scale, ..IncompletePca::default() };
+        let mut pca = IncompletePca { scale: args.scale.unwrap_or_default(), ..IncompletePca::default() };
         args.missing.apply(&mut pca);
         set(&mut pca.alpha, args.alpha);
         Iterations { tol: args.tol, max_iter: args.max_iter, seed: args.seed }.apply(&mut pca);
@@ -110,9 +111,9 @@ impl CrossValidatePlan {
         })
     }
 
-    /// True if columns are divided by their deviations.
+    /// True if columns are divided by a measure of their spread.
     pub(crate) fn scales(&self) -> bool {
-        self.pca.scale
+        self.pca.scale != Scaling::None
     }
 
     /// The options of every fit to data with `n_observed` entries.

@@ -4,10 +4,12 @@ use std::fmt::Write;
 
 use karhunen::IncompletePca;
 use karhunen::incomplete::{CrossValidated, CrossValidationTable, Regularization};
+use karhunen::pca::Scaling;
 use karhunen::selection::cross_validation;
 use serde::Serialize;
 
 use crate::figures::{duration, significant};
+use crate::incomplete_report::divisors;
 use crate::names::{of_features, visible};
 use crate::report::{Layout, Seconds, wrapped};
 use crate::select_report::RuleSummary;
@@ -19,8 +21,8 @@ const BAR: usize = 8;
 pub(crate) struct CrossValidationReport<'a> {
     /// The errors.
     pub(crate) table: &'a CrossValidationTable,
-    /// True if columns were divided by their standard deviations.
-    pub(crate) scaled: bool,
+    /// The measure of the spread that divided the columns.
+    pub(crate) scaling: &'a Scaling,
     /// Names of the columns, if they have some.
     pub(crate) column_names: Option<&'a [String]>,
     /// Describes the input and the folds: one line each.
@@ -82,8 +84,12 @@ impl CrossValidationReport<'_> {
             "Q2",
             "R2"
         );
-        if self.scaled {
-            let _ = writeln!(out, "errors are in standard deviations of the columns");
+        match self.scaling {
+            Scaling::None => {}
+            Scaling::Deviation => out.push_str("errors are in standard deviations of the columns\n"),
+            other => {
+                let _ = writeln!(out, "errors are of columns divided by {}", divisors(other));
+            }
         }
         let highest = choices.iter().map(CrossValidated::rmse).max_by(f64::total_cmp).unwrap_or(0.0);
         for (choice, named) in choices.iter().zip(&named) {

@@ -95,7 +95,7 @@ pub(crate) struct PcaArgs {
     /// This is PCA of the correlation matrix; pareto, range and binomial (for genotypes) divide by other measures of the spread
     #[arg(
         long, value_name = "BY", num_args = 0..=1, require_equals = true, default_missing_value = "deviation",
-        value_parser = choice_of(|row: &Named<Scaling>| row.choice != Scaling::None && !row.takes_number)
+        value_parser = scaling()
     )]
     pub(crate) scale: Option<Scaling>,
     /// Do not subtract the means: a truncated SVD
@@ -112,6 +112,11 @@ pub(crate) struct PcaArgs {
     /// In the forms of --center-values
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "scale")]
     pub(crate) scale_values: Option<PathBuf>,
+}
+
+/// Parses a rule for the divisors of the columns.
+pub(crate) fn scaling() -> impl TypedValueParser<Value = Scaling> {
+    choice_of(|row: &Named<Scaling>| row.choice != Scaling::None && !row.takes_number)
 }
 
 impl PcaArgs {

@@ -4,8 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use karhunen::incomplete::{MeanMode, Method};
+use karhunen::pca::Scaling;
 use karhunen::{IncompletePca, NComponents};
-use karhunen_io::{ObserveOptions, ReadOptions, SavedIncomplete};
+use karhunen_io::{ObserveOptions, ReadOptions, SavedIncomplete, read_column_numbers};
 
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
@@ -33,6 +34,8 @@ pub(crate) struct IncompletePlan {
     pub(crate) weights_file: Option<PathBuf>,
     /// A file of column weights.
     pub(crate) feature_weights: Option<PathBuf>,
+    /// A file of divisors of the columns.
+    scale_values: Option<PathBuf>,
     /// Options for reading observed entries.
     pub(crate) observe: ObserveOptions,
     /// The options of the fit; [`IncompletePlan::pca`] sets those that depend on the data.
@@ -86,11 +89,12 @@ impl IncompletePlan {
             weights.feature_weights.as_ref(),
             input.feature_names.as_ref(),
             input.sample_names.as_ref(),
+            complete.scale_values.as_ref(),
         ];
         one_standard_input(&inputs)?;
         checkpoints.check(&given, &output, &inputs)?;
         let files = FitFiles::resolve(output, &inputs, SavedIncomplete::KIND)?;
-        let scale = complete.scales_by_deviation("missing values")?;
+        let scale = complete.scale.unwrap_or_default();
         let memory_limit = memory.memory_limit;
         let mut pca = IncompletePca { memory_limit, scale, ..IncompletePca::default() };
         fit.apply(&mut pca);
@@ -114,6 +118,7 @@ impl IncompletePlan {
             usual_share: fit.missing.usual_share(),
             checkpoints,
             data,
+            scale_values: complete.scale_values,
             n_passes: solver.max_iter.map_or(1, usize::from),
             unstreamed,
             n_components,
@@ -127,12 +132,27 @@ impl IncompletePlan {
         self.pca.method == Method::Online
     }
 
-    /// True if columns are divided by their deviations.
+    /// True if columns are divided by numbers of their own.
     pub(crate) fn scales(&self) -> bool {
-        self.pca.scale
+        self.pca.scale != Scaling::None || self.scale_values.is_some()
     }
 
-    /// The options of the fit for data of the given shape with `n_observed` entries.
+    /// Sets the scales that were given in a file, for `p` columns of these names.
+    ///
+    /// # Errors
+    /// Those of [`read_column_numbers`].
+    pub(crate) fn apply_scales(
+        &self,
+        pca: &mut IncompletePca,
+        (columns, p): (Option<&[String]>, usize),
+    ) -> Result<()> {
+        if let Some(path) = &self.scale_values {
+            pca.scale = Scaling::Given(read_column_numbers(path, columns, p)?);
+        }
+        Ok(())
+    }
+
+    /// The options of the fit for data of the given shape with `n_observed` entries, without scales from a file.
     pub(crate) fn pca(&self, (n_samples, n_features): (usize, usize), n_observed: usize) -> IncompletePca {
         let most = n_samples.min(n_features);
         let n_components = match self.n_components {
@@ -220,7 +240,7 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
     let found = listed.map(|(_, option, advice)| (option.to_owned(), advice)).or_else(|| {
         let option = args
             .given
-            .first_of::<PcaArgs>(&["scale"])
+            .first_of::<PcaArgs>(&["scale", "scale_values"])
             .or_else(|| args.given.first_of::<CopyArgs>(&[]))
             .or_else(|| args.given.first_of::<PlinkArgs>(&[]))?;
         let advice = match option.as_str() {

@@ -2,6 +2,7 @@
 
 use karhunen::IncompleteModel;
 use karhunen::choice::Choice;
+use karhunen::pca::Scaling;
 
 use crate::component_names::of_component;
 use crate::figures::{count, duration, percent, significant};
@@ -59,7 +60,7 @@ impl IncompleteReport<'_> {
             Some(n) => format!("after {} iterations: {}", count(n), convergence.stop.named().help),
         };
         wrapped(out, "stopped", &stopped, layout.width);
-        if let Some(columns) = columns(self.model) {
+        if let Some(columns) = &columns(self.model) {
             wrapped(out, "columns", columns, layout.width);
         }
         let held_out = convergence
@@ -85,14 +86,22 @@ impl IncompleteReport<'_> {
 }
 
 /// What the entries of each column were multiplied by before the fit, if anything.
-fn columns(model: &IncompleteModel) -> Option<&'static str> {
-    match (model.scale().is_some(), model.feature_weights().is_some()) {
-        (true, true) => {
-            Some("divided by their standard deviations and weighted; variances and errors are of these")
-        }
-        (true, false) => Some("divided by their standard deviations; variances and errors are of these"),
-        (false, true) => Some("weighted; variances and errors are of these"),
-        (false, false) => None,
+fn columns(model: &IncompleteModel) -> Option<String> {
+    let divided = model.scale().map(|_| format!("divided by {}", divisors(&model.parts().options.scale)));
+    let weighted = model.feature_weights().map(|_| "weighted".to_owned());
+    let done = [divided, weighted].into_iter().flatten().collect::<Vec<_>>();
+    (!done.is_empty()).then(|| format!("{}; variances and errors are of these", done.join(" and ")))
+}
+
+/// The numbers that divide the columns.
+pub(crate) fn divisors(scaling: &Scaling) -> &'static str {
+    match scaling {
+        Scaling::Deviation => "their standard deviations",
+        Scaling::Pareto => "the square roots of their standard deviations",
+        Scaling::Range => "their ranges",
+        Scaling::Binomial => "sqrt(2 f (1 - f))",
+        // A stream goes on with the scales of the model that it continues.
+        Scaling::None | Scaling::Given(_) => "given numbers",
     }
 }
 

@@ -41,7 +41,7 @@ impl Folds {
             }
             return Ok(None);
         }
-        let scale = complete.scales_by_deviation("--cross-validate")?;
+        let scale = complete.scale.clone().unwrap_or_default();
         for (flag, given) in
             [("--center-values", &complete.center_values), ("--scale-values", &complete.scale_values)]
         {

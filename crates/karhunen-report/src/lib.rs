@@ -31,6 +31,7 @@ mod page;
 mod pca;
 mod points;
 mod rotation;
+mod scaling;
 mod summary;
 
 pub use error::Error;

@@ -155,8 +155,9 @@ fn holed(n: usize, p: usize) -> Observed<f64> {
 #[test]
 fn pages_of_missing_values_show_where_they_are() {
     let data = holed(90, 6);
-    let model =
-        IncompletePca { method: Method::Ppca, scale: true, ..IncompletePca::new(2) }.fit(&data).unwrap();
+    let model = IncompletePca { method: Method::Ppca, scale: true.into(), ..IncompletePca::new(2) }
+        .fit(&data)
+        .unwrap();
     let page = Report::default().of_incomplete_and_rows(&model, &data, &Run::default()).unwrap();
     let (found, numbers) = (incomplete_samples(&model, &data, &Run::default()).unwrap(), numbers(&page));
     let limits = found.t2_limits(&model, 0.95, diagnostics::Rows::Fitted).unwrap();

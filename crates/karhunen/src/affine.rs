@@ -50,7 +50,7 @@ impl<'a> Scales<'a> {
     ///
     /// # Errors
     /// [`Error::ColumnValue`] for a mean that no counts out of two have.
-    fn of_column(self, j: usize, spread: f64, mean: f64) -> Result<f64> {
+    pub(crate) fn of_column(self, j: usize, spread: f64, mean: f64) -> Result<f64> {
         let scale = match self {
             Self::Unit => 1.0,
             Self::Deviation(correction) => spread * correction.sqrt(),

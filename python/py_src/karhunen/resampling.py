@@ -12,7 +12,6 @@ from karhunen import PCA, TruncatedSVD, _core
 from karhunen._diagnostics.model import component_names, engine_model, frame
 from karhunen._inputs.files import to_rows
 from karhunen._inputs.matrix import to_weights
-from karhunen._pca.options import in_order_of_columns
 from karhunen._shared.choices import Alignment
 from karhunen._shared.fitted_model import feature_names
 from karhunen._shared.options import (
@@ -23,6 +22,7 @@ from karhunen._shared.options import (
     probability,
     seed_option,
 )
+from karhunen._shared.standardization import in_order_of_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

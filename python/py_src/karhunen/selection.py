@@ -18,7 +18,6 @@ from karhunen._diagnostics.model import engine_model
 from karhunen._inputs.files import to_rows
 from karhunen._inputs.incomplete import without_masks
 from karhunen._inputs.matrix import to_weights
-from karhunen._pca.options import in_order_of_columns
 from karhunen._shared.choices import ColumnScaling, Null, Weighting
 from karhunen._shared.options import (
     choice_option,
@@ -28,6 +27,7 @@ from karhunen._shared.options import (
     optional_count,
     seed_option,
 )
+from karhunen._shared.standardization import in_order_of_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

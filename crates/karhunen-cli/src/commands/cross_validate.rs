@@ -108,7 +108,7 @@ fn report(
         let written = plan.output.as_ref().filter(|path| !is_standard(Some(path)));
         let written = written.map(|path| path.display().to_string());
         let column_names = dataset.column_names.as_deref();
-        CrossValidationReport { table, scaled: pca.scale, column_names, data: &data, seconds, written }
+        CrossValidationReport { table, scaling: &pca.scale, column_names, data: &data, seconds, written }
             .render(Layout::of(stream))
     };
     match plan.summary {

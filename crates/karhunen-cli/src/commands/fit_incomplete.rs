@@ -40,7 +40,9 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     let (dataset, weights) = weighed((plan.weights_file.as_deref(), &plan.read), dataset)?;
     let mut dataset = with_feature_weights(plan.feature_weights.as_deref(), dataset)?;
     dataset.hint(plan.scales());
-    let pca = plan.pca(dataset.table.data.shape(), dataset.table.data.n_observed());
+    let shape = dataset.table.data.shape();
+    let mut pca = plan.pca(shape, dataset.table.data.n_observed());
+    plan.apply_scales(&mut pca, (dataset.column_names.as_deref(), shape.1))?;
     let started = Instant::now();
     let model =
         plan.checkpoints.fit(&pca, &dataset.table.data, plan.threads, &progress, &dataset.places())?;

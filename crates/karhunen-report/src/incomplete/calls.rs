@@ -5,6 +5,7 @@ use karhunen::incomplete::{IncompletePca, MeanMode, Method};
 
 use crate::Report;
 use crate::calls::{Calls, Given, Step, calls};
+use crate::scaling;
 
 /// The calls on the command line and in Python.
 pub(super) fn of_incomplete(
@@ -26,7 +27,7 @@ pub(super) fn of_incomplete(
 }
 
 /// Returns true if the rows of the fit had weights, or the rows of the page have.
-fn is_weighted(report: &Report<'_>, model: &IncompleteModel) -> bool {
+pub(super) fn is_weighted(report: &Report<'_>, model: &IncompleteModel) -> bool {
     let totals = model.parts().row_totals;
     report.sample_weights.is_some() || totals.is_some_and(|totals| totals.samples != model.n_samples() as f64)
 }
@@ -49,7 +50,6 @@ fn words(options: &IncompletePca) -> Vec<Word> {
             add($given, $flag, $argument, shell, python);
         };
     }
-    option!(options.scale, "--scale", "scale", flag(true));
     option!(options.mean != MeanMode::Joint, "--mean", "mean", {
         let name = options.mean.name();
         (name.to_owned(), format!("\"{name}\""))
@@ -125,6 +125,7 @@ fn fit_options(model: &IncompleteModel, weighted: bool) -> Vec<String> {
     if options.method == Method::Online {
         found.push(format!("--online-rule {}", options.online_rule.name()));
     }
+    found.extend(scaling::flag(&options.scale));
     found.extend(words(options).into_iter().map(|(flag, _, value, _)| {
         match (flag.ends_with('='), value.is_empty()) {
             (true, _) => format!("{flag}{value}"),
@@ -144,6 +145,7 @@ fn expression(model: &IncompleteModel) -> String {
     if options.method == Method::Online {
         found.push(format!("online_rule=\"{}\"", options.online_rule.name()));
     }
+    found.extend(scaling::argument(&options.scale));
     found.extend(words(options).into_iter().map(|(_, argument, _, value)| format!("{argument}={value}")));
     format!("IncompletePCA({})", found.join(", "))
 }

@@ -1,15 +1,19 @@
 //! Sentences about a fit of data with missing values.
 
+use std::fmt::Write;
+
 use karhunen::IncompleteModel;
 use karhunen::choice::Choice;
 use karhunen::incomplete::{MeanMode, Method, StopReason};
+use karhunen::pca::Scaling;
 
 use crate::components::kept_explain;
 use crate::names::Names;
 use crate::numbers::{counted, percent, significant};
+use crate::scaling;
 
-/// Returns sentences about the model and its data.
-pub(super) fn fitted(model: &IncompleteModel) -> Vec<String> {
+/// Returns sentences about the model and its data, whose rows may be weighted.
+pub(super) fn fitted(model: &IncompleteModel, weighted: bool) -> Vec<String> {
     let parts = model.parts();
     let options = &parts.options;
     let method = model.convergence().method;
@@ -19,8 +23,27 @@ pub(super) fn fitted(model: &IncompleteModel) -> Vec<String> {
         MeanMode::None => "No feature was centred.",
     };
     let mut treatment = mean.to_owned();
-    if parts.scales.scale.is_some() {
-        treatment.push_str(" Features were divided by the standard deviations of their observed entries.");
+    match (scaling::divisor(&options.scale), &parts.scales.scale) {
+        (Some(divisor), Some(_)) => {
+            let _ = write!(
+                treatment,
+                " Each feature was divided by {divisor}{}.",
+                match options.scale {
+                    Scaling::Given(_) => "",
+                    _ => ", from its observed entries",
+                }
+            );
+        }
+        // A stream goes on with the scales of the model that it continues.
+        (None, Some(_)) => treatment.push_str(" Each feature was divided by the scale of an earlier fit."),
+        (_, None) => {}
+    }
+    if weighted {
+        let _ = write!(
+            treatment,
+            " The samples have weights, the times each was seen, and count as {} samples.",
+            significant(model.row_totals().samples, 6)
+        );
     }
     if parts.scales.weights.is_some() {
         treatment.push_str(" The features have weights.");
@@ -52,10 +75,12 @@ pub(super) fn fitted(model: &IncompleteModel) -> Vec<String> {
         format!(
             "An observation has a standard deviation of {} about its prediction{}.",
             significant(model.noise_variance().sqrt(), 4),
-            if parts.scales.scale.is_some() {
-                ", in units of the standard deviation of its feature"
-            } else {
-                ""
+            match &parts.scales.scale {
+                Some(_) if options.scale == Scaling::Deviation => {
+                    ", in units of the standard deviation of its feature"
+                }
+                Some(_) => ", in units of the divisor of its feature",
+                None => "",
             },
         ),
     ];

@@ -55,7 +55,7 @@ pub(crate) fn content(
         None => Holes::of_model(model, names),
     };
     Ok(Content {
-        fitted: facts::fitted(model),
+        fitted: facts::fitted(model, calls::is_weighted(report, model)),
         exactness: facts::exactness(model, names),
         choice: Chosen::none(facts::choice(model)),
         components: leading.table(Some((&found, names))),

@@ -1,11 +1,11 @@
 //! The calls that repeat a fit of complete data and its report.
 
-use karhunen::choice::Choice;
-use karhunen::pca::{Centring, Scaling};
+use karhunen::pca::Centring;
 use karhunen::{NComponents, Pca, PcaModel, Weighting};
 
 use crate::Report;
 use crate::calls::{Calls, Given, Step, calls};
+use crate::scaling;
 
 /// The calls on the command line and in Python.
 pub(super) fn of_pca(
@@ -35,13 +35,8 @@ fn fit_options(model: &PcaModel) -> Vec<String> {
         NComponents::Mle => vec![format!("-k {}", model.n_components())],
     };
     let mut add = |given: bool, word: String| words.extend(given.then_some(word));
-    match &options.scale {
-        Scaling::None => {}
-        Scaling::Deviation => add(true, "--scale".to_owned()),
-        Scaling::Pareto | Scaling::Range | Scaling::Binomial => {
-            add(true, format!("--scale={}", options.scale.named().name));
-        }
-        Scaling::Given(_) => add(true, "--scale-values SCALES".to_owned()),
+    if let Some(word) = scaling::flag(&options.scale) {
+        add(true, word);
     }
     match &options.center {
         Centring::Mean => {}
@@ -77,13 +72,8 @@ fn expression(model: &PcaModel) -> String {
         Centring::None => add(true, "center=False".to_owned()),
         Centring::Given(_) => add(true, "center=centers".to_owned()),
     }
-    match &options.scale {
-        Scaling::None => {}
-        Scaling::Deviation => add(true, "scale=True".to_owned()),
-        Scaling::Pareto | Scaling::Range | Scaling::Binomial => {
-            add(true, format!("scale=\"{}\"", options.scale.named().python));
-        }
-        Scaling::Given(_) => add(true, "scale=scales".to_owned()),
+    if let Some(word) = scaling::argument(&options.scale) {
+        add(true, word);
     }
     if let Some(route) = options.solver {
         add(true, format!("solver=\"{}\"", route.name()));

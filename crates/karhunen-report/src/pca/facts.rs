@@ -6,6 +6,7 @@ use karhunen::{Pca, PcaModel, Weighting};
 use crate::components::kept_explain;
 use crate::names::component;
 use crate::numbers::{counted, percent, significant};
+use crate::scaling;
 
 /// Returns sentences about the model and its data.
 pub(super) fn fitted(model: &PcaModel) -> Vec<String> {
@@ -35,15 +36,7 @@ pub(super) fn fitted(model: &PcaModel) -> Vec<String> {
 
 /// The centring and the scaling.
 fn treatment(options: &Pca) -> String {
-    let divisor = match &options.scale {
-        Scaling::None => None,
-        Scaling::Deviation => Some("its standard deviation"),
-        Scaling::Pareto => Some("the square root of its standard deviation (Pareto scaling)"),
-        Scaling::Range => Some("its range"),
-        Scaling::Binomial => Some("the standard deviation of binomial counts of its mean"),
-        Scaling::Given(_) => Some("a given scale"),
-    };
-    match (&options.center, divisor) {
+    match (&options.center, scaling::divisor(&options.scale)) {
         (Centring::Mean, None) => {
             "Each feature was centred and not scaled (PCA of the covariance matrix).".to_owned()
         }

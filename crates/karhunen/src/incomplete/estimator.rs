@@ -57,7 +57,7 @@ impl IncompletePca {
         context: &FitContext<'_>,
         run: &Run<'_>,
     ) -> Result<IncompleteModel> {
-        let scales = ColumnScales::of(data, self.scale, self.mean != MeanMode::None, run)?;
+        let scales = ColumnScales::of(data, &self.scale, self.mean != MeanMode::None, run)?;
         if scales.are_one() {
             return self.fit_in_units(data, context, run);
         }

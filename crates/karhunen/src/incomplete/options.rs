@@ -6,6 +6,7 @@ use crate::choice::{Choice, Named, named, plain_names};
 use crate::error::OptionValue;
 use crate::growth::More;
 use crate::incomplete::factors::FactorSide;
+use crate::scaling::Scaling;
 
 /// Most components for which `auto` chooses posteriors with full covariances.
 const MOST_FULL: usize = 32;
@@ -279,9 +280,10 @@ pub struct IncompletePca {
     pub n_components: usize,
     /// The algorithm.
     pub method: Method,
-    /// If true, divides each column by the standard deviation of its observed entries, with divisor one less than their
-    /// number: about zero for `mean: MeanMode::None`. A constant column keeps its units.
-    pub scale: bool,
+    /// Divides each column by a measure of the spread of its observed entries, or by given numbers. Standard deviations
+    /// have a divisor of one less than the number of entries, and are about zero for `mean: MeanMode::None`. A constant
+    /// column keeps its units.
+    pub scale: Scaling,
     /// The power of the second derivatives in `newton`, `cg` and `ridge`, from 0 to 1.
     pub alpha: f64,
     /// Penalties. If `None`, none for least squares, for `als` and `soft` a ridge equal to the standard deviation of
@@ -353,7 +355,7 @@ impl Default for IncompletePca {
         Self {
             n_components: 2,
             method: Method::Auto,
-            scale: false,
+            scale: Scaling::None,
             alpha: 2.0 / 3.0,
             regularization: None,
             prior_variance: None,

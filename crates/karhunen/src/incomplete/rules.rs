@@ -6,6 +6,7 @@ use crate::incomplete::data::{Observed, Share};
 use crate::incomplete::options::{IncompletePca, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
 use crate::incomplete::start::Start;
 use crate::scalar::Scalar;
+use crate::scaling::Scaling;
 
 /// A validation rule: (satisfied, option, value, message).
 type Rule = (bool, OptionName, OptionValue, Phrase);
@@ -214,10 +215,10 @@ impl IncompletePca {
                     .text(" to zero"),
             ),
             (
-                !learns || !self.scale,
+                !learns || self.scale == Scaling::None,
                 options::LEARN_MEAN_PRIOR,
                 true.into(),
-                Phrase::new("columns that are divided by their deviations (")
+                Phrase::new("columns that are divided by numbers of their own (")
                     .option(options::SCALE)
                     .text(") have no common unit, and so no common prior of their means"),
             ),
@@ -240,10 +241,10 @@ impl IncompletePca {
                 "the value of pseudo-observations is finite".into(),
             ),
             (
-                self.mean_prior == MeanPrior::default() || !self.scale,
+                self.mean_prior == MeanPrior::default() || self.scale == Scaling::None,
                 options::MEAN_PRIOR,
                 count.into(),
-                Phrase::new("columns that are divided by their deviations (")
+                Phrase::new("columns that are divided by numbers of their own (")
                     .option(options::SCALE)
                     .text(") have no common unit, and so no common value of their means; leave it out"),
             ),

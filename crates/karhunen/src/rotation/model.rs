@@ -435,7 +435,8 @@ mod tests {
         for (method, scale, data) in
             [(Method::Ppca, false, &rows), (Method::VbFull, true, &rows), (Method::Em, true, &weighted)]
         {
-            let model = IncompletePca { method, scale, ..IncompletePca::new(3) }.fit(data).unwrap();
+            let model =
+                IncompletePca { method, scale: scale.into(), ..IncompletePca::new(3) }.fit(data).unwrap();
             let expected = model.inverse_transform(&model.transform(&rows).unwrap()).unwrap();
             for criterion in criteria() {
                 let rotated = RotatedModel::new(model.clone(), None, criterion, &Run::default()).unwrap();

@@ -183,7 +183,7 @@ fn multiplicities_and_scales_change_distances_as_the_fit() {
     let x = rows(61, 120, 0.3);
     let weights: Vec<f64> = (0..120).map(|i| f64::from(1 + i % 3)).collect();
     let weighted = observed(&x).with_sample_weights(&weights).unwrap();
-    let pca = IncompletePca { scale: true, method: Method::Ppca, ..IncompletePca::new(2) };
+    let pca = IncompletePca { scale: true.into(), method: Method::Ppca, ..IncompletePca::new(2) };
     let model = pca.fit(&weighted).unwrap();
     let plain = incomplete_samples(&model, &observed(&x), &Run::default()).unwrap();
     let found = incomplete_samples(&model, &weighted, &Run::default()).unwrap();

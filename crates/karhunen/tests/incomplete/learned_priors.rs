@@ -235,7 +235,7 @@ fn methods_without_these_priors_refuse_them() {
         refused(IncompletePca { method, ..ok.clone() }, "learn_mean_prior");
         refused(IncompletePca { method, hyperprior: 0.1, ..IncompletePca::new(2) }, "hyperprior");
     }
-    refused(IncompletePca { scale: true, ..ok.clone() }, "no common unit");
+    refused(IncompletePca { scale: true.into(), ..ok.clone() }, "no common unit");
     refused(IncompletePca { mean: MeanMode::Fixed, ..ok.clone() }, "learn_mean_prior");
     refused(
         IncompletePca { mean_prior: MeanPrior { count: 2.0, value: None }, ..ok.clone() },

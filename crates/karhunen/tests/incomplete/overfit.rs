@@ -90,7 +90,7 @@ fn a_column_that_hides_components_is_named() {
         let mut values = holes.with_nan();
         values.iter_mut().skip(4).step_by(8).for_each(|x| *x *= factor);
         let data = Observed::from_dense(&Dense::row_major(&values, 200, 8).unwrap()).unwrap();
-        IncompletePca { scale, ..IncompletePca::new(2) }.fit(&data).unwrap().dominant()
+        IncompletePca { scale: scale.into(), ..IncompletePca::new(2) }.fit(&data).unwrap().dominant()
     };
     assert_eq!(fit(1.0, false), None);
     let found = fit(1e5, false).unwrap();

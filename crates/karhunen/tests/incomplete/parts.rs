@@ -309,7 +309,7 @@ fn scaled_and_weighted_columns_of_parts_are_those_of_all_rows() {
             (false, true, MeanMode::Joint, false),
             (true, true, MeanMode::Fixed, true),
         ] {
-            let pca = IncompletePca { scale, mean, ..options(method, regularization) };
+            let pca = IncompletePca { scale: scale.into(), mean, ..options(method, regularization) };
             let mut data = observed(&holes);
             let mut parts = Parts::new(&holes, &SIZES);
             if repeated {

@@ -83,8 +83,12 @@ fn q2_is_that_of_pcamethods_within_its_spread() {
         };
         let mut found = vec![Vec::new(); case.q2.len()];
         for seed in 0..REPETITIONS {
-            let pca =
-                IncompletePca { method: Method::Ppca, scale: case.scaled, seed, ..IncompletePca::default() };
+            let pca = IncompletePca {
+                method: Method::Ppca,
+                scale: case.scaled.into(),
+                seed,
+                ..IncompletePca::default()
+            };
             let table = grid.run(&pca, &data, &Run::default()).unwrap();
             found.iter_mut().zip(table.choices()).for_each(|(all, choice)| all.push(choice.q2));
         }

@@ -9,7 +9,7 @@ use karhunen_testkit::{Holes, Rows, SplitMix64, largest, largest_difference, row
 use crate::fixtures::{Entry, in_random_order, observed};
 
 fn em(scale: bool) -> IncompletePca {
-    IncompletePca { method: Method::Em, scale, ..IncompletePca::default() }
+    IncompletePca { method: Method::Em, scale: scale.into(), ..IncompletePca::default() }
 }
 
 fn grid(n_components: impl IntoIterator<Item = usize>) -> CrossValidation {

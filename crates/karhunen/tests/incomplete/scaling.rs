@@ -3,6 +3,7 @@
 use karhunen::incomplete::{
     CrossValidation, FitContext, IncompleteStream, MeanMode, MeanPrior, Method, Start, Triples,
 };
+use karhunen::pca::Scaling;
 use karhunen::{Dense, Error, IncompleteModel, IncompletePca, NComponents, Observed, Pca, Run, Weights};
 use karhunen_testkit::{Holes, largest, largest_difference, row_major, uniform_weights};
 
@@ -82,11 +83,11 @@ fn every_method_fits_the_entries_over_their_deviations() {
             let d = if scale { deviations(&holes, true) } else { vec![1.0; SHAPE.1] };
             let weight = |j: usize| if weighted { weights[j] } else { 1.0 };
             let factors: Vec<f64> = (0..SHAPE.1).map(|j| weight(j).sqrt() / d[j]).collect();
-            let pca = IncompletePca { method, scale, max_iter: 15, ..IncompletePca::new(2) };
+            let pca = IncompletePca { method, scale: scale.into(), max_iter: 15, ..IncompletePca::new(2) };
             let data =
                 if weighted { data.clone().with_feature_weights(&weights).unwrap() } else { data.clone() };
             let found = pca.fit(&data).unwrap();
-            let plain = IncompletePca { scale: false, ..pca };
+            let plain = IncompletePca { scale: false.into(), ..pca };
             let expected = plain.fit(&observed(&multiplied(&holes, &factors))).unwrap();
             same_in_units(&format!("{method:?} {scale} {weighted}"), &found, &expected, &factors);
             assert_eq!(found.scale().is_some(), scale);
@@ -115,8 +116,14 @@ fn complete_data_have_the_components_of_complete_pca() {
         let data = observed(&holes).with_sample_weights(&counts).unwrap();
         let data = data.with_feature_weights(&features).unwrap();
         let method = Method::Em;
-        let pca =
-            IncompletePca { method, mean, scale: true, tol: 1e-14, max_iter: 5000, ..IncompletePca::new(2) };
+        let pca = IncompletePca {
+            method,
+            mean,
+            scale: true.into(),
+            tol: 1e-14,
+            max_iter: 5000,
+            ..IncompletePca::new(2)
+        };
         let found = pca.fit(&data).unwrap();
         same("scale", found.scale().unwrap(), expected.scale());
         same("components", found.components().as_slice(), expected.components().as_slice());
@@ -139,7 +146,8 @@ fn complete_data_have_the_components_of_complete_pca() {
 fn units_of_the_columns_change_nothing() {
     let holes = problem();
     let unit: Vec<f64> = (0..SHAPE.1).map(|j| [1e-100, 1.0, 1e150, -3.0][j % 4]).collect();
-    let pca = IncompletePca { method: Method::VbFull, scale: true, max_iter: 30, ..IncompletePca::new(2) };
+    let pca =
+        IncompletePca { method: Method::VbFull, scale: true.into(), max_iter: 30, ..IncompletePca::new(2) };
     let one = pca.fit(&observed(&holes)).unwrap();
     let other = pca.fit(&observed(&multiplied(&holes, &unit))).unwrap();
     same("variances", other.explained_variance(), one.explained_variance());
@@ -163,10 +171,11 @@ fn new_rows_likelihoods_and_fills_are_in_the_units_of_the_data() {
     let holes = problem();
     let d = deviations(&holes, true);
     let factors: Vec<f64> = d.iter().map(|d| 1.0 / d).collect();
-    let pca = IncompletePca { method: Method::Ppca, scale: true, max_iter: 40, ..IncompletePca::new(2) };
+    let pca =
+        IncompletePca { method: Method::Ppca, scale: true.into(), max_iter: 40, ..IncompletePca::new(2) };
     let (data, inner) = (observed(&holes), observed(&multiplied(&holes, &factors)));
     let found = pca.fit(&data).unwrap();
-    let expected = IncompletePca { scale: false, ..pca }.fit(&inner).unwrap();
+    let expected = IncompletePca { scale: false.into(), ..pca }.fit(&inner).unwrap();
     same(
         "scores",
         found.transform(&data).unwrap().as_slice(),
@@ -204,9 +213,9 @@ fn new_rows_likelihoods_and_fills_are_in_the_units_of_the_data() {
 fn a_stream_goes_on_in_the_units_of_its_model() {
     let holes = problem();
     let factors: Vec<f64> = deviations(&holes, true).iter().map(|d| 1.0 / d).collect();
-    let pca = IncompletePca { method: Method::Em, scale: true, max_iter: 30, ..IncompletePca::new(2) };
+    let pca = IncompletePca { method: Method::Em, scale: true.into(), max_iter: 30, ..IncompletePca::new(2) };
     let (data, inner) = (observed(&holes), observed(&multiplied(&holes, &factors)));
-    let plain = IncompletePca { scale: false, ..pca.clone() };
+    let plain = IncompletePca { scale: false.into(), ..pca.clone() };
     let mut stream = IncompleteStream::resume(&pca.fit(&data).unwrap());
     let mut expected = IncompleteStream::resume(&plain.fit(&inner).unwrap());
     stream.partial_fit(&data).unwrap();
@@ -225,7 +234,7 @@ fn a_stream_goes_on_in_the_units_of_its_model() {
 fn starts_have_means_in_the_units_of_the_data() {
     let holes = problem();
     let data = observed(&holes);
-    let pca = IncompletePca { method: Method::Em, scale: true, tol: 1e-12, ..IncompletePca::new(2) };
+    let pca = IncompletePca { method: Method::Em, scale: true.into(), tol: 1e-12, ..IncompletePca::new(2) };
     let model = pca.fit(&data).unwrap();
     let start = Start {
         loadings: model.components().transposed(),
@@ -246,7 +255,7 @@ fn columns_without_a_deviation_keep_their_units() {
         row[2] = 0.1;
         holes.observed[i][5] = i == 4;
     }
-    let pca = IncompletePca { method: Method::VbFull, scale: true, ..IncompletePca::new(2) };
+    let pca = IncompletePca { method: Method::VbFull, scale: true.into(), ..IncompletePca::new(2) };
     let model = pca.fit(&observed(&holes)).unwrap();
     assert_eq!(model.scale().unwrap()[2], 1.0);
     assert_eq!(model.scale().unwrap()[5], 1.0);
@@ -263,7 +272,7 @@ fn rows_of_weight_zero_and_entry_weights_count_as_they_say() {
     let data = observed(&holes);
     let mut counts = vec![1.0; SHAPE.0];
     counts[..20].fill(0.0);
-    let pca = IncompletePca { method: Method::Em, scale: true, max_iter: 40, ..IncompletePca::new(2) };
+    let pca = IncompletePca { method: Method::Em, scale: true.into(), max_iter: 40, ..IncompletePca::new(2) };
     let weighted = pca.fit(&data.clone().with_sample_weights(&counts).unwrap()).unwrap();
     let fewer = Holes {
         complete: holes.complete[20..].to_vec(),
@@ -301,10 +310,98 @@ fn unsuitable_options_are_named() {
         other => panic!("{other:?}"),
     };
     let mean_prior = MeanPrior { count: 2.0, value: Some(3.0) };
-    let pca = IncompletePca { scale: true, mean_prior, ..IncompletePca::new(2) };
+    let pca = IncompletePca { scale: true.into(), mean_prior, ..IncompletePca::new(2) };
     assert_eq!(field(pca.fit(&data)), "mean_prior");
     let zero = data.clone().with_feature_weights(&[1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
     assert!(matches!(&zero, Err(error) if error.to_string().contains("column 2")), "{zero:?}");
     assert!(matches!(data.clone().with_feature_weights(&[1.0]), Err(Error::WeightLength { .. })));
     assert!(matches!(data.with_feature_weights(&[-1.0; 8]), Err(Error::WeightValue { .. })));
+}
+
+/// Counts 0, 1, 2 of alleles of several frequencies, a fifth of them missing.
+fn genotypes() -> Holes {
+    let mut holes = Holes::planted(SHAPE.0, SHAPE.1, &[3.0, 2.0], 0.5, 0.2, 22);
+    for row in &mut holes.complete {
+        row.iter_mut()
+            .enumerate()
+            .for_each(|(j, x)| *x = (1.0 + *x / 3.0 - j as f64 / 8.0).round().clamp(0.0, 2.0));
+    }
+    holes
+}
+
+/// The divisors of other rules, by their definitions.
+fn divisors(holes: &Holes, scaling: &Scaling) -> Vec<f64> {
+    let column = |j: usize| -> Vec<f64> {
+        holes
+            .entries(true)
+            .into_iter()
+            .filter(|(_, column, _)| *column == j)
+            .map(|(.., value)| value)
+            .collect()
+    };
+    (0..SHAPE.1)
+        .map(|j| {
+            let values = column(j);
+            let f = values.iter().sum::<f64>() / values.len() as f64 / 2.0;
+            match scaling {
+                Scaling::Pareto => deviations(holes, true)[j].sqrt(),
+                Scaling::Range => {
+                    largest(values.iter().copied()) + largest(values.iter().map(|x| 100.0 - x)) - 100.0
+                }
+                Scaling::Binomial => (2.0 * f * (1.0 - f)).sqrt(),
+                Scaling::Given(values) => values[j],
+                Scaling::None | Scaling::Deviation => unreachable!("tested above"),
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn other_rules_divide_by_their_measure_of_the_observed_entries() {
+    let holes = genotypes();
+    let data = observed(&holes);
+    let given = Scaling::Given((0..SHAPE.1).map(|j| 0.5 + j as f64).collect());
+    for scaling in [Scaling::Pareto, Scaling::Range, Scaling::Binomial, given] {
+        let d = divisors(&holes, &scaling);
+        let factors = d.iter().map(|d| 1.0 / d).collect::<Vec<_>>();
+        for method in [Method::VbFull, Method::Em] {
+            let what = format!("{scaling:?} {method:?}");
+            let pca = IncompletePca { method, scale: scaling.clone(), max_iter: 15, ..IncompletePca::new(2) };
+            let found = pca.fit(&data).unwrap();
+            same(&what, found.scale().unwrap(), &d);
+            let plain = IncompletePca { scale: Scaling::None, ..pca };
+            same_in_units(
+                &what,
+                &found,
+                &plain.fit(&observed(&multiplied(&holes, &factors))).unwrap(),
+                &factors,
+            );
+        }
+    }
+}
+
+#[test]
+fn complete_genotypes_have_the_scales_of_complete_pca() {
+    let holes = Holes { observed: vec![vec![true; SHAPE.1]; SHAPE.0], ..genotypes() };
+    let values = row_major(&holes.complete);
+    let dense = Dense::row_major(&values, SHAPE.0, SHAPE.1).unwrap();
+    for scaling in [Scaling::Pareto, Scaling::Range, Scaling::Binomial] {
+        let expected =
+            Pca { scale: scaling.clone(), ..Pca::new(2) }.fit(&dense, &Weights::default()).unwrap();
+        let pca = IncompletePca { method: Method::Em, scale: scaling, tol: 1e-14, ..IncompletePca::new(2) };
+        let found = pca.fit(&observed(&holes)).unwrap();
+        same("scale", found.scale().unwrap(), expected.scale());
+        same("ratios", found.explained_variance_ratio(), expected.explained_variance_ratio());
+    }
+}
+
+#[test]
+fn scales_that_the_data_do_not_have_are_named() {
+    let data = observed(&problem());
+    let with = |scale: Scaling| IncompletePca { scale, ..IncompletePca::new(2) }.fit(&data);
+    let beyond = with(Scaling::Binomial).unwrap_err();
+    assert!(matches!(&beyond, Error::ColumnValue { column: 3, .. }), "{beyond:?}");
+    assert!(matches!(with(Scaling::Given(vec![1.0])), Err(Error::Shape { found: 1, expected: 8, .. })));
+    let negative = with(Scaling::Given(vec![1.0, 1.0, -1.0, 1.0, 1.0, 1.0, 1.0, 1.0]));
+    assert!(matches!(negative, Err(Error::ColumnValue { column: 2, .. })));
 }

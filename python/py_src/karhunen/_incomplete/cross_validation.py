@@ -19,6 +19,7 @@ from karhunen._shared.choices import Regularization
 from karhunen._shared.fitted_model import feature_names
 from karhunen._shared.options import count_option
 from karhunen._shared.progress import progress
+from karhunen._shared.standardization import in_order_of_columns
 
 #: Numbers of each choice, in total and by feature.
 NUMBERS = ("press", "msep", "msep_standard_error", "q2", "r2")
@@ -231,6 +232,7 @@ def cross_validate_entries(
     folds = count_option("n_folds", n_folds)
     grid = {"n_folds": n_folds, **({"regularization": given} if given else {})}
     with errors_as_given(estimator, **grid), progress(estimator.verbose, "cross_validate_entries") as draw:
+        options = in_order_of_columns(estimator, options)
         choices, found = _core.cross_validate(entries, options, folds, components, sizes, draw)
     # The order of the engine: components first, penalties within.
     params = []

@@ -411,7 +411,7 @@ class FittedIncomplete(Summarised, ViewedModel):
 
     @property
     def scale_(self) -> FloatArray:
-        """Divisor of each feature, shape (n_features,): standard deviations with `scale`, otherwise ones."""
+        """Divisor of each feature, shape (n_features,), by `scale`; ones without it."""
         check_is_fitted(self)
         found = self._model_now().scale
         return np.ones(self.n_features_in_) if found is None else found

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import ArrayLike
+
 from karhunen import _core
 from karhunen._incomplete.convergence import (
     warn_of_dominant,
@@ -22,7 +24,8 @@ from karhunen._inputs.files import set_columns
 from karhunen._inputs.matrix import to_part_weights
 from karhunen._shared.arrays import FloatArray
 from karhunen._shared.checkpoints import PassLog
-from karhunen._shared.choices import Mean, Method, OnlineRule, Regularization
+from karhunen._shared.choices import ColumnScaling, Mean, Method, OnlineRule, Regularization
+from karhunen._shared.standardization import in_order_of_columns
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -46,9 +49,10 @@ class IncompletePCA(RowByRow):
         variances and error bars: "vb-full", "vb", "vb-fixed" (one broad prior), "ppca", "map". With a penalty:
         "ridge", "als", "soft" (imputation with shrunk singular values), "ccd". Least squares: "em", "imputation",
         "cg", and the gradient methods "newton", "natural", "gradient". Row by row: "online".
-    scale : bool, default=False
+    scale : bool, {"std", "pareto", "range", "binomial"} or array-like of shape (n_features,), default=False
         Divide each feature by the standard deviation of its observed entries, with divisor n - 1 (about zero for
-        ``mean="none"``): features of different units count alike, as in PCA of the correlation matrix. A constant
+        ``mean="none"``): features of different units count alike, as in PCA of the correlation matrix. The other rules
+        and given numbers are those of :class:`PCA`, from the observed entries; "binomial" is for genotypes. A constant
         feature keeps its unit. Predictions and imputed values have the units of the data; components, scores, variances
         and errors of the fit are of scaled features.
     alpha : float, default=2/3
@@ -130,7 +134,7 @@ class IncompletePCA(RowByRow):
     mean_prior_ : tuple (float, float) or None
         Mean and variance of the prior of the means that `learn_mean_prior` learned.
     scale_ : ndarray of shape (n_features,)
-        Divisor of each feature: its standard deviation with `scale`, otherwise one.
+        Divisor of each feature by `scale`, one without it.
     row_offsets_ : ndarray of shape (n_samples,) or None
         Offset of each fitted row, with `row_offsets`. The offsets sum to zero, and so do the entries of each
         component.
@@ -216,7 +220,7 @@ class IncompletePCA(RowByRow):
         n_components: int = 2,
         *,
         method: Method = "auto",
-        scale: bool = False,
+        scale: bool | ColumnScaling | ArrayLike = False,
         alpha: float = 2 / 3,
         regularization: Regularization | None = None,
         mean: Mean = "joint",
@@ -387,7 +391,7 @@ class IncompletePCA(RowByRow):
         entries = to_fit_entries(self, X, sample_weight, entry_weight, feature_weight)
         begin = None if start is None else to_start(start, entries.shape, options["n_components"])
         with self._call() as draw:
-            model = _core.fit_incomplete(entries, options, draw, begin, state)
+            model = _core.fit_incomplete(entries, in_order_of_columns(self, options), draw, begin, state)
         self._adopt_found(model)
         names = getattr(self, "feature_names_in_", None)
         warn_of_far_predictions(self.convergence_.far_predictions, names)

@@ -19,6 +19,7 @@ from karhunen._shared.options import (
     optional_count,
     seed_option,
 )
+from karhunen._shared.standardization import standardization_options
 
 #: Arguments that are no options of the engine.
 OTHERS = frozenset(("random_state", "verbose", "cache_dir"))
@@ -40,9 +41,9 @@ def engine_options(estimator: Any) -> dict[str, Any]:
         Every option by its name in the engine, in the form that it has in files, and the number of threads.
     """
     flag_option("verbose", estimator.verbose)
-    flag_option("scale", estimator.scale)
     return {
         **engine_arguments(estimator, OTHERS),
+        **standardization_options(estimator),
         "n_components": count_option("n_components", estimator.n_components),
         "regularization": penalty_option(estimator.regularization),
         "mean_prior": _mean_prior(estimator.mean_prior),

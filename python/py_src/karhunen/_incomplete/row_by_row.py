@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from karhunen import _core
@@ -11,7 +12,7 @@ from karhunen._incomplete.fitted import FittedIncomplete
 from karhunen._incomplete.inputs import open_rows, row_ids, to_entries
 from karhunen._incomplete.options import engine_options, errors_as_given
 from karhunen._inputs.files import is_source
-from karhunen._shared.choices import Mean, OnlineRule
+from karhunen._shared.choices import ColumnScaling, Mean, OnlineRule
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -30,7 +31,7 @@ class RowByRow(FittedIncomplete):
     """Online learning of :class:`IncompletePCA`."""
 
     mean: Mean
-    scale: bool
+    scale: bool | ColumnScaling | ArrayLike
     online_rule: OnlineRule
     n_samples_seen_: int
     #: State of `partial_fit`.
@@ -79,9 +80,9 @@ class RowByRow(FittedIncomplete):
             raise ValueError("mean = 'fixed' needs all rows at once; partial_fit takes 'joint' and 'none'")
         options = engine_options(self)
         first = not hasattr(self, "_model")
-        if first and self.scale:
+        if first and options["scale"] is not False:
             raise ValueError(
-                "scale = True needs standard deviations before the first row; fit some rows first, from which "
+                f"scale = {self.scale!r} needs the scales before the first row; fit some rows first, from which "
                 "partial_fit goes on, or divide the columns"
             )
         in_blocks = is_source(X)

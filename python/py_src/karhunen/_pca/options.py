@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
-from karhunen._shared.choices import ColumnScaling, Route, SvdSolver
+from karhunen._shared.choices import Route, SvdSolver
 from karhunen._shared.options import (
     choice_option,
     engine_arguments,
@@ -17,6 +16,7 @@ from karhunen._shared.options import (
     seed_option,
     tol_option,
 )
+from karhunen._shared.standardization import column_numbers
 
 #: Arguments of `PCA` and `TruncatedSVD` that are no options of the engine.
 OTHERS = frozenset(
@@ -56,80 +56,6 @@ def shared_options(estimator: BaseEstimator) -> dict[str, Any]:
     }
 
 
-def column_numbers(name: str, numbers: Any) -> list[float]:
-    """Convert numbers of the columns; the engine checks how many there are and their range."""
-    try:
-        values = np.asarray(numbers, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} cannot be read as numbers: {error}") from None
-    if values.ndim != 1:
-        raise ValueError(f"{name} has shape {values.shape}; give one number for each column")
-    return values.tolist()
-
-
 def column_scale_option(scale: Any) -> list[float] | None:
     """Convert the scales of the columns of a sketch."""
     return None if scale is None else column_numbers("column_scale", scale)
-
-
-def _standardization(name: str, value: Any) -> bool | str | list[float]:
-    """Check `center` or `scale` of `PCA`."""
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    if isinstance(value, str) and name == "scale":
-        return choice_option(name, value, ColumnScaling)
-    if value is None or isinstance(value, str) or np.ndim(value) == 0:
-        names = " or one of 'std', 'pareto', 'range', 'binomial'" if name == "scale" else ""
-        raise ValueError(f"{name} = {value!r} is not allowed: give True, False{names}, or one number for each column")
-    return column_numbers(name, value)
-
-
-def standardization_options(estimator: BaseEstimator) -> dict[str, Any]:
-    """Check `center` and `scale` and return them for the engine, numbers in their own order."""
-    return {name: _standardization(name, getattr(estimator, name)) for name in ("center", "scale")}
-
-
-def in_order_of_columns(estimator: BaseEstimator, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options with given centres and scales in the order of the columns of `X`.
-
-    The numbers of a pandas Series belong to the columns of its labels, if these are names and `X` has names; all other
-    numbers are in the order of the columns.
-
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        Estimator that has read the names of the columns.
-    options : dict
-        Options of the engine.
-
-    Returns
-    -------
-    dict
-        Options of the engine.
-    """
-    columns = getattr(estimator, "feature_names_in_", None)
-    ordered = {}
-    for name in ("center", "scale"):
-        labels = _labels(getattr(estimator, name))
-        if labels is None or columns is None:
-            continue
-        if len(set(labels)) < len(labels):
-            raise ValueError(f"{name} has a label twice; give each column one number")
-        numbers = dict(zip(labels, options[name], strict=True))
-        missing = [column for column in columns if column not in numbers]
-        if missing:
-            raise ValueError(f"{name} has no number for column {missing[0]!r}; its labels are not the columns of X")
-        if len(numbers) > len(columns):
-            known = set(columns)
-            extra = next(label for label in labels if label not in known)
-            raise ValueError(f"{name} has a number for {extra!r}, which is no column of X")
-        ordered[name] = [numbers[column] for column in columns]
-    return {**options, **ordered}
-
-
-def _labels(values: Any) -> list[str] | None:
-    """Return the labels of a pandas Series if they are names."""
-    if not hasattr(values, "iloc"):
-        return None
-    labels = list(values.index)
-    return labels if labels and all(isinstance(label, str) for label in labels) else None

@@ -15,7 +15,7 @@ from karhunen._inputs.files import Source, set_columns, to_rows
 from karhunen._inputs.matrix import to_weights
 from karhunen._pca.fitted import FittedAtOnce
 from karhunen._pca.gaussian import GaussianComponents
-from karhunen._pca.options import in_order_of_columns, shared_options, solver_option, standardization_options
+from karhunen._pca.options import shared_options, solver_option
 from karhunen._pca.scatter import Scatter
 from karhunen._shared.arrays import FloatArray, Matrix
 from karhunen._shared.checkpoints import PassLog, to_pass_log
@@ -36,6 +36,7 @@ from karhunen._shared.options import (
     n_components_of,
     n_components_option,
 )
+from karhunen._shared.standardization import in_order_of_columns, standardization_options
 
 if TYPE_CHECKING:
     from sklearn.decomposition import PCA as SklearnPCA

@@ -106,7 +106,7 @@ impl CrossValidation {
             let largest = IncompletePca { error_bars: false, ..apply(pca, *largest) };
             largest.ask(data, fits, &Run::threads(1))?;
         }
-        let scales = ColumnScales::of(data, pca.scale, pca.mean != MeanMode::None, run)?;
+        let scales = ColumnScales::of(data, &pca.scale, pca.mean != MeanMode::None, run)?;
         let sums = self.sums(pca, (data, &scales), run)?;
         let squares = self.squares(pca, &choices, (data, &scales, &sums), run)?;
         let of = |choice, squares: &[&[f64]]| CrossValidated::new(choice, &sums, squares, &scales);

@@ -3,55 +3,77 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::affine::Scales;
 use crate::error::{Error, Result, options};
 use crate::exec::{Exec, Run};
 use crate::incomplete::data::{ENTRIES, Observed};
 use crate::scalar::{Scalar, largest};
+use crate::scaling::Scaling;
 use crate::weights::check_feature_weights;
 
 /// Number of columns per piece of work.
 const COLUMNS: usize = 16;
 
-/// Standard deviations `d` that divide the columns, and weights `c` of their squared residuals.
+/// Numbers `d` that divide the columns, and weights `c` of their squared residuals.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ColumnScales {
-    /// Standard deviation of the observed entries of each column, positive; `None` if columns keep their units.
+    /// Divisor of each column, positive; `None` if columns keep their units.
     pub scale: Option<Vec<f64>>,
     /// Weight of each column, positive; `None` if all are one.
     pub weights: Option<Vec<f64>>,
 }
 
 impl ColumnScales {
-    /// Scales of a fit: standard deviations of the observed entries if `scale` says so, and the feature weights of the
-    /// entries. Deviations are about the mean, or about zero unless `centred`; the divisor is the number of entries
-    /// less one. A column that is constant or has one entry keeps its units.
+    /// Scales of a fit: by `scaling` from the observed entries of each column, and the feature weights of the entries.
+    /// Deviations are about the mean, or about zero unless `centred`; their divisor is the number of entries less one. A
+    /// column that is constant or has one entry keeps its units, except by given numbers.
     ///
     /// # Errors
-    /// [`Error::Overflow`] for a deviation beyond `f64`; [`Error::Stopped`].
+    /// [`Error::Shape`] and [`Error::ColumnValue`] for given numbers, and for a binomial scale of a mean that no counts out
+    /// of two have; [`Error::Overflow`] for a scale beyond `f64`; [`Error::Stopped`].
     pub(crate) fn of<T: Scalar>(
         data: &Observed<T>,
-        scale: bool,
+        scaling: &Scaling,
         centred: bool,
         run: &Run<'_>,
     ) -> Result<Self> {
         let weights = data.feature_weights.as_deref().map(<[f64]>::to_vec);
-        if !scale {
-            return Ok(Self { scale: None, weights });
+        let p = data.n_features();
+        scaling.check(p)?;
+        match scaling {
+            Scaling::None => return Ok(Self { scale: None, weights }),
+            Scaling::Given(values) => return Ok(Self { scale: Some(values.clone()), weights }),
+            Scaling::Deviation | Scaling::Pareto | Scaling::Range | Scaling::Binomial => {}
         }
-        let mut scales = vec![1.0; data.n_features()];
+        let mut spreads = vec![Spread::default(); p];
         Exec::run(run, |exec| {
-            exec.phase("scales").fill(&mut scales, COLUMNS, |piece, out| {
+            exec.phase("scales").fill(&mut spreads, COLUMNS, |piece, out| {
                 for (at, out) in out.iter_mut().enumerate() {
-                    *out = deviation(data, piece * COLUMNS + at, centred);
+                    *out = Spread::of(data, piece * COLUMNS + at, centred);
                 }
                 Ok(())
             })
         })?;
-        match scales.iter().position(|d| !d.is_finite()) {
-            Some(column) => Err(Error::Overflow { statistic: "scale", column }),
-            None => Ok(Self { scale: Some(scales), weights }),
-        }
+        let ranges = spreads.iter().map(|spread| spread.range).collect::<Vec<_>>();
+        let rule = Scales::new(scaling, 1.0, Some(&ranges));
+        Self::by_rule(rule, weights, spreads.iter().map(|spread| (spread.deviation, spread.mean)))
+    }
+
+    /// Scales by a rule from the deviation and the mean of each column.
+    ///
+    /// # Errors
+    /// As [`ColumnScales::of`].
+    pub(crate) fn by_rule(
+        rule: Scales<'_>,
+        weights: Option<Vec<f64>>,
+        columns: impl Iterator<Item = (f64, f64)>,
+    ) -> Result<Self> {
+        let scales = columns.enumerate().map(|(j, (deviation, mean))| {
+            let scale = rule.of_column(j, deviation, mean)?;
+            if scale.is_finite() { Ok(scale) } else { Err(Error::Overflow { statistic: "scale", column: j }) }
+        });
+        Ok(Self { scale: Some(scales.collect::<Result<_>>()?), weights })
     }
 
     /// Returns true if entries are in the units of the fit as they are.
@@ -145,24 +167,47 @@ impl<T: Scalar> Observed<T> {
     }
 }
 
-/// Standard deviation of the entries of a column; one if they are constant.
-fn deviation<T: Scalar>(data: &Observed<T>, column: usize, centred: bool) -> f64 {
-    let line = data.columns.line(column);
-    let weight = |e: usize| line.weights.map_or(1.0, |w| w[e].to_f64());
-    let entries: Vec<usize> = (0..line.values.len()).filter(|e| weight(*e) > 0.0).collect();
-    let count = data.total_in_column(column);
-    let Some(first) = entries.first().filter(|_| count > 1.0) else { return 1.0 };
-    // About the first entry: a constant column has deviations of exactly zero.
-    let origin = if centred { line.values[*first].to_f64() } else { 0.0 };
-    let away = |e: &usize| line.values[*e].to_f64() - origin;
-    let size = largest(entries.iter().map(|e| away(e).abs()));
-    if size == 0.0 {
-        return 1.0;
+/// What the scale of a column is made of.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spread {
+    /// Standard deviation of the entries, zero if they are constant or there is one.
+    deviation: f64,
+    mean: f64,
+    /// The largest less the smallest entry.
+    range: f64,
+}
+
+impl Spread {
+    /// Of the entries with weight, deviations about the mean, or about zero unless `centred`.
+    fn of<T: Scalar>(data: &Observed<T>, column: usize, centred: bool) -> Self {
+        let line = data.columns.line(column);
+        let weight = |e: usize| line.weights.map_or(1.0, |w| w[e].to_f64());
+        let entries: Vec<usize> = (0..line.values.len()).filter(|e| weight(*e) > 0.0).collect();
+        let Some(first) = entries.first() else { return Self::default() };
+        // About the first entry: a constant column has deviations of exactly zero.
+        let first = line.values[*first].to_f64();
+        let origin = if centred { first } else { 0.0 };
+        let away = |e: &usize| line.values[*e].to_f64() - origin;
+        let size = largest(entries.iter().map(|e| away(e).abs()));
+        if size == 0.0 {
+            return Self { mean: origin, ..Self::default() };
+        }
+        let total: f64 = entries.iter().map(|e| weight(*e)).sum();
+        let mean_of = |of: &dyn Fn(f64) -> f64| {
+            entries.iter().map(|e| weight(*e) * of(away(e) / size)).sum::<f64>() / total
+        };
+        let mean = mean_of(&|x| x);
+        let about = if centred { mean } else { 0.0 };
+        let count = data.total_in_column(column);
+        let deviation = if count > 1.0 {
+            size * (mean_of(&|x| (x - about).powi(2)) * count / (count - 1.0)).sqrt()
+        } else {
+            0.0
+        };
+        let [least, most] = entries
+            .iter()
+            .map(|e| line.values[*e].to_f64())
+            .fold([first; 2], |[a, b], x| [a.min(x), b.max(x)]);
+        Self { deviation, mean: origin + size * mean, range: most - least }
     }
-    let total: f64 = entries.iter().map(|e| weight(*e)).sum();
-    let mean_of = |of: &dyn Fn(f64) -> f64| {
-        entries.iter().map(|e| weight(*e) * of(away(e) / size)).sum::<f64>() / total
-    };
-    let mean = if centred { mean_of(&|x| x) } else { 0.0 };
-    size * (mean_of(&|x| (x - mean).powi(2)) * count / (count - 1.0)).sqrt()
 }

@@ -9,6 +9,7 @@ use crate::incomplete::options::IncompletePca;
 use crate::incomplete::stream::rule::n_curvatures;
 use crate::memory::{self, PROGRAM};
 use crate::scalar::Scalar;
+use crate::scaling::Scaling;
 use crate::source::{Pass, Source};
 
 impl IncompletePca {
@@ -97,7 +98,7 @@ impl IncompletePca {
             return Ok(());
         }
         // Fits of some of the rows or columns, and of scaled entries, copy these.
-        let scaled = self.scale || data.feature_weights().is_some();
+        let scaled = self.scale != Scaling::None || data.feature_weights().is_some();
         let n_copies = [Division::of(data).is_some(), Unseen::of(self, data).is_some(), scaled];
         let n_held = 1.0 + n_copies.iter().filter(|copied| **copied).count() as f64;
         let (n, p) = data.shape();

@@ -1,5 +1,6 @@
 //! Streams that continue a model, and models of streams.
 
+use crate::choice::Choice;
 use crate::error::{Error, Result, options as names};
 use crate::exec::{Exec, Run};
 use crate::incomplete::data::{Observed, Typed};
@@ -18,6 +19,7 @@ use crate::incomplete::updates::prepared::Prepared;
 use crate::linalg::Matrix;
 use crate::linalg::simd::Lane;
 use crate::scalar::{Scalar, compiled};
+use crate::scaling::Scaling;
 
 impl IncompleteStream {
     /// Continues a fitted model with the rule `Diagonal`: its components weigh as many rows as it was fitted to.
@@ -80,12 +82,12 @@ impl IncompleteStream {
         run: &Run<'_>,
     ) -> Result<IncompleteModel> {
         let options = IncompletePca { row_offsets: self.row_offsets, ..options.clone() };
-        if options.scale && self.scales.scale.is_none() {
+        if options.scale != Scaling::None && self.scales.scale.is_none() {
             return Err(Error::option(
                 names::SCALE,
-                true,
-                "rows that are learned as they come have no standard deviations before the first; divide the columns, or \
-                 continue a model that was fitted so",
+                options.scale.value(),
+                "rows that are learned as they come have no scales before the first; divide the columns, or continue a \
+                 model that was fitted so",
             ));
         }
         let rows = &*self.scales.of_entries(rows, self.loadings.n_rows(), run)?;

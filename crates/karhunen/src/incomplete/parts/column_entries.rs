@@ -1,10 +1,12 @@
 //! Counts, means and squares of the entries of each feature.
 
+use crate::affine::Scales;
 use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::incomplete::data::{ColumnScales, Observed};
 use crate::incomplete::updates::mean::{ColumnSums, Deviations};
 use crate::scalar::Scalar;
+use crate::scaling::Scaling;
 
 /// Features per piece of work.
 const FEATURES: usize = 64;
@@ -96,30 +98,29 @@ impl ColumnEntries {
         }
     }
 
-    /// Scales of a fit, as [`ColumnScales::of`] of the entries themselves.
+    /// Scales of a fit, as [`ColumnScales::of`] of the entries themselves. Ranges are refused by the caller.
     ///
     /// # Errors
-    /// [`Error::Overflow`] for a deviation beyond `f64`.
+    /// As [`ColumnScales::of`].
     pub(crate) fn scales(
         &self,
-        scale: bool,
+        scaling: &Scaling,
         centred: bool,
         feature_weights: Option<&[f64]>,
     ) -> Result<ColumnScales> {
         let weights = feature_weights.map(<[f64]>::to_vec);
-        if !scale {
+        let p = self.weight.len();
+        scaling.check(p)?;
+        if *scaling == Scaling::None {
             return Ok(ColumnScales { scale: None, weights });
         }
         let deviation = |j: usize| {
             let (count, mean) = (self.weight[j], if centred { 0.0 } else { self.mean[j] });
             let squares = self.squares[j] + count * mean * mean;
-            if count > 1.0 && squares > 0.0 { (squares / (count - 1.0)).sqrt() } else { 1.0 }
+            if count > 1.0 { (squares / (count - 1.0)).sqrt() } else { 0.0 }
         };
-        let scales: Vec<f64> = (0..self.weight.len()).map(deviation).collect();
-        match scales.iter().position(|d| !d.is_finite()) {
-            Some(column) => Err(Error::Overflow { statistic: "scale", column }),
-            None => Ok(ColumnScales { scale: Some(scales), weights }),
-        }
+        let rule = Scales::new(scaling, 1.0, None);
+        ColumnScales::by_rule(rule, weights, (0..p).map(|j| (deviation(j), self.mean[j])))
     }
 
     /// The sums over the entries times the factor of their column.

@@ -42,6 +42,7 @@ use crate::linalg::dense::small::{multiply, t_multiply};
 use crate::linalg::simd::Lane;
 use crate::random::Purpose;
 use crate::scalar::is_single;
+use crate::scaling::Scaling;
 use crate::weights::counts_several;
 
 /// Makes the passes over the parts.
@@ -82,7 +83,7 @@ pub(crate) fn fit_in_parts(
     pca.ask_for_parts(shape.1)?;
     let fit = if single { fit_typed::<f32> } else { fit_typed::<f64> };
     let centred = pca.mean != MeanMode::None;
-    let scales = entries.scales(pca.scale, centred, feature_weights)?;
+    let scales = entries.scales(&pca.scale, centred, feature_weights)?;
     if scales.are_one() {
         return fit(pca, given, &entries, passes, exec);
     }
@@ -111,6 +112,10 @@ impl IncompletePca {
                 self.method.value(),
                 "rows in parts are fitted by the methods em, als and vb-full",
             );
+        }
+        if self.scale == Scaling::Range {
+            let rule = "ranges of the columns take a pass before the fit; give them as numbers";
+            return refuse(options::SCALE, self.scale.value(), rule);
         }
         if self.row_offsets {
             let rule =
@@ -153,7 +158,7 @@ impl IncompletePca {
                 options::REGULARIZATION,
                 self.regularization.map(Into::into).unwrap_or_else(|| None::<f64>.into()),
             ),
-            (options::SCALE, self.scale.into()),
+            (options::SCALE, self.scale.value()),
             (options::MEAN, self.mean.value()),
             (options::MEAN_PRIOR, self.mean_prior.count.into()),
             (options::MEAN_PRIOR, self.mean_prior.value.into()),

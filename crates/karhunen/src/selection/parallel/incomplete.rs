@@ -109,14 +109,17 @@ impl<'a> Fit<'a> {
                 ));
             }
         };
-        let scale = match rule.pca.scale {
-            Scaling::None => false,
-            Scaling::Deviation => true,
-            _ => {
+        let scale = match &rule.pca.scale {
+            scale @ (Scaling::None | Scaling::Deviation | Scaling::Pareto | Scaling::Given(_)) => {
+                scale.clone()
+            }
+            // Random tables have other means and extremes than the data.
+            scale @ (Scaling::Range | Scaling::Binomial) => {
                 return Err(Error::option(
                     options::SCALE,
-                    rule.pca.scale.value(),
-                    "columns with missing values are divided by their standard deviation, or not at all",
+                    scale.value(),
+                    "parallel analysis of data with missing values divides columns by their standard deviation, by its \
+                     square root or by given numbers",
                 ));
             }
         };
