@@ -12,6 +12,7 @@ matplotlib.use("Agg")
 import benchmark_report  # noqa: E402
 import karhunen  # noqa: E402
 import paper_report  # noqa: E402
+import pictures  # noqa: E402
 
 project = "karhunen"
 copyright = "the karhunen developers"
@@ -24,7 +25,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "generated/performance", "generated/paper", "gallery/README.rst"]
+exclude_patterns = ["_build", "generated/performance", "generated/paper", "generated/pictures", "gallery/README.rst"]
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
@@ -72,3 +73,4 @@ html_theme_options = {
 
 benchmark_report.write(HERE.parents[1] / "benchmarks" / "records", HERE / "generated" / "performance")
 paper_report.write(HERE.parents[1] / "examples" / "paper" / "results", HERE / "generated" / "paper")
+pictures.write(HERE / "generated" / "pictures")
