@@ -4,8 +4,8 @@
 from karhunen import PCA, plot
 from sklearn.datasets import load_wine
 
-wine, number = load_wine(return_X_y=True, as_frame=True)
-cultivar = number.map("cultivar {}".format)
+wine = load_wine(as_frame=True)
+kind = wine.target_names[wine.target]
 
-pca = PCA(2, scale=True).fit(wine)
-axes = plot.biplot(pca, wine, color_by=cultivar)
+pca = PCA(2, scale=True).fit(wine.data)
+axes = plot.biplot(pca, wine.data, color_by=kind)
