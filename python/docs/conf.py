@@ -72,7 +72,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
-    "pygments_light_style": "tango",
+    "pygments_light_style": "a11y-high-contrast-light",
 }
 
 benchmark_report.write(HERE.parents[1] / "benchmarks" / "records", HERE / "generated" / "performance")
