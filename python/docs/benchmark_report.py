@@ -18,14 +18,24 @@ NAMES = {
 }
 #: Results with larger errors are not comparable: hollow in the plot.
 ACCURATE = 1e-3
+BUSY = "The machine was busy: ratios are rough."
+#: Workloads of the landing page.
+HIGHLIGHTS = {
+    "tall-f64": "many rows",
+    "wide-f64": "many columns",
+    "square-f64": "both sides long",
+    "sparse-tall-f32": "sparse, many rows",
+    "sparse-wide-f32": "sparse, many columns",
+}
 
 
 def write(records: Path, folder: Path) -> None:
-    """Write `report.inc` and `ratios.svg` into `folder`."""
+    """Write `report.inc`, `highlights.inc` and `ratios.svg` into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = newest(records)
     draw(rows, folder / "ratios.svg")
     (folder / "report.inc").write_text(text(rows))
+    (folder / "highlights.inc").write_text(highlights(rows))
 
 
 def newest(records: Path) -> list[dict]:
@@ -49,15 +59,14 @@ def text(rows: list[dict]) -> str:
     machines = sorted({f"{row['threads']} threads of {row['cpu']} ({row['cores']} cores)" for row in rows})
     dates = sorted({row["date"] for row in rows})
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
-    busy = max(float(row["load_before"]) for row in rows)
     versions = sorted({row["version"] for row in rows if row["version"]}, key=str.lower)
     names = ", ".join(f"`{name}`" for name in sorted({row["record"] for row in rows}))
     lines = [
         f"Fits of {ours[0]['components']} components through Python, measured {when} UTC on {'; '.join(machines)}, "
-        f"medians of {ours[0]['rounds']} rounds, with up to {busy:g} other processes at work when a run began "
+        f"medians of {ours[0]['rounds']} rounds, with up to {load(rows):g} other processes at work when a run began "
         f"(records {names} in `benchmarks/records`).",
         f"Versions: {', '.join(versions)}.",
-        *(["", "The machine was busy: ratios are rough."] if busy > float(rows[0]["cores"]) / 2 else []),
+        *(["", BUSY] if load(rows) > float(rows[0]["cores"]) / 2 else []),
         "",
         ".. figure:: /generated/performance/ratios.svg",
         "   :alt: Time of each peer relative to karhunen, by workload",
@@ -88,6 +97,48 @@ def text(rows: list[dict]) -> str:
         )
         shown = data
     return "\n".join([*lines, ""])
+
+
+def load(rows: list[dict]) -> float:
+    """Return the largest number of other processes at work when a run began."""
+    return max(float(row["load_before"]) for row in rows)
+
+
+def highlights(rows: list[dict]) -> str:
+    """Write the table of the landing page: karhunen beside the fastest accurate solver of scikit-learn."""
+    lines = [
+        ".. list-table::",
+        "   :class: figures",
+        "   :header-rows: 1",
+        "   :widths: 40 14 32 14",
+        "",
+        *_cells("data", "karhunen", "fastest accurate solver of scikit-learn", "ratio"),
+    ]
+    shown = []
+    for name, words in HIGHLIGHTS.items():
+        mine = [row for row in rows if row["workload"] == name]
+        ours = next(row for row in mine if row["competitor"] == OURS)
+        theirs = [row for row in mine if row["competitor"].startswith("sklearn-")]
+        best = min(
+            (row for row in theirs if float(row["worst_error"]) <= ACCURATE), key=lambda row: float(row["median_s"])
+        )
+        solver = best["competitor"].removeprefix("sklearn-").replace("covariance", "covariance_eigh")
+        lines += _cells(
+            f"{words}, {int(ours['n']):,} x {int(ours['p']):,}",
+            _seconds(float(ours["median_s"])),
+            f"{_seconds(float(best['median_s']))} ({solver})",
+            f"{float(best['time_ratio']):.1f}",
+        )
+        shown += [ours, best]
+    worst = max(float(row["worst_error"]) for row in shown)
+    dates = sorted({row["date"].split()[0] for row in shown})
+    before = (
+        f"Whole fits of {shown[0]['components']} components on {shown[0]['threads']} threads, variances right to "
+        f"{worst:.0e} or better, medians of {shown[0]['rounds']} rounds, measured {' and '.join(dates)}. "
+        + (f"{BUSY} " if load(shown) > float(shown[0]["cores"]) / 2 else "")
+        + ":doc:`performance` has all workloads and other packages, errors, memory, and how it is measured.",
+    )
+    return "\n".join([*before, "", *lines, ""])
 
 
 def draw(rows: list[dict], path: Path) -> None:

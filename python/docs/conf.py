@@ -12,6 +12,7 @@ matplotlib.use("Agg")
 import benchmark_report  # noqa: E402
 import karhunen  # noqa: E402
 import paper_report  # noqa: E402
+import pictures  # noqa: E402
 
 project = "karhunen"
 copyright = "the karhunen developers"
@@ -23,10 +24,13 @@ extensions = [
     "numpydoc",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "mathml",
 ]
-exclude_patterns = ["_build", "generated/performance", "generated/paper", "gallery/README.rst"]
+html_math_renderer = "mathml"
+exclude_patterns = ["_build", "generated/performance", "generated/paper", "generated/pictures", "gallery/README.rst"]
 autosummary_generate = True
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 default_role = "code"
@@ -46,6 +50,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "capture_repr": (),
     "image_srcset": ["2x"],
+    "thumbnail_size": (560, 392),
 }
 
 html_theme = "pydata_sphinx_theme"
@@ -57,7 +62,7 @@ html_copy_source = False
 html_show_sphinx = False
 # Pages without others below them need no navigation beside them.
 _alone = [page.stem for page in HERE.glob("*.rst") if page.stem != "api"]
-html_sidebars = {name: [] for name in [*_alone, "search", "genindex", "py-modindex"]}
+html_sidebars = {name: [] for name in [*_alone, "search", "genindex", "py-modindex", "generated/gallery/*"]}
 html_theme_options = {
     "logo": {"text": "karhunen"},
     "navbar_align": "left",
@@ -67,8 +72,9 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
-    "pygments_light_style": "tango",
+    "pygments_light_style": "a11y-high-contrast-light",
 }
 
 benchmark_report.write(HERE.parents[1] / "benchmarks" / "records", HERE / "generated" / "performance")
 paper_report.write(HERE.parents[1] / "examples" / "paper" / "results", HERE / "generated" / "paper")
+pictures.write(HERE / "generated" / "pictures")

@@ -151,6 +151,11 @@ def test_examples_in_the_pages_run(page, monkeypatch):
         "batches.rst",
         "clusters.rst",
         "climate.rst",
+        "genotypes.rst",
+        "machine_learning.rst",
+        "ratings.rst",
+        "spectra.rst",
+        "surveys.rst",
     )
     assert result.attempted > 0 or page not in examples
 

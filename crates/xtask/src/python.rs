@@ -76,10 +76,11 @@ fn build_wheel(environment: &Environment) -> Result<String, String> {
 }
 
 /// Builds the documentation and executes its gallery, into `target/python-site`; warnings are errors. Downloads
-/// nothing.
+/// nothing. Checks the links of the result.
 fn build_site(environment: &Environment) -> Result<(), String> {
     let site = text(&root().join("target/python-site"));
-    environment.run("sphinx-build", &["-W", "--keep-going", "-q", "-E", "docs", &site])
+    environment.run("sphinx-build", &["-W", "--keep-going", "-q", "-E", "docs", &site])?;
+    environment.run("python", &["docs/check_site.py", &site])
 }
 
 /// A virtual environment with pinned packages.

@@ -13,6 +13,8 @@ frame = wine.data.rename(columns={"od280/od315_of_diluted_wines": "od280"})
 cultivar = wine.target.map(lambda i: f"cultivar {i + 1}").rename("")
 pca = PCA(scale=True).fit(frame)
 
+# sphinx_gallery_thumbnail_number = 3
+
 # %%
 # The variance explained by each component: two explain 55 %, eight 92 %.
 plot.scree(pca)

@@ -25,6 +25,8 @@ counties = counties.rename(columns={"ollege": "college", "hsd": "high school", "
 each = PCA(3, scale=True).fit(counties)
 weighted = PCA(3, scale=True).fit(counties, sample_weight=people)
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # Both first components describe poverty. Among counties it goes with a lack of schooling, and `white` and `black` have
 # small loadings; among people, most of whom live in large cities, these two have large loadings as well.

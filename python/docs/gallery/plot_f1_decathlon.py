@@ -18,6 +18,8 @@ data = next(p for p in Path.cwd().resolve().parents if (p / "examples/data").exi
 table = pd.read_csv(data / "decathlon.csv")
 events = table.drop(columns=["Rank", "Points", "Competition"])
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # How many components? The rules disagree, as they do with 41 rows. Hollow markers found no answer within their range.
 rules = [*selection.rules(PCA(scale=True).fit(events)), selection.parallel_analysis(events, scale=True)]

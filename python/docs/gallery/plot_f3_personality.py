@@ -20,6 +20,8 @@ items = people.drop(columns=["gender", "education", "age"])
 missing, incomplete = items.isna().to_numpy().mean(), items.isna().any(axis=1).sum()
 print(f"{missing:.1%} of the answers are missing, of {incomplete} people")
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # The holes are filled from the answers that each person gave. A deviation says how far a filled answer may be off.
 pca = IncompletePCA(5, scale=True).fit(items)

@@ -19,6 +19,8 @@ party = votes.pop("Class")
 missing, complete = votes.isna().to_numpy().mean(), votes.notna().all(axis=1).sum()
 print(f"{missing:.1%} of the votes are missing; {complete} members voted always")
 
+# sphinx_gallery_thumbnail_number = 3
+
 # %%
 # Where the holes are: a few members hardly ever voted, and one question was avoided.
 plot.missing(votes)
