@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from karhunen import _core
 from karhunen._incomplete.observed import Observed
+from karhunen._inputs import tables
 from karhunen._inputs.files import is_source
 
 #: Number of values processed at a time.
@@ -34,12 +35,13 @@ def fill(X: Any, values: np.ndarray, entries: _core.Entries) -> Any:
         If `X` is a pandas or polars frame or a pyarrow table, the same with its names and index: columns without
         missing values are unchanged, others are floating point. Otherwise an array. Observed values keep their bits.
     """
+    X = tables.as_table(X)
     library = type(X).__module__.partition(".")[0]
     if library == "pandas" and hasattr(X, "iloc"):
         return _pandas(X, values)
     if library == "polars" and type(X).__name__ == "DataFrame":
         return _polars(X, values)
-    if library == "pyarrow" and type(X).__name__ in ("Table", "RecordBatch"):
+    if library == "pyarrow" and type(X).__name__ == "Table":
         return _pyarrow(X, values)
     if isinstance(X, Observed) or is_source(X) or sp.issparse(X):
         rows, columns, observed, _ = entries.triples()
