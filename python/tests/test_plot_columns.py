@@ -12,7 +12,6 @@ from karhunen import PCA, plot, resampling, rotation
 from sklearn.decomposition import PCA as SklearnPCA
 
 
-
 @pytest.fixture(autouse=True)
 def _closed() -> Iterator[None]:
     yield
@@ -83,9 +82,9 @@ def test_names_that_no_table_has_are_refused(frame):
     pca = PCA(2).fit(x)
     with pytest.raises(ValueError, match=r"color_by is 'Clas'; X has no such column, it has 'a', 'Class', 'b'"):
         plot.scores(pca, frame, color_by="Clas")
-    with pytest.raises(ValueError, match=r"color_by is 'Class'; data has no such column, it has 'note'; give one value"):
+    with pytest.raises(ValueError, match=r"color_by is 'Class'; data has no such column, it has 'note'; give one"):
         plot.scores(pca, x, color_by="Class", data=frame[["note"]])
-    with pytest.raises(ValueError, match=r"color_by is 'Class'; give one value for each of the 40 rows of X, or a table"):
+    with pytest.raises(ValueError, match=r"color_by is 'Class'; give one value for each of the 40 rows of X, or"):
         plot.scores(PCA(2).fit(x.to_numpy()), x.to_numpy(), color_by="Class")
     with pytest.raises(ValueError, match="color_by has 10 entries; X has 40 rows"):
         plot.scores(pca, x, color_by="Class", data=frame[:10])

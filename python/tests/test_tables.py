@@ -29,7 +29,7 @@ class Stream:
     def __init__(self, table: pa.Table) -> None:
         self._table = table
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:  # noqa: PLW3201
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self._table.__arrow_c_stream__(requested_schema)
 
 
@@ -39,7 +39,7 @@ class Interchanged:
     def __init__(self, table: pa.Table) -> None:
         self._table = table
 
-    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> Any:  # noqa: PLW3201
+    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> Any:
         return self._table.__dataframe__(nan_as_null=nan_as_null, allow_copy=allow_copy)
 
 
@@ -92,7 +92,9 @@ def test_tables_of_every_library_are_read(estimator, form, table):
 @pytest.mark.parametrize("form", FORMS)
 def test_nulls_are_missing_values(form, table):
     table[7, 2] = table[9, 4] = np.nan
-    x = FORMS[form](pa.table({name: pa.array(column, from_pandas=True) for name, column in zip(NAMES, table.T)}))
+    x = FORMS[form](
+        pa.table({name: pa.array(column, from_pandas=True) for name, column in zip(NAMES, table.T, strict=True)})
+    )
     if form in STREAMS:
         x = tables.as_table(x)
     with pytest.raises(ValueError, match=r"row 7, column 2 \('f2'\) is NaN"):
@@ -146,8 +148,8 @@ def test_categories_are_read(form):
 
 def test_numbers_of_queries_are_read():
     query = duckdb.sql(
-        "select i::decimal(9, 2) / 4 as d, sum(i) over (order by i) as total, i % 3 = 0 as third, (i * i % 7)::float as f "
-        "from range(20) t(i)"
+        "select i::decimal(9, 2) / 4 as d, sum(i) over (order by i) as total, i % 3 = 0 as third, "
+        "(i * i % 7)::float as f from range(20) t(i)"
     )
     x = np.array(query.fetchall(), dtype=float)
     assert_allclose(PCA(2).fit(query).mean_, x.mean(axis=0))
@@ -256,7 +258,7 @@ def table_frame(table: np.ndarray) -> pd.DataFrame:
 @needs_streams
 def test_streams_that_are_no_tables_are_named():
     class Column:
-        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:  # noqa: PLW3201
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
             return pa.chunked_array([[1.0, 2.0]]).__arrow_c_stream__(requested_schema)
 
     with pytest.raises(ValueError, match="X is a Column, whose stream of Arrow is no table"):

@@ -36,8 +36,8 @@ def as_table(X: Any) -> Any:
     ----------
     X : object
         A LazyFrame of polars and a relation of DuckDB are run. A record batch of pyarrow, a reader of batches and every
-        object with ``__arrow_c_stream__`` become a pyarrow Table (or, without pyarrow, a frame of polars), in the memory
-        in which they are where the library allows it; so do objects with ``__dataframe__``.
+        object with ``__arrow_c_stream__`` become a pyarrow Table (or, without pyarrow, a frame of polars), without a
+        copy where the library allows it; so do objects with ``__dataframe__``.
 
     Returns
     -------
@@ -76,8 +76,8 @@ def is_table(X: Any) -> bool:
 def batches(X: Any) -> Iterator[Any] | None:
     """Return the batches of a query or stream one after the other, without those that are empty; else None.
 
-    A query runs anew in every call; a stream gives its rows once. Tables in memory are no streams. Without any rows, the
-    iterator raises ValueError.
+    A query runs anew in every call; a stream gives its rows once. Tables in memory are no streams. The iterator raises
+    ValueError if there are no rows.
     """
     if _kind(X) == ("polars", "LazyFrame"):
         rows = _rows_of_batch(len(X.collect_schema().names()))
