@@ -104,7 +104,7 @@ def test_nulls_are_missing_values(form, table):
     assert_array_equal(fitted.components_, expected.components_)
     filled = fitted.impute(x)
     assert np.isfinite(tables.to_array(tables.as_table(filled))).all()
-    assert list(tables.names_of(filled)) == NAMES
+    assert list(tables.names_of(tables.as_table(filled))) == NAMES
 
 
 @pytest.mark.parametrize("form", ["duckdb", "lazy", "reader", "stream"])

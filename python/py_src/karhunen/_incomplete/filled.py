@@ -10,7 +10,6 @@ import scipy.sparse as sp
 
 from karhunen import _core
 from karhunen._incomplete.observed import Observed
-from karhunen._inputs import tables
 from karhunen._inputs.files import is_source
 
 #: Number of values processed at a time.
@@ -23,7 +22,7 @@ def fill(X: Any, values: np.ndarray, entries: _core.Entries) -> Any:
     Parameters
     ----------
     X : array-like or dataframe of shape (n_samples, n_features)
-        Data with missing values; not changed.
+        Data with missing values; not changed. Queries and streams were collected.
     values : ndarray of shape (n_samples, n_features)
         A value for every entry. If `X` is an array, it is overwritten with the observed values and returned.
     entries : Entries
@@ -35,13 +34,12 @@ def fill(X: Any, values: np.ndarray, entries: _core.Entries) -> Any:
         If `X` is a pandas or polars frame or a pyarrow table, the same with its names and index: columns without
         missing values are unchanged, others are floating point. Otherwise an array. Observed values keep their bits.
     """
-    X = tables.as_table(X)
     library = type(X).__module__.partition(".")[0]
     if library == "pandas" and hasattr(X, "iloc"):
         return _pandas(X, values)
     if library == "polars" and type(X).__name__ == "DataFrame":
         return _polars(X, values)
-    if library == "pyarrow" and type(X).__name__ == "Table":
+    if library == "pyarrow" and type(X).__name__ in ("Table", "RecordBatch"):
         return _pyarrow(X, values)
     if isinstance(X, Observed) or is_source(X) or sp.issparse(X):
         rows, columns, observed, _ = entries.triples()

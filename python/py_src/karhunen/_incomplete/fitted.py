@@ -388,7 +388,7 @@ class FittedIncomplete(Summarised, ViewedModel):
         z  4.0  8
         """
         check_is_fitted(self)
-        X = tables.as_table(X)
+        X = tables.as_held(X)
         if not flag_option("return_std", return_std):
             entries = to_entries(self, X, reset=False)
             return fill(X, self._values(entries), entries)

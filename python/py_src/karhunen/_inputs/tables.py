@@ -68,6 +68,11 @@ def as_table(X: Any) -> Any:
     return X
 
 
+def as_held(X: Any) -> Any:
+    """Return `X` as :func:`as_table` does if its rows can only be read once, or anew; other tables as they are."""
+    return X if _kind(X) == ("pyarrow", "RecordBatch") else as_table(X)
+
+
 def is_table(X: Any) -> bool:
     """Return whether `X` is a table that :func:`to_array` reads."""
     return _kind(X) in (("polars", "DataFrame"), ("pyarrow", "Table"))
