@@ -1,7 +1,7 @@
 //! Dispatches on the type of the data; no other module does.
 
 use karhunen::{Error, Observed, Result, Run, Scalar, Source};
-use karhunen_io::{Data as TableData, OwnedBlock};
+use karhunen_io::{Data as TableData, OwnedBlock, Suspect, suspects, suspects_of};
 use numpy::PyArrayDyn;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -93,6 +93,16 @@ impl Data {
                 let shape = rows.data().shape();
                 Size { shape, n_stored: shape.0 * shape.1 }
             }
+        }
+    }
+
+    /// The columns that are probably no features; none of sparse rows, and of rows that stay in files.
+    pub(crate) fn suspects(&self, names: &[String]) -> Result<Vec<Suspect>> {
+        match self {
+            Data::F32(Lent::Dense(x)) => Ok(suspects(&x.view()?, Some(names))),
+            Data::F64(Lent::Dense(x)) => Ok(suspects(&x.view()?, Some(names))),
+            Data::F32(Lent::Sparse(_)) | Data::F64(Lent::Sparse(_)) => Ok(Vec::new()),
+            Data::Shared(rows) => Ok(suspects_of(rows.data(), Some(names))),
         }
     }
 

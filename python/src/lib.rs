@@ -34,6 +34,7 @@ mod scatter;
 mod selection;
 mod sparse;
 mod stream;
+mod suspects;
 mod table;
 mod value;
 
@@ -98,6 +99,8 @@ mod _core {
     use crate::selection::{parallel_analysis, select_components, separate_components};
     #[pymodule_export]
     use crate::stream::Stream;
+    #[pymodule_export]
+    use crate::suspects::suspect_columns;
     #[pymodule_export]
     use crate::table::FileTable;
 

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use karhunen::record::{Array, Number, Numbers, Record, Recorded};
-use karhunen_io::{AnyModel as SavedModel, Saved, load_any_model, load_model, save_model};
+use karhunen_io::{
+    AnyModel as SavedModel, Saved, SavedRotated, SavedRotatedIncomplete, load_any_model, load_model, save_model,
+};
 use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -205,8 +207,13 @@ pub(crate) fn load_rotated(py: Python<'_>, path: PathBuf) -> PyResult<Py<PyAny>>
         SavedModel::RotatedIncomplete(saved) => {
             loaded::<RotatedIncompleteModel>(py, *saved, None)?.into_py_any(py)
         }
-        // The error names the kind that was found.
-        _ => load_as::<RotatedModel>(py, path, None)?.into_py_any(py),
+        other => Err(PyValueError::new_err(format!(
+            "{}: holds a model of the kind `{}`; `{}` and `{}` are what can be read",
+            path.display(),
+            other.kind(),
+            SavedRotated::KIND,
+            SavedRotatedIncomplete::KIND
+        ))),
     }
 }
 

@@ -197,3 +197,25 @@ def test_examples_in_the_page_run(monkeypatch):
     result = doctest.testfile(str(root / "python/docs/single_cells.rst"), module_relative=False)
     assert result.failed == 0
     assert result.attempted > 10
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sample_weight": "nope"}, r"sample_weight = 'nope': obs has no such column; it has "),
+        ({"dtype": "int8"}, "dtype = 'int8' is not allowed: scores are floating point, float32 or float64"),
+        ({"dtype": "floaty"}, "dtype = 'floaty' is not allowed"),
+    ],
+)
+def test_names_of_weights_and_types_are_checked(adata, options, message):
+    with pytest.raises(ValueError, match=message):
+        karhunen.anndata.pca(adata, **options)
+
+
+def test_a_matrix_without_cells_is_refused(adata):
+    with pytest.raises(ValueError, match=r"the matrix has 0 cells and \d+ genes; two cells or more are needed"):
+        karhunen.anndata.pca(adata[:0].copy())
+    with pytest.raises(ValueError, match="the matrix has 0 cells"):
+        karhunen.anndata.pca(np.zeros((0, 5)))
+    with pytest.raises(ValueError, match="names a column of an AnnData, and data is an array"):
+        karhunen.anndata.pca(np.eye(5), sample_weight="n")

@@ -276,7 +276,8 @@ impl Surface for Places<'_> {
             (options::CENTER | options::ERROR_BARS, V::Flag(false)) => flag,
             (options::CENTER | options::ERROR_BARS, _) => format!("no {flag}"),
             (option_names::DOUBLE, V::Flag(true)) => format!("{flag} f64"),
-            (option_names::ALLOW_UNMATCHED, _) => "--unmatched FILE".to_owned(),
+            // Of all commands that read rows for a model, `transform` alone has the option.
+            (option_names::ALLOW_UNMATCHED, _) => "`karhunen transform --unmatched FILE`".to_owned(),
             (option_names::HEADER, V::Flag(holds)) => format!("{flag} {}", if *holds { "yes" } else { "no" }),
             (option_names::ROW_NAMES, V::NotGiven) => format!("{flag} none"),
             (option_names::DECIMAL_COMMA, V::Flag(false)) => "--decimal-point".to_owned(),

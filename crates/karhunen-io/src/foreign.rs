@@ -30,7 +30,19 @@ const PANDAS_STATA: &str = "write it as CSV: python -c \"import pandas; pandas.r
                             convert_categoricals=False).to_csv('{stem}.csv', index=False)\"";
 const DECOMPRESS_FIRST: &str = "decompress it first";
 const EXPORT_SHEET: &str = "write a sheet as CSV: python -c \"import pandas; \
-                            pandas.read_excel('{file}').to_csv('{stem}.csv', index=False)\"";
+                            pandas.read_excel('{file}').to_csv('{stem}.csv', index=False)\" (needs openpyxl)";
+const OLD_EXCEL: Foreign = Foreign {
+    what: "an Excel workbook of the old kind",
+    way: "write a sheet as CSV: python -c \"import pandas; \
+          pandas.read_excel('{file}').to_csv('{stem}.csv', index=False)\" (needs xlrd)",
+};
+const MATLAB: Foreign = Foreign {
+    what: "a MATLAB file",
+    way: "write the matrix (NAME) as an array: python -c \"import numpy, scipy.io; \
+          numpy.save('{stem}.npy', scipy.io.loadmat('{file}')['NAME'])\"",
+};
+const R_OBJECT: Foreign = Foreign { what: "an R object", way: R_DATA };
+const WORKSPACE: Foreign = Foreign { what: "an R workspace", way: R_WORKSPACE };
 const R_DATA: &str =
     "write its table as CSV: Rscript -e \"write.csv(readRDS('{file}'), '{stem}.csv', row.names=FALSE)\"";
 const R_WORKSPACE: &str = "write a table of it as CSV in R: load('{file}'), then \
@@ -72,15 +84,8 @@ const KINDS: &[(Sign, Foreign)] = &[
                   numpy.save('{stem}.npy', h5py.File('{file}')['NAME'][:].T)\"",
         },
     ),
-    (
-        First(b"MATLAB 5.0 MAT-file"),
-        Foreign {
-            what: "a MATLAB file",
-            way: "write the matrix (NAME) as an array: python -c \"import numpy, scipy.io; \
-                  numpy.save('{stem}.npy', scipy.io.loadmat('{file}')['NAME'])\"",
-        },
-    ),
-    (First(b"\xd0\xcf\x11\xe0"), Foreign { what: "an Excel workbook of the old kind", way: EXPORT_SHEET }),
+    (First(b"MATLAB 5.0 MAT-file"), MATLAB),
+    (First(b"\xd0\xcf\x11\xe0"), OLD_EXCEL),
     (First(b"$FL2@(#)"), SPSS),
     (First(b"$FL3@(#)"), SPSS),
     (First(b"<stata_dta>"), Foreign { what: "a Stata file", way: PANDAS_STATA }),
@@ -104,19 +109,21 @@ const KINDS: &[(Sign, Foreign)] = &[
         First(b"SQLite format 3\0"),
         Foreign {
             what: "an SQLite database",
-            way: "write a table (NAME) as CSV: sqlite3 -header -csv '{file}' 'select * from NAME' > '{stem}.csv'",
+            way: "write a table (NAME) as CSV: sqlite3 -header -csv '{file}' 'select * from NAME' > '{stem}.csv'; in Python, \
+                  pass pandas.read_sql('select * from NAME', sqlite3.connect('{file}'))",
         },
     ),
     (
         At(8, b"DUCK"),
         Foreign {
             what: "a DuckDB database",
-            way: "write a table (NAME) as Parquet: duckdb '{file}' \"copy NAME to '{stem}.parquet'\"",
+            way: "write a table (NAME) as Parquet: duckdb '{file}' \"copy NAME to '{stem}.parquet'\"; in Python, pass \
+                  duckdb.connect('{file}', read_only=True).table('NAME')",
         },
     ),
-    (First(b"X\n\0\0\0"), Foreign { what: "an R object", way: R_DATA }),
-    (First(b"RDX2\nX\n"), Foreign { what: "an R workspace", way: R_WORKSPACE }),
-    (First(b"RDX3\nX\n"), Foreign { what: "an R workspace", way: R_WORKSPACE }),
+    (First(b"X\n\0\0\0"), R_OBJECT),
+    (First(b"RDX2\nX\n"), WORKSPACE),
+    (First(b"RDX3\nX\n"), WORKSPACE),
     (
         First(b"FEA1\0"),
         Foreign {
@@ -197,6 +204,13 @@ const ORC: Foreign = Foreign {
 const SAS7BDAT: &[u8] =
     b"\0\0\0\0\0\0\0\0\0\0\0\0\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92\x08\0\x09\xc7\x31\x8c";
 
+/// Formats whose bytes do not tell them, by extension: where the content is compressed, or is no text.
+const BY_NAME: [(&str, Foreign); 5] =
+    [("mat", MATLAB), ("rda", WORKSPACE), ("rdata", WORKSPACE), ("rds", R_OBJECT), ("xls", OLD_EXCEL)];
+
+/// Number of bytes without a zero at the beginning of a text.
+const OF_TEXT: usize = 512;
+
 /// Formats based on HDF5, by extension.
 const HDF5_BY_NAME: [(&str, Foreign); 3] = [
     (
@@ -240,10 +254,20 @@ pub(crate) fn recognise(bytes: &[u8], path: &Path) -> Option<Foreign> {
         }
     };
     let found = KINDS.iter().find(|(sign, _)| fits(sign)).map(|(_, kind)| *kind);
-    if found == Some(HDF5) {
-        let extension = crate::input::extension(path);
-        let by_name = HDF5_BY_NAME.iter().find(|(name, _)| extension.as_deref() == Some(name));
-        return Some(by_name.map_or(HDF5, |(_, kind)| *kind));
+    let extension = crate::input::extension(path);
+    let named = |kinds: &[(&str, Foreign)]| {
+        kinds.iter().find(|(name, _)| extension.as_deref() == Some(name)).map(|(_, kind)| *kind)
+    };
+    let is_utf16 = [&b"\xff\xfe"[..], b"\xfe\xff"].iter().any(|mark| bytes.starts_with(mark));
+    match found {
+        Some(HDF5) => return named(&HDF5_BY_NAME).or(found),
+        Some(Foreign { way: DECOMPRESS_FIRST, .. }) => return named(&BY_NAME).or(found),
+        None if !is_utf16 && bytes[..bytes.len().min(OF_TEXT)].contains(&0) => {
+            if let Some(kind) = named(&BY_NAME) {
+                return Some(kind);
+            }
+        }
+        _ => {}
     }
     found.or_else(|| old_stata(bytes)).or_else(|| orc(bytes)).or_else(|| json(text))
 }
@@ -288,7 +312,11 @@ pub(crate) fn of_archive(mut names: impl Iterator<Item = impl AsRef<str>>) -> Op
         "xl/workbook.xml" | "xl/workbook.bin" => {
             Some(Foreign { what: "an Excel workbook", way: EXPORT_SHEET })
         }
-        "content.xml" => Some(Foreign { what: "an OpenDocument spreadsheet", way: EXPORT_SHEET }),
+        "content.xml" => Some(Foreign {
+            what: "an OpenDocument spreadsheet",
+            way: "write a sheet as CSV: python -c \"import pandas; \
+                  pandas.read_excel('{file}').to_csv('{stem}.csv', index=False)\" (needs odfpy)",
+        }),
         "word/document.xml" => {
             Some(Foreign { what: "a Word document", way: "copy its table into a CSV file" })
         }
@@ -338,11 +366,26 @@ pub(crate) fn of_folder(path: &Path) -> Foreign {
 }
 
 impl Foreign {
-    /// The description and the advice, with the name of the file.
+    /// The description and the advice, with the name of the file. A command that runs Python also gives the object to
+    /// pass in Python.
     pub(crate) fn message(self, path: &Path) -> String {
         let Foreign { what, way } = self;
-        format!("is {what}, which is not read; {}", with_names(way, path))
+        let object = object_of(way).map_or_else(String::new, |object| format!("; in Python, pass {object}"));
+        format!("is {what}, which is not read; {}", with_names(&format!("{way}{object}"), path))
     }
+}
+
+/// The expression of Python whose value a command writes.
+fn object_of(way: &str) -> Option<&str> {
+    let (_, command) = way.split_once("python -c \"import ")?;
+    if let Some((_, rest)) = command.split_once("numpy.save('{stem}.npy', ") {
+        return rest.split_once(")\"").map(|(object, _)| object);
+    }
+    let (_, rest) = command.split_once("; ")?;
+    [".to_csv(", ".to_parquet(", ".write_parquet("]
+        .iter()
+        .find_map(|write| rest.split_once(write))
+        .map(|(object, _)| object)
 }
 
 /// Inserts the names of the file into the advice, unless a shell or Python would interpret them.
@@ -385,31 +428,35 @@ mod tests {
                 "data/a b.sav",
                 "is an SPSS file, which is not read; write it as CSV: python -c \"import pandas; \
                  pandas.read_spss('data/a b.sav', convert_categoricals=False).to_csv('a b.csv', index=False)\" (needs \
-                 pyreadstat)",
+                 pyreadstat); in Python, pass pandas.read_spss('data/a b.sav', convert_categoricals=False)",
             ),
             (
                 b"SQLite format 3\0",
                 "x.db",
                 "is an SQLite database, which is not read; write a table (NAME) as CSV: sqlite3 -header -csv 'x.db' \
-                 'select * from NAME' > 'x.csv'",
+                 'select * from NAME' > 'x.csv'; in Python, pass pandas.read_sql('select * from NAME', \
+                 sqlite3.connect('x.db'))",
             ),
             (
                 b"\x89HDF\r\n",
                 "x.h5",
                 "is an HDF5 file, which is not read; write the data set (NAME) as an array: python -c \"import h5py, \
-                 numpy; numpy.save('x.npy', h5py.File('x.h5')['NAME'][:])\"",
+                 numpy; numpy.save('x.npy', h5py.File('x.h5')['NAME'][:])\"; in Python, pass \
+                 h5py.File('x.h5')['NAME'][:]",
             ),
             (
                 b"{\"a\": 1}\n{\"a\": 2}\n",
                 "x.jsonl",
                 "is a file of JSON lines, which is not read; write it as CSV: python -c \"import pandas; \
-                 pandas.read_json('x.jsonl', lines=True).to_csv('x.csv', index=False)\"",
+                 pandas.read_json('x.jsonl', lines=True).to_csv('x.csv', index=False)\"; in Python, pass \
+                 pandas.read_json('x.jsonl', lines=True)",
             ),
             (
                 b" [\n [1, 2],\n [3, 4]\n]\n",
                 "x.json",
                 "is JSON, which is not read; write it as CSV: python -c \"import pandas; \
-                 pandas.read_json('x.json').to_csv('x.csv', index=False)\"",
+                 pandas.read_json('x.json').to_csv('x.csv', index=False)\"; in Python, pass \
+                 pandas.read_json('x.json')",
             ),
             // A name that a shell would interpret is omitted.
             (
@@ -424,6 +471,22 @@ mod tests {
             let path = Path::new(path);
             assert_eq!(recognise(bytes, path).unwrap().message(path), message);
         }
+    }
+
+    #[test]
+    fn names_tell_what_bytes_do_not() {
+        let told = |bytes: &[u8], name: &str| recognise(bytes, Path::new(name)).map(|kind| kind.what);
+        // A double matrix of MATLAB 4: type, rows, columns, no imaginary part, length of the name.
+        let matlab = b"\0\0\0\0\x02\0\0\0\x01\0\0\0\0\0\0\0\x02\0\0\0x\0";
+        assert_eq!(told(matlab, "x.MAT"), Some("a MATLAB file"));
+        assert_eq!(told(b"\x09\x08\x08\0\0\x05\x05\0", "x.xls"), Some("an Excel workbook of the old kind"));
+        assert_eq!(told(b"\xfd7zXZ\0", "x.rds"), Some("an R object"));
+        assert_eq!(told(b"BZh91AY&SY", "x.RData"), Some("an R workspace"));
+        assert_eq!(told(b"\xfd7zXZ\0", "x.csv.xz"), Some("compressed with xz"));
+        // Texts under such names are texts.
+        assert_eq!(told(b"a\tb\n1\t2\n", "x.xls"), None);
+        assert_eq!(told(b"1 2\n3 4\n", "x.mat"), None);
+        assert_eq!(told(matlab, "x.csv"), None);
     }
 
     #[test]

@@ -56,6 +56,7 @@ mod rounded;
 mod saved;
 mod single_cell;
 mod stacked;
+mod suspects;
 mod table;
 mod tables;
 mod temporaries;
@@ -91,6 +92,7 @@ pub use saved::{
     AnyModel, Saved, SavedIncomplete, SavedIncremental, SavedKernel, SavedModel, SavedNystrom, SavedRotated,
     SavedRotatedIncomplete, SavedScatter, Stored, load_any_model, load_model, save_model, stage_model,
 };
+pub use suspects::{Columns, Suspect, SuspectContent, suspects, suspects_of};
 pub use table::{Buffer, Data, Label, NamedMatrix, RowWriter, RowsToWrite, Table, Values};
 pub use tables::read_tables;
 pub use triples::TripleColumns;

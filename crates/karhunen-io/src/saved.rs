@@ -211,6 +211,20 @@ pub enum AnyModel {
     RotatedIncomplete(Box<SavedRotatedIncomplete>),
 }
 
+impl AnyModel {
+    /// The name of its kind in files.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Complete(_) => SavedModel::KIND,
+            Self::Incomplete(_) => SavedIncomplete::KIND,
+            Self::Kernel(_) => SavedKernel::KIND,
+            Self::Incremental(_) => SavedIncremental::KIND,
+            Self::Rotated(_) => SavedRotated::KIND,
+            Self::RotatedIncomplete(_) => SavedRotatedIncomplete::KIND,
+        }
+    }
+}
+
 /// Reads a model of any kind that has components; `-` is the standard input.
 ///
 /// # Errors

@@ -77,6 +77,7 @@ __all__ = [
     "sum_part",
     "sum_rows",
     "summarise",
+    "suspect_columns",
     "t2_limit",
     "takes_missing_values",
     "to_state",
@@ -945,6 +946,9 @@ def summarise(
     feature_names: list[str] | None = None,
 ) -> str:
     """Return the sentences and the table of components of the page of a model, as JSON."""
+
+def suspect_columns(x: _Data, names: list[str], remedy: str) -> list[str]:
+    """Return a hint for each column that is probably no feature; `remedy` is said in each."""
 
 def write_report(
     model: Model,

@@ -138,15 +138,18 @@ def pca(
     matrix = _matrix(adata, layer, obsm) if annotated else data
     mask, named_mask = _mask(adata if annotated else None, mask_var, int(matrix.shape[1]), obsm)
     columns = None if mask is None else np.flatnonzero(mask)
+    dtype = _dtype(dtype)
+    if matrix.shape[0] == 0:
+        raise ValueError(f"the matrix has 0 cells and {matrix.shape[1]} genes; two cells or more are needed")
     rows = to_known(matrix, columns, rows_of_chunk(chunk_size) if chunked else None)
     n, p = int(matrix.shape[0]), int(matrix.shape[1]) if columns is None else len(columns)
     n_comps = _n_comps(n_comps, n, p)
-    weights = adata.obs[sample_weight].to_numpy() if isinstance(sample_weight, str) and annotated else sample_weight
+    weights = _weights(adata if annotated else None, sample_weight)
     options = {"tol": tol, "random_state": random_state, "n_threads": n_threads}
     estimator = _estimator(rows, n_comps, zero_center, scale, svd_solver, weights, options)
     scores = estimator.fit(rows) if weights is None else estimator.fit(rows, sample_weight=weights)
     scores = estimator.transform(rows)
-    scores = scores.astype(dtype) if scores.dtype != np.dtype(dtype) else scores
+    scores = scores.astype(dtype) if scores.dtype != dtype else scores
     if not annotated:
         found = estimator.components_, estimator.explained_variance_ratio_, estimator.explained_variance_
         return (scores, *found) if return_info else scores
@@ -230,7 +233,7 @@ def _matrix(adata: Any, layer: str | None, obsm: str | None) -> Any:
         if name is None:
             continue
         if name not in there:
-            raise ValueError(f"{option} = {name!r} does not exist; there are {', '.join(map(repr, there)) or 'none'}")
+            raise ValueError(f"{option} = {name!r} does not exist; there are {_listed(there)}")
         return there[name]
     if adata.X is None:
         raise ValueError(f"the AnnData has no X; give a layer: {', '.join(map(repr, adata.layers)) or 'there is none'}")
@@ -253,10 +256,7 @@ def _mask(
         if adata is None:
             raise ValueError(f"mask_var = {mask_var!r} names a column of an AnnData, and data is an array; give values")
         if mask_var not in adata.var.columns:
-            raise ValueError(
-                f"mask_var = {mask_var!r}: var has no such column; it has "
-                f"{', '.join(repr(str(name)) for name in adata.var.columns) or 'none'}"
-            )
+            raise ValueError(f"mask_var = {mask_var!r}: var has no such column; it has {_listed(adata.var.columns)}")
     mask = np.asarray(adata.var[mask_var] if isinstance(mask_var, str) else mask_var)
     given = repr(mask_var) if isinstance(mask_var, str) else "the array"
     if mask.shape != (n_vars,):
@@ -266,6 +266,36 @@ def _mask(
     if not mask.any():
         raise ValueError(f"mask_var: {given} takes none of the {n_vars} genes")
     return mask, mask_var
+
+
+def _dtype(dtype: Any) -> np.dtype[Any]:
+    """Return the type of the scores, which are no integers."""
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = None
+    if found is None or found.kind != "f":
+        raise ValueError(f"dtype = {dtype!r} is not allowed: scores are floating point, float32 or float64")
+    return found
+
+
+def _weights(adata: Any, sample_weight: Any) -> Any:
+    """Return the weights of the cells, of a column of `obs` if they are named."""
+    if not isinstance(sample_weight, str):
+        return sample_weight
+    if adata is None:
+        raise ValueError(
+            f"sample_weight = {sample_weight!r} names a column of an AnnData, and data is an array; give values"
+        )
+    if sample_weight not in adata.obs.columns:
+        raise ValueError(
+            f"sample_weight = {sample_weight!r}: obs has no such column; it has {_listed(adata.obs.columns)}"
+        )
+    return adata.obs[sample_weight].to_numpy()
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(repr(str(name)) for name in names) or "none"
 
 
 def _n_comps(n_comps: int | None, n: int, p: int) -> int:

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_array
 
 from karhunen import PCA, _core
 from karhunen._incomplete.convergence import FarPredictions, warn_of_far_predictions
+from karhunen._inputs import tables
 from karhunen._inputs.matrix import to_weights
 from karhunen._shared.errors import name_column
 from karhunen._shared.options import choice_option, count_option, flag_option, number_option
@@ -235,6 +236,10 @@ def _options(scale: bool, method: str, ridge: float, tol: float, max_iter: int) 
 
 def _table(X: Any) -> tuple[NDArray[np.float64], Any, list[str] | None]:
     """Return the values, a function that gives an array the form of the table, and the names of its columns."""
+    X = tables.as_table(X)
+    if tables.is_table(X):
+        values = np.ascontiguousarray(tables.to_array(X), dtype=np.float64)
+        return values, lambda array: array, [str(name) for name in tables.names_of(X)]
     values = check_array(X, dtype=np.float64, ensure_all_finite=False, input_name="X", order="C")
     if not (hasattr(X, "columns") and hasattr(X, "index")):
         return values, lambda array: array, None

@@ -44,14 +44,15 @@ pub(crate) fn run(args: InspectArgs) -> Result<()> {
         (Content::Model { saved: AnyModel::Kernel(saved), version }, _) => kernel(&args, &saved, &version),
         (Content::Model { saved: AnyModel::Rotated(saved), version }, _) => {
             let file = input_name(&args.file);
-            let data = data_of_fit(&file, &version, saved.model.model());
+            let log1p = saved.beside.log1p;
+            let data = data_of_fit(&file, &version, saved.model.model(), log1p);
             let features = saved.beside.feature_names.as_deref();
-            rotated(&args, (&saved.model, saved.model.shape(), features), &data, &version)
+            rotated(&args, (&saved.model, saved.model.shape(), features), (&data, log1p), &version)
         }
         (Content::Model { saved: AnyModel::RotatedIncomplete(saved), version }, _) => {
             let data = data_of_incomplete(&args, (saved.model.model(), &saved.beside), &version);
             let features = saved.beside.column_ids.as_ref().map(Ids::texts);
-            rotated(&args, (&saved.model, saved.model.shape(), features.as_deref()), &data, &version)
+            rotated(&args, (&saved.model, saved.model.shape(), features.as_deref()), (&data, None), &version)
         }
         (Content::Moments { saved, version }, _) => moments(&args, &saved, &version),
         (Content::Model { saved: AnyModel::Incremental(saved), version }, _) => {
@@ -72,25 +73,34 @@ struct Inspection<'a, S> {
     format: &'static str,
     /// The version of karhunen that wrote it.
     karhunen: &'a str,
+    /// The sum of each row to which counts were normalised before the fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log1p: Option<f64>,
     #[serde(flatten)]
     content: S,
 }
 
+/// Describes the normalisation of counts before a fit.
+fn normalised(log1p: Option<f64>) -> Option<String> {
+    log1p
+        .map(|total| format!("counts: divided by the sum of their row, times {}, then ln(1 + x)", sum(total)))
+}
+
 fn model(args: &InspectArgs, saved: &SavedModel, version: &str) -> Result<()> {
     let file = &input_name(&args.file);
-    let features = saved.beside.feature_names.as_deref();
+    let (features, log1p) = (saved.beside.feature_names.as_deref(), saved.beside.log1p);
     if let Some(extent) = args.json {
         let content = ModelSummary::new(&saved.model, features, extent);
         let format = "karhunen model";
-        return print(&to_json(&Inspection { file, format, karhunen: version, content })?);
+        return print(&to_json(&Inspection { file, format, karhunen: version, log1p, content })?);
     }
-    let data = data_of_fit(file, version, &saved.model);
+    let data = data_of_fit(file, version, &saved.model, log1p);
     let report = ModelReport { model: &saved.model, features, data: &data, seconds: None, written: &[] };
     print(&report.render(Layout::of(&console::Term::stdout())))
 }
 
 /// Describes the data of a fit: one line each.
-fn data_of_fit(file: &str, version: &str, model: &PcaModel) -> [String; 3] {
+fn data_of_fit(file: &str, version: &str, model: &PcaModel, log1p: Option<f64>) -> Vec<String> {
     let fitted = format!(
         "{file}: model of karhunen {version}, fitted to {} rows x {} columns, {}",
         count(model.n_samples()),
@@ -98,21 +108,24 @@ fn data_of_fit(file: &str, version: &str, model: &PcaModel) -> [String; 3] {
         model.parts().dtype
     );
     let weighting = format!("weights: {}, sum {}", model.options().weighting, sum(model.sum_of_weights()));
-    [fitted, weighting, treatment(model, "")]
+    [Some(fitted), normalised(log1p), Some(weighting), Some(treatment(model, ""))]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
-/// Describes a rotated model of the data that `data` describes.
+/// Describes a rotated model of the data that `data` describes, normalised by `log1p`.
 fn rotated<M: Components>(
     args: &InspectArgs,
     (model, shape, features): (&RotatedModel<M>, (usize, usize), Option<&[String]>),
-    data: &[String],
+    (data, log1p): (&[String], Option<f64>),
     version: &str,
 ) -> Result<()> {
     let file = &input_name(&args.file);
     if let Some(extent) = args.json {
         let content = RotationSummary::new(model, shape, features, extent);
         let format = "karhunen rotated model";
-        return print(&to_json(&Inspection { file, format, karhunen: version, content })?);
+        return print(&to_json(&Inspection { file, format, karhunen: version, log1p, content })?);
     }
     let report = RotationReport { model, features, data, written: &[] };
     print(&report.render(Layout::of(&console::Term::stdout())))
@@ -123,7 +136,7 @@ fn incomplete(args: &InspectArgs, saved: &SavedIncomplete, version: &str) -> Res
     if let Some(extent) = args.json {
         let content = IncompleteSummary::new(saved, extent);
         let format = "karhunen model of incomplete data";
-        return print(&to_json(&Inspection { file, format, karhunen: version, content })?);
+        return print(&to_json(&Inspection { file, format, karhunen: version, log1p: None, content })?);
     }
     let data = data_of_incomplete(args, (&saved.model, &saved.beside), version);
     let features = saved.beside.column_ids.as_ref().map(Ids::texts);
@@ -150,11 +163,11 @@ fn data_of_incomplete(
 }
 
 fn kernel(args: &InspectArgs, saved: &SavedKernel, version: &str) -> Result<()> {
-    let (file, model) = (&input_name(&args.file), &saved.model);
+    let (file, model, log1p) = (&input_name(&args.file), &saved.model, saved.beside.log1p);
     if let Some(extent) = args.json {
         let content = KernelSummary::new(model, saved.beside.feature_names.as_deref(), extent);
         let format = "karhunen kernel model";
-        return print(&to_json(&Inspection { file, format, karhunen: version, content })?);
+        return print(&to_json(&Inspection { file, format, karhunen: version, log1p, content })?);
     }
     let fitted = format!(
         "{file}: kernel model of karhunen {version}, fitted to {} rows x {} columns, {}",
@@ -163,22 +176,27 @@ fn kernel(args: &InspectArgs, saved: &SavedKernel, version: &str) -> Result<()> 
         model.parts().dtype
     );
     let weights = format!("weights: sum {}", sum(model.parts().sum_of_weights));
-    let data = [fitted, weights, kernel_line(model), kept_line(model, "")];
+    let lines = [fitted, weights, kernel_line(model), kept_line(model, "")];
+    let data: Vec<String> = lines.into_iter().chain(normalised(log1p)).collect();
     let report = KernelReport { model, data: &data, seconds: None, peak_memory: None, written: &[] };
     print(&report.render(Layout::of(&console::Term::stdout())))
 }
 
 fn moments(args: &InspectArgs, saved: &SavedScatter, version: &str) -> Result<()> {
     let (file, features) = (&input_name(&args.file), saved.beside.feature_names.as_deref());
+    let log1p = saved.beside.log1p;
     if args.json.is_some() {
         let content = MomentsSummary::new(&saved.model, features);
         let format = "karhunen moments";
-        return print(&to_json(&Inspection { file, format, karhunen: version, content })?);
+        return print(&to_json(&Inspection { file, format, karhunen: version, log1p, content })?);
     }
     let moments = &saved.model.moments;
     let layout = Layout::of(&console::Term::stdout());
     let mut out = String::new();
     wrapped(&mut out, "", &format!("{file}: {} by karhunen {version}", headline(moments)), layout.width);
+    if let Some(line) = normalised(log1p) {
+        wrapped(&mut out, "", &line, layout.width);
+    }
     let advice = format!("karhunen fit --from-moments {} fits them", shell_word(file));
     wrapped(&mut out, "", &advice, layout.width);
     report::columns(&mut out, features, (&moments.mean, &deviations(moments), None), layout);
@@ -191,13 +209,15 @@ fn stream(args: &InspectArgs, saved: &SavedIncremental, version: &str) -> Result
     let model = fit.model(&args.threads.run(&Unobserved));
     let problem = model.as_ref().err().map(|error| format!("no components yet: {error}"));
     let (model, features) = (model.as_ref().ok(), saved.beside.feature_names.as_deref());
+    let log1p = saved.beside.log1p;
     if let Some(extent) = args.json {
         let content = StreamSummary::new(fit, model, features, extent);
         let format = "karhunen state of update";
-        return print(&to_json(&Inspection { file, format, karhunen: version, content })?);
+        return print(&to_json(&Inspection { file, format, karhunen: version, log1p, content })?);
     }
     let lines: Vec<String> = [format!("state of karhunen {version}, which update continues")]
         .into_iter()
+        .chain(normalised(log1p))
         .chain(problem)
         .chain(model.into_iter().flat_map(|model| model.notes()).map(ToString::to_string))
         .collect();

@@ -97,7 +97,7 @@ fn new_samples_have_the_scores_of_plink() {
         message.contains("of the 1200 variants of the model are not matched in new.bim: 25 absent"),
         "{message}"
     );
-    assert!(message.contains("--unmatched FILE"), "{message}");
+    assert!(message.contains("; `karhunen transform --unmatched FILE` takes the mean"), "{message}");
     let list = out.path().join("rest.csv");
     let unmatched = format!("--unmatched {}", list.display());
     let (done, scores) = run(&unmatched, "scores.csv");

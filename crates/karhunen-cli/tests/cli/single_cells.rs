@@ -36,6 +36,10 @@ fn counts_in_a_file_give_the_components_of_scanpy_and_new_cells_their_scores() {
         let found = line.split(',').skip(1).map(|number| number.parse::<f64>().unwrap().abs());
         assert!(largest(found.zip(numbers(row)).map(|(a, b)| (a - b.abs()).abs())) < 1e-5);
     }
+    let target = json(&format!("inspect {} --json", path("m.model")))["log1p"].as_f64().unwrap();
+    let shown = output(&format!("inspect {}", path("m.model")));
+    let line = format!("counts: divided by the sum of their row, times {target}, then ln(1 + x)");
+    assert!(shown.lines().any(|shown| shown == line), "{shown}");
     // The model has the genes and the target of the normalisation.
     let again = output(&format!("transform {} {CELLS} --layer counts", path("m.model")));
     assert_eq!(again.trim_end(), scores.trim_end());
@@ -84,4 +88,8 @@ fn moments_of_another_normalisation_are_refused() {
         assert!(text.contains("normalised to 40, with ln(1 + x)"), "{text}");
     }
     output(&format!("fit --from-moments {} {} -k 2", path("a"), path("d")));
+    assert_eq!(json(&format!("inspect {} --json", path("a")))["log1p"], 40.0);
+    assert!(output(&format!("inspect {}", path("a"))).contains("times 40, then ln(1 + x)"));
+    assert!(!output(&format!("inspect {}", path("c"))).contains("ln(1 + x)"));
+    assert_eq!(json(&format!("inspect {} --json", path("c"))).get("log1p"), None);
 }

@@ -71,7 +71,7 @@ def columns_of(X: Any) -> list[Column]:
 
     Parameters
     ----------
-    X : pandas or polars DataFrame, pyarrow Table, or array-like of shape (n_samples, n_features)
+    X : dataframe of any library, query, stream, or array-like of shape (n_samples, n_features)
         Table.
 
     Raises

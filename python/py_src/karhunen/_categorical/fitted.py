@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from karhunen import PCA
 from karhunen._categorical.encoding import Column, Encoding, columns_of
+from karhunen._inputs import tables
 from karhunen._inputs.matrix import to_weights
 from karhunen._shared.arrays import FloatArray
 from karhunen._shared.choices import Solver
@@ -66,7 +67,7 @@ class Categorical(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         Parameters
         ----------
-        X : pandas or polars DataFrame, pyarrow Table, or array-like of shape (n_samples, n_features)
+        X : dataframe of any library, query, stream, or array-like of shape (n_samples, n_features)
             Table.
         y : None
             Ignored.
@@ -88,6 +89,7 @@ class Categorical(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to the rows of a table, and return their coordinates. Parameters are those of :meth:`fit`."""
+        X = tables.as_table(X)
         return self.fit(X, y, sample_weight).transform(X)
 
     def transform(self, X: Any) -> FloatArray:

@@ -22,7 +22,7 @@ def fill(X: Any, values: np.ndarray, entries: _core.Entries) -> Any:
     Parameters
     ----------
     X : array-like or dataframe of shape (n_samples, n_features)
-        Data with missing values; not changed.
+        Data with missing values; not changed. Queries and streams were collected.
     values : ndarray of shape (n_samples, n_features)
         A value for every entry. If `X` is an array, it is overwritten with the observed values and returned.
     entries : Entries

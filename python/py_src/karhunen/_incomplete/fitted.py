@@ -18,6 +18,7 @@ from karhunen._incomplete.filled import fill
 from karhunen._incomplete.ids import adopt_ids, id_list, index_of
 from karhunen._incomplete.inputs import to_entries
 from karhunen._incomplete.options import incomplete_arguments
+from karhunen._inputs import tables
 from karhunen._inputs.matrix import to_scores, to_weights
 from karhunen._inputs.report import about, write_page
 from karhunen._shared.arrays import FloatArray, Ids
@@ -387,6 +388,7 @@ class FittedIncomplete(Summarised, ViewedModel):
         z  4.0  8
         """
         check_is_fitted(self)
+        X = tables.as_held(X)
         if not flag_option("return_std", return_std):
             entries = to_entries(self, X, reset=False)
             return fill(X, self._values(entries), entries)

@@ -17,6 +17,7 @@ from karhunen._incomplete.sparse_entries import broadcast_weights, entries_of_sp
 from karhunen._inputs.files import is_source, to_open_source
 from karhunen._inputs.incomplete import without_masks
 from karhunen._inputs.matrix import to_matrix, to_weights
+from karhunen._inputs.suspects import tell_suspects
 from karhunen._shared.errors import name_column
 
 
@@ -56,6 +57,8 @@ def to_entries(
             entries = entries_of_sparse(X, entry_weight, threads)
         else:
             matrix = to_matrix(estimator, without_masks(X), reset=reset, min_samples=min_samples)
+            if reset:
+                tell_suspects(estimator, matrix)
             weights = None if entry_weight is None else broadcast_weights(entry_weight, matrix.shape, matrix.dtype)
             entries = _core.observe(matrix, weights, threads)
     except ValueError as error:

@@ -14,6 +14,7 @@ from karhunen._inputs.bed import Bed
 from karhunen._inputs.cells import Cells, cells_among
 from karhunen._inputs.matrix import to_matrix
 from karhunen._inputs.row_blocks import RowBlocks, to_source
+from karhunen._inputs.suspects import tell_suspects
 from karhunen._shared.arrays import Matrix
 from karhunen._shared.options import bytes_option, optional_count
 from karhunen._shared.warning import warn
@@ -49,7 +50,10 @@ def to_rows(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int =
         Rows that the engine reads.
     """
     if not is_source(X):
-        return to_matrix(estimator, X, reset=reset, min_samples=min_samples)
+        matrix = to_matrix(estimator, X, reset=reset, min_samples=min_samples)
+        if reset:
+            tell_suspects(estimator, matrix)
+        return matrix
     return to_open_source(estimator, X, reset=reset, min_samples=min_samples)[0]
 
 
@@ -96,6 +100,8 @@ def to_open_source(
     if n < min_samples:
         raise ValueError(f"{what}: {n} row(s), while a minimum of {min_samples} is required by {_name(estimator)}")
     _compare_columns(estimator, what, source.shape[1], names, reset=reset)
+    if reset:
+        tell_suspects(estimator, source)
     return source, row_names
 
 

@@ -35,7 +35,7 @@ def to_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int
     estimator : BaseEstimator
         Its ``n_features_in_`` and ``feature_names_in_`` are set if `reset`, and otherwise compared with `X`.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
-        Numbers.
+        Numbers, or what :func:`tables.as_table` makes a table of.
     reset : bool
         True if the call is part of a fit.
     min_samples : int
@@ -55,8 +55,8 @@ def to_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int
     if type(X) is np.ndarray and X.dtype in _FLOATS and X.ndim == 2 and len(X) >= min_samples and X.shape[1]:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return _readable(X)
-    refuse_no_data(X)
     X = tables.as_table(X)
+    refuse_no_data(X)
     if tables.is_table(X):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return check_array(tables.to_array(X), estimator=estimator, **checks)
@@ -89,8 +89,9 @@ def to_scores(estimator: BaseEstimator, X: Any) -> np.ndarray:
     ndarray of shape (n_samples, n_components)
         `X` itself if possible.
     """
+    X = tables.as_table(X)
     refuse_no_data(X)
-    X = _as_array(X)
+    X = tables.to_array(X) if tables.is_table(X) else _as_array(X)
     _refuse_dtype(X)
     # A model without components has no scores.
     checks = {"dtype": _FLOATS, "ensure_all_finite": False, "ensure_min_features": 0}
@@ -160,7 +161,7 @@ def _refuse_dtype(X: Any) -> None:
         if (kind == "f" and np.dtype(inner).itemsize not in (4, 8)) or kind in "SUMmV":
             raise ValueError(
                 f"{what} has dtype {dtype}; {tables.ALLOWED}: convert it with X.astype('float64') if that is what "
-                "you want"
+                f"you want{f'; {tables.CATEGORIES}' if name is not None and kind in 'SUMm' else ''}"
             )
 
 
@@ -179,7 +180,7 @@ def _name_entry(error: TypeError | ValueError, X: Any) -> TypeError | ValueError
                 name = f" ({str(X.columns[j])!r})" if is_frame else ""
                 # scikit-learn's estimator checks require a TypeError for objects in arrays.
                 kind = ValueError if is_frame else type(error)
-                advice = "; karhunen.categorical.MCA and FAMD analyse categories" if is_frame else ""
+                advice = f"; {tables.CATEGORIES}" if is_frame else ""
                 return kind(f"row {i}, column {j}{name}: {reason}; {COUNTED}{advice}")
     return error
 

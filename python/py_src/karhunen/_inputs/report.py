@@ -44,7 +44,7 @@ def about(estimator: Any, X: Any, level: float | None, title: str | None) -> dic
     chance = 0.95 if level is None else probability("level", level)
     if not isinstance(title, str | None):
         raise TypeError(f"title is a {type(title).__name__}; a str is needed")
-    index = getattr(X, "index", None) if hasattr(X, "columns") else None
+    index = X.index if hasattr(type(X), "iloc") else None
     rows = getattr(X, "row_ids", None) if index is None else index
     features = getattr(estimator, "feature_names_in_", None)
     columns = getattr(estimator, "column_ids_", None) if features is None else features

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from karhunen import _core
+from karhunen._inputs import tables
 from karhunen._inputs.matrix import to_matrix
 from karhunen._shared.arrays import FloatArray, Rows
 from karhunen._shared.options import is_whole
@@ -32,7 +33,8 @@ class RowBlocks:
         Called without arguments at the beginning of every pass; returns an iterable of blocks: arrays, sparse matrices
         or dataframes of shape (any number, n_features), as `fit` takes them. All are dense or all are sparse. The rows
         must be the same, in the same order, in every pass. A function with ``yield`` is a factory; the generator that
-        it returns is not, for it yields its blocks only once.
+        it returns is not, for it yields its blocks only once. Queries and streams of tables are iterables of blocks,
+        too: ``RowBlocks(lambda: duckdb.sql("from 'big.parquet'"))``, ``RowBlocks(lambda: polars.scan_csv("big.csv"))``.
     n_features : int or None, default=None
         Number of columns. None takes that of the first block.
     n_samples : int or None, default=None
@@ -172,7 +174,8 @@ class RowBlocks:
         """Call the factory and iterate over its blocks."""
         found = self._factory()
         try:
-            blocks = iter(found)
+            stream = None if isinstance(found, Iterator) else tables.batches(found)
+            blocks = iter(found) if stream is None else stream
         except TypeError:
             raise TypeError(
                 f"{self._name()} returned an object of type {type(found).__name__}, which is no iterable of blocks"

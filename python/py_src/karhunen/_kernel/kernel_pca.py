@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from karhunen import _core
 from karhunen._inputs.matrix import to_matrix, to_weights
+from karhunen._inputs.suspects import tell_suspects
 from karhunen._kernel.convergence import warn_of_spectrum
 from karhunen._kernel.fitted import FittedKernelPCA
 from karhunen._kernel.options import (
@@ -307,6 +308,7 @@ or callable, default="linear"
         if log is not None and function is not None:
             raise ValueError("checkpoint needs a kernel of karhunen: nothing tells whether a function is the same")
         matrix = to_matrix(self, X, reset=True)
+        tell_suspects(self, matrix)
         weights = to_weights("sample_weight", sample_weight, matrix.shape[0], "rows")
         self._check_form(matrix, function)
         keep_zeros = not flag_option("remove_zero_eig", self.remove_zero_eig)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
 from karhunen._inputs.matrix import to_matrix, to_weights
+from karhunen._inputs.suspects import tell_suspects
 from karhunen._kernel.fitted import FittedKernel
 from karhunen._kernel.options import kernel_arguments, kernel_option, threads_option
 from karhunen._shared.arrays import FloatArray, Rows
@@ -137,6 +138,7 @@ class Nystroem(FittedKernel):
         options = self._engine_options()
         function = self._function()
         matrix = to_matrix(self, X, reset=True)
+        tell_suspects(self, matrix)
         if function is not None:
             if sp.issparse(matrix):
                 raise ValueError("X is sparse, but a kernel function gets dense rows; pass X.toarray()")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
+from karhunen._inputs import tables
 from karhunen._inputs.files import Source, to_rows
 from karhunen._inputs.matrix import to_weights
 from karhunen._pca.gaussian import GaussianComponents
@@ -229,7 +230,13 @@ class IncrementalPCA(GaussianComponents):
         >>> IncrementalPCA(n_components=5, scale=True).fit(x).partial_fit(x).n_samples_seen_
         2000
         """
-        self._fit_rows(X, sample_weight)
+        batches = None if sample_weight is not None else tables.batches(X)
+        if batches is None:
+            self._fit_rows(X, sample_weight)
+            return self
+        self._begin(next(batches), self._engine_options(), None, 1)
+        self._add_batches(batches, 1)
+        _ = self._found_now
         return self
 
     def fit_transform(self, X: Any, y: None = None, sample_weight: Any = None) -> FloatArray:
@@ -245,7 +252,7 @@ class IncrementalPCA(GaussianComponents):
         ndarray of shape (n_samples, n_components)
             Scores, in float32 if `X` is, in float64 otherwise.
         """
-        return self._scores(self._fit_rows(X, sample_weight))
+        return self._scores(self._fit_rows(tables.as_table(X), sample_weight))
 
     def partial_fit(self, X: Any, y: None = None, sample_weight: Any = None) -> Self:
         """Add rows, any number of them from one.
@@ -253,7 +260,8 @@ class IncrementalPCA(GaussianComponents):
         Parameters
         ----------
         X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), or path
-            New rows, as in :meth:`fit`.
+            New rows, as in :meth:`fit`. Queries and streams of tables (a DuckDB relation, a LazyFrame of polars, a
+            RecordBatchReader of pyarrow) are read batch by batch if there is no `sample_weight`.
         y : None
             Ignored; present for compatibility with pipelines.
         sample_weight : array-like of shape (n_samples,) or None
@@ -268,7 +276,7 @@ class IncrementalPCA(GaussianComponents):
         ------
         ValueError
             As in :meth:`fit`; if an option was changed after the first rows; for other columns than those of the first
-            rows. The estimator stays as it was.
+            rows. The estimator stays as it was; of a query or stream, the batches before the error are added.
 
         Examples
         --------
@@ -277,6 +285,9 @@ class IncrementalPCA(GaussianComponents):
         >>> pca.partial_fit([[3.0, 3.0]]).mean_  # the second row weighs twice as much as the first
         array([2., 2.])
         """
+        batches = None if sample_weight is not None else tables.batches(X)
+        if batches is not None:
+            return self._add_batches(batches, 0)
         options = self._engine_options()
         if not self.__sklearn_is_fitted__():
             self._begin(X, options, sample_weight, 1)
@@ -284,6 +295,15 @@ class IncrementalPCA(GaussianComponents):
         self._refuse_changes(options)
         self._push(self._fit, to_rows(self, X, reset=False), sample_weight)
         return self._adopt_rows(self._fit)
+
+    def _add_batches(self, batches: Iterator[Any], first: int) -> Self:
+        """Add batches, of which errors give the number, from `first` on."""
+        for number, batch in enumerate(batches, first):
+            try:
+                self.partial_fit(batch)
+            except ValueError as error:
+                raise ValueError(f"batch {number}: {error}") from None
+        return self
 
     def merge(self, other: IncrementalPCA) -> Self:
         """Add the rows of another estimator, fitted apart with the same options.

@@ -10,6 +10,7 @@ import numpy as np
 
 from karhunen import _core
 from karhunen._inputs.matrix import to_matrix
+from karhunen._inputs.suspects import tell_suspects
 from karhunen._pca.fitted import FittedAtOnce
 from karhunen._pca.options import shared_options
 from karhunen._shared.arrays import FloatArray, Matrix
@@ -148,6 +149,7 @@ class TruncatedSVD(FittedAtOnce):
         """
         options = self._engine_options()
         matrix = to_matrix(self, X, reset=True)
+        tell_suspects(self, matrix)
         most = min(matrix.shape)
         if self.n_components > most:
             raise ValueError(

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from karhunen._inputs import tables
 from karhunen._shared.choices import CloudKind
 from karhunen._shared.options import choice_option, probability
 from karhunen.plot._parts import arrows, fitted_model
 from karhunen.plot._parts.axes import COLOURS, GREY, INK, PALE, axes, cross
-from karhunen.plot._samples import groups, outlines, points
+from karhunen.plot._samples import columns, groups, outlines, points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -149,9 +150,10 @@ def _draw_rows(
 ) -> Axes:
     """Draw scores as points, with the clouds of their scores in all draws."""
     pca, (color_by, max_groups, labels) = replicates.pca, names
+    given, X = columns.separate(pca, tables.as_table(X), color_by)
     at = points.scores_in_plane(pca, X, *plane)
     n = len(at)
-    colouring = groups.read(color_by, X, n, "X", max_groups)
+    colouring = groups.read(color_by, given, n, "X", max_groups)
     most = min(n, ROWS) if n_ellipses is None else _count(n_ellipses, n)
     chosen = np.sort(arrows.longest(at, most))
     rows = X if len(chosen) == n else _rows(X, chosen)
@@ -209,4 +211,6 @@ def _rows(X: Any, chosen: np.ndarray) -> Any:
     """Return chosen rows of a table."""
     if hasattr(X, "iloc"):
         return X.iloc[chosen]
+    if tables.is_table(X):
+        return X[chosen.tolist()] if hasattr(X, "to_series") else X.take(chosen)
     return X[chosen] if hasattr(X, "shape") else [X[i] for i in chosen]

@@ -169,11 +169,9 @@ def row_names(X: Any, given: Sequence[Any] | bool | None, n: int) -> list[str] |
     if given is False:
         return None
     if given is None or given is True:
-        index = getattr(X, "index", None)
-        named = index is not None and not callable(index) and any(isinstance(name, str) for name in index)
-        if given is True and index is not None and not callable(index):
-            named = True
-        elif given is True:
+        index = X.index if hasattr(type(X), "iloc") else None
+        named = index is not None and (given is True or any(isinstance(name, str) for name in index))
+        if given is True and index is None:
             raise ValueError("labels = True takes the index of a data frame, and X is none; give the names themselves")
         return [str(name) for name in index] if named else None
     if len(given) != n:

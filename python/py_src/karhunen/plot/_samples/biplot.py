@@ -11,7 +11,7 @@ from karhunen._shared.choices import Scaling
 from karhunen._shared.options import choice_option
 from karhunen.plot._parts import arrows, fitted_model
 from karhunen.plot._parts.axes import COLOURS, INK, axes, cross
-from karhunen.plot._samples import density_grid, groups, outlines, points
+from karhunen.plot._samples import columns, density_grid, groups, outlines, points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +29,7 @@ def biplot(
     components: tuple[int, int] = (0, 1),
     scaling: Scaling | None = None,
     color_by: Any = None,
+    data: Any = None,
     max_groups: int | None = 30,
     labels: Sequence[Any] | bool | None = None,
     density: Literal["auto"] | bool = "auto",
@@ -57,7 +58,9 @@ def biplot(
         "form", and "covariance" of a rotation, whose scores have unit variance: its arrows are the pattern, so that
         projections show values after oblique rotations too, but then angles are not correlations.
     color_by : array-like of shape (n_samples,), str or None, default=None
-        Groups, numbers or the name of a column of `X`, as in :func:`scores`.
+        Groups, numbers or the name of a column of `X` or `data`, as in :func:`scores`.
+    data : dataframe of n_samples rows or None, default=None
+        A table beside `X`, of which `color_by` names a column.
     max_groups : int or None, default=30
         Number of groups with a look of their own, as in :func:`scores`.
     labels : sequence of shape (n_samples,), bool or None, default=None
@@ -94,8 +97,9 @@ def biplot(
     names = fitted_model.feature_names(pca, feature_names)
     most = fitted_model.count("n_arrows", n_arrows, len(names))
     form = _is_form(pca, scaling)
-    at = points.scores_in_plane(pca, X, first, second)
-    colouring = groups.read(color_by, X, len(at), "X", max_groups)
+    given, rows = columns.separate(pca, X, color_by, data)
+    at = points.scores_in_plane(pca, rows, first, second)
+    colouring = groups.read(color_by, given, len(at), "X", max_groups, data)
     tips = (pca.components_.T if form else fitted_model.loadings_of(pca))[:, [first, second]]
     if not form and not fitted_model.is_rotated(pca):
         spread = at.std(axis=0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from karhunen.plot._parts import fitted_model
 from karhunen.plot._parts.axes import COLOURS, FAINT, MARKERS, PALE
+from karhunen.plot._samples import columns
 
 #: Maximum number of different integers that are groups; more are numbers.
 MOST_INTEGERS = 10
@@ -35,18 +36,21 @@ class Colouring:
     name: str | None = None
 
 
-def read(color_by: Any, X: Any, n: int, source: str, max_groups: int | None) -> Colouring:
+def read(color_by: Any, X: Any, n: int, source: str, max_groups: int | None, data: Any = None) -> Colouring:
     """Convert `color_by` of the `n` rows of `X`, called `source` in messages, to a colouring.
 
-    The `max_groups` largest groups keep a look of their own; the rest are one look, "other".
+    It may be the name of a column of the table `data`, or else of `X`. The `max_groups` largest groups keep a look of
+    their own; the rest are one look, "other".
     """
     most = fitted_model.count("max_groups", max_groups, n)
     if color_by is None:
         return Colouring()
-    if isinstance(color_by, str) and color_by in getattr(X, "columns", ()):
-        color_by = X[color_by]
+    name = color_by if isinstance(color_by, str) else getattr(color_by, "name", None)
+    if isinstance(color_by, str):
+        color_by = columns.values_of(color_by, X, data, n, source)
+    elif data is not None:
+        raise ValueError("data is a table of which color_by names a column; give the name, or leave data out")
     values = _checked(color_by, n, source)
-    name = getattr(color_by, "name", None)
     title = None if name is None else str(name)
     order = getattr(getattr(color_by, "cat", None), "categories", None)
     listed = values.tolist()
@@ -100,8 +104,7 @@ def _checked(color_by: Any, n: int, source: str) -> np.ndarray:
     if values.shape == (n,):
         return values
     if values.ndim == 0:
-        column = f": of a column of a table, its values, such as table[{color_by!r}]" * (values.dtype.kind == "U")
-        raise ValueError(f"color_by is {color_by!r}; give one value for each of the {n} rows of {source}{column}")
+        raise ValueError(f"color_by is {color_by!r}; give one value for each of the {n} rows of {source}")
     has = f"{len(values)} entries" if values.ndim == 1 else f"shape {values.shape}"
     raise ValueError(f"color_by has {has}; {source} has {n} rows: give one value for each")
 

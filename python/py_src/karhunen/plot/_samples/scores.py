@@ -9,7 +9,7 @@ import numpy as np
 
 from karhunen.plot._parts import fitted_model
 from karhunen.plot._parts.axes import axes, cross
-from karhunen.plot._samples import density_grid, groups, outlines, points, uncertainty
+from karhunen.plot._samples import columns, density_grid, groups, outlines, points, uncertainty
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +22,7 @@ def scores(
     components: tuple[int, int] = (0, 1),
     new: Any = None,
     color_by: Any = None,
+    data: Any = None,
     max_groups: int | None = 30,
     labels: Sequence[Any] | bool | None = None,
     density: Literal["auto"] | bool = "auto",
@@ -48,7 +49,9 @@ def scores(
     color_by : array-like of shape (n_samples,), str or None, default=None
         Colours: groups (strings, booleans, categories, up to ten different integers) get a colour and marker each, and
         a legend; numbers get a colour bar. Missing values are grey. The name of a pandas series becomes the title. A
-        string is the name of a column of `X`.
+        string is the name of a column of `X`, which may then hold columns that are no features, or of `data`.
+    data : dataframe of n_samples rows or None, default=None
+        A table beside `X`, of which `color_by` names a column, such as the groups of the rows.
     max_groups : int or None, default=30
         Number of groups with a look of their own: the largest. The others are grey and one entry of the legend, with
         their number; None draws all. Colours and markers repeat after 60 groups.
@@ -92,10 +95,11 @@ def scores(
     fitted_model.check(pca)
     first, second = fitted_model.plane(pca, components)
     below = None if new is None else points.scores_in_plane(pca, X, first, second)
-    rows, name = (X, "X") if new is None else (new, "new")
+    given, name = (X, "X") if new is None else (new, "new")
+    given, rows = columns.separate(pca, given, color_by, data, name)
     at = points.scores_in_plane(pca, rows, first, second)
     everything = at if below is None else np.vstack([below, at])
-    colouring = groups.read(color_by, rows, len(at), name, max_groups)
+    colouring = groups.read(color_by, given, len(at), name, max_groups, data)
     dense = density_grid.is_wanted(density, len(at))
     own = ax is None
     ax = axes(ax, points.figure_size(everything, 6.4))

@@ -8,7 +8,7 @@ import numpy as np
 
 from karhunen.plot._parts import fitted_model
 from karhunen.plot._parts.axes import pyplot
-from karhunen.plot._samples import groups, points
+from karhunen.plot._samples import columns, groups, points
 
 if TYPE_CHECKING:
     from mpl_toolkits.mplot3d import Axes3D
@@ -20,6 +20,7 @@ def scores_3d(
     *,
     components: tuple[int, int, int] = (0, 1, 2),
     color_by: Any = None,
+    data: Any = None,
     max_groups: int | None = 30,
     ax: Axes3D | None = None,
 ) -> Axes3D:
@@ -37,7 +38,9 @@ def scores_3d(
     components : (int, int, int), default=(0, 1, 2)
         Indices of the components, from 0.
     color_by : array-like of shape (n_samples,), str or None, default=None
-        Groups, numbers or the name of a column of `X`, as in :func:`scores`.
+        Groups, numbers or the name of a column of `X` or `data`, as in :func:`scores`.
+    data : dataframe of n_samples rows or None, default=None
+        A table beside `X`, of which `color_by` names a column.
     max_groups : int or None, default=30
         Number of groups with a look of their own, as in :func:`scores`.
     ax : Axes3D or None, default=None
@@ -65,8 +68,9 @@ def scores_3d(
     """
     fitted_model.check(pca)
     chosen = fitted_model.indices(pca, components, 3)
-    at = np.asarray(pca.transform(X))[:, chosen]
-    colouring = groups.read(color_by, X, len(at), "X", max_groups)
+    given, rows = columns.separate(pca, X, color_by, data)
+    at = np.asarray(pca.transform(rows))[:, chosen]
+    colouring = groups.read(color_by, given, len(at), "X", max_groups, data)
     own = ax is None
     plt = pyplot()
     if ax is None:
