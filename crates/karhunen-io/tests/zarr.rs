@@ -169,7 +169,7 @@ fn masks_of_every_kind_keep_the_same_genes() {
         let refused = read(&sample(version), &options("feature_type")).unwrap_err().to_string();
         assert!(refused.ends_with("the column of `var` holds no values true and false"), "{refused}");
         let refused = read(&sample(version), &options("none")).unwrap_err().to_string();
-        let there = "there are `categories`, `feature_type`, `highly_variable`, `nullable`";
+        let there = "there are `categories`, `feature_type`, `nullable`, `highly_variable`";
         assert!(refused.ends_with(there), "{refused}");
     }
 }
@@ -220,7 +220,10 @@ fn arrays_without_anndata_are_tables() {
             }
         }
         let refused = folder.refusal(&ReadOptions::default());
-        assert!(refused.starts_with("STORE: holds several arrays; choose one with `array`: `filled`"), "{refused}");
+        assert!(
+            refused.starts_with("STORE: holds several arrays; choose one with `array`: `filled`"),
+            "{refused}"
+        );
         let refused = folder.refusal(&array("../store.zarr/half"));
         assert!(refused.contains("there is no such array"), "{refused}");
         let refused = folder.refusal(&layer("x"));
@@ -233,16 +236,36 @@ fn arrays_without_anndata_are_tables() {
 fn metadata_that_lie_are_refused_by_file_and_array() {
     type Change = fn(&mut Value);
     let cases: [(&str, &str, Change, &str); 15] = [
-        ("cells_v2.zarr.zip", "layers/dense/.zarray", |m| m["chunks"] = json!([0, 96]), "has chunks of no elements"),
-        ("cells_v2.zarr.zip", "layers/dense/.zarray", |m| m["chunks"] = json!([44]), "has 2 axes, but its chunks have 1"),
+        (
+            "cells_v2.zarr.zip",
+            "layers/dense/.zarray",
+            |m| m["chunks"] = json!([0, 96]),
+            "has chunks of no elements",
+        ),
+        (
+            "cells_v2.zarr.zip",
+            "layers/dense/.zarray",
+            |m| m["chunks"] = json!([44]),
+            "has 2 axes, but its chunks have 1",
+        ),
         (
             "cells_v2.zarr.zip",
             "layers/dense/.zarray",
             |m| m["chunks"] = json!([u64::MAX, u64::MAX]),
             "is too large for this machine",
         ),
-        ("cells_v2.zarr.zip", "layers/dense/.zarray", |m| m["shape"] = json!([150, 110, 2]), "but its chunks have 2"),
-        ("cells_v2.zarr.zip", "layers/dense/.zarray", |m| m["shape"] = json!([-1, 110]), "has no shape of whole numbers"),
+        (
+            "cells_v2.zarr.zip",
+            "layers/dense/.zarray",
+            |m| m["shape"] = json!([150, 110, 2]),
+            "but its chunks have 2",
+        ),
+        (
+            "cells_v2.zarr.zip",
+            "layers/dense/.zarray",
+            |m| m["shape"] = json!([-1, 110]),
+            "has no shape of whole numbers",
+        ),
         (
             "cells_v2.zarr.zip",
             "layers/dense/.zarray",
@@ -250,19 +273,54 @@ fn metadata_that_lie_are_refused_by_file_and_array() {
             "is packed with a codec that is not read (`jpeg`); write the store again with zstd, gzip or Blosc, in Python \
              anndata.read_zarr(path).write_zarr(path)",
         ),
-        ("cells_v2.zarr.zip", "layers/dense/.zarray", |m| m["dtype"] = json!("<c16"), "save the real and imaginary parts"),
-        ("cells_v2.zarr.zip", "layers/dense/.zarray", |m| m["zarr_format"] = json!(4), "of an unknown version of Zarr (2 and 3 are read)"),
-        ("cells_v2.zarr.zip", "layers/dense/.zarray", |m| m["fill_value"] = json!("x"), "has a fill value that is not read (\"x\")"),
-        ("cells_v3.zarr.zip", "layers/dense/zarr.json", |m| m["node_type"] = json!(1), "has a zarr.json without node_type; the store is damaged"),
+        (
+            "cells_v2.zarr.zip",
+            "layers/dense/.zarray",
+            |m| m["dtype"] = json!("<c16"),
+            "save the real and imaginary parts",
+        ),
+        (
+            "cells_v2.zarr.zip",
+            "layers/dense/.zarray",
+            |m| m["zarr_format"] = json!(4),
+            "of an unknown version of Zarr (2 and 3 are read)",
+        ),
+        (
+            "cells_v2.zarr.zip",
+            "layers/dense/.zarray",
+            |m| m["fill_value"] = json!("x"),
+            "has a fill value that is not read (\"x\")",
+        ),
+        (
+            "cells_v3.zarr.zip",
+            "layers/dense/zarr.json",
+            |m| m["node_type"] = json!(1),
+            "has a zarr.json without node_type; the store is damaged",
+        ),
         (
             "cells_v3.zarr.zip",
             "layers/dense/zarr.json",
             |m| m["chunk_grid"]["configuration"]["chunk_shape"] = json!([81, 120]),
             "has shards that are no whole number of chunks",
         ),
-        ("cells_v3.zarr.zip", "layers/dense/zarr.json", |m| m["chunk_grid"]["name"] = json!("odd"), "has chunks on a grid that is not read (`odd`)"),
-        ("cells_v3.zarr.zip", "layers/dense/zarr.json", |m| m["data_type"] = json!("complex64"), "has a data_type that is not read (`complex64`)"),
-        ("cells_v3.zarr.zip", "layers/dense/zarr.json", |m| m["codecs"] = json!([]), "has no codec that makes bytes of its values"),
+        (
+            "cells_v3.zarr.zip",
+            "layers/dense/zarr.json",
+            |m| m["chunk_grid"]["name"] = json!("odd"),
+            "has chunks on a grid that is not read (`odd`)",
+        ),
+        (
+            "cells_v3.zarr.zip",
+            "layers/dense/zarr.json",
+            |m| m["data_type"] = json!("complex64"),
+            "has a data_type that is not read (`complex64`)",
+        ),
+        (
+            "cells_v3.zarr.zip",
+            "layers/dense/zarr.json",
+            |m| m["codecs"] = json!([]),
+            "has no codec that makes bytes of its values",
+        ),
         (
             "cells_v3.zarr.zip",
             "layers/dense/zarr.json",
@@ -281,12 +339,15 @@ fn metadata_that_lie_are_refused_by_file_and_array() {
 #[test]
 fn sizes_beyond_memory_are_refused() {
     // Missing chunks are fill values: only the memory bounds an array that no file holds.
-    for (version, file) in [("tables_v2.zarr.zip", "whole/.zarray"), ("tables_v3.zarr.zip", "whole/zarr.json")] {
+    for (version, file) in
+        [("tables_v2.zarr.zip", "whole/.zarray"), ("tables_v3.zarr.zip", "whole/zarr.json")]
+    {
         for shape in [json!([u64::MAX / 4, 7]), json!([1_u64 << 50, 7]), json!([1_u64 << 40, 1_u64 << 20])] {
             let folder = Folder::of(version);
             folder.edit(file, |metadata| metadata["shape"] = shape.clone());
             let refused = folder.refusal(&array("whole"));
-            let expected = refused.contains(" of memory") || refused.ends_with("is too large for this machine");
+            let expected =
+                refused.contains(" of memory") || refused.ends_with("is too large for this machine");
             assert!(expected, "{shape}: {refused}");
         }
     }
@@ -366,7 +427,11 @@ fn damaged_archives_never_panic() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let mut bytes = whole.clone();
         // The table of members is at the end.
-        let at = if round % 2 == 0 { (state >> 33) as usize % bytes.len() } else { bytes.len() - 1 - (state >> 33) as usize % 9000 };
+        let at = if round % 2 == 0 {
+            (state >> 33) as usize % bytes.len()
+        } else {
+            bytes.len() - 1 - (state >> 33) as usize % 9000
+        };
         bytes[at] ^= 1 << (state & 7);
         if round % 10 == 0 {
             bytes.truncate(at);

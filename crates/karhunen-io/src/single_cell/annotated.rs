@@ -168,9 +168,10 @@ fn of_categories(file: &Store, name: &str, refuse: &dyn Fn(String) -> Error) -> 
     let codes = file.array(&format!("{name}/codes"))?;
     let of_rows = codes.positions::<i64>(0..codes.len()?)?;
     let flag = |&code: &i64| match usize::try_from(code) {
-        Ok(code) => flags.get(code).copied().ok_or_else(|| {
-            codes.refuse("names a category that does not exist; the file is damaged")
-        }),
+        Ok(code) => flags
+            .get(code)
+            .copied()
+            .ok_or_else(|| codes.refuse("names a category that does not exist; the file is damaged")),
         // -1.
         Err(_) => Err(refuse("some of its values are missing".to_owned())),
     };

@@ -148,15 +148,12 @@ impl Array {
         let &[n] = self.shape() else {
             return Err(self.refuse(&format!("has {} axes, expected one", self.shape().len())));
         };
-        let (dtype, fill) = match &self.layout.element {
-            Element::Fixed(dtype, _) => (*dtype, ""),
+        let dtype = match &self.layout.element {
+            Element::Fixed(dtype, _) => *dtype,
             Element::Texts(fill) => return self.texts_of_any_length(n, fill),
         };
-        debug_assert!(fill.is_empty());
         match dtype.kind {
-            Kind::Int | Kind::Uint => {
-                Ok(self.integers(&[0..n], Some)?.iter().map(i128::to_string).collect())
-            }
+            Kind::Int | Kind::Uint => Ok(self.integers(&[0..n], Some)?.iter().map(i128::to_string).collect()),
             Kind::Bytes | Kind::Unicode => {
                 let bytes = self.bytes(&[0..n])?;
                 // Elements of no bytes are empty texts.
@@ -209,7 +206,9 @@ impl Array {
         let [shape, chunk] = [&self.layout.shape, &self.layout.chunk].map(|axes| as_matrix(axes));
         let within = |(range, &axis): (&Range<usize>, &usize)| range.start <= range.end && range.end <= axis;
         if part.len() != self.shape().len() || !part.iter().zip(self.shape()).all(within) {
-            return Err(self.refuse(&format!("has the shape {:?}, which lacks the part {part:?}", self.shape())));
+            return Err(
+                self.refuse(&format!("has the shape {:?}, which lacks the part {part:?}", self.shape()))
+            );
         }
         let [rows, columns] = match part {
             [entries] => [0..1, entries.clone()],

@@ -60,7 +60,8 @@ impl Codec {
             Self::Lz4 => lz4(&bytes, most),
             Self::Blosc => blosc::unpack(&bytes, most).map(Bytes::from),
             Self::Crc32c => {
-                let (content, expected) = bytes.split_last_chunk::<CHECKSUM>().ok_or("its checksum is cut off")?;
+                let (content, expected) =
+                    bytes.split_last_chunk::<CHECKSUM>().ok_or("its checksum is cut off")?;
                 if crc32c(content) != u32::from_le_bytes(*expected) {
                     return Err("its checksum is another".to_owned());
                 }
@@ -88,9 +89,11 @@ impl Codec {
 pub(super) fn decode(codecs: &[Codec], bytes: Bytes, most: usize) -> Result<Bytes, String> {
     // A codec that packs may lengthen bytes that were packed before.
     let between = most.saturating_add(most / 8).saturating_add(4096);
-    codecs.iter().enumerate().rev().try_fold(bytes, |bytes, (place, codec)| {
-        codec.decode(bytes, if place == 0 { most } else { between })
-    })
+    codecs
+        .iter()
+        .enumerate()
+        .rev()
+        .try_fold(bytes, |bytes, (place, codec)| codec.decode(bytes, if place == 0 { most } else { between }))
 }
 
 fn read_at_most(decoder: impl Read, what: &str, n_packed: usize, most: usize) -> Result<Bytes, String> {
@@ -156,7 +159,8 @@ mod tests {
 
     #[test]
     fn bytes_that_lie_are_refused() {
-        let error = |codec: Codec, bytes: &'static [u8]| codec.decode(Bytes::from_static(bytes), 100).unwrap_err();
+        let error =
+            |codec: Codec, bytes: &'static [u8]| codec.decode(Bytes::from_static(bytes), 100).unwrap_err();
         assert!(error(Codec::Lz4, &[0xff, 0xff, 0, 0, 1]).contains("declares 65535 bytes"));
         assert!(error(Codec::Lz4, &[1]).contains("no LZ4"));
         assert!(error(Codec::Gzip, b"abc").contains("no gzip"));

@@ -91,8 +91,7 @@ impl Files {
                 names.collect::<std::io::Result<_>>().map_err(failed)?
             }
             Self::Archive { root, zip, .. } => {
-                let begin =
-                    if folder.is_empty() { root.clone() } else { format!("{root}{folder}/") };
+                let begin = if folder.is_empty() { root.clone() } else { format!("{root}{folder}/") };
                 let names = zip.file_names().flatten();
                 names
                     .filter_map(|name| name.strip_prefix(&begin)?.split('/').next().map(str::to_owned))

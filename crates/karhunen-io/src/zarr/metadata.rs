@@ -117,9 +117,11 @@ impl Layout {
                 Element::Fixed(dtype, fill_bytes(dtype, fill)?)
             }
             Some(Value::Array(_)) => {
-                return Err("holds records, as AnnData wrote them before version 0.7; write the store again with a \
+                return Err(
+                    "holds records, as AnnData wrote them before version 0.7; write the store again with a \
                             later one, in Python anndata.read_zarr(path).write_zarr(path)"
-                    .to_owned());
+                        .to_owned(),
+                );
             }
             _ => return Err("has no dtype".to_owned()),
         };

@@ -109,7 +109,8 @@ impl Zarr {
     /// [`Cause::Format`], also if there is none of this name.
     pub(crate) fn array(&self, name: &str) -> Result<Array> {
         let node = self.node(name)?.filter(|node| node.kind == Kind::Array);
-        let node = node.ok_or_else(|| self.refuse(name, "is missing from the store; the store is damaged"))?;
+        let node =
+            node.ok_or_else(|| self.refuse(name, "is missing from the store; the store is damaged"))?;
         let layout = Layout::read(&node.metadata).map_err(|problem| self.refuse(name, &problem))?;
         Ok(Array::new(self.path.clone(), name, Arc::clone(&self.files), layout))
     }
@@ -119,7 +120,8 @@ impl Zarr {
     /// # Errors
     /// [`Cause::Format`]; [`Cause::Io`].
     pub(crate) fn text(&self, group: &str, attribute: &str) -> Result<Option<String>> {
-        let found = self.node(group)?.and_then(|node| Some(node.attributes.get(attribute)?.as_str()?.to_owned()));
+        let found =
+            self.node(group)?.and_then(|node| Some(node.attributes.get(attribute)?.as_str()?.to_owned()));
         Ok(found)
     }
 
@@ -128,9 +130,9 @@ impl Zarr {
     /// # Errors
     /// [`Cause::Format`]; [`Cause::Io`].
     pub(crate) fn whole(&self, group: &str, attribute: &str) -> Result<Option<Vec<i64>>> {
-        Ok(self.node(group)?.and_then(|node| {
-            node.attributes.get(attribute)?.as_array()?.iter().map(Value::as_i64).collect()
-        }))
+        Ok(self
+            .node(group)?
+            .and_then(|node| node.attributes.get(attribute)?.as_array()?.iter().map(Value::as_i64).collect()))
     }
 
     /// The metadata of an object; `None` if there is none of this name.
