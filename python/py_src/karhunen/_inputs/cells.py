@@ -16,9 +16,9 @@ from karhunen._shared.options import is_number
 class Cells(os.PathLike[str]):
     """A file or folder of counts by cell, and what is read of it.
 
-    For AnnData files (.h5ad) and Zarr stores, and HDF5 files and folders of Cell Ranger. Where `X` is wanted as it is, a plain str does
-    as well. Rows for a fitted estimator are normalised as those of its fit, and its genes are taken out of the file;
-    give the layer again, because the model does not keep it.
+    For AnnData files (.h5ad) and Zarr stores, and HDF5 files and folders of Cell Ranger. Where `X` is wanted as it is,
+    a plain str does as well. Rows for a fitted estimator are normalised as those of its fit, and its genes are taken
+    out of the file; give the layer again, because the model does not keep it.
 
     Parameters
     ----------
