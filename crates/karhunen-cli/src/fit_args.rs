@@ -48,7 +48,8 @@ pub(crate) struct FitArgs {
     /// Table or matrix, rows are samples: CSV, NPY, NPZ, Matrix Market, Parquet, Arrow, AnnData or PLINK .bed; - for the
     /// standard input
     ///
-    /// HDF5 files and folders of Cell Ranger are read too, with cells in rows. Several files, or a folder of them, are
+    /// AnnData may be an .h5ad file or a Zarr store, in a folder or a zip archive. Zarr arrays, and HDF5 files and folders
+    /// of Cell Ranger are read too, the latter with cells in rows. Several files, or a folder of them, are
     /// one table, one below the other, with the same columns
     #[arg(value_hint = ValueHint::FilePath, required = true)]
     pub(crate) data: Vec<PathBuf>,

@@ -333,11 +333,11 @@ pub(crate) fn of_archive(mut names: impl Iterator<Item = impl AsRef<str>>) -> Op
     })
 }
 
+/// For commands that read no folders.
 const ZARR: Foreign = Foreign {
     what: "a Zarr store",
     way: "write the array (NAME) as NPY: python -c \"import numpy, zarr; numpy.save('{stem}.npy', \
-          zarr.open('{file}', mode='r')['NAME'][:])\"; AnnData as HDF5: python -c \"import anndata; \
-          anndata.read_zarr('{file}').write_h5ad('{stem}.h5ad')\"",
+          zarr.open('{file}', mode='r')['NAME'][:])\"",
 };
 
 /// The format of a folder, by the names in it.

@@ -3,6 +3,7 @@
 mod arrow;
 mod batches;
 mod beside;
+mod blosc;
 #[cfg(unix)]
 mod bus_error;
 mod checkpoint_file;
@@ -56,6 +57,7 @@ mod rounded;
 mod saved;
 mod single_cell;
 mod stacked;
+mod store;
 mod suspects;
 mod table;
 mod tables;
@@ -65,6 +67,7 @@ mod triples;
 mod units;
 mod weights;
 mod write;
+mod zarr;
 
 pub use beside::{Beside, RowsAndColumns, TableColumns};
 pub use checkpoint_file::{load_checkpoint, save_checkpoint};

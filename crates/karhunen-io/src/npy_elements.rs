@@ -6,7 +6,7 @@ use crate::Cause;
 use crate::npy_header::{Header, Kind};
 use crate::rounded::is_held;
 
-type F16 = <Float16Type as ArrowPrimitiveType>::Native;
+pub(crate) type F16 = <Float16Type as ArrowPrimitiveType>::Native;
 
 /// Tests whether the elements are `f32` of this machine.
 pub(crate) fn is_single(header: &Header) -> bool {

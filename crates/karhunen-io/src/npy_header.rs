@@ -92,7 +92,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Header, Cause> {
     let (descr, fortran_order, shape) =
         parser.dictionary().map_err(|expected| damaged(expected, parser.at + begin))?;
     let dtype = match descr {
-        Descr::Plain(descr) => dtype(&descr)?,
+        Descr::Plain(descr) => dtype_of(&descr)?,
         Descr::Structured(fields) => return Err(structured(&fields)),
     };
     Ok(Header { dtype, shape, fortran_order, data_offset: begin + length })
@@ -113,7 +113,7 @@ fn structured(fields: &[String]) -> Cause {
 }
 
 /// Parses a type string such as `<f8`.
-fn dtype(descr: &str) -> Result<Dtype, Cause> {
+pub(crate) fn dtype_of(descr: &str) -> Result<Dtype, Cause> {
     let refuse = |what: &str, advice: &str| {
         let shown: String = descr.chars().take(40).flat_map(char::escape_debug).collect();
         Err(Cause::format(format!("holds {what} (dtype `{shown}`); {advice}")))

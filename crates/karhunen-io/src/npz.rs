@@ -16,7 +16,7 @@ use crate::{Cause, Error, ObservedData, Place, ReadOptions, Result, Table};
 use crate::{foreign, gzip, npy, npz_sparse};
 
 /// Deflate expands a byte to at most 1032 bytes; a member that declares more is damaged or hostile.
-const MOST_INFLATED: u64 = 1032;
+pub(crate) const MOST_INFLATED: u64 = 1032;
 
 /// Reads the only array of an archive, the array that [`ReadOptions::array`] names, or a sparse matrix.
 ///
@@ -191,7 +191,7 @@ fn spooled(
     }
 }
 
-fn zip_cause(error: ZipError) -> Cause {
+pub(crate) fn zip_cause(error: ZipError) -> Cause {
     Cause::format(match error {
         ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) | ZipError::InvalidPassword => {
             "is encrypted; write it again without a password".to_owned()

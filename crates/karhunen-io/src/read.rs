@@ -14,6 +14,7 @@ use crate::name_list::named;
 use crate::names::shell_word;
 use crate::saved::any_model;
 use crate::single_cell;
+use crate::zarr::{self, Zarr};
 use crate::{
     AnyModel, Cause, Error, ReadOptions, Result, Saved, SavedScatter, Table, arrow, checkpoint_file, csv,
     genotypes, matrix_market, npy, npz, parquet,
@@ -57,6 +58,9 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
     if single_cell::is_folder(path) {
         return named(single_cell::read_folder(path, options)?, options);
     }
+    if zarr::is_folder(path) {
+        return named(single_cell::read_zarr(Zarr::of_folder(path), options)?, options);
+    }
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?
         .through(|input| named(read_input(input, options)?, options))
 }
@@ -90,7 +94,7 @@ pub enum Content {
 /// # Errors
 /// Those of [`read`] and [`crate::load_any_model`].
 pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
-    if single_cell::is_folder(path) {
+    if single_cell::is_folder(path) || zarr::is_folder(path) {
         return read(path, options).map(|table| Content::Table(Box::new(table)));
     }
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
@@ -122,6 +126,9 @@ pub(crate) fn read_input(input: Input, options: &ReadOptions) -> Result<Table> {
     let table = match sniff(input.as_slice(), &input.path) {
         // Masks follow the normalisation.
         Format::Hdf5 => return single_cell::read(input, options),
+        Format::Npz if zarr::is_archive(input.as_slice()) => {
+            return single_cell::read_zarr(Zarr::of_archive(input)?, options);
+        }
         Format::Npy => npy::read(input, options),
         Format::Npz => npz::read(input, options),
         Format::Parquet => parquet::read(input, options),

@@ -84,14 +84,6 @@ impl Dataset {
         }
     }
 
-    /// The numbers in a part of a vector.
-    ///
-    /// # Errors
-    /// As [`Dataset::numbers`].
-    pub(crate) fn entries<T: Scalar>(&self, part: Range<usize>) -> Result<Vec<T>> {
-        self.numbers(&[part])
-    }
-
     /// The positions in a part of a vector: whole numbers that are not negative.
     ///
     /// # Errors

@@ -10,6 +10,8 @@ use hdf5_reader::group::Group;
 use hdf5_reader::{Hdf5File, OpenOptions};
 
 use crate::input::{Bytes, Input};
+use crate::mapped::Mapped;
+use crate::store::kind::Kind;
 use crate::{Error, Place, Result, decoder};
 
 pub(crate) use dataset::Dataset;
@@ -21,13 +23,8 @@ pub(crate) const MAGIC: &[u8] = b"\x89HDF\r\n\x1a\n";
 pub(crate) struct Hdf5 {
     path: PathBuf,
     file: Hdf5File,
-}
-
-/// An object of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Group,
-    Dataset,
+    n_bytes: u64,
+    mapped: Option<Mapped>,
 }
 
 impl Hdf5 {
@@ -36,7 +33,7 @@ impl Hdf5 {
     /// # Errors
     /// [`crate::Cause::Format`].
     pub(crate) fn open(input: Input) -> Result<Self> {
-        let path = input.path;
+        let (path, n_bytes, mapped) = (input.path, input.bytes.len() as u64, input.bytes.mapped());
         // Every visit decodes its chunks anew; chunks in memory would be beyond the memory limit.
         let options =
             || OpenOptions::default().with_chunk_cache_bytes(0).with_filter_registry(filters::registry());
@@ -44,12 +41,22 @@ impl Hdf5 {
             Bytes::Mapped(map) => Hdf5File::from_owner(map, options()),
             Bytes::Owned(bytes) => Hdf5File::from_vec_with_options(bytes, options()),
         })?;
-        Ok(Self { path, file })
+        Ok(Self { path, file, n_bytes, mapped })
     }
 
     /// The path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Bytes of the file.
+    pub(crate) fn n_bytes(&self) -> u64 {
+        self.n_bytes
+    }
+
+    /// The map of the file, if it has one.
+    pub(crate) fn mapped(&self) -> Option<Mapped> {
+        self.mapped.clone()
     }
 
     /// The names of the groups and of the data sets in a group, each in the order of the file; `""` is the root.
@@ -73,7 +80,7 @@ impl Hdf5 {
         let holds = |names: &[String]| names.iter().any(|name| name == own);
         Ok(match (holds(&groups), holds(&datasets)) {
             (true, _) => Some(Kind::Group),
-            (_, true) => Some(Kind::Dataset),
+            (_, true) => Some(Kind::Array),
             _ => None,
         })
     }

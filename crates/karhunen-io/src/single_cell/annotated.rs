@@ -1,4 +1,4 @@
-//! AnnData files (.h5ad) of every version: the matrix, the names of cells and genes, and the mask of genes.
+//! AnnData of every version, in HDF5 or Zarr: the matrix, the names of cells and genes, and the mask of genes.
 //!
 //! <https://anndata.readthedocs.io/en/stable/fileformat-prose.html>. Up to version 0.6 `obs` and `var` are arrays of
 //! records, and sparse matrices have the attributes `h5sparse_format` and `h5sparse_shape`.
@@ -7,9 +7,10 @@ use karhunen::error::Phrase;
 use karhunen::matrix::Major;
 
 use super::matrix::Stored;
-use crate::hdf5::{Hdf5, Kind};
 use crate::names::list;
 use crate::option_names;
+use crate::store::Store;
+use crate::store::kind::Kind;
 use crate::{Cause, Error, ReadOptions, Result};
 
 /// The matrix that the options choose, with its names.
@@ -31,7 +32,7 @@ pub(super) fn is_annotated(groups: &[String], datasets: &[String]) -> bool {
 ///
 /// # Errors
 /// [`Cause::Option`] for a layer or a mask that does not exist; [`Cause::Format`] for damage.
-pub(super) fn read(file: &Hdf5, options: &ReadOptions) -> Result<Annotated> {
+pub(super) fn read(file: &Store, options: &ReadOptions) -> Result<Annotated> {
     let (place, var) = place(file, options)?;
     let matrix = matrix(file, &place)?;
     let (n, p) = matrix.shape;
@@ -49,7 +50,7 @@ pub(super) fn read(file: &Hdf5, options: &ReadOptions) -> Result<Annotated> {
 }
 
 /// The place of the matrix, and the group that describes its genes.
-fn place(file: &Hdf5, options: &ReadOptions) -> Result<(String, String)> {
+fn place(file: &Store, options: &ReadOptions) -> Result<(String, String)> {
     let (layers, arrays) = match file.kind("layers")? {
         Some(Kind::Group) => file.members("layers")?,
         _ => (Vec::new(), Vec::new()),
@@ -88,9 +89,9 @@ fn place(file: &Hdf5, options: &ReadOptions) -> Result<(String, String)> {
     }
 }
 
-fn matrix(file: &Hdf5, place: &str) -> Result<Stored> {
-    if file.kind(place)? == Some(Kind::Dataset) {
-        return Stored::dense(file.dataset(place)?);
+fn matrix(file: &Store, place: &str) -> Result<Stored> {
+    if file.kind(place)? == Some(Kind::Array) {
+        return Stored::dense(file, place);
     }
     let refuse =
         |problem: String| Err(Error::new(file.path(), Cause::format(format!("`{place}` {problem}"))));
@@ -121,10 +122,10 @@ fn matrix(file: &Hdf5, place: &str) -> Result<Stored> {
 }
 
 /// The names in the index of `obs` or `var`.
-fn names(file: &Hdf5, group: &str) -> Result<Option<Vec<String>>> {
+fn names(file: &Store, group: &str) -> Result<Option<Vec<String>>> {
     match file.kind(group)? {
-        Some(Kind::Dataset) => {
-            let records = file.dataset(group)?;
+        Some(Kind::Array) => {
+            let records = file.array(group)?;
             let fields = records.field_names();
             let index =
                 ["index", "_index"].into_iter().find(|index| fields.iter().any(|field| field == index));
@@ -139,15 +140,15 @@ fn names(file: &Hdf5, group: &str) -> Result<Option<Vec<String>>> {
 }
 
 /// Texts: an array, one with a mask beside it, or categories with the number of each row.
-fn texts(file: &Hdf5, name: &str) -> Result<Option<Vec<String>>> {
+fn texts(file: &Store, name: &str) -> Result<Option<Vec<String>>> {
     match file.kind(name)? {
-        Some(Kind::Dataset) => file.dataset(name)?.texts(None).map(Some),
-        Some(Kind::Group) if file.kind(&format!("{name}/values"))? == Some(Kind::Dataset) => {
-            file.dataset(&format!("{name}/values"))?.texts(None).map(Some)
+        Some(Kind::Array) => file.array(name)?.texts(None).map(Some),
+        Some(Kind::Group) if file.kind(&format!("{name}/values"))? == Some(Kind::Array) => {
+            file.array(&format!("{name}/values"))?.texts(None).map(Some)
         }
         Some(Kind::Group) => {
             let (codes, categories) =
-                (file.dataset(&format!("{name}/codes"))?, file.dataset(&format!("{name}/categories"))?);
+                (file.array(&format!("{name}/codes"))?, file.array(&format!("{name}/categories"))?);
             let (of_rows, texts) = (codes.positions::<usize>(0..codes.len()?)?, categories.texts(None)?);
             let found: Option<Vec<String>> = of_rows.iter().map(|&code| texts.get(code).cloned()).collect();
             found
@@ -158,8 +159,27 @@ fn texts(file: &Hdf5, name: &str) -> Result<Option<Vec<String>>> {
     }
 }
 
+/// The truth values of a column of categories; `None` if those are no truth values.
+fn of_categories(file: &Store, name: &str, refuse: &dyn Fn(String) -> Error) -> Result<Option<Vec<bool>>> {
+    if file.kind(&format!("{name}/categories"))? != Some(Kind::Array) {
+        return Ok(None);
+    }
+    let Some(flags) = file.array(&format!("{name}/categories"))?.flags(None)? else { return Ok(None) };
+    let codes = file.array(&format!("{name}/codes"))?;
+    let of_rows = codes.positions::<i64>(0..codes.len()?)?;
+    let flag = |&code: &i64| match usize::try_from(code) {
+        Ok(code) => flags
+            .get(code)
+            .copied()
+            .ok_or_else(|| codes.refuse("names a category that does not exist; the file is damaged")),
+        // -1.
+        Err(_) => Err(refuse("some of its values are missing".to_owned())),
+    };
+    of_rows.iter().map(flag).collect::<Result<_>>().map(Some)
+}
+
 /// The truth values of a column of `var`.
-fn mask(file: &Hdf5, var: &str, column: &str, p: usize) -> Result<Vec<bool>> {
+fn mask(file: &Store, var: &str, column: &str, p: usize) -> Result<Vec<bool>> {
     let refuse = |problem: String| {
         let (option, wanted) = (option_names::MASK, column.to_owned());
         Error::new(file.path(), Cause::Column { option, wanted, problem })
@@ -170,8 +190,8 @@ fn mask(file: &Hdf5, var: &str, column: &str, p: usize) -> Result<Vec<bool>> {
         refuse(format!("`{var}` has no such column; there are {there}"))
     };
     let flags = match file.kind(var)? {
-        Some(Kind::Dataset) => {
-            let records = file.dataset(var)?;
+        Some(Kind::Array) => {
+            let records = file.array(var)?;
             let mut columns = records.field_names();
             if !columns.iter().any(|found| found == column) {
                 columns.retain(|found| found != "index" && found != "_index");
@@ -182,15 +202,15 @@ fn mask(file: &Hdf5, var: &str, column: &str, p: usize) -> Result<Vec<bool>> {
         Some(Kind::Group) => {
             let name = format!("{var}/{column}");
             match file.kind(&name)? {
-                Some(Kind::Dataset) => file.dataset(&name)?.flags(None)?,
-                Some(Kind::Group) if file.kind(&format!("{name}/mask"))? == Some(Kind::Dataset) => {
-                    let absent = file.dataset(&format!("{name}/mask"))?.flags(None)?;
+                Some(Kind::Array) => file.array(&name)?.flags(None)?,
+                Some(Kind::Group) if file.kind(&format!("{name}/mask"))? == Some(Kind::Array) => {
+                    let absent = file.array(&format!("{name}/mask"))?.flags(None)?;
                     if absent.is_some_and(|absent| absent.contains(&true)) {
                         return Err(refuse("some of its values are missing".to_owned()));
                     }
-                    file.dataset(&format!("{name}/values"))?.flags(None)?
+                    file.array(&format!("{name}/values"))?.flags(None)?
                 }
-                Some(Kind::Group) => None,
+                Some(Kind::Group) => of_categories(file, &name, &refuse)?,
                 None => {
                     let (groups, arrays) = file.members(var)?;
                     let mut columns = [groups, arrays].concat();

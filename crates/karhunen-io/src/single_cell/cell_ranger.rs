@@ -6,9 +6,10 @@ use karhunen::matrix::Major;
 
 use super::Genes;
 use super::matrix::Stored;
-use crate::hdf5::{Hdf5, Kind};
 use crate::names::list;
 use crate::option_names;
+use crate::store::Store;
+use crate::store::kind::Kind;
 use crate::{Cause, Error, ReadOptions, Result};
 
 /// The matrix that the options choose, with its names.
@@ -22,7 +23,7 @@ pub(super) struct Found {
 ///
 /// # Errors
 /// [`Cause::Format`].
-pub(super) fn genomes(file: &Hdf5, groups: &[String]) -> Result<Vec<String>> {
+pub(super) fn genomes(file: &Store, groups: &[String]) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for group in groups {
         let arrays = file.members(group)?.1;
@@ -40,7 +41,7 @@ pub(super) fn genomes(file: &Hdf5, groups: &[String]) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// [`Cause::Option`] if a genome must be chosen, or does not exist; [`Cause::Format`] for damage.
-pub(super) fn read(file: &Hdf5, genomes: &[String], options: &ReadOptions) -> Result<Found> {
+pub(super) fn read(file: &Store, genomes: &[String], options: &ReadOptions) -> Result<Found> {
     let genome = match (&options.array, genomes) {
         (Some(wanted), _) if genomes.contains(wanted) => wanted,
         (Some(wanted), _) => {
@@ -54,13 +55,13 @@ pub(super) fn read(file: &Hdf5, genomes: &[String], options: &ReadOptions) -> Re
             return Err(Error::new(file.path(), Cause::option(message.text(format!(": {}", list(several))))));
         }
     };
-    let shape = file.dataset(&format!("{genome}/shape"))?;
+    let shape = file.array(&format!("{genome}/shape"))?;
     let [n_genes, n_cells] = shape.positions::<usize>(0..shape.len()?)?[..] else {
         return Err(shape.refuse("has another number of entries than two; the file is damaged"));
     };
     let matrix = Stored::compressed(file, genome, Major::Rows, (n_cells, n_genes))?;
     let texts = |name: &str, expected: usize| {
-        let array = file.dataset(&format!("{genome}/{name}"))?;
+        let array = file.array(&format!("{genome}/{name}"))?;
         let found = array.texts(None)?;
         if found.len() == expected {
             return Ok(found);

@@ -1,4 +1,4 @@
-//! A matrix in an HDF5 file: in memory, or block by block from the file.
+//! A matrix in an HDF5 file or a Zarr store: in memory, or block by block from the file.
 
 use std::ops::Range;
 
@@ -6,31 +6,28 @@ use karhunen::matrix::{Major, SparseMatrix};
 use karhunen::{Scalar, memory};
 
 use crate::file_rows::{BlockReader, FileRows, OwnedBlock, SparseCopy};
-use crate::hdf5::{Dataset, Hdf5};
 use crate::mapped::Mapped;
+use crate::store::{Array, Store};
 use crate::{Buffer, Cause, Data, Error, ReadOptions, Result, Values};
 
 /// Entries that are read at once of a matrix that is compressed by columns.
 const ENTRIES_AT_ONCE: usize = 1 << 20;
 
+/// Share of the memory limit for chunks that are kept between reads.
+const KEPT_SHARE: u64 = 16;
+
 /// A matrix, not read yet, of shape (rows, columns).
 pub(super) struct Stored {
     pub(super) shape: (usize, usize),
+    place: String,
     layout: Layout,
 }
 
 enum Layout {
     /// An array of two axes.
-    Dense(Dataset),
+    Dense(Array),
     /// Entries line by line.
-    Compressed { major: Major, pointers: Vec<usize>, indices: Dataset, values: Dataset },
-}
-
-/// The file of a matrix: its length, and its map if it has one.
-#[derive(Clone)]
-pub(super) struct Of {
-    pub(super) n_bytes: u64,
-    pub(super) mapped: Option<Mapped>,
+    Compressed { major: Major, pointers: Vec<usize>, indices: Array, values: Array },
 }
 
 impl Stored {
@@ -38,9 +35,10 @@ impl Stored {
     ///
     /// # Errors
     /// [`Cause::Format`] for another number of axes than two.
-    pub(super) fn dense(array: Dataset) -> Result<Self> {
+    pub(super) fn dense(file: &Store, place: &str) -> Result<Self> {
+        let array = file.array(place)?;
         match array.shape()?[..] {
-            [n, p] => Ok(Self { shape: (n, p), layout: Layout::Dense(array) }),
+            [n, p] => Ok(Self { shape: (n, p), place: place.to_owned(), layout: Layout::Dense(array) }),
             ref shape => Err(array.refuse(&format!("has {} axes; a matrix has two", shape.len()))),
         }
     }
@@ -49,8 +47,8 @@ impl Stored {
     ///
     /// # Errors
     /// [`Cause::Format`] for arrays that contradict each other.
-    pub(super) fn compressed(file: &Hdf5, group: &str, major: Major, shape: (usize, usize)) -> Result<Self> {
-        let array = |name: &str| file.dataset(&format!("{group}/{name}"));
+    pub(super) fn compressed(file: &Store, group: &str, major: Major, shape: (usize, usize)) -> Result<Self> {
+        let array = |name: &str| file.array(&format!("{group}/{name}"));
         let (values, indices, ends) = (array("data")?, array("indices")?, array("indptr")?);
         let n_lines = if major == Major::Rows { shape.0 } else { shape.1 };
         let (n_entries, n_pointers) = (values.len()?, ends.len()?);
@@ -75,35 +73,43 @@ impl Stored {
         if u32::try_from(shape.0.max(shape.1)).is_err() {
             return Err(ends.refuse("has more rows or columns than are read, 4,294,967,295"));
         }
-        Ok(Self { shape, layout: Layout::Compressed { major, pointers, indices, values } })
+        let layout = Layout::Compressed { major, pointers, indices, values };
+        Ok(Self { shape, place: group.to_owned(), layout })
     }
 
     /// Reads the values, or leaves them in the file if they exceed the memory limit.
     ///
     /// # Errors
     /// [`Cause::Format`]; [`Cause::Library`] for positions out of range.
-    pub(super) fn read(self, file: &Hdf5, of: Of, options: &ReadOptions) -> Result<Data> {
+    pub(super) fn read(self, file: &Store, options: &ReadOptions) -> Result<Data> {
         let (Layout::Dense(values) | Layout::Compressed { values, .. }) = &self.layout;
         Ok(if values.is_single() {
-            Data::F32(self.values(file, of, options)?)
+            Data::F32(self.values(file, options)?)
         } else {
-            Data::F64(self.values(file, of, options)?)
+            Data::F64(self.values(file, options)?)
         })
     }
 
-    fn values<T: Scalar>(self, file: &Hdf5, of: Of, options: &ReadOptions) -> Result<Values<T>> {
+    fn values<T: Scalar>(mut self, file: &Store, options: &ReadOptions) -> Result<Values<T>> {
         let (n, p) = self.shape;
+        let (place, mapped) = (self.place, file.mapped());
+        let kept = options.most_held() / KEPT_SHARE;
+        match &mut self.layout {
+            Layout::Dense(array) => array.keep(kept),
+            Layout::Compressed { indices, values, .. } => {
+                indices.keep(kept / 2);
+                values.keep(kept / 2);
+            }
+        }
         let failed = |error: karhunen::Error| Error::new(file.path(), error.into());
         let in_file = |reader: Box<dyn BlockReader<T>>, n_stored| {
-            let rows = FileRows::new(reader, (n, p), (of.n_bytes, of.mapped.clone()), options.most_held());
+            let of_file = (file.n_bytes(&place), mapped.clone());
+            let rows = FileRows::new(reader, (n, p), of_file, options.most_held());
             Ok(Values::InFile(rows.with_columns(p, n_stored)))
         };
         let (major, pointers, indices, values) = match self.layout {
             Layout::Dense(array) if options.stay_in_file((n, p), size_of::<T>()) => {
-                return in_file(
-                    Box::new(DenseRows { array, shape: (n, p), mapped: of.mapped.clone() }),
-                    None,
-                );
+                return in_file(Box::new(DenseRows { array, shape: (n, p), mapped: mapped.clone() }), None);
             }
             Layout::Dense(array) => {
                 ask(n as f64 * p as f64 * 2.0 * size_of::<T>() as f64).map_err(failed)?;
@@ -116,7 +122,7 @@ impl Stored {
         let stays = options.stay_in_copy(n, n_entries, size_of::<T>());
         if stays && major == Major::Rows {
             let path = file.path().to_owned();
-            let rows = SparseRows { path, pointers, indices, values, n_cols: p, mapped: of.mapped.clone() };
+            let rows = SparseRows { path, pointers, indices, values, n_cols: p, mapped: mapped.clone() };
             return in_file(Box::new(rows), Some(n_entries));
         }
         if stays {
@@ -126,7 +132,7 @@ impl Stored {
                 let rows: Vec<u32> = indices.positions(part.clone())?;
                 refuse_beyond(&indices, &rows, n)?;
                 copy.push(&rows, &lines(&pointers, part.clone()), &values.entries::<T>(part)?)?;
-                of.mapped.iter().for_each(Mapped::release);
+                mapped.iter().for_each(Mapped::release);
             }
             let (rows, n_repeated) = copy.finish(options)?;
             refuse_repeated(file, n_repeated, options)?;
@@ -159,7 +165,7 @@ fn lines(pointers: &[usize], part: Range<usize>) -> Vec<u32> {
     .collect()
 }
 
-fn refuse_beyond(indices: &Dataset, positions: &[u32], bound: usize) -> Result<()> {
+fn refuse_beyond(indices: &Array, positions: &[u32], bound: usize) -> Result<()> {
     match positions.iter().find(|&&position| position as usize >= bound) {
         Some(position) => Err(indices.refuse(&format!("holds {position}, but must be below {bound}"))),
         None => Ok(()),
@@ -167,7 +173,7 @@ fn refuse_beyond(indices: &Dataset, positions: &[u32], bound: usize) -> Result<(
 }
 
 /// Refuses two values in one place, if missing values are those that are not stored.
-fn refuse_repeated(file: &Hdf5, n_repeated: usize, options: &ReadOptions) -> Result<()> {
+fn refuse_repeated(file: &Store, n_repeated: usize, options: &ReadOptions) -> Result<()> {
     if n_repeated == 0 || !options.missing {
         return Ok(());
     }
@@ -184,7 +190,7 @@ fn ask(bytes: f64) -> karhunen::Result<()> {
 
 /// Rows of an array.
 struct DenseRows {
-    array: Dataset,
+    array: Array,
     shape: (usize, usize),
     mapped: Option<Mapped>,
 }
@@ -217,7 +223,7 @@ impl<T: Scalar> BlockReader<T> for DenseRows {
 
     fn held(&self, block_bytes: usize) -> f64 {
         // The decoded chunks, in the type of the file.
-        2.0 * block_bytes as f64
+        2.0 * block_bytes as f64 + self.array.held()
     }
 }
 
@@ -225,8 +231,8 @@ impl<T: Scalar> BlockReader<T> for DenseRows {
 struct SparseRows {
     path: std::path::PathBuf,
     pointers: Vec<usize>,
-    indices: Dataset,
-    values: Dataset,
+    indices: Array,
+    values: Array,
     n_cols: usize,
     mapped: Option<Mapped>,
 }
@@ -266,6 +272,7 @@ impl<T: Scalar> BlockReader<T> for SparseRows {
 
     fn held(&self, block_bytes: usize) -> f64 {
         // The pointers, and the decoded entries in their type in the file.
-        8.0 * self.pointers.len() as f64 + 3.0 * block_bytes as f64
+        let chunks = self.indices.held() + self.values.held();
+        8.0 * self.pointers.len() as f64 + 3.0 * block_bytes as f64 + chunks
     }
 }

@@ -1,4 +1,5 @@
-//! Counts of genes in cells: AnnData, and the HDF5 files and folders of Cell Ranger. Cells are rows, genes columns.
+//! Counts of genes in cells: AnnData in HDF5 and Zarr, and the HDF5 files and folders of Cell Ranger. Cells are rows, genes
+//! columns. Arrays of Zarr stores without AnnData are read too.
 
 mod annotated;
 mod cell_ranger;
@@ -7,16 +8,22 @@ mod matrix;
 
 use std::path::Path;
 
+use karhunen::error::Phrase;
+
 use crate::counts::prepared;
 use crate::foreign;
 use crate::hdf5::Hdf5;
 use crate::input::Input;
+use crate::names::list;
 use crate::option_names;
+use crate::store::Store;
+use crate::store::kind::Kind;
+use crate::zarr::Zarr;
 use crate::{Cause, Data, Error, ReadOptions, Result, Table};
 
 pub(crate) use folder::{is_folder, read_folder};
 
-use matrix::Of;
+use matrix::Stored;
 
 /// Reads an HDF5 file.
 ///
@@ -24,17 +31,11 @@ use matrix::Of;
 /// [`Cause::Format`] for damage, and for HDF5 files of other kinds; [`Cause::Option`] for a part that does not exist.
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     let path = input.path.clone();
-    let of = Of { n_bytes: input.as_slice().len() as u64, mapped: input.mapped() };
     let foreign = foreign::recognise(input.as_slice(), &path);
-    let file = Hdf5::open(input)?;
+    let file = Store::Hdf5(Hdf5::open(input)?);
     let (groups, datasets) = file.members("")?;
     if annotated::is_annotated(&groups, &datasets) {
-        options.allow_only(&path, "AnnData", &[option_names::LAYER, option_names::MASK])?;
-        let found = annotated::read(&file, options)?;
-        let mask = found.mask.or_else(|| of_fit(found.genes.as_deref(), options));
-        let data = found.matrix.read(&file, of, options)?;
-        let table = Table { sample_names: found.cells, feature_names: found.genes, ..table(data, "AnnData") };
-        return prepared(table, &path, mask.as_deref(), options);
+        return annotated(&file, "AnnData", options);
     }
     let genomes = cell_ranger::genomes(&file, &groups)?;
     if genomes.is_empty() {
@@ -44,12 +45,65 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     }
     options.allow_only(&path, "an HDF5 file of Cell Ranger", &[option_names::ARRAY])?;
     let found = cell_ranger::read(&file, &genomes, options)?;
-    let data = found.matrix.read(&file, of, options)?;
+    let data = found.matrix.read(&file, options)?;
     found.genes.table(
         Table { sample_names: Some(found.cells), ..table(data, "Cell Ranger HDF5") },
         &path,
         options,
     )
+}
+
+/// Reads a Zarr store: an AnnData, or an array of numbers with two axes.
+///
+/// # Errors
+/// [`Cause::Format`] for damage, and for stores of other kinds; [`Cause::Option`] for a part that does not exist.
+pub(crate) fn read_zarr(store: Zarr, options: &ReadOptions) -> Result<Table> {
+    let file = Store::Zarr(store);
+    let array = match file.kind("")? {
+        Some(Kind::Array) => {
+            options.allow_only(file.path(), "a Zarr array", &[])?;
+            String::new()
+        }
+        _ => {
+            let (groups, arrays) = file.members("")?;
+            if annotated::is_annotated(&groups, &arrays) {
+                return annotated(&file, "AnnData Zarr", options);
+            }
+            options.allow_only(file.path(), "a Zarr store", &[option_names::ARRAY])?;
+            chosen(&file, arrays, options)?
+        }
+    };
+    let data = Stored::dense(&file, &array)?.read(&file, options)?;
+    prepared(table(data, "Zarr"), file.path(), None, options)
+}
+
+/// The array that the options choose, or the only one.
+fn chosen(file: &Store, arrays: Vec<String>, options: &ReadOptions) -> Result<String> {
+    let refuse = |cause| Err(Error::new(file.path(), cause));
+    match (&options.array, &arrays[..]) {
+        (Some(wanted), _) if file.kind(wanted)? == Some(Kind::Array) => Ok(wanted.clone()),
+        (Some(wanted), _) => {
+            let there = if arrays.is_empty() { "there is none".to_owned() } else { list(&arrays) };
+            let problem = format!("there is no such array; there are {there}");
+            refuse(Cause::Column { option: option_names::ARRAY, wanted: wanted.clone(), problem })
+        }
+        (None, [array]) => Ok(array.clone()),
+        (None, []) => refuse(Cause::format("is a Zarr store, but no AnnData, and holds no array".to_owned())),
+        (None, several) => {
+            let message = Phrase::new("holds several arrays; choose one with ").option(option_names::ARRAY);
+            refuse(Cause::option(message.text(format!(": {}", list(several)))))
+        }
+    }
+}
+
+/// Reads an AnnData.
+fn annotated(file: &Store, format: &'static str, options: &ReadOptions) -> Result<Table> {
+    options.allow_only(file.path(), "AnnData", &[option_names::LAYER, option_names::MASK])?;
+    let found = annotated::read(file, options)?;
+    let mask = found.mask.or_else(|| of_fit(found.genes.as_deref(), options));
+    let data = found.matrix.read(file, options)?;
+    let table = Table { sample_names: found.cells, feature_names: found.genes, ..table(data, format) };
+    prepared(table, file.path(), mask.as_deref(), options)
 }
 
 fn table(data: Data, format: &'static str) -> Table {

@@ -16,9 +16,9 @@ from karhunen._shared.options import is_number
 class Cells(os.PathLike[str]):
     """A file or folder of counts by cell, and what is read of it.
 
-    For AnnData files (.h5ad), and HDF5 files and folders of Cell Ranger. Where `X` is wanted as it is, a plain str does
-    as well. Rows for a fitted estimator are normalised as those of its fit, and its genes are taken out of the file;
-    give the layer again, because the model does not keep it.
+    For AnnData files (.h5ad) and Zarr stores, and HDF5 files and folders of Cell Ranger. Where `X` is wanted as it is,
+    a plain str does as well. Rows for a fitted estimator are normalised as those of its fit, and its genes are taken
+    out of the file; give the layer again, because the model does not keep it.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Cells(os.PathLike[str]):
     mask : str, optional
         Column of `var` of an AnnData that is true for the genes to read, such as "highly_variable".
     genome : str, optional
-        Genome of an HDF5 file of Cell Ranger, where it has several.
+        Genome of an HDF5 file of Cell Ranger, or array of a Zarr store without AnnData, where it has several.
     log1p : bool or float, default=False
         Divide each row by its sum, multiply by this number and take ``ln(1 + x)``, as ``normalize_total`` and ``log1p``
         of scanpy. With True, the number is the median of the sums of the rows. Sums are those of all genes.
@@ -76,5 +76,6 @@ def cells_among(given: Sequence[Any]) -> Cells | None:
         if any(cells._options() != found[0]._options() for cells in found):
             raise ValueError("files of cells that are read as one table need the same layer, mask, genome and log1p")
         return found[0]
-    is_file = all(os.fspath(path).lower().endswith((".h5ad", ".h5")) for path in given)
+    endings = (".h5ad", ".h5", ".zarr", ".zarr.zip")
+    is_file = all(os.fspath(path).lower().rstrip("/\\").endswith(endings) for path in given)
     return Cells(given[0]) if is_file else None

@@ -1,0 +1,173 @@
+//! Zarr stores, version 2 and 3: groups, arrays and attributes in a folder or a zip archive.
+//!
+//! The metadata are read here and not by the crate zarrs, which would bring 160 packages and C code.
+
+mod array;
+mod codecs;
+mod files;
+mod metadata;
+mod texts;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::input::Input;
+use crate::mapped::Mapped;
+use crate::store::kind::Kind;
+use crate::{Cause, Error, Place, Result};
+
+use files::{Files, METADATA};
+use metadata::Layout;
+
+pub(crate) use array::Array;
+
+/// Most bytes of a file of metadata; that of the root may repeat all others.
+const MOST_METADATA: u64 = 64 << 20;
+
+/// An open store.
+pub(crate) struct Zarr {
+    path: PathBuf,
+    files: Arc<Files>,
+}
+
+/// The metadata of a group or an array.
+struct Node {
+    kind: Kind,
+    metadata: Value,
+    attributes: Value,
+}
+
+/// Returns true for a folder that is a store.
+pub(crate) fn is_folder(path: &Path) -> bool {
+    path.is_dir() && METADATA.iter().any(|name| path.join(name).is_file())
+}
+
+/// Returns true for a zip archive that holds a store.
+pub(crate) fn is_archive(content: &[u8]) -> bool {
+    content.starts_with(b"PK") && files::is_archive(content)
+}
+
+impl Zarr {
+    /// Opens the store in a folder.
+    pub(crate) fn of_folder(path: &Path) -> Self {
+        Self { path: path.to_owned(), files: Arc::new(Files::of_folder(path)) }
+    }
+
+    /// Opens the store in a zip archive.
+    ///
+    /// # Errors
+    /// [`Cause::Format`] for a damaged archive.
+    pub(crate) fn of_archive(input: Input) -> Result<Self> {
+        Ok(Self { path: input.path.clone(), files: Arc::new(Files::of_archive(input)?) })
+    }
+
+    /// The path of the store.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The map of the archive, if it has one.
+    pub(crate) fn mapped(&self) -> Option<Mapped> {
+        self.files.mapped()
+    }
+
+    /// Bytes of the files of an object.
+    pub(crate) fn n_bytes(&self, name: &str) -> u64 {
+        self.files.n_bytes(name)
+    }
+
+    /// The names of the groups and of the arrays in a group; `""` is the root.
+    ///
+    /// # Errors
+    /// [`Cause::Format`]; [`Cause::Io`].
+    pub(crate) fn members(&self, group: &str) -> Result<(Vec<String>, Vec<String>)> {
+        let (mut groups, mut arrays) = (Vec::new(), Vec::new());
+        for name in self.files.names(group)? {
+            let place = if group.is_empty() { name.clone() } else { format!("{group}/{name}") };
+            match self.kind(&place)? {
+                Some(Kind::Group) => groups.push(name),
+                Some(Kind::Array) => arrays.push(name),
+                None => {}
+            }
+        }
+        Ok((groups, arrays))
+    }
+
+    /// The kind of an object; `None` if there is none of this name.
+    ///
+    /// # Errors
+    /// [`Cause::Format`]; [`Cause::Io`].
+    pub(crate) fn kind(&self, name: &str) -> Result<Option<Kind>> {
+        Ok(self.node(name)?.map(|node| node.kind))
+    }
+
+    /// Opens an array.
+    ///
+    /// # Errors
+    /// [`Cause::Format`], also if there is none of this name.
+    pub(crate) fn array(&self, name: &str) -> Result<Array> {
+        let node = self.node(name)?.filter(|node| node.kind == Kind::Array);
+        let node =
+            node.ok_or_else(|| self.refuse(name, "is missing from the store; the store is damaged"))?;
+        let layout = Layout::read(&node.metadata).map_err(|problem| self.refuse(name, &problem))?;
+        Ok(Array::new(self.path.clone(), name, Arc::clone(&self.files), layout))
+    }
+
+    /// A text attribute of a group; `None` if there is none of this name or kind.
+    ///
+    /// # Errors
+    /// [`Cause::Format`]; [`Cause::Io`].
+    pub(crate) fn text(&self, group: &str, attribute: &str) -> Result<Option<String>> {
+        let found =
+            self.node(group)?.and_then(|node| Some(node.attributes.get(attribute)?.as_str()?.to_owned()));
+        Ok(found)
+    }
+
+    /// An attribute of whole numbers of a group; `None` if there is none of this name or kind.
+    ///
+    /// # Errors
+    /// [`Cause::Format`]; [`Cause::Io`].
+    pub(crate) fn whole(&self, group: &str, attribute: &str) -> Result<Option<Vec<i64>>> {
+        Ok(self
+            .node(group)?
+            .and_then(|node| node.attributes.get(attribute)?.as_array()?.iter().map(Value::as_i64).collect()))
+    }
+
+    /// The metadata of an object; `None` if there is none of this name.
+    fn node(&self, name: &str) -> Result<Option<Node>> {
+        if let Some(metadata) = self.json(name, "zarr.json")? {
+            let kind = match metadata.get("node_type").and_then(Value::as_str) {
+                Some("array") => Kind::Array,
+                Some("group") => Kind::Group,
+                _ => return Err(self.refuse(name, "has a zarr.json without node_type; the store is damaged")),
+            };
+            let attributes = metadata.get("attributes").cloned().unwrap_or(Value::Null);
+            return Ok(Some(Node { kind, metadata, attributes }));
+        }
+        for (file, kind) in [(".zarray", Kind::Array), (".zgroup", Kind::Group)] {
+            if let Some(metadata) = self.json(name, file)? {
+                let attributes = self.json(name, ".zattrs")?.unwrap_or(Value::Null);
+                return Ok(Some(Node { kind, metadata, attributes }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The content of a file of metadata of an object.
+    fn json(&self, name: &str, file: &str) -> Result<Option<Value>> {
+        let place = if name.is_empty() { file.to_owned() } else { format!("{name}/{file}") };
+        let Some(found) = self.files.open(&place, name)? else { return Ok(None) };
+        if found.n_bytes() > MOST_METADATA {
+            return Err(self.refuse(name, &format!("has a {file} of more than 64 MiB")));
+        }
+        let json = serde_json::from_slice(&found.all()?);
+        json.map(Some).map_err(|error| self.refuse(name, &format!("has a damaged {file} ({error})")))
+    }
+
+    fn refuse(&self, name: &str, problem: &str) -> Error {
+        let name = (!name.is_empty()).then(|| name.to_owned());
+        Error::at(&self.path, Place { name, ..Place::default() }, Cause::format(problem.to_owned()))
+    }
+}
