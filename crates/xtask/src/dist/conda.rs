@@ -8,7 +8,7 @@ use super::trial::output;
 use crate::workspace::root;
 
 const RECIPE: &str = "packaging/conda/recipe.yaml";
-const RENDER: &str = include_str!("render_recipe.py");
+const RENDER: &str = "crates/xtask/src/dist/render_recipe.py";
 
 /// Checks the recipe.
 pub(super) fn make(place: &Place) -> Vec<Line> {
@@ -17,7 +17,7 @@ pub(super) fn make(place: &Place) -> Vec<Line> {
 
 fn check(place: &Place) -> Result<Outcome, String> {
     let mut python = place.tool("python")?;
-    python.args(["-c", RENDER]).arg(root().join(RECIPE)).env("KARHUNEN_VERSION", VERSION);
+    python.args([RENDER, RECIPE].map(|file| root().join(file))).env("KARHUNEN_VERSION", VERSION);
     let rendered = output(&mut python)?;
     let missing = missing_dependencies()?;
     if !missing.is_empty() {

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::place::VERSION;
 use crate::workspace::root;
 
-const TRY_PACKAGE: &str = include_str!("try_package.py");
+const TRY_PACKAGE: &str = "crates/xtask/src/dist/try_package.py";
 
 /// Data whose fit the README shows.
 const DATA: &str = "midwest_counties.csv";
@@ -48,9 +48,7 @@ pub(super) fn python_package(package: &Path, target_folder: Option<&Path>) -> Re
     }
     output(&mut pip)?;
     output(program("pip").args(["check", "--disable-pip-version-check"]))?;
-    let script = folder.path().join("try_package.py");
-    fs::write(&script, TRY_PACKAGE).map_err(|error| error.to_string())?;
-    let tried = output(program("python").arg("-I").arg(script).arg(VERSION))?;
+    let tried = output(program("python").arg("-I").arg(root().join(TRY_PACKAGE)).arg(VERSION))?;
     Ok(String::from_utf8_lossy(&tried.stdout).trim().to_owned())
 }
 

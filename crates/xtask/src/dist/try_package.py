@@ -19,6 +19,7 @@ KNOWN = {"karhunen", "numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl"
 
 
 def main(version: str) -> None:
+    """Fit data of each kind; fail where a result differs from another way to it."""
     assert karhunen.__version__ == version, karhunen.__version__
     others = {distribution.metadata["Name"].lower() for distribution in distributions()} - KNOWN
     assert not others, f"the environment is not clean: {others}"
@@ -36,8 +37,10 @@ def main(version: str) -> None:
 
     holes = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 20))
     observed = rng.random(holes.shape) > 0.3
-    filled = karhunen.IncompletePCA(n_components=2).fit(np.where(observed, holes, np.nan)).impute(
-        np.where(observed, holes, np.nan)
+    filled = (
+        karhunen.IncompletePCA(n_components=2)
+        .fit(np.where(observed, holes, np.nan))
+        .impute(np.where(observed, holes, np.nan))
     )
     assert np.corrcoef(filled[~observed], holes[~observed])[0, 1] > 0.99
 
