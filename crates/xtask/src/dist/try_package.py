@@ -15,7 +15,18 @@ from sklearn.preprocessing import StandardScaler
 import karhunen
 
 # What karhunen depends on, what these packages depend on, and what a new environment holds.
-KNOWN = {"karhunen", "numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "narwhals", "pip", "setuptools"}
+KNOWN = {
+    "karhunen",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "joblib",
+    "cloudpickle",
+    "threadpoolctl",
+    "narwhals",
+    "pip",
+    "setuptools",
+}
 
 
 def main(version: str) -> None:
