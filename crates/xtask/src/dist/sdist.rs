@@ -23,7 +23,7 @@ pub(super) fn make(place: &Place) -> Vec<Line> {
 
 fn build(place: &Place) -> Result<Outcome, String> {
     let folder = place.emptied("sdist")?;
-    run(place.tool("maturin")?.args(["sdist", "--quiet", "--out"]).arg(&folder))?;
+    run(place.tool("maturin")?.args(["sdist", "--out"]).arg(&folder))?;
     let sdist = only_file(&folder)?;
     let unpacked = trial::folder()?;
     archive::unpack(&sdist, unpacked.path())?;
