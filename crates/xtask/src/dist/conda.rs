@@ -1,4 +1,4 @@
-//! The conda recipe, which is parsed and rendered by rattler-build. It is not built: that needs a channel of conda packages.
+//! The conda recipe, which rattler-build parses and renders. It is not built: that needs a channel of packages.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The image of the `Containerfile`, built from an unpacked archive of the program and tried, where buildah is installed.
+//! The image of the `Containerfile`, built from the files of the program's archive and tried, where buildah is there.
 //! It is not a package: a registry makes images from the file.
 
 use std::fs;

@@ -107,7 +107,7 @@ pub(super) fn publish(file: &Path, folder: &Path) -> Result<(String, u64), Strin
     Ok((name, size))
 }
 
-/// Seconds since 1970 that all files of archives bear: `SOURCE_DATE_EPOCH`, else the time of the last commit, else 1980.
+/// Seconds since 1970 that all files of archives bear: `SOURCE_DATE_EPOCH`, else the time of the last commit, or 1980.
 pub(super) fn epoch() -> u64 {
     let given = std::env::var("SOURCE_DATE_EPOCH").ok();
     let committed = || {

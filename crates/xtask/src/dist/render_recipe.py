@@ -1,4 +1,4 @@
-"""Renders a conda recipe with rattler-build, with the compilers that conda-forge has: `python render_recipe.py RECIPE`."""
+"""Renders a conda recipe with rattler-build, with gcc and rust as compilers: `python render_recipe.py RECIPE`."""
 
 import sys
 

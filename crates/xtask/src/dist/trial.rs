@@ -1,5 +1,5 @@
-//! Trials in clean environments: a new virtual environment, or a program without any variable, each in a temporary folder
-//! outside the repository.
+//! Trials in clean environments: a new virtual environment, or a program without any variable, each in a temporary
+//! folder outside the repository.
 
 use std::ffi::OsStr;
 use std::fs;
