@@ -46,8 +46,8 @@ type Texts = BTreeMap<String, BTreeSet<String>>;
 /// The list of packages, and each text once.
 fn text(linked: &[&Package], mut texts: Texts) -> Result<String, String> {
     let mut list = format!(
-        "karhunen {VERSION} holds the following packages, and the standard library of Rust (MIT OR Apache-2.0; the file\n\
-         COPYRIGHT-library.html or LICENSE-RUST-LIBRARY.html beside this one names its authors and licences).\n\n"
+        "karhunen {VERSION} holds the following packages, and the standard library of Rust (MIT OR Apache-2.0; the\n\
+         file COPYRIGHT-library.html or LICENSE-RUST-LIBRARY.html beside this one names its authors and licences).\n\n"
     );
     for package in linked {
         let Package { name, version, license, .. } = package;
@@ -64,8 +64,8 @@ fn text(linked: &[&Package], mut texts: Texts) -> Result<String, String> {
     Ok(list)
 }
 
-/// The texts that a package brings; else those of a package of the same authors under the same licence; else the standard
-/// text of its licence, with its authors.
+/// The texts that a package brings; else those of a package of the same authors under the same licence; else the
+/// standard text of its licence, with its authors.
 fn texts_of(package: &Package, linked: &[&Package]) -> Result<Vec<String>, String> {
     let own = own_texts(&package.folder)?;
     if !own.is_empty() {
