@@ -112,6 +112,8 @@ mod tests {
         let package = |license: Option<&str>, source: Option<&str>| Package {
             name: "thing".to_owned(),
             version: "1.0.0".to_owned(),
+            folder: "thing".into(),
+            authors: Vec::new(),
             license: license.map(str::to_owned),
             source: source.map(str::to_owned),
             features: Vec::new(),

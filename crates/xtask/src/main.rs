@@ -1,8 +1,9 @@
 //! Tasks of the workspace: `cargo xtask test` runs every test, `cargo xtask faults` injects faults into the
-//! command line, `cargo xtask bench` compares with other packages.
+//! command line, `cargo xtask bench` compares with other packages, `cargo xtask dist` makes packages.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod dist;
 #[cfg(unix)]
 mod faults;
 mod fuzz;
@@ -19,8 +20,8 @@ usage: cargo xtask test [STEP …]    run every test, or only the named steps
                                     kill, stop and starve the command line at random moments
        cargo xtask fuzz [ARG …]     search for inputs that break an invariant; --minutes M goes on for so long
        cargo xtask bench [ARG …]    run benchmarks/run.py with these arguments
-
-steps:";
+       cargo xtask dist [PART …]    make packages in target/dist, all or the named parts, and try them
+";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
             steps::run(names)
         }
         Some((task, rest)) if task == "bench" => bench(rest),
+        Some((task, rest)) if task == "dist" => dist::main(rest),
         #[cfg(unix)]
         Some((task, rest)) if task == "faults" => faults::main(rest),
         Some((task, rest)) if task == "fuzz" => match fuzz::search(rest) {
@@ -39,7 +41,7 @@ fn main() -> ExitCode {
             }
         },
         _ => {
-            eprintln!("{USAGE} {}", steps::names().join(", "));
+            eprintln!("{USAGE}\nsteps: {}\nparts: {}", steps::names().join(", "), dist::names().join(", "));
             ExitCode::from(2)
         }
     }

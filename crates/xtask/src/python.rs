@@ -84,14 +84,14 @@ fn build_site(environment: &Environment) -> Result<(), String> {
 }
 
 /// A virtual environment with pinned packages.
-struct Environment {
+pub(crate) struct Environment {
     name: &'static str,
     folder: PathBuf,
     requirements: PathBuf,
 }
 
 impl Environment {
-    fn new(name: &'static str) -> Self {
+    pub(crate) fn new(name: &'static str) -> Self {
         Self {
             name,
             folder: root().join(format!("target/python-{name}")),
@@ -100,7 +100,7 @@ impl Environment {
     }
 
     /// Makes the environment unless it exists with the same requirements.
-    fn prepare(&self) -> Result<(), String> {
+    pub(crate) fn prepare(&self) -> Result<(), String> {
         let wanted = fs::read_to_string(&self.requirements)
             .map_err(|error| format!("{}: {error}", self.requirements.display()))?;
         let stamp = self.folder.join("requirements.txt");
@@ -114,7 +114,7 @@ impl Environment {
     }
 
     /// A program of the environment, to be run in the folder of the package.
-    fn command(&self, program: &str) -> Command {
+    pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new(self.folder.join("bin").join(program));
         command.current_dir(root().join("python")).stdin(Stdio::null());
         command
@@ -187,7 +187,8 @@ fn failed_test(line: &str) -> Option<&str> {
     (matches!(outcome, "FAILED" | "ERROR") && test.starts_with("tests/")).then_some(test)
 }
 
-fn run(command: &mut Command) -> Result<(), String> {
+/// Prints the command and runs it.
+pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     let program =
         Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned();
     let words: Vec<_> = command.get_args().map(|a| a.to_string_lossy().into_owned()).collect();

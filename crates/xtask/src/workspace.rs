@@ -23,6 +23,9 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
 pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) version: String,
+    /// The folder of its manifest.
+    pub(crate) folder: PathBuf,
+    pub(crate) authors: Vec<String>,
     /// The licence expression, if its manifest has one.
     pub(crate) license: Option<String>,
     /// `None` for packages of the workspace.
@@ -49,9 +52,13 @@ fn package(value: &Value) -> Package {
     let features = value["features"].as_object().into_iter().flat_map(|features| features.keys());
     let is_bench = |target: &&Value| elements(&target["kind"]).any(|kind| kind == "bench");
     let benches = elements(&value["targets"]).filter(is_bench);
+    let manifest = PathBuf::from(text("manifest_path").unwrap_or_default());
+    let authors = elements(&value["authors"]).filter_map(|author| author.as_str().map(str::to_owned));
     Package {
         name: text("name").unwrap_or_default(),
         version: text("version").unwrap_or_default(),
+        folder: manifest.parent().unwrap_or(&manifest).to_owned(),
+        authors: authors.collect(),
         license: text("license"),
         source: text("source"),
         features: features.filter(|name| *name != "default").cloned().collect(),
