@@ -17,6 +17,7 @@ from numpy.testing import assert_array_equal
 
 duckdb = pytest.importorskip("duckdb")
 
+CONNECTION = duckdb.connect()
 NAMES = [f"f{j}" for j in range(8)]
 #: Readers of streams came with pyarrow 15.
 READS_STREAMS = hasattr(pa.RecordBatchReader, "from_stream")
@@ -44,8 +45,8 @@ class Interchanged:
 
 
 def relation(table: pa.Table) -> Any:
-    """Return a query of DuckDB, which holds its connection."""
-    return duckdb.connect().from_arrow(table)
+    """Return a query of DuckDB."""
+    return CONNECTION.from_arrow(table)
 
 
 def reader(table: pa.Table) -> pa.RecordBatchReader:

@@ -174,13 +174,13 @@ class RowBlocks:
         """Call the factory and iterate over its blocks."""
         found = self._factory()
         try:
-            stream = None if isinstance(found, Iterator) else tables.batches(found)
+            stream = tables.batches(found)
             blocks = iter(found) if stream is None else stream
         except TypeError:
             raise TypeError(
                 f"{self._name()} returned an object of type {type(found).__name__}, which is no iterable of blocks"
             ) from None
-        if blocks is found and found is self._last:
+        if (blocks is found or tables.is_reader(found)) and found is self._last:
             raise ValueError(
                 f"{self._name()} returned the same iterator again, whose blocks are gone; it must return a new one in "
                 "every call"

@@ -56,7 +56,7 @@ def as_table(X: Any) -> Any:
         return X.collect()
     if kind == ("pyarrow", "RecordBatch"):
         return import_module("pyarrow").Table.from_batches([X])
-    if kind == ("pyarrow", "RecordBatchReader"):
+    if is_reader(X):
         return _with_rows(X, X.read_all())
     if _is_relation(X) and _library("pyarrow") is not None:
         return X.to_arrow_table()
@@ -78,6 +78,11 @@ def is_table(X: Any) -> bool:
     return _kind(X) in (("polars", "DataFrame"), ("pyarrow", "Table"))
 
 
+def is_reader(X: Any) -> bool:
+    """Return whether `X` is a reader of batches of pyarrow, which gives its rows once."""
+    return _kind(X) == ("pyarrow", "RecordBatchReader")
+
+
 def batches(X: Any) -> Iterator[Any] | None:
     """Return the batches of a query or stream one after the other, without those that are empty; else None.
 
@@ -91,7 +96,7 @@ def batches(X: Any) -> Iterator[Any] | None:
     elif _is_relation(X) and _library("pyarrow") is not None:
         rows = _rows_of_batch(len(X.columns))
         found = X.to_arrow_reader(rows) if hasattr(X, "to_arrow_reader") else X.fetch_arrow_reader(rows)
-    elif _kind(X) == ("pyarrow", "RecordBatchReader"):
+    elif is_reader(X):
         found = X
     elif _has(X, "__arrow_c_stream__"):
         found = _reader(X)
