@@ -10,8 +10,11 @@ use crate::steps::Counts;
 use crate::workspace::{cargo, root};
 
 /// The environments: `python/requirements-NAME.txt`, installed under `target/python-NAME`. The last one also
-/// builds the wheel, checks style and builds the documentation.
+/// builds the wheel, tests the engine against definitions, checks style and builds the documentation.
 const ENVIRONMENTS: [&str; 2] = ["oldest", "newest"];
+
+/// Tests of the engine against definitions, which other versions of numpy would only repeat.
+const OF_ENGINE: &str = "--ignore-glob=tests/test_definitions_*";
 
 /// Builds the wheel, installs it in every environment, runs its tests there, and builds the documentation with it.
 pub(crate) fn test(counts: &mut Counts) -> Result<(), String> {
@@ -137,8 +140,9 @@ impl Environment {
         println!("pytest with the {} versions", self.name);
         let mut command = self.command("pytest");
         command
-            .args(["--quiet", "-p", "no:cacheprovider"])
+            .args(["--quiet", "-p", "no:cacheprovider", "--durations=20"])
             .args(files)
+            .args((self.name != ENVIRONMENTS[1]).then_some(OF_ENGINE))
             .env("KARHUNEN_PROGRAM", root().join("target/release/karhunen"))
             .stdout(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("pytest cannot be run: {error}"))?;
