@@ -1,6 +1,6 @@
 //! Kernel principal component analysis.
 
-use karhunen::kernel::Transform;
+use karhunen::pca::Transform;
 use karhunen::{KernelModel, KernelPca, Weights};
 use savvy::{ListSexp, RealSexp, Sexp, savvy};
 

@@ -130,7 +130,7 @@ fn check_interrupt() -> savvy::Result<()> {
         // SAFETY: this is R's thread; `unwind_protect` catches the jump of an interrupt before it leaves C.
         unsafe {
             R_CheckUserInterrupt();
-            savvy::ffi::R_NilValue
+            savvy::sexp::null::null()
         }
     };
     // SAFETY: the closure has nothing to drop, so that a jump out of it loses nothing.
