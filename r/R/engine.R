@@ -25,7 +25,7 @@ engine_data <- function(x, what = "x") {
   if (inherits(x, "dgeMatrix")) {
     return(list(form = "matrix", values = x@x, dim = dim(x), names = both_names(x)))
   }
-  if (inherits(x, "Matrix") || (is.atomic(x) && is.null(dim(x)))) x <- as.matrix(x)
+  if (inherits(x, "Matrix") || (is.atomic(x) && !is.null(x) && is.null(dim(x)))) x <- as.matrix(x)
   if (!is.matrix(x) || !(is.numeric(x) || is.logical(x))) {
     stop(what, " must be a numeric matrix, a data frame with numeric columns, or a matrix of the package Matrix, not ",
          if (is.matrix(x)) paste("a matrix of type", typeof(x)) else class(x)[1L], call. = FALSE)

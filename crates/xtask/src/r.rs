@@ -41,7 +41,9 @@ pub(crate) fn test(counts: &mut Counts) -> Result<(), String> {
     let tarball = package()?;
     let library = root().join("target/r-library");
     fs::create_dir_all(&library).map_err(|error| format!("{}: {error}", library.display()))?;
-    succeed(r(&["CMD", "INSTALL", "--no-docs", "--no-multiarch"]).arg("--library").arg(&library).arg(&tarball))?;
+    succeed(
+        r(&["CMD", "INSTALL", "--no-docs", "--no-multiarch"]).arg("--library").arg(&library).arg(&tarball),
+    )?;
     let tested = run_tests(&library, counts);
     let checked = check(&tarball, &library);
     match (tested, checked) {
@@ -79,7 +81,8 @@ fn copy_crates(src: &Path) -> Result<(), String> {
     copy(&root().join("crates/karhunen/src"), &library.join("src"))?;
     let manifest = read(&root().join("crates/karhunen/Cargo.toml"))?;
     write(&library.join("Cargo.toml"), &without_tables(&manifest, &["[dev-dependencies]", "[[bench]]"]))?;
-    let workspace = without_tables(&read(&root().join("Cargo.toml"))?, &["[workspace]", "[profile.release.package]"]);
+    let workspace =
+        without_tables(&read(&root().join("Cargo.toml"))?, &["[workspace]", "[profile.release.package]"]);
     let members = "[workspace]\nresolver = \"3\"\nmembers = [\"rust\", \"crates/karhunen\"]\n\n";
     write(&src.join("Cargo.toml"), &format!("{members}{workspace}"))?;
     copy(&root().join("Cargo.lock"), &src.join("Cargo.lock"))?;
@@ -155,7 +158,11 @@ fn check(tarball: &Path, library: &Path) -> Result<(), String> {
     let log = read(&folder.join("karhunen.Rcheck/00check.log"))?;
     let status = log.lines().rev().find(|line| line.starts_with("Status:")).unwrap_or("no status");
     outcome?;
-    if status.contains("WARNING") || status.contains("ERROR") { Err(format!("R CMD check: {status}")) } else { Ok(()) }
+    if status.contains("WARNING") || status.contains("ERROR") {
+        Err(format!("R CMD check: {status}"))
+    } else {
+        Ok(())
+    }
 }
 
 /// A command of R that takes the crates of this repository and what is compiled of them, not those of the tarball.
@@ -234,6 +241,9 @@ mod tests {
     #[test]
     fn tables_are_left_out() {
         let manifest = "[a]\nx = 1\n[dev-dependencies]\ny = 2\n\n[b]\nz = 3\n[[bench]]\nname = 'c'\n";
-        assert_eq!(without_tables(manifest, &["[dev-dependencies]", "[[bench]]"]), "[a]\nx = 1\n[b]\nz = 3\n");
+        assert_eq!(
+            without_tables(manifest, &["[dev-dependencies]", "[[bench]]"]),
+            "[a]\nx = 1\n[b]\nz = 3\n"
+        );
     }
 }

@@ -30,7 +30,7 @@ expect_near(kh_kpca(x, 2, gamma = 0.2, weights = times)$eigenvalues,
 
 # Pre-images of the scores lie near the rows.
 image <- fitted(kh_kpca(x, 4, gamma = 0.2, pre_image = "auto"))
-expect_equal(dimnames(image), list(NULL, colnames(x)))
+expect_equal(dimnames(image), dimnames(x))
 expect_true(mean((image - x)^2) < 0.2 * mean(scale(x, scale = FALSE)^2))
 
 expect_stdout(print(fit), "kernel rbf, gamma 0.2, 3 components")

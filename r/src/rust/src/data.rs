@@ -2,7 +2,7 @@
 
 use karhunen::source::{Block, Pass};
 use karhunen::{Dense, Result, Source, Sparse};
-use savvy::{ListSexp, RealSexp, TypedSexp, savvy_err};
+use savvy::{ListSexp, NotAvailableValue, RealSexp, TypedSexp, savvy_err};
 
 use crate::call::{element, text};
 
@@ -77,7 +77,7 @@ impl Given {
 /// A column of numbers, integers or truth values.
 enum Column<'a> {
     Numbers(&'a [f64]),
-    /// Integers, in which R's `NA` is the smallest.
+    /// Integers, of which R's `NA` becomes that of doubles.
     Integers(&'a [i32]),
 }
 
@@ -101,7 +101,7 @@ impl<'a> Column<'a> {
             Self::Numbers(values) => out.copy_from_slice(&values[rows]),
             Self::Integers(values) => {
                 for (out, &value) in out.iter_mut().zip(&values[rows]) {
-                    *out = if value == i32::MIN { f64::NAN } else { f64::from(value) };
+                    *out = if value.is_na() { f64::na() } else { f64::from(value) };
                 }
             }
         }

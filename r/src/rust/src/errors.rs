@@ -35,7 +35,10 @@ impl Call {
                 index + 1
             ),
             Error::WeightsAllZero { of, n } => {
-                format!("{}: all {n} entries are zero; at least one must be positive", self.option(of.option()))
+                format!(
+                    "{}: all {n} entries are zero; at least one must be positive",
+                    self.option(of.option())
+                )
             }
             _ => error.text_for(self),
         }

@@ -31,10 +31,8 @@ fn kh_fit_incomplete(
     let pca: IncompletePca = options::read(&call, &options)?;
     let given = Given::read(&data)?;
     let x = given.source()?;
-    let (weights, column_weights) = (
-        weights.as_ref().map(RealSexp::as_slice),
-        column_weights.as_ref().map(RealSexp::as_slice),
-    );
+    let (weights, column_weights) =
+        (weights.as_ref().map(RealSexp::as_slice), column_weights.as_ref().map(RealSexp::as_slice));
     let cost = cost(&*x, pca.n_components) * pca.max_iter as f64;
     let (model, rows) = run(&call, cost, |run| {
         let mut entries = pca.observe(&*x, run)?;

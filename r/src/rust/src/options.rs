@@ -41,7 +41,8 @@ fn argument(call: &Call, field: &'static str) -> &'static str {
 
 /// A value in the form of model files: a list with names is an object, one without names an array.
 fn json_of(value: Sexp) -> savvy::Result<Value> {
-    let all = |mut values: Vec<Value>| if values.len() == 1 { values.remove(0) } else { Value::Array(values) };
+    let all =
+        |mut values: Vec<Value>| if values.len() == 1 { values.remove(0) } else { Value::Array(values) };
     Ok(match value.into_typed() {
         TypedSexp::Null(_) => Value::Null,
         TypedSexp::Logical(flags) => all(flags.iter().map(Value::Bool).collect()),
@@ -55,9 +56,7 @@ fn json_of(value: Sexp) -> savvy::Result<Value> {
             }
             Value::Object(object)
         }
-        TypedSexp::List(list) => {
-            Value::Array(list.values_iter().map(json_of).collect::<savvy::Result<_>>()?)
-        }
+        TypedSexp::List(list) => Value::Array(list.values_iter().map(json_of).collect::<savvy::Result<_>>()?),
         _ => return Err(savvy_err!("an option is a number, a text, TRUE, FALSE or NULL")),
     })
 }

@@ -20,7 +20,10 @@ pub(crate) fn to_list<M: Recorded>(call: &Call, model: &M) -> savvy::Result<Sexp
     out.put("keys", OwnedStringSexp::try_from_iter(record.texts.keys())?)?;
     out.put("texts", OwnedStringSexp::try_from_iter(record.texts.values())?)?;
     out.put("names", OwnedStringSexp::try_from_iter(record.arrays.iter().map(|array| &array.name))?)?;
-    out.put("types", OwnedStringSexp::try_from_iter(record.arrays.iter().map(|array| array.numbers.dtype()))?)?;
+    out.put(
+        "types",
+        OwnedStringSexp::try_from_iter(record.arrays.iter().map(|array| array.numbers.dtype()))?,
+    )?;
     let mut shapes = OwnedListSexp::new(record.arrays.len(), false)?;
     let mut values = OwnedListSexp::new(record.arrays.len(), false)?;
     for (i, Array { shape, numbers, .. }) in record.arrays.iter().enumerate() {
@@ -70,7 +73,12 @@ pub(crate) fn from_list<M: Recorded>(call: &Call, list: &ListSexp) -> savvy::Res
     M::from_record(&mut record).map_err(|error| call.error(&error))
 }
 
-fn put(record: &mut Record<'_>, (name, shape): (&str, &[usize]), dtype: &str, values: Sexp) -> savvy::Result<()> {
+fn put(
+    record: &mut Record<'_>,
+    (name, shape): (&str, &[usize]),
+    dtype: &str,
+    values: Sexp,
+) -> savvy::Result<()> {
     if dtype == u8::DTYPE {
         record.put(name, shape, savvy::RawSexp::try_from(values)?.to_vec());
         return Ok(());

@@ -95,7 +95,9 @@ pub(crate) fn r_matrix(matrix: &Matrix) -> savvy::Result<OwnedRealSexp> {
 pub(crate) fn engine_matrix(list: &ListSexp) -> savvy::Result<Matrix> {
     let values = RealSexp::try_from(crate::call::element(list, "values")?)?;
     let dim = savvy::IntegerSexp::try_from(crate::call::element(list, "dim")?)?;
-    let &[n, k] = dim.as_slice() else { return Err(savvy_err!("internal error: scores have two dimensions")) };
+    let &[n, k] = dim.as_slice() else {
+        return Err(savvy_err!("internal error: scores have two dimensions"));
+    };
     let (n, k) = (usize::try_from(n).unwrap_or(0), usize::try_from(k).unwrap_or(0));
     let values = values.as_slice();
     Ok(Matrix::from_fn(n, k, |i, j| values[j * n + i]))
