@@ -25,7 +25,8 @@ const PARTS: [&str; 11] = [
 
 /// Runs the tests of the package; the last line has the numbers of those that passed and failed.
 const TESTS: &str = "
-results <- tinytest::test_package('karhunen', at_home = FALSE, verbose = 0)
+library(karhunen, lib.loc = Sys.getenv('R_LIBS'))
+results <- tinytest::run_test_dir(system.file('tinytest', package = 'karhunen'), verbose = 0)
 passed <- vapply(results, isTRUE, NA)
 for (result in results[!passed]) print(result)
 cat(sprintf('%d passed, %d failed\\n', sum(passed), sum(!passed)))
@@ -41,9 +42,9 @@ pub(crate) fn test(counts: &mut Counts) -> Result<(), String> {
     let tarball = package()?;
     let library = root().join("target/r-library");
     fs::create_dir_all(&library).map_err(|error| format!("{}: {error}", library.display()))?;
-    succeed(
-        r(&["CMD", "INSTALL", "--no-docs", "--no-multiarch"]).arg("--library").arg(&library).arg(&tarball),
-    )?;
+    // R takes no other form of this option, and without it installs for every user of the machine.
+    let option = format!("--library={}", library.display());
+    succeed(r(&["CMD", "INSTALL", "--no-docs", "--no-multiarch", &option]).arg(&tarball))?;
     let tested = run_tests(&library, counts);
     let checked = check(&tarball, &library);
     match (tested, checked) {
@@ -148,7 +149,8 @@ fn run_tests(library: &Path, counts: &mut Counts) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("{failed} tests of R failed ({status})")) }
 }
 
-/// Checks the tarball as CRAN does, but for the tests, which have run, and the manual, which needs LaTeX. Notes are shown, warnings are errors.
+/// Checks the tarball as CRAN does, but for the tests, which have run, and the manual, which needs LaTeX. Notes are shown,
+/// warnings are errors.
 fn check(tarball: &Path, library: &Path) -> Result<(), String> {
     let folder = root().join("target/r-package");
     let mut command = r(&["CMD", "check", "--no-manual", "--no-tests", "--no-multiarch"]);
