@@ -31,9 +31,9 @@ pub(crate) fn to_list<M: Recorded>(call: &Call, model: &M) -> savvy::Result<Sexp
         shapes.set_value(i, OwnedRealSexp::try_from_slice(shape)?)?;
         match numbers {
             Numbers::F64(numbers) => values.set_value(i, OwnedRealSexp::try_from_slice(&numbers[..])?)?,
-            Numbers::F32(numbers) => values.set_value(i, wide(numbers, |x| f64::from(x))?)?,
+            Numbers::F32(numbers) => values.set_value(i, wide(numbers, f64::from)?)?,
             Numbers::I64(numbers) => values.set_value(i, wide(numbers, |x| x as f64)?)?,
-            Numbers::U32(numbers) => values.set_value(i, wide(numbers, |x| f64::from(x))?)?,
+            Numbers::U32(numbers) => values.set_value(i, wide(numbers, f64::from)?)?,
             Numbers::U8(numbers) => values.set_value(i, OwnedRawSexp::try_from_slice(&numbers[..])?)?,
         }
     }
