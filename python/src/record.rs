@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use karhunen::record::{Array, Number, Numbers, Record, Recorded};
 use karhunen_io::{
-    AnyModel as SavedModel, Saved, SavedRotated, SavedRotatedIncomplete, load_any_model, load_model, save_model,
+    AnyModel as SavedModel, Saved, SavedRotated, SavedRotatedIncomplete, load_any_model, load_model,
+    save_model,
 };
 use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};

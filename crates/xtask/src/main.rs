@@ -9,6 +9,7 @@ mod faults;
 mod fuzz;
 mod licences;
 mod python;
+mod r;
 mod steps;
 mod workspace;
 
@@ -21,6 +22,7 @@ usage: cargo xtask test [STEP …]    run every test, or only the named steps
        cargo xtask fuzz [ARG …]     search for inputs that break an invariant; --minutes M goes on for so long
        cargo xtask bench [ARG …]    run benchmarks/run.py with these arguments
        cargo xtask dist [PART …]    make packages in target/dist, all or the named parts, and try them
+       cargo xtask r-package        make the tarball of the R package, with the crates that it needs
 ";
 
 fn main() -> ExitCode {
@@ -35,6 +37,16 @@ fn main() -> ExitCode {
         Some((task, rest)) if task == "faults" => faults::main(rest),
         Some((task, rest)) if task == "fuzz" => match fuzz::search(rest) {
             Ok(()) => ExitCode::SUCCESS,
+            Err(message) => {
+                eprintln!("{message}");
+                ExitCode::FAILURE
+            }
+        },
+        Some((task, [])) if task == "r-package" => match r::package() {
+            Ok(tarball) => {
+                println!("{}", tarball.display());
+                ExitCode::SUCCESS
+            }
             Err(message) => {
                 eprintln!("{message}");
                 ExitCode::FAILURE

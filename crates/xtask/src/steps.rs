@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 
 use crate::licences;
 use crate::python;
+use crate::r;
 use crate::workspace::{Package, cargo, packages};
 
 type Step = (&'static str, fn(&mut Counts) -> Result<(), String>);
 
 /// Cheap steps first. All code compiles in the release profile: dependencies once for checks, once for programs.
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     ("format", format_is_kept),
     ("licences", licences_are_allowed),
     ("clippy", clippy_is_silent),
@@ -20,6 +21,7 @@ const STEPS: [Step; 11] = [
     ("fuzz", no_input_breaks_an_invariant),
     ("python", python::test),
     ("spark", python::test_spark),
+    ("r", r::test),
     ("features", each_feature_compiles_alone),
     ("docs", docs_build),
     ("benches", benches_run),

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::slice;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -36,8 +37,11 @@ struct Kept {
     /// Decoded chunks that reach beyond the end of the last part, by their places.
     chunks: Vec<([usize; 2], Bytes)>,
     /// The index of the last shard: the beginning and the length of each chunk.
-    index: Option<([usize; 2], Arc<[[u64; 2]]>)>,
+    index: Option<([usize; 2], ShardIndex)>,
 }
+
+/// The beginning and the length of each chunk of a shard.
+type ShardIndex = Arc<[[u64; 2]]>;
 
 /// The beginning and the length of a chunk that no shard holds.
 const ABSENT: [u64; 2] = [u64::MAX; 2];
@@ -153,9 +157,11 @@ impl Array {
             Element::Texts(fill) => return self.texts_of_any_length(n, fill),
         };
         match dtype.kind {
-            Kind::Int | Kind::Uint => Ok(self.integers(&[0..n], Some)?.iter().map(i128::to_string).collect()),
+            Kind::Int | Kind::Uint => {
+                Ok(self.integers(slice::from_ref(&(0..n)), Some)?.iter().map(i128::to_string).collect())
+            }
             Kind::Bytes | Kind::Unicode => {
-                let bytes = self.bytes(&[0..n])?;
+                let bytes = self.bytes(slice::from_ref(&(0..n)))?;
                 // Elements of no bytes are empty texts.
                 let size = dtype.size.max(1);
                 let texts = (0..n).map(|i| texts::fixed(bytes.get(i * size..(i + 1) * size)?, dtype));
@@ -193,7 +199,7 @@ impl Array {
     pub(crate) fn flags(&self) -> Result<Option<Vec<bool>>> {
         match (self.dtype(), self.shape()) {
             (Some(Dtype { kind: Kind::Bool, .. }), &[n]) => {
-                Ok(Some(self.bytes(&[0..n])?.iter().map(|&byte| byte != 0).collect()))
+                Ok(Some(self.bytes(slice::from_ref(&(0..n)))?.iter().map(|&byte| byte != 0).collect()))
             }
             _ => Ok(None),
         }

@@ -1,0 +1,74 @@
+source("compare.R", local = TRUE)
+x <- as.matrix(iris[, 1:4])
+
+# Complete data, least squares: the components of prcomp.
+fit <- kh_impute(x, 2, method = "em", tol = 1e-14)
+peer <- prcomp(x)
+expect_near(aligned(fit$rotation, peer$rotation[, 1:2]), peer$rotation[, 1:2], 1e-6)
+expect_near(fit$sdev, peer$sdev[1:2], 1e-8)
+expect_identical(fit$completed, x)
+expect_equal(fit$n_observed, 600)
+
+# Rank one with a hole: the row is twice another.
+rank1 <- rbind(c(1, 2, 3), c(-1, -2, -3), c(2, NA, 6), c(-2, -4, -6))
+fit <- kh_impute(rank1, 1, method = "em", error_bars = FALSE)
+expect_near(fit$completed[3, 2], 4, 1e-4)
+expect_null(fit$sd)
+expect_error(predict(fit, rank1, type = "sd"), "no standard deviations")
+
+# Definitions of the parts, with holes.
+set.seed(1)
+holes <- sample(length(x), 60)
+missing <- replace(x, holes, NA)
+fit <- kh_impute(missing, 2)
+model <- sweep(tcrossprod(fit$x, fit$rotation), 2, fit$center, "+")
+expect_near(fit$fitted, model)
+expect_identical(fit$completed[-holes], x[-holes])
+expect_near(fit$completed[holes], model[holes])
+expect_true(all(fit$sd[-holes] == 0) && all(fit$sd[holes] > sqrt(fit$noise_variance)))
+expect_near(crossprod(fit$rotation), diag(2))
+# Sixty errors, each over its standard deviation, have a mean square within a half of one.
+expect_true(abs(mean(((fit$completed - x)[holes] / fit$sd[holes])^2) - 1) < 0.5)
+expect_identical(residuals(fit)[holes], rep(0, 60))
+expect_near(residuals(fit)[-holes], (x - model)[-holes])
+expect_identical(fitted(fit), fit$fitted)
+
+# Rows of the fit as new rows: for least squares the scores are those that fit best.
+new <- predict(fit, missing[1:10, ], type = "completed")
+expect_near(new, fit$completed[1:10, ], 0.05)
+expect_equal(dim(predict(fit, missing[1:10, ])), c(10L, 2L))
+expect_identical(predict(fit, type = "sd"), fit$sd)
+em <- kh_impute(missing, 2, method = "em", tol = 1e-12)
+row <- which(rowSums(is.na(missing)) == 1)[1]
+seen <- !is.na(missing[row, ])
+expect_near(em$convergence$rmse, sqrt(mean((em$fitted - x)[-holes]^2)), 1e-8)
+scores <- qr.solve(em$rotation[seen, ], (missing[row, ] - em$center)[seen])
+expect_near(predict(em, missing[row, , drop = FALSE]), t(scores), 1e-8)
+
+# Data frames stay data frames, with their other columns untouched and integers filled by numbers.
+frame <- USArrests
+frame$Assault[c(3, 7)] <- NA
+fit <- kh_impute(frame, 1, scale. = TRUE)
+expect_true(is.data.frame(fit$completed) && !anyNA(fit$completed))
+expect_identical(fit$completed[-c(3, 7), ], within(frame, Assault <- as.double(Assault))[-c(3, 7), ])
+expect_near(fit$scale, vapply(frame, sd, 0, na.rm = TRUE))
+expect_equal(rownames(fit$sd), rownames(frame))
+
+# Weights: rows that were seen several times.
+times <- rep(1:3, 50)
+once <- kh_impute(missing[rep(1:150, times), ], 2, method = "em", tol = 1e-13)
+weighted <- kh_impute(missing, 2, method = "em", tol = 1e-13, weights = times)
+expect_near(weighted$sdev, once$sdev, 1e-5)
+
+expect_stdout(print(fit), "198 of 200 entries observed")
+expect_stdout(print(summary(fit)), "Importance of components")
+two <- kh_impute(missing, 2)
+pdf(NULL)
+expect_silent(biplot(two))
+expect_silent(plot(two))
+expect_silent(screeplot(two))
+invisible(dev.off())
+expect_error(biplot(fit), "two of them")
+file <- tempfile()
+saveRDS(two, file)
+expect_identical(predict(readRDS(file), missing), predict(two, missing))

@@ -1,0 +1,88 @@
+source("compare.R", local = TRUE)
+x <- as.matrix(iris[, 1:4])
+
+# prcomp on two tables, with every kind of centre and scale.
+expect_prcomp(kh_pca(x), prcomp(x), "iris")
+expect_prcomp(kh_pca(iris[, 1:4]), prcomp(x), "iris, a data frame")
+expect_prcomp(kh_pca(USArrests), prcomp(USArrests), "USArrests, a data frame with integers")
+expect_prcomp(kh_pca(as.matrix(USArrests[, 2:3])), prcomp(USArrests[, 2:3]), "a matrix of integers")
+expect_prcomp(kh_pca(USArrests, scale. = TRUE), prcomp(USArrests, scale. = TRUE), "correlations")
+expect_prcomp(kh_pca(x, center = FALSE), prcomp(x, center = FALSE), "no centre")
+expect_prcomp(kh_pca(x, center = FALSE, scale. = TRUE), prcomp(x, center = FALSE, scale. = TRUE), "scale about zero")
+expect_prcomp(kh_pca(x, center = 1:4, scale. = c(2, 1, 3, 1)), prcomp(x, center = 1:4, scale. = c(2, 1, 3, 1)), "given")
+expect_prcomp(kh_pca(x, rank. = 2), prcomp(x, rank. = 2), "two components")
+expect_prcomp(kh_pca(t(x)), prcomp(t(x)), "more columns than rows")
+peer <- prcomp(~ Murder + Rape, data = USArrests, scale. = TRUE)
+expect_prcomp(kh_pca(~ Murder + Rape, data = USArrests, scale. = TRUE), peer, "formula")
+expect_prcomp(kh_pca(x, tol = 0.2), prcomp(x, tol = 0.2), "tol")
+expect_equal(length(kh_pca(x, tol = 0.2)$sdev), 2L)
+
+# Columns of several blocks of rows.
+set.seed(3)
+tall <- as.data.frame(matrix(rnorm(70000 * 5), 70000) %*% diag(c(5, 4, 3, 2, 1)))
+expect_prcomp(kh_pca(tall), prcomp(tall), "two blocks of rows")
+
+# The object stands where prcomp's does.
+fit <- kh_pca(USArrests, scale. = TRUE)
+peer <- prcomp(USArrests, scale. = TRUE)
+expect_inherits(fit, c("kh_pca", "prcomp"))
+expect_equal(dimnames(fit$rotation), dimnames(peer$rotation))
+expect_equal(dimnames(fit$x), dimnames(peer$x))
+expect_equal(names(fit$center), names(peer$center))
+expect_equal(names(fit$scale), names(peer$scale))
+expect_equal(summary(fit)$importance, summary(peer)$importance, tolerance = 1e-12)
+expect_near(aligned(predict(fit, USArrests[3:1, 4:1]), predict(peer, USArrests[3:1, ])), predict(peer, USArrests[3:1, ]))
+expect_equal(predict(fit), fit$x)
+expect_near(predict(fit, USArrests), fit$x)
+expect_near(fitted(fit), as.matrix(USArrests))
+expect_near(residuals(fit, USArrests), matrix(0, 50, 4), 1e-10)
+two <- kh_pca(USArrests, scale. = TRUE, rank. = 2)
+rank2 <- scale(tcrossprod(peer$x[, 1:2], peer$rotation[, 1:2]), FALSE, 1 / peer$scale)
+expect_near(fitted(two), sweep(rank2, 2, peer$center, "+"))
+expect_near(residuals(two, USArrests), as.matrix(USArrests) - fitted(two))
+expect_near(sum(two$share), sum(peer$sdev[1:2]^2) / 4)
+expect_near(two$total_variance, 4)
+expect_near(two$noise_variance, mean(peer$sdev[3:4]^2))
+expect_true(any(grepl("Share of the total variance", capture.output(print(two)))))
+expect_stdout(print(summary(two)), "Cumulative Proportion")
+expect_equal(kh_pca(USArrests, variance = 0.8, scale. = TRUE)$sdev, two$sdev, tolerance = 1e-12)
+pdf(NULL)
+expect_silent(biplot(fit))
+expect_silent(plot(fit))
+expect_silent(screeplot(fit, type = "lines"))
+invisible(dev.off())
+
+# Frequency weights: repeated rows. Importance weights: a factor changes nothing.
+times <- rep(c(1, 0, 2, 3, 1), 10)
+repeated <- USArrests[rep(1:50, times), ]
+weighted <- kh_pca(USArrests, weights = times, scale. = TRUE)
+peer <- prcomp(repeated, scale. = TRUE)
+expect_near(weighted$sdev, peer$sdev)
+expect_near(aligned(weighted$rotation, peer$rotation), peer$rotation)
+expect_equal(weighted$center, peer$center)
+expect_equal(weighted$scale, peer$scale)
+expect_equal(weighted$sum_of_weights, sum(times))
+halves <- kh_pca(USArrests, weights = times / 2, weighting = "importance")
+expect_near(halves$sdev, kh_pca(USArrests, weights = times, weighting = "importance")$sdev)
+columns <- c(1, 4, 0, 2)
+stretched <- sweep(scale(USArrests, scale = FALSE), 2, sqrt(columns), "*")
+expect_near(kh_pca(USArrests, column_weights = columns, rank. = 3)$sdev, prcomp(stretched)$sdev[1:3])
+
+# Every solver, and the residuals that it reports.
+for (solver in c("covariance", "gram", "svd", "block-krylov")) {
+  fit <- kh_pca(t(x), rank. = 2, solver = solver)
+  expect_equal(fit$convergence$solver, solver)
+  expect_near(fit$sdev, prcomp(t(x))$sdev[1:2], info = solver)
+  expect_true(fit$convergence$converged && all(fit$convergence$residuals <= 1e-8))
+}
+
+# The same bits on any number of threads, and after saveRDS.
+expect_identical(kh_pca(tall, threads = 1)[1:5], kh_pca(tall, threads = 3)[1:5])
+file <- tempfile()
+saveRDS(fit, file)
+expect_identical(predict(readRDS(file), t(x)), predict(fit, t(x)))
+
+# The given data are not changed.
+before <- x + 0
+invisible(kh_pca(x, scale. = TRUE))
+expect_identical(x, before)
