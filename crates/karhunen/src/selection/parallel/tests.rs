@@ -208,14 +208,14 @@ fn weights_of_rows_with_missing_values_are_those_of_repeated_rows() {
 }
 
 #[test]
-fn scalings_that_missing_values_do_not_have_are_refused() {
+fn scalings_that_random_tables_do_not_have_are_refused() {
     let x = holed(&planted(30, 5, 1, 2), 0.1, 1);
     let message = |pca: Pca| {
         let rule = Parallel { pca, n_draws: 5, ..Parallel::default() };
         let found = rule.select_incomplete(&Dense::from(&x), &Weights::default(), &Run::default());
         found.unwrap_err().to_string()
     };
-    assert!(message(Pca { scale: crate::pca::Scaling::Pareto, ..Pca::default() }).contains("scale"));
+    assert!(message(Pca { scale: crate::pca::Scaling::Range, ..Pca::default() }).contains("scale"));
     let share = NComponents::Variance(0.9);
     assert!(message(Pca { n_components: share, ..Pca::default() }).contains("n_components"));
 }
