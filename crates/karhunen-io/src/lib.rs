@@ -68,6 +68,7 @@ mod units;
 mod weights;
 mod write;
 mod zarr;
+mod zip_archive;
 
 pub use beside::{Beside, RowsAndColumns, TableColumns};
 pub use checkpoint_file::{load_checkpoint, save_checkpoint};

@@ -6,17 +6,14 @@ use std::io::{Cursor, Read, Write};
 use karhunen::error::Phrase;
 use karhunen::memory;
 use zip::ZipArchive;
-use zip::result::ZipError;
 
 use crate::disk_space;
 use crate::input::{Bytes, Input, copying_failed};
 use crate::mapped::Mapped;
 use crate::option_names;
+use crate::zip_archive::{MOST_INFLATED, zip_cause};
 use crate::{Cause, Error, ObservedData, Place, ReadOptions, Result, Table};
 use crate::{foreign, gzip, npy, npz_sparse};
-
-/// Deflate expands a byte to at most 1032 bytes; a member that declares more is damaged or hostile.
-pub(crate) const MOST_INFLATED: u64 = 1032;
 
 /// Reads the only array of an archive, the array that [`ReadOptions::array`] names, or a sparse matrix.
 ///
@@ -189,18 +186,6 @@ fn spooled(
         // The packed bytes that were read take no memory any more.
         input.mapped().iter().for_each(Mapped::release);
     }
-}
-
-pub(crate) fn zip_cause(error: ZipError) -> Cause {
-    Cause::format(match error {
-        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) | ZipError::InvalidPassword => {
-            "is encrypted; write it again without a password".to_owned()
-        }
-        ZipError::CompressionMethodNotSupported(method) => {
-            format!("is packed with zip method {method}; write it again with numpy.savez_compressed")
-        }
-        error => format!("is not a whole zip archive ({error}); copy or write it again"),
-    })
 }
 
 #[cfg(test)]

@@ -336,8 +336,8 @@ fn options_without_use_are_refused() {
         ),
         (
             "fit t.csv --missing --scale --mean-prior 2:5",
-            "--mean-prior 2: columns that are divided by their deviations (--scale) have no common unit, and so no common value \
-             of their means; leave it out",
+            "--mean-prior 2: columns that are divided by numbers of their own (--scale) have no common unit, and so no common \
+             value of their means; leave it out",
         ),
         ("fit t.csv --missing --no-center", "--no-center does not go with missing values: say --mean none"),
         (

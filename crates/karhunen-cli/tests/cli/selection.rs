@@ -100,7 +100,6 @@ fn cross_validation_adds_its_rules() {
     let few = rules(&run(&format!("{arguments} -k 1 --json"))).0;
     assert_eq!(few["rules"][0]["at_edge"], true);
     for (options, told) in [
-        ("--scale=pareto --cross-validate", "--scale=pareto does not go with --cross-validate"),
         ("--folds 7", "--cross-validate"),
         ("--no-parallel --seed 3", "--seed has no effect"),
         ("--cross-validate --folds 1", "at least two folds"),

@@ -14,7 +14,7 @@ use zip::{CompressionMethod, ZipArchive};
 
 use crate::input::{self, Input};
 use crate::mapped::{Mapped, Stamp};
-use crate::npz::{MOST_INFLATED, zip_cause};
+use crate::zip_archive::{MOST_INFLATED, zip_cause};
 use crate::{Cause, Error, Place, Result};
 
 /// The files of a store, by names as `X/data/0.0`.

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::affine::{Affine, Scales, Standardization};
+use crate::affine::{Affine, Standardization};
 use crate::error::{Advice, Error, Result, options};
 use crate::exec::{Exec, Run};
 use crate::moments::{Columns, check_size};
@@ -14,7 +14,7 @@ use crate::pca::logged::Before;
 use crate::pca::model::{Convergence, ModelParts, PcaModel};
 use crate::pca::{NComponents, Pca, logged, rounded, signs};
 use crate::scalar::Scalar;
-use crate::scaling::Scaling;
+use crate::scaling::{Scales, Scaling};
 use crate::solver::select::{RouteChoice, choose};
 use crate::solver::{self, IterationOptions, Problem, Reading, Route, Spectrum};
 use crate::source::{Counted, Pass, PassKind, Passes, Source};

@@ -3,13 +3,14 @@
 use super::fit::{Solved, check_factors, factors_of_varying, iteration, problem_of_sums};
 use super::limit::Allowance;
 use super::{NComponents, Pca, PcaModel};
-use crate::affine::{Affine, Scales, Standardization};
+use crate::affine::{Affine, Standardization};
 use crate::error::{Advice, Error, Result};
 use crate::exec::{Exec, Run};
 use crate::linalg::ColumnMap;
 use crate::moments::{Columns, Moments, check_size};
 use crate::operator::{LinOp, MappedOp, Products, needs_rows};
 use crate::scalar::Scalar;
+use crate::scaling::Scales;
 use crate::solver::{self, Route, takes_unit_vectors};
 use crate::weights::{NormalizedWeights, check_feature_weights};
 

@@ -7,7 +7,7 @@ use super::fit::{
 use super::fit_scatter::{self, Origin};
 use super::limit::Allowance;
 use super::{NComponents, Pca, PcaModel};
-use crate::affine::{Affine, Scales, Standardization};
+use crate::affine::{Affine, Standardization};
 use crate::choice::Choice;
 use crate::cluster::{Driver, Engine, FirstBlock, PartProducts, Partial, Sums, Work};
 use crate::error::{Error, Result, Weighed, options};
@@ -16,6 +16,7 @@ use crate::linalg::ColumnMap;
 use crate::moments::{Columns, Moments, check_size};
 use crate::operator::{Products, describe_weights};
 use crate::scalar::Scalar;
+use crate::scaling::Scales;
 use crate::solver::{self, IterationOptions, Problem, Reading, Route};
 use crate::weights::check_feature_weights;
 

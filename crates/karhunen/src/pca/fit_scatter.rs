@@ -5,13 +5,14 @@ use super::fit::{
 };
 use super::limit::Allowance;
 use super::{Pca, PcaModel};
-use crate::affine::{Affine, Scales, Standardization};
+use crate::affine::{Affine, Standardization};
 use crate::choice::Choice;
 use crate::error::{Advice, Error, Result, Weighed, options};
 use crate::exec::{Exec, Run};
 use crate::linalg::{ColumnMap, Matrix};
 use crate::moments::{Columns, Moments, Scatter};
 use crate::scalar::Scalar;
+use crate::scaling::Scales;
 use crate::solver::{self, Route, Spectrum};
 use crate::source::{Counted, Source, Stream};
 use crate::weights::{Weights, check_feature_weights};

@@ -168,5 +168,8 @@ impl From<Vec<f64>> for Scaling {
     }
 }
 
+mod divisor;
 #[cfg(feature = "serde")]
 mod stored;
+
+pub(crate) use divisor::Scales;

@@ -3,12 +3,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::affine::Scales;
 use crate::error::{Error, Result, options};
 use crate::exec::{Exec, Run};
 use crate::incomplete::data::{ENTRIES, Observed};
 use crate::scalar::{Scalar, largest};
-use crate::scaling::Scaling;
+use crate::scaling::{Scales, Scaling};
 use crate::weights::check_feature_weights;
 
 /// Number of columns per piece of work.
@@ -204,10 +203,9 @@ impl Spread {
         } else {
             0.0
         };
-        let [least, most] = entries
-            .iter()
-            .map(|e| line.values[*e].to_f64())
-            .fold([first; 2], |[a, b], x| [a.min(x), b.max(x)]);
-        Self { deviation, mean: origin + size * mean, range: most - least }
+        let value = |e: &usize| line.values[*e].to_f64();
+        let range = largest(entries.iter().map(|e| value(e) - first))
+            + largest(entries.iter().map(|e| first - value(e)));
+        Self { deviation, mean: origin + size * mean, range }
     }
 }

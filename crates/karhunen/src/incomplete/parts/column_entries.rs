@@ -1,12 +1,11 @@
 //! Counts, means and squares of the entries of each feature.
 
-use crate::affine::Scales;
 use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::incomplete::data::{ColumnScales, Observed};
 use crate::incomplete::updates::mean::{ColumnSums, Deviations};
 use crate::scalar::Scalar;
-use crate::scaling::Scaling;
+use crate::scaling::{Scales, Scaling};
 
 /// Features per piece of work.
 const FEATURES: usize = 64;

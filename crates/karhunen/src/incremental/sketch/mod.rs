@@ -6,7 +6,7 @@ mod update;
 
 use std::sync::Arc;
 
-use crate::affine::{Affine, Scales, Standardization};
+use crate::affine::{Affine, Standardization};
 use crate::error::{Advice, Result};
 use crate::exec::Exec;
 use crate::incremental::held::{Held, PieceSize, Storage};
@@ -15,6 +15,7 @@ use crate::linalg::{ColumnMap, Matrix};
 use crate::memory;
 use crate::moments::{Aged, Columns, Cut, Moments};
 use crate::operator::blocks;
+use crate::scaling::Scales;
 use crate::source::{Block, Source};
 use crate::weights::Weighting;
 use parts::{BlockRows, Directions, Part};
