@@ -49,14 +49,14 @@ fn counts_in_a_file_give_the_components_of_scanpy_and_new_cells_their_scores() {
 
 #[test]
 fn counts_in_a_zarr_store_give_what_counts_in_hdf5_do() {
-    let store = "../karhunen-io/tests/data/zarr/cells_v3.zarr.zip";
+    let store = "../../crates/karhunen-io/tests/data/zarr/cells_v3.zarr.zip";
     let options = "-k 8 --layer counts --log1p --mask highly_variable --json";
     let [found, expected] = [store, CELLS].map(|file| json(&format!("fit {file} {options}")));
     assert_eq!(numbers(&found["explained_variance"]), numbers(&expected["explained_variance"]));
     let text = output(&format!("fit {store} -k 2"));
     let words: Vec<&str> = text.split_whitespace().collect();
     assert!(words.join(" ").contains("AnnData Zarr, 150 rows x 110 columns"), "{text}");
-    let refused = karhunen("fit ../karhunen-io/tests/data/zarr/tables_v2.zarr.zip -k 1").assert().failure();
+    let refused = karhunen("fit ../../crates/karhunen-io/tests/data/zarr/tables_v2.zarr.zip -k 1").assert().failure();
     let text = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
     assert!(text.contains("choose one with --array: `filled`"), "{text}");
 }
