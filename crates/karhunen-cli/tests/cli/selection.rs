@@ -163,7 +163,7 @@ fn what_has_no_rules_is_refused_by_name() {
             2,
             "--observations 9 has no effect",
         ),
-        ("select metabolite_missing.csv --scale=pareto".to_owned(), 2, "--scale"),
+        ("select metabolite_missing.csv --scale=range".to_owned(), 2, "--scale"),
         ("select wine.csv --label class --no-center".to_owned(), 2, "center"),
         ("select wine.csv --no-parallel --draws 5".to_owned(), 2, "cannot be used with"),
         ("select none.csv".to_owned(), 4, "none.csv"),
