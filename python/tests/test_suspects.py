@@ -8,11 +8,10 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from conftest import ROOT
 from karhunen import PCA, IncompletePCA, IncrementalPCA, KernelPCA, RowBlocks, TruncatedSVD
 from sklearn.datasets import load_iris
 
-EXAMPLES = ROOT / "examples" / "data"
+EXAMPLES = Path(__file__).parents[2] / "examples" / "data"
 ESTIMATORS = [PCA(1), IncrementalPCA(1), IncompletePCA(1), KernelPCA(1), TruncatedSVD(1)]
 
 
