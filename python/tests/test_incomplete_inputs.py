@@ -106,7 +106,7 @@ def test_explicit_zeros_are_observed():
 
 
 def test_what_comes_back_is_what_was_given(x):
-    frame = pd.DataFrame(x, columns=NAMES, index=[f"r{i}" for i in range(40)]).assign(whole=range(40))
+    frame = pd.DataFrame(x, columns=NAMES, index=[f"r{i}" for i in range(40)]).assign(whole=range(40, 0, -1))
     pca = IncompletePCA(2).fit(frame)
     filled = pca.impute(frame)
     assert isinstance(filled, pd.DataFrame)

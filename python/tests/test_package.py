@@ -52,7 +52,7 @@ BELOW = {
     "_pca": {"_inputs", "_shared"},
     "_incomplete": {"_inputs", "_shared"},
     "_kernel": {"_inputs", "_shared"},
-    "plot": {"_diagnostics", "_shared", "diagnostics", "rotation"},
+    "plot": {"_diagnostics", "_inputs", "_shared", "diagnostics", "rotation"},
     "_diagnostics": {"_incomplete", "_inputs", "_shared"},
     "anndata": {"_diagnostics", "_inputs", "_shared", "dask"},
     "completion": {"_incomplete", "_inputs", "_shared"},
