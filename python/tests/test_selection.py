@@ -136,6 +136,6 @@ def test_parallel_analysis_finds_the_rank_with_missing_values(missing, null):
     masked = selection.parallel_analysis(np.ma.masked_invalid(holed), scale=True, null=null, n_draws=60)
     np.testing.assert_array_equal(masked.values, found.values)
     with pytest.raises(ValueError, match="scale"):
-        selection.parallel_analysis(holed, scale="pareto", n_draws=5)
+        selection.parallel_analysis(holed, scale="range", n_draws=5)
     with pytest.raises(ValueError, match="n_components"):
         selection.parallel_analysis(holed, n_components=13, n_draws=5)
