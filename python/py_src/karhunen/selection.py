@@ -130,7 +130,7 @@ def parallel_analysis(
         of features, and None is at most 10.
     scale : bool, {"std", "pareto", "range", "binomial"} or array-like of shape (n_features,), default=False
         Divide columns by their standard deviation (True), or as `scale` of :class:`karhunen.PCA` says. With missing
-        values True or False.
+        values not "range" and "binomial".
     sample_weight : array-like of shape (n_samples,) or None
         Weights of the rows.
     feature_weight : array-like of shape (n_features,) or None
