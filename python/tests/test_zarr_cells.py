@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from karhunen import PCA, IncompletePCA, TruncatedSVD
+from karhunen import PCA, IncompletePCA, IncrementalPCA
 from karhunen.anndata import Cells
 
 ROOT = Path(__file__).parents[2]
@@ -32,9 +32,9 @@ def store(request, packed, tmp_path):
     return tmp_path / "cells.zarr"
 
 
-@pytest.mark.parametrize("limit", [None, 4096])
+@pytest.mark.parametrize("limit", [None, 2_000_000])
 def test_fits_of_a_path_are_those_of_hdf5(store, limit):
-    for estimator in (PCA(3, memory_limit=limit), TruncatedSVD(3, memory_limit=limit)):
+    for estimator in (PCA(3, memory_limit=limit), IncrementalPCA(3)):
         found, expected = estimator.fit_transform(store), estimator.fit_transform(FILE)
         np.testing.assert_array_equal(found, expected)
         assert list(estimator.fit(str(store)).feature_names_in_) == [f"gene-{j}" for j in range(110)]
@@ -64,8 +64,8 @@ def test_values_are_those_of_anndata(store):
 
 
 def test_missing_values_are_entries_that_are_not_stored(store):
-    found = IncompletePCA(2, max_iter=5).fit(Cells(store, layer="counts"))
-    expected = IncompletePCA(2, max_iter=5).fit(Cells(FILE, layer="counts"))
+    found = IncompletePCA(2, tol=1e-2).fit(Cells(store, layer="counts"))
+    expected = IncompletePCA(2, tol=1e-2).fit(Cells(FILE, layer="counts"))
     np.testing.assert_array_equal(found.components_, expected.components_)
 
 

@@ -95,7 +95,8 @@ def batches(X: Any) -> Iterator[Any] | None:
         found = X.collect_batches(chunk_size=rows) if hasattr(X, "collect_batches") else X.collect().iter_slices(rows)
     elif _is_relation(X) and _library("pyarrow") is not None:
         rows = _rows_of_batch(len(X.columns))
-        found = X.to_arrow_reader(rows) if hasattr(X, "to_arrow_reader") else X.fetch_arrow_reader(rows)
+        # Older versions read the result of the last run, which an earlier reader has used up.
+        found = X.to_arrow_reader(rows) if hasattr(X, "to_arrow_reader") else X.execute().fetch_arrow_reader(rows)
     elif is_reader(X):
         found = X
     elif _has(X, "__arrow_c_stream__"):
