@@ -56,7 +56,8 @@ fn counts_in_a_zarr_store_give_what_counts_in_hdf5_do() {
     let text = output(&format!("fit {store} -k 2"));
     let words: Vec<&str> = text.split_whitespace().collect();
     assert!(words.join(" ").contains("AnnData Zarr, 150 rows x 110 columns"), "{text}");
-    let refused = karhunen("fit ../../crates/karhunen-io/tests/data/zarr/tables_v2.zarr.zip -k 1").assert().failure();
+    let refused =
+        karhunen("fit ../../crates/karhunen-io/tests/data/zarr/tables_v2.zarr.zip -k 1").assert().failure();
     let text = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
     assert!(text.contains("choose one with --array: `filled`"), "{text}");
 }
