@@ -9,9 +9,8 @@ use karhunen::selection::cross_validation;
 use serde::Serialize;
 
 use crate::figures::{duration, significant};
-use crate::incomplete_report::divisors;
 use crate::names::{of_features, visible};
-use crate::report::{Layout, Seconds, wrapped};
+use crate::report::{Layout, Seconds, divisors, wrapped};
 use crate::select_report::RuleSummary;
 
 /// Number of characters of the longest bar.

@@ -2,12 +2,11 @@
 
 use karhunen::IncompleteModel;
 use karhunen::choice::Choice;
-use karhunen::pca::Scaling;
 
 use crate::component_names::of_component;
 use crate::figures::{count, duration, percent, significant};
 use crate::incomplete_summary::deviation;
-use crate::report::{Components, Layout, Seconds, components, scree, wrapped};
+use crate::report::{Components, Layout, Seconds, components, divisors, scree, wrapped};
 
 /// A model of incomplete data, as text.
 pub(crate) struct IncompleteReport<'a> {
@@ -91,18 +90,6 @@ fn columns(model: &IncompleteModel) -> Option<String> {
     let weighted = model.feature_weights().map(|_| "weighted".to_owned());
     let done = [divided, weighted].into_iter().flatten().collect::<Vec<_>>();
     (!done.is_empty()).then(|| format!("{}; variances and errors are of these", done.join(" and ")))
-}
-
-/// The numbers that divide the columns.
-pub(crate) fn divisors(scaling: &Scaling) -> &'static str {
-    match scaling {
-        Scaling::Deviation => "their standard deviations",
-        Scaling::Pareto => "the square roots of their standard deviations",
-        Scaling::Range => "their ranges",
-        Scaling::Binomial => "sqrt(2 f (1 - f))",
-        // A stream goes on with the scales of the model that it continues.
-        Scaling::None | Scaling::Given(_) => "given numbers",
-    }
 }
 
 /// The number of components kept and requested, and the variance they explain.

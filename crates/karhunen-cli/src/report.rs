@@ -118,16 +118,25 @@ impl ModelReport<'_> {
     }
 }
 
+/// The numbers that divide the columns.
+pub(crate) fn divisors(scaling: &Scaling) -> &'static str {
+    match scaling {
+        Scaling::Deviation => "their standard deviations",
+        Scaling::Pareto => "the square roots of their standard deviations",
+        Scaling::Range => "their ranges",
+        Scaling::Binomial => "sqrt(2 f (1 - f))",
+        // A stream goes on with the scales of the model that it continues.
+        Scaling::None | Scaling::Given(_) => "given numbers",
+    }
+}
+
 /// Describes the centring and scaling, and the number of components kept; `hint` follows if some are dropped.
 pub(crate) fn treatment(model: &PcaModel, hint: &str) -> String {
     let options = model.options();
     let by = match &options.scale {
         Scaling::None => None,
-        Scaling::Deviation => Some("scaled"),
-        Scaling::Pareto => Some("scaled by the square root of the deviation (Pareto)"),
-        Scaling::Range => Some("scaled by the range"),
-        Scaling::Binomial => Some("scaled by sqrt(2 f (1 - f))"),
-        Scaling::Given(_) => Some("scaled by given numbers"),
+        Scaling::Deviation => Some("scaled".to_owned()),
+        other => Some(format!("scaled by {}", divisors(other))),
     };
     let done = match (&options.center, by) {
         (Centring::Mean, Some(by)) => format!("centred and {by}"),

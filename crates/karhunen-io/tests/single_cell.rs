@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use karhunen::source::Block;
-use karhunen::{Observed, Pca, Scalar, Weights};
+use karhunen::{Pca, Weights};
 use karhunen_io::{Data, FittedTable, Log1p, ReadOptions, Table, Values, read, read_tables};
 use karhunen_testkit::largest;
 use serde_json::Value;
+use values::dense;
+
+mod values;
 
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden").join(name)
@@ -30,40 +32,6 @@ fn numbers(values: &Value) -> Vec<f64> {
 
 fn texts(values: &Value) -> Vec<&str> {
     values.as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect()
-}
-
-/// All values, row by row.
-fn dense(table: &Table) -> Vec<f64> {
-    fn of<T: Scalar>(values: &Values<T>) -> Vec<f64> {
-        let (n, p) = values.shape();
-        let mut all = vec![0.0; n * p];
-        let source = values.source().unwrap();
-        source
-            .visit(&mut |first, block| {
-                match &block {
-                    Block::Dense(rows) => (0..rows.n_rows()).for_each(|i| {
-                        (0..p).for_each(|j| all[(first + i) * p + j] = rows.get(i, j).to_f64());
-                    }),
-                    Block::Sparse(rows) => {
-                        let entries = Observed::from_sparse(rows, None)?;
-                        for i in 0..rows.n_rows() {
-                            let (columns, values) = entries.row(i);
-                            columns
-                                .iter()
-                                .zip(values)
-                                .for_each(|(&j, value)| all[(first + i) * p + j as usize] = value.to_f64());
-                        }
-                    }
-                }
-                Ok(())
-            })
-            .unwrap();
-        all
-    }
-    match &table.data {
-        Data::F32(values) => of(values),
-        Data::F64(values) => of(values),
-    }
 }
 
 /// In memory, and block by block from the file.

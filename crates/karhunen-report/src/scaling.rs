@@ -15,26 +15,16 @@ pub(crate) fn divisor(scaling: &Scaling) -> Option<&'static str> {
     }
 }
 
-/// The option on the command line, if it is needed.
-pub(crate) fn flag(scaling: &Scaling) -> Option<String> {
-    match scaling {
-        Scaling::None => None,
-        Scaling::Deviation => Some("--scale".to_owned()),
+/// The option on the command line and the argument in Python, if they are needed.
+pub(crate) fn option(scaling: &Scaling) -> Option<[String; 2]> {
+    let named = scaling.named();
+    let [flag, argument] = match scaling {
+        Scaling::None => return None,
+        Scaling::Deviation => ["--scale".to_owned(), "scale=True".to_owned()],
         Scaling::Pareto | Scaling::Range | Scaling::Binomial => {
-            Some(format!("--scale={}", scaling.named().name))
+            [format!("--scale={}", named.name), format!("scale=\"{}\"", named.python)]
         }
-        Scaling::Given(_) => Some("--scale-values SCALES".to_owned()),
-    }
-}
-
-/// The argument in Python, if it is needed.
-pub(crate) fn argument(scaling: &Scaling) -> Option<String> {
-    match scaling {
-        Scaling::None => None,
-        Scaling::Deviation => Some("scale=True".to_owned()),
-        Scaling::Pareto | Scaling::Range | Scaling::Binomial => {
-            Some(format!("scale=\"{}\"", scaling.named().python))
-        }
-        Scaling::Given(_) => Some("scale=scales".to_owned()),
-    }
+        Scaling::Given(_) => ["--scale-values SCALES".to_owned(), "scale=scales".to_owned()],
+    };
+    Some([flag, argument])
 }

@@ -282,7 +282,7 @@ fn columns_are_scaled_by_name() {
     assert_close(&numbers(&pareto["scale"]), &roots, 1e-13);
     assert_eq!(pareto["options"]["scale"], "pareto");
     let text = output("fit usarrests.csv --scale=range");
-    assert!(text.contains("\ncentred and scaled by the range; all 4 components\n"), "{text}");
+    assert!(text.contains("\ncentred and scaled by their ranges; all 4 components\n"), "{text}");
     assert_eq!(fitted("--scale=deviation")["options"]["scale"], true);
     assert_close(&numbers(&fitted("--scale=range")["scale"]), &[16.6, 292.0, 59.0, 38.7], 1e-13);
     karhunen("fit usarrests.csv --kernel rbf --scale=pareto").assert().code(2);

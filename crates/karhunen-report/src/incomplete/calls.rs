@@ -125,7 +125,7 @@ fn fit_options(model: &IncompleteModel, weighted: bool) -> Vec<String> {
     if options.method == Method::Online {
         found.push(format!("--online-rule {}", options.online_rule.name()));
     }
-    found.extend(scaling::flag(&options.scale));
+    found.extend(scaling::option(&options.scale).map(|[flag, _]| flag));
     found.extend(words(options).into_iter().map(|(flag, _, value, _)| {
         match (flag.ends_with('='), value.is_empty()) {
             (true, _) => format!("{flag}{value}"),
@@ -145,7 +145,7 @@ fn expression(model: &IncompleteModel) -> String {
     if options.method == Method::Online {
         found.push(format!("online_rule=\"{}\"", options.online_rule.name()));
     }
-    found.extend(scaling::argument(&options.scale));
+    found.extend(scaling::option(&options.scale).map(|[_, argument]| argument));
     found.extend(words(options).into_iter().map(|(_, argument, _, value)| format!("{argument}={value}")));
     format!("IncompletePCA({})", found.join(", "))
 }

@@ -35,8 +35,8 @@ fn fit_options(model: &PcaModel) -> Vec<String> {
         NComponents::Mle => vec![format!("-k {}", model.n_components())],
     };
     let mut add = |given: bool, word: String| words.extend(given.then_some(word));
-    if let Some(word) = scaling::flag(&options.scale) {
-        add(true, word);
+    if let Some([flag, _]) = scaling::option(&options.scale) {
+        add(true, flag);
     }
     match &options.center {
         Centring::Mean => {}
@@ -72,8 +72,8 @@ fn expression(model: &PcaModel) -> String {
         Centring::None => add(true, "center=False".to_owned()),
         Centring::Given(_) => add(true, "center=centers".to_owned()),
     }
-    if let Some(word) = scaling::argument(&options.scale) {
-        add(true, word);
+    if let Some([_, argument]) = scaling::option(&options.scale) {
+        add(true, argument);
     }
     if let Some(route) = options.solver {
         add(true, format!("solver=\"{}\"", route.name()));

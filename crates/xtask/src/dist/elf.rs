@@ -1,14 +1,14 @@
-//! What a binary needs of the system: libraries, versions of their symbols, and a level of the processor, read from its
-//! dynamic section, its table of versions and its notes.
+//! Requirements of a binary: libraries, versions of their symbols and a level of the processor, read from the dynamic
+//! section, the table of versions and the notes.
 
 use object::elf;
 use object::read::elf::{ElfFile64, FileHeader, NoteIterator, ProgramHeader, SectionHeader};
 use object::{Endianness, FileKind};
 
-/// What a binary needs of the system.
+/// The libraries, symbols and processor that a binary requires.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Needs {
-    /// Whether a dynamic loader takes part: there is a dynamic section or an interpreter.
+    /// True if the binary has a dynamic section or an interpreter.
     pub(super) dynamic: bool,
     pub(super) libraries: Vec<String>,
     /// Pairs of a library and a version of its symbols, sorted.

@@ -22,7 +22,7 @@ const OF_MUSL: [&str; 3] = ["libc.so", "libc.musl-x86_64.so.1", "libc.musl-aarch
 /// The newest symbols of `libgcc_s` on systems with glibc 2.17 (PEP 599).
 const GCC: [u32; 3] = [4, 8, 0];
 
-/// What a library needs beyond this libc and a processor of the lowest level, one line each.
+/// Requirements of a library beyond this libc and a processor of the lowest level, one line each.
 pub(super) fn beyond(needs: &Needs, libc: Libc) -> Vec<String> {
     let allowed = match libc {
         Libc::Glibc(..) => &OF_GLIBC[..],
@@ -37,7 +37,7 @@ pub(super) fn beyond(needs: &Needs, libc: Libc) -> Vec<String> {
     problems
 }
 
-/// Why a program is not static or needs a newer processor, one line each.
+/// Reasons why a program is not static or needs a newer processor, one line each.
 pub(super) fn not_static(needs: &Needs) -> Vec<String> {
     let dynamic = needs.dynamic.then(|| "has a dynamic section or an interpreter".to_owned());
     dynamic.into_iter().chain(processor(needs)).collect()
@@ -48,7 +48,7 @@ fn processor(needs: &Needs) -> Option<String> {
     (needs.isa & beyond != 0).then(|| format!("needs levels {:#x} of x86-64", needs.isa))
 }
 
-/// Whether a version of symbols, such as `GLIBC_2.17`, exists in the libc.
+/// Returns true if the libc has a version of symbols such as `GLIBC_2.17`.
 fn within(version: &str, libc: Libc) -> bool {
     match (libc, parsed(version)) {
         (Libc::Glibc(major, minor), Some(("GLIBC", numbers))) => numbers <= vec![major, minor],

@@ -166,7 +166,7 @@ impl<T: Scalar> Observed<T> {
     }
 }
 
-/// What the scale of a column is made of.
+/// Statistics of a column, of which each rule takes one as the divisor.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spread {
     /// Standard deviation of the entries, zero if they are constant or there is one.

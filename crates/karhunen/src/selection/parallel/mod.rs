@@ -42,8 +42,8 @@ impl Parallel {
     /// plus the noise, so those of a complete table agree with PCA to the tolerance of the iterations.
     ///
     /// The largest number to choose is 10 if that of `pca` is left open, and at most one less than the number of
-    /// columns, because the noise has a direction of its own. Columns are divided by their standard deviations or not
-    /// at all. Memory: a copy of the data, and a table and its entries for each thread.
+    /// columns, because the noise has a direction of its own. Columns are not divided by
+    /// their ranges or by binomial deviations. Memory: a copy of the data, and a table and its entries for each thread.
     ///
     /// ```
     /// use karhunen::selection::Parallel;
