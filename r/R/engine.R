@@ -110,6 +110,9 @@ whole_number <- function(value, name, least = 1L) {
   as.integer(value)
 }
 
+# The rules for divisors of columns that have names.
+scalings <- c("pareto", "range", "binomial")
+
 # TRUE, FALSE, or one number for each of `p` columns, for centres and scales; a name if it is one of `named`.
 by_column <- function(value, name, p, named = character()) {
   if (is.logical(value) && length(value) == 1L && !is.na(value)) return(value)

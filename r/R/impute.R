@@ -16,7 +16,8 @@
 #' @param ncomp The (largest) number of components, from 1 to the smaller of n and p.
 #' @param method The algorithm: `"auto"`, `"vb-full"`, `"vb"`, `"vb-fixed"`, `"ppca"`, `"map"`, `"ridge"`, `"als"`, `"em"`,
 #'   `"imputation"`, `"soft"`, `"cg"`, `"ccd"`, `"newton"`, `"natural"`, `"gradient"` or `"online"`.
-#' @param scale. If `TRUE`, columns are divided by the standard deviation of their observed entries during the fit.
+#' @param scale. `TRUE` to divide each column by the standard deviation of its observed entries during the fit, `FALSE`, one
+#'   number for each column, or one of `"pareto"`, `"range"` and `"binomial"`, as of [kh_pca()].
 #' @param weights Whole numbers, how often each row was seen.
 #' @param column_weights One weight for each column, at least zero.
 #' @param ... Options of the engine, such as `tol`, `max_iter`, `seed`, `n_starts`, `early_stopping` (a share of the entries),
@@ -61,7 +62,7 @@ kh_impute <- function(x, ncomp, method = "auto", scale. = FALSE, weights = NULL,
   options <- more_options(..., taken = c("n_components", "method", "scale"))
   options$n_components <- whole_number(ncomp, "ncomp")
   options$method <- method
-  options$scale <- scale.
+  options$scale <- by_column(scale., "scale.", data$dim[2L], scalings)
   call <- engine_call("kh_impute", threads, columns)
   weights <- as_weights(weights, "weights")
   column_weights <- as_weights(column_weights, "column_weights")

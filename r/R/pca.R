@@ -89,7 +89,7 @@ kh_pca.default <- function(x, rank. = NULL, center = TRUE, scale. = FALSE, weigh
   options <- more_options(..., taken = c("n_components", "center", "scale", "weighting"))
   options$n_components <- components_to_keep(rank., variance)
   options$center <- by_column(center, "center", data$dim[2L])
-  options$scale <- by_column(scale., "scale.", data$dim[2L], c("pareto", "range", "binomial"))
+  options$scale <- by_column(scale., "scale.", data$dim[2L], scalings)
   options$weighting <- weighting
   options$solver <- solver
   options$tol <- residual_tol

@@ -133,13 +133,7 @@ impl Header {
         let size = self.element;
         let n = out.len() / size;
         if self.flags & 1 != 0 && size > 1 {
-            let (whole, rest) = out.split_at_mut(n * size);
-            for (byte, of_elements) in shuffled.chunks_exact(n.max(1)).take(size).enumerate() {
-                for (element, &value) in whole.chunks_exact_mut(size).zip(of_elements) {
-                    element[byte] = value;
-                }
-            }
-            rest.copy_from_slice(&shuffled[n * size..]);
+            unshuffle_bytes(shuffled, size, out);
         } else if self.flags & 4 != 0 && n.is_multiple_of(8) {
             let (whole, rest) = out.split_at_mut(n * size);
             // A row holds one bit of one byte of every element.
@@ -158,6 +152,19 @@ impl Header {
             out.copy_from_slice(shuffled);
         }
     }
+}
+
+/// Puts the bytes of elements of `size` bytes, of which those of the same place lie together, in the order of the elements.
+/// `out` is as long as `shuffled`; bytes beyond the last whole element stay where they are.
+pub(crate) fn unshuffle_bytes(shuffled: &[u8], size: usize, out: &mut [u8]) {
+    let n = shuffled.len() / size;
+    let (whole, rest) = out.split_at_mut(n * size);
+    for (byte, of_elements) in shuffled.chunks_exact(n.max(1)).take(size).enumerate() {
+        for (element, &value) in whole.chunks_exact_mut(size).zip(of_elements) {
+            element[byte] = value;
+        }
+    }
+    rest.copy_from_slice(&shuffled[n * size..]);
 }
 
 impl Codec {

@@ -109,7 +109,7 @@ fn without_tables(manifest: &str, tables: &[&str]) -> String {
     kept
 }
 
-/// Why the tests cannot run here.
+/// The reason why the tests cannot run here, if there is one.
 fn missing() -> Option<String> {
     let quiet = |command: &mut Command| command.stdout(Stdio::null()).stderr(Stdio::null()).status();
     if !quiet(&mut r(&["--version"])).is_ok_and(|status| status.success()) {

@@ -1,5 +1,5 @@
 # Comparisons that both fits and their tests need. Two thousand roundings of doubles bound the differences of decompositions
-# of these small tables; the issue asks for 1e-10.
+# of these small tables.
 TOL <- 1e-10
 
 # Components with the signs of others, column by column.

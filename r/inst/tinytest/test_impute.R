@@ -53,6 +53,10 @@ expect_true(is.data.frame(fit$completed) && !anyNA(fit$completed))
 expect_identical(fit$completed[-c(3, 7), ], within(frame, Assault <- as.double(Assault))[-c(3, 7), ])
 expect_near(fit$scale, vapply(frame, sd, 0, na.rm = TRUE))
 expect_equal(rownames(fit$sd), rownames(frame))
+spans <- vapply(frame, function(column) diff(range(column, na.rm = TRUE)), 0)
+expect_near(kh_impute(frame, 1, scale. = "range")$scale, spans)
+expect_near(kh_impute(frame, 1, scale. = c(1, 2, 3, 4))$scale, 1:4)
+expect_error(kh_impute(frame, 1, scale. = "none"), "scale. must be TRUE, FALSE, one of \"pareto\"")
 
 # Weights: rows that were seen several times.
 times <- rep(1:3, 50)

@@ -140,7 +140,7 @@ pub(super) fn matches(
     Ok(matched)
 }
 
-/// Whether the file counts the other allele than the model; `None` if the alleles are others.
+/// True if the file counts the other allele than the model; `None` if the alleles are others.
 fn swapped((counted, other): (&str, &str), variant: &Variant, flip_strand: bool) -> Option<bool> {
     let pairs = |first: &str, second: &str| agree(first, &variant.counted) && agree(second, &variant.other);
     if pairs(counted, other) {

@@ -68,14 +68,8 @@ impl Codec {
                 Ok(bytes.slice(..content.len()))
             }
             Self::Shuffle(size) => {
-                let n = bytes.len() / size;
-                let mut out = vec![0; n * size];
-                for (byte, of_elements) in bytes.chunks_exact(n.max(1)).take(size).enumerate() {
-                    for (element, &value) in out.chunks_exact_mut(size).zip(of_elements) {
-                        element[byte] = value;
-                    }
-                }
-                out.extend_from_slice(&bytes[n * size..]);
+                let mut out = vec![0; bytes.len()];
+                blosc::unshuffle_bytes(&bytes, size, &mut out);
                 Ok(out.into())
             }
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::codecs::Codec;
 use crate::npy_header::{Dtype, Kind, dtype_of};
 
-/// How an array is stored.
+/// The storage of an array.
 #[derive(Debug)]
 pub(super) struct Layout {
     /// Lengths of the axes, one or two.

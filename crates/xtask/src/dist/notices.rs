@@ -13,7 +13,7 @@ use crate::workspace::{Package, cargo, packages, root};
 /// Programs of others in the repository that reports hold.
 const BUNDLED: [&str; 3] = ["LICENSE", "NOTICE", "licenses/LICENSE-d3"];
 
-/// What names of files with licences begin with, in lower case.
+/// First letters of the names of files with licences, in lower case.
 const BEGINNINGS: [&str; 6] = ["license", "licence", "copying", "copyright", "notice", "unlicense"];
 
 /// Texts of licences for packages that bring none: the expression of one licence, and its text at the root.

@@ -1,8 +1,8 @@
-//! What became of each package.
+//! The outcome of each package.
 
 use std::fmt;
 
-/// What became of one package.
+/// The outcome of one package.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// Made; the text says its size, what it needs and what was tried.

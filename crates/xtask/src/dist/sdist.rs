@@ -38,7 +38,7 @@ fn build(place: &Place) -> Result<Outcome, String> {
     Ok(Outcome::Made(format!("{name}, {}; built from its unpacked self, {tried}", megabytes(size))))
 }
 
-/// Whether a file is there, at the top or where the package lies in the workspace.
+/// Returns true if a file is there, at the top or in the folder of the package.
 fn holds(source: &std::path::Path, name: &str) -> bool {
     source.join(name).is_file() || source.join("python").join(name).is_file()
 }

@@ -46,7 +46,7 @@ pub(super) const TARGETS: [Target; 4] = [
 ];
 
 impl Target {
-    /// Why nothing can be built for this system here, if nothing can.
+    /// The reason why nothing can be built for this system here, if there is one.
     pub(super) fn missing(&self) -> Option<String> {
         let mut rustc = Command::new("rustc");
         let output = rustc.args(["--print", "target-libdir", "--target", self.triple]).output();
@@ -60,12 +60,12 @@ impl Target {
         }
     }
 
-    /// Whether this machine runs what is built.
+    /// Returns true if this machine runs programs of the target.
     pub(super) fn runs_here(&self) -> bool {
         self.triple.starts_with("x86_64-")
     }
 
-    /// Whether a wheel can be installed here.
+    /// Returns true if a wheel of the target can be installed here.
     pub(super) fn installs_here(&self) -> bool {
         self.runs_here() && matches!(self.libc, Libc::Glibc(..))
     }

@@ -68,7 +68,7 @@ impl<'a> Bare<'a> {
         Ok(Self { before, program: program.to_owned(), folder })
     }
 
-    /// What the program prints.
+    /// The output of the program.
     pub(super) fn prints(&self, arguments: &[&str]) -> Result<String, String> {
         let words = self.before.iter().copied().chain([self.program.as_os_str()]);
         let mut words = words.chain(arguments.iter().map(OsStr::new));

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import karhunen
 
-# What karhunen depends on, what these packages depend on, and what a new environment holds.
+# The dependencies of karhunen and theirs, and the packages of a new environment.
 KNOWN = {
     "karhunen",
     "numpy",

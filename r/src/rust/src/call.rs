@@ -1,8 +1,8 @@
-//! What a call of R says beside its data: the function, the number of threads, the names of the columns.
+//! Arguments of a call of R beside its data: the function, the number of threads, the names of the columns.
 
 use savvy::{ListSexp, Sexp, TypedSexp, savvy_err};
 
-/// The R function that called, and what its messages need.
+/// The R function that called, its threads, and the names of columns for messages.
 pub(crate) struct Call {
     /// The name of the function, such as `kh_pca`.
     pub(crate) function: String,
