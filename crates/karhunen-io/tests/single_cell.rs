@@ -317,7 +317,7 @@ fn parts_that_do_not_exist_are_refused_with_those_that_do() {
     }
     assert_eq!(
         refusal(&sample("v0.11.4.h5ad"), &ReadOptions::default()),
-        "FILE: the AnnData has no X; choose a layer with `layer`: there is none"
+        "FILE: the AnnData has neither X nor layers, so there is nothing to fit"
     );
     assert_eq!(
         refusal(&sample("10x/genomes.h5"), &ReadOptions::default()),

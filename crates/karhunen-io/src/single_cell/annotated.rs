@@ -70,6 +70,10 @@ fn place(file: &Store, options: &ReadOptions) -> Result<(String, String)> {
         if file.kind("X")?.is_some() {
             return Ok(("X".to_owned(), "var".to_owned()));
         }
+        if layers.is_empty() && raw.is_none() {
+            let nothing = "the AnnData has neither X nor layers, so there is nothing to fit";
+            return Err(Error::new(file.path(), Cause::format(nothing.to_owned())));
+        }
         let message = Phrase::new("the AnnData has no X; choose a layer with ").option(option_names::LAYER);
         return Err(Error::new(file.path(), Cause::option(message.text(format!(": {}", choices())))));
     };
