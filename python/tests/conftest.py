@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,13 @@ def table() -> np.ndarray:
     """Return 60 x 8 numbers with a mean and a clear order of variances."""
     rng = np.random.default_rng(0)
     return rng.normal(size=(60, 8)) @ np.diag([5, 4, 3, 2.5, 2, 1.5, 1, 0.5]) @ rng.normal(size=(8, 8)) + 3
+
+
+@pytest.fixture
+def temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of the test, where `tempfile` makes its files: examples do not delete theirs."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

@@ -191,6 +191,7 @@ def test_an_annotated_matrix_says_how_it_is_used(adata):
         PCA(2).fit(adata)
 
 
+@pytest.mark.usefixtures("temporary_files")
 def test_examples_in_the_page_run(monkeypatch):
     root = Path(__file__).parents[2]
     monkeypatch.chdir(root)

@@ -114,6 +114,7 @@ class PublicDocTests(doctest.DocTestFinder):
         return named == public and f"\nclass {object.__name__}" in Path(module.__file__).read_text()
 
 
+@pytest.mark.usefixtures("temporary_files")
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings_run(name):
     skip_without_pyspark(name)
@@ -134,6 +135,7 @@ ELSEWHERE = ("spark", "single_cells")
 PAGES = sorted(page.name for page in (ROOT / "python/docs").glob("*.rst") if page.stem not in ELSEWHERE)
 
 
+@pytest.mark.usefixtures("temporary_files")
 @pytest.mark.parametrize("page", PAGES)
 def test_examples_in_the_pages_run(page, monkeypatch):
     monkeypatch.chdir(ROOT)

@@ -497,7 +497,7 @@ def test_connect(x, tmp_path):
     assert " of 'f' is null; drop such rows" in found["message"]
 
 
-def test_the_page_for_users_of_spark_runs(spark, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_page_for_users_of_spark_runs(spark, temporary_files, monkeypatch):
+    monkeypatch.chdir(temporary_files)
     result = doctest.testfile(str(ROOT / "python/docs/spark.rst"), module_relative=False)
     assert (result.failed, result.attempted > 5) == (0, True)

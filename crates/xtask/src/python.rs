@@ -79,10 +79,13 @@ fn build_wheel(environment: &Environment) -> Result<String, String> {
 }
 
 /// Builds the documentation and executes its gallery, into `target/python-site`; warnings are errors. Downloads
-/// nothing. Checks the links of the result.
+/// nothing. Checks the links of the result, and deletes the files that the gallery made.
 fn build_site(environment: &Environment) -> Result<(), String> {
     let site = text(&root().join("target/python-site"));
-    environment.run("sphinx-build", &["-W", "--keep-going", "-q", "-E", "docs", &site])?;
+    let temporary = tempfile::tempdir().map_err(|error| format!("a temporary folder: {error}"))?;
+    let mut build = environment.command("sphinx-build");
+    build.args(["-W", "--keep-going", "-q", "-E", "docs", &site]).env("TMPDIR", temporary.path());
+    run(&mut build)?;
     environment.run("python", &["docs/check_site.py", &site])
 }
 
