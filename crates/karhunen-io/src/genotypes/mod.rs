@@ -18,15 +18,17 @@ pub use variants::{Variant, read_variants};
 
 use karhunen::error::Phrase;
 
+use crate::csv::in_pool;
 use crate::file_rows::FileRows;
 use crate::genotypes::layout::{BY_SAMPLES, BY_VARIANTS, MAGIC, companion};
 use crate::genotypes::matching::{Match, matches, refuse_unmatched};
 use crate::genotypes::packed::{Column, Counts, Packed};
 use crate::input::Input;
 use crate::option_names;
-use crate::{Cause, Data, Error, ReadOptions, Result, Table, Values};
+use crate::{Buffer, Cause, Data, Error, ReadOptions, Result, Table, Values};
 
-/// Reads the genotypes of a .bed file, which stay packed.
+/// Reads the genotypes of a .bed file. They are decoded at once if the memory limit allows it; otherwise they stay packed
+/// in the file, and every visit decodes blocks of samples.
 ///
 /// # Errors
 /// [`Cause::Format`] for a file that is no .bed file, is ordered by samples, or has another length than its .bim and
@@ -90,14 +92,16 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     let shape = (n, columns.len());
     let mapped = input.mapped();
     let n_bytes = found as u64;
-    let rows = FileRows::new(
-        Box::new(Packed::new(input, n, columns)),
-        shape,
-        (n_bytes, mapped),
-        options.most_held(),
-    );
+    let packed = Packed::new(input, n, columns);
+    let values = if options.stay_in_file(shape, size_of::<f32>()) {
+        Values::InFile(FileRows::new(Box::new(packed), shape, (n_bytes, mapped), options.most_held()))
+    } else {
+        let values = in_pool(&path, options, || packed.decoded())?;
+        let buffer = Buffer::Owned(values.map_err(|error| Error::new(&path, error.into()))?);
+        Values::Dense { buffer, n_rows: n, n_cols: shape.1, column_major: true }
+    };
     Ok(Table {
-        data: Data::F32(Values::InFile(rows)),
+        data: Data::F32(values),
         sample_names: Some(samples.iter().map(Sample::name).collect()),
         id_name: None,
         feature_names: Some(names),

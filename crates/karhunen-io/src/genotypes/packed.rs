@@ -1,6 +1,7 @@
-//! Genotypes of two bits, decoded in every visit.
+//! Genotypes of two bits, decoded at once or in every visit.
 
-use karhunen::Scalar;
+use karhunen::{Scalar, memory};
+use rayon::prelude::*;
 
 use crate::Result;
 use crate::file_rows::{BlockReader, OwnedBlock};
@@ -11,6 +12,8 @@ use crate::input::Input;
 const COPIES: [f64; 4] = [2.0, f64::NAN, 1.0, 0.0];
 /// The code of a missing genotype.
 const MISSING: usize = 1;
+/// Columns that a thread decodes at a time.
+const COLUMNS_AT_ONCE: usize = 64;
 
 /// The genotypes of a variant.
 pub(super) fn of_variant(bytes: &[u8], variant: usize, n_samples: usize) -> &[u8] {
@@ -104,11 +107,27 @@ impl Packed {
         Self { input, n_samples, columns }
     }
 
-    /// The values of the rows `first..first + n_rows`, column by column.
+    /// All values, column by column, decoded by the threads of the current pool.
+    ///
+    /// # Errors
+    /// [`karhunen::Error::Memory`].
+    pub(super) fn decoded(&self) -> karhunen::Result<Vec<f32>> {
+        let (n, p) = (self.n_samples, self.columns.len());
+        let what = format!("the genotypes of {n} samples and {p} variants");
+        let advice = || vec!["set a lower memory limit, which leaves them packed".into()];
+        memory::ask(&what, n as f64 * p as f64 * size_of::<f32>() as f64, advice)?;
+        let mut values = vec![0.0; n * p];
+        values
+            .par_chunks_mut((n * COLUMNS_AT_ONCE).max(1))
+            .zip(self.columns.par_chunks(COLUMNS_AT_ONCE))
+            .for_each(|(out, columns)| pulp::Arch::new().dispatch(|| self.decode(columns, 0, n, out)));
+        Ok(values)
+    }
+
+    /// Writes the values of the rows `first..first + n_rows` of these columns into `out`, column by column.
     #[inline(always)]
-    fn decode<T: Scalar>(&self, first: usize, n_rows: usize) -> Vec<T> {
-        let mut values = vec![T::default(); n_rows * self.columns.len()];
-        for (column, out) in self.columns.iter().zip(values.chunks_exact_mut(n_rows.max(1))) {
+    fn decode<T: Scalar>(&self, columns: &[Column], first: usize, n_rows: usize, out: &mut [T]) {
+        for (column, out) in columns.iter().zip(out.chunks_exact_mut(n_rows.max(1))) {
             let table = column.values.map(|value| T::from_f64(f64::from(value)));
             let Some(variant) = column.variant else {
                 out.fill(table[0]);
@@ -117,7 +136,6 @@ impl Packed {
             let bytes = &of_variant(self.input.as_slice(), variant, self.n_samples)[first / 4..];
             decode(bytes, first % 4, table, out);
         }
-        values
     }
 }
 
@@ -159,7 +177,8 @@ impl<T: Scalar> BlockReader<T> for Packed {
             if rows_at_once >= 4 { rows_at_once - rows_at_once % 4 } else { rows_at_once.max(1) };
         for first in (first..self.n_samples).step_by(rows_at_once) {
             let n_rows = rows_at_once.min(self.n_samples - first);
-            let values: Vec<T> = pulp::Arch::new().dispatch(|| self.decode(first, n_rows));
+            let mut values = vec![T::default(); n_rows * self.columns.len()];
+            pulp::Arch::new().dispatch(|| self.decode(&self.columns, first, n_rows, &mut values));
             *reached = first + n_rows;
             if !f(OwnedBlock::Dense { values, n_rows, column_major: true }) {
                 break;
