@@ -120,13 +120,13 @@ impl Packed {
         values
             .par_chunks_mut((n * COLUMNS_AT_ONCE).max(1))
             .zip(self.columns.par_chunks(COLUMNS_AT_ONCE))
-            .for_each(|(out, columns)| pulp::Arch::new().dispatch(|| self.decode(columns, 0, n, out)));
+            .for_each(|(out, columns)| self.decode(columns, 0, n, out));
         Ok(values)
     }
 
     /// Writes the values of the rows `first..first + n_rows` of these columns into `out`, column by column.
-    #[inline(always)]
     fn decode<T: Scalar>(&self, columns: &[Column], first: usize, n_rows: usize, out: &mut [T]) {
+        let arch = pulp::Arch::new();
         for (column, out) in columns.iter().zip(out.chunks_exact_mut(n_rows.max(1))) {
             let table = column.values.map(|value| T::from_f64(f64::from(value)));
             let Some(variant) = column.variant else {
@@ -134,34 +134,49 @@ impl Packed {
                 continue;
             };
             let bytes = &of_variant(self.input.as_slice(), variant, self.n_samples)[first / 4..];
-            decode(bytes, first % 4, table, out);
+            arch.dispatch(Decode { bytes, skipped: first % 4, table, out });
         }
     }
 }
 
 /// Decodes genotypes from code number `skipped` of the first byte on.
-#[inline(always)]
-fn decode<T: Scalar>(bytes: &[u8], skipped: usize, table: [T; 4], out: &mut [T]) {
-    let [two, fill, one, none] = table;
-    let value = |code: u32| {
-        let (low, high) = (code & 1 != 0, code & 2 != 0);
-        let upper = if low { none } else { one };
-        let lower = if low { fill } else { two };
-        if high { upper } else { lower }
-    };
-    let whole = if skipped == 0 { out.len() / 16 } else { 0 };
-    let (words, rest) = out.split_at_mut(16 * whole);
-    let (of_words, of_rest) = bytes.split_at(4 * whole);
-    for (values, word) in words.as_chunks_mut::<16>().0.iter_mut().zip(of_words.as_chunks::<4>().0) {
-        let word = u32::from_le_bytes(*word);
-        for (c, out) in values.iter_mut().enumerate() {
-            *out = value(word >> (2 * c));
+struct Decode<'a, T> {
+    bytes: &'a [u8],
+    skipped: usize,
+    table: [T; 4],
+    out: &'a mut [T],
+}
+
+/// A closure would not be compiled for the vector extensions.
+impl<T: Scalar> pulp::NullaryFnOnce for Decode<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { bytes, skipped, table, out } = self;
+        let whole = if skipped == 0 { out.len() / 16 } else { 0 };
+        let (words, rest) = out.split_at_mut(16 * whole);
+        let (of_words, of_rest) = bytes.split_at(4 * whole);
+        for (values, word) in words.as_chunks_mut::<16>().0.iter_mut().zip(of_words.as_chunks::<4>().0) {
+            let word = u32::from_le_bytes(*word);
+            for (c, value) in values.iter_mut().enumerate() {
+                *value = genotype(word >> (2 * c), table);
+            }
+        }
+        for (i, out) in rest.iter_mut().enumerate() {
+            let at = skipped + i;
+            *out = genotype(u32::from(of_rest[at / 4]) >> (2 * (at % 4)), table);
         }
     }
-    for (i, out) in rest.iter_mut().enumerate() {
-        let at = skipped + i;
-        *out = value(u32::from(of_rest[at / 4]) >> (2 * (at % 4)));
-    }
+}
+
+/// The value of the code in the lowest two bits.
+#[inline(always)]
+fn genotype<T: Scalar>(code: u32, [two, fill, one, none]: [T; 4]) -> T {
+    let (low, high) = (code & 1 != 0, code & 2 != 0);
+    let upper = if low { none } else { one };
+    let lower = if low { fill } else { two };
+    if high { upper } else { lower }
 }
 
 impl<T: Scalar> BlockReader<T> for Packed {
@@ -178,7 +193,7 @@ impl<T: Scalar> BlockReader<T> for Packed {
         for first in (first..self.n_samples).step_by(rows_at_once) {
             let n_rows = rows_at_once.min(self.n_samples - first);
             let mut values = vec![T::default(); n_rows * self.columns.len()];
-            pulp::Arch::new().dispatch(|| self.decode(&self.columns, first, n_rows, &mut values));
+            self.decode(&self.columns, first, n_rows, &mut values);
             *reached = first + n_rows;
             if !f(OwnedBlock::Dense { values, n_rows, column_major: true }) {
                 break;
