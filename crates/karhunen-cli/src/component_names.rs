@@ -1,5 +1,9 @@
 //! The names of components in tables, reports, files and messages.
 
+/// The share of the rows with a category.
+pub(crate) const SHARE: &str = "share";
+/// The results by category, each with a column for every component.
+pub(crate) const CATEGORY_COLUMNS: [&str; 4] = ["coordinate", "contribution", "cos2", "v_test"];
 /// The columns of the diagnostics of rows.
 pub(crate) const ROW_COLUMNS: [&str; 3] = ["T2", "SPE", "distance2"];
 /// The columns of the diagnostics of rows with missing values, whose limits depend on what is observed.

@@ -10,6 +10,7 @@ use karhunen::kernel::KernelRoute;
 use karhunen::pca::{Rounding, Route, Scaling};
 use karhunen::{KernelPca, NComponents, Pca, Weighting};
 
+use crate::category_args::CategoryArgs;
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
 use crate::genotype_args::PlinkArgs;
@@ -38,6 +39,7 @@ use crate::values::{JsonExtent, at_least_one, choice, choice_of, possible_value}
   karhunen fit people.bed --scale=binomial --eigenvec people -o people.model
   karhunen fit --from-moments *.scatter -k 5 -o all.model
   karhunen fit counties.csv --weights sizes.txt --weighting importance
+  karhunen fit survey.csv --mca --weights people --categories categories.csv
   karhunen fit table.tsv --delimiter tab --row-names id --label group
   karhunen fit words.mtx.gz --feature-names terms.txt --transpose
   karhunen fit cells.h5ad -k 50 --layer counts --log1p --mask highly_variable
@@ -67,6 +69,8 @@ pub(crate) struct FitArgs {
     pub(crate) missing: FitMissingArgs,
     #[command(flatten)]
     pub(crate) kernel: KernelArgs,
+    #[command(flatten)]
+    pub(crate) categories: CategoryArgs,
     #[command(flatten)]
     pub(crate) weights: WeightArgs,
     #[command(flatten)]

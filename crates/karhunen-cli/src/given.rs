@@ -58,6 +58,8 @@ mod tests {
 
     use super::*;
     use crate::args::{Cli, Command as Karhunen};
+    use crate::category_args::CategoryArgs;
+    use crate::category_plan::CategoryPlan;
     use crate::checkpoints::CheckpointArgs;
     use crate::fit_args::{CopyArgs, PcaArgs, SolverArgs};
     use crate::incomplete_plan::IncompletePlan;
@@ -75,6 +77,8 @@ mod tests {
         let shown = |plan: &dyn std::fmt::Debug| format!("{plan:?}");
         let plan = if let Some(kernel) = args.kernel.kernel {
             KernelPlan::resolve(*args, kernel).map(|plan| shown(&plan))
+        } else if let Some(analysis) = args.categories.analysis() {
+            CategoryPlan::resolve(*args, analysis).map(|plan| shown(&plan))
         } else if args.missing.wanted() {
             IncompletePlan::resolve(*args).map(|plan| shown(&plan))
         } else {
@@ -88,6 +92,7 @@ mod tests {
         let groups = [
             FitMissingArgs::augment_args,
             KernelArgs::augment_args,
+            CategoryArgs::augment_args,
             PcaArgs::augment_args,
             CopyArgs::augment_args,
             CheckpointArgs::augment_args,
@@ -99,6 +104,8 @@ mod tests {
             "--missing=em",
             "--missing=em --checkpoint=c",
             "--kernel=linear",
+            "--mca",
+            "--famd",
             "--kernel=poly",
             "--kernel=rbf --solver=nystrom",
         ]
@@ -106,7 +113,7 @@ mod tests {
         let options = groups.into_iter().fold(Command::new(""), |command, group| group(command));
         for arg in options.get_arguments() {
             let Some(flag) = arg.get_long() else { continue };
-            if ["missing", "kernel"].contains(&flag) {
+            if ["missing", "kernel", "mca", "famd"].contains(&flag) {
                 continue;
             }
             let names = arg.get_possible_values();

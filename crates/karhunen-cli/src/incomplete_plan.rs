@@ -8,6 +8,7 @@ use karhunen::pca::Scaling;
 use karhunen::{IncompletePca, NComponents};
 use karhunen_io::{ObserveOptions, ReadOptions, SavedIncomplete, read_column_numbers};
 
+use crate::category_args;
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
 use crate::fit_args::{CopyArgs, FitArgs, PcaArgs, RowWeightArgs, SolverArg, SolverArgs, WeightArgs};
@@ -66,6 +67,7 @@ impl IncompletePlan {
     pub(crate) fn resolve(args: FitArgs) -> Result<Self> {
         refuse_useless(&args)?;
         kernel_args::check_unused(&args.given)?;
+        category_args::check_unused(&args.given)?;
         let unstreamed = unstreamed(&args);
         let FitArgs {
             data,

@@ -6,6 +6,7 @@ use karhunen::kernel::{Gamma, Kernel, KernelRoute};
 use karhunen::{KernelPca, NComponents};
 use karhunen_io::{ReadOptions, SavedKernel};
 
+use crate::category_args;
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
 use crate::fit_args::{CopyArgs, FitArgs, PcaArgs, SolverArgs};
@@ -48,6 +49,7 @@ impl KernelPlan {
     /// [`Failure::Usage`] for options that do not go together, [`Failure::File`] for an output that cannot be written.
     pub(crate) fn resolve(args: FitArgs, kernel: Kernel) -> Result<Self> {
         refuse_useless(&args)?;
+        category_args::check_unused(&args.given)?;
         let FitArgs { data, n_components, weights, output, input, .. } = args;
         let FitArgs { solver, missing, kernel: asked, memory, checkpoints, given, .. } = args;
         let data = one_file(data, "a fit with a kernel")?;

@@ -4,6 +4,11 @@
 
 mod allocator;
 mod args;
+mod category_args;
+mod category_dataset;
+mod category_plan;
+mod category_report;
+mod category_summary;
 mod checkpoints;
 mod chosen;
 mod commands;

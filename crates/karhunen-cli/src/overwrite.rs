@@ -5,7 +5,7 @@ use std::path::Path;
 use karhunen_io::{Cause, Existing, SavedIncremental, check_writable};
 
 use crate::component_names::{
-    COMMUNALITY, FEATURE_COLUMNS, INCOMPLETE_ROW_COLUMNS, ROW_COLUMNS, component_of,
+    CATEGORY_COLUMNS, COMMUNALITY, FEATURE_COLUMNS, INCOMPLETE_ROW_COLUMNS, ROW_COLUMNS, SHARE, component_of,
 };
 use crate::error::{Failure, Result};
 use crate::genotype_args::UNMATCHED_COLUMNS;
@@ -25,6 +25,8 @@ pub(crate) enum Kind {
     RowDiagnostics,
     /// The diagnostics of features, beside `feature`.
     FeatureDiagnostics,
+    /// Results by category, beside `category`.
+    Categories,
     /// Two ids, a value and its standard deviation.
     Predictions,
     /// The choices of a cross-validation and their errors.
@@ -157,6 +159,9 @@ fn is_own_table(names: &[String], kind: Kind) -> bool {
         }
         (Kind::FeatureDiagnostics, ["feature", rest @ .., COMMUNALITY]) => {
             rest.iter().all(|name| FEATURE_COLUMNS.iter().any(|prefix| name.starts_with(prefix)))
+        }
+        (Kind::Categories, ["category", SHARE, rest @ ..]) => {
+            rest.iter().all(|name| CATEGORY_COLUMNS.iter().any(|prefix| name.starts_with(prefix)))
         }
         (Kind::Unmatched, names) => names == UNMATCHED_COLUMNS,
         // Tabs do not separate names in files of these extensions. Eigenvalues have no header.

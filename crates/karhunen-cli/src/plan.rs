@@ -15,7 +15,7 @@ use crate::genotype_args::{self, PlinkArgs};
 use crate::given::set;
 use crate::input_args::{ThreadArgs, read_options};
 use crate::paths::one_standard_input;
-use crate::{kernel_args, missing_args};
+use crate::{category_args, kernel_args, missing_args};
 
 /// Number of components without `-k`.
 const DEFAULT_COMPONENTS: usize = 10;
@@ -60,6 +60,7 @@ impl FitPlan {
             args;
         missing_args::check_unused(&given)?;
         kernel_args::check_unused(&given)?;
+        category_args::check_unused(&given)?;
         let (column, weights_file) = column_or_file(weights.rows.weights);
         let others = [
             weights_file.as_ref(),
@@ -140,9 +141,11 @@ pub(crate) fn apply_numbers(
     Ok(())
 }
 
+/// Refuses options that the requested solver does not use.
+///
 /// # Errors
 /// [`Failure::Usage`] for an option that the requested solver does not use.
-fn refuse_idle((args, copy): (&SolverArgs, &CopyArgs), solver: Option<Route>) -> Result<()> {
+pub(crate) fn refuse_idle((args, copy): (&SolverArgs, &CopyArgs), solver: Option<Route>) -> Result<()> {
     let iterates = matches!(solver, None | Some(Route::BlockKrylov));
     let useless = [
         ("--max-iter", args.max_iter.is_some() && !iterates),

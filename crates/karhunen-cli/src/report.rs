@@ -248,6 +248,13 @@ pub(crate) fn columns(
     }
 }
 
+/// A name in printable form, filled up with blanks to `width`, or shortened to it.
+pub(crate) fn cell(name: &str, width: usize, layout: Layout) -> String {
+    let name = shortened(name, width, layout);
+    let gap = " ".repeat(width.saturating_sub(measure_text_width(&name)));
+    name + &gap
+}
+
 /// A name in printable form, no wider than `width`.
 fn shortened(name: &str, width: usize, layout: Layout) -> String {
     truncate_str(&visible(name), width, layout.ellipsis()).into_owned()

@@ -12,6 +12,7 @@ use karhunen::Scalar;
 use rayon::prelude::*;
 
 use crate::batches::Batches;
+use crate::categories::{CategoryTable, ColumnKinds};
 use crate::columns::{self, Columns};
 use crate::csv::in_pool;
 use crate::decoder;
@@ -35,6 +36,27 @@ const MOST_FROM_ZSTD: u64 = 1 << 15;
 /// # Errors
 /// Those of [`Columns::table`].
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
+    with_columns(input, options, |columns| columns.table(options))
+}
+
+/// Reads a table of categories and numbers.
+///
+/// # Errors
+/// Those of [`Columns::categories`].
+pub(crate) fn read_categories(
+    input: Input,
+    kinds: ColumnKinds<'_>,
+    options: &ReadOptions,
+) -> Result<CategoryTable> {
+    with_columns(input, options, |columns| columns.categories(kinds, options))
+}
+
+/// Opens the file and passes its columns to `read`.
+fn with_columns<R: Send>(
+    input: Input,
+    options: &ReadOptions,
+    read: impl FnOnce(&Columns<'_>) -> Result<R> + Send,
+) -> Result<R> {
     let Input { path, bytes } = input;
     options.allow_only(
         &path,
@@ -49,13 +71,12 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
             let (batches, schema, n_rows) = open_batches(&path, &bytes, &release)?;
             if options.stay_in_file((n_rows, schema.fields().len()), 4) {
                 let (format, batches) = ("Arrow IPC file", Arc::new(batches));
-                return Columns { path: &path, format, schema, n_rows, batches, n_bytes, mapped }
-                    .table(options);
+                return read(&Columns { path: &path, format, schema, n_rows, batches, n_bytes, mapped });
             }
         }
         let (file, schema, format) = open(&path, bytes)?;
         let (n_rows, batches) = (file.n_rows(), Arc::new(file));
-        Columns { path: &path, format, schema, n_rows, batches, n_bytes, mapped }.table(options)
+        read(&Columns { path: &path, format, schema, n_rows, batches, n_bytes, mapped })
     };
     in_pool(&path, options, work)?
 }

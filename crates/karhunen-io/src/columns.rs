@@ -113,7 +113,7 @@ impl Columns<'_> {
         rows_of_columns(self.path, content, columns, options, of_file).into()
     }
 
-    fn name(&self, column: usize) -> String {
+    pub(crate) fn name(&self, column: usize) -> String {
         self.schema.field(column).name().clone()
     }
 
@@ -122,7 +122,7 @@ impl Columns<'_> {
     }
 
     /// The names of the rows; `None` for an index that only counts them.
-    fn sample_names(
+    pub(crate) fn sample_names(
         &self,
         roles: &Roles,
         notes: &mut Vec<String>,
@@ -149,7 +149,7 @@ impl Columns<'_> {
                         earlier + 1
                     );
                     let advice = Phrase::new("set it aside with ").then(set_aside(&self.name(column)));
-                    return Err(self.error_at(row, column, Cause::Text(problem, advice)));
+                    return Err(self.error_at(row, column, Cause::TextColumns(problem, advice)));
                 }
                 let cells: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
                 let n_texts = cells.iter().filter(|cell| Cell::of(cell, false) == Cell::Text).count();
@@ -183,7 +183,11 @@ impl Columns<'_> {
 
     /// Reads columns of numbers into one column-major buffer; nulls become NaN if `holes`. Also returns a warning
     /// about the first integer that was rounded.
-    fn numbers<T: Scalar>(&self, columns: &[usize], holes: bool) -> Result<(Vec<T>, Option<Phrase>)> {
+    pub(crate) fn numbers<T: Scalar>(
+        &self,
+        columns: &[usize],
+        holes: bool,
+    ) -> Result<(Vec<T>, Option<Phrase>)> {
         let what = format!("a table of {} rows and {} columns", self.n_rows, columns.len());
         let bytes = self.n_rows as f64 * columns.len() as f64 * size_of::<T>() as f64;
         let advice = || vec!["fit a part of it".into()];
@@ -237,7 +241,7 @@ impl Columns<'_> {
         Ok(found)
     }
 
-    fn check_count(&self, found: usize) -> Result<()> {
+    pub(crate) fn check_count(&self, found: usize) -> Result<()> {
         if found == self.n_rows {
             return Ok(());
         }

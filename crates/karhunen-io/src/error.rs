@@ -110,6 +110,9 @@ pub enum Cause {
     /// Text in place of numbers, and the remedy.
     #[error("{0}; {1}")]
     Text(String, Phrase),
+    /// Columns of text in place of numbers, which may hold categories, and the remedy.
+    #[error("{0}; {1}")]
+    TextColumns(String, Phrase),
     /// An error of the library.
     #[error(transparent)]
     Library(Box<karhunen::Error>),
@@ -154,7 +157,9 @@ impl Cause {
             Self::Column { option, wanted, problem } => of_column(surface, *option, wanted, problem),
             Self::Option(message) | Self::Format(message) | Self::Value(message) => message.text_for(surface),
             Self::Missing(what) => Self::missing_value(what).text_for(surface),
-            Self::Text(what, advice) => format!("{what}; {}", advice.text_for(surface)),
+            Self::Text(what, advice) | Self::TextColumns(what, advice) => {
+                format!("{what}; {}", advice.text_for(surface))
+            }
             Self::Io { .. } | Self::Changed { .. } => self.to_string(),
         }
     }
@@ -186,7 +191,11 @@ impl Error {
         match &*self.cause {
             Cause::Io { .. } | Cause::Changed { .. } => ErrorKind::Io,
             Cause::Option(_) | Cause::Column { .. } => ErrorKind::Argument,
-            Cause::Format(_) | Cause::Value(_) | Cause::Missing(_) | Cause::Text(..) => ErrorKind::Data,
+            Cause::Format(_)
+            | Cause::Value(_)
+            | Cause::Missing(_)
+            | Cause::Text(..)
+            | Cause::TextColumns(..) => ErrorKind::Data,
             Cause::Library(error) => match error.kind() {
                 karhunen::ErrorKind::Argument => ErrorKind::Argument,
                 karhunen::ErrorKind::Io => ErrorKind::Io,

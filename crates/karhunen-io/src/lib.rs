@@ -6,6 +6,7 @@ mod beside;
 mod blosc;
 #[cfg(unix)]
 mod bus_error;
+mod categories;
 mod checkpoint_file;
 mod checkpoint_keeper;
 mod checksum;
@@ -71,6 +72,7 @@ mod zarr;
 mod zip_archive;
 
 pub use beside::{Beside, RowsAndColumns, TableColumns};
+pub use categories::{CategoryTable, ColumnKinds, read_categories};
 pub use checkpoint_file::{load_checkpoint, save_checkpoint};
 pub use checkpoint_keeper::{CheckpointKeeper, CheckpointNews};
 pub use decoder::is_decoding;
@@ -93,8 +95,9 @@ pub use pass_log::PassLogFile;
 pub use read::{Content, read, read_any};
 pub use replace::{Staged, check_writable, discard_unfinished, discard_unfinished_at_once, publish};
 pub use saved::{
-    AnyModel, Saved, SavedIncomplete, SavedIncremental, SavedKernel, SavedModel, SavedNystrom, SavedRotated,
-    SavedRotatedIncomplete, SavedScatter, Stored, load_any_model, load_model, save_model, stage_model,
+    AnyModel, Saved, SavedCategorical, SavedIncomplete, SavedIncremental, SavedKernel, SavedModel,
+    SavedNystrom, SavedRotated, SavedRotatedIncomplete, SavedScatter, Stored, load_any_model, load_model,
+    save_model, stage_model,
 };
 pub use suspects::{Columns, Suspect, SuspectContent, suspects, suspects_of};
 pub use table::{Buffer, Data, Label, NamedMatrix, RowWriter, RowsToWrite, Table, Values};

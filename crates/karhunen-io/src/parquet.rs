@@ -17,6 +17,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use crate::batches::Batches;
+use crate::categories::{CategoryTable, ColumnKinds};
 use crate::columns::{self, Columns};
 use crate::csv::in_pool;
 use crate::decoder::{self, damaged};
@@ -41,6 +42,27 @@ const FLUSHED_CELLS: usize = 1 << 20;
 /// # Errors
 /// Those of [`Columns::table`].
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
+    with_columns(input, options, |columns| columns.table(options))
+}
+
+/// Reads a table of categories and numbers.
+///
+/// # Errors
+/// Those of [`Columns::categories`].
+pub(crate) fn read_categories(
+    input: Input,
+    kinds: ColumnKinds<'_>,
+    options: &ReadOptions,
+) -> Result<CategoryTable> {
+    with_columns(input, options, |columns| columns.categories(kinds, options))
+}
+
+/// Opens the file and passes its columns to `read`.
+fn with_columns<R: Send>(
+    input: Input,
+    options: &ReadOptions,
+    read: impl FnOnce(&Columns<'_>) -> Result<R> + Send,
+) -> Result<R> {
     let Input { path, bytes } = input;
     options.allow_only(
         &path,
@@ -51,7 +73,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     let (file, schema, n_rows) = open(&path, bytes, options.most_unpacked())?;
     let batches = Arc::new(file);
     let columns = Columns { path: &path, format: "Parquet", schema, n_rows, batches, n_bytes, mapped };
-    in_pool(&path, options, || columns.table(options))?
+    in_pool(&path, options, || read(&columns))?
 }
 
 /// Reads a table of triples.

@@ -70,6 +70,41 @@ impl Roles {
         Ok(roles)
     }
 
+    /// As [`Roles::of`], for a table of categories: all columns that can be text hold values.
+    ///
+    /// # Errors
+    /// [`Cause::Option`] for options that name no column, [`Cause::Value`] for columns that are neither numbers nor text.
+    pub(crate) fn of_categories(path: &Path, schema: &Schema, options: &ReadOptions) -> Result<Self> {
+        let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        let mut roles = Self {
+            roles: vec![Role::Value; names.len()],
+            id: IdOrigin::Asked,
+            labels: Vec::new(),
+            notes: Vec::new(),
+        };
+        roles.assign(path, &names, options)?;
+        roles.detect(schema, &names, options);
+        if roles.id == IdOrigin::FirstText {
+            // All its texts decide whether it names the rows, not its type.
+            roles.id = IdOrigin::Asked;
+            roles.roles.iter_mut().filter(|role| **role == Role::Id).for_each(|role| *role = Role::Value);
+        }
+        roles.check_set_aside(path, schema)?;
+        let other = roles
+            .columns(Role::Value)
+            .into_iter()
+            .find(|&column| !can_be_text(schema.field(column).data_type()));
+        match other {
+            None if roles.roles.contains(&Role::Value) => Ok(roles),
+            None => Err(Error::new(path, Cause::format("every column is set aside".to_owned()))),
+            Some(column) => {
+                let kind = short_type(schema.field(column).data_type());
+                let message = format!("holds {kind} values, which are no categories; leave the column out");
+                Err(Error::at(path, place(schema, None, column), Cause::value(message)))
+            }
+        }
+    }
+
     /// The columns of a role, in the order of the file.
     pub(crate) fn columns(&self, role: Role) -> Vec<usize> {
         (0..self.roles.len()).filter(|&column| self.roles[column] == role).collect()
@@ -136,8 +171,8 @@ impl Roles {
         }
     }
 
-    /// Refuses columns that do not suit their role.
-    fn check(&self, path: &Path, schema: &Schema) -> Result<()> {
+    /// Refuses weights that are no numbers, and names and labels that cannot be text.
+    fn check_set_aside(&self, path: &Path, schema: &Schema) -> Result<()> {
         let refused = |column: usize, message: Phrase| {
             Err(Error::at(path, place(schema, None, column), Cause::value(message)))
         };
@@ -156,6 +191,15 @@ impl Roles {
                 _ => {}
             }
         }
+        Ok(())
+    }
+
+    /// Refuses columns that do not suit their role.
+    fn check(&self, path: &Path, schema: &Schema) -> Result<()> {
+        self.check_set_aside(path, schema)?;
+        let refused = |column: usize, message: Phrase| {
+            Err(Error::at(path, place(schema, None, column), Cause::value(message)))
+        };
         let kind = |column: usize| schema.field(column).data_type();
         let others: Vec<usize> =
             self.columns(Role::Value).into_iter().filter(|&column| !is_number(kind(column))).collect();
@@ -170,8 +214,10 @@ impl Roles {
             }
             let labels = others.iter().filter(|&&column| can_be_text(kind(column)));
             let labels = labels.map(|&column| schema.field(column).name().clone()).collect();
-            let message = Phrase::new(format!("holds {what}; set such columns aside with "));
-            return refused(first, message.setting(option_names::LABELS, OptionValue::Texts(labels)));
+            let advice = Phrase::new("set such columns aside with ");
+            let advice = advice.setting(option_names::LABELS, OptionValue::Texts(labels));
+            let cause = Cause::TextColumns(format!("holds {what}"), advice);
+            return Err(Error::at(path, place(schema, None, first), cause));
         }
         if !self.roles.contains(&Role::Value) {
             let message = "no column of numbers is left; each is set aside";

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use karhunen::categorical::CategoricalModel;
 use karhunen::incomplete::Checkpoint;
 use karhunen::incremental::IncrementalFit;
 use karhunen::kernel::NystromMap;
@@ -57,6 +58,14 @@ impl Stored for KernelModel {
 
     fn shape(&self) -> (usize, usize) {
         (self.n_samples(), self.n_features())
+    }
+}
+
+impl Stored for CategoricalModel {
+    type Beside = TableColumns;
+
+    fn shape(&self) -> (usize, usize) {
+        (self.n_samples(), self.variables().len())
     }
 }
 
@@ -120,6 +129,8 @@ pub type SavedModel = Saved<PcaModel>;
 pub type SavedIncomplete = Saved<IncompleteModel>;
 /// A model in the feature space of a kernel.
 pub type SavedKernel = Saved<KernelModel>;
+/// An MCA or FAMD, with the names of the columns of the table.
+pub type SavedCategorical = Saved<CategoricalModel>;
 /// The state of a fit of rows in batches.
 pub type SavedIncremental = Saved<IncrementalFit>;
 /// A model of complete data whose components are rotated.
@@ -203,6 +214,8 @@ pub enum AnyModel {
     Incomplete(Box<SavedIncomplete>),
     /// A model in the feature space of a kernel.
     Kernel(Box<SavedKernel>),
+    /// A model of categories.
+    Categorical(Box<SavedCategorical>),
     /// A fit that goes on as rows come in.
     Incremental(Box<SavedIncremental>),
     /// A model of complete data whose components are rotated.
@@ -218,6 +231,7 @@ impl AnyModel {
             Self::Complete(_) => SavedModel::KIND,
             Self::Incomplete(_) => SavedIncomplete::KIND,
             Self::Kernel(_) => SavedKernel::KIND,
+            Self::Categorical(_) => SavedCategorical::KIND,
             Self::Incremental(_) => SavedIncremental::KIND,
             Self::Rotated(_) => SavedRotated::KIND,
             Self::RotatedIncomplete(_) => SavedRotatedIncomplete::KIND,
@@ -239,6 +253,7 @@ pub(crate) fn any_model(path: &Path, record: Record<'_>) -> Result<AnyModel> {
     match record.kind.as_str() {
         IncompleteModel::KIND => Ok(AnyModel::Incomplete(Box::new(Saved::of(path, record)?))),
         KernelModel::KIND => Ok(AnyModel::Kernel(Box::new(Saved::of(path, record)?))),
+        CategoricalModel::KIND => Ok(AnyModel::Categorical(Box::new(Saved::of(path, record)?))),
         IncrementalFit::KIND => Ok(AnyModel::Incremental(Box::new(Saved::of(path, record)?))),
         SavedRotated::KIND => Ok(AnyModel::Rotated(Box::new(Saved::of(path, record)?))),
         SavedRotatedIncomplete::KIND => Ok(AnyModel::RotatedIncomplete(Box::new(Saved::of(path, record)?))),

@@ -144,7 +144,7 @@ fn explained(mut error: Error, words: &Words) -> Error {
     let what = words.plural;
     let message = match &*error.cause {
         Cause::Missing(found) => format!("{found}; {}", words.missing),
-        Cause::Text(found, _) => format!(
+        Cause::Text(found, _) | Cause::TextColumns(found, _) => format!(
             "{found}; a file of {what} has one column of numbers, with or without a name: keep the {what} alone"
         ),
         _ => return error,

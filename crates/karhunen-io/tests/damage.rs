@@ -42,6 +42,7 @@ fn rewrite(from: &Path, to: &Path) -> Result<()> {
         AnyModel::Complete(saved) => save_model(to, &saved),
         AnyModel::Incomplete(saved) => save_model(to, &saved),
         AnyModel::Kernel(saved) => save_model(to, &saved),
+        AnyModel::Categorical(saved) => save_model(to, &saved),
         AnyModel::Incremental(saved) => save_model(to, &saved),
         AnyModel::Rotated(saved) => save_model(to, &saved),
         AnyModel::RotatedIncomplete(saved) => save_model(to, &saved),

@@ -92,6 +92,7 @@
 //! `docs` of the repository.
 
 mod affine;
+pub mod categorical;
 pub mod choice;
 pub mod cluster;
 pub mod completion;

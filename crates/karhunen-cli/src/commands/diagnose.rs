@@ -44,7 +44,7 @@ pub(crate) fn run(args: DiagnoseArgs) -> Result<()> {
     check_outputs(&written, &[weights.file.as_ref()])?;
     overwrite::check(&outputs, args.force)?;
     let progress = Progress::new(args.quiet);
-    let model = match loaded::any(&args.model)? {
+    let model = match loaded::any(&args.model, "diagnose")? {
         Loaded::Rows(model @ (RowModel::Complete(_) | RowModel::Rotated(_))) => model,
         Loaded::Incomplete(saved) => return diagnose_incomplete::run(&args, &saved, &weights, &progress),
         Loaded::RotatedIncomplete(saved) => {

@@ -9,13 +9,13 @@ use karhunen::memory::size;
 use karhunen::pca::{Route, Transform};
 use karhunen::{Matrix, Pca, PcaModel, Run, Scalar, Source, Weighting};
 use karhunen_io::genotypes::PlinkTables;
-use karhunen_io::{NamedMatrix, Reading, SavedModel, TableColumns, Values};
+use karhunen_io::{Cause, NamedMatrix, Reading, SavedModel, TableColumns, Values};
 
-use crate::commands::{fit_incomplete, fit_kernel, fit_moments};
+use crate::commands::{fit_categories, fit_incomplete, fit_kernel, fit_moments};
 use crate::component_names::{of_component, of_components};
 use crate::computed_rows::ComputedRows;
 use crate::dataset::Dataset;
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::figures::{duration, sum};
 use crate::fit_args::FitArgs;
 use crate::fit_files::{Part, id_column};
@@ -38,12 +38,15 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     if let Some(kernel) = args.kernel.kernel {
         return fit_kernel::run(args, kernel);
     }
+    if let Some(analysis) = args.categories.analysis() {
+        return fit_categories::run(args, analysis);
+    }
     if args.missing.wanted() {
         return fit_incomplete::run(args);
     }
     let plan = FitPlan::resolve(args)?;
     let progress = Progress::new(plan.files.quiet);
-    let mut dataset = Dataset::read_all(&plan.data, &plan.read, &progress)?;
+    let mut dataset = Dataset::read_all(&plan.data, &plan.read, &progress).map_err(or_categories)?;
     dataset.hint(hints::of_table(&dataset.table.data, dataset.table.feature_names.as_deref()));
     if plan.eigenvec.is_some() {
         genotype_args::check_table(&dataset)?;
@@ -72,6 +75,17 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     };
     warn_of_convergence(&convergence.residuals, convergence.tol, &advice);
     report(&plan, &dataset, &weights, &model, seconds)
+}
+
+/// Adds to a refusal of columns of text the analyses that take them.
+fn or_categories(failure: Failure) -> Failure {
+    match failure {
+        Failure::File(error) if matches!(*error.cause, Cause::TextColumns(..)) => Failure::Data(format!(
+            "{}; or analyse categories with --mca, categories and numbers with --famd",
+            Failure::File(error)
+        )),
+        failure => failure,
+    }
 }
 
 /// A fit to values of either type, with its outputs.

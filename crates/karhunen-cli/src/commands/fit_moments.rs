@@ -5,6 +5,7 @@ use std::time::Instant;
 use karhunen::pca::Route;
 use karhunen_io::{SavedModel, SavedScatter, load_moments, read_weights};
 
+use crate::category_args::CategoryArgs;
 use crate::checkpoints::CheckpointArgs;
 use crate::commands::fit::write_loadings;
 use crate::error::{Failure, Places, Result};
@@ -104,6 +105,7 @@ fn refuse_idle(args: &FitArgs) -> Result<()> {
         .first_of::<FitOutputArgs>(&others)
         .or_else(|| given.first_of::<FitMissingArgs>(&[]))
         .or_else(|| given.first_of::<KernelArgs>(&[]))
+        .or_else(|| given.first_of::<CategoryArgs>(&[]))
         .or_else(|| given.first_of::<CheckpointArgs>(&[]))
         .or_else(|| given.first_of::<CopyArgs>(&[]))
         .or_else(|| given.first_of::<PlinkArgs>(&[]))

@@ -6,12 +6,14 @@ use karhunen::moments::Moments;
 use karhunen::rotation::{Components, RotatedModel};
 use karhunen::{IncompleteModel, IncompletePca, Observed, PcaModel, Run, Scalar};
 use karhunen_io::{
-    AnyModel, Content, Data, Ids, ObservedData, RowsAndColumns, SavedIncomplete, SavedIncremental,
-    SavedKernel, SavedModel, SavedScatter, Stored, TripleColumns, Values, shell_word,
+    AnyModel, Content, Data, Ids, ObservedData, RowsAndColumns, SavedCategorical, SavedIncomplete,
+    SavedIncremental, SavedKernel, SavedModel, SavedScatter, Stored, TripleColumns, Values, shell_word,
 };
 use serde::Serialize;
 
 use crate::args::InspectArgs;
+use crate::category_report::{self, CategoryReport, v_test_note};
+use crate::category_summary::CategorySummary;
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::figures::{count, share, sum};
@@ -42,6 +44,9 @@ pub(crate) fn run(args: InspectArgs) -> Result<()> {
             incomplete(&args, &saved, &version)
         }
         (Content::Model { saved: AnyModel::Kernel(saved), version }, _) => kernel(&args, &saved, &version),
+        (Content::Model { saved: AnyModel::Categorical(saved), version }, _) => {
+            categorical(&args, &saved, &version)
+        }
         (Content::Model { saved: AnyModel::Rotated(saved), version }, _) => {
             let file = input_name(&args.file);
             let log1p = saved.beside.log1p;
@@ -179,6 +184,25 @@ fn kernel(args: &InspectArgs, saved: &SavedKernel, version: &str) -> Result<()> 
     let lines = [fitted, weights, kernel_line(model), kept_line(model, "")];
     let data: Vec<String> = lines.into_iter().chain(normalised(log1p)).collect();
     let report = KernelReport { model, data: &data, seconds: None, peak_memory: None, written: &[] };
+    print(&report.render(Layout::of(&console::Term::stdout())))
+}
+
+fn categorical(args: &InspectArgs, saved: &SavedCategorical, version: &str) -> Result<()> {
+    let (file, model) = (&input_name(&args.file), &saved.model);
+    if let Some(extent) = args.json {
+        let content = CategorySummary::new(model, extent);
+        let format = "karhunen model of categories";
+        return print(&to_json(&Inspection { file, format, karhunen: version, log1p: None, content })?);
+    }
+    let fitted = format!(
+        "{file}: model of categories of karhunen {version}, fitted to {} rows x {} columns",
+        count(model.n_samples()),
+        count(model.variables().len())
+    );
+    let weights = format!("weights: sum {}", sum(model.pca().sum_of_weights()));
+    let data: Vec<String> =
+        [fitted, weights, category_report::treatment(model)].into_iter().chain(v_test_note(model)).collect();
+    let report = CategoryReport { model, data: &data, seconds: None, written: &[] };
     print(&report.render(Layout::of(&console::Term::stdout())))
 }
 

@@ -20,14 +20,23 @@ pub(crate) enum Loaded {
     RotatedIncomplete(Box<SavedRotatedIncomplete>),
 }
 
-/// Loads a model that maps rows to scores.
+/// Loads a model that maps rows of numbers to scores, for `command`.
 ///
 /// # Errors
-/// [`Failure::Data`] if the kernel is a function of another program; those of [`karhunen_io::load_any_model`].
-pub(crate) fn any(path: &Path) -> Result<Loaded> {
-    match karhunen_io::load_any_model(path)? {
+/// As [`of`]; those of [`karhunen_io::load_any_model`].
+pub(crate) fn any(path: &Path, command: &str) -> Result<Loaded> {
+    of(path, karhunen_io::load_any_model(path)?, command)
+}
+
+/// The model of a file by the data that it applies to.
+///
+/// # Errors
+/// [`Failure::Data`] if the kernel is a function of another program, and for a model of categories.
+pub(crate) fn of(path: &Path, model: AnyModel, command: &str) -> Result<Loaded> {
+    match model {
         AnyModel::Incomplete(saved) => Ok(Loaded::Incomplete(saved)),
         AnyModel::RotatedIncomplete(saved) => Ok(Loaded::RotatedIncomplete(saved)),
+        AnyModel::Categorical(_) => Err(no_categories(path, command)),
         AnyModel::Complete(saved) => Ok(Loaded::Rows(RowModel::Complete(saved))),
         AnyModel::Kernel(saved) if *saved.model.kernel() == Kernel::Custom => Err(Failure::Data(format!(
             "{}: the kernel is a function of the program that fitted the model, and no file holds it; transform there",
@@ -39,6 +48,15 @@ pub(crate) fn any(path: &Path) -> Result<Loaded> {
             Ok(Loaded::Rows(RowModel::Complete(Box::new(model_of(path, *saved)?))))
         }
     }
+}
+
+/// The refusal of a model of categories by a command that has no use for it.
+pub(crate) fn no_categories(path: &Path, command: &str) -> Failure {
+    Failure::Data(format!(
+        "{}: is a model of categories (fit --mca or --famd), which `karhunen {command}` does not take; \
+         `karhunen transform` and `inspect` do",
+        input_name(path)
+    ))
 }
 
 /// Loads a model of incomplete data, as it was fitted: a rotation changes no prediction.
@@ -53,6 +71,7 @@ pub(crate) fn incomplete(path: &Path, command: &str) -> Result<SavedIncomplete> 
             let Saved { model, beside } = *saved;
             Ok(Saved { model: model.into_model(), beside })
         }
+        AnyModel::Categorical(_) => Err(no_categories(path, command)),
         AnyModel::Complete(_) | AnyModel::Kernel(_) | AnyModel::Incremental(_) | AnyModel::Rotated(_) => {
             Err(Failure::Data(format!(
                 "{}: the model is of complete data, and `karhunen {command}` needs one that was fitted with --missing",

@@ -6,6 +6,7 @@ mod cross_validate;
 mod diagnose;
 mod diagnose_incomplete;
 mod fit;
+mod fit_categories;
 mod fit_incomplete;
 mod fit_kernel;
 mod fit_moments;
@@ -21,6 +22,7 @@ mod report;
 mod rotate;
 mod select;
 mod transform;
+mod transform_categories;
 mod update;
 
 use crate::args::Command;

@@ -30,7 +30,7 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
     check_files([&args.model, &args.data], &args.input, &args.output)?;
     overwrite::check(&[("-o", Some(&args.output), Kind::Rows)], args.force)?;
     let progress = Progress::new(args.quiet);
-    let model = match loaded::any(&args.model)? {
+    let model = match loaded::any(&args.model, "reconstruct")? {
         Loaded::Rows(model) => model,
         Loaded::Incomplete(saved) => return incomplete(&args, &saved, &progress),
         Loaded::RotatedIncomplete(saved) => return incomplete(&args, &saved, &progress),

@@ -37,7 +37,7 @@ pub(crate) fn run(args: ReportArgs) -> Result<()> {
         }
     }
     overwrite::check(&[("-o", Some(&args.output), Kind::Report)], args.force)?;
-    let model = loaded::any(&args.model)?;
+    let model = loaded::any(&args.model, "report")?;
     if let (Loaded::Rows(RowModel::Kernel(_)), Some(_)) = (&model, args.level) {
         return Err(Failure::Usage(
             "--level has no effect on a kernel model, whose scores have no limits; leave it out".to_owned(),

@@ -12,6 +12,7 @@ use karhunen_io::{
 };
 use serde::Serialize;
 
+use crate::commands::loaded::no_categories;
 use crate::commands::update::model_of;
 use crate::component_names::of_rotated;
 use crate::dataset::Dataset;
@@ -41,6 +42,7 @@ pub(crate) fn run(args: RotateArgs) -> Result<()> {
         }
         AnyModel::Incomplete(saved) => of_incomplete_rows(args, *saved),
         AnyModel::RotatedIncomplete(saved) => of_incomplete_rows(args, without_rotation(*saved)),
+        AnyModel::Categorical(_) => Err(no_categories(&args.model, "rotate")),
         AnyModel::Kernel(_) => Err(Failure::Data(format!(
             "{}: is a model with a kernel, and components of features are rotated",
             input_name(&args.model)

@@ -6,6 +6,7 @@ use karhunen::selection::{Parallel, Selection, Spectrum, north, of_spectrum};
 use karhunen::{NComponents, Pca, PcaModel, Scalar};
 use karhunen_io::{AnyModel, Content, ReadOptions, Values};
 
+use crate::commands::loaded::no_categories;
 use crate::commands::update::model_of;
 use crate::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
@@ -76,6 +77,7 @@ pub(crate) fn run(args: SelectArgs) -> Result<()> {
                          of its data makes parallel analysis, and `karhunen cross-validate` compares numbers of components"
                     )));
                 }
+                AnyModel::Categorical(_) => return Err(no_categories(&args.file, "select")),
                 AnyModel::Kernel(_) => {
                     return Err(Failure::Data(format!(
                         "{file}: is a model with a kernel, and the rules are of components of features"

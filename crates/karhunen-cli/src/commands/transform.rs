@@ -2,11 +2,14 @@
 
 use karhunen::pca::Transform;
 use karhunen::{Observed, Scalar, Source};
-use karhunen_io::{Data, Ids, NamedMatrix, ObserveOptions, ObservedData, Saved, Values};
+use karhunen_io::{
+    AnyModel, Data, Ids, NamedMatrix, ObserveOptions, ObservedData, Saved, Values, load_any_model,
+};
 
 use crate::args::TransformArgs;
 use crate::commands::fit_incomplete::row_header;
 use crate::commands::loaded::{self, Loaded};
+use crate::commands::transform_categories;
 use crate::computed_rows::ComputedRows;
 use crate::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
@@ -29,7 +32,11 @@ pub(crate) fn run(args: TransformArgs) -> Result<()> {
     let outputs = [("-o", Some(&*args.output), Kind::Scores), ("--unmatched", unmatched, Kind::Unmatched)];
     overwrite::check(&outputs, args.force)?;
     let progress = Progress::new(args.quiet);
-    let model = match loaded::any(&args.model)? {
+    let model = match load_any_model(&args.model)? {
+        AnyModel::Categorical(saved) => return transform_categories::run(&args, &saved, &progress),
+        model => loaded::of(&args.model, model, "transform")?,
+    };
+    let model = match model {
         Loaded::Rows(model) => model,
         Loaded::Incomplete(saved) => return incomplete(&args, &saved, &progress),
         Loaded::RotatedIncomplete(saved) => return incomplete(&args, &saved, &progress),

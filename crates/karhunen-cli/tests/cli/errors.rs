@@ -48,7 +48,7 @@ fn columns_of_text_are_set_aside_by_label() {
     assert_eq!(
         message,
         "t.csv: line 2: column 4 (`sex`): `f` is not a number, and most of the column is text; set such columns \
-         aside with --label sex"
+         aside with --label sex; or analyse categories with --mca, categories and numbers with --famd"
     );
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(TABLE.0), TABLE.1).unwrap();

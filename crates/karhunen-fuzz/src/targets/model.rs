@@ -3,11 +3,13 @@
 
 use std::path::Path;
 
+use karhunen::categorical::{Column, Variable};
 use karhunen::incomplete::{Checkpoint, FitContext};
 use karhunen::{Dense, Matrix, Observed, Pca, Run};
 use karhunen_io::{
-    AnyModel, Result, SavedIncomplete, SavedIncremental, SavedKernel, SavedModel, SavedNystrom, SavedRotated,
-    SavedRotatedIncomplete, SavedScatter, load_any_model, load_checkpoint, load_model, save_model,
+    AnyModel, Result, SavedCategorical, SavedIncomplete, SavedIncremental, SavedKernel, SavedModel,
+    SavedNystrom, SavedRotated, SavedRotatedIncomplete, SavedScatter, load_any_model, load_checkpoint,
+    load_model, save_model,
 };
 
 use super::{Outcome, Verdict, all_finite, hold};
@@ -26,6 +28,7 @@ pub(super) fn run(path: &Path) -> Verdict {
             AnyModel::Complete(saved) => complete(&saved, &again)?,
             AnyModel::Incomplete(saved) => incomplete(&saved, &again)?,
             AnyModel::Kernel(saved) => kernel(&saved, &again)?,
+            AnyModel::Categorical(saved) => categorical(&saved, &again)?,
             AnyModel::Incremental(saved) => incremental(&saved, &again)?,
             AnyModel::Rotated(saved) => rotated(&saved, &again)?,
             AnyModel::RotatedIncomplete(saved) => rotated_incomplete(&saved, &again)?,
@@ -219,6 +222,31 @@ fn kernel(saved: &SavedKernel, again: &Path) -> std::result::Result<(), String> 
         Err(error) => super::check_error(&error.to_string())?,
     }
     Ok(())
+}
+
+fn categorical(saved: &SavedCategorical, again: &Path) -> std::result::Result<(), String> {
+    let model = &saved.model;
+    save_model(again, saved).map_err(|error| format!("a model that was loaded is not saved: {error}"))?;
+    let same: SavedCategorical =
+        load_model(again).map_err(|error| format!("a model that was saved is not loaded: {error}"))?;
+    hold(same == *saved, || "a model of categories is another when saved and loaded again".to_owned())?;
+    if model.n_components() * model.pca().n_features() > MOST_VALUES {
+        return Ok(());
+    }
+    let column = |variable: &Variable| match variable.categories() {
+        None => Column::of_numbers(variable.name(), row_values(1)),
+        Some(categories) => {
+            let texts = (0..N_ROWS).map(|i| categories.get(i % categories.len()).map(String::as_str));
+            Column::of_texts(variable.name(), texts)
+        }
+    };
+    let columns: Vec<Column> = model.variables().iter().map(column).collect();
+    let (n, k) = (model.shares().len(), model.n_components());
+    hold(model.categories().coordinates.shape() == (n, k), || "coordinates of another shape".to_owned())?;
+    match model.transform(&columns) {
+        Ok(scores) => hold(scores.shape() == (N_ROWS, k), || format!("scores of shape {:?}", scores.shape())),
+        Err(error) => super::check_error(&error.to_string()),
+    }
 }
 
 /// The data of the checkpoints in the corpus.

@@ -60,7 +60,66 @@ impl Columns {
         options: &ReadOptions,
     ) -> Result<Self> {
         let refuse = |refusal: Refusal, names: Option<&[String]>| refusal.into_error(path, text, names);
-        let (header, first_row) = read_header(text, dialect).map_err(|refusal| refuse(refusal, None))?;
+        let (mut columns, nameless) = Self::asked(path, text, dialect, sample, options)?;
+        let n_columns = columns.roles.len();
+        if options.row_names == RowNames::Auto
+            && columns.id().is_none()
+            && columns.roles.first() == Some(&Role::Value)
+        {
+            let look = Look {
+                records: sample,
+                decimal_comma: dialect.decimal_comma,
+                fitted: options.fitted.as_ref(),
+            };
+            let (n_values, names) = (columns.count(Role::Value), columns.value_names());
+            let found = look.first_column(n_values, names.as_deref(), nameless);
+            if let FirstColumn::Names { must_differ, warning } = found {
+                columns.roles[0] = Role::Id;
+                (columns.id_must_differ, columns.warning) = (must_differ, warning);
+            }
+        }
+        if let Some(refusal) = columns.text_columns(sample, dialect) {
+            return Err(refuse(refusal, columns.names.as_deref()));
+        }
+        if !columns.roles.contains(&Role::Value) && n_columns > 0 {
+            let message = "no column of numbers: each holds text or is set aside";
+            return Err(Error::new(path, Cause::format(message.to_owned())));
+        }
+        Ok(columns)
+    }
+
+    /// As [`Columns::of`], for a table of categories: a first column without a name names the rows, and others hold values.
+    ///
+    /// # Errors
+    /// Options that name no column; tables without columns of values.
+    pub(super) fn of_categories(
+        path: &Path,
+        text: &[u8],
+        dialect: &Dialect,
+        sample: &Sample,
+        options: &ReadOptions,
+    ) -> Result<Self> {
+        let (mut columns, nameless) = Self::asked(path, text, dialect, sample, options)?;
+        let is_free = options.row_names == RowNames::Auto && columns.id().is_none();
+        if nameless && is_free && columns.roles.first() == Some(&Role::Value) {
+            columns.roles[0] = Role::Id;
+        }
+        if !columns.roles.contains(&Role::Value) {
+            return Err(Error::new(path, Cause::format("every column is set aside".to_owned())));
+        }
+        Ok(columns)
+    }
+
+    /// The columns with the roles that the options name; true if the first has no name.
+    fn asked(
+        path: &Path,
+        text: &[u8],
+        dialect: &Dialect,
+        sample: &Sample,
+        options: &ReadOptions,
+    ) -> Result<(Self, bool)> {
+        let refuse = |refusal: Refusal| refusal.into_error(path, text, None);
+        let (header, first_row) = read_header(text, dialect).map_err(refuse)?;
         let nameless_id = header.as_ref().is_some_and(|names| leaves_out_id(names.len(), sample));
         let empty_corner = header.as_ref().is_some_and(|names| {
             names.len() > 1 && names[0].is_empty() && names[1..].iter().all(|n| !n.is_empty())
@@ -76,30 +135,7 @@ impl Columns {
             holes: options.missing,
         };
         columns.assign(path, options)?;
-        if options.row_names == RowNames::Auto
-            && columns.id().is_none()
-            && columns.roles.first() == Some(&Role::Value)
-        {
-            let look = Look {
-                records: sample,
-                decimal_comma: dialect.decimal_comma,
-                fitted: options.fitted.as_ref(),
-            };
-            let (n_values, names) = (columns.count(Role::Value), columns.value_names());
-            let found = look.first_column(n_values, names.as_deref(), nameless_id || empty_corner);
-            if let FirstColumn::Names { must_differ, warning } = found {
-                columns.roles[0] = Role::Id;
-                (columns.id_must_differ, columns.warning) = (must_differ, warning);
-            }
-        }
-        if let Some(refusal) = columns.text_columns(sample, dialect) {
-            return Err(refuse(refusal, columns.names.as_deref()));
-        }
-        if !columns.roles.contains(&Role::Value) && n_columns > 0 {
-            let message = "no column of numbers: each holds text or is set aside";
-            return Err(Error::new(path, Cause::format(message.to_owned())));
-        }
-        Ok(columns)
+        Ok((columns, nameless_id || empty_corner))
     }
 
     /// Assigns the roles that the options name.

@@ -56,6 +56,28 @@ impl Dialect {
     }
 }
 
+impl Dialect {
+    /// As [`Dialect::detect`], for tables of categories, in which names stand over texts: a first record without numbers and
+    /// empty cells holds names.
+    pub(super) fn detect_categories<'a>(
+        text: &'a [u8],
+        options: &ReadOptions,
+        named_tsv: bool,
+    ) -> (Self, Sample<'a>) {
+        let (mut dialect, mut sample) = Self::detect(text, options, named_tsv);
+        let is_text = |field: &Field| Cell::of(&field.text, dialect.decimal_comma) == Cell::Text;
+        if options.header.is_none()
+            && options.fitted.is_none()
+            && dialect.first_line == FirstLine::Values
+            && sample.first().is_some_and(|first| first.iter().all(is_text))
+        {
+            dialect.first_line = FirstLine::Names;
+            sample.remove(0);
+        }
+        (dialect, sample)
+    }
+}
+
 fn sample(text: &[u8], delimiter: Delimiter) -> Sample<'_> {
     let mut scanner = Scanner::new(text, 0, delimiter);
     let mut records = Vec::new();

@@ -4,6 +4,7 @@
 //! then several threads parse blocks of whole lines ([`blocks`]). All of them read fields through [`fields`].
 
 mod blocks;
+mod categories;
 mod cells;
 mod columns;
 mod dialect;
@@ -22,6 +23,7 @@ use karhunen::Matrix;
 use karhunen::error::{OptionValue, Phrase};
 
 use blocks::{Rows, Stop};
+pub(crate) use categories::read_categories;
 pub(crate) use cells::Cell;
 use columns::Columns;
 use dialect::Dialect;

@@ -141,7 +141,7 @@ impl Reason {
             Reason::TextColumns { found, .. } if is_grouped_number(&found) => of_text(&found, label),
             Reason::TextColumns { found, .. } if is_with_point(&found) => with_point(&found),
             Reason::TextColumns { found, columns } => of_text_columns(&found, columns, label),
-            Reason::RepeatedId { found, line, column } => Cause::Text(
+            Reason::RepeatedId { found, line, column } => Cause::TextColumns(
                 format!(
                     "`{}` is not a number, and the column does not name the rows, for the same text stands on line {line}",
                     show(&found)
@@ -185,7 +185,7 @@ fn of_text_columns(found: &[u8], mut columns: Vec<String>, label: &str) -> Cause
         more => format!(" and so on, of {more} more columns"),
     };
     columns.truncate(MOST_LABELS);
-    Cause::Text(
+    Cause::TextColumns(
         format!("`{}` is not a number, and most of the column is text", show(found)),
         Phrase::new("set such columns aside with ")
             .setting(option_names::LABELS, OptionValue::Texts(columns))

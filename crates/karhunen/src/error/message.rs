@@ -262,6 +262,7 @@ impl Error {
             Error::Truncated { rule, kept, all } => {
                 format!("{rule} needs all {all} variances, and the fit kept {kept}; fit with all components")
             }
+            Error::Categories(fault) => fault.text_for(surface),
             Error::OnePass { work, way_out } => {
                 format!("{work} reads the data more than once, and this source can be read once; {way_out}")
             }

@@ -3,12 +3,14 @@
 //! options.
 
 mod advice;
+mod categories;
 mod memory;
 mod message;
 mod option;
 mod phrase;
 
 pub use advice::Advice;
+pub use categories::CategoryFault;
 pub use memory::{Available, MemoryLimit, size};
 pub use option::{OptionName, OptionValue, options};
 pub use phrase::{Fields, Phrase, Surface};
@@ -416,6 +418,8 @@ pub enum Error {
         /// Number of variances that the rule needs.
         all: usize,
     },
+    /// A table of categories and numbers cannot be analysed.
+    Categories(CategoryFault),
     /// The work takes several visits of a source that can be visited once.
     OnePass {
         /// Name of the work, such as a route or a method.
@@ -626,6 +630,7 @@ impl Error {
             | Error::KernelValue { .. }
             | Error::NotSymmetric { .. }
             | Error::NegativeEigenvalue { .. }
+            | Error::Categories(_)
             | Error::Decomposition { .. } => ErrorKind::Data,
             // The remedy for a given limit is another value of the option.
             Error::Memory { available: Some(Available { limit: MemoryLimit::Option, .. }), .. } => {

@@ -1,6 +1,7 @@
 //! Fits against the oracle: one case table, properties, hard cases, and results of other packages.
 
 mod cases;
+mod categories;
 mod choice;
 mod choices;
 mod costly;

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules and their layers. A module imports from lower layers only.
-const LAYERS: [(&str, u8); 27] = [
+const LAYERS: [(&str, u8); 28] = [
     ("choice", 1),
     ("error", 0),
     ("growth", 0),
@@ -31,6 +31,7 @@ const LAYERS: [(&str, u8); 27] = [
     ("kernel", 10),
     ("incremental", 10),
     ("completion", 10),
+    ("categorical", 11),
     ("rotation", 11),
     ("selection", 11),
     ("diagnostics", 12),

@@ -1,5 +1,6 @@
 //! Models of every kind are written, read, and damaged.
 
+mod categorical;
 mod incomplete;
 mod kernel;
 mod nystrom;

@@ -1,0 +1,168 @@
+//! The fit: a PCA of standardised numbers and scaled indicators.
+
+use super::column::{Column, ColumnValues, check_unique, n_rows};
+use super::encoding::{Encoding, Variable};
+use super::model::{CategoricalModel, CategoricalParts};
+use super::options::{Analysis, CategoricalPca};
+use crate::error::{CategoryFault, Error, Result, options};
+use crate::exec::Run;
+use crate::linalg::SparseMatrix;
+use crate::pca::{NComponents, PcaModel};
+use crate::weights::{NormalizedWeights, Weights};
+
+/// Eigenvalues below this share of the first are rounding errors of zero.
+const ROUNDING: f64 = 1e-12;
+/// The first eigenvalue counts as this at least: eigenvalues of both analyses are of the order of one.
+const LEAST_EIGENVALUE: f64 = 1e-3;
+
+/// As [`CategoricalPca::fit_with`].
+pub(super) fn fit(
+    options: &CategoricalPca,
+    columns: &[Column],
+    weights: Option<&[f64]>,
+    run: &Run<'_>,
+) -> Result<CategoricalModel> {
+    options.check()?;
+    let n = n_rows(columns)?;
+    if n == 0 {
+        return Err(Error::Empty { n_samples: n, n_features: columns.len() });
+    }
+    check_kinds(options.analysis, columns)?;
+    let normalized = NormalizedWeights::new(weights, n)?.values;
+    let row_shares = normalized.unwrap_or_else(|| vec![1.0 / n as f64; n]);
+    let encoding = Encoding::of(columns, &row_shares)?;
+    check_unique(encoding.feature_names().iter().map(String::as_str))?;
+    let matrix = encoding.matrix(columns)?;
+    let n_numbers = encoding.n_numbers();
+    let mut shares = vec![0.0; matrix.view().n_cols() - n_numbers];
+    for (row_share, (indices, _)) in row_shares.iter().zip(rows(&matrix)) {
+        indices[n_numbers..].iter().for_each(|at| shares[*at as usize - n_numbers] += row_share);
+    }
+    let n_variables = columns.len() as f64;
+    let divisor = |share: &f64| match (options.analysis, *share > 0.0) {
+        // A category of rows without weight has no variance.
+        (_, false) => 1.0,
+        (Analysis::Mca, true) => (share * n_variables).sqrt(),
+        (Analysis::Famd, true) => share.sqrt(),
+    };
+    let scale = vec![1.0; n_numbers].into_iter().chain(shares.iter().map(divisor)).collect();
+    let rank = most_components(&encoding, &row_shares);
+    let pca = fit_pca(options, (&matrix, scale), weights, rank, run)?;
+    let distances = match options.analysis {
+        Analysis::Mca => shares.iter().map(|p| if *p > 0.0 { (1.0 - p) / p } else { 0.0 }).collect(),
+        Analysis::Famd => distances_of_means(&matrix, (&encoding, &shares), &row_shares, &pca),
+    };
+    let options = options.clone();
+    CategoricalModel::try_from(CategoricalParts {
+        options,
+        variables: encoding.variables,
+        shares,
+        distances,
+        pca,
+    })
+}
+
+/// The most components that the rows and the columns allow: numbers, and categories less the variables of categories.
+fn most_components(encoding: &Encoding, row_shares: &[f64]) -> usize {
+    let of_categories: usize = encoding.of_categories().map(|(_, categories)| categories.len() - 1).sum();
+    let n_with_weight = row_shares.iter().filter(|share| **share > 0.0).count();
+    (encoding.n_numbers() + of_categories).min(n_with_weight - 1)
+}
+
+/// Fits as many components as the options ask for; all are those with variance.
+fn fit_pca(
+    options: &CategoricalPca,
+    (matrix, scale): (&SparseMatrix<f64>, Vec<f64>),
+    weights: Option<&[f64]>,
+    rank: usize,
+    run: &Run<'_>,
+) -> Result<PcaModel> {
+    if rank == 0 {
+        return Err(Error::Categories(CategoryFault::Alike));
+    }
+    let wanted = match options.n_components {
+        NComponents::Count(k) => NComponents::Count(k.min(rank)),
+        NComponents::All => NComponents::Count(rank),
+        share => share,
+    };
+    let weights = Weights { samples: weights, features: None };
+    let pca = options.pca(wanted, scale).fit_with(&matrix.view(), &weights, run)?;
+    let variances = pca.explained_variance();
+    let least = ROUNDING * variances.first().map_or(0.0, |first| first.max(LEAST_EIGENVALUE));
+    let n_found = variances.iter().take_while(|variance| **variance > least).count();
+    match options.n_components {
+        _ if n_found == 0 => Err(Error::Categories(CategoryFault::Alike)),
+        NComponents::Count(k) if n_found < k => {
+            let rule = format!("categories and rows have {n_found} dimensions");
+            Err(Error::option(options::N_COMPONENTS, k, rule))
+        }
+        _ if n_found < variances.len() => pca.leading(n_found),
+        _ => Ok(pca),
+    }
+}
+
+/// Checks that an analysis takes the kinds of the columns.
+fn check_kinds(analysis: Analysis, columns: &[Column]) -> Result<()> {
+    let numbers = |column: &&Column| matches!(column.values, ColumnValues::Numbers(_));
+    let n_numbers = columns.iter().filter(numbers).count();
+    let fault = match analysis {
+        Analysis::Mca => columns.iter().find(numbers).map(|column| CategoryFault::Kind {
+            column: column.name.clone(),
+            found: "numbers",
+            expected: "categories",
+        }),
+        Analysis::Famd if n_numbers == 0 => Some(CategoryFault::OneKind {
+            kind: "categories",
+            instead: "multiple correspondence analysis (MCA)",
+        }),
+        Analysis::Famd if n_numbers == columns.len() => {
+            Some(CategoryFault::OneKind { kind: "numbers", instead: "PCA of scaled columns" })
+        }
+        Analysis::Famd => None,
+    };
+    fault.map_or(Ok(()), |fault| Err(Error::Categories(fault)))
+}
+
+/// The column indices and values of each row.
+pub(super) fn rows(matrix: &SparseMatrix<f64>) -> impl Iterator<Item = (&[u32], &[f64])> {
+    let (pointers, indices, values) = matrix.as_csr().unwrap_or((&[], &[], &[]));
+    pointers.windows(2).map(|ends| (&indices[ends[0]..ends[1]], &values[ends[0]..ends[1]]))
+}
+
+/// The squared distance of the mean of the rows of each category from the mean of all rows, as the PCA scales the columns;
+/// zero for a category of rows without weight. The memory is that of one row of the matrix and of the order of its rows.
+fn distances_of_means(
+    matrix: &SparseMatrix<f64>,
+    (encoding, shares): (&Encoding, &[f64]),
+    row_shares: &[f64],
+    pca: &PcaModel,
+) -> Vec<f64> {
+    let rows: Vec<_> = rows(matrix).collect();
+    let n_numbers = encoding.n_numbers();
+    let n_variables = encoding.variables.iter().filter(|v| matches!(v, Variable::Categories { .. })).count();
+    let mut distances = vec![0.0; shares.len()];
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    let mut sums = vec![0.0; pca.n_features()];
+    for variable in n_numbers..n_numbers + n_variables {
+        let category = |row: usize| rows[row].0[variable];
+        order.sort_by_key(|row| category(*row));
+        for alike in order.chunk_by(|a, b| category(*a) == category(*b)) {
+            let at = category(alike[0]) as usize - n_numbers;
+            if shares[at] == 0.0 {
+                continue;
+            }
+            sums.fill(0.0);
+            for &row in alike {
+                let (indices, values) = rows[row];
+                indices
+                    .iter()
+                    .zip(values)
+                    .for_each(|(j, value)| sums[*j as usize] += row_shares[row] * value);
+            }
+            let deviations = sums.iter().zip(pca.mean()).zip(pca.scale());
+            distances[at] =
+                deviations.map(|((sum, mean), scale)| ((sum / shares[at] - mean) / scale).powi(2)).sum();
+        }
+    }
+    distances
+}
