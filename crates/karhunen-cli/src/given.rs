@@ -117,7 +117,7 @@ mod tests {
                 continue;
             }
             let names = arg.get_possible_values();
-            let values = names.iter().map(|value| value.get_name()).chain(["7", "0.37", "a,b,c"]);
+            let values = names.iter().map(|value| value.get_name()).chain(["7", "0.37", "a,b,c", "t.csv"]);
             let words: Vec<String> =
                 values.map(|value| format!("--{flag}={value}")).chain([format!("--{flag}")]).collect();
             let mut changes = false;

@@ -154,12 +154,16 @@ fn a_model_encodes_new_rows_and_is_described() {
     let lacks = refusal(&format!("transform {model} {new}"), 3);
     assert!(lacks.contains("lacks `age`, which the model was fitted to"), "{lacks}");
 
-    for command in ["diagnose", "report", "reconstruct", "impute"] {
-        let message = refusal(&format!("{command} {model} titanic.csv"), 3);
-        assert!(message.contains("is a model of categories"), "{command}: {message}");
-    }
-    for command in ["select", "rotate"] {
-        let message = refusal(&format!("{command} {model}"), 3);
+    let page = format!("titanic.csv -o {}", at(&folder, "page.html"));
+    for (command, rest) in [
+        ("diagnose", "titanic.csv"),
+        ("report", &page),
+        ("reconstruct", "titanic.csv"),
+        ("impute", "titanic.csv"),
+        ("select", ""),
+        ("rotate", ""),
+    ] {
+        let message = refusal(&format!("{command} {model} {rest}"), 3);
         assert!(message.contains("is a model of categories"), "{command}: {message}");
     }
 }

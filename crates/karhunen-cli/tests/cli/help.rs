@@ -263,6 +263,6 @@ fn completions_know_every_option_and_topic() {
         assert!(printed("completions fish").contains(&topic), "{topic}");
     }
     assert!(script.contains(
-        "missing stopping triples kernel weights output genotypes input solver memory checkpoints all"
+        "missing stopping triples kernel categories weights output genotypes input solver memory checkpoints all"
     ));
 }
