@@ -62,12 +62,12 @@ impl TryFrom<CategoricalParts> for CategoricalModel {
             let rule = "a share lies between 0 and 1";
             return Err(Error::ModelValue { name: "a share", value: share.to_string(), rule });
         }
-        let deviations = encoding.variables.iter().filter_map(|variable| match variable {
+        let mut deviations = encoding.variables.iter().filter_map(|variable| match variable {
             Variable::Numbers { deviation, .. } => Some(*deviation),
             Variable::Categories { .. } => None,
         });
-        if let Some(deviation) = deviations.into_iter().find(|deviation| !(*deviation > 0.0)) {
-            let rule = "columns are divided by it, so it is positive";
+        if let Some(deviation) = deviations.find(|deviation| !(*deviation > 0.0 && deviation.is_finite())) {
+            let rule = "columns are divided by it, so it is positive and finite";
             return Err(Error::ModelValue { name: "a deviation", value: deviation.to_string(), rule });
         }
         Ok(Self { options, encoding, shares, distances, pca })
