@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "factominer_categories.json").read_text())
+ROOT = Path(__file__).parents[2]
+GOLDEN = json.loads((ROOT / "golden" / "factominer_categories.json").read_text())
 
 
 @pytest.fixture
@@ -264,6 +266,35 @@ def test_weights_that_do_not_count_rows_have_no_v_tests(titanic):
         mca = MCA(2).fit(titanic, sample_weight=counts / counts.sum())
     assert np.isnan(mca.category_v_tests_).all()
     assert_allclose(mca.explained_variance_, MCA(2).fit(titanic, sample_weight=counts).explained_variance_)
+
+
+@pytest.mark.parametrize("analysis", ["mca", "famd"])
+def test_the_command_line_gives_the_same(program, cars, tmp_path, analysis):
+    if analysis == "mca":
+        path, weights = ROOT / "examples" / "data" / "titanic.csv", "passengers"
+    else:
+        path, weights = tmp_path / "cars.csv", "w"
+        cars.assign(w=GOLDEN["mtcars"]["weights"]).to_csv(path, index=False)
+    table = pd.read_csv(path)
+    people = table.pop(weights)
+    # Both keep ten components, or all where there are fewer.
+    expected = (MCA() if analysis == "mca" else FAMD()).fit(table, sample_weight=people)
+    scores = tmp_path / "scores.csv"
+    words = [program, "fit", str(path), f"--{analysis}", "--weights", weights, "--json", "--scores", str(scores)]
+    found = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+    assert [category["name"] for category in found["categories"]] == expected.category_names_.tolist()
+    assert_allclose(found["explained_variance"], expected.explained_variance_, rtol=1e-10)
+    for name in ("coordinates", "contributions", "cos2", "v_tests"):
+        values = [category[name] for category in found["categories"]]
+        assert_allclose(values, getattr(expected, f"category_{name}_"), atol=1e-9)
+    assert_allclose([variable["eta2"] for variable in found["variables"]], expected.variable_eta2_, atol=1e-10)
+    assert_allclose(pd.read_csv(scores).to_numpy(), expected.transform(table), atol=1e-10)
+    if analysis == "mca":
+        for correction in ("benzecri", "greenacre"):
+            assert_allclose(found["corrected"][correction], expected.corrected_eigenvalues(correction)[1], atol=1e-10)
+    else:
+        correlations = [number["correlations"] for number in found["numbers"]]
+        assert_allclose(correlations, expected.number_correlations_, atol=1e-10)
 
 
 def test_numbers_far_from_zero_and_constant_ones(cars):
