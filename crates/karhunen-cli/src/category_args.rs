@@ -14,8 +14,9 @@ use crate::given::Given;
 pub(crate) struct CategoryArgs {
     /// Multiple correspondence analysis: all columns hold categories, integers too
     ///
-    /// Weights count rows, as numbers of respondents or survey weights do. Texts are sorted, dictionaries of Parquet and
-    /// Arrow keep their order, and rows whose value is missing have the category "missing". Values are those of FactoMineR
+    /// Weights count rows, as numbers of respondents or survey weights do. Texts are sorted, dictionaries of Parquet
+    /// and Arrow keep their order, and rows whose value is missing have the category "missing". Values are those of
+    /// FactoMineR
     #[arg(long, conflicts_with_all = ["famd", "kernel", "missing", "from_moments"])]
     pub(crate) mca: bool,
     /// Factor analysis of mixed data: columns whose values are all numbers hold numbers, others categories

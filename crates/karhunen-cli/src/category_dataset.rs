@@ -85,8 +85,8 @@ impl CategoryDataset {
             .explain(error)
     }
 
-    /// The columns in the order and with the names of a model's, matched by name if both have names; `named` is true if the
-    /// model has names.
+    /// The columns in the order and with the names of a model's, matched by name if both have names; `named` is true if
+    /// the model has names.
     ///
     /// # Errors
     /// Those of [`names::order`].

@@ -128,7 +128,8 @@ pub(crate) fn v_test_note(model: &CategoricalModel) -> Option<String> {
     })
 }
 
-/// Writes the correlation ratios of variables of categories, and the correlations of numbers, with the first components.
+/// Writes the correlation ratios of variables of categories, and the correlations of numbers, with the first
+/// components.
 fn variables(out: &mut String, model: &CategoricalModel, layout: Layout) {
     let names = |of_categories: bool| -> Vec<&str> {
         let variables = model.variables().iter();

@@ -8,15 +8,15 @@ use crate::name_list::listed;
 use crate::read::{Format, NO_BANNER, no_data, sniff};
 use crate::{Cause, Error, ReadOptions, Result, arrow, csv, parquet};
 
-/// Reads a table of categories and numbers: CSV and other text tables, Parquet or Arrow; `-` reads standard input. Files
-/// compressed with gzip are decompressed. The table is held in memory.
+/// Reads a table of categories and numbers: CSV and other text tables, Parquet or Arrow; `-` reads standard input.
+/// Files compressed with gzip are decompressed. The table is held in memory.
 ///
 /// The first column names the rows if it has no name below a header, or holds texts that all differ.
 ///
 /// # Errors
-/// [`Cause::Io`] if the file cannot be opened or read; [`Cause::Changed`]; [`Cause::Option`] for options that the format
-/// does not use or that name absent columns; [`Cause::Format`] and [`Cause::Value`] for other formats and invalid
-/// content, with line and column if there are any.
+/// [`Cause::Io`] if the file cannot be opened or read; [`Cause::Changed`]; [`Cause::Option`] for options that the
+/// format does not use or that name absent columns; [`Cause::Format`] and [`Cause::Value`] for other formats and
+/// invalid content, with line and column if there are any.
 pub fn read_categories(path: &Path, kinds: ColumnKinds<'_>, options: &ReadOptions) -> Result<CategoryTable> {
     let refuse = |message: String| Err(Error::new(path, Cause::format(message)));
     let of_numbers = || {

@@ -8,7 +8,8 @@ use karhunen::error::Phrase;
 pub enum ColumnKinds<'a> {
     /// All columns hold categories, integers too.
     Categories,
-    /// Columns whose values are all numbers hold numbers, all others categories; Booleans and dictionaries hold categories.
+    /// Columns whose values are all numbers hold numbers, all others categories; Booleans and dictionaries hold
+    /// categories.
     ByContent,
     /// As in a fit: columns with the name of a variable, or at its place if the table or the fit has no names.
     OfFit {
@@ -41,8 +42,8 @@ impl ColumnKinds<'_> {
 #[derive(Debug)]
 pub struct CategoryTable {
     /// The columns, with the names `x1`, `x2`, … if the table has none. Missing numbers are NaN. Texts are sorted,
-    /// numbers among them by value; dictionaries of Arrow and Parquet keep their order. An empty cell, a null, and a text
-    /// that stands for a missing value in tables of numbers (such as NA) are missing values.
+    /// numbers among them by value; dictionaries of Arrow and Parquet keep their order. An empty cell, a null, and a
+    /// text that stands for a missing value in tables of numbers (such as NA) are missing values.
     pub columns: Vec<Column>,
     /// Number of rows.
     pub n_rows: usize,

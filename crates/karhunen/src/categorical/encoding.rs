@@ -137,8 +137,8 @@ impl Encoding {
     /// The standardised numbers and the indicators of rows, shape (rows, numbers and categories).
     ///
     /// # Errors
-    /// [`Error::Categories`] if the columns are not those of the fit in their order, a number is not finite, or a row has
-    /// a category that no row of the fit had; [`Error::Shape`] for another number of columns; [`Error::Memory`].
+    /// [`Error::Categories`] if the columns are not those of the fit in their order, a number is not finite, or a row
+    /// has a category that no row of the fit had; [`Error::Shape`] for another number of columns; [`Error::Memory`].
     pub(super) fn matrix(&self, columns: &[Column]) -> Result<SparseMatrix<f64>> {
         let n = n_rows(columns)?;
         self.check_columns(columns)?;

@@ -1,7 +1,7 @@
 //! The fit: a PCA of standardised numbers and scaled indicators.
 
 use super::column::{Column, ColumnValues, check_unique, n_rows};
-use super::encoding::{Encoding, Variable};
+use super::encoding::Encoding;
 use super::model::{CategoricalModel, CategoricalParts};
 use super::options::{Analysis, CategoricalPca};
 use crate::error::{CategoryFault, Error, Result, options};
@@ -129,39 +129,38 @@ pub(super) fn rows(matrix: &SparseMatrix<f64>) -> impl Iterator<Item = (&[u32], 
     pointers.windows(2).map(|ends| (&indices[ends[0]..ends[1]], &values[ends[0]..ends[1]]))
 }
 
-/// The squared distance of the mean of the rows of each category from the mean of all rows, as the PCA scales the columns;
-/// zero for a category of rows without weight. The memory is that of one row of the matrix and of the order of its rows.
+/// Most values of the sums that are held at a time: 8 MiB, which caches hold.
+const HELD: usize = 1 << 20;
+
+/// The squared distance of the mean of the rows of each category from the mean of all rows, as the PCA scales the
+/// columns; zero for a category of rows without weight. Passes over the rows: one for each variable of categories, more
+/// where the product of its categories and the columns exceeds [`HELD`].
 fn distances_of_means(
     matrix: &SparseMatrix<f64>,
     (encoding, shares): (&Encoding, &[f64]),
     row_shares: &[f64],
     pca: &PcaModel,
 ) -> Vec<f64> {
-    let rows: Vec<_> = rows(matrix).collect();
-    let n_numbers = encoding.n_numbers();
-    let n_variables = encoding.variables.iter().filter(|v| matches!(v, Variable::Categories { .. })).count();
-    let mut distances = vec![0.0; shares.len()];
-    let mut order: Vec<usize> = (0..rows.len()).collect();
-    let mut sums = vec![0.0; pca.n_features()];
-    for variable in n_numbers..n_numbers + n_variables {
-        let category = |row: usize| rows[row].0[variable];
-        order.sort_by_key(|row| category(*row));
-        for alike in order.chunk_by(|a, b| category(*a) == category(*b)) {
-            let at = category(alike[0]) as usize - n_numbers;
-            if shares[at] == 0.0 {
-                continue;
+    let (n_numbers, p) = (encoding.n_numbers(), pca.n_features());
+    let mut distances = Vec::with_capacity(shares.len());
+    let most = (HELD / p).max(1);
+    for (variable, ends) in encoding.starts().windows(2).enumerate() {
+        for first in (ends[0]..ends[1]).step_by(most) {
+            let end = (first + most).min(ends[1]);
+            let mut sums = vec![0.0; (end - first) * p];
+            for ((indices, values), row_share) in rows(matrix).zip(row_shares) {
+                let category = indices[n_numbers + variable] as usize - n_numbers;
+                if !(first..end).contains(&category) {
+                    continue;
+                }
+                let sums = &mut sums[(category - first) * p..][..p];
+                indices.iter().zip(values).for_each(|(j, value)| sums[*j as usize] += row_share * value);
             }
-            sums.fill(0.0);
-            for &row in alike {
-                let (indices, values) = rows[row];
-                indices
-                    .iter()
-                    .zip(values)
-                    .for_each(|(j, value)| sums[*j as usize] += row_shares[row] * value);
+            for (sums, share) in sums.chunks_exact(p).zip(&shares[first..end]) {
+                let deviations = sums.iter().zip(pca.mean()).zip(pca.scale());
+                let squares = deviations.map(|((sum, mean), scale)| ((sum / share - mean) / scale).powi(2));
+                distances.push(if *share > 0.0 { squares.sum() } else { 0.0 });
             }
-            let deviations = sums.iter().zip(pca.mean()).zip(pca.scale());
-            distances[at] =
-                deviations.map(|((sum, mean), scale)| ((sum / shares[at] - mean) / scale).powi(2)).sum();
         }
     }
     distances

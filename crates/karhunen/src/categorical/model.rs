@@ -125,13 +125,13 @@ impl CategoricalModel {
         &self.shares
     }
 
-    /// Principal coordinates of rows, of the fit or supplementary, shape (n_rows, n_components). The weighted variances of
-    /// those of the fit are [`CategoricalModel::eigenvalues`].
+    /// Principal coordinates of rows, of the fit or supplementary, shape (n_rows, n_components). The weighted variances
+    /// of those of the fit are [`CategoricalModel::eigenvalues`].
     ///
     /// # Errors
-    /// [`Error::Categories`] if the columns are not those of the fit in their order, if a row has a category that no row of
-    /// the fit had, or lacks a value where none of the fit did, and for numbers that are not finite; [`Error::Shape`] for
-    /// another number of columns.
+    /// [`Error::Categories`] if the columns are not those of the fit in their order, if a row has a category that no
+    /// row of the fit had, or lacks a value where none of the fit did, and for numbers that are not finite;
+    /// [`Error::Shape`] for another number of columns.
     pub fn transform(&self, columns: &[Column]) -> Result<Matrix> {
         self.transform_with(columns, Transform::default(), &Run::default())
     }
@@ -144,8 +144,8 @@ impl CategoricalModel {
         self.pca.transform_with(&self.encoding.matrix(columns)?.view(), how, run)
     }
 
-    /// The share of each row of the fit in the variance of each component, shape (n_rows, n_components), given the rows and
-    /// weights of the fit; those of a component sum to one.
+    /// The share of each row of the fit in the variance of each component, shape (n_rows, n_components), given the rows
+    /// and weights of the fit; those of a component sum to one.
     ///
     /// # Errors
     /// As [`CategoricalModel::transform`]; errors of weights.
@@ -162,8 +162,8 @@ impl CategoricalModel {
         Ok(found)
     }
 
-    /// The share of the squared distance of each row from the mean along each component, shape (n_rows, n_components); NaN
-    /// for a row at the mean.
+    /// The share of the squared distance of each row from the mean along each component, shape (n_rows, n_components);
+    /// NaN for a row at the mean.
     ///
     /// # Errors
     /// As [`CategoricalModel::transform`].

@@ -11,17 +11,17 @@ const FEWEST_ROWS: f64 = 2.0;
 /// where all rows with weight have it, squared cosines and v-tests are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CategoryResults {
-    /// Principal coordinates: in FAMD the mean of the coordinates of the rows with a category, in MCA this mean over the
-    /// square root of the eigenvalue.
+    /// Principal coordinates: in FAMD the mean of the coordinates of the rows with a category, in MCA this mean over
+    /// the square root of the eigenvalue.
     pub coordinates: Matrix,
     /// The share of a category in the variance of a component.
     pub contributions: Matrix,
-    /// The share of the squared distance of a category from the mean along a component: in MCA that of its profile, in FAMD
-    /// that of the mean of its rows.
+    /// The share of the squared distance of a category from the mean along a component: in MCA that of its profile, in
+    /// FAMD that of the mean of its rows.
     pub cos2: Matrix,
-    /// Deviations of the mean of the rows with a category from zero, in standard errors of drawing so many rows at random
-    /// without replacement (Lebart, Morineau & Piron 1995, Statistique exploratoire multidimensionnelle, 1.3.3). Weights
-    /// count as numbers of rows; NaN if they sum to less than two.
+    /// Deviations of the mean of the rows with a category from zero, in standard errors of drawing so many rows at
+    /// random without replacement (Lebart, Morineau & Piron 1995, Statistique exploratoire multidimensionnelle, 1.3.3).
+    /// Weights count as numbers of rows; NaN if they sum to less than two.
     pub v_tests: Matrix,
 }
 

@@ -344,3 +344,34 @@ fn numbers_far_from_zero_keep_their_digits() {
         assert!((found / expected - 1.0).abs() < 1e-6);
     }
 }
+
+#[test]
+fn squared_cosines_of_many_categories_are_those_of_the_definition() {
+    // So many that their means do not fit into one pass.
+    const N: usize = 2400;
+    const CATEGORIES: usize = 1100;
+    let names: Vec<String> = (0..CATEGORIES).map(|c| format!("{c:04}")).collect();
+    let codes: Vec<usize> = (0..N).map(|i| i * i % 7919 % CATEGORIES).collect();
+    let x: Vec<f64> = (0..N).map(|i| (i * 37 % 101) as f64 + codes[i] as f64 / 50.0).collect();
+    let columns = [
+        Column::of_numbers("x", x.clone()),
+        Column::of_texts("c", codes.iter().map(|code| Some(names[*code].as_str()))),
+    ];
+    let options =
+        CategoricalPca { n_components: NComponents::Count(2), ..CategoricalPca::new(Analysis::Famd) };
+    let model = options.fit(&columns, None).unwrap();
+    let mean = x.iter().sum::<f64>() / N as f64;
+    let deviation = (x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / N as f64).sqrt();
+    let results = model.categories();
+    for (i, name) in model.variables()[1].categories().unwrap().iter().enumerate() {
+        let of_category: Vec<f64> = (0..N).filter(|i| names[codes[*i]] == *name).map(|i| x[i]).collect();
+        let n = of_category.len() as f64;
+        let number = (of_category.iter().sum::<f64>() / n - mean) / deviation;
+        // Indicators less shares p over their roots: (1 - p)^2 / p, and p of every other category.
+        let share = n / N as f64;
+        let distance = number.powi(2) + (1.0 - share) / share;
+        for c in 0..2 {
+            assert_near(name, results.cos2[(i, c)], results.coordinates[(i, c)].powi(2) / distance);
+        }
+    }
+}
