@@ -57,8 +57,8 @@ impl CategoryDataset {
         let hint = |column: &Column| match &column.values {
             ColumnValues::Categories { names, .. } if names.len() > MANY_CATEGORIES.max(n / 2) => {
                 Some(format!(
-                    "column `{}` has {} categories in {} rows: ids and measurements are no categories; set it aside with \
-                 --label, bin it, or use --famd for numbers",
+                    "column `{}` has {} categories in {} rows: ids and measurements are no categories; set it \
+                     aside with --label, bin it, or use --famd for numbers",
                     shortened(&column.name),
                     count(names.len()),
                     count(n)

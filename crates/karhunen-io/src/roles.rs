@@ -73,7 +73,8 @@ impl Roles {
     /// As [`Roles::of`], for a table of categories: all columns that can be text hold values.
     ///
     /// # Errors
-    /// [`Cause::Option`] for options that name no column, [`Cause::Value`] for columns that are neither numbers nor text.
+    /// [`Cause::Option`] for options that name no column, [`Cause::Value`] for columns that are neither numbers nor
+    /// text.
     pub(crate) fn of_categories(path: &Path, schema: &Schema, options: &ReadOptions) -> Result<Self> {
         let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
         let mut roles = Self {

@@ -88,7 +88,8 @@ impl Columns {
         Ok(columns)
     }
 
-    /// As [`Columns::of`], for a table of categories: a first column without a name names the rows, and others hold values.
+    /// As [`Columns::of`], for a table of categories: a first column without a name names the rows, and others hold
+    /// values.
     ///
     /// # Errors
     /// Options that name no column; tables without columns of values.

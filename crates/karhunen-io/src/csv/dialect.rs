@@ -57,8 +57,8 @@ impl Dialect {
 }
 
 impl Dialect {
-    /// As [`Dialect::detect`], for tables of categories, in which names stand over texts: a first record without numbers and
-    /// empty cells holds names.
+    /// As [`Dialect::detect`], for tables of categories, in which names stand over texts: a first record without numbers
+    /// and empty cells holds names.
     pub(super) fn detect_categories<'a>(
         text: &'a [u8],
         options: &ReadOptions,

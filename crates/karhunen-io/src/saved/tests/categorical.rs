@@ -31,13 +31,13 @@ fn damage_is_named() {
         ),
         (
             |record| replace(record, "category_shares", &[5], vec![0.5, 0.5, 2.0, 0.1, 0.1]),
-            "m: a share of the model is 2: a share lies between 0 and 1; a model from a file is damaged, fit it again; a \
-             fit of very large values needs them divided by a constant",
+            "m: a share of the model is 2: a share lies between 0 and 1; a model from a file is damaged, fit it again; \
+             a fit of very large values needs them divided by a constant",
         ),
         (
             |record| replace(record, "number_deviations", &[1], vec![0.0]),
-            "m: a deviation of the model is 0: columns are divided by it, so it is positive and finite; a model from a file is \
-             damaged, fit it again; a fit of very large values needs them divided by a constant",
+            "m: a deviation of the model is 0: columns are divided by it, so it is positive and finite; a model from a file \
+             is damaged, fit it again; a fit of very large values needs them divided by a constant",
         ),
         (
             |record| replace(record, "number_means", &[2], vec![0.0, 1.0]),
