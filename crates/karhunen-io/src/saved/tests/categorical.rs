@@ -36,8 +36,8 @@ fn damage_is_named() {
         ),
         (
             |record| replace(record, "number_deviations", &[1], vec![0.0]),
-            "m: a deviation of the model is 0: columns are divided by it, so it is positive and finite; a model from a file \
-             is damaged, fit it again; a fit of very large values needs them divided by a constant",
+            "m: a deviation of the model is 0: columns are divided by it, so it is positive and finite; a model from a \
+             file is damaged, fit it again; a fit of very large values needs them divided by a constant",
         ),
         (
             |record| replace(record, "number_means", &[2], vec![0.0, 1.0]),
