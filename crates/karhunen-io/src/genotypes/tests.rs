@@ -38,13 +38,24 @@ fn files(bed: &[u8], bim: &str, fam: &str) -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// The values, row by row.
-fn values(table: &Table, block_bytes: usize) -> Vec<f32> {
-    let Data::F32(Values::InFile(rows)) = &table.data else { panic!("{table:?}") };
-    let _ = block_bytes;
+/// The values, row by row: decoded at once, and in blocks if the memory limit is one byte.
+fn values(path: &Path, options: &ReadOptions) -> Vec<f32> {
+    let limited = ReadOptions { memory_limit: Some(1), ..options.clone() };
+    let [at_once, in_blocks] = [options, &limited].map(|options| read_table(path, options).unwrap().data);
+    assert!(matches!(&at_once, Data::F32(Values::Dense { column_major: true, .. })), "{at_once:?}");
+    assert!(matches!(&in_blocks, Data::F32(Values::InFile(_))), "{in_blocks:?}");
+    let [at_once, in_blocks] = [at_once, in_blocks].map(|data| collected(&data));
+    let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+    assert_eq!(bits(&at_once), bits(&in_blocks));
+    at_once
+}
+
+fn collected(data: &Data) -> Vec<f32> {
+    let Data::F32(values) = data else { panic!("{data:?}") };
+    let rows = values.source().unwrap();
     let (n, p) = rows.shape();
     let mut values = vec![0.0; n * p];
-    karhunen::Source::visit(rows, &mut |first, block| {
+    rows.visit(&mut |first, block| {
         let Block::Dense(block) = block else { panic!("sparse") };
         for i in 0..block.n_rows() {
             for j in 0..p {
@@ -73,12 +84,12 @@ fn of_model(names: &[&str]) -> ReadOptions {
 fn copies_of_the_first_allele_and_the_mean_of_missing_ones() {
     let (_folder, path) = files(&bed(&[&[2, 1, 3], &[2, 1, 0]]), BIM, FAM);
     let table = read_table(&path, &ReadOptions::default()).unwrap();
-    assert_eq!(values(&table, 0), [2.0, 2.0, 1.0, 1.0, 1.5, 0.0]);
+    assert_eq!(values(&path, &ReadOptions::default()), [2.0, 2.0, 1.0, 1.0, 1.5, 0.0]);
     assert_eq!(table.sample_names.as_ref().unwrap(), &["a", "f b", "c"]);
     assert_eq!(table.feature_names.as_ref().unwrap(), &["rs1_T(/C)", "rs2_A(/G)"]);
     assert_eq!(table.notes, ["1 missing genotype, each the mean of its variant in this file"]);
     let missing = ReadOptions { missing: true, ..ReadOptions::default() };
-    assert!(values(&read_table(&path, &missing).unwrap(), 0)[4].is_nan());
+    assert!(values(&path, &missing)[4].is_nan());
 }
 
 #[test]
@@ -99,7 +110,7 @@ fn variants_are_matched_by_id_and_alleles() {
     let flipped = ReadOptions { genotypes, ..strict };
     let table = read_table(&path, &flipped).unwrap();
     // rs1 is on the other strand, rs2 counts the other allele, A/T could be either.
-    assert_eq!(values(&table, 0), [0.0, 0.0, 0.75, 1.0, 1.0, 0.75, 2.0, 1.25, 0.75]);
+    assert_eq!(values(&path, &flipped), [0.0, 0.0, 0.75, 1.0, 1.0, 0.75, 2.0, 1.25, 0.75]);
     assert_eq!(
         table.notes,
         [
