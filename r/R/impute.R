@@ -90,8 +90,10 @@ kh_impute <- function(x, ncomp, method = "auto", scale. = FALSE, weights = NULL,
 # The data with the fitted values in place of missing ones, and the standard deviations, zero where observed.
 fill_in <- function(x, data, fitted, deviations) {
   if (data$form == "sparse") {
-    at <- cbind(data$i + 1L, rep(seq_len(data$dim[2L]), diff(data$p)))
-    completed <- replace(fitted, at, data$values)
+    # A stored NA is a missing value.
+    observed <- !is.na(data$values)
+    at <- cbind(data$i + 1L, rep(seq_len(data$dim[2L]), diff(data$p)))[observed, , drop = FALSE]
+    completed <- replace(fitted, at, data$values[observed])
     sd <- if (!is.null(deviations)) replace(deviations, at, 0)
   } else {
     if (inherits(x, "Matrix")) x <- as.matrix(x)

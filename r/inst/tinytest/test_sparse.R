@@ -28,3 +28,9 @@ complete <- kh_impute(replace(dense, dense == 0, NA), 2)
 expect_near(holes$fitted, complete$fitted)
 expect_near(holes$completed, complete$completed)
 expect_near(holes$sd, complete$sd)
+
+# A stored NA is a missing value.
+holed <- Matrix::rsparsematrix(30, 6, density = 0.4)
+holed@x[3] <- NA
+fit <- kh_impute(holed, 1)
+expect_false(anyNA(fit$completed))
