@@ -115,6 +115,7 @@ fn refuse_useless(args: &FitArgs, flag: &str) -> Result<()> {
             "weights count rows, and variances have their sum as divisor",
         ),
         (args.weights.feature_weights.is_some(), "--feature-weights", "variables have equal weights"),
+        (args.input.log1p.is_some(), "--log1p", "it is for counts, not for categories; leave it out"),
         (args.memory.cache.is_some(), "--cache", "the table is held in memory; leave it out"),
     ];
     if let Some((_, option, advice)) = useless.into_iter().find(|(given, ..)| *given) {

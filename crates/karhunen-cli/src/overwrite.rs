@@ -161,7 +161,8 @@ fn is_own_table(names: &[String], kind: Kind) -> bool {
             rest.iter().all(|name| FEATURE_COLUMNS.iter().any(|prefix| name.starts_with(prefix)))
         }
         (Kind::Categories, ["category", SHARE, rest @ ..]) => {
-            rest.iter().all(|name| CATEGORY_COLUMNS.iter().any(|prefix| name.starts_with(prefix)))
+            !rest.is_empty()
+                && rest.iter().all(|name| CATEGORY_COLUMNS.iter().any(|prefix| name.starts_with(prefix)))
         }
         (Kind::Unmatched, names) => names == UNMATCHED_COLUMNS,
         // Tabs do not separate names in files of these extensions. Eigenvalues have no header.

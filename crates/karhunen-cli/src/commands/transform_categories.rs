@@ -21,6 +21,7 @@ pub(super) fn run(args: &TransformArgs, saved: &SavedCategorical, progress: &Pro
         args.given.first_of::<TriplesArgs>(&[]),
         args.given.first_of::<MatchArgs>(&[]),
         args.unshrunk.then(|| "--unshrunk".to_owned()),
+        args.input.log1p.map(|_| "--log1p".to_owned()),
     ];
     if let Some(option) = useless.into_iter().flatten().next() {
         return Err(Failure::Usage(format!(

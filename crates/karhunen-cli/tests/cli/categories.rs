@@ -259,3 +259,38 @@ fn ids_are_no_categories() {
         "{text}"
     );
 }
+
+#[test]
+fn rows_of_a_table_without_names_are_all_transformed() {
+    let folder = folder();
+    let (data, model) = (at(&folder, "a.csv"), at(&folder, "a.model"));
+    let rows = ["red,big", "red,small", "blue,big", "blue,small", "green,big", "red,big"];
+    std::fs::write(&data, rows.join("\n")).unwrap();
+    karhunen(&format!("fit {data} --mca --header=no -o {model} -q")).assert().success();
+    let scores = output(&format!("transform {model} {data}"));
+    assert_eq!(scores.lines().count(), 1 + rows.len(), "{scores}");
+}
+
+#[test]
+fn a_text_is_not_the_category_of_missing_values() {
+    let folder = folder();
+    let (data, new, model) = (at(&folder, "a.csv"), at(&folder, "new.csv"), at(&folder, "a.model"));
+    std::fs::write(&data, "a,b\nx,u\ny,u\n,v\nx,v\ny,v\n").unwrap();
+    std::fs::write(&new, "a,b\nx,u\nmissing,u\n").unwrap();
+    karhunen(&format!("fit {data} --mca -o {model} -q")).assert().success();
+    let found = refusal(&format!("transform {model} {new}"), 3);
+    assert!(found.contains("column `a`: row 2 is `missing`, which no row of the fit was"), "{found}");
+}
+
+#[test]
+fn other_tables_are_not_overwritten_and_no_option_is_ignored() {
+    let folder = folder();
+    let (data, budget) = (at(&folder, "a.csv"), at(&folder, "budget.csv"));
+    std::fs::write(&data, "a,b\nx,u\ny,u\nx,v\n").unwrap();
+    std::fs::write(&budget, "category,share\nfood,0.3\n").unwrap();
+    let found = refusal(&format!("fit {data} --mca --categories {budget}"), 2);
+    assert!(found.contains("--force"), "{found}");
+    assert_eq!(std::fs::read_to_string(&budget).unwrap(), "category,share\nfood,0.3\n");
+    let found = refusal(&format!("fit {data} --mca --log1p"), 2);
+    assert_eq!(found, "--log1p does not go with --mca: it is for counts, not for categories; leave it out");
+}

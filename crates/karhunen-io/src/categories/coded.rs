@@ -1,6 +1,6 @@
 //! The categories of a column, numbered in the order of occurrence and finally sorted.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use karhunen::categorical::ColumnValues;
 
@@ -38,10 +38,12 @@ impl Coded {
         Some(code)
     }
 
-    /// The text of each row, if every row has another one and some are no numbers: the column then names the rows.
+    /// The text of each row, if every row has another one and some are no numbers: the column then names the rows. A
+    /// column of a dictionary whose values do not all occur never does.
     pub(crate) fn as_row_names(&self) -> Option<Vec<String>> {
-        let differ =
-            self.names.len() == self.codes.len() && !self.codes.contains(&None) && self.names.len() > 1;
+        let distinct: HashSet<u32> = self.codes.iter().flatten().copied().collect();
+        let n = self.codes.len();
+        let differ = n > 1 && distinct.len() == n && self.names.len() == n;
         let holds_text = || self.names.iter().any(|name| Cell::of(name.as_bytes(), false) == Cell::Text);
         (differ && holds_text())
             .then(|| self.codes.iter().flatten().map(|code| self.names[*code as usize].clone()).collect())
@@ -101,5 +103,11 @@ mod tests {
         assert_eq!(of(&["a", "a"]), None);
         assert_eq!(of(&["1", "2"]), None);
         assert_eq!(of(&["a"]), None);
+        let mut dictionary = Coded::default();
+        for text in ["low", "mid", "high", "top"] {
+            dictionary.code(text).unwrap();
+        }
+        ["low", "high", "low", "high"].iter().for_each(|text| dictionary.push(text).unwrap());
+        assert_eq!(dictionary.as_row_names(), None);
     }
 }

@@ -58,13 +58,16 @@ impl Dialect {
 
 impl Dialect {
     /// As [`Dialect::detect`], for tables of categories, in which names stand over texts: a first record without numbers
-    /// and empty cells holds names.
+    /// and empty cells holds names, but not for a model whose table had none.
     pub(super) fn detect_categories<'a>(
         text: &'a [u8],
         options: &ReadOptions,
         named_tsv: bool,
     ) -> (Self, Sample<'a>) {
-        let (mut dialect, mut sample) = Self::detect(text, options, named_tsv);
+        let without_names = options.fitted.as_ref().is_some_and(|fitted| fitted.feature_names.is_none());
+        let header = options.header.or(without_names.then_some(false));
+        let (mut dialect, mut sample) =
+            Self::detect(text, &ReadOptions { header, ..options.clone() }, named_tsv);
         let is_text = |field: &Field| Cell::of(&field.text, dialect.decimal_comma) == Cell::Text;
         if options.header.is_none()
             && options.fitted.is_none()

@@ -163,8 +163,9 @@ impl Encoding {
                 }
                 Variable::Categories { categories, has_missing, .. } => {
                     let (names, codes) = column.categories()?;
-                    let known = places_in(categories, names);
                     let missing = has_missing.then(|| categories.len() as u32 - 1);
+                    // A text that reads like the category of missing values is another category.
+                    let known = places_in(&categories[..categories.len() - usize::from(*has_missing)], names);
                     for ((row, at), code) in places(next_indicator).enumerate().zip(codes) {
                         let place = code.map_or(missing, |code| known[code as usize]);
                         let Some(place) = place else {

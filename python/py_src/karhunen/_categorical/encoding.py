@@ -153,8 +153,10 @@ class Variable:
         ValueError
             If a row has a category, or lacks a value, that no row of the fit had or lacked.
         """
-        place = {category: at for at, category in enumerate(self.categories)}
-        missing = len(self.categories) - 1 if self.has_missing else -1
+        # A text that reads like the category of missing values is another category.
+        known = self.categories[:-1] if self.has_missing else self.categories
+        place = {category: at for at, category in enumerate(known)}
+        missing = len(known) if self.has_missing else -1
         found = (place.get(value, -1) if is_known(value) else missing for value in column.values)
         codes = np.fromiter(found, np.int64, len(column.values))
         unknown = np.flatnonzero(codes < 0)
