@@ -415,6 +415,91 @@ fn damaged_archives_never_panic() {
 }
 
 #[test]
+fn check_sums_of_members_that_are_not_packed_are_compared() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("flipped.zarr.zip");
+    // Members are stored, because chunks are packed already.
+    let mut bytes = fs::read(sample("cells_v3.zarr.zip")).unwrap();
+    let (begin, end) = {
+        let mut archive = zip::ZipArchive::new(std::io::Cursor::new(&bytes[..])).unwrap();
+        let member = archive.by_name("layers/dense/c/0/0").unwrap();
+        assert_eq!(member.compression(), zip::CompressionMethod::Stored);
+        let begin = member.data_start().unwrap() as usize;
+        (begin, begin + member.size() as usize)
+    };
+    // No bit may pass, also not one that decoding does not see.
+    for at in (begin..end).step_by((end - begin) / 40) {
+        bytes[at] ^= 1;
+        fs::write(&path, &bytes).unwrap();
+        for options in both(&layer("dense")) {
+            let message = match read(&path, &options) {
+                Ok(table) => visited(&table).unwrap_err(),
+                Err(error) => error.to_string(),
+            };
+            let expected =
+                "`layers/dense`: its file `layers/dense/c/0/0` has another check sum; copy or write";
+            assert!(message.contains(expected), "{at}: {message}");
+        }
+        bytes[at] ^= 1;
+    }
+}
+
+#[test]
+fn lost_chunks_of_positions_are_refused() {
+    for (name, place, chunk) in
+        [("counts", "layers/counts/indices", "1"), ("by_gene", "layers/by_gene/indices", "0")]
+    {
+        let folder = Folder::of("cells_v2.zarr.zip");
+        fs::remove_file(folder.path.join(place).join(chunk)).unwrap();
+        for options in both(&layer(name)) {
+            let expected = format!(
+                "STORE: `{place}`: lacks chunks that held positions other than 0; copy or write the store again"
+            );
+            assert_eq!(folder.refusal(&options), expected);
+        }
+    }
+}
+
+#[test]
+fn archives_of_several_stores_are_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("two.zip");
+    let mut archive = zip::ZipWriter::new(fs::File::create(&path).unwrap());
+    for store in ["a.zarr", "b.zarr"] {
+        let options = zip::write::SimpleFileOptions::default();
+        archive.start_file(format!("{store}/.zgroup"), options).unwrap();
+        std::io::Write::write_all(&mut archive, b"{\"zarr_format\": 2}").unwrap();
+    }
+    archive.finish().unwrap();
+    let refused = read(&path, &ReadOptions::default()).unwrap_err().to_string();
+    let expected = "holds 2 stores, such as `a.zarr` and `b.zarr`; unpack it and give the folder of one";
+    assert!(refused.ends_with(expected), "{refused}");
+}
+
+#[test]
+fn fill_values_of_every_type_are_read_or_refused() {
+    let folder = Folder::of("tables_v2.zarr.zip");
+    fs::remove_file(folder.path.join("half/0.0")).unwrap();
+    folder.edit("half/.zarray", |metadata| metadata["fill_value"] = json!(-1.5));
+    assert_eq!(dense(&read(&folder.path, &array("half")).unwrap())[0], -1.5);
+    folder.edit("whole/.zarray", |metadata| metadata["fill_value"] = json!(1_i64 << 62));
+    folder.edit("whole/.zarray", |metadata| metadata["dtype"] = json!("<i2"));
+    let refused = folder.refusal(&array("whole"));
+    assert!(refused.contains("has a fill value that is not read (4611686018427387904)"), "{refused}");
+    folder.edit("half/.zarray", |metadata| metadata["order"] = json!("Q"));
+    let refused = folder.refusal(&array("half"));
+    assert!(refused.ends_with("has elements in the order `Q`, which is neither C nor F"), "{refused}");
+}
+
+#[test]
+fn packed_values_of_netcdf_are_refused() {
+    let folder = Folder::of("tables_v2.zarr.zip");
+    fs::write(folder.path.join("whole/.zattrs"), r#"{"scale_factor": 0.01, "units": "K"}"#).unwrap();
+    let refused = folder.refusal(&array("whole"));
+    assert!(refused.starts_with("STORE: `whole`: has the attribute scale_factor (0.01)"), "{refused}");
+}
+
+#[test]
 fn a_store_that_changes_during_a_fit_is_refused() {
     let folder = Folder::of("cells_v3.zarr.zip");
     let options = ReadOptions { memory_limit: Some(1000), ..ReadOptions::default() };

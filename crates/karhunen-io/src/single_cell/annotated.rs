@@ -148,7 +148,16 @@ fn texts(file: &Store, name: &str) -> Result<Option<Vec<String>>> {
     match file.kind(name)? {
         Some(Kind::Array) => file.array(name)?.texts(None).map(Some),
         Some(Kind::Group) if file.kind(&format!("{name}/values"))? == Some(Kind::Array) => {
-            file.array(&format!("{name}/values"))?.texts(None).map(Some)
+            let values = file.array(&format!("{name}/values"))?;
+            if file.kind(&format!("{name}/mask"))? == Some(Kind::Array) {
+                let absent = file.array(&format!("{name}/mask"))?.flags(None)?.unwrap_or_default();
+                if let Some(row) = absent.iter().position(|&absent| absent) {
+                    return Err(
+                        values.refuse(&format!("has no name at row {}; give each row a name", row + 1))
+                    );
+                }
+            }
+            values.texts(None).map(Some)
         }
         Some(Kind::Group) => {
             let (codes, categories) =

@@ -1,6 +1,7 @@
 //! A matrix in an HDF5 file or a Zarr store: in memory, or block by block from the file.
 
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use karhunen::matrix::{Major, SparseMatrix};
 use karhunen::{Scalar, memory};
@@ -39,7 +40,13 @@ impl Stored {
         let array = file.array(place)?;
         match array.shape()?[..] {
             [n, p] => Ok(Self { shape: (n, p), place: place.to_owned(), layout: Layout::Dense(array) }),
-            ref shape => Err(array.refuse(&format!("has {} axes; a matrix has two", shape.len()))),
+            ref shape => {
+                let found = shape.len();
+                Err(array.refuse(&format!(
+                    "has {found} axes, and a table two, rows and columns: reshape it, or fit maps with karhunen.xarray in \
+                     Python"
+                )))
+            }
         }
     }
 
@@ -122,7 +129,9 @@ impl Stored {
         let stays = options.stay_in_copy(n, n_entries, size_of::<T>());
         if stays && major == Major::Rows {
             let path = file.path().to_owned();
-            let rows = SparseRows { path, pointers, indices, values, n_cols: p, mapped: mapped.clone() };
+            let missing = options.missing;
+            let rows =
+                SparseRows { path, pointers, indices, values, n_cols: p, missing, mapped: mapped.clone() };
             return in_file(Box::new(rows), Some(n_entries));
         }
         if stays {
@@ -135,7 +144,7 @@ impl Stored {
                 mapped.iter().for_each(Mapped::release);
             }
             let (rows, n_repeated) = copy.finish(options)?;
-            refuse_repeated(file, n_repeated, options)?;
+            refuse_repeated(file.path(), &indices, n_repeated, options.missing)?;
             return Ok(Values::InFile(rows));
         }
         ask(n_entries as f64 * 2.0 * (size_of::<T>() + size_of::<u64>()) as f64).map_err(failed)?;
@@ -148,7 +157,7 @@ impl Stored {
             }
         };
         let matrix = matrix.map_err(failed)?;
-        refuse_repeated(file, n_entries - matrix.view().n_stored(), options)?;
+        refuse_repeated(file.path(), &indices, n_entries - matrix.view().n_stored(), options.missing)?;
         Ok(Values::Sparse(matrix))
     }
 }
@@ -172,14 +181,20 @@ fn refuse_beyond(indices: &Array, positions: &[u32], bound: usize) -> Result<()>
     }
 }
 
-/// Refuses two values in one place, if missing values are those that are not stored.
-fn refuse_repeated(file: &Store, n_repeated: usize, options: &ReadOptions) -> Result<()> {
-    if n_repeated == 0 || !options.missing {
+/// Refuses two values in one place, if missing values are those that are not stored, or chunks of the positions are
+/// absent. Positions of an absent chunk are all 0, which may be so; only where they repeat others, a chunk was lost.
+fn refuse_repeated(path: &Path, indices: &Array, n_repeated: usize, missing: bool) -> Result<()> {
+    if n_repeated > 0 && indices.lacks_chunks() {
+        return Err(
+            indices.refuse("lacks chunks that held positions other than 0; copy or write the store again")
+        );
+    }
+    if n_repeated == 0 || !missing {
         return Ok(());
     }
     let message =
         format!("{n_repeated} entries repeat the place of another; give each place one observed value");
-    Err(Error::new(file.path(), Cause::value(message)))
+    Err(Error::new(path, Cause::value(message)))
 }
 
 fn ask(bytes: f64) -> karhunen::Result<()> {
@@ -229,11 +244,13 @@ impl<T: Scalar> BlockReader<T> for DenseRows {
 
 /// Rows of a matrix that is compressed by rows.
 struct SparseRows {
-    path: std::path::PathBuf,
+    path: PathBuf,
     pointers: Vec<usize>,
     indices: Array,
     values: Array,
     n_cols: usize,
+    /// True if missing values are those that are not stored.
+    missing: bool,
     mapped: Option<Mapped>,
 }
 
@@ -262,8 +279,11 @@ impl<T: Scalar> BlockReader<T> for SparseRows {
                 &positions,
                 &values,
             );
+            let rows = rows.map_err(|error| Error::new(&self.path, error.into()))?;
+            let n_repeated = positions.len() - rows.view().n_stored();
+            refuse_repeated(&self.path, &self.indices, n_repeated, self.missing)?;
             *reached = end;
-            if !f(OwnedBlock::Sparse(rows.map_err(|error| Error::new(&self.path, error.into()))?)) {
+            if !f(OwnedBlock::Sparse(rows)) {
                 break;
             }
         }

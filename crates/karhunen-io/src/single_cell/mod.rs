@@ -40,7 +40,14 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     let genomes = cell_ranger::genomes(&file, &groups)?;
     if genomes.is_empty() {
         let message = foreign.map(|kind| kind.message(&path));
-        let message = message.unwrap_or_else(|| "is no AnnData and no file of Cell Ranger".to_owned());
+        let message = message.unwrap_or_else(|| {
+            if groups.iter().any(|group| group == "mod") {
+                return "is a MuData, which holds several AnnData; write one of them, in Python \
+                        mudata.read(path)[\"rna\"].write_h5ad(\"rna.h5ad\")"
+                    .to_owned();
+            }
+            "is no AnnData and no file of Cell Ranger".to_owned()
+        });
         return Err(Error::new(&path, Cause::format(message)));
     }
     options.allow_only(&path, "an HDF5 file of Cell Ranger", &[option_names::ARRAY])?;
@@ -154,7 +161,15 @@ impl Genes {
                 "{n_genes} genes; {n_others} features of other kinds than {EXPRESSION} left out"
             ));
         }
-        let names = unique(self.names, &self.ids, &mut notes);
+        // Features that are left out give no gene another name.
+        let is_kept = |j: usize| of_kind.as_ref().is_none_or(|is_gene| is_gene[j]);
+        let kept: Vec<usize> = (0..self.names.len()).filter(|&j| is_kept(j)).collect();
+        let of_kept = |texts: &[String]| kept.iter().filter_map(|&j| texts.get(j).cloned()).collect();
+        let (names_of_kept, ids): (Vec<String>, Vec<String>) = (of_kept(&self.names), of_kept(&self.ids));
+        let mut names = vec![String::new(); self.names.len()];
+        for (j, name) in kept.into_iter().zip(unique(names_of_kept, &ids, &mut notes)) {
+            names[j] = name;
+        }
         let mask = match (of_kind, of_fit(Some(&names), options)) {
             (Some(mut genes), Some(fitted)) => {
                 genes.iter_mut().zip(fitted).for_each(|(gene, of_fit)| *gene &= of_fit);
@@ -203,6 +218,31 @@ fn unique(names: Vec<String>, ids: &[String], notes: &mut Vec<String>) -> Vec<St
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Values;
+
+    #[test]
+    fn features_that_are_left_out_rename_no_gene() {
+        let texts = |all: [&str; 4]| all.map(str::to_owned).to_vec();
+        let genes = Genes {
+            ids: texts(["a1", "E1", "E2", "E3"]),
+            names: texts(["CD4", "CD4", "B", "B"]),
+            kinds: Some(texts(["Antibody Capture", "Gene Expression", "Gene Expression", "Gene Expression"])),
+        };
+        let values = Values::Dense {
+            buffer: crate::Buffer::Owned(vec![1.0, 2.0, 3.0, 4.0]),
+            n_rows: 1,
+            n_cols: 4,
+            column_major: false,
+        };
+        let found = genes.table(table(Data::F64(values), "test"), Path::new("x"), &ReadOptions::default());
+        let found = found.unwrap();
+        assert_eq!(found.feature_names.unwrap(), ["CD4", "B", "B-1"]);
+        assert!(
+            found.notes[1].starts_with("1 genes have the name of another, such as B (E3)"),
+            "{:?}",
+            found.notes
+        );
+    }
 
     #[test]
     fn names_become_unique_as_in_anndata() {

@@ -142,6 +142,14 @@ impl Array {
         }
     }
 
+    /// True if a chunk that was read is absent, so that its elements have the fill value.
+    pub(crate) fn lacks_chunks(&self) -> bool {
+        match self {
+            Self::Hdf5(_) => false,
+            Self::Zarr(array) => array.lacks_chunks(),
+        }
+    }
+
     /// True for single precision.
     pub(crate) fn is_single(&self) -> bool {
         of_both!(Array, self, array => array.is_single())

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::PathBuf;
 use std::slice;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -29,6 +30,7 @@ pub(crate) struct Array {
     /// Most bytes of chunks to keep between reads.
     most_kept: u64,
     kept: Mutex<Kept>,
+    lacks_chunks: AtomicBool,
 }
 
 /// Parts of the file that the next read will use again.
@@ -48,7 +50,8 @@ const ABSENT: [u64; 2] = [u64::MAX; 2];
 
 impl Array {
     pub(super) fn new(path: PathBuf, name: &str, files: Arc<Files>, layout: Layout) -> Self {
-        Self { path, name: name.to_owned(), files, layout, most_kept: 0, kept: Mutex::default() }
+        let (kept, lacks_chunks) = (Mutex::default(), AtomicBool::new(false));
+        Self { path, name: name.to_owned(), files, layout, most_kept: 0, kept, lacks_chunks }
     }
 
     /// The lengths of its axes, one or two.
@@ -71,6 +74,11 @@ impl Array {
         let chunk = self.layout.chunk_bytes().unwrap_or(0) as f64;
         let in_a_row = self.shape().get(1).map_or(1, |p| p.div_ceil(self.layout.chunk[1]));
         2.0 * chunk + (in_a_row as f64 * chunk).min(self.most_kept as f64)
+    }
+
+    /// True if a chunk that was read is absent: writers leave out chunks whose elements all have the fill value.
+    pub(crate) fn lacks_chunks(&self) -> bool {
+        self.lacks_chunks.load(Ordering::Relaxed)
     }
 
     /// True for single precision.
@@ -256,8 +264,12 @@ impl Array {
                             next.push((place, bytes));
                         }
                     }
-                    None if fill.iter().all(|&byte| byte == 0) => {}
-                    None => target.fill(&mut out, fill, of_chunk, ends),
+                    None => {
+                        self.lacks_chunks.store(true, Ordering::Relaxed);
+                        if fill.iter().any(|&byte| byte != 0) {
+                            target.fill(&mut out, fill, of_chunk, ends);
+                        }
+                    }
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! The files of a store: those of a folder, or the members of a zip archive.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{File, Metadata};
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::ops::Range;
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
+use flate2::Crc;
 use karhunen::memory;
 use xxhash_rust::xxh3::xxh3_64;
 use zip::{CompressionMethod, ZipArchive};
@@ -31,6 +32,8 @@ pub(super) enum Files {
         zip: Box<ZipArchive<Cursor<Bytes>>>,
         content: Bytes,
         mapped: Option<Mapped>,
+        /// The members whose check sum was compared, by number: a shard is opened for each of its chunks.
+        checked: Mutex<HashSet<usize>>,
     },
 }
 
@@ -61,8 +64,18 @@ impl Files {
         };
         let refuse = |error| Error::new(&path, zip_cause(error));
         let zip = ZipArchive::new(Cursor::new(content.clone())).map_err(refuse)?;
-        let root = root(zip.file_names().flatten()).unwrap_or_default();
-        Ok(Self::Archive { path, root, zip: Box::new(zip), content, mapped })
+        let mut roots = roots(zip.file_names().flatten());
+        if let [first, second, ..] = &roots[..] {
+            let message = format!(
+                "holds {} stores, such as `{}` and `{}`; unpack it and give the folder of one",
+                roots.len(),
+                first.trim_end_matches('/'),
+                second.trim_end_matches('/')
+            );
+            return Err(Error::new(&path, Cause::format(message)));
+        }
+        let root = roots.pop().unwrap_or_default();
+        Ok(Self::Archive { path, root, zip: Box::new(zip), content, mapped, checked: Mutex::default() })
     }
 
     /// The map of the archive.
@@ -128,8 +141,8 @@ impl Files {
                 see(seen, &path, Some(&metadata))?;
                 Ok(Some(Found::File { n_bytes: metadata.len(), path, file }))
             }
-            Self::Archive { path, root, zip, content, .. } => {
-                let place = || Place { name: Some(of.to_owned()), ..Place::default() };
+            Self::Archive { path, root, zip, content, checked, .. } => {
+                let place = || Place { name: (!of.is_empty()).then(|| of.to_owned()), ..Place::default() };
                 let refuse = |cause| Error::at(path, place(), cause);
                 let Some(index) = zip.index_for_name(&format!("{root}{name}")) else { return Ok(None) };
                 // A clone shares the table of members.
@@ -149,7 +162,20 @@ impl Files {
                         Some(begin..begin.checked_add(usize::try_from(packed).ok()?)?)
                     });
                     let range = range.filter(|range| declared == packed && range.end <= content.len());
-                    return range.map(|range| Some(Found::Bytes(content.slice(range)))).ok_or_else(lying);
+                    let bytes = content.slice(range.ok_or_else(lying)?);
+                    let mut checked = checked.lock().unwrap_or_else(PoisonError::into_inner);
+                    if checked.insert(index) {
+                        let mut sum = Crc::new();
+                        sum.update(&bytes);
+                        if sum.sum() != member.crc32() {
+                            checked.remove(&index);
+                            let message = format!(
+                                "its file `{name}` has another check sum; copy or write the archive again"
+                            );
+                            return Err(refuse(Cause::format(message)));
+                        }
+                    }
+                    return Ok(Some(Found::Bytes(bytes)));
                 }
                 if declared > packed.saturating_mul(MOST_INFLATED) || packed > content.len() as u64 {
                     return Err(lying());
@@ -198,14 +224,16 @@ fn is_plain(name: &str) -> bool {
         && name.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
 }
 
-/// The folder of the store among the names of an archive: that of the first file of metadata, at the root or one below.
-fn root<N: AsRef<str>>(names: impl Iterator<Item = N>) -> Option<String> {
-    let folders = names.filter_map(|name| {
-        let name = name.as_ref();
-        let (folder, file) = name.split_at(name.rfind('/').map_or(0, |slash| slash + 1));
-        (METADATA.contains(&file) && folder.matches('/').count() <= 1).then(|| folder.to_owned())
-    });
-    folders.min_by_key(String::len)
+/// The folders of stores among the names of an archive: the root if it has a file of metadata, otherwise those one below.
+fn roots<N: AsRef<str>>(names: impl Iterator<Item = N>) -> Vec<String> {
+    let folders: BTreeSet<String> = names
+        .filter_map(|name| {
+            let name = name.as_ref();
+            let (folder, file) = name.split_at(name.rfind('/').map_or(0, |slash| slash + 1));
+            (METADATA.contains(&file) && folder.matches('/').count() <= 1).then(|| folder.to_owned())
+        })
+        .collect();
+    if folders.contains("") { vec![String::new()] } else { folders.into_iter().collect() }
 }
 
 /// Folders of a store are not nested deeper.
@@ -230,7 +258,7 @@ pub(super) fn ask(bytes: f64) -> karhunen::Result<()> {
 
 /// Returns true for a zip archive that holds a store.
 pub(super) fn is_archive(content: &[u8]) -> bool {
-    ZipArchive::new(Cursor::new(content)).is_ok_and(|zip| root(zip.file_names().flatten()).is_some())
+    ZipArchive::new(Cursor::new(content)).is_ok_and(|zip| !roots(zip.file_names().flatten()).is_empty())
 }
 
 impl Found {
@@ -284,10 +312,11 @@ mod tests {
 
     #[test]
     fn a_store_may_be_one_folder_of_an_archive() {
-        let of = |names: &[&str]| root(names.iter().copied());
-        assert_eq!(of(&[".zgroup", "X/.zarray"]).as_deref(), Some(""));
-        assert_eq!(of(&["c.zarr/X/zarr.json", "c.zarr/zarr.json"]).as_deref(), Some("c.zarr/"));
-        assert_eq!(of(&["a/b/.zarray"]), None);
-        assert_eq!(of(&["data.npy", "zarr.json.npy"]), None);
+        let of = |names: &[&str]| roots(names.iter().copied());
+        assert_eq!(of(&[".zgroup", "X/.zarray"]), [""]);
+        assert_eq!(of(&["c.zarr/X/zarr.json", "c.zarr/zarr.json"]), ["c.zarr/"]);
+        assert_eq!(of(&["a.zarr/.zgroup", "a.zarr/X/.zarray", "b.zarr/.zgroup"]), ["a.zarr/", "b.zarr/"]);
+        assert!(of(&["a/b/.zarray"]).is_empty());
+        assert!(of(&["data.npy", "zarr.json.npy"]).is_empty());
     }
 }

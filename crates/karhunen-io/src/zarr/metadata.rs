@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use super::codecs::Codec;
+use crate::npy_elements::F16;
 use crate::npy_header::{Dtype, Kind, dtype_of};
 
 /// The storage of an array.
@@ -81,7 +82,10 @@ impl Layout {
             return Err(format!("has {axes} axes, but its chunks have {found}"));
         }
         if !(1..=2).contains(&layout.shape.len()) {
-            return Err(format!("has {} axes; a table has two, names have one", layout.shape.len()));
+            return Err(format!(
+                "has {} axes, and a table two, rows and columns: reshape it, or fit maps with karhunen.xarray in Python",
+                layout.shape.len()
+            ));
         }
         if layout.chunk.contains(&0) {
             return Err("has chunks of no elements".to_owned());
@@ -138,7 +142,13 @@ impl Layout {
             shape,
             chunk,
             element,
-            column_major: json.get("order").and_then(Value::as_str) == Some("F"),
+            column_major: match json.get("order").and_then(Value::as_str) {
+                Some("F") => true,
+                Some("C") | None => false,
+                Some(other) => {
+                    return Err(format!("has elements in the order `{other}`, which is neither C nor F"));
+                }
+            },
             codecs,
             shards: None,
             names: ChunkNames { prefix: "", separator },
@@ -351,8 +361,7 @@ fn fill_bytes(dtype: Dtype, fill: &Value) -> Parsed<Vec<u8>> {
             match size {
                 8 => number.to_le_bytes().to_vec(),
                 4 => (number as f32).to_le_bytes().to_vec(),
-                _ if number == 0.0 => vec![0; size],
-                _ => return refuse(),
+                _ => F16::from_f64(number).to_le_bytes().to_vec(),
             }
         }
         (Kind::Int | Kind::Uint, Value::Number(number)) => {
@@ -360,6 +369,14 @@ fn fill_bytes(dtype: Dtype, fill: &Value) -> Parsed<Vec<u8>> {
             // Versions before 3 also write 0.0.
             let whole = whole.or_else(|| number.as_f64().filter(|n| n.fract() == 0.0).map(|n| n as i128));
             let Some(whole) = whole else { return refuse() };
+            let bits = 8 * size as u32;
+            let (least, most) = match kind {
+                Kind::Int => (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1),
+                _ => (0, (1_i128 << bits) - 1),
+            };
+            if !(least..=most).contains(&whole) {
+                return refuse();
+            }
             whole.to_le_bytes()[..size].to_vec()
         }
         _ => return refuse(),

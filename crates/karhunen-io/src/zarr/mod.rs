@@ -111,7 +111,8 @@ impl Zarr {
         let node = self.node(name)?.filter(|node| node.kind == Kind::Array);
         let node =
             node.ok_or_else(|| self.refuse(name, "is missing from the store; the store is damaged"))?;
-        let layout = Layout::read(&node.metadata).map_err(|problem| self.refuse(name, &problem))?;
+        let layout = check_coded(&node.attributes).and_then(|()| Layout::read(&node.metadata));
+        let layout = layout.map_err(|problem| self.refuse(name, &problem))?;
         Ok(Array::new(self.path.clone(), name, Arc::clone(&self.files), layout))
     }
 
@@ -169,5 +170,50 @@ impl Zarr {
     fn refuse(&self, name: &str, problem: &str) -> Error {
         let name = (!name.is_empty()).then(|| name.to_owned());
         Error::at(&self.path, Place { name, ..Place::default() }, Cause::format(problem.to_owned()))
+    }
+}
+
+/// Refuses arrays whose values stand for others by the conventions of NetCDF.
+///
+/// # Errors
+/// The attribute, and the way out.
+fn check_coded(attributes: &Value) -> std::result::Result<(), String> {
+    // xarray writes NaN of f64 as its bytes in base64.
+    let is_nan = |fill: &Value| matches!(fill.as_str(), Some("NaN" | "AAAAAAAA+H8="));
+    let decides = |(name, value): (&str, &Value)| match name {
+        "scale_factor" => value.as_f64() != Some(1.0),
+        "add_offset" => value.as_f64() != Some(0.0),
+        _ => !is_nan(value),
+    };
+    let names = ["scale_factor", "add_offset", "_FillValue", "missing_value"];
+    let mut given = names.into_iter().filter_map(|name| Some((name, attributes.get(name)?)));
+    match given.find(|given| decides(*given)) {
+        None => Ok(()),
+        Some((name, value)) => Err(format!(
+            "has the attribute {name} ({value}), by which its values stand for others and which is not applied; read it \
+             in Python with xarray.open_zarr, which applies it, and fit with karhunen.xarray"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::check_coded;
+
+    #[test]
+    fn values_that_stand_for_others_are_refused() {
+        for plain in
+            [json!({}), json!({"units": "K"}), json!({"_FillValue": "NaN"}), json!({"scale_factor": 1.0})]
+        {
+            assert_eq!(check_coded(&plain), Ok(()), "{plain}");
+        }
+        for coded in
+            [json!({"scale_factor": 0.1}), json!({"add_offset": 273.15}), json!({"_FillValue": -999})]
+        {
+            let problem = check_coded(&coded).unwrap_err();
+            assert!(problem.contains("is not applied; read it in Python with xarray.open_zarr"), "{problem}");
+        }
     }
 }
