@@ -58,6 +58,9 @@ pub(super) enum Match {
     None(Reason),
 }
 
+/// Most variants of one id whose alleles are listed.
+const MOST_SHOWN: usize = 8;
+
 /// Lists the variants of a model, which has these columns, that a .bed file lacks.
 ///
 /// # Errors
@@ -76,7 +79,13 @@ fn list(names: &[String], variants: &[Variant], matched: &[Match]) -> Vec<Unmatc
         let Match::None(reason) = *found else { continue };
         let same_id = parts_of_name(name).and_then(|(id, ..)| by_id.get(id));
         let alleles = |&at: &usize| format!("{}/{}", variants[at].counted, variants[at].other);
-        let found = same_id.map(|all| all.iter().map(alleles).collect::<Vec<_>>().join(" "));
+        let found = same_id.map(|all| {
+            let mut shown: Vec<String> = all.iter().take(MOST_SHOWN).map(alleles).collect();
+            if all.len() > MOST_SHOWN {
+                shown.push(format!("and {} more", all.len() - MOST_SHOWN));
+            }
+            shown.join(" ")
+        });
         unmatched.push(Unmatched { column, name: name.clone(), reason, found });
     }
     unmatched
@@ -123,6 +132,8 @@ pub(super) fn matches(
                         let swapped = swapped((counted, other), &variants[at], flip_strand)?;
                         Some((at, swapped))
                     })
+                    // Two are as many as all: ids such as `.` may stand for thousands of variants.
+                    .take(2)
                     .collect();
                 match found[..] {
                     [] => Match::None(Reason::Alleles),
@@ -162,14 +173,19 @@ fn swapped((counted, other): (&str, &str), variant: &Variant, flip_strand: bool)
     }
 }
 
-/// Tests whether two alleles can be the same: `0`, of a variant with one allele only, is any.
+/// Tests whether two alleles can be the same: that of a variant with one allele only is any.
 fn agree(a: &str, b: &str) -> bool {
-    a == b || a == "0" || b == "0"
+    a == b || is_unknown(a) || is_unknown(b)
+}
+
+/// True for the allele that no sample has: `0`, and `.` in files of PLINK 2.
+fn is_unknown(allele: &str) -> bool {
+    matches!(allele, "0" | ".")
 }
 
 /// The allele on the other strand; `None` for letters that are no bases.
 fn complement(allele: &str) -> Option<String> {
-    if allele == "0" {
+    if is_unknown(allele) {
         return Some(allele.to_owned());
     }
     let base = |base: char| match base {

@@ -44,6 +44,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
         return Err(Error::new(&path, Cause::option(message)));
     }
     let refuse = |message: String| Error::new(&path, Cause::format(message));
+    // The files beside are looked for only if this is one.
     check_header(input.as_slice()).map_err(refuse)?;
     if path.as_os_str() == "-" {
         let message =
@@ -53,18 +54,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     let (bim, fam) = (companion(&path, "bim"), companion(&path, "fam"));
     let (variants, samples) = (read_variants(&bim)?, read_samples(&fam)?);
     let (n, n_variants) = (samples.len(), variants.len());
-    let expected = n_variants as u128 * n.div_ceil(4) as u128 + layout::HEADER as u128;
-    let found = input.as_slice().len();
-    if expected != found as u128 {
-        let problem = if expected > found as u128 { "truncated, or" } else { "longer than it should be, or" };
-        return Err(refuse(format!(
-            "has {found} bytes, but the {n} samples of {} and the {n_variants} variants of {} take {expected}: \
-             the file \
-             is {problem} of other samples or variants",
-            fam.display(),
-            bim.display()
-        )));
-    }
+    check(&input, n, n_variants)?;
     let counts = |variant: usize| Counts::of(packed::of_variant(input.as_slice(), variant, n), n);
     let mut warnings = Vec::new();
     let (columns, names, notes) = match &options.fitted {
@@ -91,7 +81,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     };
     let shape = (n, columns.len());
     let mapped = input.mapped();
-    let n_bytes = found as u64;
+    let n_bytes = input.as_slice().len() as u64;
     let packed = Packed::new(input, n, columns);
     let values = if options.stay_in_file(shape, size_of::<f32>()) {
         Values::InFile(FileRows::new(Box::new(packed), shape, (n_bytes, mapped), options.most_held()))
@@ -112,6 +102,28 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
         warnings,
         log1p: None,
     })
+}
+
+/// Checks that a content is a .bed file of this many samples and variants.
+///
+/// # Errors
+/// [`Cause::Format`].
+fn check(input: &Input, n: usize, n_variants: usize) -> Result<()> {
+    let refuse = |message: String| Error::new(&input.path, Cause::format(message));
+    check_header(input.as_slice()).map_err(refuse)?;
+    let expected = n_variants as u128 * n.div_ceil(4) as u128 + layout::HEADER as u128;
+    let found = input.as_slice().len();
+    if expected == found as u128 {
+        return Ok(());
+    }
+    let problem = if expected > found as u128 { "truncated, or" } else { "longer than it should be, or" };
+    let (bim, fam) = (companion(&input.path, "bim"), companion(&input.path, "fam"));
+    Err(refuse(format!(
+        "has {found} bytes, but the {n} samples of {} and the {n_variants} variants of {} take {expected}: the file \
+         is {problem} of other samples or variants",
+        fam.display(),
+        bim.display()
+    )))
 }
 
 fn check_header(bytes: &[u8]) -> std::result::Result<(), String> {

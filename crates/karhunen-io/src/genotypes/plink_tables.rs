@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 
 use karhunen::{Matrix, PcaModel, Scalar};
 
+use crate::genotypes::check;
 use crate::genotypes::layout::companion;
 use crate::genotypes::packed::{Counts, of_variant};
 use crate::genotypes::samples::read_samples;
 use crate::genotypes::variants::read_variants;
-use crate::input::Input;
+use crate::input::{Input, decompressed};
 use crate::replace::Staged;
 use crate::write::stage_bytes;
-use crate::{Cause, Error, Result};
+use crate::{Cause, Error, ReadOptions, Result};
 
 /// The texts of the files.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +87,8 @@ impl PlinkTables {
             }
         }
         let mut frequencies = "#CHROM\tID\tREF\tALT\tALT_FREQS\tOBS_CT\n".to_owned();
-        Input::open(bed)?.through(|input| {
+        decompressed(Input::open(bed)?, &ReadOptions::default())?.through(|input| {
+            check(&input, n, p)?;
             for (j, variant) in variants.iter().enumerate() {
                 let counts = Counts::of(of_variant(input.as_slice(), j, n), n);
                 let _ = writeln!(

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use karhunen::Matrix;
 use karhunen::source::Block;
 use proptest::prelude::*;
 
@@ -284,4 +285,38 @@ proptest! {
             prop_assert_eq!(Counts::of(packed::of_variant(&bytes, j, n), n), expected);
         }
     }
+}
+
+#[test]
+fn tables_of_plink_come_from_packed_files_too() {
+    let (folder, path) = files(&bed(&[&[2, 1, 3], &[2, 1, 0]]), BIM, FAM);
+    let table = read_table(&path, &ReadOptions::default()).unwrap();
+    let Data::F32(values) = &table.data else { panic!("{:?}", table.data) };
+    let model = karhunen::Pca::new(1).fit(&*values.source().unwrap(), &karhunen::Weights::default()).unwrap();
+    let scores = Matrix::from_fn(3, 1, |i, _| i as f64 - 1.0);
+    let expected = PlinkTables::new(&path, &model, &scores).unwrap();
+    let packed = folder.path().join("x.bed.gz");
+    let mut encoder =
+        flate2::write::GzEncoder::new(std::fs::File::create(&packed).unwrap(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut encoder, &std::fs::read(&path).unwrap()).unwrap();
+    encoder.finish().unwrap();
+    assert_eq!(PlinkTables::new(&packed, &model, &scores).unwrap(), expected);
+    // A file that became shorter after the fit.
+    std::fs::write(&path, &bed(&[&[2, 1, 3]])).unwrap();
+    let message = PlinkTables::new(&path, &model, &scores).unwrap_err().to_string();
+    assert!(message.contains("has 4 bytes, but the 3 samples of"), "{message}");
+}
+
+#[test]
+fn ids_that_repeat_are_matched_in_linear_time_and_unknown_alleles_are_any() {
+    let n = 20_000;
+    let bim: String = (0..n).map(|j| format!("1 . 0 {j} T C\n")).collect();
+    let (_folder, path) = files(&bed(&vec![&[2_u8, 1, 0][..]; n]), &bim, FAM);
+    let names: Vec<String> = (0..n).map(|_| "._T(/C)".to_owned()).collect();
+    let list = unmatched(&path, &names, false).unwrap();
+    assert_eq!(list.len(), n);
+    assert_eq!(list[0].reason, Reason::Repeated);
+    assert!(list[0].found.as_ref().unwrap().ends_with("T/C and 19992 more"), "{:?}", list[0]);
+    let (_folder, path) = files(&bed(&[&[2, 1, 0]]), "1 rs1 0 100 . C\n", FAM);
+    assert!(unmatched(&path, &["rs1_T(/C)".to_owned()], false).unwrap().is_empty());
 }
