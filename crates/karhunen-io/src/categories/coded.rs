@@ -3,8 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use karhunen::categorical::ColumnValues;
+use karhunen::error::Phrase;
 
 use crate::csv::Cell;
+use crate::names::shortened;
 
 /// The categories and codes of the rows that were read.
 #[derive(Debug, Default)]
@@ -12,9 +14,48 @@ pub(crate) struct Coded {
     codes_of: HashMap<String, u32>,
     names: Vec<String>,
     codes: Vec<Option<u32>>,
+    /// True if numbers are written with a decimal comma.
+    decimal_comma: bool,
 }
 
+/// A column is probably one of numbers if at most one row in this many has another text.
+const ROWS_OF_A_TEXT: usize = 20;
+/// Least number of different numbers of such a column.
+const FEWEST_NUMBERS: usize = 10;
+
 impl Coded {
+    /// Holds no rows, of a table with decimal commas or points.
+    pub(crate) fn of_table(decimal_comma: bool) -> Self {
+        Self { decimal_comma, ..Self::default() }
+    }
+
+    /// The number that a category reads as.
+    fn number(&self, name: &str) -> Option<f64> {
+        match Cell::of(name.as_bytes(), self.decimal_comma) {
+            Cell::Number(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Names a text of a column that otherwise holds many different numbers, so that all were taken for categories.
+    pub(crate) fn warning(&self, column: &str) -> Option<Phrase> {
+        let is_number: Vec<bool> = self.names.iter().map(|name| self.number(name).is_some()).collect();
+        let n_numbers = is_number.iter().filter(|&&number| number).count();
+        let of_text = self.codes.iter().flatten().filter(|code| !is_number[**code as usize]);
+        let (n_rows, n_texts) = (self.codes.len(), of_text.clone().count());
+        let text = &self.names[*of_text.min()? as usize];
+        (n_numbers >= FEWEST_NUMBERS && n_texts * ROWS_OF_A_TEXT <= n_rows).then(|| {
+            let rows = if n_texts == 1 { "1 row".to_owned() } else { format!("{n_texts} rows") };
+            Phrase::new(format!(
+                "the column `{}` holds numbers, but in {rows} other texts, such as `{}`, so its {} values are categories; \
+                 correct the texts, or leave the cells empty",
+                shortened(column),
+                shortened(text),
+                self.names.len()
+            ))
+        })
+    }
+
     /// Adds a row with a category; `None` if 32 bits cannot count the categories.
     pub(crate) fn push(&mut self, text: &str) -> Option<()> {
         let code = self.code(text)?;
@@ -44,22 +85,21 @@ impl Coded {
         let distinct: HashSet<u32> = self.codes.iter().flatten().copied().collect();
         let n = self.codes.len();
         let differ = n > 1 && distinct.len() == n && self.names.len() == n;
-        let holds_text = || self.names.iter().any(|name| Cell::of(name.as_bytes(), false) == Cell::Text);
+        let is_text = |name: &String| Cell::of(name.as_bytes(), self.decimal_comma) == Cell::Text;
+        let holds_text = || self.names.iter().any(is_text);
         (differ && holds_text())
             .then(|| self.codes.iter().flatten().map(|code| self.names[*code as usize].clone()).collect())
     }
 
     /// The values, with sorted categories: numbers by value, before all texts.
     pub(crate) fn sorted(self) -> ColumnValues {
+        let numbers: Vec<f64> =
+            self.names.iter().map(|name| self.number(name).unwrap_or(f64::INFINITY)).collect();
         let Self { names, codes, .. } = self;
-        let number = |name: &String| match Cell::of(name.as_bytes(), false) {
-            Cell::Number(value) => value,
-            _ => f64::INFINITY,
-        };
         let mut order: Vec<u32> = (0..names.len() as u32).collect();
         order.sort_by(|a, b| {
-            let (a, b) = (&names[*a as usize], &names[*b as usize]);
-            number(a).total_cmp(&number(b)).then_with(|| a.cmp(b))
+            let (a, b) = (*a as usize, *b as usize);
+            numbers[a].total_cmp(&numbers[b]).then_with(|| names[a].cmp(&names[b]))
         });
         let mut places = vec![0; names.len()];
         order.iter().zip(0..).for_each(|(code, place)| places[*code as usize] = place);
@@ -90,6 +130,36 @@ mod tests {
         let ColumnValues::Categories { names, codes } = coded.sorted() else { panic!() };
         assert_eq!(names, ["9", "10", "a", "b"]);
         assert_eq!(codes, [Some(1), Some(3), Some(0), Some(2), Some(1), None]);
+    }
+
+    #[test]
+    fn decimal_commas_are_numbers_where_the_table_has_them() {
+        let of = |decimal_comma| {
+            let mut coded = Coded::of_table(decimal_comma);
+            ["10,5", "9,5"].iter().for_each(|text| coded.push(text).unwrap());
+            coded
+        };
+        assert_eq!(of(true).as_row_names(), None);
+        assert!(of(false).as_row_names().is_some());
+        let ColumnValues::Categories { names, .. } = of(true).sorted() else { panic!() };
+        assert_eq!(names, ["9,5", "10,5"]);
+    }
+
+    #[test]
+    fn few_texts_among_many_numbers_are_named() {
+        let of = |n: usize, texts: &[&str]| {
+            let mut coded = Coded::default();
+            (0..n).for_each(|i| coded.push(&format!("{i}.5")).unwrap());
+            texts.iter().for_each(|text| coded.push(text).unwrap());
+            coded.warning("age").map(|warning| warning.to_string())
+        };
+        let expected = "the column `age` holds numbers, but in 2 rows other texts, such as `old`, so its 102 values are \
+                        categories; correct the texts, or leave the cells empty";
+        assert_eq!(of(100, &["old", "?"]).as_deref(), Some(expected));
+        assert_eq!(of(100, &[]), None);
+        assert_eq!(of(100, &["old"; 9]), None);
+        assert_eq!(of(9, &[]), None);
+        assert_eq!(of(0, &["a", "b"]), None);
     }
 
     #[test]

@@ -65,6 +65,9 @@ impl Columns<'_> {
                 (sample_names, id_name) = (Some(names), Some(name));
                 continue;
             }
+            if matches!(kinds, ColumnKinds::ByContent) {
+                warnings.extend(coded.warning(&name));
+            }
             columns.push(Column { name, values: self.ordered(column, coded) });
         }
         Ok(CategoryTable {

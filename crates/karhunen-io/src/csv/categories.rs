@@ -1,6 +1,7 @@
 //! Categories and numbers in text tables.
 
 use karhunen::categorical::{Column, ColumnValues};
+use karhunen::error::Phrase;
 
 use super::cells::Cell;
 use super::columns::{Columns, Role};
@@ -55,6 +56,13 @@ pub(crate) fn read_categories(
             values.iter_mut().enumerate().for_each(|(at, (name, _))| *name = format!("x{}", at + 1));
         }
     }
+    let mut warnings: Vec<Phrase> = dialect.first_line.warning().into_iter().collect();
+    if matches!(kinds, ColumnKinds::ByContent) {
+        warnings.extend(values.iter().filter_map(|(name, values)| match values {
+            Values::Categories(coded) => coded.warning(name),
+            Values::Numbers(_) => None,
+        }));
+    }
     let labels = options.labels.iter().enumerate().map(|(label, option)| {
         let column = columns.roles.iter().position(|&role| role == Role::Label(label));
         column.and_then(|c| Some(columns.names.as_ref()?[c].clone())).unwrap_or_else(|| option.clone())
@@ -68,7 +76,7 @@ pub(crate) fn read_categories(
         weights: options.weights_column.as_ref().map(|_| weights),
         format: format_name(dialect.delimiter),
         notes: notes(&columns, &dialect, options),
-        warnings: dialect.first_line.warning().into_iter().collect(),
+        warnings,
         columns: values.into_iter().map(|(name, values)| Column { name, values: values.into() }).collect(),
     })
 }
@@ -115,7 +123,11 @@ impl Layout<'_> {
             None => self.columns_of_numbers(n_values)?,
         };
         let values = |numbers: bool| {
-            if numbers { Values::Numbers(Vec::new()) } else { Values::Categories(Coded::default()) }
+            if numbers {
+                Values::Numbers(Vec::new())
+            } else {
+                Values::Categories(Coded::of_table(self.dialect.decimal_comma))
+            }
         };
         let values = holds_numbers.into_iter().map(values).collect();
         let mut read = Read { values, ids: Vec::new(), weights: Vec::new(), n_rows: 0 };
