@@ -64,8 +64,8 @@ pub(super) fn add_source<T: Scalar, A: RowSums>(
     check_size((n_samples, n_features))?;
     check_weights(weights, n_samples)?;
     let mut total = OfColumns { n_cols: n_features, sums: total };
-    let piece_rows = |rows: &Dense<'_, T>| A::piece_rows(rows.n_cols());
-    sum_pieces(x, &mut total, &piece_rows, exec, |total, rows, block, exec| {
+    let pieces = |rows: &Dense<'_, T>| A::piece_rows(rows.n_cols()).into();
+    sum_pieces(x, &mut total, &pieces, exec, |total, rows, block, exec| {
         add_checked(total.sums, rows.start, block, weights.map(|w| &w[rows]), exec)
     })
 }
@@ -88,7 +88,13 @@ pub(super) fn add_stream<T: Scalar, A: RowSums>(
     while let Some(batch) = stream.next()? {
         batch.check(n_features, n_batches, n_samples)?;
         let n_rows = batch.rows.n_rows();
-        cut.push(n_samples, batch.rows, batch.weights, &|rows| A::piece_rows(rows.n_cols()), &mut add)?;
+        cut.push(
+            n_samples,
+            batch.rows,
+            batch.weights,
+            &|rows| A::piece_rows(rows.n_cols()).into(),
+            &mut add,
+        )?;
         (n_batches, n_samples) = (n_batches + 1, n_samples + n_rows);
     }
     cut.finish(&mut add)?;

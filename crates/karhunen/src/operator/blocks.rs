@@ -5,13 +5,14 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::exec::{Accumulate as _, Exec, Resumable, State};
+use crate::linalg::dense::pieces::RowPieces;
 use crate::linalg::dense::products::{self as dense_products, RowSum};
 use crate::linalg::dense::rank_k::{self, RankK};
 use crate::linalg::sparse::products as sparse_products;
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::moments::{sparse_scatter, sparse_sums};
 use crate::scalar::Scalar;
-use crate::source::{self, Block, PieceRows, Source, sum_pieces};
+use crate::source::{self, Block, PiecesOf, Source, sum_pieces};
 
 /// `M Q` into `out` (row-major, n x l).
 pub(crate) fn project<T: Scalar, U: Scalar>(
@@ -27,16 +28,16 @@ pub(crate) fn project<T: Scalar, U: Scalar>(
     }
 }
 
-/// Visits the rows of `x`, dense ones in whole pieces of `piece_rows`. The [`Exec`] that `f` receives reports their
+/// Visits the rows of `x`, dense ones in whole `pieces`. The [`Exec`] that `f` receives reports their
 /// part of the progress.
 pub(crate) fn visit_pieces<T: Scalar>(
     x: &dyn Source<T>,
-    piece_rows: &PieceRows<'_, T>,
+    pieces: &PiecesOf<'_, T>,
     exec: &Exec<'_>,
     mut f: impl FnMut(Range<usize>, &Block<'_, T>, &Exec<'_>) -> Result<()>,
 ) -> Result<()> {
     let n = x.shape().0 as f64;
-    source::visit_pieces(x, piece_rows, &mut |first, block| {
+    source::visit_pieces(x, pieces, &mut |first, block| {
         let rows = first..first + block.n_rows();
         let part = exec.part(rows.start as f64 / n, rows.end as f64 / n);
         f(rows, &block, &part)
@@ -101,8 +102,8 @@ pub(crate) fn apply_t<T: Scalar>(
     exec: &Exec<'_>,
 ) -> Result<Matrix> {
     let mut total = BlockSums::new(RowSum::of_given::<T>(u), (x.shape().1, u.n_cols()));
-    let piece_rows = |rows: &Dense<'_, T>| dense_products::piece_rows(rows, u.n_rows(), u.n_cols());
-    sum_pieces(x, &mut total, &piece_rows, exec, |total, rows, block, exec| {
+    let pieces = |rows: &Dense<'_, T>| dense_products::row_pieces(rows, u.n_rows(), u.n_cols());
+    sum_pieces(x, &mut total, &pieces, exec, |total, rows, block, exec| {
         let is_all = rows.len() == u.n_rows();
         match block {
             // A wide array in one block is multiplied without private sums.
@@ -128,17 +129,15 @@ pub(crate) fn normal<T: Scalar>(
 ) -> Result<Matrix> {
     let n = x.shape().0;
     let mut total = NormalSum::new::<T>(n, Cow::Borrowed(q), row_weights);
-    let piece_rows = |rows: &Dense<'_, T>| normal_piece_rows(rows, n, q.n_cols());
-    sum_pieces(x, &mut total, &piece_rows, exec, |total, rows, block, exec| {
-        total.add(rows, block, map, exec)
-    })?;
+    let pieces = |rows: &Dense<'_, T>| normal_pieces(rows, n, q.n_cols());
+    sum_pieces(x, &mut total, &pieces, exec, |total, rows, block, exec| total.add(rows, block, map, exec))?;
     Ok(total.finish().1)
 }
 
-/// Number of dense rows of a piece of a [`NormalSum`] with `l` vectors over `n` rows in all. Every run of rows but the last
-/// must hold whole pieces.
-pub(crate) fn normal_piece_rows<T: Scalar>(rows: &Dense<'_, T>, n: usize, l: usize) -> usize {
-    dense_products::piece_rows(rows, n, l)
+/// The pieces of dense rows of a [`NormalSum`] with `l` vectors over `n` rows in all. Every run of rows but the last must
+/// hold whole pieces.
+pub(crate) fn normal_pieces<T: Scalar>(rows: &Dense<'_, T>, n: usize, l: usize) -> RowPieces {
+    dense_products::row_pieces(rows, n, l)
 }
 
 /// `M' W M Q`, shape (p, l), over rows that are passed in runs, each with a map of its own.
@@ -199,8 +198,8 @@ pub(crate) fn scatter<T: Scalar>(
 ) -> Result<Matrix> {
     let p = x.shape().1;
     let mut total = BlockSums::new(RankK::new(p), (p, p));
-    let piece_rows = total.dense.piece_rows();
-    sum_pieces(x, &mut total, &|_| piece_rows, exec, |total, rows, block, exec| {
+    let pieces = total.dense.piece_rows().into();
+    sum_pieces(x, &mut total, &|_| pieces, exec, |total, rows, block, exec| {
         let weights = row_weights.map(|w| &w[rows]);
         match block {
             Block::Dense(x) => total.dense.add(*x, map, weights, exec),

@@ -14,7 +14,7 @@ use crate::linalg::decomp::orthonormal::orthonormalize;
 use crate::linalg::random::gaussian;
 use crate::linalg::{Dense, Matrix};
 use crate::moments::{Columns, Moments};
-use crate::operator::blocks::{NormalSum, normal_piece_rows};
+use crate::operator::blocks::{NormalSum, normal_pieces};
 use crate::random::Purpose;
 use crate::scalar::Scalar;
 use crate::source::{Block, Source, sum_pieces};
@@ -58,10 +58,10 @@ pub(crate) fn moments_and_start<T: Scalar>(
         product: NormalSum::new::<T>(n, Cow::Owned(random), shares),
         window: 1,
     };
-    let piece_rows = |rows: &Dense<'_, T>| normal_piece_rows(rows, n, width);
-    sum_pieces(x, &mut sums, &piece_rows, exec, |sums, Range { start: first, .. }, block, _| {
+    let pieces = |rows: &Dense<'_, T>| normal_pieces(rows, n, width);
+    sum_pieces(x, &mut sums, &pieces, exec, |sums, Range { start: first, .. }, block, _| {
         let Block::Dense(rows) = block else { return sums.add_sparse(first, block, exec) };
-        let piece = normal_piece_rows(rows, n, width);
+        let piece = normal_pieces(rows, n, width).n_rows;
         let mut done = 0;
         while done < rows.n_rows() {
             let end = rows.n_rows().min(sums.next_cut(first + done, piece) - first);

@@ -217,7 +217,7 @@ impl<T: Scalar> Products for Standardized<'_, T> {
         }
         let mut total = None;
         let piece_rows = triangle_rows(p);
-        blocks::visit_pieces(self.x, &|_| piece_rows, exec, |rows, block, exec| {
+        blocks::visit_pieces(self.x, &|_| piece_rows.into(), exec, |rows, block, exec| {
             exec.fold_into(
                 &mut total,
                 rows.len().div_ceil(piece_rows),

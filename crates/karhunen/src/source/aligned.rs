@@ -7,21 +7,22 @@ use std::ops::Range;
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Resumable, State};
 use crate::linalg::Dense;
+use crate::linalg::dense::pieces::RowPieces;
 use crate::scalar::Scalar;
 use crate::source::{Block, Source};
 
 /// Largest number of values of short blocks that are copied together, unless [`LONG`] pieces hold more: enough work for
 /// several threads.
 const HELD_VALUES: usize = 1 << 20;
-/// Least number of pieces of a block that is passed without a copy.
+/// Least number of pieces of a block that is passed without a copy, unless threads share a piece.
 const LONG: usize = 4;
 /// Largest number of blocks of one row that are held before the memory layout of the rows is decided.
 const UNDECIDED: usize = 8;
 
 /// Receives the number of the first row, the rows, and their weights, if any.
 pub(crate) type Receiver<'f, T> = dyn FnMut(usize, Block<'_, T>, Option<&[f64]>) -> Result<()> + 'f;
-/// Returns the number of rows of a piece, for rows in the memory layout of the argument.
-pub(crate) type PieceRows<'f, T> = dyn Fn(&Dense<'_, T>) -> usize + 'f;
+/// Returns the pieces of rows in the memory layout of the argument.
+pub(crate) type PiecesOf<'f, T> = dyn Fn(&Dense<'_, T>) -> RowPieces + 'f;
 
 /// The first row that a visit has not passed on, and the pieces that it cuts.
 #[derive(Clone, Copy, Default)]
@@ -47,7 +48,7 @@ impl Resumable for Place {
 pub(crate) fn sum_pieces<T: Scalar, A: Resumable>(
     x: &dyn Source<T>,
     sums: &mut A,
-    piece_rows: &PieceRows<'_, T>,
+    pieces_of: &PiecesOf<'_, T>,
     exec: &Exec<'_>,
     mut add: impl FnMut(&mut A, Range<usize>, &Block<'_, T>, &Exec<'_>) -> Result<()>,
 ) -> Result<()> {
@@ -55,7 +56,7 @@ pub(crate) fn sum_pieces<T: Scalar, A: Resumable>(
     let mut begin = Place::default();
     exec.begin_visit(&mut (&mut begin, &mut *sums))?;
     let pieces = Cell::new(begin.pieces);
-    visit_from(x, (begin.row, &pieces), piece_rows, &mut |first, block| {
+    visit_from(x, (begin.row, &pieces), pieces_of, &mut |first, block| {
         let rows = first..first + block.n_rows();
         let part = exec.part(rows.start as f64 / n as f64, rows.end as f64 / n as f64);
         add(sums, rows.clone(), &block, &part)?;
@@ -68,7 +69,7 @@ pub(crate) fn sum_pieces<T: Scalar, A: Resumable>(
     Ok(())
 }
 
-/// Visits `x` as [`Source::visit`] does, but passes dense rows in runs of whole pieces of `piece_rows` rows, counted
+/// Visits `x` as [`Source::visit`] does, but passes dense rows in runs of whole pieces, counted
 /// from the first row of the source; the last piece may be shorter. Of long blocks only the pieces that extend over
 /// two of them are copied; short blocks are copied together. A single block, and the blocks of a source with sparse
 /// blocks, are passed unchanged.
@@ -77,17 +78,17 @@ pub(crate) fn sum_pieces<T: Scalar, A: Resumable>(
 /// Those of [`Source::visit`]; [`Error::Shape`] for a source whose blocks have another shape than it states.
 pub(crate) fn visit_pieces<T: Scalar>(
     x: &dyn Source<T>,
-    piece_rows: &PieceRows<'_, T>,
+    pieces_of: &PiecesOf<'_, T>,
     f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>,
 ) -> Result<()> {
-    visit_from(x, (0, &Cell::default()), piece_rows, f)
+    visit_from(x, (0, &Cell::default()), pieces_of, f)
 }
 
 /// As [`visit_pieces`], from row `row` on, at which a piece begins.
 fn visit_from<T: Scalar>(
     x: &dyn Source<T>,
     (row, pieces): (usize, &Cell<Pieces>),
-    piece_rows: &PieceRows<'_, T>,
+    pieces_of: &PiecesOf<'_, T>,
     f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>,
 ) -> Result<()> {
     let mut stated = Stated { shape: x.shape(), n_read: row };
@@ -102,7 +103,7 @@ fn visit_from<T: Scalar>(
     let mut receive = |first: usize, block: Block<'_, T>, _: Option<&[f64]>| f(first, block);
     x.visit_from(row, &mut |first, block| {
         stated.check(&block)?;
-        cut.push(first, block, None, piece_rows, &mut receive)
+        cut.push(first, block, None, pieces_of, &mut receive)
     })?;
     stated.check_end()?;
     cut.finish(&mut receive)
@@ -159,6 +160,8 @@ pub(crate) struct Aligned<'p, T> {
     pieces: &'p Cell<Pieces>,
     /// Largest number of rows held; zero before the first block of known layout.
     capacity: usize,
+    /// Least number of pieces of a block that is passed without a copy.
+    long: usize,
     /// The rows held, in the memory layout of the blocks; in column-major order, columns are `capacity` apart.
     values: Vec<T>,
     weights: Option<Vec<f64>>,
@@ -171,7 +174,16 @@ pub(crate) struct Aligned<'p, T> {
 impl<'p, T: Scalar> Aligned<'p, T> {
     /// Holds no rows. `pieces` is set when the memory layout of the rows is decided, unless it was set before.
     pub(crate) fn new(pieces: &'p Cell<Pieces>) -> Self {
-        Self { pieces, capacity: 0, values: Vec::new(), weights: None, n_cols: 0, n_held: 0, first: 0 }
+        Self {
+            pieces,
+            capacity: 0,
+            long: LONG,
+            values: Vec::new(),
+            weights: None,
+            n_cols: 0,
+            n_held: 0,
+            first: 0,
+        }
     }
 
     /// Takes the next block, whose first row is row `first` of all, and passes whole pieces to `f`, except those that
@@ -184,7 +196,7 @@ impl<'p, T: Scalar> Aligned<'p, T> {
         first: usize,
         block: Block<'_, T>,
         weights: Option<&[f64]>,
-        piece_rows: &PieceRows<'_, T>,
+        pieces_of: &PiecesOf<'_, T>,
         f: &mut Receiver<'_, T>,
     ) -> Result<()> {
         let Block::Dense(rows) = block else {
@@ -199,23 +211,24 @@ impl<'p, T: Scalar> Aligned<'p, T> {
                     self.hold(first, &rows, weights);
                     return Ok(());
                 }
-                let (n_rows, column_major) = (piece_rows(&rows).max(1), rows.is_column_major());
+                let (n_rows, column_major) = (pieces_of(&rows).n_rows.max(1), rows.is_column_major());
                 self.pieces.set(Pieces { n_rows, column_major });
             }
             let n_rows = self.pieces.get().n_rows;
             let n_pieces = HELD_VALUES / (n_rows * rows.n_cols().max(1));
-            self.capacity = n_rows * n_pieces.max(LONG);
+            self.long = if pieces_of(&rows).shared { 1 } else { LONG };
+            self.capacity = n_rows * n_pieces.max(self.long);
             if self.n_held > 0 {
                 let (values, weights) = (std::mem::take(&mut self.values), self.weights.take());
                 let (n_held, first) = (std::mem::take(&mut self.n_held), self.first);
                 let held = Block::Dense(Dense::row_major(&values, n_held, self.n_cols)?);
-                self.push(first, held, weights.as_deref(), piece_rows, f)?;
+                self.push(first, held, weights.as_deref(), pieces_of, f)?;
             }
         }
         let (n, piece_rows) = (rows.n_rows(), self.pieces.get().n_rows);
         let mut done = 0;
         while done < n {
-            let is_long = n - done >= LONG * piece_rows;
+            let is_long = n - done >= self.long * piece_rows;
             if is_long && self.n_held == 0 {
                 let end = done + (n - done) / piece_rows * piece_rows;
                 f(first + done, Block::Dense(rows.rows(done..end)), weights.map(|w| &w[done..end]))?;
@@ -251,9 +264,12 @@ impl<'p, T: Scalar> Aligned<'p, T> {
         let row = |i: usize| (0..self.n_cols).map(move |j| rows.get(i, j));
         if self.pieces.get().column_major {
             self.values.resize(self.capacity * self.n_cols, T::default());
-            for i in 0..rows.n_rows() {
-                for (j, value) in row(i).enumerate() {
-                    self.values[j * self.capacity + self.n_held + i] = value;
+            let columns = rows.t();
+            for (j, held) in self.values.chunks_exact_mut(self.capacity).enumerate() {
+                let held = &mut held[self.n_held..self.n_held + rows.n_rows()];
+                match columns.contiguous_row(j) {
+                    Some(column) => held.copy_from_slice(column),
+                    None => held.iter_mut().enumerate().for_each(|(i, held)| *held = rows.get(i, j)),
                 }
             }
         } else {

@@ -5,7 +5,7 @@ mod counted;
 mod row_blocks;
 mod stream;
 
-pub(crate) use aligned::{Aligned, PieceRows, Stated, sum_pieces, visit_pieces};
+pub(crate) use aligned::{Aligned, PiecesOf, Stated, sum_pieces, visit_pieces};
 pub(crate) use counted::Counted;
 pub use row_blocks::RowBlocks;
 pub use stream::{Batch, Stream};

@@ -3,6 +3,7 @@
 pub(crate) mod narrow;
 pub(crate) mod pack;
 pub(crate) mod panel;
+pub(crate) mod pieces;
 pub(crate) mod products;
 pub(crate) mod rank_k;
 pub(crate) mod residual;

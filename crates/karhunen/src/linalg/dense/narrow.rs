@@ -44,10 +44,11 @@ impl<E: Lane> Narrow<E> {
         Self { values: vec![E::default(); width * n_vectors.next_multiple_of(2)], len, n_vectors, width }
     }
 
-    pub(crate) fn transposed(block: &Matrix) -> Self {
-        let mut narrow = Self::zeros(block.n_rows(), block.n_cols(), padded::<E>(block.n_rows()));
-        for j in 0..block.n_rows() {
-            for (c, value) in block.row(j).iter().enumerate() {
+    /// The rows `rows` of a block (p, l).
+    pub(crate) fn transposed(block: &Matrix, rows: Range<usize>) -> Self {
+        let mut narrow = Self::zeros(rows.len(), block.n_cols(), padded::<E>(rows.len()));
+        for (j, row) in rows.enumerate() {
+            for (c, value) in block.row(row).iter().enumerate() {
                 narrow.values[c * narrow.width + j] = E::from_f64(*value);
             }
         }
@@ -100,6 +101,12 @@ impl PanelShape {
         let longest = if size_of::<E>() == 4 { 64 } else { 256 };
         let n_rows = (fitting.clamp(16, longest) / ROWS * ROWS).min(n.next_multiple_of(ROWS));
         Self { n_rows, n_cols: p, n_vectors: l }
+    }
+
+    /// Of this many rows, which are a multiple of 8.
+    pub(crate) fn of(n_rows: usize, n_cols: usize, n_vectors: usize) -> Self {
+        debug_assert!(n_rows.is_multiple_of(ROWS));
+        Self { n_rows, n_cols, n_vectors }
     }
 }
 

@@ -65,6 +65,11 @@ impl<'a, T: Scalar> Mapped<'a, T> {
         }
     }
 
+    /// The columns `columns`; nothing is copied.
+    pub(crate) fn columns(&self, columns: Range<usize>) -> Self {
+        self.t().rows(columns).t()
+    }
+
     /// The values in the order of rows if they are contiguous, otherwise an empty slice.
     pub(crate) fn contiguous(&self) -> &'a [T] {
         self.x.contiguous()

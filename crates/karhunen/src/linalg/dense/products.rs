@@ -2,15 +2,19 @@
 //!
 //! Rows are packed in panels, centred and scaled, so an offset costs no digits. `f64` data are multiplied in
 //! `f64`; `f32` data in `f32`, and the sums of each panel are added in `f64`. Pieces of rows have private sums
-//! that are added in order: the shape alone determines the order of every sum, also for rows passed in several runs
-//! ([`RowSum`]).
+//! that are added in order, or threads share the columns of wide rows ([`wide`]): the shape alone determines the order of
+//! every sum, also for rows passed in several runs ([`RowSum`]).
 //!
 //! Notation: `x` (n, p) data, `M` its mapped values, `q` (p, l), `u` (n, l), `y = M q` of one panel, `g = M' y`.
+
+mod wide;
 
 use crate::error::Result;
 use crate::exec::{Accumulate, Exec, Resumable, State};
 use crate::linalg::dense::narrow::{Narrow, NarrowPanel, PanelShape, padded};
 use crate::linalg::dense::pack::Mapped;
+use crate::linalg::dense::pieces::RowPieces;
+use crate::linalg::dense::products::wide::WideSum;
 use crate::linalg::simd::Lane;
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::scalar::{Scalar, is_single};
@@ -96,11 +100,9 @@ impl<'a> RowSum<'a> {
     /// ones if absent.
     pub(crate) fn of_product<T: Scalar>(n: usize, q: &Matrix, row_weights: Option<&'a [f64]>) -> Self {
         if is_single::<T>() {
-            let q = Narrow::transposed(q);
-            RowSum::F32(Backward { n, middle: MiddleStep::Product { q, weights: row_weights }, total: None })
+            RowSum::F32(Backward::new(n, MiddleStep::Product { q: tiled(q), weights: row_weights }))
         } else {
-            let q = Narrow::transposed(q);
-            RowSum::F64(Backward { n, middle: MiddleStep::Product { q, weights: row_weights }, total: None })
+            RowSum::F64(Backward::new(n, MiddleStep::Product { q: tiled(q), weights: row_weights }))
         }
     }
 
@@ -108,9 +110,9 @@ impl<'a> RowSum<'a> {
     pub(crate) fn of_given<T: Scalar>(u: &'a Matrix) -> Self {
         let n = u.n_rows();
         if is_single::<T>() {
-            RowSum::F32(Backward { n, middle: MiddleStep::Given(u), total: None })
+            RowSum::F32(Backward::new(n, MiddleStep::Given(u)))
         } else {
-            RowSum::F64(Backward { n, middle: MiddleStep::Given(u), total: None })
+            RowSum::F64(Backward::new(n, MiddleStep::Given(u)))
         }
     }
 
@@ -157,8 +159,8 @@ impl<'a> RowSum<'a> {
     /// The sum, shape (p, l); `None` without rows or vectors.
     pub(crate) fn finish(self) -> Option<Matrix> {
         match self {
-            RowSum::F32(sum) => sum.total.map(|total| total.sum.into_matrix()),
-            RowSum::F64(sum) => sum.total.map(|total| total.sum.into_matrix()),
+            RowSum::F32(sum) => sum.finish(),
+            RowSum::F64(sum) => sum.finish(),
         }
     }
 }
@@ -167,21 +169,26 @@ impl<'a> RowSum<'a> {
 enum MiddleStep<'a, E> {
     /// The rows of a given block.
     Given(&'a Matrix),
-    /// `W M q`.
-    Product { q: Narrow<E>, weights: Option<&'a [f64]> },
+    /// `W M q`, with `q` in the tiles of the columns.
+    Product { q: Vec<Narrow<E>>, weights: Option<&'a [f64]> },
+}
+
+/// A block in the tiles of its rows, of which there is one unless they are wide.
+fn tiled<E: Lane>(block: &Matrix) -> Vec<Narrow<E>> {
+    wide::tiles(block.n_rows(), block.n_cols()).map(|rows| Narrow::transposed(block, rows)).collect()
 }
 
 impl<E: Lane> MiddleStep<'_, E> {
     fn multiply_by(&mut self, block: &Matrix) {
         if let MiddleStep::Product { q, .. } = self {
-            *q = Narrow::transposed(block);
+            *q = tiled(block);
         }
     }
 
     fn n_vectors(&self) -> usize {
         match self {
             MiddleStep::Given(u) => u.n_cols(),
-            MiddleStep::Product { q, .. } => q.n_vectors(),
+            MiddleStep::Product { q, .. } => q.first().map_or(0, Narrow::n_vectors),
         }
     }
 }
@@ -197,7 +204,7 @@ fn forward<T: Scalar, E: Lane, U: Scalar>(
     if l == 0 {
         return Ok(());
     }
-    let q = Narrow::<E>::transposed(q);
+    let q = Narrow::<E>::transposed(q, 0..p);
     let shape = PanelShape::new::<E>((n, p), m.is_column_major(), l);
     let rows = (PIECE_WORK / (p * l)).clamp(1, n.max(1)).next_multiple_of(shape.n_rows);
     exec.fill(out, rows * l, |piece, out| {
@@ -214,15 +221,19 @@ fn forward<T: Scalar, E: Lane, U: Scalar>(
     })
 }
 
-/// Number of rows of a piece of a [`RowSum`] with `l` vectors over `n` rows in all, in the memory layout of `x`. Every
-/// run but the last must hold whole pieces.
-pub(crate) fn piece_rows<T: Scalar>(x: &Dense<'_, T>, n: usize, l: usize) -> usize {
+/// The pieces of a [`RowSum`] with `l` vectors over `n` rows in all, in the memory layout of `x`. Every run but the last
+/// must hold whole pieces.
+pub(crate) fn row_pieces<T: Scalar>(x: &Dense<'_, T>, n: usize, l: usize) -> RowPieces {
     let shape = (n, x.n_cols());
-    if is_single::<T>() {
+    if wide::is_wide(shape.1, l) {
+        return RowPieces { n_rows: wide::group_rows(shape.1), shared: true };
+    }
+    let n_rows = if is_single::<T>() {
         cut::<f32>(shape, x.is_column_major(), l).1
     } else {
         cut::<f64>(shape, x.is_column_major(), l).1
-    }
+    };
+    n_rows.into()
 }
 
 /// The shape of a panel, and the rows of a piece, which has whole panels.
@@ -234,17 +245,31 @@ fn cut<E>((n, p): (usize, usize), column_major: bool, l: usize) -> (PanelShape, 
     (shape, piece)
 }
 
-/// `M' y` by pieces of rows with private sums.
+/// `M' y` by pieces of rows with private sums, or by tiles of wide rows.
 pub(crate) struct Backward<'a, E> {
     /// Number of rows of all runs.
     n: usize,
     middle: MiddleStep<'a, E>,
     total: Option<ProductPart<E>>,
+    /// The sum of wide rows.
+    wide: Option<WideSum>,
 }
 
-impl<E: Lane> Backward<'_, E> {
+impl<'a, E: Lane> Backward<'a, E> {
+    fn new(n: usize, middle: MiddleStep<'a, E>) -> Self {
+        Self { n, middle, total: None, wide: None }
+    }
+
+    fn finish(self) -> Option<Matrix> {
+        let total = self.total.map(|total| total.sum.into_matrix());
+        total.or_else(|| self.wide.map(WideSum::into_matrix))
+    }
+
     fn exchange(&mut self, p: usize, state: &mut State) -> Result<()> {
         let l = self.middle.n_vectors();
+        if wide::is_wide(p, l) {
+            return state.option(&mut self.wide, || WideSum::zeros::<E>(p, l));
+        }
         state.option(&mut self.total, || ProductPart::zeros(p, l))
     }
 
@@ -252,6 +277,10 @@ impl<E: Lane> Backward<'_, E> {
         let (n, p, l) = (m.n_rows(), m.n_cols(), self.middle.n_vectors());
         if l == 0 {
             return Ok(());
+        }
+        if wide::is_wide(p, l) {
+            let sum = self.wide.get_or_insert_with(|| WideSum::zeros::<E>(p, l));
+            return sum.add(first, m, &self.middle, exec);
         }
         let (shape, piece_rows) = cut::<E>((self.n, p), m.is_column_major(), l);
         let workers = PRIVATE_BYTES / (p * l * size_of::<f64>());
@@ -273,7 +302,7 @@ impl<E: Lane> Backward<'_, E> {
                             panel.set_products(&u.as_slice()[of_all.start * l..of_all.end * l])
                         }
                         MiddleStep::Product { q, weights } => {
-                            panel.multiply(q);
+                            panel.multiply(&q[0]);
                             if let Some(weights) = weights {
                                 panel.weigh(&weights[of_all]);
                             }

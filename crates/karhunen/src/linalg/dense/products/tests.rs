@@ -200,3 +200,81 @@ fn single_precision_neither_overflows_nor_underflows() {
         assert_eq!(found, expected, "data times {size:e}, weights {weight:e}");
     }
 }
+
+/// Sums of wide rows against the definition, in both orders, with and without weights; in runs and on several threads.
+fn check_wide<T: Scalar>(n: usize, l: usize) {
+    let p = PRIVATE_BYTES / (2 * size_of::<f64>() * l) + 700;
+    assert!(wide::is_wide(p, l) && n > wide::group_rows(p) && p % 1024 != 0);
+    let values_by_rows = values::<T>(n * p, 3);
+    let by_columns: Vec<T> =
+        (0..p).flat_map(|j| (0..n).map(move |i| (i, j))).map(|(i, j)| values_by_rows[i * p + j]).collect();
+    let (shift, factor) = (values::<f64>(p, 4), values::<f64>(p, 5));
+    let map = ColumnMap { shift: &shift, remainder: &[], factor: &factor };
+    let (q, u) = (block(p, l, 6), block(n, l, 7));
+    let weights: Vec<f64> = (0..n).map(|i| (i % 4) as f64 * 0.3).collect();
+    let mapped = |i: usize, j: usize| (values_by_rows[i * p + j].to_f64() - shift[j]) * factor[j];
+    let squares: f64 =
+        (0..n).flat_map(|i| (0..p).map(move |j| (i, j))).map(|(i, j)| mapped(i, j).powi(2)).sum();
+    // `M q` and `M' y`, from the definition.
+    let product = Matrix::from_fn(n, l, |i, c| (0..p).map(|j| mapped(i, j) * q[(j, c)]).sum());
+    let transposed = |y: &Matrix| {
+        let mut out = Matrix::zeros(p, l);
+        for i in 0..n {
+            for j in 0..p {
+                for c in 0..l {
+                    out[(j, c)] += mapped(i, j) * y[(i, c)];
+                }
+            }
+        }
+        out
+    };
+    let group = wide::group_rows(p);
+    let orders =
+        [Dense::row_major(&values_by_rows, n, p).unwrap(), Dense::column_major(&by_columns, n, p).unwrap()];
+    let sums = [
+        (transposed(&product), norm(q.as_slice()) * squares),
+        (transposed(&weighted(&product, Some(&weights))), norm(q.as_slice()) * squares),
+        (transposed(&u), norm(u.as_slice()) * squares.sqrt()),
+    ];
+    for (number, (expected, size)) in sums.iter().enumerate() {
+        let begin = || match number {
+            0 => RowSum::of_product::<T>(n, &q, None),
+            1 => RowSum::of_product::<T>(n, &q, Some(&weights)),
+            _ => RowSum::of_given::<T>(&u),
+        };
+        let mut all = Vec::new();
+        for x in orders {
+            assert!(row_pieces(&x, n, l).shared && row_pieces(&x, n, l).n_rows == group);
+            for threads in [1, 3] {
+                let mut sum = begin();
+                Exec::run(&Run::threads(threads), |exec| sum.add(0, x, map, exec)).unwrap();
+                all.push(sum.finish().unwrap());
+            }
+            // In two runs, the second by a sum that takes over the state of the first.
+            let mut first = begin();
+            first.add(0, x.rows(0..group), map, &Exec::sequential()).unwrap();
+            let mut second = begin();
+            let state = State::written(&mut OfColumns(p, &mut first)).unwrap();
+            State::read(state, &mut OfColumns(p, &mut second)).unwrap();
+            second.add(group, x.rows(group..n), map, &Exec::sequential()).unwrap();
+            all.push(second.finish().unwrap());
+        }
+        assert_close(all[0].as_slice(), expected, *size, 16.0 * T::EPSILON, &format!("{} {number}", T::NAME));
+        assert!(all.iter().all(|found| *found == all[0]), "{} {number}", T::NAME);
+    }
+}
+
+/// A sum and the number of its columns.
+struct OfColumns<'a, 'b>(usize, &'a mut RowSum<'b>);
+
+impl Resumable for OfColumns<'_, '_> {
+    fn exchange(&mut self, state: &mut State) -> Result<()> {
+        self.1.exchange(self.0, state)
+    }
+}
+
+#[test]
+fn sums_of_wide_rows_agree_with_the_definition() {
+    check_wide::<f64>(12, 2);
+    check_wide::<f32>(66, 33);
+}
