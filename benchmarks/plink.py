@@ -8,8 +8,9 @@ in 0.05 to 0.95, with FST 0.01, and 0.5 % of the genotypes missing. All programs
 genotypes their mean, write scores and weights of 10 components, and use the same number of threads. Commands
 alternate; times are those of whole commands. The error of a component is the sine of its angle with that of a fit
 with the tolerance 1e-8; the error of a program is the largest of ten. `karhunen` runs with the loosest tolerance
-whose error is not above that of the program that it is compared with. PEER is "exact" or "approx". Needs plink2, numpy, and a release build of
-karhunen, or its path in --karhunen.
+whose error is not above that of the program that it is compared with. PEER is "exact" or "approx". Needs plink2 with
+OpenBLAS (the package libopenblas0 of Debian: the reference BLAS, which plink2 takes without it, is several times
+slower), numpy, and a release build of karhunen, or its path in --karhunen.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def error(found: np.ndarray, reference: np.ndarray) -> float:
 def main() -> None:
     """Measure and write a record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("peers", nargs="*", choices=["exact", "approx"], default=["exact", "approx"], metavar="PEER")
+    parser.add_argument("peers", nargs="*", metavar="PEER", help="exact or approx; both if none is given")
     parser.add_argument("--shape", default="5000x100000")
     parser.add_argument("--populations", type=int, default=12)
     parser.add_argument("--rounds", type=int, default=3)
@@ -77,6 +78,10 @@ def main() -> None:
     parser.add_argument("--karhunen", default=HERE.parent / "target/release/karhunen")
     parser.add_argument("--quick", action="store_true", help="500 x 5,000, one round")
     given = parser.parse_args()
+    # The choices of argparse refuse the default of a list.
+    given.peers = given.peers or ["exact", "approx"]
+    if unknown := set(given.peers) - {"exact", "approx"}:
+        parser.error(f"there is no peer {unknown.pop()}; there are exact and approx")
     n, p = (500, 5000) if given.quick else map(int, given.shape.split("x"))
     rounds = 1 if given.quick else given.rounds
     folder = HERE / "cache/plink"
