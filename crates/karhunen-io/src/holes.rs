@@ -10,7 +10,7 @@ use crate::csv::Form;
 use crate::input::decompressed;
 use crate::input::{Bytes, Input};
 use crate::name_list::named;
-use crate::read::{Format, read_input, sniff};
+use crate::read::{Format, read_folder, read_input, sniff};
 use crate::replace::{Staged, stage};
 use crate::write::{Format as Written, format_of};
 use crate::{
@@ -43,6 +43,9 @@ pub type Predicted<'a> = Box<dyn Fn(usize, usize) -> f64 + 'a>;
 pub fn read_holed(path: &Path, options: &ReadOptions) -> Result<HoledTable> {
     let options = &ReadOptions { missing: true, ..options.clone() };
     options.log1p_of_fit(path)?;
+    if let Some(table) = read_folder(path, options)? {
+        return Ok(HoledTable { table, text: None });
+    }
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
         if sniff(input.as_slice(), path) != Format::Text {
             return Ok(HoledTable { table: named(read_input(input, options)?, options)?, text: None });

@@ -14,9 +14,8 @@ use crate::input::decompressed;
 use crate::name_list::{listed, named};
 use crate::option_names;
 use crate::option_names::average;
-use crate::read::{Format, NO_BANNER, no_data, read, read_input, sniff};
+use crate::read::{Format, NO_BANNER, no_data, read_folder, read_input, sniff};
 use crate::triples::{Entries, TripleColumns, Wanted};
-use crate::zarr;
 use crate::{
     Cause, Data, Error, Label, ReadOptions, Result, Table, Values, arrow, csv, matrix_market, npz, parquet,
 };
@@ -129,9 +128,10 @@ pub fn read_observed_rows(path: &Path, options: &ReadOptions, how: &ObserveOptio
     let entries = |table| Ok(ObservedRows::Entries(Box::new(table)));
     let options = &ReadOptions { missing: true, ..options.clone() };
     options.log1p_of_fit(path)?;
-    if how.triples.is_none() && zarr::is_folder(path) {
+    if how.triples.is_none()
+        && let Some(table) = read_folder(path, options)?
+    {
         check_duplicates(path, how)?;
-        let table = read(path, options)?;
         return match &table.data {
             Data::F32(Values::InFile(_)) | Data::F64(Values::InFile(_)) => {
                 Ok(ObservedRows::InFile(Box::new(table)))

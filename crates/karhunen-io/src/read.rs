@@ -55,14 +55,26 @@ pub(crate) enum Format {
 /// format does not use or that name absent parts of the file; [`Cause::Format`] and [`Cause::Value`] for invalid
 /// content, with line and column if there are any.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
-    if single_cell::is_folder(path) {
-        return named(single_cell::read_folder(path, options)?, options);
-    }
-    if zarr::is_folder(path) {
-        return named(single_cell::read_zarr(Zarr::of_folder(path), options)?, options);
+    if let Some(table) = read_folder(path, options)? {
+        return Ok(table);
     }
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?
         .through(|input| named(read_input(input, options)?, options))
+}
+
+/// Reads a folder that is one table: of Cell Ranger, or a Zarr store. Returns `None` for files and other folders.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_folder(path: &Path, options: &ReadOptions) -> Result<Option<Table>> {
+    let table = if single_cell::is_folder(path) {
+        single_cell::read_folder(path, options)?
+    } else if zarr::is_folder(path) {
+        single_cell::read_zarr(Zarr::of_folder(path), options)?
+    } else {
+        return Ok(None);
+    };
+    named(table, options).map(Some)
 }
 
 /// The content of a file.
@@ -94,8 +106,8 @@ pub enum Content {
 /// # Errors
 /// Those of [`read`] and [`crate::load_any_model`].
 pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
-    if single_cell::is_folder(path) || zarr::is_folder(path) {
-        return read(path, options).map(|table| Content::Table(Box::new(table)));
+    if let Some(table) = read_folder(path, options)? {
+        return Ok(Content::Table(Box::new(table)));
     }
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
         if sniff(input.as_slice(), path) == Format::Model {

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use karhunen::{Pca, Weights};
-use karhunen_io::{Data, FittedTable, Log1p, ReadOptions, Table, Values, read, read_tables};
+use karhunen_io::{
+    Data, FittedTable, Log1p, ObserveOptions, ReadOptions, Table, Values, read, read_observed, read_tables,
+};
 use karhunen_testkit::largest;
 use serde_json::Value;
 use values::dense;
@@ -387,4 +389,14 @@ fn damaged_files_are_refused_by_name_and_never_panic() {
         }
     }
     assert!(n_refused > 60, "{n_refused} of 507 refused");
+}
+
+#[test]
+fn folders_hold_observed_entries_as_files_do() {
+    let of = |name: &str| {
+        read_observed(&sample(name), &ReadOptions::default(), &ObserveOptions::default()).unwrap().data
+    };
+    let (file, folder) = (of("10x/v1.h5"), of("10x/v1_folder"));
+    assert_eq!((file.shape(), file.n_observed()), ((12, 343), folder.n_observed()));
+    assert_eq!(folder.shape(), file.shape());
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use karhunen::{Pca, Weights};
-use karhunen_io::{Data, Log1p, ReadOptions, Table, Values, read, read_tables};
+use karhunen_io::{Data, Log1p, ReadOptions, Table, Values, read, read_holed, read_tables};
 use serde_json::{Value, json};
 use values::{dense, visited};
 
@@ -489,6 +489,15 @@ fn fill_values_of_every_type_are_read_or_refused() {
     folder.edit("half/.zarray", |metadata| metadata["order"] = json!("Q"));
     let refused = folder.refusal(&array("half"));
     assert!(refused.ends_with("has elements in the order `Q`, which is neither C nor F"), "{refused}");
+}
+
+#[test]
+fn holes_of_a_store_are_missing_values() {
+    let folder = Folder::of("tables_v2.zarr.zip");
+    fs::remove_file(folder.path.join("half/0.0")).unwrap();
+    folder.edit("half/.zarray", |metadata| metadata["fill_value"] = json!("NaN"));
+    let holed = read_holed(&folder.path, &array("half")).unwrap();
+    assert!(dense(&holed.table)[0].is_nan());
 }
 
 #[test]
