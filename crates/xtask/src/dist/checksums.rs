@@ -6,9 +6,11 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
+use super::place::VERSION;
+
 const NAME: &str = "SHA256SUMS";
 
-/// Writes the checksums of the files of a folder; returns what was written.
+/// Writes the checksums of the files of a folder, but for packages of other versions; returns what was written.
 pub(super) fn write(folder: &Path) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     let mut names = Vec::new();
@@ -17,12 +19,25 @@ pub(super) fn write(folder: &Path) -> Result<String, String> {
     }
     names.retain(|name| name != NAME);
     names.sort();
+    let (names, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| !is_of_other_version(name));
     let mut text = String::new();
     for name in &names {
         text.push_str(&line(name, &fs::read(folder.join(name)).map_err(failed)?));
     }
     fs::write(folder.join(NAME), text).map_err(failed)?;
-    Ok(format!("{} files", names.len()))
+    let left_out = if others.is_empty() {
+        String::new()
+    } else {
+        format!("; left out, of other versions: {}", others.join(", "))
+    };
+    Ok(format!("{} files{left_out}", names.len()))
+}
+
+/// Tests whether a name is that of a package of another version: `cargo xtask dist PART` keeps what is there.
+fn is_of_other_version(name: &str) -> bool {
+    let version =
+        name.strip_prefix("karhunen-").filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    version.is_some_and(|rest| rest.strip_prefix(VERSION).is_none_or(|end| !end.starts_with(['-', '.'])))
 }
 
 /// The checksum of bytes, in hexadecimal digits.
@@ -46,6 +61,19 @@ mod tests {
     fn a_line_has_the_checksum_and_the_name() {
         let digits = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(line("a.whl", b"abc"), format!("{digits}  a.whl\n"));
+    }
+
+    #[test]
+    fn packages_of_other_versions_are_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let (own, other) =
+            (format!("karhunen-{VERSION}.tar.gz"), format!("karhunen-{VERSION}1-linux.tar.gz"));
+        for name in [&own, &other] {
+            fs::write(folder.path().join(name), name).unwrap();
+        }
+        assert_eq!(write(folder.path()).unwrap(), format!("1 files; left out, of other versions: {other}"));
+        let text = fs::read_to_string(folder.path().join(NAME)).unwrap();
+        assert!(text.ends_with(&format!("  {own}\n")) && text.lines().count() == 1, "{text}");
     }
 
     #[test]
