@@ -15,7 +15,10 @@ engine_data <- function(x, what = "x") {
   if (is.data.frame(x)) {
     check_columns(x, what)
     data <- list(form = "columns", values = unclass(x), dim = dim(x))
-    names <- list(if (.row_names_info(x) > 0L) row.names(x), names(x))
+    if (nrow(x) == 0L || ncol(x) == 0L) {
+      stop(what, " has ", nrow(x), " rows and ", ncol(x), " columns: there is nothing to read", call. = FALSE)
+    }
+    names <- in_utf8(list(if (.row_names_info(x) > 0L) row.names(x), names(x)))
     return(c(data, list(names = names)))
   }
   if (inherits(x, "sparseMatrix")) {
@@ -36,7 +39,10 @@ engine_data <- function(x, what = "x") {
 }
 
 # dimnames as a list of two, either of which may be NULL.
-both_names <- function(x) if (is.null(dimnames(x))) list(NULL, NULL) else dimnames(x)
+both_names <- function(x) if (is.null(dimnames(x))) list(NULL, NULL) else in_utf8(dimnames(x))
+
+# Names in the encoding of the engine; latin1 and others are converted.
+in_utf8 <- function(names) lapply(names, function(of_axis) if (!is.null(of_axis)) enc2utf8(of_axis))
 
 # A sparse matrix of compressed columns with a number for each entry.
 as_dgc <- function(x) {
@@ -66,18 +72,28 @@ first_few <- function(texts, most = 8L) {
 # New rows for a fit: their columns in the order of the fit, found by their names if both have names.
 engine_newdata <- function(newdata, columns, p) {
   if (is.null(dim(newdata))) stop("newdata must be a matrix or a data frame", call. = FALSE)
-  given <- colnames(newdata)
-  if (!is.null(columns) && !is.null(given) && !identical(given, columns)) {
-    missing <- setdiff(columns, given)
-    if (length(missing) > 0L) {
-      stop("newdata has no column ", first_few(missing), ", which the fit has", call. = FALSE)
-    }
-    newdata <- newdata[, columns, drop = FALSE]
-  }
+  newdata <- in_order(newdata, columns)
   if (ncol(newdata) != p) {
     stop("newdata has ", ncol(newdata), " columns; the fit has ", p, call. = FALSE)
   }
   engine_data(newdata, "newdata")
+}
+
+# New rows with their columns in the order of the fit, found by their names if both have names and these are not the same.
+in_order <- function(newdata, columns) {
+  given <- colnames(newdata)
+  if (!is.null(given)) given <- enc2utf8(given)
+  if (is.null(columns) || is.null(given) || identical(given, columns)) return(newdata)
+  missing <- setdiff(columns, given)
+  if (length(missing) > 0L) {
+    stop("newdata has no column ", first_few(missing), ", which the fit has", call. = FALSE)
+  }
+  twice <- unique(c(columns[duplicated(columns)], intersect(given[duplicated(given)], columns)))
+  if (length(twice) > 0L) {
+    stop("columns cannot be found by their names, because several are named ", first_few(twice),
+         "; give newdata the columns of the fit in their order", call. = FALSE)
+  }
+  newdata[, match(columns, given), drop = FALSE]
 }
 
 # Scores for the engine: a numeric matrix with `k` columns.
@@ -98,6 +114,8 @@ more_options <- function(..., taken) {
   if (any(given %in% taken)) {
     stop("unused argument (", first_few(intersect(given, taken)), ")", call. = FALSE)
   }
+  unknown <- vapply(options, function(value) is.atomic(value) && anyNA(value), NA)
+  if (any(unknown)) stop(first_few(given[unknown]), " is NA; give a value, or leave it out", call. = FALSE)
   options
 }
 

@@ -2,7 +2,8 @@
 #'
 #' Fits components to the entries that are there, and fills in those that are missing, with standard deviations.
 #'
-#' The model is `x[i, j] = center[j] + sum(x[i, ] * rotation[j, ]) + noise`, in the names of the result; only observed entries
+#' The model is `value[i, j] = center[j] + scale[j] / sqrt(column_weights[j]) * (row_offsets[i] + sum(x[i, ] * rotation[j, ]))
+#' + noise`, in the names of the result, with ones in place of scales and weights that were not given; only observed entries
 #' take part, at a cost linear in their number (Raiko, Ilin and Karhunen 2007). By default the method is variational Bayes,
 #' which learns all variances and leaves out components that the data do not support; least squares, ridges and
 #' probabilistic PCA are others.
@@ -33,6 +34,7 @@
 #' \item{rotation}{the components as orthonormal columns, (p, k)}
 #' \item{center, scale}{means, and the numbers that divide the columns or `FALSE`, (p)}
 #' \item{x}{scores of the rows, (n, k)}
+#' \item{row_offsets}{offsets of the rows, (n); `NULL` without the option}
 #' \item{share}{share of the total variance that each component explains, (k)}
 #' \item{total_variance, noise_variance}{variance of complete rows, and of an observation about its prediction}
 #' \item{n, n_observed}{number of rows, and of observed entries}
@@ -80,7 +82,8 @@ kh_impute <- function(x, ncomp, method = "auto", scale. = FALSE, weights = NULL,
     rotation = with_names(fit$rotation, columns, names),
     center = stats::setNames(fit$center, columns),
     scale = if (length(fit$scale) > 0L) stats::setNames(fit$scale, columns) else FALSE,
-    x = with_names(fit$scores, data$names[[1L]], names)
+    x = with_names(fit$scores, data$names[[1L]], names),
+    row_offsets = if (!is.null(fit$row_offsets)) stats::setNames(fit$row_offsets, data$names[[1L]])
   )
   parts <- fit[c("share", "total_variance", "noise_variance", "n", "n_observed")]
   rest <- list(convergence = convergence, call = match.call(), model = fit$model)
@@ -161,8 +164,7 @@ predict.kh_impute <- function(object, newdata, type = c("scores", "completed", "
   if (type == "sd" && is.null(found$deviations)) {
     stop("the method ", object$convergence$method, " gives no standard deviations", call. = FALSE)
   }
-  if (!is.null(columns) && !is.null(colnames(newdata))) newdata <- newdata[, columns, drop = FALSE]
-  fill_in(newdata, data, fitted, found$deviations)[[type]]
+  fill_in(in_order(newdata, columns), data, fitted, found$deviations)[[type]]
 }
 
 #' @rdname kh_impute

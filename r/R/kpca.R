@@ -46,6 +46,15 @@ kh_kpca <- function(x, ncomp = 2, kernel = "rbf", gamma = NULL, degree = 3, coef
   options <- more_options(..., taken = c("n_components", "kernel", "pre_image"))
   options$n_components <- if (is.null(ncomp)) "all" else list(count = whole_number(ncomp, "ncomp"))
   options$kernel <- engine_kernel(kernel, gamma, degree, coef0)
+  if (!missing(degree) && kernel != "polynomial") {
+    stop("the kernel ", kernel, " has no degree: leave it out", call. = FALSE)
+  }
+  if (!missing(coef0) && !kernel %in% c("polynomial", "sigmoid")) {
+    stop("the kernel ", kernel, " has no coef0: leave it out", call. = FALSE)
+  }
+  if (!missing(alpha) && (is.null(pre_image) || identical(pre_image, "fixed-point"))) {
+    stop('alpha is of pre_image = "auto" and "ridge": leave it out', call. = FALSE)
+  }
   options$pre_image <- engine_pre_image(pre_image, alpha)
   call <- engine_call("kh_kpca", threads, data$names[[2L]])
   fit <- .Call(C_fit_kernel, call, data, options, as_weights(weights, "weights"))

@@ -21,7 +21,7 @@
 #'   another kind are an error that names them, and so are missing values, which [kh_impute()] takes. `print`: the fit.
 #' @param ... Of the formula method, arguments of the default method. Of the default method, options of the engine:
 #'   `max_iter`, `block_size`, `memory_limit` (bytes), `seed`, `strict`.
-#' @param rank. Number of components to keep; all, the smaller of n and p, if `NULL`.
+#' @param rank. Number of components to keep, at most the smaller of n and p; all if `NULL`.
 #' @param center `TRUE` to subtract the (weighted) mean of each column, `FALSE`, or one number for each column.
 #' @param scale. `TRUE` to divide each column by its standard deviation, `FALSE`, one number for each column, or one of
 #'   `"pareto"` (the square root of the standard deviation), `"range"` (the largest less the smallest value) and `"binomial"`
@@ -87,7 +87,7 @@ kh_pca.default <- function(x, rank. = NULL, center = TRUE, scale. = FALSE, weigh
   columns <- data$names[[2L]]
   weighting <- match.arg(weighting)
   options <- more_options(..., taken = c("n_components", "center", "scale", "weighting"))
-  options$n_components <- components_to_keep(rank., variance)
+  options$n_components <- components_to_keep(rank., variance, min(data$dim))
   options$center <- by_column(center, "center", data$dim[2L])
   options$scale <- by_column(scale., "scale.", data$dim[2L], scalings)
   options$weighting <- weighting
@@ -137,16 +137,20 @@ kh_pca.formula <- function(formula, data = NULL, subset, na.action, ...) {
   fit <- kh_pca.default(stats::model.matrix(terms, frame), ...)
   fit$call <- user_call
   omitted <- attr(frame, "na.action")
-  if (!is.null(omitted)) fit$na.action <- omitted
+  if (!is.null(omitted)) {
+    fit$na.action <- omitted
+    # As prcomp: na.exclude gives scores NA in the rows that were left out.
+    if (!is.null(fit$x)) fit$x <- stats::napredict(omitted, fit$x)
+  }
   fit
 }
 
-# The number of components as the engine takes it.
-components_to_keep <- function(rank., variance) {
+# The number of components as the engine takes it, of at most `most`.
+components_to_keep <- function(rank., variance, most) {
   if (!is.null(rank.) && !is.null(variance)) {
     stop("rank. and variance exclude each other: give one of them", call. = FALSE)
   }
-  if (!is.null(rank.)) return(list(count = whole_number(rank., "rank.")))
+  if (!is.null(rank.)) return(list(count = min(whole_number(rank., "rank."), most)))
   if (is.null(variance)) return("all")
   if (!is.numeric(variance) || length(variance) != 1L || !is.finite(variance)) {
     stop("variance must be a number greater than 0 and at most 1", call. = FALSE)
@@ -200,7 +204,15 @@ fitted.kh_pca <- function(object, scores = object$x, ..., threads = getOption("k
   if (is.null(scores)) stop("the fit kept no scores (retx = FALSE): give scores", call. = FALSE)
   columns <- rownames(object$rotation)
   call <- engine_call("kh_pca", threads, columns)
-  rows <- .Call(C_pca_rows, call, object$model, engine_scores(scores, ncol(object$rotation)))
+  k <- ncol(object$rotation)
+  # Rows that na.exclude left out have no scores.
+  left_out <- if (is.matrix(scores) && is.numeric(scores)) rowSums(is.na(scores)) > 0 else FALSE
+  if (any(left_out)) {
+    rows <- matrix(NA_real_, nrow(scores), nrow(object$rotation))
+    rows[!left_out, ] <- .Call(C_pca_rows, call, object$model, engine_scores(scores[!left_out, , drop = FALSE], k))
+  } else {
+    rows <- .Call(C_pca_rows, call, object$model, engine_scores(scores, k))
+  }
   with_names(rows, rownames(scores), columns)
 }
 
@@ -210,6 +222,5 @@ residuals.kh_pca <- function(object, newdata, ...) {
   if (missing(newdata)) stop("the fit keeps no data: give them as newdata", call. = FALSE)
   fitted <- fitted(object, predict(object, newdata, ...), ...)
   columns <- colnames(fitted)
-  if (!is.null(columns) && !is.null(colnames(newdata))) newdata <- newdata[, columns, drop = FALSE]
-  as.matrix(newdata) - fitted
+  as.matrix(in_order(newdata, columns)) - fitted
 }

@@ -76,3 +76,14 @@ expect_error(biplot(fit), "two of them")
 file <- tempfile()
 saveRDS(two, file)
 expect_identical(predict(readRDS(file), missing), predict(two, missing))
+
+# The formula of the documentation, with every part.
+w <- c(1, 2, 3, 4)
+for (scaled in c(FALSE, TRUE)) for (weights in list(NULL, w)) for (offsets in c(FALSE, TRUE)) {
+  fit <- kh_impute(missing, 2, method = "als", scale. = scaled, column_weights = weights, row_offsets = offsets)
+  stretch <- (if (scaled) fit$scale else rep(1, 4)) / sqrt(if (is.null(weights)) rep(1, 4) else weights)
+  expect_equal(length(fit$row_offsets), if (offsets) 150L else 0L)
+  offset <- if (offsets) fit$row_offsets else numeric(150)
+  formula <- sweep(sweep(offset + tcrossprod(fit$x, fit$rotation), 2, stretch, "*"), 2, fit$center, "+")
+  expect_near(fit$fitted, formula, info = paste(scaled, length(weights), offsets))
+}

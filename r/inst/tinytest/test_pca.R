@@ -86,3 +86,40 @@ expect_identical(predict(readRDS(file), t(x)), predict(fit, t(x)))
 before <- x + 0
 invisible(kh_pca(x, scale. = TRUE))
 expect_identical(x, before)
+
+# As many components as there are, as prcomp keeps.
+expect_prcomp(kh_pca(x, rank. = 9), prcomp(x, rank. = 9), "rank. beyond the rank")
+
+# Columns of new rows whose names occur twice are taken in their order, or refused.
+twice <- x
+colnames(twice) <- c("a", "a", "b", "c")
+fit <- kh_pca(twice, rank. = 2)
+named <- kh_pca(x, rank. = 2)
+expect_near(residuals(fit, twice[1:5, ]), residuals(named, x[1:5, ]))
+expect_near(predict(fit, twice[1:5, ]), predict(named, x[1:5, ]))
+expect_error(predict(fit, twice[, 4:1]), "several are named a; give newdata the columns of the fit in their order")
+expect_near(residuals(named, x[1:5, 4:1]), residuals(named, x[1:5, ]))
+filled <- kh_impute(twice, 2, method = "em")
+expect_near(predict(filled, twice[1:5, ], type = "completed"), x[1:5, ])
+
+# na.exclude keeps the rows that it leaves out as NA, na.omit does not.
+gaps <- as.data.frame(x)
+gaps[c(3, 50), 2] <- NA
+formula <- ~ Sepal.Length + Sepal.Width + Petal.Length
+padded <- kh_pca(formula, data = gaps, na.action = na.exclude)
+peer <- prcomp(formula, data = gaps, na.action = na.exclude)
+expect_equal(dim(padded$x), dim(peer$x))
+expect_identical(which(is.na(padded$x[, 1])), which(is.na(peer$x[, 1])))
+expect_identical(rownames(padded$x), rownames(peer$x))
+expect_near(aligned(padded$x[-c(3, 50), ], peer$x[-c(3, 50), ]), peer$x[-c(3, 50), ])
+expect_near(fitted(padded)[-c(3, 50), ], x[-c(3, 50), 1:3])
+expect_true(all(is.na(fitted(padded)[c(3, 50), ])))
+expect_equal(nrow(kh_pca(formula, data = gaps, na.action = na.omit)$x), 148L)
+
+# Names in another encoding.
+latin1 <- x[, 1:2]
+colnames(latin1) <- c("l\xe4nge", "breite")
+Encoding(colnames(latin1)) <- "latin1"
+fit <- kh_pca(latin1)
+expect_equal(rownames(fit$rotation), c("l\u00e4nge", "breite"))
+expect_near(predict(fit, latin1[1:3, 2:1]), fit$x[1:3, ])

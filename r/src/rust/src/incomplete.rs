@@ -49,7 +49,7 @@ fn kh_fit_incomplete(
         Ok((model, rows))
     })?;
     let (parts, convergence) = (model.parts(), model.convergence());
-    let mut out = Fields::new(21)?;
+    let mut out = Fields::new(22)?;
     out.numbers("variance", model.explained_variance())?;
     out.matrix("rotation", &model.components().transposed())?;
     out.numbers("center", model.mean())?;
@@ -62,6 +62,10 @@ fn kh_fit_incomplete(
     out.number("n_observed", parts.n_observed.iter().map(|n| *n as f64).sum())?;
     out.matrix("scores", &rows.scores)?;
     out.matrix("values", &rows.values)?;
+    match &parts.row_offsets {
+        Some(offsets) => out.numbers("row_offsets", offsets)?,
+        None => out.put("row_offsets", savvy::NullSexp)?,
+    }
     match &rows.deviations {
         Some(deviations) => out.matrix("deviations", deviations)?,
         None => out.put("deviations", savvy::NullSexp)?,
