@@ -48,7 +48,7 @@ impl Surface for Fields {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Part {
+enum Fragment {
     Text(Cow<'static, str>),
     Option(OptionName),
     Setting(OptionName, OptionValue),
@@ -63,7 +63,7 @@ enum Part {
 /// assert_eq!(rule.to_string(), "without `early_stopping` all entries were fitted");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Phrase(Vec<Part>);
+pub struct Phrase(Vec<Fragment>);
 
 impl Phrase {
     /// Creates a phrase from text.
@@ -74,28 +74,28 @@ impl Phrase {
     /// Appends text.
     #[must_use]
     pub fn text(mut self, text: impl Into<Cow<'static, str>>) -> Self {
-        self.0.push(Part::Text(text.into()));
+        self.0.push(Fragment::Text(text.into()));
         self
     }
 
     /// Appends an option.
     #[must_use]
     pub fn option(mut self, option: OptionName) -> Self {
-        self.0.push(Part::Option(option));
+        self.0.push(Fragment::Option(option));
         self
     }
 
     /// Appends an option with its value.
     #[must_use]
     pub fn setting(mut self, option: OptionName, value: impl Into<OptionValue>) -> Self {
-        self.0.push(Part::Setting(option, value.into()));
+        self.0.push(Fragment::Setting(option, value.into()));
         self
     }
 
     /// Appends [`Surface::fit_missing`].
     #[must_use]
     pub fn fit_missing(mut self) -> Self {
-        self.0.push(Part::FitMissing);
+        self.0.push(Fragment::FitMissing);
         self
     }
 
@@ -108,11 +108,11 @@ impl Phrase {
 
     /// Formats the phrase for a surface.
     pub fn text_for(&self, surface: &dyn Surface) -> String {
-        let text = |part: &Part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Option(option) => surface.option(*option).into(),
-            Part::Setting(option, value) => surface.setting(*option, value).into(),
-            Part::FitMissing => surface.fit_missing().into(),
+        let text = |part: &Fragment| match part {
+            Fragment::Text(text) => text.clone(),
+            Fragment::Option(option) => surface.option(*option).into(),
+            Fragment::Setting(option, value) => surface.setting(*option, value).into(),
+            Fragment::FitMissing => surface.fit_missing().into(),
         };
         self.0.iter().map(text).collect()
     }

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::incremental::fit::{Engine, IncrementalFit};
 use crate::incremental::held::{Held, Storage};
 use crate::incremental::options::{IncrementalMethod, IncrementalPca};
-use crate::incremental::sketch::{PROBE, Rules, Sketch, State};
+use crate::incremental::sketch::{PROBE, Rules, Sketch, SketchState};
 use crate::linalg::Sparse;
 use crate::moments::{Moments, Scatter};
 use crate::pca::NComponents;
@@ -132,7 +132,7 @@ fn held(record: &mut Record<'_>, counts: &Counts) -> Result<Held> {
     Ok(Held { n_features: p, n_rows: n, storage, values, weights })
 }
 
-fn state(record: &mut Record<'_>, counts: &Counts, rules: &Rules) -> Result<State> {
+fn state(record: &mut Record<'_>, counts: &Counts, rules: &Rules) -> Result<SketchState> {
     let p = counts.n_features;
     let moments = moments(record, counts)?;
     let directions = record.take_matrix("directions")?;
@@ -156,5 +156,5 @@ fn state(record: &mut Record<'_>, counts: &Counts, rules: &Rules) -> Result<Stat
         }
     })?;
     let cut_off = record.take_scalar("cut_off")?;
-    Ok(State { moments, directions, squares, probe, cut_off, scale, warmed_by: counts.warmed_by })
+    Ok(SketchState { moments, directions, squares, probe, cut_off, scale, warmed_by: counts.warmed_by })
 }

@@ -28,7 +28,7 @@ pub(crate) type PiecesOf<'f, T> = dyn Fn(&Dense<'_, T>) -> RowPieces + 'f;
 #[derive(Clone, Copy, Default)]
 struct Place {
     row: usize,
-    pieces: Pieces,
+    pieces: PieceShape,
 }
 
 impl Resumable for Place {
@@ -87,7 +87,7 @@ pub(crate) fn visit_pieces<T: Scalar>(
 /// As [`visit_pieces`], from row `row` on, at which a piece begins.
 fn visit_from<T: Scalar>(
     x: &dyn Source<T>,
-    (row, pieces): (usize, &Cell<Pieces>),
+    (row, pieces): (usize, &Cell<PieceShape>),
     pieces_of: &PiecesOf<'_, T>,
     f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>,
 ) -> Result<()> {
@@ -148,7 +148,7 @@ impl Stated {
 
 /// The pieces into which rows are cut.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Pieces {
+pub(crate) struct PieceShape {
     /// Number of rows of a piece; zero before the memory layout of the rows is decided.
     n_rows: usize,
     /// The layout in which rows are collected.
@@ -157,7 +157,7 @@ pub(crate) struct Pieces {
 
 /// Rows that are collected until they fill whole pieces.
 pub(crate) struct Aligned<'p, T> {
-    pieces: &'p Cell<Pieces>,
+    pieces: &'p Cell<PieceShape>,
     /// Largest number of rows held; zero before the first block of known layout.
     capacity: usize,
     /// Least number of pieces of a block that is passed without a copy.
@@ -173,7 +173,7 @@ pub(crate) struct Aligned<'p, T> {
 
 impl<'p, T: Scalar> Aligned<'p, T> {
     /// Holds no rows. `pieces` is set when the memory layout of the rows is decided, unless it was set before.
-    pub(crate) fn new(pieces: &'p Cell<Pieces>) -> Self {
+    pub(crate) fn new(pieces: &'p Cell<PieceShape>) -> Self {
         Self {
             pieces,
             capacity: 0,
@@ -212,7 +212,7 @@ impl<'p, T: Scalar> Aligned<'p, T> {
                     return Ok(());
                 }
                 let (n_rows, column_major) = (pieces_of(&rows).n_rows.max(1), rows.is_column_major());
-                self.pieces.set(Pieces { n_rows, column_major });
+                self.pieces.set(PieceShape { n_rows, column_major });
             }
             let n_rows = self.pieces.get().n_rows;
             let n_pieces = HELD_VALUES / (n_rows * rows.n_cols().max(1));

@@ -18,7 +18,7 @@ use crate::operator::blocks;
 use crate::scaling::Scales;
 use crate::source::{Block, Source};
 use crate::weights::Weighting;
-use parts::{BlockRows, Directions, Part};
+use parts::{BlockRows, Directions, SketchRows};
 use update::{Between, truncated};
 
 pub(super) use probe::{Errors, PROBE, probe};
@@ -52,7 +52,7 @@ pub(super) struct Rules {
 
 /// The statistics of a sketch.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct State {
+pub(super) struct SketchState {
     /// Weights, means and squared deviations of the columns, exact and without scales.
     pub(super) moments: Moments,
     /// `V`, orthonormal columns, shape (p, m), m <= l.
@@ -80,7 +80,7 @@ pub(super) struct Sketch {
     pub(super) rules: Rules,
     /// `Theta`, standard normal, shape (p, q); a function of the seed.
     theta: Arc<Matrix>,
-    pub(super) state: State,
+    pub(super) state: SketchState,
 }
 
 impl Rules {
@@ -111,7 +111,7 @@ impl Rules {
     }
 }
 
-impl State {
+impl SketchState {
     pub(super) fn empty(p: usize) -> Self {
         Self {
             moments: Moments::empty(p),
@@ -133,11 +133,11 @@ impl Sketch {
     pub(super) fn new(options: &IncrementalPca, n_components: usize, p: usize) -> Result<Self> {
         Rules::new(options, n_components, p).ask(p)?;
         let scale = options.column_scale.clone();
-        Ok(Self::with_state(options, n_components, State { scale, ..State::empty(p) }))
+        Ok(Self::with_state(options, n_components, SketchState { scale, ..SketchState::empty(p) }))
     }
 
     /// A sketch in a state that belongs to these options.
-    pub(super) fn with_state(options: &IncrementalPca, n_components: usize, state: State) -> Self {
+    pub(super) fn with_state(options: &IncrementalPca, n_components: usize, state: SketchState) -> Self {
         let p = state.moments.mean.len();
         let rules = Rules::new(options, n_components, p);
         Self { rules, theta: Arc::new(probe(p, options.seed)), state }
@@ -166,7 +166,7 @@ impl Sketch {
             return Ok(self.with(self.updated(held, forget, &exec)?));
         }
         let (scale, warmed_by) = (Some(self.scale_of(held, &exec)?), Some(held.n_rows));
-        let mut next = self.with(State { scale, warmed_by, ..self.state.clone() });
+        let mut next = self.with(SketchState { scale, warmed_by, ..self.state.clone() });
         let rows = match held.storage {
             Storage::Dense => self.rules.cut.piece_rows,
             Storage::Sparse { .. } => self.rules.sparse_rows,
@@ -181,12 +181,12 @@ impl Sketch {
 
     /// A sketch of no rows by these rules, with the scales of `other`.
     pub(super) fn like(&self, other: &Self) -> Self {
-        let State { scale, warmed_by, moments, .. } = &other.state;
+        let SketchState { scale, warmed_by, moments, .. } = &other.state;
         let (scale, warmed_by) = (scale.clone(), *warmed_by);
-        self.with(State { scale, warmed_by, ..State::empty(moments.mean.len()) })
+        self.with(SketchState { scale, warmed_by, ..SketchState::empty(moments.mean.len()) })
     }
 
-    fn with(&self, state: State) -> Self {
+    fn with(&self, state: SketchState) -> Self {
         Self { rules: self.rules.clone(), theta: self.theta.clone(), state }
     }
 
@@ -201,7 +201,7 @@ impl Sketch {
     }
 
     /// One update, with all rows of `held`.
-    fn updated(&self, held: &Held, forget: f64, exec: &Exec<'_>) -> Result<State> {
+    fn updated(&self, held: &Held, forget: f64, exec: &Exec<'_>) -> Result<SketchState> {
         let old = &self.state;
         let block = held.block()?;
         let aged = self.rules.cut.aged(held.weights.as_deref(), held.n_rows);
@@ -229,11 +229,11 @@ impl Sketch {
     fn joined(
         &self,
         kept: f64,
-        (part, rows, probe_of): (&Moments, &dyn Part, &ProbeOf<'_>),
+        (part, rows, probe_of): (&Moments, &dyn SketchRows, &ProbeOf<'_>),
         cut_off: f64,
         (scale, warmed_by): (Option<Vec<f64>>, Option<usize>),
         exec: &Exec<'_>,
-    ) -> Result<State> {
+    ) -> Result<SketchState> {
         let old = &self.state;
         let mut moments = old.moments.clone();
         moments.fade(kept);
@@ -248,7 +248,7 @@ impl Sketch {
         let cut_off = old.cut_off * kept + cut_off;
         if part.weight == 0.0 {
             let directions = old.directions.clone();
-            return Ok(State { moments, directions, squares, probe, cut_off, scale, warmed_by });
+            return Ok(SketchState { moments, directions, squares, probe, cut_off, scale, warmed_by });
         }
         let factor = self.factor();
         let apart = self.rules.center && before > 0.0;
@@ -266,7 +266,7 @@ impl Sketch {
         }
         let cut_off = cut_off + found.cut_off;
         let (directions, squares) = (found.vectors, found.squares);
-        Ok(State { moments, directions, squares, probe, cut_off, scale, warmed_by })
+        Ok(SketchState { moments, directions, squares, probe, cut_off, scale, warmed_by })
     }
 
     /// The sketch of the rows of both.
@@ -275,7 +275,7 @@ impl Sketch {
     /// As [`Sketch::added`].
     pub(super) fn merged(&self, other: &Self, exec: &Exec<'_>) -> Result<Self> {
         let exec = exec.phase("sketch");
-        let State { moments, directions, squares, probe, cut_off, .. } = &other.state;
+        let SketchState { moments, directions, squares, probe, cut_off, .. } = &other.state;
         let rows = Directions { vectors: directions, squares };
         let probe = |_: &Exec<'_>| Ok(probe.clone());
         let warm = (self.state.scale.clone(), self.state.warmed_by);

@@ -9,7 +9,7 @@ use crate::operator::blocks;
 use crate::source::{Block, Source};
 
 /// A matrix `C`, shape (r, p), known by its products.
-pub(super) trait Part {
+pub(super) trait SketchRows {
     /// `r`.
     fn n_rows(&self) -> usize;
     /// `C Q`, shape (r, l), for `q` of shape (p, l).
@@ -53,7 +53,7 @@ impl<'a> BlockRows<'a> {
     }
 }
 
-impl Part for BlockRows<'_> {
+impl SketchRows for BlockRows<'_> {
     fn n_rows(&self) -> usize {
         self.block.n_rows()
     }
@@ -106,7 +106,7 @@ impl Directions<'_> {
     }
 }
 
-impl Part for Directions<'_> {
+impl SketchRows for Directions<'_> {
     fn n_rows(&self) -> usize {
         self.squares.len()
     }

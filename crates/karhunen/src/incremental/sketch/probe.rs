@@ -1,6 +1,6 @@
 //! The error of a sketch, measured on random vectors that the sketch never used.
 
-use super::State;
+use super::SketchState;
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::Matrix;
@@ -33,7 +33,7 @@ pub(in crate::incremental) fn probe(p: usize, seed: u64) -> Matrix {
 /// The errors of the first `k` directions `w`. As `S~ w = theta w`, each entry of `w'(T / s - S~ Theta)` is
 /// normal with mean zero and variance `||S w - theta w||^2`, where `T / s = S Theta`. No bound exceeds that
 /// of all that was cut off.
-pub(super) fn errors(state: &State, theta: &Matrix, k: usize, exec: &Exec<'_>) -> Result<Errors> {
+pub(super) fn errors(state: &SketchState, theta: &Matrix, k: usize, exec: &Exec<'_>) -> Result<Errors> {
     let weight = state.moments.weight;
     let largest = state.squares.first().copied().unwrap_or(0.0) / weight;
     if k == 0 {

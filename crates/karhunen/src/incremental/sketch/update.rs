@@ -1,6 +1,6 @@
 //! The leading directions of known directions and further rows.
 
-use super::parts::{Directions, Part};
+use super::parts::{Directions, SketchRows};
 use crate::error::Result;
 use crate::exec::{Accumulate, Exec};
 use crate::linalg::Matrix;
@@ -55,7 +55,7 @@ pub(super) struct Kept {
 /// difference of the means. Directions at rounding level are left out.
 pub(super) fn truncated(
     old: Directions<'_>,
-    part: &dyn Part,
+    part: &dyn SketchRows,
     between: Option<&Between>,
     l: usize,
     exec: &Exec<'_>,
@@ -71,7 +71,7 @@ pub(super) fn truncated(
 /// Decomposes `M'M`, shape (p, p).
 fn by_columns(
     old: Directions<'_>,
-    part: &dyn Part,
+    part: &dyn SketchRows,
     between: Option<&Between>,
     l: usize,
     exec: &Exec<'_>,
@@ -93,7 +93,7 @@ fn by_columns(
 /// Decomposes `M M'`, shape (m + r + 1, m + r + 1).
 fn by_rows(
     old: Directions<'_>,
-    part: &dyn Part,
+    part: &dyn SketchRows,
     between: Option<&Between>,
     l: usize,
     exec: &Exec<'_>,
