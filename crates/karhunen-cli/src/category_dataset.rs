@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use karhunen::categorical::{CategoricalModel, Column, ColumnValues};
+use karhunen::categorical::{CategoricalModel, Column, ColumnValues, are_many_categories};
 use karhunen_io::{CategoryTable, ColumnKinds, ReadOptions, shortened};
 
 use crate::dataset::neither_file_nor_column;
@@ -13,9 +13,6 @@ use crate::names::{self, visible};
 use crate::outputs::print_warnings;
 use crate::paths::input_name;
 use crate::progress::{Progress, check_stop};
-
-/// More categories than this in more than half of the rows are a sign of ids or measurements.
-const MANY_CATEGORIES: usize = 20;
 
 /// A table of categories and its file.
 pub(crate) struct CategoryDataset {
@@ -55,15 +52,13 @@ impl CategoryDataset {
     pub(crate) fn hint(&mut self) {
         let n = self.table.n_rows;
         let hint = |column: &Column| match &column.values {
-            ColumnValues::Categories { names, .. } if names.len() > MANY_CATEGORIES.max(n / 2) => {
-                Some(format!(
-                    "column `{}` has {} categories in {} rows: ids and measurements are no categories; set it \
+            ColumnValues::Categories { names, .. } if are_many_categories(names.len(), n) => Some(format!(
+                "column `{}` has {} categories in {} rows: ids and measurements are no categories; set it \
                      aside with --label, bin it, or use --famd for numbers",
-                    shortened(&column.name),
-                    count(names.len()),
-                    count(n)
-                ))
-            }
+                shortened(&column.name),
+                count(names.len()),
+                count(n)
+            )),
             _ => None,
         };
         self.hints = self.table.columns.iter().filter_map(hint).collect();

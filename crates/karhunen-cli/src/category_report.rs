@@ -119,11 +119,10 @@ pub(crate) fn treatment(model: &CategoricalModel) -> String {
 
 /// A note about v-tests that are not defined.
 pub(crate) fn v_test_note(model: &CategoricalModel) -> Option<String> {
-    let total = model.pca().sum_of_weights();
-    (total < 2.0).then(|| {
+    (!model.has_v_tests()).then(|| {
         format!(
             "v-tests count weights as rows, and they sum to {}; give weights that sum to the number of respondents",
-            sum(total)
+            sum(model.pca().sum_of_weights())
         )
     })
 }

@@ -4,6 +4,14 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::error::{CategoryFault, Error, Result};
 
+/// More categories than this in more than half of the rows are a sign of ids or measurements.
+const MANY_CATEGORIES: usize = 20;
+
+/// True if a column has so many categories for its number of rows that it probably holds ids or measurements.
+pub fn are_many_categories(n_categories: usize, n_rows: usize) -> bool {
+    n_categories > MANY_CATEGORIES.max(n_rows / 2)
+}
+
 /// A column of a table: its name, and a number or a category for each row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {

@@ -6,6 +6,7 @@ use super::column::{Column, ColumnValues, n_rows};
 use crate::error::{CategoryFault, Error, Result};
 use crate::linalg::SparseMatrix;
 use crate::memory;
+use crate::scalar::largest;
 
 /// The category of rows whose value is missing.
 const MISSING: &str = "missing";
@@ -59,9 +60,12 @@ impl Variable {
             return Err(Error::Categories(CategoryFault::Constant { column: column.name.clone() }));
         }
         let moved: f64 = with_weight().map(|(value, share)| share * (value - reference)).sum();
-        let squares: f64 =
-            with_weight().map(|(value, share)| share * (value - reference - moved).powi(2)).sum();
-        Ok(Self::Numbers { name: column.name.clone(), mean: reference + moved, deviation: squares.sqrt() })
+        let deviation =
+            root_mean_square(|| with_weight().map(|(value, share)| (value - reference - moved, *share)));
+        if !deviation.is_finite() {
+            return Err(Error::Categories(CategoryFault::Range { column: column.name.clone() }));
+        }
+        Ok(Self::Numbers { name: column.name.clone(), mean: reference + moved, deviation })
     }
 
     /// The variable of a column of categories.
@@ -203,8 +207,42 @@ impl Encoding {
     }
 }
 
+/// The square root of the mean of the squares of values, each with its share of the weight. Values are divided by the
+/// largest before they are squared, because squares of values below 1e-154 or above 1e154 leave the range of numbers.
+fn root_mean_square<I: Iterator<Item = (f64, f64)>>(values: impl Fn() -> I) -> f64 {
+    let largest = largest(values().map(|(value, _)| value.abs()));
+    if largest == 0.0 {
+        return 0.0;
+    }
+    largest * values().map(|(value, share)| share * (value / largest).powi(2)).sum::<f64>().sqrt()
+}
+
 /// The place of each name among the categories of the fit.
 fn places_in(categories: &[String], names: &[String]) -> Vec<Option<u32>> {
     let places: HashMap<&str, u32> = categories.iter().map(String::as_str).zip(0..).collect();
     names.iter().map(|name| places.get(name.as_str()).copied()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn standards(values: &[f64], shares: &[f64]) -> (f64, f64) {
+        match Variable::of_numbers(&Column::of_numbers("x", values.to_vec()), shares).unwrap() {
+            Variable::Numbers { mean, deviation, .. } => (mean, deviation),
+            Variable::Categories { .. } => panic!("categories"),
+        }
+    }
+
+    #[test]
+    fn deviations_of_any_size_are_those_of_the_values_times_a_factor() {
+        let (values, shares) = ([1.0, 2.0, 3.0, 7.0], [0.25, 0.5, 0.25, 0.0]);
+        for factor in [1e-300, 1e-200, 1e-155, 1.0, 1e155, 1e200, 1e300] {
+            let (mean, deviation) = standards(&values.map(|value| value * factor), &shares);
+            // The shares sum to one, so the mean is 2 and the variance one half; a few roundings.
+            assert!((mean / factor - 2.0).abs() <= 8.0 * f64::EPSILON, "{factor}: {mean}");
+            let expected = 0.5_f64.sqrt();
+            assert!((deviation / factor - expected).abs() <= 8.0 * f64::EPSILON, "{factor}: {deviation}");
+        }
+    }
 }

@@ -28,7 +28,7 @@ mod options;
 mod record;
 mod results;
 
-pub use column::{Column, ColumnValues};
+pub use column::{Column, ColumnValues, are_many_categories};
 pub use corrections::{Corrected, Correction};
 pub use encoding::Variable;
 pub use model::CategoricalModel;

@@ -150,7 +150,20 @@ impl CategoricalModel {
     /// # Errors
     /// As [`CategoricalModel::transform`]; errors of weights.
     pub fn row_contributions(&self, columns: &[Column], weights: Option<&[f64]>) -> Result<Matrix> {
-        let mut found = self.transform(columns)?;
+        self.row_contributions_with(columns, weights, &Run::default())
+    }
+
+    /// As [`CategoricalModel::row_contributions`], with threads and observer of `run`.
+    ///
+    /// # Errors
+    /// As [`CategoricalModel::row_contributions`], and [`Error::Stopped`] if the observer cancels.
+    pub fn row_contributions_with(
+        &self,
+        columns: &[Column],
+        weights: Option<&[f64]>,
+        run: &Run<'_>,
+    ) -> Result<Matrix> {
+        let mut found = self.transform_with(columns, Transform::default(), run)?;
         let (n, k) = found.shape();
         let shares = NormalizedWeights::new(weights, n)?.values;
         let share = |i: usize| shares.as_ref().map_or(1.0 / n as f64, |shares| shares[i]);
@@ -168,8 +181,16 @@ impl CategoricalModel {
     /// # Errors
     /// As [`CategoricalModel::transform`].
     pub fn row_cos2(&self, columns: &[Column]) -> Result<Matrix> {
+        self.row_cos2_with(columns, &Run::default())
+    }
+
+    /// As [`CategoricalModel::row_cos2`], with threads and observer of `run`.
+    ///
+    /// # Errors
+    /// As [`CategoricalModel::row_cos2`], and [`Error::Stopped`] if the observer cancels.
+    pub fn row_cos2_with(&self, columns: &[Column], run: &Run<'_>) -> Result<Matrix> {
         let matrix = self.encoding.matrix(columns)?;
-        let mut found = self.pca.transform(&matrix.view())?;
+        let mut found = self.pca.transform_with(&matrix.view(), Transform::default(), run)?;
         let (mean, scale) = (self.pca.mean(), self.pca.scale());
         let at_zero: Vec<f64> = mean.iter().zip(scale).map(|(mean, scale)| (mean / scale).powi(2)).collect();
         let of_zeros: f64 = at_zero.iter().sum();

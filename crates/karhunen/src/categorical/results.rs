@@ -26,6 +26,11 @@ pub struct CategoryResults {
 }
 
 impl CategoricalModel {
+    /// True if v-tests are defined: the weights sum to two at least.
+    pub fn has_v_tests(&self) -> bool {
+        self.pca().sum_of_weights() >= FEWEST_ROWS
+    }
+
     /// Coordinates, contributions, squared cosines and v-tests of the categories.
     pub fn categories(&self) -> CategoryResults {
         let (pca, variances) = (self.pca(), self.eigenvalues());
@@ -52,7 +57,7 @@ impl CategoricalModel {
             coordinates: where_defined(&has_share, &coordinate),
             contributions: where_defined(&has_share, &|i, c| pca.components()[(c, first + i)].powi(2)),
             cos2: where_defined(&differs, &|i, c| coordinate(i, c).powi(2) / self.distances()[i]),
-            v_tests: where_defined(&|i| differs(i) && total >= FEWEST_ROWS, &v_test),
+            v_tests: where_defined(&|i| differs(i) && self.has_v_tests(), &v_test),
         }
     }
 

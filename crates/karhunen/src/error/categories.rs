@@ -45,6 +45,11 @@ pub enum CategoryFault {
         /// The column.
         column: String,
     },
+    /// The deviations of the numbers of a column are too large for numbers.
+    Range {
+        /// The column.
+        column: String,
+    },
     /// A column holds values of the other kind.
     Kind {
         /// The column.
@@ -109,6 +114,11 @@ impl CategoryFault {
                 if value.is_nan() { "missing".to_owned() } else { value.to_string() }
             ),
             Self::Constant { column } => format!("column `{column}` is constant; leave it out"),
+            Self::Range { column } => {
+                format!(
+                    "column `{column}`: deviations from the mean exceed the largest number; divide it by a constant"
+                )
+            }
             Self::Kind { column, found, expected } => {
                 format!("column `{column}` holds {found}, and {expected} are expected there")
             }

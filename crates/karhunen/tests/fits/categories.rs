@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use karhunen::categorical::{Analysis, CategoricalModel, CategoricalPca, Column, ColumnValues, Correction};
+use karhunen::categorical::{
+    Analysis, CategoricalModel, CategoricalPca, Column, ColumnValues, Correction, are_many_categories,
+};
 use karhunen::error::CategoryFault;
-use karhunen::{Error, Matrix, NComponents};
+use karhunen::{Error, Matrix, NComponents, Run};
 use serde_json::Value;
 
 /// FactoMineR and the library differ by rounding errors of two decompositions, and by those of 15 printed digits.
@@ -249,6 +251,7 @@ fn weights_that_do_not_count_rows_have_no_v_tests() {
     let (found, expected) =
         (fit(Analysis::Mca, &columns, Some(&shares)), fit(Analysis::Mca, &columns, Some(&counts)));
     assert!(found.categories().v_tests.as_slice().iter().all(|v| v.is_nan()));
+    assert!(!found.has_v_tests() && expected.has_v_tests());
     for (found, expected) in found.eigenvalues().iter().zip(expected.eigenvalues()) {
         assert_near("eigenvalues", *found, *expected);
     }
@@ -318,6 +321,13 @@ fn tables_that_are_refused_and_their_messages() {
             message(Analysis::Famd, &with(Column::of_numbers("mpg", vec![f64::NAN; 32]))),
             "column `mpg`: row 0 is missing; complete the numbers first",
         ),
+        (
+            message(
+                Analysis::Famd,
+                &with(Column::of_numbers("mpg", [1e308, -1e308].into_iter().cycle().take(32).collect())),
+            ),
+            "column `mpg`: deviations from the mean exceed the largest number; divide it by a constant",
+        ),
         (message(Analysis::Mca, &[titanic[0].clone(), titanic[0].clone()]), "`Class` names two columns"),
         (message(Analysis::Mca, &[Column::of_texts("a", [Some("x"), Some("x")])]), "all rows are alike"),
         (message(Analysis::Mca, &[]), "data of shape (0, 0) hold no values"),
@@ -373,5 +383,44 @@ fn squared_cosines_of_many_categories_are_those_of_the_definition() {
         for c in 0..2 {
             assert_near(name, results.cos2[(i, c)], results.coordinates[(i, c)].powi(2) / distance);
         }
+    }
+}
+
+#[test]
+fn results_of_rows_have_the_same_bits_for_every_number_of_threads() {
+    let golden = golden();
+    let (columns, weights) = (cars(&golden), numbers(&golden["mtcars"]["weights"]));
+    let model = fit(Analysis::Famd, &columns, Some(&weights));
+    let contributions = model.row_contributions(&columns, Some(&weights)).unwrap();
+    let cos2 = model.row_cos2(&columns).unwrap();
+    for n_threads in [1, 3] {
+        let run = Run { n_threads: Some(n_threads), ..Run::default() };
+        let found = model.row_contributions_with(&columns, Some(&weights), &run).unwrap();
+        assert_eq!(found, contributions);
+        assert_eq!(model.row_cos2_with(&columns, &run).unwrap(), cos2);
+    }
+}
+
+#[test]
+fn numbers_of_any_size_have_the_same_analysis() {
+    let golden = golden();
+    let expected = fit(Analysis::Famd, &cars(&golden), None);
+    for factor in [1e-300, 1e-200, 1e200, 1e300] {
+        let mut columns = cars(&golden);
+        let ColumnValues::Numbers(values) = &mut columns[0].values else { panic!() };
+        values.iter_mut().for_each(|value| *value *= factor);
+        let found = fit(Analysis::Famd, &columns, None);
+        for (found, expected) in found.eigenvalues().iter().zip(expected.eigenvalues()) {
+            assert_near(&format!("eigenvalues times {factor}"), *found, *expected);
+        }
+    }
+}
+
+#[test]
+fn many_categories_are_more_than_twenty_and_half_of_the_rows() {
+    for (n_categories, n_rows, expected) in
+        [(20, 20, false), (21, 21, true), (30, 60, false), (31, 60, true), (31, 61, true), (31, 62, false)]
+    {
+        assert_eq!(are_many_categories(n_categories, n_rows), expected, "{n_categories} of {n_rows}");
     }
 }
