@@ -1,7 +1,7 @@
 //! Errors of the engine as exceptions of Python.
 
 use karhunen::choice::Choice;
-use karhunen::error::{OptionName, OptionValue, Surface, Weighed, options};
+use karhunen::error::{CategoryFault, OptionName, OptionValue, Surface, Weighed, options};
 use karhunen::kernel::Kernel;
 use karhunen::{Error, ErrorKind};
 use karhunen_io::Cause;
@@ -102,6 +102,13 @@ fn message_of(error: &Error) -> String {
         Error::WeightsAllZero { of, n } => {
             format!("{}: all {n} entries are zero; at least one must be positive", name(of.option()))
         }
+        Error::Categories(ref fault) => of_categories(fault).unwrap_or_else(|| error.text_for(&Parameters)),
+        Error::Shape { what: "the table", axis: "columns", found, expected } => {
+            format!("X has {found} columns, the fit had {expected}")
+        }
+        Error::Truncated { rule: "the correction", kept, .. } => {
+            format!("the correction needs the components that n_components = {kept} left out")
+        }
         // The wording of scikit-learn, which its checks of estimators require.
         Error::NegativeValue { row, column, value, kernel } => {
             let error = Error::NegativeValue { row, column, value, kernel: kernel_name(kernel) };
@@ -110,6 +117,58 @@ fn message_of(error: &Error) -> String {
         _ => error.text_for(&Parameters),
     };
     if names_row(error) { format!("{message}{COUNTED}") } else { message }
+}
+
+/// The message of a fault in a table of categories, if it has other words or names in Python: rows and columns count from
+/// 0, and texts are literals.
+fn of_categories(fault: &CategoryFault) -> Option<String> {
+    Some(match fault {
+        CategoryFault::Unknown { column, row, found, known } => {
+            let found = match found {
+                Some(found) => format!("is {}, which no row of the fit was", text(found)),
+                None => "lacks a value; none of the fit did".to_owned(),
+            };
+            let mut listed: Vec<String> = known.iter().take(LISTED).map(|name| text(name)).collect();
+            if known.len() > LISTED {
+                listed.push("...".to_owned());
+            }
+            format!("column {}: row {row} {found}; its categories are {}", text(column), listed.join(", "))
+        }
+        CategoryFault::Number { column, row, value } => {
+            let found = if value.is_nan() { "nan".to_owned() } else { value.to_string() };
+            format!(
+                "column {}: row {row} is {found}; complete the numbers first, for example with karhunen.completion, or \
+                 leave such rows out",
+                text(column)
+            )
+        }
+        CategoryFault::Constant { column } => format!("column {} is constant; leave it out", text(column)),
+        CategoryFault::Range { column } => format!(
+            "column {}: deviations from the mean exceed the largest number; divide it by a constant",
+            text(column)
+        ),
+        CategoryFault::OneKind { kind, .. } => {
+            let instead = if *kind == "numbers" { "PCA(scale=True)" } else { "MCA" };
+            format!("all columns hold {kind}; use {instead}, or give columns of both kinds")
+        }
+        CategoryFault::OtherColumn { place, found, expected } => format!(
+            "X has other columns than the fit had: column {place} is {}, and was {}",
+            text(found),
+            text(expected)
+        ),
+        CategoryFault::Twice { name } => {
+            format!("{} names two categories; rename a column or a category", text(name))
+        }
+        _ => return None,
+    })
+}
+
+/// Most categories in a message.
+const LISTED: usize = 8;
+
+/// A text as a literal.
+fn text(text: &str) -> String {
+    literal(&OptionValue::Text(text.into()))
 }
 
 /// The exception that Python raised while rows were read.
@@ -139,6 +198,11 @@ fn names_row(error: &Error) -> bool {
             | Error::NotSymmetric { .. }
             | Error::ScoreOverflow { .. }
             | Error::ImportanceSingle { row: Some(_) }
+            | Error::Categories(
+                CategoryFault::Unknown { .. }
+                    | CategoryFault::Number { .. }
+                    | CategoryFault::OtherColumn { .. }
+            )
     )
 }
 

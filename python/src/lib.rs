@@ -4,6 +4,7 @@
 //! It contains no numerics. Inputs are borrowed and results moved, without copies.
 
 mod arrays;
+mod categorical_model;
 mod cluster;
 mod completion;
 mod cross_validation;
@@ -41,6 +42,8 @@ mod value;
 /// The engine behind the Python package `karhunen`.
 #[pyo3::pymodule(gil_used = false)]
 mod _core {
+    #[pymodule_export]
+    use crate::categorical_model::{CategoricalModel, are_many_categories, fit_categorical};
     #[pymodule_export]
     use crate::cluster::{ClusterFit, PartTree, merge_parts, sum_part, takes_missing_values};
     #[pymodule_export]

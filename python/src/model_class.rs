@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use karhunen::Matrix;
+use karhunen::record::Recorded;
 use karhunen_io::Stored;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::PyClass;
@@ -14,6 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::arrays::show_array;
+use crate::errors::to_python;
 
 /// A Python class that holds an immutable model of the engine.
 pub(crate) trait ModelClass: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> + Sync {
@@ -24,6 +26,12 @@ pub(crate) trait ModelClass: PyClass<Frozen = True> + Into<PyClassInitializer<Se
 
     /// Wraps a model; `function` is the kernel function of models with the kernel `custom`.
     fn wrap(model: Self::Core, function: Option<&Bound<'_, PyAny>>) -> Self;
+
+    /// The options of the fit as JSON, `null` if the model has none.
+    fn options(model: &Self::Core) -> PyResult<String> {
+        let record = model.to_record().map_err(to_python)?;
+        Ok(record.texts.get("options").cloned().unwrap_or_else(|| "null".to_owned()))
+    }
 }
 
 /// A view of a vector of the model.

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyType};
 use pyo3::{IntoPyObjectExt, PyTypeInfo};
 
+use crate::categorical_model::CategoricalModel;
 use crate::errors::{file_to_python, to_python};
 use crate::incomplete_model::IncompleteModel;
 use crate::incremental::IncrementalState;
@@ -29,6 +30,7 @@ pub(crate) enum AnyModel<'py> {
     Complete(Bound<'py, Model>),
     Incomplete(Bound<'py, IncompleteModel>),
     Kernel(Bound<'py, KernelModel>),
+    Categorical(Bound<'py, CategoricalModel>),
     Nystrom(Bound<'py, NystromMap>),
     Scatter(Bound<'py, Scatter>),
     Incremental(Bound<'py, IncrementalState>),
@@ -46,6 +48,8 @@ macro_rules! for_class {
             $function::<IncompleteModel>($($argument),*)?.into_py_any(py)
         } else if class.is(KernelModel::type_object(py)) {
             $function::<KernelModel>($($argument),*)?.into_py_any(py)
+        } else if class.is(CategoricalModel::type_object(py)) {
+            $function::<CategoricalModel>($($argument),*)?.into_py_any(py)
         } else if class.is(NystromMap::type_object(py)) {
             $function::<NystromMap>($($argument),*)?.into_py_any(py)
         } else if class.is(Scatter::type_object(py)) {
@@ -69,6 +73,7 @@ pub(crate) fn to_state<'py>(model: AnyModel<'py>) -> PyResult<Bound<'py, PyDict>
         AnyModel::Complete(model) => state_of(model),
         AnyModel::Incomplete(model) => state_of(model),
         AnyModel::Kernel(model) => state_of(model),
+        AnyModel::Categorical(model) => state_of(model),
         AnyModel::Nystrom(model) => state_of(model),
         AnyModel::Scatter(sums) => state_of(sums),
         AnyModel::Incremental(state) => state_of(state),
@@ -164,6 +169,7 @@ pub(crate) fn save(
         AnyModel::Complete(model) => save_as(py, path, model.get(), &beside),
         AnyModel::Incomplete(model) => save_as(py, path, model.get(), &beside),
         AnyModel::Kernel(model) => save_as(py, path, model.get(), &beside),
+        AnyModel::Categorical(model) => save_as(py, path, model.get(), &beside),
         AnyModel::Nystrom(model) => save_as(py, path, model.get(), &beside),
         AnyModel::Scatter(sums) => save_as(py, path, sums.get(), &beside),
         AnyModel::Incremental(state) => save_as(py, path, state.get(), &beside),
@@ -224,9 +230,7 @@ fn loaded<'py, M: ModelClass>(
     Saved { model, beside }: Saved<M::Core>,
     function: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Loaded<'py, M>> {
-    let record = model.to_record().map_err(to_python)?;
-    let options = record.texts.get("options").cloned().unwrap_or_else(|| "null".to_owned());
-    drop(record);
+    let options = M::options(&model)?;
     let loads = |text: String| py.import("json")?.call_method1("loads", (text,));
     let (beside, options) = (loads(to_json(&beside)?)?, loads(options)?);
     Ok((Bound::new(py, M::wrap(model, function))?, beside, options))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from karhunen import PCA, IncompletePCA, IncrementalPCA, KernelPCA, Nystroem, Observed, TruncatedSVD, plot
 from karhunen._shared import choices
+from karhunen.categorical import MCA
 from karhunen.resampling import bootstrap, jackknife
 from karhunen.selection import parallel_analysis
 
@@ -19,6 +20,7 @@ CHOICES = [
     (PCA, "svd_solver", choices.SvdSolver),
     (PCA, "rounded_copy", choices.Rounding),
     (TruncatedSVD, "algorithm", choices.Algorithm),
+    (MCA, "solver", choices.Solver),
     (IncrementalPCA, "method", choices.IncrementalMethod),
     (IncrementalPCA, "weighting", choices.Weighting),
     (IncompletePCA, "method", choices.Method),

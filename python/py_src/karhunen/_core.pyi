@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "FAN_IN",
+    "CategoricalModel",
     "ClusterFit",
     "Entries",
     "FileTable",
@@ -28,6 +29,7 @@ __all__ = [
     "Stream",
     "__version__",
     "adjust_p_values",
+    "are_many_categories",
     "bootstrap",
     "choose_completion",
     "column_moments",
@@ -46,6 +48,7 @@ __all__ = [
     "explain_incomplete_rows",
     "explain_rows",
     "fit",
+    "fit_categorical",
     "fit_incomplete",
     "fit_kernel",
     "fit_nystrom",
@@ -102,6 +105,7 @@ _Ids: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
 _OnProgress: TypeAlias = Callable[..., object]
 _Log: TypeAlias = tuple[str, bool, Callable[[str], None]]
 _BlockKernel: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+_Column: TypeAlias = tuple[str, NDArray[Any], list[str] | None]
 _Rows: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 
 class NotConvergedError(RuntimeError):
@@ -692,10 +696,72 @@ def fit_nystrom(
 ) -> NystromMap:
     """Select landmarks among the rows of `x`; `function` is the kernel named `custom`."""
 
+@final
+class CategoricalModel:
+    """A fitted MCA or FAMD. A column is its name, and numbers; or codes, -1 without a value, and the names of codes."""
+
+    @property
+    def analysis(self) -> str:
+        """`"mca"` or `"famd"`."""
+    @property
+    def variables(self) -> list[tuple[str, list[str] | None, bool]]:
+        """Name, categories unless it holds numbers, and whether the last is that of missing values, of each column."""
+    @property
+    def pca(self) -> Model:
+        """The PCA of the standardised numbers and the indicators."""
+    @property
+    def category_names(self) -> list[str]:
+        """Names such as `sex=f`."""
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the columns of the PCA."""
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Share of the weight of the rows with each category, shape (n_categories,)."""
+    @property
+    def has_v_tests(self) -> bool:
+        """True if v-tests are defined."""
+    def categories(self) -> list[NDArray[np.float64]]:
+        """Return coordinates, contributions, squared cosines and v-tests, shape (n_categories, n_components) each."""
+    def eta2(self) -> NDArray[np.float64]:
+        """Return correlation ratios, shape (n_variables_of_categories, n_components)."""
+    def numbers(self) -> list[NDArray[np.float64]]:
+        """Return correlations and contributions of numbers, shape (n_numbers, n_components) each."""
+    def corrected_eigenvalues(self, correction: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return corrected eigenvalues and their shares."""
+    def transform(
+        self, columns: list[_Column], n_threads: int | None = None, on_progress: _OnProgress | None = None
+    ) -> NDArray[np.float64]:
+        """Return principal coordinates of rows, shape (n_rows, n_components)."""
+    def row_contributions(
+        self,
+        columns: list[_Column],
+        sample_weight: NDArray[np.float64] | None = None,
+        n_threads: int | None = None,
+        on_progress: _OnProgress | None = None,
+    ) -> NDArray[np.float64]:
+        """Return shares of rows of the fit in the variance of each component, shape (n_rows, n_components)."""
+    def row_cos2(
+        self, columns: list[_Column], n_threads: int | None = None, on_progress: _OnProgress | None = None
+    ) -> NDArray[np.float64]:
+        """Return squared cosines of rows, shape (n_rows, n_components)."""
+
+def fit_categorical(
+    columns: list[_Column],
+    options: dict[str, Any],
+    sample_weight: NDArray[np.float64] | None = None,
+    on_progress: _OnProgress | None = None,
+) -> CategoricalModel:
+    """Fit an MCA or FAMD to the columns of a table."""
+
+def are_many_categories(n_categories: int, n_rows: int) -> bool:
+    """Return whether a column has so many categories that it probably holds ids or measurements."""
+
 _AnyModel: TypeAlias = (
     Model
     | IncompleteModel
     | KernelModel
+    | CategoricalModel
     | NystromMap
     | IncrementalState
     | Scatter
@@ -707,6 +773,7 @@ _Kind = TypeVar(
     Model,
     IncompleteModel,
     KernelModel,
+    CategoricalModel,
     NystromMap,
     IncrementalState,
     Scatter,

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
+from typing import TYPE_CHECKING
 
-from karhunen._categorical.encoding import Column, Encoding, Variable, standards
-from karhunen._categorical.fitted import Categorical, squared_distances
+import numpy as np
+from numpy.typing import NDArray
+
+from karhunen import _core
+from karhunen._categorical.encoding import Column
+from karhunen._categorical.fitted import Categorical
 from karhunen._shared.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class FAMD(Categorical):
@@ -22,9 +26,9 @@ class FAMD(Categorical):
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        Number of components; None keeps all: columns of numbers, and categories less the number of their variables.
-    solver, tol, random_state, n_threads, verbose
+    n_components : int, float, str or None, default=None
+        As of :class:`MCA`; all are columns of numbers, and categories less the number of their variables.
+    solver, tol, max_iter, random_state, n_threads, strict, memory_limit, verbose
         As of :class:`MCA`.
 
     Attributes
@@ -55,45 +59,20 @@ class FAMD(Categorical):
     """
 
     __module__ = "karhunen.categorical"
+    _analysis = "famd"
 
-    @property
-    def number_names_(self) -> NDArray[np.object_]:
-        """Names of the columns of numbers, shape (n_numbers,)."""
-        check_is_fitted(self, "pca_")
-        return np.array(self._encoding.numbers, dtype=object)
+    number_names_: NDArray[np.object_]
+    number_correlations_: FloatArray
+    number_contributions_: FloatArray
 
-    @property
-    def number_correlations_(self) -> FloatArray:
-        """Correlations of the columns of numbers and the components, shape (n_numbers, n_components)."""
-        check_is_fitted(self, "pca_")
-        found: FloatArray = self._loadings_of_numbers() * np.sqrt(self.explained_variance_)
-        return found
+    def _numbers_in(self, column: Column) -> FloatArray | None:
+        return column.numbers()
 
-    @property
-    def number_contributions_(self) -> FloatArray:
-        """Share of a column of numbers in the variance of a component, shape (n_numbers, n_components)."""
-        check_is_fitted(self, "pca_")
-        return self._loadings_of_numbers() ** 2
+    def _adopt(self, model: _core.CategoricalModel) -> Self:
+        names = [name for name, categories, _ in model.variables if categories is None]
+        self.number_names_ = np.array(names, dtype=object)
+        self.number_correlations_, self.number_contributions_ = model.numbers()
+        return super()._adopt(model)
 
-    def _loadings_of_numbers(self) -> FloatArray:
-        return np.asarray(self.pca_.components_.T[: len(self.number_names_)])
-
-    def _encode(self, columns: list[Column], shares_of: FloatArray) -> Encoding:
-        numbers = [column for column in columns if column.numbers() is not None]
-        names = [column.name for column in numbers]
-        others = [column for column in columns if column.name not in set(names)]
-        if not others or not numbers:
-            kind, instead = ("categories", "MCA") if others else ("numbers", "PCA(scale=True)")
-            raise ValueError(f"all columns hold {kind}; use {instead}, or give columns of both kinds")
-        centre, deviation = standards(numbers, shares_of)
-        variables = [Variable.of(column) for column in others]
-        return Encoding([column.name for column in columns], names, centre, deviation, variables)
-
-    def _scales(self, shares: FloatArray, encoding: Encoding) -> FloatArray:
-        return np.sqrt(shares)
-
-    def _distances(self, matrix: sp.csr_matrix, shares_of: FloatArray) -> FloatArray:
-        # The mean of the rows of every category: their sum over its share.
-        sums = matrix[:, len(self._encoding.numbers) :].T @ (sp.diags(shares_of) @ matrix)
-        means = sp.diags(1 / self.category_shares_) @ sums
-        return squared_distances(means.tocsr(), self.pca_.mean_, self.pca_.scale_)
+    def _not_pickled(self) -> tuple[str, ...]:
+        return (*super()._not_pickled(), "number_names_", "number_correlations_", "number_contributions_")

@@ -1,39 +1,57 @@
-"""What MCA and FAMD share: a PCA of scaled indicators, and its results by category."""
+"""What MCA and FAMD share: the engine's model of a table of categories behind scikit-learn's attributes."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from karhunen import PCA
-from karhunen._categorical.encoding import Column, Encoding, columns_of
+from karhunen import PCA, _core
+from karhunen._categorical.encoding import Column, EngineColumn, columns_of
 from karhunen._inputs import tables
 from karhunen._inputs.matrix import to_weights
 from karhunen._shared.arrays import FloatArray
 from karhunen._shared.choices import Solver
-from karhunen._shared.options import count_option
+from karhunen._shared.convergence import warn_unless_converged
+from karhunen._shared.earlier_pickles import refuse_without_model
+from karhunen._shared.fitted_model import FittedModel
+from karhunen._shared.options import (
+    bytes_option,
+    engine_arguments,
+    flag_option,
+    n_components_of,
+    n_components_option,
+    optional_count,
+    route_option,
+    seed_option,
+    tol_option,
+)
+from karhunen._shared.summary import outcome
 from karhunen._shared.warning import warn
 
 if TYPE_CHECKING:
+    import os
+
     from sklearn.utils import Tags
     from typing_extensions import Self
 
-#: Eigenvalues below this share of the first are rounding errors of zero.
-_ROUNDING = 1e-12
+#: Arguments that are no options of the engine.
+_OTHERS = frozenset(("random_state", "verbose"))
 
 
-class Categorical(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Categorical(FittedModel):
     """Base class of PCA of indicators of categories."""
 
     pca_: PCA
-    feature_names_in_: NDArray[np.object_]
+    explained_variance_: FloatArray
+    explained_variance_ratio_: FloatArray
     categories_: dict[str, list[Any]]
     category_names_: NDArray[np.object_]
     category_shares_: FloatArray
@@ -41,25 +59,36 @@ class Categorical(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     category_contributions_: FloatArray
     category_cos2_: FloatArray
     category_v_tests_: FloatArray
-    n_features_in_: int
+    variable_eta2_: FloatArray
+    n_components_: int
 
-    _encoding: Encoding
+    _kind = _core.CategoricalModel
+    #: The engine's name of the analysis.
+    _analysis: Literal["mca", "famd"]
+    #: True if the columns of the fit had names of their own.
+    _has_names: bool
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | float | str | None = None,
         *,
         solver: Solver = "auto",
         tol: float | None = None,
+        max_iter: int = 1000,
         random_state: Any = None,
         n_threads: int | None = None,
+        strict: bool = False,
+        memory_limit: int | None = None,
         verbose: bool = False,
     ) -> None:
         self.n_components = n_components
         self.solver = solver
         self.tol = tol
+        self.max_iter = max_iter
         self.random_state = random_state
         self.n_threads = n_threads
+        self.strict = strict
+        self.memory_limit = memory_limit
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -83,8 +112,34 @@ class Categorical(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         ------
         ValueError
             If values are not of the kind that is analysed, or the rows have no variance.
+        NotConvergedError
+            If `strict` and a component misses the tolerance.
         """
-        self._fit(X, sample_weight)
+        options = self._engine_options()
+        columns, has_names = columns_of(X)
+        n = len(columns[0].values)
+        weights = to_weights("sample_weight", sample_weight, n, "rows")
+        if weights is not None and not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+            raise ValueError("sample_weight must be finite and at least 0, and positive for some row")
+        categories: dict[str, list[Any]] = {}
+        given: list[EngineColumn] = []
+        for column in columns:
+            numbers = self._numbers_in(column)
+            if numbers is not None:
+                given.append((column.name, numbers, None))
+            else:
+                categories[column.name] = column.categories()
+                given.append(column.of_categories(categories[column.name]))
+        with self._call() as draw:
+            model = _core.fit_categorical(given, options, weights, draw)
+        self._adopt_fit(model)
+        self._has_names = has_names
+        self.categories_ = {
+            name: [*categories[name], texts[-1]] if has_missing else categories[name]
+            for name, texts, has_missing in model.variables
+            if texts is not None
+        }
+        self._tell()
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -98,7 +153,8 @@ class Categorical(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Parameters
         ----------
         X : table of shape (n_samples, n_features)
-            Rows with the columns of the fit.
+            Rows with the columns of the fit; by place, if the columns of the fit had no names. A value belongs to the
+            category that it equals, or whose name in `category_names_` it reads as.
 
         Returns
         -------
@@ -110,8 +166,9 @@ class Categorical(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         ValueError
             If the columns are not those of the fit, or a row has a category that no row of the fit had.
         """
-        matrix = self._matrix_of(X)
-        return np.asarray(self.pca_._scores(matrix))
+        given = self._columns_like_fit(X)
+        with self._call() as draw:
+            return self._model.transform(given, self.n_threads, draw)
 
     def row_contributions(self, X: Any, sample_weight: Any = None) -> FloatArray:
         """Compute the share of each row of the fit in the variance of each component.
@@ -128,11 +185,10 @@ class Categorical(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         ndarray of shape (n_samples, n_components)
             Shares; those of a component sum to one for the rows and weights of the fit.
         """
-        scores = self.transform(X)
-        weights = to_weights("sample_weight", sample_weight, len(scores), "rows")
-        shares_of = np.full(len(scores), 1 / len(scores)) if weights is None else weights / weights.sum()
-        found: FloatArray = shares_of[:, None] * scores**2 / self.explained_variance_
-        return found
+        given = self._columns_like_fit(X)
+        weights = to_weights("sample_weight", sample_weight, len(given[0][1]), "rows")
+        with self._call() as draw:
+            return self._model.row_contributions(given, weights, self.n_threads, draw)
 
     def row_cos2(self, X: Any) -> FloatArray:
         """Compute the share of the squared distance of each row from the mean along each component.
@@ -147,131 +203,13 @@ class Categorical(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         ndarray of shape (n_samples, n_components)
             Squared cosines; NaN for a row at the mean.
         """
-        matrix = self._matrix_of(X)
-        scores = np.asarray(self.pca_._scores(matrix))
-        distances = squared_distances(matrix, self.pca_.mean_, self.pca_.scale_)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found: FloatArray = scores**2 / distances[:, None]
-        return found
-
-    def _matrix_of(self, X: Any) -> sp.csr_matrix:
-        """Return the numbers and indicators of rows with the columns of the fit."""
-        check_is_fitted(self, "pca_")
-        return self._encoding.matrix(columns_of(X))
-
-    def _fit(self, X: Any, sample_weight: Any) -> None:
-        columns = columns_of(X)
-        n = len(columns[0].values)
-        weights = to_weights("sample_weight", sample_weight, n, "rows")
-        given = np.ones(n) if weights is None else weights
-        if not (np.isfinite(given).all() and (given >= 0).all() and given.sum() > 0):
-            raise ValueError("sample_weight must be finite and at least 0, and positive for some row")
-        total = float(given.sum())
-        shares_of = given / total
-        encoding = self._encode(columns, shares_of)
-        names = [*encoding.numbers, *encoding.category_names]
-        if len(set(names)) < len(names):
-            twice = next(name for j, name in enumerate(names) if name in names[:j])
-            raise ValueError(f"{twice!r} names two categories; rename a column or a category")
-        matrix = encoding.matrix(columns)
-        k = len(encoding.numbers)
-        shares = np.asarray(matrix[:, k:].T @ shares_of).ravel()
-        # A category of rows without weight has no share.
-        scale = np.concatenate([np.ones(k), np.where(shares > 0, self._scales(shares, encoding), 1.0)])
-        pca = self._fit_pca(matrix, (weights, scale), encoding, int((given > 0).sum()))
-        pca.feature_names_in_ = np.array(names, dtype=object)
-        self.pca_, self._encoding, self.category_shares_ = pca, encoding, shares
-        self.n_features_in_ = len(columns)
-        self.feature_names_in_ = np.array(encoding.names, dtype=object)
-        self.categories_ = {variable.name: variable.categories for variable in encoding.variables}
-        self.category_names_ = np.array(encoding.category_names, dtype=object)
-        self._describe(matrix, shares_of, total)
-
-    def _fit_pca(self, matrix: sp.csr_matrix, given: tuple[Any, FloatArray], encoding: Encoding, n_rows: int) -> PCA:
-        """Fit as many components as were asked for, or all with variance."""
-        weights, scale = given
-        counts = [len(variable.categories) - 1 for variable in encoding.variables]
-        rank = min(len(encoding.numbers) + sum(counts), n_rows - 1)
-        alike = "all rows are alike: there is nothing to analyse"
-        if rank < 1:
-            raise ValueError(alike)
-        wanted = rank if self.n_components is None else count_option("n_components", self.n_components)
-        options = {name: getattr(self, name) for name in ("solver", "tol", "random_state", "n_threads", "verbose")}
-        pca = PCA(min(wanted, rank), scale=scale, weighting="population", **options).fit(matrix, sample_weight=weights)
-        variances = pca.explained_variance_
-        n_found = int((variances > _ROUNDING * max(variances[0], 1e-3)).sum())
-        if n_found == 0:
-            raise ValueError(alike)
-        if self.n_components is not None and n_found < wanted:
-            raise ValueError(f"n_components = {wanted} is not allowed: categories and rows have {n_found} dimensions")
-        if n_found < len(variances):
-            pca = PCA(n_found, scale=scale, weighting="population", **options).fit(matrix, sample_weight=weights)
-        return pca
-
-    def _describe(self, matrix: sp.csr_matrix, shares_of: FloatArray, total: float) -> None:
-        """Compute the results by category, from the loadings alone."""
-        first, scale = len(self._encoding.numbers), self.pca_.scale_
-        shares, loadings = self.category_shares_, self.pca_.components_.T[first:]
-        variances = self.pca_.explained_variance_
-        # Without rows, or with all of them, a category has no deviation.
-        starts = self._encoding.starts
-        kept = np.add.reduceat((shares > 0).astype(int), starts[:-1])
-        is_alone = np.repeat(kept == 1, np.diff(starts))
-        counted = total >= 2
-        if not counted:
-            warn(
-                f"v-tests count weights as rows, and they sum to {total:g}; give weights that sum to the number of "
-                "respondents",
-                UserWarning,
-            )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            # Sums of X over the rows of a category are those of the fit: lambda v = X'WX v.
-            means = variances * loadings * (scale[first:] / shares)[:, None]
-            deviation = np.sqrt(shares * (total - 1) / (1 - shares)) if counted else np.full(len(shares), np.nan)
-            v_tests = means / np.sqrt(variances) * deviation[:, None]
-            coordinates = means * self._stretch(variances)
-            cos2 = coordinates**2 / self._distances(matrix, shares_of)[:, None]
-        found = {"coordinates": coordinates, "v_tests": v_tests, "cos2": cos2, "contributions": loadings**2}
-        for name, values in found.items():
-            defined = (shares > 0) & ~is_alone if name in ("v_tests", "cos2") else shares > 0
-            setattr(self, f"category_{name}_", np.where(defined[:, None], values, np.nan))
-
-    @property
-    def n_components_(self) -> int:
-        """Number of components."""
-        check_is_fitted(self, "pca_")
-        return int(self.pca_.n_components_)
-
-    @property
-    def explained_variance_(self) -> FloatArray:
-        """Eigenvalues: variances of the coordinates of the rows, with divisor the sum of the weights."""
-        check_is_fitted(self, "pca_")
-        return np.asarray(self.pca_.explained_variance_)
-
-    @property
-    def explained_variance_ratio_(self) -> FloatArray:
-        """Shares of the inertia."""
-        check_is_fitted(self, "pca_")
-        return np.asarray(self.pca_.explained_variance_ratio_)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
-
-    @property
-    def variable_eta2_(self) -> FloatArray:
-        """Correlation ratios of the variables of categories and the components, shape (n_variables, n_components).
-
-        Share of the variance of the coordinates of the rows between the categories of a variable.
-        """
-        check_is_fitted(self, "pca_")
-        contributions = np.nan_to_num(self.category_contributions_)
-        sums: FloatArray = np.add.reduceat(contributions, self._encoding.starts[:-1], axis=0)
-        return sums * self.explained_variance_ * self._weight_of_variables()
+        given = self._columns_like_fit(X)
+        with self._call() as draw:
+            return self._model.row_cos2(given, self.n_threads, draw)
 
     def to_frame(self) -> Any:
         """Return one row for each category: coordinates, contributions, squared cosines and v-tests, as a DataFrame."""
-        check_is_fitted(self, "pca_")
+        check_is_fitted(self)
         pandas = import_module("pandas")
         data = {"share": self.category_shares_}
         labels = {"coordinates": "coordinate", "contributions": "contribution", "cos2": "cos2", "v_tests": "v_test"}
@@ -280,37 +218,127 @@ class Categorical(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             data |= {f"{label}_{k + 1}": values[:, k] for k in range(values.shape[1])}
         return pandas.DataFrame(data, index=self.category_names_)
 
-    def _stretch(self, variances: FloatArray) -> Any:
-        """Return the factor from the mean of the rows of a category to its coordinate."""
-        return 1.0
+    def _numbers_in(self, column: Column) -> FloatArray | None:
+        """Return the numbers of a column of a fit; None if it holds categories."""
+        return None
 
-    def _weight_of_variables(self) -> float:
-        """Return the number by which the squares of a variable are divided."""
-        return 1.0
+    def _columns_like_fit(self, X: Any) -> list[EngineColumn]:
+        """Return the columns of rows of the fit, or of others."""
+        check_is_fitted(self)
+        columns, _ = columns_of(X)
+        variables = self._model.variables
+        if not self._has_names and len(columns) == len(variables):
+            columns = [replace(column, name=name) for column, (name, *_) in zip(columns, variables, strict=True)]
+        kinds = {name: (texts, has_missing) for name, texts, has_missing in variables}
+        given = []
+        for column in columns:
+            # The engine refuses columns of another name.
+            texts, has_missing = kinds.get(column.name, ([], False))
+            if texts is None:
+                given.append(column.of_numbers())
+                continue
+            categories = self.categories_.get(column.name, [])
+            # A text that reads like the category of missing values is another category.
+            given.append(column.of_categories(categories[:-1] if has_missing else categories))
+        return given
 
-    @abstractmethod
-    def _encode(self, columns: list[Column], shares_of: FloatArray) -> Encoding:
-        """Check the columns, and find the categories and the standards of the numbers."""
+    def _tell(self) -> None:
+        """Warn of a fit whose results are in doubt."""
+        pca = self.pca_._model
+        if not self._model.has_v_tests:
+            warn(
+                f"v-tests count weights as rows, and they sum to {pca.sum_of_weights:g}; give weights that sum to the "
+                "number of respondents",
+                UserWarning,
+            )
+        warn_unless_converged(pca, "the data", "raise max_iter or tol")
 
-    @abstractmethod
-    def _scales(self, shares: FloatArray, encoding: Encoding) -> FloatArray:
-        """Return the divisor of the indicator of each category."""
+    def _engine_options(self) -> dict[str, Any]:
+        """Check every option and return those of the engine."""
+        flag_option("verbose", self.verbose)
+        return {
+            **engine_arguments(self, _OTHERS),
+            "analysis": self._analysis,
+            "n_components": n_components_option(self.n_components),
+            "solver": route_option(self.solver),
+            "tol": tol_option(self.tol),
+            "memory_limit": bytes_option("memory_limit", self.memory_limit),
+            "seed": seed_option(self.random_state),
+            "n_threads": optional_count("n_threads", self.n_threads),
+        }
 
-    @abstractmethod
-    def _distances(self, matrix: sp.csr_matrix, shares_of: FloatArray) -> FloatArray:
-        """Return the squared distance of each category from the mean, in the space of its coordinates."""
+    @staticmethod
+    def _arguments(options: dict[str, Any]) -> dict[str, Any]:
+        return {"n_components": n_components_of(options), "solver": options["solver"] or "auto"}
+
+    @classmethod
+    def _check_file(cls, path: str | os.PathLike[str], model: _core.CategoricalModel) -> None:
+        if model.analysis != cls._analysis:
+            name = model.analysis.upper()
+            raise ValueError(f"{path}: holds a model of {name}; read it with karhunen.categorical.{name}.load")
+
+    def _adopt(self, model: _core.CategoricalModel) -> Self:
+        """Set fitted attributes to the results of the engine."""
+        pca = model.pca
+        arguments = PCA._stored(json.loads(_core.to_state(pca)["options"]))
+        threads = {"n_threads": self.n_threads, "verbose": self.verbose}
+        self.pca_ = PCA(**{**arguments, **threads})._adopt_file(pca, {"feature_names": model.feature_names})
+        self.n_components_ = len(pca.explained_variance)
+        self.explained_variance_ = pca.explained_variance
+        self.explained_variance_ratio_ = pca.explained_variance_ratio
+        self.feature_names_in_ = np.array([name for name, *_ in model.variables], dtype=object)
+        self.n_features_in_ = len(self.feature_names_in_)
+        self.category_names_ = np.array(model.category_names, dtype=object)
+        self.category_shares_ = model.shares
+        (
+            self.category_coordinates_,
+            self.category_contributions_,
+            self.category_cos2_,
+            self.category_v_tests_,
+        ) = model.categories()
+        self.variable_eta2_ = model.eta2()
+        return super()._adopt(model)
+
+    def _adopt_file(self, model: _core.CategoricalModel, beside: Mapping[str, Any]) -> Self:
+        # Files hold the names of categories, not their values.
+        self.categories_ = {name: texts for name, texts, _ in model.variables if texts is not None}
+        self._has_names = beside["feature_names"] is not None
+        return super()._adopt_file(model, beside)
+
+    def _beside(self) -> dict[str, Any]:
+        beside = super()._beside()
+        return beside if self._has_names else {**beside, "feature_names": None}
+
+    def _not_pickled(self) -> tuple[str, ...]:
+        return (
+            *("pca_", "n_components_", "explained_variance_", "explained_variance_ratio_"),
+            *("feature_names_in_", "n_features_in_", "category_names_", "category_shares_", "category_coordinates_"),
+            *("category_contributions_", "category_cos2_", "category_v_tests_", "variable_eta2_"),
+        )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the state of a pickle."""
+        refuse_without_model(state, type(self))
+        super().__setstate__(state)
+
+    @contextmanager
+    def _naming_columns(self) -> Iterator[None]:
+        # Errors name columns of the table, not those of the matrix of numbers and indicators.
+        yield
+
+    def _outcome(self) -> str:
+        shape = self.pca_.n_samples_, self.n_features_in_
+        return outcome(shape, self.n_components_, float(self.explained_variance_ratio_.sum()))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def squared_distances(rows: sp.csr_matrix, centre: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return the squared distances of sparse rows from a centre, each column divided by its scale."""
-    scaled, about = rows @ sp.diags(1 / scale), centre / scale
-    squares = np.asarray(scaled.multiply(scaled).sum(axis=1)).ravel()
-    found: FloatArray = np.maximum(squares - 2 * (scaled @ about) + about @ about, 0.0)
-    return found

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from karhunen._categorical.encoding import Column, Encoding, Variable
+from karhunen import _core
 from karhunen._categorical.fitted import Categorical
 from karhunen._shared.arrays import FloatArray
 from karhunen._shared.options import choice_option
@@ -27,16 +25,23 @@ class MCA(Categorical):
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        Number of components; None keeps all with variance, at most the number of categories less that of variables.
+    n_components : int, float, str or None, default=None
+        Number of components; a float between 0 and 1, or a str such as "95%", for the fewest that explain this share of
+        the inertia; None keeps all with variance, at most the number of categories less that of variables.
     solver : {"auto", "svd", "covariance", "gram", "block-krylov"}, default="auto"
         As of :class:`~karhunen.PCA`, as are the following.
     tol : float or None, default=None
         Tolerance of block Krylov iteration.
+    max_iter : int, default=1000
+        Maximum number of passes of block Krylov iteration.
     random_state : int, RandomState, Generator or None, default=None
         Seed of block Krylov iteration.
     n_threads : int or None, default=None
         Number of threads; None uses all cores.
+    strict : bool, default=False
+        Raise :class:`~karhunen.NotConvergedError` if a component misses the tolerance, instead of warning.
+    memory_limit : int or None, default=None
+        Most bytes that a fit may hold.
     verbose : bool, default=False
         Show a progress bar (needs tqdm).
 
@@ -46,7 +51,7 @@ class MCA(Categorical):
         Eigenvalues, and their shares of the inertia ``n_categories / n_variables - 1``, of categories with weight.
     categories_ : dict of str to list
         The categories of each variable: sorted, or in the order of a pandas categorical. Rows that lack a value have
-        the category "missing".
+        the category "missing". After :meth:`load`, their names, because files hold these alone.
     category_names_ : ndarray of shape (n_categories,)
         Names such as "Class=1st".
     category_shares_ : ndarray of shape (n_categories,)
@@ -82,6 +87,7 @@ class MCA(Categorical):
     """
 
     __module__ = "karhunen.categorical"
+    _analysis = "mca"
 
     def corrected_eigenvalues(self, correction: Correction = "benzecri") -> tuple[FloatArray, FloatArray]:
         """Compute eigenvalues and shares of the inertia corrected for the coding of one variable by several columns.
@@ -105,45 +111,16 @@ class MCA(Categorical):
         ValueError
             If there is one variable, or the fit left out components above ``1 / q``.
         """
-        check_is_fitted(self, "pca_")
-        choice_option("correction", correction, Correction)
-        found, shares = self.explained_variance_, self.category_shares_
-        starts = self._encoding.starts[:-1]
-        # A variable of one category has no dimension.
-        kept = np.add.reduceat((shares > 0).astype(int), starts)
-        q, n_categories = int((kept > 1).sum()), int(kept[kept > 1].sum())
-        if q < 2:
-            raise ValueError("corrections are for two variables or more with several categories")
-        if len(kept) > q:
-            raise ValueError("corrections are for variables with several categories; leave out those with one")
-        is_complete = self.explained_variance_ratio_.sum() > 1 - 1e-9
-        if not is_complete and (correction == "greenacre" or found[-1] > 1 / q):
-            raise ValueError(f"the correction needs the components that n_components = {self.n_components_} left out")
-        corrected = np.where(found > 1 / q, (q / (q - 1) * (found - 1 / q)) ** 2, 0.0)
-        total = corrected.sum()
-        if correction == "greenacre":
-            total = q / (q - 1) * ((found**2).sum() - (n_categories - q) / q**2)
-        return corrected, corrected / total if total > 0 else np.zeros_like(corrected)
+        check_is_fitted(self)
+        return self._model.corrected_eigenvalues(choice_option("correction", correction, Correction))
 
-    def _encode(self, columns: list[Column], shares_of: FloatArray) -> Encoding:
-        variables = [Variable.of(column) for column in columns]
-        for variable in variables:
-            if len(variable.categories) > max(20, len(shares_of) / 2):
+    def _tell(self) -> None:
+        n = self.pca_.n_samples_
+        for name, categories in self.categories_.items():
+            if _core.are_many_categories(len(categories), n):
                 warn(
-                    f"column {variable.name!r} has {len(variable.categories)} categories in {len(shares_of)} rows: ids "
-                    "and measurements are no categories; leave it out, bin it, or use FAMD for numbers",
+                    f"column {name!r} has {len(categories)} categories in {n} rows: ids and measurements are no "
+                    "categories; leave it out, bin it, or use FAMD for numbers",
                     UserWarning,
                 )
-        return Encoding([column.name for column in columns], [], np.zeros(0), np.ones(0), variables)
-
-    def _scales(self, shares: FloatArray, encoding: Encoding) -> FloatArray:
-        return np.sqrt(shares * len(encoding.variables))
-
-    def _stretch(self, variances: FloatArray) -> FloatArray:
-        return 1 / np.sqrt(variances)
-
-    def _weight_of_variables(self) -> float:
-        return float(len(self._encoding.variables))
-
-    def _distances(self, matrix: sp.csr_matrix, shares_of: FloatArray) -> FloatArray:
-        return (1 - self.category_shares_) / self.category_shares_
+        super()._tell()

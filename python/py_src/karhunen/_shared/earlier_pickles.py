@@ -35,6 +35,28 @@ def arguments_missing_in(state: dict[str, Any], kind: type) -> dict[str, Any]:
     }
 
 
+def refuse_without_model(state: dict[str, Any], kind: type) -> None:
+    """Refuse a pickle of an MCA or FAMD that holds results, and no model of the engine.
+
+    Parameters
+    ----------
+    state : dict
+        Attributes of an estimator.
+    kind : type
+        Class of the estimator.
+
+    Raises
+    ------
+    ValueError
+        If the state is of such a pickle.
+    """
+    if "_encoding" in state:
+        raise ValueError(
+            f"the pickle holds an {kind.__name__} of a version of karhunen that did not keep the model; fit the rows "
+            "again, and save the new estimator"
+        )
+
+
 def record_of(state: dict[str, Any]) -> dict[str, Any]:
     """Return the record of a model that a pickle holds.
 

@@ -24,7 +24,7 @@ LARGE_COUNT = 2**63
 @lru_cache
 def _arguments(kind: type) -> tuple[str, ...]:
     """Return the names of the arguments of an estimator of this package; a subclass may have others."""
-    own = next(base for base in kind.__mro__ if base.__module__ == "karhunen")
+    own = next(base for base in kind.__mro__ if base.__module__ in ("karhunen", "karhunen.categorical"))
     return tuple(signature(own).parameters)
 
 
