@@ -152,8 +152,18 @@ fn criterion(pattern: &Matrix, gamma: f64) -> (f64, Matrix) {
     let means: Vec<f64> =
         (0..k).map(|c| gamma * (0..p).map(|j| squares[(j, c)]).sum::<f64>() / p as f64).collect();
     let centred = Matrix::from_fn(p, k, |j, c| squares[(j, c)] - means[c]);
-    let sums: Vec<f64> = (0..p).map(|j| centred.row(j).iter().sum()).collect();
-    let others = Matrix::from_fn(p, k, |j, c| sums[j] - centred[(j, c)]);
+    // The sums of the other columns, from both ends: in the sum of all less its own a large entry would round small ones.
+    let mut others = Matrix::zeros(p, k);
+    for j in 0..p {
+        let (mut before, mut after) = (0.0, 0.0);
+        for c in 0..k {
+            others[(j, c)] += before;
+            before += centred[(j, c)];
+            let last = k - 1 - c;
+            others[(j, last)] += after;
+            after += centred[(j, last)];
+        }
+    }
     let value = squares.as_slice().iter().zip(others.as_slice()).map(|(s, o)| s * o).sum::<f64>() / 4.0;
     (value, Matrix::from_fn(p, k, |j, c| pattern[(j, c)] * others[(j, c)]))
 }
@@ -189,6 +199,21 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_large_loading_does_not_round_the_others() {
+        // A row of one large loading: the decreases of the value near the minimum are far below its roundings.
+        let mut loadings = gaussian(12, 3, 4, 0);
+        loadings.row_mut(4).copy_from_slice(&[1e4, 1e-3, 0.0]);
+        let pattern = loadings.clone();
+        let (value, _) = criterion(&pattern, 0.0);
+        let squares = |j: usize, c: usize| pattern[(j, c)].powi(2);
+        let pairs = |j: usize| {
+            squares(j, 0) * squares(j, 1) + squares(j, 0) * squares(j, 2) + squares(j, 1) * squares(j, 2)
+        };
+        let expected: f64 = (0..12).map(pairs).sum::<f64>() / 2.0;
+        assert!((value - expected).abs() < 1e-14 * expected, "{value:e} {expected:e}");
     }
 
     #[test]
