@@ -11,7 +11,7 @@ use crate::dtype::Element;
 use crate::errors::to_python;
 
 /// The memory of a numpy array, kept alive by a reference to the array and readable from any thread.
-pub(crate) struct Lent<T> {
+pub(crate) struct LentVector<T> {
     start: *const T,
     len: usize,
     /// Released by the last reader, on any thread.
@@ -20,12 +20,12 @@ pub(crate) struct Lent<T> {
 
 // SAFETY: the values are only read, and `_owner` keeps them in place; a `Py` may be dropped on any thread.
 #[allow(unsafe_code)]
-unsafe impl<T: Sync> Send for Lent<T> {}
+unsafe impl<T: Sync> Send for LentVector<T> {}
 // SAFETY: as above.
 #[allow(unsafe_code)]
-unsafe impl<T: Sync> Sync for Lent<T> {}
+unsafe impl<T: Sync> Sync for LentVector<T> {}
 
-impl<T> Lent<T> {
+impl<T> LentVector<T> {
     /// All values of the span, including those skipped by strides.
     #[allow(unsafe_code)]
     pub(crate) fn as_slice(&self) -> &[T] {
@@ -63,14 +63,14 @@ fn layout<T: numpy::Element>(array: &Bound<'_, PyArrayDyn<T>>) -> PyResult<Layou
     Ok(Layout { strides, offset: -before as usize, len: (after - before) as usize + 1 })
 }
 
-fn lend<T: numpy::Element>(array: &Bound<'_, PyArrayDyn<T>>, layout: &Layout) -> Lent<T> {
+fn lend<T: numpy::Element>(array: &Bound<'_, PyArrayDyn<T>>, layout: &Layout) -> LentVector<T> {
     let start = array.data().cast_const().wrapping_sub(layout.offset);
-    Lent { start, len: layout.len, _owner: array.clone().into_any().unbind() }
+    LentVector { start, len: layout.len, _owner: array.clone().into_any().unbind() }
 }
 
 /// A matrix in numpy's memory, in any order and with any strides.
 pub(crate) struct LentDense<T> {
-    values: Lent<T>,
+    values: LentVector<T>,
     shape: (usize, usize),
     strides: (isize, isize),
     offset: usize,
@@ -121,7 +121,7 @@ impl<T: Element> LentDense<T> {
 }
 
 /// Borrows a contiguous one-dimensional array.
-pub(crate) fn lend_vector<T: numpy::Element>(array: &Bound<'_, PyAny>) -> PyResult<Lent<T>> {
+pub(crate) fn lend_vector<T: numpy::Element>(array: &Bound<'_, PyAny>) -> PyResult<LentVector<T>> {
     let array = array.cast::<PyArrayDyn<T>>()?;
     if array.ndim() != 1 || !array.is_c_contiguous() {
         return Err(PyValueError::new_err("expected a contiguous array of one axis"));

@@ -12,7 +12,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{Lent, copy_vector, give_matrix, lend_vector};
+use crate::arrays::{LentVector, copy_vector, give_matrix, lend_vector};
 use crate::diagnostics::named;
 use crate::errors::to_python;
 use crate::model::Model;
@@ -81,10 +81,10 @@ pub(crate) fn fit_categorical(
 ) -> PyResult<CategoricalModel> {
     let Options { engine, n_threads }: Options<CategoricalPca> = Options::read(options)?;
     let columns = columns_of(columns)?;
-    let samples: Option<Lent<f64>> = sample_weight.map(lend_vector).transpose()?;
+    let samples: Option<LentVector<f64>> = sample_weight.map(lend_vector).transpose()?;
     let effort = Effort::new(fit_cost(&columns), n_threads);
     let model = run(py, effort, on_progress, move |run| {
-        engine.fit_with(&columns, samples.as_ref().map(Lent::as_slice), run)
+        engine.fit_with(&columns, samples.as_ref().map(LentVector::as_slice), run)
     })?;
     Ok(CategoricalModel { model: Arc::new(model) })
 }
@@ -217,9 +217,9 @@ impl CategoricalModel {
         n_threads: Option<usize>,
         on_progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Array<'py>> {
-        let samples: Option<Lent<f64>> = sample_weight.map(lend_vector).transpose()?;
+        let samples: Option<LentVector<f64>> = sample_weight.map(lend_vector).transpose()?;
         self.of_rows(py, columns, n_threads, on_progress, move |model, columns, run| {
-            model.row_contributions_with(columns, samples.as_ref().map(Lent::as_slice), run)
+            model.row_contributions_with(columns, samples.as_ref().map(LentVector::as_slice), run)
         })
     }
 

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::arrays::{Lent, lend_vector};
+use crate::arrays::{LentVector, lend_vector};
 use crate::dtype::{Data, Element, Job};
 use crate::errors::{file_to_python, to_python};
 use crate::incomplete_model::IncompleteModel;
@@ -83,7 +83,7 @@ impl ClusterFit {
         let Options { engine: pca, n_threads }: Options<Pca> = Options::read(options)?;
         let features = feature_weight.map(lend_vector).transpose()?;
         Self::begin(py, n_threads, checkpoint, move |engine, log, run| {
-            let weights = features.as_ref().map(Lent::as_slice);
+            let weights = features.as_ref().map(LentVector::as_slice);
             pca.fit_parts_with(engine, weights, log, run).map(|model| Found::Complete(Box::new(model)))
         })
     }
@@ -101,7 +101,7 @@ impl ClusterFit {
         let Options { engine: pca, n_threads } = Options::<IncompletePca>::of_entries(options, 1)?;
         let features = feature_weight.map(lend_vector).transpose()?;
         Self::begin(py, n_threads, checkpoint, move |engine, log, run| {
-            let weights = features.as_ref().map(Lent::as_slice);
+            let weights = features.as_ref().map(LentVector::as_slice);
             pca.fit_parts_with(engine, weights, log, run).map(|model| Found::Incomplete(Box::new(model)))
         })
     }
@@ -230,13 +230,13 @@ pub(crate) fn sum_part<'py>(
 struct SumPart {
     task: Task,
     part: usize,
-    weights: Option<Lent<f64>>,
+    weights: Option<LentVector<f64>>,
 }
 
 impl Job for SumPart {
     type Output = Partial;
     fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Partial> {
-        Partial::of(&self.task, self.part, x, self.weights.as_ref().map(Lent::as_slice), run)
+        Partial::of(&self.task, self.part, x, self.weights.as_ref().map(LentVector::as_slice), run)
     }
 }
 

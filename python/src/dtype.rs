@@ -41,12 +41,12 @@ pub(crate) trait Job: Send + 'static {
 /// Data borrowed from Python: a numpy matrix or a compressed sparse matrix of scipy; or rows that the engine reads
 /// itself.
 pub(crate) enum Data {
-    F32(Lent<f32>),
-    F64(Lent<f64>),
+    F32(LentMatrix<f32>),
+    F64(LentMatrix<f64>),
     Shared(SharedData),
 }
 
-pub(crate) enum Lent<T> {
+pub(crate) enum LentMatrix<T> {
     Dense(LentDense<T>),
     Sparse(LentSparse<T>),
 }
@@ -99,9 +99,9 @@ impl Data {
     /// The columns that are probably no features; none of sparse rows, and of rows that stay in files.
     pub(crate) fn suspects(&self, names: &[String]) -> Result<Vec<Suspect>> {
         match self {
-            Data::F32(Lent::Dense(x)) => Ok(suspects(&x.view()?, Some(names))),
-            Data::F64(Lent::Dense(x)) => Ok(suspects(&x.view()?, Some(names))),
-            Data::F32(Lent::Sparse(_)) | Data::F64(Lent::Sparse(_)) => Ok(Vec::new()),
+            Data::F32(LentMatrix::Dense(x)) => Ok(suspects(&x.view()?, Some(names))),
+            Data::F64(LentMatrix::Dense(x)) => Ok(suspects(&x.view()?, Some(names))),
+            Data::F32(LentMatrix::Sparse(_)) | Data::F64(LentMatrix::Sparse(_)) => Ok(Vec::new()),
             Data::Shared(rows) => Ok(suspects_of(rows.data(), Some(names))),
         }
     }
@@ -142,26 +142,26 @@ struct Size {
     n_stored: usize,
 }
 
-impl<T: Element> Lent<T> {
+impl<T: Element> LentMatrix<T> {
     fn size(&self) -> Size {
         match self {
-            Lent::Dense(x) => Size { shape: x.shape(), n_stored: x.shape().0 * x.shape().1 },
-            Lent::Sparse(x) => Size { shape: x.shape(), n_stored: x.n_stored() },
+            LentMatrix::Dense(x) => Size { shape: x.shape(), n_stored: x.shape().0 * x.shape().1 },
+            LentMatrix::Sparse(x) => Size { shape: x.shape(), n_stored: x.n_stored() },
         }
     }
 
     /// A copy of the rows, of CSR rows with sorted indices.
     pub(crate) fn owned<U: Scalar>(&self) -> Result<OwnedBlock<U>> {
         match self {
-            Lent::Dense(x) => x.owned(),
-            Lent::Sparse(x) => x.owned().map(OwnedBlock::Sparse),
+            LentMatrix::Dense(x) => x.owned(),
+            LentMatrix::Sparse(x) => x.owned().map(OwnedBlock::Sparse),
         }
     }
 
     fn run<J: Job>(&self, job: J, run: &Run<'_>) -> Result<J::Output> {
         match self {
-            Lent::Dense(x) => job.run(&x.view()?, run),
-            Lent::Sparse(x) => x.with_source(|x| job.run(x, run)),
+            LentMatrix::Dense(x) => job.run(&x.view()?, run),
+            LentMatrix::Sparse(x) => x.with_source(|x| job.run(x, run)),
         }
     }
 }
@@ -178,18 +178,18 @@ impl<'py> FromPyObject<'_, 'py> for Data {
             return Ok(Data::Shared(rows.get().share()));
         }
         if let Ok(array) = x.cast::<PyArrayDyn<f64>>() {
-            return LentDense::new(array).map(|x| Data::F64(Lent::Dense(x)));
+            return LentDense::new(array).map(|x| Data::F64(LentMatrix::Dense(x)));
         }
         if let Ok(array) = x.cast::<PyArrayDyn<f32>>() {
-            return LentDense::new(array).map(|x| Data::F32(Lent::Dense(x)));
+            return LentDense::new(array).map(|x| Data::F32(LentMatrix::Dense(x)));
         }
         if x.hasattr("indptr")? {
             let values = x.getattr("data")?;
             if values.cast::<PyArrayDyn<f64>>().is_ok() {
-                return LentSparse::new(x).map(|x| Data::F64(Lent::Sparse(x)));
+                return LentSparse::new(x).map(|x| Data::F64(LentMatrix::Sparse(x)));
             }
             if values.cast::<PyArrayDyn<f32>>().is_ok() {
-                return LentSparse::new(x).map(|x| Data::F32(Lent::Sparse(x)));
+                return LentSparse::new(x).map(|x| Data::F32(LentMatrix::Sparse(x)));
             }
         }
         let kind = x.get_type().name()?;

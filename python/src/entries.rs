@@ -10,8 +10,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{Lent as LentVector, LentDense, lend_vector};
-use crate::dtype::{Data, Element, Job, Lent};
+use crate::arrays::{LentDense, LentVector, lend_vector};
+use crate::dtype::{Data, Element, Job, LentMatrix};
 use crate::errors::to_python;
 use crate::observer::{Effort, run};
 use crate::options::Options;
@@ -221,13 +221,13 @@ enum Read<T> {
 }
 
 impl<T: Element> Read<T> {
-    fn new(x: Lent<T>, weights: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+    fn new(x: LentMatrix<T>, weights: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         Ok(match x {
-            Lent::Dense(x) => {
+            LentMatrix::Dense(x) => {
                 let weights = weights.map(|w| LentDense::new(w.cast::<PyArrayDyn<T>>()?)).transpose()?;
                 Read::Dense(x, weights)
             }
-            Lent::Sparse(x) => Read::Sparse(x, weights.map(lend_vector).transpose()?),
+            LentMatrix::Sparse(x) => Read::Sparse(x, weights.map(lend_vector).transpose()?),
         })
     }
 

@@ -8,7 +8,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{Lent, lend_vector};
+use crate::arrays::{LentVector, lend_vector};
 use crate::dtype::{Data, Element, Job};
 use crate::errors::to_python;
 use crate::model::Model;
@@ -189,26 +189,26 @@ impl IncrementalFit {
 
 struct Push {
     fit: Arc<Shared>,
-    weights: Option<Lent<f64>>,
+    weights: Option<LentVector<f64>>,
 }
 
 impl Job for Push {
     type Output = ();
     fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<()> {
-        let weights = self.weights.as_ref().map(Lent::as_slice);
+        let weights = self.weights.as_ref().map(LentVector::as_slice);
         self.fit.change(|fit| fit.push_source(x, weights, run))
     }
 }
 
 struct Refine {
     fit: Arc<CoreFit>,
-    weights: Option<Lent<f64>>,
+    weights: Option<LentVector<f64>>,
     tol: Option<f64>,
 }
 
 impl Job for Refine {
     type Output = PcaModel;
     fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<PcaModel> {
-        self.fit.refine(x, self.weights.as_ref().map(Lent::as_slice), self.tol, run)
+        self.fit.refine(x, self.weights.as_ref().map(LentVector::as_slice), self.tol, run)
     }
 }

@@ -9,7 +9,7 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{Fresh, Lent, give_matrix, lend_vector, show_matrix};
+use crate::arrays::{Fresh, LentVector, give_matrix, lend_vector, show_matrix};
 use crate::dtype::{Data, Element, Job};
 use crate::kernel_function::{Called, cause};
 use crate::model::copy_dense;
@@ -53,7 +53,7 @@ pub(crate) fn fit_kernel(
 struct Fit {
     pca: KernelPca,
     passes: Passes,
-    samples: Option<Lent<f64>>,
+    samples: Option<LentVector<f64>>,
     called: Option<Arc<Called>>,
     keep_zeros: bool,
 }
@@ -61,7 +61,7 @@ struct Fit {
 impl Job for Fit {
     type Output = CoreModel;
     fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<CoreModel> {
-        let weights = Weights { samples: self.samples.as_ref().map(Lent::as_slice), features: None };
+        let weights = Weights { samples: self.samples.as_ref().map(LentVector::as_slice), features: None };
         let model = match (&self.called, self.passes.log()) {
             // The package refuses a log here.
             (Some(called), _) => self.pca.fit_function(x, &weights, Arc::<Called>::clone(called), run)?,

@@ -10,7 +10,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{Fresh, Lent, give_matrix, lend_vector};
+use crate::arrays::{Fresh, LentVector, give_matrix, lend_vector};
 use crate::dtype::{Data, Element, Job};
 use crate::errors::to_python;
 use crate::model_class::{ModelClass, view, view_matrix};
@@ -47,16 +47,16 @@ pub(crate) fn fit(
 struct Fit {
     pca: Pca,
     passes: Passes,
-    samples: Option<Lent<f64>>,
-    features: Option<Lent<f64>>,
+    samples: Option<LentVector<f64>>,
+    features: Option<LentVector<f64>>,
 }
 
 impl Job for Fit {
     type Output = PcaModel;
     fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<PcaModel> {
         let weights = Weights {
-            samples: self.samples.as_ref().map(Lent::as_slice),
-            features: self.features.as_ref().map(Lent::as_slice),
+            samples: self.samples.as_ref().map(LentVector::as_slice),
+            features: self.features.as_ref().map(LentVector::as_slice),
         };
         match self.passes.log() {
             Some(log) => self.pca.fit_logged(x, &weights, log, run),

@@ -9,7 +9,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{Fresh, Lent, lend_vector};
+use crate::arrays::{Fresh, LentVector, lend_vector};
 use crate::dtype::{Data, Element, Job};
 use crate::kernel_function::{Called, cause};
 use crate::kernel_model::show_rows;
@@ -45,14 +45,14 @@ pub(crate) fn fit_nystrom(
 
 struct Fit {
     nystrom: Nystrom,
-    samples: Option<Lent<f64>>,
+    samples: Option<LentVector<f64>>,
     called: Option<Arc<Called>>,
 }
 
 impl Job for Fit {
     type Output = CoreMap;
     fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<CoreMap> {
-        let weights = Weights { samples: self.samples.as_ref().map(Lent::as_slice), features: None };
+        let weights = Weights { samples: self.samples.as_ref().map(LentVector::as_slice), features: None };
         match &self.called {
             Some(called) => self.nystrom.fit_function(x, &weights, Arc::<Called>::clone(called), run),
             None => self.nystrom.fit_with(x, &weights, run),

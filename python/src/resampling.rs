@@ -7,7 +7,7 @@ use karhunen::{Matrix, Pca, Result, Run, Source, Weights};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{Lent, copy_matrix, give_matrix, lend_vector};
+use crate::arrays::{LentVector, copy_matrix, give_matrix, lend_vector};
 use crate::diagnostics::named;
 use crate::dtype::{Data, Element, Job};
 use crate::model::Model;
@@ -108,16 +108,16 @@ enum How {
 
 struct Resample {
     how: How,
-    samples: Option<Lent<f64>>,
-    features: Option<Lent<f64>>,
+    samples: Option<LentVector<f64>>,
+    features: Option<LentVector<f64>>,
 }
 
 impl Job for Resample {
     type Output = Intervals;
     fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Intervals> {
         let weights = Weights {
-            samples: self.samples.as_ref().map(Lent::as_slice),
-            features: self.features.as_ref().map(Lent::as_slice),
+            samples: self.samples.as_ref().map(LentVector::as_slice),
+            features: self.features.as_ref().map(LentVector::as_slice),
         };
         match self.how {
             How::Bootstrap(bootstrap) => bootstrap.run(x, &weights, run),

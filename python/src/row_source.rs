@@ -6,7 +6,7 @@ use karhunen_io::{BlockReader, Data, Error, FileRows, OwnedBlock, Values};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::dtype::{Data as Given, Element, Lent};
+use crate::dtype::{Data as Given, Element, LentMatrix};
 use crate::errors::to_python;
 use crate::table::SharedData;
 
@@ -102,6 +102,6 @@ fn next_block<T: Element>(blocks: &Bound<'_, PyAny>) -> PyResult<Option<OwnedBlo
     }))
 }
 
-fn copied<T: Element, U: Element>(rows: &Lent<T>) -> PyResult<OwnedBlock<U>> {
+fn copied<T: Element, U: Element>(rows: &LentMatrix<T>) -> PyResult<OwnedBlock<U>> {
     rows.owned().map_err(to_python)
 }

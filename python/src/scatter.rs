@@ -7,7 +7,7 @@ use karhunen::{Pca, Result, Run, Source};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{Lent, lend_vector};
+use crate::arrays::{LentVector, lend_vector};
 use crate::dtype::{Data, Element, Job};
 use crate::errors::to_python;
 use crate::model::Model;
@@ -35,13 +35,13 @@ pub(crate) fn sum_rows(
 
 struct SumRows {
     pca: Pca,
-    weights: Option<Lent<f64>>,
+    weights: Option<LentVector<f64>>,
 }
 
 impl Job for SumRows {
     type Output = Sums;
     fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Sums> {
-        self.pca.scatter_of(x, self.weights.as_ref().map(Lent::as_slice), run)
+        self.pca.scatter_of(x, self.weights.as_ref().map(LentVector::as_slice), run)
     }
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn fit_scatter(
     let weights = feature_weight.map(lend_vector).transpose()?;
     let effort = Effort::new((sums.moments.mean.len() as f64).powi(3), n_threads);
     let model = run(py, effort, on_progress, move |run| {
-        pca.fit_scatter_with(&sums, weights.as_ref().map(Lent::as_slice), run)
+        pca.fit_scatter_with(&sums, weights.as_ref().map(LentVector::as_slice), run)
     })?;
     Ok(Model::wrap(model, None))
 }

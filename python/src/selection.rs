@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{Lent, lend_vector};
+use crate::arrays::{LentVector, lend_vector};
 use crate::dtype::{Data, Element, Job};
 use crate::errors::to_python;
 use crate::model::Model;
@@ -58,16 +58,16 @@ pub(crate) fn parallel_analysis<'py>(
 
 struct Compare {
     rule: Parallel,
-    samples: Option<Lent<f64>>,
-    features: Option<Lent<f64>>,
+    samples: Option<LentVector<f64>>,
+    features: Option<LentVector<f64>>,
 }
 
 impl Job for Compare {
     type Output = Selection;
     fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Selection> {
         let weights = Weights {
-            samples: self.samples.as_ref().map(Lent::as_slice),
-            features: self.features.as_ref().map(Lent::as_slice),
+            samples: self.samples.as_ref().map(LentVector::as_slice),
+            features: self.features.as_ref().map(LentVector::as_slice),
         };
         self.rule.select_incomplete(x, &weights, run)
     }

@@ -5,13 +5,13 @@ use karhunen::{Result, Scalar, Source, Sparse};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::arrays::{Lent, lend_vector};
+use crate::arrays::{LentVector, lend_vector};
 use crate::dtype::Element;
 
 /// Indices of 32 or 64 bits; scipy uses both.
 enum LentIndices {
-    I32(Lent<i32>),
-    I64(Lent<i64>),
+    I32(LentVector<i32>),
+    I64(LentVector<i64>),
 }
 
 impl LentIndices {
@@ -29,7 +29,7 @@ pub(crate) struct LentSparse<T> {
     shape: (usize, usize),
     pointers: LentIndices,
     indices: LentIndices,
-    values: Lent<T>,
+    values: LentVector<T>,
 }
 
 impl<T: Element> LentSparse<T> {

@@ -8,6 +8,9 @@ use crate::error::{CategoryFault, Error, Result};
 /// Variances within this share of the total are all of it.
 const ROUNDING: f64 = 1e-9;
 
+/// Eigenvalues that exceed 1 / q by at most this share of it are 1 / q, as those of independent variables.
+const EXCESS: f64 = 1e-12;
+
 /// The total of which shares of corrected eigenvalues are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Correction {
@@ -58,15 +61,14 @@ impl CategoricalModel {
         }
         let (n_categories, q_count, q) = (kept.iter().sum::<usize>() as f64, q, q as f64);
         let is_complete = self.ratio().iter().sum::<f64>() > 1.0 - ROUNDING;
+        let excess = |eigenvalue: f64| Some(eigenvalue - 1.0 / q).filter(|excess| *excess > EXCESS / q);
         let last = found.last().copied().unwrap_or(0.0);
-        if !is_complete && (correction == Correction::Greenacre || last > 1.0 / q) {
+        if !is_complete && (correction == Correction::Greenacre || excess(last).is_some()) {
             let all = kept.iter().sum::<usize>() - q_count;
             return Err(Error::Truncated { rule: "the correction", kept: found.len(), all });
         }
-        let corrected = |eigenvalue: &f64| match eigenvalue - 1.0 / q {
-            above if above > 0.0 => (q / (q - 1.0) * above).powi(2),
-            _ => 0.0,
-        };
+        let corrected =
+            |eigenvalue: &f64| excess(*eigenvalue).map_or(0.0, |excess| (q / (q - 1.0) * excess).powi(2));
         let eigenvalues: Vec<f64> = found.iter().map(corrected).collect();
         let total = match correction {
             Correction::Benzecri => eigenvalues.iter().sum::<f64>(),

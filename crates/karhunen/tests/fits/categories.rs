@@ -424,3 +424,22 @@ fn many_categories_are_more_than_twenty_and_half_of_the_rows() {
         assert_eq!(are_many_categories(n_categories, n_rows), expected, "{n_categories} of {n_rows}");
     }
 }
+
+#[test]
+fn eigenvalues_of_independent_variables_are_corrected_to_zero() {
+    // All pairs of three and five categories occur once: every eigenvalue is 1 / 2, but for rounding.
+    let pairs: Vec<(usize, usize)> = (0..15).map(|i| (i % 3, i / 3)).collect();
+    let texts = |of: fn(&(usize, usize)) -> usize| -> Vec<String> {
+        pairs.iter().map(|pair| format!("c{}", of(pair))).collect()
+    };
+    let column = |name: &str, texts: &[String]| {
+        Column::of_texts(name, texts.iter().map(|text| Some(text.as_str())).collect::<Vec<_>>())
+    };
+    let columns = [column("a", &texts(|pair| pair.0)), column("b", &texts(|pair| pair.1))];
+    let model = fit(Analysis::Mca, &columns, None);
+    assert!(model.eigenvalues().iter().all(|value| (value - 0.5).abs() < 1e-12));
+    for correction in [Correction::Benzecri, Correction::Greenacre] {
+        let found = model.corrected_eigenvalues(correction).unwrap();
+        assert!(found.eigenvalues.iter().chain(&found.ratio).all(|value| *value == 0.0), "{found:?}");
+    }
+}
