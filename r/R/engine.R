@@ -14,12 +14,12 @@ engine_call <- function(name, threads, columns = NULL) {
 engine_data <- function(x, what = "x") {
   if (is.data.frame(x)) {
     check_columns(x, what)
-    data <- list(form = "columns", values = unclass(x), dim = dim(x))
-    if (nrow(x) == 0L || ncol(x) == 0L) {
-      stop(what, " has ", nrow(x), " rows and ", ncol(x), " columns: there is nothing to read", call. = FALSE)
-    }
     names <- in_utf8(list(if (.row_names_info(x) > 0L) row.names(x), names(x)))
-    return(c(data, list(names = names)))
+    if (nrow(x) > 0L && ncol(x) > 0L) {
+      return(list(form = "columns", values = unclass(x), dim = dim(x), names = names))
+    }
+    # The engine treats it as a matrix without entries.
+    x <- array(numeric(), dim(x), names)
   }
   if (inherits(x, "sparseMatrix")) {
     x <- as_dgc(x)
@@ -114,9 +114,25 @@ more_options <- function(..., taken) {
   if (any(given %in% taken)) {
     stop("unused argument (", first_few(intersect(given, taken)), ")", call. = FALSE)
   }
-  unknown <- vapply(options, function(value) is.atomic(value) && anyNA(value), NA)
-  if (any(unknown)) stop(first_few(given[unknown]), " is NA; give a value, or leave it out", call. = FALSE)
+  do.call(refuse_na, options)
   options
+}
+
+# Refuses options that are or hold NA: the engine would take it for an option that is left out.
+refuse_na <- function(...) {
+  options <- list(...)
+  unknown <- vapply(options, anyNA, NA, recursive = TRUE)
+  if (any(unknown)) {
+    stop(first_few(names(options)[unknown]), " is NA; give a value, or leave it out", call. = FALSE)
+  }
+}
+
+# One number, as the engine takes it.
+one_number <- function(value, name) {
+  if (!is.numeric(value) || length(value) != 1L || !is.finite(value)) {
+    stop(name, " must be a finite number", call. = FALSE)
+  }
+  as.double(value)
 }
 
 # A whole number of at least `least`, as an integer.
@@ -135,7 +151,11 @@ scalings <- c("pareto", "range", "binomial")
 by_column <- function(value, name, p, named = character()) {
   if (is.logical(value) && length(value) == 1L && !is.na(value)) return(value)
   if (is.character(value) && length(value) == 1L && value %in% named) return(value)
-  if (is.numeric(value) && length(value) == p) return(as.list(as.double(value)))
+  if (is.numeric(value) && length(value) == p) {
+    at <- which(!is.finite(value))
+    if (length(at) > 0L) stop(name, "[", at[1L], "] is ", value[at[1L]], "; it must be finite", call. = FALSE)
+    return(as.list(as.double(value)))
+  }
   also <- if (length(named) > 0L) paste0(", one of ", paste0('"', named, '"', collapse = ", "))
   stop(name, " must be TRUE, FALSE", also, ", or have one number for each of ", p, " columns", call. = FALSE)
 }

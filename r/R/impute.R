@@ -63,6 +63,7 @@ kh_impute <- function(x, ncomp, method = "auto", scale. = FALSE, weights = NULL,
   columns <- data$names[[2L]]
   options <- more_options(..., taken = c("n_components", "method", "scale"))
   options$n_components <- whole_number(ncomp, "ncomp")
+  refuse_na(method = method)
   options$method <- method
   options$scale <- by_column(scale., "scale.", data$dim[2L], scalings)
   call <- engine_call("kh_impute", threads, columns)

@@ -83,8 +83,8 @@ engine_kernel <- function(kernel, gamma, degree, coef0) {
     return(kernel)
   }
   parts <- list(gamma = engine_gamma(gamma))
-  if (kernel == "polynomial") parts$degree <- as.double(degree)
-  if (kernel %in% c("polynomial", "sigmoid")) parts$coef0 <- as.double(coef0)
+  if (kernel == "polynomial") parts$degree <- one_number(degree, "degree")
+  if (kernel %in% c("polynomial", "sigmoid")) parts$coef0 <- one_number(coef0, "coef0")
   stats::setNames(list(parts), kernel)
 }
 
@@ -98,7 +98,7 @@ engine_gamma <- function(gamma) {
 engine_pre_image <- function(pre_image, alpha) {
   if (is.null(pre_image) || identical(pre_image, "fixed-point")) return(pre_image)
   if (identical(pre_image, "auto") || identical(pre_image, "ridge")) {
-    return(stats::setNames(list(list(alpha = as.double(alpha))), pre_image))
+    return(stats::setNames(list(list(alpha = one_number(alpha, "alpha"))), pre_image))
   }
   stop('pre_image must be "auto", "fixed-point", "ridge" or NULL', call. = FALSE)
 }

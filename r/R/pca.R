@@ -85,6 +85,7 @@ kh_pca.default <- function(x, rank. = NULL, center = TRUE, scale. = FALSE, weigh
                            threads = getOption("karhunen.threads"), ...) {
   data <- engine_data(x)
   columns <- data$names[[2L]]
+  refuse_na(weighting = weighting, retx = retx, solver = solver, residual_tol = residual_tol)
   weighting <- match.arg(weighting)
   options <- more_options(..., taken = c("n_components", "center", "scale", "weighting"))
   options$n_components <- components_to_keep(rank., variance, min(data$dim))
@@ -183,7 +184,8 @@ summary.kh_pca <- function(object, ...) {
 }
 
 #' @rdname kh_pca
-#' @param newdata New rows, whose columns are found by their names if both have names; the scores of the fit if missing.
+#' @param newdata New rows, whose columns are found by their names if both have names; the scores of the fit if missing. If
+#'   `na.exclude` left rows out of the fit, rows with missing values give `NA`, otherwise they are an error.
 #' @export
 predict.kh_pca <- function(object, newdata, ..., threads = getOption("karhunen.threads")) {
   if (missing(newdata)) {
@@ -191,6 +193,17 @@ predict.kh_pca <- function(object, newdata, ..., threads = getOption("karhunen.t
     return(object$x)
   }
   columns <- rownames(object$rotation)
+  if (inherits(object$na.action, "exclude") && !inherits(newdata, "Matrix")) {
+    newdata <- in_order(newdata, columns)
+    left_out <- !stats::complete.cases(newdata)
+    if (any(left_out)) {
+      scores <- matrix(NA_real_, nrow(newdata), ncol(object$rotation))
+      known <- predict(object, newdata[!left_out, , drop = FALSE], ..., threads = threads)
+      scores[!left_out, ] <- known
+      rows <- if (!is.null(rownames(known))) rownames(newdata)
+      return(with_names(scores, rows, colnames(object$rotation)))
+    }
+  }
   data <- engine_newdata(newdata, columns, nrow(object$rotation))
   call <- engine_call("kh_pca", threads, columns)
   with_names(.Call(C_pca_scores, call, object$model, data), data$names[[1L]], colnames(object$rotation))

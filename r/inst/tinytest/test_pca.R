@@ -76,6 +76,12 @@ for (solver in c("covariance", "gram", "svd", "block-krylov")) {
   expect_true(fit$convergence$converged && all(fit$convergence$residuals <= 1e-8))
 }
 
+# No new rows have no scores.
+for (none in list(USArrests[0, ], as.matrix(USArrests)[0, ])) {
+  expect_equal(dim(predict(two, none)), c(0L, 2L))
+  expect_equal(dim(residuals(two, none)), c(0L, 4L))
+}
+
 # The same bits on any number of threads, and after saveRDS.
 expect_identical(kh_pca(tall, threads = 1)[1:5], kh_pca(tall, threads = 3)[1:5])
 file <- tempfile()
@@ -114,7 +120,15 @@ expect_identical(rownames(padded$x), rownames(peer$x))
 expect_near(aligned(padded$x[-c(3, 50), ], peer$x[-c(3, 50), ]), peer$x[-c(3, 50), ])
 expect_near(fitted(padded)[-c(3, 50), ], x[-c(3, 50), 1:3])
 expect_true(all(is.na(fitted(padded)[c(3, 50), ])))
-expect_equal(nrow(kh_pca(formula, data = gaps, na.action = na.omit)$x), 148L)
+expect_equal(predict(padded, gaps), padded$x, check.attributes = FALSE)
+expect_identical(rownames(predict(padded, gaps[48:52, 3:1])), as.character(48:52))
+left <- residuals(padded, gaps[, 1:3])
+expect_true(all(is.na(left[c(3, 50), ])))
+expect_near(left[-c(3, 50), ], matrix(0, 148, 3), 1e-10)
+expect_true(all(is.na(predict(padded, gaps[c(3, 50), ]))))
+omitted <- kh_pca(formula, data = gaps, na.action = na.omit)
+expect_error(predict(omitted, gaps), "row 3, column 2 (Sepal.Width) is NA", fixed = TRUE)
+expect_equal(nrow(omitted$x), 148L)
 
 # Names in another encoding.
 latin1 <- x[, 1:2]
