@@ -153,7 +153,7 @@ fn criterion(pattern: &Matrix, gamma: f64) -> (f64, Matrix) {
         (0..k).map(|c| gamma * (0..p).map(|j| squares[(j, c)]).sum::<f64>() / p as f64).collect();
     let centred = Matrix::from_fn(p, k, |j, c| squares[(j, c)] - means[c]);
     // The sums of the other columns, from both ends: in the sum of all less its own a large entry would round small ones.
-    let mut others = Matrix::zeros(p, k);
+    let mut others = Matrix::<f64>::zeros(p, k);
     for j in 0..p {
         let (mut before, mut after) = (0.0, 0.0);
         for c in 0..k {

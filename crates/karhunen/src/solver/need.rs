@@ -5,6 +5,7 @@
 //! it.
 
 use crate::linalg::decomp::{eigh, svd, tsqr};
+use crate::linalg::dense::products::are_wide;
 use crate::linalg::dense::rank_k;
 use crate::solver::block_krylov;
 use crate::solver::leading::takes_all;
@@ -15,9 +16,13 @@ use crate::solver::route::Route;
 const F64: f64 = 8.0;
 /// Buffers of a thread: panels of rows and of products. Small data take smaller buffers.
 const BUFFERS: f64 = (6u64 << 20) as f64;
-/// Rows of the pieces that are copied together from short blocks, and the least number of values of them.
+/// Rows of the pieces that are copied together from short blocks, of wide rows and of others, and the least number of
+/// values of them.
+const HELD_WIDE_ROWS: f64 = 64.0;
 const HELD_ROWS: f64 = 1024.0;
 const HELD_VALUES: f64 = (1u64 << 20) as f64;
+/// Blocks of vectors as long as the rows that a product of wide rows holds.
+const WIDE_BLOCKS: f64 = 11.0;
 /// Bytes of the columns of wide data that a thread works on.
 pub(super) const PANEL: f64 = (16u64 << 20) as f64;
 /// Bytes of a part of the components by columns, which exists beside those by rows.
@@ -63,12 +68,23 @@ pub(crate) fn bytes(route: Route, problem: &Problem, k: usize, n_threads: usize)
     };
     let sums = if sparse { F64 * 16.0 * (columns.max(rows)) * threads } else { 0.0 };
     // Short blocks of rows are copied together.
+    let width = problem.block_size.or(problem.blocks().map(|blocks| blocks.width));
+    let are_wide = route == Route::BlockKrylov && width.is_some_and(|width| are_wide(p, width));
+    let held_rows = if are_wide { HELD_WIDE_ROWS } else { HELD_ROWS };
     let copied = if problem.reading.is_some() && !sparse {
-        (HELD_ROWS * columns).max(HELD_VALUES).min(rows * columns)
+        (held_rows * columns).max(HELD_VALUES).min(rows * columns)
     } else {
         0.0
     };
-    vectors + buffers + own + components + sums + copied * value_bytes as f64
+    // Products of fewer rows than columns that are read again: vectors, their tiles, sums, results, and what orthonormalises
+    // them.
+    let blocks = match (route, width) {
+        (Route::BlockKrylov, Some(width)) if n < p && problem.reading.is_some() => {
+            WIDE_BLOCKS * F64 * columns * width as f64
+        }
+        _ => 0.0,
+    };
+    vectors + buffers + own + components + sums + blocks + copied * value_bytes as f64
 }
 
 /// Number of values for each row that a fit holds, beside the rows.

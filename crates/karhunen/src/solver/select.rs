@@ -322,6 +322,15 @@ mod tests {
     }
 
     #[test]
+    fn wide_rows_of_a_file_are_held_a_few_at_a_time() {
+        let data = dense(4_000, 200_000, Some(10), 4);
+        let bytes = (data.n_stored * data.value_bytes) as f64;
+        let reading = Some(Reading { bytes, wide: true, weighted: false });
+        let need = need::bytes(Route::BlockKrylov, &Problem { reading, ..data }, 10, 2);
+        assert!(need < 0.4 * bytes, "{need:e} for rows of {bytes:e} bytes");
+    }
+
+    #[test]
     fn one_pass_is_chosen_for_rows_that_every_pass_reads() {
         let read = |problem: Problem| {
             let bytes = (problem.n_stored * problem.value_bytes) as f64;

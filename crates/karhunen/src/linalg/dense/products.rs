@@ -9,6 +9,8 @@
 
 mod wide;
 
+pub(crate) use wide::are_wide;
+
 use crate::error::Result;
 use crate::exec::{Accumulate, Exec, Resumable, State};
 use crate::linalg::dense::narrow::{Narrow, NarrowPanel, PanelShape, padded};
@@ -225,7 +227,7 @@ fn forward<T: Scalar, E: Lane, U: Scalar>(
 /// must hold whole pieces.
 pub(crate) fn row_pieces<T: Scalar>(x: &Dense<'_, T>, n: usize, l: usize) -> RowPieces {
     let shape = (n, x.n_cols());
-    if wide::is_wide(shape.1, l) {
+    if wide::are_wide(shape.1, l) {
         return RowPieces { n_rows: wide::group_rows(shape.1), shared: true };
     }
     let n_rows = if is_single::<T>() {
@@ -267,7 +269,7 @@ impl<'a, E: Lane> Backward<'a, E> {
 
     fn exchange(&mut self, p: usize, state: &mut State) -> Result<()> {
         let l = self.middle.n_vectors();
-        if wide::is_wide(p, l) {
+        if wide::are_wide(p, l) {
             return state.option(&mut self.wide, || WideSum::zeros::<E>(p, l));
         }
         state.option(&mut self.total, || ProductPart::zeros(p, l))
@@ -278,7 +280,7 @@ impl<'a, E: Lane> Backward<'a, E> {
         if l == 0 {
             return Ok(());
         }
-        if wide::is_wide(p, l) {
+        if wide::are_wide(p, l) {
             let sum = self.wide.get_or_insert_with(|| WideSum::zeros::<E>(p, l));
             return sum.add(first, m, &self.middle, exec);
         }

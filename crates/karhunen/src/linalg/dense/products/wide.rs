@@ -26,8 +26,8 @@ const GROUP_VALUES: usize = 8 << 20;
 const LEAST_ROWS: usize = 8;
 const MOST_ROWS: usize = 64;
 
-/// Tests whether two private sums of `l` vectors of length `p` exceed [`PRIVATE_BYTES`].
-pub(super) fn is_wide(p: usize, l: usize) -> bool {
+/// Tests whether rows of `p` values are wide: two private sums of `l` vectors of their length exceed [`PRIVATE_BYTES`].
+pub(crate) fn are_wide(p: usize, l: usize) -> bool {
     2 * size_of::<f64>() * l * p > PRIVATE_BYTES
 }
 
@@ -38,7 +38,7 @@ pub(super) fn group_rows(p: usize) -> usize {
 
 /// The columns of each tile: one tile if the columns are not wide.
 pub(super) fn tiles(p: usize, l: usize) -> impl ExactSizeIterator<Item = Range<usize>> {
-    let width = if is_wide(p, l) { TILE } else { p.max(1) };
+    let width = if are_wide(p, l) { TILE } else { p.max(1) };
     (0..p.div_ceil(width)).map(move |tile| tile * width..p.min((tile + 1) * width))
 }
 
