@@ -121,7 +121,7 @@ more_options <- function(..., taken) {
 # Refuses options that are or hold NA: the engine would take it for an option that is left out.
 refuse_na <- function(...) {
   options <- list(...)
-  unknown <- vapply(options, anyNA, NA, recursive = TRUE)
+  unknown <- vapply(options, function(value) (is.atomic(value) || is.list(value)) && anyNA(value, recursive = TRUE), NA)
   if (any(unknown)) {
     stop(first_few(names(options)[unknown]), " is NA; give a value, or leave it out", call. = FALSE)
   }

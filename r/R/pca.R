@@ -193,7 +193,7 @@ predict.kh_pca <- function(object, newdata, ..., threads = getOption("karhunen.t
     return(object$x)
   }
   columns <- rownames(object$rotation)
-  if (inherits(object$na.action, "exclude") && !inherits(newdata, "Matrix")) {
+  if (inherits(object$na.action, "exclude") && (is.data.frame(newdata) || is.matrix(newdata))) {
     newdata <- in_order(newdata, columns)
     left_out <- !stats::complete.cases(newdata)
     if (any(left_out)) {
@@ -219,7 +219,8 @@ fitted.kh_pca <- function(object, scores = object$x, ..., threads = getOption("k
   call <- engine_call("kh_pca", threads, columns)
   k <- ncol(object$rotation)
   # Rows that na.exclude left out have no scores.
-  left_out <- if (is.matrix(scores) && is.numeric(scores)) rowSums(is.na(scores)) > 0 else FALSE
+  pads <- inherits(object$na.action, "exclude") && is.matrix(scores) && is.numeric(scores)
+  left_out <- if (pads) rowSums(is.na(scores)) > 0 else FALSE
   if (any(left_out)) {
     rows <- matrix(NA_real_, nrow(scores), nrow(object$rotation))
     rows[!left_out, ] <- .Call(C_pca_rows, call, object$model, engine_scores(scores[!left_out, , drop = FALSE], k))

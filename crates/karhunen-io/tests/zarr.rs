@@ -458,6 +458,13 @@ fn lost_chunks_of_positions_are_refused() {
             assert_eq!(folder.refusal(&options), expected);
         }
     }
+    let folder = Folder::of("cells_v2.zarr.zip");
+    fs::remove_file(folder.path.join("layers/counts/data/1")).unwrap();
+    for options in both(&layer("counts")) {
+        let refused = folder.refusal(&options);
+        let expected = "STORE: `layers/counts/data`: lacks chunks, whose values would all be zero; copy";
+        assert!(refused.starts_with(expected), "{refused}");
+    }
 }
 
 #[test]

@@ -141,6 +141,7 @@ impl Stored {
                 let rows: Vec<u32> = indices.positions(part.clone())?;
                 refuse_beyond(&indices, &rows, n)?;
                 copy.push(&rows, &lines(&pointers, part.clone()), &values.entries::<T>(part)?)?;
+                refuse_lost(&values)?;
                 mapped.iter().for_each(Mapped::release);
             }
             let (rows, n_repeated) = copy.finish(options)?;
@@ -150,6 +151,7 @@ impl Stored {
         ask(n_entries as f64 * 2.0 * (size_of::<T>() + size_of::<u64>()) as f64).map_err(failed)?;
         let positions: Vec<u32> = indices.positions(0..n_entries)?;
         let entries: Vec<T> = values.entries(0..n_entries)?;
+        refuse_lost(&values)?;
         let matrix = match major {
             Major::Rows => SparseMatrix::canonical(major, n, p, &pointers, &positions, &entries),
             Major::Columns => {
@@ -179,6 +181,16 @@ fn refuse_beyond(indices: &Array, positions: &[u32], bound: usize) -> Result<()>
         Some(position) => Err(indices.refuse(&format!("holds {position}, but must be below {bound}"))),
         None => Ok(()),
     }
+}
+
+/// Refuses a part of the stored values that is absent: all of them would be zero, and zeros are not stored.
+fn refuse_lost(values: &Array) -> Result<()> {
+    if values.lacks_chunks() {
+        return Err(values.refuse(
+            "lacks chunks, whose values would all be zero; copy the store again, or write it without stored zeros",
+        ));
+    }
+    Ok(())
 }
 
 /// Refuses two values in one place, if missing values are those that are not stored, or chunks of the positions are
@@ -270,6 +282,7 @@ impl<T: Scalar> BlockReader<T> for SparseRows {
                 self.pointers[first..=end].iter().map(|pointer| pointer - begin).collect();
             let positions: Vec<u32> = self.indices.positions(begin..stop)?;
             let values: Vec<T> = self.values.entries(begin..stop)?;
+            refuse_lost(&self.values)?;
             self.mapped.iter().for_each(Mapped::release);
             let rows = SparseMatrix::canonical(
                 Major::Rows,

@@ -111,7 +111,8 @@ impl Zarr {
         let node = self.node(name)?.filter(|node| node.kind == Kind::Array);
         let node =
             node.ok_or_else(|| self.refuse(name, "is missing from the store; the store is damaged"))?;
-        let layout = check_coded(&node.attributes).and_then(|()| Layout::read(&node.metadata));
+        let layout =
+            check_coded(&node.attributes, &node.metadata).and_then(|()| Layout::read(&node.metadata));
         let layout = layout.map_err(|problem| self.refuse(name, &problem))?;
         Ok(Array::new(self.path.clone(), name, Arc::clone(&self.files), layout))
     }
@@ -163,7 +164,9 @@ impl Zarr {
         if found.n_bytes() > MOST_METADATA {
             return Err(self.refuse(name, &format!("has a {file} of more than 64 MiB")));
         }
-        let json = serde_json::from_slice(&found.all()?);
+        let bytes = found.all()?;
+        // Python writes NaN and infinity as words, which are no JSON.
+        let json = serde_json::from_slice(&bytes).or_else(|_| serde_json::from_slice(&quoted(&bytes)));
         json.map(Some).map_err(|error| self.refuse(name, &format!("has a damaged {file} ({error})")))
     }
 
@@ -173,22 +176,53 @@ impl Zarr {
     }
 }
 
+/// JSON with the words NaN, Infinity and -Infinity as texts.
+fn quoted(json: &[u8]) -> Vec<u8> {
+    let mut quoted = Vec::with_capacity(json.len());
+    let (mut at, mut in_text) = (0, false);
+    while let Some(&byte) = json.get(at) {
+        let words: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
+        match words.iter().find(|word| !in_text && json[at..].starts_with(word)) {
+            Some(word) => {
+                quoted.extend([b"\"", *word, b"\""].concat());
+                at += word.len();
+            }
+            None => {
+                let n = if in_text && byte == b'\\' { 2 } else { 1 };
+                quoted.extend(json[at..].iter().take(n));
+                in_text ^= byte == b'"';
+                at += n;
+            }
+        }
+    }
+    quoted
+}
+
 /// Refuses arrays whose values stand for others by the conventions of NetCDF.
 ///
 /// # Errors
 /// The attribute, and the way out.
-fn check_coded(attributes: &Value) -> std::result::Result<(), String> {
+fn check_coded(attributes: &Value, metadata: &Value) -> std::result::Result<(), String> {
     // xarray writes NaN of f64 as its bytes in base64.
     let is_nan = |fill: &Value| matches!(fill.as_str(), Some("NaN" | "AAAAAAAA+H8="));
     let decides = |(name, value): (&str, &Value)| match name {
+        _ if value.is_null() => false,
+        "_Unsigned" => value.as_bool().unwrap_or(value.as_str() == Some("true")),
         "scale_factor" => value.as_f64() != Some(1.0),
         "add_offset" => value.as_f64() != Some(0.0),
         _ => !is_nan(value),
     };
-    let names = ["scale_factor", "add_offset", "_FillValue", "missing_value"];
+    let names = ["scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned"];
     let mut given = names.into_iter().filter_map(|name| Some((name, attributes.get(name)?)));
     match given.find(|given| decides(*given)) {
-        None => Ok(()),
+        // In version 2 xarray takes the fill value for that of missing values.
+        None => match metadata.get("fill_value").and_then(Value::as_f64).filter(|fill| *fill != 0.0) {
+            Some(fill) if attributes.get("_ARRAY_DIMENSIONS").is_some() => Err(format!(
+                "has the fill value {fill}, which stands for missing values in data of xarray; read it in Python with \
+                 xarray.open_zarr, and fit with karhunen.xarray"
+            )),
+            _ => Ok(()),
+        },
         Some((name, value)) => Err(format!(
             "has the attribute {name} ({value}), by which its values stand for others and which is not applied; read it \
              in Python with xarray.open_zarr, which applies it, and fit with karhunen.xarray"
@@ -200,20 +234,41 @@ fn check_coded(attributes: &Value) -> std::result::Result<(), String> {
 mod tests {
     use serde_json::json;
 
-    use super::check_coded;
+    use super::{check_coded, quoted};
+
+    #[test]
+    fn words_that_are_no_json_become_texts() {
+        let json = quoted(br#"{"a": NaN, "NaN \" -Infinity": [-Infinity, Infinity, 1], "b": "\\"}"#);
+        let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+        let expected = json!({"a": "NaN", "NaN \" -Infinity": ["-Infinity", "Infinity", 1], "b": "\\"});
+        assert_eq!(json, expected);
+    }
 
     #[test]
     fn values_that_stand_for_others_are_refused() {
-        for plain in
-            [json!({}), json!({"units": "K"}), json!({"_FillValue": "NaN"}), json!({"scale_factor": 1.0})]
-        {
-            assert_eq!(check_coded(&plain), Ok(()), "{plain}");
+        let (zero, fill) = (json!({"fill_value": 0}), json!({"fill_value": -999}));
+        for plain in [
+            json!({}),
+            json!({"units": "K"}),
+            json!({"_FillValue": "NaN"}),
+            json!({"_FillValue": null}),
+            json!({"scale_factor": 1.0}),
+            json!({"_Unsigned": "false"}),
+            json!({"_ARRAY_DIMENSIONS": ["y", "x"]}),
+        ] {
+            assert_eq!(check_coded(&plain, &zero), Ok(()), "{plain}");
         }
-        for coded in
-            [json!({"scale_factor": 0.1}), json!({"add_offset": 273.15}), json!({"_FillValue": -999})]
-        {
-            let problem = check_coded(&coded).unwrap_err();
+        for coded in [
+            json!({"scale_factor": 0.1}),
+            json!({"add_offset": 273.15}),
+            json!({"_FillValue": -999}),
+            json!({"_Unsigned": "true"}),
+        ] {
+            let problem = check_coded(&coded, &zero).unwrap_err();
             assert!(problem.contains("is not applied; read it in Python with xarray.open_zarr"), "{problem}");
         }
+        assert_eq!(check_coded(&json!({}), &fill), Ok(()));
+        let problem = check_coded(&json!({"_ARRAY_DIMENSIONS": ["y", "x"]}), &fill).unwrap_err();
+        assert!(problem.starts_with("has the fill value -999, which stands for missing values"), "{problem}");
     }
 }
