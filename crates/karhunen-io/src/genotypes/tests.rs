@@ -302,7 +302,7 @@ fn tables_of_plink_come_from_packed_files_too() {
     encoder.finish().unwrap();
     assert_eq!(PlinkTables::new(&packed, &model, &scores).unwrap(), expected);
     // A file that became shorter after the fit.
-    std::fs::write(&path, &bed(&[&[2, 1, 3]])).unwrap();
+    std::fs::write(&path, bed(&[&[2, 1, 3]])).unwrap();
     let message = PlinkTables::new(&path, &model, &scores).unwrap_err().to_string();
     assert!(message.contains("has 4 bytes, but the 3 samples of"), "{message}");
 }

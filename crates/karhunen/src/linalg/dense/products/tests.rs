@@ -204,7 +204,7 @@ fn single_precision_neither_overflows_nor_underflows() {
 /// Sums of wide rows against the definition, in both orders, with and without weights; in runs and on several threads.
 fn check_wide<T: Scalar>(n: usize, l: usize) {
     let p = PRIVATE_BYTES / (2 * size_of::<f64>() * l) + 700;
-    assert!(wide::are_wide(p, l) && n > wide::group_rows(p) && p % 1024 != 0);
+    assert!(wide::are_wide(p, l) && n > wide::group_rows(p) && !p.is_multiple_of(1024));
     let values_by_rows = values::<T>(n * p, 3);
     let by_columns: Vec<T> =
         (0..p).flat_map(|j| (0..n).map(move |i| (i, j))).map(|(i, j)| values_by_rows[i * p + j]).collect();
