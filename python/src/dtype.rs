@@ -57,6 +57,16 @@ impl Data {
         self.reading_cost() + self.size().n_stored as f64 * width as f64
     }
 
+    /// Number of multiplications of the products of all columns with each other. Dense rows fill the caches and registers:
+    /// sixteen of their multiplications take as long as one of other products.
+    pub(crate) fn scatter_cost(&self) -> f64 {
+        let cost = self.product_cost(self.shape().1 / 2 + 1);
+        match self {
+            Data::F32(LentMatrix::Dense(_)) | Data::F64(LentMatrix::Dense(_)) => cost / 16.0,
+            Data::F32(_) | Data::F64(_) | Data::Shared(_) => cost,
+        }
+    }
+
     /// Number of multiplications that take as long as a visit waits for its rows.
     fn reading_cost(&self) -> f64 {
         match self {

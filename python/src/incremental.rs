@@ -138,12 +138,12 @@ impl IncrementalFit {
         on_progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let fit = self.now(py);
-        let width = match fit.method() {
-            IncrementalMethod::Sketch => 3 * fit.n_directions(),
-            _ => fit.n_features() / 2 + 1,
+        let cost = match fit.method() {
+            IncrementalMethod::Sketch => x.product_cost(3 * fit.n_directions()),
+            _ => x.scatter_cost(),
         };
         drop(fit);
-        let effort = Effort::new(x.product_cost(width), n_threads);
+        let effort = Effort::new(cost, n_threads);
         let weights = sample_weight.map(lend_vector).transpose()?;
         let job = Push { fit: Arc::clone(&self.fit), weights };
         run(py, effort, on_progress, move |run| x.run(job, run))

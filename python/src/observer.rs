@@ -92,7 +92,7 @@ impl Effort {
 
     /// Work of about `cost` multiplications on as many threads as requested. Without a request, small work gets one
     /// thread, because waking a pool takes longer, and other work the shared pool. Threads of the shared pool do not
-    /// survive a fork, so a forked child gets a pool for each call.
+    /// survive a fork, so a forked child asks for a pool of its own.
     pub(crate) fn new(cost: f64, requested: Option<usize>) -> Self {
         /// Number of multiplications in a millisecond.
         const ONE_THREAD: f64 = 2e6;

@@ -122,17 +122,18 @@ def test_fits_of_several_threads_agree(table):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_forked_child_can_fit():
-    source = """
+@pytest.mark.parametrize("n_threads", [None, 2])
+def test_a_forked_child_can_fit(n_threads):
+    source = f"""
 import os, warnings
 import numpy as np
 from karhunen import PCA
 warnings.simplefilter("ignore")  # newer Pythons warn of every fork
 x = np.random.default_rng(0).normal(size=(3000, 300))
-pca = PCA(3).fit(x)
+pca = PCA(3, n_threads={n_threads}).fit(x)
 child = os.fork()
 if child == 0:
-    same = np.array_equal(PCA(3).fit(x).components_, pca.components_)
+    same = np.array_equal(PCA(3, n_threads={n_threads}).fit(x).components_, pca.components_)
     np.testing.assert_array_equal(pca.score_samples(x), pca.score_samples(x))
     os._exit(0 if same else 1)
 assert os.waitpid(child, 0)[1] == 0

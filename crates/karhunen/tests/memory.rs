@@ -52,25 +52,10 @@ const BUFFERS: f64 = 48e6;
 
 /// Peak memory of `work` in bytes, without memory in use before, and the result of `work`.
 fn taken<R>(work: impl FnOnce() -> R) -> (f64, R) {
-    wait_for_threads();
     let before = IN_USE.load(Ordering::Relaxed);
     MOST.store(before, Ordering::Relaxed);
     let result = work();
     ((MOST.load(Ordering::Relaxed) - before) as f64, result)
-}
-
-/// Waits until the threads of the fit before have ended: they free their buffers after the fit has returned. Where the
-/// system does not list its threads, this does not wait.
-fn wait_for_threads() {
-    /// The main thread, and the one that runs the test.
-    const OWN: usize = 2;
-    let n_threads = || std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
-    for _ in 0..1000 {
-        if n_threads() <= OWN {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
 }
 
 /// Compares an estimate with the memory taken; returns both unless they agree.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use karhunen::Scalar;
 
@@ -14,7 +15,7 @@ use crate::npy_header::{Header, Kind};
 use crate::{Cause, Error, Place, Result};
 
 /// An array in a file.
-struct Array {
+struct Array<T> {
     /// The file named in messages.
     path: PathBuf,
     file: Positioned,
@@ -22,6 +23,8 @@ struct Array {
     header: Header,
     shape: (usize, usize),
     column_major: bool,
+    /// The memory of blocks that are not used any more: the system would clear new memory page by page.
+    spare: Mutex<Vec<Vec<T>>>,
 }
 
 /// The values of an NPY file, which stay there; `None` for a pipe, which can be read once, and for a packed array,
@@ -59,24 +62,28 @@ pub(crate) fn rows_of_file(
 ) -> Result<AnyRows> {
     let metadata = file.metadata().map_err(|source| Error::io(path, "reading", source))?;
     let stamp = Stamp::of(&metadata);
-    let single = is_single(&header);
-    let array = Array {
-        path: path.to_owned(),
-        file: Positioned::new(file, metadata.len()),
-        stamp,
-        header,
-        shape,
-        column_major,
-    };
+    let file = Positioned::new(file, metadata.len());
     let of_file = (metadata.len(), None);
-    Ok(if single {
+    Ok(if is_single(&header) {
+        let array = Array::<f32>::new(path, file, stamp, header, (shape, column_major));
         AnyRows::F32(FileRows::new(Box::new(array), shape, of_file, memory_limit))
     } else {
+        let array = Array::<f64>::new(path, file, stamp, header, (shape, column_major));
         AnyRows::F64(FileRows::new(Box::new(array), shape, of_file, memory_limit))
     })
 }
 
-impl Array {
+impl<T: Scalar> Array<T> {
+    fn new(
+        path: &Path,
+        file: Positioned,
+        stamp: Stamp,
+        header: Header,
+        (shape, column_major): ((usize, usize), bool),
+    ) -> Self {
+        Self { path: path.to_owned(), file, stamp, header, shape, column_major, spare: Mutex::default() }
+    }
+
     /// Reads the bytes of elements, from number `element` on, into `bytes`.
     fn read(&self, element: usize, bytes: &mut [u8]) -> Result<()> {
         let begin = self.header.data_offset as u64 + element as u64 * self.header.dtype.size as u64;
@@ -99,7 +106,7 @@ impl Array {
     }
 
     /// Visits the rows from `first` on; `read` returns the values of some of them.
-    fn visit<T: Scalar>(
+    fn visit(
         &self,
         first: usize,
         rows_at_once: usize,
@@ -120,8 +127,10 @@ impl Array {
     }
 
     /// Values in the type and byte order of the machine.
-    fn in_place<T: Scalar>(&self, first: usize, n_rows: usize) -> Result<Vec<T>> {
-        let mut values = bytemuck::zeroed_vec(n_rows * self.shape.1);
+    fn in_place(&self, first: usize, n_rows: usize) -> Result<Vec<T>> {
+        let n_values = n_rows * self.shape.1;
+        let mut values = self.spare().pop().unwrap_or_else(|| bytemuck::zeroed_vec(n_values));
+        values.resize(n_values, T::zeroed());
         self.read_rows(first, n_rows, bytemuck::cast_slice_mut(&mut values))?;
         Ok(values)
     }
@@ -132,6 +141,19 @@ impl Array {
         self.read_rows(first, n_rows, &mut bytes)?;
         self.refuse_rounded(first, n_rows, &bytes)?;
         to_f64(&bytes, &self.header).map_err(|cause| Error::new(&self.path, cause))
+    }
+
+    fn spare(&self) -> std::sync::MutexGuard<'_, Vec<Vec<T>>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the memory of a block for the next.
+    fn keep_memory(&self, rows: OwnedBlock<T>) {
+        if let OwnedBlock::Dense { values, .. } = rows
+            && self.is_native()
+        {
+            self.spare().push(values);
+        }
     }
 
     fn is_native(&self) -> bool {
@@ -165,7 +187,7 @@ impl Array {
     }
 }
 
-impl BlockReader<f32> for Array {
+impl BlockReader<f32> for Array<f32> {
     fn each(
         &self,
         first: usize,
@@ -184,6 +206,10 @@ impl BlockReader<f32> for Array {
         self.file.read_again();
     }
 
+    fn reuse(&self, rows: OwnedBlock<f32>) {
+        self.keep_memory(rows);
+    }
+
     fn fingerprint(&self) -> Option<u64> {
         Some(self.stamp.fingerprint())
     }
@@ -193,7 +219,7 @@ impl BlockReader<f32> for Array {
     }
 }
 
-impl BlockReader<f64> for Array {
+impl BlockReader<f64> for Array<f64> {
     fn each(
         &self,
         first: usize,
@@ -213,6 +239,10 @@ impl BlockReader<f64> for Array {
 
     fn read_again(&self) {
         self.file.read_again();
+    }
+
+    fn reuse(&self, rows: OwnedBlock<f64>) {
+        self.keep_memory(rows);
     }
 
     fn fingerprint(&self) -> Option<u64> {

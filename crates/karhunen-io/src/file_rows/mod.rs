@@ -167,6 +167,9 @@ pub trait BlockReader<T>: Send + Sync {
     /// Announces further visits, so that the system's page cache may keep the file.
     fn read_again(&self) {}
 
+    /// Takes back a block that was used, whose memory the next block may have.
+    fn reuse(&self, _rows: OwnedBlock<T>) {}
+
     /// A number that changes when the rows do, if it is known without reading them.
     fn fingerprint(&self) -> Option<u64> {
         None
@@ -296,18 +299,21 @@ impl<T: Scalar> FileRows<T> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a block that begins behind the rows that are kept, if the budget allows.
-    fn keep_block(&self, first: usize, rows: OwnedBlock<T>) {
+    /// Keeps a block that begins behind the rows that are kept, if the budget allows. Returns it otherwise.
+    fn keep_block(&self, first: usize, rows: OwnedBlock<T>) -> Option<OwnedBlock<T>> {
         let bytes = rows.n_bytes() as f64;
         let mut kept = self.kept();
         if kept.n_rows == first && bytes <= kept.budget {
             kept.budget -= bytes;
             kept.n_rows += rows.n_rows();
             kept.blocks.push(Arc::new(rows));
-        } else if kept.n_rows == first {
+            return None;
+        }
+        if kept.n_rows == first {
             // A later, shorter block would not follow the rows that are kept.
             kept.budget = 0.0;
         }
+        Some(rows)
     }
 }
 
@@ -378,7 +384,7 @@ impl<T: Scalar> Source<T> for FileRows<T> {
             if visitors.is_ok() {
                 let end = first + rows.n_rows();
                 let begin = std::mem::replace(&mut first, end);
-                self.keep_block(begin, rows);
+                self.keep_block(begin, rows).into_iter().for_each(|rows| self.blocks.reuse(rows));
             }
             visitors.is_ok()
         });

@@ -9,6 +9,7 @@ mod pool;
 mod resume;
 mod run;
 
+use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -19,7 +20,7 @@ pub use run::{Flow, Iteration, Observer, Run, Unobserved, Visit};
 use crate::error::{Error, Result};
 use crate::exec::pool::check_threads;
 #[cfg(feature = "parallel")]
-use crate::exec::pool::{current_pool, pool};
+use crate::exec::pool::{Pool, current_pool, pool, worth_starting};
 use crate::exec::resume::OpenPass;
 
 /// A partial result that pieces of work add to.
@@ -42,6 +43,9 @@ pub struct Exec<'a> {
     log: Option<&'a dyn PassLog>,
     /// The pass that is being made, if the log keeps its sums.
     pass: Option<&'a OpenPass<'a>>,
+    /// The pool whose threads share the work of the calling thread; the current rayon pool if `None`.
+    #[cfg(feature = "parallel")]
+    pool: Option<&'a Pool>,
 }
 
 impl<'a> Exec<'a> {
@@ -55,6 +59,8 @@ impl<'a> Exec<'a> {
             reports_residuals: true,
             log: None,
             pass: None,
+            #[cfg(feature = "parallel")]
+            pool: None,
         }
     }
 
@@ -78,8 +84,8 @@ impl<'a> Exec<'a> {
             Some(1) => work(&exec(1)),
             #[cfg(feature = "parallel")]
             Some(n) => {
-                let pool = pool(n)?;
-                pool.install(|| work(&exec(pool.current_num_threads())));
+                let pool = pool(worth_starting(n) - 1)?;
+                work(&Exec { pool: Some(&pool), ..exec(worth_starting(n)) });
             }
             #[cfg(feature = "parallel")]
             None => match current_pool()? {
@@ -302,9 +308,12 @@ impl<'a> Exec<'a> {
         n_pieces: usize,
         worker: &(dyn Fn(&Pieces<'_>) + Sync),
     ) -> Result<()> {
+        /// Number of looks at a turn before a thread sleeps: about ten microseconds, as long as waking it takes. Pieces
+        /// take about as long as each other, so the turn is near.
+        const LOOKS: usize = 400;
         let state = Mutex::new(Turns { next: 0, error: None });
         let turn = Condvar::new();
-        let taken = AtomicUsize::new(0);
+        let (taken, added) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let share = |steps: &mut Steps<'_>| {
             loop {
                 let piece = taken.fetch_add(1, Ordering::Relaxed);
@@ -313,6 +322,7 @@ impl<'a> Exec<'a> {
                 }
                 // A panic must not leave the other workers waiting for this piece.
                 let done = caught(|| steps(Step::Work(piece)));
+                (0..LOOKS).take_while(|_| added.load(Ordering::Acquire) != piece).for_each(|_| spin_loop());
                 let mut state = lock(&state);
                 while state.next != piece && state.error.is_none() {
                     state = turn.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -335,6 +345,7 @@ impl<'a> Exec<'a> {
                 state.error = error;
                 turn.notify_all();
                 drop(state);
+                added.store(piece + 1, Ordering::Release);
                 if let Some(panic) = panic {
                     std::panic::resume_unwind(panic);
                 }
@@ -397,13 +408,17 @@ impl<'a> Exec<'a> {
         error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 
+    /// Calls `worker` on the calling thread and on `n - 1` threads of the pool at the same time.
     #[cfg(feature = "parallel")]
     fn workers(&self, n: usize, worker: &(dyn Fn() + Sync)) {
-        rayon::scope(|scope| {
-            for _ in 0..n {
-                scope.spawn(|_| worker());
-            }
-        });
+        fn call<'s>(scope: &rayon::Scope<'s>, n: usize, worker: &'s (dyn Fn() + Sync)) {
+            (1..n).for_each(|_| scope.spawn(|_| worker()));
+            worker();
+        }
+        match self.pool {
+            Some(pool) => pool.in_place_scope(|scope| call(scope, n, worker)),
+            None => rayon::in_place_scope(|scope| call(scope, n, worker)),
+        }
     }
 
     #[cfg(not(feature = "parallel"))]
@@ -501,6 +516,41 @@ mod tests {
         assert_eq!(Run::threads(3).expected_threads(), 3);
         let most = Run::threads(1024).expected_threads();
         assert!(most < 1024 || std::thread::available_parallelism().is_ok_and(|n| n.get() >= 256));
-        assert_eq!(pool(1024).unwrap().current_num_threads(), most);
+        assert_eq!(worth_starting(1024), most);
+    }
+
+    /// The threads that two pieces of work run on, which wait for each other.
+    #[cfg(feature = "parallel")]
+    fn threads_of_two(within: &(dyn Fn() + Sync)) -> Vec<std::thread::ThreadId> {
+        let (both, threads) = (std::sync::Barrier::new(2), Mutex::new(Vec::new()));
+        Exec::run(&Run::threads(2), |exec| {
+            exec.each(0..2, |piece, _| {
+                both.wait();
+                if piece == 0 {
+                    within();
+                }
+                lock(&threads).push(std::thread::current().id());
+                Ok(())
+            })
+        })
+        .unwrap();
+        threads.into_inner().unwrap()
+    }
+
+    #[cfg(feature = "parallel")]
+    #[test]
+    fn calls_share_threads_one_after_another_and_not_at_the_same_time() {
+        let me = std::thread::current().id();
+        let other = |within: &(dyn Fn() + Sync)| {
+            let threads = threads_of_two(within);
+            assert!(threads.contains(&me), "the calling thread works too");
+            threads.into_iter().find(|&thread| thread != me).unwrap()
+        };
+        // Tests run at the same time, and may take the idle pool.
+        assert!((0..50).any(|_| other(&|| ()) == other(&|| ())));
+        let inner = Mutex::new(Vec::new());
+        let outer = threads_of_two(&|| *lock(&inner) = threads_of_two(&|| ()));
+        let shared = inner.into_inner().unwrap().into_iter().filter(|thread| outer.contains(thread)).count();
+        assert_eq!(shared, 1, "the thread that makes the inner call");
     }
 }

@@ -182,7 +182,7 @@ impl<'a> Run<'a> {
     pub fn in_pool<R: Send>(&self, work: impl FnOnce() -> R + Send) -> Result<R> {
         check_threads(self.n_threads)?;
         match self.n_threads {
-            Some(n) => Ok(pool(n)?.install(work)),
+            Some(n) => Ok(pool(worth_starting(n))?.install(work)),
             None => {
                 current_pool()?;
                 Ok(work())

@@ -243,11 +243,11 @@ impl IncrementalFit {
         if rows.n_rows() == 0 {
             return Ok(());
         }
-        // Sums show values that are not finite or too large: only rows that may wait are tested before.
+        // Sums show values that are not finite or too large: only rows that will wait are tested before.
         let waiting = match (rows, &self.engine) {
             (Block::Dense(x), Engine::Scatter(_)) => {
                 let n = x.n_rows();
-                Block::Dense(x.rows(n - n.min(exact::PIECE_ROWS)..n))
+                Block::Dense(x.rows(n - n.min(self.held.n_waiting(n, exact::PIECE_ROWS))..n))
             }
             _ => rows.clone(),
         };

@@ -106,6 +106,13 @@ impl Held {
         Ok((Dense::row_major(&self.values, self.n_rows, self.n_features)?, self.weights.as_deref()))
     }
 
+    /// Number of rows held after a push of `n` dense rows in pieces of `piece` rows whose last is not closed.
+    pub(super) fn n_waiting(&self, n: usize, piece: usize) -> usize {
+        // Dense rows complete a sparse piece.
+        let before = if self.storage == Storage::Dense { self.n_rows } else { 0 };
+        (before + n) % piece
+    }
+
     /// A copy of the rows `rows`.
     pub(super) fn rows(&self, rows: Range<usize>) -> Self {
         let (storage, values) = match &self.storage {

@@ -59,8 +59,18 @@ const OWNED: [(&str, &str); 9] = [
 /// Unit-test files that make their matrices by formulas of their own.
 const TEST_MATRICES: [&str; 2] = ["linalg/oracle.rs", "linalg/sparse/cases.rs"];
 
-/// Banned in a library: printing, reading the environment, ending the process.
-const BANNED: [&str; 7] = ["println", "eprintln", "print", "eprint", "dbg", "std::env", "std::process"];
+/// Banned in a library: printing, reading the environment, ending the process, starting another.
+const BANNED: [&str; 9] = [
+    "println",
+    "eprintln",
+    "print",
+    "eprint",
+    "dbg",
+    "std::env",
+    "std::process::exit",
+    "std::process::abort",
+    "std::process::Command",
+];
 
 #[test]
 fn modules_import_only_from_lower_layers() {

@@ -119,25 +119,41 @@ impl WithSimd for AddRows<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        /// Number of independent partial sums, so that additions overlap.
-        const LANES: usize = 4;
         let sums = self.sums.as_chunks_mut::<STRIP>().0;
         let n_rows = self.packed.len() / STRIP / sums.len();
         for (strip, sum) in self.packed.chunks_exact(n_rows * STRIP).zip(sums) {
-            let mut lanes = [[0.0; STRIP]; LANES];
-            for (g, rows) in strip.as_chunks::<STRIP>().0.chunks(LANES).enumerate() {
-                for (r, (row, lane)) in rows.iter().zip(&mut lanes).enumerate() {
-                    let factor = self.factors.map_or(1.0, |factors| factors[g * LANES + r]);
-                    for c in 0..STRIP {
-                        lane[c] += factor * row[c];
-                    }
-                }
+            let rows = strip.as_chunks::<STRIP>().0;
+            match self.factors {
+                None => add_strip(rows, |_| 1.0, sum),
+                Some(factors) => add_strip(rows, |row| factors[row], sum),
             }
-            for lane in &lanes {
-                for c in 0..STRIP {
-                    sum[c] += lane[c];
-                }
-            }
+        }
+    }
+}
+
+/// Adds the rows of a strip, multiplied by their factors, to `sum`.
+#[inline(always)]
+fn add_strip(rows: &[[f64; STRIP]], factor: impl Fn(usize) -> f64, sum: &mut [f64; STRIP]) {
+    /// Number of independent partial sums, so that additions overlap.
+    const LANES: usize = 4;
+    let mut lanes = [[0.0; STRIP]; LANES];
+    let (groups, rest) = rows.as_chunks::<LANES>();
+    let add = |lane: &mut [f64; STRIP], row: &[f64; STRIP], factor: f64| {
+        for c in 0..STRIP {
+            lane[c] += factor * row[c];
+        }
+    };
+    for (g, group) in groups.iter().enumerate() {
+        for r in 0..LANES {
+            add(&mut lanes[r], &group[r], factor(g * LANES + r));
+        }
+    }
+    for (r, (row, lane)) in rest.iter().zip(&mut lanes).enumerate() {
+        add(lane, row, factor(groups.len() * LANES + r));
+    }
+    for lane in &lanes {
+        for c in 0..STRIP {
+            sum[c] += lane[c];
         }
     }
 }
