@@ -95,6 +95,7 @@ def main(who: str, description: str, k: int) -> None:
         "growth_mb": growth,
         "explained_variance": np.sort(fitted.explained_variance_)[::-1].tolist(),
         "route": getattr(fitted, "solver_", ""),
+        "n_passes": getattr(fitted, "n_iter_", 0),
         "version": f"{package} {importlib.metadata.version(package)}",
     }
     print(json.dumps(result))

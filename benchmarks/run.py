@@ -62,23 +62,25 @@ def arguments() -> argparse.Namespace:
 
 
 def build() -> Path:
-    """Install the current package; return the program that times the engine alone."""
+    """Install the current package; return the folder of the programs that time the engine alone and the machine."""
     wheels = HERE / "cache" / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
     maturin = [sys.executable, "-m", "maturin", "build", "--release", "--quiet", "--out", wheels]
     subprocess.run(maturin, cwd=ROOT / "python", check=True)
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--force-reinstall", *wheels.iterdir()]
     subprocess.run(pip, check=True)
-    subprocess.run(["cargo", "build", "--release", "--workspace", "--example", "time_fit"], cwd=ROOT, check=True)
-    return ROOT / "target" / "release" / "examples" / "time_fit"
+    examples = ["--example", "time_fit", "--example", "machine_limits"]
+    subprocess.run(["cargo", "build", "--release", "--workspace", *examples], cwd=ROOT, check=True)
+    return ROOT / "target" / "release" / "examples"
 
 
-def fit_once(who: str, workload, options: argparse.Namespace, program: Path) -> dict:
+def fit_once(who: str, workload, options: argparse.Namespace, programs: Path) -> dict:
     import dataclasses
 
     if who == ENGINE:
         kind = "sparse" if workload.is_sparse else "dense"
-        command = [program, kind, workload.path, str(workload.p), str(options.components), str(options.threads)]
+        numbers = map(str, (workload.p, options.components, options.threads))
+        command = [programs / "time_fit", kind, workload.path, *numbers]
     else:
         description = json.dumps(dataclasses.asdict(workload))
         command = [sys.executable, HERE / "peer.py", who, description, str(options.components)]
@@ -90,7 +92,8 @@ def fit_once(who: str, workload, options: argparse.Namespace, program: Path) -> 
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def measure(workload, options: argparse.Namespace, program: Path) -> list[dict]:
+def measure(workload, options: argparse.Namespace, programs: Path, machine: dict[str, float]) -> list[dict]:
+    import floor
     import numpy as np
     import workloads
 
@@ -99,11 +102,14 @@ def measure(workload, options: argparse.Namespace, program: Path) -> list[dict]:
     runs = {who: [] for who in competitors}
     for _ in range(options.rounds):
         for who in competitors:
-            runs[who].append(fit_once(who, workload, options, program))
+            runs[who].append(fit_once(who, workload, options, programs))
     rows = []
     for who in competitors:
         ratios = [theirs["seconds"] / ours["seconds"] for theirs, ours in zip(runs[who], runs[OURS])]
         found = np.array(runs[who][-1]["explained_variance"])
+        route, passes = runs[who][-1]["route"], runs[who][-1].get("n_passes", 0)
+        parts = floor.parts(workload, route, passes, options.components, machine) if route else {}
+        by = max(parts, key=parts.get, default="")
         rows.append(
             {
                 "workload": workload.name,
@@ -117,6 +123,10 @@ def measure(workload, options: argparse.Namespace, program: Path) -> list[dict]:
                 "time_ratio": statistics.median(ratios),
                 "worst_error": float(np.max(np.abs(found - exact) / exact)),
                 "growth_mb": statistics.median(run["growth_mb"] for run in runs[who]),
+                "n_passes": passes,
+                "floor_s": parts.get(by, ""),
+                "floor_by": by,
+                **(machine if by else dict.fromkeys(machine, "")),
             }
         )
     return rows
@@ -126,9 +136,10 @@ def show(rows: list[dict]) -> None:
     for row in rows:
         who = f"{row['competitor']} ({row['route']})" if row["route"] else row["competitor"]
         shape = f"{row['n']} x {row['p']}"
+        least = f"  {row['median_s'] / row['floor_s']:.2f} of the floor ({row['floor_by']})" if row["floor_by"] else ""
         print(
             f"{row['workload']:<16} {shape:>14} {who:<30} {row['median_s']:>9.3f} s {row['time_ratio']:>7.2f} x "
-            f"{row['worst_error']:>9.1e} {row['growth_mb']:>8.0f} MB",
+            f"{row['worst_error']:>9.1e} {row['growth_mb']:>8.0f} MB{least}",
             flush=True,
         )
 
@@ -168,11 +179,16 @@ def main() -> None:
         raise SystemExit(f"no such workload: {', '.join(sorted(unknown))}; there are {', '.join(sorted(names))}")
     chosen = [w for w in workloads.WORKLOADS if not options.only or w.name in options.only]
     started = Start()
-    program = build()
+    programs = build()
+    import floor
+
+    machine = floor.limits(programs / "machine_limits", options.threads)
+    shown = ", ".join(f"{name} {value:.3g}" for name, value in machine.items())
+    print(f"a second of this machine, on {options.threads} threads: {shown}")
     print("time ratio: how many times as long as karhunen, median over pairs; error: worst relative error of a variance\n")
     rows = []
     for workload in chosen:
-        measured = measure(workloads.quick(workload) if options.quick else workload, options, program)
+        measured = measure(workloads.quick(workload) if options.quick else workload, options, programs, machine)
         show(measured)
         rows += measured
         if not options.quick:

@@ -77,9 +77,9 @@ def text(rows: list[dict]) -> str:
         ".. list-table::",
         "   :class: figures",
         "   :header-rows: 1",
-        "   :widths: 26 34 12 10 10 8",
+        "   :widths: 25 32 11 9 9 10 8",
         "",
-        *_cells("data", "competitor", "time", "ratio", "error", "memory"),
+        *_cells("data", "competitor", "time", "ratio", "error", "memory", "of floor"),
     ]
     shown = None
     for row in rows:
@@ -94,6 +94,7 @@ def text(rows: list[dict]) -> str:
             f"{float(row['time_ratio']):.1f}",
             f"{float(row['worst_error']):.0e}",
             f"{float(row['growth_mb']):,.0f} MB",
+            f"{float(row['median_s']) / float(row['floor_s']):.1f}" if row.get("floor_s") else "",
         )
         shown = data
     return "\n".join([*lines, ""])
