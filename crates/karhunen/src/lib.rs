@@ -132,7 +132,7 @@ pub use incomplete::{IncompleteModel, IncompletePca, Observed};
 pub use incremental::{IncrementalFit, IncrementalPca};
 pub use kernel::{KernelModel, KernelPca};
 pub use linalg::{Dense, Matrix, Sparse};
-pub use operator::LinOp;
+pub use operator::{LinOp, Profile, Side, Standard};
 pub use pca::{NComponents, Pca, PcaModel};
 pub use scalar::Scalar;
 pub use source::{RowBlocks, Source, Stream};

@@ -15,7 +15,9 @@ impl std::fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Read { source, .. } | Error::CheckpointNotKept { source } => Some(&**source),
+            Error::Read { source, .. }
+            | Error::Device { source, .. }
+            | Error::CheckpointNotKept { source } => Some(&**source),
             _ => None,
         }
     }
@@ -258,6 +260,7 @@ impl Error {
             Error::Read { row: Some(i), source } => {
                 format!("reading the data failed at {}: {source}", surface.row(*i))
             }
+            Error::Device { source, .. } => source.to_string(),
             Error::Read { row: None, source } => format!("reading the data failed: {source}"),
             Error::Truncated { rule, kept, all } => {
                 format!("{rule} needs all {all} variances, and the fit kept {kept}; fit with all components")

@@ -466,6 +466,13 @@ pub enum Error {
         /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// A device that computes products, such as a GPU, is not there or failed.
+    Device {
+        /// True if its memory is too small.
+        is_memory: bool,
+        /// The cause, with a way out.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A value of a model violates its rule.
     ModelValue {
         /// The part of the model.
@@ -637,8 +644,8 @@ impl Error {
                 ErrorKind::Argument
             }
             Error::Part { source, .. } => source.kind(),
-            Error::Memory { .. } => ErrorKind::Memory,
-            Error::Read { .. } | Error::CheckpointNotKept { .. } => ErrorKind::Io,
+            Error::Memory { .. } | Error::Device { is_memory: true, .. } => ErrorKind::Memory,
+            Error::Device { .. } | Error::Read { .. } | Error::CheckpointNotKept { .. } => ErrorKind::Io,
             Error::NotConverged { .. } => ErrorKind::NotConverged,
             Error::Stopped { .. } => ErrorKind::Stopped,
         }

@@ -3,6 +3,7 @@
 pub(crate) mod blocks;
 mod first_pass;
 mod identity;
+mod lin_op;
 mod logged;
 mod mapped;
 mod normal;
@@ -11,8 +12,8 @@ mod standardized;
 
 pub(crate) use first_pass::{FirstPass, moments_and_start};
 pub(crate) use identity::{describe, describe_weights};
+pub use lin_op::{LinOp, Profile, Side, Standard};
 pub(crate) use logged::{Logged, LoggedSym, logged_pass};
-pub use mapped::LinOp;
 pub(crate) use mapped::{MappedOp, needs_rows};
 pub(crate) use normal::{Normal, NormalT};
 pub use rounded::Rounding;
@@ -38,15 +39,6 @@ pub(crate) trait SymOp: Sync {
     fn start(&self) -> Option<&Matrix> {
         None
     }
-}
-
-/// One side of a matrix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// The rows: `B B'`, shape (n, n).
-    Rows,
-    /// The columns: `B' B`, shape (p, p).
-    Columns,
 }
 
 /// The standardized matrix `B`, shape (n, p), as a linear operator. Each product makes one pass over the data

@@ -1,54 +1,60 @@
 //! The fit of a matrix known only by its products.
 
-use super::fit::{Solved, check_factors, factors_of_varying, iteration, problem_of_sums};
+use super::fit::{Solved, check_factors, factors_of_varying, iteration, problem_of_sums, tolerance};
 use super::limit::Allowance;
 use super::{NComponents, Pca, PcaModel};
 use crate::affine::{Affine, Standardization};
 use crate::error::{Advice, Error, Result};
 use crate::exec::{Exec, Run};
-use crate::linalg::ColumnMap;
 use crate::moments::{Columns, Moments, check_size};
-use crate::operator::{LinOp, MappedOp, Products, needs_rows};
+use crate::operator::{LinOp, MappedOp, Products, Profile, Standard, needs_rows};
 use crate::scalar::Scalar;
 use crate::scaling::Scales;
 use crate::solver::{self, Route, takes_unit_vectors};
-use crate::weights::{NormalizedWeights, check_feature_weights};
+use crate::weights::{NormalizedWeights, Weights, check_feature_weights};
 
 pub(crate) fn fit_operator(
     pca: &Pca,
     op: &dyn LinOp,
-    feature_weights: Option<&[f64]>,
+    weights: &Weights<'_>,
     run: &Run<'_>,
 ) -> Result<PcaModel> {
-    let (n, p) = op.shape();
+    let ((n, p), profile) = (op.shape(), op.profile());
+    let feature_weights = weights.features;
     pca.check((n, p))?;
     pca.refuse_range("an operator has products, not values: give the ranges as scales")?;
     check_size((n, p))?;
     check_feature_weights(feature_weights, p)?;
-    let totals = NormalizedWeights::new(None, n)?.totals;
+    let NormalizedWeights { values: shares, totals } = NormalizedWeights::new(weights.samples, n)?;
+    let shares = shares.as_deref();
     let correction = totals.correction(pca.weighting)?;
-    let tol = pca.tol.unwrap_or(1e-8);
-    let (route, reason) = route(pca, (n, p))?;
+    let dtype = profile.dtype;
+    let tol = if dtype == f32::NAME { tolerance::<f32>(pca) } else { tolerance::<f64>(pca) };
+    let (route, reason) = route(pca, (n, p), &profile)?;
     let allowance = Allowance::in_memory(pca);
     allowance.ask(route, &problem_of_sums(pca, (n, p)), run.expected_threads(), |_| route)?;
-    allowance.ask_for("blocks of products of the operator", MappedOp::need((n, p)), || {
-        vec![Advice::RaiseLimit, "fit a part of the rows".into()]
-    })?;
+    let squares = matches!(route, Route::Covariance | Route::Gram) && n.min(p) <= profile.squares_up_to;
+    if !squares {
+        allowance.ask_for("blocks of products of the operator", MappedOp::need((n, p)), || {
+            vec![Advice::RaiseLimit, "fit a part of the rows".into()]
+        })?;
+    }
     Exec::run(run, |exec| {
-        let moments = op.moments(&exec.phase("means and variances"))?;
-        check_moments(&moments, (n, p))?;
+        let phase = exec.phase("means and variances");
+        let moments = shares.map_or_else(|| op.moments(&phase), |v| op.weighted_moments(v, &phase))?;
+        check_moments(&moments, (n, p), shares.map_or(n as f64, |_| 1.0))?;
         let columns = Columns::of_moments(&moments);
         let scales = Scales::new(&pca.scale, correction, None);
         let affine = Affine::new(&columns, Standardization { center: &pca.center, scales, feature_weights })?;
         check_factors(&affine.factor)?;
         let wanted = pca.n_components.wanted(n.min(p), affine.total_variance);
         let factor = factors_of_varying(pca, &columns, &affine);
-        let mapped = MappedOp::new(op, ColumnMap { factor: &factor, ..affine.map() });
+        let mapped = MappedOp::new(op, Standard { center: affine.map().shift, factor: &factor, shares });
         let spectrum = solver::solve(&mapped, route, wanted, &iteration(pca, tol), exec)?;
         let n_passes = mapped.n_products();
         let largest = spectrum.values.first().copied().unwrap_or(0.0);
         let cancelled = f64::EPSILON * mapped.cancelled(largest) * totals.sum_of_squares.sqrt();
-        let (advice, dtype, n_samples) = (cancelled_advice(), f64::NAME, n);
+        let (advice, n_samples) = (cancelled_advice(), n);
         Solved { route, reason, tol, n_passes, spectrum, cancelled, advice, affine, totals, n_samples, dtype }
             .model(pca, feature_weights, exec)
     })
@@ -61,8 +67,11 @@ fn cancelled_advice() -> Advice {
         .into()
 }
 
-/// Refuses moments unless they are those of `n` rows, each of weight one, and `p` columns.
-fn check_moments(moments: &Moments, (n, p): (usize, usize)) -> Result<()> {
+/// Relative rounding error allowed in the sum of weights that an operator returns.
+const ROUNDING_OF_SUM: f64 = 1e-9;
+
+/// Refuses moments unless they are those of `n` rows, whose weights sum to `weight`, and `p` columns.
+fn check_moments(moments: &Moments, (n, p): (usize, usize), weight: f64) -> Result<()> {
     let what = "the moments of the operator";
     for (axis, found, expected) in [
         ("rows", moments.n_samples, n),
@@ -73,11 +82,12 @@ fn check_moments(moments: &Moments, (n, p): (usize, usize)) -> Result<()> {
             return Err(Error::Shape { what, axis, found, expected });
         }
     }
-    if moments.weight != n as f64 {
+    let is_near = (moments.weight - weight).abs() <= ROUNDING_OF_SUM * weight;
+    if !is_near {
         return Err(Error::Operator {
             what: "the weight of the operator's moments",
             value: moments.weight,
-            rule: "every row of an operator counts once: it is the number of rows",
+            rule: "every row of an operator counts once: it is the number of rows, or one if the rows have weights",
         });
     }
     if let Some(column) = moments.mean.iter().position(|mean| !mean.is_finite()) {
@@ -89,13 +99,23 @@ fn check_moments(moments: &Moments, (n, p): (usize, usize)) -> Result<()> {
     }
 }
 
-/// The route and its reason. The cost of products is unknown, so routes that multiply few vectors are preferred.
-fn route(pca: &Pca, (n, p): (usize, usize)) -> Result<(Route, String)> {
+/// The route and its reason. The cost of products is unknown, so routes that multiply few vectors are preferred, unless
+/// the operator forms squares.
+fn route(pca: &Pca, (n, p): (usize, usize), profile: &Profile) -> Result<(Route, String)> {
+    let (route, reason) = route_of_products(pca, (n, p), profile)?;
+    Ok((route, profile.place.as_ref().map_or(reason.clone(), |place| format!("{reason}; on {place}"))))
+}
+
+fn route_of_products(pca: &Pca, (n, p): (usize, usize), profile: &Profile) -> Result<(Route, String)> {
     let smaller = n.min(p);
     let complete = if p <= n { Route::Covariance } else { Route::Gram };
     match (pca.solver, pca.n_components) {
         (Some(Route::Svd), _) => Err(needs_rows()),
         (Some(route), _) => Ok((route, "asked for".to_owned())),
+        (None, _) if smaller <= profile.squares_up_to => {
+            let lines = if p <= n { "columns" } else { "rows" };
+            Ok((complete, format!("up to {} {lines} are squared in one pass", profile.squares_up_to)))
+        }
         (None, NComponents::All | NComponents::Mle) => {
             Ok((complete, "all components, by products with unit vectors".to_owned()))
         }

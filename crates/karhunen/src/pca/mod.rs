@@ -291,8 +291,9 @@ impl Pca {
     /// >= 0 for each column; every row has weight one.
     ///
     /// Calls `op` for the moments of its columns, then for products: with blocks of a few vectors in block Krylov
-    /// iteration, or with the unit vectors of the shorter side if the iteration would multiply more vectors. Means
-    /// are subtracted after a product, so columns far from zero lose about the digits of `|mean| / deviation`; the
+    /// iteration, or with the unit vectors of the shorter side if the iteration would multiply more vectors; an operator
+    /// that squares its matrix ([`crate::Profile::squares_up_to`]) is asked for that instead. Means are subtracted after a
+    /// product, unless the operator does it before, so columns far from zero lose about the digits of `|mean| / deviation`; the
     /// residuals include that error. [`Convergence::n_passes`] counts the products with the matrix and with its
     /// transpose, without those of the moments.
     ///
@@ -313,7 +314,20 @@ impl Pca {
         feature_weights: Option<&[f64]>,
         run: &Run<'_>,
     ) -> Result<PcaModel> {
-        fit_operator::fit_operator(self, op, feature_weights, run)
+        self.fit_operator_weighted(op, &Weights { samples: None, features: feature_weights }, run)
+    }
+
+    /// As [`Pca::fit_operator_with`], with weights of the rows.
+    ///
+    /// # Errors
+    /// As [`Pca::fit_operator_with`], and errors of weights.
+    pub fn fit_operator_weighted(
+        &self,
+        op: &dyn LinOp,
+        weights: &Weights<'_>,
+        run: &Run<'_>,
+    ) -> Result<PcaModel> {
+        fit_operator::fit_operator(self, op, weights, run)
     }
 
     /// Fits principal components to data in parts, which `engine` visits, such as the partitions of a cluster.

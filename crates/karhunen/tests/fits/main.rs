@@ -10,6 +10,7 @@ mod disk;
 mod expect;
 mod golden;
 mod hard_cases;
+mod held_operator;
 mod interrupted;
 mod limits;
 mod logged;

@@ -146,7 +146,7 @@ impl<'a, T: Scalar> Dense<'a, T> {
     }
 
     /// All values in the order of rows if they are contiguous, otherwise an empty slice.
-    pub(crate) fn contiguous(&self) -> &'a [T] {
+    pub fn contiguous(&self) -> &'a [T] {
         if self.n_rows == 0
             || self.n_cols == 0
             || self.col_stride != 1

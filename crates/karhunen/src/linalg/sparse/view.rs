@@ -201,15 +201,26 @@ impl<'a, T: Scalar> Sparse<'a, T> {
         Sparse { n_rows, n_cols, major, pointers: Cow::Borrowed(&self.pointers), indices, values }
     }
 
-    pub(crate) fn pointers(&self) -> &[usize] {
+    /// Where the lines are stored: line `i` at the positions `pointers[i]..pointers[i + 1]`.
+    pub fn pointers(&self) -> &[usize] {
         &self.pointers
+    }
+
+    /// The column (CSR) or row (CSC) of the entry at a position.
+    ///
+    /// # Panics
+    /// If `position` is not below [`Sparse::n_stored`].
+    #[inline]
+    pub fn index(&self, position: usize) -> usize {
+        self.indices.at(position)
     }
 
     pub(crate) fn indices(&self) -> Indices<'a> {
         self.indices
     }
 
-    pub(crate) fn values(&self) -> &'a [T] {
+    /// The values of the stored entries.
+    pub fn values(&self) -> &'a [T] {
         self.values
     }
 }
