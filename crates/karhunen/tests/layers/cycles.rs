@@ -11,9 +11,10 @@ use super::{code_only, is_word, rust_files};
 const MOST: usize = 5;
 
 /// Source folders, relative to this crate.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     "src",
     "../karhunen-io/src",
+    "../karhunen-device/src",
     "../karhunen-report/src",
     "../karhunen-cli/src",
     "../karhunen-fuzz/src",

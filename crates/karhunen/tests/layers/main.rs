@@ -100,6 +100,8 @@ fn no_maximum_drops_nan() {
         "karhunen-io/src",
         "karhunen-report/src",
         "karhunen-cli/src",
+        "karhunen-device/src",
+        "karhunen-device/tests",
     ] {
         rust_files(&crates.join(folder), &mut files);
     }
@@ -369,6 +371,7 @@ mod checker {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         for manifest in [
             "crates/karhunen-io/Cargo.toml",
+            "crates/karhunen-device/Cargo.toml",
             "crates/karhunen-report/Cargo.toml",
             "crates/karhunen-cli/Cargo.toml",
             "python/Cargo.toml",

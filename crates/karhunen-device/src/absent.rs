@@ -1,0 +1,46 @@
+//! What a static program has in place of devices.
+
+use std::path::PathBuf;
+
+use karhunen::exec::Exec;
+use karhunen::{LinOp, Matrix, Result, Scalar, Source};
+
+use crate::DeviceError;
+
+/// A GPU. There is none for a static program.
+#[derive(Debug)]
+pub enum Device {}
+
+/// Data on a device.
+#[derive(Debug)]
+pub enum DeviceMatrix {}
+
+impl Device {
+    /// Fails.
+    ///
+    /// # Errors
+    /// [`DeviceError::Static`].
+    pub fn open(_: &[PathBuf]) -> std::result::Result<Self, DeviceError> {
+        Err(DeviceError::Static)
+    }
+
+    /// Copies `x`.
+    ///
+    /// # Errors
+    /// None: there is no device.
+    pub fn copy<T: Scalar>(&self, _: &dyn Source<T>) -> Result<DeviceMatrix> {
+        match *self {}
+    }
+}
+
+impl LinOp for DeviceMatrix {
+    fn shape(&self) -> (usize, usize) {
+        match *self {}
+    }
+    fn apply(&self, _: &Matrix, _: &Exec<'_>) -> Result<Matrix> {
+        match *self {}
+    }
+    fn apply_t(&self, _: &Matrix, _: &Exec<'_>) -> Result<Matrix> {
+        match *self {}
+    }
+}
