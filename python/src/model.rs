@@ -1,5 +1,6 @@
 //! Python classes of fitted models.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use karhunen::moments::Moments;
@@ -18,9 +19,12 @@ use crate::observer::{Effort, run};
 use crate::options::Options;
 use crate::passes::{GivenLog, Passes};
 
-/// Fits components to `x`; `checkpoint` keeps the passes.
+/// Fits components to `x`; `checkpoint` keeps the passes. `device` holds folders of libraries for a fit on a GPU.
 #[pyfunction]
-#[pyo3(signature = (x, options, sample_weight=None, feature_weight=None, on_progress=None, checkpoint=None))]
+#[pyo3(signature = (
+    x, options, sample_weight=None, feature_weight=None, on_progress=None, checkpoint=None, device=None
+))]
+#[expect(clippy::too_many_arguments, reason = "all but two have defaults")]
 pub(crate) fn fit(
     py: Python<'_>,
     x: Data,
@@ -29,6 +33,7 @@ pub(crate) fn fit(
     feature_weight: Option<&Bound<'_, PyAny>>,
     on_progress: Option<&Bound<'_, PyAny>>,
     checkpoint: Option<GivenLog<'_>>,
+    device: Option<Vec<PathBuf>>,
 ) -> PyResult<Model> {
     let Options { engine: pca, n_threads } = Options::read(options)?;
     let effort = Effort::new(x.fit_cost(), n_threads);
@@ -36,6 +41,7 @@ pub(crate) fn fit(
     let job = Fit {
         pca,
         passes: passes.clone(),
+        device,
         samples: sample_weight.map(lend_vector).transpose()?,
         features: feature_weight.map(lend_vector).transpose()?,
     };
@@ -47,6 +53,7 @@ pub(crate) fn fit(
 struct Fit {
     pca: Pca,
     passes: Passes,
+    device: Option<Vec<PathBuf>>,
     samples: Option<LentVector<f64>>,
     features: Option<LentVector<f64>>,
 }
@@ -58,9 +65,10 @@ impl Job for Fit {
             samples: self.samples.as_ref().map(LentVector::as_slice),
             features: self.features.as_ref().map(LentVector::as_slice),
         };
-        match self.passes.log() {
-            Some(log) => self.pca.fit_logged(x, &weights, log, run),
-            None => self.pca.fit_with(x, &weights, run),
+        match (&self.device, self.passes.log()) {
+            (Some(folders), _) => karhunen_device::fit(&self.pca, x, &weights, folders, run),
+            (None, Some(log)) => self.pca.fit_logged(x, &weights, log, run),
+            (None, None) => self.pca.fit_with(x, &weights, run),
         }
     }
 }

@@ -19,6 +19,7 @@ CHOICES = [
     (PCA, "weighting", choices.Weighting),
     (PCA, "svd_solver", choices.SvdSolver),
     (PCA, "rounded_copy", choices.Rounding),
+    (PCA, "device", choices.Device),
     (TruncatedSVD, "algorithm", choices.Algorithm),
     (MCA, "solver", choices.Solver),
     (IncrementalPCA, "method", choices.IncrementalMethod),

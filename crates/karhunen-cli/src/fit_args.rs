@@ -9,6 +9,7 @@ use karhunen::choice::{Choice, Named};
 use karhunen::kernel::KernelRoute;
 use karhunen::pca::{Rounding, Route, Scaling};
 use karhunen::{KernelPca, NComponents, Pca, Weighting};
+use karhunen_device::Backend;
 
 use crate::category_args::CategoryArgs;
 use crate::checkpoints::CheckpointArgs;
@@ -35,6 +36,7 @@ use crate::values::{JsonExtent, at_least_one, choice, choice_of, possible_value}
   karhunen fit large.parquet --memory-limit 2GB -o large.model
   karhunen fit large.npy -k 40 --checkpoint l.checkpoint --resume -o l.model
   karhunen fit wide.npy -k 40 --rounded-copy f16 -o wide.model
+  karhunen fit tall.npy -k 20 --device cuda -o tall.model
   karhunen fit spectra.csv --scale=pareto --center-values reference.csv
   karhunen fit people.bed --scale=binomial --eigenvec people -o people.model
   karhunen fit --from-moments *.scatter -k 5 -o all.model
@@ -149,7 +151,7 @@ impl PcaArgs {
     }
 }
 
-/// The copy of a table that every pass reads again.
+/// Copies of a table of complete data: in memory with fewer bytes, on a device.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Solver")]
 pub(crate) struct CopyArgs {
@@ -159,6 +161,13 @@ pub(crate) struct CopyArgs {
     /// are those of the rows. For dense tables of more than 5,000 columns, whose covariance is not computed in one pass
     #[arg(long, value_name = "ROUNDING", value_parser = choice::<Rounding>())]
     pub(crate) rounded_copy: Option<Rounding>,
+    /// Where products are computed [default: cpu]
+    ///
+    /// cuda copies the table to the first GPU of NVIDIA, once, and multiplies it there in double precision. It needs the
+    /// driver and cuBLAS of CUDA 12 or 13 (for sparse tables cuSPARSE), which are loaded where they are asked for. Without
+    /// checkpoints, --rounded-copy, --scale=range and --solver svd
+    #[arg(long, value_name = "DEVICE", value_parser = choice::<Backend>())]
+    pub(crate) device: Option<Backend>,
 }
 
 /// Weights of rows, and of columns.

@@ -4,15 +4,16 @@ use std::path::PathBuf;
 
 use karhunen::pca::{Centring, Route, Scaling};
 use karhunen::{NComponents, Pca, Scalar};
+use karhunen_device::Backend;
 use karhunen_io::{Data, ReadOptions, SavedModel, Values, read_column_numbers};
 
 use crate::checkpoints::CheckpointArgs;
-use crate::error::{Failure, Result};
+use crate::error::{Failure, Places, Result};
 use crate::fit_args::{CopyArgs, FitArgs, SolverArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
 use crate::genotype_args::{self, PlinkArgs};
-use crate::given::set;
+use crate::given::{Given, set};
 use crate::input_args::{ThreadArgs, read_options};
 use crate::paths::one_standard_input;
 use crate::{category_args, kernel_args, missing_args};
@@ -43,6 +44,8 @@ pub(crate) struct FitPlan {
     scale_values: Option<PathBuf>,
     /// The prefix of the files of PLINK 2.
     pub(crate) eigenvec: Option<PathBuf>,
+    /// Where products are computed.
+    pub(crate) device: Backend,
     /// Options of checkpoints.
     pub(crate) checkpoints: CheckpointArgs,
     /// The outputs.
@@ -87,6 +90,10 @@ impl FitPlan {
         complete.apply(&mut pca);
         solver.apply(&mut pca)?;
         refuse_idle((&solver, &copy), pca.solver)?;
+        let device = copy.device.unwrap_or_default();
+        if device != Backend::Cpu {
+            check_device(&given, device, &pca)?;
+        }
         Ok(Self {
             data,
             read: memory.within(read),
@@ -98,6 +105,7 @@ impl FitPlan {
             center_values: complete.center_values,
             scale_values: complete.scale_values,
             eigenvec,
+            device,
             checkpoints,
             files,
         })
@@ -159,6 +167,18 @@ pub(crate) fn refuse_idle((args, copy): (&SolverArgs, &CopyArgs), solver: Option
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses options that a device has no use for.
+///
+/// # Errors
+/// [`Failure::Usage`].
+fn check_device(given: &Given, device: Backend, pca: &Pca) -> Result<()> {
+    if let Some(option) = given.first_of::<CheckpointArgs>(&[]) {
+        let rule = "the passes are products on the device, and are not kept; leave it out";
+        return Err(Failure::Usage(format!("{option} does not go with --device {device}: {rule}")));
+    }
+    karhunen_device::check(pca).map_err(|error| Failure::Usage(error.text_for(&Places::of_file(""))))
 }
 
 /// Work on values of either type.

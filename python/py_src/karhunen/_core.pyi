@@ -208,8 +208,9 @@ def fit(
     feature_weight: NDArray[np.float64] | None = None,
     on_progress: _OnProgress | None = None,
     checkpoint: _Log | None = None,
+    device: list[str] | None = None,
 ) -> Model:
-    """Fit components to `x`; `checkpoint` keeps the passes."""
+    """Fit components to `x`; `checkpoint` keeps the passes. `device` holds folders of libraries for a fit on a GPU."""
 
 @final
 class Scatter:

@@ -8,6 +8,7 @@ use karhunen::exec::PassLog;
 use karhunen::memory::size;
 use karhunen::pca::{Route, Transform};
 use karhunen::{Matrix, Pca, PcaModel, Run, Scalar, Source, Weighting};
+use karhunen_device::Backend;
 use karhunen_io::genotypes::PlinkTables;
 use karhunen_io::{Cause, NamedMatrix, Reading, SavedModel, TableColumns, Values};
 
@@ -106,9 +107,10 @@ impl OnValues for Fit<'_> {
         let started = Instant::now();
         let run = self.plan.threads.run(self.progress);
         let weights = self.weights.lend();
-        let fit = |log: Option<&dyn PassLog>| match log {
-            Some(log) => self.pca.fit_logged(&*source, &weights, log, &run),
-            None => self.pca.fit_with(&*source, &weights, &run),
+        let fit = |log: Option<&dyn PassLog>| match (log, self.plan.device) {
+            (Some(log), _) => self.pca.fit_logged(&*source, &weights, log, &run),
+            (None, Backend::Cpu) => self.pca.fit_with(&*source, &weights, &run),
+            (None, Backend::Cuda) => karhunen_device::fit(self.pca, &*source, &weights, &[], &run),
         };
         let places = self.dataset.places();
         let model = self.plan.checkpoints.fit_logged(self.progress, &places, explain, fit)?;

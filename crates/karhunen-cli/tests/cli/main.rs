@@ -6,6 +6,7 @@ mod changes;
 mod checkpoints;
 mod completion;
 mod cross_validation;
+mod device;
 mod diagnostics;
 mod errors;
 mod files;

@@ -155,10 +155,11 @@ class FittedAtOnce(FittedComponents, ViewedModel):
         samples: NDArray[np.float64] | None = None,
         features: NDArray[np.float64] | None = None,
         log: PassLog | None = None,
+        device: list[str] | None = None,
     ) -> None:
-        """Fit to a matrix and weights that have been checked."""
+        """Fit to a matrix and weights that have been checked, on a GPU if `device` holds folders of libraries."""
         with self._call() as draw:
-            model = _core.fit(matrix, options, samples, features, draw, log)
+            model = _core.fit(matrix, options, samples, features, draw, log, device)
         self._adopt_found(model)
         self._keep_log1p(matrix)
 

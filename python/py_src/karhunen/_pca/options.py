@@ -21,7 +21,7 @@ from karhunen._shared.standardization import column_numbers
 #: Arguments of `PCA` and `TruncatedSVD` that are no options of the engine.
 OTHERS = frozenset(
     (
-        *("whiten", "copy", "svd_solver", "algorithm", "random_state", "verbose", "cache_dir"),
+        *("whiten", "copy", "svd_solver", "algorithm", "random_state", "verbose", "cache_dir", "device"),
         *("n_iter", "iterated_power", "n_oversamples", "power_iteration_normalizer"),
     )
 )

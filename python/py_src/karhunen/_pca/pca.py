@@ -22,12 +22,14 @@ from karhunen._shared.checkpoints import PassLog, to_pass_log
 from karhunen._shared.choices import (
     Auto,
     ColumnScaling,
+    Device,
     PowerIterationNormalizer,
     Rounding,
     Solver,
     SvdSolver,
     Weighting,
 )
+from karhunen._shared.device import device_option, refuse_device
 from karhunen._shared.options import (
     bytes_option,
     check_sketch_options,
@@ -94,6 +96,11 @@ class PCA(FittedAtOnce, GaussianComponents):
         multiplies the copy, and the values of the file only to correct its products: two to four passes over the file
         with "f16", three to six with "int8". Residuals are those of the file. It pays where a pass over the file takes
         much longer than one over the copy, and takes effect where the solver is "block-krylov".
+    device : {"cpu", "cuda"}, default="cpu"
+        Where the products of a fit are computed. "cuda" copies `X` to the first GPU of NVIDIA, once, and multiplies it
+        there in double precision, for the same result to rounding. It needs the driver and cuBLAS of CUDA 12 or 13
+        (cuSPARSE for sparse data), which are loaded when they are asked for. Transforms are computed by the processor.
+        See :ref:`devices`.
     cache_dir : str, path or None, default=None
         Folder for temporary copies of the values of a large text; None is that of the system.
     verbose : bool, default=False
@@ -195,6 +202,7 @@ class PCA(FittedAtOnce, GaussianComponents):
         strict: bool = False,
         memory_limit: int | None = None,
         rounded_copy: Rounding | None = None,
+        device: Device = "cpu",
         cache_dir: str | PathLike[str] | None = None,
         verbose: bool = False,
         copy: bool = True,
@@ -216,6 +224,7 @@ class PCA(FittedAtOnce, GaussianComponents):
         self.strict = strict
         self.memory_limit = memory_limit
         self.rounded_copy = rounded_copy
+        self.device = device
         self.cache_dir = cache_dir
         self.verbose = verbose
         self.copy = copy
@@ -270,6 +279,10 @@ class PCA(FittedAtOnce, GaussianComponents):
             If an option is out of range, or if a value is NaN or infinite (the message gives its row and column).
         NotConvergedError
             If `strict` and a component misses the tolerance.
+        OSError
+            With ``device="cuda"``, if there is no GPU or a library is missing; the message says what was looked for.
+        MemoryError
+            With ``device="cuda"``, if `X` needs more memory than is free on the GPU.
         FileExistsError
             If `checkpoint` exists and `resume` is False.
 
@@ -317,13 +330,19 @@ class PCA(FittedAtOnce, GaussianComponents):
         feature_weight: Any,
         log: PassLog | None = None,
     ) -> Matrix | Source:
-        options = self._engine_options()
+        options = self._options()
+        device = device_option(self.device)
+        if device is not None and log is not None:
+            raise ValueError(
+                f"checkpoint does not go with device = {self.device!r}: the passes are products on the device, and are "
+                "not kept; leave it out"
+            )
         least = 1 if self.weighting == "population" or sample_weight is not None else 2
         matrix = to_rows(self, X, reset=True, min_samples=least)
         n, p = matrix.shape
         samples = to_weights("sample_weight", sample_weight, n, "rows")
         features = to_weights("feature_weight", feature_weight, p, "columns")
-        self._fit_matrix(matrix, in_order_of_columns(self, options), samples, features, log)
+        self._fit_matrix(matrix, in_order_of_columns(self, options), samples, features, log, device)
         return matrix
 
     def _fit_scatter(self, scatter: Scatter, sample_weight: Any, feature_weight: Any) -> Self:
@@ -346,6 +365,11 @@ class PCA(FittedAtOnce, GaussianComponents):
         return self
 
     def _engine_options(self) -> dict[str, Any]:
+        """Check every option and return those of the engine, for work that takes no device."""
+        refuse_device(self.device)
+        return self._options()
+
+    def _options(self) -> dict[str, Any]:
         """Check every option and return those of the engine."""
         for name in ("whiten", "copy"):
             flag_option(name, getattr(self, name))
