@@ -191,7 +191,16 @@ impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
     fn along_rows<const BY_ROW: bool, const REMAINDER: bool>(self) {
         let Layout { row_stride, strip_stride } = self.layout;
         let n_strips = self.from.n_cols().div_ceil(W);
-        let columns: Vec<_> = (0..n_strips).map(|strip| self.from.column_part::<W>(strip * W)).collect();
+        let (mut shifts, mut remainders, mut factors) = (Vec::new(), Vec::new(), Vec::new());
+        for strip in 0..n_strips {
+            let part = self.from.column_part::<W>(strip * W);
+            shifts.extend(part.0);
+            remainders.extend(part.1);
+            factors.extend(part.2);
+        }
+        // A row is mapped whole and then cut: loops over strips of constant width are not vectorized where the type
+        // changes twice. The entries past the last column stay zero.
+        let mut line = vec![E::default(); n_strips * W];
         let dst = self.dst.as_chunks_mut::<W>().0;
         for i in 0..self.rows.len() {
             let row = self.rows.start + i;
@@ -206,18 +215,15 @@ impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
                     (x - shift) * factor
                 })
             };
-            let (whole, tail) = self.from.x.contiguous_row(row).unwrap_or_default().as_chunks::<W>();
-            let mut to = i * row_stride / W;
-            for (x, (shifts, remainders, factors)) in whole.iter().zip(&columns) {
-                dst[to] = std::array::from_fn(|c| entry(x[c], shifts[c], remainders[c], factors[c]));
-                to += strip_stride / W;
+            let values = self.from.x.contiguous_row(row).unwrap_or_default();
+            let columns = shifts.iter().zip(&remainders).zip(&factors);
+            for ((entries, x), ((shift, remainder), factor)) in line.iter_mut().zip(values).zip(columns) {
+                *entries = entry(*x, *shift, *remainder, *factor);
             }
-            if let Some((shifts, remainders, factors)) = columns.get(whole.len()) {
-                // One by one: a vector load of values just written one by one would stall.
-                for (c, d) in dst[to].iter_mut().enumerate() {
-                    let entry = |&x| entry(x, shifts[c], remainders[c], factors[c]);
-                    *d = tail.get(c).map_or(E::default(), entry);
-                }
+            let mut to = i * row_stride / W;
+            for strip in line.as_chunks::<W>().0 {
+                dst[to] = *strip;
+                to += strip_stride / W;
             }
         }
     }
