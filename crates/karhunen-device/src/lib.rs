@@ -50,7 +50,8 @@ use karhunen::{Error, Pca, PcaModel, Result, Run, Scalar, Source, Weights};
 /// `x` is visited once, to copy it. The model is that of [`Pca::fit_with`] to rounding, with the dtype of
 /// `x`.
 ///
-/// # Errors As [`Pca::fit_operator_weighted`]; [`Error::Device`] if there is no device or its memory is too
+/// # Errors
+/// As [`Pca::fit_operator_weighted`]; [`Error::Device`] if there is no device or its memory is too
 /// small; [`Error::Option`] for the solver svd, a rounded copy, and scaling by ranges, before a device is
 /// looked for.
 pub fn fit<T: Scalar>(

@@ -29,10 +29,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let n_threads: usize = std::env::args().nth(1).ok_or("usage: machine_limits N_THREADS")?.parse()?;
     let arch = Arch::new();
     let chains = (CHAINS * STEPS) as f64;
-    let double = || black_box(arch.dispatch(Chains::<f64>::new(STEPS)));
-    let single = || black_box(arch.dispatch(Chains::<f32>::new(STEPS)));
-    let values = vec![1.0; READ];
-    let read = || black_box(arch.dispatch(Read(&values)));
+    let double = |_| black_box(arch.dispatch(Chains::<f64>::new(STEPS)));
+    let single = |_| black_box(arch.dispatch(Chains::<f32>::new(STEPS)));
+    let values: Vec<Vec<f64>> = (0..n_threads).map(|_| vec![1.0; READ]).collect();
+    let read = |thread: usize| black_box(arch.dispatch(Read(&values[thread])));
     let found = serde_json::json!({
         "fma_f64": chains * arch.dispatch(Chains::<f64>::new(0)) as f64 * rate(n_threads, &double),
         "fma_f32": chains * arch.dispatch(Chains::<f32>::new(0)) as f64 * rate(n_threads, &single),
@@ -44,18 +44,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Runs of `work` a second, of all threads together: each runs it at the same time.
-fn rate<R>(n_threads: usize, work: &(impl Fn() -> R + Sync)) -> f64 {
+/// Runs of `work` a second, of all threads together: each runs it at the same time, with its number.
+fn rate<R>(n_threads: usize, work: &(impl Fn(usize) -> R + Sync)) -> f64 {
     let seconds = |_| {
         let barrier = Barrier::new(n_threads);
-        let timed = || {
+        let timed = |thread: usize| {
             barrier.wait();
             let start = Instant::now();
-            work();
+            work(thread);
             start.elapsed().as_secs_f64()
         };
         std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..n_threads).map(|_| scope.spawn(timed)).collect();
+            let threads: Vec<_> = (0..n_threads).map(|thread| scope.spawn(move || timed(thread))).collect();
             threads.into_iter().filter_map(|thread| thread.join().ok()).fold(0.0, f64::max)
         })
     };
@@ -72,7 +72,7 @@ fn lines(n_lines: usize, n_threads: usize, arch: Arch) -> f64 {
             ((state >> 33) as usize % n_lines) as u32
         })
         .collect();
-    let gather = || black_box(arch.dispatch(Gather { table: &table, places: &places }));
+    let gather = |_| black_box(arch.dispatch(Gather { table: &table, places: &places }));
     GATHERED as f64 * rate(n_threads, &gather)
 }
 

@@ -254,7 +254,9 @@ impl DenseRows {
         for ((mean, sum), square) in mean.iter_mut().zip(&sum).zip(&mut squares) {
             // The mean was rounded: what is left of it is squared once too often.
             *mean += sum / weight;
-            *square = (*square - sum * sum / weight).max(0.0);
+            let rest = *square - sum * sum / weight;
+            // NaN, of sums beyond f64, stays.
+            *square = if rest < 0.0 { 0.0 } else { rest };
         }
         exec.report(1.0)?;
         Ok((mean, squares))
@@ -295,7 +297,7 @@ impl DenseRows {
         let p = self.shape.1;
         let by = By { center: &vec![0.0; p], factor: &vec![1.0; p], shares: None, common: 1.0 };
         let unit = Matrix::from_fn(p, 1, |j, _| f64::from(u8::from(j == column)));
-        // A row with such a value anywhere has a product that is one.
+        // The product of a row with such a value anywhere is not finite either.
         let product = self.project(gpu, by, &unit, exec)?;
         let Some(row) = product.as_slice().iter().position(|value| !value.is_finite()) else { return Ok(()) };
         let values = self.row(gpu, row)?;

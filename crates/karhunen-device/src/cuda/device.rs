@@ -41,7 +41,8 @@ impl Device {
     /// is dense; 24 bytes for each stored entry if it is sparse, because values are kept in f64 with their
     /// index, by rows and by columns.
     ///
-    /// # Errors Errors of `x` while it is read; [`karhunen::Error::Device`] with a [`DeviceError`]: `Memory`,
+    /// # Errors
+    /// Errors of `x` while it is read; [`karhunen::Error::Device`] with a [`DeviceError`]: `Memory`,
     /// `TooLarge`, `Library` for sparse data without cuSPARSE, `Failed`.
     pub fn copy<T: Scalar>(&self, x: &dyn Source<T>) -> karhunen::Result<DeviceMatrix> {
         DeviceMatrix::copy_of(Arc::clone(&self.0), x)

@@ -11,7 +11,7 @@ use crate::cuda::sparse::Lines;
 
 /// Threads of a block of the kernels that divide their work by elements.
 const THREADS: u32 = 256;
-/// Threads of a block of `sparse_sums`.
+/// Threads of a block of `sparse_sums` and `dense_sums`.
 pub(super) const LINE_THREADS: u32 = 128;
 /// Most blocks of threads of a kernel that takes several elements a thread.
 const BLOCKS: u64 = 1 << 16;

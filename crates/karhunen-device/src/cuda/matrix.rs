@@ -32,6 +32,13 @@ pub struct DeviceMatrix {
     rows: Mutex<Rows>,
 }
 
+impl Drop for DeviceMatrix {
+    /// Binds the GPU to this thread, which frees the memory.
+    fn drop(&mut self) {
+        self.gpu.bind().ok();
+    }
+}
+
 #[derive(Debug)]
 enum Rows {
     Dense(DenseRows),

@@ -16,7 +16,7 @@ pub(super) fn failure(call: &'static str) -> impl Fn(CublasError) -> DeviceError
 
 impl Gpu {
     /// `C = A B + beta C` of row-major matrices: `a` of shape (m, k), transposed if `a_t` (stored (k, m)),
-    /// `b` of shape (k, n). `c_first` is the first value of C.
+    /// `b` of shape (k, n).
     pub(super) fn multiply(
         &self,
         (m, k, n): (usize, usize, usize),

@@ -211,12 +211,17 @@ impl SparseRows {
             let others = if others > rounding { others } else { 0.0 };
             // The mean was rounded: what is left of it is squared once too often.
             let left = sums[0] - others * *mean;
-            squares.push((sums[1] + others * *mean * *mean - left * left / weight).max(0.0));
+            let square = sums[1] + others * *mean * *mean - left * left / weight;
+            // NaN, of sums beyond f64, stays.
+            squares.push(if square < 0.0 { 0.0 } else { square });
             *mean += left / weight;
         }
         Ok((mean, squares))
     }
 }
+
+/// Most threads of a block of a kernel.
+const THREADS: usize = 256;
 
 /// Copies lines of a matrix, whose values become f64. `first` is the number of the first row of the block.
 fn lines<T: Scalar>(
@@ -230,12 +235,17 @@ fn lines<T: Scalar>(
     let stored = pointers[lines.start]..pointers[lines.end];
     let n_indices = if x.major() == Major::Rows { x.n_cols() } else { x.n_rows() };
     for (what, found) in
-        [("stored entries", stored.len()), ("rows or columns", n_indices), ("rows or columns", lines.len())]
+        // Kernels count up to a block of threads past the last entry.
+        [
+            ("stored entries", stored.len() + THREADS),
+            ("rows or columns", n_indices),
+            ("rows or columns", lines.len()),
+        ]
     {
         gpu::count(what, found)?;
     }
     memory::ask("a copy of sparse rows for the device", 12.0 * stored.len() as f64, Vec::new)?;
-    // Twice, with the work of the transposition.
+    // The entries, their copy in the other order, and the work of the transposition.
     gpu.ask(what, 3.0 * 12.0 * stored.len() as f64 + 8.0 * (lines.len() + n_indices) as f64)?;
     let start: Vec<i32> =
         pointers[lines.start..=lines.end].iter().map(|at| (at - stored.start) as i32).collect();

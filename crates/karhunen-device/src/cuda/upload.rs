@@ -1,7 +1,7 @@
 //! Copies of many values to a GPU.
 #![allow(unsafe_code)]
 
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 use cudarc::driver::{CudaEvent, CudaSlice, CudaViewMut, DeviceRepr, PinnedHostSlice, ValidAsZeroBits};
 use rayon::prelude::*;
@@ -26,12 +26,21 @@ pub(super) struct Buffer {
 /// copies by one thread, at a fraction of the speed.
 pub(super) struct Upload<'a> {
     gpu: &'a Gpu,
-    buffers: MutexGuard<'a, Vec<Buffer>>,
+    /// Taken from the GPU, not locked: a thread that waits for its part of a copy may begin another.
+    buffers: Vec<Buffer>,
+}
+
+impl Drop for Upload<'_> {
+    fn drop(&mut self) {
+        self.gpu.buffers.lock().unwrap_or_else(PoisonError::into_inner).append(&mut self.buffers);
+    }
 }
 
 impl<'a> Upload<'a> {
     pub(super) fn new(gpu: &'a Gpu) -> Self {
-        Self { gpu, buffers: gpu.buffers.lock().unwrap_or_else(PoisonError::into_inner) }
+        let mut kept = gpu.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        let n_kept = kept.len().min(2);
+        Self { gpu, buffers: kept.drain(..n_kept).collect() }
     }
 
     /// Copies values to new memory of the GPU.

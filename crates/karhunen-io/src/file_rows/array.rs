@@ -23,8 +23,8 @@ struct Array<T> {
     header: Header,
     shape: (usize, usize),
     column_major: bool,
-    /// The memory of blocks that are not used any more: the system would clear new memory page by page.
-    spare: Mutex<Vec<Vec<T>>>,
+    /// The memory of a block that is not used any more: the system would clear new memory page by page.
+    spare: Mutex<Option<Vec<T>>>,
 }
 
 /// The values of an NPY file, which stay there; `None` for a pipe, which can be read once, and for a packed array,
@@ -129,8 +129,9 @@ impl<T: Scalar> Array<T> {
     /// Values in the type and byte order of the machine.
     fn in_place(&self, first: usize, n_rows: usize) -> Result<Vec<T>> {
         let n_values = n_rows * self.shape.1;
-        let mut values = self.spare().pop().unwrap_or_else(|| bytemuck::zeroed_vec(n_values));
-        values.resize(n_values, T::zeroed());
+        // The last block, which is shorter, has memory of its own: it may be kept.
+        let spare = self.spare().take().filter(|values| values.len() == n_values);
+        let mut values = spare.unwrap_or_else(|| bytemuck::zeroed_vec(n_values));
         self.read_rows(first, n_rows, bytemuck::cast_slice_mut(&mut values))?;
         Ok(values)
     }
@@ -143,7 +144,7 @@ impl<T: Scalar> Array<T> {
         to_f64(&bytes, &self.header).map_err(|cause| Error::new(&self.path, cause))
     }
 
-    fn spare(&self) -> std::sync::MutexGuard<'_, Vec<Vec<T>>> {
+    fn spare(&self) -> std::sync::MutexGuard<'_, Option<Vec<T>>> {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -152,7 +153,7 @@ impl<T: Scalar> Array<T> {
         if let OwnedBlock::Dense { values, .. } = rows
             && self.is_native()
         {
-            self.spare().push(values);
+            *self.spare() = Some(values);
         }
     }
 

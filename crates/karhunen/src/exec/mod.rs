@@ -64,7 +64,8 @@ impl<'a> Exec<'a> {
         }
     }
 
-    /// Calls `f` on the threads of `run`: in the current rayon pool, or in a pool of the size asked for.
+    /// Calls `f` with the threads of `run`: in the current rayon pool; or, with a number of threads, on the calling
+    /// thread, whose parallel work other threads share. Rayon's own calls within `f` then use its global pool.
     ///
     /// # Errors
     /// [`Error::Option`] for no thread or more than 1024; [`Error::Threads`] or [`Error::Memory`] if threads
@@ -345,6 +346,7 @@ impl<'a> Exec<'a> {
                 state.error = error;
                 turn.notify_all();
                 drop(state);
+                // Only a hint, which may arrive late.
                 added.store(piece + 1, Ordering::Release);
                 if let Some(panic) = panic {
                     std::panic::resume_unwind(panic);

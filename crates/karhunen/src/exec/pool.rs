@@ -36,6 +36,8 @@ pub(super) fn worth_starting(n: usize) -> usize {
 pub(super) struct Pool {
     /// `Some` until the drop.
     threads: Option<rayon::ThreadPool>,
+    /// The process that started them.
+    owner: u32,
 }
 
 /// The pool that was used last, and the process that started it.
@@ -49,8 +51,9 @@ static IDLE: Mutex<Option<(u32, rayon::ThreadPool)>> = Mutex::new(None);
 /// [`Error::Threads`] or [`Error::Memory`] if threads cannot be started.
 #[cfg(feature = "parallel")]
 pub(super) fn pool(n_threads: usize) -> Result<Pool> {
-    if let Some(threads) = taken().filter(|threads| threads.current_num_threads() == n_threads) {
-        return Ok(Pool { threads: Some(threads) });
+    let owner = std::process::id();
+    if let Some(threads) = taken(owner).filter(|threads| threads.current_num_threads() == n_threads) {
+        return Ok(Pool { threads: Some(threads), owner });
     }
     memory::ask_for_threads(n_threads)?;
     let threads = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build();
@@ -58,15 +61,15 @@ pub(super) fn pool(n_threads: usize) -> Result<Pool> {
     // Run every thread once, so that each has allocated its first memory before the work takes more: without that memory
     // the C library ends the process.
     threads.broadcast(|_| ());
-    Ok(Pool { threads: Some(threads) })
+    Ok(Pool { threads: Some(threads), owner })
 }
 
-/// Takes the idle pool, if this process has one and no other call looks for it at this moment: after a fork the lock may
+/// Takes the idle pool, if process `me` has one and no other call looks for it at this moment: after a fork the lock may
 /// be that of a thread that does not exist.
 #[cfg(feature = "parallel")]
-fn taken() -> Option<rayon::ThreadPool> {
+fn taken(me: u32) -> Option<rayon::ThreadPool> {
     let (owner, threads) = IDLE.try_lock().ok()?.take()?;
-    if owner == std::process::id() {
+    if owner == me {
         return Some(threads);
     }
     // The threads of the parent do not exist here: nothing can be told to them.
@@ -86,8 +89,13 @@ impl Deref for Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         let Some(threads) = self.threads.take() else { return };
+        if self.owner != std::process::id() {
+            // A fork within the call: see `taken`.
+            std::mem::forget(threads);
+            return;
+        }
         // The pool of another size ends here, after the lock.
-        let _before = IDLE.try_lock().ok().map(|mut idle| idle.replace((std::process::id(), threads)));
+        let _before = IDLE.try_lock().ok().map(|mut idle| idle.replace((self.owner, threads)));
     }
 }
 

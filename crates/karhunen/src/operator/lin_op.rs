@@ -138,8 +138,7 @@ pub enum Side {
 pub struct Profile {
     /// `"f32"` or `"f64"`: the type of the values, which the model names. It decides the default tolerance.
     pub dtype: &'static str,
-    /// The most columns, or rows if there are fewer, for which a fit asks for [`LinOp::square`] and not for
-    /// products.
+    /// The most columns, or rows if there are fewer, for which a fit chooses [`LinOp::square`] by itself.
     pub squares_up_to: usize,
     /// True if [`LinOp::standard_t`], [`LinOp::normal`], [`LinOp::normal_t`] and [`LinOp::square`] subtract
     /// the centres from the values before they multiply them. Otherwise the residuals include the digits that

@@ -191,7 +191,8 @@ impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
     fn along_rows<const BY_ROW: bool, const REMAINDER: bool>(self) {
         let Layout { row_stride, strip_stride } = self.layout;
         let n_strips = self.from.n_cols().div_ceil(W);
-        let (mut shifts, mut remainders, mut factors) = (Vec::new(), Vec::new(), Vec::new());
+        let room = || Vec::with_capacity(n_strips * W);
+        let (mut shifts, mut remainders, mut factors) = (room(), room(), room());
         for strip in 0..n_strips {
             let part = self.from.column_part::<W>(strip * W);
             shifts.extend(part.0);
