@@ -7,19 +7,21 @@ use karhunen::cluster::{Engine, Partial, Task, Tree};
 use karhunen::exec::PassLog;
 use karhunen::{Error, IncompleteModel as IncompleteCore, IncompletePca, Pca, PcaModel, Result, Run, Source};
 use karhunen_io::{from_bytes, to_bytes};
+use numpy::PyArray1;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyIterator};
 
 use crate::arrays::{LentVector, lend_vector};
 use crate::dtype::{Data, Element, Job};
 use crate::errors::{file_to_python, to_python};
 use crate::incomplete_model::IncompleteModel;
+use crate::message::{Message, to_array};
 use crate::model::Model;
 use crate::model_class::ModelClass;
 use crate::observer::{Effort, GRACE, Shared, TICK, run, start, tell, wait};
 use crate::options::Options;
+use crate::part_stream::PartStream;
 use crate::passes::{GivenLog, Passes};
 
 /// A fit that asks for one task after the other. The engine runs on the calling thread, whose exceptions end the fit.
@@ -143,8 +145,8 @@ impl ClusterFit {
     }
 
     /// Gives the result of the present task for all parts.
-    fn give(&self, py: Python<'_>, partial: &[u8]) -> PyResult<()> {
-        let partial = py.detach(|| from_bytes(partial)).map_err(file_to_python)?;
+    fn give(&self, py: Python<'_>, partial: Message) -> PyResult<()> {
+        let partial = py.detach(move || partial.read())?;
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         if answers.as_ref().is_some_and(|answers| answers.send(partial).is_ok()) {
             return Ok(());
@@ -218,13 +220,47 @@ pub(crate) fn sum_part<'py>(
     x: Data,
     sample_weight: Option<&Bound<'py, PyAny>>,
     n_threads: Option<usize>,
-) -> PyResult<Bound<'py, PyBytes>> {
+) -> PyResult<Bound<'py, PyArray1<u8>>> {
     let task = py.detach(|| from_bytes(task)).map_err(file_to_python)?;
     let effort = Effort::new(x.product_cost(x.shape().1), n_threads);
     let job = SumPart { task, part, weights: sample_weight.map(lend_vector).transpose()? };
     let partial = run(py, effort, None, move |run| x.run(job, run))?;
-    let bytes = py.detach(|| to_bytes(&partial)).map_err(file_to_python)?;
-    Ok(PyBytes::new(py, &bytes))
+    to_array(py, &partial)
+}
+
+/// Returns true if [`sum_batches`] computes the result of a task for rows of so many columns.
+#[pyfunction]
+pub(crate) fn takes_batches(task: &[u8], n_features: usize) -> PyResult<bool> {
+    from_bytes::<Task>(task).map(|task| task.takes_stream(n_features)).map_err(file_to_python)
+}
+
+/// As [`sum_part`], for rows that come once: `batches` yields pairs of a matrix, `float32` if `single`, else `float64`, and
+/// of its weights or None.
+#[pyfunction]
+#[pyo3(signature = (task, part, batches, n_features, single, n_threads=None))]
+pub(crate) fn sum_batches<'py>(
+    py: Python<'py>,
+    task: &[u8],
+    part: usize,
+    batches: &Bound<'py, PyAny>,
+    n_features: usize,
+    single: bool,
+    n_threads: Option<usize>,
+) -> PyResult<Bound<'py, PyArray1<u8>>> {
+    fn sum<T: Element>(
+        task: &Task,
+        part: usize,
+        (batches, n_features): (Py<PyIterator>, usize),
+        run: &Run<'_>,
+    ) -> Result<Partial> {
+        Partial::of_stream(task, part, &mut PartStream::<T> { batches, n_features, held: None }, run)
+    }
+    let task = py.detach(|| from_bytes(task)).map_err(file_to_python)?;
+    let batches = (batches.try_iter()?.unbind(), n_features);
+    let sum = if single { sum::<f32> } else { sum::<f64> };
+    let partial =
+        run(py, Effort::new(Effort::LONG, n_threads), None, move |run| sum(&task, part, batches, run))?;
+    to_array(py, &partial)
 }
 
 struct SumPart {
@@ -240,19 +276,22 @@ impl Job for SumPart {
     }
 }
 
-/// Merges the results of neighbouring parts.
+/// Merges the results of neighbouring parts, given in their order.
 #[pyfunction]
 pub(crate) fn merge_parts<'py>(
     py: Python<'py>,
-    partials: Vec<PyBackedBytes>,
-) -> PyResult<Bound<'py, PyBytes>> {
+    partials: Vec<Message>,
+) -> PyResult<Bound<'py, PyArray1<u8>>> {
     let merged = py.detach(move || {
-        let partials = partials.iter().map(|bytes| from_bytes(bytes));
-        let partials = partials.collect::<karhunen_io::Result<_>>().map_err(file_to_python)?;
-        let merged = Partial::merge(partials).map_err(to_python)?;
-        to_bytes(&merged).map_err(file_to_python)
+        // One after the other, so that two of them are in memory.
+        let mut merged: Option<Partial> = None;
+        for partial in &partials {
+            let partial = merged.take().into_iter().chain([partial.read()?]).collect();
+            merged = Some(Partial::merge(partial).map_err(to_python)?);
+        }
+        merged.map_or_else(|| Partial::merge(Vec::new()).map_err(to_python), Ok)
     });
-    Ok(PyBytes::new(py, &merged?))
+    to_array(py, &merged?)
 }
 
 /// Merges the results of parts as they come, in the order of the parts.
@@ -267,19 +306,19 @@ impl PartTree {
     }
 
     /// Adds the result for the next part.
-    fn push(&self, py: Python<'_>, partial: &[u8]) -> PyResult<()> {
-        py.detach(|| {
-            let partial = from_bytes(partial).map_err(file_to_python)?;
+    fn push(&self, py: Python<'_>, partial: Message) -> PyResult<()> {
+        py.detach(move || {
+            let partial = partial.read()?;
             self.0.lock().unwrap_or_else(PoisonError::into_inner).push(partial).map_err(to_python)
         })
     }
 
     /// Returns the result for all parts.
-    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
         let merged = py.detach(|| {
             let tree = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-            to_bytes(&tree.finish().map_err(to_python)?).map_err(file_to_python)
+            tree.finish().map_err(to_python)
         });
-        Ok(PyBytes::new(py, &merged?))
+        to_array(py, &merged?)
     }
 }

@@ -171,9 +171,17 @@ fn text(text: &str) -> String {
     literal(&OptionValue::Text(text.into()))
 }
 
+/// The error of reading `what`, which holds an exception.
+pub(crate) fn while_reading(what: &str, exception: PyErr) -> karhunen_io::Error {
+    karhunen_io::Error::io(what.as_ref(), "reading", std::io::Error::other(exception))
+}
+
 /// The exception that Python raised while rows were read.
 fn exception_within(error: &Error) -> Option<PyErr> {
-    let Error::Read { source, .. } = error else { return None };
+    let Error::Read { source, .. } = (if let Error::Part { source, .. } = error { source } else { error })
+    else {
+        return None;
+    };
     let Cause::Io { source, .. } = &*source.downcast_ref::<karhunen_io::Error>()?.cause else { return None };
     let exception = source.get_ref()?.downcast_ref::<PyErr>()?;
     Some(Python::attach(|py| exception.clone_ref(py)))

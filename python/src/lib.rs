@@ -20,11 +20,13 @@ mod incremental;
 mod kernel_function;
 mod kernel_model;
 mod kernel_options;
+mod message;
 mod model;
 mod model_class;
 mod nystrom_map;
 mod observer;
 mod options;
+mod part_stream;
 mod passes;
 mod record;
 mod report;
@@ -45,7 +47,9 @@ mod _core {
     #[pymodule_export]
     use crate::categorical_model::{CategoricalModel, are_many_categories, fit_categorical};
     #[pymodule_export]
-    use crate::cluster::{ClusterFit, PartTree, merge_parts, sum_part, takes_missing_values};
+    use crate::cluster::{
+        ClusterFit, PartTree, merge_parts, sum_batches, sum_part, takes_batches, takes_missing_values,
+    };
     #[pymodule_export]
     use crate::completion::{choose_completion, complete};
     #[pymodule_export]

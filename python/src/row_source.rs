@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use karhunen_io::{BlockReader, Data, Error, FileRows, OwnedBlock, Values};
+use karhunen_io::{BlockReader, Data, FileRows, OwnedBlock, Values};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::dtype::{Data as Given, Element, LentMatrix};
-use crate::errors::to_python;
+use crate::errors::{to_python, while_reading};
 use crate::table::SharedData;
 
 /// Rows of a function of Python, read ahead by one thread.
@@ -72,7 +72,7 @@ impl<T: Element> BlockReader<T> for Factory {
         reached: &mut usize,
         f: &mut dyn FnMut(OwnedBlock<T>) -> bool,
     ) -> karhunen_io::Result<()> {
-        let failed = |error: PyErr| Error::io("RowBlocks".as_ref(), "reading", std::io::Error::other(error));
+        let failed = |error| while_reading("RowBlocks", error);
         let blocks = Python::attach(|py| self.open.call1(py, (first,))).map_err(failed)?;
         // The interpreter lock is free while `f` waits.
         while let Some(rows) = Python::attach(|py| next_block(blocks.bind(py))).map_err(failed)? {

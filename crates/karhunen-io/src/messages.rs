@@ -4,7 +4,6 @@ use std::path::Path;
 
 use karhunen::record::Recorded;
 
-use crate::input::{Bytes, Input};
 use crate::{Result, model_file};
 
 /// The name of a message in errors.
@@ -17,7 +16,7 @@ const MESSAGE: &str = "message";
 pub fn to_bytes<M: Recorded>(content: &M) -> Result<Vec<u8>> {
     let path = Path::new(MESSAGE);
     let record = content.to_record().map_err(|error| crate::Error::new(path, error.into()))?;
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(model_file::about_n_bytes(&record));
     model_file::write(&record, &mut bytes).map_err(|source| crate::Error::io(path, "writing", source))?;
     Ok(bytes)
 }
@@ -27,7 +26,7 @@ pub fn to_bytes<M: Recorded>(content: &M) -> Result<Vec<u8>> {
 /// # Errors
 /// [`crate::Cause::Format`] for bytes that are damaged, of another kind, or of a newer karhunen.
 pub fn from_bytes<M: Recorded>(bytes: &[u8]) -> Result<M> {
-    let input = Input { path: MESSAGE.into(), bytes: Bytes::Owned(bytes.to_vec()) };
-    let mut record = model_file::read(&input)?;
-    M::from_record(&mut record).map_err(|error| model_file::damaged(&input.path, error))
+    let path = Path::new(MESSAGE);
+    let mut record = model_file::read_bytes(path, bytes)?;
+    M::from_record(&mut record).map_err(|error| model_file::damaged(path, error))
 }

@@ -24,6 +24,14 @@ pub(crate) const FORMAT_VERSION: u32 = 1;
 /// The entry of the metadata that tells karhunen's files from others.
 const OWNER: &str = "karhunen";
 
+/// The room that a record takes when it is written, and a little more.
+pub(crate) fn about_n_bytes(record: &Record<'_>) -> usize {
+    let texts = record.texts.iter().map(|(key, text)| key.len() + 2 * text.len());
+    let arrays =
+        record.arrays.iter().map(|array| 200 + array.name.len() + model_numbers::n_bytes(&array.numbers));
+    1000 + texts.sum::<usize>() + arrays.sum::<usize>()
+}
+
 /// Writes a record: the same bytes for the same content.
 ///
 /// # Errors
@@ -66,16 +74,23 @@ pub(crate) fn write(record: &Record<'_>, sink: &mut dyn Write) -> std::io::Resul
 /// [`Cause::Format`] for a file that is damaged, of another program, or of a newer karhunen. A file with a checksum is
 /// read only if every byte is as it was written.
 pub(crate) fn read(input: &Input) -> Result<Record<'static>> {
-    let path = &input.path;
+    read_bytes(&input.path, input.as_slice())
+}
+
+/// As [`read`], for the content of a file; `path` is for messages.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_bytes(path: &Path, bytes: &[u8]) -> Result<Record<'static>> {
     let refuse = |message: String| Error::new(path, Cause::format(message));
-    if is_pass_log(input.as_slice()) {
+    if is_pass_log(bytes) {
         return Err(refuse(PASSES.to_owned()));
     }
-    let (_, header) = SafeTensors::read_metadata(input.as_slice())
-        .map_err(|error| refuse(not_a_model(input.as_slice(), &error)))?;
+    let (_, header) =
+        SafeTensors::read_metadata(bytes).map_err(|error| refuse(not_a_model(bytes, &error)))?;
     let mut metadata: BTreeMap<String, String> =
         header.metadata().iter().flatten().map(|(key, text)| (key.clone(), text.clone())).collect();
-    checksum::check(input.as_slice(), &mut metadata).map_err(refuse)?;
+    checksum::check(bytes, &mut metadata).map_err(refuse)?;
     let Some(version) = metadata.remove(OWNER) else {
         let message = "is a safetensors file of another program, not a karhunen model: its metadata has no \
                        `karhunen`; give a file that `karhunen fit -o` wrote";
@@ -101,8 +116,8 @@ pub(crate) fn read(input: &Input) -> Result<Record<'static>> {
             )));
         }
     }
-    let file = SafeTensors::deserialize(input.as_slice());
-    let file = file.map_err(|error| refuse(not_a_model(input.as_slice(), &error)))?;
+    let file = SafeTensors::deserialize(bytes);
+    let file = file.map_err(|error| refuse(not_a_model(bytes, &error)))?;
     let mut arrays = Vec::with_capacity(file.len());
     for name in header.offset_keys() {
         let view = file.tensor(&name).map_err(|error| {

@@ -1,6 +1,6 @@
 """The engine in Rust: converts arguments, releases the interpreter lock, calls the engine, converts results."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
 from typing import Any, TypeAlias, TypedDict, TypeVar, final
 
@@ -77,11 +77,13 @@ __all__ = [
     "spe_of_rows",
     "split_entries",
     "squared_cosines",
+    "sum_batches",
     "sum_part",
     "sum_rows",
     "summarise",
     "suspect_columns",
     "t2_limit",
+    "takes_batches",
     "takes_missing_values",
     "to_state",
     "unmatched_variants",
@@ -104,6 +106,8 @@ _Data: TypeAlias = _Matrix | FileTable | RowSource
 _Ids: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
 _OnProgress: TypeAlias = Callable[..., object]
 _Log: TypeAlias = tuple[str, bool, Callable[[str], None]]
+#: The result of a task for some parts.
+_Sums: TypeAlias = bytes | NDArray[np.uint8]
 _BlockKernel: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 _Column: TypeAlias = tuple[str, NDArray[Any], list[str] | None]
 _Rows: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
@@ -825,7 +829,7 @@ class ClusterFit:
     ) -> tuple[int, bytes] | Model | IncompleteModel:
         """Return the number and the bytes of the next task, or the fitted model."""
 
-    def give(self, partial: bytes) -> None:
+    def give(self, partial: _Sums) -> None:
         """Give the result of the present task for all parts."""
 
     def stop(self) -> None:
@@ -836,10 +840,10 @@ class PartTree:
     """Results of parts, merged as they come, in the order of the parts."""
 
     def __new__(cls) -> PartTree: ...
-    def push(self, partial: bytes) -> None:
+    def push(self, partial: _Sums) -> None:
         """Add the result for the next part."""
 
-    def finish(self) -> bytes:
+    def finish(self) -> NDArray[np.uint8]:
         """Return the result for all parts."""
 
 def takes_missing_values(task: bytes) -> bool:
@@ -851,11 +855,24 @@ def sum_part(
     x: _Data,
     sample_weight: NDArray[np.float64] | None = None,
     n_threads: int | None = None,
-) -> bytes:
-    """Compute the result of a task for one part."""
+) -> NDArray[np.uint8]:
+    """Compute the result of a task for one part, as bytes."""
 
-def merge_parts(partials: list[bytes]) -> bytes:
-    """Merge the results of neighbouring parts."""
+def takes_batches(task: bytes, n_features: int) -> bool:
+    """Return whether `sum_batches` computes the result of a task for rows of so many columns."""
+
+def sum_batches(
+    task: bytes,
+    part: int,
+    batches: Iterable[tuple[NDArray[_Float], NDArray[np.float64] | None]],
+    n_features: int,
+    single: bool,
+    n_threads: int | None = None,
+) -> NDArray[np.uint8]:
+    """Compute the result of a task for rows that come once, with their weights: of float32 if `single`."""
+
+def merge_parts(partials: list[_Sums]) -> NDArray[np.uint8]:
+    """Merge the results of neighbouring parts, given in their order."""
 
 def diagnose_rows(
     model: Model, x: _Data, n_threads: int | None = None, on_progress: _OnProgress | None = None

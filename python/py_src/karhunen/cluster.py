@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from karhunen import PCA, IncompletePCA, _core
 from karhunen._cluster.driver import drive, threads_of_part
-from karhunen._cluster.part import sum_named_part
+from karhunen._cluster.part import SumsOfParts, sum_named_part
 
 if TYPE_CHECKING:
     Fitted = TypeVar("Fitted", PCA, IncompletePCA)
@@ -87,7 +87,7 @@ def fit(
         raise ValueError("parts is empty; give at least one part")
     names: list[list[str] | None] = []
 
-    def reduce(number: int, task: bytes) -> bytes:
+    def reduce(number: int, task: bytes) -> SumsOfParts:
         tree, n_results = _core.PartTree(), 0
         for result, columns in map(partial(_work, task, threads_of_part(estimator)), list(enumerate(parts))):
             if len(names) < len(parts):
@@ -112,7 +112,7 @@ def fit(
     return estimator
 
 
-def _work(task: bytes, n_threads: int, part: tuple[int, Any]) -> tuple[bytes, list[str] | None]:
+def _work(task: bytes, n_threads: int, part: tuple[int, Any]) -> tuple[SumsOfParts, list[str] | None]:
     """Compute the result of a task for a part, and the names of its columns."""
     number, rows = part
     if callable(rows):

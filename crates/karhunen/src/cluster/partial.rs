@@ -5,11 +5,12 @@ use crate::error::{Error, Result};
 use crate::exec::{Accumulate as _, Exec, Run};
 use crate::incomplete::parts::EntrySums;
 use crate::linalg::{ColumnMap, Dense, Matrix};
-use crate::moments::{Moments, Scatter};
+use crate::moments::Moments;
+use crate::moments::packed::PackedScatter;
 use crate::operator::blocks;
 use crate::random::{mix, stir};
 use crate::scalar::{Scalar, compiled, is_single};
-use crate::source::{Block, Source};
+use crate::source::{Batch, Block, Source, Stream};
 use crate::weights::check_weights;
 
 /// The result of a [`Task`] for consecutive parts.
@@ -41,7 +42,7 @@ pub(crate) struct PartSeen {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Sums {
     Moments(Moments, FirstBlock),
-    Scatter(Scatter),
+    Scatter(PackedScatter),
     /// Shape (n_features, l).
     Product(Matrix),
     /// Over observed entries.
@@ -94,6 +95,58 @@ impl Partial {
                 Work::Entries(task) => Sums::Entries(EntrySums::of(task, x, weights, run)?),
                 work => Exec::run(run, |exec| Sums::of(work, x, weights, exec))?,
             },
+        })
+    }
+
+    /// As [`Partial::of`], for rows that are read once, in batches that need not stay in memory. The bits are those of
+    /// [`Partial::of`] for all rows in one array, if every batch has the order of its values.
+    ///
+    /// # Errors
+    /// As [`Partial::of`]; errors of the stream; [`Error::Parts`] unless [`Task::takes_stream`].
+    pub fn of_stream<T: Scalar>(
+        task: &Task,
+        part: usize,
+        stream: &mut (dyn Stream<T> + Send),
+        run: &Run<'_>,
+    ) -> Result<Self> {
+        let of = compiled!(T, Partial::of_batches::<T>
+            => fn(&Task, usize, &mut (dyn Stream<T> + Send), &Run<'_>) -> Result<Partial>);
+        of(task, part, stream, run).map_err(|error| Error::Part { part, source: Box::new(error) })
+    }
+
+    fn of_batches<T: Scalar>(
+        task: &Task,
+        number: usize,
+        stream: &mut (dyn Stream<T> + Send),
+        run: &Run<'_>,
+    ) -> Result<Self> {
+        let n_features = stream.n_features();
+        if !task.takes_stream(n_features) {
+            return Err(Error::Parts {
+                problem: "a pass that needs all rows at once got a stream".to_owned(),
+            });
+        }
+        let mut rows = Watched::of(stream);
+        let sums = match &task.work {
+            Work::Check => {
+                while rows.next()?.is_some() {}
+                Sums::Checked
+            }
+            _ => Sums::Scatter(
+                match Exec::run(run, |exec| PackedScatter::of_stream(&mut rows, &exec.phase("covariance"))) {
+                    Err(Error::Empty { .. }) if rows.n_rows == 0 => PackedScatter::empty(n_features),
+                    sums => sums?,
+                },
+            ),
+        };
+        let Watched { n_rows, sparse, .. } = rows;
+        Ok(Self {
+            task: (task.fit, task.pass),
+            parts: vec![PartSeen { number, n_rows, checksum: rows.checksum() }],
+            n_features,
+            single: n_rows == 0 || is_single::<T>(),
+            sparse,
+            sums,
         })
     }
 
@@ -190,8 +243,8 @@ impl Sums {
             Work::Entries(_) => unreachable!("sums over entries are those of incomplete rows"),
             Work::Sums { scatter_columns, .. } if p <= *scatter_columns => {
                 let exec = exec.phase("covariance");
-                let empty = || Ok(Scatter::empty(p));
-                if n == 0 { empty() } else { Scatter::within(x, weights, &exec) }.map(Self::Scatter)
+                let empty = || Ok(PackedScatter::empty(p));
+                if n == 0 { empty() } else { PackedScatter::of(x, weights, &exec) }.map(Self::Scatter)
             }
             Work::Sums { first_block: (width, seed), .. } => {
                 if n == 0 {
@@ -223,6 +276,48 @@ impl Sums {
                 }
             }
         }
+    }
+}
+
+/// A stream, of which every batch is added to a checksum.
+struct Watched<'s, T> {
+    stream: &'s mut (dyn Stream<T> + Send),
+    n_rows: usize,
+    sparse: bool,
+    of_rows: Checksum,
+    /// Empty for a stream without weights.
+    weights: Vec<f64>,
+}
+
+impl<'s, T> Watched<'s, T> {
+    fn of(stream: &'s mut (dyn Stream<T> + Send)) -> Self {
+        Self { stream, n_rows: 0, sparse: false, of_rows: Checksum::default(), weights: Vec::new() }
+    }
+
+    /// That of all rows and weights at once.
+    fn checksum(self) -> u64 {
+        let mut sum = self.of_rows;
+        if !self.weights.is_empty() {
+            sum.add(&self.weights);
+        }
+        sum.finish()
+    }
+}
+
+impl<T: Scalar> Stream<T> for Watched<'_, T> {
+    fn n_features(&self) -> usize {
+        self.stream.n_features()
+    }
+
+    fn next(&mut self) -> Result<Option<Batch<'_, T>>> {
+        let batch = self.stream.next()?;
+        if let Some(batch) = &batch {
+            self.n_rows += batch.rows.n_rows();
+            self.sparse |= matches!(batch.rows, Block::Sparse(_));
+            self.of_rows.add_block(&batch.rows);
+            self.weights.extend(batch.weights.into_iter().flatten());
+        }
+        Ok(batch)
     }
 }
 
@@ -328,5 +423,77 @@ mod tests {
         };
         let sums = [of(&|i| i), of(&|i| i ^ 4), of(&|i| if i % 64 == 5 { i + 1 } else { i }), of(&|i| i + 1)];
         assert!((0..4).all(|i| (0..i).all(|j| sums[i] != sums[j])), "{sums:?}");
+    }
+
+    /// Rows in batches of the given height.
+    struct Cut<'a, T> {
+        rows: Dense<'a, T>,
+        weights: Option<&'a [f64]>,
+        next: usize,
+        height: usize,
+    }
+
+    impl<T: Scalar> Stream<T> for Cut<'_, T> {
+        fn n_features(&self) -> usize {
+            self.rows.n_cols()
+        }
+        fn next(&mut self) -> Result<Option<Batch<'_, T>>> {
+            let rows = self.next..(self.next + self.height).min(self.rows.n_rows());
+            self.next = rows.end;
+            let weights = self.weights.map(|weights| &weights[rows.clone()]);
+            Ok((!rows.is_empty()).then(|| Batch { rows: Block::Dense(self.rows.rows(rows)), weights }))
+        }
+    }
+
+    fn task(work: Work) -> Task {
+        Task { fit: 7, pass: 0, work }
+    }
+
+    fn sums(scatter_columns: usize) -> Task {
+        task(Work::Sums { scatter_columns, first_block: (2, 0) })
+    }
+
+    #[test]
+    fn batches_have_the_result_of_all_rows_at_once() {
+        let run = Run::threads(1);
+        // Beyond 512 columns the sums are computed otherwise.
+        for (n, p) in [(0, 3), (1, 3), (2500, 5), (900, 600)] {
+            let values: Vec<f32> = (0..n * p).map(|e| ((e * 7919) % 1009) as f32 / 97.0 - 3.0).collect();
+            let rows = Dense::row_major(&values, n, p).unwrap();
+            let weights: Vec<f64> = (0..n).map(|i| (i % 4) as f64 / 2.0).collect();
+            for (task, weights) in [sums(p), task(Work::Check)]
+                .iter()
+                .flat_map(|task| [(task, None), (task, Some(&weights[..]))])
+            {
+                let whole = Partial::of(task, 3, &rows, weights, &run).unwrap();
+                for height in [1, 17, 1000, n + 1] {
+                    let mut cut = Cut { rows, weights, next: 0, height };
+                    let found = Partial::of_stream(task, 3, &mut cut, &run).unwrap();
+                    // Weights of no rows are not seen in a stream.
+                    assert!(n == 0 || found == whole, "{n} x {p}, batches of {height}");
+                    assert_eq!(found.sums, whole.sums);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn errors_of_batches_name_the_part_and_the_row_within_it() {
+        let mut values = vec![1.0; 60];
+        values[41] = f64::NAN;
+        let run = Run::threads(1);
+        let cut = |values| Cut {
+            rows: Dense::row_major(values, 20, 3).unwrap(),
+            weights: None,
+            next: 0,
+            height: 4,
+        };
+        let error = Partial::of_stream(&sums(3), 5, &mut cut(&values), &run).unwrap_err();
+        let Error::Part { part: 5, source } = error else { panic!("{error}") };
+        assert!(matches!(*source, Error::NonFinite { row: 13, column: 2, .. }), "{source}");
+        // All rows are needed at once.
+        assert!(!sums(2).takes_stream(3));
+        let error = Partial::of_stream(&sums(2), 5, &mut cut(&values), &run).unwrap_err();
+        assert!(error.to_string().contains("needs all rows at once"), "{error}");
     }
 }

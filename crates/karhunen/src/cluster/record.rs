@@ -4,7 +4,8 @@ use crate::cluster::{FirstBlock, PartSeen, Partial, Sums, Task, Work};
 use crate::error::Result;
 use crate::incomplete::parts::{EntrySums, EntryTask, SumsOfEntries, TaskOfEntries};
 use crate::linalg::Matrix;
-use crate::moments::{Moments, Scatter};
+use crate::moments::Moments;
+use crate::moments::packed::PackedScatter;
 use crate::record::{Record, Recorded, damaged};
 
 /// The numbers of [`Work::Sums`].
@@ -108,7 +109,7 @@ impl Recorded for Partial {
                 (Kind::Moments, Some(moments))
             }
             Sums::Scatter(scatter) => {
-                scatter.put_matrix(&mut record);
+                scatter.put_triangle(&mut record);
                 (Kind::Scatter, Some(&scatter.moments))
             }
             Sums::Checked => (Kind::Checked, None),
@@ -154,9 +155,7 @@ impl Recorded for Partial {
             }
             Kind::Scatter => {
                 let moments = moments()?;
-                let mut scatter = Scatter::take(record, moments)?;
-                scatter.matrix.mirror_upper();
-                Sums::Scatter(scatter)
+                Sums::Scatter(PackedScatter::take(record, moments)?)
             }
             Kind::Checked => Sums::Checked,
             Kind::Entries(sums) => Sums::Entries(EntrySums::take(record, sums, n_features)?),

@@ -5,7 +5,8 @@ use crate::error::Result;
 use crate::exec::{Resumable, State};
 use crate::incomplete::parts::{ColumnEntries, EntrySums, NormalSums, PosteriorSums};
 use crate::linalg::Matrix;
-use crate::moments::{Moments, Scatter};
+use crate::moments::Moments;
+use crate::moments::packed::PackedScatter;
 
 /// The number of parts, of columns and of vectors is read before what has that many.
 impl Resumable for Partial {
@@ -34,12 +35,7 @@ impl Resumable for Partial {
                 block.seed = whole(high, low);
                 Ok(())
             }
-            Sums::Scatter(sums) => {
-                sums.exchange(state)?;
-                // Its upper triangle alone is kept.
-                sums.matrix.mirror_upper();
-                Ok(())
-            }
+            Sums::Scatter(sums) => sums.exchange(state),
             Sums::Checked => Ok(()),
             Sums::Product(sums) => sums.exchange(state),
             Sums::Entries(EntrySums::Columns(sums)) => {
@@ -120,7 +116,7 @@ impl Sums {
             0 => {
                 Self::Moments(Moments::empty(p), FirstBlock { seed: 0, product: Matrix::zeros(p, n_vectors) })
             }
-            1 => Self::Scatter(Scatter::empty(p)),
+            1 => Self::Scatter(PackedScatter::empty(p)),
             2 => Self::Product(Matrix::zeros(p, n_vectors)),
             4 => Self::Entries(EntrySums::Columns(ColumnEntries::empty(p))),
             5 => Self::Entries(EntrySums::Normal(NormalSums::empty(p, n_vectors))),

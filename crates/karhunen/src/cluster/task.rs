@@ -39,6 +39,15 @@ impl Task {
         matches!(self.work, Work::Entries(_))
     }
 
+    /// Returns true if [`Partial::of_stream`](super::Partial::of_stream) computes the result for rows of so many columns.
+    pub fn takes_stream(&self, n_features: usize) -> bool {
+        match &self.work {
+            Work::Check => true,
+            Work::Sums { scatter_columns, .. } => n_features <= *scatter_columns,
+            Work::Product { .. } | Work::Entries(_) => false,
+        }
+    }
+
     /// Number of the pass over the data, from 0.
     pub fn pass(&self) -> usize {
         self.pass

@@ -6,7 +6,8 @@ use crate::incremental::held::{Held, Storage};
 use crate::incremental::options::{IncrementalMethod, IncrementalPca};
 use crate::incremental::sketch::{PROBE, Rules, Sketch, SketchState};
 use crate::linalg::Sparse;
-use crate::moments::{Moments, Scatter};
+use crate::moments::Moments;
+use crate::moments::packed::PackedScatter;
 use crate::pca::NComponents;
 use crate::record::{Record, Recorded, damaged, in_array};
 
@@ -97,7 +98,7 @@ impl Recorded for IncrementalFit {
             _ if !record.has("scatter") && counts.n_summed == 0 => Engine::Scatter(None),
             _ => {
                 let moments = moments(record, &counts)?;
-                Engine::Scatter(Some(Scatter::take(record, moments)?))
+                Engine::Scatter(Some(PackedScatter::take(record, moments)?.unpacked()))
             }
         };
         let Counts { n_samples, n_batches, .. } = counts;

@@ -1,9 +1,12 @@
 //! Moments and scatter matrices as records. Of the matrix, the upper triangle is stored, row by row.
 
 use crate::error::Result;
-use crate::linalg::Matrix;
+use crate::moments::packed::{PackedScatter, n_packed, upper};
 use crate::moments::{Moments, Scatter};
 use crate::record::{Record, Recorded, damaged, in_array};
+
+/// The name of the upper triangle of a scatter matrix.
+const TRIANGLE: &str = "scatter";
 
 /// The numbers of a scatter, as text.
 #[derive(serde::Serialize, serde::Deserialize)]
@@ -34,9 +37,7 @@ impl Recorded for Scatter {
         if n_samples == 0 && moments.weight > 0.0 {
             return Err(damaged("there are weights and no rows; the file is damaged, make it again".into()));
         }
-        let mut scatter = Self::take(record, moments)?;
-        scatter.matrix.mirror_upper();
-        Ok(scatter)
+        PackedScatter::take(record, moments).map(PackedScatter::unpacked)
     }
 }
 
@@ -68,50 +69,38 @@ impl Moments {
 }
 
 impl Scatter {
-    /// The upper triangle, row by row.
-    fn packed(&self) -> Vec<f64> {
-        let p = self.matrix.n_rows();
-        let mut packed = Vec::with_capacity(n_packed(p));
-        (0..p).for_each(|i| packed.extend_from_slice(&self.matrix.row(i)[i..]));
-        packed
-    }
-
     /// Adds the upper triangle of the matrix.
     pub(crate) fn put_matrix(&self, record: &mut Record<'_>) {
-        record.put_row("scatter", self.packed());
-    }
-
-    /// Takes the matrix out of a record. Only its upper triangle is valid.
-    ///
-    /// # Errors
-    /// [`crate::Error::Record`] for a matrix that is missing or damaged; [`crate::Error::Memory`].
-    pub(crate) fn take(record: &mut Record<'_>, moments: Moments) -> Result<Self> {
-        let p = moments.mean.len();
-        let packed: Vec<f64> = record.take_row("scatter", n_packed(p))?;
-        Self::ask(p)?;
-        let mut matrix = Matrix::zeros(p, p);
-        let mut rest = &packed[..];
-        for i in 0..p {
-            let (row, others) = rest.split_at(p - i);
-            matrix.row_mut(i)[i..].copy_from_slice(row);
-            rest = others;
-        }
-        let scatter = Self { moments, matrix };
-        let diagonal = (0..scatter.matrix.n_rows()).map(|j| scatter.matrix[(j, j)]);
-        match diagonal.into_iter().find(|square| *square < 0.0) {
-            Some(square) => {
-                let problem =
-                    format!("holds a sum of squares of {square}; the file is damaged, make it again");
-                Err(in_array("scatter", problem))
-            }
-            None => Ok(scatter),
-        }
+        record.put_row(TRIANGLE, upper(&self.matrix));
     }
 }
 
-/// Number of values of a triangle of `p` rows.
-fn n_packed(p: usize) -> usize {
-    p.checked_add(1).and_then(|q| p.checked_mul(q)).map_or(usize::MAX, |twice| twice / 2)
+impl PackedScatter {
+    /// Adds the triangle.
+    pub(crate) fn put_triangle<'a>(&'a self, record: &mut Record<'a>) {
+        record.put_row(TRIANGLE, &self.triangle);
+    }
+
+    /// Takes the triangle out of a record.
+    ///
+    /// # Errors
+    /// [`crate::Error::Record`] for a triangle that is missing or damaged; [`crate::Error::Memory`].
+    pub(crate) fn take(record: &mut Record<'_>, moments: Moments) -> Result<Self> {
+        let p = moments.mean.len();
+        let scatter = Self { moments, triangle: record.take_row(TRIANGLE, n_packed(p))? };
+        Scatter::ask(p)?;
+        let mut place = 0;
+        for j in 0..p {
+            let square = scatter.triangle[place];
+            if square < 0.0 {
+                let problem =
+                    format!("holds a sum of squares of {square}; the file is damaged, make it again");
+                return Err(in_array(TRIANGLE, problem));
+            }
+            place += p - j;
+        }
+        Ok(scatter)
+    }
 }
 
 #[cfg(test)]

@@ -64,20 +64,25 @@ impl Scatter {
         weights: Option<&[f64]>,
         exec: &Exec<'_>,
     ) -> Result<Self> {
-        let of = compiled!(T, Scatter::of_source::<T>
+        let of = compiled!(T, Scatter::upper_of_source::<T>
             => fn(&dyn Source<T>, Option<&[f64]>, &Exec<'_>) -> Result<Scatter>);
-        of(x, weights, exec)
+        of(x, weights, exec).map(Self::mirrored)
     }
 
-    fn of_source<T: Scalar>(x: &dyn Source<T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
+    /// As [`Scatter::within`], without the lower triangle.
+    pub(super) fn upper_of_source<T: Scalar>(
+        x: &dyn Source<T>,
+        weights: Option<&[f64]>,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
         Self::ask(x.shape().1)?;
         let p = x.shape().1;
         if p > dense_scatter::WIDEST && !x.is_sparse() {
-            return wide_scatter::of_source(x, weights, exec)?.finished();
+            return wide_scatter::of_source(x, weights, exec)?.checked();
         }
         let mut total = None;
         row_sums::add_source(&mut total, x, weights, exec)?;
-        total.unwrap_or_else(|| Self::empty(p)).finished()
+        total.unwrap_or_else(|| Self::empty(p)).checked()
     }
 
     /// As [`Scatter::of`], for a stream of rows and their weights.
@@ -91,19 +96,20 @@ impl Scatter {
 
     /// As [`Scatter::of_stream`], within running work.
     pub(crate) fn of_stream_within<T: Scalar>(stream: &mut dyn Stream<T>, exec: &Exec<'_>) -> Result<Self> {
-        let of = compiled!(T, Scatter::of_rows::<T> => fn(&mut dyn Stream<T>, &Exec<'_>) -> Result<Scatter>);
-        of(stream, exec)
+        let of = compiled!(T, Scatter::upper_of_stream::<T> => fn(&mut dyn Stream<T>, &Exec<'_>) -> Result<Scatter>);
+        of(stream, exec).map(Self::mirrored)
     }
 
-    fn of_rows<T: Scalar>(stream: &mut dyn Stream<T>, exec: &Exec<'_>) -> Result<Self> {
+    /// As [`Scatter::of_stream_within`], without the lower triangle.
+    pub(super) fn upper_of_stream<T: Scalar>(stream: &mut dyn Stream<T>, exec: &Exec<'_>) -> Result<Self> {
         Self::ask(stream.n_features())?;
         let p = stream.n_features();
         if p > dense_scatter::WIDEST {
-            return wide_scatter::of_stream(stream, exec)?.finished();
+            return wide_scatter::of_stream(stream, exec)?.checked();
         }
         let mut total = None;
         row_sums::add_stream(&mut total, stream, exec)?;
-        total.unwrap_or_else(|| Self::empty(p)).finished()
+        total.unwrap_or_else(|| Self::empty(p)).checked()
     }
 
     pub(super) fn ask(p: usize) -> Result<()> {
@@ -114,10 +120,20 @@ impl Scatter {
     }
 
     /// Refuses sums beyond f64, and completes the lower triangle.
-    pub(crate) fn finished(mut self) -> Result<Self> {
+    pub(crate) fn finished(self) -> Result<Self> {
+        self.checked().map(Self::mirrored)
+    }
+
+    /// Refuses sums beyond f64.
+    fn checked(self) -> Result<Self> {
         self.moments.check()?;
-        self.matrix.mirror_upper();
         Ok(self)
+    }
+
+    /// Completes the lower triangle.
+    fn mirrored(mut self) -> Self {
+        self.matrix.mirror_upper();
+        self
     }
 
     /// Computes at least the upper triangle, about the mean of the block.
@@ -307,15 +323,8 @@ impl Scatter {
     /// Adds the upper triangle.
     pub(crate) fn add(&mut self, other: &Self) {
         let (delta, between) = self.moments.between(&other.moments);
-        for (i, &delta_i) in delta.iter().enumerate() {
-            let row = self.matrix.row_mut(i)[i..].iter_mut().zip(&other.matrix.row(i)[i..]);
-            if between > 0.0 {
-                for ((sum, product), delta_j) in row.zip(&delta[i..]) {
-                    *sum += product + delta_i * delta_j * between;
-                }
-            } else {
-                row.for_each(|(sum, product)| *sum += product);
-            }
+        for i in 0..delta.len() {
+            add_products(&mut self.matrix.row_mut(i)[i..], &other.matrix.row(i)[i..], &delta[i..], between);
         }
         self.moments.add(&other.moments);
     }
@@ -362,6 +371,19 @@ pub(crate) struct DenseRows<'a, T> {
 enum Piece<'a, T> {
     First(Dense<'a, f64>, Option<&'a [f64]>),
     Other(Dense<'a, T>, Option<&'a [f64]>),
+}
+
+/// Adds the products of column `i` with itself and the columns after it, about two means: `delta` holds the differences
+/// of the means from column `i` on, `between` is the second value of [`Moments::between`].
+pub(super) fn add_products(sums: &mut [f64], products: &[f64], delta: &[f64], between: f64) {
+    let row = sums.iter_mut().zip(products);
+    if between > 0.0 {
+        for ((sum, product), delta_j) in row.zip(delta) {
+            *sum += product + delta[0] * delta_j * between;
+        }
+    } else {
+        row.for_each(|(sum, product)| *sum += product);
+    }
 }
 
 impl<'a, T: Scalar> DenseRows<'a, T> {

@@ -6,13 +6,14 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from karhunen._cluster.part import SumsOfParts
 from karhunen._shared.checkpoints import to_pass_log
 
 if TYPE_CHECKING:
     from karhunen import PCA, IncompletePCA
 
 #: Computes the result of a task for all parts, from the number of the pass and the task.
-Reduce = Callable[[int, bytes], bytes]
+Reduce = Callable[[int, bytes], SumsOfParts]
 
 
 def threads_of_part(estimator: PCA | IncompletePCA) -> int:

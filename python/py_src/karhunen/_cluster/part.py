@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from karhunen import __version__, _core
@@ -16,6 +17,8 @@ from karhunen._shared.errors import name_column
 
 #: Number of the format of tasks and sums; raise it when either changes.
 TASK_FORMAT = 1
+#: The result of a task for some parts: bytes. As an array, it is sent without copies by Dask.
+SumsOfParts: TypeAlias = "bytes | NDArray[np.uint8]"
 #: What the driver and the workers of a fit have in common.
 BUILD = f"{__version__}, task format {TASK_FORMAT}"
 
@@ -24,7 +27,7 @@ class Part(BaseEstimator):
     """Takes the names of the columns of a part."""
 
 
-def sum_part(task: bytes, n_threads: int, number: int, X: Any, sample_weight: Any = None) -> bytes:
+def sum_part(task: bytes, n_threads: int, number: int, X: Any, sample_weight: Any = None) -> SumsOfParts:
     """Compute the result of a task for one part.
 
     Parameters
@@ -42,7 +45,7 @@ def sum_part(task: bytes, n_threads: int, number: int, X: Any, sample_weight: An
 
     Returns
     -------
-    bytes
+    array of uint8
         Sums over the rows, which :func:`merge` and the driver take.
 
     Raises
@@ -55,7 +58,7 @@ def sum_part(task: bytes, n_threads: int, number: int, X: Any, sample_weight: An
 
 def sum_named_part(
     task: bytes, n_threads: int, number: int, X: Any, sample_weight: Any = None
-) -> tuple[bytes, list[str] | None]:
+) -> tuple[SumsOfParts, list[str] | None]:
     """As :func:`sum_part`, with the names of the columns, if they have any."""
     if _core.takes_missing_values(task):
         X = named(number, to_incomplete, X)
@@ -67,8 +70,8 @@ def sum_named_part(
         raise name_column(error, names) from None
 
 
-def merge(partials: Iterable[bytes]) -> bytes:
-    """Merge the results of neighbouring parts."""
+def merge(partials: Iterable[SumsOfParts]) -> SumsOfParts:
+    """Merge the results of neighbouring parts, given in their order."""
     return _core.merge_parts(list(partials))
 
 

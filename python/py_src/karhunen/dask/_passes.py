@@ -8,7 +8,7 @@ from typing import Any
 import dask
 from dask.delayed import delayed
 
-from karhunen._cluster.part import merge, sum_part
+from karhunen._cluster.part import SumsOfParts, merge, sum_part
 from karhunen._shared.options import flag_option
 from karhunen._shared.warning import warn
 from karhunen.dask._collections import is_stored, names_of_columns, partitions, to_collection, weights_of
@@ -57,7 +57,7 @@ class Passes:
         """Return the names of the columns, if they have any."""
         return self._names
 
-    def reduce(self, number: int, task: bytes) -> bytes:
+    def reduce(self, number: int, task: bytes) -> SumsOfParts:
         """Compute the result of a task for all partitions; the first pass has number 0."""
         if number == 1 and self._is_read_anew:
             warn(
@@ -66,5 +66,5 @@ class Passes:
             )
         sent, work = at_workers(task), delayed(sum_part, pure=False)
         sums = [work(sent, self._n_threads, part, *block) for part, block in enumerate(self.parts)]
-        result: bytes = merged(sums, merge)
+        result: SumsOfParts = merged(sums, merge)
         return result
