@@ -12,13 +12,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import karhunen
 import numpy as np
 import pyarrow as pa
 import pytest
 from karhunen import cluster
-from karhunen._spark import passes, pieces, rows, scores, sums
+from karhunen._spark import batches, passes, pieces, rows, scores, sums
 from karhunen._spark.columns import Columns
 from karhunen.spark import PCA, PCAModel
 from pyspark.ml import Pipeline, PipelineModel
@@ -92,6 +93,41 @@ def test_the_bits_are_those_of_the_same_parts_in_any_engine(spark, monkeypatch, 
         assert model.components_.tobytes() == expected.components_.tobytes()
         assert model.explained_variance_.tobytes() == expected.explained_variance_.tobytes()
         assert model.n_iter_ == expected.n_iter_
+
+
+@pytest.mark.parametrize("form", ["dense", "mixed", "array<int>", "numbers"])
+def test_the_bits_do_not_depend_on_the_size_of_the_batches(spark, x, form):
+    pca, source = PCA(k=3, weightCol="w", **inputs(form, x)), frame(spark, x, form).persist()
+    option, found = "spark.sql.execution.arrow.maxRecordsPerBatch", []
+    before = spark.conf.get(option)
+    for n_records in ("7", "64", "0", before):
+        spark.conf.set(option, n_records)
+        found.append(pca.fit(source).toKarhunen().components_.tobytes())
+        assert spark.conf.get(option) == n_records
+    assert len(set(found)) == 1
+    source.unpersist()
+
+
+def test_batches_are_small_while_any_thread_fits():
+    option = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    values = {option: "10000"}
+    session = SimpleNamespace(conf=SimpleNamespace(get=values.get, set=values.__setitem__))
+    first, second = batches.small_batches(session), batches.small_batches(session)
+    with first:
+        assert values[option] == "1000"
+        second.__enter__()
+    assert values[option] == "1000"
+    second.__exit__(None, None, None)
+    assert values[option] == "10000"
+    with pytest.raises(OSError, match="lost"), batches.small_batches(session):
+        raise OSError("lost")
+    assert values[option] == "10000"
+    assert not batches._changed
+    for given, used in (("50", "50"), ("0", "1000"), ("-1", "1000")):
+        values[option] = given
+        with batches.small_batches(session):
+            assert values[option] == used
+        assert values[option] == given
 
 
 def test_iteration_says_once_that_it_reads_again(spark, x):
@@ -386,7 +422,7 @@ def serialized(table):
 def test_sparse_rows_stay_sparse():
     def read(tables):
         reader = rows.RowReader(Columns("vector", ("f",), "float64", None), 0, None)
-        return rows.joined([reader.block([serialized(table)]) for table in tables], reader.any_dense)
+        return rows.joined([(reader.block([serialized(table)]), None) for table in tables], reader)[0]
 
     def dense(matrix):
         return matrix.toarray() if hasattr(matrix, "toarray") else matrix

@@ -7,8 +7,11 @@ from spark_rows import MARKS
 
 import karhunen
 import numpy as np
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+from karhunen._spark import incomplete_pca
+from karhunen._spark.entries import EntryColumns, RowsOfPart
 from karhunen.spark import IncompletePCA, IncompletePCAModel
 from pyspark.sql import functions
 
@@ -40,6 +43,31 @@ def in_memory(entries, k=2, **options):
     used, numbers = np.unique(rows, return_inverse=True)
     matrix = sp.csr_array((values, (numbers, columns)), shape=(len(used), P))
     return karhunen.IncompletePCA(k, **options).fit(matrix), used
+
+
+def test_a_partition_for_every_million_entries(spark, entries, monkeypatch):
+    source, found = frame(spark, entries), []
+    monkeypatch.setattr(incomplete_pca, "ENTRIES_OF_PART", -(-len(entries[0]) // 3))
+    for n_parts in (None, 3, 4):
+        model = IncompletePCA(k=2, persist=True, tol=1e-2, numPartitions=n_parts).fit(source)
+        found.append(model.toKarhunen().components_.tobytes())
+        assert model.rowScores().count() == N - 1
+    assert found[0] == found[1] != found[2]
+
+
+def test_partitions_do_not_depend_on_the_order_of_their_entries(entries):
+    rows, columns, values = entries
+    labels, expected = pa.array(np.arange(P)), sp.csr_array((values, (rows, columns)), shape=(N, P)).toarray()
+    for of_rows in (pa.array(rows), pa.array(rows).cast("string")):
+        table, found = pa.table([of_rows, pa.array(columns), pa.array(values)], names=["i", "j", "x"]), []
+        for seed in range(3):
+            order = pa.array(np.random.default_rng(seed).permutation(len(rows)))
+            batches = table.take(order).to_batches(100)
+            found.append(RowsOfPart.of(batches, EntryColumns("i", "j", "x", "float64"), labels))
+        for part in found:
+            assert part.labels == found[0].labels == part.labels.sort()
+            assert part.matrix.has_canonical_format
+            np.testing.assert_array_equal(part.matrix.toarray(), expected[part.labels.cast("int64").to_numpy()])
 
 
 OPTIONS = [

@@ -17,6 +17,7 @@ from pyspark.ml.util import MLReadable, MLWritable
 
 import karhunen
 from karhunen._cluster.driver import drive, threads_of_part
+from karhunen._spark.batches import small_batches
 from karhunen._spark.columns import Columns
 from karhunen._spark.files import ModelReader, StageReader, StageWriter
 from karhunen._spark.incomplete_pca import IncompletePCA, IncompletePCAModel
@@ -178,7 +179,7 @@ class PCA(Estimator["PCAModel"], PCAParams, FitSetters, MLReadable["PCA"], MLWri
         stored = self.getPersist() or level.useMemory or level.useDisk
         passes = Passes(rows, columns, sums_of_rows(threads_of_part(pca)), stored)
         try:
-            with spark_terms(weight_col):
+            with spark_terms(weight_col), small_batches(dataset.sparkSession):
                 drive(pca, passes, lambda: columns.features, checkpoint=checkpoint, resume=self.getResume())
         finally:
             if self.getPersist():

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 from pyspark.sql.types import DataType, FloatType, IntegralType, NumericType, StringType
 
-from karhunen._cluster.part import sum_part
+from karhunen._cluster.part import SumsOfParts, sum_part
 from karhunen._shared.arrays import FloatArray
 from karhunen._spark import pieces
 from karhunen._spark.columns import numbered, type_of, types_of
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
     import karhunen
 
+#: Entries of a partition, if no number of partitions is asked for. A task takes some hundredths of a second, and its
+#: sums are often larger than a million entries.
+ENTRIES_OF_PART = 1_000_000
 #: A packed partition: number of the piece, an error, and bytes.
 _PACKED = "seq int, problem string, data binary"
 
@@ -92,22 +95,23 @@ class EntryColumns:
             raise ValueError(f"valueCol = {value!r} is {kind.simpleString()}; values are numbers")
         return cls(row, column, value, "float32" if isinstance(kind, FloatType) else "float64")
 
-    def labels(self, dataset: DataFrame) -> pa.Array:
-        """Return the labels of the columns, sorted."""
+    def labels(self, dataset: DataFrame) -> tuple[pa.Array, int]:
+        """Return the labels of the columns, sorted, and the number of entries."""
         place = dataset.columns.index(self.column)
-        labels = numbered(dataset).select(f"c{place}").distinct().toArrow()[0].combine_chunks()
+        table = numbered(dataset).groupBy(f"c{place}").count().toArrow()
+        labels, counts = (column.combine_chunks() for column in table.columns)
         if labels.null_count:
             raise ValueError(f"columnCol = {self.column!r} holds null; drop such entries")
         if not len(labels):
             raise ValueError("the DataFrame has no rows; a fit needs at least one entry")
-        return labels.take(pc.sort_indices(labels))
+        return labels.take(pc.sort_indices(labels)), pc.sum(counts).as_py()
 
-    def of_rows(self, dataset: DataFrame, n_parts: int) -> DataFrame:
-        """Return the entries with those of each row in one partition, sorted by row and column."""
+    def of_rows(self, dataset: DataFrame, n_parts: int | None) -> DataFrame:
+        """Return the entries with those of each row in one partition. None leaves the number of partitions to Spark."""
         number = "float" if self.dtype == "float32" else "double"
         row, column, value = (f"c{dataset.columns.index(name)}" for name in (self.row, self.column, self.value))
         plain = numbered(dataset).selectExpr(f"{row} as i", f"{column} as j", f"cast({value} as {number}) as x")
-        return plain.repartition(n_parts, "i").sortWithinPartitions("i", "j")
+        return plain.repartition("i") if n_parts is None else plain.repartition(n_parts, "i")
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,7 @@ class RowsOfPart:
 
     @classmethod
     def of(cls, batches: Batches, columns: EntryColumns, labels: pa.Array, *, all_known: bool = True) -> RowsOfPart:
-        """Collect the entries of a partition, which are sorted by row and column.
+        """Collect the entries of a partition, in any order, and sort them by the labels of rows and columns.
 
         Parameters
         ----------
@@ -158,12 +162,17 @@ class RowsOfPart:
             if array.null_count:
                 raise ValueError(f"{option} = {name!r} holds null; drop such entries")
         encoded = rows.dictionary_encode()
+        by_label = np.asarray(pc.sort_indices(encoded.dictionary))
         found = pc.index_in(names, value_set=labels)
-        known = np.asarray(found.is_valid())
+        numbers, places = np.argsort(by_label)[encoded.indices], np.asarray(found.fill_null(-1))
+        # The shuffle brings the entries in another order each time.
+        order = np.argsort(numbers * (len(labels) + 1) + places)
+        rows, names, values = (array.take(pa.array(order)) for array in (rows, names, values))
+        numbers, places = numbers[order], places[order].astype(np.int32, copy=False)
+        known = places >= 0
         if all_known and not known.all():
             label = names[int(np.argmin(known))].as_py()
             raise ValueError(f"column {label!r} was not there when the columns were listed; persist the DataFrame")
-        numbers, places = np.asarray(encoded.indices), np.asarray(found.fill_null(-1)).astype(np.int32, copy=False)
         infinite = np.isinf(np.asarray(values))
         if infinite.any():
             at = int(np.argmax(infinite))
@@ -178,10 +187,10 @@ class RowsOfPart:
                 f"row {rows[at].as_py()!r}, column {names[at].as_py()!r} occurs more than once; take the mean of such "
                 "entries, or drop all but one"
             )
-        ends = np.searchsorted(numbers[known], np.arange(len(encoded.dictionary) + 1))
-        shape = (len(encoded.dictionary), len(labels))
+        ends = np.searchsorted(numbers[known], np.arange(len(by_label) + 1))
+        shape = (len(by_label), len(labels))
         matrix = sp.csr_matrix((np.asarray(values)[known], places[known], ends), shape=shape)
-        return cls(encoded.dictionary, matrix)
+        return cls(encoded.dictionary.take(pa.array(by_label)), matrix)
 
 
 def packed(entries: DataFrame, columns: EntryColumns, labels: pa.Array) -> DataFrame:
@@ -242,29 +251,29 @@ class PackedColumns:
 
 def sums_of_entries(n_threads: int) -> Work:
     """Return the work of a fit to packed entries, with a number of threads for each partition."""
-    return Work(partial(_sum_entries, n_threads), _unpacked)
+    return Work(partial(_sum_entries, n_threads))
 
 
-def _sum_entries(n_threads: int, task: bytes, part: int, matrix: Any, weights: None = None) -> bytes:
-    return sum_part(task, n_threads, part, matrix, weights)
+def _sum_entries(n_threads: int, task: bytes, batches: Iterator[pa.RecordBatch], reader: RowReader) -> SumsOfParts:
+    return sum_part(task, n_threads, reader.part, _unpacked(batches, reader))
 
 
-def _unpacked(batches: Iterator[pa.RecordBatch], reader: RowReader) -> tuple[Any]:
+def _unpacked(batches: Iterator[pa.RecordBatch], reader: RowReader) -> Any:
     """Return the matrix of a packed partition."""
     rows = [row for batch in batches for row in batch.to_pylist()]
     width = cast(int, reader.width)
     if not rows:
-        return (sp.csr_matrix((0, width), dtype=reader.columns.dtype),)
+        return sp.csr_matrix((0, width), dtype=reader.columns.dtype)
     if rows[0]["problem"] is not None:
         raise ValueError(rows[0]["problem"])
     data = pieces.join((cast(int, row["seq"]), cast(bytes, row["data"])) for row in rows)
     with np.load(io.BytesIO(data)) as arrays:
         parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-    return (sp.csr_matrix(parts, shape=(len(parts[2]) - 1, width)),)
+    return sp.csr_matrix(parts, shape=(len(parts[2]) - 1, width))
 
 
 def scores_of_rows(
-    dataset: DataFrame, columns: EntryColumns, labels: pa.Array, pca: karhunen.IncompletePCA, n_parts: int
+    dataset: DataFrame, columns: EntryColumns, labels: pa.Array, pca: karhunen.IncompletePCA, n_parts: int | None
 ) -> DataFrame:
     """Compute the scores of the rows of a DataFrame of entries, lazily.
 

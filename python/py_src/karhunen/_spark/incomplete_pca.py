@@ -18,7 +18,15 @@ from pyspark.sql.types import IntegralType
 import karhunen
 from karhunen._cluster.driver import drive, threads_of_part
 from karhunen._spark.columns import numbered, type_of, types_of
-from karhunen._spark.entries import EntryColumns, PackedColumns, check_label, packed, scores_of_rows, sums_of_entries
+from karhunen._spark.entries import (
+    ENTRIES_OF_PART,
+    EntryColumns,
+    PackedColumns,
+    check_label,
+    packed,
+    scores_of_rows,
+    sums_of_entries,
+)
 from karhunen._spark.files import ModelReader, StageReader, StageWriter
 from karhunen._spark.params import FitSetters, SharedParams, param
 from karhunen._spark.passes import Passes
@@ -42,7 +50,7 @@ class _EntryParams(SharedParams, HasPredictionCol):
     valueCol = param("valueCol", "column with the values", TypeConverters.toString)
     numPartitions = param(
         "numPartitions",
-        "number of partitions of rows; spark.sql.shuffle.partitions if it is not set",
+        "number of partitions of rows; one for every million entries if it is not set",
         TypeConverters.toInt,
     )
 
@@ -85,11 +93,11 @@ class _EntryParams(SharedParams, HasPredictionCol):
     def _entry_columns(self, dataset: DataFrame) -> EntryColumns:
         return EntryColumns.find(dataset, self.getRowCol(), self.getColumnCol(), self.getValueCol())
 
-    def _n_parts(self, dataset: DataFrame) -> int:
-        given = self._given(self.numPartitions)
+    def _n_parts(self) -> int | None:
+        given: int | None = self._given(self.numPartitions)
         if given is not None and given < 1:
             raise ValueError(f"numPartitions = {given} is not allowed: at least one is needed")
-        return given or int(dataset.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
+        return given
 
 
 class IncompletePCA(
@@ -134,7 +142,7 @@ class IncompletePCA(
     seed : int, default=0
         Seed of the random start.
     numPartitions : int
-        Number of partitions of rows. If it is not set, that of `spark.sql.shuffle.partitions`.
+        Number of partitions of rows. If it is not set, one for every million entries.
     numThreads : int, default=1
         Number of threads of a task; set `spark.task.cpus` to the same number.
     persist : bool, default=False
@@ -242,8 +250,10 @@ class IncompletePCA(
     def _fit(self, dataset: DataFrame) -> IncompletePCAModel:
         pca = self._in_memory()
         columns = self._entry_columns(dataset)
-        n_parts = self._n_parts(dataset)
-        labels = columns.labels(dataset)
+        n_parts = self._n_parts()
+        labels, n_entries = columns.labels(dataset)
+        if n_parts is None:
+            n_parts = -(-n_entries // ENTRIES_OF_PART)
         rows = packed(columns.of_rows(dataset, n_parts), columns, labels)
         persist = self.getOrDefault(self.persist)
         if persist:
@@ -367,7 +377,7 @@ class IncompletePCAModel(Model, _EntryParams, MLReadable["IncompletePCAModel"], 
         if self._entries is None:
             raise ValueError("this model has no entries to compute scores from; set them with setEntries")
         columns = self._entry_columns(self._entries)
-        return scores_of_rows(self._entries, columns, self._labels(), _by_number(pca), self._n_parts(self._entries))
+        return scores_of_rows(self._entries, columns, self._labels(), _by_number(pca), self._n_parts())
 
     def _column_loadings(self) -> DataFrame:
         pca, labels = self._fitted(), self._labels()

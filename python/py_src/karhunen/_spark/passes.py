@@ -7,6 +7,7 @@ data travel as rows too: Spark would repeat the tasks that raise them, and bury 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
@@ -14,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 import numpy as np
 import pyarrow as pa
 
-from karhunen._cluster.part import merge, sum_part
-from karhunen._core import FAN_IN
+from karhunen._cluster.part import SumsOfParts, merge, sum_part
+from karhunen._core import FAN_IN, sum_batches, takes_batches
 from karhunen._shared.errors import name_column
 from karhunen._shared.warning import warn
-from karhunen._spark.rows import RowReader, part_number, read_rows
+from karhunen._spark.rows import RowReader, dense, joined, part_number, read_blocks
 from karhunen._spark.sums import SCHEMA, Sums, arrow_schema, has_large_types, merged, sums_of_table
 from karhunen._spark.worker import on_worker
 
@@ -51,20 +52,15 @@ class Work(NamedTuple):
 
     Attributes
     ----------
-    compute : callable
-        Returns the partial result of a partition, as bytes, from the task, the number of the partition, and what `read`
-        returns. A ValueError becomes the error of the fit. For partitions without rows it is called with an array of
-        shape (0, n_features) and None.
-    read : callable
-        Reads the batches of a partition, from an iterator and a :class:`RowReader`, of which it sets `width` unless
-        there are no rows. Returns a tuple.
+    sum : callable
+        Returns the partial result of a partition from the task, an iterator over its batches and a :class:`RowReader`,
+        of which it sets `width`; None if there are no rows to tell it. A ValueError becomes the error of the fit.
     merge : callable
         Merges partial results of neighbouring partitions, in their order.
     """
 
-    compute: Callable[..., bytes]
-    read: Callable[[Iterator[pa.RecordBatch], RowReader], tuple[Any, ...]] = read_rows
-    merge: Callable[[Iterable[bytes]], bytes] = merge
+    sum: Callable[[bytes, Iterator[pa.RecordBatch], RowReader], SumsOfParts | None]
+    merge: Callable[[Iterable[SumsOfParts]], SumsOfParts] = merge
 
 
 def sums_of_rows(n_threads: int) -> Work:
@@ -72,8 +68,23 @@ def sums_of_rows(n_threads: int) -> Work:
     return Work(partial(_sum_rows, n_threads))
 
 
-def _sum_rows(n_threads: int, task: bytes, part: int, rows: Any, weights: Any) -> bytes:
-    return sum_part(task, n_threads, part, rows, weights)
+def _sum_rows(n_threads: int, task: bytes, batches: Iterator[pa.RecordBatch], reader: RowReader) -> SumsOfParts | None:
+    """Sum the rows of a partition: dense rows batch by batch if the task allows it, others together."""
+    blocks = read_blocks(batches, reader)
+    first = next(blocks, None)
+    if first is None:
+        return None if reader.width is None else _sum_of_none(task, reader.part, reader.width, reader.columns.dtype)
+    blocks, width = itertools.chain([first], blocks), cast(int, reader.width)
+    if isinstance(first[0], np.ndarray) and takes_batches(task, width):
+        dtype = reader.columns.dtype
+        batched = cast(Any, dense(blocks, dtype))
+        return sum_batches(task, reader.part, batched, width, dtype == "float32", n_threads)
+    return sum_part(task, n_threads, reader.part, *joined(blocks, reader))
+
+
+def _sum_of_none(task: bytes, part: int, width: int, dtype: str) -> SumsOfParts:
+    """Return the sums of a partition without rows."""
+    return sum_part(task, 1, part, np.empty((0, width), dtype=dtype))
 
 
 class Passes:
@@ -103,7 +114,7 @@ class Passes:
         self._schema = arrow_schema(has_large_types(rows))
         self._repeated = repeated
 
-    def __call__(self, number: int, task: bytes) -> bytes:
+    def __call__(self, number: int, task: bytes) -> SumsOfParts:
         """Return the result of a task for all partitions.
 
         Raises
@@ -157,10 +168,10 @@ def _sum_partition(
 def _sums_of_part(batches: Iterator[pa.RecordBatch], reader: RowReader, task: bytes, work: Work) -> Sums:
     """Return the sums of a partition, or the error of its rows."""
     try:
-        rows = work.read(batches, reader)
-        if reader.width is None:
-            return Sums(reader.part, 1, None)
-        return Sums(reader.part, 1, reader.width, None, work.compute(task, reader.part, *rows))
+        data = work.sum(task, batches, reader)
+        if data is None:
+            return Sums(reader.part, 1, reader.width)
+        return Sums(reader.part, 1, reader.width, None, data)
     except (TypeError, ValueError) as error:
         text = str(name_column(error, reader.columns.features) if isinstance(error, ValueError) else error)
         # Spark expects that a function reads all batches.
@@ -172,8 +183,8 @@ def _sums_of_part(batches: Iterator[pa.RecordBatch], reader: RowReader, task: by
 def _merge(task: bytes, work: Work, dtype: str, sums: list[Sums]) -> Sums:
     """Merge sums of neighbouring partitions."""
 
-    def of_empty(part: int, width: int) -> bytes:
-        return work.compute(task, part, np.empty((0, width), dtype=dtype), None)
+    def of_empty(part: int, width: int) -> SumsOfParts:
+        return _sum_of_none(task, part, width, dtype)
 
     return merged(sums, work.merge, of_empty)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -74,7 +74,7 @@ class RowReader:
         return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
 
     def _numbers(self, arrays: list[pa.Array]) -> FloatArray:
-        block = np.empty((len(arrays[0]), len(arrays)), dtype=self.columns.dtype, order="F")
+        block = np.empty((len(arrays[0]), len(arrays)), dtype=self.columns.dtype)
         for column, (array, name) in enumerate(zip(arrays, self.columns.names, strict=True)):
             self._refuse_null(array, name)
             block[:, column] = array.to_numpy(zero_copy_only=False)
@@ -166,22 +166,31 @@ def part_number() -> int:
     return context.partitionId()
 
 
-def read_rows(batches: Iterator[pa.RecordBatch], reader: RowReader) -> tuple[Block, FloatArray | None]:
-    """Return the rows of a partition, and their weights if there are any."""
-    blocks, weights = [], []
+def read_blocks(batches: Iterator[pa.RecordBatch], reader: RowReader) -> Iterator[tuple[Block, FloatArray | None]]:
+    """Return the rows of every batch of a partition that has rows, with their weights if there are any."""
     n_features = len(reader.columns.names)
     for batch in batches:
         if batch.num_rows:
-            if reader.columns.weight is not None:
-                weights.append(reader.weights(batch.column(n_features)))
-            blocks.append(reader.block(batch.columns[:n_features]))
-    if not blocks:
-        return np.empty((0, reader.width or 0), dtype=reader.columns.dtype), None
-    return joined(blocks, reader.any_dense), np.concatenate(weights) if weights else None
+            weights = None if reader.columns.weight is None else reader.weights(batch.column(n_features))
+            yield reader.block(batch.columns[:n_features]), weights
 
 
-def joined(blocks: list[Block], any_dense: bool) -> Block:
-    """Join the blocks of a partition, of which there is at least one.
+def dense(
+    blocks: Iterable[tuple[Block, FloatArray | None]], dtype: str
+) -> Iterator[tuple[FloatArray, FloatArray | None]]:
+    """Return blocks as arrays of one type, row by row."""
+    for rows, weights in blocks:
+        yield np.ascontiguousarray(rows.toarray() if sp.issparse(rows) else rows, dtype=dtype), weights
+
+
+def joined(blocks: Iterable[tuple[Block, FloatArray | None]], reader: RowReader) -> tuple[Block, FloatArray | None]:
+    """Join the blocks of a partition, of which there is at least one, and their weights."""
+    rows, weights = zip(*blocks, strict=True)
+    return _joined_rows(list(rows), reader.any_dense), None if weights[0] is None else np.concatenate(weights)
+
+
+def _joined_rows(blocks: list[Block], any_dense: bool) -> Block:
+    """Join blocks.
 
     Sparse rows remain sparse. With dense ones between them, the result is sparse if few entries are stored.
     """

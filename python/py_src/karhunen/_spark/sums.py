@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
+from karhunen._cluster.part import SumsOfParts
 from karhunen._spark import pieces
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Sums(NamedTuple):
     n_parts: int
     width: int | None
     problem: str | None = None
-    data: bytes = b""
+    data: SumsOfParts = b""
 
     def to_batches(self, node: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Return rows for a node of the tree."""
@@ -72,7 +73,9 @@ def _sums(table: pa.Table, rows: list[dict], numbers: list[tuple[int, int]]) -> 
     return Sums(row["first"], row["n_parts"], None if row["width"] < 0 else row["width"], row["problem"], data)
 
 
-def merged(sums: list[Sums], merge: Callable[[list[bytes]], bytes], of_empty: Callable[[int, int], bytes]) -> Sums:
+def merged(
+    sums: list[Sums], merge: Callable[[list[SumsOfParts]], SumsOfParts], of_empty: Callable[[int, int], SumsOfParts]
+) -> Sums:
     """Merge the sums of neighbouring partitions, given in their order.
 
     Partitions without rows do not know the number of columns; they wait for sums that do.
