@@ -152,7 +152,7 @@ impl Preparation<'_> {
             line.iter_mut().zip(self.shift).for_each(|(x, shift)| *x -= shift);
         }
         if self.normalize {
-            let largest = largest_magnitude(&*line);
+            let largest = largest_magnitude(line);
             if largest > 0.0 {
                 let sum: f64 = line.iter().map(|x| (x / largest).powi(2)).sum();
                 let length = largest * sum.sqrt();

@@ -77,7 +77,8 @@ pub(crate) fn multiply_rows(s: &Matrix, w: &mut Matrix, exec: &Exec<'_>) -> Resu
     let narrow = (k <= NARROW).then(|| s.transposed());
     exec.fill(&mut runs, 1, |_, run| {
         let rows = &mut run[0];
-        let before: Vec<f64> = rows.iter().flat_map(|row| row.iter().copied()).collect();
+        let mut before = Vec::with_capacity(k * rows[0].len());
+        rows.iter().for_each(|row| before.extend_from_slice(row));
         let mut after = vec![0.0; before.len()];
         let width = before.len() / k;
         if let Some(lower) = &narrow {
