@@ -322,24 +322,20 @@ impl<'a> BlockKrylov<'a> {
         w.as_mut_slice().iter_mut().for_each(|x| *x /= unit);
 
         self.basis.append(&self.next, exec)?;
-        // The known part of V'AQ: the residual block, by symmetry, and Q'AQ.
+        // The known part of V'AQ: the residual block, by symmetry, and Q'AQ. Before it there are zeros.
         let own = tall_t_product(&self.next, &w, exec)?;
-        let mut known = Matrix::zeros(len + width, width);
-        for j in 0..width {
-            for i in self.residual_start..len {
-                known[(i, j)] = self.residual_block[(j, i - self.residual_start)];
-            }
-            for i in 0..width {
-                known[(len + i, j)] = own[(i, j)];
-            }
-        }
+        let start = self.residual_start;
+        let known = Matrix::from_fn(len + width - start, width, |i, j| {
+            if i < len - start { self.residual_block[(j, i)] } else { own[(i - (len - start), j)] }
+        });
         let correction = self.basis.subtract_then_project(&known, &mut w, exec)?;
         let gram = self.basis.subtract_then_gram(&correction, &mut w, exec)?;
         for i in 0..len + width {
             for j in 0..width {
-                self.h[(i, len + j)] = known[(i, j)] + correction[(i, j)];
+                let known = if i < start { 0.0 } else { known[(i - start, j)] };
+                self.h[(i, len + j)] = known + correction[(i, j)];
                 if i < len {
-                    self.h[(len + j, i)] = known[(i, j)];
+                    self.h[(len + j, i)] = known;
                 }
             }
         }
@@ -361,7 +357,10 @@ impl<'a> BlockKrylov<'a> {
     fn restart(&mut self, ritz: &Ritz, k: usize, exec: &Exec<'_>) -> Result<()> {
         let len = self.basis.len();
         let width = self.next.n_cols();
-        let keep = (k + (len - k) * 7 / 10).max(k + width).min(self.basis.capacity() - width).min(len);
+        // Keeping more saves a product now and then; keeping less makes restarts, and their
+        // eigendecompositions, rarer.
+        let tenths = if self.options.check_every_product { 7 } else { 5 };
+        let keep = (k + (len - k) * tenths / 10).max(k + width).min(self.basis.capacity() - width).min(len);
         let s = ritz.vectors.columns(0..keep);
         let (inside, residual_block) = self.defects(&s, &ritz.values);
         // In the new basis: S'HS = diag(theta) + S'(HS - S diag(theta)).

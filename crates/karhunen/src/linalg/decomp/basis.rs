@@ -107,7 +107,8 @@ impl Basis {
         )
     }
 
-    /// `W -= V C`, then returns `V' W`, in one pass over `V`. `c` has shape (len, l).
+    /// `W -= V_r C`, then returns `V' W`, in one pass over `V`. `V_r` are the last columns, as many as `c` has
+    /// rows; `c` has l columns.
     pub(crate) fn subtract_then_project(
         &self,
         c: &Matrix,
@@ -115,10 +116,12 @@ impl Basis {
         exec: &Exec<'_>,
     ) -> Result<Matrix> {
         let l = w.n_cols();
+        let first = self.len - c.n_rows();
         let zero = || Matrix::zeros(self.len, l);
         sweep(w, panel_rows(self.len + l), exec, zero, |row, w, sum: &mut Matrix| {
             let v = self.panel(row, self.len);
-            add_product(-1.0, v, c.as_slice(), l, w);
+            let last = Panel { data: &v.data[first..], stride: v.stride, n_cols: c.n_rows() };
+            add_product(-1.0, last, c.as_slice(), l, w);
             add_t_product(v, w, l, sum.as_mut_slice());
         })
     }
@@ -244,6 +247,14 @@ mod tests {
             let gram = basis.project_out(&mut left, &exec).unwrap();
             assert!(basis.project(&left, &exec).unwrap().as_slice().iter().all(|x| x.abs() < 1e-13));
             assert!(max_difference(&gram, &t_multiply(&left, &left)) < 1e-9);
+
+            let last = c.rows(len / 3..len);
+            let mut left = w.clone();
+            let rest = basis.subtract_then_project(&last, &mut left, &exec).unwrap();
+            let product = multiply(&v.columns(len / 3..len), &last);
+            let expected = Matrix::from_fn(dim, l, |i, j| w[(i, j)] - product[(i, j)]);
+            assert!(max_difference(&left, &expected) < 1e-10);
+            assert!(max_difference(&rest, &t_multiply(&v, &left)) < 1e-10);
 
             basis.grow(len + 9);
             let s = orthonormal(len, len.div_ceil(2), 3);
