@@ -4,7 +4,8 @@
 //! matrix, over its columns for the Gram matrix. The result is cut into panels of eight columns; the entries of a
 //! vector that fall into a panel multiply, as one register, every following entry of the vector. Only the upper
 //! triangle is summed. A piece of work owns some panels, which stay in the second-level cache while it reads the
-//! vectors; vectors of the other orientation are transposed first, a bounded number of entries at a time.
+//! vectors; vectors of the other orientation are transposed first, a bounded number of entries at a time. If
+//! these have few entries, their products are added one by one to rows of the result.
 #![allow(unsafe_code)] // Unchecked access to rows by indices that the constructors of `Sparse` checked.
 
 use std::ops::Range;
@@ -38,6 +39,9 @@ const PANEL_BYTES: usize = 512 << 10;
 
 /// Number of entries read while the panels are in the cache: 8 to 16 MB of them.
 const RUN_ENTRIES: usize = 1 << 20;
+
+/// Least share of stored entries, as a divisor, from which panels are worth their zeros.
+const DENSE_ENOUGH: usize = 8;
 
 /// Number of parts of such a run, prepared in parallel.
 const PARTS: usize = 16;
@@ -129,6 +133,8 @@ fn cross_transposed<I: Index, T: Scalar>(
     }
     let runs = runs(&pointers, RUN_ENTRIES / PARTS);
     let mut places = Places::new(lines.len());
+    // Panels hold one entry each, or little more, so that most of their products would be zeros.
+    let is_scattered = lines.n_stored() < lines.n_minor().saturating_mul(lines.len()) / DENSE_ENOUGH;
     for (index, run) in runs.chunks(PARTS).enumerate() {
         let share = PARTS as f64 / runs.len() as f64;
         let exec = exec.part(index as f64 * share, ((index + 1) as f64 * share).min(1.0));
@@ -141,12 +147,65 @@ fn cross_transposed<I: Index, T: Scalar>(
             transposed[0] = Some(Transposed::of(lines, run[part].clone(), &pointers, starts, ends));
             Ok(())
         })?;
+        if is_scattered {
+            let parts: Vec<_> = (run.iter().zip(parts.iter().flatten()).enumerate())
+                .map(|(b, (columns, transposed))| Part {
+                    transposed,
+                    first: columns.start,
+                    starts: places.below(b),
+                })
+                .collect();
+            add_scattered(lines, &parts, weights, out, &exec.part(0.2, 1.0))?;
+            continue;
+        }
         let parts: Vec<(usize, Lines<'_, u32, T>)> = (run.iter().zip(&parts))
             .filter_map(|(columns, part)| part.as_ref().map(|part| (columns.start, part.lines())))
             .collect();
         add_cross(&parts, weights, out, &exec.part(0.2, 1.0))?;
     }
     Ok(())
+}
+
+/// Some columns of the lines, transposed.
+struct Part<'a, T> {
+    transposed: &'a Transposed<T>,
+    /// The first column.
+    first: usize,
+    /// The number of entries of each line before the columns.
+    starts: &'a [usize],
+}
+
+/// Adds the upper triangle of `A D A'` to `out`, entry by entry, for the columns of all parts; A is the matrix of
+/// the lines. The row of the result stays in the first-level cache while its line meets all columns.
+fn add_scattered<I: Index, T: Scalar>(
+    lines: &Lines<'_, I, T>,
+    parts: &[Part<'_, T>],
+    weights: Scale<'_>,
+    out: &mut Matrix,
+    exec: &Exec<'_>,
+) -> Result<()> {
+    const PIECE: usize = 8;
+    let n = lines.len();
+    exec.fill(out.as_mut_slice(), PIECE * n, |piece, rows| {
+        for (i, row) in (piece * PIECE..).zip(rows.chunks_exact_mut(n)) {
+            for Part { transposed, first, starts } in parts {
+                let positions = transposed.positions(i);
+                let columns = &lines.line(i).0[starts[i]..][..positions.len()];
+                for (e, (&position, column)) in positions.iter().zip(columns).enumerate() {
+                    if let Some(&next) = positions.get(e + 2 * AHEAD) {
+                        transposed.prefetch(next as usize);
+                    }
+                    let (indices, values) = transposed.rest(column.at() - first, position as usize);
+                    let factor = weights.at(column.at()) * values[0].to_f64();
+                    for (index, value) in indices.iter().zip(values) {
+                        // SAFETY: indices of a transposed copy are below the number of lines, the length of a row.
+                        unsafe { *row.get_unchecked_mut(index.at()) += factor * value.to_f64() };
+                    }
+                }
+            }
+        }
+        Ok(())
+    })
 }
 
 /// Adds the upper triangle of `sum_i w_i a_i a_i'` over all lines of all parts to `out`. The number beside a part
@@ -243,7 +302,9 @@ impl<I: Index, T: Scalar> WithSimd for AddPanels<'_, I, T> {
                 let rows = &mut sums[panel * n_rows..(panel + 1) * n_rows];
                 // SAFETY: indices increase, so those from here on are at least `first`, and they are below
                 // `n_minor`.
-                unsafe { add_outer::<S, I, T, f64, WIDTH>(simd, indices, values, &factors, first, rows) };
+                unsafe {
+                    add_outer::<S, I, T, f64, WIDTH>(simd, (indices, values), &factors, &[], first, rows);
+                }
                 (indices, values) = (&indices[taken..], &values[taken..]);
             }
         }
@@ -328,6 +389,8 @@ mod tests {
         let case = Case::new("runs", 3000, 500, |_, _| 0.8);
         check::<f32>(&case, Major::Rows);
         check::<f32>(&case, Major::Columns);
+        // Few entries, in several parts of a run.
+        check::<f32>(&Case::new("parts", 250, 7000, |_, _| 0.1), Major::Rows);
         assert_eq!(runs(&[0, 2, 2, 5, 20, 21], 5), [0..3, 3..4, 4..5]);
     }
 }

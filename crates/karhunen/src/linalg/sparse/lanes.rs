@@ -10,6 +10,7 @@ use std::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::linalg::Sparse;
+use crate::linalg::prefetch::prefetch_at;
 use crate::linalg::simd::Lane;
 use crate::linalg::sparse::lines::{Index, Lines, TypedPanel, with_lines, with_width};
 use crate::scalar::Scalar;
@@ -121,6 +122,12 @@ impl<'a> Middle<'a> {
     /// Maps the first values of `t` to `out`.
     #[inline(always)]
     pub(crate) fn store<U: Scalar>(&self, i: usize, t: &[f64], out: &mut [U]) {
+        self.store_from(0, i, t, out);
+    }
+
+    /// As [`Middle::store`], for values from column `first` on.
+    #[inline(always)]
+    pub(crate) fn store_from<U: Scalar>(&self, first: usize, i: usize, t: &[f64], out: &mut [U]) {
         if self.offset.is_empty() {
             for (out, t) in out.iter_mut().zip(t) {
                 *out = U::from_f64(*t);
@@ -129,7 +136,7 @@ impl<'a> Middle<'a> {
         }
         let scale = self.scale.at(i);
         let shift = self.shift.map_or(1.0, |shift| shift[i]);
-        for ((out, t), offset) in out.iter_mut().zip(t).zip(&self.offset) {
+        for ((out, t), offset) in out.iter_mut().zip(t).zip(&self.offset[first..]) {
             *out = U::from_f64(scale * (t - shift * offset));
         }
     }
@@ -226,21 +233,37 @@ pub(crate) fn vectors<S: Simd, C: Lane, const W: usize>(simd: S, y: &[C; W]) -> 
     vectors
 }
 
-/// Adds `values[e] * y` to `rows[indices[e] - first]`, with `y` as loaded by [`vectors`].
+/// Prefetch distance in entries.
+const AHEAD: usize = 32;
+/// Size in bytes of a block of vectors from which its rows are prefetched: the second-level cache does not hold it.
+const FAR: usize = 1 << 20;
+
+/// The indices of the rows to prefetch while line `i` is added to `rows`.
+#[inline(always)]
+fn ahead<'a, I: Index, C: Scalar, R>(lines: &Lines<'a, I, C>, i: usize, rows: &[R]) -> &'a [I] {
+    if size_of_val(rows) < FAR { &[] } else { lines.after(i, AHEAD) }
+}
+
+/// Adds `values[e] * y` to `rows[indices[e] - first]`, with `y` as loaded by [`vectors`], and prefetches the rows
+/// of the indices `ahead`.
 ///
 /// # Safety
 /// `first <= j < first + rows.len()` for every index `j`.
 #[inline(always)]
 pub(crate) unsafe fn add_outer<S: Simd, I: Index, T: Scalar, C: Lane, const W: usize>(
     simd: S,
-    indices: &[I],
-    values: &[T],
+    (indices, values): (&[I], &[T]),
     y: &[C::Vector<S>; W],
+    ahead: &[I],
     first: usize,
     rows: &mut [[C; W]],
 ) {
     let n_vectors = const { W * size_of::<C>() / size_of::<C::Vector<S>>() };
+    let mut ahead = ahead.iter();
     for (index, &value) in indices.iter().zip(values) {
+        if let Some(next) = ahead.next() {
+            prefetch_at(rows, next.at() - first);
+        }
         // SAFETY: the caller's contract.
         let row = unsafe { rows.get_unchecked_mut(index.at() - first) };
         let sums: &mut [C::Vector<S>] = bytemuck::cast_slice_mut(row);
@@ -292,7 +315,9 @@ impl<I: Index, C: Lane, const W: usize> WithSimd for Spread<'_, I, C, W> {
         for i in range {
             let (indices, values) = lines.line(i);
             // SAFETY: indices of lines are below `n_minor`, the length of `out`.
-            unsafe { add_outer(simd, indices, values, &vectors(simd, &u[i]), 0, out) };
+            unsafe {
+                add_outer(simd, (indices, values), &vectors(simd, &u[i]), ahead(&lines, i, out), 0, out);
+            }
         }
     }
 }
@@ -320,7 +345,7 @@ impl<I: Index, C: Lane, const W: usize> WithSimd for Chain<'_, I, C, W> {
             // SAFETY: indices of lines are below `n_minor`, the length of `q` and of `out`.
             unsafe {
                 let y: [C; W] = middle.apply(i, &dot(simd, indices, values, 0, q), moment);
-                add_outer(simd, indices, values, &vectors(simd, &y), 0, out);
+                add_outer(simd, (indices, values), &vectors(simd, &y), ahead(&lines, i, out), 0, out);
             }
         }
     }

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::linalg::prefetch::prefetch_at;
 use crate::linalg::sparse::plan::Extent;
 use crate::linalg::{Matrix, Sparse};
 use crate::scalar::Scalar;
@@ -91,6 +92,12 @@ impl<'a, I: Index, C: Scalar> Lines<'a, I, C> {
         (&self.indices[range.clone()], &self.values[range])
     }
 
+    /// The indices from entry `n` after the start of line `i` on, over all following lines.
+    #[inline(always)]
+    pub(crate) fn after(&self, i: usize, n: usize) -> &'a [I] {
+        &self.indices[(self.pointers[i] + n).min(self.indices.len())..]
+    }
+
     /// The size that plans depend on.
     pub(crate) fn extent(&self) -> Extent {
         Extent { lines: self.len(), minors: self.n_minor, stored: self.values.len() }
@@ -158,6 +165,10 @@ pub(crate) struct Transposed<T> {
     pointers: Vec<usize>,
     indices: Vec<u32>,
     values: Vec<T>,
+    /// The position of each entry here, line by line; the entries of line `i` are
+    /// `line_pointers[i]..line_pointers[i + 1]`.
+    positions: Vec<u32>,
+    line_pointers: Vec<usize>,
 }
 
 impl<T: Scalar> Transposed<T> {
@@ -175,6 +186,9 @@ impl<T: Scalar> Transposed<T> {
             pointers[columns.start..=columns.end].iter().map(|pointer| pointer - first).collect();
         let n_stored = pointers[columns.len()];
         let (mut indices, mut values) = (vec![0; n_stored], vec![T::default(); n_stored]);
+        let mut positions = Vec::with_capacity(n_stored);
+        let mut line_pointers = Vec::with_capacity(lines.len() + 1);
+        line_pointers.push(0);
         let mut next = pointers.clone();
         for (i, (&start, &end)) in starts.iter().zip(ends).enumerate() {
             let (minors, line) = lines.line(i);
@@ -182,10 +196,32 @@ impl<T: Scalar> Transposed<T> {
                 let place = &mut next[minor.at() - columns.start];
                 indices[*place] = i as u32;
                 values[*place] = value;
+                positions.push(*place as u32);
                 *place += 1;
             }
+            line_pointers.push(positions.len());
         }
-        Self { n_minor: lines.len(), pointers, indices, values }
+        Self { n_minor: lines.len(), pointers, indices, values, positions, line_pointers }
+    }
+
+    /// The positions here of the entries of line `i`.
+    #[inline(always)]
+    pub(crate) fn positions(&self, i: usize) -> &[u32] {
+        &self.positions[self.line_pointers[i]..self.line_pointers[i + 1]]
+    }
+
+    /// The entries of column `column`, counted from the first one here, from position `position` on.
+    #[inline(always)]
+    pub(crate) fn rest(&self, column: usize, position: usize) -> (&[u32], &[T]) {
+        let range = position..self.pointers[column + 1];
+        (&self.indices[range.clone()], &self.values[range])
+    }
+
+    /// Prefetches the entry at `position`.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, position: usize) {
+        prefetch_at(&self.indices, position);
+        prefetch_at(&self.values, position);
     }
 
     /// The lines.
