@@ -212,6 +212,19 @@ pub(crate) fn scatter<T: Scalar>(
     Ok(total.finish(RankK::finish))
 }
 
+/// `U'M`, shape (l, p), of a kind of block that forms it without forming `M'U`; `None` for the others.
+pub(crate) fn apply_t_transposed<T: Scalar>(
+    block: &Block<'_, T>,
+    map: ColumnMap<'_>,
+    u: &Matrix,
+    exec: &Exec<'_>,
+) -> Result<Option<Matrix>> {
+    match block {
+        Block::Dense(_) => Ok(None),
+        Block::Sparse(x) => sparse_products::apply_t_transposed(x, &map, u, exec).map(Some),
+    }
+}
+
 /// `M M'U`, shape (n, l).
 pub(crate) fn normal_t<T: Scalar>(
     block: &Block<'_, T>,

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::exec::{Exec, Resumable};
 use crate::linalg::Matrix;
 use crate::linalg::decomp::tsqr::Triangle;
-use crate::operator::{Products, Side, SymOp};
+use crate::operator::{Products, Side, SymOp, image_by_parts};
 use crate::scalar::Scalar;
 use crate::source::Counted;
 
@@ -65,6 +65,10 @@ impl<T: Scalar> Products for Logged<'_, T> {
     fn apply_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         let shape = (self.shape().1, u.n_cols());
         self.product_of("product with the transpose", shape, exec, |exec| self.op.apply_t(u, exec))
+    }
+    fn image(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
+        // A log keeps it part by part.
+        if exec.is_logged() { image_by_parts(self, u, exec) } else { self.op.image(u, exec) }
     }
     fn normal(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         let shape = (self.shape().1, q.n_cols());

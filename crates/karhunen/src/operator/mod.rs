@@ -51,6 +51,10 @@ pub(crate) trait Products: Sync {
     fn cancelled(&self, largest: f64) -> f64;
     /// `B'U`, shape (p, l), for `u` of shape (n, l).
     fn apply_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix>;
+    /// `U'B`, shape (l, p), for `u` of shape (n, l). By default a pass for every [`PART_BYTES`] of the result.
+    fn image(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
+        image_by_parts(self, u, exec)
+    }
     /// `B'(B Q)`, shape (p, l), for `q` of shape (p, l).
     fn normal(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix>;
     /// Orthonormal columns near the leading right singular vectors, shape (p, l), if an earlier pass found any.
@@ -63,4 +67,22 @@ pub(crate) trait Products: Sync {
     fn product(&self, side: Side, exec: &Exec<'_>) -> Result<Matrix>;
     /// The triangle `R` of `B = Q R` (columns) or `B' = Q R` (rows): singular values without squaring.
     fn triangle(&self, side: Side, exec: &Exec<'_>) -> Result<Triangle>;
+}
+
+/// Bytes of `B'U` that [`image_by_parts`] transposes at a time.
+const PART_BYTES: usize = 64 << 20;
+
+/// [`Products::image`] by products that are then transposed. They exist beside the result: parts bound that memory.
+fn image_by_parts<P: Products + ?Sized>(op: &P, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
+    let (l, p) = (u.n_cols(), op.shape().1);
+    let n_parts = (l * p * size_of::<f64>()).div_ceil(PART_BYTES);
+    let mut image = Matrix::zeros(l, p);
+    for part in 0..n_parts {
+        let columns = part * l / n_parts..(part + 1) * l / n_parts;
+        let share = 1.0 / n_parts as f64;
+        let exec = exec.part(part as f64 * share, (part + 1) as f64 * share);
+        let part = op.apply_t(&u.columns(columns.clone()), &exec.part(0.0, 0.8))?;
+        part.transpose_into(image.rows_mut(columns), &exec.part(0.8, 1.0))?;
+    }
+    Ok(image)
 }

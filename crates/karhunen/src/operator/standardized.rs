@@ -7,7 +7,7 @@ use crate::exec::{Accumulate as _, Exec};
 use crate::linalg::decomp::tsqr::Triangle;
 use crate::linalg::dense::rank_k;
 use crate::linalg::{ColumnMap, Dense, Matrix};
-use crate::operator::{Products, Side, blocks};
+use crate::operator::{Products, Side, blocks, image_by_parts};
 use crate::scalar::Scalar;
 use crate::source::{Block, Source};
 
@@ -153,6 +153,19 @@ impl<T: Scalar> Products for Standardized<'_, T> {
 
     fn apply_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         blocks::apply_t(self.x, self.map, &self.weigh_rows(u), exec)
+    }
+
+    fn image(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
+        if self.x.is_sparse() {
+            let weighed = self.weigh_rows(u);
+            let whole = self.in_one_block(exec, |block, exec| {
+                blocks::apply_t_transposed(block, self.map, &weighed, exec)
+            })?;
+            if let Some(image) = whole.flatten() {
+                return Ok(image);
+            }
+        }
+        image_by_parts(self, u, exec)
     }
 
     fn normal(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {

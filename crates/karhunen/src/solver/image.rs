@@ -8,10 +8,7 @@ use crate::operator::Products;
 use crate::solver::leading::Pairs;
 use crate::solver::spectrum::Spectrum;
 
-/// Bytes of components computed at a time.
-const PART_BYTES: usize = 64 << 20;
-
-/// Maps eigenvectors of `B B'` back by one pass for every [`PART_BYTES`] of components. Drops pairs whose
+/// Maps eigenvectors of `B B'` back. Drops pairs whose
 /// eigenvalue is at rounding level. The residuals become bounds: `B'B w - lambda w = B' r / sqrt(lambda)` is at
 /// most `sqrt(lambda_1 / lambda)` times as long as `r = B B'q - lambda q`.
 pub(crate) fn image(op: &dyn Products, pairs: Pairs, seed: u64, exec: &Exec<'_>) -> Result<Spectrum> {
@@ -21,16 +18,7 @@ pub(crate) fn image(op: &dyn Products, pairs: Pairs, seed: u64, exec: &Exec<'_>)
     let rank = values.iter().take_while(|&&value| value > level).count();
     let roots: Vec<f64> = values[..rank].iter().map(|value| value.sqrt()).collect();
     let scaled = Matrix::from_fn(vectors.n_rows(), rank, |i, j| vectors[(i, j)] / roots[j]);
-    // Components by columns exist beside those by rows: parts bound that memory.
-    let n_parts = (scaled.n_cols() * op.shape().1 * size_of::<f64>()).div_ceil(PART_BYTES);
-    let mut image = Matrix::zeros(rank, op.shape().1);
-    for part in 0..n_parts {
-        let columns = part * rank / n_parts..(part + 1) * rank / n_parts;
-        let share = 0.8 / n_parts as f64;
-        let exec = exec.part(part as f64 * share, (part + 1) as f64 * share);
-        let part = op.apply_t(&scaled.columns(columns.clone()), &exec.part(0.0, 0.8))?;
-        part.transpose_into(image.rows_mut(columns), &exec.part(0.8, 1.0))?;
-    }
+    let image = op.image(&scaled, &exec.part(0.0, 0.8))?;
     values.truncate(rank);
     residuals.truncate(rank);
     for (residual, value) in residuals.iter_mut().zip(&values) {

@@ -17,44 +17,106 @@ use crate::linalg::sparse::plan::{BlockPlan, Extent};
 use crate::linalg::{Matrix, Sparse};
 use crate::scalar::Scalar;
 
-/// Columns of a row-major output.
-pub(crate) struct Target<'a, U> {
-    pub(crate) out: &'a mut [U],
-    /// Distance between rows in values.
-    pub(crate) stride: usize,
-    pub(crate) columns: Range<usize>,
+/// The output of a product.
+pub(crate) enum Target<'a, U> {
+    /// Columns of a row-major matrix.
+    Columns {
+        out: &'a mut [U],
+        /// Distance between rows in values.
+        stride: usize,
+        columns: Range<usize>,
+    },
+    /// Rows of a row-major matrix: the transposed product.
+    Rows {
+        out: &'a mut [U],
+        /// Number of values of a row.
+        len: usize,
+    },
 }
 
 impl<'a, U> Target<'a, U> {
     /// All columns of rows as wide as a panel.
     fn whole(out: &'a mut [U], width: usize) -> Self {
-        Self { out, stride: width, columns: 0..width }
+        Self::Columns { out, stride: width, columns: 0..width }
+    }
+
+    /// Cuts the output into pieces of `n` rows of the product; the last may be shorter.
+    fn pieces(self, n: usize) -> Vec<Piece<'a, U>> {
+        match self {
+            Self::Columns { out, stride, columns } => out
+                .chunks_mut((n * stride).max(1))
+                .map(|rows| Piece::Columns { rows, stride, columns: columns.clone() })
+                .collect(),
+            Self::Rows { out, len } => {
+                let n_rows = out.len() / len.max(1);
+                let mut pieces: Vec<Vec<&mut [U]>> =
+                    (0..len.div_ceil(n)).map(|_| Vec::with_capacity(n_rows)).collect();
+                for row in out.chunks_exact_mut(len.max(1)) {
+                    pieces.iter_mut().zip(row.chunks_mut(n)).for_each(|(piece, part)| piece.push(part));
+                }
+                pieces.into_iter().map(Piece::Rows).collect()
+            }
+        }
     }
 }
 
-/// Writes rows of sums to an output.
-struct Store<'a, U> {
-    /// Index of the first row.
-    first: usize,
-    sums: &'a [f64],
-    /// Number of sums of a row.
-    width: usize,
-    /// Map of the sums.
-    finish: &'a Middle<'a>,
-    out: &'a mut [U],
-    /// Distance between rows of the output in values.
-    stride: usize,
-    /// Columns of the output.
-    columns: &'a Range<usize>,
+/// Some rows of a product, in its output.
+enum Piece<'a, U> {
+    Columns { rows: &'a mut [U], stride: usize, columns: Range<usize> },
+    Rows(Vec<&'a mut [U]>),
 }
 
-impl<U: Scalar> WithSimd for Store<'_, U> {
+impl<U: Scalar> Piece<'_, U> {
+    /// Number of rows of the product.
+    fn len(&self) -> usize {
+        match self {
+            Self::Columns { rows, stride, .. } => rows.len() / stride,
+            Self::Rows(rows) => rows.first().map_or(0, |row| row.len()),
+        }
+    }
+
+    /// Stores mapped `sums`, `width` for each row: row `at` of this piece is the first, row `first` of the product.
+    fn store(&mut self, at: usize, first: usize, sums: &[f64], width: usize, finish: &Middle<'_>) {
+        dispatch(Store { piece: self, at, first, sums, width, finish });
+    }
+}
+
+/// See [`Piece::store`].
+struct Store<'a, 'b, U> {
+    piece: &'a mut Piece<'b, U>,
+    at: usize,
+    first: usize,
+    sums: &'a [f64],
+    width: usize,
+    finish: &'a Middle<'a>,
+}
+
+impl<U: Scalar> WithSimd for Store<'_, '_, U> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let rows = self.sums.chunks_exact(self.width).zip(self.out.chunks_exact_mut(self.stride));
-        for (i, (sums, row)) in (self.first..).zip(rows) {
-            self.finish.store(i, sums, &mut row[self.columns.clone()]);
+        let Self { piece, at, first, sums, width, finish } = self;
+        match piece {
+            Piece::Columns { rows, stride, columns } => {
+                let rows = rows[at * *stride..].chunks_exact_mut(*stride);
+                for (i, (sums, row)) in (first..).zip(sums.chunks_exact(width).zip(rows)) {
+                    finish.store(i, sums, &mut row[columns.clone()]);
+                }
+            }
+            Piece::Rows(rows) => {
+                /// Number of rows of the output written at a time: a cache line of sums.
+                const LINES: usize = 8;
+                let n = sums.len() / width;
+                for (c, rows) in (0..).step_by(LINES).zip(rows.chunks_mut(LINES)) {
+                    for (i, sums) in sums.chunks_exact(width).enumerate() {
+                        let mut mapped = [U::default(); LINES];
+                        finish.store_from(c, first + i, &sums[c..c + LINES], &mut mapped);
+                        for (row, value) in rows.iter_mut().zip(mapped) {
+                            row[at..at + n][i] = value;
+                        }
+                    }
+                }
+            }
         }
     }
 }
@@ -107,12 +169,23 @@ pub(crate) fn finish_group(
     finish: &Middle<'_>,
     exec: &Exec<'_>,
 ) -> Result<()> {
+    let stride = out.n_cols();
+    let target = Target::Columns { out: out.as_mut_slice(), stride, columns: group.columns.clone() };
+    store_all(&sums, group.width, target, finish, exec)
+}
+
+/// Stores mapped `sums`, `width` for each row.
+fn store_all<U: Scalar>(
+    sums: &[f64],
+    width: usize,
+    target: Target<'_, U>,
+    finish: &Middle<'_>,
+    exec: &Exec<'_>,
+) -> Result<()> {
     const PIECE: usize = 4096;
-    let (stride, width) = (out.n_cols(), group.width);
-    exec.fill(out.as_mut_slice(), PIECE * stride, |piece, out| {
+    exec.each(target.pieces(PIECE).into_iter(), |piece, mut out| {
         let first = piece * PIECE;
-        let sums = &sums[first * width..(first + out.len() / stride) * width];
-        dispatch(Store { first, sums, width, finish, out, stride, columns: &group.columns });
+        out.store(0, first, &sums[first * width..(first + out.len()) * width], width, finish);
         Ok(())
     })
 }
@@ -128,14 +201,13 @@ pub(crate) fn gather_into<C: Lane, U: Scalar>(
     // Few enough lines that their sums stay in the first-level cache until they are stored.
     const STEP: usize = 32;
     const PIECE: usize = 16 * STEP;
-    let Target { out, stride, columns } = target;
-    exec.fill(out, PIECE * stride, |piece, out| {
+    exec.each(target.pieces(PIECE).into_iter(), |piece, mut out| {
         let mut sums = TypedPanel::<f64>::zeros(STEP, q.width());
-        for (first, out) in (piece * PIECE..).step_by(STEP).zip(out.chunks_mut(STEP * stride)) {
-            let n = out.len() / stride;
+        for at in (0..out.len()).step_by(STEP) {
+            let (first, n) = (piece * PIECE + at, STEP.min(out.len() - at));
             let sums = &mut sums.values_mut()[..n * q.width()];
             kernels::gather(x, first..first + n, q, sums);
-            dispatch(Store { first, sums, width: q.width(), finish, out, stride, columns: &columns });
+            out.store(at, first, sums, q.width(), finish);
         }
         Ok(())
     })
@@ -150,28 +222,21 @@ pub(crate) fn spread_into<C: Lane, U: Scalar>(
     exec: &Exec<'_>,
 ) -> Result<()> {
     let (width, extent) = (u.width(), Extent::of(x));
-    let Target { out, stride, columns } = target;
     if let Some(piece) = extent.private_piece(width * size_of::<C>()) {
-        const PIECE: usize = 4096;
         let sum = fold_lines(extent, piece, width, &exec.part(0.0, 0.95), &|range, sum: &mut Sum<C>| {
             kernels::spread(x, range, u, &mut sum.recent);
         })?;
         let (sums, _) = sum.finish();
-        return exec.part(0.95, 1.0).fill(out, PIECE * stride, |piece, out| {
-            let first = piece * PIECE;
-            let sums = &sums[first * width..(first + out.len() / stride) * width];
-            dispatch(Store { first, sums, width, finish, out, stride, columns: &columns });
-            Ok(())
-        });
+        return store_all(&sums, width, target, finish, &exec.part(0.95, 1.0));
     }
     let BlockPlan { block, blocks_per_piece } = extent.owners(width * size_of::<C>());
-    exec.fill(out, block * blocks_per_piece * stride, |piece, out| {
-        let first = piece * block * blocks_per_piece;
-        let mut cursors = Cursors::at(x, first);
+    let per_piece = block * blocks_per_piece;
+    exec.each(target.pieces(per_piece).into_iter(), |piece, mut out| {
+        let mut cursors = Cursors::at(x, piece * per_piece);
         let (mut sums, mut wide) =
             (TypedPanel::<C>::zeros(block, width), TypedPanel::<f64>::zeros(block, width));
-        for (first, out) in (first..).step_by(block).zip(out.chunks_mut(block * stride)) {
-            let len = out.len() / stride * width;
+        for at in (0..out.len()).step_by(block) {
+            let (first, len) = (piece * per_piece + at, block.min(out.len() - at) * width);
             let (sums, wide) = (&mut sums.values_mut()[..len], &mut wide.values_mut()[..len]);
             wide.fill(0.0);
             for lines in (0..extent.lines).step_by(SUMMED) {
@@ -179,7 +244,7 @@ pub(crate) fn spread_into<C: Lane, U: Scalar>(
                 cursors.spread(x, lines..extent.lines.min(lines + SUMMED), u, first, sums);
                 kernels::add_wide(wide, sums);
             }
-            dispatch(Store { first, sums: wide, width, finish, out, stride, columns: &columns });
+            out.store(at, first, wide, width, finish);
         }
         Ok(())
     })

@@ -40,7 +40,7 @@ pub(crate) fn project<T: Scalar, U: Scalar>(
         let panel = TypedPanel::pack(q, &group, Some(map.factor), &exec.part(0.0, 0.05))?;
         let offset = weighted_sum(&panel, Scale::Factors(map.shift), &exec.part(0.05, 0.1))?;
         let finish = Middle { scale: Scale::One, shift: None, offset };
-        let target = Target { out: &mut *out, stride: q.n_cols(), columns: group.columns };
+        let target = Target::Columns { out: &mut *out, stride: q.n_cols(), columns: group.columns };
         match x.major() {
             Major::Rows => gather_into(x, &panel, target, &finish, &exec.part(0.1, 1.0))?,
             Major::Columns => spread_into(x, &panel, target, &finish, &exec.part(0.1, 1.0))?,
@@ -59,20 +59,62 @@ pub(crate) fn apply_t<T: Scalar>(
     u: &Matrix,
     exec: &Exec<'_>,
 ) -> Result<Matrix> {
+    let mut out = Matrix::zeros(x.n_cols(), u.n_cols());
+    multiply_t(x, map, u, Layout::Columns, out.as_mut_slice(), exec)?;
+    Ok(out)
+}
+
+/// `u' M`, the transposed [`apply_t`], shape (l, p); `u` has shape (n, l).
+///
+/// # Errors
+/// As [`apply_t`].
+pub(crate) fn apply_t_transposed<T: Scalar>(
+    x: &Sparse<'_, T>,
+    map: &ColumnMap<'_>,
+    u: &Matrix,
+    exec: &Exec<'_>,
+) -> Result<Matrix> {
+    let mut out = Matrix::zeros(u.n_cols(), x.n_cols());
+    multiply_t(x, map, u, Layout::Rows, out.as_mut_slice(), exec)?;
+    Ok(out)
+}
+
+/// Places of the columns of a product in an output.
+#[derive(Clone, Copy)]
+enum Layout {
+    Columns,
+    /// A row for each column: the transposed product.
+    Rows,
+}
+
+/// Writes `M' u`.
+fn multiply_t<T: Scalar>(
+    x: &Sparse<'_, T>,
+    map: &ColumnMap<'_>,
+    u: &Matrix,
+    layout: Layout,
+    out: &mut [f64],
+    exec: &Exec<'_>,
+) -> Result<()> {
     check_map(x, map)?;
     check_length("the block of vectors", "rows", u.n_rows(), x.n_rows())?;
-    let mut out = Matrix::zeros(x.n_cols(), u.n_cols());
-    with_typed!(x, |x| for group in groups(u.n_cols()) {
+    let (p, l) = (x.n_cols(), u.n_cols());
+    with_typed!(x, |x| for group in groups(l) {
         let panel = TypedPanel::pack(u, &group, None, &exec.part(0.0, 0.05))?;
         let total = weighted_sum(&panel, Scale::One, &exec.part(0.05, 0.1))?;
         let finish = unmap(map, total);
-        let target = Target { out: out.as_mut_slice(), stride: u.n_cols(), columns: group.columns };
+        let target = match layout {
+            Layout::Columns => Target::Columns { out: &mut *out, stride: l, columns: group.columns },
+            Layout::Rows => {
+                Target::Rows { out: &mut out[group.columns.start * p..group.columns.end * p], len: p }
+            }
+        };
         match x.major() {
             Major::Rows => spread_into(x, &panel, target, &finish, &exec.part(0.1, 1.0))?,
             Major::Columns => gather_into(x, &panel, target, &finish, &exec.part(0.1, 1.0))?,
         }
     });
-    Ok(out)
+    Ok(())
 }
 
 /// `M' W M q`, shape (p, l), with the diagonal matrix W of `row_weights` (1 if `None`); `q` has shape (p, l).
@@ -185,6 +227,10 @@ mod tests {
         let found = for_all_threads(&name, |exec| Ok(apply_t(&x, &map, &u, exec)?.into_vec()));
         let (expected, scale) = (product(&m.transposed(), &u), product(&size.transposed(), &size_u));
         assert_near(&name, &found, expected.as_slice(), scale.as_slice(), tolerance::<T>());
+        let transposed = for_all_threads(&name, |exec| {
+            Ok(apply_t_transposed(&x, &map, &u, exec)?.transposed().into_vec())
+        });
+        assert_eq!(transposed, found, "{name}");
 
         for weights in [None, Some(case.weights.as_slice())] {
             let found = for_all_threads(&name, |exec| Ok(normal(&x, &map, weights, &q, exec)?.into_vec()));
