@@ -36,6 +36,12 @@ def test_importing_the_package_imports_numpy_at_most():
     assert out == "[]\n"
 
 
+def test_scipy_is_imported_before_scikit_learn():
+    source = "import sys; from karhunen import PCA; print([m for m in sys.modules if m in ('scipy.stats', 'sklearn')])"
+    out = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True).stdout
+    assert out == "['scipy.stats', 'sklearn']\n"
+
+
 def test_names_of_the_package():
     assert set(karhunen.__all__) <= set(dir(karhunen))
     for name in karhunen.__all__:

@@ -82,6 +82,10 @@ def __getattr__(name: str) -> Any:
         return import_module(f"karhunen.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'karhunen' has no attribute {name!r}")
+    # scikit-learn imports scipy.stats from some hundred calls deep, where the stack of CPython 3.11 and later fills a
+    # block of memory: it then takes and frees a block in each of many thousand calls, for a tenth of a second.
+    import scipy.stats  # noqa: F401
+
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value

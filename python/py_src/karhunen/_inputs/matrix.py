@@ -52,15 +52,17 @@ def to_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int
         "ensure_all_finite": False,  # the engine reports the first such entry
         "ensure_min_samples": min_samples,
     }
-    if type(X) is np.ndarray and X.dtype in _FLOATS and X.ndim == 2 and len(X) >= min_samples and X.shape[1]:
+    if not _is_plain(X):
+        X = tables.as_table(X)
+        refuse_no_data(X)
+        if tables.is_table(X):
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
+            return check_array(tables.to_array(X), estimator=estimator, **checks)
+        X = _as_array(X)
+    if _is_plain(X) and len(X) >= min_samples and X.shape[1]:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return _readable(X)
-    X = tables.as_table(X)
-    refuse_no_data(X)
-    if tables.is_table(X):
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
-        return check_array(tables.to_array(X), estimator=estimator, **checks)
-    given = X = _as_array(X)
+    given = X
     _refuse_dtype(X)
     if isinstance(X, np.ndarray) and X.dtype.newbyteorder("=") == np.float32:
         X = X.astype(np.float32, copy=False)  # scikit-learn does not recognise float32 in the other byte order
@@ -89,13 +91,17 @@ def to_scores(estimator: BaseEstimator, X: Any) -> np.ndarray:
     ndarray of shape (n_samples, n_components)
         `X` itself if possible.
     """
-    X = tables.as_table(X)
-    refuse_no_data(X)
-    X = tables.to_array(X) if tables.is_table(X) else _as_array(X)
-    _refuse_dtype(X)
-    # A model without components has no scores.
-    checks = {"dtype": _FLOATS, "ensure_all_finite": False, "ensure_min_features": 0}
-    scores = check_array(X, estimator=estimator, input_name="X", **checks)
+    if not _is_plain(X):
+        X = tables.as_table(X)
+        refuse_no_data(X)
+        X = tables.to_array(X) if tables.is_table(X) else _as_array(X)
+    if _is_plain(X) and len(X):
+        scores = X
+    else:
+        _refuse_dtype(X)
+        # A model without components has no scores.
+        checks = {"dtype": _FLOATS, "ensure_all_finite": False, "ensure_min_features": 0}
+        scores = check_array(X, estimator=estimator, input_name="X", **checks)
     with np.errstate(over="ignore"):
         total = scores.sum()
     if not np.isfinite(total) and not np.isfinite(scores).all():
@@ -135,6 +141,11 @@ def to_part_weights(feature_weight: Any) -> np.ndarray | None:
     if np.ndim(feature_weight) != 1:
         raise ValueError("feature_weight has one weight for each column, in a vector")
     return to_weights("feature_weight", feature_weight, len(feature_weight), "columns")
+
+
+def _is_plain(X: Any) -> bool:
+    """Return whether `X` is an array of two dimensions that the engine may read in place, without further checks."""
+    return type(X) is np.ndarray and X.dtype in _FLOATS and X.ndim == 2
 
 
 def _as_array(X: Any) -> Any:
