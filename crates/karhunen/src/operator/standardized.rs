@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::exec::{Accumulate as _, Exec};
-use crate::linalg::decomp::tsqr::Triangle;
+use crate::linalg::decomp::tsqr::{self, Triangle};
 use crate::linalg::dense::rank_k;
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::operator::{Products, Side, blocks, image_by_parts};
@@ -130,6 +130,9 @@ impl<'a, T: Scalar> Standardized<'a, T> {
 /// Number of rows of a piece of a reduction: several times p, because the triangle of a piece costs as much as p
 /// rows, but no more than fit a panel.
 fn triangle_rows(p: usize) -> usize {
+    if let Some(n_rows) = tsqr::narrow_rows(p) {
+        return n_rows;
+    }
     (8 * p).min(PANEL_BYTES / 8 / p).max(2 * p).max(256)
 }
 
@@ -242,6 +245,7 @@ impl<T: Scalar> Products for Standardized<'_, T> {
                     blocks::mapped_rows(block, self.map, roots, inner, panel.as_mut_slice())?;
                     panel.scale(self.common_share().sqrt());
                     triangle.push(panel.as_slice());
+                    triangle.reduce_narrow();
                     Ok(())
                 },
             )

@@ -3,6 +3,7 @@
 pub(crate) mod basis;
 pub(crate) mod cholesky;
 pub(crate) mod eigh;
+pub(crate) mod narrow_qr;
 pub(crate) mod orthonormal;
 pub(crate) mod polar;
 pub(crate) mod svd;

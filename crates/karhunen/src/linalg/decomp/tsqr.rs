@@ -7,10 +7,25 @@ use faer::{Mat, Par};
 
 use crate::exec::Accumulate;
 use crate::linalg::Matrix;
+use crate::linalg::decomp::narrow_qr;
+
+/// Number of columns up to which rows are reduced in lanes first.
+const NARROW: usize = 64;
+/// Number of values of the rows of narrow matrices that are stacked: so many that the eight triangles of the lanes are
+/// few beside them, and few enough for the second cache.
+const NARROW_VALUES: usize = 1 << 16;
+/// Multiple of the number of columns from which a number of rows is reduced in lanes.
+const WORTH_REDUCING: usize = 2 * narrow_qr::LANES;
+
+/// Number of rows of `n_cols` values that are stacked, if these are few.
+pub(crate) fn narrow_rows(n_cols: usize) -> Option<usize> {
+    (n_cols <= NARROW).then(|| NARROW_VALUES / n_cols.max(1))
+}
 
 /// The upper triangle `R` with `R'R = A'A` of the rows pushed so far, by Householder QR of `R` stacked on new rows
 /// (Demmel, Grigori, Hoemmen & Langou 2012, doi:10.1137/080731992, sequential TSQR). The condition number is not
-/// squared. Cost: about 3 n m^2 multiply-adds for n rows of m values; memory: at most 5 m^2 + 256 m values.
+/// squared. Cost: about 3 n m^2 multiply-adds for n rows of m values; memory: at most 5 m^2 + 256 m values, or
+/// [`NARROW_VALUES`] more than a triangle.
 #[derive(Clone, Debug)]
 pub(crate) struct Triangle {
     n_cols: usize,
@@ -28,6 +43,9 @@ impl Triangle {
 
     /// Number of rows that are stacked before they are reduced.
     fn capacity(n_cols: usize) -> usize {
+        if let Some(n_rows) = narrow_rows(n_cols) {
+            return n_cols + n_rows;
+        }
         // With 4 m rows on the triangle a fifth of the work is wasted; wide triangles stack fewer rows to save
         // memory.
         n_cols + (4 * n_cols).min((1 << 22) / n_cols.max(1)).max(n_cols).max(256)
@@ -51,6 +69,13 @@ impl Triangle {
         }
     }
 
+    /// Reduces the rows so far to a triangle if they are narrow, so that the thread that merges need not.
+    pub(crate) fn reduce_narrow(&mut self) {
+        if self.n_cols <= NARROW {
+            self.factorize();
+        }
+    }
+
     /// `R`, upper triangular, shape (n_cols, n_cols). The signs of its rows are arbitrary.
     pub(crate) fn finish(mut self) -> Matrix {
         let m = self.n_cols;
@@ -63,6 +88,9 @@ impl Triangle {
         let m = self.n_cols;
         if m == 0 || self.rows.is_empty() {
             return;
+        }
+        if m <= NARROW && self.rows.len() >= WORTH_REDUCING * m * m {
+            narrow_qr::reduce(&mut self.rows, m);
         }
         let n = self.rows.len() / m;
         let mut stacked = Mat::from_fn(n, m, |i, j| self.rows[i * m + j]);
@@ -134,7 +162,7 @@ mod tests {
 
     #[test]
     fn the_number_of_threads_does_not_change_the_triangle() {
-        let a = with_singular_values(2500, &[3.0, 2.0, 1.0, 1e-9, 0.0], 2);
+        let a = with_singular_values(50_000, &[3.0, 2.0, 1.0, 1e-9, 0.0], 2);
         let one = triangle(&a, 300, &Exec::sequential());
         for threads in [2, 3] {
             let several = Exec::run(&Run::threads(threads), |exec| Ok(triangle(&a, 300, exec))).unwrap();
@@ -144,7 +172,9 @@ mod tests {
 
     #[test]
     fn the_gram_matrix_is_preserved_for_every_shape() {
-        for (n, m) in [(1, 1), (1, 4), (4, 4), (5, 3), (1000, 7), (2, 300), (900, 290)] {
+        for (n, m) in
+            [(1, 1), (1, 4), (4, 4), (5, 3), (1000, 7), (2000, 64), (2000, 65), (2, 300), (900, 290)]
+        {
             for scale in [1.0, 1e-160, 1e150] {
                 let mut a = crate::linalg::test_matrices::gaussian(n, m, 9, 0);
                 let r_one = triangle(&a, n, &Exec::sequential());

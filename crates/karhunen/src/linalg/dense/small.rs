@@ -53,13 +53,24 @@ fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Matrix {
 /// The power of two at or below the largest absolute value, by which entries divide without rounding; `None` for a
 /// matrix of zeros, NaN if an entry is not finite.
 pub(crate) fn binade(values: &[f64]) -> Option<f64> {
-    let mut largest = 0.0f64;
-    for &x in values {
-        if !x.is_finite() {
-            return Some(f64::NAN);
+    // Without branches, in several lanes: a product with zero is zero of finite values alone.
+    const WIDTH: usize = 8;
+    let (mut largest, mut zeros) = ([0.0f64; WIDTH], [0.0f64; WIDTH]);
+    let mut add = |values: &[f64; WIDTH]| {
+        for ((largest, zero), x) in largest.iter_mut().zip(&mut zeros).zip(values) {
+            *largest = if x.abs() > *largest { x.abs() } else { *largest };
+            *zero += x * 0.0;
         }
-        largest = largest.max(x.abs());
+    };
+    let (whole, rest) = values.as_chunks::<WIDTH>();
+    whole.iter().for_each(&mut add);
+    let mut last = [0.0; WIDTH];
+    last[..rest.len()].copy_from_slice(rest);
+    add(&last);
+    if zeros.iter().any(|zero| zero.is_nan()) {
+        return Some(f64::NAN);
     }
+    let largest = crate::scalar::largest(largest);
     let exponent_only = f64::from_bits(largest.to_bits() & f64::INFINITY.to_bits());
     (largest > 0.0).then_some(exponent_only.max(f64::MIN_POSITIVE))
 }
@@ -82,6 +93,14 @@ mod tests {
         assert_eq!(binade(&[0.0, -0.0]), None);
         assert_eq!(binade(&[0.5, -5.0]), Some(4.0));
         assert_eq!(binade(&[1e-310]), Some(f64::MIN_POSITIVE));
-        assert!(binade(&[1.0, f64::NEG_INFINITY]).unwrap().is_nan());
+        for n in [1, 8, 11, 19] {
+            for at in 0..n {
+                let with = |x: f64| (0..n).map(|i| if i == at { x } else { 0.25 }).collect::<Vec<f64>>();
+                assert_eq!(binade(&with(-3.0)), Some(2.0));
+                for bad in [f64::NEG_INFINITY, f64::INFINITY, f64::NAN] {
+                    assert!(binade(&with(bad)).unwrap().is_nan());
+                }
+            }
+        }
     }
 }
