@@ -1,7 +1,8 @@
 //! Fits of rows in batches. IDs read `method/shape/batch/k/scalar/threads`; each result is checked. The
-//! method scatter is dominated by rank-k updates, the sketch by products of the batch with its directions.
+//! method scatter is dominated by rank-k updates, the sketch by products of the batch with its directions. Elements are
+//! values of all batches.
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use karhunen::incremental::IncrementalMethod;
 use karhunen::matrix::{Major, SparseMatrix};
 use karhunen::source::Block;
@@ -33,11 +34,13 @@ fn dense(c: &mut Criterion, (n, p, k): (usize, usize, usize), batch: usize, meth
     let x = Dense::from(&x);
     let batches: Vec<_> =
         (0..n_rows).step_by(batch).map(|first| Block::Dense(x.rows(first..first + batch))).collect();
+    let mut group = c.benchmark_group(format!("{method}/{n}x{p}/{batch}/{k}/f32"));
+    group.throughput(Throughput::Elements((n * p) as u64));
     for threads in [1, 2] {
         let pca = IncrementalPca { method, ..IncrementalPca::new(k) };
-        let id = format!("{method}/{n}x{p}/{batch}/{k}/f32/{threads}");
-        c.bench_function(&id, |b| b.iter(|| fit(&pca, &batches, n / batch, threads)));
+        group.bench_function(threads.to_string(), |b| b.iter(|| fit(&pca, &batches, n / batch, threads)));
     }
+    group.finish();
 }
 
 fn of_sparse(c: &mut Criterion, (n, p, k): (usize, usize, usize), batch: usize) {
@@ -46,8 +49,10 @@ fn of_sparse(c: &mut Criterion, (n, p, k): (usize, usize, usize), batch: usize) 
     let x = SparseMatrix::canonical(Major::Rows, batch, p, &arrays.indptr, &indices, &arrays.values)
         .expect("the benchmark's matrix is well formed");
     let pca = IncrementalPca { method: IncrementalMethod::Sketch, ..IncrementalPca::new(k) };
-    let id = format!("sketch/sparse-{n}x{p}/{batch}/{k}/f64/2");
-    c.bench_function(&id, |b| b.iter(|| fit(&pca, &[Block::Sparse(x.view())], n / batch, 2)));
+    let mut group = c.benchmark_group(format!("sketch/sparse-{n}x{p}/{batch}/{k}/f64"));
+    group.throughput(Throughput::Elements((arrays.values.len() * (n / batch)) as u64));
+    group.bench_function("2", |b| b.iter(|| fit(&pca, &[Block::Sparse(x.view())], n / batch, 2)));
+    group.finish();
 }
 
 fn all(c: &mut Criterion) {

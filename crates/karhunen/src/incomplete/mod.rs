@@ -8,13 +8,13 @@
 mod cross_validation;
 mod data;
 mod estimator;
-mod factors;
+pub(crate) mod factors;
 mod fit;
 mod methods;
 mod model;
 mod options;
 pub(crate) mod parts;
-mod passes;
+pub(crate) mod passes;
 #[cfg(feature = "serde")]
 mod record;
 mod rules;
