@@ -1,7 +1,6 @@
 //! Unpacking of genotypes, two bits each, to f32: at once by all threads, and in blocks of rows on one. IDs read
 //! `unpack/shape/way`; elements are genotypes. The files are written to a temporary folder; the time includes opening them.
 
-use std::fmt::Write;
 use std::path::Path;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -24,9 +23,8 @@ fn write(path: &Path) -> std::io::Result<()> {
         );
     }
     std::fs::write(path, bed)?;
-    let (mut variants, mut samples) = (String::new(), String::new());
-    (0..p).for_each(|j| drop(writeln!(variants, "1 rs{j} 0 {j} A C")));
-    (0..n).for_each(|i| drop(writeln!(samples, "0 s{i} 0 0 1 -9")));
+    let variants: String = (0..p).map(|j| format!("1 rs{j} 0 {j} A C\n")).collect();
+    let samples: String = (0..n).map(|i| format!("0 s{i} 0 0 1 -9\n")).collect();
     std::fs::write(path.with_extension("bim"), variants)?;
     std::fs::write(path.with_extension("fam"), samples)
 }
