@@ -8,22 +8,26 @@ use crate::error::Result;
 use crate::exec::{Accumulate, Resumable, State};
 use crate::linalg::Matrix;
 use crate::linalg::dense::pack::{Layout, Mapped};
+use crate::linalg::prefetch::{LINE, prefetch_line};
 use crate::linalg::simd::{Lane, dispatch};
 use crate::scalar::{Scalar, largest_magnitude};
 
 /// Bytes of a panel, which should stay in the cache of one core between the two products.
 const PANEL_BYTES: usize = 512 << 10;
+/// Number of rows that a panel of long rows has, up to this many bytes.
+const TALL_PANEL_ROWS: usize = 32;
+const TALL_PANEL_BYTES: usize = 2 << 20;
 /// Bytes of a panel of column-major data.
 const COLUMN_MAJOR_PANEL_BYTES: usize = 4 << 20;
 /// Bytes of a row multiplied at a time, so that a few rows stay in the first-level cache.
 const CHUNK_BYTES: usize = 4 << 10;
 /// The number of rows of a panel is a multiple of this.
 const ROWS: usize = 8;
-/// Bytes that row lengths are aligned to: a cache line, the widest vector.
-const LINE: usize = 64;
+/// Rows of fewer bytes are not prefetched.
+const PREFETCHED_BYTES: usize = 2 << 10;
 
-/// Length of packed rows for `p` values of `E`: whole cache lines, an odd number if many, because rows a power of
-/// two apart would compete for the same cache sets.
+/// Length of packed rows for `p` values of `E`: whole cache lines, as long as the widest vectors, an odd number if
+/// many, because rows a power of two apart would compete for the same cache sets.
 pub(crate) fn padded<E>(p: usize) -> usize {
     let lines = p.div_ceil(LINE / size_of::<E>());
     (if lines > 16 { lines | 1 } else { lines }) * (LINE / size_of::<E>())
@@ -96,7 +100,9 @@ impl PanelShape {
     pub(crate) fn new<E>((n, p): (usize, usize), column_major: bool, l: usize) -> Self {
         // A column is read in runs of the height of the panel: short runs load a page of memory each.
         let bytes = if column_major { COLUMN_MAJOR_PANEL_BYTES } else { PANEL_BYTES };
-        let fitting = bytes / (padded::<E>(p) * size_of::<E>());
+        let row = padded::<E>(p) * size_of::<E>();
+        // Few long rows would read the block, and the sums of the transposed product, too often.
+        let fitting = (bytes / row).max((TALL_PANEL_BYTES / row).min(TALL_PANEL_ROWS));
         // Short sums of f32 products: equal values added one by one round the same way each time.
         let longest = if size_of::<E>() == 4 { 64 } else { 256 };
         let n_rows = (fitting.clamp(16, longest) / ROWS * ROWS).min(n.next_multiple_of(ROWS));
@@ -138,30 +144,59 @@ impl<E: Lane> NarrowPanel<E> {
 
     /// Packs the rows `rows` of `m`.
     pub(crate) fn load<T: Scalar>(&mut self, m: &Mapped<'_, T>, rows: Range<usize>) {
-        self.n_rows = rows.len();
-        let padded_rows = rows.len().next_multiple_of(ROWS);
-        let (used, rest) = self.x[..padded_rows * self.width].split_at_mut(rows.len() * self.width);
-        rest.fill(E::default());
-        if size_of::<E>() == 4 {
-            m.pack::<E, 16>(rows, used, Layout { row_stride: self.width, strip_stride: 16 });
-        } else {
-            m.pack::<E, 8>(rows, used, Layout { row_stride: self.width, strip_stride: 8 });
+        self.set_rows(rows.len());
+        self.pack(m, rows, 0..self.width);
+    }
+
+    /// Packs the rows `rows` of `m`, and sets `y = M q`, by groups of columns: their products prefetch parts of the
+    /// second halves of the rows.
+    pub(crate) fn load_and_multiply<T: Scalar>(
+        &mut self,
+        m: &Mapped<'_, T>,
+        rows: Range<usize>,
+        q: &Narrow<E>,
+    ) {
+        debug_assert!(q.width == self.width && q.n_vectors == self.shape.n_vectors);
+        self.set_rows(rows.len());
+        let n_rows = rows.len().next_multiple_of(ROWS);
+        self.y[..n_rows * self.y_width].fill(0.0);
+        let chunk = CHUNK_BYTES / size_of::<E>();
+        let n_chunks = self.width.div_ceil(chunk);
+        for k in 0..n_chunks {
+            let columns = k * chunk..self.width.min((k + 1) * chunk);
+            self.pack(m, rows.clone(), columns.clone());
+            dispatch(Forward {
+                x: &self.x[..n_rows * self.width],
+                width: self.width,
+                columns,
+                q: &q.values,
+                y: &mut self.y[..n_rows * self.y_width],
+                y_width: self.y_width,
+                ahead: &parts_of_rows(m, rows.clone(), (n_chunks + k, 2 * n_chunks)),
+            });
         }
     }
 
-    /// `y = M q`.
-    pub(crate) fn multiply(&mut self, q: &Narrow<E>) {
-        debug_assert!(q.width == self.width && q.n_vectors == self.shape.n_vectors);
-        let n_rows = self.n_rows.next_multiple_of(ROWS);
-        let y = &mut self.y[..n_rows * self.y_width];
-        y.fill(0.0);
-        dispatch(Forward {
-            x: &self.x[..n_rows * self.width],
-            width: self.width,
-            q: &q.values,
-            y,
-            y_width: self.y_width,
-        });
+    /// Sets the number of rows, and those after them that are multiplied too to zero.
+    fn set_rows(&mut self, n_rows: usize) {
+        self.n_rows = n_rows;
+        let padded_rows = n_rows.next_multiple_of(ROWS);
+        self.x[n_rows * self.width..padded_rows * self.width].fill(E::default());
+    }
+
+    /// Packs the columns `columns` of rows. Columns past the last are zero.
+    fn pack<T: Scalar>(&mut self, m: &Mapped<'_, T>, rows: Range<usize>, columns: Range<usize>) {
+        let last = m.n_cols();
+        if columns.start >= last {
+            return;
+        }
+        let part = m.columns(columns.start..columns.end.min(last));
+        let dst = &mut self.x[columns.start..rows.len() * self.width];
+        if size_of::<E>() == 4 {
+            part.pack::<E, 16>(rows, dst, Layout { row_stride: self.width, strip_stride: 16 });
+        } else {
+            part.pack::<E, 8>(rows, dst, Layout { row_stride: self.width, strip_stride: 8 });
+        }
     }
 
     /// Sets `y` to `given`, row-major `(n_rows, n_vectors)`.
@@ -185,16 +220,42 @@ impl<E: Lane> NarrowPanel<E> {
         }
     }
 
-    /// `g += M' y`.
-    pub(crate) fn multiply_t(&self, g: &mut Narrow<f64>) {
+    /// `g += M' y`. Prefetches the first halves of the rows `next` of `m`, which are loaded next.
+    pub(crate) fn multiply_t<T: Scalar>(&self, g: &mut Narrow<f64>, m: &Mapped<'_, T>, next: Range<usize>) {
         let y = &self.y[..self.n_rows * self.y_width];
         // `y` is scaled to near one by a power of two, so that f32 products neither overflow nor underflow.
         let largest = largest_magnitude(y);
         let unit = power_of_two_near(largest);
         let y: Vec<E> = y.iter().map(|y| E::from_f64(y / unit)).collect();
         let x = &self.x[..self.n_rows * self.width];
-        dispatch(Backward { x, width: self.width, y: &y, y_width: self.y_width, unit, g: &mut g.values });
+        let ahead = &parts_of_rows(m, next, (0, 2));
+        dispatch(Backward {
+            x,
+            width: self.width,
+            y: &y,
+            y_width: self.y_width,
+            unit,
+            g: &mut g.values,
+            ahead,
+        });
     }
+}
+
+/// The bytes of part `part` of `n_parts` of each of the rows `rows`, in whole cache lines; none if rows are short
+/// or not contiguous.
+fn parts_of_rows<'a, T: Scalar>(
+    m: &Mapped<'a, T>,
+    rows: Range<usize>,
+    (part, n_parts): (usize, usize),
+) -> Vec<&'a [u8]> {
+    let bytes = m.n_cols() * size_of::<T>();
+    if bytes < PREFETCHED_BYTES || rows.is_empty() || m.contiguous_row(rows.start).is_none() {
+        return Vec::new();
+    }
+    let cut = |part: usize| bytes / LINE * part / n_parts * LINE;
+    let bytes = cut(part)..cut(part + 1);
+    let rows = rows.filter_map(|i| m.contiguous_row(i));
+    rows.map(|row| &bytemuck::cast_slice::<T, u8>(row)[bytes.clone()]).collect()
 }
 
 /// A power of two near `value`; one for zero and non-finite values.
@@ -208,9 +269,12 @@ fn power_of_two_near(value: f64) -> f64 {
 struct Forward<'a, E> {
     x: &'a [E],
     width: usize,
+    columns: Range<usize>,
     q: &'a [E],
     y: &'a mut [f64],
     y_width: usize,
+    /// Parts of rows that are prefetched.
+    ahead: &'a [&'a [u8]],
 }
 
 impl<E: Lane> WithSimd for Forward<'_, E> {
@@ -224,25 +288,26 @@ impl<E: Lane> WithSimd for Forward<'_, E> {
 impl<E: Lane> Forward<'_, E> {
     #[inline(always)]
     fn run<S: Simd, const TILE: usize>(self, simd: S) {
-        let chunk = CHUNK_BYTES / size_of::<E>();
-        for start in (0..self.width).step_by(chunk) {
-            let columns = start..self.width.min(start + chunk);
-            let tiles =
-                self.x.chunks_exact(TILE * self.width).zip(self.y.chunks_exact_mut(TILE * self.y_width));
-            for (x, y) in tiles {
-                let mut x_rows: [&[E::Vector<S>]; TILE] = [&[]; TILE];
-                for (r, row) in x.chunks_exact(self.width).take(TILE).enumerate() {
-                    x_rows[r] = bytemuck::cast_slice(&row[columns.clone()]);
-                }
-                for (c, q) in self.q.chunks_exact(2 * self.width).enumerate() {
-                    let (q0, q1) = q.split_at(self.width);
-                    let q0: &[E::Vector<S>] = bytemuck::cast_slice(&q0[columns.clone()]);
-                    let q1: &[E::Vector<S>] = bytemuck::cast_slice(&q1[columns.clone()]);
-                    let products = dots::<S, E, TILE>(simd, x_rows, q0, q1);
-                    for (r, products) in products.iter().enumerate() {
-                        for (v, product) in products.iter().enumerate() {
-                            y[r * self.y_width + 2 * c + v] += product.to_f64();
-                        }
+        let columns = self.columns;
+        let tiles = self.x.chunks_exact(TILE * self.width).zip(self.y.chunks_exact_mut(TILE * self.y_width));
+        let n_pairs = self.y_width / 2;
+        for (t, (x, y)) in tiles.enumerate() {
+            let mut x_rows: [&[E::Vector<S>]; TILE] = [&[]; TILE];
+            for (r, row) in x.chunks_exact(self.width).take(TILE).enumerate() {
+                x_rows[r] = bytemuck::cast_slice(&row[columns.clone()]);
+            }
+            for (c, q) in self.q.chunks_exact(2 * self.width).enumerate() {
+                let (q0, q1) = q.split_at(self.width);
+                let q0: &[E::Vector<S>] = bytemuck::cast_slice(&q0[columns.clone()]);
+                let q1: &[E::Vector<S>] = bytemuck::cast_slice(&q1[columns.clone()]);
+                // Each pair of vectors prefetches its share of the rows, two at most.
+                let (from, to) = (t * TILE + c * TILE / n_pairs, t * TILE + (c + 1) * TILE / n_pairs);
+                let ahead = [from, from + 1]
+                    .map(|row| self.ahead.get(row).filter(|_| row < to).copied().unwrap_or_default());
+                let products = dots::<S, E, TILE>(simd, x_rows, q0, q1, ahead);
+                for (r, products) in products.iter().enumerate() {
+                    for (v, product) in products.iter().enumerate() {
+                        y[r * self.y_width + 2 * c + v] += product.to_f64();
                     }
                 }
             }
@@ -250,13 +315,14 @@ impl<E: Lane> Forward<'_, E> {
     }
 }
 
-/// All inner products of some rows with two vectors.
+/// All inner products of some rows with two vectors. Prefetches `ahead`, as far as it is as long as a row.
 #[inline(always)]
 fn dots<S: Simd, E: Lane, const TILE: usize>(
     simd: S,
     x: [&[E::Vector<S>]; TILE],
     q0: &[E::Vector<S>],
     q1: &[E::Vector<S>],
+    ahead: [&[u8]; 2],
 ) -> [[E; 2]; TILE] {
     let mut sum = [[E::splat(simd, E::default()); 2]; TILE];
     let mut x = x;
@@ -265,6 +331,8 @@ fn dots<S: Simd, E: Lane, const TILE: usize>(
     }
     for (k, (q0, q1)) in q0.iter().zip(q1).enumerate() {
         let (q0, q1) = (*q0, *q1);
+        prefetch_line(ahead[0], k);
+        prefetch_line(ahead[1], k);
         for r in 0..TILE {
             let x = x[r][k];
             sum[r][0] = E::mul_add(simd, x, q0, sum[r][0]);
@@ -288,6 +356,8 @@ struct Backward<'a, E> {
     y_width: usize,
     unit: f64,
     g: &'a mut [f64],
+    /// Parts of rows that are prefetched.
+    ahead: &'a [&'a [u8]],
 }
 
 impl<E: Lane> WithSimd for Backward<'_, E> {
@@ -330,7 +400,16 @@ impl<E: Lane> Backward<'_, E> {
     fn tile<S: Simd, const VECTORS: usize, const COLUMNS: usize>(&mut self, simd: S, j: usize, c: usize) {
         let lanes = size_of::<E::Vector<S>>() / size_of::<E>();
         let mut sum = [[E::splat(simd, E::default()); VECTORS]; COLUMNS];
+        // Each tile prefetches its share of the lines of every row, one line at most.
+        let (place, n_places) = (j / lanes * self.y_width + VECTORS * c, self.width / lanes * self.y_width);
+        let n_lines = self.ahead.first().map_or(0, |row| row.len() / LINE);
+        let line = place * n_lines / n_places;
+        let rows = if line < (place + VECTORS * COLUMNS) * n_lines / n_places { self.ahead } else { &[] };
+        let mut rows = rows.iter();
         for (x, y) in self.x.chunks_exact(self.width).zip(self.y.chunks_exact(self.y_width)) {
+            if let Some(row) = rows.next() {
+                prefetch_line(row, line);
+            }
             let x: &[E::Vector<S>] = bytemuck::cast_slice(&x[j..j + VECTORS * lanes]);
             let (Some(x), Some(y)) = (x.first_chunk::<VECTORS>(), y[c..].first_chunk::<COLUMNS>()) else {
                 return;

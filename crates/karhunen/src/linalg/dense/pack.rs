@@ -34,6 +34,8 @@ pub(crate) struct Layout {
     pub(crate) strip_stride: usize,
 }
 
+/// Number of columns that are mapped at a time: what belongs to them stays in the first-level cache.
+const CHUNK: usize = 512;
 /// Side of the squares in which an array is transposed.
 const SQUARE: usize = 8;
 
@@ -73,6 +75,11 @@ impl<'a, T: Scalar> Mapped<'a, T> {
     /// The values in the order of rows if they are contiguous, otherwise an empty slice.
     pub(crate) fn contiguous(&self) -> &'a [T] {
         self.x.contiguous()
+    }
+
+    /// The values of row `i` if they are contiguous.
+    pub(crate) fn contiguous_row(&self, i: usize) -> Option<&'a [T]> {
+        self.x.contiguous_row(i)
     }
 
     pub(crate) fn n_rows(&self) -> usize {
@@ -190,41 +197,50 @@ impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
     #[inline(always)]
     fn along_rows<const BY_ROW: bool, const REMAINDER: bool>(self) {
         let Layout { row_stride, strip_stride } = self.layout;
-        let n_strips = self.from.n_cols().div_ceil(W);
-        let room = || Vec::with_capacity(n_strips * W);
-        let (mut shifts, mut remainders, mut factors) = (room(), room(), room());
-        for strip in 0..n_strips {
-            let part = self.from.column_part::<W>(strip * W);
-            shifts.extend(part.0);
-            remainders.extend(part.1);
-            factors.extend(part.2);
-        }
-        // A row is mapped whole and then cut: loops over strips of constant width are not vectorized where the type
-        // changes twice. The entries past the last column stay zero.
-        let mut line = vec![E::default(); n_strips * W];
-        let dst = self.dst.as_chunks_mut::<W>().0;
-        for i in 0..self.rows.len() {
-            let row = self.rows.start + i;
-            let part = self.from.row_part(row);
-            let entry = |x: T, shift: f64, remainder: f64, factor: f64| {
-                let x = x.to_f64();
-                E::from_f64(if REMAINDER {
-                    (x - part.0 - shift - part.1 - remainder) * factor * part.2
-                } else if BY_ROW {
-                    (x - part.0 - shift) * factor * part.2
-                } else {
-                    (x - shift) * factor
-                })
-            };
-            let values = self.from.x.contiguous_row(row).unwrap_or_default();
-            let columns = shifts.iter().zip(&remainders).zip(&factors);
-            for ((entries, x), ((shift, remainder), factor)) in line.iter_mut().zip(values).zip(columns) {
-                *entries = entry(*x, *shift, *remainder, *factor);
+        let n_cols = self.from.n_cols();
+        // The entries past the last column stay zero.
+        let mut line = [E::default(); CHUNK];
+        for start in (0..n_cols).step_by(CHUNK) {
+            let columns = start..n_cols.min(start + CHUNK);
+            let n_entries = columns.len().next_multiple_of(W);
+            line[columns.len()..n_entries].fill(E::default());
+            let (mut shifts, mut remainders, mut factors) = ([0.0; CHUNK], [0.0; CHUNK], [0.0; CHUNK]);
+            for k in (0..n_entries).step_by(W) {
+                let part = self.from.column_part::<W>(start + k);
+                shifts[k..k + W].copy_from_slice(&part.0);
+                remainders[k..k + W].copy_from_slice(&part.1);
+                factors[k..k + W].copy_from_slice(&part.2);
             }
-            let mut to = i * row_stride / W;
-            for strip in line.as_chunks::<W>().0 {
-                dst[to] = *strip;
-                to += strip_stride / W;
+            for i in 0..self.rows.len() {
+                let row = self.rows.start + i;
+                let part = self.from.row_part(row);
+                let values = &self.from.x.contiguous_row(row).unwrap_or_default()[columns.clone()];
+                let to = i * row_stride + start / W * strip_stride;
+                // Rows that lie together are written in place.
+                let in_place = strip_stride == W;
+                let entries =
+                    if in_place { &mut self.dst[to..to + n_entries] } else { &mut line[..n_entries] };
+                if in_place {
+                    entries[columns.len()..].fill(E::default());
+                }
+                // Loops over strips of constant width are not vectorized where the type changes twice.
+                let columns = shifts.iter().zip(&remainders).zip(&factors);
+                for ((entry, x), ((shift, remainder), factor)) in entries.iter_mut().zip(values).zip(columns)
+                {
+                    let x = x.to_f64();
+                    *entry = E::from_f64(if REMAINDER {
+                        (x - part.0 - shift - part.1 - remainder) * factor * part.2
+                    } else if BY_ROW {
+                        (x - part.0 - shift) * factor * part.2
+                    } else {
+                        (x - shift) * factor
+                    });
+                }
+                if !in_place {
+                    for (k, strip) in line[..n_entries].as_chunks::<W>().0.iter().enumerate() {
+                        self.dst[to + k * strip_stride..][..W].copy_from_slice(strip);
+                    }
+                }
             }
         }
     }
@@ -275,6 +291,29 @@ impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
                 let to = (j / W) * strip_stride + i * row_stride;
                 let columns = self.from.column_part::<W>(j);
                 convert::<T, E, W, true>(&x, part, &columns, &mut self.dst[to..to + W]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::Matrix;
+    use crate::linalg::test_matrices::gaussian;
+
+    #[test]
+    fn strips_and_rows_hold_the_same_values() {
+        let x: Matrix = gaussian(7, 1050, 2, 0);
+        let (shift, factor) = (vec![0.25; 1050], vec![2.0; 1050]);
+        let m =
+            Mapped::new(Dense::from(&x), ColumnMap { shift: &shift, remainder: &[], factor: &factor }, None);
+        let (width, mut rows, mut strips) = (1056, vec![0.0f64; 7 * 1056], vec![0.0f64; 7 * 1056]);
+        m.pack::<f64, 8>(0..7, &mut rows, Layout { row_stride: width, strip_stride: 8 });
+        m.pack::<f64, 8>(0..7, &mut strips, Layout { row_stride: 8, strip_stride: 56 });
+        for i in 0..7 {
+            for j in 0..width {
+                assert_eq!(rows[i * width + j], strips[j / 8 * 56 + i * 8 + j % 8], "{i} {j}");
             }
         }
     }

@@ -213,8 +213,7 @@ fn forward<T: Scalar, E: Lane, U: Scalar>(
         let mut panel = NarrowPanel::<E>::new(shape);
         for (k, out) in out.chunks_mut(shape.n_rows * l).enumerate() {
             let start = piece * rows + k * shape.n_rows;
-            panel.load(m, start..start + out.len() / l);
-            panel.multiply(&q);
+            panel.load_and_multiply(m, start..start + out.len() / l, &q);
             for (out, y) in out.iter_mut().zip(panel.products()) {
                 *out = U::from_f64(y);
             }
@@ -297,20 +296,20 @@ impl<'a, E: Lane> Backward<'a, E> {
                 let last = n.min((piece + 1) * piece_rows);
                 for start in (piece * piece_rows..last).step_by(shape.n_rows) {
                     let rows = start..last.min(start + shape.n_rows);
-                    panel.load(m, rows.clone());
                     let of_all = first + rows.start..first + rows.end;
                     match middle {
                         MiddleStep::Given(u) => {
-                            panel.set_products(&u.as_slice()[of_all.start * l..of_all.end * l])
+                            panel.load(m, rows.clone());
+                            panel.set_products(&u.as_slice()[of_all.start * l..of_all.end * l]);
                         }
                         MiddleStep::Product { q, weights } => {
-                            panel.multiply(&q[0]);
+                            panel.load_and_multiply(m, rows.clone(), &q[0]);
                             if let Some(weights) = weights {
                                 panel.weigh(&weights[of_all]);
                             }
                         }
                     }
-                    panel.multiply_t(&mut part.sum);
+                    panel.multiply_t(&mut part.sum, m, rows.end..last.min(rows.end + shape.n_rows));
                 }
                 Ok(())
             },

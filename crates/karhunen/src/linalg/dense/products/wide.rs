@@ -69,11 +69,7 @@ impl WideSum {
     ) -> Result<()> {
         let (n, l) = (m.n_rows(), middle.n_vectors());
         let height = group_rows(m.n_cols());
-        let panel = |columns: &Range<usize>, rows: &Range<usize>| {
-            let mut panel = NarrowPanel::<E>::new(PanelShape::of(height, columns.len(), l));
-            panel.load(&m.columns(columns.clone()), rows.clone());
-            panel
-        };
+        let panel = |columns: &Range<usize>| NarrowPanel::<E>::new(PanelShape::of(height, columns.len(), l));
         for start in (0..n).step_by(height) {
             let rows = start..n.min(start + height);
             let of_all = first + rows.start..first + rows.end;
@@ -85,8 +81,9 @@ impl WideSum {
                     let mut parts = vec![0.0; self.tiles.len() * n_values];
                     let tiles = &self.tiles;
                     exec.part(0.0, 0.5).fill(&mut parts, n_values, |tile, part| {
-                        let mut panel = panel(&tiles[tile].0, &rows);
-                        panel.multiply(&q[tile]);
+                        let columns = &tiles[tile].0;
+                        let mut panel = panel(columns);
+                        panel.load_and_multiply(&m.columns(columns.clone()), rows.clone(), &q[tile]);
                         part.iter_mut().zip(panel.products()).for_each(|(part, product)| *part = product);
                         Ok(())
                     })?;
@@ -104,9 +101,10 @@ impl WideSum {
                 }
             };
             exec.part(0.5, 1.0).each(self.tiles.iter_mut(), |_, (columns, sum)| {
-                let mut panel = panel(columns, &rows);
+                let (mut panel, m) = (panel(columns), m.columns(columns.clone()));
+                panel.load(&m, rows.clone());
                 panel.set_products(&y);
-                panel.multiply_t(sum);
+                panel.multiply_t(sum, &m, 0..0);
                 Ok(())
             })?;
         }
