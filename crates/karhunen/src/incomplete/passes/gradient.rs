@@ -112,36 +112,65 @@ impl<T: Lane> Gradient<'_, T> {
         let Segment { indices, values, weights, .. } = self.segment;
         let own: &[T::Vector<S>] = bytemuck::cast_slice(self.own);
         let own = &own[..g.len()];
-        let rows = VectorRows::new(self.other);
-        let (width, mut squares) = (self.own.len(), [0.0; TOGETHER]);
+        let rows = VectorRows::of_width(self.other, g.len());
+        let mut sums = Sums { g, h, squares: [0.0; TOGETHER] };
+        let width = self.own.len();
         for start in (0..indices.len()).step_by(RUN) {
-            let end = indices.len().min(start + RUN);
-            for first in (start..end).step_by(TOGETHER) {
-                let n = TOGETHER.min(end - first);
-                let mut along = [T::default(); TOGETHER];
-                for t in 0..n {
-                    rows.prefetch_ahead(indices, first + t);
-                    along[t] = dot::<S, T>(simd, &rows.row(indices[first + t] as usize)[..g.len()], own);
-                }
-                for t in 0..n {
-                    let residual = values[first + t].to_f64() - along[t].to_f64();
-                    let weighted = weights.map_or(residual, |w| w[first + t].to_f64() * residual);
-                    squares[t] += weighted * residual;
-                    along[t] = T::from_f64(weighted);
-                }
-                for t in 0..n {
-                    let row = &rows.row(indices[first + t] as usize)[..g.len()];
-                    add_scaled::<S, T>(simd, along[t], row, g);
-                    match weights {
-                        None => add_squares::<S, T>(simd, row, h),
-                        Some(w) => add_weighted_squares::<S, T>(simd, w[first + t], row, h),
-                    }
-                }
+            let run = start..indices.len().min(start + RUN);
+            let (groups, rest) = indices[run.clone()].as_chunks::<TOGETHER>();
+            let (values, last_values) = values[run.clone()].as_chunks();
+            let (weights, last_weights) = weights.map(|w| w[run].as_chunks()).unzip();
+            for (k, (indices_of, values)) in groups.iter().zip(values).enumerate() {
+                rows.prefetch_group_ahead(indices, start + k * TOGETHER);
+                sums.add::<S, T, TOGETHER>(simd, rows, own, indices_of, values, weights.map(|w| &w[k]));
             }
-            flush::<S, T>(simd, g, &mut self.acc[..width]);
-            flush::<S, T>(simd, h, &mut self.acc[width..2 * width]);
+            for (t, (index, value)) in rest.iter().zip(last_values).enumerate() {
+                let weight = last_weights.map(|w| [w[t]]);
+                sums.add::<S, T, 1>(simd, rows, own, &[*index], &[*value], weight.as_ref());
+            }
+            flush::<S, T>(simd, sums.g, &mut self.acc[..width]);
+            flush::<S, T>(simd, sums.h, &mut self.acc[width..2 * width]);
         }
-        self.acc[2 * width] += squares.iter().sum::<f64>();
+        self.acc[2 * width] += sums.squares.iter().sum::<f64>();
+    }
+}
+
+/// Sums of a run of entries.
+struct Sums<'a, V> {
+    g: &'a mut [V],
+    h: &'a mut [V],
+    /// Sums of `w e^2`, one for each place in a group.
+    squares: [f64; TOGETHER],
+}
+
+impl<V: bytemuck::Pod> Sums<'_, V> {
+    /// Adds `N` entries at once, as independent chains of operations without a branch.
+    #[inline(always)]
+    fn add<S: Simd, T: Lane<Vector<S> = V>, const N: usize>(
+        &mut self,
+        simd: S,
+        rows: VectorRows<'_, V>,
+        own: &[V],
+        indices: &[u32; N],
+        values: &[T; N],
+        weights: Option<&[T; N]>,
+    ) {
+        let along: [T; N] = std::array::from_fn(|t| dot::<S, T>(simd, rows.row(indices[t] as usize), own));
+        let residuals: [f64; N] = std::array::from_fn(|t| values[t].to_f64() - along[t].to_f64());
+        let weighted: [f64; N] =
+            weights.map_or(residuals, |w| std::array::from_fn(|t| w[t].to_f64() * residuals[t]));
+        for t in 0..N {
+            self.squares[t] += weighted[t] * residuals[t];
+        }
+        let factors = weighted.map(T::from_f64);
+        for t in 0..N {
+            let row = rows.row(indices[t] as usize);
+            add_scaled::<S, T>(simd, factors[t], row, self.g);
+            match weights {
+                None => add_squares::<S, T>(simd, row, self.h),
+                Some(w) => add_weighted_squares::<S, T>(simd, w[t], row, self.h),
+            }
+        }
     }
 }
 
@@ -172,9 +201,21 @@ impl<T: Lane> WithSimd for Squares<'_, T> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
+        match size_of_val(self.own) / size_of::<T::Vector<S>>() {
+            1 => self.run(simd, 1),
+            2 => self.run(simd, 2),
+            n => self.run(simd, n),
+        }
+    }
+}
+
+impl<T: Lane> Squares<'_, T> {
+    /// `n` is the number of vectors per row.
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S, n: usize) {
         let Segment { indices, values, weights, .. } = self.segment;
         let own: &[T::Vector<S>] = bytemuck::cast_slice(self.own);
-        let rows = VectorRows::new(self.other);
+        let (own, rows) = (&own[..n], VectorRows::of_width(self.other, n));
         let mut squares = [0.0; TOGETHER];
         for first in (0..indices.len()).step_by(TOGETHER) {
             let n = TOGETHER.min(indices.len() - first);

@@ -121,9 +121,9 @@ impl<T: Lane> DirectionProducts<'_, T> {
     #[inline(always)]
     fn run<S: Simd, const N: usize>(self, simd: S) {
         let Segment { indices, values, weights, .. } = self.segment;
-        let (a, da) = (VectorRows::new(self.a), VectorRows::new(self.da));
-        let n = if N == 0 { a.n } else { N };
         let s: &[T::Vector<S>] = bytemuck::cast_slice(self.s);
+        let n = if N == 0 { s.len() } else { N };
+        let (a, da) = (VectorRows::of_width(self.a, n), VectorRows::of_width(self.da, n));
         let ds: &[T::Vector<S>] = bytemuck::cast_slice(self.ds);
         let (s, ds) = (&s[..n], &ds[..n]);
         let mut sums = [[0.0; TOGETHER]; 5];
@@ -134,7 +134,7 @@ impl<T: Lane> DirectionProducts<'_, T> {
                 a.prefetch_ahead(indices, first + t);
                 da.prefetch_ahead(indices, first + t);
                 let index = indices[first + t] as usize;
-                let (a, da) = (&a.row(index)[..n], &da.row(index)[..n]);
+                let (a, da) = (a.row(index), da.row(index));
                 products[0][t] = dot::<S, T>(simd, a, s);
                 products[1][t] = dot::<S, T>(simd, da, s);
                 products[2][t] = dot::<S, T>(simd, a, ds);

@@ -42,9 +42,21 @@ impl<T: Lane> WithSimd for Residuals<'_, T> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
+        match size_of_val(self.own) / size_of::<T::Vector<S>>() {
+            1 => self.run(simd, 1),
+            2 => self.run(simd, 2),
+            n => self.run(simd, n),
+        }
+    }
+}
+
+impl<T: Lane> Residuals<'_, T> {
+    /// `n` is the number of vectors per row.
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S, n: usize) {
         let Segment { indices, values, .. } = self.segment;
         let own: &[T::Vector<S>] = bytemuck::cast_slice(self.own);
-        let rows = VectorRows::new(self.other);
+        let (own, rows) = (&own[..n], VectorRows::of_width(self.other, n));
         for (e, index) in indices.iter().enumerate() {
             rows.prefetch_ahead(indices, e);
             let fitted = dot::<S, T>(simd, rows.row(*index as usize), own).to_f64();

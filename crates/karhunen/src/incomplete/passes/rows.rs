@@ -24,18 +24,38 @@ pub(super) struct VectorRows<'a, V> {
 impl<'a, V: bytemuck::Pod> VectorRows<'a, V> {
     #[inline(always)]
     pub(super) fn new<T: Lane>(factor: &'a Factor<T>) -> Self {
-        let lanes = size_of::<V>() / size_of::<T>();
-        Self { values: bytemuck::cast_slice(factor.as_slice()), n: factor.width() / lanes }
+        Self::of_width(factor, factor.width() * size_of::<T>() / size_of::<V>())
+    }
+
+    /// As [`VectorRows::new`], of the `n` vectors per row that the factor has. Where `n` is a constant, addresses and
+    /// loops over a row cost a few instructions; otherwise they cost more than the products of a narrow row.
+    #[inline(always)]
+    pub(super) fn of_width<T: Lane>(factor: &'a Factor<T>, n: usize) -> Self {
+        debug_assert_eq!(n * size_of::<V>(), factor.width() * size_of::<T>());
+        Self { values: bytemuck::cast_slice(factor.as_slice()), n }
     }
 
     /// Prefetches the row of the entry [`AHEAD`] entries after `at`.
     #[inline(always)]
     pub(super) fn prefetch_ahead(&self, indices: &[u32], at: usize) {
         if let Some(index) = indices.get(at + AHEAD) {
-            let from = *index as usize * self.n;
-            for v in (from..from + self.n).step_by((LINE / size_of::<V>()).max(1)) {
-                prefetch_at(self.values, v);
-            }
+            self.prefetch(*index);
+        }
+    }
+
+    /// Prefetches the rows of the [`TOGETHER`] entries that are [`AHEAD`] entries after `at`, if the line has as many.
+    #[inline(always)]
+    pub(super) fn prefetch_group_ahead(&self, indices: &[u32], at: usize) {
+        for index in indices.get(at + AHEAD..at + AHEAD + TOGETHER).unwrap_or_default() {
+            self.prefetch(*index);
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, index: u32) {
+        let from = index as usize * self.n;
+        for v in (from..from + self.n).step_by((LINE / size_of::<V>()).max(1)) {
+            prefetch_at(self.values, v);
         }
     }
 

@@ -107,6 +107,66 @@ fn gradients_and_curvatures_agree_with_finite_differences() {
     }
 }
 
+/// Lines of several groups and runs, with a rest.
+#[test]
+fn gradients_of_long_lines_are_sums_over_their_entries() {
+    let (n, p) = (700, 3);
+    let x = gaussian(n, p, 4, 0);
+    let kept: Vec<(usize, usize)> =
+        (0..n * p).map(|e| (e / p, e % p)).filter(|(i, j)| (i + j) % 9 > 0).collect();
+    let rows: Vec<u32> = kept.iter().map(|e| e.0 as u32).collect();
+    let columns: Vec<u32> = kept.iter().map(|e| e.1 as u32).collect();
+    let values: Vec<f64> = kept.iter().map(|e| x[*e]).collect();
+    let weights: Vec<f64> = (0..values.len()).map(|e| 0.5 + (e % 5) as f64).collect();
+    for weighted in [false, true] {
+        let of_entries = weighted.then_some(weights.as_slice());
+        let triples = Triples { rows: &rows, columns: &columns, values: &values, weights: of_entries };
+        let data = Observed::from_triples(&triples, (n, p), Duplicates::Refuse).unwrap();
+        for c in WIDTHS {
+            let mean = gaussian(1, p, 5, 2).into_vec();
+            let factors = Factors::<f64>::new(&gaussian(p, c, 5, 0), &gaussian(n, c, 5, 1), &mean);
+            let none = Diagonal::Same(0.0);
+            let problem = Objective {
+                data: &data,
+                loadings: none.clone(),
+                scores: none,
+                mean: MeanRule::FLAT,
+                offsets: None,
+                c,
+            };
+            let (mut g, mut h) = (factors.a.zeros_like(), factors.a.zeros_like());
+            let outs = [&mut g, &mut h];
+            let copy = |g: &[f64], h: &[f64], [g_row, h_row]: &mut [&mut [f64]; 2]| {
+                g_row[..g.len()].copy_from_slice(g);
+                h_row[..h.len()].copy_from_slice(h);
+            };
+            let exec = Exec::sequential();
+            let found = gradient_pass(&problem, &factors, FactorSide::Loadings, outs, &exec, copy).unwrap();
+            let mut squares = 0.0;
+            let mut sums = vec![vec![(0.0, 0.0, 0.0); c + 1]; p];
+            for (e, (i, j)) in kept.iter().enumerate() {
+                let (s, a) = (factors.s.row(*i), factors.a.row(*j));
+                let weight = if weighted { weights[e] } else { 1.0 };
+                let residual = values[e] - (0..=c).map(|k| s[k] * a[k]).sum::<f64>();
+                squares += weight * residual * residual;
+                for (k, (g, h, size)) in sums[*j].iter_mut().enumerate() {
+                    *g += weight * residual * s[k];
+                    *h += weight * s[k] * s[k];
+                    *size += (weight * residual * s[k]).abs();
+                }
+            }
+            // Rounding of sums of some 600 products.
+            assert!((found.squares / squares - 1.0).abs() < 1e-12, "{weighted} {c}");
+            for (j, sums) in sums.iter().enumerate() {
+                for (k, (of_g, of_h, size)) in sums.iter().enumerate() {
+                    assert!((g.row(j)[k] - of_g).abs() < 1e-12 * size, "{weighted} {c} {j} {k}");
+                    assert!((h.row(j)[k] / of_h - 1.0).abs() < 1e-12, "{weighted} {c} {j} {k}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn the_polynomial_is_the_cost_along_the_line() {
     for weighted in [false, true] {

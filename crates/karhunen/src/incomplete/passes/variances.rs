@@ -63,15 +63,15 @@ impl<T: Lane> Variances<'_, T> {
         let Segment { indices, weights, .. } = self.segment;
         let n = squares.len();
         let width = self.means.width();
-        let means: VectorRows<'_, T::Vector<S>> = VectorRows::new(self.means);
-        let variances: VectorRows<'_, T::Vector<S>> = VectorRows::new(self.variances);
+        let means: VectorRows<'_, T::Vector<S>> = VectorRows::of_width(self.means, n);
+        let variances: VectorRows<'_, T::Vector<S>> = VectorRows::of_width(self.variances, n);
         let (one, zero) = (T::from_f64(1.0), T::splat(simd, T::default()));
         for start in (0..indices.len()).step_by(RUN) {
             for e in start..indices.len().min(start + RUN) {
                 means.prefetch_ahead(indices, e);
                 variances.prefetch_ahead(indices, e);
                 let index = indices[e] as usize;
-                let (x, v) = (&means.row(index)[..n], &variances.row(index)[..n]);
+                let (x, v) = (means.row(index), variances.row(index));
                 let weight = T::splat(simd, weights.map_or(one, |w| w[e]));
                 for k in 0..n {
                     let weighted = T::mul_add(simd, weight, x[k], zero);
