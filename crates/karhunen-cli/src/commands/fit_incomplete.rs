@@ -136,7 +136,7 @@ fn warn_of_far_predictions(dataset: &ObservedDataset, model: &IncompleteModel) {
 fn warn_of_overfit(dataset: &ObservedDataset, model: &IncompleteModel) {
     let Some(Overfit { gain, n_parameters, outnumbered }) = model.convergence().overfit else { return };
     let why = if outnumbered {
-        "scores and loadings outnumber the entries and leave no noise".to_owned()
+        "scores and loadings outnumber the entries, so that they can fit each exactly".to_owned()
     } else {
         format!(
             "they lower -ln p by {gain:.0} with {} loadings, so the means alone are expected to predict better",

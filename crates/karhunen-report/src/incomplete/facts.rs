@@ -140,7 +140,7 @@ pub(super) fn exactness(model: &IncompleteModel, names: &Names<'_>) -> Vec<Strin
         sentences.push(format!(
             "Warning: the components fit noise: {}. Use fewer components, early stopping, or vb-full.",
             if overfit.outnumbered {
-                "scores and loadings outnumber the entries and leave no noise".to_owned()
+                "scores and loadings outnumber the entries, so that they can fit each exactly".to_owned()
             } else {
                 format!(
                     "they lower the negative log-likelihood by {} with {}, so that the means alone are expected to predict \

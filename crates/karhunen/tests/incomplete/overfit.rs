@@ -1,8 +1,8 @@
 //! Probabilistic PCA whose components fit noise says so.
 
-use karhunen::incomplete::{Method, Overfit, StopReason};
+use karhunen::incomplete::{Duplicates, Method, Overfit, StopReason, Triples};
 use karhunen::{Dense, IncompleteModel, IncompletePca, Observed};
-use karhunen_testkit::{Holes, SplitMix64, svd};
+use karhunen_testkit::{Catalogue, Holes, SplitMix64, svd};
 
 use crate::fixtures::{observed, test_rmse};
 
@@ -73,13 +73,43 @@ fn components_that_fit_noise_are_told_from_those_that_predict() {
 #[test]
 fn a_fit_without_noise_stops() {
     let data = observed(&Holes::planted(300, 30, &[0.5], 1.0, 0.8, 4));
-    let model = fit(&data, 10);
+    // The cost falls slowly before the noise vanishes.
+    assert_eq!(fit(&data, 10).convergence().stop, StopReason::Overfit);
+    let on = IncompletePca { method: Method::Ppca, tol: 0.0, max_iter: 500, ..IncompletePca::new(10) };
+    let model = on.fit(&data).unwrap();
     let convergence = model.convergence();
     assert_eq!(convergence.stop, StopReason::NoNoise);
     assert!(convergence.trace.len() < 500 && convergence.rmse < 0.02, "{convergence:?}");
     assert!(convergence.overfit.is_some_and(|overfit| overfit.outnumbered));
     // Fewer components leave noise.
     assert!(fit(&data, 1).convergence().overfit.is_none_or(|overfit| !overfit.outnumbered));
+}
+
+/// Ratings with few entries per column: the noise does not vanish, and the cost falls ever more slowly, without end.
+#[test]
+fn a_fit_of_more_parameters_than_entries_stops_where_little_is_gained() {
+    let ratings = Catalogue::new(600, 370, 10_000).make();
+    let triples = Triples {
+        rows: &ratings.samples,
+        columns: &ratings.features,
+        values: &ratings.values,
+        weights: None,
+    };
+    let data = Observed::from_triples(&triples, (600, 370), Duplicates::Refuse).unwrap();
+    let pca = IncompletePca { method: Method::Ppca, max_iter: 200, ..IncompletePca::new(30) };
+    let found = pca.fit(&data).unwrap().convergence().clone();
+    assert_eq!(found.stop, StopReason::Overfit);
+    assert!(found.converged() && found.overfit.is_some_and(|overfit| overfit.outnumbered));
+    let gain = |last: usize| found.trace[last - 10].cost - found.trace[last].cost;
+    let (last, least) = (found.trace.len() - 1, 10.0 * 1e-3 * 10_000.0);
+    assert!(gain(last) < least && gain(last - 1) >= least, "{} {}", gain(last - 1), gain(last));
+    // Without a tolerance the limit decides; with entries held out, their error.
+    let on = IncompletePca { tol: 0.0, max_iter: last + 10, ..pca.clone() };
+    assert_eq!(on.fit(&data).unwrap().convergence().stop, StopReason::Iterations);
+    let held_out = IncompletePca { early_stopping: Some(0.1), refit: true, ..pca };
+    let found = held_out.fit(&data).unwrap().convergence().clone();
+    assert_ne!(found.stop, StopReason::Overfit);
+    assert_eq!(found.overfit, None);
 }
 
 /// One noise variance for all columns: that of a column of another unit hides the components of the others.

@@ -23,6 +23,7 @@ STOPPED = {
     "rmse": "the error of the entries fitted moved by less than rmse_tol",
     "exhausted": "no step lowers the cost any more",
     "nonoise": "the noise vanished, because scores and loadings outnumber the entries",
+    "overfit": "scores and loadings outnumber the entries, and the cost fell by less than 0.001 per entry",
     "heldout": "the error of the entries set aside no longer fell",
     "iterations": "max_iter was reached",
     "timelimit": "time_limit was reached",
@@ -89,8 +90,7 @@ class FarPredictions:
 class Overfit:
     """Components of "ppca" that fit noise.
 
-    Scores and loadings outnumber the entries and leave no noise, or the means alone are expected to predict new entries
-    better, by Akaike's corrected criterion (Hurvich & Tsai 1989).
+    Scores and loadings outnumber the entries, or the means alone are expected to predict new entries better, by Akaike's corrected criterion (Hurvich & Tsai 1989).
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ def warn_of_overfit(overfit: Overfit | None, n_components: int) -> None:
     if overfit is None:
         return
     why = (
-        "scores and loadings outnumber the entries and leave no noise"
+        "scores and loadings outnumber the entries, so that they can fit each exactly"
         if overfit.outnumbered
         else f"they lower -ln p by {overfit.gain:.0f} with {overfit.n_parameters} loadings, so the means alone are "
         "expected to predict better"

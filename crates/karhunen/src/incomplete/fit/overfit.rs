@@ -15,6 +15,9 @@ use crate::linalg::simd::Lane;
 
 /// Mean squared error that counts as none, as a fraction of the mean square of the entries about their means.
 pub(crate) const NO_NOISE: f64 = 1e-4;
+/// Decrease of the negative log-likelihood by entry and iteration below which a fit stops whose scores and loadings outnumber
+/// the entries.
+pub(crate) const LEAST_GAIN: f64 = 1e-3;
 
 /// Returns true if scores and loadings outnumber the entries: probabilistic PCA can fit every entry exactly, and its likelihood
 /// grows without bound as the noise vanishes.

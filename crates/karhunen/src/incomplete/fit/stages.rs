@@ -9,7 +9,7 @@ use crate::incomplete::factors::state_arrays::{
 use crate::incomplete::fit::checkpoint::Checkpoint;
 use crate::incomplete::fit::checkpointing::CheckpointWriter;
 use crate::incomplete::fit::first_factors::{given, revived};
-use crate::incomplete::fit::overfit::{NO_NOISE, outnumbered};
+use crate::incomplete::fit::overfit::{LEAST_GAIN, NO_NOISE, outnumbered};
 use crate::incomplete::fit::run::{Course, RunResult, Running};
 use crate::incomplete::fit::setting::{FitPart, MOST_STEPS, STEP_RATIO, Setting, Stage};
 use crate::incomplete::fit::stopping::Rules;
@@ -59,16 +59,18 @@ impl<T: Lane> Stages<T> {
         let refit = self.stage == Stage::Refit;
         let early = setting.held_out.is_some() && matches!(self.stage, Stage::Start(_));
         let FitPart { data, prepared, .. } = setting.part(self.stage);
-        let no_noise = if setting.method == Method::Ppca && outnumbered(pca, data) {
-            NO_NOISE * prepared.deviations.mean_square * prepared.weight()
-        } else {
-            0.0
-        };
-        let mut rules = Rules { early, no_noise, ..Rules::of(pca, prepared, self.spent) };
+        let mut rules = Rules { early, ..Rules::of(pca, prepared, self.spent) };
+        if setting.method == Method::Ppca && outnumbered(pca, data) {
+            rules.no_noise = NO_NOISE * prepared.deviations.mean_square * prepared.weight();
+            // Held-out entries decide if there are any.
+            if pca.tol > 0.0 && !early {
+                rules.least_gain = LEAST_GAIN * data.total_entries();
+            }
+        }
         if let (Stage::Refit, Some((best, Stage::Start(_)))) = (self.stage, &self.best) {
             // A refit makes exactly as many iterations.
             let time_limit = rules.time_limit;
-            rules = Rules { max_iter: best.iteration.max(1), tol: 0.0, time_limit, ..rules };
+            rules = Rules { max_iter: best.iteration.max(1), tol: 0.0, least_gain: 0.0, time_limit, ..rules };
             (rules.gradient_tol, rules.angle_tol, rules.rmse_tol) = (None, None, None);
         }
         let held_out = setting.held_out.filter(|_| !refit);

@@ -21,6 +21,8 @@ const PATIENCE: usize = 5;
 const LEAST_IMPROVEMENT: f64 = 1e-5;
 /// Windows over which `rmse_tol` compares the error of the fitted entries.
 const RMSE_WINDOWS: usize = 10;
+/// Number of iterations over which [`Rules::least_gain`] compares costs.
+const GAIN_ITERATIONS: usize = 10;
 
 /// Parameters of the stopping rules.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +42,8 @@ pub(crate) struct Rules {
     pub(crate) early: bool,
     /// Sum of squared errors that stops the iterations, because no noise is left; zero for most fits.
     pub(crate) no_noise: f64,
+    /// Decrease of the cost per iteration below which a fit stops whose components fit noise; zero for most fits.
+    pub(crate) least_gain: f64,
 }
 
 impl Rules {
@@ -56,6 +60,7 @@ impl Rules {
             floor: f64::EPSILON * f64::EPSILON * prepared.weight() * prepared.deviations.mean_square,
             early: false,
             no_noise: 0.0,
+            least_gain: 0.0,
         }
     }
 }
@@ -137,6 +142,8 @@ impl Stopping {
             Some(StopReason::HeldOut)
         } else if progress.squares < rules.no_noise {
             Some(StopReason::NoNoise)
+        } else if settled && self.gains_little(progress.cost) {
+            Some(StopReason::Overfit)
         } else if entry.iteration >= rules.max_iter {
             Some(StopReason::Iterations)
         } else if rules.time_limit.is_some_and(|limit| entry.seconds >= limit) {
@@ -152,6 +159,13 @@ impl Stopping {
         tol > 0.0
             && n > window
             && (self.costs[n - 1 - window] - last) / (window as f64) < tol * self.size(last)
+    }
+
+    fn gains_little(&self, last: f64) -> bool {
+        let (n, least) = (self.costs.len(), self.rules.least_gain);
+        least > 0.0
+            && n > GAIN_ITERATIONS
+            && self.costs[n - 1 - GAIN_ITERATIONS] - last < least * GAIN_ITERATIONS as f64
     }
 
     /// Reference for relative changes of a cost.
@@ -276,6 +290,7 @@ mod tests {
             floor: 0.0,
             early: true,
             no_noise: 0.0,
+            least_gain: 0.0,
         };
         let mut stopping = Stopping::new(rules);
         assert!(stopping.improves(2.0) && !stopping.improves(f64::NAN) && !stopping.improves(3.0));

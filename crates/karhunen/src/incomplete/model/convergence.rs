@@ -27,6 +27,9 @@ pub enum StopReason {
     TimeLimit,
     /// The noise of `ppca` vanished, because scores and loadings outnumber the entries: the cost falls without bound.
     NoNoise,
+    /// Scores and loadings of `ppca` outnumber the entries, so that they fit noise, and the cost fell by less than a
+    /// thousandth per entry and iteration.
+    Overfit,
 }
 
 /// In the order of the codes in checkpoints.
@@ -41,6 +44,7 @@ impl Choice for StopReason {
         Named::new(Self::Iterations, "iterations", "at the largest number of iterations"),
         Named::new(Self::TimeLimit, "timelimit", "at the time limit"),
         Named::new(Self::NoNoise, "nonoise", "the noise vanished: scores and loadings outnumber the entries"),
+        Named::new(Self::Overfit, "overfit", "scores and loadings outnumber the entries and fit noise"),
     ];
 }
 
@@ -135,9 +139,9 @@ impl IncompleteConvergence {
     }
 }
 
-/// Components of `ppca` that fit noise: scores and loadings outnumber the entries and leave no noise, or the components lower
-/// the negative log-likelihood by less than Akaike's corrected criterion demands of their loadings, so that the means alone
-/// are expected to predict new entries better. Use fewer components, entries held out, or a posterior of the loadings.
+/// Components of `ppca` that fit noise: scores and loadings outnumber the entries, or the components lower the negative
+/// log-likelihood by less than Akaike's corrected criterion demands of their loadings, so that the means alone are expected
+/// to predict new entries better. Use fewer components, entries held out, or a posterior of the loadings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Overfit {
