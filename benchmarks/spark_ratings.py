@@ -6,8 +6,8 @@
 The ratings, 10,000,000 by default, are of 60,000 users and 8,000 items of unequal popularity: ten latent variables, means
 of the items, noise of deviation 0.5, rounded to halves from 0.5 to 5. One in ten is held out. They lie in a Parquet folder,
 which both read. Each competitor has the penalty of a grid with which its error is lowest, in a run that is not timed. Both
-make the given number of iterations, and karhunen also a single one. The session has one worker thread for each processor of this machine. The installed
-karhunen is measured; it needs pyspark and Java 17.
+make the given number of iterations, and karhunen also a single one. The session has one worker thread for each processor
+of this machine. The installed karhunen is measured; it needs pyspark and Java 17.
 """
 
 from __future__ import annotations

@@ -108,26 +108,39 @@ def test_the_bits_do_not_depend_on_the_size_of_the_batches(spark, x, form):
     source.unpersist()
 
 
-def test_batches_are_small_while_any_thread_fits():
+def test_batches_are_small_while_a_fit_runs():
     option = "spark.sql.execution.arrow.maxRecordsPerBatch"
     values = {option: "10000"}
     session = SimpleNamespace(conf=SimpleNamespace(get=values.get, set=values.__setitem__))
     first, second = batches.small_batches(session), batches.small_batches(session)
-    with first:
+    with pytest.raises(OSError, match="lost"), first, second:  # noqa: PT012
         assert values[option] == "1000"
-        second.__enter__()
-    assert values[option] == "1000"
-    second.__exit__(None, None, None)
-    assert values[option] == "10000"
-    with pytest.raises(OSError, match="lost"), batches.small_batches(session):
         raise OSError("lost")
     assert values[option] == "10000"
-    assert not batches._changed
     for given, used in (("50", "50"), ("0", "1000"), ("-1", "1000")):
         values[option] = given
         with batches.small_batches(session):
             assert values[option] == used
         assert values[option] == given
+
+
+def test_a_dense_row_before_many_sparse_ones(spark, x, tmp_path):
+    rows = [Vectors.dense(x[0])] * 20 + [SparseVector(6, [i % 6], [1.0 + i]) for i in range(200)]
+    source = spark.createDataFrame([(row,) for row in rows], ["f"]).coalesce(1).persist()
+    expected = karhunen.PCA(2).fit(np.array([row.toArray() for row in rows]))
+    option = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    before, log = spark.conf.get(option), str(tmp_path / "fit.passes")
+    for solver, tolerance in (("covariance", 1e-12), ("block-krylov", 1e-7)):
+        found = []
+        for n_records in ("10", before):
+            spark.conf.set(option, n_records)
+            pca = PCA(k=2, inputCol="f", solver=solver, persist=True, checkpoint=f"{log}.{solver}.{n_records}")
+            found.append(pca.fit(source).toKarhunen())
+            close(PCAModel(found[-1]), expected, tolerance)
+        # The log holds all passes, and the rows are compared with it in another size of batches.
+        again = pca.copy({pca.resume: True, pca.checkpoint: f"{log}.{solver}.10"}).fit(source).toKarhunen()
+        assert len({one.components_.tobytes() for one in (*found, again)}) == 1
+    source.unpersist()
 
 
 def test_iteration_says_once_that_it_reads_again(spark, x):

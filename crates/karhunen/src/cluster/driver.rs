@@ -64,12 +64,12 @@ impl<'a> Driver<'a> {
     ///
     /// # Errors
     /// As [`Driver::pass`].
-    pub(crate) fn check_log(&self, n_features: usize) -> Result<()> {
+    pub(crate) fn check_log(&self, n_features: usize, scatter_columns: usize) -> Result<()> {
         if self.n_made.load(Ordering::Relaxed) > 0 {
             return Ok(());
         }
         // The first pass of the engine.
-        let task = Task { fit: self.fit, pass: 0, work: Work::Check };
+        let task = Task { fit: self.fit, pass: 0, work: Work::Check { scatter_columns } };
         let now = self.reduce(&task)?;
         if now.n_features != n_features {
             let (found, expected) = (n_features.to_string(), now.n_features.to_string());

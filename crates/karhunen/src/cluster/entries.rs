@@ -68,7 +68,7 @@ impl IncompletePca {
         Exec::run(run, |exec| {
             let driver = Driver::new(engine);
             let model = fit_in_parts(self, &driver, feature_weights, &exec.logged(log))?;
-            driver.check_log(model.n_features())?;
+            driver.check_log(model.n_features(), 0)?;
             Ok(model)
         })
     }

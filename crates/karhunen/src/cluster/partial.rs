@@ -98,11 +98,12 @@ impl Partial {
         })
     }
 
-    /// As [`Partial::of`], for rows that are read once, in batches that need not stay in memory. The bits are those of
+    /// As [`Partial::of`], for dense rows that are read once, in batches that need not stay in memory. The bits are those of
     /// [`Partial::of`] for all rows in one array, if every batch has the order of its values.
     ///
     /// # Errors
-    /// As [`Partial::of`]; errors of the stream; [`Error::Parts`] unless [`Task::takes_stream`].
+    /// As [`Partial::of`]; [`Error::BlockColumns`] for a batch of another width; errors of the stream; [`Error::Parts`] unless
+    /// [`Task::takes_stream`], and for a sparse batch.
     pub fn of_stream<T: Scalar>(
         task: &Task,
         part: usize,
@@ -128,7 +129,7 @@ impl Partial {
         }
         let mut rows = Watched::of(stream);
         let sums = match &task.work {
-            Work::Check => {
+            Work::Check { .. } => {
                 while rows.next()?.is_some() {}
                 Sums::Checked
             }
@@ -139,13 +140,13 @@ impl Partial {
                 },
             ),
         };
-        let Watched { n_rows, sparse, .. } = rows;
+        let n_rows = rows.n_rows;
         Ok(Self {
             task: (task.fit, task.pass),
             parts: vec![PartSeen { number, n_rows, checksum: rows.checksum() }],
             n_features,
             single: n_rows == 0 || is_single::<T>(),
-            sparse,
+            sparse: false,
             sums,
         })
     }
@@ -239,7 +240,7 @@ impl Sums {
     ) -> Result<Self> {
         let (n, p) = x.shape();
         match work {
-            Work::Check => Ok(Self::Checked),
+            Work::Check { .. } => Ok(Self::Checked),
             Work::Entries(_) => unreachable!("sums over entries are those of incomplete rows"),
             Work::Sums { scatter_columns, .. } if p <= *scatter_columns => {
                 let exec = exec.phase("covariance");
@@ -282,8 +283,8 @@ impl Sums {
 /// A stream, of which every batch is added to a checksum.
 struct Watched<'s, T> {
     stream: &'s mut (dyn Stream<T> + Send),
+    n_batches: usize,
     n_rows: usize,
-    sparse: bool,
     of_rows: Checksum,
     /// Empty for a stream without weights.
     weights: Vec<f64>,
@@ -291,7 +292,7 @@ struct Watched<'s, T> {
 
 impl<'s, T> Watched<'s, T> {
     fn of(stream: &'s mut (dyn Stream<T> + Send)) -> Self {
-        Self { stream, n_rows: 0, sparse: false, of_rows: Checksum::default(), weights: Vec::new() }
+        Self { stream, n_batches: 0, n_rows: 0, of_rows: Checksum::default(), weights: Vec::new() }
     }
 
     /// That of all rows and weights at once.
@@ -310,10 +311,16 @@ impl<T: Scalar> Stream<T> for Watched<'_, T> {
     }
 
     fn next(&mut self) -> Result<Option<Batch<'_, T>>> {
+        let n_features = self.stream.n_features();
         let batch = self.stream.next()?;
         if let Some(batch) = &batch {
+            batch.check(n_features, self.n_batches, self.n_rows)?;
+            if matches!(batch.rows, Block::Sparse(_)) {
+                let problem = "a batch of a part is sparse; give all its rows at once".to_owned();
+                return Err(Error::Parts { problem });
+            }
+            self.n_batches += 1;
             self.n_rows += batch.rows.n_rows();
-            self.sparse |= matches!(batch.rows, Block::Sparse(_));
             self.of_rows.add_block(&batch.rows);
             self.weights.extend(batch.weights.into_iter().flatten());
         }
@@ -461,7 +468,7 @@ mod tests {
             let values: Vec<f32> = (0..n * p).map(|e| ((e * 7919) % 1009) as f32 / 97.0 - 3.0).collect();
             let rows = Dense::row_major(&values, n, p).unwrap();
             let weights: Vec<f64> = (0..n).map(|i| (i % 4) as f64 / 2.0).collect();
-            for (task, weights) in [sums(p), task(Work::Check)]
+            for (task, weights) in [sums(p), task(Work::Check { scatter_columns: p })]
                 .iter()
                 .flat_map(|task| [(task, None), (task, Some(&weights[..]))])
             {

@@ -22,7 +22,8 @@ struct TaskNumbers {
     pass: usize,
     /// `None` for other work.
     sums: Option<SumsNumbers>,
-    check: bool,
+    /// Of [`Work::Check`].
+    check: Option<usize>,
     entries: Option<TaskOfEntries>,
 }
 
@@ -31,10 +32,12 @@ impl Recorded for Task {
 
     fn to_record(&self) -> Result<Record<'_>> {
         let mut record = Record::new(Self::KIND);
-        let check = self.work == Work::Check;
-        let mut entries = None;
+        let (mut entries, mut check) = (None, None);
         let sums = match self.work {
-            Work::Check => None,
+            Work::Check { scatter_columns } => {
+                check = Some(scatter_columns);
+                None
+            }
             Work::Entries(ref task) => {
                 entries = Some(task.put(&mut record));
                 None
@@ -55,13 +58,13 @@ impl Recorded for Task {
     fn from_record(record: &mut Record<'_>) -> Result<Self> {
         record.check_kind(Self::KIND)?;
         let TaskNumbers { fit, pass, sums, check, entries } = record.json("task")?;
-        let work = match (sums, entries) {
-            (_, Some(task)) => Work::Entries(EntryTask::take(record, task)?),
-            (Some(SumsNumbers { scatter_columns, first_block }), None) => {
+        let work = match (sums, entries, check) {
+            (_, Some(task), _) => Work::Entries(EntryTask::take(record, task)?),
+            (Some(SumsNumbers { scatter_columns, first_block }), None, _) => {
                 Work::Sums { scatter_columns, first_block }
             }
-            (None, None) if check => Work::Check,
-            (None, None) => {
+            (None, None, Some(scatter_columns)) => Work::Check { scatter_columns },
+            (None, None, None) => {
                 let q = record.take_matrix("q")?;
                 let (shift, factor) =
                     (record.take_row("shift", q.n_rows())?, record.take_row("factor", q.n_rows())?);

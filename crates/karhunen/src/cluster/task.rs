@@ -19,8 +19,8 @@ pub(crate) enum Work {
     /// Weights, means and squares of the columns; if there are at most `scatter_columns` of them also their products, else
     /// the product of the scatter matrix with a random block of so many vectors, from a seed.
     Sums { scatter_columns: usize, first_block: (usize, u64) },
-    /// Nothing: the parts are compared with those of earlier passes.
-    Check,
+    /// Nothing: the parts are compared with those of earlier passes, and read as [`Work::Sums`] reads them.
+    Check { scatter_columns: usize },
     /// `sum_i w_i / s m_i (m_i' Q)` over the rows `m = (x - shift) F`.
     Product {
         shift: Vec<f64>,
@@ -42,8 +42,9 @@ impl Task {
     /// Returns true if [`Partial::of_stream`](super::Partial::of_stream) computes the result for rows of so many columns.
     pub fn takes_stream(&self, n_features: usize) -> bool {
         match &self.work {
-            Work::Check => true,
-            Work::Sums { scatter_columns, .. } => n_features <= *scatter_columns,
+            Work::Check { scatter_columns } | Work::Sums { scatter_columns, .. } => {
+                n_features <= *scatter_columns
+            }
             Work::Product { .. } | Work::Entries(_) => false,
         }
     }

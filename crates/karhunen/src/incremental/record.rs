@@ -98,7 +98,7 @@ impl Recorded for IncrementalFit {
             _ if !record.has("scatter") && counts.n_summed == 0 => Engine::Scatter(None),
             _ => {
                 let moments = moments(record, &counts)?;
-                Engine::Scatter(Some(PackedScatter::take(record, moments)?.unpacked()))
+                Engine::Scatter(Some(PackedScatter::take(record, moments)?.unpacked()?))
             }
         };
         let Counts { n_samples, n_batches, .. } = counts;

@@ -56,9 +56,13 @@ impl PackedScatter {
     }
 
     /// Both triangles.
-    pub(crate) fn unpacked(self) -> Scatter {
+    ///
+    /// # Errors
+    /// [`crate::Error::Memory`].
+    pub(crate) fn unpacked(self) -> Result<Scatter> {
         let Self { moments, triangle } = self;
         let p = moments.mean.len();
+        Scatter::ask(p)?;
         let mut matrix = Matrix::zeros(p, p);
         let mut rest = &triangle[..];
         for i in 0..p {
@@ -67,7 +71,7 @@ impl PackedScatter {
             rest = others;
         }
         matrix.mirror_upper();
-        Scatter { moments, matrix }
+        Ok(Scatter { moments, matrix })
     }
 }
 
@@ -117,7 +121,7 @@ mod tests {
         for other in [second, none] {
             whole.merge(&other).unwrap();
             packed.merge(&other.into()).unwrap();
-            assert_eq!(packed.clone().unpacked(), whole);
+            assert_eq!(packed.clone().unpacked().unwrap(), whole);
         }
     }
 }

@@ -37,7 +37,7 @@ impl Recorded for Scatter {
         if n_samples == 0 && moments.weight > 0.0 {
             return Err(damaged("there are weights and no rows; the file is damaged, make it again".into()));
         }
-        PackedScatter::take(record, moments).map(PackedScatter::unpacked)
+        PackedScatter::take(record, moments)?.unpacked()
     }
 }
 
@@ -84,11 +84,10 @@ impl PackedScatter {
     /// Takes the triangle out of a record.
     ///
     /// # Errors
-    /// [`crate::Error::Record`] for a triangle that is missing or damaged; [`crate::Error::Memory`].
+    /// [`crate::Error::Record`] for a triangle that is missing or damaged.
     pub(crate) fn take(record: &mut Record<'_>, moments: Moments) -> Result<Self> {
         let p = moments.mean.len();
         let scatter = Self { moments, triangle: record.take_row(TRIANGLE, n_packed(p))? };
-        Scatter::ask(p)?;
         let mut place = 0;
         for j in 0..p {
             let square = scatter.triangle[place];

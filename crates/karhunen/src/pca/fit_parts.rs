@@ -67,7 +67,7 @@ pub(crate) fn fit_parts(
                 fit_scatter::ask(&Allowance::in_memory(pca), pca, (n, p), run)?;
                 let reason = if pca.solver.is_some() { "asked for" } else { "one pass over the parts" };
                 let origin = Origin { reason, n_passes: driver.n_passes(), dtype, tol };
-                fit_scatter::model(pca, scatter.unpacked(), feature_weights, origin, exec)
+                fit_scatter::model(pca, scatter.unpacked()?, feature_weights, origin, exec)
             }
             Partial { sums: Sums::Moments(moments, block), .. } => {
                 if wants_scatter(pca) {
@@ -77,7 +77,7 @@ pub(crate) fn fit_parts(
             }
             Partial { .. } => unreachable!("products were refused above"),
         }?;
-        driver.check_log(p)?;
+        driver.check_log(p, scatter_columns)?;
         Ok(model)
     })
 }

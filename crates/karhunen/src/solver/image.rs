@@ -8,9 +8,8 @@ use crate::operator::Products;
 use crate::solver::leading::Pairs;
 use crate::solver::spectrum::Spectrum;
 
-/// Maps eigenvectors of `B B'` back. Drops pairs whose
-/// eigenvalue is at rounding level. The residuals become bounds: `B'B w - lambda w = B' r / sqrt(lambda)` is at
-/// most `sqrt(lambda_1 / lambda)` times as long as `r = B B'q - lambda q`.
+/// Maps eigenvectors of `B B'` back. Drops pairs whose eigenvalue is at rounding level. The residuals become bounds:
+/// `B'B w - lambda w = B' r / sqrt(lambda)` is at most `sqrt(lambda_1 / lambda)` times as long as `r = B B'q - lambda q`.
 pub(crate) fn image(op: &dyn Products, pairs: Pairs, seed: u64, exec: &Exec<'_>) -> Result<Spectrum> {
     let Pairs { mut values, vectors, mut residuals, .. } = pairs;
     let largest = values.first().copied().unwrap_or(0.0);

@@ -23,7 +23,7 @@ STOPPED = {
     "rmse": "the error of the entries fitted moved by less than rmse_tol",
     "exhausted": "no step lowers the cost any more",
     "nonoise": "the noise vanished, because scores and loadings outnumber the entries",
-    "overfit": "scores and loadings outnumber the entries, and the cost fell by less than 0.001 per entry",
+    "overfit": "scores and loadings outnumber the entries; the cost fell by less than 0.001 per entry and iteration",
     "heldout": "the error of the entries set aside no longer fell",
     "iterations": "max_iter was reached",
     "timelimit": "time_limit was reached",
@@ -90,7 +90,8 @@ class FarPredictions:
 class Overfit:
     """Components of "ppca" that fit noise.
 
-    Scores and loadings outnumber the entries, or the means alone are expected to predict new entries better, by Akaike's corrected criterion (Hurvich & Tsai 1989).
+    Scores and loadings outnumber the entries, or the means alone are expected to predict new entries better, by
+    Akaike's corrected criterion (Hurvich & Tsai 1989).
 
     Attributes
     ----------

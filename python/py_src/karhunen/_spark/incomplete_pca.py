@@ -50,7 +50,7 @@ class _EntryParams(SharedParams, HasPredictionCol):
     valueCol = param("valueCol", "column with the values", TypeConverters.toString)
     numPartitions = param(
         "numPartitions",
-        "number of partitions of rows; one for every million entries if it is not set",
+        "number of partitions of rows; if it is not set, one for every million entries of a fit",
         TypeConverters.toInt,
     )
 
@@ -142,7 +142,8 @@ class IncompletePCA(
     seed : int, default=0
         Seed of the random start.
     numPartitions : int
-        Number of partitions of rows. If it is not set, one for every million entries.
+        Number of partitions of rows. If it is not set, one for every million entries of a fit, and Spark's own number
+        for the scores of the model.
     numThreads : int, default=1
         Number of threads of a task; set `spark.task.cpus` to the same number.
     persist : bool, default=False

@@ -69,13 +69,13 @@ def sums_of_rows(n_threads: int) -> Work:
 
 
 def _sum_rows(n_threads: int, task: bytes, batches: Iterator[pa.RecordBatch], reader: RowReader) -> SumsOfParts | None:
-    """Sum the rows of a partition: dense rows batch by batch if the task allows it, others together."""
+    """Sum the rows of a partition: as dense rows, batch by batch, if the first is dense and the task allows it."""
     blocks = read_blocks(batches, reader)
     first = next(blocks, None)
     if first is None:
         return None if reader.width is None else _sum_of_none(task, reader.part, reader.width, reader.columns.dtype)
     blocks, width = itertools.chain([first], blocks), cast(int, reader.width)
-    if isinstance(first[0], np.ndarray) and takes_batches(task, width):
+    if reader.first_is_dense and takes_batches(task, width):
         dtype = reader.columns.dtype
         batched = cast(Any, dense(blocks, dtype))
         return sum_batches(task, reader.part, batched, width, dtype == "float32", n_threads)

@@ -37,6 +37,8 @@ class RowReader:
         Number of rows so far.
     any_dense : bool
         True if any row so far was dense.
+    first_is_dense : bool
+        True if the first row is dense. It decides how a partition is summed, so that the sizes of batches do not.
     """
 
     columns: Columns
@@ -44,6 +46,7 @@ class RowReader:
     width: int | None
     n_rows: int = 0
     any_dense: bool = False
+    first_is_dense: bool = True
 
     def block(self, arrays: list[pa.Array]) -> Block:
         """Convert the columns of the features of a batch, which has at least one row.
@@ -102,6 +105,8 @@ class RowReader:
         entries = _between(values.values, offsets)
         width = cast(int, self.width)
         self.any_dense |= bool(dense.any())
+        if self.n_rows == 0:
+            self.first_is_dense = bool(dense[0])
         if dense.all():
             return entries.reshape(len(array), width)
         given = array.field("indices")

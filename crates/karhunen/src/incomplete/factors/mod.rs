@@ -16,11 +16,10 @@ use crate::error::Result;
 use crate::exec::{Accumulate, Exec};
 use crate::incomplete::data::Rows;
 use crate::linalg::Matrix;
+use crate::linalg::prefetch::LINE;
 use crate::linalg::simd::Lane;
 use crate::scalar::Scalar;
 
-/// Bytes of a cache line, and of the widest vector.
-const LINE: usize = 64;
 /// Number of values per piece of elementwise work.
 const PIECE: usize = 1 << 16;
 

@@ -7,7 +7,8 @@ use pulp::{Simd, WithSimd};
 use crate::incomplete::data::Segment;
 use crate::incomplete::factors::Factor;
 use crate::incomplete::passes::RUN;
-use crate::incomplete::passes::rows::{LINE, VectorRows, add_rows, flush};
+use crate::incomplete::passes::rows::{VectorRows, add_rows, flush};
+use crate::linalg::prefetch::LINE;
 use crate::linalg::simd::{Lane, dispatch};
 
 /// Number of entries added together.

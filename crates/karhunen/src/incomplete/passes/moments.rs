@@ -10,8 +10,8 @@ use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::factors::{Factor, FactorSide};
 use crate::incomplete::passes::RUN;
 use crate::incomplete::passes::full_lines::{MissingEntries, keep_digits, project};
-use crate::incomplete::passes::rows::{LINE, VectorRows, add_rows, flush};
-use crate::linalg::prefetch::prefetch_at;
+use crate::incomplete::passes::rows::{VectorRows, add_rows, flush};
+use crate::linalg::prefetch::{LINE, prefetch_at};
 use crate::linalg::simd::{Lane, dispatch};
 
 /// Prefetch distance, in entries.

@@ -13,9 +13,9 @@ use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::factors::{Factor, FactorSide, Factors};
 use crate::incomplete::passes::full_lines::{MissingEntries, keep_digits, project};
 use crate::incomplete::passes::least_norm::{solve_few, solve_in};
-use crate::incomplete::passes::rows::{AHEAD, LINE};
+use crate::incomplete::passes::rows::AHEAD;
 use crate::linalg::decomp::cholesky::{BLOCK, Upper};
-use crate::linalg::prefetch::prefetch_at;
+use crate::linalg::prefetch::{LINE, prefetch_at};
 use crate::linalg::simd::{Lane, dispatch};
 use crate::scalar::largest;
 

@@ -3,15 +3,13 @@
 use pulp::Simd;
 
 use crate::incomplete::factors::Factor;
-use crate::linalg::prefetch::prefetch_at;
+use crate::linalg::prefetch::{LINE, prefetch_at};
 use crate::linalg::simd::Lane;
 
 /// Number of entries whose products form together, as independent chains of operations.
 pub(super) const TOGETHER: usize = 8;
 /// Prefetch distance, in entries.
 pub(super) const AHEAD: usize = 24;
-/// Bytes of a cache line.
-pub(super) const LINE: usize = 64;
 
 /// A factor viewed as rows of vectors.
 #[derive(Clone, Copy)]

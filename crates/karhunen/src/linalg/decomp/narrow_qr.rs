@@ -6,7 +6,7 @@
 use pulp::{Simd, WithSimd};
 
 use crate::linalg::dense::small::binade;
-use crate::linalg::simd::dispatch;
+use crate::linalg::simd::{Lane, dispatch};
 
 /// Number of triangles.
 pub(crate) const LANES: usize = 8;
@@ -116,7 +116,7 @@ fn eliminate<S: Simd>(
         let below = simd.less_than_f64s(x, zero);
         let alpha = simd.select_f64s(below, norm, simd.neg_f64s(norm));
         let v0 = simd.sub_f64s(x, alpha);
-        let divisor = simd.mul_add_f64s(norm, simd.abs_f64s(x), square);
+        let divisor = <f64 as Lane>::mul_add(simd, norm, simd.abs_f64s(x), square);
         let counts = simd.less_than_f64s(simd.splat_f64s(LEAST_SQUARE), square);
         let divisor = simd.select_f64s(counts, divisor, simd.splat_f64s(1.0));
         let t = simd.select_f64s(counts, simd.div_f64s(simd.splat_f64s(1.0), divisor), zero);
@@ -126,9 +126,9 @@ fn eliminate<S: Simd>(
             let y: [S::f64s; DEPTH] = std::array::from_fn(|i| column[i * parts + part]);
             let product = simd.mul_f64s(t, dot(simd, &v, &y, simd.mul_f64s(v0, r[part])));
             let minus = simd.neg_f64s(product);
-            r[part] = simd.mul_add_f64s(minus, v0, r[part]);
+            r[part] = <f64 as Lane>::mul_add(simd, minus, v0, r[part]);
             for i in 0..DEPTH {
-                column[i * parts + part] = simd.mul_add_f64s(minus, v[i], y[i]);
+                column[i * parts + part] = <f64 as Lane>::mul_add(simd, minus, v[i], y[i]);
             }
         }
     }
@@ -139,7 +139,7 @@ fn eliminate<S: Simd>(
 fn dot<S: Simd>(simd: S, v: &[S::f64s; DEPTH], y: &[S::f64s; DEPTH], first: S::f64s) -> S::f64s {
     let mut sums = [first, simd.splat_f64s(0.0)];
     for i in 0..DEPTH {
-        sums[i % 2] = simd.mul_add_f64s(v[i], y[i], sums[i % 2]);
+        sums[i % 2] = <f64 as Lane>::mul_add(simd, v[i], y[i], sums[i % 2]);
     }
     simd.add_f64s(sums[0], sums[1])
 }

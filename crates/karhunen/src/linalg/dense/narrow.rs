@@ -165,6 +165,9 @@ impl<E: Lane> NarrowPanel<E> {
         for k in 0..n_chunks {
             let columns = k * chunk..self.width.min((k + 1) * chunk);
             self.pack(m, rows.clone(), columns.clone());
+            // The last group is packed already.
+            let rows_ahead = if k + 1 < n_chunks { rows.clone() } else { 0..0 };
+            let ahead = parts_of_rows(m, rows_ahead, (n_chunks + k, 2 * n_chunks));
             dispatch(Forward {
                 x: &self.x[..n_rows * self.width],
                 width: self.width,
@@ -172,7 +175,7 @@ impl<E: Lane> NarrowPanel<E> {
                 q: &q.values,
                 y: &mut self.y[..n_rows * self.y_width],
                 y_width: self.y_width,
-                ahead: &parts_of_rows(m, rows.clone(), (n_chunks + k, 2 * n_chunks)),
+                ahead: &ahead,
             });
         }
     }
