@@ -321,6 +321,9 @@ def test_components_of_ppca_that_fit_noise_are_warned_of():
     with pytest.warns(ConvergenceWarning, match="scores and loadings outnumber the entries, so that"):
         pca = IncompletePCA(10, method="ppca").fit(noise)
     assert pca.convergence_.overfit.outnumbered
+    assert pca.convergence_.stop.startswith("scores and loadings outnumber")
+    with pytest.warns(ConvergenceWarning, match="scores and loadings outnumber the entries, so that"):
+        pca = IncompletePCA(10, method="ppca", tol=0.0).fit(noise)
     assert pca.convergence_.stop.startswith("the noise vanished")
     assert IncompletePCA(5, method="vb-full").fit(noise).convergence_.overfit is None
 
