@@ -204,8 +204,17 @@ def _joined_rows(blocks: list[Block], any_dense: bool) -> Block:
     n_rows, width = sum(block.shape[0] for block in blocks), blocks[0].shape[1]
     stored = sum(block.nnz if sp.issparse(block) else block.size for block in blocks)
     if not any_dense or stored < _SPARSE_SHARE * n_rows * width:
-        return blocks[0] if len(blocks) == 1 else sp.vstack(blocks, format="csr")
+        return blocks[0] if len(blocks) == 1 else sp.vstack([_stored(block) for block in blocks], format="csr")
     return np.concatenate([block.toarray() if sp.issparse(block) else block for block in blocks])
+
+
+def _stored(block: Block) -> Any:
+    """Return a block as a CSR matrix. Dense rows store every column, as they do in a block with sparse rows."""
+    if sp.issparse(block):
+        return block
+    n_rows, width = block.shape
+    columns, ends = np.tile(np.arange(width, dtype=np.int32), n_rows), np.arange(n_rows + 1) * width
+    return sp.csr_matrix((block.ravel(), columns, ends), shape=block.shape)
 
 
 def _numpy(array: pa.Array) -> Any:
