@@ -56,7 +56,7 @@ impl Partial {
     /// each row; all are one if `None`.
     ///
     /// # Errors
-    /// [`Error::Part`] with the number of the part and the error of its rows: those of [`Scatter::of`];
+    /// [`Error::Part`] with the number of the part and the error of its rows: those of [`crate::moments::Scatter::of`];
     /// [`Error::Shape`] for another number of columns than the task has.
     pub fn of<T: Scalar>(
         task: &Task,
