@@ -56,7 +56,7 @@ fn rate<R>(n_threads: usize, work: &(impl Fn(usize) -> R + Sync)) -> f64 {
         };
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..n_threads).map(|thread| scope.spawn(move || timed(thread))).collect();
-            threads.into_iter().filter_map(|thread| thread.join().ok()).fold(0.0, f64::max)
+            threads.into_iter().filter_map(|thread| thread.join().ok()).max_by(f64::total_cmp).unwrap_or(0.0)
         })
     };
     n_threads as f64 / (0..ROUNDS).map(seconds).fold(f64::INFINITY, f64::min)

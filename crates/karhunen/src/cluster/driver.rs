@@ -61,6 +61,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Compares the parts with those of the log, if it held all passes.
+    /// `scatter_columns` is that of the first pass.
     ///
     /// # Errors
     /// As [`Driver::pass`].

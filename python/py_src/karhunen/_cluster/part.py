@@ -16,7 +16,7 @@ from karhunen._shared.arrays import Matrix
 from karhunen._shared.errors import name_column
 
 #: Number of the format of tasks and sums; raise it when either changes.
-TASK_FORMAT = 1
+TASK_FORMAT = 2
 #: The result of a task for some parts: bytes. As an array, it is sent without copies by Dask.
 SumsOfParts: TypeAlias = "bytes | NDArray[np.uint8]"
 #: What the driver and the workers of a fit have in common.
