@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use karhunen::cluster::{Engine, Partial, Task, Tree};
 use karhunen::exec::PassLog;
-use karhunen::{Error, IncompleteModel as IncompleteCore, IncompletePca, Pca, PcaModel, Result, Run, Source};
+use karhunen::{
+    Error, IncompleteModel as IncompleteCore, IncompletePca, Observed, Pca, PcaModel, Result, Run, Source,
+};
 use karhunen_io::{from_bytes, to_bytes};
 use numpy::PyArray1;
 use pyo3::exceptions::PyRuntimeError;
@@ -14,6 +16,7 @@ use pyo3::types::{PyBytes, PyDict, PyIterator};
 
 use crate::arrays::{LentVector, lend_vector};
 use crate::dtype::{Data, Element, Job};
+use crate::entries::{Entries, EntryJob};
 use crate::errors::{file_to_python, to_python};
 use crate::incomplete_model::IncompleteModel;
 use crate::message::{Message, to_array};
@@ -273,6 +276,35 @@ impl Job for SumPart {
     type Output = Partial;
     fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Partial> {
         Partial::of(&self.task, self.part, x, self.weights.as_ref().map(LentVector::as_slice), run)
+    }
+}
+
+/// As [`sum_part`], for entries that stay in memory between passes.
+#[pyfunction]
+#[pyo3(signature = (task, part, entries, n_threads=None))]
+pub(crate) fn sum_entries<'py>(
+    py: Python<'py>,
+    task: &[u8],
+    part: usize,
+    entries: &Bound<'py, Entries>,
+    n_threads: Option<usize>,
+) -> PyResult<Bound<'py, PyArray1<u8>>> {
+    let task = py.detach(|| from_bytes(task)).map_err(file_to_python)?;
+    let stored = entries.get().stored();
+    let job = SumEntries { task, part };
+    let partial = run(py, Effort::new(Effort::LONG, n_threads), None, move |run| stored.run(job, run))?;
+    to_array(py, &partial)
+}
+
+struct SumEntries {
+    task: Task,
+    part: usize,
+}
+
+impl EntryJob for SumEntries {
+    type Output = Partial;
+    fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> Result<Partial> {
+        Partial::of_entries(&self.task, self.part, entries, run)
     }
 }
 

@@ -48,7 +48,8 @@ mod _core {
     use crate::categorical_model::{CategoricalModel, are_many_categories, fit_categorical};
     #[pymodule_export]
     use crate::cluster::{
-        ClusterFit, PartTree, merge_parts, sum_batches, sum_part, takes_batches, takes_missing_values,
+        ClusterFit, PartTree, merge_parts, sum_batches, sum_entries, sum_part, takes_batches,
+        takes_missing_values,
     };
     #[pymodule_export]
     use crate::completion::{choose_completion, complete};

@@ -5,15 +5,20 @@ from spark_rows import MARKS
 # The module above skips the tests without pyspark or Java.
 # isort: split
 
+import functools
+import warnings
+
 import karhunen
 import numpy as np
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from karhunen._spark import incomplete_pca
-from karhunen._spark.entries import EntryColumns, RowsOfPart
+from karhunen._spark import bundles, incomplete_pca
+from karhunen._spark.bundles import _divide, keys_of_parts
+from karhunen._spark.entries import EntriesOfPart, EntryColumns, _prepare
 from karhunen.spark import IncompletePCA, IncompletePCAModel
 from pyspark.sql import functions
+from sklearn.exceptions import ConvergenceWarning
 
 pytestmark = MARKS
 
@@ -45,29 +50,81 @@ def in_memory(entries, k=2, **options):
     return karhunen.IncompletePCA(k, **options).fit(matrix), used
 
 
-def test_a_partition_for_every_million_entries(spark, entries, monkeypatch):
-    source, found = frame(spark, entries), []
-    monkeypatch.setattr(incomplete_pca, "ENTRIES_OF_PART", -(-len(entries[0]) // 3))
-    for n_parts in (None, 3, 4):
+def bits(model):
+    return model.toKarhunen().components_.tobytes()
+
+
+def test_entries_fit_one_task_or_partitions_of_a_few_million(spark, entries, monkeypatch):
+    source, found = frame(spark, entries), {}
+    for n_parts in (None, 1, 3, 4):
         model = IncompletePCA(k=2, persist=True, tol=1e-2, numPartitions=n_parts).fit(source)
-        found.append(model.toKarhunen().components_.tobytes())
+        found[n_parts] = bits(model)
         assert model.rowScores().count() == N - 1
-    assert found[0] == found[1] != found[2]
+    assert found[None] == found[1] != found[3] != found[4]
+    monkeypatch.setattr(incomplete_pca, "ENTRIES_OF_TASK", len(entries[0]) - 1)
+    monkeypatch.setattr(incomplete_pca, "ENTRIES_OF_PART", -(-len(entries[0]) // 3))
+    assert bits(IncompletePCA(k=2, persist=True, tol=1e-2).fit(source)) == found[3]
 
 
-def test_partitions_do_not_depend_on_the_order_of_their_entries(entries):
+@pytest.mark.parametrize("options", [{"method": "vb-full"}, {"regParam": 0.5}, {"scale": True}])
+def test_one_task_makes_the_passes_of_one_partition(spark, entries, tmp_path, options):
+    source = frame(spark, entries, "row int, column string, value float", lambda j: f"c{j:02}")
+    estimator = IncompletePCA(k=2, numPartitions=1, persist=True, maxIter=4, tol=0.0, **options)
+    models = []
+    for checkpoint in (None, str(tmp_path / "passes")):
+        if checkpoint is not None:
+            estimator.setCheckpoint(checkpoint)
+        with pytest.warns(ConvergenceWarning, match="maxIter was reached after 4 iterations") as told:
+            models.append(estimator.fit(source))
+        assert [one.filename for one in told if one.category is ConvergenceWarning] == [__file__]
+    one, passes = (model.toKarhunen() for model in models)
+    assert one.feature_names_in_.tolist() == passes.feature_names_in_.tolist() == [f"c{j:02}" for j in range(P)]
+    assert bits(models[0]) == bits(models[1])
+    assert (one.mean_.tolist(), one.noise_variance_) == (passes.mean_.tolist(), passes.noise_variance_)
+    assert one.get_params() == passes.get_params()
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 7, 200])
+def test_keys_lead_to_their_partitions(spark, n_parts):
+    keys = keys_of_parts(spark, n_parts)
+    rows = spark.createDataFrame([(part, key) for part, key in enumerate(keys)], "part int, key int")
+    found = rows.repartition(n_parts, "key").select("part", functions.spark_partition_id().alias("found")).collect()
+    assert sorted(row["part"] for row in found if row["part"] == row["found"]) == list(range(n_parts))
+
+
+def packed_rows(entries, labels, order, n_parts, as_text):
+    """Bundle entries in a given order; return the batches of each part."""
+    rows, columns, values = (pa.array(array).take(pa.array(order)) for array in entries)
+    table = pa.table([rows.cast("string") if as_text else rows, columns, values], names=["i", "j", "x"])
+    prepare = functools.partial(_prepare, EntryColumns("i", "j", "x", "float64"), labels, True)
+    schema = pa.schema([("key", pa.int32()), ("problem", pa.string()), ("data", pa.binary())])
+    bundles = list(_divide(prepare, list(range(n_parts)), schema, table.to_batches(100)))
+    return [[one for one in bundles if one["key"][0].as_py() == part] for part in range(n_parts)]
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+@pytest.mark.parametrize("n_parts", [1, 4])
+def test_partitions_do_not_depend_on_the_order_of_their_entries(entries, n_parts, as_text, monkeypatch):
+    monkeypatch.setattr(bundles, "_ENTRIES", 250)
     rows, columns, values = entries
     labels, expected = pa.array(np.arange(P)), sp.csr_array((values, (rows, columns)), shape=(N, P)).toarray()
-    for of_rows in (pa.array(rows), pa.array(rows).cast("string")):
-        table, found = pa.table([of_rows, pa.array(columns), pa.array(values)], names=["i", "j", "x"]), []
-        for seed in range(3):
-            order = pa.array(np.random.default_rng(seed).permutation(len(rows)))
-            batches = table.take(order).to_batches(100)
-            found.append(RowsOfPart.of(batches, EntryColumns("i", "j", "x", "float64"), labels))
-        for part in found:
-            assert part.labels == found[0].labels == part.labels.sort()
-            assert part.matrix.has_canonical_format
-            np.testing.assert_array_equal(part.matrix.toarray(), expected[part.labels.cast("int64").to_numpy()])
+    form, found = EntryColumns("i", "j", "x", "float64"), []
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(rows))
+        parts = packed_rows(entries, labels, order, n_parts, as_text)
+        found.append([EntriesOfPart.of(part, form, labels) for part in parts])
+    for parts in found:
+        for part, first in zip(parts, found[0], strict=True):
+            assert part.rows == first.rows == part.rows.sort()
+            matrix = part.matrix()
+            assert matrix.has_canonical_format
+            np.testing.assert_array_equal(matrix.toarray(), expected[part.rows.cast("int64").to_numpy()])
+            *places, held, _ = part.observed(1).triples()
+            np.testing.assert_array_equal(sp.csr_array((held, places), shape=part.shape).toarray(), matrix.toarray())
+        of_rows = np.concatenate([part.rows.cast("int64").to_numpy() for part in parts])
+        assert sorted(of_rows) == np.unique(rows).tolist()
+        # Every part has its share.
+        assert min(len(part.rows) for part in parts) > N / n_parts / 2
 
 
 OPTIONS = [
@@ -149,6 +206,10 @@ def test_bits_do_not_depend_on_the_partitions_of_the_input(spark, entries):
 
 def test_repeated_reading_is_told(spark, entries):
     with pytest.warns(UserWarning, match="every iteration computes the DataFrame anew and shuffles it"):
+        IncompletePCA(k=1, tol=1e-2, numPartitions=2).fit(frame(spark, entries))
+    with warnings.catch_warnings():
+        # One task reads the entries once.
+        warnings.simplefilter("error", UserWarning)
         IncompletePCA(k=1, tol=1e-2).fit(frame(spark, entries))
 
 
@@ -177,9 +238,12 @@ def test_what_cannot_be_used(spark, entries):
         (IncompletePCA(k=40), source, "40"),
     ]
     for estimator, rows, message in fails:
-        with pytest.raises(ValueError, match=message) as caught:
-            estimator.setParams(persist=True).fit(rows)
-        assert "max_iter" not in str(caught.value)
+        # In one task and in passes.
+        for n_parts in (1, 2) if not estimator.isSet("numPartitions") else (None,):
+            estimator.setParams(persist=True)
+            with pytest.raises(ValueError, match=message) as caught:
+                (estimator if n_parts is None else estimator.setNumPartitions(n_parts)).fit(rows)
+            assert "max_iter" not in str(caught.value)
     model = IncompletePCA(k=1, persist=True, tol=1e-2).fit(source)
     with pytest.raises(ValueError, match="set another predictionCol"):
         model.transform(source.withColumn("prediction", functions.lit(1.0)))

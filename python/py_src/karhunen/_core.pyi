@@ -78,6 +78,7 @@ __all__ = [
     "split_entries",
     "squared_cosines",
     "sum_batches",
+    "sum_entries",
     "sum_part",
     "sum_rows",
     "summarise",
@@ -870,6 +871,9 @@ def sum_batches(
     n_threads: int | None = None,
 ) -> NDArray[np.uint8]:
     """Compute the result of a task for rows that come once, with their weights: of float32 if `single`."""
+
+def sum_entries(task: bytes, part: int, entries: Entries, n_threads: int | None = None) -> NDArray[np.uint8]:
+    """Compute the result of a task for entries that stay in memory between passes."""
 
 def merge_parts(partials: list[_Sums]) -> NDArray[np.uint8]:
     """Merge the results of neighbouring parts, given in their order."""

@@ -3,8 +3,9 @@
 use crate::cluster::{FirstBlock, Task, Tree, Work};
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate as _, Exec, Run};
+use crate::incomplete::Observed;
 use crate::incomplete::parts::EntrySums;
-use crate::linalg::{ColumnMap, Dense, Matrix};
+use crate::linalg::{ColumnMap, Dense, Indices, Matrix};
 use crate::moments::Moments;
 use crate::moments::packed::PackedScatter;
 use crate::operator::blocks;
@@ -147,6 +148,55 @@ impl Partial {
             n_features,
             single: n_rows == 0 || is_single::<T>(),
             sparse: false,
+            sums,
+        })
+    }
+
+    /// As [`Partial::of`], for the observed entries of a part, which stay in memory between the passes of a fit of
+    /// [`crate::IncompletePca`]. Rows count as often as their multiplicities.
+    ///
+    /// # Errors
+    /// As [`Partial::of`]; [`Error::Parts`] unless [`Task::takes_missing_values`], and for entries with weights.
+    pub fn of_entries<T: Scalar>(
+        task: &Task,
+        part: usize,
+        entries: &Observed<T>,
+        run: &Run<'_>,
+    ) -> Result<Self> {
+        let of = compiled!(T, Partial::of_observed::<T>
+            => fn(&Task, usize, &Observed<T>, &Run<'_>) -> Result<Partial>);
+        of(task, part, entries, run).map_err(|error| Error::Part { part, source: Box::new(error) })
+    }
+
+    fn of_observed<T: Scalar>(
+        task: &Task,
+        number: usize,
+        entries: &Observed<T>,
+        run: &Run<'_>,
+    ) -> Result<Self> {
+        let (n_rows, n_features) = entries.shape();
+        if entries.is_weighted() {
+            return Err(Error::Parts { problem: "fits in parts take no weights of entries".to_owned() });
+        }
+        let sums = match &task.work {
+            Work::Entries(task) => {
+                Sums::Entries(Exec::run(run, |exec| EntrySums::of_observed(task, entries, exec))?)
+            }
+            Work::Check { .. } => Sums::Checked,
+            _ => {
+                let problem = "a pass over complete rows got observed entries".to_owned();
+                return Err(Error::Parts { problem });
+            }
+        };
+        let mut checksum = Checksum::default();
+        let rows = entries.rows();
+        checksum.add_stored(rows.values(), Indices::U32(rows.indices()), rows.pointers());
+        Ok(Self {
+            task: (task.fit, task.pass),
+            parts: vec![PartSeen { number, n_rows, checksum: checksum.finish() }],
+            n_features,
+            single: n_rows == 0 || is_single::<T>(),
+            sparse: true,
             sums,
         })
     }
@@ -354,15 +404,17 @@ impl Checksum {
         match block {
             Block::Dense(rows) if rows.is_column_major() => self.add_rows(&rows.t()),
             Block::Dense(rows) => self.add_rows(rows),
-            Block::Sparse(rows) => {
-                self.add(rows.values());
-                let indices = rows.indices();
-                let places = (0..indices.len()).map(|e| indices.at(e));
-                for (i, place) in places.chain(rows.pointers().iter().copied()).enumerate() {
-                    let lane = &mut self.lanes[i % 8];
-                    *lane = stir(*lane, place as u64);
-                }
-            }
+            Block::Sparse(rows) => self.add_stored(rows.values(), rows.indices(), rows.pointers()),
+        }
+    }
+
+    /// Adds values that are stored in lines.
+    fn add_stored<T: Scalar>(&mut self, values: &[T], indices: Indices<'_>, pointers: &[usize]) {
+        self.add(values);
+        let places = (0..indices.len()).map(|e| indices.at(e));
+        for (i, place) in places.chain(pointers.iter().copied()).enumerate() {
+            let lane = &mut self.lanes[i % 8];
+            *lane = stir(*lane, place as u64);
         }
     }
 
@@ -383,6 +435,7 @@ impl Checksum {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::incomplete::parts::{EntryTask, NormalTask, ScorePenalty};
 
     fn of_dense(values: &[f64], p: usize) -> u64 {
         let mut sum = Checksum::default();
@@ -482,6 +535,35 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn held_entries_have_the_result_of_their_rows() {
+        // Row 1 has no entries.
+        let pointers = [0, 3, 3, 5, 8, 10];
+        let (indices, values) =
+            ([0, 1, 3, 1, 2, 0, 1, 2, 2, 3], [1.0, 2.0, 0.5, -1.0, 3.0, 2.0, 4.0, 1.0, 0.0, 2.5]);
+        let rows = crate::linalg::Sparse::csr(5, 4, &pointers, &indices, &values).unwrap();
+        let entries = Observed::from_sparse(&rows, None).unwrap();
+        let loadings = Matrix::from_fn(4, 3, |j, k| (1 + 2 * j + k) as f64 / 7.0);
+        let normal = NormalTask {
+            loadings,
+            penalty: ScorePenalty { size: 0.1, per_entry: true },
+            single: false,
+            factors: Some(vec![1.0, 2.0, 0.5, 1.0]),
+        };
+        let run = Run::threads(1);
+        for work in [EntryTask::Columns, EntryTask::Normal(normal)] {
+            let task = task(Work::Entries(work));
+            let found = Partial::of_entries(&task, 3, &entries, &run).unwrap();
+            assert_eq!(found, Partial::of(&task, 3, &rows, None, &run).unwrap());
+        }
+        let error = Partial::of_entries(&sums(3), 3, &entries, &run).unwrap_err().to_string();
+        assert!(error.contains("complete rows"), "{error}");
+        let weighted = Observed::from_sparse(&rows, Some(&[2.0; 10])).unwrap();
+        let task = task(Work::Entries(EntryTask::Columns));
+        let error = Partial::of_entries(&task, 3, &weighted, &run).unwrap_err().to_string();
+        assert!(error.contains("no weights of entries"), "{error}");
     }
 
     #[test]

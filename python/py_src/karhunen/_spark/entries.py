@@ -1,12 +1,8 @@
-"""Entries of a DataFrame, one for each (row, column, value), in partitions of whole rows.
-
-A shuffle brings the entries of each row together. Every partition is packed into one CSR matrix, which all passes read.
-"""
+"""Entries of a DataFrame, one for each (row, column, value), in partitions of whole rows."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -17,27 +13,18 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 from pyspark.sql.types import DataType, FloatType, IntegralType, NumericType, StringType
 
-from karhunen._cluster.part import SumsOfParts, sum_part
+from karhunen._core import Entries, observe_triples
 from karhunen._shared.arrays import FloatArray
-from karhunen._spark import pieces
+from karhunen._shared.errors import repeated_pair
+from karhunen._spark.bundles import Batches, bundled, unbundled
 from karhunen._spark.columns import numbered, type_of, types_of
-from karhunen._spark.passes import Work
-from karhunen._spark.rows import RowReader, part_number
-from karhunen._spark.sums import has_large_types
 from karhunen._spark.worker import on_worker
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from pyspark.sql import DataFrame
 
     import karhunen
-
-#: Entries of a partition, if no number of partitions is asked for. A task takes some hundredths of a second, and its
-#: sums are often larger than a million entries.
-ENTRIES_OF_PART = 1_000_000
-#: A packed partition: number of the piece, an error, and bytes.
-_PACKED = "seq int, problem string, data binary"
-
-Batches = Iterable[pa.RecordBatch]
 
 
 def check_label(option: str, name: str, kind: DataType) -> bool:
@@ -58,6 +45,11 @@ def check_label(option: str, name: str, kind: DataType) -> bool:
             f"collate({name}, 'UTF8_BINARY')"
         )
     return False
+
+
+def names_of(labels: pa.Array) -> list[str] | None:
+    """Return the names of the columns of a model, if labels are strings."""
+    return None if pa.types.is_integer(labels.type) else labels.to_pylist()
 
 
 @dataclass(frozen=True)
@@ -106,170 +98,144 @@ class EntryColumns:
             raise ValueError("the DataFrame has no rows; a fit needs at least one entry")
         return labels.take(pc.sort_indices(labels)), pc.sum(counts).as_py()
 
-    def of_rows(self, dataset: DataFrame, n_parts: int | None) -> DataFrame:
-        """Return the entries with those of each row in one partition. None leaves the number of partitions to Spark."""
-        number = "float" if self.dtype == "float32" else "double"
-        row, column, value = (f"c{dataset.columns.index(name)}" for name in (self.row, self.column, self.value))
-        plain = numbered(dataset).selectExpr(f"{row} as i", f"{column} as j", f"cast({value} as {number}) as x")
-        return plain.repartition("i") if n_parts is None else plain.repartition(n_parts, "i")
-
-
-@dataclass(frozen=True)
-class RowsOfPart:
-    """Rows of a partition.
-
-    Attributes
-    ----------
-    labels : pyarrow.Array
-        Labels of the rows.
-    matrix : csr_matrix of shape (n_rows, n_columns)
-        Their entries; those that are not stored are missing.
-    """
-
-    labels: pa.Array
-    matrix: Any
-
-    @classmethod
-    def of(cls, batches: Batches, columns: EntryColumns, labels: pa.Array, *, all_known: bool = True) -> RowsOfPart:
-        """Collect the entries of a partition, in any order, and sort them by the labels of rows and columns.
+    def of_rows(
+        self, dataset: DataFrame, labels: pa.Array, n_parts: int | None, *, all_known: bool = True
+    ) -> DataFrame:
+        """Return the entries in bundles, with those of each row in one partition.
 
         Parameters
         ----------
-        batches : iterable of RecordBatch
+        dataset : DataFrame
             Entries.
-        columns : EntryColumns
-            Their columns.
         labels : pyarrow.Array
-            Labels of the columns.
+            Labels of the columns, sorted.
+        n_parts : int or None
+            Number of partitions. None leaves it to Spark.
         all_known : bool
-            If False, entries of columns without a label are left out.
+            If False, columns may have other labels; such entries tell only that there is their row.
+        """
+        number = "float" if self.dtype == "float32" else "double"
+        row, column, value = (f"c{dataset.columns.index(name)}" for name in (self.row, self.column, self.value))
+        plain = numbered(dataset).selectExpr(f"{row} as i", f"{column} as j", f"cast({value} as {number}) as x")
+        return bundled(plain, partial(_prepare, self, labels, all_known), n_parts)
+
+
+def _prepare(columns: EntryColumns, labels: pa.Array, all_known: bool, table: pa.Table) -> pa.Table:
+    """Replace the labels of columns by their numbers, -1 for other labels.
+
+    Raises
+    ------
+    ValueError
+        For null, and for a column with another label.
+    """
+    for name, option, array in zip(
+        (columns.row, columns.column, columns.value), ("rowCol", "columnCol", "valueCol"), table.columns, strict=True
+    ):
+        if array.null_count:
+            raise ValueError(f"{option} = {name!r} holds null; drop such entries")
+    rows, names, values = (array.combine_chunks() for array in table.columns)
+    places = pc.index_in(names, value_set=labels)
+    if all_known and places.null_count:
+        label = names[int(np.argmax(np.asarray(places.is_null())))].as_py()
+        raise ValueError(f"column {label!r} was not there when the columns were listed; persist the DataFrame")
+    return pa.table([rows, pc.fill_null(places, -1), values], names=["i", "j", "x"])
+
+
+@dataclass(frozen=True)
+class EntriesOfPart:
+    """Entries of a partition, in any order.
+
+    Attributes
+    ----------
+    rows, columns : pyarrow.Array
+        Labels, sorted. There may be rows without entries.
+    numbers, places : ndarray of shape (n_entries,)
+        Row and column of each entry.
+    values : ndarray of shape (n_entries,)
+        Finite, or NaN, which is missing.
+    """
+
+    rows: pa.Array
+    columns: pa.Array
+    numbers: NDArray[np.int32]
+    places: NDArray[np.int32]
+    values: FloatArray
+
+    @classmethod
+    def of(cls, bundles: Batches, columns: EntryColumns, labels: pa.Array) -> EntriesOfPart:
+        """Collect the entries of bundles.
+
+        Parameters
+        ----------
+        bundles : iterable of RecordBatch
+            As :meth:`EntryColumns.of_rows` makes them.
+        columns : EntryColumns
+            Columns of the entries.
+        labels : pyarrow.Array
+            Labels of the columns, sorted.
 
         Raises
         ------
         ValueError
-            For null, for an entry that occurs twice, and for a column without a label.
+            That of a bundle, and for infinite values.
         """
-        kept = [batch for batch in batches if batch.num_rows]
-        if not kept:
-            return cls(pa.array([]), sp.csr_matrix((0, len(labels)), dtype=columns.dtype))
-        table = pa.Table.from_batches(kept)
-        rows, names, values = (column.combine_chunks() for column in table.columns)
-        for option, name, array in (
-            ("rowCol", columns.row, rows),
-            ("columnCol", columns.column, names),
-            ("valueCol", columns.value, values),
-        ):
-            if array.null_count:
-                raise ValueError(f"{option} = {name!r} holds null; drop such entries")
-        encoded = rows.dictionary_encode()
-        by_label = np.asarray(pc.sort_indices(encoded.dictionary))
-        found = pc.index_in(names, value_set=labels)
-        numbers, places = np.argsort(by_label)[encoded.indices], np.asarray(found.fill_null(-1))
-        # The shuffle brings the entries in another order each time.
-        order = np.argsort(numbers * (len(labels) + 1) + places)
-        rows, names, values = (array.take(pa.array(order)) for array in (rows, names, values))
-        numbers, places = numbers[order], places[order].astype(np.int32, copy=False)
-        known = places >= 0
-        if all_known and not known.all():
-            label = names[int(np.argmin(known))].as_py()
-            raise ValueError(f"column {label!r} was not there when the columns were listed; persist the DataFrame")
-        infinite = np.isinf(np.asarray(values))
+        table = unbundled(bundles)
+        if table is None:
+            none = np.empty(0, dtype=np.int32)
+            return cls(pa.array([]), labels, none, none, np.empty(0, dtype=columns.dtype))
+        rows = table.column("i").combine_chunks().dictionary_encode()
+        order = np.asarray(pc.sort_indices(rows.dictionary))
+        numbers = np.argsort(order).astype(np.int32)[rows.indices]
+        places, values = (table.column(name).to_numpy() for name in ("j", "x"))
+        if (known := places >= 0).sum() < len(places):
+            numbers, places, values = numbers[known], places[known], values[known]
+        found = cls(rows.dictionary.take(pa.array(order)), labels, numbers, places, values)
+        infinite = np.isinf(values)
         if infinite.any():
             at = int(np.argmax(infinite))
+            entry = found._named(numbers[at], places[at])
+            raise ValueError(f"{entry} is {values[at]}; remove it, or replace it by a finite number")
+        return found
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return (n_rows, n_columns)."""
+        return len(self.rows), len(self.columns)
+
+    def matrix(self) -> Any:
+        """Return the entries in a CSR matrix, sorted.
+
+        Raises
+        ------
+        ValueError
+            If an entry occurs more than once.
+        """
+        # Adds the values of entries that occur more than once.
+        matrix = sp.csr_matrix((self.values, (self.numbers, self.places)), shape=self.shape)
+        if matrix.nnz < len(self.values):
+            self.observed(1)
+        return matrix
+
+    def observed(self, n_threads: int) -> Entries:
+        """Return the entries as the engine holds them.
+
+        Raises
+        ------
+        ValueError
+            If an entry occurs more than once.
+        """
+        try:
+            return observe_triples(self.numbers, self.places, self.values, self.shape, n_threads=n_threads)
+        except ValueError as error:
+            if (pair := repeated_pair(error)) is None:
+                raise
+            entry = self._named(*pair)
             raise ValueError(
-                f"row {rows[at].as_py()!r}, column {names[at].as_py()!r} is {values[at].as_py()}; remove it, or "
-                "replace it by a finite number"
-            )
-        twice = (numbers[1:] == numbers[:-1]) & (places[1:] == places[:-1]) & known[1:]
-        if twice.any():
-            at = int(np.argmax(twice))
-            raise ValueError(
-                f"row {rows[at].as_py()!r}, column {names[at].as_py()!r} occurs more than once; take the mean of such "
-                "entries, or drop all but one"
-            )
-        ends = np.searchsorted(numbers[known], np.arange(len(by_label) + 1))
-        shape = (len(by_label), len(labels))
-        matrix = sp.csr_matrix((np.asarray(values)[known], places[known], ends), shape=shape)
-        return cls(encoded.dictionary.take(pa.array(by_label)), matrix)
+                f"{entry} occurs more than once; take the mean of such entries, or drop all but one"
+            ) from None
 
-
-def packed(entries: DataFrame, columns: EntryColumns, labels: pa.Array) -> DataFrame:
-    """Pack every partition of entries into a matrix.
-
-    Parameters
-    ----------
-    entries : DataFrame
-        As :meth:`EntryColumns.of_rows` returns them.
-    columns : EntryColumns
-        Their columns.
-    labels : pyarrow.Array
-        Labels of the columns.
-    """
-    schema = _packed_schema(has_large_types(entries))
-    return entries.mapInArrow(on_worker(partial(_pack, columns, labels, schema)), _PACKED)
-
-
-def _packed_schema(large: bool) -> pa.Schema:
-    text, data = (pa.large_string(), pa.large_binary()) if large else (pa.string(), pa.binary())
-    return pa.schema([("seq", pa.int32()), ("problem", text), ("data", data)])
-
-
-def _pack(columns: EntryColumns, labels: pa.Array, schema: pa.Schema, batches: Batches) -> Iterator[pa.RecordBatch]:
-    problem, data = None, b""
-    batches = iter(batches)
-    try:
-        matrix = RowsOfPart.of(batches, columns, labels).matrix
-        content = io.BytesIO()
-        np.savez(content, data=matrix.data, indices=matrix.indices, indptr=matrix.indptr)
-        data = content.getvalue()
-    except ValueError as error:
-        problem = f"part {part_number()}: {error}"
-        # Spark expects that a function reads all batches.
-        for _ in batches:
-            pass
-    for row in pieces.split(data):
-        values = zip((row[0], problem, row[1]), schema, strict=True)
-        yield pa.RecordBatch.from_arrays([pa.array([value], field.type) for value, field in values], schema=schema)
-
-
-@dataclass(frozen=True)
-class PackedColumns:
-    """The form of packed entries.
-
-    Attributes
-    ----------
-    dtype : {"float64", "float32"}
-        Type of the values.
-    width : int
-        Number of columns.
-    """
-
-    dtype: str
-    width: int
-    features: None = None
-
-
-def sums_of_entries(n_threads: int) -> Work:
-    """Return the work of a fit to packed entries, with a number of threads for each partition."""
-    return Work(partial(_sum_entries, n_threads))
-
-
-def _sum_entries(n_threads: int, task: bytes, batches: Iterator[pa.RecordBatch], reader: RowReader) -> SumsOfParts:
-    return sum_part(task, n_threads, reader.part, _unpacked(batches, reader))
-
-
-def _unpacked(batches: Iterator[pa.RecordBatch], reader: RowReader) -> Any:
-    """Return the matrix of a packed partition."""
-    rows = [row for batch in batches for row in batch.to_pylist()]
-    width = cast(int, reader.width)
-    if not rows:
-        return sp.csr_matrix((0, width), dtype=reader.columns.dtype)
-    if rows[0]["problem"] is not None:
-        raise ValueError(rows[0]["problem"])
-    data = pieces.join((cast(int, row["seq"]), cast(bytes, row["data"])) for row in rows)
-    with np.load(io.BytesIO(data)) as arrays:
-        parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-    return sp.csr_matrix(parts, shape=(len(parts[2]) - 1, width))
+    def _named(self, row: int, column: int) -> str:
+        return f"row {self.rows[int(row)].as_py()!r}, column {self.columns[int(column)].as_py()!r}"
 
 
 def scores_of_rows(
@@ -282,18 +248,18 @@ def scores_of_rows(
     DataFrame
         The labels of the rows, and their scores as arrays of doubles, in the columns "i" and "scores".
     """
-    entries = columns.of_rows(dataset, n_parts)
-    kind = entries.schema["i"].dataType.simpleString()
+    entries = columns.of_rows(dataset, labels, n_parts, all_known=False)
+    kind = dataset.schema.fields[dataset.columns.index(columns.row)].dataType.simpleString()
     return entries.mapInArrow(on_worker(partial(_score, columns, labels, pca)), f"i {kind}, scores array<double>")
 
 
 def _score(
     columns: EntryColumns, labels: pa.Array, pca: karhunen.IncompletePCA, batches: Batches
 ) -> Iterator[pa.RecordBatch]:
-    rows = RowsOfPart.of(batches, columns, labels, all_known=False)
-    if not len(rows.labels):
+    entries = EntriesOfPart.of(batches, columns, labels)
+    if not len(entries.rows):
         return
-    scores = cast(FloatArray, pca.transform(rows.matrix)).astype(np.float64, copy=False)
+    scores = cast(FloatArray, pca.transform(entries.matrix())).astype(np.float64, copy=False)
     ends = np.arange(len(scores) + 1, dtype=np.int32) * scores.shape[1]
     lists = pa.ListArray.from_arrays(pa.array(ends), pa.array(scores.ravel()))
-    yield pa.RecordBatch.from_arrays([rows.labels, lists], names=["i", "scores"])
+    yield pa.RecordBatch.from_arrays([entries.rows, lists], names=["i", "scores"])

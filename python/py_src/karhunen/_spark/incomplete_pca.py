@@ -18,16 +18,10 @@ from pyspark.sql.types import IntegralType
 import karhunen
 from karhunen._cluster.driver import drive, threads_of_part
 from karhunen._spark.columns import numbered, type_of, types_of
-from karhunen._spark.entries import (
-    ENTRIES_OF_PART,
-    EntryColumns,
-    PackedColumns,
-    check_label,
-    packed,
-    scores_of_rows,
-    sums_of_entries,
-)
+from karhunen._spark.entries import EntryColumns, check_label, names_of, scores_of_rows
 from karhunen._spark.files import ModelReader, StageReader, StageWriter
+from karhunen._spark.one_task import fit_in_one_task
+from karhunen._spark.packed_entries import PackedColumns, packed, sums_of_entries
 from karhunen._spark.params import FitSetters, SharedParams, param
 from karhunen._spark.passes import Passes
 from karhunen._spark.texts import spark_terms
@@ -38,6 +32,11 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+#: Most entries of a fit in one task, if no number of partitions is asked for: some 500 MB of memory.
+ENTRIES_OF_TASK = 10_000_000
+#: Entries of a partition of larger fits. A pass takes a task some tenths of a second, and as long for its start and its
+#: sums, of megabytes.
+ENTRIES_OF_PART = 5_000_000
 #: Warning where Spark does not keep the packed entries.
 _REPEATED = "every iteration computes the DataFrame anew and shuffles it; set persist=True"
 
@@ -50,7 +49,7 @@ class _EntryParams(SharedParams, HasPredictionCol):
     valueCol = param("valueCol", "column with the values", TypeConverters.toString)
     numPartitions = param(
         "numPartitions",
-        "number of partitions of rows; if it is not set, one for every million entries of a fit",
+        "number of partitions of rows; if it is not set, one up to 10 million entries of a fit, else one for every 5",
         TypeConverters.toInt,
     )
 
@@ -111,8 +110,8 @@ class IncompletePCA(
 
     For ratings and other tables of which few entries are known. The model is that of :class:`karhunen.IncompletePCA`:
     ``value = mean of the column + scores of the row . loadings of the column``. A shuffle brings the entries of each
-    row together; each iteration is one pass, in which each partition returns 4 p (k + 2) (k + 3) bytes for p columns,
-    by "vb-full" 8 p (k^2 + 3 k + 3).
+    row together. Up to 10 million entries are fitted by one task; of more, each iteration is one pass, in which each
+    partition returns 4 p (k + 2) (k + 3) bytes for p columns, by "vb-full" 8 p (k^2 + 3 k + 3).
     The iterations are those of the entries in memory up to rounding, and their bits depend on the number of partitions
     alone. Predictions far outside the data are not searched for.
 
@@ -142,13 +141,14 @@ class IncompletePCA(
     seed : int, default=0
         Seed of the random start.
     numPartitions : int
-        Number of partitions of rows. If it is not set, one for every million entries of a fit, and Spark's own number
-        for the scores of the model.
+        Number of partitions of rows. If it is not set, one for a fit to up to 10 million entries, else one for every 5
+        million, and Spark's own number for the scores of the model. The whole fit to one partition is one task, which
+        reads the entries once and takes 50 bytes of memory for each, unless it keeps a `checkpoint`.
     numThreads : int, default=1
         Number of threads of a task; set `spark.task.cpus` to the same number.
     persist : bool, default=False
-        Keep the packed entries in the memory and on the disks of the executors during the fit. Without it every
-        iteration computes the DataFrame anew and shuffles it.
+        Keep the packed entries of several partitions in the memory and on the disks of the executors during the fit.
+        Without it every iteration computes the DataFrame anew and shuffles it.
     checkpoint : str
         File of the driver that keeps the result of every pass, from which `resume` goes on; one for each fit.
     resume : bool, default=False
@@ -251,32 +251,41 @@ class IncompletePCA(
     def _fit(self, dataset: DataFrame) -> IncompletePCAModel:
         pca = self._in_memory()
         columns = self._entry_columns(dataset)
-        n_parts = self._n_parts()
+        n_parts, checkpoint = self._n_parts(), self._given(self.checkpoint)
         labels, n_entries = columns.labels(dataset)
         if n_parts is None:
-            n_parts = -(-n_entries // ENTRIES_OF_PART)
-        rows = packed(columns.of_rows(dataset, n_parts), columns, labels)
-        persist = self.getOrDefault(self.persist)
-        if persist:
-            rows = rows.persist()
-        form, work = PackedColumns(columns.dtype, len(labels)), sums_of_entries(threads_of_part(pca))
-        try:
-            with spark_terms():
-                drive(
-                    pca,
-                    Passes(rows, form, work, persist, _REPEATED),
-                    lambda: None if pa.types.is_integer(labels.type) else labels.to_pylist(),
-                    checkpoint=self._given(self.checkpoint),
-                    resume=self.getOrDefault(self.resume),
-                )
-        finally:
-            if persist:
-                rows.unpersist()
+            n_parts = 1 if n_entries <= ENTRIES_OF_TASK else -(-n_entries // ENTRIES_OF_PART)
+        entries = columns.of_rows(dataset, labels, n_parts)
+        with spark_terms():
+            if n_parts == 1 and checkpoint is None:
+                pca = fit_in_one_task(entries, columns, labels, pca)
+            else:
+                self._fit_in_passes(packed(entries, columns, labels), columns, labels, pca)
         if not hasattr(pca, "feature_names_in_"):
             pca.column_ids_ = np.asarray(labels.to_pylist())
         model = IncompletePCAModel(pca, dataset)
         model._resetUid(self.uid)
         return self._copyValues(model)
+
+    def _fit_in_passes(
+        self, rows: DataFrame, columns: EntryColumns, labels: pa.Array, pca: karhunen.IncompletePCA
+    ) -> None:
+        """Fit the estimator by passes over packed partitions."""
+        persist = self.getOrDefault(self.persist)
+        if persist:
+            rows = rows.persist()
+        form, work = PackedColumns(columns.dtype, len(labels)), sums_of_entries(threads_of_part(pca))
+        try:
+            drive(
+                pca,
+                Passes(rows, form, work, persist, _REPEATED),
+                lambda: names_of(labels),
+                checkpoint=self._given(self.checkpoint),
+                resume=self.getOrDefault(self.resume),
+            )
+        finally:
+            if persist:
+                rows.unpersist()
 
     def _in_memory(self) -> karhunen.IncompletePCA:
         """Return the estimator of entries in memory."""

@@ -19,8 +19,9 @@ from karhunen._cluster.part import SumsOfParts, merge, sum_part
 from karhunen._core import FAN_IN, sum_batches, takes_batches
 from karhunen._shared.errors import name_column
 from karhunen._shared.warning import warn
+from karhunen._spark.arrow import arrow_schema
 from karhunen._spark.rows import RowReader, dense, joined, part_number, read_blocks
-from karhunen._spark.sums import SCHEMA, Sums, arrow_schema, has_large_types, merged, sums_of_table
+from karhunen._spark.sums import SCHEMA, Sums, merged, sums_of_table
 from karhunen._spark.worker import on_worker
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class Passes:
         self._told = stored
         self._width = columns.width
         self._n_levels = _FIRST_LEVELS
-        self._schema = arrow_schema(has_large_types(rows))
+        self._schema = arrow_schema(rows, SCHEMA)
         self._repeated = repeated
 
     def __call__(self, number: int, task: bytes) -> SumsOfParts:

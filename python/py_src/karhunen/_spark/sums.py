@@ -3,39 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from karhunen._cluster.part import SumsOfParts
 from karhunen._spark import pieces
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from karhunen._spark.arrow import batch_of_row
 
 #: Sums in rows: number of the node that merges them, first partition, number of partitions, number of columns (-1 if no
 #: partition has rows that tell it), number of the row within the sums, an error, and bytes.
 SCHEMA = "node long, first long, n_parts long, width int, seq int, problem string, data binary"
-
-
-def has_large_types(rows: DataFrame) -> bool:
-    """Return whether Spark demands the large types of Arrow."""
-    return str(rows.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false")).lower() == "true"
-
-
-def arrow_schema(large: bool) -> pa.Schema:
-    """Return `SCHEMA` in Arrow, with the large types that `spark.sql.execution.arrow.useLargeVarTypes` demands."""
-    return pa.schema(
-        [
-            ("node", pa.int64()),
-            ("first", pa.int64()),
-            ("n_parts", pa.int64()),
-            ("width", pa.int32()),
-            ("seq", pa.int32()),
-            ("problem", pa.large_string() if large else pa.string()),
-            ("data", pa.large_binary() if large else pa.binary()),
-        ]
-    )
 
 
 class Sums(NamedTuple):
@@ -52,9 +30,7 @@ class Sums(NamedTuple):
         width = -1 if self.width is None else self.width
         for seq, piece in pieces.split(self.data):
             row = (node, self.first, self.n_parts, width, seq, self.problem, piece)
-            yield pa.RecordBatch.from_arrays(
-                [pa.array([value], field.type) for value, field in zip(row, schema, strict=True)], schema=schema
-            )
+            yield batch_of_row(row, schema)
 
 
 def sums_of_table(table: pa.Table) -> list[Sums]:

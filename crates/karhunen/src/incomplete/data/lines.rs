@@ -161,6 +161,16 @@ impl<T: Scalar> EntryLines<T> {
         &self.pointers
     }
 
+    /// The minor indices of all lines.
+    pub(crate) fn indices(&self) -> &[u32] {
+        &self.indices
+    }
+
+    /// The values of all lines.
+    pub(crate) fn values(&self) -> &[T] {
+        &self.values
+    }
+
     pub(crate) fn is_weighted(&self) -> bool {
         self.weights.is_some()
     }

@@ -67,6 +67,16 @@ pub(crate) struct TraceTask {
 }
 
 impl EntryTask {
+    /// Refuses another number of features than the task has.
+    fn check_features(&self, found: usize) -> Result<()> {
+        match self.n_features() {
+            Some(expected) if expected != found => {
+                Err(Error::Shape { what: "the part", axis: "columns", found, expected })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Number of features, if the task holds loadings.
     fn n_features(&self) -> Option<usize> {
         match self {
@@ -111,9 +121,7 @@ impl EntrySums {
         run: &Run<'_>,
     ) -> Result<Self> {
         let (n, p) = x.shape();
-        if let Some(expected) = task.n_features().filter(|expected| *expected != p) {
-            return Err(Error::Shape { what: "the part", axis: "columns", found: p, expected });
-        }
+        task.check_features(p)?;
         let counting: Vec<usize> =
             (0..n).filter(|row| weights.is_none_or(|weights| weights[*row] > 0.0)).collect();
         // Rows that do not count are read too: their values must be finite.
@@ -126,26 +134,42 @@ impl EntrySums {
                 data = data.select(&counting, &exec.phase(ENTRIES))?;
             }
             let weights = weights.map(|weights| counting.iter().map(|row| weights[*row]).collect());
-            let data = data.with_multiplicity(weights);
-            match task {
-                EntryTask::Columns => {
-                    let sums = ColumnEntries::of(&data, &exec.phase("means and variances"))?;
-                    sums.check()?;
-                    Ok(Self::Columns(ColumnEntries { n_rows: n, ..sums }))
-                }
-                // Loadings have the type of all parts.
-                EntryTask::Normal(NormalTask { single, .. })
-                | EntryTask::Trace(TraceTask { single, .. })
-                | EntryTask::Posterior(PosteriorTask { single, .. })
-                    if is_single::<T>() && !single =>
-                {
-                    Self::of_entries(task, &data.widened(), exec)
-                }
-                EntryTask::Normal(_) | EntryTask::Trace(_) | EntryTask::Posterior(_) => {
-                    Self::of_entries(task, &data, exec)
-                }
-            }
+            let sums = Self::of_observed(task, &data.with_multiplicity(weights), exec)?;
+            Ok(match sums {
+                Self::Columns(sums) => Self::Columns(ColumnEntries { n_rows: n, ..sums }),
+                sums => sums,
+            })
         })
+    }
+
+    /// The result of a task for observed entries.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] and [`Error::Overflow`] as of [`EntrySums::of`].
+    pub(crate) fn of_observed<T: Scalar>(
+        task: &EntryTask,
+        data: &Observed<T>,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        task.check_features(data.n_features())?;
+        match task {
+            EntryTask::Columns => {
+                let sums = ColumnEntries::of(data, &exec.phase("means and variances"))?;
+                sums.check()?;
+                Ok(Self::Columns(sums))
+            }
+            // Loadings have the type of all parts.
+            EntryTask::Normal(NormalTask { single, .. })
+            | EntryTask::Trace(TraceTask { single, .. })
+            | EntryTask::Posterior(PosteriorTask { single, .. })
+                if is_single::<T>() && !single =>
+            {
+                Self::of_entries(task, &data.widened(), exec)
+            }
+            EntryTask::Normal(_) | EntryTask::Trace(_) | EntryTask::Posterior(_) => {
+                Self::of_entries(task, data, exec)
+            }
+        }
     }
 
     /// The sums of a task that holds loadings.
