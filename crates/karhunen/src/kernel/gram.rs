@@ -20,8 +20,9 @@ use crate::source::Source;
 
 /// Number of rows of a panel, and of its square tile on the diagonal.
 const PANEL: usize = 128;
-/// Bytes of a tile, which fits the cache of one core.
-const TILE_BYTES: usize = 256 << 10;
+/// Number of columns of the other tiles. A tile fits the cache of one core, and the part of a block of vectors that it
+/// is multiplied with fits the innermost one.
+const COLUMNS: usize = 256;
 /// Largest number of pieces of the work.
 const PIECES: usize = 48;
 
@@ -44,13 +45,11 @@ enum Values<'a, E> {
 struct TileLayout {
     /// Number of rows, rounded up to whole strips.
     n: usize,
-    columns: usize,
 }
 
 impl TileLayout {
     fn new<E>(n: usize) -> Self {
-        let w = width::<E>();
-        Self { n: n.next_multiple_of(w), columns: TILE_BYTES / (PANEL * size_of::<E>()) / w * w }
+        Self { n: n.next_multiple_of(width::<E>()) }
     }
 
     fn n_panels(&self) -> usize {
@@ -70,9 +69,9 @@ impl TileLayout {
     /// The columns of the tiles of a panel: the square on the diagonal first.
     fn tiles(&self, panel: usize) -> impl Iterator<Item = Range<usize>> {
         let square = self.panel(panel);
-        let (first, n, columns) = (square.end, self.n, self.columns);
+        let (first, n) = (square.end, self.n);
         std::iter::once(square)
-            .chain((first..n).step_by(columns).map(move |start| start..n.min(start + columns)))
+            .chain((first..n).step_by(COLUMNS).map(move |start| start..n.min(start + COLUMNS)))
     }
 
     /// Memory for the tiles of every panel, zeroed and not yet mapped, so that the thread that fills a page maps
@@ -94,8 +93,7 @@ impl TileLayout {
     fn place<E>(&self, i: usize, j: usize) -> usize {
         let w = width::<E>();
         let rows = self.panel(i / PANEL);
-        let start =
-            if j < rows.end { rows.start } else { rows.end + (j - rows.end) / self.columns * self.columns };
+        let start = if j < rows.end { rows.start } else { rows.end + (j - rows.end) / COLUMNS * COLUMNS };
         (start - rows.start) * rows.len()
             + ((j - start) / w * rows.len() + i - rows.start) * w
             + (j - start) % w
