@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use crate::error::{Advice, Error, OptionValue, Result, options};
 use crate::exec::{Exec, PassLog, Run};
+use crate::kernel::begin::{is_accurate, may_begin};
 use crate::kernel::checks::{refuse_feature_weights, refuse_negative, refuse_one_pass};
-use crate::kernel::function::{BlockKernel, Kernel};
+use crate::kernel::function::{BlockKernel, Gamma, Kernel};
 use crate::kernel::gamma;
 use crate::kernel::gram::Gram;
 use crate::kernel::model::{KernelBasis, KernelConvergence, KernelModel, KernelParts, PreImageParts};
@@ -15,7 +16,7 @@ use crate::kernel::reduced::{Reduced, ReducedFit};
 use crate::kernel::route::KernelRoute;
 use crate::kernel::rows::{KernelRows, Points, Preparation};
 use crate::kernel::select::{KernelProblem, choose};
-use crate::kernel::spectrum::{KernelSpectrum, clip, full, truncated};
+use crate::kernel::spectrum::{KernelSpectrum, beginning, clip, full, truncated};
 use crate::kernel::tiles::{Called, Computed, Tiles};
 use crate::linalg::tiles::exp::Exp;
 use crate::linalg::{Dense, Matrix};
@@ -24,7 +25,7 @@ use crate::moments::{Moments, check_size};
 use crate::operator::describe;
 use crate::pca::NComponents;
 use crate::scalar::{Scalar, largest};
-use crate::solver::IterationOptions;
+use crate::solver::{IterationOptions, Pairs};
 use crate::source::Source;
 use crate::weights::{NormalizedWeights, Weights};
 
@@ -73,7 +74,7 @@ pub(super) fn fit<T: Scalar>(
             KernelRows::gather(x, chosen)
         })?;
         let shift = if kernel.ignores_shifts() && !x.is_sparse() { moments.mean.clone() } else { Vec::new() };
-        let tol = options.tol.unwrap_or(if single { 1e-5 } else { 1e-8 });
+        let tol = tolerance(options, single);
         if route.approximates() {
             let preparation = Preparation { shift: &shift, normalize: kernel.normalizes() };
             let function = function.as_deref();
@@ -118,13 +119,20 @@ pub(super) fn fit<T: Scalar>(
     })
 }
 
+/// The tolerance of the residuals; `single` for f32 data.
+fn tolerance(options: &KernelPca, single: bool) -> f64 {
+    options.tol.unwrap_or(if single { 1e-5 } else { 1e-8 })
+}
+
 /// Size, type and options from which the route and its memory are predicted.
 fn problem<T: Scalar>(options: &KernelPca, (n, p): (usize, usize)) -> KernelProblem {
+    let single = T::EPSILON > f64::EPSILON;
     KernelProblem {
         n,
         p,
         n_components: options.n_components,
-        single: T::EPSILON > f64::EPSILON,
+        single,
+        may_begin: !single && may_begin(options, p, tolerance(options, single)),
         given: options.kernel == Kernel::Precomputed,
         may_approximate: options.kernel.is_positive_uncentred(),
         n_features: options.features(n, options.solver.unwrap_or(KernelRoute::Nystrom)),
@@ -273,41 +281,83 @@ impl Exact<'_> {
     fn solve<T: Scalar, E: Exp>(&self, x: &dyn Source<T>, exec: &Exec<'_>) -> Result<KernelSpectrum> {
         let values = exec.phase("kernel matrix");
         match (self.rows, self.function) {
-            (None, _) => self.spectrum(&Gram::<E>::given(x, &values)?, exec),
+            (None, _) => self.spectrum(&Gram::<E>::given(x, &values)?, None, exec),
             (Some(KernelRows::Dense(rows)), Some(function)) => {
-                self.of_tiles::<E>(&Called { function, rows }, exec)
+                self.spectrum(&self.gram::<E>(&Called { function, rows }, exec)?, None, exec)
             }
             (Some(rows), _) => {
                 let preparation = Preparation { shift: self.shift, normalize: self.kernel.normalizes() };
-                let points = Points::<E>::new(rows, preparation, &values)?;
-                self.of_tiles(&Computed { points: &points, kernel: &self.kernel }, exec)
+                let points = Points::<E>::new(rows, preparation, &values.part(0.0, 0.0))?;
+                let tiles = Computed { points: &points, kernel: &self.kernel };
+                if self.begins(rows.shape().1, &points) {
+                    let begun = self.begin(rows, preparation, exec)?;
+                    // One or a few passes do not repay storing the tiles.
+                    return self.spectrum(&Gram::recomputed(&tiles), Some(&begun), exec);
+                }
+                self.spectrum(&self.gram(&tiles, exec)?, None, exec)
             }
         }
     }
 
-    fn of_tiles<E: Exp>(&self, tiles: &dyn Tiles<E>, exec: &Exec<'_>) -> Result<KernelSpectrum> {
-        if self.route == KernelRoute::Stored {
-            return self.spectrum(&Gram::stored(tiles, &exec.phase("kernel matrix"))?, exec);
+    /// True if an iteration in f32 comes first.
+    fn begins<E: Exp>(&self, p: usize, points: &Points<E>) -> bool {
+        let Kernel::Rbf { gamma: Gamma::Value(gamma) } = self.kernel else { return false };
+        if self.single || !self.route.iterates() || !may_begin(self.options, p, self.tol) {
+            return false;
         }
-        self.spectrum(&Gram::recomputed(tiles), exec)
+        let norms: Vec<f64> = points.squared_norms().iter().map(|norm| norm.to_f64()).collect();
+        is_accurate(gamma, &norms, self.shares, self.tol)
     }
 
-    fn spectrum<E: Exp>(&self, gram: &Gram<'_, E>, exec: &Exec<'_>) -> Result<KernelSpectrum> {
+    /// The leading eigenvectors of the kernel matrix in f32.
+    fn begin(&self, rows: &KernelRows, preparation: Preparation<'_>, exec: &Exec<'_>) -> Result<Pairs> {
+        /// Tolerance as a fraction of the requested one: the errors of the kernel values add to the residuals.
+        const FINER: f64 = 0.5;
+        let values = exec.phase("kernel matrix").part(0.0, 0.0);
+        let points = Points::<f32>::new(rows, preparation, &values)?;
+        let tiles = Computed { points: &points, kernel: &self.kernel };
+        let iteration = self.iteration(None);
+        let iteration =
+            IterationOptions { tol: FINER * iteration.tol, max_iter: iteration.max_iter / 2, ..iteration };
+        let wanted = self.options.n_components.wanted(self.shares.len(), 0.0);
+        beginning(&self.gram::<f32>(&tiles, exec)?, &self.kernel, self.shares, wanted, &iteration, exec)
+    }
+
+    /// The kernel matrix of the routes.
+    fn gram<'t, E: Exp>(&self, tiles: &'t dyn Tiles<E>, exec: &Exec<'_>) -> Result<Gram<'t, E>> {
+        match self.route {
+            KernelRoute::Stored => Gram::stored(tiles, &exec.phase("kernel matrix")),
+            _ => Ok(Gram::recomputed(tiles)),
+        }
+    }
+
+    /// The parameters of an iteration that goes on from `begun`.
+    fn iteration<'b>(&self, begun: Option<&'b Pairs>) -> IterationOptions<'b> {
+        IterationOptions {
+            tol: self.tol,
+            max_iter: self.options.max_iter - begun.map_or(0, |pairs| pairs.n_products),
+            block_size: self.options.block_size,
+            reading: None,
+            seed: self.options.seed,
+            start: begun.map(|pairs| &pairs.vectors),
+        }
+    }
+
+    fn spectrum<E: Exp>(
+        &self,
+        gram: &Gram<'_, E>,
+        begun: Option<&Pairs>,
+        exec: &Exec<'_>,
+    ) -> Result<KernelSpectrum> {
         let n_components = self.options.n_components;
         // Given values have the rounding errors of their own type.
         let epsilon = if self.single && self.rows.is_none() { f32::EPSILON.into() } else { E::EPSILON };
         if self.route == KernelRoute::Full {
             return full(gram, self.shares, n_components, epsilon, exec);
         }
-        let iteration = IterationOptions {
-            tol: self.tol,
-            max_iter: self.options.max_iter,
-            block_size: self.options.block_size,
-            reading: None,
-            seed: self.options.seed,
-            start: None,
-        };
-        truncated(gram, &self.kernel, self.shares, n_components, &iteration, epsilon, exec)
+        let iteration = self.iteration(begun);
+        let found = truncated(gram, &self.kernel, self.shares, n_components, &iteration, epsilon, exec)?;
+        Ok(KernelSpectrum { n_passes: found.n_passes + begun.map_or(0, |pairs| pairs.n_products), ..found })
     }
 
     /// All parts of the model but its basis.

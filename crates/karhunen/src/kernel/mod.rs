@@ -6,6 +6,7 @@
 //! `full` forms it. Reported eigenvalues are multiplied by the sum of the weights, as in other packages.
 
 mod approximate;
+mod begin;
 mod centred;
 mod checks;
 mod estimator;

@@ -23,6 +23,8 @@ pub(super) struct KernelProblem {
     pub(super) n_components: NComponents,
     /// True for f32 data.
     pub(super) single: bool,
+    /// True if an iteration may begin in f32.
+    pub(super) may_begin: bool,
     /// Number of columns.
     pub(super) p: usize,
     /// True for a precomputed kernel matrix, which cannot be recomputed.
@@ -100,12 +102,12 @@ impl KernelProblem {
         let buffers = threads * BUFFERS + F64 * (8.0 * n + 8.0 * p);
         let k = self.k() as f64;
         let model = F64 * 4.0 * n * k;
+        // The sums of each thread; a wide first product also takes copies.
+        let sums = if self.may_begin { (threads + 4.0) * (k + 24.0) } else { threads * 40.0 };
         buffers
             + match route {
                 KernelRoute::Full => F64 * n * n + eigh::need(self.n) + rows + model,
-                KernelRoute::Stored | KernelRoute::Tiles => {
-                    self.bytes(route) + rows + model + threads * F64 * 40.0 * n
-                }
+                KernelRoute::Stored | KernelRoute::Tiles => self.bytes(route) + rows + model + F64 * sums * n,
                 KernelRoute::Nystrom => {
                     candidates_need(self.n, self.p, self.n_features) + features_need(m, threads)
                 }
@@ -217,6 +219,7 @@ mod tests {
             n,
             n_components: NComponents::Count(50),
             single,
+            may_begin: false,
             p: 50,
             given: false,
             may_approximate: true,

@@ -6,6 +6,7 @@ use crate::kernel::centred::{Centred, Means, centred_matrix};
 use crate::kernel::function::Kernel;
 use crate::kernel::gram::Gram;
 use crate::linalg::Matrix;
+use crate::linalg::decomp::basis::{add_tall_product, tall_t_product};
 use crate::linalg::decomp::eigh;
 use crate::linalg::dense::residual::relative_residuals;
 use crate::linalg::random::gaussian;
@@ -14,7 +15,8 @@ use crate::linalg::tiles::pairs::width;
 use crate::operator::{LoggedSym, SymOp};
 use crate::pca::NComponents;
 use crate::random::Purpose;
-use crate::solver::{IterationOptions, Pairs, Wanted, count, leading};
+use crate::scalar::largest;
+use crate::solver::{Blocks, IterationOptions, Pairs, Wanted, count, leading};
 
 /// Leading eigenpairs of the weighted, centred kernel matrix.
 pub(super) struct KernelSpectrum {
@@ -81,38 +83,102 @@ pub(super) fn truncated<E: Exp>(
     exec: &Exec<'_>,
 ) -> Result<KernelSpectrum> {
     let op = Centred::new(gram, shares);
-    let exec = exec.phase("block Krylov");
-    let means = op.means(&exec)?;
-    let op = LoggedSym(&op);
-    let total = means.without_rounding(trace(gram, shares, &means)?, shares, epsilon);
-    let wanted = n_components.wanted(shares.len(), total);
+    let exec = exec.phase("block Krylov").part(if iteration.start.is_some() { BEGINNING } else { 0.0 }, 1.0);
+    let total = |means: &Means| Ok(means.without_rounding(trace(gram, shares, means)?, shares, epsilon));
+    // A share refers to the total, which takes the means. Otherwise the first product of the iteration yields them.
+    let known = match n_components {
+        NComponents::Variance(_) => total(&op.means(&exec.part(0.0, 0.0))?)?,
+        _ => 0.0,
+    };
+    let wanted = n_components.wanted(shares.len(), known);
+    let (Pairs { values, vectors, residuals, n_products }, smallest) =
+        iterated(&op, kernel, wanted, iteration, &exec)?;
+    let means = op.means(&exec.part(1.0, 1.0))?;
+    let total = total(&means)?;
+    let spectrum =
+        KernelSpectrum { values, vectors, residuals, n_passes: n_products, total, smallest, means };
+    Ok(spectrum.without_rounding(shares, epsilon))
+}
+
+/// Share of the progress of an iteration that another one begins.
+const BEGINNING: f64 = 0.75;
+
+/// Approximate eigenvectors with which [`truncated`] begins, found in the same way with narrow blocks: of f32 with as
+/// many columns as the blocks of f64 have for many components.
+pub(super) fn beginning<E: Exp>(
+    gram: &Gram<'_, E>,
+    kernel: &Kernel,
+    shares: &[f64],
+    wanted: Wanted,
+    iteration: &IterationOptions<'_>,
+    exec: &Exec<'_>,
+) -> Result<Pairs> {
+    let exec = exec.phase("block Krylov").part(0.0, BEGINNING);
+    let block_size = iteration.block_size.or(Some(width::<E>()));
+    let iteration = &IterationOptions { block_size, ..*iteration };
+    Ok(iterated(&Centred::new(gram, shares), kernel, wanted, iteration, &exec)?.0)
+}
+
+/// The largest eigenpairs, and the smallest eigenvalue if that may be negative. A start, of as many columns as pairs are
+/// wanted and for positive kernels only, is multiplied first: its Ritz pairs may be within the tolerance.
+fn iterated<E: Exp>(
+    op: &Centred<'_, E>,
+    kernel: &Kernel,
+    wanted: Wanted,
+    iteration: &IterationOptions<'_>,
+    exec: &Exec<'_>,
+) -> Result<(Pairs, Option<f64>)> {
+    let op = &LoggedSym(op);
+    let (mut n_before, mut done) = (0, 0.0);
+    if let Some(start) = iteration.start {
+        (n_before, done) = (1, 0.5);
+        let pairs = ritz_pairs(op, start, &exec.part(0.0, done))?;
+        let worst = largest(pairs.residuals.iter().copied());
+        exec.report_residual(worst, iteration.tol);
+        if worst <= iteration.tol {
+            exec.report(1.0)?;
+            return Ok((pairs, None));
+        }
+    }
+    let exec = &exec.part(done, 1.0);
     // A share may need any number of components; with this many, blocks have their full width.
-    let k = if let Wanted::Count(k) = wanted { k } else { 32.min(shares.len()) };
-    let (smallest, lift, n_before) =
-        if kernel.is_positive() { (None, 0.0, 0) } else { smallest_eigenvalue(&op, k, iteration, &exec)? };
+    let k = if let Wanted::Count(k) = wanted { k } else { 32.min(op.dim()) };
+    let (smallest, lift, n_below) =
+        if kernel.is_positive() { (None, 0.0, 0) } else { smallest_eigenvalue(op, k, iteration, exec)? };
+    n_before += n_below;
     let max_iter = iteration.max_iter - n_before;
     // Wide enough blocks for a basis of `k` columns within the remaining passes.
     let block = iteration.block_size.unwrap_or_else(|| block_size::<E>(k).max(k.div_ceil(max_iter)));
-    let iteration = &IterationOptions { max_iter, block_size: Some(block), ..*iteration };
-    let lifted = Lifted { op: &op, sign: 1.0, lift };
-    let Pairs { mut values, vectors, mut residuals, n_products } =
-        leading(&lifted, wanted, iteration, |_| iteration.tol, &exec)?;
-    let scale = values.first().copied().unwrap_or(0.0);
-    values.iter_mut().for_each(|value| *value -= lift);
+    // The products that follow a start are wide and few.
+    let reading = iteration.start.map(|_| Blocks { width: block, basis: Some(2 * k) });
+    let iteration = &IterationOptions { max_iter, block_size: Some(block), reading, ..*iteration };
+    let lifted = Lifted { op, sign: 1.0, lift };
+    let mut pairs = leading(&lifted, wanted, iteration, |_| iteration.tol, exec)?;
+    let scale = pairs.values.first().copied().unwrap_or(0.0);
+    pairs.values.iter_mut().for_each(|value| *value -= lift);
     if lift > 0.0 {
-        let largest = values.first().copied().unwrap_or(0.0).max(f64::MIN_POSITIVE);
-        residuals.iter_mut().for_each(|residual| *residual *= scale / largest);
+        let largest = pairs.values.first().copied().unwrap_or(0.0).max(f64::MIN_POSITIVE);
+        pairs.residuals.iter_mut().for_each(|residual| *residual *= scale / largest);
     }
-    let spectrum = KernelSpectrum {
-        values,
-        vectors,
-        residuals,
-        n_passes: n_before + n_products,
-        total,
-        smallest,
-        means,
+    pairs.n_products += n_before;
+    Ok((pairs, smallest))
+}
+
+/// The Ritz pairs of the span of orthonormal columns, from one product.
+fn ritz_pairs(op: &dyn SymOp, columns: &Matrix, exec: &Exec<'_>) -> Result<Pairs> {
+    let product = op.apply(columns, exec)?;
+    let exec = &exec.part(1.0, 1.0);
+    let along = tall_t_product(columns, &product, exec)?;
+    let k = columns.n_cols();
+    let eigen = eigh::eigh(&Matrix::from_fn(k, k, |i, j| 0.5 * (along[(i, j)] + along[(j, i)])))?;
+    let rotated = |columns: &Matrix| {
+        let mut out = Matrix::zeros(columns.n_rows(), k);
+        add_tall_product(columns, &eigen.vectors, &mut out, exec).map(|()| out)
     };
-    Ok(spectrum.without_rounding(shares, epsilon))
+    let (vectors, product) = (rotated(columns)?, rotated(&product)?);
+    let residuals = relative_residuals(&product, &vectors, &eigen.values);
+    let values = eigen.values.into_iter().map(|value| value.max(0.0)).collect();
+    Ok(Pairs { values, vectors, residuals, n_products: 1 })
 }
 
 /// Block size of an iteration, a multiple of the register width. A pass over recomputed tiles costs as much as
@@ -233,5 +299,48 @@ impl KernelSpectrum {
         self.values.truncate(rank);
         self.residuals.truncate(rank);
         self.vectors = self.vectors.columns(0..rank);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::function::Gamma;
+    use crate::kernel::rows::{KernelRows, Points, Preparation};
+    use crate::kernel::tiles::Computed;
+    use crate::linalg::test_matrices::orthonormal;
+
+    #[test]
+    fn an_iteration_goes_on_from_any_start() {
+        let (n, k, exec) = (300, 4, Exec::sequential());
+        let rows = KernelRows::Dense(gaussian(n, 3, Purpose::Probes.of(1)));
+        let kernel = Kernel::Rbf { gamma: Gamma::Value(0.2) };
+        let points = Points::<f64>::new(&rows, Preparation { shift: &[], normalize: false }, &exec).unwrap();
+        let tiles = Computed { points: &points, kernel: &kernel };
+        let gram = Gram::recomputed(&tiles);
+        let shares = vec![1.0 / n as f64; n];
+        let count = NComponents::Count(k);
+        let all = full(&gram, &shares, count, f64::EPSILON, &exec).unwrap();
+        let found = |start: &Matrix| {
+            let iteration = IterationOptions {
+                tol: 1e-9,
+                max_iter: 100,
+                block_size: None,
+                reading: None,
+                seed: 0,
+                start: Some(start),
+            };
+            truncated(&gram, &kernel, &shares, count, &iteration, f64::EPSILON, &exec).unwrap()
+        };
+        let (from_all, from_any) = (found(&all.vectors), found(&orthonormal(n, k, 5)));
+        assert_eq!(from_all.n_passes, 1);
+        assert!(from_any.n_passes > 1);
+        for spectrum in [from_all, from_any] {
+            assert!(spectrum.residuals.iter().all(|residual| *residual <= 1e-9));
+            for (value, exact) in spectrum.values.iter().zip(&all.values) {
+                assert!((value - exact).abs() <= 1e-14, "{value} {exact}");
+            }
+            assert_eq!(spectrum.means, all.means, "of the first product");
+        }
     }
 }

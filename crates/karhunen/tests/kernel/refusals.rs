@@ -1,5 +1,7 @@
 //! Every rule, its error and its message.
 
+use std::sync::Mutex;
+
 use karhunen::kernel::{Gamma, Kernel, KernelRoute};
 use karhunen::matrix::SparseMatrix;
 use karhunen::{Dense, Error, Flow, KernelPca, Observer, Run, Weights};
@@ -131,6 +133,14 @@ fn the_limit_of_passes_is_obeyed() {
         assert!(found.contains("is not allowed: blocks of block_size columns"), "{found}");
         check(KernelPca { max_iter: fewest + 2, ..few });
     }
+    // The passes of an iteration in f32 count.
+    let begins = KernelPca {
+        kernel: rbf(0.5),
+        solver: Some(KernelRoute::Tiles),
+        tol: Some(1e-4),
+        ..KernelPca::new(90)
+    };
+    check(KernelPca { block_size: Some(1), max_iter: 200, ..begins });
     let few = KernelPca { kernel: sigmoid, max_iter: 2, ..KernelPca::new(3) };
     let found = refused(&few, &values, (600, 8), &Weights::default());
     assert!(found.starts_with("max_iter = 2 is not allowed: kernels that may not be"), "{found}");
@@ -150,6 +160,37 @@ fn an_observer_may_cancel_a_fit() {
         let error =
             KernelPca::new(2).fit_with(&x, &Weights::default(), &Run::observed(&Stop(phase))).unwrap_err();
         assert!(matches!(error, Error::Stopped { phase: stopped } if stopped == phase), "{error}");
+    }
+}
+
+#[test]
+fn the_progress_of_a_phase_never_falls() {
+    struct Watch(Mutex<Vec<(&'static str, f64)>>);
+    impl Observer for Watch {
+        fn update(&self, phase: &'static str, fraction: f64) -> Flow {
+            self.0.lock().unwrap().push((phase, fraction));
+            Flow::Continue
+        }
+    }
+    let values = cloud(900, 3, 1).concat();
+    let x = Dense::row_major(&values, 900, 3).unwrap();
+    // With the larger tolerance an iteration begins in f32.
+    for (solver, tol) in
+        [KernelRoute::Stored, KernelRoute::Tiles].into_iter().flat_map(|s| [(s, 1e-8), (s, 1e-4)])
+    {
+        let watch = Watch(Mutex::default());
+        let pca = KernelPca { kernel: rbf(0.3), solver: Some(solver), tol: Some(tol), ..KernelPca::new(2) };
+        let run = Run { n_threads: Some(1), ..Run::observed(&watch) };
+        pca.fit_with(&x, &Weights::default(), &run).unwrap();
+        let told = watch.0.into_inner().unwrap();
+        for phase in ["kernel matrix", "block Krylov"] {
+            let told: Vec<f64> = told.iter().filter(|told| told.0 == phase).map(|told| told.1).collect();
+            assert!(
+                told.windows(2).all(|pair| pair[0] <= pair[1] + 1e-9),
+                "{solver} {tol:e} {phase}: {told:?}"
+            );
+            assert!(phase != "block Krylov" || told.last() == Some(&1.0), "{solver} {tol:e}: {told:?}");
+        }
     }
 }
 
