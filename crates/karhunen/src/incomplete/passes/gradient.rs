@@ -155,14 +155,18 @@ impl<V: bytemuck::Pod> Sums<'_, V> {
         values: &[T; N],
         weights: Option<&[T; N]>,
     ) {
-        let along: [T; N] = std::array::from_fn(|t| dot::<S, T>(simd, rows.row(indices[t] as usize), own));
-        let residuals: [f64; N] = std::array::from_fn(|t| values[t].to_f64() - along[t].to_f64());
-        let weighted: [f64; N] =
-            weights.map_or(residuals, |w| std::array::from_fn(|t| w[t].to_f64() * residuals[t]));
+        // Not by `array::from_fn`, whose closure is compiled without the vector extensions: each intrinsic would be a call.
+        let mut along = [T::default(); N];
         for t in 0..N {
-            self.squares[t] += weighted[t] * residuals[t];
+            along[t] = dot::<S, T>(simd, rows.row(indices[t] as usize), own);
         }
-        let factors = weighted.map(T::from_f64);
+        let mut factors = [T::default(); N];
+        for t in 0..N {
+            let residual = values[t].to_f64() - along[t].to_f64();
+            let weighted = weights.map_or(residual, |w| w[t].to_f64() * residual);
+            self.squares[t] += weighted * residual;
+            factors[t] = T::from_f64(weighted);
+        }
         for t in 0..N {
             let row = rows.row(indices[t] as usize);
             add_scaled::<S, T>(simd, factors[t], row, self.g);
