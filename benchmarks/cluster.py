@@ -8,7 +8,8 @@ Workloads:
 
 `scatter`: 100,000 x 2,000 float32 in partitions of 8,000 rows (64 MB), 50 components in one pass: karhunen in one
 process by its own choice and by the covariance route, which the workers take, karhunen on the workers, dask-ml's PCA
-with its randomized solver (four power iterations) and with its exact one (a QR decomposition of the rows) on the workers.
+with its randomized solver (four power iterations) and with its exact one (a QR decomposition of the rows) on the
+workers.
 Rows are in the memory of the process or of the workers before the fit.
 
 `products`: 20,000 x 6,400 float64 in partitions of 1,000 rows (51 MB), which are computed anew in every pass, 100
@@ -205,7 +206,8 @@ def measure(workload: str, options: argparse.Namespace) -> list[dict]:
     reference = runs["one process"][0]["variances"] if "one process" in runs else None
     lines = []
     for fit, found in runs.items():
-        median = {name: statistics.median(run[name] for run in found) for name in ("seconds", "processor_seconds", "worker_mb")}
+        numbers = ("seconds", "processor_seconds", "worker_mb")
+        median = {name: statistics.median(run[name] for run in found) for name in numbers}
         error = ""
         if reference is not None:
             pairs = zip(found[0]["variances"], reference, strict=True)

@@ -87,6 +87,7 @@ def estimator(who: str, k: int, iterations: int, penalty: float, threads: int):
         columnCol="item",
         valueCol="rating",
         numThreads=threads,
+        persist=True,
     )
 
 

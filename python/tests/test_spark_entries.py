@@ -92,7 +92,7 @@ def test_keys_lead_to_their_partitions(spark, n_parts):
     assert sorted(row["part"] for row in found if row["part"] == row["found"]) == list(range(n_parts))
 
 
-def packed_rows(entries, labels, order, n_parts, as_text):
+def bundles_of_parts(entries, labels, order, n_parts, as_text):
     """Bundle entries in a given order; return the batches of each part."""
     rows, columns, values = (pa.array(array).take(pa.array(order)) for array in entries)
     table = pa.table([rows.cast("string") if as_text else rows, columns, values], names=["i", "j", "x"])
@@ -111,7 +111,7 @@ def test_partitions_do_not_depend_on_the_order_of_their_entries(entries, n_parts
     form, found = EntryColumns("i", "j", "x", "float64"), []
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(rows))
-        parts = packed_rows(entries, labels, order, n_parts, as_text)
+        parts = bundles_of_parts(entries, labels, order, n_parts, as_text)
         found.append([EntriesOfPart.of(part, form, labels) for part in parts])
     for parts in found:
         for part, first in zip(parts, found[0], strict=True):
@@ -125,6 +125,42 @@ def test_partitions_do_not_depend_on_the_order_of_their_entries(entries, n_parts
         assert sorted(of_rows) == np.unique(rows).tolist()
         # Every part has its share.
         assert min(len(part.rows) for part in parts) > N / n_parts / 2
+
+
+@pytest.mark.parametrize("n_parts", [1, 3])
+def test_nan_is_missing_on_every_route(spark, entries, n_parts):
+    rows, columns, values = entries
+    others = np.setdiff1d(np.arange(N * P), rows * P + columns)[::4]
+    # A row whose entries are all missing would count.
+    others = others[np.isin(others // P, rows)]
+    more = (
+        np.append(rows, others // P),
+        np.append(columns, others % P),
+        np.append(values, np.full(len(others), np.nan)),
+    )
+    estimator = IncompletePCA(k=2, persist=True, tol=1e-2, numPartitions=n_parts, regParam=0.1)
+    expected = in_memory(entries, method="als", regularization=0.1, tol=1e-2)[0]
+    found = estimator.fit(frame(spark, more)).toKarhunen()
+    np.testing.assert_allclose(found.components_, expected.components_, rtol=0, atol=1e-7)
+
+
+def test_labels_of_rows_are_any_bytes():
+    labels = pa.array([b"a", b"\xff\xfe", b"a", b"b"]).cast(pa.binary()).view(pa.string())
+    parts = bundles._part_of_rows(labels, 1000)
+    assert parts[0] == parts[2]
+    assert len(set(parts.tolist())) == 3
+
+
+def test_the_number_of_partitions_of_a_shuffle_may_be_no_number(spark, entries):
+    class Conf:
+        def get(self, _):
+            return "auto"
+
+    class Session:
+        conf = Conf()
+
+    assert bundles._usual_number(Session()) == 200
+    assert bundles._usual_number(spark) == 4
 
 
 OPTIONS = [
@@ -215,6 +251,7 @@ def test_repeated_reading_is_told(spark, entries):
 
 def test_what_cannot_be_used(spark, entries):
     source = frame(spark, entries)
+    nothing = source.withColumn("value", functions.lit(float("nan")))
     fails = [
         (IncompletePCA(), source, "k is not set"),
         (IncompletePCA(k=0), source, "n_components|k"),
@@ -225,6 +262,9 @@ def test_what_cannot_be_used(spark, entries):
         (IncompletePCA(k=2, numPartitions=0), source, "numPartitions = 0 is not allowed"),
         (IncompletePCA(k=2), source.filter("row < 0"), "the DataFrame has no rows"),
         (IncompletePCA(k=2), source.union(source.limit(1)), "occurs more than once"),
+        (IncompletePCA(k=2), source.union(nothing.limit(1)), "occurs more than once"),
+        (IncompletePCA(k=1), source.filter("row = 0"), "^the rows of all parts count as 1.0 samples; at least 2"),
+        (IncompletePCA(k=2, mean="foo"), source, "foo"),
         (IncompletePCA(k=2), source.withColumn("value", functions.lit(None).cast("double")), "'value' holds null"),
         (IncompletePCA(k=2), source.withColumn("value", functions.lit(float("inf"))), r"row \d+, column \d+ is inf"),
         (IncompletePCA(k=2, method="em", regParam=0.1), source, "method = 'em' has no penalty; clear regParam"),

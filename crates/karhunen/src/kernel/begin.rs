@@ -20,7 +20,8 @@ const ROUNDINGS: f64 = 8.0;
 const EPSILON: f64 = f32::EPSILON as f64;
 
 /// Tests whether a fit of f64 data with `p` columns by iteration with the tolerance `tol` begins in f32 if its rows
-/// allow it. Half of the allowed passes must suffice for a basis of as many columns as components.
+/// allow it. At least twice `MOST` passes must be allowed, of which each of both iterations takes half: so a basis of
+/// as many columns as components has room in half of them, whatever the width of a block.
 pub(super) fn may_begin(options: &KernelPca, p: usize, tol: f64) -> bool {
     let few = options.n_components.given().is_some_and(|k| k <= MOST);
     let is_rbf = matches!(options.kernel, Kernel::Rbf { .. });

@@ -149,7 +149,7 @@ fn iterated<E: Exp>(
     let max_iter = iteration.max_iter - n_before;
     // Wide enough blocks for a basis of `k` columns within the remaining passes.
     let block = iteration.block_size.unwrap_or_else(|| block_size::<E>(k).max(k.div_ceil(max_iter)));
-    // The products that follow a start are wide and few.
+    // The products that follow a start, where one is not enough, multiply it again: they are wide and few.
     let reading = iteration.start.map(|_| Blocks { width: block, basis: Some(2 * k) });
     let iteration = &IterationOptions { max_iter, block_size: Some(block), reading, ..*iteration };
     let lifted = Lifted { op, sign: 1.0, lift };

@@ -21,6 +21,16 @@ def threads_of_part(estimator: PCA | IncompletePCA) -> int:
     return 1 if estimator.n_threads is None else estimator.n_threads
 
 
+def check_options(estimator: PCA | IncompletePCA) -> None:
+    """Raise the errors of options that a fit finds before its first pass."""
+    with estimator._call():
+        fit = estimator._begin_in_parts(None, None)
+        try:
+            fit.step(None, None)
+        finally:
+            fit.stop()
+
+
 def drive(
     estimator: PCA | IncompletePCA,
     reduce: Reduce,

@@ -1,6 +1,6 @@
 """Entries on their way to the partitions of their rows.
 
-Thousands travel in one row of bytes, because Spark takes long to shuffle and to convert single ones.
+Up to a million travel in one row of bytes, because Spark takes long to shuffle and to convert single ones.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Most entries that are divided at a time.
 _ENTRIES = 1_000_000
+#: Spark's default number of partitions of a shuffle.
+_USUAL = 200
 #: A bundle: an integer that decides the partition, an error, and a stream of Arrow.
 _BUNDLE = "key int, problem string, data binary"
 
@@ -44,7 +46,7 @@ def bundled(entries: DataFrame, prepare: Prepare, n_parts: int | None) -> DataFr
         Number of partitions. None takes Spark's own, of which it may join several.
     """
     spark = entries.sparkSession
-    number = int(str(spark.conf.get("spark.sql.shuffle.partitions"))) if n_parts is None else n_parts
+    number = _usual_number(spark) if n_parts is None else n_parts
     divide = partial(_divide, prepare, keys_of_parts(spark, number), arrow_schema(entries, _BUNDLE))
     bundles = entries.mapInArrow(on_worker(divide), _BUNDLE)
     return bundles.repartition("key") if n_parts is None else bundles.repartition(n_parts, "key")
@@ -52,15 +54,23 @@ def bundled(entries: DataFrame, prepare: Prepare, n_parts: int | None) -> DataFr
 
 def keys_of_parts(spark: SparkSession, n_parts: int) -> list[int]:
     """Return for each of some partitions an integer whose rows Spark sends there."""
+    if n_parts == 1:
+        return [0]
     n_keys = n_parts * (10 + math.ceil(math.log(n_parts)))
     while True:
-        # No job: Spark computes the constant by itself.
+        # The hash by which Spark divides rows.
         found = spark.sql(f"select transform(sequence(0, {n_keys - 1}), key -> pmod(hash(key), {n_parts}))").first()
         # The first of several keys.
         keys = {part: key for key, part in reversed(list(enumerate(cast(Any, found)[0])))}
         if len(keys) == n_parts:
             return [keys[part] for part in range(n_parts)]
         n_keys *= 2
+
+
+def _usual_number(spark: SparkSession) -> int:
+    """Return the number of partitions of a shuffle; some platforms have "auto" in its place."""
+    option = str(spark.conf.get("spark.sql.shuffle.partitions"))
+    return int(option) if option.isdecimal() else _USUAL
 
 
 def unbundled(batches: Batches) -> pa.Table | None:
@@ -127,7 +137,9 @@ def _part_of_rows(labels: pa.Array, n_parts: int) -> NDArray[np.int64]:
         mixed = np.asarray(labels).astype(np.int64).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         return ((mixed >> np.uint64(32)) % np.uint64(n_parts)).astype(np.int64)
     encoded = labels.dictionary_encode()
-    hashes = np.array([zlib.crc32(label.encode()) for label in encoded.dictionary.to_pylist()], dtype=np.int64)
+    # Strings of Spark are any bytes.
+    distinct = encoded.dictionary.cast(pa.large_binary()).to_pylist()
+    hashes = np.array([zlib.crc32(label) for label in distinct], dtype=np.int64)
     return cast("NDArray[np.int64]", hashes[np.asarray(encoded.indices)] % n_parts)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -177,7 +177,7 @@ class EntriesOfPart:
         Raises
         ------
         ValueError
-            That of a bundle, and for infinite values.
+            That of a bundle, for infinite values, and if an entry occurs more than once, of which one is NaN.
         """
         table = unbundled(bundles)
         if table is None:
@@ -195,6 +195,9 @@ class EntriesOfPart:
             at = int(np.argmax(infinite))
             entry = found._named(numbers[at], places[at])
             raise ValueError(f"{entry} is {values[at]}; remove it, or replace it by a finite number")
+        if np.isnan(values).any():
+            # Missing entries are left out before repeated ones are looked for.
+            replace(found, values=np.zeros_like(values)).observed(1)
         return found
 
     @property

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from karhunen._cluster.driver import drive, threads_of_part
+from karhunen._cluster.driver import check_options, drive, threads_of_part
 from karhunen._core import sum_entries
 from karhunen._shared.warning import warn
 from karhunen._spark import contents
@@ -45,35 +45,44 @@ def fit_in_one_task(
     ------
     ValueError
         For entries and options that cannot be used.
+    MemoryError
+        If the fit needs more memory than its task has.
     """
+    check_options(pca)
     function = partial(_fit, columns, labels, pca, arrow_schema(entries, contents.SCHEMA))
     rows = entries.mapInArrow(on_worker(function), contents.SCHEMA).toArrow().to_pylist()
     if not rows:
-        raise ValueError("the DataFrame has no rows; a fit needs at least one entry")
-    fitted, told = pickle.loads(contents.of_rows(rows))
+        # They were there when the columns were listed.
+        raise ValueError("the DataFrame has no rows any more; persist it")
+    outcome, told = pickle.loads(contents.of_rows(rows))
     for category, text in told:
         warn(text, category)
-    return fitted
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
 
 
 def _fit(
     columns: EntryColumns, labels: pa.Array, pca: karhunen.IncompletePCA, schema: pa.Schema, batches: Batches
 ) -> Iterator[pa.RecordBatch]:
-    """Return the rows with the fitted estimator, and its warnings."""
-    problem, data = None, b""
+    """Return the rows with the fitted estimator, or the error of the fit, and the warnings.
+
+    Spark would repeat a task that raises an error, and bury its text.
+    """
     batches = iter(batches)
-    try:
-        n_threads = threads_of_part(pca)
-        entries = EntriesOfPart.of(batches, columns, labels).observed(n_threads)
-        with warnings.catch_warnings(record=True) as told:
-            # Those of karhunen.
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("always", UserWarning)
+    outcome: karhunen.IncompletePCA | Exception = pca
+    with warnings.catch_warnings(record=True) as told:
+        # Those of karhunen.
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        try:
+            n_threads = threads_of_part(pca)
+            entries = EntriesOfPart.of(batches, columns, labels).observed(n_threads)
             drive(pca, lambda _, task: sum_entries(task, 0, entries, n_threads), lambda: names_of(labels))
-        data = pickle.dumps((pca, [(one.category, str(one.message)) for one in told]))
-    except ValueError as error:
-        problem = str(error)
-        # Spark expects that a function reads all batches.
-        for _ in batches:
-            pass
-    yield from contents.to_batches(problem, data, schema)
+        except (ValueError, MemoryError) as error:
+            outcome = error
+    # Spark expects that a function reads all batches.
+    for _ in batches:
+        pass
+    data = pickle.dumps((outcome, [(one.category, str(one.message)) for one in told]))
+    yield from contents.to_batches(None, data, schema)

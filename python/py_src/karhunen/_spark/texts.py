@@ -28,6 +28,8 @@ def in_spark_terms(text: str, weight_col: str | None = None) -> str:
     """
     for old, new in _HINTS.items():
         text = text.replace(old, new)
+    if weight_col is None:
+        text = text.replace("sample_weight is not allowed: ", "")
     words = {**NAMES, "sample_weight": f"weightCol {weight_col!r}"}
     text = re.sub(r"\bsample_weight\[(\d+)\]", lambda found: f"row {found[1]} of {weight_col!r}", text)
     # Names in quotes are those of columns.
