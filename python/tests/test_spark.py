@@ -20,6 +20,7 @@ import pyarrow as pa
 import pytest
 from karhunen import cluster
 from karhunen._spark import batches, passes, pieces, rows, scores, sums
+from karhunen._spark.arrow import arrow_schema
 from karhunen._spark.columns import Columns
 from karhunen.spark import PCA, PCAModel
 from pyspark.ml import Pipeline, PipelineModel
@@ -474,8 +475,11 @@ def test_sums_travel_in_several_rows(monkeypatch):
         sums.Sums(0, 3, None),
         sums.Sums(5, 1, 4, "part 5: row 1"),
     ]
-    for large in (False, True):
-        batches = [batch for one in found for batch in one.to_batches(0, sums.arrow_schema(large))]
+    for large in ("false", "true"):
+        conf = SimpleNamespace(get=lambda *_, large=large: large)
+        schema = arrow_schema(SimpleNamespace(sparkSession=SimpleNamespace(conf=conf)), sums.SCHEMA)
+        assert pa.types.is_large_binary(schema.field("data").type) == (large == "true")
+        batches = [batch for one in found for batch in one.to_batches(0, schema)]
         assert len(batches) == 5
         again = sums.sums_of_table(pa.Table.from_batches(batches[::-1]))
         assert again == [found[1], found[0], found[2]]
