@@ -17,6 +17,7 @@ from pyspark.sql.types import IntegralType
 
 import karhunen
 from karhunen._cluster.driver import drive, threads_of_part
+from karhunen._shared.checkpoints import to_pass_log
 from karhunen._spark.columns import numbered, type_of, types_of
 from karhunen._spark.entries import EntryColumns, check_label, names_of, scores_of_rows
 from karhunen._spark.files import ModelReader, StageReader, StageWriter
@@ -254,6 +255,8 @@ class IncompletePCA(
         pca = self._in_memory()
         columns = self._entry_columns(dataset)
         n_parts, checkpoint = self._n_parts(), self._given(self.checkpoint)
+        # Refuses `resume` without a file before the DataFrame is read.
+        to_pass_log(checkpoint, self.getOrDefault(self.resume))
         labels, n_entries = columns.labels(dataset)
         if n_parts is None:
             n_parts = 1 if n_entries <= ENTRIES_OF_TASK else -(-n_entries // ENTRIES_OF_PART)
