@@ -41,6 +41,11 @@ mod suspects;
 mod table;
 mod value;
 
+use karhunen::memory::HugePages;
+
+#[global_allocator]
+static ALLOCATOR: HugePages = HugePages;
+
 /// The engine behind the Python package `karhunen`.
 #[pyo3::pymodule(gil_used = false)]
 mod _core {

@@ -4,39 +4,39 @@
 //! Allocations too small for a check, or after another program took the memory, fail here: Rust would abort the
 //! process by a signal, and inside a panic this may hang.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+use std::alloc::{GlobalAlloc, Layout};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+use karhunen::memory::HugePages;
 
 use crate::error::OUT_OF_MEMORY;
 
 #[global_allocator]
 static ALLOCATOR: OrEnd = OrEnd;
 
-/// The system's allocator, except that a failed allocation ends the process; the probes of [`karhunen::memory`]
-/// fail normally.
+/// [`HugePages`], except that a failed allocation ends the process; the probes of [`karhunen::memory`] fail normally.
 struct OrEnd;
 
-// SAFETY: every call is forwarded to the system's allocator, which fulfils the contract. Nothing here
-// allocates or unwinds.
+// SAFETY: every call is forwarded to an allocator that fulfils the contract. Nothing here allocates or unwinds.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for OrEnd {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller fulfils the contract of the callee, here and below.
-        or_end(unsafe { System.alloc(layout) }, layout.size())
+        or_end(unsafe { HugePages.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        or_end(unsafe { System.alloc_zeroed(layout) }, layout.size())
+        or_end(unsafe { HugePages.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        or_end(unsafe { System.realloc(memory, layout, size) }, size)
+        or_end(unsafe { HugePages.realloc(memory, layout, size) }, size)
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(memory, layout) }
+        unsafe { HugePages.dealloc(memory, layout) }
     }
 }
 

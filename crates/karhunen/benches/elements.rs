@@ -16,7 +16,7 @@ mod exec;
 mod growth;
 #[path = "../src/linalg/mod.rs"]
 mod linalg;
-#[path = "../src/memory.rs"]
+#[path = "../src/memory/mod.rs"]
 mod memory;
 #[path = "../src/random.rs"]
 mod random;

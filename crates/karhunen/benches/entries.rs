@@ -18,7 +18,7 @@ mod growth;
 mod incomplete;
 #[path = "../src/linalg/mod.rs"]
 mod linalg;
-#[path = "../src/memory.rs"]
+#[path = "../src/memory/mod.rs"]
 mod memory;
 #[path = "../src/random.rs"]
 mod random;

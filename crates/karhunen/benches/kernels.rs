@@ -24,7 +24,7 @@ mod exec;
 mod growth;
 #[path = "../src/linalg/mod.rs"]
 mod linalg;
-#[path = "../src/memory.rs"]
+#[path = "../src/memory/mod.rs"]
 mod memory;
 #[path = "../src/moments/mod.rs"]
 mod moments;

@@ -13,3 +13,8 @@ mod pca;
 mod record;
 mod results;
 mod run;
+
+use karhunen::memory::HugePages;
+
+#[global_allocator]
+static ALLOCATOR: HugePages = HugePages;

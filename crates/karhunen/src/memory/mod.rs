@@ -8,12 +8,15 @@
 //! Available memory is the least memory left by process limits, control groups and the machine (Linux), if they can
 //! be read; otherwise only the allocator decides. No other module of the library reads the system.
 
+mod huge_pages;
+
 use std::cell::Cell;
 use std::collections::TryReserveError;
 use std::path::Path;
 
 pub use crate::error::{Advice, Available, MemoryLimit, size};
 use crate::error::{Error, Result};
+pub use huge_pages::HugePages;
 
 /// Smaller estimates are checked with the allocator alone, without reading the limits of the system.
 pub(crate) const SMALL: f64 = (4u64 << 20) as f64;
