@@ -4,7 +4,7 @@ use crate::cluster::Partial;
 use crate::error::{Error, Result};
 
 /// Number of partial results that are merged at a time.
-pub const FAN_IN: usize = 8;
+pub const FAN_IN: usize = 4;
 
 /// Merges partial results as they come, in the order of the parts: [`FAN_IN`] neighbours of one level become one of the
 /// next. Holds fewer than [`FAN_IN`] results of each level.

@@ -78,7 +78,17 @@ impl PackedScatter {
 impl From<Scatter> for PackedScatter {
     fn from(scatter: Scatter) -> Self {
         let Scatter { moments, matrix } = scatter;
-        Self { moments, triangle: upper(&matrix) }
+        let p = matrix.n_rows();
+        // In the memory of the matrix, whose end is given back.
+        let mut triangle = matrix.into_vec();
+        let mut end = 0;
+        for i in 0..p {
+            triangle.copy_within(i * p + i..(i + 1) * p, end);
+            end += p - i;
+        }
+        triangle.truncate(end);
+        triangle.shrink_to_fit();
+        Self { moments, triangle }
     }
 }
 

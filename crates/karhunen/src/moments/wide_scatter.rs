@@ -35,7 +35,8 @@ pub(super) fn of_source<T: Scalar>(
         if near || !again || about_mean {
             return Ok(scatter);
         }
-        let Scatter { moments, matrix } = scatter;
+        let Scatter { moments, mut matrix } = scatter;
+        matrix.as_mut_slice().fill(0.0);
         let about = AboutPivot::new(moments.mean, matrix);
         sums = WideScatter { about: Some(about), about_mean: true, ..WideScatter::new() };
     }
@@ -171,9 +172,8 @@ impl Resumable for AboutPivot {
 }
 
 impl AboutPivot {
-    /// The sum of no rows, in the memory of `products`, shape (p, p).
-    fn new(pivot: Vec<f64>, mut products: Matrix) -> Self {
-        products.as_mut_slice().fill(0.0);
+    /// The sum of no rows; `products` is zero, shape (p, p).
+    fn new(pivot: Vec<f64>, products: Matrix) -> Self {
         let sums = vec![0.0; pivot.len().next_multiple_of(STRIP)];
         Self { pivot, counts: Moments::empty(0), sums, products }
     }

@@ -152,8 +152,8 @@ fn a_fit_of_rows_that_are_read_again_takes_one_pass_and_says_so() {
     let reason = &model.convergence().reason;
     assert!(reason.contains("and 1 pass on one core; ") && reason.contains(" passes"), "{reason}");
     // A limit whose half does not hold the covariance matrix.
-    let values = with_spectrum(1_200, 1_100, 1.0, 0.0);
-    let disk = Disk::new(&values, 1_200, 1_100, 512);
+    let values = with_spectrum(1_700, 1_600, 1.0, 0.0);
+    let disk = Disk::new(&values, 1_700, 1_600, 512);
     let run = Run::threads(1);
     let need = Pca { solver: Some(Route::Covariance), ..Pca::new(5) }.memory_need(&disk, &run);
     let pca = Pca { memory_limit: Some((1.9 * need) as u64), ..Pca::new(5) };

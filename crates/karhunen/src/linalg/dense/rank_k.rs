@@ -69,7 +69,7 @@ pub(crate) fn gram<T: Scalar>(
 pub(crate) fn need(dim: usize, n_threads: usize) -> f64 {
     let matrix = 8.0 * (dim as f64).powi(2);
     if dim > PRIVATE_WIDTH {
-        return matrix + bands::SHARED_BYTES as f64;
+        return matrix + bands::need(n_threads);
     }
     let workers = n_threads.min((PRIVATE_BYTES as f64 / matrix.max(1.0)) as usize).max(1) as f64;
     (workers + 1.0) * matrix + workers * (8 * PANEL * dim.next_multiple_of(STRIP)) as f64

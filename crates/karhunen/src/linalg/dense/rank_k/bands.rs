@@ -11,20 +11,26 @@ use crate::linalg::dense::rank_k::{PANEL, STRIP, Sweep, pack};
 use crate::linalg::simd::dispatch;
 use crate::scalar::Scalar;
 
-/// Bytes of the panels shared between bands.
-pub(super) const SHARED_BYTES: usize = 40 << 20;
+/// Largest number of bytes of a panel, unless a row has more.
+const PANEL_BYTES: usize = 10 << 20;
+/// Bytes of the panels that are packed at a time, for each thread: every band reads all of them, from the last cache.
+const BYTES_OF_THREAD: usize = 8 << 20;
+/// Largest number of bytes of the panels that are packed at a time, unless one panel has more.
+const SHARED_BYTES: usize = 40 << 20;
 
-/// Number of rows of a panel that all bands share, and number of panels packed at a time.
-fn shared(n_cols: usize) -> (usize, usize) {
-    let width = n_cols.next_multiple_of(STRIP);
-    let shared = (SHARED_BYTES / (width * size_of::<f64>())).max(1);
-    let panel = PANEL.min(shared.div_ceil(4));
-    (panel, (shared / panel).max(1))
+/// Number of rows of a piece, which is a panel. Every run of rows but the last must hold whole pieces.
+pub(crate) fn piece_rows(n_cols: usize) -> usize {
+    PANEL.min((PANEL_BYTES / (n_cols.next_multiple_of(STRIP) * size_of::<f64>())).max(1))
 }
 
-/// Number of rows of a piece. Every run of rows but the last must hold whole pieces.
-pub(crate) fn piece_rows(n_cols: usize) -> usize {
-    shared(n_cols).0
+/// Bytes of the panels that `n_threads` threads pack at a time, unless one panel has more.
+fn shared_bytes(n_threads: usize) -> usize {
+    SHARED_BYTES.min(n_threads.saturating_mul(BYTES_OF_THREAD))
+}
+
+/// Memory estimate in bytes of packed panels.
+pub(super) fn need(n_threads: usize) -> f64 {
+    shared_bytes(n_threads).max(PANEL_BYTES) as f64
 }
 
 /// Adds `A'A` to the upper triangle of `sum`, shape (p, p).
@@ -58,7 +64,8 @@ fn by_panels<T: Scalar>(
 ) -> Result<()> {
     let (n, p) = (a.n_rows(), a.n_cols());
     let width = p.next_multiple_of(STRIP);
-    let (panel, n_panels) = shared(p);
+    let panel = piece_rows(p);
+    let n_panels = (shared_bytes(exec.n_threads()) / (panel * width * size_of::<f64>())).max(1);
     let rows_at_once = n_panels * panel;
     let band = if p < 1024 { 64 } else { 128 };
     let mut packed = vec![0.0; rows_at_once.min(n) * width];
