@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measure fits by the workers of a cluster beside one process, and beside dask-ml.
+"""Measure fits by the workers of a cluster beside one process, dask-ml and scanpy.
 
     python3 benchmarks/cluster.py [WORKLOAD ...] [--rounds N] [--quick] [--installed]
 
@@ -9,7 +9,7 @@ Workloads:
 `scatter`: 100,000 x 2,000 float32 in partitions of 8,000 rows (64 MB), 50 components in one pass: karhunen in one
 process by its own choice and by the covariance route, which the workers take, karhunen on the workers, dask-ml's PCA
 with its randomized solver (four power iterations) and with its exact one (a QR decomposition of the rows) on the
-workers.
+workers, and scanpy's PCA with its default solver and with `covariance_eigh`.
 Rows are in the memory of the process or of the workers before the fit.
 
 `products`: 20,000 x 6,400 float64 in partitions of 1,000 rows (51 MB), which are computed anew in every pass, 100
@@ -39,7 +39,15 @@ from incremental import begin, record
 WORKLOADS = {"scatter": (100_000, 2_000, 8_000, 50), "products": (20_000, 6_400, 1_000, 100)}
 WORKLOADS["large"] = (500_000, *WORKLOADS["products"][1:])
 FITS = {
-    "scatter": ("one process", "one process, covariance", "karhunen.dask", "dask-ml", "dask-ml, exact"),
+    "scatter": (
+        "one process",
+        "one process, covariance",
+        "karhunen.dask",
+        "dask-ml",
+        "dask-ml, exact",
+        "scanpy",
+        "scanpy, covariance",
+    ),
     "products": ("one process", "karhunen.dask", "dask svd_compressed"),
     "large": ("karhunen.dask",),
 }
@@ -119,6 +127,8 @@ def _load(fit: str) -> None:
     """Import what a fit imports."""
     if fit.startswith("dask-ml"):
         import dask_ml.decomposition  # noqa: F401
+    if fit.startswith("scanpy"):
+        import scanpy  # noqa: F401
     import karhunen.dask
     import numpy as np
 
@@ -148,6 +158,19 @@ def _dask_ml_exact(x, k):
     return 0, PCA(k, svd_solver="full").fit(x).explained_variance_
 
 
+def _scanpy(x, k, solver=None):
+    import anndata
+    import scanpy
+
+    cells = anndata.AnnData(x)
+    scanpy.pp.pca(cells, n_comps=k, svd_solver=solver)
+    return 0, cells.uns["pca"]["variance"]
+
+
+def _scanpy_covariance(x, k):
+    return _scanpy(x, k, "covariance_eigh")
+
+
 def _compressed(x, k):
     import dask.array as da
 
@@ -160,6 +183,8 @@ _FITTERS = {
     "karhunen.dask": _karhunen,
     "dask-ml": _dask_ml,
     "dask-ml, exact": _dask_ml_exact,
+    "scanpy": _scanpy,
+    "scanpy, covariance": _scanpy_covariance,
     "dask svd_compressed": _compressed,
 }
 

@@ -6,7 +6,7 @@
 50,000 cells x 20,000 genes of simulated counts, about 4 % of them not zero, normalised and log-transformed, CSR of
 float32, 50 components of all genes: `karhunen.anndata.pca` to its default tolerance and to 1e-5, and `scanpy.pp.pca` with
 its default solver, ARPACK. Errors are the largest relative ones of the 50 variances, against a fit to 1e-12 in float64.
-Needs scanpy in the Python that runs it. Every fit runs in a separate process; competitors alternate.
+Every fit runs in a separate process; competitors alternate.
 """
 
 from __future__ import annotations
