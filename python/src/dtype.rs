@@ -61,10 +61,11 @@ impl Data {
     /// sixteen of their multiplications take as long as one of other products.
     pub(crate) fn scatter_cost(&self) -> f64 {
         let cost = self.product_cost(self.shape().1 / 2 + 1);
-        match self {
-            Data::F32(LentMatrix::Dense(_)) | Data::F64(LentMatrix::Dense(_)) => cost / 16.0,
-            Data::F32(_) | Data::F64(_) | Data::Shared(_) => cost,
-        }
+        if self.is_dense() { cost / 16.0 } else { cost }
+    }
+
+    fn is_dense(&self) -> bool {
+        matches!(self, Data::F32(LentMatrix::Dense(_)) | Data::F64(LentMatrix::Dense(_)))
     }
 
     /// Number of multiplications that take as long as a visit waits for its rows.
@@ -75,11 +76,13 @@ impl Data {
         }
     }
 
-    /// Approximate number of multiplications of a fit: a product with the transpose and its decomposition.
+    /// Approximate number of multiplications of a fit: a product with the transpose and its decomposition. Four of those of
+    /// dense rows take as long as one of other products.
     pub(crate) fn fit_cost(&self) -> f64 {
         let size = self.size();
         let small = size.shape.0.min(size.shape.1) as f64;
-        self.reading_cost() + (size.n_stored as f64 + small * small) * small
+        let cost = (size.n_stored as f64 + small * small) * small;
+        self.reading_cost() + if self.is_dense() { cost / 4.0 } else { cost }
     }
 
     /// Approximate number of multiplications of a kernel fit, with all rows or with landmarks.

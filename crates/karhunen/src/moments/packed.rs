@@ -100,14 +100,6 @@ impl Resumable for PackedScatter {
     }
 }
 
-/// The upper triangle of a square matrix, row by row.
-pub(super) fn upper(matrix: &Matrix) -> Vec<f64> {
-    let p = matrix.n_rows();
-    let mut triangle = Vec::with_capacity(n_packed(p));
-    (0..p).for_each(|i| triangle.extend_from_slice(&matrix.row(i)[i..]));
-    triangle
-}
-
 /// Number of values of a triangle of `p` rows.
 pub(crate) fn n_packed(p: usize) -> usize {
     p.checked_add(1).and_then(|q| p.checked_mul(q)).map_or(usize::MAX, |twice| twice / 2)

@@ -1,7 +1,8 @@
 //! Moments and scatter matrices as records. Of the matrix, the upper triangle is stored, row by row.
 
 use crate::error::Result;
-use crate::moments::packed::{PackedScatter, n_packed, upper};
+use crate::linalg::Matrix;
+use crate::moments::packed::{PackedScatter, n_packed};
 use crate::moments::{Moments, Scatter};
 use crate::record::{Record, Recorded, damaged, in_array};
 
@@ -100,6 +101,14 @@ impl PackedScatter {
         }
         Ok(scatter)
     }
+}
+
+/// The upper triangle of a square matrix, row by row.
+fn upper(matrix: &Matrix) -> Vec<f64> {
+    let p = matrix.n_rows();
+    let mut triangle = Vec::with_capacity(n_packed(p));
+    (0..p).for_each(|i| triangle.extend_from_slice(&matrix.row(i)[i..]));
+    triangle
 }
 
 #[cfg(test)]

@@ -3,11 +3,14 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use pulp::{Simd, WithSimd};
+
 use crate::error::Result;
 use crate::exec::{Accumulate as _, Exec, Resumable, State};
 use crate::linalg::dense::pieces::RowPieces;
 use crate::linalg::dense::products::{self as dense_products, RowSum};
 use crate::linalg::dense::rank_k::{self, RankK};
+use crate::linalg::simd::dispatch;
 use crate::linalg::sparse::products as sparse_products;
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::moments::{sparse_scatter, sparse_sums};
@@ -276,19 +279,36 @@ pub(crate) fn mapped_rows<T: Scalar>(
     out: &mut [f64],
 ) -> Result<()> {
     self::rows(block, rows.clone(), out)?;
-    for (i, line) in rows.zip(out.chunks_exact_mut(block.n_cols())) {
-        let row_factor = row_factors.map_or(1.0, |r| r[i]);
-        if !map.remainder.is_empty() {
-            for (((value, shift), remainder), factor) in
-                line.iter_mut().zip(map.shift).zip(map.remainder).zip(map.factor)
+    dispatch(MapRows { lines: out, map, factors: row_factors.map(|factors| &factors[rows]) });
+    Ok(())
+}
+
+/// Maps rows in place and multiplies them by their factors (default one).
+struct MapRows<'a> {
+    /// Row-major.
+    lines: &'a mut [f64],
+    map: ColumnMap<'a>,
+    factors: Option<&'a [f64]>,
+}
+
+impl WithSimd for MapRows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { lines, map: ColumnMap { shift, remainder, factor }, factors } = self;
+        for (i, line) in lines.chunks_exact_mut(shift.len()).enumerate() {
+            let row_factor = factors.map_or(1.0, |factors| factors[i]);
+            if remainder.is_empty() {
+                for ((value, shift), factor) in line.iter_mut().zip(shift).zip(factor) {
+                    *value = (*value - shift) * factor * row_factor;
+                }
+                continue;
+            }
+            for (((value, shift), remainder), factor) in line.iter_mut().zip(shift).zip(remainder).zip(factor)
             {
                 *value = (*value - shift - remainder) * factor * row_factor;
             }
-            continue;
-        }
-        for ((value, shift), factor) in line.iter_mut().zip(map.shift).zip(map.factor) {
-            *value = (*value - shift) * factor * row_factor;
         }
     }
-    Ok(())
 }

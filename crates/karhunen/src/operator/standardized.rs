@@ -240,16 +240,17 @@ impl<T: Scalar> Products for Standardized<'_, T> {
                 || Triangle::new(p),
                 |piece, triangle| {
                     let inner = piece * piece_rows..((piece + 1) * piece_rows).min(rows.len());
-                    let mut panel = Matrix::zeros(inner.len(), p);
                     let roots = self.roots.as_ref().map(|r| &r[rows.clone()]);
-                    blocks::mapped_rows(block, self.map, roots, inner, panel.as_mut_slice())?;
-                    panel.scale(self.common_share().sqrt());
-                    triangle.push(panel.as_slice());
+                    triangle.push_with(inner.len(), |panel| {
+                        blocks::mapped_rows(block, self.map, roots, inner, panel)
+                    })?;
                     triangle.reduce_narrow();
                     Ok(())
                 },
             )
         })?;
-        Ok(total.unwrap_or_else(|| Triangle::new(p)))
+        let mut total = total.unwrap_or_else(|| Triangle::new(p));
+        total.scale(self.common_share().sqrt());
+        Ok(total)
     }
 }

@@ -72,7 +72,7 @@ impl Problem {
 const ROUTES: [Route; 4] = [Route::Covariance, Route::Gram, Route::BlockKrylov, Route::Svd];
 
 /// Predicted time of the SVD route, the most accurate one, up to which it is always taken.
-const SECONDS_NOT_WORTH_SAVING: f64 = 0.005;
+const SECONDS_NOT_WORTH_SAVING: f64 = 0.0005;
 /// Number of columns up to which rows that every pass reads again are read in one pass, whatever the prediction: the
 /// covariance matrix is exact, and a slow device makes every further pass expensive.
 const ONE_PASS_COLUMNS: usize = 5_000;
@@ -260,9 +260,15 @@ mod tests {
             // Small tables: the most accurate route.
             (dense(150, 4, Some(4), 8), Route::Svd),
             (dense(1_000, 20, Some(20), 8), Route::Svd),
-            (dense(38, 5_000, Some(10), 8), Route::Svd),
+            (dense(20_000, 5, Some(2), 8), Route::Svd),
             (dense(1, 1, Some(1), 8), Route::Svd),
             (dense(150, 4, None, 8), Route::Svd),
+            // Beyond half a millisecond: the fastest.
+            (dense(1_797, 64, Some(64), 8), Route::Covariance),
+            (dense(1_797, 64, None, 8), Route::Covariance),
+            (dense(500, 50, Some(2), 8), Route::Covariance),
+            (dense(100, 100, Some(2), 8), Route::Covariance),
+            (dense(38, 5_000, Some(10), 8), Route::Gram),
             // Tall: the covariance matrix.
             (dense(100_000, 500, Some(50), 8), Route::Covariance),
             (dense(1_000_000, 100, Some(50), 4), Route::Covariance),

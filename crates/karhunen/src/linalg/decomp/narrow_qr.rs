@@ -1,7 +1,10 @@
 //! The triangular QR factor of many rows of few values, in the lanes of vector registers.
 //!
 //! Eight triangles, one for each lane, take every eighth row, so that no sum runs across lanes. A block of the next
-//! rows is eliminated below them by Householder reflections, which stay in registers.
+//! rows is eliminated below them by Householder reflections, which stay in registers. At the end four triangles are
+//! eliminated below the other four in the same way, then two, then one.
+
+use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
@@ -17,10 +20,11 @@ const ROWS: usize = LANES * DEPTH;
 /// Squared norms below this, where the largest entry is between 1 and 2, count as zero: their inverse overflows.
 const LEAST_SQUARE: f64 = 1e-290;
 
-/// Replaces `rows`, row-major with `m` values each, by the rows of eight triangles whose squares have the same sum, without
-/// zero rows of padding. Backward stable in the norm of all rows. Values that are not finite are left as they are.
-pub(crate) fn reduce(rows: &mut Vec<f64>, m: usize) {
-    let Some(unit) = binade(rows).filter(|unit| unit.is_finite()) else { return };
+/// Replaces `rows`, row-major with `m` values each, by the rows of a triangle `R` with the same product `R'R`; returns true.
+/// Backward stable in the norm of all rows. Rows of zeros, or with values that are not finite, are left as they are:
+/// returns false.
+pub(crate) fn reduce(rows: &mut Vec<f64>, m: usize) -> bool {
+    let Some(unit) = binade(rows).filter(|unit| unit.is_finite()) else { return false };
     // The inverse of a power of two is exact.
     let per_unit = 1.0 / unit;
     let mut triangles = vec![0.0; m * m * LANES];
@@ -35,13 +39,31 @@ pub(crate) fn reduce(rows: &mut Vec<f64>, m: usize) {
             rows
         };
         dispatch(Transpose { rows, per_unit, block: &mut block, m });
-        dispatch(Eliminate { triangles: &mut triangles, block: &mut block, m });
+        dispatch(Eliminate { triangles: &mut triangles, block: &mut block, m, first: 0 });
+    }
+    let mut n_triangles = LANES;
+    while n_triangles > 1 {
+        n_triangles /= 2;
+        for first in (0..m).step_by(DEPTH) {
+            take_rows(&triangles, m, first, n_triangles, &mut block);
+            dispatch(Eliminate { triangles: &mut triangles, block: &mut block, m, first });
+        }
     }
     rows.clear();
-    for lane in 0..LANES {
-        for i in 0..m {
-            let at = |j: usize| if j < i { 0.0 } else { triangles[(i * m + j) * LANES + lane] * unit };
-            rows.extend((0..m).map(at));
+    for i in 0..m {
+        rows.extend((0..m).map(|j| if j < i { 0.0 } else { triangles[(i * m + j) * LANES] * unit }));
+    }
+    true
+}
+
+/// Sets `block` to the rows from `first` on of the triangles that come `n` lanes later, for `n` lanes. The other lanes are
+/// zero.
+fn take_rows(triangles: &[f64], m: usize, first: usize, n: usize, block: &mut [f64]) {
+    block[first * ROWS..].fill(0.0);
+    for i in first..m.min(first + DEPTH) {
+        for j in i..m {
+            let lanes = &triangles[(i * m + j) * LANES..][n..2 * n];
+            block[j * ROWS + (i - first) * LANES..][..n].copy_from_slice(lanes);
         }
     }
 }
@@ -72,12 +94,13 @@ impl WithSimd for Transpose<'_> {
     }
 }
 
-/// Eliminates a block below the triangles. Entry `(i, j)` of the triangle of a lane is at `(i m + j) LANES + lane`; of the
-/// block, at `j ROWS + i LANES + lane`.
+/// Eliminates a block, whose columns before `first` are zero, below the triangles. Entry `(i, j)` of the triangle of a lane
+/// is at `(i m + j) LANES + lane`; of the block, at `j ROWS + i LANES + lane`.
 struct Eliminate<'a> {
     triangles: &'a mut [f64],
     block: &'a mut [f64],
     m: usize,
+    first: usize,
 }
 
 impl WithSimd for Eliminate<'_> {
@@ -90,22 +113,22 @@ impl WithSimd for Eliminate<'_> {
         let triangles = S::as_mut_simd_f64s(self.triangles).0;
         let block = S::as_mut_simd_f64s(self.block).0;
         for part in 0..parts {
-            eliminate(simd, triangles, block, self.m, (part, parts));
+            eliminate(simd, triangles, block, self.first..self.m, (part, parts));
         }
     }
 }
 
-/// Eliminates the lanes of one register of every `parts`.
+/// Eliminates the given columns of the lanes of one register of every `parts`.
 #[inline(always)]
 fn eliminate<S: Simd>(
     simd: S,
     triangles: &mut [S::f64s],
     block: &mut [S::f64s],
-    m: usize,
+    columns: Range<usize>,
     (part, parts): (usize, usize),
 ) {
-    let zero = simd.splat_f64s(0.0);
-    for j in 0..m {
+    let (zero, m) = (simd.splat_f64s(0.0), columns.end);
+    for j in columns {
         let (own, later) = block[j * DEPTH * parts..].split_at_mut(DEPTH * parts);
         let v: [S::f64s; DEPTH] = std::array::from_fn(|i| own[i * parts + part]);
         let row = &mut triangles[j * m * parts..][..m * parts];
@@ -155,12 +178,12 @@ mod tests {
     fn reduced(a: &Matrix) -> Matrix {
         let m = a.n_cols();
         let mut rows = a.as_slice().to_vec();
-        reduce(&mut rows, m);
-        assert_eq!(rows.len(), LANES * m * m);
+        assert!(reduce(&mut rows, m));
+        assert_eq!(rows.len(), m * m);
         for (i, row) in rows.chunks_exact(m).enumerate() {
-            assert!(row[..i % m].iter().all(|x| *x == 0.0));
+            assert!(row[..i].iter().all(|x| *x == 0.0));
         }
-        Matrix::from_vec(LANES * m, m, rows).unwrap()
+        Matrix::from_vec(m, m, rows).unwrap()
     }
 
     #[test]
@@ -197,10 +220,10 @@ mod tests {
         assert!((0..r.n_rows()).all(|i| r[(i, 1)] == 0.0));
         assert!(max_difference(&t_multiply(&r, &r), &t_multiply(&a, &a)) < 1e-14 * 200.0 * 4e4);
         let mut none = vec![0.0; 300];
-        reduce(&mut none, 3);
+        assert!(!reduce(&mut none, 3));
         assert_eq!(none, vec![0.0; 300]);
         let mut rows = vec![1.0, f64::NAN];
-        reduce(&mut rows, 2);
+        assert!(!reduce(&mut rows, 2));
         assert!(rows[0] == 1.0 && rows[1].is_nan());
     }
 }

@@ -5,17 +5,18 @@ use faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch, re
 use faer::prelude::default;
 use faer::{Mat, Par};
 
+use crate::error::Result;
 use crate::exec::Accumulate;
 use crate::linalg::Matrix;
 use crate::linalg::decomp::narrow_qr;
 
 /// Number of columns up to which rows are reduced in lanes first.
 const NARROW: usize = 64;
-/// Number of values of the rows of narrow matrices that are stacked: so many that the eight triangles of the lanes are
-/// few beside them, and few enough for the second cache.
+/// Number of values of the rows of narrow matrices that are stacked: so many that the triangles of the lanes cost
+/// little beside them, and few enough for the second cache.
 const NARROW_VALUES: usize = 1 << 16;
 /// Multiple of the number of columns from which a number of rows is reduced in lanes.
-const WORTH_REDUCING: usize = 2 * narrow_qr::LANES;
+const WORTH_REDUCING: usize = 4;
 
 /// Number of rows of `n_cols` values that are stacked, if these are few.
 pub(crate) fn narrow_rows(n_cols: usize) -> Option<usize> {
@@ -69,6 +70,27 @@ impl Triangle {
         }
     }
 
+    /// Adds `n` consecutive rows, which `fill` writes, row-major.
+    ///
+    /// # Errors
+    /// Those of `fill`.
+    pub(crate) fn push_with(&mut self, n: usize, fill: impl FnOnce(&mut [f64]) -> Result<()>) -> Result<()> {
+        let (held, added) = (self.rows.len(), n * self.n_cols);
+        if held + added < self.capacity * self.n_cols {
+            self.rows.resize(held + added, 0.0);
+            return fill(&mut self.rows[held..]);
+        }
+        let mut rows = vec![0.0; added];
+        fill(&mut rows)?;
+        self.push(&rows);
+        Ok(())
+    }
+
+    /// Multiplies all rows by a factor.
+    pub(crate) fn scale(&mut self, factor: f64) {
+        self.rows.iter_mut().for_each(|value| *value *= factor);
+    }
+
     /// Reduces the rows so far to a triangle if they are narrow, so that the thread that merges need not.
     pub(crate) fn reduce_narrow(&mut self) {
         if self.n_cols <= NARROW {
@@ -89,8 +111,9 @@ impl Triangle {
         if m == 0 || self.rows.is_empty() {
             return;
         }
-        if m <= NARROW && self.rows.len() >= WORTH_REDUCING * m * m {
-            narrow_qr::reduce(&mut self.rows, m);
+        let in_lanes = m <= NARROW && self.rows.len() >= WORTH_REDUCING * m * m;
+        if in_lanes && narrow_qr::reduce(&mut self.rows, m) {
+            return;
         }
         let n = self.rows.len() / m;
         let mut stacked = Mat::from_fn(n, m, |i, j| self.rows[i * m + j]);

@@ -210,10 +210,13 @@ impl<E: Lane> NarrowPanel<E> {
         }
     }
 
-    /// `y`, row after row.
-    pub(crate) fn products(&self) -> impl Iterator<Item = f64> {
+    /// Writes `y` to `out`, row after row.
+    pub(crate) fn write_products<U: Scalar>(&self, out: &mut [U]) {
         let rows = self.y.chunks_exact(self.y_width).take(self.n_rows);
-        rows.flat_map(|row| row[..self.shape.n_vectors].iter().copied())
+        // Row by row, so that values are converted in vectors.
+        for (out, row) in out.chunks_exact_mut(self.shape.n_vectors).zip(rows) {
+            out.iter_mut().zip(row).for_each(|(out, y)| *out = U::from_f64(*y));
+        }
     }
 
     /// Multiplies the rows of `y` by `weights`.

@@ -214,9 +214,7 @@ fn forward<T: Scalar, E: Lane, U: Scalar>(
         for (k, out) in out.chunks_mut(shape.n_rows * l).enumerate() {
             let start = piece * rows + k * shape.n_rows;
             panel.load_and_multiply(m, start..start + out.len() / l, &q);
-            for (out, y) in out.iter_mut().zip(panel.products()) {
-                *out = U::from_f64(y);
-            }
+            panel.write_products(out);
         }
         Ok(())
     })

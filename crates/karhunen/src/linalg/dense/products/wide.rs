@@ -84,7 +84,7 @@ impl WideSum {
                         let columns = &tiles[tile].0;
                         let mut panel = panel(columns);
                         panel.load_and_multiply(&m.columns(columns.clone()), rows.clone(), &q[tile]);
-                        part.iter_mut().zip(panel.products()).for_each(|(part, product)| *part = product);
+                        panel.write_products(part);
                         Ok(())
                     })?;
                     let (y, others) = parts.split_at_mut(n_values);
