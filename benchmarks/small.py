@@ -4,10 +4,11 @@
     python3 benchmarks/small.py [WORKLOAD ...] [--rounds N] [--calls N] [--threads N] [--quick] [--installed]
 
 Workloads: `fit`, `fit-transform`, `row` (transform of one row), `rows` (of all) and `inverse` (of one row of scores) of
-150 x 4 and 1,000 x 20 float64 numbers, each the median of many calls in a process of its own; `import`, a whole process
-that imports `PCA` and makes an estimator; `program`, `karhunen fit` of the iris table from start to end beside a script
-that reads the table with numpy, fits scikit-learn's `PCA` and prints the variances. Competitors alternate. The error of
-a fit is the worst relative error of a variance against numpy's singular values of the centred rows.
+150 x 4, 1,000 x 20, 500 x 50, 1,797 x 64 and 5,000 x 30 float64 numbers, each the median of many calls in a process of
+its own; `import`, a whole process that imports `PCA` and makes an estimator; `program`, `karhunen fit` of the iris table
+from start to end beside a script that reads the table with numpy, fits scikit-learn's `PCA` and prints the variances.
+Competitors alternate. The error of a fit is the worst relative error of a variance against numpy's singular values of
+the centred rows.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Any
 from incremental import THREADS, begin, record
 from run import ROOT
 
-SHAPES = ((150, 4), (1_000, 20))
+SHAPES = ((150, 4), (1_000, 20), (500, 50), (1_797, 64), (5_000, 30))
 WHO = ("karhunen", "scikit-learn")
 PACKAGES = {"karhunen": "karhunen", "scikit-learn": "sklearn.decomposition"}
 CALLS = ("fit", "fit-transform", "row", "rows", "inverse")

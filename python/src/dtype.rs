@@ -54,14 +54,19 @@ pub(crate) enum LentMatrix<T> {
 impl Data {
     /// Number of multiplications of a product with `width` columns.
     pub(crate) fn product_cost(&self, width: usize) -> f64 {
-        self.reading_cost() + self.size().n_stored as f64 * width as f64
+        self.cost(width, 8.0)
     }
 
-    /// Number of multiplications of the products of all columns with each other. Dense rows fill the caches and registers:
-    /// sixteen of their multiplications take as long as one of other products.
+    /// Number of multiplications of the products of all columns with each other.
     pub(crate) fn scatter_cost(&self) -> f64 {
-        let cost = self.product_cost(self.shape().1 / 2 + 1);
-        if self.is_dense() { cost / 16.0 } else { cost }
+        self.cost(self.shape().1 / 2 + 1, 16.0)
+    }
+
+    /// Number of multiplications of a product with `width` columns. Dense rows fill the caches and registers: `dense` of their
+    /// multiplications take as long as one of other products, and every value is read.
+    fn cost(&self, width: usize, dense: f64) -> f64 {
+        let of_value = if self.is_dense() { (width as f64 / dense).max(1.0) } else { width as f64 };
+        self.reading_cost() + self.size().n_stored as f64 * of_value
     }
 
     fn is_dense(&self) -> bool {

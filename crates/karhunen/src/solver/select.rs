@@ -52,6 +52,16 @@ impl Problem {
         need <= allowed || need <= self.need(Route::BlockKrylov, 1)
     }
 
+    /// Tests whether the SVD route follows a faster one that has lost digits of small variances. Its time depends on the
+    /// shape alone.
+    pub(crate) fn affords_svd(&self) -> bool {
+        self.takes_svd_within(SECONDS_FOR_SMALL_VARIANCES) && self.reading.is_none()
+    }
+
+    fn takes_svd_within(&self, limit: f64) -> bool {
+        !self.sparse && seconds(Route::Svd, &self.with(self.smaller())) <= limit
+    }
+
     /// The route that is taken, or the likeliest one before a spectrum estimate.
     pub(crate) fn likely(&self) -> Route {
         match choose(self) {
@@ -73,6 +83,8 @@ const ROUTES: [Route; 4] = [Route::Covariance, Route::Gram, Route::BlockKrylov, 
 
 /// Predicted time of the SVD route, the most accurate one, up to which it is always taken.
 const SECONDS_NOT_WORTH_SAVING: f64 = 0.0005;
+/// Predicted time of the SVD route up to which it follows a faster route that has lost small variances.
+const SECONDS_FOR_SMALL_VARIANCES: f64 = 0.005;
 /// Number of columns up to which rows that every pass reads again are read in one pass, whatever the prediction: the
 /// covariance matrix is exact, and a slow device makes every further pass expensive.
 const ONE_PASS_COLUMNS: usize = 5_000;
@@ -105,7 +117,7 @@ impl RouteChoice {
 
 /// Chooses a route, or a spectrum estimate.
 pub(crate) fn choose(problem: &Problem) -> RouteChoice {
-    if !problem.sparse && seconds(Route::Svd, &problem.with(problem.smaller())) <= SECONDS_NOT_WORTH_SAVING {
+    if problem.takes_svd_within(SECONDS_NOT_WORTH_SAVING) {
         return RouteChoice::Route(Route::Svd, "small enough for the most accurate route".to_owned());
     }
     let one_pass = problem.reading.is_some() && problem.p <= ONE_PASS_COLUMNS && problem.p <= problem.n;

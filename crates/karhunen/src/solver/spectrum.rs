@@ -48,6 +48,15 @@ impl Spectrum {
         Self { values: Vec::new(), components: Matrix::zeros(0, n_columns), residuals: Vec::new() }
     }
 
+    /// Tests whether one of the first `n` values is missing, or so small that products of columns or rows have lost its
+    /// digits: the errors of all are roundings of the largest.
+    pub(crate) fn loses_small_values(&self, n: usize) -> bool {
+        /// Leaves nine digits.
+        const SMALLEST: f64 = 1e-7;
+        let least = self.values.get(n.saturating_sub(1)).copied().unwrap_or(0.0);
+        self.values.first().is_some_and(|largest| least < SMALLEST * largest)
+    }
+
     /// Keeps the first `k` pairs.
     pub(crate) fn truncate(&mut self, k: usize) {
         self.values.truncate(k);

@@ -1,6 +1,6 @@
 """The passes of a fit over a DataFrame.
 
-Every partition is summed where it lies. The sums travel as rows and are merged by a tree of shuffles, eight neighbours
+Every partition is summed where it lies. The sums travel as rows and are merged by a tree of shuffles, four neighbours
 at a time, in the order of the partitions; the driver merges the last levels, whose sums are small. Errors about the
 data travel as rows too: Spark would repeat the tasks that raise them, and bury their text.
 """
