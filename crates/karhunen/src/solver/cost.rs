@@ -15,10 +15,8 @@ const NARROW_F64: f64 = 55e9;
 const NARROW_F32: f64 = 110e9;
 const WIDE: f64 = 50e9;
 const REDUCTION: f64 = 20e9;
-/// Seconds per pair of columns of a small decomposition, which overhead dominates: into singular vectors, and into
-/// eigenvectors.
+/// Seconds per pair of columns of a small decomposition, which overhead dominates.
 const SWEEP: f64 = 1.2e-7;
-const EIGEN_SWEEP: f64 = 3e-8;
 /// Seconds per cubed number of columns for all eigenvalue computations of the projected matrix during an
 /// iteration.
 const EIGENVALUES: f64 = 1.6e-9;
@@ -140,7 +138,7 @@ fn orthogonalisation(dim: f64, basis: f64, columns: f64) -> f64 {
 
 /// Seconds for `k` eigenvectors of an explicit matrix.
 fn eigenvectors(dim: f64, k: f64) -> f64 {
-    let all = 2.6e-10 * dim.powi(3) + EIGEN_SWEEP * dim * dim + 2.0 * dim * dim * k / WIDE;
+    let all = 2.6e-10 * dim.powi(3) + SWEEP * dim * dim + 2.0 * dim * dim * k / WIDE;
     if takes_all(dim as usize, Some(k as usize)) {
         return all;
     }
