@@ -486,9 +486,9 @@ def test_sums_travel_in_several_rows(monkeypatch):
     assert sums.merged(again, b"".join, None) == sums.Sums(0, 6, 4, "part 5: row 1")
     of_empty = sums.merged(again[:2], b"".join, lambda part, width: bytes([part, width]))
     assert of_empty == sums.Sums(0, 5, 7, None, bytes([0, 7, 1, 7, 2, 7, *range(25)]))
-    assert [passes._levels_for(n, 2**30) for n in (1, 2, 8, 9, 64, 65, 512, 513)] == [0, 1, 1, 2, 2, 3, 3, 4]
+    assert [passes._levels_for(n, 2**30) for n in (1, 2, 4, 5, 16, 17, 64, 65)] == [0, 1, 1, 2, 2, 3, 3, 4]
     # Up to 16 sums of 4 MiB reach the driver.
-    assert [passes._levels_for(n, 2**22) for n in (16, 17, 100, 1000)] == [0, 1, 1, 2]
+    assert [passes._levels_for(n, 2**22) for n in (16, 17, 100, 1000)] == [0, 1, 2, 3]
 
 
 CONNECT = """
