@@ -163,15 +163,18 @@ pub(crate) fn fit<T: Scalar>(
         // Columns without variance have a value of zero, and centred rows one less than there are.
         let rank = affine.variance.iter().filter(|variance| **variance > 0.0).count().min(n - 1);
         let n_values = problem.k.unwrap_or(spectrum.values.len()).min(rank);
-        let chosen = pca.solver.is_none() && route != Route::Svd;
-        let (route, reason, spectrum) =
-            if chosen && problem.affords_svd() && spectrum.loses_small_values(n_values) {
-                let op = Standardized::new(x, affine.map(), shares);
-                let spectrum = solver::solve(&Logged::new(&op, x), Route::Svd, wanted, &iteration, exec)?;
-                (Route::Svd, format!("{route} lost small variances"), spectrum)
-            } else {
-                (route, reason, spectrum)
-            };
+        let followed = pca.solver.is_none()
+            && route != Route::Svd
+            && problem.affords_svd()
+            && spectrum.loses_small_values(n_values)
+            && allowance.ask(Route::Svd, &problem, n_threads, |_| Route::Svd).is_ok();
+        let (route, reason, spectrum) = if followed {
+            let op = Standardized::new(x, affine.map(), shares);
+            let spectrum = solver::solve(&Logged::new(&op, x), Route::Svd, wanted, &iteration, exec)?;
+            (Route::Svd, format!("{route} lost small variances"), spectrum)
+        } else {
+            (route, reason, spectrum)
+        };
         let (n_passes, n_samples, advice, dtype) = (x.n_visits(), n, CANCELLED, T::NAME);
         Solved { route, reason, tol, n_passes, spectrum, cancelled, advice, affine, totals, n_samples, dtype }
             .model(pca, weights.features, exec)
