@@ -84,13 +84,17 @@ mod tests {
     }
 
     #[test]
-    fn large_blocks_are_in_huge_pages_and_keep_their_contents() {
+    fn large_blocks_alone_are_in_huge_pages_and_keep_their_contents() {
         // A kernel without them has no such folder.
         let given = std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists();
         let layout = |n_bytes| Layout::from_size_align(n_bytes, 64).unwrap();
-        let (first, grown, shrunk) = (layout(2 * LEAST + 8), layout(5 * LEAST), layout(LEAST / 64));
+        let (below, first) = (layout(LEAST - 1), layout(2 * LEAST + 8));
+        let (grown, shrunk) = (layout(5 * LEAST), layout(LEAST / 64));
         // SAFETY: the sizes are not zero, each block is used within its size and freed with its last layout.
         unsafe {
+            // Before any page of this process has the advice.
+            let small = HugePages.alloc(below);
+            assert!(!flags_at(small.addr() + below.size() / 2).contains("hg"));
             let block = HugePages.alloc_zeroed(first);
             assert_eq!(flags_at(block.addr() + LEAST).contains("hg"), given);
             (0..first.size()).step_by(4096).for_each(|i| block.add(i).write(i.to_le_bytes()[1] | 1));
@@ -103,9 +107,7 @@ mod tests {
             let block = HugePages.realloc(block, grown, shrunk.size());
             assert!(same(block, shrunk.size()));
             HugePages.dealloc(block, shrunk);
-            // Smaller blocks are left alone.
-            let small = Box::new([0u8; 1 << 20]);
-            assert!(!flags_at(small.as_ptr().addr()).contains("hg"));
+            HugePages.dealloc(small, below);
         }
     }
 }
