@@ -15,8 +15,8 @@ from karhunen._inputs.matrix import to_matrix, to_weights
 from karhunen._shared.arrays import Matrix
 from karhunen._shared.errors import name_column
 
-#: Number of the format of tasks and sums; raise it when either changes.
-TASK_FORMAT = 2
+#: Number of the format of tasks and sums and of the tree that merges them; raise it when any of them changes.
+TASK_FORMAT = 3
 #: The result of a task for some parts: bytes. As an array, it is sent without copies by Dask.
 SumsOfParts: TypeAlias = "bytes | NDArray[np.uint8]"
 #: What the driver and the workers of a fit have in common.
