@@ -52,10 +52,9 @@ impl Problem {
         need <= allowed || need <= self.need(Route::BlockKrylov, 1)
     }
 
-    /// Tests whether the SVD route follows a faster one that has lost digits of small variances. Its time depends on the
-    /// shape alone.
+    /// Tests whether the SVD route follows a faster one that has lost digits of small variances.
     pub(crate) fn affords_svd(&self) -> bool {
-        self.takes_svd_within(SECONDS_FOR_SMALL_VARIANCES) && self.reading.is_none()
+        self.takes_svd_within(SECONDS_FOR_SMALL_VARIANCES)
     }
 
     /// Tests that the SVD route computes for at most `limit` seconds. Reading may take longer, so that a small file takes the

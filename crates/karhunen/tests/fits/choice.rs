@@ -5,6 +5,8 @@ use karhunen::pca::Route;
 use karhunen::{Dense, NComponents, Pca, PcaModel, Run, Source, Weights};
 use karhunen_testkit::{SplitMix64, gaussian, row_major};
 
+use crate::disk::Disk;
+
 /// A wide matrix, one entry in a hundred stored; if `factors`, a few columns have most of the variance.
 fn sparse(factors: bool) -> SparseMatrix<f64> {
     let (n, p) = (500, 2400);
@@ -81,25 +83,30 @@ fn passes_of_the_spectrum_estimate_are_counted() {
 fn small_tables_keep_variances_that_products_of_columns_lose() {
     for (n, p) in [(500, 50), (60, 300)] {
         let (rank, faster) = if n > p { (p, Route::Covariance) } else { (n - 1, Route::Gram) };
-        let fit = |factor: f64, solver: Option<Route>, n_components: NComponents| {
+        let values = |factor: f64| {
             let mut rows = gaussian(n, p, 5);
             rows.iter_mut().for_each(|row| row[7] *= factor);
-            let values = row_major(&rows);
-            let x = Dense::row_major(&values, n, p).unwrap();
-            Pca { solver, n_components, ..Pca::default() }.fit(&x, &Weights::default()).unwrap()
+            row_major(&rows)
         };
-        let variances = |model: &PcaModel| model.explained_variance()[..rank].to_vec();
+        let fit = |x: &dyn Source<f64>, pca: &Pca| pca.fit(x, &Weights::default()).unwrap();
+        let svd = Pca { solver: Some(Route::Svd), ..Pca::default() };
         // In units that differ by a factor of 1e6 the least variance is 1e-12 of the largest.
         for (factor, route) in [(1.0, faster), (1e6, Route::Svd)] {
-            let (found, svd) =
-                (fit(factor, None, NComponents::All), fit(factor, Some(Route::Svd), NComponents::All));
-            assert_eq!(found.convergence().solver, route, "{n} x {p}, {}", found.convergence().reason);
-            for (a, b) in variances(&found).iter().zip(variances(&svd)) {
-                assert!((a - b).abs() <= 1e-9 * b, "{n} x {p}, {factor}: {a} is not {b}");
+            let values = values(factor);
+            let held = Dense::row_major(&values, n, p).unwrap();
+            let exact = fit(&held, &svd);
+            for (kind, x) in [("held", &held as &dyn Source<f64>), ("disk", &Disk::new(&values, n, p, 64))] {
+                let found = fit(x, &Pca::default());
+                let reason = &found.convergence().reason;
+                assert!(kind == "disk" || found.convergence().solver == route, "{n} x {p}: {reason}");
+                for (a, b) in found.explained_variance()[..rank].iter().zip(exact.explained_variance()) {
+                    assert!((a - b).abs() <= 1e-9 * b, "{kind}, {n} x {p}, {factor}: {a} is not {b}");
+                }
             }
         }
         // The largest alone loses nothing.
-        let first = fit(1e6, None, NComponents::Count(1));
+        let values = values(1e6);
+        let first = fit(&Dense::row_major(&values, n, p).unwrap(), &Pca::new(1));
         assert_ne!(first.convergence().solver, Route::Svd, "{n} x {p}");
     }
 }
