@@ -1,5 +1,7 @@
 //! Inner loops of products with narrow blocks: one packed panel times a block, and its transpose times another.
 
+mod forward;
+
 use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
@@ -11,6 +13,9 @@ use crate::linalg::dense::pack::{Layout, Mapped};
 use crate::linalg::prefetch::{LINE, prefetch_line};
 use crate::linalg::simd::{Lane, dispatch};
 use crate::scalar::{Scalar, largest_magnitude};
+
+pub(crate) use forward::Factor;
+use forward::Forward;
 
 /// Bytes of a panel, which should stay in the cache of one core between the two products.
 const PANEL_BYTES: usize = 512 << 10;
@@ -28,55 +33,43 @@ const PREFETCHED_BYTES: usize = 2 << 10;
 
 /// Length of packed rows for `p` values of `E`: whole cache lines, as long as the widest vectors, an odd number if
 /// many, because rows a power of two apart would compete for the same cache sets.
-pub(crate) fn padded<E>(p: usize) -> usize {
+fn padded<E>(p: usize) -> usize {
     let lines = p.div_ceil(LINE / size_of::<E>());
     (if lines > 16 { lines | 1 } else { lines }) * (LINE / size_of::<E>())
 }
 
-/// A narrow block `(p, l)`, stored transposed: each vector is a row padded with zeros, and the number of rows is
+/// A sum `M' y`, shape (p, l), stored transposed: each vector is a row padded with zeros, and the number of rows is
 /// even.
-pub(crate) struct Narrow<E> {
-    values: Vec<E>,
+pub(crate) struct Narrow {
+    values: Vec<f64>,
     len: usize,
     n_vectors: usize,
     width: usize,
 }
 
-impl<E: Lane> Narrow<E> {
-    /// Zeros, in rows of `width` values.
-    pub(crate) fn zeros(len: usize, n_vectors: usize, width: usize) -> Self {
-        Self { values: vec![E::default(); width * n_vectors.next_multiple_of(2)], len, n_vectors, width }
-    }
-
-    /// The rows `rows` of a block (p, l).
-    pub(crate) fn transposed(block: &Matrix, rows: Range<usize>) -> Self {
-        let mut narrow = Self::zeros(rows.len(), block.n_cols(), padded::<E>(rows.len()));
-        for (j, row) in rows.enumerate() {
-            for (c, value) in block.row(row).iter().enumerate() {
-                narrow.values[c * narrow.width + j] = E::from_f64(*value);
-            }
-        }
-        narrow
+impl Narrow {
+    /// Zeros, in rows as long as those of a panel of `E`.
+    pub(crate) fn zeros<E>(len: usize, n_vectors: usize) -> Self {
+        let width = padded::<E>(len);
+        Self { values: vec![0.0; width * n_vectors.next_multiple_of(2)], len, n_vectors, width }
     }
 
     pub(crate) fn n_vectors(&self) -> usize {
         self.n_vectors
     }
-}
 
-impl Narrow<f64> {
     pub(crate) fn into_matrix(self) -> Matrix {
         Matrix::from_fn(self.len, self.n_vectors, |j, c| self.values[c * self.width + j])
     }
 }
 
-impl Resumable for Narrow<f64> {
+impl Resumable for Narrow {
     fn exchange(&mut self, state: &mut State) -> Result<()> {
         state.slice(&mut self.values)
     }
 }
 
-impl Accumulate for Narrow<f64> {
+impl Accumulate for Narrow {
     fn reset(&mut self) {
         self.values.fill(0.0);
     }
@@ -154,9 +147,9 @@ impl<E: Lane> NarrowPanel<E> {
         &mut self,
         m: &Mapped<'_, T>,
         rows: Range<usize>,
-        q: &Narrow<E>,
+        q: &Factor<E>,
     ) {
-        debug_assert!(q.width == self.width && q.n_vectors == self.shape.n_vectors);
+        debug_assert!(q.len() == self.shape.n_cols && q.n_vectors() == self.shape.n_vectors);
         self.set_rows(rows.len());
         let n_rows = rows.len().next_multiple_of(ROWS);
         self.y[..n_rows * self.y_width].fill(0.0);
@@ -172,7 +165,7 @@ impl<E: Lane> NarrowPanel<E> {
                 x: &self.x[..n_rows * self.width],
                 width: self.width,
                 columns,
-                q: &q.values,
+                q,
                 y: &mut self.y[..n_rows * self.y_width],
                 y_width: self.y_width,
                 ahead: &ahead,
@@ -227,7 +220,7 @@ impl<E: Lane> NarrowPanel<E> {
     }
 
     /// `g += M' y`. Prefetches the first halves of the rows `next` of `m`, which are loaded next.
-    pub(crate) fn multiply_t<T: Scalar>(&self, g: &mut Narrow<f64>, m: &Mapped<'_, T>, next: Range<usize>) {
+    pub(crate) fn multiply_t<T: Scalar>(&self, g: &mut Narrow, m: &Mapped<'_, T>, next: Range<usize>) {
         let y = &self.y[..self.n_rows * self.y_width];
         // `y` is scaled to near one by a power of two, so that f32 products neither overflow nor underflow.
         let largest = largest_magnitude(y);
@@ -270,89 +263,6 @@ fn power_of_two_near(value: f64) -> f64 {
         return 1.0;
     }
     value.log2().round().clamp(-1000.0, 1000.0).exp2()
-}
-
-struct Forward<'a, E> {
-    x: &'a [E],
-    width: usize,
-    columns: Range<usize>,
-    q: &'a [E],
-    y: &'a mut [f64],
-    y_width: usize,
-    /// Parts of rows that are prefetched.
-    ahead: &'a [&'a [u8]],
-}
-
-impl<E: Lane> WithSimd for Forward<'_, E> {
-    type Output = ();
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        if const { S::REGISTER_COUNT >= 32 } { self.run::<S, 8>(simd) } else { self.run::<S, 4>(simd) }
-    }
-}
-
-impl<E: Lane> Forward<'_, E> {
-    #[inline(always)]
-    fn run<S: Simd, const TILE: usize>(self, simd: S) {
-        let columns = self.columns;
-        let tiles = self.x.chunks_exact(TILE * self.width).zip(self.y.chunks_exact_mut(TILE * self.y_width));
-        let n_pairs = self.y_width / 2;
-        for (t, (x, y)) in tiles.enumerate() {
-            let mut x_rows: [&[E::Vector<S>]; TILE] = [&[]; TILE];
-            for (r, row) in x.chunks_exact(self.width).take(TILE).enumerate() {
-                x_rows[r] = bytemuck::cast_slice(&row[columns.clone()]);
-            }
-            for (c, q) in self.q.chunks_exact(2 * self.width).enumerate() {
-                let (q0, q1) = q.split_at(self.width);
-                let q0: &[E::Vector<S>] = bytemuck::cast_slice(&q0[columns.clone()]);
-                let q1: &[E::Vector<S>] = bytemuck::cast_slice(&q1[columns.clone()]);
-                // Each pair of vectors prefetches its share of the rows, two at most.
-                let (from, to) = (t * TILE + c * TILE / n_pairs, t * TILE + (c + 1) * TILE / n_pairs);
-                let ahead = [from, from + 1]
-                    .map(|row| self.ahead.get(row).filter(|_| row < to).copied().unwrap_or_default());
-                let products = dots::<S, E, TILE>(simd, x_rows, q0, q1, ahead);
-                for (r, products) in products.iter().enumerate() {
-                    for (v, product) in products.iter().enumerate() {
-                        y[r * self.y_width + 2 * c + v] += product.to_f64();
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// All inner products of some rows with two vectors. Prefetches `ahead`, as far as it is as long as a row.
-#[inline(always)]
-fn dots<S: Simd, E: Lane, const TILE: usize>(
-    simd: S,
-    x: [&[E::Vector<S>]; TILE],
-    q0: &[E::Vector<S>],
-    q1: &[E::Vector<S>],
-    ahead: [&[u8]; 2],
-) -> [[E; 2]; TILE] {
-    let mut sum = [[E::splat(simd, E::default()); 2]; TILE];
-    let mut x = x;
-    for row in &mut x {
-        *row = &row[..q0.len()];
-    }
-    for (k, (q0, q1)) in q0.iter().zip(q1).enumerate() {
-        let (q0, q1) = (*q0, *q1);
-        prefetch_line(ahead[0], k);
-        prefetch_line(ahead[1], k);
-        for r in 0..TILE {
-            let x = x[r][k];
-            sum[r][0] = E::mul_add(simd, x, q0, sum[r][0]);
-            sum[r][1] = E::mul_add(simd, x, q1, sum[r][1]);
-        }
-    }
-    // Loops, because closures passed to array methods are not compiled for the vector extensions.
-    let mut products = [[E::default(); 2]; TILE];
-    for r in 0..TILE {
-        for c in 0..2 {
-            products[r][c] = E::sum(simd, sum[r][c]);
-        }
-    }
-    products
 }
 
 struct Backward<'a, E> {

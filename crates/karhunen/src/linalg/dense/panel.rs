@@ -173,8 +173,13 @@ impl Product<'_> {
         width: usize,
     ) {
         let mut sums = [[simd.splat_f64s(0.0); N]; M];
-        let rows: [&[f64]; M] = std::array::from_fn(|k| self.v.row(i + k));
-        for (r, row_c) in self.c.chunks_exact(self.l).enumerate() {
+        // Rows as long as the loop, so that their bounds are checked once.
+        let m = self.v.n_cols;
+        let mut rows: [&[f64]; M] = [&[]; M];
+        for (k, row) in rows.iter_mut().enumerate() {
+            *row = &self.v.row(i + k)[..m];
+        }
+        for (r, row_c) in (0..m).zip(self.c.chunks_exact(self.l)) {
             let c: [S::f64s; N] = load::<S, N, FULL>(simd, &row_c[j..j + width]);
             for (sums, row) in sums.iter_mut().zip(rows) {
                 let v = simd.splat_f64s(row[r]);

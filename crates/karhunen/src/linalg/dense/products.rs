@@ -13,7 +13,7 @@ pub(crate) use wide::are_wide;
 
 use crate::error::Result;
 use crate::exec::{Accumulate, Exec, Resumable, State};
-use crate::linalg::dense::narrow::{Narrow, NarrowPanel, PanelShape, padded};
+use crate::linalg::dense::narrow::{Factor, Narrow, NarrowPanel, PanelShape};
 use crate::linalg::dense::pack::Mapped;
 use crate::linalg::dense::pieces::RowPieces;
 use crate::linalg::dense::products::wide::WideSum;
@@ -172,12 +172,12 @@ enum MiddleStep<'a, E> {
     /// The rows of a given block.
     Given(&'a Matrix),
     /// `W M q`, with `q` in the tiles of the columns.
-    Product { q: Vec<Narrow<E>>, weights: Option<&'a [f64]> },
+    Product { q: Vec<Factor<E>>, weights: Option<&'a [f64]> },
 }
 
 /// A block in the tiles of its rows, of which there is one unless they are wide.
-fn tiled<E: Lane>(block: &Matrix) -> Vec<Narrow<E>> {
-    wide::tiles(block.n_rows(), block.n_cols()).map(|rows| Narrow::transposed(block, rows)).collect()
+fn tiled<E: Lane>(block: &Matrix) -> Vec<Factor<E>> {
+    wide::tiles(block.n_rows(), block.n_cols()).map(|rows| Factor::new(block, rows)).collect()
 }
 
 impl<E: Lane> MiddleStep<'_, E> {
@@ -190,7 +190,7 @@ impl<E: Lane> MiddleStep<'_, E> {
     fn n_vectors(&self) -> usize {
         match self {
             MiddleStep::Given(u) => u.n_cols(),
-            MiddleStep::Product { q, .. } => q.first().map_or(0, Narrow::n_vectors),
+            MiddleStep::Product { q, .. } => q.first().map_or(0, Factor::n_vectors),
         }
     }
 }
@@ -206,7 +206,7 @@ fn forward<T: Scalar, E: Lane, U: Scalar>(
     if l == 0 {
         return Ok(());
     }
-    let q = Narrow::<E>::transposed(q, 0..p);
+    let q = Factor::<E>::new(q, 0..p);
     let shape = PanelShape::new::<E>((n, p), m.is_column_major(), l);
     let rows = (PIECE_WORK / (p * l)).clamp(1, n.max(1)).next_multiple_of(shape.n_rows);
     exec.fill(out, rows * l, |piece, out| {
@@ -317,13 +317,13 @@ impl<'a, E: Lane> Backward<'a, E> {
 
 /// A private sum and the panel whose products it adds.
 pub(crate) struct ProductPart<E> {
-    sum: Narrow<f64>,
+    sum: Narrow,
     panel: Option<NarrowPanel<E>>,
 }
 
 impl<E> ProductPart<E> {
     fn zeros(p: usize, l: usize) -> Self {
-        Self { sum: Narrow::zeros(p, l, padded::<E>(p)), panel: None }
+        Self { sum: Narrow::zeros::<E>(p, l), panel: None }
     }
 }
 

@@ -11,13 +11,13 @@ use std::ops::Range;
 use crate::error::Result;
 use crate::exec::{Exec, Resumable, State};
 use crate::linalg::Matrix;
-use crate::linalg::dense::narrow::{Narrow, NarrowPanel, PanelShape, padded};
+use crate::linalg::dense::narrow::{Narrow, NarrowPanel, PanelShape};
 use crate::linalg::dense::pack::Mapped;
 use crate::linalg::dense::products::{MiddleStep, PRIVATE_BYTES};
 use crate::linalg::simd::Lane;
 use crate::scalar::Scalar;
 
-/// Number of columns of a tile, a multiple of what [`padded`] rounds to: a packed tile and its sum stay in the cache
+/// Number of columns of a tile, a multiple of the lines of a panel: a packed tile and its sum stay in the cache
 /// of one core.
 const TILE: usize = 1024;
 /// Number of values of a group of rows, unless [`LEAST_ROWS`] have more: a group is copied where blocks end within it.
@@ -44,15 +44,12 @@ pub(super) fn tiles(p: usize, l: usize) -> impl ExactSizeIterator<Item = Range<u
 
 /// The sum, in tiles.
 pub(crate) struct WideSum {
-    tiles: Vec<(Range<usize>, Narrow<f64>)>,
+    tiles: Vec<(Range<usize>, Narrow)>,
 }
 
 impl WideSum {
     pub(super) fn zeros<E>(p: usize, l: usize) -> Self {
-        let zeros = |columns: Range<usize>| {
-            let width = columns.len();
-            (columns, Narrow::zeros(width, l, padded::<E>(width)))
-        };
+        let zeros = |columns: Range<usize>| (columns.clone(), Narrow::zeros::<E>(columns.len(), l));
         Self { tiles: tiles(p, l).map(zeros).collect() }
     }
 
