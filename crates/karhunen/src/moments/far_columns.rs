@@ -15,7 +15,7 @@ const FAR: f64 = 100.0;
 const AT_ONCE: usize = 16;
 
 /// Recomputes the products of columns far from zero in `out`, `M' W M`, where M has the entries
-/// `(x_ij - shift_j) * factor_j` and W is the diagonal matrix of `row_weights` (1 where `None`) of sum `total`.
+/// `(x_ij - shift_j - remainder_j) * factor_j` and W is the diagonal matrix of `row_weights` (1 where `None`) of sum `total`.
 ///
 /// # Errors
 /// [`crate::Error::Memory`]; [`crate::Error::Stopped`].
@@ -28,7 +28,7 @@ pub(super) fn recompute<T: Scalar>(
     exec: &Exec<'_>,
 ) -> Result<()> {
     let moved = |j: usize| map.shift[j] * map.factor[j];
-    // About the exact mean: its rounding may exceed the deviation.
+    // About the exact mean: the rounding of a mean may exceed the deviation.
     let remainder = |j: usize| map.remainder.get(j).copied().unwrap_or(0.0);
     let mapped = |value: f64, j: usize| (value - map.shift[j] - remainder(j)) * map.factor[j];
     // Squares that lost all digits may be negative.

@@ -24,8 +24,8 @@ const TALL_PANEL_ROWS: usize = 32;
 const TALL_PANEL_BYTES: usize = 2 << 20;
 /// Bytes of a panel of column-major data.
 const COLUMN_MAJOR_PANEL_BYTES: usize = 4 << 20;
-/// Bytes of a row multiplied at a time, so that a few rows stay in the first-level cache.
-const CHUNK_BYTES: usize = 4 << 10;
+/// Bytes of a row that are multiplied at a time.
+const GROUP_BYTES: usize = 4 << 10;
 /// The number of rows of a panel is a multiple of this.
 const ROWS: usize = 8;
 /// Rows of fewer bytes are not prefetched.
@@ -36,6 +36,16 @@ const PREFETCHED_BYTES: usize = 2 << 10;
 fn padded<E>(p: usize) -> usize {
     let lines = p.div_ceil(LINE / size_of::<E>());
     (if lines > 16 { lines | 1 } else { lines }) * (LINE / size_of::<E>())
+}
+
+/// Number of columns of a group, of which a few rows stay in the first-level cache.
+const fn group<E>() -> usize {
+    GROUP_BYTES / size_of::<E>()
+}
+
+/// Number of groups of `p` columns.
+const fn n_groups<E>(p: usize) -> usize {
+    p.div_ceil(group::<E>())
 }
 
 /// A sum `M' y`, shape (p, l), stored transposed: each vector is a row padded with zeros, and the number of rows is
@@ -120,6 +130,8 @@ pub(crate) struct NarrowPanel<E> {
     /// `M q`, row-major, in rows of an even number of values.
     y: Vec<f64>,
     y_width: usize,
+    /// The products of one group of columns, where rows have several: sums of sums lose fewer digits.
+    of_group: Vec<f64>,
 }
 
 impl<E: Lane> NarrowPanel<E> {
@@ -132,6 +144,7 @@ impl<E: Lane> NarrowPanel<E> {
             n_rows: 0,
             y: vec![0.0; shape.n_rows * y_width],
             y_width,
+            of_group: vec![0.0; if n_groups::<E>(shape.n_cols) > 1 { shape.n_rows * y_width } else { 0 }],
         }
     }
 
@@ -152,24 +165,33 @@ impl<E: Lane> NarrowPanel<E> {
         debug_assert!(q.len() == self.shape.n_cols && q.n_vectors() == self.shape.n_vectors);
         self.set_rows(rows.len());
         let n_rows = rows.len().next_multiple_of(ROWS);
-        self.y[..n_rows * self.y_width].fill(0.0);
-        let chunk = CHUNK_BYTES / size_of::<E>();
-        let n_chunks = self.width.div_ceil(chunk);
-        for k in 0..n_chunks {
-            let columns = k * chunk..self.width.min((k + 1) * chunk);
+        let n_products = n_rows * self.y_width;
+        self.y[..n_products].fill(0.0);
+        let n_groups = n_groups::<E>(self.shape.n_cols);
+        for k in 0..n_groups {
+            let is_last = k + 1 == n_groups;
+            let columns = k * group::<E>()..if is_last { self.width } else { (k + 1) * group::<E>() };
             self.pack(m, rows.clone(), columns.clone());
             // The last group is packed already.
-            let rows_ahead = if k + 1 < n_chunks { rows.clone() } else { 0..0 };
-            let ahead = parts_of_rows(m, rows_ahead, (n_chunks + k, 2 * n_chunks));
+            let rows_ahead = if is_last { 0..0 } else { rows.clone() };
+            let ahead = parts_of_rows(m, rows_ahead, (n_groups + k, 2 * n_groups));
+            let several = n_groups > 1;
+            let y = &mut (if several { &mut self.of_group } else { &mut self.y })[..n_products];
+            if several {
+                y.fill(0.0);
+            }
             dispatch(Forward {
                 x: &self.x[..n_rows * self.width],
                 width: self.width,
                 columns,
                 q,
-                y: &mut self.y[..n_rows * self.y_width],
+                y,
                 y_width: self.y_width,
                 ahead: &ahead,
             });
+            if several {
+                self.y.iter_mut().zip(&self.of_group[..n_products]).for_each(|(y, part)| *y += part);
+            }
         }
     }
 

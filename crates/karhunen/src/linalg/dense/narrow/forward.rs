@@ -1,7 +1,8 @@
 //! Products of the rows of a panel with a block of vectors.
 //!
 //! Most blocks are multiplied in strips: each lane of a register holds another vector, and no sum is taken across lanes.
-//! A block whose last strip would be mostly empty is multiplied by inner products with two vectors at a time.
+//! A block of which more than a quarter of the lanes would be empty is multiplied by inner products with two vectors at a
+//! time.
 
 use std::ops::Range;
 
@@ -26,10 +27,10 @@ pub(crate) struct Factor<E> {
 /// The order of the values of a factor.
 #[derive(Clone, Copy)]
 enum Order {
-    /// Strips of columns, each row-major; columns past the last are zero.
-    Strips,
-    /// Transposed: an even number of rows of this many values, padded with zeros.
-    Vectors { width: usize },
+    /// Strips of vectors, each row-major; vectors past the last, up to this number, are zero.
+    Strips { n_padded: usize },
+    /// Transposed: an even number of rows as long as those of a panel, padded with zeros.
+    Vectors,
 }
 
 /// Number of vectors of a whole strip, two of the widest registers; the last strip may have half as many.
@@ -37,7 +38,7 @@ const fn strip<E>() -> usize {
     2 * LINE / size_of::<E>()
 }
 
-/// Number of columns of a panel that prefetch one line of each row: two lines of values.
+/// Number of columns between two prefetches of each row: two lines of values.
 const fn step<E>() -> usize {
     2 * LINE / size_of::<E>()
 }
@@ -46,9 +47,9 @@ impl<E: Lane> Factor<E> {
     /// The rows `rows` of `block`.
     pub(crate) fn new(block: &Matrix, rows: Range<usize>) -> Self {
         let (len, n_vectors) = (rows.len(), block.n_cols());
-        let n_lanes = n_vectors.next_multiple_of(strip::<E>() / 2);
+        let n_padded = n_vectors.next_multiple_of(strip::<E>() / 2);
         // Lanes without work take longer than sums across lanes if they are more than a quarter.
-        if 4 * n_vectors < 3 * n_lanes {
+        if 4 * n_vectors < 3 * n_padded {
             let width = padded::<E>(len);
             let mut values = vec![E::default(); width * n_vectors.next_multiple_of(2)];
             for (j, row) in rows.enumerate() {
@@ -56,21 +57,21 @@ impl<E: Lane> Factor<E> {
                     values[c * width + j] = E::from_f64(*value);
                 }
             }
-            return Self { values, len, n_vectors, order: Order::Vectors { width } };
+            return Self { values, len, n_vectors, order: Order::Vectors };
         }
-        let mut values = Vec::with_capacity(len * n_lanes);
-        for start in (0..n_lanes).step_by(strip::<E>()) {
-            let end = n_lanes.min(start + strip::<E>());
+        let mut values = Vec::with_capacity(len * n_padded);
+        for start in (0..n_padded).step_by(strip::<E>()) {
+            let end = n_padded.min(start + strip::<E>());
             for row in rows.clone() {
                 let row = &block.row(row)[start..end.min(n_vectors)];
                 values.extend(row.iter().map(|value| E::from_f64(*value)));
                 values.resize(values.len() + end - start - row.len(), E::default());
             }
         }
-        Self { values, len, n_vectors, order: Order::Strips }
+        Self { values, len, n_vectors, order: Order::Strips { n_padded } }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.len
     }
 
@@ -98,21 +99,20 @@ impl<E: Lane> WithSimd for Forward<'_, E> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         match (self.q.order, const { S::REGISTER_COUNT >= 32 }) {
-            (Order::Strips, true) => self.strips::<S, 8>(simd),
-            (Order::Strips, false) => self.strips::<S, 4>(simd),
-            (Order::Vectors { width }, true) => self.pairs::<S, 8>(simd, width),
-            (Order::Vectors { width }, false) => self.pairs::<S, 4>(simd, width),
+            (Order::Strips { n_padded }, true) => self.strips::<S, 8>(simd, n_padded),
+            (Order::Strips { n_padded }, false) => self.strips::<S, 4>(simd, n_padded),
+            (Order::Vectors, true) => self.pairs::<S, 8>(simd),
+            (Order::Vectors, false) => self.pairs::<S, 4>(simd),
         }
     }
 }
 
 impl<E: Lane> Forward<'_, E> {
     #[inline(always)]
-    fn strips<S: Simd, const TILE: usize>(self, simd: S) {
+    fn strips<S: Simd, const TILE: usize>(self, simd: S, n_padded: usize) {
         let Factor { values, len, n_vectors, .. } = self.q;
         let lanes = size_of::<E::Vector<S>>() / size_of::<E>();
-        let columns = self.columns.start.min(*len)..self.columns.end.min(*len);
-        let n_lanes = n_vectors.next_multiple_of(strip::<E>() / 2);
+        let columns = self.columns.start..self.columns.end.min(*len);
         let tiles = self.x.chunks_exact(TILE * self.width).zip(self.y.chunks_exact_mut(TILE * self.y_width));
         for (t, (x, y)) in tiles.enumerate() {
             let mut x_rows: [&[E]; TILE] = [&[]; TILE];
@@ -120,14 +120,14 @@ impl<E: Lane> Forward<'_, E> {
                 *row = &x[columns.clone()];
             }
             let mut first = 0;
-            while first < n_lanes {
+            while first < *n_vectors {
                 let in_strip = first % strip::<E>();
-                let width = strip::<E>().min(n_lanes - (first - in_strip));
+                let width = strip::<E>().min(n_padded - (first - in_strip));
                 let q = &values[(first - in_strip) * len..][..width * len];
                 let q = &q[columns.start * width..columns.end * width];
                 let n_used = if width >= 2 * lanes { 2 * lanes } else { lanes };
                 // Each group of lanes prefetches its share of the rows.
-                let share = |first: usize| t * TILE + first * TILE / n_lanes;
+                let share = |first: usize| t * TILE + first.min(*n_vectors) * TILE / n_vectors;
                 let ahead = share(first).min(self.ahead.len())..share(first + n_used).min(self.ahead.len());
                 let ahead = &self.ahead[ahead];
                 let to = first.min(self.y_width)..(first + n_used).min(self.y_width);
@@ -142,15 +142,15 @@ impl<E: Lane> Forward<'_, E> {
         }
     }
 
-    /// Inner products with two vectors at a time, in rows of `width` values.
+    /// Inner products with two vectors at a time.
     #[inline(always)]
-    fn pairs<S: Simd, const TILE: usize>(self, simd: S, width: usize) {
-        let columns = self.columns;
-        let tiles = self.x.chunks_exact(TILE * self.width).zip(self.y.chunks_exact_mut(TILE * self.y_width));
+    fn pairs<S: Simd, const TILE: usize>(self, simd: S) {
+        let (width, columns) = (self.width, self.columns);
+        let tiles = self.x.chunks_exact(TILE * width).zip(self.y.chunks_exact_mut(TILE * self.y_width));
         let n_pairs = self.y_width / 2;
         for (t, (x, y)) in tiles.enumerate() {
             let mut x_rows: [&[E::Vector<S>]; TILE] = [&[]; TILE];
-            for (r, row) in x.chunks_exact(self.width).take(TILE).enumerate() {
+            for (r, row) in x.chunks_exact(width).take(TILE).enumerate() {
                 x_rows[r] = bytemuck::cast_slice(&row[columns.clone()]);
             }
             for (c, q) in self.q.values.chunks_exact(2 * width).enumerate() {
@@ -173,7 +173,8 @@ impl<E: Lane> Forward<'_, E> {
 }
 
 /// Adds the products of some rows with `N` registers of the vectors of a strip, from vector `first` on, to the values `to`
-/// of each row of `y`. The strip is `WHOLE` or half. Prefetches `ahead`, as far as it is as long as a row.
+/// of each row of `y`. The strip is `WHOLE` or half. Prefetches a line of each row of `ahead` every
+/// [`step`] columns.
 #[inline(always)]
 fn add_lanes<S: Simd, E: Lane, const TILE: usize, const N: usize, const WHOLE: bool>(
     simd: S,
