@@ -154,6 +154,9 @@ print.summary.kh_impute <- function(x, digits = max(3L, getOption("digits") - 3L
 predict.kh_impute <- function(object, newdata, type = c("scores", "completed", "fitted", "sd"), ...,
                               threads = getOption("karhunen.threads")) {
   type <- match.arg(type)
+  if (type == "sd" && is.null(object[["sd"]])) {
+    stop("the method ", object$convergence$method, " gives no standard deviations", call. = FALSE)
+  }
   if (missing(newdata)) return(switch(type, scores = object$x, object[[type]]))
   columns <- rownames(object$rotation)
   data <- engine_newdata(newdata, columns, nrow(object$rotation))
@@ -162,9 +165,6 @@ predict.kh_impute <- function(object, newdata, type = c("scores", "completed", "
   if (type == "scores") return(with_names(found$scores, data$names[[1L]], colnames(object$rotation)))
   fitted <- with_names(found$values, data$names[[1L]], columns)
   if (type == "fitted") return(fitted)
-  if (type == "sd" && is.null(found$deviations)) {
-    stop("the method ", object$convergence$method, " gives no standard deviations", call. = FALSE)
-  }
   fill_in(in_order(newdata, columns), data, fitted, found$deviations)[[type]]
 }
 

@@ -15,6 +15,7 @@ fit <- kh_impute(rank1, 1, method = "em", error_bars = FALSE)
 expect_near(fit$completed[3, 2], 4, 1e-4)
 expect_null(fit$sd)
 expect_error(predict(fit, rank1, type = "sd"), "no standard deviations")
+expect_error(predict(fit, type = "sd"), "no standard deviations")
 
 # Definitions of the parts, with holes.
 set.seed(1)
