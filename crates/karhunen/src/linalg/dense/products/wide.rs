@@ -17,8 +17,7 @@ use crate::linalg::dense::products::{MiddleStep, PRIVATE_BYTES};
 use crate::linalg::simd::Lane;
 use crate::scalar::Scalar;
 
-/// Number of columns of a tile, whole cache lines: a packed tile and its sum stay in the cache
-/// of one core.
+/// Number of columns of a tile, whole cache lines: a packed tile and its sum stay in the cache of one core.
 const TILE: usize = 1024;
 /// Number of values of a group of rows, unless [`LEAST_ROWS`] have more: a group is copied where blocks end within it.
 const GROUP_VALUES: usize = 8 << 20;
