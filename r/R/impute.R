@@ -155,7 +155,7 @@ predict.kh_impute <- function(object, newdata, type = c("scores", "completed", "
                               threads = getOption("karhunen.threads")) {
   type <- match.arg(type)
   if (type == "sd" && is.null(object[["sd"]])) {
-    stop("the method ", object$convergence$method, " gives no standard deviations", call. = FALSE)
+    stop("the fit has no standard deviations: fit with error_bars = TRUE", call. = FALSE)
   }
   if (missing(newdata)) return(switch(type, scores = object$x, object[[type]]))
   columns <- rownames(object$rotation)
