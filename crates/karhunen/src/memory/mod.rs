@@ -50,7 +50,7 @@ pub fn ask(what: &str, bytes: f64, advice: impl FnOnce() -> Vec<Advice>) -> Resu
 }
 
 /// Tests whether the allocator can provide `bytes`, without touching them.
-fn allocates(bytes: f64) -> bool {
+pub(crate) fn allocates(bytes: f64) -> bool {
     let before = ASKING.replace(true);
     let mut allocation = Vec::<u8>::new();
     // A conversion beyond the range of the integer saturates.
@@ -115,15 +115,28 @@ pub fn asking() -> bool {
 
 /// Memory that this process can still allocate; `None` if the system does not report it.
 pub fn available() -> Option<Available> {
+    left(machine("SwapFree:").unwrap_or(0.0))
+}
+
+/// The least memory left by the limits of the process, its control groups, and the machine with `swap` bytes of swap space.
+fn left(swap: f64) -> Option<Available> {
     let of = |limit, bytes: Option<f64>| bytes.map(|bytes| Available { bytes: bytes.max(0.0), limit });
     [
         of(MemoryLimit::Process, process_left()),
         of(MemoryLimit::ControlGroup, control_groups(Group::left)),
-        of(MemoryLimit::Machine, machine("MemAvailable:").map(|b| b + machine("SwapFree:").unwrap_or(0.0))),
+        of(MemoryLimit::Machine, machine("MemAvailable:").map(|bytes| bytes + swap)),
     ]
     .into_iter()
     .flatten()
     .min_by(|a, b| a.bytes.total_cmp(&b.bytes))
+}
+
+/// Tests whether a copy of `bytes` that only saves time may be made: of at most a quarter of the memory left, without swap
+/// space.
+pub(crate) fn spares(bytes: f64) -> bool {
+    /// The memory left if the system does not report it.
+    const UNKNOWN: f64 = 4e9;
+    bytes < SMALL || (allocates(bytes) && bytes <= 0.25 * left(0.0).map_or(UNKNOWN, |left| left.bytes))
 }
 
 /// The memory that work may take: the option `memory_limit`, or half of the memory that the machine or a process limit

@@ -1,10 +1,12 @@
 //! The weighted, centred and scaled data matrix `B = V^(1/2) (X - 1 mu') F`, never formed.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use crate::error::Result;
 use crate::exec::{Accumulate as _, Exec};
 use crate::linalg::decomp::tsqr::{self, Triangle};
+use crate::linalg::dense::products::PackedRows;
 use crate::linalg::dense::rank_k;
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::operator::{Products, Side, blocks, image_by_parts};
@@ -23,18 +25,42 @@ pub(crate) struct Standardized<'a, T: Scalar> {
     /// `v^(1/2)`, unless all are equal.
     roots: Option<Vec<f64>>,
     start: Option<Matrix>,
+    /// The rows (`B'B`) or the columns (`B B'`), which the first product packs for all; `None` if each packs its own.
+    packed: Option<OnceLock<(Side, PackedRows)>>,
 }
 
 impl<'a, T: Scalar> Standardized<'a, T> {
     /// Views `x` through the map; `shares` sum to one.
     pub(crate) fn new(x: &'a dyn Source<T>, map: ColumnMap<'a>, shares: Option<&'a [f64]>) -> Self {
         let roots = shares.map(|v| v.iter().map(|v| v.sqrt()).collect());
-        Self { x, map, shares, roots, start: None }
+        Self { x, map, shares, roots, start: None, packed: None }
     }
 
     /// With orthonormal columns near the leading right singular vectors, shape (p, l).
     pub(crate) fn starting_from(self, start: Option<Matrix>) -> Self {
         Self { start, ..self }
+    }
+
+    /// Keeps dense data in one block packed, if `keeps`, for the products of the side that comes first.
+    pub(crate) fn keeping_packed(self, keeps: bool) -> Self {
+        Self { packed: keeps.then(OnceLock::new), ..self }
+    }
+
+    /// `M' W M q`, or `M M' q` on the side of the rows, by the kept values; `None` if none are kept.
+    fn by_packed(&self, side: Side, q: &Matrix, exec: &Exec<'_>) -> Result<Option<Matrix>> {
+        let Some(kept) = &self.packed else { return Ok(None) };
+        if kept.get().is_some_and(|(of, _)| *of != side) {
+            return Ok(None);
+        }
+        let weights = if side == Side::Columns { self.shares } else { None };
+        let product = self.in_one_block(exec, |block, exec| {
+            let Block::Dense(x) = block else { return Ok(None) };
+            if kept.get().is_none() {
+                let _ = kept.set((side, PackedRows::new(*x, self.map, side == Side::Rows, exec)?));
+            }
+            kept.get().map(|(_, packed)| packed.normal(weights, q, exec)).transpose()
+        })?;
+        Ok(product.flatten())
     }
 
     /// The normalised weight of every row if all are equal, otherwise one.
@@ -172,7 +198,10 @@ impl<T: Scalar> Products for Standardized<'_, T> {
     }
 
     fn normal(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
-        let mut total = blocks::normal(self.x, self.map, self.shares, q, exec)?;
+        let mut total = match self.by_packed(Side::Columns, q, exec)? {
+            Some(total) => total,
+            None => blocks::normal(self.x, self.map, self.shares, q, exec)?,
+        };
         total.scale(self.common_share());
         Ok(total)
     }
@@ -183,6 +212,9 @@ impl<T: Scalar> Products for Standardized<'_, T> {
 
     fn normal_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         let weighed = self.weigh_rows(u);
+        if let Some(product) = self.by_packed(Side::Rows, &weighed, exec)? {
+            return Ok(self.weigh_rows(&product));
+        }
         let fused =
             self.in_one_block(exec, |block, exec| blocks::normal_t(block, self.map, &weighed, exec))?;
         if let Some(product) = fused {

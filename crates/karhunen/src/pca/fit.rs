@@ -73,6 +73,7 @@ pub(crate) fn fit<T: Scalar>(
             allowance.ask(Route::BlockKrylov, &problem.with(1), n_threads, |_| Route::BlockKrylov)?;
         }
     }
+    let packs = log.is_none() && keeps_packed(&choice, &problem, allowance, n_threads);
     if let Some(log) = log {
         let mut facts = pca.facts();
         let weights = [("weights of rows", weights.samples), ("weights of columns", weights.features)];
@@ -126,7 +127,9 @@ pub(crate) fn fit<T: Scalar>(
                 (Route::Covariance, choice.reason(), solver::solve_matrix(&matrix, wanted, &iteration, exec)?)
             }
             _ => {
-                let op = Standardized::new(x, affine.map(), shares).starting_from(multiplied);
+                let op = Standardized::new(x, affine.map(), shares)
+                    .starting_from(multiplied)
+                    .keeping_packed(packs);
                 let op = Logged::new(&op, x);
                 let (route, reason, spectrum) = match choice {
                     RouteChoice::Route(route, reason) => match copying.rounded(&exec.phase("copy"))? {
@@ -290,6 +293,17 @@ fn first_pass<'a>(
     Some(FirstPass { standardization, width: blocks.width, seed: pca.seed })
 }
 
+/// Tests whether block Krylov iteration, or a spectrum estimate, keeps its data packed: in memory that nothing else needs.
+fn keeps_packed(choice: &RouteChoice, problem: &Problem, allowance: Allowance, n_threads: usize) -> bool {
+    let may_follow = match choice {
+        RouteChoice::Route(route, _) => *route == Route::BlockKrylov,
+        // The route that follows an estimate, and what it needs, is not known yet.
+        RouteChoice::Estimate(_) => problem.limit.is_none(),
+    };
+    let spares = |bytes| allowance.spares(bytes, Route::BlockKrylov, problem, n_threads);
+    may_follow && solver::need_of_packed(problem).is_some_and(spares)
+}
+
 /// The size of a fit without rows of its own: of sums or of products.
 pub(super) fn problem_of_sums(pca: &Pca, (n, p): (usize, usize)) -> Problem {
     let (k, limit) = (pca.n_components.known(n.min(p)), pca.memory_limit.map(|bytes| bytes as f64));
@@ -302,7 +316,11 @@ pub(crate) fn memory_need<T: Scalar>(pca: &Pca, x: &dyn Source<T>, run: &Run<'_>
     let problem = problem::<T>(pca, x, true);
     let route = pca.solver.unwrap_or_else(|| problem.likely());
     let copies = pca.rounded_copy.filter(|_| route == Route::BlockKrylov && problem.reading.is_some());
-    problem.need(route, run.expected_threads()) + copies.map_or(0.0, |copy| rounded::need(copy, &problem))
+    let n_threads = run.expected_threads();
+    let choice = RouteChoice::Route(route, String::new());
+    let packs = keeps_packed(&choice, &problem, Allowance::of(pca, x.pass()), n_threads);
+    let packed = solver::need_of_packed(&problem).filter(|_| packs).unwrap_or(0.0);
+    problem.need(route, n_threads) + packed + copies.map_or(0.0, |copy| rounded::need(copy, &problem))
 }
 
 /// Variances up to this are rounding errors. The SVD route does not square the condition number.

@@ -38,6 +38,18 @@ impl Allowance {
         Self { beside: self.beside + bytes, ..self }
     }
 
+    /// Tests whether a copy of `bytes` that only saves time may exist beside the work of `route`: within the limit, or, if the
+    /// machine alone limits the fit, a part of what it has left.
+    pub(super) fn spares(&self, bytes: f64, route: Route, problem: &Problem, n_threads: usize) -> bool {
+        match self.limit {
+            Some(limit) => {
+                self.beside + problem.need(route, n_threads) + bytes <= limit.bytes
+                    && memory::allocates(bytes)
+            }
+            None => memory::spares(bytes),
+        }
+    }
+
     /// Permits `x` to keep rows in the memory that `route` leaves, and returns the bytes of that.
     pub(super) fn let_keep<T: Scalar>(
         &self,

@@ -4,7 +4,7 @@
 //! machine.
 
 use crate::solver::leading::takes_all;
-use crate::solver::need::{PANEL, PART};
+use crate::solver::need::{PANEL, PART, packed};
 use crate::solver::problem::{Blocks, Problem};
 use crate::solver::route::Route;
 
@@ -58,7 +58,7 @@ pub(super) fn seconds(route: Route, problem: &Problem) -> f64 {
         Route::Gram => (updates(n, p) + packing, eigenvectors(n, k) + back),
         Route::BlockKrylov => {
             let (width, columns, basis) = krylov(problem);
-            let search = columns / width * pass(problem, width);
+            let search = columns / width * iteration_pass(problem, width) + packing_once(problem);
             (search, orthogonalisation(smaller, basis, columns) + if n < p { back } else { 0.0 })
         }
     };
@@ -100,12 +100,31 @@ fn krylov(problem: &Problem) -> (f64, f64, f64) {
 pub(super) fn estimate_seconds(problem: &Problem, n_steps: usize) -> f64 {
     let columns = n_steps as f64 * BLOCK;
     let reading = problem.reading.map_or(0.0, |reading| reading.bytes / READING);
-    let steps = n_steps as f64 * (pass(problem, BLOCK).max(reading) + STEP);
+    let steps = n_steps as f64 * (iteration_pass(problem, BLOCK).max(reading) + STEP) + packing_once(problem);
     steps + 4.0 * problem.smaller() as f64 * columns * columns / NARROW_F64
 }
 
-/// Time of a product of `B'B` with `columns` columns.
+/// Time to pack the columns of wide data, if they are kept packed. That of rows is left out: their products are bound by
+/// arithmetic with or without it.
+fn packing_once(problem: &Problem) -> f64 {
+    let is_strided = problem.n < problem.p && packed(problem).is_some();
+    if is_strided { problem.n_stored as f64 * problem.value_bytes as f64 / STRIDED } else { 0.0 }
+}
+
+/// Time of a product of block Krylov iteration with `columns` columns.
+fn iteration_pass(problem: &Problem, columns: f64) -> f64 {
+    let is_strided = !problem.sparse && problem.n < problem.p && packed(problem).is_none();
+    pass_at(if is_strided { STRIDED } else { MEMORY }, problem, columns)
+}
+
+/// Time of a product of `B'B` with `columns` columns of data that are not packed.
 fn pass(problem: &Problem, columns: f64) -> f64 {
+    let memory = if problem.sparse || problem.n >= problem.p { MEMORY } else { STRIDED };
+    pass_at(memory, problem, columns)
+}
+
+/// As [`pass`], of values that are read at `memory` bytes a second.
+fn pass_at(memory: f64, problem: &Problem, columns: f64) -> f64 {
     let stored = problem.n_stored as f64;
     let speed = match (problem.sparse, problem.value_bytes) {
         (true, 4) => SPARSE_F32,
@@ -113,7 +132,6 @@ fn pass(problem: &Problem, columns: f64) -> f64 {
         (false, 4) => NARROW_F32,
         (false, _) => NARROW_F64,
     };
-    let memory = if problem.sparse || problem.n >= problem.p { MEMORY } else { STRIDED };
     (4.0 * stored * columns / speed).max(stored * problem.value_bytes as f64 / memory)
 }
 

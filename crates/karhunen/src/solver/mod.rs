@@ -22,6 +22,7 @@ mod svd;
 pub(crate) use cost::takes_unit_vectors;
 pub(crate) use covariance::solve_matrix;
 pub(crate) use leading::{Pairs, leading};
+pub(crate) use need::packed as need_of_packed;
 pub(crate) use problem::{Blocks, Problem, Reading};
 pub use route::Route;
 pub(crate) use spectrum::{IterationOptions, Spectrum, Wanted, count};

@@ -5,7 +5,7 @@
 //! it.
 
 use crate::linalg::decomp::{eigh, svd, tsqr};
-use crate::linalg::dense::products::are_wide;
+use crate::linalg::dense::products::{PackedRows, are_wide};
 use crate::linalg::dense::rank_k;
 use crate::solver::block_krylov;
 use crate::solver::leading::takes_all;
@@ -85,6 +85,15 @@ pub(crate) fn bytes(route: Route, problem: &Problem, k: usize, n_threads: usize)
         _ => 0.0,
     };
     vectors + buffers + own + components + sums + blocks + copied * value_bytes as f64
+}
+
+/// Memory in bytes of the packed values that block Krylov iteration may keep: of dense data in memory, within half of the limit
+/// that was asked for.
+pub(crate) fn packed(problem: &Problem) -> Option<f64> {
+    let Problem { n, p, value_bytes, limit, .. } = *problem;
+    let bytes = PackedRows::need((n.max(p), n.min(p)), value_bytes);
+    let can_be_kept = !problem.sparse && problem.reading.is_none();
+    Some(bytes).filter(|bytes| can_be_kept && limit.is_none_or(|limit| *bytes <= limit / 2.0))
 }
 
 /// Number of values for each row that a fit holds, beside the rows.

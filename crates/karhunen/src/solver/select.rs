@@ -294,9 +294,10 @@ mod tests {
             // Wide: inner products.
             (dense(500, 100_000, Some(50), 8), Route::Gram),
             (dense(500, 100_000, Some(500), 8), Route::Gram),
-            (dense(1_000, 10_000, None, 8), Route::Gram),
             // Large both ways, few components.
             (dense(5_000, 5_000, Some(50), 8), Route::BlockKrylov),
+            (dense(5_000, 20_000, Some(50), 4), Route::BlockKrylov),
+            (dense(2_000, 12_000, Some(5), 8), Route::BlockKrylov),
             (dense(60_000, 2_000, Some(50), 4), Route::BlockKrylov),
             (sparse(100_000, 30_000, Some(50), 20_000_000), Route::BlockKrylov),
             (sparse(20_000, 300_000, Some(50), 11_000_000), Route::BlockKrylov),
@@ -331,6 +332,8 @@ mod tests {
             (dense(10_000, 1_000, None, 8), 22, Route::BlockKrylov),
             (sparse(20_000, 1_000, None, 2_000_000), 50, Route::BlockKrylov),
             (dense(1_000, 1_000, None, 8), 288, Route::Covariance),
+            (dense(1_000, 10_000, None, 8), 5, Route::BlockKrylov),
+            (dense(1_000, 10_000, None, 8), 200, Route::Gram),
             (sparse(2_246, 10_473, None, 235_000), 5, Route::BlockKrylov),
             (sparse(2_246, 10_473, None, 235_000), 1_570, Route::Gram),
             (sparse(1_000_000, 1_000_000, None, 20_000_000), 200, Route::BlockKrylov),

@@ -115,3 +115,34 @@ fn rows_in_memory_have_no_limit_but_the_one_asked_for_which_counts_the_route() {
         assert!(least(&error) > 1e6, "{error}");
     }
 }
+
+#[test]
+fn values_that_are_kept_packed_change_no_bit() {
+    let exact = |pca: &Pca, x: Dense<'_, f64>, weights: &Weights<'_>| {
+        let model = pca.fit_with(&x, weights, &Run::threads(2)).unwrap();
+        (
+            model.components().clone(),
+            model.explained_variance().to_vec(),
+            model.convergence().residuals.clone(),
+        )
+    };
+    for (n, p) in [(700, 310), (310, 700)] {
+        let values = values(n, p);
+        let by_rows = Dense::row_major(&values, n, p).unwrap();
+        let transposed: Vec<f64> = (0..n * p).map(|at| values[at % n * p + at / n]).collect();
+        let by_columns = Dense::column_major(&transposed, n, p).unwrap();
+        let weights: Vec<f64> = (0..n).map(|i| 1.0 + (i % 3) as f64).collect();
+        for x in [by_rows, by_columns] {
+            for samples in [None, Some(&weights[..])] {
+                let weights = Weights { samples, ..Weights::default() };
+                let free = Pca { solver: Some(Route::BlockKrylov), ..Pca::new(4) };
+                let least = Pca { memory_limit: Some(1), ..free.clone() }.memory_need(&x, &Run::threads(2));
+                let limited = Pca { memory_limit: Some(least.ceil() as u64), ..free.clone() };
+                let packed = free.memory_need(&x, &Run::threads(2)) - least;
+                assert!(packed >= (size_of::<f64>() * n * p) as f64, "{n} x {p}: {packed} bytes");
+                assert!(limited.memory_need(&x, &Run::threads(2)) <= least);
+                assert!(exact(&free, x, &weights) == exact(&limited, x, &weights), "{n} x {p}");
+            }
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Inner loops of products with narrow blocks: one packed panel times a block, and its transpose times another.
 
 mod forward;
+mod packed;
 
 use std::ops::Range;
 
@@ -9,13 +10,13 @@ use pulp::{Simd, WithSimd};
 use crate::error::Result;
 use crate::exec::{Accumulate, Resumable, State};
 use crate::linalg::Matrix;
-use crate::linalg::dense::pack::{Layout, Mapped};
 use crate::linalg::prefetch::{LINE, prefetch_line};
 use crate::linalg::simd::{Lane, dispatch};
 use crate::scalar::{Scalar, largest_magnitude};
 
 pub(crate) use forward::Factor;
 use forward::Forward;
+pub(crate) use packed::{Packed, PanelRows};
 
 /// Bytes of a panel, which should stay in the cache of one core between the two products.
 const PANEL_BYTES: usize = 512 << 10;
@@ -149,19 +150,14 @@ impl<E: Lane> NarrowPanel<E> {
     }
 
     /// Packs the rows `rows` of `m`.
-    pub(crate) fn load<T: Scalar>(&mut self, m: &Mapped<'_, T>, rows: Range<usize>) {
+    pub(crate) fn load(&mut self, m: &impl PanelRows<E>, rows: Range<usize>) {
         self.set_rows(rows.len());
-        self.pack(m, rows, 0..self.width);
+        m.pack_into(rows, 0..self.width, (&mut self.x, self.width));
     }
 
     /// Packs the rows `rows` of `m`, and sets `y = M q`, by groups of columns: their products prefetch parts of the
     /// second halves of the rows.
-    pub(crate) fn load_and_multiply<T: Scalar>(
-        &mut self,
-        m: &Mapped<'_, T>,
-        rows: Range<usize>,
-        q: &Factor<E>,
-    ) {
+    pub(crate) fn load_and_multiply(&mut self, m: &impl PanelRows<E>, rows: Range<usize>, q: &Factor<E>) {
         debug_assert!(q.len() == self.shape.n_cols && q.n_vectors() == self.shape.n_vectors);
         self.set_rows(rows.len());
         let n_rows = rows.len().next_multiple_of(ROWS);
@@ -171,7 +167,7 @@ impl<E: Lane> NarrowPanel<E> {
         for k in 0..n_groups {
             let is_last = k + 1 == n_groups;
             let columns = k * group::<E>()..if is_last { self.width } else { (k + 1) * group::<E>() };
-            self.pack(m, rows.clone(), columns.clone());
+            m.pack_into(rows.clone(), columns.clone(), (&mut self.x, self.width));
             // The last group is packed already.
             let rows_ahead = if is_last { 0..0 } else { rows.clone() };
             let ahead = parts_of_rows(m, rows_ahead, (n_groups + k, 2 * n_groups));
@@ -181,7 +177,7 @@ impl<E: Lane> NarrowPanel<E> {
                 y.fill(0.0);
             }
             dispatch(Forward {
-                x: &self.x[..n_rows * self.width],
+                x: m.packed(rows.clone(), &self.x[..n_rows * self.width]),
                 width: self.width,
                 columns,
                 q,
@@ -200,21 +196,6 @@ impl<E: Lane> NarrowPanel<E> {
         self.n_rows = n_rows;
         let padded_rows = n_rows.next_multiple_of(ROWS);
         self.x[n_rows * self.width..padded_rows * self.width].fill(E::default());
-    }
-
-    /// Packs the columns `columns` of rows. Columns past the last are zero.
-    fn pack<T: Scalar>(&mut self, m: &Mapped<'_, T>, rows: Range<usize>, columns: Range<usize>) {
-        let last = m.n_cols();
-        if columns.start >= last {
-            return;
-        }
-        let part = m.columns(columns.start..columns.end.min(last));
-        let dst = &mut self.x[columns.start..rows.len() * self.width];
-        if size_of::<E>() == 4 {
-            part.pack::<E, 16>(rows, dst, Layout { row_stride: self.width, strip_stride: 16 });
-        } else {
-            part.pack::<E, 8>(rows, dst, Layout { row_stride: self.width, strip_stride: 8 });
-        }
     }
 
     /// Sets `y` to `given`, row-major `(n_rows, n_vectors)`.
@@ -241,15 +222,16 @@ impl<E: Lane> NarrowPanel<E> {
         }
     }
 
-    /// `g += M' y`. Prefetches the first halves of the rows `next` of `m`, which are loaded next.
-    pub(crate) fn multiply_t<T: Scalar>(&self, g: &mut Narrow, m: &Mapped<'_, T>, next: Range<usize>) {
+    /// `g += M' y` for the rows `rows` of `m`, which were loaded last. Prefetches the first halves of as many rows after them,
+    /// up to row `last`.
+    pub(crate) fn multiply_t(&self, g: &mut Narrow, m: &impl PanelRows<E>, rows: Range<usize>, last: usize) {
         let y = &self.y[..self.n_rows * self.y_width];
         // `y` is scaled to near one by a power of two, so that f32 products neither overflow nor underflow.
         let largest = largest_magnitude(y);
         let unit = power_of_two_near(largest);
         let y: Vec<E> = y.iter().map(|y| E::from_f64(y / unit)).collect();
-        let x = &self.x[..self.n_rows * self.width];
-        let ahead = &parts_of_rows(m, next, (0, 2));
+        let x = &m.packed(rows.clone(), &self.x)[..self.n_rows * self.width];
+        let ahead = &parts_of_rows(m, rows.end..last.min(rows.end + self.shape.n_rows), (0, 2));
         dispatch(Backward {
             x,
             width: self.width,
@@ -264,19 +246,18 @@ impl<E: Lane> NarrowPanel<E> {
 
 /// The bytes of part `part` of `n_parts` of each of the rows `rows`, in whole cache lines; none if rows are short
 /// or not contiguous.
-fn parts_of_rows<'a, T: Scalar>(
-    m: &Mapped<'a, T>,
+fn parts_of_rows<E>(
+    m: &impl PanelRows<E>,
     rows: Range<usize>,
     (part, n_parts): (usize, usize),
-) -> Vec<&'a [u8]> {
-    let bytes = m.n_cols() * size_of::<T>();
-    if bytes < PREFETCHED_BYTES || rows.is_empty() || m.contiguous_row(rows.start).is_none() {
+) -> Vec<&[u8]> {
+    let bytes = if rows.is_empty() { 0 } else { m.bytes(rows.start).map_or(0, <[u8]>::len) };
+    if bytes < PREFETCHED_BYTES {
         return Vec::new();
     }
     let cut = |part: usize| bytes / LINE * part / n_parts * LINE;
     let bytes = cut(part)..cut(part + 1);
-    let rows = rows.filter_map(|i| m.contiguous_row(i));
-    rows.map(|row| &bytemuck::cast_slice::<T, u8>(row)[bytes.clone()]).collect()
+    rows.filter_map(|i| m.bytes(i)).map(|row| &row[bytes.clone()]).collect()
 }
 
 /// A power of two near `value`; one for zero and non-finite values.

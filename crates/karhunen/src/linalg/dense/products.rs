@@ -13,7 +13,7 @@ pub(crate) use wide::are_wide;
 
 use crate::error::Result;
 use crate::exec::{Accumulate, Exec, Resumable, State};
-use crate::linalg::dense::narrow::{Factor, Narrow, NarrowPanel, PanelShape};
+use crate::linalg::dense::narrow::{Factor, Narrow, NarrowPanel, Packed, PanelRows, PanelShape};
 use crate::linalg::dense::pack::Mapped;
 use crate::linalg::dense::pieces::RowPieces;
 use crate::linalg::dense::products::wide::WideSum;
@@ -88,6 +88,60 @@ pub(crate) fn normal_t<T: Scalar>(
     let mut sum = RowSum::of_product::<T>(m.n_rows(), u, None);
     sum.add_mapped(0, &m, exec)?;
     Ok(sum.finish().unwrap_or_else(|| Matrix::zeros(x.n_rows(), u.n_cols())))
+}
+
+/// Mapped rows of a dense array, packed once for their products with many blocks.
+pub(crate) enum PackedRows {
+    F32(Packed<f32>),
+    F64(Packed<f64>),
+}
+
+impl PackedRows {
+    /// Memory in bytes of the packed rows of an array (n, p) whose values have `value_bytes`.
+    pub(crate) fn need(shape: (usize, usize), value_bytes: usize) -> f64 {
+        if value_bytes == 4 { Packed::<f32>::need(shape) } else { Packed::<f64>::need(shape) }
+    }
+
+    /// Packs the rows of `M`, or those of `M'`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Stopped`].
+    pub(crate) fn new<T: Scalar>(
+        x: Dense<'_, T>,
+        map: ColumnMap<'_>,
+        transposed: bool,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let m = Mapped::new(x, map, None);
+        let m = if transposed { m.t() } else { m };
+        Ok(if is_single::<T>() {
+            Self::F32(Packed::new(&m, exec)?)
+        } else {
+            Self::F64(Packed::new(&m, exec)?)
+        })
+    }
+
+    /// `M' W M q`, shape (p, l), as [`RowSum`] forms it, for `q` (p, l).
+    ///
+    /// # Errors
+    /// [`crate::Error::Stopped`].
+    pub(crate) fn normal(&self, weights: Option<&[f64]>, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
+        match self {
+            Self::F32(rows) => packed_normal(rows, weights, q, exec),
+            Self::F64(rows) => packed_normal(rows, weights, q, exec),
+        }
+    }
+}
+
+fn packed_normal<E: Lane>(
+    rows: &Packed<E>,
+    weights: Option<&[f64]>,
+    q: &Matrix,
+    exec: &Exec<'_>,
+) -> Result<Matrix> {
+    let mut sum = Backward::new(rows.shape().0, MiddleStep::Product { q: tiled(q), weights });
+    sum.add_panels(0, rows, exec)?;
+    Ok(sum.finish().unwrap_or_else(|| Matrix::zeros(q.n_rows(), q.n_cols())))
 }
 
 /// `M' W M q` or `M' u`, shape (p, l), over rows passed in runs. The bits do not depend on the number of
@@ -273,7 +327,7 @@ impl<'a, E: Lane> Backward<'a, E> {
     }
 
     fn add<T: Scalar>(&mut self, first: usize, m: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<()> {
-        let (n, p, l) = (m.n_rows(), m.n_cols(), self.middle.n_vectors());
+        let (p, l) = (m.n_cols(), self.middle.n_vectors());
         if l == 0 {
             return Ok(());
         }
@@ -281,6 +335,12 @@ impl<'a, E: Lane> Backward<'a, E> {
             let sum = self.wide.get_or_insert_with(|| WideSum::zeros::<E>(p, l));
             return sum.add(first, m, &self.middle, exec);
         }
+        self.add_panels(first, m, exec)
+    }
+
+    /// Adds rows that are not wide.
+    fn add_panels(&mut self, first: usize, m: &impl PanelRows<E>, exec: &Exec<'_>) -> Result<()> {
+        let ((n, p), l) = (m.shape(), self.middle.n_vectors());
         let (shape, piece_rows) = cut::<E>((self.n, p), m.is_column_major(), l);
         let workers = PRIVATE_BYTES / (p * l * size_of::<f64>());
         let zero = || ProductPart::zeros(p, l);
@@ -307,7 +367,7 @@ impl<'a, E: Lane> Backward<'a, E> {
                             }
                         }
                     }
-                    panel.multiply_t(&mut part.sum, m, rows.end..last.min(rows.end + shape.n_rows));
+                    panel.multiply_t(&mut part.sum, m, rows, last);
                 }
                 Ok(())
             },

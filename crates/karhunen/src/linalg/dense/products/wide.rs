@@ -100,7 +100,7 @@ impl WideSum {
                 let (mut panel, m) = (panel(columns), m.columns(columns.clone()));
                 panel.load(&m, rows.clone());
                 panel.set_products(&y);
-                panel.multiply_t(sum, &m, 0..0);
+                panel.multiply_t(sum, &m, rows.clone(), rows.end);
                 Ok(())
             })?;
         }
