@@ -81,13 +81,13 @@ impl Data {
         }
     }
 
-    /// Approximate number of multiplications of a fit: a product with the transpose and its decomposition. Four of those of
+    /// Approximate number of multiplications of a fit: a product with the transpose and its decomposition. Eight of those of
     /// dense rows take as long as one of other products.
     pub(crate) fn fit_cost(&self) -> f64 {
         let size = self.size();
         let small = size.shape.0.min(size.shape.1) as f64;
         let cost = (size.n_stored as f64 + small * small) * small;
-        self.reading_cost() + if self.is_dense() { cost / 4.0 } else { cost }
+        self.reading_cost() + if self.is_dense() { cost / 8.0 } else { cost }
     }
 
     /// Approximate number of multiplications of a kernel fit, with all rows or with landmarks.
