@@ -25,8 +25,9 @@ pub(crate) struct Standardized<'a, T: Scalar> {
     /// `v^(1/2)`, unless all are equal.
     roots: Option<Vec<f64>>,
     start: Option<Matrix>,
-    /// The rows (`B'B`) or the columns (`B B'`), which the first product packs for all; `None` if each packs its own.
-    packed: Option<OnceLock<(Side, PackedRows)>>,
+    /// The rows (`B'B`) or the columns (`B B'`), which the first product packs for all unless that saves no time; `None` if
+    /// each product packs its own.
+    packed: Option<OnceLock<Option<(Side, PackedRows)>>>,
 }
 
 impl<'a, T: Scalar> Standardized<'a, T> {
@@ -49,16 +50,20 @@ impl<'a, T: Scalar> Standardized<'a, T> {
     /// `M' W M q`, or `M M' q` on the side of the rows, by the kept values; `None` if none are kept.
     fn by_packed(&self, side: Side, q: &Matrix, exec: &Exec<'_>) -> Result<Option<Matrix>> {
         let Some(kept) = &self.packed else { return Ok(None) };
-        if kept.get().is_some_and(|(of, _)| *of != side) {
+        if kept.get().is_some_and(|kept| kept.as_ref().is_none_or(|(of, _)| *of != side)) {
             return Ok(None);
         }
         let weights = if side == Side::Columns { self.shares } else { None };
         let product = self.in_one_block(exec, |block, exec| {
             let Block::Dense(x) = block else { return Ok(None) };
             if kept.get().is_none() {
-                let _ = kept.set((side, PackedRows::new(*x, self.map, side == Side::Rows, exec)?));
+                let packed = PackedRows::new(*x, self.map, side == Side::Rows, exec)?;
+                let _ = kept.set(packed.map(|packed| (side, packed)));
             }
-            kept.get().map(|(_, packed)| packed.normal(weights, q, exec)).transpose()
+            match kept.get() {
+                Some(Some((_, packed))) => packed.normal(weights, q, exec),
+                _ => Ok(None),
+            }
         })?;
         Ok(product.flatten())
     }

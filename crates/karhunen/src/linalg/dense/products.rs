@@ -102,7 +102,7 @@ impl PackedRows {
         if value_bytes == 4 { Packed::<f32>::need(shape) } else { Packed::<f64>::need(shape) }
     }
 
-    /// Packs the rows of `M`, or those of `M'`.
+    /// Packs the rows of `M`, or those of `M'`; `None` if that would save no time.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`].
@@ -111,25 +111,34 @@ impl PackedRows {
         map: ColumnMap<'_>,
         transposed: bool,
         exec: &Exec<'_>,
-    ) -> Result<Self> {
+    ) -> Result<Option<Self>> {
         let m = Mapped::new(x, map, None);
         let m = if transposed { m.t() } else { m };
         Ok(if is_single::<T>() {
-            Self::F32(Packed::new(&m, exec)?)
+            Packed::new(&m, exec)?.map(Self::F32)
         } else {
-            Self::F64(Packed::new(&m, exec)?)
+            Packed::new(&m, exec)?.map(Self::F64)
         })
     }
 
-    /// `M' W M q`, shape (p, l), as [`RowSum`] forms it, for `q` (p, l).
+    /// `M' W M q`, shape (p, l), as [`RowSum`] forms it, for `q` (p, l); `None` if the rows are wide for so many vectors.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`].
-    pub(crate) fn normal(&self, weights: Option<&[f64]>, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
-        match self {
+    pub(crate) fn normal(
+        &self,
+        weights: Option<&[f64]>,
+        q: &Matrix,
+        exec: &Exec<'_>,
+    ) -> Result<Option<Matrix>> {
+        if wide::are_wide(q.n_rows(), q.n_cols()) {
+            return Ok(None);
+        }
+        let product = match self {
             Self::F32(rows) => packed_normal(rows, weights, q, exec),
             Self::F64(rows) => packed_normal(rows, weights, q, exec),
-        }
+        };
+        product.map(Some)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Rows of which panels are made: packed anew for every panel, or once for many products.
 
 use std::ops::Range;
+use std::time::Instant;
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -9,8 +10,14 @@ use crate::linalg::dense::pack::{Layout, Mapped};
 use crate::linalg::simd::Lane;
 use crate::scalar::Scalar;
 
-/// Number of values that a thread packs at a time.
-const PIECE_VALUES: usize = 1 << 17;
+/// Bytes that a thread packs at a time, and that all pack between two looks at the clock.
+const PIECE_BYTES: usize = 1 << 20;
+const ROUND_BYTES: usize = 4 << 20;
+/// Number of rounds before the first look: a round is short beside an interruption.
+const BLIND_ROUNDS: usize = 4;
+/// The longest time that packing into new memory may take, in times of packing the same into memory in use, of which each of a
+/// dozen products or more saves at least half: two or three times where new memory is fast.
+const WORTHWHILE: f64 = 6.0;
 
 /// Rows of which panels are made.
 pub(crate) trait PanelRows<E>: Sync {
@@ -70,21 +77,37 @@ impl<E: Lane> Packed<E> {
         n.next_multiple_of(ROWS) as f64 * padded::<E>(p) as f64 * size_of::<E>() as f64
     }
 
-    /// Packs the rows of `m`.
+    /// Packs the rows of `m`. `None` if new memory is so slow that products with packed rows would not make up for it, as that
+    /// of a virtual machine is which gives its free memory back to the host.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`].
-    pub(crate) fn new<T: Scalar>(m: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<Self> {
+    pub(crate) fn new<T: Scalar>(m: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<Option<Self>> {
         let (n, p) = (m.n_rows(), m.n_cols());
         let width = padded::<E>(p);
+        let rows_of = |bytes: usize| (bytes / (width * size_of::<E>())).max(1).next_multiple_of(ROWS);
+        let (piece, round) = (rows_of(PIECE_BYTES), rows_of(ROUND_BYTES));
+        // Packs rows from `first` on; returns the seconds that it took.
+        let pack = |first: usize, values: &mut [E]| {
+            let start = Instant::now();
+            exec.fill(values, piece * width, |index, out| {
+                let first = first + index * piece;
+                m.pack_into(first..n.min(first + out.len() / width), 0..width, (out, width));
+                Ok(())
+            })?;
+            Ok(start.elapsed().as_secs_f64())
+        };
         let mut values = vec![E::default(); n.next_multiple_of(ROWS) * width];
-        let piece = (PIECE_VALUES / width).max(1).next_multiple_of(ROWS);
-        exec.fill(&mut values, piece * width, |index, out| {
-            let rows = index * piece..n.min((index + 1) * piece);
-            m.pack_into(rows, 0..width, (out, width));
-            Ok(())
-        })?;
-        Ok(Self { shape: (n, p), column_major: m.is_column_major(), values, width })
+        let (mut spent, mut again) = (0.0, f64::INFINITY);
+        for (index, values) in values.chunks_mut(round * width).enumerate() {
+            spent += pack(index * round, values)?;
+            if index < BLIND_ROUNDS {
+                again = again.min(pack(index * round, values)?);
+            } else if spent > WORTHWHILE * again * (index + 1) as f64 {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Self { shape: (n, p), column_major: m.is_column_major(), values, width }))
     }
 }
 

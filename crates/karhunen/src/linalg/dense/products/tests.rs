@@ -86,16 +86,16 @@ fn check<T: Scalar>(case: &Case<T>, l: usize) {
         let expected = product(&m.transposed(), &weighted(&product(&m, &q), weights));
         let size = size * size * norm(q.as_slice());
         assert_close(found.as_slice(), &expected, size, tolerance, &format!("normal {what}"));
-        let packed = PackedRows::new(case.view(), case.map(), false, &exec).unwrap();
-        assert!(packed.normal(weights, &q, &exec).unwrap() == found, "normal {what}, packed");
+        let packed = PackedRows::new(case.view(), case.map(), false, &exec).unwrap().unwrap();
+        assert!(packed.normal(weights, &q, &exec).unwrap() == Some(found), "normal {what}, packed");
     }
 
     let found = normal_t(case.view(), case.map(), &u, &exec).unwrap();
     let expected = product(&m, &product(&m.transposed(), &u));
     let size = size * size * norm(u.as_slice());
     assert_close(found.as_slice(), &expected, size, tolerance, &format!("normal_t {what}"));
-    let packed = PackedRows::new(case.view(), case.map(), true, &exec).unwrap();
-    assert!(packed.normal(None, &u, &exec).unwrap() == found, "normal_t {what}, packed");
+    let packed = PackedRows::new(case.view(), case.map(), true, &exec).unwrap().unwrap();
+    assert!(packed.normal(None, &u, &exec).unwrap() == Some(found), "normal_t {what}, packed");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn check_threads<T: Scalar>() {
                     apply_t(x, map, &u, exec)?,
                     normal(x, map, None, &q, exec)?,
                     normal_t(x, map, &u, exec)?,
-                    PackedRows::new(x, map, false, exec)?.normal(None, &q, exec)?,
+                    PackedRows::new(x, map, false, exec)?.unwrap().normal(None, &q, exec)?,
                 ))
             })
             .unwrap()
