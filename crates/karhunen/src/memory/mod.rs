@@ -131,12 +131,19 @@ fn left(swap: f64) -> Option<Available> {
     .min_by(|a, b| a.bytes.total_cmp(&b.bytes))
 }
 
-/// Tests whether a copy of `bytes` that only saves time may be made: of at most a quarter of the memory left, without swap
-/// space.
-pub(crate) fn spares(bytes: f64) -> bool {
+/// Tests whether a copy of `bytes` that only saves time may be made beside work that needs `beside` bytes: both must fit into
+/// the memory left without swap space, of which the copy may take the fraction `share`.
+pub(crate) fn spares(bytes: f64, beside: f64, share: f64) -> bool {
     /// The memory left if the system does not report it.
     const UNKNOWN: f64 = 4e9;
-    bytes < SMALL || (allocates(bytes) && bytes <= 0.25 * left(0.0).map_or(UNKNOWN, |left| left.bytes))
+    if !allocates(bytes + beside) {
+        return false;
+    }
+    if bytes + beside < SMALL {
+        return true;
+    }
+    let left = left(0.0).map_or(UNKNOWN, |left| left.bytes);
+    bytes <= share * left && bytes + beside <= left
 }
 
 /// The memory that work may take: the option `memory_limit`, or half of the memory that the machine or a process limit

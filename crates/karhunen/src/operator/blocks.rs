@@ -14,6 +14,7 @@ use crate::linalg::simd::dispatch;
 use crate::linalg::sparse::products as sparse_products;
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::moments::{sparse_scatter, sparse_sums};
+use crate::operator::Side;
 use crate::scalar::Scalar;
 use crate::source::{self, Block, PiecesOf, Source, sum_pieces};
 
@@ -134,6 +135,23 @@ pub(crate) fn normal<T: Scalar>(
     let mut total = NormalSum::new::<T>(n, Cow::Borrowed(q), row_weights);
     let pieces = |rows: &Dense<'_, T>| normal_pieces(rows, n, q.n_cols());
     sum_pieces(x, &mut total, &pieces, exec, |total, rows, block, exec| total.add(rows, block, map, exec))?;
+    Ok(total.finish().1)
+}
+
+/// `M' W M q` (`Side::Columns`) or `M M' q` of a block that holds all rows.
+pub(crate) fn product_of_block<T: Scalar>(
+    block: &Block<'_, T>,
+    map: ColumnMap<'_>,
+    (side, row_weights): (Side, Option<&[f64]>),
+    q: &Matrix,
+    exec: &Exec<'_>,
+) -> Result<Matrix> {
+    if side == Side::Rows {
+        return normal_t(block, map, q, exec);
+    }
+    let n = block.n_rows();
+    let mut total = NormalSum::new::<T>(n, Cow::Borrowed(q), row_weights);
+    total.add(0..n, block, map, exec)?;
     Ok(total.finish().1)
 }
 

@@ -1,7 +1,7 @@
 //! The weighted, centred and scaled data matrix `B = V^(1/2) (X - 1 mu') F`, never formed.
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
 use crate::exec::{Accumulate as _, Exec};
@@ -25,16 +25,24 @@ pub(crate) struct Standardized<'a, T: Scalar> {
     /// `v^(1/2)`, unless all are equal.
     roots: Option<Vec<f64>>,
     start: Option<Matrix>,
-    /// The rows (`B'B`) or the columns (`B B'`), which the first product packs for all unless that saves no time; `None` if
-    /// each product packs its own.
-    packed: Option<OnceLock<Option<(Side, PackedRows)>>>,
+    packing: Mutex<Packing>,
+}
+
+/// Who packs the values of dense products.
+enum Packing {
+    /// Each product its own.
+    EachTime,
+    /// The next product, for all that follow.
+    Next,
+    /// The values are packed: rows for `B'B` ([`Side::Columns`]), columns for `B B'`.
+    Done(Side, PackedRows),
 }
 
 impl<'a, T: Scalar> Standardized<'a, T> {
     /// Views `x` through the map; `shares` sum to one.
     pub(crate) fn new(x: &'a dyn Source<T>, map: ColumnMap<'a>, shares: Option<&'a [f64]>) -> Self {
         let roots = shares.map(|v| v.iter().map(|v| v.sqrt()).collect());
-        Self { x, map, shares, roots, start: None, packed: None }
+        Self { x, map, shares, roots, start: None, packing: Mutex::new(Packing::EachTime) }
     }
 
     /// With orthonormal columns near the leading right singular vectors, shape (p, l).
@@ -44,28 +52,40 @@ impl<'a, T: Scalar> Standardized<'a, T> {
 
     /// Keeps dense data in one block packed, if `keeps`, for the products of the side that comes first.
     pub(crate) fn keeping_packed(self, keeps: bool) -> Self {
-        Self { packed: keeps.then(OnceLock::new), ..self }
+        Self { packing: Mutex::new(if keeps { Packing::Next } else { Packing::EachTime }), ..self }
     }
 
-    /// `M' W M q`, or `M M' q` on the side of the rows, by the kept values; `None` if none are kept.
-    fn by_packed(&self, side: Side, q: &Matrix, exec: &Exec<'_>) -> Result<Option<Matrix>> {
-        let Some(kept) = &self.packed else { return Ok(None) };
-        if kept.get().is_some_and(|kept| kept.as_ref().is_none_or(|(of, _)| *of != side)) {
+    /// Frees packed values; products pack their own from now on.
+    pub(crate) fn release_packed(&self) {
+        *self.packing() = Packing::EachTime;
+    }
+
+    fn packing(&self) -> MutexGuard<'_, Packing> {
+        self.packing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `M' W M q` (`Side::Columns`) or `M M' q` of data in one block, in one visit; `None`, without a visit, of others, and of
+    /// columns that are not kept packed.
+    fn product_of_block(&self, side: Side, q: &Matrix, exec: &Exec<'_>) -> Result<Option<Matrix>> {
+        if side == Side::Columns && matches!(*self.packing(), Packing::EachTime) {
             return Ok(None);
         }
         let weights = if side == Side::Columns { self.shares } else { None };
-        let product = self.in_one_block(exec, |block, exec| {
-            let Block::Dense(x) = block else { return Ok(None) };
-            if kept.get().is_none() {
+        self.in_one_block(exec, |block, exec| {
+            let mut packing = self.packing();
+            if let (Packing::Next, Block::Dense(x)) = (&*packing, block) {
                 let packed = PackedRows::new(*x, self.map, side == Side::Rows, exec)?;
-                let _ = kept.set(packed.map(|packed| (side, packed)));
+                *packing = packed.map_or(Packing::EachTime, |packed| Packing::Done(side, packed));
             }
-            match kept.get() {
-                Some(Some((_, packed))) => packed.normal(weights, q, exec),
-                _ => Ok(None),
+            if let Packing::Done(of, packed) = &*packing
+                && *of == side
+                && let Some(product) = packed.normal(weights, q, exec)?
+            {
+                return Ok(product);
             }
-        })?;
-        Ok(product.flatten())
+            drop(packing);
+            blocks::product_of_block(block, self.map, (side, weights), q, exec)
+        })
     }
 
     /// The normalised weight of every row if all are equal, otherwise one.
@@ -203,7 +223,7 @@ impl<T: Scalar> Products for Standardized<'_, T> {
     }
 
     fn normal(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
-        let mut total = match self.by_packed(Side::Columns, q, exec)? {
+        let mut total = match self.product_of_block(Side::Columns, q, exec)? {
             Some(total) => total,
             None => blocks::normal(self.x, self.map, self.shares, q, exec)?,
         };
@@ -217,12 +237,7 @@ impl<T: Scalar> Products for Standardized<'_, T> {
 
     fn normal_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         let weighed = self.weigh_rows(u);
-        if let Some(product) = self.by_packed(Side::Rows, &weighed, exec)? {
-            return Ok(self.weigh_rows(&product));
-        }
-        let fused =
-            self.in_one_block(exec, |block, exec| blocks::normal_t(block, self.map, &weighed, exec))?;
-        if let Some(product) = fused {
+        if let Some(product) = self.product_of_block(Side::Rows, &weighed, exec)? {
             return Ok(self.weigh_rows(&product));
         }
         let t = self.apply_t(u, &exec.part(0.0, 0.5))?;

@@ -46,9 +46,7 @@ pub(crate) fn fit<T: Scalar>(
     let correction = totals.correction(pca.weighting)?;
     let tol = tolerance::<T>(pca);
     let problem = problem::<T>(pca, x, shares.is_some());
-    let choice = pca
-        .solver
-        .map_or_else(|| choose(&problem), |route| RouteChoice::Route(route, "asked for".to_owned()));
+    let choice = chosen(pca, &problem);
     let rounding = rounded::wanted(pca, &choice, &problem)?;
     let predicted = match (&choice, rounding) {
         (RouteChoice::Route(..), Some(rounding)) => Some(1 + rounding.predicted_passes(tol)),
@@ -127,10 +125,10 @@ pub(crate) fn fit<T: Scalar>(
                 (Route::Covariance, choice.reason(), solver::solve_matrix(&matrix, wanted, &iteration, exec)?)
             }
             _ => {
-                let op = Standardized::new(x, affine.map(), shares)
+                let standardized = Standardized::new(x, affine.map(), shares)
                     .starting_from(multiplied)
                     .keeping_packed(packs);
-                let op = Logged::new(&op, x);
+                let op = Logged::new(&standardized, x);
                 let (route, reason, spectrum) = match choice {
                     RouteChoice::Route(route, reason) => match copying.rounded(&exec.phase("copy"))? {
                         Some(copy) => {
@@ -143,6 +141,9 @@ pub(crate) fn fit<T: Scalar>(
                     RouteChoice::Estimate(n_steps) => {
                         let kept = Cell::new(None);
                         let ask = |route, k| {
+                            if route != Route::BlockKrylov {
+                                standardized.release_packed();
+                            }
                             let allowance = allowance.without(kept.get().unwrap_or(0.0));
                             allowance.ask(route, &problem.with(k), n_threads, |_| route)?;
                             if kept.get().is_none() {
@@ -277,7 +278,15 @@ fn problem<T: Scalar>(pca: &Pca, x: &dyn Source<T>, weighted: bool) -> Problem {
             Some(Reading { bytes, wide: matches!(kind, PassKind::Dense | PassKind::Text), weighted })
         }
     };
-    Problem { n_stored, sparse, value_bytes: size_of::<T>(), reading, ..problem_of_sums(pca, x.shape()) }
+    let packs = !sparse && reading.is_none() && x.n_blocks() == Some(1);
+    Problem {
+        n_stored,
+        sparse,
+        value_bytes: size_of::<T>(),
+        reading,
+        packs,
+        ..problem_of_sums(pca, x.shape())
+    }
 }
 
 /// The start that the first pass makes: for block Krylov iteration on the side of the columns, over rows that every pass
@@ -293,12 +302,16 @@ fn first_pass<'a>(
     Some(FirstPass { standardization, width: blocks.width, seed: pca.seed })
 }
 
-/// Tests whether block Krylov iteration, or a spectrum estimate, keeps its data packed: in memory that nothing else needs.
+/// The route that was asked for, or the choice.
+fn chosen(pca: &Pca, problem: &Problem) -> RouteChoice {
+    pca.solver.map_or_else(|| choose(problem), |route| RouteChoice::Route(route, "asked for".to_owned()))
+}
+
+/// Tests whether block Krylov iteration, or a spectrum estimate, keeps its data packed.
 fn keeps_packed(choice: &RouteChoice, problem: &Problem, allowance: Allowance, n_threads: usize) -> bool {
     let may_follow = match choice {
         RouteChoice::Route(route, _) => *route == Route::BlockKrylov,
-        // The route that follows an estimate, and what it needs, is not known yet.
-        RouteChoice::Estimate(_) => problem.limit.is_none(),
+        RouteChoice::Estimate(_) => true,
     };
     let spares = |bytes| allowance.spares(bytes, Route::BlockKrylov, problem, n_threads);
     may_follow && solver::need_of_packed(problem).is_some_and(spares)
@@ -308,16 +321,16 @@ fn keeps_packed(choice: &RouteChoice, problem: &Problem, allowance: Allowance, n
 pub(super) fn problem_of_sums(pca: &Pca, (n, p): (usize, usize)) -> Problem {
     let (k, limit) = (pca.n_components.known(n.min(p)), pca.memory_limit.map(|bytes| bytes as f64));
     let (value_bytes, block_size, reading) = (size_of::<f64>(), pca.block_size, None);
-    Problem { n, p, k, n_stored: 0, sparse: false, value_bytes, limit, block_size, reading }
+    Problem { n, p, k, n_stored: 0, sparse: false, value_bytes, limit, block_size, reading, packs: false }
 }
 
 /// Memory estimate of [`fit`] in bytes.
 pub(crate) fn memory_need<T: Scalar>(pca: &Pca, x: &dyn Source<T>, run: &Run<'_>) -> f64 {
     let problem = problem::<T>(pca, x, true);
+    let choice = chosen(pca, &problem);
     let route = pca.solver.unwrap_or_else(|| problem.likely());
     let copies = pca.rounded_copy.filter(|_| route == Route::BlockKrylov && problem.reading.is_some());
     let n_threads = run.expected_threads();
-    let choice = RouteChoice::Route(route, String::new());
     let packs = keeps_packed(&choice, &problem, Allowance::of(pca, x.pass()), n_threads);
     let packed = solver::need_of_packed(&problem).filter(|_| packs).unwrap_or(0.0);
     problem.need(route, n_threads) + packed + copies.map_or(0.0, |copy| rounded::need(copy, &problem))

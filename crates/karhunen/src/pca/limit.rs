@@ -38,15 +38,13 @@ impl Allowance {
         Self { beside: self.beside + bytes, ..self }
     }
 
-    /// Tests whether a copy of `bytes` that only saves time may exist beside the work of `route`: within the limit, or, if the
-    /// machine alone limits the fit, a part of what it has left.
+    /// Tests whether a copy of `bytes` that only saves time may exist beside the work of `route`: within the limit, or, without
+    /// one, in a quarter of the memory left; never in more than there is.
     pub(super) fn spares(&self, bytes: f64, route: Route, problem: &Problem, n_threads: usize) -> bool {
+        let need = problem.need(route, n_threads);
         match self.limit {
-            Some(limit) => {
-                self.beside + problem.need(route, n_threads) + bytes <= limit.bytes
-                    && memory::allocates(bytes)
-            }
-            None => memory::spares(bytes),
+            Some(limit) => self.beside + need + bytes <= limit.bytes && memory::spares(bytes, need, 1.0),
+            None => memory::spares(bytes, need, 0.25),
         }
     }
 

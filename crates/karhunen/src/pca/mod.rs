@@ -79,10 +79,11 @@ pub struct Pca {
     pub rounded_copy: Option<Rounding>,
     /// Most bytes that a fit may hold: the rows that its source holds or keeps, and the work of the route. If `None`,
     /// half of the memory that the machine or the process may have, for sources that read their rows in every visit;
-    /// rows in memory have no limit but that of the process. A limit may change the route, and with it the last bits. Block
-    /// Krylov iteration keeps dense rows in memory packed, in as many bytes again, if they are at most half of a limit that
-    /// was given and fit into it, or, without one, a quarter of the memory that is left: products then take two thirds of
-    /// their time, of wide rows or columns in memory order half, with the same bits.
+    /// rows in memory have no limit but that of the process. A limit may change the route, and with it the last bits.
+    ///
+    /// Block Krylov iteration may keep the values of dense rows in memory, if they come in one block, packed for all its
+    /// products. They take as many bytes again: at most half of a limit, or a quarter of the memory left without one, and
+    /// none where new memory is slow or the fit can be resumed. Time depends on it, no bit of the result does.
     pub memory_limit: Option<u64>,
     /// Seed of the random starting block of block Krylov iteration.
     pub seed: u64,

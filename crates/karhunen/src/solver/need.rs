@@ -87,13 +87,19 @@ pub(crate) fn bytes(route: Route, problem: &Problem, k: usize, n_threads: usize)
     vectors + buffers + own + components + sums + blocks + copied * value_bytes as f64
 }
 
-/// Memory in bytes of the packed values that block Krylov iteration may keep: of dense data in memory, within half of the limit
-/// that was asked for.
+/// Memory in bytes of the packed values that block Krylov iteration may keep; `None` if it keeps none: of data that cannot be
+/// packed ([`Problem::packs`]), of narrow rows, which padding would make much longer, for blocks of very many vectors, and
+/// beyond half of a limit that was given, or within any limit before a spectrum estimate, because the route that follows may
+/// need the memory.
 pub(crate) fn packed(problem: &Problem) -> Option<f64> {
-    let Problem { n, p, value_bytes, limit, .. } = *problem;
+    /// Largest ratio to the bytes of the data.
+    const LONGEST: f64 = 1.25;
+    let Problem { n, p, value_bytes, .. } = *problem;
     let bytes = PackedRows::need((n.max(p), n.min(p)), value_bytes);
-    let can_be_kept = !problem.sparse && problem.reading.is_none();
-    Some(bytes).filter(|bytes| can_be_kept && limit.is_none_or(|limit| *bytes <= limit / 2.0))
+    let within = problem.limit.is_none_or(|limit| problem.k.is_some() && bytes <= limit / 2.0);
+    let is_close = bytes <= LONGEST * n as f64 * p as f64 * value_bytes as f64;
+    let is_wide = are_wide(n.min(p), problem.block_size.unwrap_or(1));
+    (problem.packs && is_close && !is_wide && within).then_some(bytes)
 }
 
 /// Number of values for each row that a fit holds, beside the rows.

@@ -21,6 +21,8 @@ pub(crate) struct Problem {
     pub(crate) block_size: Option<usize>,
     /// `None` if the rows are in memory.
     pub(crate) reading: Option<Reading>,
+    /// True if block Krylov iteration can keep the values packed: of dense rows in memory, in one block.
+    pub(crate) packs: bool,
 }
 
 /// Rows that every pass reads again.
@@ -102,6 +104,7 @@ mod tests {
             limit,
             block_size: None,
             reading,
+            packs: false,
         };
         size.blocks().unwrap()
     }

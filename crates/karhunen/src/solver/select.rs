@@ -255,6 +255,7 @@ mod tests {
             limit: None,
             block_size: None,
             reading: None,
+            packs: true,
         }
     }
 
@@ -269,6 +270,7 @@ mod tests {
             limit: None,
             block_size: None,
             reading: None,
+            packs: false,
         }
     }
 
@@ -360,7 +362,8 @@ mod tests {
     fn one_pass_is_chosen_for_rows_that_every_pass_reads() {
         let read = |problem: Problem| {
             let bytes = (problem.n_stored * problem.value_bytes) as f64;
-            Problem { reading: Some(Reading { bytes, wide: !problem.sparse, weighted: false }), ..problem }
+            let reading = Some(Reading { bytes, wide: !problem.sparse, weighted: false });
+            Problem { reading, packs: false, ..problem }
         };
         let table = [
             (read(dense(150, 4, Some(4), 8)), Route::Svd),

@@ -3,7 +3,8 @@
 use karhunen::error::{Available, MemoryLimit};
 use karhunen::memory::Advice;
 use karhunen::pca::Route;
-use karhunen::{Dense, Error, ErrorKind, Matrix, NComponents, Pca, Run, Weights};
+use karhunen::source::Block;
+use karhunen::{Dense, Error, ErrorKind, Matrix, NComponents, Pca, RowBlocks, Run, Weights};
 use karhunen_testkit::{planted, power_law, row_major};
 
 use crate::disk::Disk;
@@ -116,24 +117,28 @@ fn rows_in_memory_have_no_limit_but_the_one_asked_for_which_counts_the_route() {
     }
 }
 
-type Found = (Matrix, Vec<f64>, Vec<f64>);
+type Found = (Matrix, Vec<f64>, Vec<f64>, usize);
 
-/// Components, variances and residuals of a fit.
+/// Components, variances, residuals and number of passes of a fit.
 fn found(pca: &Pca, x: Dense<'_, f64>, weights: &Weights<'_>) -> Found {
     let model = pca.fit_with(&x, weights, &Run::threads(2)).unwrap();
     let convergence = model.convergence();
-    (model.components().clone(), model.explained_variance().to_vec(), convergence.residuals.clone())
+    let residuals = convergence.residuals.clone();
+    (model.components().clone(), model.explained_variance().to_vec(), residuals, convergence.n_passes)
 }
 
-/// The results of `pca` without a limit and with the least one, which leaves no room for packed values.
-fn packed_and_not(pca: &Pca, x: Dense<'_, f64>, weights: &Weights<'_>) -> [Found; 2] {
+/// The results of `pca` without a limit and with the least one, which leaves no room for packed values, and the memory of
+/// these.
+fn packed_and_not(pca: &Pca, x: Dense<'_, f64>, weights: &Weights<'_>) -> ([Found; 2], f64) {
     let run = Run::threads(2);
     let least = Pca { memory_limit: Some(1), ..pca.clone() }.memory_need(&x, &run);
     let limited = Pca { memory_limit: Some(least.ceil() as u64), ..pca.clone() };
-    let packed = pca.memory_need(&x, &run) - least;
-    assert!(packed >= (size_of::<f64>() * x.n_rows() * x.n_cols()) as f64, "{packed} bytes");
     assert!(limited.memory_need(&x, &run) <= least);
-    [pca, &limited].map(|pca| found(pca, x, weights))
+    ([pca, &limited].map(|pca| found(pca, x, weights)), pca.memory_need(&x, &run) - least)
+}
+
+fn bytes(x: &Dense<'_, f64>) -> f64 {
+    (size_of::<f64>() * x.n_rows() * x.n_cols()) as f64
 }
 
 #[test]
@@ -148,8 +153,9 @@ fn values_that_are_kept_packed_change_no_bit() {
             for samples in [None, Some(&weights[..])] {
                 let weights = Weights { samples, ..Weights::default() };
                 let pca = Pca { solver: Some(Route::BlockKrylov), ..Pca::new(4) };
-                let [packed, not] = packed_and_not(&pca, x, &weights);
+                let ([packed, not], memory) = packed_and_not(&pca, x, &weights);
                 assert!(packed == not, "{n} x {p}");
+                assert!(memory >= bytes(&x), "{n} x {p}: {memory} bytes");
             }
         }
     }
@@ -163,9 +169,40 @@ fn blocks_of_very_many_vectors_are_multiplied_by_values_that_are_not_packed() {
     let x = Dense::row_major(&values, n, p).unwrap();
     let wide = Pca { solver: Some(Route::BlockKrylov), block_size: Some(p), ..Pca::new(4) };
     let narrow = found(&Pca { block_size: None, ..wide.clone() }, x, &Weights::default());
-    let [packed, not] = packed_and_not(&wide, x, &Weights::default());
+    let ([packed, not], memory) = packed_and_not(&wide, x, &Weights::default());
     assert!(packed == not);
+    assert_eq!(memory, 0.0);
     for (a, b) in packed.1.iter().zip(&narrow.1) {
         assert!((a - b).abs() <= 1e-9 * narrow.1[0], "{a} {b}");
     }
+}
+
+/// New memory may be slow, and packed values of more than 16 MB are then given up.
+#[test]
+fn large_values_change_no_bit_and_no_number_of_passes_packed_or_given_up() {
+    let (n, p) = (2_600, 1_000);
+    let values = values(n, p);
+    let x = Dense::row_major(&values, n, p).unwrap();
+    for (solver, n_components) in
+        [(Some(Route::BlockKrylov), NComponents::Count(3)), (None, NComponents::Variance(0.6))]
+    {
+        let pca = Pca { solver, n_components, ..Pca::default() };
+        let ([packed, not], memory) = packed_and_not(&pca, x, &Weights::default());
+        assert!(packed == not, "{n_components:?}: {} and {} passes", packed.3, not.3);
+        assert!(memory >= bytes(&x), "{n_components:?}: {memory} bytes");
+    }
+}
+
+#[test]
+fn values_are_not_packed_in_several_blocks_or_if_padding_would_make_them_much_longer() {
+    let run = Run::threads(2);
+    let pca = Pca { solver: Some(Route::BlockKrylov), ..Pca::new(1) };
+    let without = Pca { memory_limit: Some(1), ..pca.clone() };
+    let values = values(600, 40);
+    let x = Dense::row_major(&values, 600, 40).unwrap();
+    assert!(pca.memory_need(&x, &run) > without.memory_need(&x, &run));
+    let blocks = RowBlocks::new([0..300, 300..600].map(|rows| Block::Dense(x.rows(rows))).to_vec()).unwrap();
+    assert_eq!(pca.memory_need(&blocks, &run), without.memory_need(&blocks, &run));
+    let narrow = Dense::row_major(&values, 12_000, 2).unwrap();
+    assert_eq!(pca.memory_need(&narrow, &run), without.memory_need(&narrow, &run));
 }

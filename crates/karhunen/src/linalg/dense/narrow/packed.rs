@@ -8,6 +8,7 @@ use crate::exec::Exec;
 use crate::linalg::dense::narrow::{ROWS, padded};
 use crate::linalg::dense::pack::{Layout, Mapped};
 use crate::linalg::simd::Lane;
+use crate::memory;
 use crate::scalar::Scalar;
 
 /// Bytes that a thread packs at a time, and that all pack between two looks at the clock.
@@ -15,15 +16,15 @@ const PIECE_BYTES: usize = 1 << 20;
 const ROUND_BYTES: usize = 4 << 20;
 /// Number of rounds before the first look: a round is short beside an interruption.
 const BLIND_ROUNDS: usize = 4;
-/// The longest time that packing into new memory may take, in times of packing the same into memory in use, of which each of a
-/// dozen products or more saves at least half: two or three times where new memory is fast.
+/// Ratio of the time of packing into new memory to that into memory in use beyond which packed values are given up. It is 2 or
+/// 3 where new memory is fast; an iteration makes a dozen products or more, and each saves half of a packing at least.
 const WORTHWHILE: f64 = 6.0;
 
 /// Rows of which panels are made.
 pub(crate) trait PanelRows<E>: Sync {
     /// (n, p).
     fn shape(&self) -> (usize, usize);
-    /// True if panels have the heights of those of column-major data.
+    /// True if columns were contiguous before packing, and rows were not: panels then have more rows.
     fn is_column_major(&self) -> bool;
     /// Packs the columns `columns` of the rows `rows` into a panel, unless they are packed: its values, and the length of its
     /// rows. Columns past the last are zero.
@@ -77,8 +78,8 @@ impl<E: Lane> Packed<E> {
         n.next_multiple_of(ROWS) as f64 * padded::<E>(p) as f64 * size_of::<E>() as f64
     }
 
-    /// Packs the rows of `m`. `None` if new memory is so slow that products with packed rows would not make up for it, as that
-    /// of a virtual machine is which gives its free memory back to the host.
+    /// Packs the rows of `m`. `None` if the memory is refused, or so slow that products with packed rows would not make up for
+    /// it, as on a virtual machine that gives its free memory back to the host.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`].
@@ -97,11 +98,15 @@ impl<E: Lane> Packed<E> {
             })?;
             Ok(start.elapsed().as_secs_f64())
         };
+        if !memory::allocates(Self::need((n, p))) {
+            return Ok(None);
+        }
         let mut values = vec![E::default(); n.next_multiple_of(ROWS) * width];
+        let is_timed = values.len() > BLIND_ROUNDS * round * width;
         let (mut spent, mut again) = (0.0, f64::INFINITY);
         for (index, values) in values.chunks_mut(round * width).enumerate() {
             spent += pack(index * round, values)?;
-            if index < BLIND_ROUNDS {
+            if is_timed && index < BLIND_ROUNDS {
                 again = again.min(pack(index * round, values)?);
             } else if spent > WORTHWHILE * again * (index + 1) as f64 {
                 return Ok(None);
