@@ -90,9 +90,9 @@ class PCA(FittedAtOnce, GaussianComponents):
         Raise :class:`~karhunen.NotConvergedError` if a component misses the tolerance, instead of warning.
     memory_limit : int or None, default=None
         Most bytes that a fit may hold. A table in a file whose values need more than half of it stays in the file and
-        is read in every pass. None is half of the machine's memory for such a table, and no limit for arrays. The solver
-        "block-krylov" may keep the values of a dense array packed for its products, in as many bytes again: at most half of
-        the limit, or a quarter of the free memory without one. That saves time and changes no bit.
+        is read in every pass. None is half of the machine's memory for such a table, and no limit for arrays.
+        The solver "block-krylov" may keep the values of a dense array packed for its products, in as many bytes again:
+        at most half of the limit, or a quarter of the free memory without one. That saves time and changes no bit.
     rounded_copy : {"f16", "int8"} or None, default=None
         Keep a copy of a table in a file in memory, with two bytes or one byte a value. Block Krylov iteration then
         multiplies the copy, and the values of the file only to correct its products: two to four passes over the file
