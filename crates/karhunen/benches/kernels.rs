@@ -56,6 +56,7 @@ use linalg::decomp::tsqr::Triangle;
 use linalg::decomp::{eigh, orthonormal, svd};
 use linalg::dense::pack::{Layout, Mapped};
 use linalg::dense::panel::{Panel, add_product, add_t_product};
+use linalg::dense::products::PackedRows;
 use linalg::{ColumnMap, Dense, Major, Matrix, Sparse, SparseMatrix};
 use moments::{Moments, Scatter};
 use operator::{Copying, Rounding, Standardized, SymOp, blocks};
@@ -129,6 +130,13 @@ fn block<T: Scalar>(
         blocks::normal(source, map, None, &q, exec)
     });
     time(c, &id("normal_t", COLUMNS), Elements(2 * product), |exec| blocks::normal_t(x, map, &u, exec));
+    if let Block::Dense(rows) = x
+        && let Ok(Some(packed)) = PackedRows::new(*rows, map, false, &Exec::sequential())
+    {
+        time(c, &id("normal_packed", COLUMNS), Elements(2 * product), |exec| {
+            Ok(packed.normal(None, &q, exec)?.expect("so few vectors are multiplied by packed rows"))
+        });
+    }
     if p <= n {
         time(c, &id("scatter", p), squares.clone(), |exec| blocks::scatter(source, map, None, exec));
         // Moments and products in one visit, which should take no longer than both in two.

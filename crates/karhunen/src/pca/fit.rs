@@ -278,15 +278,11 @@ fn problem<T: Scalar>(pca: &Pca, x: &dyn Source<T>, weighted: bool) -> Problem {
             Some(Reading { bytes, wide: matches!(kind, PassKind::Dense | PassKind::Text), weighted })
         }
     };
-    let packs = !sparse && reading.is_none() && x.n_blocks() == Some(1);
-    Problem {
-        n_stored,
-        sparse,
-        value_bytes: size_of::<T>(),
-        reading,
-        packs,
-        ..problem_of_sums(pca, x.shape())
-    }
+    let sums = problem_of_sums(pca, x.shape());
+    // Within a limit, the route that follows a spectrum estimate may need the memory of packed values.
+    let room = sums.k.is_some() || sums.limit.is_none();
+    let packs = !sparse && reading.is_none() && x.n_blocks() == Some(1) && room;
+    Problem { n_stored, sparse, value_bytes: size_of::<T>(), reading, packs, ..sums }
 }
 
 /// The start that the first pass makes: for block Krylov iteration on the side of the columns, over rows that every pass

@@ -89,14 +89,13 @@ pub(crate) fn bytes(route: Route, problem: &Problem, k: usize, n_threads: usize)
 
 /// Memory in bytes of the packed values that block Krylov iteration may keep; `None` if it keeps none: of data that cannot be
 /// packed ([`Problem::packs`]), of narrow rows, which padding would make much longer, for blocks of very many vectors, and
-/// beyond half of a limit that was given, or within any limit before a spectrum estimate, because the route that follows may
-/// need the memory.
+/// beyond half of a limit that was given.
 pub(crate) fn packed(problem: &Problem) -> Option<f64> {
     /// Largest ratio to the bytes of the data.
     const LONGEST: f64 = 1.25;
     let Problem { n, p, value_bytes, .. } = *problem;
     let bytes = PackedRows::need((n.max(p), n.min(p)), value_bytes);
-    let within = problem.limit.is_none_or(|limit| problem.k.is_some() && bytes <= limit / 2.0);
+    let within = problem.limit.is_none_or(|limit| bytes <= limit / 2.0);
     let is_close = bytes <= LONGEST * n as f64 * p as f64 * value_bytes as f64;
     let is_wide = are_wide(n.min(p), problem.block_size.unwrap_or(1));
     (problem.packs && is_close && !is_wide && within).then_some(bytes)

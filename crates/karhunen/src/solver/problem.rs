@@ -21,7 +21,7 @@ pub(crate) struct Problem {
     pub(crate) block_size: Option<usize>,
     /// `None` if the rows are in memory.
     pub(crate) reading: Option<Reading>,
-    /// True if block Krylov iteration can keep the values packed: of dense rows in memory, in one block.
+    /// True if block Krylov iteration may keep the values packed: of dense rows in memory, in one block.
     pub(crate) packs: bool,
 }
 
