@@ -177,7 +177,7 @@ fn blocks_of_very_many_vectors_are_multiplied_by_values_that_are_not_packed() {
     }
 }
 
-/// New memory may be slow, and packed values of more than 16 MB are then given up.
+/// New memory may be slow, and packed values of more than some megabytes are then given up.
 #[test]
 fn large_values_change_no_bit_and_no_number_of_passes_packed_or_given_up() {
     let (n, p) = (2_600, 1_000);

@@ -13,9 +13,9 @@ use crate::scalar::Scalar;
 
 /// Bytes that a thread packs at a time, and that all pack between two looks at the clock.
 const PIECE_BYTES: usize = 1 << 20;
-const ROUND_BYTES: usize = 4 << 20;
+const ROUND_BYTES: usize = 2 << 20;
 /// Number of rounds before the first look: a round is short beside an interruption.
-const BLIND_ROUNDS: usize = 4;
+const BLIND_ROUNDS: usize = 2;
 /// Ratio of the time of packing into new memory to that into memory in use beyond which packed values are given up. It is 2 or
 /// 3 where new memory is fast; an iteration makes a dozen products or more, and each saves half of a packing at least.
 const WORTHWHILE: f64 = 6.0;
