@@ -252,10 +252,31 @@ fn kernel(failures: &mut Vec<String>) {
     }
 }
 
+/// Block Krylov iteration keeps values packed where nothing limits it, and not within the least limit.
+fn packed(failures: &mut Vec<String>) {
+    let (n, p) = (700, 310);
+    let values = normals(n * p, 5);
+    let x = Dense::row_major(&values, n, p).unwrap();
+    let run = Run::threads(1);
+    let within = |memory_limit| Pca { solver: Some(Route::BlockKrylov), memory_limit, ..Pca::new(4) };
+    let least = within(Some(1)).memory_need(&x, &run);
+    let [free, limited] = [None, Some(least.ceil() as u64)].map(|limit| {
+        let (taken, model) = taken(|| within(limit).fit_with(&x, &Weights::default(), &run));
+        model.unwrap();
+        taken
+    });
+    let bytes = size_of_val(&values[..]) as f64;
+    if free - limited < bytes || limited > least {
+        let (free, limited) = (free / 1e6, limited / 1e6);
+        failures.push(format!("packed values take {free:.2} MB in all, and {limited:.2} MB without them"));
+    }
+}
+
 #[test]
 fn memory_estimates_agree_with_the_memory_taken() {
     let mut failures = Vec::new();
     pca(&mut failures);
+    packed(&mut failures);
     incomplete(&mut failures);
     kernel(&mut failures);
     assert!(failures.is_empty(), "asked for too little or too much:\n{}", failures.join("\n"));

@@ -28,13 +28,13 @@ pub(crate) struct Standardized<'a, T: Scalar> {
     packing: Mutex<Packing>,
 }
 
-/// Who packs the values of dense products.
+/// When the values of dense data are packed for products.
 enum Packing {
-    /// Each product its own.
+    /// In every product.
     EachTime,
-    /// The next product, for all that follow.
+    /// In the next product, which keeps them.
     Next,
-    /// The values are packed: rows for `B'B` ([`Side::Columns`]), columns for `B B'`.
+    /// They are packed: rows for `B'B` ([`Side::Columns`]), columns for `B B'`.
     Done(Side, PackedRows),
 }
 
@@ -55,7 +55,7 @@ impl<'a, T: Scalar> Standardized<'a, T> {
         Self { packing: Mutex::new(if keeps { Packing::Next } else { Packing::EachTime }), ..self }
     }
 
-    /// Frees packed values; products pack their own from now on.
+    /// Frees packed values. Every later product packs the values again.
     pub(crate) fn release_packed(&self) {
         *self.packing() = Packing::EachTime;
     }

@@ -16,8 +16,9 @@ const PIECE_BYTES: usize = 1 << 20;
 const ROUND_BYTES: usize = 2 << 20;
 /// Number of rounds before the first look: a round is short beside an interruption.
 const BLIND_ROUNDS: usize = 2;
-/// Ratio of the time of packing into new memory to that into memory in use beyond which packed values are given up. It is 2 or
-/// 3 where new memory is fast; an iteration makes a dozen products or more, and each saves half of a packing at least.
+/// Largest ratio of the time of packing into new memory to that of packing into memory in use. Measured: 2 or 3 where new memory
+/// is fast, 10 to 30 where it is slow. An iteration makes a dozen products or more, of which each saves a third of a packing or
+/// more.
 const WORTHWHILE: f64 = 6.0;
 
 /// Rows of which panels are made.
