@@ -74,7 +74,7 @@ impl<'a, T: Scalar> Standardized<'a, T> {
         self.in_one_block(exec, |block, exec| {
             let mut packing = self.packing();
             if let (Packing::Next, Block::Dense(x)) = (&*packing, block) {
-                let packed = PackedRows::new(*x, self.map, side == Side::Rows, exec)?;
+                let packed = PackedRows::new(*x, self.map, side == Side::Rows, &exec.step(0.0))?;
                 *packing = packed.map_or(Packing::EachTime, |packed| Packing::Done(side, packed));
             }
             if let Packing::Done(of, packed) = &*packing

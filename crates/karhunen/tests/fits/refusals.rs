@@ -271,6 +271,26 @@ impl Observer for Stopper {
     }
 }
 
+/// Checks that the fractions of a phase do not fall.
+fn assert_forward(told: &[(&'static str, f64)], what: &str) {
+    for pair in told.windows(2) {
+        let ((before, from), (phase, to)) = (pair[0], pair[1]);
+        let forward = before != phase || to >= from - 1e-9;
+        assert!(forward, "{what}: {phase} went from {from} back to {to}");
+    }
+}
+
+/// Values of several megabytes are packed in rounds before the first product.
+#[test]
+fn packing_does_not_set_the_progress_back() {
+    let rows = gaussian(2_600, 400, 9);
+    let watcher = Stopper::after(usize::MAX);
+    let run = Run { n_threads: Some(1), observer: &watcher, ..Run::default() };
+    let pca = Pca { solver: Some(Route::BlockKrylov), max_iter: 3, ..Pca::new(4) };
+    Layout::RowMajor.with::<f64, _>(&rows, |x| pca.fit_with(x, &Weights::default(), &run)).unwrap();
+    assert_forward(&watcher.told.into_inner().unwrap(), "block Krylov");
+}
+
 #[test]
 fn an_observer_receives_the_progress_and_may_cancel_anywhere() {
     let rows = planted(700, 60, &power_law(50, 0.5), 1.0, 7).rows;
@@ -289,11 +309,7 @@ fn an_observer_receives_the_progress_and_may_cancel_anywhere() {
                         "{layout:?} {solver:?}: {phase} {fraction}"
                     );
                 }
-                for pair in told.windows(2) {
-                    let ((before, from), (phase, to)) = (pair[0], pair[1]);
-                    let forward = before != phase || to >= from - 1e-9;
-                    assert!(forward, "{layout:?} {solver:?}: {phase} went from {from} back to {to}");
-                }
+                assert_forward(&told, &format!("{layout:?} {solver:?}"));
                 for call in 1..=told.len() {
                     let stopper = Stopper::after(call);
                     let run = Run { n_threads: Some(1), observer: &stopper, ..Run::default() };
