@@ -13,7 +13,7 @@ use pyo3::types::PyDict;
 
 use crate::arrays::{Fresh, LentVector, give_matrix, lend_vector};
 use crate::dtype::{Data, Element, Job};
-use crate::errors::to_python;
+use crate::errors::{remedy, to_python};
 use crate::model_class::{ModelClass, view, view_matrix};
 use crate::observer::{Effort, run};
 use crate::options::Options;
@@ -196,6 +196,12 @@ impl Model {
     #[getter]
     fn tol(&self) -> f64 {
         self.model.convergence().tol
+    }
+
+    /// What helps components that missed the tolerance of this fit.
+    #[getter]
+    fn advice(&self) -> Option<String> {
+        self.model.convergence().advice.as_ref().map(remedy)
     }
 
     #[getter]

@@ -103,7 +103,7 @@ kh_pca.default <- function(x, rank. = NULL, center = TRUE, scale. = FALSE, weigh
   fit <- .Call(C_fit_pca, call, data, options, weights, column_weights, if (!is.null(tol)) as.double(tol))
   names <- component_names(length(fit$variance))
   convergence <- fit[c("solver", "reason", "n_passes", "residuals", "tol", "converged")]
-  warn_unconverged(convergence, "raise max_iter or residual_tol")
+  warn_unconverged(convergence, fit$advice)
   out <- list(
     sdev = sqrt(fit$variance),
     rotation = with_names(fit$rotation, columns, names),

@@ -74,10 +74,14 @@ impl CategoryDataset {
             .collect()
     }
 
+    /// Spells rows and options of the file.
+    pub(crate) fn places(&self) -> Places<'_> {
+        Places { file: &self.file, samples: self.table.sample_names.as_deref(), features: None }
+    }
+
     /// Translates an error of the library.
     pub(crate) fn explain(&self, error: karhunen::Error) -> Failure {
-        Places { file: &self.file, samples: self.table.sample_names.as_deref(), features: None }
-            .explain(error)
+        self.places().explain(error)
     }
 
     /// The columns in the order and with the names of a model's, matched by name if both have names; `named` is true if

@@ -175,6 +175,9 @@ class Model:
     def tol(self) -> float:
         """Tolerance for the residuals."""
     @property
+    def advice(self) -> str | None:
+        """What helps components that missed the tolerance; ``None`` if none did, or the model was read from a file."""
+    @property
     def n_converged(self) -> int:
         """Number of components within the tolerance."""
     def loadings(self) -> NDArray[np.float64]:

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use karhunen::error::{Advice, options};
+use karhunen::error::Surface;
 use karhunen::exec::PassLog;
 use karhunen::memory::size;
-use karhunen::pca::{Route, Transform};
+use karhunen::pca::{Convergence, Transform};
 use karhunen::{Matrix, Pca, PcaModel, Run, Scalar, Source, Weighting};
 use karhunen_device::Backend;
 use karhunen_io::genotypes::PlinkTables;
@@ -64,17 +64,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     if dataset.hints.is_empty() {
         dataset.hint(hints::of_model(&model, dataset.table.feature_names.as_deref()));
     }
-    let convergence = model.convergence();
-    let advice = match convergence.solver {
-        Route::BlockKrylov => {
-            let raise = Advice::Raise(vec![options::MAX_ITER, options::TOL]).text_for(&dataset.places());
-            format!("{raise}; a sparse matrix whose columns are far from zero needs to be dense")
-        }
-        // With this solver only the centring leaves large residuals.
-        Route::Svd => Advice::MakeDense { svd: false }.text_for(&dataset.places()),
-        Route::Covariance | Route::Gram => Advice::MakeDense { svd: true }.text_for(&dataset.places()),
-    };
-    warn_of_convergence(&convergence.residuals, convergence.tol, &advice);
+    warn_of_components(model.convergence(), &dataset.places());
     report(&plan, &dataset, &weights, &model, seconds)
 }
 
@@ -212,6 +202,13 @@ pub(super) fn write_loadings(
         numeric_ids: false,
     };
     outputs.table(path, &table)
+}
+
+/// Warns of components of a fit that missed the tolerance.
+pub(super) fn warn_of_components(convergence: &Convergence, places: &dyn Surface) {
+    if let Some(advice) = &convergence.advice {
+        warn_of_convergence(&convergence.residuals, convergence.tol, &advice.text_for(places));
+    }
 }
 
 /// Warns of components that missed the tolerance, with their residuals and a remedy.

@@ -13,7 +13,7 @@ use crate::category_dataset::CategoryDataset;
 use crate::category_plan::CategoryPlan;
 use crate::category_report::{CategoryReport, treatment, v_test_note};
 use crate::category_summary::{CategoryFitSummary, CategorySummary};
-use crate::commands::fit::{warn_of_convergence, write_loadings};
+use crate::commands::fit::{warn_of_components, write_loadings};
 use crate::component_names::{CATEGORY_COLUMNS, SHARE, of_components};
 use crate::error::Result;
 use crate::figures::sum;
@@ -72,8 +72,7 @@ pub(crate) fn run(args: FitArgs, analysis: Analysis) -> Result<()> {
     };
     progress.clear();
     write(&plan, &dataset, &model, scores.as_ref())?;
-    let convergence = model.pca().convergence();
-    warn_of_convergence(&convergence.residuals, convergence.tol, "raise --max-iter or --tol");
+    warn_of_components(model.pca().convergence(), &dataset.places());
     print_warnings(&dataset.file, &v_test_note(&model).into_iter().collect::<Vec<_>>());
     report(&plan, &dataset, origin.as_deref(), &model, seconds)
 }

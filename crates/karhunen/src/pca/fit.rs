@@ -3,15 +3,16 @@
 use std::cell::Cell;
 
 use crate::affine::{Affine, Standardization};
-use crate::error::{Advice, Error, Result, options};
+use crate::error::{Error, Result};
 use crate::exec::{Exec, Run};
 use crate::moments::{Columns, check_size};
 use crate::operator::{Copying, FirstPass, Logged, Products, Standardized, describe};
+use crate::pca::convergence::{Convergence, Input};
 use crate::pca::evidence::most_probable_dimension;
 use crate::pca::fit_scatter::fit_once;
 use crate::pca::limit::Allowance;
 use crate::pca::logged::Before;
-use crate::pca::model::{Convergence, ModelParts, PcaModel};
+use crate::pca::model::{ModelParts, PcaModel};
 use crate::pca::{NComponents, Pca, logged, rounded, signs};
 use crate::scalar::Scalar;
 use crate::scaling::{Scales, Scaling};
@@ -179,8 +180,8 @@ pub(crate) fn fit<T: Scalar>(
         } else {
             (route, reason, spectrum)
         };
-        let (n_passes, n_samples, advice, dtype) = (x.n_visits(), n, CANCELLED, T::NAME);
-        Solved { route, reason, tol, n_passes, spectrum, cancelled, advice, affine, totals, n_samples, dtype }
+        let (n_passes, n_samples, input, dtype) = (x.n_visits(), n, Input::Rows, T::NAME);
+        Solved { route, reason, tol, n_passes, spectrum, cancelled, input, affine, totals, n_samples, dtype }
             .model(pca, weights.features, exec)
     })
 }
@@ -194,8 +195,7 @@ pub(super) struct Solved {
     pub(super) spectrum: Spectrum,
     /// The rounding error of centring, which is added to the residuals.
     pub(super) cancelled: f64,
-    /// Advice for a rounding error above the tolerance.
-    pub(super) advice: Advice,
+    pub(super) input: Input,
     pub(super) affine: Affine,
     pub(super) totals: Totals,
     pub(super) n_samples: usize,
@@ -209,7 +209,7 @@ impl Solved {
         feature_weights: Option<&[f64]>,
         exec: &Exec<'_>,
     ) -> Result<PcaModel> {
-        let Self { route, reason, tol, n_passes, mut spectrum, cancelled, advice, .. } = self;
+        let Self { route, reason, tol, n_passes, mut spectrum, cancelled, input, .. } = self;
         let Self { affine, totals, n_samples, dtype, .. } = self;
         let shape = (n_samples, affine.mean.len());
         let k = match pca.n_components {
@@ -217,19 +217,23 @@ impl Solved {
             NComponents::All | NComponents::Mle => totals.all_components(pca.weighting, shape),
             NComponents::Variance(_) => spectrum.values.len().max(1),
         };
-        spectrum.complete(k, rounding_level(route, &spectrum, shape), &exec.phase("components"))?;
+        let largest = spectrum.values.first().copied().unwrap_or(0.0);
+        let level = largest * route.rounding(shape.0.min(shape.1));
+        spectrum.complete(k, level, &exec.phase("components"))?;
         add_rounding(&mut spectrum, cancelled, affine.total_variance / shape.0.min(shape.1) as f64);
         if pca.n_components == NComponents::Mle {
             let n_observations = totals.n_observations(pca.weighting);
             spectrum.truncate(most_probable_dimension(&spectrum.values, n_observations));
         }
-        let n_converged = spectrum.residuals.iter().filter(|&&r| r <= tol).count();
-        check_convergence(pca, (route, n_passes), &spectrum, (cancelled, advice), n_converged, tol)?;
+        let residuals = std::mem::take(&mut spectrum.residuals);
+        let convergence =
+            Convergence::new((route, reason), n_passes, (residuals, tol), (input, cancelled), largest);
+        if pca.strict {
+            convergence.require()?;
+        }
         let exec = exec.phase("signs");
         let mut components = spectrum.components;
         signs::make_largest_positive(&mut components, &exec)?;
-        let convergence =
-            Convergence { solver: route, reason, n_passes, residuals: spectrum.residuals, tol, n_converged };
         let correction = totals.correction(pca.weighting)?;
         let population = Population { variances: &spectrum.values, total: affine.total_variance, correction };
         let rank = rank_limit(&totals, pca.weighting, shape, spectrum.values.len());
@@ -332,13 +336,6 @@ pub(crate) fn memory_need<T: Scalar>(pca: &Pca, x: &dyn Source<T>, run: &Run<'_>
     problem.need(route, n_threads) + packed + copies.map_or(0.0, |copy| rounded::need(copy, &problem))
 }
 
-/// Variances up to this are rounding errors. The SVD route does not square the condition number.
-fn rounding_level(route: Route, spectrum: &Spectrum, (n, p): (usize, usize)) -> f64 {
-    let largest = spectrum.values.first().copied().unwrap_or(0.0);
-    let rounding = f64::EPSILON * n.min(p) as f64;
-    largest * if route == Route::Svd { rounding * rounding } else { rounding }
-}
-
 /// Residuals refer to the products as computed; this adds the rounding error of the cancellation in them. Rounding
 /// errors of rows are independent, so `rounding` has shrunk with the effective number of rows. The largest
 /// variance is at least `mean`, the mean variance, even if rounding has cancelled it.
@@ -356,37 +353,6 @@ pub(super) fn check_factors(factors: &[f64]) -> Result<()> {
         Some(column) => Err(Error::Overflow { statistic: "inverse scale", column }),
         None => Ok(()),
     }
-}
-
-/// Advice if more iterations cannot help.
-pub(super) const CANCELLED: Advice = Advice::MakeDense { svd: true };
-
-fn check_convergence(
-    pca: &Pca,
-    (route, n_passes): (Route, usize),
-    spectrum: &Spectrum,
-    (cancelled, of_cancelled): (f64, Advice),
-    n_converged: usize,
-    tol: f64,
-) -> Result<()> {
-    let requested = spectrum.values.len();
-    if !pca.strict || n_converged == requested {
-        return Ok(());
-    }
-    Err(Error::NotConverged {
-        solver: route.name(),
-        converged: n_converged,
-        requested,
-        n_passes,
-        over: "the data",
-        residual: crate::scalar::largest(spectrum.residuals.iter().copied()),
-        tol,
-        advice: if cancelled > tol * spectrum.values[0] {
-            of_cancelled
-        } else {
-            Advice::Raise(vec![options::MAX_ITER, options::TOL])
-        },
-    })
 }
 
 /// The largest number of components with variance, over which the noise is averaged: min(n, p), where n counts

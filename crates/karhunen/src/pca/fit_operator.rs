@@ -8,6 +8,7 @@ use crate::error::{Advice, Error, Result};
 use crate::exec::{Exec, Run};
 use crate::moments::{Columns, Moments, check_size};
 use crate::operator::{LinOp, MappedOp, Products, Profile, Standard, needs_rows};
+use crate::pca::convergence::Input;
 use crate::scalar::Scalar;
 use crate::scaling::Scales;
 use crate::solver::{self, Route, takes_unit_vectors};
@@ -54,17 +55,10 @@ pub(crate) fn fit_operator(
         let n_passes = mapped.n_products();
         let largest = spectrum.values.first().copied().unwrap_or(0.0);
         let cancelled = f64::EPSILON * mapped.cancelled(largest) * totals.sum_of_squares.sqrt();
-        let (advice, n_samples) = (cancelled_advice(), n);
-        Solved { route, reason, tol, n_passes, spectrum, cancelled, advice, affine, totals, n_samples, dtype }
+        let (input, n_samples) = (Input::Operator, n);
+        Solved { route, reason, tol, n_passes, spectrum, cancelled, input, affine, totals, n_samples, dtype }
             .model(pca, feature_weights, exec)
     })
-}
-
-/// Advice if more iterations cannot help.
-fn cancelled_advice() -> Advice {
-    "centring costs the products their digits, because the columns are far from zero: subtract a \
-                         constant from each column within the operator"
-        .into()
 }
 
 /// Relative rounding error allowed in the sum of weights that an operator returns.

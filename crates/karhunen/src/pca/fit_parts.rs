@@ -1,9 +1,8 @@
 //! The fit of data in parts, which an engine visits: by the scatter matrix in one pass, or by the products of block Krylov
 //! iteration.
 
-use super::fit::{
-    CANCELLED, Solved, check_factors, factors_of_varying, iteration, problem_of_sums, tolerance,
-};
+use super::convergence::Input;
+use super::fit::{Solved, check_factors, factors_of_varying, iteration, problem_of_sums, tolerance};
 use super::fit_scatter::{self, Origin};
 use super::limit::Allowance;
 use super::{NComponents, Pca, PcaModel};
@@ -116,8 +115,8 @@ fn by_products(
         None if p > SCATTER_COLUMNS => format!("more than {SCATTER_COLUMNS} columns in parts"),
         None => "the scatter matrices of the parts exceed the memory limit".to_owned(),
     };
-    let (n_passes, advice) = (driver.n_passes(), CANCELLED);
-    Solved { route, reason, tol, n_passes, spectrum, cancelled, advice, affine, totals, n_samples, dtype }
+    let (n_passes, input) = (driver.n_passes(), Input::Parts);
+    Solved { route, reason, tol, n_passes, spectrum, cancelled, input, affine, totals, n_samples, dtype }
         .model(pca, feature_weights, exec)
 }
 

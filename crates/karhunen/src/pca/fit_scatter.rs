@@ -1,8 +1,6 @@
 //! Fits from sums over the rows: of data that were read before, and of data that can be read once.
 
-use super::fit::{
-    CANCELLED, Solved, check_factors, factors_of_varying, iteration, problem_of_sums, tolerance,
-};
+use super::fit::{Solved, check_factors, factors_of_varying, iteration, problem_of_sums, tolerance};
 use super::limit::Allowance;
 use super::{Pca, PcaModel};
 use crate::affine::{Affine, Standardization};
@@ -11,6 +9,7 @@ use crate::error::{Advice, Error, Result, Weighed, options};
 use crate::exec::{Exec, Run};
 use crate::linalg::{ColumnMap, Matrix};
 use crate::moments::{Columns, Moments, Scatter};
+use crate::pca::convergence::Input;
 use crate::scalar::Scalar;
 use crate::scaling::Scales;
 use crate::solver::{self, Route, Spectrum};
@@ -164,8 +163,8 @@ pub(super) fn model(
     let factor = factors_of_varying(pca, &columns, &affine);
     let covariance = scatter.into_covariance(ColumnMap { factor: &factor, ..affine.map() });
     let spectrum = solver::solve_matrix(&covariance, wanted, &iteration(pca, tol), exec)?;
-    let (route, reason, cancelled, advice) = (Route::Covariance, reason.to_owned(), 0.0, CANCELLED);
-    Solved { route, reason, tol, n_passes, spectrum, cancelled, advice, affine, totals, n_samples, dtype }
+    let (route, reason, cancelled, input) = (Route::Covariance, reason.to_owned(), 0.0, Input::Parts);
+    Solved { route, reason, tol, n_passes, spectrum, cancelled, input, affine, totals, n_samples, dtype }
         .model(pca, feature_weights, exec)
 }
 
@@ -205,7 +204,7 @@ pub(crate) fn model_of_spectrum(
         n_passes: 1,
         spectrum: Spectrum { values, components, residuals },
         cancelled: 0.0,
-        advice: CANCELLED,
+        input: Input::Parts,
         affine,
         totals: moments.totals(),
         n_samples: moments.n_samples,

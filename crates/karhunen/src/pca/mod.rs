@@ -1,5 +1,6 @@
 //! Principal component analysis: options, fit, fitted model, transform.
 
+mod convergence;
 pub(crate) mod evidence;
 mod fit;
 mod fit_operator;
@@ -18,7 +19,8 @@ mod rounded;
 pub(crate) mod signs;
 mod transform;
 
-pub use model::{AboutMean, Convergence, ModelParts, PcaModel};
+pub use convergence::Convergence;
+pub use model::{AboutMean, ModelParts, PcaModel};
 pub use n_components::NComponents;
 pub use transform::{ScoreReceiver, Transform};
 

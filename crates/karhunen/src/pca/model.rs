@@ -2,42 +2,10 @@
 
 use crate::error::{Error, Result, options};
 use crate::linalg::{ColumnMap, Matrix};
+use crate::pca::convergence::Convergence;
 use crate::pca::{NComponents, Pca};
-use crate::scalar::largest;
 use crate::scaling::{Centring, Scaling};
-use crate::solver::Route;
 use crate::weights::Weighting;
-
-/// Outcome of a fit: route, passes over the data and residuals.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Convergence {
-    /// The route that was taken.
-    pub solver: Route,
-    /// Reason for the route: its predicted cost and that of the others.
-    pub reason: String,
-    /// Number of visits of the source, including those for means and variances; for an operator, of products with
-    /// it and with its transpose; zero for moments.
-    pub n_passes: usize,
-    /// `||S w - lambda w|| / lambda_1` of each component; upper bounds on it for the route `gram`.
-    pub residuals: Vec<f64>,
-    /// Tolerance of the residuals.
-    pub tol: f64,
-    /// Number of residuals within the tolerance.
-    pub n_converged: usize,
-}
-
-impl Convergence {
-    /// The largest residual: NaN if any is NaN, zero if there are none.
-    pub fn worst_residual(&self) -> f64 {
-        largest(self.residuals.iter().copied())
-    }
-
-    /// Tests that every component is within the tolerance.
-    pub fn converged(&self) -> bool {
-        self.n_converged == self.residuals.len()
-    }
-}
 
 /// All fields of a model as plain data, for files and other languages.
 #[derive(Clone, Debug, PartialEq)]
@@ -298,17 +266,12 @@ impl ModelParts {
     /// Drops the components behind the first `k`.
     fn truncate(&mut self, k: usize) {
         self.components = self.components.rows(0..k);
-        let rows = [
-            &mut self.explained_variance,
-            &mut self.explained_variance_ratio,
-            &mut self.singular_values,
-            &mut self.convergence.residuals,
-        ];
+        let rows =
+            [&mut self.explained_variance, &mut self.explained_variance_ratio, &mut self.singular_values];
         rows.into_iter().for_each(|row| row.truncate(k));
         if let Some(AboutMean { variance, ratio }) = &mut self.about_mean {
             [variance, ratio].into_iter().for_each(|row| row.truncate(k));
         }
-        let tol = self.convergence.tol;
-        self.convergence.n_converged = self.convergence.residuals.iter().filter(|&&r| r <= tol).count();
+        self.convergence.truncate(k);
     }
 }

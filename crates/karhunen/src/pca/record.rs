@@ -1,7 +1,8 @@
 //! PCA models as records. Arrays have the names of scikit-learn's attributes, without the underscore.
 
 use crate::error::Result;
-use crate::pca::model::{AboutMean, Convergence, ModelParts, PcaModel};
+use crate::pca::convergence::Convergence;
+use crate::pca::model::{AboutMean, ModelParts, PcaModel};
 use crate::pca::{Centring, Pca, Scaling};
 use crate::record::{Record, Recorded};
 

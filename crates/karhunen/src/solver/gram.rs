@@ -6,6 +6,7 @@ use crate::exec::Exec;
 use crate::operator::{Products, Side};
 use crate::solver::image::{image, longest};
 use crate::solver::leading::leading_of_matrix;
+use crate::solver::route::Route;
 use crate::solver::spectrum::{IterationOptions, Spectrum, Wanted};
 
 /// Finds the leading right singular vectors by two passes over the data, or a few more for large components.
@@ -20,9 +21,9 @@ pub(crate) fn solve(
         &gram,
         wanted,
         iteration,
-        |values| iteration.tol / longest(values, op),
+        |values| iteration.tol / longest(Route::Gram, values, op),
         &exec.phase("eigenvectors"),
     )?;
     drop(gram);
-    image(op, pairs, iteration.seed, &exec.phase("components"))
+    image(op, pairs, Route::Gram, iteration.seed, &exec.phase("components"))
 }

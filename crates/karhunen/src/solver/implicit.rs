@@ -5,6 +5,7 @@ use crate::exec::Exec;
 use crate::operator::{Normal, NormalT, Products};
 use crate::solver::image::{image, longest};
 use crate::solver::leading::{Seek, Sought, seek_leading};
+use crate::solver::route::Route;
 use crate::solver::spectrum::{IterationOptions, Spectrum, Wanted};
 
 /// Makes as many passes over the data as the tolerance takes.
@@ -35,7 +36,7 @@ pub(super) fn seek(
         return sought.and_then(|pairs| pairs.into_spectrum(&exec.phase("components")));
     }
     // Mapping back amplifies the residuals of small eigenvalues.
-    let tightened = |values: &[f64]| iteration.tol / longest(values, op);
+    let tightened = |values: &[f64]| iteration.tol / longest(Route::BlockKrylov, values, op);
     let sought = seek_leading(&NormalT(op), wanted, iteration, tightened, seek, &exec)?;
-    sought.and_then(|pairs| image(op, pairs, iteration.seed, &exec.phase("components")))
+    sought.and_then(|pairs| image(op, pairs, Route::BlockKrylov, iteration.seed, &exec.phase("components")))
 }

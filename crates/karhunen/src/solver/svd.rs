@@ -10,6 +10,7 @@ use crate::linalg::dense::small;
 use crate::operator::{Products, Side};
 use crate::solver::image::image;
 use crate::solver::leading::Pairs;
+use crate::solver::route::Route;
 use crate::solver::spectrum::{Spectrum, Wanted, count};
 
 /// Makes one pass over the data if there are more rows than columns, otherwise two.
@@ -28,7 +29,7 @@ pub(crate) fn solve(op: &dyn Products, wanted: Wanted, exec: &Exec<'_>) -> Resul
     let pairs = Pairs { values, vectors, residuals, n_products: 0 };
     match side {
         Side::Columns => pairs.into_spectrum(&exec.phase("components")),
-        Side::Rows => image(op, pairs, 0, &exec.phase("components")),
+        Side::Rows => image(op, pairs, Route::Svd, 0, &exec.phase("components")),
     }
 }
 

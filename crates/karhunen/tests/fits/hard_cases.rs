@@ -1,10 +1,11 @@
 //! Numerically hard data: the claims of `docs/numerical-care.md`, one by one.
 
+use karhunen::error::Fields;
 use karhunen::pca::Route;
 use karhunen::{NComponents, Pca, PcaModel, Run, Scalar, Weights};
 use karhunen_testkit::{
-    Columns, Options, Rows, Tolerance, Weighting, assert_close, extreme_weights, gaussian, planted,
-    power_law, repeat_rows, sparse, with_constant_column,
+    Columns, Options, Rows, Tolerance, Weighting, assert_close, assert_components, extreme_weights, gaussian,
+    planted, power_law, repeat_rows, sparse, with_constant_column,
 };
 
 use crate::expect::{Problem, SOLVERS, assert_none, components};
@@ -38,6 +39,34 @@ fn an_offset_of_1e8_costs_no_variance_f64() {
     let rows = planted(300, 6, &power_law(6, 1.0), 1e8, 1).rows;
     for scale in [false, true] {
         assert_variances::<f64>("offset 1e8", &rows, scale, 1e-6);
+    }
+}
+
+/// Route svd does not square the condition number: singular values are accurate to `eps` of the largest one.
+#[test]
+fn svd_keeps_variances_of_1e_16_of_the_largest() {
+    for (n, p) in [(90, 12), (12, 90), (30, 30)] {
+        let mut rows = gaussian(n, p, 3);
+        rows.iter_mut().for_each(|row| row[7] *= 1e8);
+        let problem = Problem::new::<f64>("a column times 1e8", &rows, Options::default());
+        let rank = p.min(n - 1);
+        let exact = &problem.oracle.explained_variance[..rank];
+        for layout in Layout::ALL {
+            let model = fit(&problem, layout, &problem.pca(Some(Route::Svd), NComponents::Count(rank)));
+            for (found, expected) in model.explained_variance().iter().zip(exact) {
+                let error = (found / expected - 1.0).abs();
+                assert!(error <= 1e-6, "{n} x {p}, {layout:?}: {found} for {expected}");
+            }
+            let tolerance = Tolerance { multiple: 1.0, epsilon: 1e-6, norm: 1.0 };
+            let vectors = &problem.oracle.components;
+            assert_components(
+                "component",
+                &components(&model),
+                vectors,
+                &problem.oracle.explained_variance,
+                tolerance,
+            );
+        }
     }
 }
 
@@ -376,4 +405,25 @@ fn full_sparse_columns_far_from_zero_are_fitted_by_routes_that_centre_values() {
              say solver = svd if it has at least as many rows as columns"
         ), "{error}");
     }
+}
+
+/// Inner products of rows keep the directions of small variances to `sqrt(v1 / v)` rounding errors.
+#[test]
+fn the_advice_for_missed_tolerances_depends_on_the_route() {
+    let advice = |factor: f64, pca: &Pca| {
+        let mut rows = gaussian(30, 60, 3);
+        rows.iter_mut().for_each(|row| row[7] *= factor);
+        let model = Layout::RowMajor.with::<f64, _>(&rows, |x| pca.fit(x, &Weights::default())).unwrap();
+        let advice = model.convergence().advice.as_ref();
+        assert_eq!(advice.is_none(), model.convergence().converged());
+        advice.map(|advice| advice.text_for(&Fields))
+    };
+    let pca = |solver| Pca { solver: Some(solver), tol: Some(1e-13), ..Pca::new(20) };
+    let scale = "the smallest of these variances are near the rounding errors of the largest: scale the columns, or ask for \
+                 fewer components";
+    assert_eq!(advice(1e9, &pca(Route::Svd)).as_deref(), Some(scale));
+    assert_eq!(advice(1e4, &pca(Route::Gram)), Some(format!("{scale}, or say solver = svd")));
+    let once = Pca { max_iter: 1, ..pca(Route::BlockKrylov) };
+    assert_eq!(advice(1.0, &once).as_deref(), Some("raise `max_iter` or `tol`"));
+    assert_eq!(advice(1.0, &Pca::new(20)), None);
 }

@@ -251,7 +251,7 @@ class Categorical(FittedModel):
                 "number of respondents",
                 UserWarning,
             )
-        warn_unless_converged(pca, "the data", "raise max_iter or tol")
+        warn_unless_converged(pca, "the data", pca.advice)
 
     def _engine_options(self) -> dict[str, Any]:
         """Check every option and return those of the engine."""

@@ -179,7 +179,7 @@ class FittedAtOnce(FittedComponents, ViewedModel):
     def _adopt_found(self, model: _core.Model) -> None:
         """Take the model of a fit, and warn of components that missed the tolerance."""
         self._adopt_fit(model)
-        warn_unless_converged(model, "the data", _advice(model.solver))
+        warn_unless_converged(model, "the data", model.advice)
 
     def _show(self, model: _core.Model, value: Any) -> Any:
         return in_dtype(model.dtype, value) if isinstance(value, np.ndarray) else value
@@ -190,13 +190,3 @@ class FittedAtOnce(FittedComponents, ViewedModel):
         self.convergence_ = Convergence.of(model)
         self.n_iter_ = model.n_passes
         return self
-
-
-def _advice(solver: str) -> str:
-    """Return the advice for components that missed the tolerance."""
-    if solver == "block-krylov":
-        return "raise max_iter or tol; a sparse matrix whose columns are far from zero needs to be dense"
-    way_out = "give a sparse matrix whose columns are far from zero as dense"
-    if solver == "svd":
-        return way_out
-    return f"{way_out}, or choose solver='svd' if it has at least as many rows as columns"

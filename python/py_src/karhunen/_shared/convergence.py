@@ -56,7 +56,7 @@ def fields_of(model: Model | KernelModel) -> dict[str, Any]:
     return {**same, "worst_residual": float(model.residuals.max(initial=0.0))}
 
 
-def warn_unless_converged(model: Model | KernelModel, over: str, advice: str) -> None:
+def warn_unless_converged(model: Model | KernelModel, over: str, advice: str | None) -> None:
     """Issue scikit-learn's warning if a component missed the tolerance.
 
     Parameters
@@ -65,15 +65,16 @@ def warn_unless_converged(model: Model | KernelModel, over: str, advice: str) ->
         Fitted model.
     over : str
         Object of the passes, for the message.
-    advice : str
-        Advice in the message.
+    advice : str or None
+        What helps.
     """
     k = len(model.residuals)
     if model.n_converged == k:
         return
     passes = "1 pass" if model.n_passes == 1 else f"{model.n_passes} passes"
+    remedy = f"; {advice}" if advice else ""
     warn(
         f"solver {model.solver}: {model.n_converged} of {k} components converged in {passes} over {over} (worst "
-        f"residual {model.residuals.max():.1e}, tol {model.tol:.1e}); {advice}",
+        f"residual {model.residuals.max():.1e}, tol {model.tol:.1e}){remedy}",
         ConvergenceWarning,
     )

@@ -33,7 +33,7 @@ fn kh_fit_pca(
         leading(model, tol)
     })?;
     let (parts, convergence) = (model.parts(), model.convergence());
-    let mut out = Fields::new(17)?;
+    let mut out = Fields::new(18)?;
     out.numbers("variance", model.explained_variance())?;
     out.matrix("rotation", &model.components().transposed())?;
     out.numbers("center", model.mean())?;
@@ -50,6 +50,10 @@ fn kh_fit_pca(
     out.numbers("residuals", &convergence.residuals)?;
     out.number("tol", convergence.tol)?;
     out.flag("converged", convergence.converged())?;
+    out.text(
+        "advice",
+        &convergence.advice.as_ref().map_or_else(String::new, |advice| advice.text_for(&call)),
+    )?;
     out.put("model", record::to_list(&call, &model)?)?;
     out.done()
 }

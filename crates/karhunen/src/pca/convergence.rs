@@ -1,0 +1,120 @@
+//! How a fit of components ended, and what helps where some missed the tolerance.
+
+use crate::error::{Advice, Error, OptionValue, Phrase, Result, options};
+use crate::scalar::largest;
+use crate::solver::Route;
+
+/// Outcome of a fit: route, passes over the data and residuals.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Convergence {
+    /// The route that was taken.
+    pub solver: Route,
+    /// Reason for the route: its predicted cost and that of the others.
+    pub reason: String,
+    /// Number of visits of the source, including those for means and variances; for an operator, of products with
+    /// it and with its transpose; zero for moments.
+    pub n_passes: usize,
+    /// `||S w - lambda w|| / lambda_1` of each component; upper bounds on it for the route `gram`, and for the route
+    /// `svd` of more columns than rows.
+    pub residuals: Vec<f64>,
+    /// Tolerance of the residuals.
+    pub tol: f64,
+    /// Number of residuals within the tolerance.
+    pub n_converged: usize,
+    /// What brings more residuals within the tolerance; `None` if all are, or if the model was read from a record.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub advice: Option<Advice>,
+}
+
+impl Convergence {
+    /// The outcome for these residuals, whose rounding error of centring, `cancelled`, is a variance.
+    pub(super) fn new(
+        (solver, reason): (Route, String),
+        n_passes: usize,
+        (residuals, tol): (Vec<f64>, f64),
+        (input, cancelled): (Input, f64),
+        largest: f64,
+    ) -> Self {
+        let n_converged = residuals.iter().filter(|&&r| r <= tol).count();
+        let is_cancelled = cancelled > tol * largest;
+        let advice = (n_converged < residuals.len()).then(|| input.advice(solver, is_cancelled));
+        Self { solver, reason, n_passes, residuals, tol, n_converged, advice }
+    }
+
+    /// The largest residual: NaN if any is NaN, zero if there are none.
+    pub fn worst_residual(&self) -> f64 {
+        largest(self.residuals.iter().copied())
+    }
+
+    /// Tests that every component is within the tolerance.
+    pub fn converged(&self) -> bool {
+        self.n_converged == self.residuals.len()
+    }
+
+    /// Refuses components that miss the tolerance.
+    ///
+    /// # Errors
+    /// [`Error::NotConverged`].
+    pub(super) fn require(&self) -> Result<()> {
+        let Some(advice) = self.advice.clone() else { return Ok(()) };
+        Err(Error::NotConverged {
+            solver: self.solver.name(),
+            converged: self.n_converged,
+            requested: self.residuals.len(),
+            n_passes: self.n_passes,
+            over: "the data",
+            residual: self.worst_residual(),
+            tol: self.tol,
+            advice,
+        })
+    }
+
+    /// Drops the components behind the first `k`.
+    pub(super) fn truncate(&mut self, k: usize) {
+        self.residuals.truncate(k);
+        self.n_converged = self.residuals.iter().filter(|&&r| r <= self.tol).count();
+        if self.converged() {
+            self.advice = None;
+        }
+    }
+}
+
+/// What a fit reads, which decides what helps.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Input {
+    /// Rows, which every route takes.
+    Rows,
+    /// Rows in parts, or moments of rows.
+    Parts,
+    /// Products with an operator.
+    Operator,
+}
+
+impl Input {
+    /// What helps if residuals of `route` miss the tolerance; `is_cancelled` if the rounding error of centring does.
+    fn advice(self, route: Route, is_cancelled: bool) -> Advice {
+        let svd = matches!(self, Self::Rows) && route != Route::Svd;
+        match (self, route) {
+            (Self::Rows | Self::Parts, _) if is_cancelled => Advice::MakeDense { svd },
+            (Self::Operator, _) if is_cancelled => {
+                "centring costs the products their digits, because the columns are far from zero: subtract a \
+                 constant from each column within the operator"
+                    .into()
+            }
+            (_, Route::BlockKrylov) => Advice::Raise(vec![options::MAX_ITER, options::TOL]),
+            _ => {
+                let text = Phrase::new(
+                    "the smallest of these variances are near the rounding errors of the largest: scale the columns, or \
+                     ask for fewer components",
+                );
+                if svd {
+                    text.text(", or say ").setting(options::SOLVER, OptionValue::name(Route::Svd.name()))
+                } else {
+                    text
+                }
+                .into()
+            }
+        }
+    }
+}
