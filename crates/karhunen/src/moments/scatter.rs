@@ -347,10 +347,12 @@ impl Scatter {
     /// memory beside the scatter matrix.
     pub(crate) fn into_covariance(self, map: ColumnMap<'_>) -> Matrix {
         let Self { moments: Moments { weight, mean, .. }, mut matrix } = self;
-        let offset: Vec<f64> = mean.iter().zip(map.shift).map(|(mean, shift)| mean - shift).collect();
+        // Mapped before they are multiplied: products of tiny or huge means leave the range of f64.
+        let offset = mean.iter().zip(map.shift).zip(map.factor);
+        let offset: Vec<f64> = offset.map(|((mean, shift), factor)| (mean - shift) * factor).collect();
         for (i, row) in matrix.as_mut_slice().chunks_exact_mut(mean.len().max(1)).enumerate() {
             for (j, product) in row.iter_mut().enumerate() {
-                *product = (*product / weight + offset[i] * offset[j]) * map.factor[i] * map.factor[j];
+                *product = *product / weight * map.factor[i] * map.factor[j] + offset[i] * offset[j];
             }
         }
         matrix

@@ -1,8 +1,8 @@
 //! Numerically hard data: the claims of `docs/numerical-care.md`, one by one.
 
 use karhunen::error::Fields;
-use karhunen::pca::Route;
-use karhunen::{NComponents, Pca, PcaModel, Run, Scalar, Weights};
+use karhunen::pca::{Centring, Route};
+use karhunen::{NComponents, Pca, PcaModel, Run, Scalar, Source, Weights};
 use karhunen_testkit::{
     Columns, Options, Rows, Tolerance, Weighting, assert_close, assert_components, extreme_weights, gaussian,
     planted, power_law, repeat_rows, sparse, with_constant_column,
@@ -288,6 +288,26 @@ fn columns_of_tiny_and_huge_values_are_scaled() {
             "the inverse scale of column 2 is beyond the range of f64; multiply or divide that column by a constant \
              before fitting"
         );
+    }
+}
+
+/// Without centring a constant column is scaled by its value, whose square may be beyond the range of f64.
+#[test]
+fn constant_columns_of_tiny_and_huge_values_are_scaled_about_zero() {
+    for value in [1e-300, 1e-160, 1e200] {
+        let rows = with_constant_column(gaussian(20, 4, 17), 2, value);
+        let expected = with_constant_column(rows.clone(), 2, 1.0);
+        let variances = |rows: &Rows, solver| {
+            let pca = Pca { solver, center: Centring::None, scale: true.into(), ..Pca::default() };
+            let fit = |x: &dyn Source<f64>| pca.fit(x, &Weights::default());
+            Layout::RowMajor.with::<f64, _>(rows, fit).unwrap().explained_variance().to_vec()
+        };
+        let expected = variances(&expected, Some(Route::Svd));
+        let tolerance = Tolerance { multiple: 1.0, epsilon: 1e-12, norm: expected[0] };
+        for solver in SOLVERS {
+            let found = variances(&rows, solver);
+            assert_close(&format!("variances, {solver:?}, {value:e}"), &found, &expected, tolerance);
+        }
     }
 }
 
