@@ -17,7 +17,8 @@ use crate::checksum;
 use crate::input::Input;
 use crate::model_numbers;
 use crate::names::{cut, shortened};
-use crate::{Cause, Error, Place, Result, pass_log};
+use crate::pass_log::KIND as PASS_LOG;
+use crate::{Cause, Error, Place, Result};
 
 /// The layout that is written, and the newest that is read.
 pub(crate) const FORMAT_VERSION: u32 = 1;
@@ -150,7 +151,7 @@ pub(crate) fn first_record(bytes: &[u8]) -> Option<(String, u64)> {
 
 /// Tests whether a file is a log of passes: records one after the other.
 pub(crate) fn is_pass_log(bytes: &[u8]) -> bool {
-    first_record(bytes).is_some_and(|(kind, end)| kind == pass_log::KIND && end < bytes.len() as u64)
+    first_record(bytes).is_some_and(|(kind, end)| kind == PASS_LOG && end < bytes.len() as u64)
 }
 
 /// The error of a file whose record the library refuses.
