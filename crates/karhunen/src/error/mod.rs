@@ -4,36 +4,23 @@
 
 mod advice;
 mod categories;
+mod kind;
 mod memory;
 mod message;
 mod option;
 mod phrase;
+mod weighed;
 
 pub use advice::Advice;
 pub use categories::CategoryFault;
+pub use kind::ErrorKind;
 pub use memory::{Available, MemoryLimit, size};
 pub use option::{OptionName, OptionValue, options};
 pub use phrase::{Fields, Phrase, Surface};
+pub use weighed::Weighed;
 
 /// A result of this library.
 pub type Result<T> = std::result::Result<T, Error>;
-
-/// Coarse kind of an error. The command line maps kinds to exit codes, Python to exceptions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ErrorKind {
-    /// An option or argument is outside its rule.
-    Argument,
-    /// The data cannot be used as they are.
-    Data,
-    /// Reading or writing failed.
-    Io,
-    /// The work needs more memory than is available.
-    Memory,
-    /// An iteration stopped before its tolerance.
-    NotConverged,
-    /// The observer cancelled the work.
-    Stopped,
-}
 
 /// An error of the library. Rows, columns and indices count from zero.
 #[derive(Debug)]
@@ -526,46 +513,6 @@ pub enum Error {
     },
 }
 
-/// Kind of weights.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weighed {
-    /// Weights of rows.
-    Samples,
-    /// Weights of columns.
-    Features,
-    /// Weights of entries.
-    Entries,
-}
-
-impl Weighed {
-    /// Returns the option that sets the weights.
-    pub fn option(self) -> OptionName {
-        match self {
-            Self::Samples => options::SAMPLE_WEIGHTS,
-            Self::Features => options::FEATURE_WEIGHTS,
-            Self::Entries => options::ENTRY_WEIGHTS,
-        }
-    }
-
-    /// Returns the name of one weight, such as `sample weight`.
-    pub(crate) fn singular(self) -> &'static str {
-        match self {
-            Self::Samples => "sample weight",
-            Self::Features => "feature weight",
-            Self::Entries => "entry weight",
-        }
-    }
-
-    /// Returns the name of the object that has a weight: `row`, `column` or `entry`.
-    pub fn line(self) -> &'static str {
-        match self {
-            Self::Samples => "row",
-            Self::Features => "column",
-            Self::Entries => "entry",
-        }
-    }
-}
-
 impl Error {
     /// Converts an error of the rows from `first` on to one of all rows: adds `first` to the row number.
     #[must_use]
@@ -584,70 +531,5 @@ impl Error {
     /// Returns the error of an option outside its rule.
     pub fn option(option: OptionName, value: impl Into<OptionValue>, rule: impl Into<Phrase>) -> Self {
         Self::Option { option, value: value.into(), rule: rule.into() }
-    }
-
-    /// Returns the coarse kind of this error.
-    pub fn kind(&self) -> ErrorKind {
-        match self {
-            Error::NComponents { .. }
-            | Error::VarianceFraction { .. }
-            | Error::FrequencyTooSmall { .. }
-            | Error::ImportanceSingle { .. }
-            | Error::Shape { .. }
-            | Error::Option { .. }
-            | Error::ColumnValue { .. }
-            | Error::Operator { .. }
-            | Error::NothingSetAside { .. }
-            | Error::Folds { .. }
-            | Error::OtherFit { .. }
-            | Error::OtherOption { .. }
-            | Error::OnePass { .. }
-            | Error::Truncated { .. }
-            | Error::Threads { .. } => ErrorKind::Argument,
-            Error::Empty { .. }
-            | Error::OneSample
-            | Error::NonFinite { .. }
-            | Error::Overflow { .. }
-            | Error::SpreadTooLarge { .. }
-            | Error::Strides { .. }
-            | Error::SparsePointer { .. }
-            | Error::SparseIndex { .. }
-            | Error::SparseOrder { .. }
-            | Error::Triple { .. }
-            | Error::DuplicateEntry { .. }
-            | Error::NothingObserved { .. }
-            | Error::BlockColumns { .. }
-            | Error::PartColumns { .. }
-            | Error::PartChanged { .. }
-            | Error::Parts { .. }
-            | Error::TooLarge { .. }
-            | Error::ScoreOverflow { .. }
-            | Error::ValueOverflow { .. }
-            | Error::PredictionOverflow { .. }
-            | Error::WeightLength { .. }
-            | Error::WeightValue { .. }
-            | Error::EntryWeight { .. }
-            | Error::WeightsAllZero { .. }
-            | Error::WeightSum { .. }
-            | Error::Degenerate { .. }
-            | Error::CheckpointDamaged { .. }
-            | Error::ModelValue { .. }
-            | Error::Record { .. }
-            | Error::NegativeValue { .. }
-            | Error::KernelValue { .. }
-            | Error::NotSymmetric { .. }
-            | Error::NegativeEigenvalue { .. }
-            | Error::Categories(_)
-            | Error::Decomposition { .. } => ErrorKind::Data,
-            // The remedy for a given limit is another value of the option.
-            Error::Memory { available: Some(Available { limit: MemoryLimit::Option, .. }), .. } => {
-                ErrorKind::Argument
-            }
-            Error::Part { source, .. } => source.kind(),
-            Error::Memory { .. } | Error::Device { is_memory: true, .. } => ErrorKind::Memory,
-            Error::Device { .. } | Error::Read { .. } | Error::CheckpointNotKept { .. } => ErrorKind::Io,
-            Error::NotConverged { .. } => ErrorKind::NotConverged,
-            Error::Stopped { .. } => ErrorKind::Stopped,
-        }
     }
 }
