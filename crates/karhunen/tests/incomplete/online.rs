@@ -173,3 +173,23 @@ fn a_fit_can_be_continued_with_one_row() {
         }
     }
 }
+
+/// The random start of a feature without entries is no information about it.
+#[test]
+fn features_that_were_never_seen_have_no_loadings() {
+    let holes = problem();
+    let x: Vec<f64> =
+        with_nan(&holes).iter().enumerate().map(|(e, x)| if e % 20 == 7 { f64::NAN } else { *x }).collect();
+    let data = Observed::from_dense(&Dense::row_major(&x, 400, 20).unwrap()).unwrap();
+    for rule in [OnlineRule::Diagonal, OnlineRule::Rls, OnlineRule::Oja] {
+        let mut stream = IncompleteStream::new(2, 20, rule, 1).unwrap();
+        stream.partial_fit(&data).unwrap();
+        let pca =
+            IncompletePca { method: Method::Online, online_rule: rule, max_iter: 2, ..IncompletePca::new(2) };
+        for model in [stream.finish(&data, &pca).unwrap(), pca.fit(&data).unwrap()] {
+            let components = model.components();
+            assert!((0..2).all(|k| components[(k, 7)] == 0.0 && components[(k, 8)] != 0.0), "{rule:?}");
+            assert!(model.predict(0, 7).unwrap().value == model.predict(9, 7).unwrap().value);
+        }
+    }
+}

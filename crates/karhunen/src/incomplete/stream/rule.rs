@@ -194,9 +194,12 @@ impl IncompleteStream {
         self.n_samples
     }
 
-    /// The current loadings, shape (n_features, n_components): neither orthogonal nor ordered.
+    /// The current loadings, shape (n_features, n_components): neither orthogonal nor ordered. Zero for features that
+    /// were never seen, whose random start says nothing of them.
     pub fn loadings(&self) -> Matrix {
-        self.loadings.columns(0..self.c)
+        let seen = |j: usize| self.seen[j] > 0.0;
+        let of = |j, k| if seen(j) { self.loadings[(j, k)] } else { 0.0 };
+        Matrix::from_fn(self.loadings.n_rows(), self.c, of)
     }
 
     /// The current mean of each feature, in the units of the data.
