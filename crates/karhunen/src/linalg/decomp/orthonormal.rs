@@ -15,8 +15,8 @@ use crate::scalar::largest;
 /// Relative pivot (squared sine of the angle to the previous columns) from which a Cholesky factor is accurate
 /// without another projection.
 const SAFE_PIVOT: f64 = 1e-4;
-/// Relative pivot below which columns are orthonormalized in several rounds.
-const LEAST_PIVOT: f64 = 1e-8;
+/// Smallest squared singular value of columns of unit length below which they are orthonormalized in several rounds.
+const LEAST_SQUARE: f64 = 1e-8;
 
 /// `W = Q R`, except for columns below a floor.
 #[derive(Clone, Debug)]
@@ -91,12 +91,14 @@ pub(crate) fn orthonormalize_against(
     }
     if width == l {
         let above = (0..l).all(|j| gram[(j, j)].sqrt() > floor);
-        if let Some((factor, pivot)) = above.then(|| cholesky(gram)).flatten()
-            && pivot > LEAST_PIVOT
-        {
-            let again = (pivot < SAFE_PIVOT).then_some(basis);
-            let r = finish_cholesky_qr(&mut w, factor, again, exec)?;
-            return Ok(Orthonormal { q: w, r });
+        if let Some((factor, pivot)) = above.then(|| cholesky(gram)).flatten() {
+            let inverse = inverse_upper(&factor);
+            // The pivots alone may be large where rounding errors of the earlier ones have grown in the later ones.
+            if smallest_square(gram, &inverse) > LEAST_SQUARE {
+                let again = (pivot < SAFE_PIVOT).then_some(basis);
+                let r = finish_cholesky_qr(&mut w, (&factor, &inverse), again, exec)?;
+                return Ok(Orthonormal { q: w, r });
+            }
         }
     }
     in_rounds(basis, &w, width, floor, fresh, exec)
@@ -165,14 +167,23 @@ fn deviation(gram: &Matrix) -> f64 {
     largest(errors)
 }
 
-/// `W <- W R1^-1 R2^-1`, returning `R2 R1`; projects out `basis`, if not empty, in between.
+/// A lower bound of the smallest squared singular value of columns scaled to unit length, from their Gram matrix and the
+/// inverse of its Cholesky factor. The relative error of the factor is a rounding error divided by it.
+fn smallest_square(gram: &Matrix, inverse: &Matrix) -> f64 {
+    let l = gram.n_rows();
+    let squares = (0..l).map(|i| gram[(i, i)] * inverse.row(i).iter().map(|x| x * x).sum::<f64>());
+    1.0 / squares.sum::<f64>()
+}
+
+/// `W <- W R1^-1 R2^-1`, returning `R2 R1`, for the factor `R1` and its inverse; projects out `basis`, if not empty, in
+/// between.
 fn finish_cholesky_qr(
     w: &mut Matrix,
-    factor: Matrix,
+    (factor, inverse): (&Matrix, &Matrix),
     basis: Option<&Basis>,
     exec: &Exec<'_>,
 ) -> Result<Matrix> {
-    let mut gram = multiply_then_gram(w, &inverse_upper(&factor), exec)?;
+    let mut gram = multiply_then_gram(w, inverse, exec)?;
     if let Some(basis) = basis {
         gram = basis.project_out(w, exec)?;
     }
@@ -181,7 +192,7 @@ fn finish_cholesky_qr(
         return Err(Error::Decomposition { decomposition: "QR decomposition", n_rows, n_cols });
     };
     multiply_then_gram(w, &inverse_upper(&second), exec)?;
-    Ok(multiply(&second, &factor))
+    Ok(multiply(&second, factor))
 }
 
 /// Orthonormalizes well-conditioned subsets of the remaining columns, largest first, up to `width`; then random
@@ -221,7 +232,7 @@ fn in_rounds(
         project_out_both(basis, &found, &mut group, exec)?;
         let gram = tall_t_product(&group, &group, exec)?;
         if let Some((factor, _)) = cholesky(&gram) {
-            finish_cholesky_qr(&mut group, factor, None, exec)?;
+            finish_cholesky_qr(&mut group, (&factor, &inverse_upper(&factor)), None, exec)?;
             found.append(&group, exec)?;
         }
         rest = select(&rest, &left);
@@ -420,6 +431,32 @@ mod tests {
         for threads in [2, 3] {
             let several = run(threads);
             assert_eq!((&one.q, &one.r), (&several.q, &several.r));
+        }
+    }
+
+    /// Each column but the last is at a small angle to those before it, so that rounding errors grow from pivot to pivot and
+    /// hide that the last column depends on the others.
+    #[test]
+    fn a_dependent_column_behind_small_angles_is_replaced() {
+        let exec = Exec::sequential();
+        for seed in 0..50 {
+            let (n, rank) = (9, 4 + seed as usize % 3);
+            let last = gaussian(rank, 1, seed, 1);
+            let of = |k: usize, j: usize| match j {
+                _ if j == rank => last[(k, 0)],
+                _ if k == j => {
+                    if j == 0 {
+                        1.0
+                    } else {
+                        3e-4
+                    }
+                }
+                _ => f64::from(u8::from(k + 1 == j)),
+            };
+            let w = multiply(&orthonormal(n, rank, seed), &Matrix::from_fn(rank, rank + 1, of));
+            let found = orthonormalize(w.clone(), 1, &exec).unwrap();
+            assert!(identity_error(&found.q) < 1e-14, "{seed}: {:e}", identity_error(&found.q));
+            assert!(max_difference(&multiply(&found.q, &found.r), &w) < 1e-13);
         }
     }
 }
