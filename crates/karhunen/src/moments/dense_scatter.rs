@@ -42,7 +42,7 @@ pub(crate) fn accumulate<T: Scalar>(
     let weight = weights.map_or(x.n_rows() as f64, |w| w.iter().sum());
     let roots: Option<Vec<f64>> = weights.map(|w| w.iter().map(|w| w.sqrt()).collect());
     let first = 0..x.n_rows().min(FIRST);
-    let origin: Vec<f64> = (0..x.n_cols()).map(|j| x.get(0, j).to_f64()).collect();
+    let origin = dense_sums::first_row(x, weights);
     dense_sums::mean_near(&x.rows(first.clone()), weights.map(|w| &w[first]), &origin, mean);
     for last in [false, true] {
         let origin = mean.to_vec();

@@ -1,6 +1,6 @@
 //! Weighted mean and squared deviations of the columns of a dense array, in one pass.
 //!
-//! Deviations are taken from the first row as provisional mean: a constant column has a variance of exactly zero,
+//! Deviations are taken from the first row with weight as provisional mean: a constant column has a variance of exactly zero,
 //! and a large offset costs no digits. If the first row is such an outlier that the sum of squares would lose
 //! digits, the piece is read again about its mean.
 
@@ -32,7 +32,7 @@ pub(crate) fn accumulate<T: Scalar>(
     sum_of_squares: &mut [f64],
 ) -> f64 {
     let weight = weights.map_or(x.n_rows() as f64, |w| w.iter().sum());
-    let mut origin: Vec<f64> = (0..x.n_cols()).map(|j| x.get(0, j).to_f64()).collect();
+    let mut origin = first_row(x, weights);
     for last in [false, true] {
         mean.fill(0.0);
         sum_of_squares.fill(0.0);
@@ -58,6 +58,13 @@ pub(crate) fn accumulate<T: Scalar>(
         origin.copy_from_slice(mean);
     }
     weight
+}
+
+/// The first row with weight; the first row if none has. About it a column that is constant where rows have weight has
+/// deviations of exactly zero.
+pub(super) fn first_row<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>) -> Vec<f64> {
+    let first = weights.and_then(|weights| weights.iter().position(|&weight| weight > 0.0)).unwrap_or(0);
+    (0..x.n_cols()).map(|j| x.get(first, j).to_f64()).collect()
 }
 
 /// Sets `mean` to the weighted means of the columns, which should be near `origin`; returns the sum of weights. If

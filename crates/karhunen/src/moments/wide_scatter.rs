@@ -144,9 +144,9 @@ impl RowSums for WideScatter {
 fn mean_of_first_piece<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>) -> Vec<f64> {
     let p = x.n_cols();
     let first = 0..x.n_rows().min(bands::piece_rows(p));
-    let origin: Vec<f64> = (0..p).map(|j| x.get(0, j).to_f64()).collect();
+    let (piece, weights) = (x.rows(first.clone()), weights.map(|w| &w[first]));
     let mut mean = vec![0.0; p];
-    dense_sums::mean_near(&x.rows(first.clone()), weights.map(|w| &w[first]), &origin, &mut mean);
+    dense_sums::mean_near(&piece, weights, &dense_sums::first_row(&piece, weights), &mut mean);
     mean
 }
 

@@ -319,6 +319,30 @@ fn features_of_weight_zero_are_rebuilt_as_their_mean() {
     assert_fits::<f32>("a feature of weight zero", &gaussian(11, 4, 18), options, &Layout::FEW);
 }
 
+/// A column whose values differ in rows without weight alone is constant: its mean is exact, and it is not scaled.
+#[test]
+fn columns_that_vary_in_rows_without_weight_alone_are_constant() {
+    for p in [60, 600] {
+        let mut rows = gaussian(40, p, 18);
+        let weights: Vec<f64> = (0..40).map(|i| [0.0, 3.0, 1.0, 2.0, 1.0, 3.0, 3.0][i % 7]).collect();
+        let value = |j: usize| if j % 2 == 0 { 0.0 } else { 0.1 };
+        for (row, _) in rows.iter_mut().zip(&weights).filter(|(_, weight)| **weight > 0.0) {
+            (5..p).for_each(|j| row[j] = value(j));
+        }
+        let options = Options { scale: true, sample_weights: Some(&weights), ..Options::default() };
+        let problem = Problem::new::<f64>("constant where rows have weight", &rows, options);
+        for layout in Layout::ALL {
+            for solver in SOLVERS {
+                let model = fit(&problem, layout, &problem.pca(solver, NComponents::Count(3)));
+                for j in 5..p {
+                    let found = (model.mean()[j], model.scale()[j]);
+                    assert_eq!(found, (value(j), 1.0), "{layout:?} {solver:?}, column {j} of {p}");
+                }
+            }
+        }
+    }
+}
+
 /// Explicit zeros, and empty rows and columns.
 #[test]
 fn sparse_data_with_empty_rows_and_columns_are_fitted() {
