@@ -102,6 +102,14 @@ impl Columns {
         }
     }
 
+    /// The largest variance that the rounding of the means leaves in columns with these factors. Means of columns whose
+    /// deviation is near that rounding are known beyond it.
+    pub(crate) fn variance_of_rounding(&self, factor: &[f64]) -> f64 {
+        let rounding = |j: usize| f64::EPSILON * self.mean[j].abs();
+        let is_rounded = |j: &usize| self.deviation[*j] > ROUNDING_UNITS * rounding(*j);
+        (0..factor.len()).filter(is_rounded).map(|j| (rounding(j) * factor[j]).powi(2)).sum()
+    }
+
     /// Tests whether products about the means, without scaling, have lost digits.
     pub(crate) fn need_care(&self) -> bool {
         !self.remainder.is_empty() || self.deviation.iter().any(|&deviation| underflows(deviation))

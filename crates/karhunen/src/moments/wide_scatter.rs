@@ -129,6 +129,12 @@ impl RowSums for WideScatter {
                 return Ok(());
             }
         };
+        // Rows without weight add nothing to the sums, whatever their pivot.
+        if let Some(about) = self.about.as_mut().filter(|about| about.counts.weight == 0.0)
+            && !self.about_mean
+        {
+            about.pivot = mean_of_first_piece(x, weights);
+        }
         if self.guarded {
             self.guard(x, weights, &exec.part(0.0, 0.1))?;
         }
@@ -140,11 +146,15 @@ impl RowSums for WideScatter {
     }
 }
 
-/// The weighted mean of the first piece of rows; their first row if none has weight.
+/// The weighted mean of the first piece of rows that has weight; the first row if none has. The first of the rows begins
+/// a piece.
 fn mean_of_first_piece<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>) -> Vec<f64> {
-    let p = x.n_cols();
-    let first = 0..x.n_rows().min(bands::piece_rows(p));
-    let (piece, weights) = (x.rows(first.clone()), weights.map(|w| &w[first]));
+    let (n, p) = (x.n_rows(), x.n_cols());
+    let height = bands::piece_rows(p);
+    let rows_from = |start: usize| start..n.min(start + height);
+    let has_weight = |start: &usize| weights.is_none_or(|w| w[rows_from(*start)].iter().any(|w| *w > 0.0));
+    let rows = rows_from((0..n).step_by(height).find(has_weight).unwrap_or(0));
+    let (piece, weights) = (x.rows(rows.clone()), weights.map(|w| &w[rows]));
     let mut mean = vec![0.0; p];
     dense_sums::mean_near(&piece, weights, &dense_sums::first_row(&piece, weights), &mut mean);
     mean

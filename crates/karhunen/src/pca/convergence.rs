@@ -1,7 +1,7 @@
 //! How a fit of components ended, and what helps where some missed the tolerance.
 
 use crate::error::{Advice, Error, OptionValue, Phrase, Result, options};
-use crate::scalar::largest;
+use crate::scalar;
 use crate::solver::Route;
 
 /// Outcome of a fit: route, passes over the data and residuals.
@@ -15,8 +15,8 @@ pub struct Convergence {
     /// Number of visits of the source, including those for means and variances; for an operator, of products with
     /// it and with its transpose; zero for moments.
     pub n_passes: usize,
-    /// `||S w - lambda w|| / lambda_1` of each component; upper bounds on it for the route `gram`, and for the route
-    /// `svd` of more columns than rows.
+    /// `||S w - lambda w|| / lambda_1` of each component; upper bounds on it for the route `gram`, and
+    /// for `block-krylov` if there are more columns than rows.
     pub residuals: Vec<f64>,
     /// Tolerance of the residuals.
     pub tol: f64,
@@ -28,23 +28,28 @@ pub struct Convergence {
 }
 
 impl Convergence {
-    /// The outcome for these residuals, whose rounding error of centring, `cancelled`, is a variance.
+    /// The outcome for these residuals, which include the rounding error of centring, `cancelled`.
     pub(super) fn new(
         (solver, reason): (Route, String),
         n_passes: usize,
         (residuals, tol): (Vec<f64>, f64),
         (input, cancelled): (Input, f64),
-        largest: f64,
     ) -> Self {
         let n_converged = residuals.iter().filter(|&&r| r <= tol).count();
-        let is_cancelled = cancelled > tol * largest;
-        let advice = (n_converged < residuals.len()).then(|| input.advice(solver, is_cancelled));
+        let missed = if cancelled > tol {
+            Missed::Centring
+        } else if residuals.first().is_some_and(|&first| first <= tol) {
+            Missed::Small
+        } else {
+            Missed::All
+        };
+        let advice = (n_converged < residuals.len()).then(|| input.advice(solver, missed));
         Self { solver, reason, n_passes, residuals, tol, n_converged, advice }
     }
 
     /// The largest residual: NaN if any is NaN, zero if there are none.
     pub fn worst_residual(&self) -> f64 {
-        largest(self.residuals.iter().copied())
+        scalar::largest(self.residuals.iter().copied())
     }
 
     /// Tests that every component is within the tolerance.
@@ -87,33 +92,44 @@ pub(super) enum Input {
     Rows,
     /// Rows in parts, or moments of rows.
     Parts,
+    /// Directions kept of rows that are gone.
+    Sketch,
     /// Products with an operator.
     Operator,
 }
 
+/// Which residuals miss the tolerance, and why.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Missed {
+    /// All: the rounding error of centring exceeds the tolerance.
+    Centring,
+    /// Those of later components, whose variances are smaller.
+    Small,
+    /// That of the first component too.
+    All,
+}
+
 impl Input {
-    /// What helps if residuals of `route` miss the tolerance; `is_cancelled` if the rounding error of centring does.
-    fn advice(self, route: Route, is_cancelled: bool) -> Advice {
-        let svd = matches!(self, Self::Rows) && route != Route::Svd;
-        match (self, route) {
-            (Self::Rows | Self::Parts, _) if is_cancelled => Advice::MakeDense { svd },
-            (Self::Operator, _) if is_cancelled => {
+    /// What helps if residuals of `route` miss the tolerance.
+    fn advice(self, route: Route, missed: Missed) -> Advice {
+        let offers_svd = matches!(self, Self::Rows) && route != Route::Svd;
+        match (self, missed) {
+            (Self::Sketch, _) => "keep more directions, or refine the components over the rows".into(),
+            (Self::Rows | Self::Parts, Missed::Centring) => Advice::MakeDense { svd: offers_svd },
+            (Self::Operator, Missed::Centring) => {
                 "centring costs the products their digits, because the columns are far from zero: subtract a \
                  constant from each column within the operator"
                     .into()
             }
-            (_, Route::BlockKrylov) => Advice::Raise(vec![options::MAX_ITER, options::TOL]),
-            _ => {
+            _ if route == Route::BlockKrylov => Advice::Raise(vec![options::MAX_ITER, options::TOL]),
+            (_, Missed::All) => Advice::Raise(vec![options::TOL]),
+            (_, Missed::Small) => {
                 let text = Phrase::new(
                     "the smallest of these variances are near the rounding errors of the largest: scale the columns, or \
                      ask for fewer components",
                 );
-                if svd {
-                    text.text(", or say ").setting(options::SOLVER, OptionValue::name(Route::Svd.name()))
-                } else {
-                    text
-                }
-                .into()
+                let svd = || OptionValue::name(Route::Svd.name());
+                if offers_svd { text.text(", or say ").setting(options::SOLVER, svd()) } else { text }.into()
             }
         }
     }

@@ -15,7 +15,7 @@ use crate::pca::logged::Before;
 use crate::pca::model::{ModelParts, PcaModel};
 use crate::pca::{NComponents, Pca, logged, rounded, signs};
 use crate::scalar::Scalar;
-use crate::scaling::{Scales, Scaling};
+use crate::scaling::{Centring, Scales, Scaling};
 use crate::solver::select::{RouteChoice, choose};
 use crate::solver::{self, IterationOptions, Problem, Reading, Route, Spectrum};
 use crate::source::{Counted, Pass, PassKind, Passes, Source};
@@ -173,13 +173,18 @@ pub(crate) fn fit<T: Scalar>(
             && problem.affords_svd()
             && spectrum.loses_small_values(n_values)
             && allowance.ask(Route::Svd, &problem, n_threads, |_| Route::Svd).is_ok();
-        let (route, reason, spectrum) = if followed {
+        let (route, reason, mut spectrum) = if followed {
             let op = Standardized::new(x, affine.map(), shares);
             let spectrum = solver::solve(&Logged::new(&op, x), Route::Svd, wanted, &iteration, exec)?;
             (Route::Svd, format!("{route} lost small variances"), spectrum)
         } else {
             (route, reason, spectrum)
         };
+        if route == Route::Svd && pca.center == Centring::Mean {
+            // Rows about rounded means have a direction of their rounding error, which is no component.
+            let rounding = columns.variance_of_rounding(&affine.factor);
+            spectrum.truncate(spectrum.values.iter().take_while(|variance| **variance > rounding).count());
+        }
         let (n_passes, n_samples, input, dtype) = (x.n_visits(), n, Input::Rows, T::NAME);
         Solved { route, reason, tol, n_passes, spectrum, cancelled, input, affine, totals, n_samples, dtype }
             .model(pca, weights.features, exec)
@@ -218,16 +223,18 @@ impl Solved {
             NComponents::Variance(_) => spectrum.values.len().max(1),
         };
         let largest = spectrum.values.first().copied().unwrap_or(0.0);
-        let level = largest * route.rounding(shape.0.min(shape.1));
-        spectrum.complete(k, level, &exec.phase("components"))?;
-        add_rounding(&mut spectrum, cancelled, affine.total_variance / shape.0.min(shape.1) as f64);
+        let side = shape.0.min(shape.1);
+        spectrum.complete(k, largest * route.rounding(side), &exec.phase("components"))?;
+        // The largest variance is at least the mean, even if rounding has cancelled it.
+        let scale = largest.max(affine.total_variance / side as f64);
+        let cancelled = if scale > 0.0 { cancelled / scale } else { 0.0 };
+        add_rounding(&mut spectrum, cancelled);
         if pca.n_components == NComponents::Mle {
             let n_observations = totals.n_observations(pca.weighting);
             spectrum.truncate(most_probable_dimension(&spectrum.values, n_observations));
         }
         let residuals = std::mem::take(&mut spectrum.residuals);
-        let convergence =
-            Convergence::new((route, reason), n_passes, (residuals, tol), (input, cancelled), largest);
+        let convergence = Convergence::new((route, reason), n_passes, (residuals, tol), (input, cancelled));
         if pca.strict {
             convergence.require()?;
         }
@@ -336,14 +343,10 @@ pub(crate) fn memory_need<T: Scalar>(pca: &Pca, x: &dyn Source<T>, run: &Run<'_>
     problem.need(route, n_threads) + packed + copies.map_or(0.0, |copy| rounded::need(copy, &problem))
 }
 
-/// Residuals refer to the products as computed; this adds the rounding error of the cancellation in them. Rounding
-/// errors of rows are independent, so `rounding` has shrunk with the effective number of rows. The largest
-/// variance is at least `mean`, the mean variance, even if rounding has cancelled it.
-fn add_rounding(spectrum: &mut Spectrum, rounding: f64, mean: f64) {
-    let largest = spectrum.values.first().copied().unwrap_or(0.0).max(mean);
-    if largest > 0.0 {
-        spectrum.residuals.iter_mut().for_each(|residual| *residual = residual.hypot(rounding / largest));
-    }
+/// Residuals refer to the products as computed; this adds the rounding error of the cancellation in them, relative to the
+/// largest variance. Rounding errors of rows are independent, so it has shrunk with the effective number of rows.
+fn add_rounding(spectrum: &mut Spectrum, rounding: f64) {
+    spectrum.residuals.iter_mut().for_each(|residual| *residual = residual.hypot(rounding));
 }
 
 /// Sparse products are scaled after they are summed, so the squares of the factors must be in range.

@@ -1,5 +1,6 @@
 //! The fit of a matrix known only by its products.
 
+use super::convergence::Input;
 use super::fit::{Solved, check_factors, factors_of_varying, iteration, problem_of_sums, tolerance};
 use super::limit::Allowance;
 use super::{NComponents, Pca, PcaModel};
@@ -8,7 +9,6 @@ use crate::error::{Advice, Error, Result};
 use crate::exec::{Exec, Run};
 use crate::moments::{Columns, Moments, check_size};
 use crate::operator::{LinOp, MappedOp, Products, Profile, Standard, needs_rows};
-use crate::pca::convergence::Input;
 use crate::scalar::Scalar;
 use crate::scaling::Scales;
 use crate::solver::{self, Route, takes_unit_vectors};

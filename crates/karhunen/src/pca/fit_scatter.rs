@@ -1,5 +1,6 @@
 //! Fits from sums over the rows: of data that were read before, and of data that can be read once.
 
+use super::convergence::Input;
 use super::fit::{Solved, check_factors, factors_of_varying, iteration, problem_of_sums, tolerance};
 use super::limit::Allowance;
 use super::{Pca, PcaModel};
@@ -9,7 +10,6 @@ use crate::error::{Advice, Error, Result, Weighed, options};
 use crate::exec::{Exec, Run};
 use crate::linalg::{ColumnMap, Matrix};
 use crate::moments::{Columns, Moments, Scatter};
-use crate::pca::convergence::Input;
 use crate::scalar::Scalar;
 use crate::scaling::Scales;
 use crate::solver::{self, Route, Spectrum};
@@ -204,7 +204,7 @@ pub(crate) fn model_of_spectrum(
         n_passes: 1,
         spectrum: Spectrum { values, components, residuals },
         cancelled: 0.0,
-        input: Input::Parts,
+        input: Input::Sketch,
         affine,
         totals: moments.totals(),
         n_samples: moments.n_samples,

@@ -9,9 +9,9 @@ use crate::solver::leading::Pairs;
 use crate::solver::route::Route;
 use crate::solver::spectrum::Spectrum;
 
-/// Maps eigenvectors of `B B'` back. Drops pairs whose eigenvalue is at the rounding level of the route. The residuals
-/// become bounds: `B'B w - lambda w = B' r / sqrt(lambda)` is at most `sqrt(lambda_1 / lambda)` times as long as
-/// `r = B B'q - lambda q`.
+/// Maps eigenvectors of `B B'` back. Drops pairs whose eigenvalue is at the rounding level of the route. The residuals of
+/// routes that do not compute all eigenvectors become bounds: `B'B w - lambda w = B' r / sqrt(lambda)` is at most
+/// `sqrt(lambda_1 / lambda)` times as long as `r = B B'q - lambda q`.
 pub(crate) fn image(
     op: &dyn Products,
     pairs: Pairs,
@@ -28,8 +28,10 @@ pub(crate) fn image(
     let image = op.image(&scaled, &exec.part(0.0, 0.8))?;
     values.truncate(rank);
     residuals.truncate(rank);
-    for (residual, value) in residuals.iter_mut().zip(&values) {
-        *residual *= (largest / value).sqrt();
+    if route != Route::Svd {
+        for (residual, value) in residuals.iter_mut().zip(&values) {
+            *residual *= (largest / value).sqrt();
+        }
     }
     let components = polish_rows(image, seed, &exec.part(0.8, 1.0))?;
     Ok(Spectrum { values, components, residuals })

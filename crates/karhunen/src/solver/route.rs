@@ -35,8 +35,8 @@ impl Choice for Route {
 plain_names!(Route);
 
 impl Route {
-    /// The rounding errors of variances, relative to the largest one, of a matrix whose side has `n` rows or columns: of
-    /// the singular values of route svd, of their squares on the others.
+    /// The rounding errors of variances, relative to the largest one, after sums over `n` values: of the singular values of
+    /// route svd, of their squares on the others.
     pub(crate) fn rounding(self, n: usize) -> f64 {
         let rounding = f64::EPSILON * n as f64;
         if self == Self::Svd { rounding * rounding } else { rounding }

@@ -25,7 +25,11 @@ pub(crate) fn solve(op: &dyn Products, wanted: Wanted, exec: &Exec<'_>) -> Resul
     let k = count(&squares, wanted).unwrap_or(squares.len());
     let values = squares[..k].to_vec();
     let vectors = svd.v.columns(0..k);
-    let residuals = residuals(&triangle, &values, &vectors);
+    let product = small::t_multiply(&triangle, &small::multiply(&triangle, &vectors));
+    let residuals = match side {
+        Side::Columns => relative_residuals(&product, &vectors, &values),
+        Side::Rows => residuals_of_images(product, &vectors, &values),
+    };
     let pairs = Pairs { values, vectors, residuals, n_products: 0 };
     match side {
         Side::Columns => pairs.into_spectrum(&exec.phase("components")),
@@ -33,8 +37,14 @@ pub(crate) fn solve(op: &dyn Products, wanted: Wanted, exec: &Exec<'_>) -> Resul
     }
 }
 
-/// `||R'R w - lambda w|| / lambda_1` of each pair.
-fn residuals(triangle: &Matrix, values: &[f64], vectors: &Matrix) -> Vec<f64> {
-    let image = small::multiply(triangle, vectors);
-    relative_residuals(&small::t_multiply(triangle, &image), vectors, values)
+/// Bounds `||S w - lambda w|| / lambda_1` of the components `w`, the orthonormalised images `B'q` of the vectors `q`, given
+/// `product = R'R Q`. Orthonormalising removes from an image what it has of those before it. The rest of
+/// `R'R q - lambda q` is a combination of vectors whose images are no longer than that of `q`, so it does not grow.
+fn residuals_of_images(mut product: Matrix, vectors: &Matrix, values: &[f64]) -> Vec<f64> {
+    let along = small::t_multiply(vectors, &product);
+    let before =
+        Matrix::from_fn(along.n_rows(), along.n_cols(), |i, j| if i < j { along[(i, j)] } else { 0.0 });
+    let removed = small::multiply(vectors, &before);
+    product.as_mut_slice().iter_mut().zip(removed.as_slice()).for_each(|(x, removed)| *x -= removed);
+    relative_residuals(&product, vectors, values)
 }

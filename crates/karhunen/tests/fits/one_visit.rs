@@ -80,7 +80,7 @@ fn assert_by_definition(scatter: &Scatter, rows: &[Vec<f64>], weights: &[f64], c
     }
 }
 
-/// The pivot is the mean of the first rows. Here these lie a billion deviations out and have hardly any weight.
+/// The pivot is the mean of the first rows with weight. Here these lie a billion deviations out and have hardly any.
 #[test]
 fn outlying_first_rows_take_a_second_visit_and_cost_no_digits() {
     let (n, p) = (900, 520);
@@ -91,7 +91,7 @@ fn outlying_first_rows_take_a_second_visit_and_cost_no_digits() {
     }
     let values = row_major(&rows);
     let run = Run::threads(2);
-    for (light, visits) in [(1e-30, 2), (0.0, 2), (1.0, 1)] {
+    for (light, visits) in [(1e-30, 2), (0.0, 1), (1.0, 1)] {
         let weights: Vec<f64> = (0..n).map(|i| if i < 300 { light } else { 1.0 + (i % 3) as f64 }).collect();
         let disk = Disk::new(&values, n, p, 170);
         let scatter = Scatter::of(&disk, Some(&weights), &run).unwrap();

@@ -193,3 +193,24 @@ fn features_that_were_never_seen_have_no_loadings() {
         }
     }
 }
+
+/// A model of the last rows says nothing of the entries of earlier rows, but has the loadings they left.
+#[test]
+fn a_stream_that_continues_a_model_keeps_features_that_its_rows_lack() {
+    let holes = problem();
+    let x = with_nan(&holes);
+    let lacking: Vec<f64> =
+        x.iter().enumerate().map(|(e, x)| if e % 20 == 7 { f64::NAN } else { *x }).collect();
+    let rows = |x: &[f64]| Observed::from_dense(&Dense::row_major(x, x.len() / 20, 20).unwrap()).unwrap();
+    let (first, last) = (rows(&x[..200 * 20]), rows(&lacking[200 * 20..]));
+    let mut stream = IncompleteStream::new(2, 20, OnlineRule::Diagonal, 1).unwrap();
+    stream.partial_fit(&first).unwrap();
+    let model = stream.finish(&last, &IncompletePca::new(2)).unwrap();
+    let mut next = IncompleteStream::resume(&model);
+    next.partial_fit(&last).unwrap();
+    let continued = next.finish(&last, &IncompletePca::new(2)).unwrap();
+    for row in 0..200 {
+        let [found, expected] = [&continued, &model].map(|model| model.predict(row, 7).unwrap().value);
+        assert!((found - expected).abs() < 0.5, "{row}: {found} {expected}");
+    }
+}

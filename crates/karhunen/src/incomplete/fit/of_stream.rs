@@ -30,7 +30,12 @@ impl IncompleteStream {
         let size = |k: usize| if k < c { parts.explained_variance[k].sqrt() } else { 1.0 };
         let scale = |k: usize| if size(k) > 0.0 { size(k).sqrt() } else { 1.0 };
         let mean = model.mean_in_units();
-        let seen: Vec<f64> = parts.n_observed.iter().map(|n| *n as f64).collect();
+        // A model of the last rows of a stream may know features that these rows do not have: next to no weight, but
+        // loadings that are no random start.
+        let is_known = |j: usize| (0..c).any(|k| parts.components[(k, j)] != 0.0);
+        let weight =
+            |(j, n): (usize, &usize)| if *n == 0 && is_known(j) { f64::MIN_POSITIVE } else { *n as f64 };
+        let seen: Vec<f64> = parts.n_observed.iter().enumerate().map(weight).collect();
         Self {
             rule: OnlineRule::Diagonal,
             c,
