@@ -198,7 +198,7 @@ impl Model {
         self.model.convergence().tol
     }
 
-    /// What helps components that missed the tolerance of this fit.
+    /// The remedy for components that missed the tolerance of this fit.
     #[getter]
     fn advice(&self) -> Option<String> {
         self.model.convergence().advice.as_ref().map(remedy)

@@ -176,7 +176,7 @@ class Model:
         """Tolerance for the residuals."""
     @property
     def advice(self) -> str | None:
-        """What helps components that missed the tolerance; ``None`` if none did, or the model was read from a file."""
+        """Remedy for components beyond the tolerance; ``None`` if there are none, or the model was read from a file."""
     @property
     def n_converged(self) -> int:
         """Number of components within the tolerance."""

@@ -102,8 +102,8 @@ impl Columns {
         }
     }
 
-    /// The largest variance that the rounding of the means leaves in columns with these factors. Means of columns whose
-    /// deviation is near that rounding are known beyond it.
+    /// Bounds the variance that the rounding of the means adds to columns with these factors. Columns whose deviation is near
+    /// that rounding add none: [`Columns::new`] computes the remainders of their means.
     pub(crate) fn variance_of_rounding(&self, factor: &[f64]) -> f64 {
         let rounding = |j: usize| f64::EPSILON * self.mean[j].abs();
         let is_rounded = |j: &usize| self.deviation[*j] > ROUNDING_UNITS * rounding(*j);

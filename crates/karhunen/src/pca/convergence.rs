@@ -1,4 +1,4 @@
-//! How a fit of components ended, and what helps where some missed the tolerance.
+//! The convergence of a fit, and the remedy for components that missed the tolerance.
 
 use crate::error::{Advice, Error, OptionValue, Phrase, Result, options};
 use crate::scalar;
@@ -22,7 +22,7 @@ pub struct Convergence {
     pub tol: f64,
     /// Number of residuals within the tolerance.
     pub n_converged: usize,
-    /// What brings more residuals within the tolerance; `None` if all are, or if the model was read from a record.
+    /// The remedy for residuals beyond the tolerance; `None` if there are none, or if the model was read from a record.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub advice: Option<Advice>,
 }
@@ -85,7 +85,7 @@ impl Convergence {
     }
 }
 
-/// What a fit reads, which decides what helps.
+/// The input of a fit, on which the remedy depends.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Input {
     /// Rows, which every route takes.
@@ -110,7 +110,7 @@ enum Missed {
 }
 
 impl Input {
-    /// What helps if residuals of `route` miss the tolerance.
+    /// Returns the remedy for residuals of `route` beyond the tolerance.
     fn advice(self, route: Route, missed: Missed) -> Advice {
         let offers_svd = matches!(self, Self::Rows) && route != Route::Svd;
         match (self, missed) {

@@ -66,7 +66,7 @@ def warn_unless_converged(model: Model | KernelModel, over: str, advice: str | N
     over : str
         Object of the passes, for the message.
     advice : str or None
-        What helps.
+        Remedy, which ends the message.
     """
     k = len(model.residuals)
     if model.n_converged == k:

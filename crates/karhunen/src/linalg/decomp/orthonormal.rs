@@ -444,14 +444,9 @@ mod tests {
             let last = gaussian(rank, 1, seed, 1);
             let of = |k: usize, j: usize| match j {
                 _ if j == rank => last[(k, 0)],
-                _ if k == j => {
-                    if j == 0 {
-                        1.0
-                    } else {
-                        3e-4
-                    }
-                }
-                _ => f64::from(u8::from(k + 1 == j)),
+                _ if k + 1 == j || (k, j) == (0, 0) => 1.0,
+                _ if k == j => 3e-4,
+                _ => 0.0,
             };
             let w = multiply(&orthonormal(n, rank, seed), &Matrix::from_fn(rank, rank + 1, of));
             let found = orthonormalize(w.clone(), 1, &exec).unwrap();
