@@ -30,6 +30,8 @@ pub(crate) enum Purpose {
     PathStart,
     /// The first block of a Krylov space, and the columns that replace exhausted directions.
     KrylovStart,
+    /// The starting vectors of inverse iteration, with a fixed seed.
+    InverseIteration,
     /// Columns that complete an orthonormal basis after linearly dependent ones.
     Completion,
     /// Probe vectors that estimate the norm or the spectrum of a matrix.
@@ -68,6 +70,7 @@ impl Purpose {
             Purpose::StreamRows => "stream-rows",
             Purpose::PathStart => "path-start",
             Purpose::KrylovStart => "krylov-start",
+            Purpose::InverseIteration => "inverse-iteration",
             Purpose::Completion => "completion",
             Purpose::Probes => "probes",
             Purpose::SketchProbe => "sketch-probe",
@@ -168,7 +171,7 @@ pub(crate) fn test_generator(seed: u64, stream: u64) -> Generator {
 mod tests {
     use super::*;
 
-    const ALL: [Purpose; 20] = [
+    const ALL: [Purpose; 21] = [
         Purpose::Split,
         Purpose::EarlyStopping,
         Purpose::Folds,
@@ -177,6 +180,7 @@ mod tests {
         Purpose::StreamRows,
         Purpose::PathStart,
         Purpose::KrylovStart,
+        Purpose::InverseIteration,
         Purpose::Completion,
         Purpose::Probes,
         Purpose::SketchProbe,

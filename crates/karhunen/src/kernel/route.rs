@@ -6,7 +6,7 @@ use crate::choice::{Choice, Named, plain_names};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KernelRoute {
-    /// All eigenvectors of the centred kernel matrix, formed, shape (n, n) in f64.
+    /// The centred kernel matrix, shape (n, n) in f64, reduced to tridiagonal form.
     Full,
     /// The leading eigenvectors by block Krylov iteration on the kernel matrix, one triangle of which is stored.
     Stored,
@@ -34,7 +34,7 @@ impl KernelRoute {
 
 impl Choice for KernelRoute {
     const TABLE: &'static [Named<Self>] = &[
-        Named::new(Self::Full, "full", "All eigenvectors of the kernel matrix"),
+        Named::new(Self::Full, "full", "The whole kernel matrix, decomposed"),
         Named::new(Self::Stored, "stored", "The leading ones by iteration, the matrix held in memory"),
         Named::new(Self::Tiles, "tiles", "The same, the matrix computed anew in every pass"),
         Named::new(Self::Nystrom, "nystrom", "Some rows, the landmarks, stand for all"),

@@ -10,7 +10,7 @@ use crate::kernel::approximate::SAMPLE;
 use crate::kernel::gram::stored_bytes;
 use crate::kernel::landmarks::n_candidates;
 use crate::kernel::route::KernelRoute;
-use crate::linalg::decomp::eigh;
+use crate::linalg::decomp::tridiagonal;
 use crate::memory;
 use crate::pca::NComponents;
 
@@ -106,7 +106,7 @@ impl KernelProblem {
         let sums = if self.may_begin { (threads + 4.0) * (k + 24.0) } else { threads * 40.0 };
         buffers
             + match route {
-                KernelRoute::Full => F64 * n * n + eigh::need(self.n) + rows + model,
+                KernelRoute::Full => F64 * n * n + tridiagonal::need(self.n) + rows + model,
                 KernelRoute::Stored | KernelRoute::Tiles => self.bytes(route) + rows + model + F64 * sums * n,
                 KernelRoute::Nystrom => {
                     candidates_need(self.n, self.p, self.n_features) + features_need(m, threads)

@@ -16,7 +16,7 @@ use crate::operator::{LoggedSym, SymOp};
 use crate::pca::NComponents;
 use crate::random::Purpose;
 use crate::scalar::largest;
-use crate::solver::{Blocks, IterationOptions, Pairs, Wanted, count, leading};
+use crate::solver::{Blocks, IterationOptions, Pairs, Wanted, leading, leading_by_reduction};
 
 /// Leading eigenpairs of the weighted, centred kernel matrix.
 pub(super) struct KernelSpectrum {
@@ -41,7 +41,7 @@ fn trace<E: Exp>(gram: &Gram<'_, E>, shares: &[f64], means: &Means) -> Result<f6
     Ok(shares.iter().zip(&diagonal).zip(&means.of_rows).map(|((v, k), a)| v * (k - a)).sum())
 }
 
-/// Computes all eigenpairs and keeps the largest. `epsilon` is the relative rounding of kernel values.
+/// The largest eigenpairs of the kernel matrix, formed. `epsilon` is the relative rounding of kernel values.
 pub(super) fn full<E: Exp>(
     gram: &Gram<'_, E>,
     shares: &[f64],
@@ -51,24 +51,12 @@ pub(super) fn full<E: Exp>(
 ) -> Result<KernelSpectrum> {
     let (matrix, means) = centred_matrix(gram, shares, &exec.phase("kernel matrix"))?;
     let exec = exec.phase("eigenvectors");
-    exec.report(0.0)?;
-    let all = eigh::eigh(&matrix)?;
-    let total = (0..matrix.n_rows()).map(|i| matrix[(i, i)]).sum();
-    let total = means.without_rounding(total, shares, epsilon);
     let n = matrix.n_rows();
-    let k = count(&all.values, n_components.wanted(n, total)).unwrap_or(n);
-    let values = all.values[..k].to_vec();
-    let vectors = all.vectors.columns(0..k);
-    let residuals = relative_residuals(&matrix.apply(&vectors, &exec)?, &vectors, &values);
-    let spectrum = KernelSpectrum {
-        values,
-        vectors,
-        residuals,
-        n_passes: 1,
-        total,
-        smallest: all.values.last().copied(),
-        means,
-    };
+    let total = means.without_rounding((0..n).map(|i| matrix[(i, i)]).sum(), shares, epsilon);
+    let (Pairs { values, vectors, residuals, .. }, smallest) =
+        leading_by_reduction(&matrix, n_components.wanted(n, total), &exec)?;
+    let spectrum =
+        KernelSpectrum { values, vectors, residuals, n_passes: 1, total, smallest: Some(smallest), means };
     Ok(spectrum.without_rounding(shares, epsilon))
 }
 

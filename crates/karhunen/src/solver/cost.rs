@@ -3,7 +3,7 @@
 //! The prediction ignores the number of threads, so that a fit takes the same route, with the same bits, on every
 //! machine.
 
-use crate::solver::leading::takes_all;
+use crate::solver::leading::{iterates, takes_all};
 use crate::solver::need::{PANEL, PART, packed};
 use crate::solver::problem::{Blocks, Problem};
 use crate::solver::route::Route;
@@ -20,6 +20,10 @@ const SWEEP: f64 = 1.2e-7;
 /// Seconds per cubed number of columns for all eigenvalue computations of the projected matrix during an
 /// iteration.
 const EIGENVALUES: f64 = 1.6e-9;
+/// Seconds per cubed dimension for the reduction of a matrix to tridiagonal form, and per dimension for an eigenvector of
+/// that.
+const TRIDIAGONAL: f64 = 6.5e-11;
+const VECTOR: f64 = 4e-8;
 /// Overhead of an iteration step in seconds, beside the products.
 const STEP: f64 = 1e-4;
 /// Floating-point operations per second of sparse products, bound by gathering rows, and of scattered updates of a
@@ -156,10 +160,16 @@ fn orthogonalisation(dim: f64, basis: f64, columns: f64) -> f64 {
 
 /// Seconds for `k` eigenvectors of an explicit matrix.
 fn eigenvectors(dim: f64, k: f64) -> f64 {
-    let all = 2.6e-10 * dim.powi(3) + SWEEP * dim * dim + 2.0 * dim * dim * k / WIDE;
-    if takes_all(dim as usize, Some(k as usize)) {
-        return all;
+    let (rows, wanted) = (dim as usize, Some(k as usize));
+    if takes_all(rows, wanted) {
+        return 2.6e-10 * dim.powi(3) + SWEEP * dim * dim + 2.0 * dim * dim * k / WIDE;
+    }
+    let reduced = TRIDIAGONAL * dim.powi(3) + VECTOR * dim * k + 6.0 * dim * dim * k / WIDE;
+    if !iterates(rows, wanted) {
+        return reduced;
     }
     let columns = krylov_columns(k, dim) * 2.0;
-    all.min(2.0 * dim * dim * columns / NARROW_F64 + orthogonalisation(dim, krylov_basis(k, dim), columns))
+    let iteration =
+        2.0 * dim * dim * columns / NARROW_F64 + orthogonalisation(dim, krylov_basis(k, dim), columns);
+    iteration.min(reduced)
 }

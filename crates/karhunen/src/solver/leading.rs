@@ -4,7 +4,9 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::Matrix;
-use crate::linalg::decomp::eigh;
+use crate::linalg::decomp::eigh::{Eigh, eigh};
+use crate::linalg::decomp::orthonormal::polish;
+use crate::linalg::decomp::tridiagonal::{LANES, Tridiagonal};
 use crate::linalg::dense::residual::relative_residuals;
 use crate::operator::SymOp;
 use crate::solver::block_krylov::{BlockKrylov, Eigenpairs, KrylovOptions, Search};
@@ -24,7 +26,9 @@ pub(crate) struct Pairs {
 }
 
 /// Dimension up to which all eigenvectors cost as little as some.
-const SMALL: usize = 192;
+const SMALL: usize = 48;
+/// Dimension up to which a matrix is reduced to tridiagonal form in less time than an iteration takes.
+const REDUCED: usize = 600;
 /// Tolerance for an explicit matrix as a fraction of the one requested: the extra accuracy costs next to nothing.
 const FINER: f64 = 1e-3;
 /// Tolerance as accurate as a full decomposition.
@@ -34,7 +38,12 @@ pub(super) const ESTIMATE_STEPS: usize = 8;
 
 /// Tests whether all eigenvectors of an explicit matrix are computed for `wanted` pairs (`None`: for a share).
 pub(super) fn takes_all(dim: usize, wanted: Option<usize>) -> bool {
-    dim <= SMALL || wanted.is_some_and(|k| 8 * k > dim)
+    dim <= SMALL || wanted.is_some_and(|k| 3 * k > dim)
+}
+
+/// Tests whether an iteration looks for `wanted` pairs of an explicit matrix.
+pub(super) fn iterates(dim: usize, wanted: Option<usize>) -> bool {
+    dim > REDUCED && wanted.is_none_or(|k| 8 * k <= dim)
 }
 
 /// Products after which an iteration on an explicit matrix stops: it has cost about half of all eigenvectors.
@@ -52,7 +61,7 @@ pub(crate) fn leading_of_matrix(
 ) -> Result<Pairs> {
     let dim = a.n_rows();
     let count_wanted = if let Wanted::Count(k) = wanted { Some(k) } else { None };
-    if !takes_all(dim, count_wanted) {
+    if iterates(dim, count_wanted) {
         let tol = (FINER * iteration.tol).max(EXACT);
         let finer = IterationOptions {
             tol,
@@ -63,7 +72,7 @@ pub(crate) fn leading_of_matrix(
             ..*iteration
         };
         let tightened = |values: &[f64]| tightened(values).clamp(EXACT, tol);
-        let seek = Seek { n_steps: ESTIMATE_STEPS / 2, leave: &|k, _| Ok(takes_all(dim, Some(k))) };
+        let seek = Seek { n_steps: ESTIMATE_STEPS / 2, leave: &|k, _| Ok(!iterates(dim, Some(k))) };
         if let Sought::Found(pairs) = seek_leading(a, wanted, &finer, tightened, &seek, exec)? {
             let tol = tightened(&pairs.values);
             if pairs.residuals.iter().all(|&r| r <= tol) {
@@ -71,13 +80,52 @@ pub(crate) fn leading_of_matrix(
             }
         }
     }
+    let (mut pairs, _) = leading_by_reduction(a, wanted, exec)?;
+    pairs.values.iter_mut().for_each(|v| *v = v.max(0.0));
+    Ok(pairs)
+}
+
+/// Leading eigenpairs of an explicit matrix by its tridiagonal form, and its smallest eigenvalue.
+pub(crate) fn leading_by_reduction(a: &Matrix, wanted: Wanted, exec: &Exec<'_>) -> Result<(Pairs, f64)> {
     exec.report(0.0)?;
-    let all = eigh::eigh(a)?;
-    let k = count(&all.values, wanted).unwrap_or(dim);
-    let values: Vec<f64> = all.values[..k].iter().map(|v| v.max(0.0)).collect();
-    let vectors = all.vectors.columns(0..k);
-    let residuals = relative_residuals(&a.apply(&vectors, exec)?, &vectors, &values);
-    Ok(Pairs { values, vectors, residuals, n_products: 1 })
+    let dim = a.n_rows();
+    let reduced = Tridiagonal::of(a)?;
+    if let Some(reduced) = &reduced
+        && let Some(values) = few_values(reduced, wanted)
+    {
+        exec.report(0.5)?;
+        let vectors = polish(reduced.vectors(&values), 0, &exec.part(0.5, 0.5))?;
+        let pairs = Pairs::of(a, values, vectors, exec)?;
+        if pairs.residuals.iter().all(|&r| r <= EXACT) {
+            return Ok((pairs, reduced.values(dim - 1..dim)[0]));
+        }
+    }
+    let Eigh { mut values, vectors } = match reduced {
+        Some(reduced) => Eigh::of(&reduced)?,
+        None => eigh(a)?,
+    };
+    let smallest = values.last().copied().unwrap_or(0.0);
+    values.truncate(count(&values, wanted).unwrap_or(dim));
+    let vectors = vectors.columns(0..values.len());
+    Ok((Pairs::of(a, values, vectors, exec)?, smallest))
+}
+
+/// The wanted eigenvalues if they are few; `None` if all eigenvectors cost no more.
+fn few_values(matrix: &Tridiagonal, wanted: Wanted) -> Option<Vec<f64>> {
+    let dim = matrix.dim();
+    let mut values = Vec::new();
+    loop {
+        let least = if let Wanted::Count(k) = wanted { k } else { values.len() + 1 };
+        if takes_all(dim, Some(least)) {
+            return None;
+        }
+        values.extend(matrix.values(values.len()..dim.min(values.len() + LANES)));
+        let enough = count(&values, wanted).filter(|&k| k >= least.min(dim));
+        if let Some(k) = enough {
+            values.truncate(k);
+            return Some(values);
+        }
+    }
 }
 
 /// Wide blocks read the data fewer times but multiply more columns, which pays if many pairs are wanted.
@@ -196,6 +244,12 @@ pub(super) fn seek_leading(
 }
 
 impl Pairs {
+    /// The pairs of eigenvalues and eigenvectors of an explicit matrix.
+    fn of(a: &Matrix, values: Vec<f64>, vectors: Matrix, exec: &Exec<'_>) -> Result<Self> {
+        let residuals = relative_residuals(&a.apply(&vectors, exec)?, &vectors, &values);
+        Ok(Self { values, vectors, residuals, n_products: 1 })
+    }
+
     /// Takes the eigenpairs as those of `B'B`.
     pub(crate) fn into_spectrum(self, exec: &Exec<'_>) -> Result<Spectrum> {
         Ok(Spectrum {
@@ -258,17 +312,34 @@ mod tests {
     }
 
     #[test]
-    fn some_and_all_eigenvectors_of_an_explicit_matrix_agree() {
+    fn every_way_to_the_eigenvectors_of_an_explicit_matrix_finds_the_same() {
         let exec = Exec::sequential();
-        let of = |dim, share| leading_of_matrix(&harmonic(dim), share, &ITERATION, |_| 1e-8, &exec).unwrap();
-        for (share, by_iteration) in [(0.4, true), (0.95, false)] {
-            let pairs = of(400, wanted(share));
-            assert_eq!(pairs.n_products > 1, by_iteration, "{share}");
+        for (dim, share, by_iteration) in
+            [(30, 0.4, false), (400, 0.4, false), (400, 0.95, false), (900, 0.4, true)]
+        {
+            let pairs =
+                leading_of_matrix(&harmonic(dim), wanted(share), &ITERATION, |_| 1e-8, &exec).unwrap();
+            assert_eq!(pairs.n_products > 1, by_iteration, "{dim} {share}");
             for (j, value) in pairs.values.iter().enumerate() {
-                assert!((value - 1.0 / (j + 1) as f64).abs() < 1e-12, "{share} {j}: {value}");
+                assert!((value - 1.0 / (j + 1) as f64).abs() < 1e-12, "{dim} {share} {j}: {value}");
+                assert!((pairs.vectors[(j, j)].abs() - 1.0).abs() < 1e-8, "{dim} {share} {j}");
             }
             assert!(pairs.residuals.iter().all(|&r| r <= 1e-11));
-            assert!(count(&pairs.values, wanted(share)) == Some(pairs.values.len()));
+            let enough = count(&pairs.values, wanted(share)).unwrap_or(dim);
+            assert_eq!(enough, pairs.values.len(), "{dim} {share}");
         }
+    }
+
+    #[test]
+    fn few_values_end_where_all_eigenvectors_cost_no_more() {
+        let reduced = Tridiagonal::of(&harmonic(200)).unwrap().unwrap();
+        let few = |wanted| few_values(&reduced, wanted).map(|values| values.len());
+        assert_eq!(few(Wanted::Count(66)), Some(66));
+        assert_eq!(few(Wanted::Count(67)), None);
+        let total: f64 = (1..=200).map(|j| 1.0 / f64::from(j)).sum();
+        let of_first = |k: i32| (1..=k).map(|j| 1.0 / f64::from(j)).sum::<f64>();
+        assert_eq!(few(Wanted::Share { sum: of_first(40) - 1e-9, total }), Some(40));
+        assert_eq!(few(Wanted::Share { sum: of_first(40) + 1e-9, total }), Some(41));
+        assert_eq!(few(Wanted::Share { sum: of_first(150), total }), None);
     }
 }

@@ -21,11 +21,11 @@ mod svd;
 
 pub(crate) use cost::takes_unit_vectors;
 pub(crate) use covariance::solve_matrix;
-pub(crate) use leading::{Pairs, leading};
+pub(crate) use leading::{Pairs, leading, leading_by_reduction};
 pub(crate) use need::packed as need_of_packed;
 pub(crate) use problem::{Blocks, Problem, Reading};
 pub use route::Route;
-pub(crate) use spectrum::{IterationOptions, Spectrum, Wanted, count};
+pub(crate) use spectrum::{IterationOptions, Spectrum, Wanted};
 
 use leading::{Seek, Sought};
 use select::{Spent, reason_for, route_for};

@@ -4,11 +4,11 @@
 //! under a counting allocator (`tests/memory.rs`) bounds each estimate by the memory taken and a small multiple of
 //! it.
 
-use crate::linalg::decomp::{eigh, svd, tsqr};
+use crate::linalg::decomp::{svd, tridiagonal, tsqr};
 use crate::linalg::dense::products::{PackedRows, are_wide};
 use crate::linalg::dense::rank_k;
 use crate::solver::block_krylov;
-use crate::solver::leading::takes_all;
+use crate::solver::leading::iterates;
 use crate::solver::problem::Problem;
 use crate::solver::route::Route;
 
@@ -115,8 +115,8 @@ fn row_vectors(route: Route, problem: &Problem) -> f64 {
 /// Memory estimate in bytes of the eigenvectors of an explicit matrix: a few by iteration, or all.
 fn eigenvectors(dim: usize, wanted: Option<usize>, k: usize, n_threads: usize) -> f64 {
     // A share may take all eigenvectors.
-    if wanted.is_none() || takes_all(dim, wanted) {
-        return eigh::need(dim) + F64 * 2.0 * dim as f64 * k as f64;
+    if wanted.is_none() || !iterates(dim, wanted) {
+        return tridiagonal::need(dim) + F64 * 3.0 * dim as f64 * k as f64;
     }
     block_krylov::need(dim, k, (None, None), n_threads)
 }

@@ -390,7 +390,7 @@ mod tests {
     fn a_nearly_finished_search_is_continued() {
         let problem = dense(1_000, 1_000, None, 8);
         assert_eq!(route_for(&problem, 200, Spent::Estimate(8)), Route::Covariance);
-        assert_eq!(route_for(&problem, 200, Spent::Search(150)), Route::BlockKrylov);
+        assert_eq!(route_for(&problem, 200, Spent::Search(190)), Route::BlockKrylov);
         assert_eq!(route_for(&problem, 600, Spent::Search(150)), Route::Covariance);
     }
 

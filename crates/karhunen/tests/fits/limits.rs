@@ -183,9 +183,9 @@ fn large_values_change_no_bit_and_no_number_of_passes_packed_or_given_up() {
     let (n, p) = (2_600, 1_000);
     let values = values(n, p);
     let x = Dense::row_major(&values, n, p).unwrap();
-    for (solver, n_components) in
-        [(Some(Route::BlockKrylov), NComponents::Count(3)), (None, NComponents::Variance(0.6))]
-    {
+    // The limit leaves no room for other routes, and how long a share is estimated depends on these.
+    let solver = Some(Route::BlockKrylov);
+    for n_components in [NComponents::Count(3), NComponents::Variance(0.6)] {
         let pca = Pca { solver, n_components, ..Pca::default() };
         let ([packed, not], memory) = packed_and_not(&pca, x, &Weights::default());
         assert!(packed == not, "{n_components:?}: {} and {} passes", packed.3, not.3);

@@ -1,15 +1,8 @@
 //! All eigenvalues and eigenvectors of a symmetric matrix.
 
-use faer::diag::Diag;
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
-use faer::prelude::default;
-use faer::{Mat, Par};
-
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::linalg::Matrix;
-use crate::linalg::dense::small::{binade, fewer_components, to_faer};
-use crate::memory;
+use crate::linalg::decomp::tridiagonal::Tridiagonal;
 
 /// `A = vectors diag(values) vectors'`.
 #[derive(Clone, Debug)]
@@ -20,52 +13,31 @@ pub(crate) struct Eigh {
     pub(crate) vectors: Matrix,
 }
 
-/// Memory estimate of [`eigh`] in bytes, beside the matrix.
-pub(crate) fn need(dim: usize) -> f64 {
-    let scratch = self_adjoint_evd_scratch::<f64>(dim, ComputeEigenvectors::Yes, Par::Seq, default());
-    let matrix = 8.0 * (dim as f64).powi(2);
-    2.0 * matrix + (scratch.unaligned_bytes_required() as f64).max(matrix) + 16.0 * dim as f64
+impl Eigh {
+    /// Those of a reduced matrix.
+    ///
+    /// # Errors
+    /// As [`Tridiagonal::all`].
+    pub(crate) fn of(reduced: &Tridiagonal) -> Result<Self> {
+        let (values, vectors) = reduced.all()?;
+        Ok(Self { values, vectors })
+    }
 }
 
-/// Decomposes a symmetric matrix, whose lower triangle alone is read. Runs on the calling thread, because the bits
-/// of faer's decomposition depend on the number of threads.
+/// Decomposes a symmetric matrix, whose lower triangle alone is read. Runs on the calling thread.
 ///
 /// Accepts any scale: entries are first divided by a power of two.
 ///
 /// # Errors
-/// [`Error::Memory`]; [`Error::Decomposition`] if an entry is not finite or the iteration fails.
+/// As [`Tridiagonal::of`]; [`crate::Error::Decomposition`] if the iteration fails.
 pub(crate) fn eigh(a: &Matrix) -> Result<Eigh> {
+    if let Some(reduced) = Tridiagonal::of(a)? {
+        return Eigh::of(&reduced);
+    }
+    // One row, or zeros.
     let dim = a.n_rows();
-    assert_eq!(dim, a.n_cols(), "a symmetric matrix is square");
-    let failed = || Error::Decomposition { decomposition: "eigendecomposition", n_rows: dim, n_cols: dim };
-    let Some(unit) = binade(a.as_slice()) else {
-        let vectors = Matrix::from_fn(dim, dim, |i, j| f64::from(u8::from(i == j)));
-        return Ok(Eigh { values: vec![0.0; dim], vectors });
-    };
-    if unit.is_nan() {
-        return Err(failed());
-    }
-    if dim == 1 {
-        return Ok(Eigh { values: a.as_slice().to_vec(), vectors: Matrix::from_fn(1, 1, |_, _| 1.0) });
-    }
-    memory::ask(&format!("the eigendecomposition of a {dim} x {dim} matrix"), need(dim), fewer_components)?;
-    let scaled = to_faer(a, unit);
-    let mut values = Diag::<f64>::zeros(dim);
-    let mut vectors = Mat::<f64>::zeros(dim, dim);
-    let scratch = self_adjoint_evd_scratch::<f64>(dim, ComputeEigenvectors::Yes, Par::Seq, default());
-    self_adjoint_evd(
-        scaled.as_ref(),
-        values.as_mut(),
-        Some(vectors.as_mut()),
-        Par::Seq,
-        MemStack::new(&mut MemBuffer::new(scratch)),
-        default(),
-    )
-    .map_err(|_| failed())?;
-    // faer sorts in ascending order.
-    let values = (0..dim).rev().map(|j| values[j] * unit).collect();
-    let vectors = Matrix::from_fn(dim, dim, |i, j| vectors[(i, dim - 1 - j)]);
-    Ok(Eigh { values, vectors })
+    let vectors = Matrix::from_fn(dim, dim, |i, j| f64::from(u8::from(i == j)));
+    Ok(Eigh { values: (0..dim).map(|i| a[(i, i)]).collect(), vectors })
 }
 
 #[cfg(test)]

@@ -8,4 +8,5 @@ pub(crate) mod orthonormal;
 pub(crate) mod polar;
 pub(crate) mod svd;
 pub(crate) mod triangular;
+pub(crate) mod tridiagonal;
 pub(crate) mod tsqr;
