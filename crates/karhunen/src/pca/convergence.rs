@@ -4,8 +4,9 @@ use crate::error::{Advice, Error, OptionValue, Phrase, Result, options};
 use crate::scalar;
 use crate::solver::Route;
 
-/// Outcome of a fit: route, passes over the data and residuals.
-#[derive(Clone, Debug, PartialEq)]
+/// Outcome of a fit: route, passes over the data and residuals. Outcomes are equal if all but their advice is, which records
+/// do not keep.
+#[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Convergence {
     /// The route that was taken.
@@ -25,6 +26,21 @@ pub struct Convergence {
     /// The remedy for residuals beyond the tolerance; `None` if there are none, or if the model was read from a record.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub advice: Option<Advice>,
+}
+
+impl PartialEq for Convergence {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { solver, reason, n_passes, residuals, tol, n_converged, advice: _ } = self;
+        (solver, reason, n_passes, residuals, tol, n_converged)
+            == (
+                &other.solver,
+                &other.reason,
+                &other.n_passes,
+                &other.residuals,
+                &other.tol,
+                &other.n_converged,
+            )
+    }
 }
 
 impl Convergence {
@@ -132,5 +148,61 @@ impl Input {
                 if offers_svd { text.text(", or say ").setting(options::SOLVER, svd()) } else { text }.into()
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Fields;
+
+    /// The advice for residuals of two components.
+    fn advice(input: Input, route: Route, residuals: [f64; 2], cancelled: f64) -> Option<String> {
+        let reason = (route, String::new());
+        let outcome = Convergence::new(reason, 1, (residuals.to_vec(), 1e-8), (input, cancelled));
+        assert_eq!(outcome.require().is_err(), outcome.advice.is_some());
+        outcome.advice.map(|advice| advice.text_for(&Fields))
+    }
+
+    #[test]
+    fn residuals_within_the_tolerance_need_no_advice() {
+        for input in [Input::Rows, Input::Parts, Input::Sketch, Input::Operator] {
+            assert_eq!(advice(input, Route::Gram, [1e-9, 1e-8], 0.0), None);
+        }
+    }
+
+    #[test]
+    fn the_advice_depends_on_the_input_the_route_and_what_is_missed() {
+        let (small, all) = ([1e-12, 1e-7], [1e-7, 1e-7]);
+        let cases = [
+            (Input::Rows, Route::Gram, small, 0.0, "solver"),
+            (Input::Rows, Route::Svd, small, 0.0, "fewer components"),
+            (Input::Rows, Route::BlockKrylov, small, 0.0, "max_iter"),
+            (Input::Rows, Route::Covariance, all, 0.0, "tol"),
+            (Input::Rows, Route::Gram, all, 1e-6, "dense"),
+            (Input::Parts, Route::Covariance, small, 0.0, "fewer components"),
+            (Input::Parts, Route::Covariance, all, 1e-6, "dense"),
+            (Input::Sketch, Route::Svd, all, 0.0, "more directions"),
+            (Input::Operator, Route::BlockKrylov, all, 1e-6, "within the operator"),
+            (Input::Operator, Route::Covariance, small, 0.0, "fewer components"),
+            (Input::Operator, Route::BlockKrylov, all, 0.0, "max_iter"),
+        ];
+        for (input, route, residuals, cancelled, expected) in cases {
+            let text = advice(input, route, residuals, cancelled).unwrap();
+            assert!(text.contains(expected), "{input:?} {route:?}: {text}");
+            // Only rows can be fitted by the route svd instead.
+            let offers_svd = text.contains("svd");
+            assert!(!offers_svd || matches!(input, Input::Rows), "{input:?} {route:?}: {text}");
+        }
+    }
+
+    #[test]
+    fn outcomes_are_equal_without_their_advice() {
+        let outcome = |residual: f64| {
+            Convergence::new((Route::Gram, String::new()), 1, (vec![residual], 1e-8), (Input::Rows, 0.0))
+        };
+        let missed = outcome(1e-3);
+        assert_eq!(missed, Convergence { advice: None, ..missed.clone() });
+        assert_ne!(missed, outcome(1e-4));
     }
 }
