@@ -50,9 +50,12 @@ impl<'a, T: Scalar> Standardized<'a, T> {
         Self { start, ..self }
     }
 
-    /// Keeps dense data in one block packed, if `keeps`, for the products of the side that comes first.
-    pub(crate) fn keeping_packed(self, keeps: bool) -> Self {
-        Self { packing: Mutex::new(if keeps { Packing::Next } else { Packing::EachTime }), ..self }
+    /// From the next product on, keeps dense data in one block packed for the products of the side that comes first.
+    pub(crate) fn keep_packed(&self) {
+        let mut packing = self.packing();
+        if matches!(*packing, Packing::EachTime) {
+            *packing = Packing::Next;
+        }
     }
 
     /// Frees packed values. Every later product packs the values again.

@@ -126,9 +126,11 @@ pub(crate) fn fit<T: Scalar>(
                 (Route::Covariance, choice.reason(), solver::solve_matrix(&matrix, wanted, &iteration, exec)?)
             }
             _ => {
-                let standardized = Standardized::new(x, affine.map(), shares)
-                    .starting_from(multiplied)
-                    .keeping_packed(packs);
+                let standardized = Standardized::new(x, affine.map(), shares).starting_from(multiplied);
+                // A spectrum estimate may leave for another route; its few products repay packing only of wide data.
+                if packs && (n < p || matches!(choice, RouteChoice::Route(..))) {
+                    standardized.keep_packed();
+                }
                 let op = Logged::new(&standardized, x);
                 let (route, reason, spectrum) = match choice {
                     RouteChoice::Route(route, reason) => match copying.rounded(&exec.phase("copy"))? {
@@ -142,8 +144,10 @@ pub(crate) fn fit<T: Scalar>(
                     RouteChoice::Estimate(n_steps) => {
                         let kept = Cell::new(None);
                         let ask = |route, k| {
-                            if route != Route::BlockKrylov {
-                                standardized.release_packed();
+                            match route {
+                                Route::BlockKrylov if packs => standardized.keep_packed(),
+                                Route::BlockKrylov => {}
+                                _ => standardized.release_packed(),
                             }
                             let allowance = allowance.without(kept.get().unwrap_or(0.0));
                             allowance.ask(route, &problem.with(k), n_threads, |_| route)?;

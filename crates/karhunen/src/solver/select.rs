@@ -331,7 +331,8 @@ mod tests {
             // Nine tenths of the variance of noise.
             (dense(3_000, 2_500, None, 8), 1_388, Route::Covariance),
             (dense(1_000, 1_000, None, 8), 20, Route::BlockKrylov),
-            (dense(10_000, 1_000, None, 8), 22, Route::BlockKrylov),
+            (dense(10_000, 1_000, None, 8), 1, Route::BlockKrylov),
+            (dense(10_000, 1_000, None, 8), 22, Route::Covariance),
             (sparse(20_000, 1_000, None, 2_000_000), 50, Route::BlockKrylov),
             (dense(1_000, 1_000, None, 8), 288, Route::Covariance),
             (dense(1_000, 10_000, None, 8), 5, Route::BlockKrylov),
