@@ -1,8 +1,8 @@
 //! Data with very few entries: predictions stay near the observed values.
 
 use karhunen::incomplete::{MeanMode, Method};
-use karhunen::{Dense, IncompletePca, Observed};
-use karhunen_testkit::{SplitMix64, largest};
+use karhunen::{Dense, IncompletePca, Observed, Run};
+use karhunen_testkit::{Holes, SplitMix64, largest};
 
 /// A table of 10 x 3 with three entries.
 fn three_entries(seed: u64) -> Vec<f64> {
@@ -40,4 +40,53 @@ fn penalised_predictions_stay_within_the_range_of_the_data() {
         }
     }
     assert!(beyond.is_empty(), "{beyond:#?}");
+}
+
+/// What is left of `x` outside the span of `rows`.
+fn outside(x: &[f64], rows: &[Vec<f64>]) -> Vec<f64> {
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let mut left = x.to_vec();
+    let mut basis: Vec<Vec<f64>> = Vec::new();
+    for row in rows.iter().cloned().chain([x.to_vec()]) {
+        let mut row = row;
+        for _ in 0..3 {
+            for q in &basis {
+                let along = dot(&row, q);
+                row.iter_mut().zip(q).for_each(|(x, q)| *x -= along * q);
+            }
+        }
+        left = row.clone();
+        let norm = dot(&row, &row).sqrt();
+        basis.push(row.iter().map(|x| x / norm).collect());
+    }
+    left
+}
+
+/// Rounding may make the singular equations of such rows look regular.
+#[test]
+fn scores_of_rows_with_fewer_entries_than_components_have_least_norm_and_no_covariance() {
+    let mut n_rows = 0;
+    for seed in 0..40 {
+        let holes = Holes::planted(45, 6, &[2.0, 1.5, 1.0, 0.5], 0.3, 0.4, seed);
+        let x = holes.with_nan();
+        let data = Observed::from_dense(&Dense::row_major(&x, 45, 6).unwrap()).unwrap();
+        let pca = IncompletePca { method: Method::Em, max_iter: 5, ..IncompletePca::new(4) };
+        let model = pca.fit(&data).unwrap();
+        let (scores, covariances) = model.transform_with_covariances(&data, &Run::default()).unwrap();
+        for row in 0..45 {
+            let observed: Vec<usize> = (0..6).filter(|j| !x[6 * row + j].is_nan()).collect();
+            if observed.is_empty() || observed.len() >= 4 {
+                continue;
+            }
+            n_rows += 1;
+            let loadings = |j: &usize| (0..4).map(|k| model.components()[(k, *j)]).collect();
+            let rows: Vec<Vec<f64>> = observed.iter().map(loadings).collect();
+            let found = scores.row(row);
+            let away = largest(outside(found, &rows));
+            assert!(away <= 1e-6 * largest(found.iter().copied()), "{seed} {row}: {away:e} of {found:?}");
+            let variances = largest((0..4).map(|k| covariances.get(row, k, k)));
+            assert_eq!(variances, 0.0, "{seed} {row}");
+        }
+    }
+    assert!(n_rows > 300, "{n_rows}");
 }

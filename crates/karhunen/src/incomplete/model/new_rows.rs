@@ -9,7 +9,7 @@ use crate::incomplete::data::{EntryLines, Observed};
 use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::model::{IncompleteModel, IncompleteParts};
 use crate::incomplete::passes::full_lines::keep_digits;
-use crate::incomplete::passes::least_norm::solve_in;
+use crate::incomplete::passes::least_norm::{solve_in, solve_singular};
 use crate::linalg::Matrix;
 use crate::linalg::decomp::cholesky::{BLOCK, Upper, add_blocks};
 use crate::linalg::simd::dispatch;
@@ -37,6 +37,8 @@ pub(crate) struct ModelLoadings<'a> {
     all: Option<Vec<f64>>,
     /// Inactive components, whose scores are zero without uncertainty.
     inactive: Vec<usize>,
+    /// True if an entry adds a matrix of rank one, and the prior nothing.
+    adds_one_rank_an_entry: bool,
 }
 
 impl<'a> ModelLoadings<'a> {
@@ -57,8 +59,19 @@ impl<'a> ModelLoadings<'a> {
         let known = parts.convergence.method.has_posterior_loadings();
         let covariances = parts.loading_covariances.as_ref().filter(|_| known);
         let inactive = (0..free).filter(|k| parts.singular_values[*k] == 0.0).collect();
-        let mut found =
-            Self { parts, free, c, stride, values, covariances, moments: None, all: None, inactive };
+        let flat = parts.prior.precision.as_slice().iter().all(|p| *p == 0.0);
+        let mut found = Self {
+            parts,
+            free,
+            c,
+            stride,
+            values,
+            covariances,
+            moments: None,
+            all: None,
+            inactive,
+            adds_one_rank_an_entry: flat && covariances.is_none(),
+        };
         let width = found.width();
         if p * width <= MOST_KEPT && p <= rows.n_observed() {
             let mut moments = vec![0.0; p * width];
@@ -106,6 +119,8 @@ pub(crate) struct Equations {
     c: usize,
     stride: usize,
     inactive: Vec<usize>,
+    /// True if the rank of `G` is less than its order whatever the values. Rounding may make its pivots look regular.
+    is_singular: bool,
     /// The lower triangle of `G` by rows, padded.
     packed: Vec<f64>,
     moment: Vec<f64>,
@@ -122,6 +137,7 @@ impl Equations {
             c,
             stride,
             inactive: inactive.clone(),
+            is_singular: false,
             packed: vec![0.0; width],
             moment: vec![0.0; width],
             workspace: vec![0.0; c * stride + c],
@@ -131,6 +147,7 @@ impl Equations {
     /// Forms the equations of a row.
     pub(crate) fn set<T: Scalar>(&mut self, loadings: &ModelLoadings<'_>, lines: &EntryLines<T>, row: usize) {
         let (c, stride, parts) = (self.c, self.stride, loadings.parts);
+        self.is_singular = loadings.adds_one_rank_an_entry && lines.count(row) < c - self.inactive.len();
         self.b.fill(0.0);
         dispatch(Sum {
             loadings,
@@ -163,7 +180,11 @@ impl Equations {
     pub(crate) fn solve(&mut self) -> Result<()> {
         let mut upper = Upper { values: &mut self.g, m: self.c, stride: self.stride };
         // Scores and offsets share the unit of the data.
-        solve_in(&mut upper, &mut self.b, self.c, &mut self.workspace)?;
+        if self.is_singular {
+            solve_singular(&mut upper, &mut self.b, self.c)?;
+        } else {
+            solve_in(&mut upper, &mut self.b, self.c, &mut self.workspace)?;
+        }
         Ok(())
     }
 
@@ -175,6 +196,9 @@ impl Equations {
     /// The upper triangle of the inverse of `G`; zero if `G` is singular.
     pub(crate) fn inverse(&self) -> Matrix {
         let (c, stride) = (self.c, self.stride);
+        if self.is_singular {
+            return Matrix::zeros(c, c);
+        }
         let (mut factored, mut workspace) = (self.g.clone(), vec![0.0; self.g.len()]);
         let mut inverse = vec![0.0; self.g.len()];
         let mut upper = Upper { values: &mut factored, m: c, stride };
