@@ -82,29 +82,39 @@ fn units_of_powers_of_ten_change_only_the_scale() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// A common factor of the weights of entries is one of the noise alone.
+/// A common factor of the weights of entries is one of the noise alone: inverse variances of any unit are weights.
 #[test]
-fn a_common_factor_of_the_weights_of_entries_changes_no_component() {
-    let holes = Holes::planted(60, 8, &[3.0, 2.0], 0.4, 0.2, 3);
+fn a_common_factor_of_the_weights_of_entries_changes_the_noise_alone() {
+    let holes = Holes::planted(60, 12, &[3.0, 2.0, 0.5], 0.4, 0.2, 3);
     let values = holes.with_nan();
-    let x = Dense::row_major(&values, 60, 8).unwrap();
-    for method in [Method::Ppca, Method::Map, Method::VbFull, Method::Ridge, Method::Als] {
+    let x = Dense::row_major(&values, 60, 12).unwrap();
+    let mut apart = Vec::new();
+    let learning = [Method::Auto, Method::Ppca, Method::Map, Method::Vb, Method::VbFixed, Method::VbFull];
+    for method in [&learning[..], &[Method::Ridge, Method::Als, Method::Em]].concat() {
         let fit = |factor: f64| {
-            let weights = vec![factor; values.len()];
-            let weights = Dense::row_major(&weights, 60, 8).unwrap();
+            let weights: Vec<f64> = (0..values.len()).map(|e| factor * (1 + e % 3) as f64).collect();
+            let weights = Dense::row_major(&weights, 60, 12).unwrap();
             let data = Observed::from_dense_weighted(&x, &weights).unwrap();
-            let pca = IncompletePca { method, tol: 1e-12, max_iter: 5000, ..IncompletePca::new(2) };
-            pca.fit(&data).unwrap().explained_variance().to_vec()
+            IncompletePca { method, ..IncompletePca::new(6) }.fit(&data).unwrap()
         };
-        let expected = fit(1.0);
-        for factor in [1e-3, 1e3] {
-            let found = fit(factor);
-            assert_eq!(found.len(), expected.len(), "{} {factor}", method.name());
-            for (a, b) in found.iter().zip(&expected) {
-                assert!((a / b - 1.0).abs() < 1e-3, "{} {factor}: {a} {b}", method.name());
+        let model = fit(1.0);
+        // Powers of two, which leave the roundings as they are.
+        for factor in [2f64.powi(-60), 2f64.powi(-30), 2f64.powi(-10), 2f64.powi(40)] {
+            let scaled = fit(factor);
+            let close = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-6;
+            let variances = [scaled.explained_variance(), model.explained_variance()];
+            let noises = [scaled.noise_variance() / factor, model.noise_variance()];
+            let predictions = [&scaled, &model].map(|model| model.predict(3, 3).unwrap().value);
+            let same = scaled.n_components() == model.n_components()
+                && variances[0].iter().zip(variances[1]).all(|(a, b)| close(*a, *b))
+                && close(noises[0], noises[1])
+                && close(predictions[0], predictions[1]);
+            if !same {
+                apart.push(format!("{} {factor:e}: {variances:?} {noises:?}", method.name()));
             }
         }
     }
+    assert!(apart.is_empty(), "{apart:#?}");
 }
 
 /// Error bars are stored in single precision, whose range variances of these units exceed.

@@ -170,35 +170,38 @@ impl Found {
         let shape = (problem.data.total_samples(), problem.data.n_features());
         // The scores of new rows depend on the covariances of a posterior of the loadings.
         let keep_loadings = error_bars || method.has_posterior_loadings();
-        let mut found = Self::of_rotation(rotation, posterior.noise, shape, keep_loadings);
+        let mean_weight = problem.data.mean_weight();
+        let mut found = Self::of_rotation(rotation, (posterior.noise, mean_weight), shape, keep_loadings);
         let factors: Factors<T> = found.rotated.factors();
         let (_, mut left) = left_by_fit(problem, &factors, (Left::OfPosterior, centred), exec)?;
         // A feature without entries has the noise of all.
         let unseen = |j: &usize| problem.data.n_observed_in_column(*j) == 0;
-        (0..left.len()).filter(unseen).for_each(|j| left[j] = posterior.noise);
+        (0..left.len()).filter(unseen).for_each(|j| left[j] = posterior.noise / mean_weight);
         found.explained.of_features = left;
         Ok(found)
     }
 
-    /// Removes the inactive components of a posterior of `samples` rows and `n_features` features.
+    /// Removes the inactive components of a posterior of `samples` rows and `n_features` features, whose entries have this
+    /// mean weight.
     pub(crate) fn of_rotation(
         rotation: Rotation,
-        noise: f64,
+        (noise, mean_weight): (f64, f64),
         (samples, n_features): (f64, usize),
         keep_loadings: bool,
     ) -> Self {
         let Rotation { mut rotated, explained: mut variances, mut prior, mut scores, mut loadings } =
             rotation;
-        let inactive = rotated.deactivate(samples, noise);
+        let of_mean_entry = noise / mean_weight;
+        let inactive = rotated.deactivate(samples, of_mean_entry);
         prior.remove(&inactive);
         for (k, variance) in variances.iter_mut().enumerate().filter(|(k, _)| inactive[*k]) {
             *variance = 0.0;
             loadings.remove(k);
             scores.iter_mut().for_each(|scores| scores.remove(k));
         }
-        let left = n_features as f64 * noise;
+        let left = n_features as f64 * of_mean_entry;
         Self {
-            explained: Explained { variances, left, of_features: vec![noise; n_features] },
+            explained: Explained { variances, left, of_features: vec![of_mean_entry; n_features] },
             rotated,
             prior,
             noise,
@@ -222,7 +225,7 @@ impl Found {
             (0..offsets.len()).filter(|i| free(*i)).for_each(|i| offsets[i] = 0.0);
         }
         let rough = rough_noise(problem, squares);
-        let inactive = rotated.deactivate(problem.data.total_samples(), rough);
+        let inactive = rotated.deactivate(problem.data.total_samples(), rough / problem.data.mean_weight());
         let variances = of_scores(&rotated.singular_values, problem.data.total_samples());
         let mut prior = prior(problem, &rotated);
         prior.remove(&inactive);

@@ -37,7 +37,7 @@ pub(crate) fn overfit<T: Lane>(
 ) -> Result<Option<Overfit>> {
     let (data, c) = (problem.data, problem.free());
     let entries = data.total_entries();
-    let mean_square = prepared.deviations.mean_square * prepared.weight() / entries;
+    let mean_square = prepared.mean_squares(entries).of_noise;
     if mean_square <= 0.0 {
         return Ok(None);
     }

@@ -172,7 +172,7 @@ impl<'a, T: Lane> Running<'a, T> {
     ) -> Result<Self> {
         let found = squares(&problem, &factors, exec)?;
         let held_out_rmse = course.held_out_rmse(&factors, exec)?;
-        let iterations = of_method(course.pca, course.method, course.prepared);
+        let iterations = of_method(course.pca, course.method, course.prepared, problem.data.total_entries());
         Self::begin_at(course, problem, factors, iterations, (found, held_out_rmse), exec)
     }
 
@@ -368,7 +368,8 @@ impl<'a, T: Lane> Running<'a, T> {
         let c = n_scores(c, course.pca, course.method)?;
         let problem = Penalties::restore(from, (n, p), (c, course.pca.row_offsets))?.give(&problem, c);
         let factors = restore_factors(from, problem.data, c)?;
-        let mut iterations = of_method(course.pca, course.method, course.prepared);
+        let mut iterations =
+            of_method(course.pca, course.method, course.prepared, problem.data.total_entries());
         iterations.restore(&mut from.take_part("method"), &problem, &factors, exec)?;
         course.rules.window = iterations.window();
         let mut stopping = Stopping::new(course.rules);

@@ -21,7 +21,7 @@ use crate::incomplete::updates::mean_posteriors::{
 };
 use crate::incomplete::updates::posterior::{LEAST_NOISE, Posterior, without_component};
 use crate::incomplete::updates::preconditioner::{Preconditioner, Sizes};
-use crate::incomplete::updates::prepared::BROAD_VARIANCE;
+use crate::incomplete::updates::prepared::{BROAD_VARIANCE, MeanSquares};
 use crate::linalg::simd::Lane;
 
 /// Iterations with a broad prior of the scores, before its variances are learned.
@@ -42,8 +42,8 @@ pub(crate) struct Factorial<T> {
     learned: bool,
     /// Variance of the scores during the broad phase; throughout if it is not learned.
     broad: f64,
-    /// Mean squared deviation of an entry.
-    scale: f64,
+    /// Mean squares of the entries.
+    scale: MeanSquares,
     hyperprior: Hyperprior,
     /// Initial value of `v_b`.
     of_offsets: Option<f64>,
@@ -80,17 +80,17 @@ struct PosteriorVariances {
 }
 
 impl<T: Lane> Factorial<T> {
-    /// `fixed` is the variance of the scores of `vb-fixed`; `scale` the mean squared deviation of an entry;
+    /// `fixed` is the variance of the scores of `vb-fixed`; `scale` the mean squares of the entries;
     /// `of_offsets` the initial variance of the row offsets; `hyperprior` its strength.
     pub(crate) fn new(
         (learned, fixed): (bool, Option<f64>),
-        scale: f64,
+        scale: MeanSquares,
         of_offsets: Option<f64>,
         hyperprior: f64,
     ) -> Self {
-        let scale = scale.max(f64::MIN_POSITIVE);
-        let broad = fixed.unwrap_or(BROAD_VARIANCE * scale);
-        let hyperprior = Hyperprior::new(hyperprior, scale);
+        let scale = scale.positive();
+        let broad = fixed.unwrap_or(BROAD_VARIANCE * scale.of_entries);
+        let hyperprior = Hyperprior::new(hyperprior, scale.of_entries);
         Self { learned, broad, scale, hyperprior, of_offsets, iteration: 0, state: None }
     }
 
@@ -106,7 +106,7 @@ impl<T: Lane> Factorial<T> {
     ) -> Result<FactorialState<T>> {
         let found = squares(problem, factors, exec)? / problem.data.total_entries();
         let mut state = FactorialState {
-            noise: found.max(LEAST_NOISE * self.scale),
+            noise: found.max(LEAST_NOISE * self.scale.of_noise),
             prior: [&vec![self.broad; problem.free()], self.of_offsets.as_slice()].concat(),
             mean_prior: None,
             of_loadings: factors.a.zeros_like(),
@@ -133,7 +133,7 @@ impl<T: Lane> Factorial<T> {
         problem.loadings = penalties(&state.uncertainty_loadings, |_| state.noise, c, exec)?;
         problem.scores = penalties(&state.uncertainty_scores, |k| state.noise / state.prior[k], c, exec)?;
         problem.offsets = problem.fixed().map(|fixed| Diagonal::Same(state.noise / state.prior[fixed]));
-        let sizes = Sizes::of_scores(self.scale.sqrt());
+        let sizes = Sizes::of_scores(self.scale.of_entries.sqrt());
         let mut solver = Conjugate::new(Preconditioner { alpha: ALPHA, sizes });
         let mut squares = 0.0;
         for step in 0..STEPS {
@@ -159,8 +159,8 @@ impl<T: Lane> Factorial<T> {
         let [away, of_away] = moments_of_means(problem, factors, &rest)?;
         let mut means = MeanSums { count, away, squares: of_away + of_variances, log_variances };
         let expected = squares + posterior.excess + posterior.of_means;
-        let noise = self.hyperprior.variance(expected / entries, entries);
-        state.noise = noise.max(LEAST_NOISE * self.scale);
+        let noise = self.of_noise().variance(expected / entries, entries);
+        state.noise = noise.max(LEAST_NOISE * self.scale.of_noise);
         // A prior of the scores that is never learned has no broad phase before.
         if (self.learns_now() || !self.learned)
             && let Some((prior, about_new)) = means.learn(problem.mean, self.hyperprior)
@@ -178,12 +178,17 @@ impl<T: Lane> Factorial<T> {
         Ok([likelihood + kl + kl_means + self.cost_of_variances(state, problem.mean), squares])
     }
 
+    /// The hyperprior of the noise.
+    fn of_noise(&self) -> Hyperprior {
+        self.hyperprior.in_units_of(self.scale.of_noise)
+    }
+
     /// Terms of the hyperprior in the cost.
     fn cost_of_variances(&self, state: &FactorialState<T>, mean: MeanRule) -> f64 {
         let of_mean = (mean.learned != LearnedPrior::Nothing).then_some(1.0 / mean.precision);
         let of_scores = if self.learned { &state.prior[..] } else { &[] };
         let all = of_scores.iter().copied().chain(of_mean);
-        all.map(|v| self.hyperprior.cost(v)).sum::<f64>() + self.hyperprior.cost(state.noise)
+        all.map(|v| self.hyperprior.cost(v)).sum::<f64>() + self.of_noise().cost(state.noise)
     }
 
     /// Rescales the components: to the best mean square of the loadings if variances of the scores are learned, which is
@@ -206,13 +211,14 @@ impl<T: Lane> Factorial<T> {
                 // The scale of row offsets is fixed by their loadings.
                 if self.learns_now() {
                     let variance = self.hyperprior.variance(s, n);
-                    state.prior[k] = variance.max(f64::MIN_POSITIVE.sqrt() * self.scale);
+                    state.prior[k] = variance.max(f64::MIN_POSITIVE.sqrt() * self.scale.of_entries);
                 }
             } else if self.learns_now() {
                 let t = self.hyperprior.mean_square((p, n), n * s * a);
                 let r = if a > 0.0 { t / a } else { 1.0 };
                 let variance = self.hyperprior.variance(s / r, n);
-                (ratio[k], state.prior[k]) = (r, variance.max(f64::MIN_POSITIVE.sqrt() * self.scale));
+                (ratio[k], state.prior[k]) =
+                    (r, variance.max(f64::MIN_POSITIVE.sqrt() * self.scale.of_entries));
             } else {
                 let (qa, qs) = (p * a, n * s / state.prior[k]);
                 let root = ((n - p).powi(2) + 4.0 * qa * qs).sqrt();

@@ -22,7 +22,7 @@ use crate::incomplete::updates::loading_posteriors::{
 };
 use crate::incomplete::updates::mean_posteriors::{restore_mean_prior, save_mean_prior};
 use crate::incomplete::updates::posterior::{LEAST_NOISE, Posterior, without_component};
-use crate::incomplete::updates::prepared::BROAD_VARIANCE;
+use crate::incomplete::updates::prepared::{BROAD_VARIANCE, MeanSquares};
 use crate::incomplete::updates::row_posteriors::{GivenLoadings, OfScores, RowPosteriors, RowsInMemory};
 use crate::incomplete::updates::score_shift::{Priors, ScoreShift, best_affine};
 use crate::linalg::simd::Lane;
@@ -40,8 +40,8 @@ const NEGLIGIBLE: f64 = 0.02;
 /// Time O(N c^2 + (n + p) c^3) per iteration; memory for the second moments of every row and feature.
 pub(crate) struct Full<T, R> {
     loadings: LoadingModel,
-    /// Mean squared deviation of an entry.
-    scale: f64,
+    /// Mean squares of the entries.
+    scale: MeanSquares,
     hyperprior: Hyperprior,
     iteration: usize,
     /// Initial value of `v_b`.
@@ -104,9 +104,14 @@ impl<T: Lane> FullState<T> {
 }
 
 impl<T: Lane> Full<T, RowsInMemory<T>> {
-    /// `scale` is the mean squared deviation of an entry; `of_offsets` the initial variance of the row offsets;
+    /// `scale` are the mean squares of the entries; `of_offsets` the initial variance of the row offsets;
     /// `hyperprior` its strength.
-    pub(crate) fn new(loadings: LoadingModel, scale: f64, of_offsets: Option<f64>, hyperprior: f64) -> Self {
+    pub(crate) fn new(
+        loadings: LoadingModel,
+        scale: MeanSquares,
+        of_offsets: Option<f64>,
+        hyperprior: f64,
+    ) -> Self {
         Self::over(RowsInMemory::new(), loadings, (scale, of_offsets, hyperprior), None)
     }
 }
@@ -116,17 +121,17 @@ impl<T: Lane, R: RowPosteriors<T>> Full<T, R> {
     pub(crate) fn over(
         rows: R,
         loadings: LoadingModel,
-        (scale, of_offsets, hyperprior): (f64, Option<f64>, f64),
+        (scale, of_offsets, hyperprior): (MeanSquares, Option<f64>, f64),
         at_start: Option<f64>,
     ) -> Self {
         // Point estimates of the loadings have no prior to learn.
         let first_learned = (loadings == LoadingModel::Point).then_some(1);
-        let scale = scale.max(f64::MIN_POSITIVE);
+        let scale = scale.positive();
         let before = f64::INFINITY;
         Self {
             loadings,
             scale,
-            hyperprior: Hyperprior::new(hyperprior, scale),
+            hyperprior: Hyperprior::new(hyperprior, scale.of_entries),
             iteration: 0,
             of_offsets,
             before,
@@ -176,7 +181,7 @@ impl<T: Lane, R: RowPosteriors<T>> Full<T, R> {
             let tables = (&state.table, &moments, seen.as_ref());
             let affine = best_affine(problem, tables, &priors, &unreported)?;
             if learned {
-                let least = f64::MIN_POSITIVE.sqrt() * self.scale;
+                let least = f64::MIN_POSITIVE.sqrt() * self.scale.of_entries;
                 let p = problem.data.n_features() as f64;
                 state.prior =
                     affine.variances.iter().map(|v| self.hyperprior.variance(*v, p).max(least)).collect();
@@ -191,7 +196,7 @@ impl<T: Lane, R: RowPosteriors<T>> Full<T, R> {
         let mut of_prior_scores: f64 = squares[..free].iter().sum();
         if let (Some(fixed), Some(v)) = (problem.fixed(), &mut state.of_offsets) {
             if learned {
-                let least = f64::MIN_POSITIVE.sqrt() * self.scale;
+                let least = f64::MIN_POSITIVE.sqrt() * self.scale.of_entries;
                 *v = self.hyperprior.variance(squares[fixed] / n, n).max(least);
             }
             of_prior_scores += squares[fixed] / *v + n * v.ln();
@@ -212,14 +217,14 @@ impl<T: Lane, R: RowPosteriors<T>> Full<T, R> {
         let totals = moments_of_loadings(&state.table, (c, free), &unreported)?;
         let p = problem.data.n_features() as f64;
         if posterior && learned {
-            let least = f64::MIN_POSITIVE.sqrt() * self.scale;
+            let least = f64::MIN_POSITIVE.sqrt() * self.scale.of_entries;
             state.prior = (0..free).map(|k| self.hyperprior.variance(totals[k] / p, p).max(least)).collect();
         }
         let of_prior: f64 = (0..free).map(|k| totals[k] / state.prior[k] + p * state.prior[k].ln()).sum();
         let kl_loadings = if posterior { 0.5 * (of_prior - found.log_det - p * free as f64) } else { 0.0 };
         let entries = self.rows.n_entries(problem);
-        let noise = self.hyperprior.variance(found.squares / entries, entries);
-        state.noise = noise.max(LEAST_NOISE * self.scale);
+        let noise = self.of_noise().variance(found.squares / entries, entries);
+        state.noise = noise.max(LEAST_NOISE * self.scale.of_noise);
         let (mut means, mut mean) = (found.means, problem.mean);
         if learned && let Some((prior, about_new)) = means.learn(mean, self.hyperprior) {
             state.mean_prior = Some(prior);
@@ -231,12 +236,17 @@ impl<T: Lane, R: RowPosteriors<T>> Full<T, R> {
         Ok(likelihood + kl_scores + kl_loadings + kl_means + self.cost_of_variances(state, mean))
     }
 
+    /// The hyperprior of the noise.
+    fn of_noise(&self) -> Hyperprior {
+        self.hyperprior.in_units_of(self.scale.of_noise)
+    }
+
     /// Terms of the hyperprior in the cost.
     fn cost_of_variances(&self, state: &FullState<T>, mean: MeanRule) -> f64 {
         let of_mean = (mean.learned != LearnedPrior::Nothing).then_some(1.0 / mean.precision);
         let of_loadings = if self.loadings == LoadingModel::Posterior { &state.prior[..] } else { &[] };
         let all = of_loadings.iter().copied().chain(state.of_offsets).chain(of_mean);
-        all.map(|v| self.hyperprior.cost(v)).sum::<f64>() + self.hyperprior.cost(state.noise)
+        all.map(|v| self.hyperprior.cost(v)).sum::<f64>() + self.of_noise().cost(state.noise)
     }
 
     /// Prunes components without which the cost is lower.
@@ -259,7 +269,7 @@ impl<T: Lane, R: RowPosteriors<T>> Full<T, R> {
                 (0..free).for_each(|k| sums[k] += share * row[layout.at(k, k)].to_f64());
             })?;
             let weakest = (0..free).min_by(|k, l| shares[*k].total_cmp(&shares[*l])).unwrap_or(0);
-            if shares[weakest] >= NEGLIGIBLE * state.noise {
+            if shares[weakest] >= NEGLIGIBLE * self.scale.noise_of_entry(state.noise) {
                 break;
             }
             let mut fewer = Objective { c: c - 1, ..problem.clone() };
@@ -298,8 +308,8 @@ impl<T: Lane, R: RowPosteriors<T>> Iterate<T> for Full<T, R> {
             Some(state) => state,
             None => {
                 let found = errors(self.at_start, problem, factors, &exec.part(0.0, 0.0))?;
-                let noise = (found / self.rows.n_entries(problem)).max(LEAST_NOISE * self.scale);
-                let variances = (BROAD_VARIANCE * self.scale, self.of_offsets);
+                let noise = (found / self.rows.n_entries(problem)).max(LEAST_NOISE * self.scale.of_noise);
+                let variances = (BROAD_VARIANCE * self.scale.of_entries, self.of_offsets);
                 FullState::new(factors, noise, variances, &exec.part(0.0, 0.0))?
             }
         };

@@ -6,6 +6,7 @@ use crate::incomplete::factors::Factors;
 use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::factors::state_arrays::Arrays;
 use crate::incomplete::updates::posterior::Posterior;
+use crate::incomplete::updates::prepared::MeanSquares;
 use crate::linalg::simd::Lane;
 
 /// A method as a sequence of iterations.
@@ -60,12 +61,12 @@ pub(crate) trait Iterate<T> {
     fn restart(&mut self) {}
 }
 
-/// Increase of `-ln p` of entries and means when data of mean square one are scaled to mean square `scale`.
+/// Increase of `-ln p` of entries and means when data and weights of mean squares one are scaled to these mean squares.
 /// Posteriors of means under a flat prior add their entropy; point estimates under a prior add its density.
 pub(super) fn unit_of_posteriors<T: Lane>(
     problem: &Objective<'_, T>,
     n_entries: f64,
-    scale: f64,
+    scale: MeanSquares,
     posterior: bool,
 ) -> f64 {
     let p = problem.data.n_features() as f64;
@@ -74,7 +75,7 @@ pub(super) fn unit_of_posteriors<T: Lane>(
         (true, true, false) => p,
         _ => 0.0,
     };
-    0.5 * (n_entries + of_means) * scale.ln()
+    0.5 * (n_entries * scale.of_noise.ln() + of_means * scale.of_entries.ln())
 }
 
 /// Result of an iteration.

@@ -15,6 +15,7 @@ use crate::incomplete::factors::state_arrays::{Arrays, flag, size};
 use crate::incomplete::updates::invariance::{gauge, shift, shift_loadings};
 use crate::incomplete::updates::mean_posteriors::moments_of_means;
 use crate::incomplete::updates::posterior::{LEAST_NOISE, without_component};
+use crate::incomplete::updates::prepared::MeanSquares;
 use crate::incomplete::updates::rotate::rotate;
 use crate::linalg::simd::Lane;
 
@@ -28,8 +29,8 @@ const VANISHED: f64 = 1e-9;
 /// Time O(N c^2 + (n + p) c^3) per iteration.
 #[derive(Debug)]
 pub(crate) struct MaximumAPosteriori {
-    /// Mean squared deviation of an entry.
-    scale: f64,
+    /// Mean squares of the entries.
+    scale: MeanSquares,
     /// `v_b`.
     of_offsets: Option<f64>,
     /// `v_x` and `v_s`.
@@ -40,9 +41,9 @@ pub(crate) struct MaximumAPosteriori {
 }
 
 impl MaximumAPosteriori {
-    /// `scale` is the mean squared deviation of an entry, `of_offsets` the variance of the row offsets.
-    pub(crate) fn new(scale: f64, of_offsets: Option<f64>) -> Self {
-        let scale = scale.max(f64::MIN_POSITIVE);
+    /// `scale` are the mean squares of the entries, `of_offsets` the variance of the row offsets.
+    pub(crate) fn new(scale: MeanSquares, of_offsets: Option<f64>) -> Self {
+        let scale = scale.positive();
         Self { scale, of_offsets, variances: None, collapsed: false, pruned: false }
     }
 
@@ -60,7 +61,7 @@ impl MaximumAPosteriori {
         factors: &mut Factors<T>,
         exec: &Exec<'_>,
     ) -> Result<(f64, Vec<f64>)> {
-        let penalty = Diagonal::Same(RIDGE * problem.data.mean_weight() * self.scale.sqrt());
+        let penalty = Diagonal::Same(RIDGE * problem.data.mean_weight() * self.scale.of_entries.sqrt());
         let mut ridge = Objective { loadings: penalty.clone(), scores: penalty, ..problem.clone() };
         let mut squares = 0.0;
         for _ in 0..SWEEPS {
@@ -86,7 +87,7 @@ impl MaximumAPosteriori {
     }
 
     fn noise(&self, found: f64) -> f64 {
-        found.max(LEAST_NOISE * self.scale)
+        found.max(LEAST_NOISE * self.scale.of_noise)
     }
 
     /// Prunes vanished components. The last one remains, set to zero.
@@ -97,9 +98,10 @@ impl MaximumAPosteriori {
         (noise, of_scores): (f64, &mut Vec<f64>),
     ) {
         let per_feature = problem.data.total_samples() / problem.data.n_features() as f64;
+        let vanished = VANISHED * self.scale.noise_of_entry(noise);
         self.pruned = false;
         // Variances are descending: the last is the smallest.
-        while of_scores.last().is_some_and(|v| v.is_nan() || v * per_feature < VANISHED * noise) {
+        while of_scores.last().is_some_and(|v| v.is_nan() || v * per_feature < vanished) {
             if problem.free() == 1 {
                 self.collapsed = true;
                 for j in 0..factors.a.n_rows() {
@@ -108,7 +110,7 @@ impl MaximumAPosteriori {
                 for i in 0..factors.s.n_rows() {
                     factors.s.row_mut(i)[0] = T::default();
                 }
-                of_scores[0] = VANISHED * noise / per_feature;
+                of_scores[0] = vanished / per_feature;
                 break;
             }
             self.pruned = true;
@@ -187,7 +189,7 @@ impl<T: Lane> Iterate<T> for MaximumAPosteriori {
     fn unit(&self, problem: &Objective<'_, T>) -> f64 {
         // Loadings have mean square one: scores have the unit of the data.
         let of_scores = problem.data.total_samples() * problem.free() as f64;
-        (problem.data.total_entries() + of_scores) * self.scale.ln()
+        problem.data.total_entries() * self.scale.of_noise.ln() + of_scores * self.scale.of_entries.ln()
     }
 
     fn save(&self, out: &mut Arrays) {

@@ -29,13 +29,15 @@ use crate::incomplete::updates::preconditioner::{Preconditioner, Sizes};
 use crate::incomplete::updates::prepared::Prepared;
 use crate::linalg::simd::Lane;
 
-/// Creates the iterations of a method.
+/// Creates the iterations of a method, for `n_entries` entries, each times the multiplicity of its row.
 pub(crate) fn of_method<T: Lane>(
     pca: &IncompletePca,
     method: Method,
     prepared: &Prepared,
+    n_entries: f64,
 ) -> Box<dyn Iterate<T>> {
-    let mean_square = prepared.deviations.mean_square;
+    let mean_squares = prepared.mean_squares(n_entries);
+    let mean_square = mean_squares.of_entries;
     let sizes = Sizes::shared(mean_square.sqrt());
     let of_offsets = prepared.offset_variance.map(|offset_variance| offset_variance.variance);
     match method {
@@ -48,14 +50,14 @@ pub(crate) fn of_method<T: Lane>(
         Method::Newton => Box::new(Descent::new(Metric::Curvature(pca.alpha), sizes, pca.step)),
         Method::Natural => Box::new(Descent::new(Metric::Natural, sizes, pca.step)),
         Method::Online => Box::new(Online::new(mean_square.sqrt(), pca.online_rule)),
-        Method::Ppca => Box::new(Full::new(LoadingModel::Point, mean_square, of_offsets, 0.0)),
-        Method::Map => Box::new(MaximumAPosteriori::new(mean_square, of_offsets)),
-        Method::Vb => Box::new(Factorial::new((true, None), mean_square, of_offsets, pca.hyperprior)),
+        Method::Ppca => Box::new(Full::new(LoadingModel::Point, mean_squares, of_offsets, 0.0)),
+        Method::Map => Box::new(MaximumAPosteriori::new(mean_squares, of_offsets)),
+        Method::Vb => Box::new(Factorial::new((true, None), mean_squares, of_offsets, pca.hyperprior)),
         Method::VbFixed => {
-            Box::new(Factorial::new((false, pca.prior_variance), mean_square, of_offsets, pca.hyperprior))
+            Box::new(Factorial::new((false, pca.prior_variance), mean_squares, of_offsets, pca.hyperprior))
         }
         Method::VbFull => {
-            Box::new(Full::new(LoadingModel::Posterior, mean_square, of_offsets, pca.hyperprior))
+            Box::new(Full::new(LoadingModel::Posterior, mean_squares, of_offsets, pca.hyperprior))
         }
         Method::Cg | Method::Ridge | Method::Auto => {
             Box::new(Conjugate::new(Preconditioner { alpha: pca.alpha, sizes }))

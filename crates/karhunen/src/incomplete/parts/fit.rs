@@ -219,9 +219,9 @@ fn fit_typed<T: Lane>(
         let part = exec.part(number as f64 / n, (number + 1) as f64 / n);
         let (factors, squares) =
             first_factors(pca, &problem, (entries, &prepared), penalty, passes, number, &part)?;
-        let scale = prepared.deviations.mean_square;
+        let scale = prepared.mean_squares(entries.total());
         let iterations: Box<dyn Iterate<T> + '_> = match method {
-            Method::VbFull if scale == 0.0 => of_method(pca, method, &prepared),
+            Method::VbFull if scale.of_entries == 0.0 => of_method(pca, method, &prepared, entries.total()),
             Method::VbFull => {
                 let rows = RowsInParts { passes, entries };
                 let of_variances = (scale, None, pca.hyperprior);

@@ -153,12 +153,15 @@ pub(crate) fn found_in_parts<T: Lane>(
     (entries, passes): (&ColumnEntries, &dyn EntryPasses),
     exec: &Exec<'_>,
 ) -> Result<Found> {
+    /// Weight of an entry: entries of parts have no weights.
+    const OF_ENTRY: f64 = 1.0;
     let c = problem.c;
     let sums = passes.posterior(PosteriorTask::new(&posterior.given()), exec)?;
     let factors = Factors { a: factors.a.clone(), s: with_moments(&sums.means)?, c };
-    let rotation = posterior.rotate_given(problem, factors, (&sums.moments(), &posterior.table), exec)?;
+    let rotation =
+        posterior.rotate_given(problem, factors, (&sums.moments(), &posterior.table, OF_ENTRY), exec)?;
     let shape = (entries.samples, entries.weight.len());
-    let mut found = Found::of_rotation(rotation, posterior.noise, shape, true);
+    let mut found = Found::of_rotation(rotation, (posterior.noise, OF_ENTRY), shape, true);
     // Scores stay with the rows.
     found.rotated.scores = Matrix::zeros(0, c);
     found.score_covariances = pca.error_bars.then(|| Covariances::none(c));

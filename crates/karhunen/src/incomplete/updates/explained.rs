@@ -39,7 +39,8 @@ pub(crate) fn of_scores(singular_values: &[f64], n: f64) -> Vec<f64> {
     singular_values.iter().map(|d| d * d / divisor).collect()
 }
 
-/// Returns true if a component is inactive: the variance of its mean scores vanishes beside the noise.
+/// Returns true if a component is inactive: the variance of its mean scores vanishes beside the noise of an entry of
+/// mean weight.
 pub(crate) fn is_inactive(variance: f64, noise: f64) -> bool {
     /// Largest inactive variance, as a fraction of the noise.
     const INACTIVE: f64 = 1e-12;

@@ -5,13 +5,18 @@
 pub(crate) struct Hyperprior {
     /// `b`; zero for none.
     strength: f64,
-    /// `u`, the mean squared deviation of an entry: with it the hyperprior has no unit of its own.
+    /// `u`, the mean squared deviation of an entry, of the noise times its weight: with it the hyperprior has no unit of its own.
     unit: f64,
 }
 
 impl Hyperprior {
     pub(crate) fn new(strength: f64, unit: f64) -> Self {
         Self { strength, unit }
+    }
+
+    /// The same, of variances whose unit is `unit`.
+    pub(crate) fn in_units_of(self, unit: f64) -> Self {
+        Self { unit, ..self }
     }
 
     /// The variance with the lowest cost, given `count` values of the mean expected square `mean_square`:

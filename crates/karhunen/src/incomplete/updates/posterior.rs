@@ -97,7 +97,8 @@ impl<T: Lane> Posterior<T> {
         let of_point =
             if self.point { Some(self.moments_of_points(problem, &expected, exec)?) } else { None };
         let table = of_point.as_ref().unwrap_or(&self.table);
-        let mut rotation = self.rotate_given(problem, factors, (&moments, table), exec)?;
+        let given = (&moments, table, problem.data.mean_weight());
+        let mut rotation = self.rotate_given(problem, factors, given, exec)?;
         if keep_scores {
             let map = &rotation.rotated.of_scores;
             let size = rotation.explained.first().copied().unwrap_or(0.0);
@@ -107,17 +108,18 @@ impl<T: Lane> Posterior<T> {
     }
 
     /// As [`Posterior::rotate`], from means of scores in the factors, which may stand in for those of all rows, their
-    /// expected moments, and expected values of the loadings. Score covariances are left out.
+    /// expected moments, expected values of the loadings, and the mean weight of the entries. Score covariances are left
+    /// out.
     pub(crate) fn rotate_given(
         &self,
         problem: &Objective<'_, T>,
         mut factors: Factors<T>,
-        (moments, table): (&ScoreMoments, &Factor<T>),
+        (moments, table, mean_weight): (&ScoreMoments, &Factor<T>, f64),
         exec: &Exec<'_>,
     ) -> Result<Rotation> {
         let c = problem.c;
         let mut rotated = principal(problem, &mut factors, false, exec)?;
-        let explained = self.explained(problem, moments, &mut rotated, exec)?;
+        let explained = self.explained(problem, (moments, self.noise / mean_weight), &mut rotated, exec)?;
         let scaled = Matrix::from_fn(c, c, |l, k| self.score_penalty[l] * rotated.of_loadings[(l, k)]);
         let prior = Prior {
             precision: t_multiply(&rotated.of_loadings, &scaled),
@@ -130,11 +132,12 @@ impl<T: Lane> Posterior<T> {
     }
 
     /// Sorts the principal components by `(1/n) sum_i E s_ik^2 sum_j E v_jk^2`, which is returned. Under a fixed
-    /// prior returns the variance of the mean scores, because posterior variances would add that of the prior.
+    /// prior returns the variance of the mean scores, because posterior variances would add that of the prior. `noise` is
+    /// that of an entry of mean weight.
     fn explained(
         &self,
         problem: &Objective<'_, T>,
-        of_scores: &ScoreMoments,
+        (of_scores, noise): (&ScoreMoments, f64),
         rotated: &mut Rotated,
         exec: &Exec<'_>,
     ) -> Result<Vec<f64>> {
@@ -157,7 +160,7 @@ impl<T: Lane> Posterior<T> {
         };
         let mut explained: Vec<f64> = (0..free)
             .map(|k| {
-                if explained::is_inactive(of_means[k], self.noise) {
+                if explained::is_inactive(of_means[k], noise) {
                     return 0.0;
                 }
                 let of_scores =

@@ -14,6 +14,28 @@ use crate::scalar::Scalar;
 /// Variance of a prior that is learned later, as a multiple of the mean square of the data.
 pub(crate) const BROAD_VARIANCE: f64 = 1e3;
 
+/// Mean squares of the entries about their means, which are the units of the variances that a method learns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MeanSquares {
+    /// `sum w y^2 / sum w`, the unit of variances of scores and means.
+    pub(crate) of_entries: f64,
+    /// `sum w y^2 / n`, the unit of the noise variance, which is that of an entry of weight one.
+    pub(crate) of_noise: f64,
+}
+
+impl MeanSquares {
+    /// The same, but not zero, so that quotients exist.
+    pub(crate) fn positive(self) -> Self {
+        let Self { of_entries, of_noise } = self;
+        Self { of_entries: of_entries.max(f64::MIN_POSITIVE), of_noise: of_noise.max(f64::MIN_POSITIVE) }
+    }
+
+    /// The noise variance of an entry of mean weight, from that of an entry of weight one.
+    pub(crate) fn noise_of_entry(self, noise: f64) -> f64 {
+        noise * (self.of_entries / self.of_noise)
+    }
+}
+
 /// Sums, means and variances of the entries, and the rule of the mean.
 pub(crate) struct Prepared {
     pub(crate) sums: ColumnSums,
@@ -89,6 +111,12 @@ impl Prepared {
             rule = rule.under(deviations.mean_square);
         }
         Ok(Self { sums, mean, rule, deviations, offset_variance: None })
+    }
+
+    /// Mean squares of so many entries.
+    pub(crate) fn mean_squares(&self, n_entries: f64) -> MeanSquares {
+        let of_entries = self.deviations.mean_square;
+        MeanSquares { of_entries, of_noise: of_entries * (self.weight() / n_entries.max(1.0)) }
     }
 
     /// The sum of the weights of all entries; their number without weights.
