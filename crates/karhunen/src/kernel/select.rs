@@ -37,7 +37,7 @@ pub(super) struct KernelProblem {
     pub(super) limit: Available,
 }
 
-/// Number of rows up to which all eigenvectors cost as little as some.
+/// Number of rows up to which the whole kernel matrix is reduced in less time than an iteration takes.
 const SMALL: usize = 400;
 
 impl KernelProblem {

@@ -30,10 +30,12 @@ pub(crate) struct Standardized<'a, T: Scalar> {
 
 /// When the values of dense data are packed for products.
 enum Packing {
-    /// In every product.
+    /// In every product, so far.
     EachTime,
     /// In the next product, which keeps them.
     Next,
+    /// In every product, because packing them once did not pay, or memory is needed.
+    Never,
     /// They are packed: rows for `B'B` ([`Side::Columns`]), columns for `B B'`.
     Done(Side, PackedRows),
 }
@@ -50,7 +52,8 @@ impl<'a, T: Scalar> Standardized<'a, T> {
         Self { start, ..self }
     }
 
-    /// From the next product on, keeps dense data in one block packed for the products of the side that comes first.
+    /// From the next product on, keeps dense data in one block packed for the products of the side that comes first, unless
+    /// that was given up.
     pub(crate) fn keep_packed(&self) {
         let mut packing = self.packing();
         if matches!(*packing, Packing::EachTime) {
@@ -60,7 +63,7 @@ impl<'a, T: Scalar> Standardized<'a, T> {
 
     /// Frees packed values. Every later product packs the values again.
     pub(crate) fn release_packed(&self) {
-        *self.packing() = Packing::EachTime;
+        *self.packing() = Packing::Never;
     }
 
     fn packing(&self) -> MutexGuard<'_, Packing> {
@@ -70,7 +73,7 @@ impl<'a, T: Scalar> Standardized<'a, T> {
     /// `M' W M q` (`Side::Columns`) or `M M' q` of data in one block, in one visit; `None`, without a visit, of others, and of
     /// columns that are not kept packed.
     fn product_of_block(&self, side: Side, q: &Matrix, exec: &Exec<'_>) -> Result<Option<Matrix>> {
-        if side == Side::Columns && matches!(*self.packing(), Packing::EachTime) {
+        if side == Side::Columns && matches!(*self.packing(), Packing::EachTime | Packing::Never) {
             return Ok(None);
         }
         let weights = if side == Side::Columns { self.shares } else { None };
@@ -78,7 +81,7 @@ impl<'a, T: Scalar> Standardized<'a, T> {
             let mut packing = self.packing();
             if let (Packing::Next, Block::Dense(x)) = (&*packing, block) {
                 let packed = PackedRows::new(*x, self.map, side == Side::Rows, &exec.step(0.0))?;
-                *packing = packed.map_or(Packing::EachTime, |packed| Packing::Done(side, packed));
+                *packing = packed.map_or(Packing::Never, |packed| Packing::Done(side, packed));
             }
             if let Packing::Done(of, packed) = &*packing
                 && *of == side

@@ -144,13 +144,16 @@ pub(crate) fn fit<T: Scalar>(
                     RouteChoice::Estimate(n_steps) => {
                         let kept = Cell::new(None);
                         let ask = |route, k| {
-                            match route {
-                                Route::BlockKrylov if packs => standardized.keep_packed(),
-                                Route::BlockKrylov => {}
-                                _ => standardized.release_packed(),
+                            if route != Route::BlockKrylov {
+                                standardized.release_packed();
                             }
                             let allowance = allowance.without(kept.get().unwrap_or(0.0));
-                            allowance.ask(route, &problem.with(k), n_threads, |_| route)?;
+                            let problem_of_k = problem.with(k);
+                            allowance.ask(route, &problem_of_k, n_threads, |_| route)?;
+                            let iterates = RouteChoice::Route(route, String::new());
+                            if packs && keeps_packed(&iterates, &problem_of_k, allowance, n_threads) {
+                                standardized.keep_packed();
+                            }
                             if kept.get().is_none() {
                                 // A search may turn out to need more components.
                                 kept.set(Some(allowance.let_keep(x, &problem.with(2 * k), route, n_threads)));

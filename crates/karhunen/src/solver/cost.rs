@@ -165,12 +165,9 @@ fn eigenvectors(dim: f64, k: f64) -> f64 {
     if takes_all(rows, wanted) {
         return 2.6e-10 * dim.powi(3) + SWEEP * dim * dim + 2.0 * dim * dim * k / WIDE;
     }
-    let reduced = TRIDIAGONAL * dim.powi(3) + VECTOR * dim * k + 6.0 * dim * dim * k / WIDE;
     if !iterates(rows, wanted) {
-        return reduced;
+        return TRIDIAGONAL * dim.powi(3) + VECTOR * dim * k + 6.0 * dim * dim * k / WIDE;
     }
     let columns = krylov_columns(k, dim) * 2.0;
-    let iteration =
-        2.0 * dim * dim * columns / NARROW_F64 + orthogonalisation(dim, krylov_basis(k, dim), columns);
-    iteration.min(reduced)
+    2.0 * dim * dim * columns / NARROW_F64 + orthogonalisation(dim, krylov_basis(k, dim), columns)
 }

@@ -2,27 +2,8 @@
 
 use crate::error::Result;
 use crate::linalg::Matrix;
+pub(crate) use crate::linalg::decomp::tridiagonal::Eigh;
 use crate::linalg::decomp::tridiagonal::Tridiagonal;
-
-/// `A = vectors diag(values) vectors'`.
-#[derive(Clone, Debug)]
-pub(crate) struct Eigh {
-    /// The eigenvalues, descending.
-    pub(crate) values: Vec<f64>,
-    /// Column `j` belongs to `values[j]`; shape (dim, dim), orthogonal.
-    pub(crate) vectors: Matrix,
-}
-
-impl Eigh {
-    /// Those of a reduced matrix.
-    ///
-    /// # Errors
-    /// As [`Tridiagonal::all`].
-    pub(crate) fn of(reduced: &Tridiagonal) -> Result<Self> {
-        let (values, vectors) = reduced.all()?;
-        Ok(Self { values, vectors })
-    }
-}
 
 /// Decomposes a symmetric matrix, whose lower triangle alone is read. Runs on the calling thread.
 ///
@@ -32,7 +13,7 @@ impl Eigh {
 /// As [`Tridiagonal::of`]; [`crate::Error::Decomposition`] if the iteration fails.
 pub(crate) fn eigh(a: &Matrix) -> Result<Eigh> {
     if let Some(reduced) = Tridiagonal::of(a)? {
-        return Eigh::of(&reduced);
+        return reduced.all();
     }
     // One row, or zeros.
     let dim = a.n_rows();
