@@ -172,6 +172,20 @@ def test_dataframes(rows):
         PCA(3).fit(values, sample_weight=np.ones(len(rows)))
 
 
+@pytest.mark.parametrize("kind", [PCA, IncompletePCA])
+def test_a_series_of_weights_is_matched_by_the_names_of_a_dataframe(kind):
+    dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
+    frame = pd.DataFrame(block(0, p=5), columns=list("abcde"))
+    lazy, weights = dd.from_pandas(frame, npartitions=2), pd.Series([1.0, 2.0, 3.0, 4.0, 5.0], list("abcde"))
+    expected = kind(2).fit(lazy, feature_weight=weights.to_numpy(), persist=True)
+    found = kind(2).fit(lazy, feature_weight=weights[::-1], persist=True)
+    assert np.array_equal(found.components_, expected.components_)
+    with pytest.raises(ValueError, match="feature_weight has no number for column 'b'"):
+        kind(2).fit(lazy, feature_weight=weights.drop("b"), persist=True)
+    of_array = kind(2).fit(lazy.to_dask_array(lengths=True), feature_weight=weights, persist=True)
+    assert np.array_equal(of_array.components_, expected.components_)
+
+
 def test_xarray(lazy, rows):
     xr = pytest.importorskip("xarray")
     assert bits(PCA(3).fit(xr.DataArray(lazy, dims=("time", "place")))) == bits(PCA(3).fit(lazy))

@@ -60,7 +60,7 @@ class PCA(LazyRows, karhunen.PCA):
         sample_weight : dask array or series, or array-like, of shape (n_samples,), or None
             Nonnegative weight of each row, in the partitions of `X`, or in others if all lengths are known.
         feature_weight : array-like of shape (n_features,) or None
-            Nonnegative weight of each column.
+            Nonnegative weight of each column, as of :meth:`karhunen.PCA.fit`.
         checkpoint, resume
             As of :meth:`karhunen.PCA.fit`; the file lies where the fit is called.
         persist : bool, default=False
@@ -83,7 +83,7 @@ class PCA(LazyRows, karhunen.PCA):
             passes.reduce,
             passes.names,
             passes.n_features,
-            feature_weight=feature_weight,
+            feature_weight=passes.feature_weights(feature_weight),
             checkpoint=checkpoint,
             resume=resume,
         )
