@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -146,6 +147,36 @@ def test_unknown_lengths_and_empty_partitions(lazy, rows):
     found = PCA(3, weighting="importance").fit(chosen, sample_weight=weights)
     keep = rows[:, 0] > 10.3
     assert_equal(found, karhunen.PCA(3, weighting="importance").fit(rows[keep], sample_weight=rows[keep, 1] ** 2))
+
+
+def test_the_score_is_the_mean_of_rows_of_any_number(lazy, rows):
+    dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
+    keep = rows[:, 0] > 10.3
+    lengths_unknown = lazy[lazy[:, 0] > 10.3]
+    expected = karhunen.PCA(3).fit(rows)
+    pca = PCA(3).fit(lazy)
+    np.testing.assert_allclose(pca.score(lazy), expected.score(rows), rtol=1e-9)
+    np.testing.assert_allclose(pca.score(lengths_unknown), expected.score(rows[keep]), rtol=1e-9)
+    weights = rows[:, 1] ** 2
+    weighted = expected.score(rows, sample_weight=weights)
+    np.testing.assert_allclose(pca.score(lazy, sample_weight=weights), weighted, rtol=1e-9)
+    weighted = expected.score(rows[keep], sample_weight=weights[keep])
+    found = pca.score(lengths_unknown, sample_weight=lengths_unknown[:, 1] ** 2)
+    np.testing.assert_allclose(found, weighted, rtol=1e-9)
+    frame = pd.DataFrame(rows, columns=[f"c{j}" for j in range(30)])
+    frames = dd.from_pandas(frame.assign(weight=weights), npartitions=7)
+    values = frames[list(frame.columns)]
+    of_frames, expected = PCA(3).fit(values), karhunen.PCA(3).fit(frame)
+    np.testing.assert_allclose(of_frames.score(values), expected.score(frame), rtol=1e-9)
+    found = of_frames.score(values, sample_weight=frames["weight"])
+    np.testing.assert_allclose(found, expected.score(frame, sample_weight=weights), rtol=1e-9)
+    assert of_frames.score(frame) == expected.score(frame)
+    with pytest.raises(ValueError, match="X has no rows of positive weight"):
+        pca.score(lazy, sample_weight=np.zeros(len(rows)))
+    with pytest.raises(ValueError, match="X has 29 features"):
+        pca.score(lazy[:, 1:])
+    with pytest.raises(NotFittedError):
+        PCA(3).score(lazy)
 
 
 def test_columns_in_several_chunks(lazy, rows):
