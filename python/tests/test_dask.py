@@ -149,6 +149,22 @@ def test_unknown_lengths_and_empty_partitions(lazy, rows):
     assert_equal(found, karhunen.PCA(3, weighting="importance").fit(rows[keep], sample_weight=rows[keep, 1] ** 2))
 
 
+def test_an_empty_partition_keeps_single_precision(rows):
+    dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
+    single = rows[:600, :4].astype(np.float32)
+    first_empty = da.concatenate([da.from_array(single[:0]), da.from_array(single, chunks=(300, 4))])
+    frame = pd.DataFrame(single, columns=list("abcd"))
+    frames = dd.concat([dd.from_pandas(part, npartitions=1) for part in (frame[:0], frame)], interleave_partitions=True)
+    for lazy in (first_empty, first_empty[first_empty[:, 0] > -1e3], frames):
+        pca = PCA(2).fit(lazy)
+        scores = pca.transform(lazy)
+        back = pca.inverse_transform(scores)
+        for values in (scores, back):
+            assert values.dtype == np.float32
+            assert values.compute().dtype == np.float32
+        assert pca.score_samples(lazy).compute().dtype == np.float64
+
+
 def test_the_score_is_the_mean_of_rows_of_any_number(lazy, rows):
     dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
     keep = rows[:, 0] > 10.3
