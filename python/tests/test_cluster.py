@@ -99,6 +99,18 @@ def test_sparse_parts_dataframes_and_weights_of_columns(rows):
     weights = np.linspace(0, 2, 40)
     found = cluster.fit(PCA(4), cut(x), feature_weight=weights)
     assert_equal(found, PCA(4).fit(x, feature_weight=weights))
+    unnamed = cluster.fit(PCA(4), cut(x), feature_weight=pd.Series(weights))
+    assert np.array_equal(unnamed.components_, found.components_)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(PCA, "center"), (PCA, "scale"), (PCA, "feature_weight"), (IncompletePCA, "scale")]
+)
+def test_series_are_refused_because_parts_name_their_columns_later(rows, kind, name):
+    named = pd.Series(1.0, [f"c{j}" for j in range(40)])
+    options, weights = ({}, named) if name == "feature_weight" else ({name: named}, None)
+    with pytest.raises(ValueError, match=rf"{name} is a Series, but parts .* give {name}.to_numpy\(\)"):
+        cluster.fit(kind(2, **options), cut(rows[0]), feature_weight=weights)
 
 
 def test_single_precision_stays(rows):

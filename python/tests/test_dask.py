@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -148,6 +149,52 @@ def test_unknown_lengths_and_empty_partitions(lazy, rows):
     assert_equal(found, karhunen.PCA(3, weighting="importance").fit(rows[keep], sample_weight=rows[keep, 1] ** 2))
 
 
+def test_an_empty_partition_keeps_single_precision(rows):
+    dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
+    single = rows[:600, :4].astype(np.float32)
+    first_empty = da.concatenate([da.from_array(single[:0]), da.from_array(single, chunks=(300, 4))])
+    frame = pd.DataFrame(single, columns=list("abcd"))
+    frames = dd.concat([dd.from_pandas(part, npartitions=1) for part in (frame[:0], frame)], interleave_partitions=True)
+    for lazy in (first_empty, first_empty[first_empty[:, 0] > -1e3], frames):
+        pca = PCA(2).fit(lazy)
+        scores = pca.transform(lazy)
+        back = pca.inverse_transform(scores)
+        for values in (scores, back):
+            assert values.dtype == np.float32
+            assert values.compute().dtype == np.float32
+        assert pca.score_samples(lazy).compute().dtype == np.float64
+
+
+def test_the_score_is_the_mean_of_rows_of_any_number(lazy, rows):
+    dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
+    keep = rows[:, 0] > 10.3
+    lengths_unknown = lazy[lazy[:, 0] > 10.3]
+    expected = karhunen.PCA(3).fit(rows)
+    pca = PCA(3).fit(lazy)
+    np.testing.assert_allclose(pca.score(lazy), expected.score(rows), rtol=1e-9)
+    np.testing.assert_allclose(pca.score(lengths_unknown), expected.score(rows[keep]), rtol=1e-9)
+    weights = rows[:, 1] ** 2
+    weighted = expected.score(rows, sample_weight=weights)
+    np.testing.assert_allclose(pca.score(lazy, sample_weight=weights), weighted, rtol=1e-9)
+    weighted = expected.score(rows[keep], sample_weight=weights[keep])
+    found = pca.score(lengths_unknown, sample_weight=lengths_unknown[:, 1] ** 2)
+    np.testing.assert_allclose(found, weighted, rtol=1e-9)
+    frame = pd.DataFrame(rows, columns=[f"c{j}" for j in range(30)])
+    frames = dd.from_pandas(frame.assign(weight=weights), npartitions=7)
+    values = frames[list(frame.columns)]
+    of_frames, expected = PCA(3).fit(values), karhunen.PCA(3).fit(frame)
+    np.testing.assert_allclose(of_frames.score(values), expected.score(frame), rtol=1e-9)
+    found = of_frames.score(values, sample_weight=frames["weight"])
+    np.testing.assert_allclose(found, expected.score(frame, sample_weight=weights), rtol=1e-9)
+    assert of_frames.score(frame) == expected.score(frame)
+    with pytest.raises(ValueError, match="X has no rows of positive weight"):
+        pca.score(lazy, sample_weight=np.zeros(len(rows)))
+    with pytest.raises(ValueError, match="X has 29 features"):
+        pca.score(lazy[:, 1:])
+    with pytest.raises(NotFittedError):
+        PCA(3).score(lazy)
+
+
 def test_columns_in_several_chunks(lazy, rows):
     cut = da.from_array(rows, chunks=(500, 7))
     assert bits(PCA(3).fit(cut)) == bits(PCA(3).fit(lazy))
@@ -170,6 +217,20 @@ def test_dataframes(rows):
     assert pca.transform(values.astype(np.float32)).dtype == np.float32
     with pytest.raises(ValueError, match="sample_weight of a dataframe"):
         PCA(3).fit(values, sample_weight=np.ones(len(rows)))
+
+
+@pytest.mark.parametrize("kind", [PCA, IncompletePCA])
+def test_a_series_of_weights_is_matched_by_the_names_of_a_dataframe(kind):
+    dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
+    frame = pd.DataFrame(block(0, p=5), columns=list("abcde"))
+    lazy, weights = dd.from_pandas(frame, npartitions=2), pd.Series([1.0, 2.0, 3.0, 4.0, 5.0], list("abcde"))
+    expected = kind(2).fit(lazy, feature_weight=weights.to_numpy(), persist=True)
+    found = kind(2).fit(lazy, feature_weight=weights[::-1], persist=True)
+    assert np.array_equal(found.components_, expected.components_)
+    with pytest.raises(ValueError, match="feature_weight has no number for column 'b'"):
+        kind(2).fit(lazy, feature_weight=weights.drop("b"), persist=True)
+    of_array = kind(2).fit(lazy.to_dask_array(lengths=True), feature_weight=weights, persist=True)
+    assert np.array_equal(of_array.components_, expected.components_)
 
 
 def test_xarray(lazy, rows):

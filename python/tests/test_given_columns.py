@@ -6,7 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from karhunen import PCA, Scatter, resampling, rotation, selection
+from karhunen import (
+    PCA,
+    IncompletePCA,
+    IncrementalPCA,
+    Scatter,
+    TruncatedSVD,
+    cross_validate_entries,
+    resampling,
+    rotation,
+    selection,
+)
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 
@@ -66,6 +76,65 @@ def test_a_series_is_matched_by_name(wine):
         PCA(2, scale=pd.concat([centres, pd.Series({"more": 1.0})])).fit(wine)
     again = found.fit(wine.to_numpy())
     np.testing.assert_array_equal(again.mean_, shuffled)
+
+
+def fits_of_weighted_columns(wine, weights):
+    """Return numbers of every fit that takes weights of the columns."""
+    sums = Scatter().add(wine)
+    holes = wine.mask(np.arange(wine.size).reshape(wine.shape) % 7 == 0)
+    yield PCA(2, scale=True).fit(wine, feature_weight=weights).components_
+    yield PCA(2, scale=True).fit_transform(wine, feature_weight=weights)
+    yield PCA(2, scale=True).fit(sums, feature_weight=weights).components_
+    yield IncompletePCA(2, scale=True, tol=1e-3).fit(holes, feature_weight=weights).components_
+    found = cross_validate_entries(IncompletePCA(1, scale=True, tol=1e-3), holes, n_folds=2, feature_weight=weights)
+    yield found.features.q2
+    for estimator in (PCA(2, scale=True), TruncatedSVD(2)):
+        yield resampling.bootstrap(estimator, wine, feature_weight=weights, n_draws=20).loadings.upper
+        yield resampling.jackknife(estimator, wine, feature_weight=weights, n_groups=5).loadings.upper
+    yield selection.parallel_analysis(wine, scale=True, feature_weight=weights, n_draws=20).values
+
+
+def test_a_series_of_weights_is_matched_by_name(wine):
+    weights = pd.Series(np.linspace(0.5, 2.0, 13), wine.columns)
+    expected = fits_of_weighted_columns(wine, weights.to_numpy())
+    for found, wanted in zip(fits_of_weighted_columns(wine, weights.iloc[::-1]), expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    # Without names on both sides the order counts.
+    by_order = PCA(2).fit(wine, feature_weight=weights.to_numpy()[::-1]).components_
+    unnamed = weights.iloc[::-1].reset_index(drop=True)
+    np.testing.assert_array_equal(PCA(2).fit(wine, feature_weight=unnamed).components_, by_order)
+    of_array = PCA(2).fit(wine.to_numpy(), feature_weight=weights.iloc[::-1])
+    np.testing.assert_array_equal(of_array.components_, by_order)
+    nullable = weights.iloc[::-1].astype("Float64")
+    np.testing.assert_array_equal(
+        PCA(2).fit(wine, feature_weight=nullable).components_, PCA(2).fit(wine, feature_weight=weights).components_
+    )
+
+
+@pytest.mark.parametrize("estimator", [PCA(2), IncompletePCA(2)])
+def test_labels_of_weights_are_the_columns(wine, estimator):
+    weights = pd.Series(1.0, wine.columns)
+    for labelled, message in [
+        (weights.drop("ash"), "feature_weight has no number for column 'ash'; its labels are not the columns of X"),
+        (pd.concat([weights, pd.Series({"more": 1.0})]), "feature_weight has a number for 'more', which is no column"),
+        (weights.rename({"ash": "hue"}), "feature_weight has a label twice"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            estimator.fit(wine, feature_weight=labelled)
+
+
+def test_a_series_of_scales_of_a_sketch_is_matched_by_name(wine):
+    scales = pd.Series(np.linspace(0.5, 2.0, 13), wine.columns)
+    expected = IncrementalPCA(2, method="sketch", scale=True, column_scale=scales.to_numpy()).fit(wine)
+    found = IncrementalPCA(2, method="sketch", scale=True, column_scale=scales.iloc[::-1])
+    np.testing.assert_array_equal(found.fit(wine).scale_, scales)
+    np.testing.assert_array_equal(found.components_, expected.components_)
+    found.partial_fit(wine[:50])
+    np.testing.assert_array_equal(found.components_, expected.partial_fit(wine[:50]).components_)
+    found.column_scale = scales
+    found.partial_fit(wine[:50])
+    with pytest.raises(ValueError, match="column_scale has no number for column 'ash'"):
+        found.set_params(column_scale=scales.drop("ash")).fit(wine)
 
 
 def test_estimators_are_cloned_pickled_and_stored(wine, tmp_path):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 import sklearn
@@ -146,3 +147,76 @@ def test_refusals(x):
         IncompletePCA(2, method="online").fit(x, sample_weight=np.ones(30))
     with pytest.raises(TypeError, match="sample_weight"):
         IncompletePCA(2).partial_fit(x, sample_weight=np.ones(30))
+
+
+def labelled():
+    """Return rows with labels and gaps, and weights of the same labels."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(12, 2)) @ rng.normal(size=(2, 5)) + 0.1 * rng.normal(size=(12, 5))
+    x[rng.random(x.shape) < 0.2] = np.nan
+    index, columns = [f"r{i}" for i in range(12)], list("abcde")
+    return pd.DataFrame(x, index, columns), pd.DataFrame(rng.uniform(0.5, 2, x.shape), index, columns)
+
+
+def weighted(x, weights):
+    return IncompletePCA(1, tol=1e-3).fit(x, entry_weight=weights).components_
+
+
+def test_weights_of_entries_are_matched_by_label():
+    x, weights = labelled()
+    expected = weighted(x, weights.to_numpy())
+    for permuted in (weights[list("edcba")], weights[::-1], weights.sample(frac=1, axis=1, random_state=0)[::-1]):
+        assert_array_equal(weighted(x, permuted), expected)
+    frames = pl.DataFrame(x.to_dict("list")), pl.DataFrame(weights[list("badce")].to_dict("list"))
+    assert_array_equal(weighted(*frames), expected)
+    numbered = [frame.set_axis([10, 20, 30, 40, 50], axis=1) for frame in (x, weights)]
+    assert_array_equal(weighted(numbered[0], numbered[1][[50, 10, 20, 40, 30]]), expected)
+    # Rows that were sorted or drawn keep the numbers of a default index.
+    assert_array_equal(weighted(x.reset_index(drop=True), weights.reset_index(drop=True)[::-1]), expected)
+    first, pca = weights[list("edcba")][:6][::-1], IncompletePCA(1)
+    by_order = IncompletePCA(1).partial_fit(x[:6], entry_weight=weights[:6].to_numpy())
+    assert_array_equal(pca.partial_fit(x[:6], entry_weight=first).components_, by_order.components_)
+
+
+def test_weights_of_rows_or_columns_are_matched_by_label():
+    x, weights = labelled()
+    assert_array_equal(weighted(x, weights[["c"]][::-1]), weighted(x, weights[["c"]].to_numpy()))
+    assert_array_equal(weighted(x, weights.loc["r3", ::-1]), weighted(x, weights.loc["r3"].to_numpy()))
+    assert_array_equal(weighted(x, weights.loc[["r3"], ::-1]), weighted(x, weights.loc["r3"].to_numpy()))
+
+
+def test_weights_without_labels_are_in_order():
+    x, weights = labelled()
+    expected = weighted(x, weights.to_numpy())
+    plain = pd.DataFrame(weights.to_numpy())
+    for data, given in [(x, plain), (x.to_numpy(), weights[::-1])]:
+        assert_array_equal(weighted(data, given), weighted(x, given.to_numpy()))
+    assert_array_equal(weighted(pd.DataFrame(x.to_numpy()), weights), expected)
+    repeated = ["r"] * 12
+    assert_array_equal(weighted(x.set_axis(repeated), weights.set_axis(repeated)), expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda w: w.rename(columns={"b": "z"}),
+            "entry_weight has no column 'b', which X has; give it the labels",
+        ),
+        (lambda w: w.rename({"r7": "other"}), "entry_weight has no row 'r7', which X has"),
+        (lambda w: w["a"].rename(None), "entry_weight has no number for column 'a'; its labels are not the columns"),
+    ],
+)
+def test_other_labels_of_weights_are_refused(change, message):
+    x, weights = labelled()
+    with pytest.raises(ValueError, match=message):
+        IncompletePCA(1).fit(x, entry_weight=change(weights))
+
+
+def test_labels_of_weights_in_doubt_are_refused():
+    x, weights = labelled()
+    with pytest.raises(ValueError, match=r"entry_weight has rows 0, 1, 2 ..., of which X has another order"):
+        IncompletePCA(1).fit(x.reset_index(drop=True)[::-1], entry_weight=weights.reset_index(drop=True))
+    repeated = [*x.index[:-1], "r0"]
+    with pytest.raises(ValueError, match="entry_weight has labels of rows that are repeated"):
+        IncompletePCA(1).fit(x.set_axis(repeated), entry_weight=weights.set_axis(repeated)[::-1])

@@ -52,7 +52,7 @@ def fit(
         The engine: ``map(function, parts)`` returns an iterable of the results in the order of `parts`, such as
         ``executor.map`` of a thread or process pool.
     feature_weight : array-like of shape (n_features,) or None
-        As of :meth:`PCA.fit`.
+        As of :meth:`PCA.fit`, but not a pandas Series with names: the columns of parts are named later.
     checkpoint : path-like or None, default=None
         File that keeps the result of every pass, from which `resume` goes on, as of :meth:`PCA.fit`.
     resume : bool, default=False

@@ -25,7 +25,7 @@ from karhunen._inputs.matrix import to_part_weights
 from karhunen._shared.arrays import FloatArray
 from karhunen._shared.checkpoints import PassLog
 from karhunen._shared.choices import ColumnScaling, Mean, Method, OnlineRule, Regularization
-from karhunen._shared.standardization import in_order_of_columns
+from karhunen._shared.standardization import in_order_of_columns, refuse_labels
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -303,11 +303,14 @@ class IncompletePCA(RowByRow):
             Ignored; present for compatibility with pipelines.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Multiplicity of each row: integer weights are equivalent to repeated rows, and rows of weight zero are not
-            fitted but get scores. For precisions of rows, use `entry_weight`. Not available for "online".
+            fitted but get scores. For precisions of rows, use `entry_weight`. Not available for "online". Weights are
+            in the order of the rows, also those of a pandas Series, whatever its index.
         entry_weight : array-like, sparse matrix or None, default=None
             Inverse variance of each entry, up to a common factor: an array that broadcasts to the shape of `X`
             (``(n, 1)`` for weights of rows, ``(p,)`` for weights of columns), or a sparse matrix with the entries of
-            `X`. Entries of weight zero are missing.
+            `X`. Entries of weight zero are missing. The weights of a dataframe belong to the rows and columns of its
+            labels, those of a pandas Series to the columns of its labels, if `X` has labels, too; labels that count
+            from 0 are none.
         start : tuple of array-like or None, default=None
             Initial values: components of shape (n_components, n_features), orthogonal or not, scores of shape
             (n_samples, n_components) and optionally the means of the features, by default those of the observed
@@ -315,7 +318,8 @@ class IncompletePCA(RowByRow):
             scores are of scaled and weighted features, means in the units of the data.
         feature_weight : array-like of shape (n_features,) or None, default=None
             Positive weight of each feature, which multiplies its squared residuals: entries are multiplied by its
-            square root in the fit, as those of :class:`PCA`.
+            square root in the fit, as those of :class:`PCA`. The weights of a pandas Series belong to the columns of
+            its labels, if these are names and `X` has names.
         checkpoint : path-like or None, default=None
             File for the state of the fit: after an interruption, a fit with `resume` continues to the same model, bit
             for bit. The state is written between iterations, and once more at Ctrl-C; it replaces the previous one
@@ -401,6 +405,7 @@ class IncompletePCA(RowByRow):
 
     def _begin_in_parts(self, feature_weight: Any, log: PassLog | None) -> _core.ClusterFit:
         """Begin a fit to rows in parts."""
+        refuse_labels(self, feature_weight)
         return _core.ClusterFit.of_entries(engine_options(self), to_part_weights(feature_weight), log)
 
     def _adopt_in_parts(self, model: _core.IncompleteModel, names: Sequence[str] | None) -> None:

@@ -11,12 +11,13 @@ from sklearn.utils.validation import validate_data
 
 from karhunen import _core
 from karhunen._incomplete.ids import adopt_ids, index_of
+from karhunen._incomplete.labelled_weights import in_order_of_data
 from karhunen._incomplete.observed import Observed
 from karhunen._incomplete.options import engine_options
 from karhunen._incomplete.sparse_entries import broadcast_weights, entries_of_sparse
 from karhunen._inputs.files import is_source, to_open_source
 from karhunen._inputs.incomplete import without_masks
-from karhunen._inputs.matrix import to_matrix, to_weights
+from karhunen._inputs.matrix import to_feature_weights, to_matrix, to_weights
 from karhunen._inputs.suspects import tell_suspects
 from karhunen._shared.errors import name_column
 
@@ -59,7 +60,10 @@ def to_entries(
             matrix = to_matrix(estimator, without_masks(X), reset=reset, min_samples=min_samples)
             if reset:
                 tell_suspects(estimator, matrix)
-            weights = None if entry_weight is None else broadcast_weights(entry_weight, matrix.shape, matrix.dtype)
+            weights = None
+            if entry_weight is not None:
+                ordered = in_order_of_data(estimator, entry_weight, X)
+                weights = broadcast_weights(ordered, matrix.shape, matrix.dtype)
             entries = _core.observe(matrix, weights, threads)
     except ValueError as error:
         raise name_column(error, getattr(estimator, "feature_names_in_", None)) from None
@@ -126,7 +130,7 @@ def to_fit_entries(
     least = 2 if sample_weight is None else 1
     entries = to_entries(estimator, X, reset=True, entry_weight=entry_weight, min_samples=least)
     weights = to_weights("sample_weight", sample_weight, entries.shape[0], "rows")
-    features = to_weights("feature_weight", feature_weight, entries.shape[1], "columns")
+    features = to_feature_weights(estimator, feature_weight, entries.shape[1])
     entries = entries if weights is None else entries.weighed(weights)
     return entries if features is None else entries.with_feature_weights(features)
 

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_array, validate_data
 from karhunen._inputs import tables
 from karhunen._inputs.no_data import refuse_no_data
 from karhunen._shared.arrays import Matrix
+from karhunen._shared.standardization import in_order_of_labels
 from karhunen._shared.warning import warn
 
 #: Copies of more bytes than this cause a warning.
@@ -132,6 +133,13 @@ def to_weights(name: str, weights: Any, n: int, axis: str) -> np.ndarray | None:
         has = f"{len(vector)} entries" if vector.ndim == 1 else f"shape {vector.shape}"
         raise ValueError(f"{name} has {has}; X has {n} {axis}")
     return vector
+
+
+def to_feature_weights(estimator: BaseEstimator, feature_weight: Any, n: int) -> np.ndarray | None:
+    """Convert weights of the columns as :func:`to_weights`, those of a Series in the order of the columns."""
+    columns = getattr(estimator, "feature_names_in_", None)
+    ordered = in_order_of_labels("feature_weight", feature_weight, columns)
+    return to_weights("feature_weight", ordered, n, "columns")
 
 
 def to_part_weights(feature_weight: Any) -> np.ndarray | None:

@@ -21,6 +21,7 @@ from karhunen._shared.choices import Route
 from karhunen._shared.convergence import Convergence, warn_unless_converged
 from karhunen._shared.dtype import in_dtype
 from karhunen._shared.fitted_model import FittedModel, ViewedModel
+from karhunen._shared.standardization import refuse_labels
 from karhunen._shared.summary import Summarised, outcome
 
 if TYPE_CHECKING:
@@ -165,11 +166,8 @@ class FittedAtOnce(FittedComponents, ViewedModel):
 
     def _begin_in_parts(self, feature_weight: Any, log: PassLog | None) -> _core.ClusterFit:
         """Begin a fit to rows in parts."""
-        weights = to_part_weights(feature_weight)
-        for name in ("center", "scale"):
-            if hasattr(getattr(self, name, None), "iloc"):
-                raise ValueError(f"{name} is a Series, but parts name their columns later; give {name}.to_numpy()")
-        return _core.ClusterFit(cast(Any, self)._engine_options(), weights, log)
+        refuse_labels(self, feature_weight)
+        return _core.ClusterFit(cast(Any, self)._engine_options(), to_part_weights(feature_weight), log)
 
     def _adopt_in_parts(self, model: _core.Model, names: Sequence[str] | None) -> None:
         """Take the model of a fit to rows in parts, and the names of their columns."""

@@ -29,6 +29,7 @@ from karhunen._shared.options import (
     seed_option,
     tol_option,
 )
+from karhunen._shared.standardization import in_order_of_columns
 from karhunen._shared.warning import warn
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ class IncrementalPCA(GaussianComponents):
         Sum of later weights after which the weight of a row has halved: without weights, a number of rows. Unlike
         `forget` it does not depend on the batches. None is no decay.
     column_scale : array-like of shape (n_features,) or None, default=None
-        Scales of the columns for a sketch with `scale`.
+        Scales of the columns for a sketch with `scale`. The numbers of a pandas Series belong to the columns of its
+        labels, if these are names and the first rows have names.
     warm_rows : int, default=10000
         For a sketch with `scale` and without `column_scale`: the scales are the standard deviations of the first
         `warm_rows` rows, which are kept until then. A warning tells it when attributes are read.
@@ -292,7 +294,7 @@ class IncrementalPCA(GaussianComponents):
         if not self.__sklearn_is_fitted__():
             self._begin(X, options, sample_weight, 1)
             return self
-        self._refuse_changes(options)
+        self._refuse_changes(in_order_of_columns(self, options))
         self._push(self._fit, to_rows(self, X, reset=False), sample_weight)
         return self._adopt_rows(self._fit)
 
@@ -485,6 +487,7 @@ class IncrementalPCA(GaussianComponents):
         """Begin a fit with the rows of `X`."""
         options = {**options, "seed": seed_option(self.random_state)}
         matrix = to_rows(self, X, reset=True, min_samples=min_samples)
+        options = in_order_of_columns(self, options)
         fit = _core.IncrementalFit(options, matrix.shape[1])
         self._push(fit, matrix, sample_weight)
         self._began_with = options

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
 from karhunen._inputs.files import Source, set_columns, to_rows
-from karhunen._inputs.matrix import to_weights
+from karhunen._inputs.matrix import to_feature_weights, to_weights
 from karhunen._pca.fitted import FittedAtOnce
 from karhunen._pca.gaussian import GaussianComponents
 from karhunen._pca.options import shared_options, solver_option
@@ -257,9 +257,11 @@ class PCA(FittedAtOnce, GaussianComponents):
         y : None
             Ignored; present for compatibility with pipelines.
         sample_weight : array-like of shape (n_samples,) or None
-            Nonnegative weight of each row; `weighting` states its meaning.
+            Nonnegative weight of each row; `weighting` states its meaning. Weights are in the order of the rows, also
+            those of a pandas Series, whatever its index.
         feature_weight : array-like of shape (n_features,) or None
-            Nonnegative weight of each column: its square root multiplies the centred and scaled column.
+            Nonnegative weight of each column: its square root multiplies the centred and scaled column. The weights of
+            a pandas Series belong to the columns of its labels, if these are names and `X` has names.
         checkpoint : path-like or None, default=None
             File that keeps the result of every pass over the data: after an interruption, a fit with `resume`
             makes only the passes that are missing, and gives the same model, bit for bit. Without `resume`, an existing
@@ -343,7 +345,7 @@ class PCA(FittedAtOnce, GaussianComponents):
         matrix = to_rows(self, X, reset=True, min_samples=least)
         n, p = matrix.shape
         samples = to_weights("sample_weight", sample_weight, n, "rows")
-        features = to_weights("feature_weight", feature_weight, p, "columns")
+        features = to_feature_weights(self, feature_weight, p)
         self._fit_matrix(matrix, in_order_of_columns(self, options), samples, features, log, device)
         return matrix
 
@@ -354,7 +356,7 @@ class PCA(FittedAtOnce, GaussianComponents):
         options = self._engine_options()
         sums = scatter._fitted()
         set_columns(self, scatter.n_features_in_, getattr(scatter, "feature_names_in_", None))
-        features = to_weights("feature_weight", feature_weight, len(sums.mean), "columns")
+        features = to_feature_weights(self, feature_weight, len(sums.mean))
         with self._call() as draw:
             model = _core.fit_scatter(sums, in_order_of_columns(self, options), features, draw)
         self._adopt_fit(model)

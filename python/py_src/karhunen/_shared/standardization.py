@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -45,9 +46,6 @@ def standardization_options(estimator: BaseEstimator) -> dict[str, Any]:
 def in_order_of_columns(estimator: BaseEstimator, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options with given centres and scales in the order of the columns of `X`.
 
-    The numbers of a pandas Series belong to the columns of its labels, if these are names and `X` has names; all other
-    numbers are in the order of the columns.
-
     Parameters
     ----------
     estimator : BaseEstimator
@@ -62,27 +60,71 @@ def in_order_of_columns(estimator: BaseEstimator, options: dict[str, Any]) -> di
     """
     columns = getattr(estimator, "feature_names_in_", None)
     ordered = {}
-    for name in NAMES:
-        labels = _labels(getattr(estimator, name, None))
-        if labels is None or columns is None:
-            continue
-        if len(set(labels)) < len(labels):
-            raise ValueError(f"{name} has a label twice; give each column one number")
-        numbers = dict(zip(labels, options[name], strict=True))
-        missing = [column for column in columns if column not in numbers]
-        if missing:
-            raise ValueError(f"{name} has no number for column {missing[0]!r}; its labels are not the columns of X")
-        if len(numbers) > len(columns):
-            known = set(columns)
-            extra = next(label for label in labels if label not in known)
-            raise ValueError(f"{name} has a number for {extra!r}, which is no column of X")
-        ordered[name] = [numbers[column] for column in columns]
+    for name in (*NAMES, "column_scale"):
+        places = _places(name, getattr(estimator, name, None), columns)
+        if places is not None:
+            ordered[name] = [options[name][place] for place in places]
     return {**options, **ordered}
+
+
+def in_order_of_labels(name: str, values: Any, columns: Sequence[str] | None) -> Any:
+    """Return a pandas Series in the order of the columns.
+
+    The numbers of a Series belong to the columns of its labels, if these are names and `X` has names; all other
+    numbers are in the order of the columns.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for errors.
+    values : object
+        One number for each column.
+    columns : sequence of str or None
+        Names of the columns; None if they have none.
+
+    Returns
+    -------
+    object
+        A Series, or `values` itself.
+
+    Raises
+    ------
+    ValueError
+        If the labels are not those of the columns.
+    """
+    places = _places(name, values, columns)
+    return values if places is None else values.iloc[places]
+
+
+def refuse_labels(estimator: BaseEstimator, feature_weight: Any) -> None:
+    """Refuse series with names for the columns of rows in parts, whose names are read later."""
+    given = {**{name: getattr(estimator, name, None) for name in NAMES}, "feature_weight": feature_weight}
+    for name, values in given.items():
+        if _labels(values) is not None:
+            raise ValueError(f"{name} is a Series, but parts name their columns later; give {name}.to_numpy()")
+
+
+def _places(name: str, values: Any, columns: Sequence[str] | None) -> list[int] | None:
+    """Return the place of the number of each column in a Series; None if numbers are in the order of the columns."""
+    labels = _labels(values)
+    if labels is None or columns is None:
+        return None
+    places = {label: place for place, label in enumerate(labels)}
+    if len(places) < len(labels):
+        raise ValueError(f"{name} has a label twice; give each column one number")
+    missing = [column for column in columns if column not in places]
+    if missing:
+        raise ValueError(f"{name} has no number for column {missing[0]!r}; its labels are not the columns of X")
+    if len(places) > len(columns):
+        known = set(columns)
+        extra = next(label for label in labels if label not in known)
+        raise ValueError(f"{name} has a number for {extra!r}, which is no column of X")
+    return [places[column] for column in columns]
 
 
 def _labels(values: Any) -> list[str] | None:
     """Return the labels of a pandas Series if they are names."""
-    if not hasattr(values, "iloc"):
+    if not hasattr(values, "iloc") or values.ndim != 1:
         return None
     labels = list(values.index)
     return labels if labels and all(isinstance(label, str) for label in labels) else None

@@ -97,7 +97,7 @@ class IncompletePCA(LazyRows, karhunen.IncompletePCA):
             passes.reduce,
             passes.names,
             passes.n_features,
-            feature_weight=feature_weight,
+            feature_weight=passes.feature_weights(feature_weight),
             checkpoint=checkpoint,
             resume=resume,
         )

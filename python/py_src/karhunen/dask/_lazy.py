@@ -79,7 +79,7 @@ class LazyRows(_Base):
         if is_dataframe(rows):
             single = width is not None and all(dtype == np.float32 for dtype in rows.dtypes)
             meta = np.empty((0,) if width is None else (0, width), np.float32 if single else np.float64)
-            return rows.map_partitions(_apply, model, method, width, meta=meta)
+            return rows.map_partitions(_apply, model, method, width, meta.dtype, meta=meta)
         expected = len(self.components_) if method == "inverse_transform" else self.n_features_in_
         if rows.shape[1] != expected:
             raise ValueError(f"X has {rows.shape[1]} columns, but {type(self).__name__} is expecting {expected}")
@@ -88,7 +88,7 @@ class LazyRows(_Base):
         if width is None:
             shape = {"chunks": (rows.chunks[0],), "drop_axis": 1}
         meta = np.empty((0,) * n_axes, dtype=dtype)
-        return rows.map_blocks(_apply, model, method, width, dtype=dtype, meta=meta, **shape)
+        return rows.map_blocks(_apply, model, method, width, meta.dtype, dtype=dtype, meta=meta, **shape)
 
     def _for_memory(self) -> FittedComponents:
         """Return the fitted estimator of rows in memory."""
@@ -99,8 +99,10 @@ class LazyRows(_Base):
         return model
 
 
-def _apply(block: Any, model: FittedComponents, method: str, width: int | None) -> FloatArray:
+def _apply(
+    block: Any, model: FittedComponents, method: str, width: int | None, dtype: np.dtype[np.floating[Any]]
+) -> FloatArray:
     """Apply a method to the rows of a partition, of which there may be none."""
     if not block.shape[0]:
-        return np.empty((0,) if width is None else (0, width))
+        return np.empty((0,) if width is None else (0, width), dtype)
     return cast(FloatArray, getattr(model, method)(block))

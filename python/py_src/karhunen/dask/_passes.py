@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import dask
+import numpy as np
 from dask.delayed import delayed
 
 from karhunen._cluster.part import SumsOfParts, merge, sum_part
+from karhunen._inputs.matrix import to_weights
 from karhunen._shared.options import flag_option
+from karhunen._shared.standardization import in_order_of_labels
 from karhunen._shared.warning import warn
 from karhunen.dask._collections import is_stored, names_of_columns, partitions, to_collection, weights_of
 from karhunen.dask._graph import at_workers, merged
@@ -56,6 +59,11 @@ class Passes:
     def names(self) -> Sequence[str] | None:
         """Return the names of the columns, if they have any."""
         return self._names
+
+    def feature_weights(self, feature_weight: Any) -> np.ndarray | None:
+        """Convert weights of the columns, those of a Series in the order of the columns."""
+        ordered = in_order_of_labels("feature_weight", feature_weight, self._names)
+        return to_weights("feature_weight", ordered, self.n_features, "columns")
 
     def reduce(self, number: int, task: bytes) -> SumsOfParts:
         """Compute the result of a task for all partitions; the first pass has number 0."""

@@ -5,10 +5,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from dask.delayed import delayed
+from sklearn.utils.validation import check_is_fitted
+
 import karhunen
 from karhunen._cluster.driver import drive, threads_of_part
+from karhunen._cluster.part import named
+from karhunen._inputs.matrix import to_weights
 from karhunen._shared.arrays import FloatArray
-from karhunen.dask._collections import is_lazy
+from karhunen.dask._collections import is_lazy, partitions, to_collection, weights_of
+from karhunen.dask._graph import merged
 from karhunen.dask._lazy import LazyRows
 from karhunen.dask._passes import Passes
 
@@ -60,7 +67,7 @@ class PCA(LazyRows, karhunen.PCA):
         sample_weight : dask array or series, or array-like, of shape (n_samples,), or None
             Nonnegative weight of each row, in the partitions of `X`, or in others if all lengths are known.
         feature_weight : array-like of shape (n_features,) or None
-            Nonnegative weight of each column.
+            Nonnegative weight of each column, as of :meth:`karhunen.PCA.fit`.
         checkpoint, resume
             As of :meth:`karhunen.PCA.fit`; the file lies where the fit is called.
         persist : bool, default=False
@@ -83,7 +90,7 @@ class PCA(LazyRows, karhunen.PCA):
             passes.reduce,
             passes.names,
             passes.n_features,
-            feature_weight=feature_weight,
+            feature_weight=passes.feature_weights(feature_weight),
             checkpoint=checkpoint,
             resume=resume,
         )
@@ -103,3 +110,50 @@ class PCA(LazyRows, karhunen.PCA):
             Log-likelihoods, lazy if `X` is.
         """
         return self._mapped(X, "score_samples", None) if is_lazy(X) else super().score_samples(X)
+
+    def score(self, X: Any, y: None = None, sample_weight: Any = None) -> float:
+        """Compute the mean log-likelihood of the rows.
+
+        Parameters
+        ----------
+        X : dask collection as of :meth:`fit`, or array-like
+            Rows; those of a collection are computed partition by partition.
+        y : None
+            Ignored; present for compatibility with pipelines.
+        sample_weight : dask array or series, or array-like, of shape (n_samples,), or None
+            Weights of the mean, as of :meth:`fit`.
+
+        Returns
+        -------
+        float
+            Mean of :meth:`score_samples`.
+        """
+        if not is_lazy(X):
+            return super().score(X, y, sample_weight)
+        check_is_fitted(self)
+        rows = to_collection(X)
+        model, sum_likelihoods = delayed(self._for_memory()), delayed(_sum_likelihoods, pure=False)
+        parts = partitions(rows, weights_of(sample_weight, rows))
+        sums = [sum_likelihoods(model, number, *part) for number, part in enumerate(parts)]
+        total, weight = merged(sums, _add)
+        if weight == 0:
+            raise ValueError("X has no rows of positive weight, of which the mean could be taken")
+        return float(total / weight)
+
+
+def _sum_likelihoods(model: karhunen.PCA, number: int, X: Any, sample_weight: Any) -> FloatArray:
+    """Return the weighted sum of the log-likelihoods of a partition, and the sum of its weights."""
+    n = X.shape[0]
+    weights = named(number, to_weights, "sample_weight", sample_weight, n, "rows")
+    if n == 0:
+        return np.zeros(2)
+    likelihoods = named(number, model.score_samples, X)
+    if weights is None:
+        return np.array([likelihoods.sum(), n])
+    return np.array([likelihoods @ weights, weights.sum()])
+
+
+def _add(sums: list[FloatArray]) -> FloatArray:
+    """Add the sums of partitions."""
+    total: FloatArray = np.sum(sums, axis=0)
+    return total
