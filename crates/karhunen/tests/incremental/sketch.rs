@@ -45,6 +45,28 @@ fn a_sketch_of_more_directions_than_the_rank_is_exact() {
     }
 }
 
+/// Sparse batches are centred by a correction, which leaves directions of rounding errors.
+#[test]
+fn sparse_batches_far_from_zero_keep_the_variances() {
+    let p = 60;
+    for seed in 0..60 {
+        let offset = if seed % 2 == 0 { 1e3 } else { 1e4 };
+        let means = &gaussian(1, p, 100 + seed)[0];
+        let mut rows = gaussian(40, p, seed);
+        rows.iter_mut().for_each(|row| row.iter_mut().zip(means).for_each(|(x, m)| *x += offset * m));
+        let expected = all_at_once(&Pca::new(2), &rows, None);
+        let options = IncrementalPca { n_oversamples: Some(p), batch_size: Some(5), ..sketch(2) };
+        let mut fit = options.start(p).unwrap();
+        for (part, layout) in [(0..10, Layout::RowMajor), (10..25, Layout::Csr), (25..40, Layout::Csc)] {
+            push::<f64>(&mut fit, &rows[part], None, layout, &Run::threads(2)).unwrap();
+        }
+        let found = model(&fit);
+        let variances = found.pca().explained_variance().iter().zip(expected.explained_variance());
+        let error = largest(variances.map(|(a, b)| a / b - 1.0));
+        assert!(error <= 1e-4, "{seed}: {error:e}");
+    }
+}
+
 /// Small directions are kept orthonormal where the squares of the singular values differ by ten orders and
 /// more.
 #[test]

@@ -51,6 +51,8 @@ pub(super) fn errors(state: &SketchState, theta: &Matrix, k: usize, exec: &Exec<
             (squares / PROBE as f64).sqrt()
         })
         .collect();
-    let bounds = residuals.iter().map(|residual| (BOUND * residual).min(most)).collect();
+    // A residual above all that was cut off shows errors of another kind.
+    let bound = |r: &f64| if *r > most { BOUND * r } else { (BOUND * r).min(most) };
+    let bounds = residuals.iter().map(bound).collect();
     Ok(Errors { residuals, bounds })
 }

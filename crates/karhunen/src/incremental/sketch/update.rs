@@ -6,7 +6,7 @@ use crate::exec::{Accumulate, Exec};
 use crate::linalg::Matrix;
 use crate::linalg::decomp::basis::{add_tall_product, tall_t_product};
 use crate::linalg::decomp::eigh::{Eigh, eigh};
-use crate::linalg::decomp::orthonormal::{Orthonormal, orthonormalize, polish};
+use crate::linalg::decomp::orthonormal::{Orthonormal, orthonormalize, polish_near};
 use crate::linalg::dense::small::multiply;
 
 /// Ratio of the sums of squares below which the directions are orthonormalized and decomposed again:
@@ -154,12 +154,12 @@ fn by_rows(
     orthonormal(rotated, squares, cut_off, &exec.part(0.9, 1.0))
 }
 
-/// Makes directions orthonormal that are so up to rounding.
-fn orthonormal(vectors: Matrix, squares: Vec<f64>, cut_off: f64, exec: &Exec<'_>) -> Result<Kept> {
+/// Makes directions orthonormal that are so up to rounding. Those of variances of rounding errors are not.
+fn orthonormal(mut vectors: Matrix, squares: Vec<f64>, cut_off: f64, exec: &Exec<'_>) -> Result<Kept> {
     /// Seed of columns that replace dependent ones, which have no variance.
     const SEED: u64 = 0;
-    if squares[squares.len() - 1] >= UNSAFE_RATIO * squares[0] {
-        return Ok(Kept { vectors: polish(vectors, SEED, exec)?, squares, cut_off });
+    if squares[squares.len() - 1] >= UNSAFE_RATIO * squares[0] && polish_near(&mut vectors, exec)? {
+        return Ok(Kept { vectors, squares, cut_off });
     }
     // `V D V' = Q (R D R') Q'`.
     let Orthonormal { q, r } = orthonormalize(vectors, SEED, exec)?;

@@ -114,21 +114,31 @@ const CLEAN: f64 = 1e-14;
 /// # Errors
 /// As [`orthonormalize`].
 pub(crate) fn polish(mut w: Matrix, seed: u64, exec: &Exec<'_>) -> Result<Matrix> {
+    // The columns of a basis need not correspond to those given.
+    Ok(if polish_near(&mut w, exec)? { w } else { orthonormalize(w, seed, exec)?.q })
+}
+
+/// As [`polish`], in place and column by column; returns false, and leaves the columns as they are, if they are far from
+/// orthonormal.
+///
+/// # Errors
+/// [`Error::Stopped`].
+pub(crate) fn polish_near(w: &mut Matrix, exec: &Exec<'_>) -> Result<bool> {
     let p = w.n_cols();
     if p == 0 {
-        return Ok(w);
+        return Ok(true);
     }
     let unchanged = ColumnMap { shift: &vec![0.0; p], remainder: &[], factor: &vec![1.0; p] };
-    let gram = rank_k::scatter(Dense::from(&w), unchanged, None, exec)?;
+    let gram = rank_k::scatter(Dense::from(&*w), unchanged, None, exec)?;
     match deviation(&gram) {
         near if near <= NEAR => {
             if let Some((factor, _)) = (near > CLEAN).then(|| cholesky(&gram)).flatten() {
-                multiply_columns(&mut w, &inverse_upper(&factor), exec)?;
+                multiply_columns(w, &inverse_upper(&factor), exec)?;
             }
-            Ok(w)
+            Ok(true)
         }
         // Far from orthonormal, or NaN.
-        _ => Ok(orthonormalize(w, seed, exec)?.q),
+        _ => Ok(false),
     }
 }
 
