@@ -50,7 +50,7 @@ pub(crate) struct CompleteArgs {
 #[command(next_help_heading = "Fill")]
 pub(crate) struct CompletionArgs {
     /// Number of components [default: by generalized cross-validation among 0 to 5]
-    #[arg(short = 'k', long = "components", value_name = "K", value_parser = at_least_one)]
+    #[arg(short = 'k', long = "components", value_name = "K", value_parser = at_least_one, allow_negative_numbers = true)]
     n_components: Option<NonZeroUsize>,
     /// Largest number of components that generalized cross-validation tries [default: 5]
     #[arg(long, value_name = "K", conflicts_with = "n_components")]

@@ -36,7 +36,7 @@ pub(crate) struct CrossValidateArgs {
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) data: PathBuf,
     /// Numbers of components to compare: 1,2,5 or 1-5 or both [default: 1,2,3,5,7,10 as far as the table allows]
-    #[arg(short = 'k', long = "components", value_name = "LIST", value_parser = component_list)]
+    #[arg(short = 'k', long = "components", value_name = "LIST", value_parser = component_list, allow_negative_numbers = true)]
     pub(crate) n_components: Option<ComponentList>,
     /// Number of folds of the entries
     #[arg(long, value_name = "N", default_value_t = 5)]

@@ -62,7 +62,7 @@ pub(crate) struct FitArgs {
     ///
     /// A number (10), a fraction of the variance to reach (0.95 or 95%), or all; 1 is one component, 1.0 or 100% all the
     /// variance. Without it, 10 or as many as there are
-    #[arg(short = 'k', long = "components", value_name = "K", value_parser = n_components)]
+    #[arg(short = 'k', long = "components", value_name = "K", value_parser = n_components, allow_negative_numbers = true)]
     pub(crate) n_components: Option<NComponents>,
     #[command(flatten)]
     pub(crate) complete: PcaArgs,

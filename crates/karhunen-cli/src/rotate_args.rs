@@ -23,7 +23,7 @@ pub(crate) struct RotateArgs {
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) model: PathBuf,
     /// Leading components to rotate [default: all that have variance]
-    #[arg(short = 'k', long = "components", value_name = "K", value_parser = at_least_one)]
+    #[arg(short = 'k', long = "components", value_name = "K", value_parser = at_least_one, allow_negative_numbers = true)]
     pub(crate) n_components: Option<NonZeroUsize>,
     #[command(flatten)]
     pub(crate) criterion: CriterionArgs,

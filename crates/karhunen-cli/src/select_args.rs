@@ -49,7 +49,7 @@ pub(crate) struct SelectArgs {
 #[derive(Debug, Args)]
 pub(crate) struct SelectDataArgs {
     /// Largest number of components that a rule can choose [default: all]
-    #[arg(short = 'k', long = "components", value_name = "K", value_parser = at_least_one)]
+    #[arg(short = 'k', long = "components", value_name = "K", value_parser = at_least_one, allow_negative_numbers = true)]
     pub(crate) n_components: Option<NonZeroUsize>,
     #[command(flatten)]
     pub(crate) complete: PcaArgs,

@@ -36,7 +36,7 @@ pub(crate) struct UpdateArgs {
     /// Components to keep: 10, 95% of the variance, or all; needed to begin
     ///
     /// A number (10), a fraction of the variance to reach (0.95 or 95%), or all. A sketch needs a number
-    #[arg(short = 'k', long = "components", value_name = "K", value_parser = n_components)]
+    #[arg(short = 'k', long = "components", value_name = "K", value_parser = n_components, allow_negative_numbers = true)]
     pub(crate) n_components: Option<NComponents>,
     #[command(flatten)]
     pub(crate) complete: PcaArgs,

@@ -68,7 +68,7 @@ impl Beside for TableColumns {
 
     fn fitted_table(&self, n_features: usize) -> FittedTable {
         let Self { feature_names, set_aside, id_column, log1p } = self.clone();
-        FittedTable { feature_names, n_features, set_aside, id_column, log1p }
+        FittedTable { feature_names, n_features, set_aside, id_column, log1p, ..FittedTable::default() }
     }
 }
 
@@ -117,7 +117,7 @@ impl Beside for RowsAndColumns {
             n_features,
             set_aside: self.set_aside.clone(),
             id_column: self.id_column.clone(),
-            log1p: None,
+            ..FittedTable::default()
         }
     }
 }

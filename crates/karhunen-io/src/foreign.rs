@@ -340,6 +340,9 @@ const ZARR: Foreign = Foreign {
           zarr.open('{file}', mode='r')['NAME'][:])\"",
 };
 
+/// A folder of files of no known kind.
+pub(crate) const FOLDER: Foreign = Foreign { what: "a folder", way: "give a file in it" };
+
 /// The format of a folder, by the names in it.
 pub(crate) fn of_folder(path: &Path) -> Foreign {
     let has = |name: &str| path.join(name).exists();
@@ -361,7 +364,7 @@ pub(crate) fn of_folder(path: &Path) -> Foreign {
                   pandas.read_parquet('{file}').to_parquet('{stem}.parquet')\"",
         }
     } else {
-        Foreign { what: "a folder", way: "give a file in it" }
+        FOLDER
     }
 }
 

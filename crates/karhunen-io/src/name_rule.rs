@@ -25,6 +25,8 @@ pub struct FittedTable {
     pub id_column: Option<String>,
     /// The sum of each row to which counts were normalised before the fit.
     pub log1p: Option<f64>,
+    /// Names of the scores under the model, if the table may hold scores in place of rows.
+    pub score_names: Vec<String>,
 }
 
 impl FittedTable {
@@ -39,6 +41,19 @@ impl FittedTable {
         // A further column may name the rows even though no option requested it.
         let fits = n_known == n_columns || (id.is_none() && n_known + 1 == n_columns);
         (self.feature_names.is_none() && fits).then_some((set_aside, id))
+    }
+
+    /// Tests whether all columns but the first are the scores under the model, and the first, neither a score nor a
+    /// feature, names the rows. Earlier versions wrote `pc1`.
+    pub(crate) fn are_scores_beside_names(&self, names: &[String]) -> bool {
+        let Some((first, rest)) = names.split_first() else { return false };
+        let word = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_uppercase();
+        let is_same = |(name, score): (&String, &String)| name.eq_ignore_ascii_case(score);
+        !rest.is_empty()
+            && rest.len() == self.score_names.len()
+            && rest.iter().zip(&self.score_names).all(is_same)
+            && self.score_names.iter().all(|score| word(first) != word(score))
+            && !is_feature(first, Some(self))
     }
 }
 
@@ -374,6 +389,9 @@ impl Look<'_> {
     ) -> FirstColumn {
         let certain = FirstColumn::Names { must_differ: false, warning: None };
         if let Some(fitted) = self.fitted {
+            if names.is_some_and(|names| fitted.are_scores_beside_names(names)) {
+                return certain;
+            }
             let known = fitted.feature_names.as_deref();
             let first = names.and_then(<[String]>::first);
             let is_feature = first.is_some_and(|first| is_feature(first, Some(fitted)));

@@ -200,10 +200,15 @@ pub(crate) fn sniff(bytes: &[u8], path: &Path) -> Format {
         }
     }
     let named_bed = extension(path).as_deref() == Some("bed");
-    if bytes
-        .strip_prefix(&genotypes::layout::MAGIC)
-        .is_some_and(|rest| named_bed || matches!(rest, [0 | 1, ..]))
-    {
+    let after_bed_magic = bytes.strip_prefix(&genotypes::layout::MAGIC);
+    if after_bed_magic.is_some() && named_bed {
+        return Format::Bed;
+    }
+    // The length of a header of safetensors may look like the first bytes of the formats below, 640 like a pickle.
+    if is_safetensors(bytes) {
+        return Format::Model;
+    }
+    if matches!(after_bed_magic, Some([0 | 1, ..])) {
         return Format::Bed;
     }
     if let Some(kind) = foreign::recognise(bytes, path) {
@@ -212,10 +217,6 @@ pub(crate) fn sniff(bytes: &[u8], path: &Path) -> Format {
     if bytes.get(..14).is_some_and(|banner| banner.eq_ignore_ascii_case(b"%%MatrixMarket")) {
         return Format::MatrixMarket;
     }
-    // safetensors: the length of a JSON header, and the header.
-    if bytes.get(5..9).is_some_and(|rest| rest == b"\0\0\0{") {
-        return Format::Model;
-    }
     if named_bed {
         return Format::Bed;
     }
@@ -223,6 +224,11 @@ pub(crate) fn sniff(bytes: &[u8], path: &Path) -> Format {
         return Format::NoBanner;
     }
     Format::Text
+}
+
+/// Tests for safetensors: the length of a JSON header in eight bytes, and the header.
+fn is_safetensors(bytes: &[u8]) -> bool {
+    bytes.get(5..9).is_some_and(|rest| rest == b"\0\0\0{")
 }
 
 #[cfg(test)]
@@ -260,5 +266,23 @@ mod tests {
         for (bytes, name, format) in cases {
             assert_eq!(sniff(bytes, Path::new(name)), format, "{name}: {bytes:?}");
         }
+    }
+
+    #[test]
+    fn the_length_of_a_header_is_no_mark_of_another_format() {
+        // As pickles (0x80 and 2 or 3), .pgen, .bed, R and TIFF files begin.
+        for length in [640_u64, 896, 66_176, 7_020, 72_556, 2_648, 2_771_273] {
+            let bytes = [&length.to_le_bytes()[..], b"{\"__metadata__\":"].concat();
+            assert_eq!(sniff(&bytes, Path::new("x.model")), Format::Model, "{length}");
+        }
+        let pickles: [&[u8]; 3] = [
+            b"\x80\x02]q\0(K\x01K\x02e.",
+            b"\x80\x03]q\0(K\x01K\x02e.",
+            b"\x80\x04\x95\x0b\0\0\0\0\0\0\0]\x94.",
+        ];
+        for bytes in pickles {
+            assert!(matches!(sniff(bytes, Path::new("x.pkl")), Format::Foreign(_)), "{bytes:?}");
+        }
+        assert_eq!(sniff(b"\x6c\x1b\x01\0\0\0\0\0{", Path::new("x.bed")), Format::Bed);
     }
 }

@@ -163,11 +163,15 @@ impl Roles {
             }
         }
         let first = self.roles.iter().position(|&role| role != Role::Unused);
-        if let Some(column) = first.filter(|_| wanted)
-            && self.roles[column] == Role::Value
-            && is_text(schema.field(column).data_type())
-            && !is_feature(&names[column], fitted)
-        {
+        let Some(column) = first.filter(|&column| wanted && self.roles[column] == Role::Value) else {
+            return;
+        };
+        let kind = schema.field(column).data_type();
+        let values: Vec<String> =
+            self.columns(Role::Value).into_iter().map(|column| names[column].clone()).collect();
+        if can_be_text(kind) && fitted.is_some_and(|fitted| fitted.are_scores_beside_names(&values)) {
+            self.roles[column] = Role::Id;
+        } else if is_text(kind) && !is_feature(&names[column], fitted) {
             (self.roles[column], self.id) = (Role::Id, IdOrigin::FirstText);
         }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use karhunen::error::Phrase;
 
-use crate::foreign::{self, Foreign};
+use crate::foreign;
 use crate::input::extension;
 use crate::names::shortened;
 use crate::option_names;
@@ -68,7 +68,6 @@ fn tables_in(path: &Path) -> Result<Option<Vec<PathBuf>>> {
     if !path.is_dir() {
         return Ok(None);
     }
-    let kind: Foreign = foreign::of_folder(path);
     let reading = |source| Error::io(path, "reading", source);
     let mut files = Vec::new();
     for entry in std::fs::read_dir(path).map_err(reading)? {
@@ -82,10 +81,21 @@ fn tables_in(path: &Path) -> Result<Option<Vec<PathBuf>>> {
         }
     }
     if files.is_empty() {
-        return Err(Error::new(path, Cause::format(kind.message(path))));
+        return Err(Error::new(path, Cause::format(no_table(path))));
     }
     files.sort();
     Ok(Some(files))
+}
+
+/// The message for a folder without tables.
+fn no_table(path: &Path) -> String {
+    match foreign::of_folder(path) {
+        foreign::FOLDER => {
+            let endings = EXTENSIONS.join(", .");
+            format!("is a folder that holds no file whose name ends in .{endings}; give files of data")
+        }
+        kind => kind.message(path),
+    }
 }
 
 /// Tables with the same columns.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use karhunen::incomplete::RowScores;
 use karhunen::pca::Transform;
 use karhunen::{Matrix, Observed, Scalar};
-use karhunen_io::{Data, Ids, NamedMatrix, ObservedData, ReadOptions, Saved, Table, Values};
+use karhunen_io::{Data, FittedTable, Ids, NamedMatrix, ObservedData, ReadOptions, Saved, Table, Values};
 
 use crate::args::{ReconstructArgs, ReconstructFrom};
 use crate::chosen::Chosen;
@@ -45,6 +45,7 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
     model.check_whiten(args.whiten)?;
     let chosen = Chosen::of(args.only.as_ref(), model.n_components())?;
     let options = args.memory.within(model.read_options(read_options(&args.input, &args.threads)));
+    let options = or_scores(options, model.component_names());
     let dataset = Dataset::read(&args.data, &options, &progress)?;
     let from = match args.from {
         Some(from) => from,
@@ -73,17 +74,24 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
     dispatch(&dataset.table.data, work)
 }
 
+/// Options for a table of rows of the model or of these scores.
+fn or_scores(options: ReadOptions, score_names: Vec<String>) -> ReadOptions {
+    let fitted = options.fitted.map(|fitted| FittedTable { score_names, ..fitted });
+    ReadOptions { fitted, ..options }
+}
+
 /// Reconstructs every entry, observed or missing, from scores or incomplete rows under a model of incomplete data.
 fn incomplete(args: &ReconstructArgs, saved: &Saved<impl IncompleteRows>, progress: &Progress) -> Result<()> {
     saved.model.check_whiten(args.whiten)?;
     let chosen = Chosen::of(args.only.as_ref(), saved.model.n_components())?;
+    let expected = saved.model.score_names();
     let options = args.memory.within(saved.read_options(read_options(&args.input, &args.threads)));
-    let dataset = Dataset::read(&args.data, &ReadOptions { missing: true, ..options }, progress)?;
+    let options = or_scores(ReadOptions { missing: true, ..options }, expected.clone());
+    let dataset = Dataset::read(&args.data, &options, progress)?;
     let explain = |error| dataset.explain(error);
     let run = args.threads.run(progress);
     let model = saved.model.fitted();
     let p = model.n_features();
-    let expected = saved.model.score_names();
     let features = saved.beside.column_ids.as_ref().map(Ids::texts);
     let from = args.from.map_or_else(|| recognise(&dataset, &expected, features.as_deref(), p), Ok)?;
     match (&dataset.table.data, from) {

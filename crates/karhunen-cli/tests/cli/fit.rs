@@ -118,6 +118,22 @@ fn full_json_adds_components_and_loadings() {
 }
 
 #[test]
+fn a_negative_number_of_components_is_refused_with_the_rule() {
+    for arguments in [
+        "fit t.csv -k -1",
+        "update m t.csv -k -1",
+        "select t.csv -k -1",
+        "rotate t.csv -k -1",
+        "complete t.csv -k -1",
+        "cross-validate t.csv -k -1",
+    ] {
+        let done = karhunen(arguments).assert().code(2).stdout("");
+        let text = String::from_utf8(done.get_output().stderr.clone()).unwrap();
+        assert!(text.contains("invalid value '-1'") && text.contains("at least 1"), "{arguments}: {text}");
+    }
+}
+
+#[test]
 fn components_by_number_fraction_and_default() {
     let n = |arguments: &str| json(arguments)["n_components"].as_u64().unwrap();
     assert_eq!(n("fit iris.csv --label class --json -k 3"), 3);

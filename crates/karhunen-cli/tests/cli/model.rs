@@ -62,6 +62,26 @@ fn whitening_is_an_option_of_the_transform_and_undone_by_reconstruct() {
 }
 
 #[test]
+fn scores_are_reconstructed_where_names_of_rows_repeat_or_are_numbers() {
+    for names in [["Berlin", "Berlin", "Rome", "Rome"], ["1.5", "1.5", "2.5", "2.5"]] {
+        let folder = tempfile::tempdir().unwrap();
+        let rows =
+            names.iter().zip(["1,2", "2,5", "3,1", "5,5"]).map(|(name, row)| format!("{name},{row}\n"));
+        std::fs::write(folder.path().join("t.csv"), format!("city,x,y\n{}", rows.collect::<String>()))
+            .unwrap();
+        for (scores, options) in [("s.csv", ""), ("s.parquet", ""), ("o.csv", "--missing")] {
+            let run = |arguments: String| karhunen(&arguments).current_dir(folder.path()).assert().success();
+            run(format!("fit t.csv --row-names city -k 1 {options} -q -o m --scores {scores} --force"));
+            let done = run(format!("reconstruct m {scores}"));
+            let text = String::from_utf8(done.get_output().stdout.clone()).unwrap();
+            let found: Vec<&str> = text.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+            assert_eq!(found.iter().map(|name| name.trim_matches('"')).collect::<Vec<_>>(), names, "{text}");
+            assert!(text.starts_with("sample,x,y\n"), "{text}");
+        }
+    }
+}
+
+#[test]
 fn rows_and_their_scores_reconstruct_to_the_same() {
     let folder = fitted("-k 2");
     let model = at(&folder, "m");

@@ -83,4 +83,9 @@ fn files_of_other_programs_are_named_with_the_way_in() {
     let done = karhunen("inspect").arg(folder.path()).assert().code(3);
     let said = String::from_utf8(done.get_output().stderr.clone()).unwrap();
     assert!(said.ends_with(": is a folder, which is not read; give a file in it\n"), "{said}");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("notes.md"), "notes").unwrap();
+    let done = karhunen("fit").arg(folder.path()).assert().code(3);
+    let said = String::from_utf8(done.get_output().stderr.clone()).unwrap();
+    assert!(said.contains(": is a folder that holds no file whose name ends in .parquet, .arrow,"), "{said}");
 }

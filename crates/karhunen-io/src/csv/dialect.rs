@@ -3,7 +3,7 @@
 use super::cells::Cell;
 use super::fields::{BlankLines, Delimiter, Ending, Field, Scanner};
 use crate::ReadOptions;
-use crate::name_rule::{FirstLine, Look, usual_n_fields};
+use crate::name_rule::{FirstLine, Look, leaves_out_id, usual_n_fields};
 
 /// Candidates, in the order of preference for ties.
 const CANDIDATES: [Delimiter; 5] = [
@@ -105,14 +105,17 @@ fn sample(text: &[u8], delimiter: Delimiter) -> Sample<'_> {
 
 /// The candidate that gives most records the same number of fields, at least two, and the most numeric fields. In
 /// a file named `.tsv`, tabs are chosen without comparison if there are any. If the names in the first line are
-/// separated by commas, commas take precedence over blanks, which may group thousands or occur in text.
+/// separated by commas, commas take precedence over blanks, which may group thousands or occur in text; so does another
+/// delimiter that separates all records alike.
 fn detect_delimiter(text: &[u8], named_tsv: bool) -> (Delimiter, Sample<'_>) {
     let commas = sample(text, Delimiter::Byte(b','));
     let n_names = names_between_commas(&commas);
     let mut best = (Delimiter::Byte(b','), commas, 0.0);
     for delimiter in CANDIDATES {
         let records = sample(text, delimiter);
-        if delimiter == Delimiter::Blanks && records.first().is_some_and(|first| first.len() < n_names) {
+        if delimiter == Delimiter::Blanks
+            && (records.first().is_some_and(|first| first.len() < n_names) || separates_all(best.0, &best.1))
+        {
             continue;
         }
         let score = regularity(&records, delimiter != Delimiter::Byte(b','));
@@ -136,6 +139,27 @@ fn names_between_commas(records: &[Vec<Field>]) -> usize {
     if are_names && usual_n_fields(rest) == first.len() { first.len() } else { 0 }
 }
 
+/// Tests whether a delimiter gives all records, with the header, the same number of fields, at least two, so that blanks
+/// are part of the fields; R leaves out a name in the header. The comma may be the decimal sign. Blanks separate where a
+/// column holds several numbers in each record.
+fn separates_all(delimiter: Delimiter, records: &[Vec<Field>]) -> bool {
+    let data = below_header(records);
+    let n_fields = usual_n_fields(data);
+    let Some(first) = records.first().filter(|_| n_fields > 1 && delimiter != Delimiter::Byte(b',')) else {
+        return false;
+    };
+    let holds_lists = |column: usize| data.iter().all(|record| is_list_of_numbers(&record[column]));
+    data.iter().all(|record| record.len() == n_fields)
+        && (first.len() == n_fields || leaves_out_id(first.len(), data))
+        && !(0..n_fields).any(holds_lists)
+}
+
+/// Tests for several numbers between blanks.
+fn is_list_of_numbers(field: &Field) -> bool {
+    let mut words = field.text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    !field.quoted && words.clone().count() > 1 && words.all(|word| is_numeric(word, true))
+}
+
 /// The first candidate that separates the first record into fields with all these names, as a value of
 /// [`ReadOptions::delimiter`].
 pub(super) fn delimiter_between<'a>(text: &[u8], names: impl Iterator<Item = &'a str> + Clone) -> Option<u8> {
@@ -150,19 +174,25 @@ pub(super) fn delimiter_between<'a>(text: &[u8], names: impl Iterator<Item = &'a
     })
 }
 
+/// The records below the first, which may hold names, or the only record.
+fn below_header<'a, 'b>(records: &'b [Vec<Field<'a>>]) -> &'b [Vec<Field<'a>>] {
+    if records.len() > 1 { &records[1..] } else { records }
+}
+
+/// Tests for a number with a decimal point, or, if it may be the decimal sign, with a comma.
+fn is_numeric(text: &[u8], decimal_comma: bool) -> bool {
+    Cell::of(text, false).is_numeric() || (decimal_comma && Cell::of(text, true).is_numeric())
+}
+
 fn regularity(records: &[Vec<Field>], decimal_comma: bool) -> f64 {
-    let data = if records.len() > 1 { &records[1..] } else { records };
+    let data = below_header(records);
     let n_fields = usual_n_fields(data);
     if n_fields < 2 {
         return 0.0;
     }
     let share = |part: usize, whole: usize| part as f64 / whole as f64;
     let regular = data.iter().filter(|record| record.len() == n_fields).count();
-    let is_numeric = |field: &&Field| {
-        Cell::of(&field.text, false).is_numeric()
-            || (decimal_comma && Cell::of(&field.text, true).is_numeric())
-    };
-    let numeric = data.iter().flatten().filter(is_numeric).count();
+    let numeric = data.iter().flatten().filter(|field| is_numeric(&field.text, decimal_comma)).count();
     let all = data.iter().map(Vec::len).sum();
     // A table of text alone still has a delimiter.
     share(regular, data.len()) * (0.01 + share(numeric, all))
@@ -178,4 +208,40 @@ fn detect_decimal_comma(records: &[Vec<Field>]) -> bool {
         }
     }
     commas > points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blanks_are_part_of_fields_where_another_delimiter_separates_all_records() {
+        let cases: [(&str, Delimiter); 18] = [
+            ("name\tx\ty\nSample 1\t1.5\t2\nSample 2\t4.5\t2.5\n", Delimiter::Byte(b'\t')),
+            ("name;x;y\nSample 1;1.5;2\nSample 2;4.5;2.5\n", Delimiter::Byte(b';')),
+            ("name|x|y\nSample 1|1.5|2\nSample 2|4.5|2.5\n", Delimiter::Byte(b'|')),
+            ("Sample 1\t1,5\t2\nSample 2\t4,5\t2,5\n", Delimiter::Byte(b'\t')),
+            ("Sample Name\tSepal Length\nSample 1\t1.5\nSample 2\t4.5\n", Delimiter::Byte(b'\t')),
+            // The name of the first column is left out, as R does.
+            ("x\ty\nSample 1\t1.5\t2\nSample 2\t4.5\t2.5\n", Delimiter::Byte(b'\t')),
+            ("x\ty\tmodel\n1.5\t2\tGolf 4\n4.5\t2.5\tPolo 3\n", Delimiter::Byte(b'\t')),
+            ("name\ta\tb\nSample 1\tyes\tvery good\nSample 2\tno\tquite bad\n", Delimiter::Byte(b'\t')),
+            ("name\tx\ty\nSample 1\t\t2\nSample 2\t4.5\t2.5\n", Delimiter::Byte(b'\t')),
+            // Aligned columns, with tabs between some of them.
+            ("x y\tz\n1 2\t3\n4 5\t6\n", Delimiter::Blanks),
+            ("1.5 2\t3 4\n2.5 5\t6 7\n", Delimiter::Blanks),
+            ("\tx y\n\t1.5 2\n\t4.5 2.5\n", Delimiter::Blanks),
+            ("x y\t\n1.5 2\t\n4.5 2.5\t\n", Delimiter::Blanks),
+            ("1 2 3;\n4 5 6;\n", Delimiter::Blanks),
+            ("1 2 | 3 4\n5 6 | 7 8\n", Delimiter::Blanks),
+            // Decimal commas.
+            ("1,5 2,5\n3,5 4,5\n", Delimiter::Blanks),
+            ("a 1,5 2,5\nb 3,5 4,5\n", Delimiter::Blanks),
+            ("x y\n1,5 2,5\n3,5 4,5\n", Delimiter::Blanks),
+        ];
+        for (text, delimiter) in cases {
+            let (dialect, _) = Dialect::detect(text.as_bytes(), &ReadOptions::default(), false);
+            assert_eq!(dialect.delimiter, delimiter, "{text:?}");
+        }
+    }
 }

@@ -389,6 +389,25 @@ fn a_model_knows_better_than_the_look_of_a_table() {
 }
 
 #[test]
+fn a_column_beside_all_scores_names_the_rows() {
+    let options = ReadOptions {
+        fitted: Some(crate::FittedTable {
+            feature_names: texts(&["x", "y"]),
+            n_features: 2,
+            score_names: vec!["PC1".to_owned(), "PC2".to_owned()],
+            ..crate::FittedTable::default()
+        }),
+        ..ReadOptions::default()
+    };
+    let names_of = |text: &str| parse(text, &options, TINY).unwrap().sample_names;
+    assert_eq!(names_of("city,PC1,PC2\nRome,1,2\nRome,3,4\n"), texts(&["Rome", "Rome"]));
+    assert_eq!(names_of("city,pc1,pc2\n1.5,1,2\n1.5,3,4\n"), texts(&["1.5", "1.5"]));
+    for header in ["x,PC1,PC2", "PC3,PC1,PC2", "city,PC2,PC1", "city,PC1,y"] {
+        assert_eq!(names_of(&format!("{header}\n1.5,1,2\n1.5,3,4\n")), None, "{header}");
+    }
+}
+
+#[test]
 fn columns_known_to_be_no_features_are_left_out_where_they_exist() {
     let options = ReadOptions {
         fitted: Some(crate::FittedTable {
