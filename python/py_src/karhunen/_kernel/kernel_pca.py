@@ -83,10 +83,10 @@ or callable, default="linear"
         "auto" is the fixed point if available, which denoises better, and "ridge" if `alpha` is given; for other
         kernels it is a ridge regression of the centred rows, unlike scikit-learn's.
     solver : {"auto", "full", "stored", "tiles", "nystrom", "fourier"}, default="auto"
-        Algorithm. "full" reduces the whole matrix to tridiagonal form; "stored" uses block Krylov iteration to `tol` with
-        one triangle of the kernel matrix in memory; "tiles" recomputes the matrix in every pass, in memory proportional
-        to n_samples; "nystrom" uses landmarks; "fourier" uses random Fourier features ("rbf" and "laplacian"). "auto" is exact if
-        `memory_limit` and half an hour on one core permit, and "nystrom" otherwise.
+        Algorithm. "full" reduces the whole matrix to tridiagonal form; "stored" uses block Krylov iteration to `tol`
+        with one triangle of the kernel matrix in memory; "tiles" recomputes the matrix in every pass, in memory
+        proportional to n_samples; "nystrom" uses landmarks; "fourier" uses random Fourier features ("rbf" and
+        "laplacian"). "auto" is exact if `memory_limit` and half an hour on one core permit, and "nystrom" otherwise.
     landmarks : {"uniform", "kmeans++", "leverage"}, default="uniform"
         Selection of landmarks for "nystrom": uniformly at random, far apart in feature space, or by ridge leverage
         scores.
