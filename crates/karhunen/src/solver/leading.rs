@@ -30,6 +30,9 @@ const SMALL: usize = 48;
 /// Dimension up to which a matrix is reduced to tridiagonal form at once: for most spectra that takes less time than an
 /// iteration.
 const REDUCED: usize = 600;
+/// Number of eigenvalues equal to the one before, beyond which all eigenvectors take less time: those of equal eigenvalues
+/// are nearly dependent, and are orthonormalized in rounds.
+const MOST_EQUAL: usize = 2 * LANES;
 /// Tolerance for an explicit matrix as a fraction of the one requested: the extra accuracy costs next to nothing.
 const FINER: f64 = 1e-3;
 /// Tolerance as accurate as a full decomposition.
@@ -125,6 +128,10 @@ fn few_values(matrix: &Tridiagonal, wanted: Wanted) -> Option<Vec<f64>> {
             return None;
         }
         values.extend(matrix.values(values.len()..dim.min(values.len() + LANES)));
+        let level = f64::EPSILON * dim as f64 * values[0].abs();
+        if values.windows(2).filter(|w| w[0] - w[1] <= level).count() > MOST_EQUAL {
+            return None;
+        }
         let enough = count(&values, wanted).filter(|&k| k >= least.min(dim));
         if let Some(k) = enough {
             values.truncate(k);
@@ -373,5 +380,9 @@ mod tests {
         assert_eq!(few(Wanted::Share { sum: of_first(40) - 1e-9, total }), Some(40));
         assert_eq!(few(Wanted::Share { sum: of_first(40) + 1e-9, total }), Some(41));
         assert_eq!(few(Wanted::Share { sum: of_first(150), total }), None);
+        let of_rank = Matrix::from_fn(400, 400, |i, j| if i == j && i < 5 { 1.0 + i as f64 } else { 0.0 });
+        let reduced = Tridiagonal::of(&of_rank).unwrap().unwrap();
+        let few = |k| few_values(&reduced, Wanted::Count(k)).map(|values| values.len());
+        assert_eq!([few(60), few(100)], [Some(60), None]);
     }
 }
