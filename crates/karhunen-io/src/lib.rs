@@ -19,6 +19,7 @@ mod disk_space;
 mod error;
 mod existing;
 mod file_rows;
+mod fitted_table;
 #[cfg(test)]
 mod fixtures;
 mod foreign;
@@ -44,6 +45,7 @@ mod npy_elements;
 mod npy_header;
 mod npz;
 mod npz_sparse;
+mod number_runs;
 mod observed;
 pub mod option_names;
 mod options;
@@ -79,12 +81,12 @@ pub use decoder::is_decoding;
 pub use error::{Cause, Error, ErrorKind, Place, Result};
 pub use existing::Existing;
 pub use file_rows::{BlockReader, FileRows, OwnedBlock, Reading};
+pub use fitted_table::FittedTable;
 pub use holes::{HoledTable, Predict, Predicted, read_holed};
 pub use ids::{IdLookup, Ids};
 pub use mapped::Mapped;
 pub use messages::{from_bytes, to_bytes};
 pub use moment_files::load_moments;
-pub use name_rule::FittedTable;
 pub use names::{shell_word, shortened};
 pub use observed::{
     ObserveOptions, ObservedData, ObservedRows, ObservedTable, read_observed, read_observed_rows,

@@ -9,53 +9,10 @@ use std::collections::HashSet;
 use karhunen::error::{OptionValue, Phrase};
 
 use crate::csv::{Cell, Field};
+use crate::fitted_table::{FittedTable, is_feature};
+use crate::number_runs::{LONG_RUN, Run, are_years, counts_from_the_start, run, share_of_steps};
 use crate::option_names;
 use crate::units::{common_word, first_decorated};
-
-/// The columns of a fitted table, as its model records them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FittedTable {
-    /// One name for each feature, if the table had column names.
-    pub feature_names: Option<Vec<String>>,
-    /// Number of features.
-    pub n_features: usize,
-    /// Columns that are not features, by name, or by number from 1 if the table had no names: labels and weights.
-    pub set_aside: Vec<String>,
-    /// The column that named the rows, by name or number, if known.
-    pub id_column: Option<String>,
-    /// The sum of each row to which counts were normalised before the fit.
-    pub log1p: Option<f64>,
-    /// Names of the scores under the model, if the table may hold scores in place of rows.
-    pub score_names: Vec<String>,
-}
-
-impl FittedTable {
-    /// The indices of the columns set aside and of the one that names the rows, in a table without names that has
-    /// as many columns as the fitted table.
-    pub(crate) fn numbered(&self, n_columns: usize) -> Option<(Vec<usize>, Option<usize>)> {
-        let place =
-            |number: &String| number.parse::<usize>().ok()?.checked_sub(1).filter(|at| *at < n_columns);
-        let set_aside: Option<Vec<usize>> = self.set_aside.iter().map(place).collect();
-        let (set_aside, id) = (set_aside?, self.id_column.as_ref().and_then(place));
-        let n_known = self.n_features + set_aside.len() + usize::from(id.is_some());
-        // A further column may name the rows even though no option requested it.
-        let fits = n_known == n_columns || (id.is_none() && n_known + 1 == n_columns);
-        (self.feature_names.is_none() && fits).then_some((set_aside, id))
-    }
-
-    /// Tests whether all columns but the first are the scores under the model, and the first, neither a score nor a
-    /// feature, names the rows. Earlier versions wrote `pc1`.
-    pub(crate) fn are_scores_beside_names(&self, names: &[String]) -> bool {
-        let Some((first, rest)) = names.split_first() else { return false };
-        let word = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_uppercase();
-        let is_same = |(name, score): (&String, &String)| name.eq_ignore_ascii_case(score);
-        !rest.is_empty()
-            && rest.len() == self.score_names.len()
-            && rest.iter().zip(&self.score_names).all(is_same)
-            && self.score_names.iter().all(|score| word(first) != word(score))
-            && !is_feature(first, Some(self))
-    }
-}
 
 /// The content of the first line of a text table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,9 +98,6 @@ pub(crate) enum FirstColumn {
         warning: Option<Phrase>,
     },
 }
-
-/// Minimum length of a monotone sequence of numbers to count as names without other evidence.
-const LONG_RUN: usize = 8;
 
 /// The first records of a text table, its decimal sign, and the fitted table.
 #[derive(Clone, Copy, Debug)]
@@ -544,12 +498,6 @@ pub(crate) fn unit_warning(cells: &[&[u8]], column: &str) -> Option<Phrase> {
     Some(warning.text(" if it names them, or remove the unit"))
 }
 
-/// Returns true if the model has a feature of this name: the column then does not name rows.
-pub(crate) fn is_feature(name: &str, fitted: Option<&FittedTable>) -> bool {
-    let known = fitted.and_then(|fitted| fitted.feature_names.as_deref());
-    known.is_some_and(|known| known.iter().any(|feature| feature == name))
-}
-
 /// The most frequent number of fields of a record; the first one in case of a tie.
 pub(crate) fn usual_n_fields(records: &[Vec<Field>]) -> usize {
     let counts: Vec<usize> = records.iter().map(Vec::len).collect();
@@ -562,48 +510,4 @@ pub(crate) fn usual_n_fields(records: &[Vec<Field>]) -> usize {
 pub(crate) fn leaves_out_id(n_names: usize, rows: &[Vec<Field>]) -> bool {
     let is_name = |row: &Vec<Field>| row[0].quoted || !Cell::of(&row[0].text, false).is_numeric();
     n_names + 1 == usual_n_fields(rows) && (n_names > 1 || rows.iter().all(is_name))
-}
-
-/// Order of a sequence of numbers: names such as years or wavelengths are ordered, measurements are not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Run {
-    None,
-    /// Eight or more, strictly increasing or decreasing.
-    OneWay,
-    /// Three or more, in equal steps.
-    EqualSteps,
-}
-
-fn run(numbers: &[f64]) -> Run {
-    let steps: Vec<f64> = numbers.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let Some(&first) = steps.first() else { return Run::None };
-    let one_way = steps.iter().all(|step| step * first > 0.0);
-    let equal = steps.iter().all(|step| (step - first).abs() <= 1e-6 * first.abs());
-    if one_way && equal && numbers.len() >= 3 {
-        Run::EqualSteps
-    } else if one_way && numbers.len() >= LONG_RUN {
-        Run::OneWay
-    } else {
-        Run::None
-    }
-}
-
-/// Tests whether the numbers are 0, 1, 2, … or 1, 2, 3, …, at least two of them.
-fn counts_from_the_start(numbers: &[f64]) -> bool {
-    let counts_from = |start: usize| numbers.iter().enumerate().all(|(i, x)| *x == (start + i) as f64);
-    numbers.len() > 1 && (counts_from(0) || counts_from(1))
-}
-
-/// Tests whether the numbers, which have equal steps, are years.
-fn are_years(numbers: &[f64]) -> bool {
-    let step = (numbers[1] - numbers[0]).abs();
-    [1.0, 2.0, 4.0, 5.0, 10.0].contains(&step)
-        && numbers.iter().all(|x| x.fract() == 0.0 && (1500.0..2200.0).contains(x))
-}
-
-/// The fraction of the steps in the rows that have the direction of the first line.
-fn share_of_steps(numbers: &[f64], rows: &[Vec<f64>]) -> f64 {
-    let direction = numbers[1] - numbers[0];
-    let steps: Vec<f64> = rows.iter().flat_map(|row| row.windows(2)).map(|pair| pair[1] - pair[0]).collect();
-    steps.iter().filter(|step| **step * direction > 0.0).count() as f64 / (steps.len() as f64).max(1.0)
 }

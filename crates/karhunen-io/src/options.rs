@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use karhunen::error::{OptionName, Phrase};
 use karhunen::{More, Run};
 
+use crate::fitted_table::FittedTable;
 use crate::genotypes::options::GenotypeOptions;
-use crate::name_rule::FittedTable;
 use crate::option_names;
 use crate::{Cause, Error, Result};
 

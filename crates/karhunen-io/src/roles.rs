@@ -6,7 +6,7 @@ use karhunen::error::{OptionValue, Phrase};
 
 use arrow_schema::{DataType, Schema};
 
-use crate::name_rule::is_feature;
+use crate::fitted_table::is_feature;
 use crate::names::{NameTable, find_column, shortened};
 use crate::option_names;
 use crate::{Cause, Error, Place, ReadOptions, Result, RowNames};

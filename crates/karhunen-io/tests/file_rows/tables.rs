@@ -94,7 +94,7 @@ fn weights_and_holes_are_those_of_the_whole_table() {
         labels: vec!["id".to_owned()],
         ..ReadOptions::default()
     };
-    // The same table as an Arrow file, with nulls in place of empty fields.
+    // The Arrow file holds the same table. Empty fields are nulls.
     let array = |j: usize| -> ArrayRef {
         let value = |i: usize| match j {
             0 => Some(i as f64),

@@ -193,6 +193,23 @@ fn large_values_change_no_bit_and_no_number_of_passes_packed_or_given_up() {
     }
 }
 
+/// Rows in several blocks are not packed, and have the bits of the array.
+#[test]
+fn an_estimate_that_is_continued_packs_the_values_and_changes_no_bit() {
+    let (n, p) = (2_600, 1_000);
+    let values = values(n, p);
+    let x = Dense::row_major(&values, n, p).unwrap();
+    let blocks =
+        RowBlocks::new([0..1_300, 1_300..n].map(|rows| Block::Dense(x.rows(rows))).to_vec()).unwrap();
+    let pca = Pca { n_components: NComponents::Variance(0.2), ..Pca::default() };
+    let packed = found(&pca, x, &Weights::default());
+    let model = pca.fit_with(&blocks, &Weights::default(), &Run::threads(2)).unwrap();
+    assert_eq!(model.convergence().solver, Route::BlockKrylov);
+    assert!(model.convergence().reason.contains("for about"), "{}", model.convergence().reason);
+    assert!(packed.0 == *model.components() && packed.1 == model.explained_variance());
+    assert_eq!(packed.2, model.convergence().residuals);
+}
+
 #[test]
 fn values_are_not_packed_in_several_blocks_or_if_padding_would_make_them_much_longer() {
     let run = Run::threads(2);

@@ -42,7 +42,7 @@ fn penalised_predictions_stay_within_the_range_of_the_data() {
     assert!(beyond.is_empty(), "{beyond:#?}");
 }
 
-/// What is left of `x` outside the span of `rows`.
+/// Returns the part of `x` that is orthogonal to `rows`.
 fn outside(x: &[f64], rows: &[Vec<f64>]) -> Vec<f64> {
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let mut left = x.to_vec();

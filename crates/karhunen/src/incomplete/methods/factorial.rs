@@ -159,7 +159,7 @@ impl<T: Lane> Factorial<T> {
         let [away, of_away] = moments_of_means(problem, factors, &rest)?;
         let mut means = MeanSums { count, away, squares: of_away + of_variances, log_variances };
         let expected = squares + posterior.excess + posterior.of_means;
-        let noise = self.of_noise().variance(expected / entries, entries);
+        let noise = self.hyperprior.of_noise(self.scale).variance(expected / entries, entries);
         state.noise = noise.max(LEAST_NOISE * self.scale.of_noise);
         // A prior of the scores that is never learned has no broad phase before.
         if (self.learns_now() || !self.learned)
@@ -178,17 +178,13 @@ impl<T: Lane> Factorial<T> {
         Ok([likelihood + kl + kl_means + self.cost_of_variances(state, problem.mean), squares])
     }
 
-    /// The hyperprior of the noise.
-    fn of_noise(&self) -> Hyperprior {
-        self.hyperprior.in_units_of(self.scale.of_noise)
-    }
-
     /// Terms of the hyperprior in the cost.
     fn cost_of_variances(&self, state: &FactorialState<T>, mean: MeanRule) -> f64 {
         let of_mean = (mean.learned != LearnedPrior::Nothing).then_some(1.0 / mean.precision);
         let of_scores = if self.learned { &state.prior[..] } else { &[] };
         let all = of_scores.iter().copied().chain(of_mean);
-        all.map(|v| self.hyperprior.cost(v)).sum::<f64>() + self.of_noise().cost(state.noise)
+        all.map(|v| self.hyperprior.cost(v)).sum::<f64>()
+            + self.hyperprior.of_noise(self.scale).cost(state.noise)
     }
 
     /// Rescales the components: to the best mean square of the loadings if variances of the scores are learned, which is

@@ -223,7 +223,7 @@ impl<T: Lane, R: RowPosteriors<T>> Full<T, R> {
         let of_prior: f64 = (0..free).map(|k| totals[k] / state.prior[k] + p * state.prior[k].ln()).sum();
         let kl_loadings = if posterior { 0.5 * (of_prior - found.log_det - p * free as f64) } else { 0.0 };
         let entries = self.rows.n_entries(problem);
-        let noise = self.of_noise().variance(found.squares / entries, entries);
+        let noise = self.hyperprior.of_noise(self.scale).variance(found.squares / entries, entries);
         state.noise = noise.max(LEAST_NOISE * self.scale.of_noise);
         let (mut means, mut mean) = (found.means, problem.mean);
         if learned && let Some((prior, about_new)) = means.learn(mean, self.hyperprior) {
@@ -236,17 +236,13 @@ impl<T: Lane, R: RowPosteriors<T>> Full<T, R> {
         Ok(likelihood + kl_scores + kl_loadings + kl_means + self.cost_of_variances(state, mean))
     }
 
-    /// The hyperprior of the noise.
-    fn of_noise(&self) -> Hyperprior {
-        self.hyperprior.in_units_of(self.scale.of_noise)
-    }
-
     /// Terms of the hyperprior in the cost.
     fn cost_of_variances(&self, state: &FullState<T>, mean: MeanRule) -> f64 {
         let of_mean = (mean.learned != LearnedPrior::Nothing).then_some(1.0 / mean.precision);
         let of_loadings = if self.loadings == LoadingModel::Posterior { &state.prior[..] } else { &[] };
         let all = of_loadings.iter().copied().chain(state.of_offsets).chain(of_mean);
-        all.map(|v| self.hyperprior.cost(v)).sum::<f64>() + self.of_noise().cost(state.noise)
+        all.map(|v| self.hyperprior.cost(v)).sum::<f64>()
+            + self.hyperprior.of_noise(self.scale).cost(state.noise)
     }
 
     /// Prunes components without which the cost is lower.

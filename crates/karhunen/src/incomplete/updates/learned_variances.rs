@@ -1,5 +1,7 @@
 //! Updates of learned variances under their hyperprior (`docs/missing-values/variational.md`).
 
+use crate::incomplete::updates::prepared::MeanSquares;
+
 /// The inverse-gamma hyperprior of every learned variance: shape `b`, scale `b u`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hyperprior {
@@ -14,9 +16,9 @@ impl Hyperprior {
         Self { strength, unit }
     }
 
-    /// The same, of variances whose unit is `unit`.
-    pub(crate) fn in_units_of(self, unit: f64) -> Self {
-        Self { unit, ..self }
+    /// The hyperprior of the noise of entries with these mean squares.
+    pub(crate) fn of_noise(self, scale: MeanSquares) -> Self {
+        Self { unit: scale.of_noise, ..self }
     }
 
     /// The variance with the lowest cost, given `count` values of the mean expected square `mean_square`:
