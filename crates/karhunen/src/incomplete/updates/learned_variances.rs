@@ -7,7 +7,8 @@ use crate::incomplete::updates::prepared::MeanSquares;
 pub(crate) struct Hyperprior {
     /// `b`; zero for none.
     strength: f64,
-    /// `u`, the mean squared deviation of an entry, of the noise times its weight: with it the hyperprior has no unit of its own.
+    /// `u`, the mean squared deviation of an entry, for the noise times its weight: with it the hyperprior has no unit of its
+    /// own.
     unit: f64,
 }
 

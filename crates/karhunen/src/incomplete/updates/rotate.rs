@@ -49,8 +49,9 @@ impl Rotated {
         multiply(&shifted, &self.of_scores).into_vec().into_iter().map(|x| x + 0.0).collect()
     }
 
-    /// Sets components to zero whose variance vanishes beside the noise of an entry of mean weight, or whose
-    /// singular value beside the first is rounding: the rotation would amplify that rounding, also for new rows. Returns which ones are inactive.
+    /// Sets components to zero whose variance vanishes beside the noise of an entry of mean weight, or whose singular value
+    /// beside the first is rounding: the rotation would amplify that rounding, also for new rows. Returns which ones are
+    /// inactive.
     pub(crate) fn deactivate(&mut self, samples: f64, noise: f64) -> Vec<bool> {
         let least = least(&self.singular_values);
         let of_means = of_scores(&self.singular_values, samples);
