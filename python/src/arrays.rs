@@ -1,6 +1,6 @@
 //! numpy arrays: inputs are borrowed, outputs are moved to numpy.
 
-use karhunen::{Dense, Matrix, Scalar};
+use karhunen::{Dense, Matrix, Scalar, matrix};
 use karhunen_io::OwnedBlock;
 use numpy::ndarray::ArrayViewD;
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 use crate::dtype::Element;
 use crate::errors::to_python;
+use crate::observer::{Effort, run};
 
 /// The memory of a numpy array, kept alive by a reference to the array and readable from any thread.
 pub(crate) struct LentVector<T> {
@@ -173,6 +174,25 @@ impl Fresh {
     pub(crate) fn into_array(self) -> Py<PyAny> {
         self.array
     }
+}
+
+/// Values rounded to float32, shape (1, n), of a contiguous array of n values; `None` if the largest is outside the range
+/// of float32.
+#[pyfunction]
+#[pyo3(signature = (values, n_threads=None))]
+pub(crate) fn round_to_single(
+    py: Python<'_>,
+    values: &Bound<'_, PyAny>,
+    n_threads: Option<usize>,
+) -> PyResult<Option<Py<PyAny>>> {
+    let values = lend_vector::<f64>(values)?;
+    let mut out = Fresh::zeros::<f32>(py, (1, values.len))?;
+    let effort = Effort::new(values.len as f64, n_threads);
+    let (out, is_within) = run(py, effort, None, move |run| {
+        let is_within = matrix::round_to_single(values.as_slice(), out.values::<f32>(), run)?;
+        Ok((out, is_within))
+    })?;
+    Ok(is_within.then(|| out.into_array()))
 }
 
 /// Moves a matrix to numpy.

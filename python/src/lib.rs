@@ -50,6 +50,8 @@ static ALLOCATOR: HugePages = HugePages;
 #[pyo3::pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
+    use crate::arrays::round_to_single;
+    #[pymodule_export]
     use crate::categorical_model::{CategoricalModel, are_many_categories, fit_categorical};
     #[pymodule_export]
     use crate::cluster::{

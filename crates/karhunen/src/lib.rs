@@ -123,7 +123,7 @@ mod weights;
 /// Matrices that karhunen reads and returns.
 pub mod matrix {
     pub use crate::linalg::permutation::check_places;
-    pub use crate::linalg::{Dense, IndexInt, Major, Matrix, Sparse, SparseMatrix};
+    pub use crate::linalg::{Dense, IndexInt, Major, Matrix, Sparse, SparseMatrix, round_to_single};
 }
 
 pub use error::{Error, ErrorKind, Result};

@@ -68,6 +68,7 @@ __all__ = [
     "observe_triples",
     "parallel_analysis",
     "rotate",
+    "round_to_single",
     "save",
     "scores_of_draws",
     "select_components",
@@ -796,6 +797,9 @@ def to_state(model: _AnyModel) -> dict[str, Any]:
 
 def from_state(kind: type[_Kind], state: dict[str, Any], function: _BlockKernel | None = None) -> _Kind:
     """Restore a model from its state; `function` is the kernel named `custom`."""
+
+def round_to_single(values: NDArray[np.float64], n_threads: int | None = None) -> NDArray[np.float32] | None:
+    """Round a contiguous array of one axis to float32, shape (1, n); None if the largest is outside its range."""
 
 def save(path: str | PathLike[str], model: _AnyModel, beside: Mapping[str, Any]) -> None:
     """Write a model file; `beside` has the form that `load` returns."""

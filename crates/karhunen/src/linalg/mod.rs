@@ -10,6 +10,7 @@ pub(crate) mod permutation;
 pub(crate) mod prefetch;
 pub(crate) mod random;
 pub(crate) mod simd;
+mod single;
 pub(crate) mod sparse;
 #[cfg(test)]
 pub(crate) mod test_matrices;
@@ -17,6 +18,7 @@ pub(crate) mod tiles;
 
 pub use dense::view::Dense;
 pub use matrix::Matrix;
+pub use single::round_to_single;
 pub use sparse::matrix::SparseMatrix;
 pub(crate) use sparse::view::Indices;
 pub use sparse::view::{IndexInt, Major, Sparse};

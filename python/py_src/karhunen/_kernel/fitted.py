@@ -56,7 +56,7 @@ class FittedKernel(FittedModel):
         if self._model.dtype == "f64":
             return values
         if attribute not in self._copies:
-            self._copies[attribute] = in_dtype(self._model.dtype, values)
+            self._copies[attribute] = in_dtype(self._model.dtype, values, threads_option(self))
         return self._copies[attribute]
 
     def _rows(self, attribute: str, rows: FloatArray | tuple[FloatArray, ...]) -> Rows:

@@ -180,7 +180,7 @@ class FittedAtOnce(FittedComponents, ViewedModel):
         warn_unless_converged(model, "the data", model.advice)
 
     def _show(self, model: _core.Model, value: Any) -> Any:
-        return in_dtype(model.dtype, value) if isinstance(value, np.ndarray) else value
+        return in_dtype(model.dtype, value, self.n_threads) if isinstance(value, np.ndarray) else value
 
     def _adopt(self, model: _core.Model) -> Self:
         super()._adopt(model)

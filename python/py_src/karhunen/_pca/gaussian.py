@@ -28,7 +28,7 @@ class GaussianComponents(FittedComponents):
         """Components times the square root of their variance, shape (n_features, n_components)."""
         check_is_fitted(self)
         model = self._model_now()
-        return in_dtype(model.dtype, model.loadings())
+        return in_dtype(model.dtype, model.loadings(), self.n_threads)
 
     def score_samples(self, X: Any) -> FloatArray:
         """Compute the log-likelihood of each row under the model (Tipping & Bishop 1999).
@@ -80,7 +80,7 @@ class GaussianComponents(FittedComponents):
         """
         check_is_fitted(self)
         model = self._model_now()
-        return in_dtype(model.dtype, model.covariance())
+        return in_dtype(model.dtype, model.covariance(), self.n_threads)
 
     def get_precision(self) -> FloatArray:
         """Compute the inverse of the covariance without inverting a matrix.
@@ -92,4 +92,4 @@ class GaussianComponents(FittedComponents):
         """
         check_is_fitted(self)
         model = self._model_now()
-        return in_dtype(model.dtype, model.precision())
+        return in_dtype(model.dtype, model.precision(), self.n_threads)

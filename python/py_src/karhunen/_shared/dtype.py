@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-_LIMITS = np.finfo(np.float32)
+from karhunen import _core
 
 
-def in_dtype(dtype: str, values: Any) -> Any:
+def in_dtype(dtype: str, values: Any, n_threads: int | None) -> Any:
     """Convert fitted values to the dtype of the data, as code written for scikit-learn expects.
 
     Parameters
@@ -19,6 +19,8 @@ def in_dtype(dtype: str, values: Any) -> Any:
         dtype of the data in the engine's notation: ``"f32"`` or ``"f64"``.
     values : ndarray, sparse array or None
         Values of the engine, in float64.
+    n_threads : int or None
+        Number of threads that convert many values; None for all cores.
 
     Returns
     -------
@@ -30,11 +32,9 @@ def in_dtype(dtype: str, values: Any) -> Any:
         return values
     if sp.issparse(values):
         return values.astype(np.float32)
-    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
-    # NaN fails both comparisons and is converted.
-    if largest > _LIMITS.max or 0.0 < largest < _LIMITS.tiny:
+    single = _core.round_to_single(values.ravel(), n_threads)
+    if single is None:
         return values
-    with np.errstate(under="ignore"):
-        single = values.astype(np.float32)
+    single = single.reshape(values.shape)
     single.flags.writeable = False
     return single
