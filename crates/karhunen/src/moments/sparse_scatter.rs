@@ -140,9 +140,9 @@ fn cross_transposed<I: Index, T: Scalar>(
         let exec = exec.part(index as f64 * share, ((index + 1) as f64 * share).min(1.0));
         let boundaries: Vec<usize> =
             run.iter().map(|columns| columns.start).chain(run.last().map(|columns| columns.end)).collect();
-        places.advance(lines, &boundaries);
+        places.advance(lines, &boundaries, &exec.part(0.0, 0.05))?;
         let mut parts: Vec<Option<Transposed<T>>> = run.iter().map(|_| None).collect();
-        exec.part(0.0, 0.2).fill(&mut parts, 1, |part, transposed| {
+        exec.part(0.05, 0.2).fill(&mut parts, 1, |part, transposed| {
             let (starts, ends) = (places.below(part), places.below(part + 1));
             transposed[0] = Some(Transposed::of(lines, run[part].clone(), &pointers, starts, ends));
             Ok(())

@@ -1,6 +1,8 @@
 //! Positions at which lines cross the boundaries between blocks of minors, for all lines at a time. Each entry is
 //! read once; a search for every line and boundary would miss the cache at every step.
 
+use crate::error::Result;
+use crate::exec::Exec;
 use crate::linalg::sparse::lines::{Index, Lines};
 use crate::scalar::Scalar;
 
@@ -19,16 +21,33 @@ impl Places {
     }
 
     /// Advances to `boundaries`, ascending and not below earlier ones.
-    pub(crate) fn advance<I: Index, T: Scalar>(&mut self, lines: &Lines<'_, I, T>, boundaries: &[usize]) {
+    ///
+    /// # Errors
+    /// [`crate::Error::Stopped`].
+    pub(crate) fn advance<I: Index, T: Scalar>(
+        &mut self,
+        lines: &Lines<'_, I, T>,
+        boundaries: &[usize],
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        const PIECE: usize = 64;
         let n_lines = self.reached.len();
         self.below.resize(boundaries.len() * n_lines, 0);
-        for (i, reached) in self.reached.iter_mut().enumerate() {
-            let indices = lines.line(i).0;
-            for (b, &boundary) in boundaries.iter().enumerate() {
-                *reached += indices[*reached..].iter().take_while(|index| index.at() < boundary).count();
-                self.below[b * n_lines + i] = *reached;
+        let mut rows: Vec<_> =
+            self.below.chunks_mut(n_lines.max(1)).map(|row| row.chunks_mut(PIECE)).collect();
+        let pieces: Vec<_> = (self.reached.chunks_mut(PIECE))
+            .map(|reached| (reached, rows.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>()))
+            .collect();
+        exec.each(pieces.into_iter(), |piece, (reached, mut below)| {
+            for (k, reached) in reached.iter_mut().enumerate() {
+                let indices = lines.line(piece * PIECE + k).0;
+                for (below, &boundary) in below.iter_mut().zip(boundaries) {
+                    *reached += indices[*reached..].iter().take_while(|index| index.at() < boundary).count();
+                    below[k] = *reached;
+                }
             }
-        }
+            Ok(())
+        })
     }
 
     /// Advances to the boundaries of `n` blocks of `2^shift` minors, from `first` on, and past the last block.
