@@ -18,8 +18,6 @@ import argparse
 import csv
 import json
 import os
-import platform
-import re
 import statistics
 import subprocess
 import sys
@@ -27,21 +25,12 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from run import HERE, Start, build, in_venv
+from run import HERE, Start, build, in_venv, processor
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 #: Number of rows of a batch, number of columns, number of components.
 WORKLOADS = {"dense": (10_000, 100, 50), "sparse": (500, 130_107, 10)}
 WHO = ("karhunen", "scikit-learn")
-
-
-def processor() -> str:
-    """Return the name of the processor."""
-    try:
-        found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    except OSError:
-        found = None
-    return found[1] if found else platform.processor()
 
 
 def batches_of(workload: str, n_batches: int):

@@ -97,19 +97,17 @@ def measure(workload, options: argparse.Namespace, machines: dict[str, dict]) ->
         route, passes = fits[-1]["route"], fits[-1].get("n_passes", 0)
         machine = machines[instructions]
         parts = floor.parts(workload, route, passes, options.components, machine) if route else {}
-        by = max(parts, key=parts.get, default="")
         line = {"workload": workload.name, "n": workload.n, "p": workload.p, "dtype": workload.dtype}
         line |= {"instructions": instructions, "competitor": who, "route": route, "n_passes": passes}
         line["median_s"] = statistics.median(fit["seconds"] for fit in fits)
         line["time_ratio"] = statistics.median(a["seconds"] / b["seconds"] for a, b in zip(fits, ours, strict=True))
         line["worst_error"] = float(np.max(np.abs(found - exact) / exact))
         line["difference"] = float(np.max(np.abs(found - other) / exact))
-        line |= {"floor_s": parts.get(by, ""), "floor_by": by, **machine}
+        line |= {**floor.longest(parts), **machine}
         lines.append(line)
-        least = f"  {line['median_s'] / line['floor_s']:.2f} of the floor ({by})" if by else ""
         print(
             f"{workload.name:<16} {instructions:<7} {who:<20} {line['median_s']:>8.3f} s {line['time_ratio']:>6.2f} x "
-            f"{line['worst_error']:>8.1e} {line['difference']:>8.1e}{least}",
+            f"{line['worst_error']:>8.1e} {line['difference']:>8.1e}{floor.shown(line)}",
             flush=True,
         )
     return lines

@@ -28,7 +28,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from run import HERE, Start, build, in_venv
+from run import HERE, PROGRAMS, Start, build, in_venv, processor
 
 if TYPE_CHECKING:
     import numpy as np
@@ -125,6 +125,7 @@ def one(who: str, row: str, options: dict) -> dict:
     found["values"] = fitted.eigenvalues_.tolist()
     if hasattr(fitted, "convergence_"):
         convergence = fitted.convergence_
+        found["n_passes"] = convergence.n_passes
         found["said"] = f"residual {convergence.worst_residual:.1e} in {convergence.n_passes} passes"
         if convergence.error_estimate is not None:
             bound, estimate = convergence.error_bound, convergence.error_estimate
@@ -152,8 +153,23 @@ def reference_values(row: str, options: argparse.Namespace) -> list[float] | Non
     return alone("karhunen-reference-landmarks", row, options)["values"] if row == "1m" else None
 
 
+def floor_of(who: str, fit: dict, n: int, dtype: str, options: argparse.Namespace) -> dict[str, float]:
+    """Return the parts of the floor of a fit by karhunen."""
+    import floor
+
+    if not who.startswith("karhunen"):
+        return {}
+    # Passes in float32 come first where the tolerance is far above its rounding.
+    may_be_single = options.tol is not None and options.tol >= 1e-5
+    how = {"solver": who.removeprefix("karhunen-"), "in_single": may_be_single}
+    how |= {"components": COMPONENTS, "landmarks": LANDMARKS}
+    return floor.kernel_parts(n, P, dtype, fit.get("n_passes", 0), how, options.machine)
+
+
 def measure(row: str, options: argparse.Namespace) -> list[dict]:
     """Measure all competitors on one row."""
+    import floor
+
     n, dtype, competitors = ROWS[row]
     competitors = [who for who in competitors if not options.only or who in options.only]
     if not competitors:
@@ -175,12 +191,14 @@ def measure(row: str, options: argparse.Namespace) -> list[dict]:
         line["worst_error"] = max(off) / reference[0] if reference else ""
         line["residual"] = fits[-1].get("residual", "")
         line["said"] = fits[-1].get("said", "")
+        parts = floor_of(who, fits[-1], line["n"], dtype, options)
+        line |= floor.longest(parts) | (options.machine if parts else dict.fromkeys(options.machine, ""))
         lines.append(line)
         error, checked = (f"{line[name]:.1e}" if line[name] != "" else "-" for name in ("worst_error", "residual"))
         print(
             f"{row:>5} {line['n']:>8} {who:<19} {line['median_s']:>8.2f} s {line['median_processor_s']:>8.2f} s of "
             f"processor {line['time_ratio']:>7.2f} x {line['growth_mb']:>7.0f} MB, error {error}, "
-            f"checked residual {checked} {line['said']}",
+            f"checked residual {checked} {line['said']}{floor.shown(line)}",
             flush=True,
         )
     return lines
@@ -190,7 +208,7 @@ def record(lines: list[dict], options: argparse.Namespace, started: Start) -> Pa
     """Write a record named after the start, to the second, so that no record is overwritten."""
     setting = {"date": started.time.strftime("%Y-%m-%d %H:%M"), "threads": options.threads, "rounds": options.rounds}
     setting["tol"] = options.tol or "default"
-    setting |= {"cores": os.cpu_count(), "load_before": round(started.load, 1)}
+    setting |= {"cpu": processor(), "cores": os.cpu_count(), "load_before": round(started.load, 1)}
     path = HERE / "records" / "kernel" / f"{started.time:%Y-%m-%d-%H%M%S}.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "x", newline="") as file:
@@ -220,8 +238,10 @@ def main() -> None:
     if unknown := set(options.rows) - set(ROWS):
         parser.error(f"no such row: {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}")
     in_venv()
-    if not options.installed:
-        build()
+    import floor
+
+    programs = PROGRAMS if options.installed else build()
+    options.machine = floor.limits(programs / "machine_limits", options.threads)
     if options.quick:
         options.part, options.rounds, options.check = 0.05, 1, True
     started = Start()

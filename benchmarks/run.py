@@ -16,6 +16,7 @@ import datetime
 import json
 import os
 import platform
+import re
 import shutil
 import statistics
 import subprocess
@@ -26,6 +27,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 VENV = HERE / "cache" / "venv"
+PROGRAMS = ROOT / "target" / "release" / "examples"
 OURS = "karhunen"
 ENGINE = "karhunen-engine"
 
@@ -51,6 +53,15 @@ class Start:
         self.load = os.getloadavg()[0]
 
 
+def processor() -> str:
+    """Return the name of the processor."""
+    try:
+        found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    except OSError:
+        found = None
+    return found[1] if found else platform.processor()
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes: checks that everything runs, measures nothing")
@@ -71,7 +82,7 @@ def build() -> Path:
     subprocess.run(pip, check=True)
     examples = ["--example", "time_fit", "--example", "machine_limits"]
     subprocess.run(["cargo", "build", "--release", "--workspace", *examples], cwd=ROOT, check=True)
-    return ROOT / "target" / "release" / "examples"
+    return PROGRAMS
 
 
 def fit_once(who: str, workload, options: argparse.Namespace, programs: Path) -> dict:
@@ -109,7 +120,6 @@ def measure(workload, options: argparse.Namespace, programs: Path, machine: dict
         found = np.array(runs[who][-1]["explained_variance"])
         route, passes = runs[who][-1]["route"], runs[who][-1].get("n_passes", 0)
         parts = floor.parts(workload, route, passes, options.components, machine) if route else {}
-        by = max(parts, key=parts.get, default="")
         rows.append(
             {
                 "workload": workload.name,
@@ -124,22 +134,22 @@ def measure(workload, options: argparse.Namespace, programs: Path, machine: dict
                 "worst_error": float(np.max(np.abs(found - exact) / exact)),
                 "growth_mb": statistics.median(run["growth_mb"] for run in runs[who]),
                 "n_passes": passes,
-                "floor_s": parts.get(by, ""),
-                "floor_by": by,
-                **(machine if by else dict.fromkeys(machine, "")),
+                **floor.longest(parts),
+                **(machine if parts else dict.fromkeys(machine, "")),
             }
         )
     return rows
 
 
 def show(rows: list[dict]) -> None:
+    import floor
+
     for row in rows:
         who = f"{row['competitor']} ({row['route']})" if row["route"] else row["competitor"]
         shape = f"{row['n']} x {row['p']}"
-        least = f"  {row['median_s'] / row['floor_s']:.2f} of the floor ({row['floor_by']})" if row["floor_by"] else ""
         print(
             f"{row['workload']:<16} {shape:>14} {who:<30} {row['median_s']:>9.3f} s {row['time_ratio']:>7.2f} x "
-            f"{row['worst_error']:>9.1e} {row['growth_mb']:>8.0f} MB{least}",
+            f"{row['worst_error']:>9.1e} {row['growth_mb']:>8.0f} MB{floor.shown(row)}",
             flush=True,
         )
 
@@ -147,13 +157,11 @@ def show(rows: list[dict]) -> None:
 def record(rows: list[dict], options: argparse.Namespace, started: Start | None = None) -> Path:
     """Write a record named after the start, replacing that of the same start."""
     started = started or Start()
-    with open("/proc/cpuinfo") as info:
-        models = [line.split(": ")[1].strip() for line in info if line.startswith("model name")]
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
     setting = {
         "date": started.time.strftime("%Y-%m-%d %H:%M"),
         "commit": commit.stdout.strip(),
-        "cpu": models[0] if models else platform.processor(),
+        "cpu": processor(),
         "cores": os.cpu_count(),
         "threads": options.threads,
         "components": options.components,

@@ -1,8 +1,8 @@
 //! Measures what this machine can do at best, for the floors of `benchmarks/`, and prints it as JSON.
 //!
 //! `machine_limits N_THREADS`: multiply-adds a second of f64 and f32 in registers, bytes a second read from memory, and
-//! cache lines a second gathered at random from 16 KB (the first cache) and from 512 MB (memory), of all threads
-//! together.
+//! cache lines a second gathered at random from 16 KB (the first cache), from 8 MB (an outer cache) and from 512 MB
+//! (memory), of all threads together.
 
 #![allow(clippy::print_stdout)]
 
@@ -38,6 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "fma_f32": chains * arch.dispatch(Chains::<f32>::new(0)) as f64 * rate(n_threads, &single),
         "read_bytes": (8 * READ) as f64 * rate(n_threads, &read),
         "cache_lines": lines(1 << 8, n_threads, arch),
+        "outer_lines": lines(1 << 17, n_threads, arch),
         "memory_lines": lines(1 << 23, n_threads, arch),
     });
     println!("{found}");
