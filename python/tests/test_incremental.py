@@ -13,7 +13,7 @@ import sklearn.decomposition as peer
 from compare import assert_allclose
 from karhunen import PCA, IncrementalPCA
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -155,6 +155,9 @@ def test_a_sketch_tells_its_error_and_refine_repairs_it():
     fresh = PCA(5, solver="block-krylov", tol=1e-3).fit(x)
     assert sketch.refine(x, tol=1e-3).n_iter_ < fresh.n_iter_
     assert bits(sketch) == before
+    # Its iterations have the tolerance alone as an option.
+    with pytest.warns(ConvergenceWarning, match="; raise tol$"):
+        sketch.refine(x, tol=1e-17)
 
 
 def test_the_first_batch_may_be_shorter_than_the_number_of_components():

@@ -48,7 +48,9 @@ pub(crate) fn run(args: FitArgs, kernel: Kernel) -> Result<()> {
     let fit = Fit { plan: &plan, pca: &pca, dataset: &dataset, weights: &weights, progress: &progress };
     let (saved, seconds) = dispatch(&dataset.table.data, fit)?;
     let convergence = saved.model.convergence();
-    warn_of_convergence(&convergence.residuals, convergence.tol, "raise --max-iter or --tol");
+    if let Some(advice) = convergence.advice() {
+        warn_of_convergence(&convergence.residuals, convergence.tol, &advice.text_for(&dataset.places()));
+    }
     report(&plan, &dataset, &weights, &saved, seconds)
 }
 

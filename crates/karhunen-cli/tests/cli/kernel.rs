@@ -378,6 +378,12 @@ fn iterations_that_stop_early_are_told_of() {
     let done = karhunen(&fit).assert().success();
     let message = String::from_utf8(done.get_output().stderr.clone()).unwrap();
     assert!(message.contains("did not reach the tolerance 1e-13"), "{message}");
+    assert!(message.ends_with("; raise --max-iter or --tol\n"), "{message}");
+    // Only iterations have a number of iterations.
+    let full =
+        karhunen("fit iris.csv --label class --kernel rbf --solver full --tol 1e-20").assert().success();
+    let message = String::from_utf8(full.get_output().stderr.clone()).unwrap();
+    assert!(message.ends_with("; raise --tol\n"), "{message}");
     let message = refusal(&format!("{fit} --strict"), 5);
     assert!(message.contains("stored"), "{message}");
     let blocks = json(&format!("{DIGITS} --solver stored --block-size 3"));

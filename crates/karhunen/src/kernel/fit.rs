@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::{Advice, Error, OptionValue, Result, options};
+use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::{Exec, PassLog, Run};
 use crate::kernel::begin::{is_accurate, may_begin};
 use crate::kernel::checks::{refuse_feature_weights, refuse_negative, refuse_one_pass};
@@ -251,12 +251,7 @@ fn check_convergence(
     }
     let residual = largest(residuals.iter().copied());
     let over = if route.approximates() { "the data" } else { "the kernel matrix" };
-    let mut limits = vec![options::TOL];
-    if route.iterates() {
-        limits.insert(0, options::MAX_ITER);
-    }
-    let advice = Advice::Raise(limits);
-    let solver = route.name();
+    let (solver, advice) = (route.name(), route.advice());
     Err(Error::NotConverged { solver, converged, requested, n_passes, over, residual, tol, advice })
 }
 

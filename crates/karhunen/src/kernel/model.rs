@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::{Error, OptionValue, Result, options};
+use crate::error::{Advice, Error, OptionValue, Result, options};
 use crate::kernel::features::FREQUENCIES;
 use crate::kernel::function::{BlockKernel, Gamma, Kernel};
 use crate::kernel::options::KernelPca;
@@ -33,6 +33,13 @@ pub struct KernelConvergence {
     pub smallest_eigenvalue: Option<f64>,
     /// Error of an approximate kernel matrix; `None` on the exact routes.
     pub approximation: Option<Approximation>,
+}
+
+impl KernelConvergence {
+    /// The remedy for components that missed the tolerance: the options of the route that limit it. `None` if none missed it.
+    pub fn advice(&self) -> Option<Advice> {
+        (self.n_converged < self.residuals.len()).then(|| self.solver.advice())
+    }
 }
 
 /// Error of an approximate kernel matrix. Both figures are norms of the difference of the centred, weighted

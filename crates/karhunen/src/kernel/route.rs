@@ -1,6 +1,7 @@
 //! The routes to kernel principal components.
 
 use crate::choice::{Choice, Named, plain_names};
+use crate::error::{Advice, options};
 
 /// A route to the kernel principal components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,12 @@ impl KernelRoute {
     /// True for block Krylov iteration.
     pub(super) fn iterates(self) -> bool {
         matches!(self, Self::Stored | Self::Tiles)
+    }
+
+    /// The remedy for components that missed the tolerance.
+    pub(super) fn advice(self) -> Advice {
+        let limits = if self.iterates() { vec![options::MAX_ITER, options::TOL] } else { vec![options::TOL] };
+        Advice::Raise(limits)
     }
 }
 
