@@ -76,8 +76,8 @@ pub(super) struct Spread {
     pub(super) bias: f64,
 }
 
-/// Relative difference of values that are equal to rounding.
-const ROUNDING: f64 = 1e-15;
+/// Relative difference of values that are equal to rounding: such as the share of a single component.
+const ROUNDING: f64 = 1e-14;
 
 /// The way from the values of a statistic in resampled data to its interval.
 #[derive(Clone, Copy)]
@@ -94,10 +94,11 @@ impl Summary<'_> {
     /// the bias exceeds that multiple of the standard error, and where a value has no place on the scale, such as a
     /// variance of zero. Values are overwritten.
     pub(super) fn of(&self, values: &mut [f64], estimate: f64, scale: Scale) -> [f64; 4] {
-        let Spread { error, bias } = (self.spread)(values, estimate);
+        // A jackknife would multiply their rounding errors by the number of rows.
         if values.iter().all(|x| (x - estimate).abs() <= ROUNDING * estimate.abs()) {
-            return [error, bias, estimate, estimate];
+            return [0.0, 0.0, estimate, estimate];
         }
+        let Spread { error, bias } = (self.spread)(values, estimate);
         let at = scale.of(estimate);
         values.iter_mut().for_each(|x| *x = scale.of(*x));
         let on_scale = (self.spread)(values, at);
@@ -147,5 +148,22 @@ mod tests {
         assert!((error - 1.0).abs() < 1e-15 && (bias - 3.0).abs() < 1e-15);
         assert!(lower.is_nan() && upper.is_nan());
         assert_eq!(summary.of(&mut [1.0; 5], 1.0, Scale::Logit), [0.0, 0.0, 1.0, 1.0]);
+    }
+
+    /// Such as the share of a single component, which is one in every fit.
+    #[test]
+    fn values_that_are_equal_to_rounding_have_no_error() {
+        let jackknife = |values: &[f64], estimate: f64| {
+            let Spread { error, bias } = plain(values, estimate);
+            Spread { error: 1e3 * error, bias: 1e3 * bias }
+        };
+        let summary = Summary { spread: &jackknife, half_width: 2.0 };
+        let estimate = 1.0 + f64::EPSILON;
+        for scale in [Scale::Logit, Scale::Linear] {
+            let mut values = [1.0, 1.0 + 4.0 * f64::EPSILON, 1.0 - f64::EPSILON];
+            assert_eq!(summary.of(&mut values, estimate, scale), [0.0, 0.0, estimate, estimate]);
+        }
+        let mut values = [1.0, 1.0 + 1e-12, 1.0];
+        assert!(summary.of(&mut values, 1.0, Scale::Linear)[0] > 0.0);
     }
 }
