@@ -412,7 +412,9 @@ def test_incomplete_parts_take_what_is_taken_in_memory():
     for part in (twice, twice.tocsc(copy=True), sp.coo_array(([1.0, 2.0], ([0, 0], [3, 3])), shape=(1, 9))):
         with pytest.raises(ValueError, match="part 1: the sparse matrix stores an entry more than once"):
             cluster.fit(IncompletePCA(2), [x, part])
-    with pytest.raises(ValueError, match=r"the rows of all parts count as 1\.0 samples; at least 2 are needed"):
+    with pytest.raises(
+        ValueError, match=r"the rows with entries of all parts count as 1\.0 samples; at least 2 are needed"
+    ):
         cluster.fit(IncompletePCA(1), [x[:1]])
     with pytest.raises(ValueError, match="call predict or impute with rows alone"):
         expected.predict([0], [1])

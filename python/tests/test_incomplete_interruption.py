@@ -117,9 +117,10 @@ DENSE = "x = rng.normal(size=(n, p)).astype(np.{dtype}); x[::2] = np.nan; entrie
 TRIPLES = (
     "rows = np.repeat(np.arange(n, dtype=np.int32), 80); columns = np.tile(np.arange(0, 160, 2, dtype=np.int32), n);"
 )
+#: With the bytes of an entry: by rows and by columns, and its row once more where rows without entries are left out.
 DATA = {
-    "float32": (DENSE.format(dtype="float32"), 16),
-    "float64": (DENSE.format(dtype="float64"), 24),
+    "float32": (DENSE.format(dtype="float32"), 20),
+    "float64": (DENSE.format(dtype="float64"), 28),
     "csr": (
         TRIPLES + "v = rng.normal(size=80 * n).astype(np.float32);"
         "x = sp.csr_array((v, columns, np.arange(0, 80 * n + 1, 80)), shape=(n, p)); entries = 80 * n",

@@ -263,7 +263,11 @@ def test_what_cannot_be_used(spark, entries):
         (IncompletePCA(k=2), source.filter("row < 0"), "the DataFrame has no rows"),
         (IncompletePCA(k=2), source.union(source.limit(1)), "occurs more than once"),
         (IncompletePCA(k=2), source.union(nothing.limit(1)), "occurs more than once"),
-        (IncompletePCA(k=1), source.filter("row = 0"), "^the rows of all parts count as 1.0 samples; at least 2"),
+        (
+            IncompletePCA(k=1),
+            source.filter("row = 0"),
+            "^the rows with entries of all parts count as 1.0 samples; at least 2",
+        ),
         (IncompletePCA(k=2, mean="foo"), source, "foo"),
         (IncompletePCA(k=2, resume=True), source, "needs the file to go on from"),
         (IncompletePCA(k=2), source.withColumn("value", functions.lit(None).cast("double")), "'value' holds null"),

@@ -41,6 +41,7 @@ impl Resumable for Partial {
             Sums::Entries(EntrySums::Columns(sums)) => {
                 sums.n_rows.exchange(state)?;
                 state.number(&mut sums.samples)?;
+                state.number(&mut sums.multiplicity)?;
                 [&mut sums.n_observed, &mut sums.weight, &mut sums.mean, &mut sums.squares]
                     .into_iter()
                     .try_for_each(|values| state.slice(values))

@@ -79,7 +79,7 @@ impl IncompletePca {
         context: &FitContext<'_>,
         run: &Run<'_>,
     ) -> Result<IncompleteModel> {
-        if let Some(division) = Division::of(data) {
+        if let Some(division) = Division::of(data, self.n_components) {
             if let Some(start) = context.start {
                 start.check(data.shape(), self.n_components)?;
             }

@@ -5,6 +5,7 @@ mod calibration;
 mod checkpoints;
 mod completion;
 mod cross_validation;
+mod empty_rows;
 mod explained;
 mod faded;
 mod far;

@@ -139,8 +139,8 @@ class IncompletePCA(RowByRow):
         Offset of each fitted row, with `row_offsets`. The offsets sum to zero, and so do the entries of each
         component.
     explained_variance_ : ndarray of shape (n_components,)
-        Variance of the scores, with divisor n - 1; for "vb-full", "vb", "vb-fixed" and "ppca" the expected variance,
-        which exceeds that of the posterior means.
+        Variance of the scores of the n rows with entries, with divisor n - 1; for "vb-full", "vb", "vb-fixed" and
+        "ppca" the expected variance, which exceeds that of the posterior means.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Share of the variance of complete rows under the model: the sum of the variances of the components over all
         rows, of the offsets, and of the residuals of the observed entries (or the noise). Without missing values it

@@ -44,7 +44,9 @@ class RowByRow(FittedIncomplete):
         Components and mean improve with every call. `scores_`, `explained_variance_` and `noise_variance_` are those
         of the rows of the last call; if these are fewer than the components, the variances are those of the latest
         rows, eight for each component and at least 64. After :meth:`fit`, learning continues from the fitted model,
-        with its scales and weights of features. `tol`, `max_iter` and other options of iterations have no effect.
+        with its scales and weights of features. Rows without entries count in `n_samples_seen_` and teach nothing: the
+        first call needs an observed entry, since there is no model before it. `tol`, `max_iter` and other options of
+        iterations have no effect.
 
         Parameters
         ----------

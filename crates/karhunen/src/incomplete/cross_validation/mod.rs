@@ -89,8 +89,9 @@ impl CrossValidation {
         data: &Observed<T>,
         run: &Run<'_>,
     ) -> Result<CrossValidationTable> {
-        if let Some(division) = Division::of(data) {
-            return self.run(pca, &division.data(data, run)?, run);
+        if let Some(division) = Division::of_weights(data) {
+            let found = self.run(pca, &division.data(data, run)?, run);
+            return found.map_err(|error| division.of_all_rows(error));
         }
         let choices = self.grid(pca);
         for choice in &choices {

@@ -296,6 +296,21 @@ impl<T: Scalar> Observed<T> {
         Ok(Self::of_lines(rows, columns).with_multiplicity(self.multiplicity.clone()))
     }
 
+    /// The rows `names`, ascending, where the others hold no entries. Copies the row of each entry and shares the rest,
+    /// without weights.
+    pub(crate) fn without_empty_rows(&self, names: &[usize]) -> Self {
+        let mut numbers = vec![u32::MAX; self.n_samples()];
+        names.iter().enumerate().for_each(|(number, row)| numbers[*row] = number as u32);
+        let rows = self.rows.without_empty(names);
+        let multiplicity = self.multiplicity.as_ref();
+        Self {
+            rows,
+            columns: self.columns.renumbered(&numbers),
+            multiplicity: multiplicity.map(|of| names.iter().map(|row| of[*row]).collect()),
+            feature_weights: self.feature_weights.clone(),
+        }
+    }
+
     /// Selects rows by index, in the given order, with their multiplicities.
     pub(crate) fn select(&self, names: &[usize], exec: &Exec<'_>) -> Result<Self> {
         let (from, p) = (&self.rows, self.n_features());

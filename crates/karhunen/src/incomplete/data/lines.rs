@@ -144,6 +144,26 @@ impl<T: Scalar> EntryLines<T> {
         Self { weights: Some(weights), ..self }
     }
 
+    /// Keeps the lines `names`, ascending; the others hold no entries. Shares indices and values.
+    pub(crate) fn without_empty(&self, names: &[usize]) -> Self {
+        // Lines without entries end where they begin.
+        let pointers: Vec<usize> =
+            [0].into_iter().chain(names.iter().map(|line| self.pointers[line + 1])).collect();
+        let multiplicity = self.multiplicity.as_ref();
+        Self {
+            parts: parts(&pointers),
+            pointers,
+            multiplicity: multiplicity.map(|of| names.iter().map(|line| of[*line]).collect()),
+            ..self.clone()
+        }
+    }
+
+    /// Gives the minor index `j` the number `numbers[j]`, in the same order. Shares the values.
+    pub(crate) fn renumbered(&self, numbers: &[u32]) -> Self {
+        let indices = self.indices.iter().map(|index| numbers[*index as usize]).collect();
+        Self { indices: Arc::new(indices), ..self.clone() }
+    }
+
     /// Pointers, indices, values and weights.
     pub(crate) fn into_raw(self) -> (Vec<usize>, Vec<u32>, Vec<T>, Option<Vec<T>>) {
         (self.pointers, Arc::unwrap_or_clone(self.indices), Arc::unwrap_or_clone(self.values), self.weights)

@@ -83,6 +83,11 @@ impl MeanRule {
         }
     }
 
+    /// True if means are fitted without a prior. At the optimum scores with one prior for all rows are then zero on average.
+    pub(crate) fn is_free(self) -> bool {
+        self.joint && self.kappa == 0.0 && self.precision == 0.0 && self.learned == LearnedPrior::Nothing
+    }
+
     /// Returns true if the posterior of the mean of a feature, with entries of total weight `weight`, takes part in the
     /// cost.
     pub(crate) fn counts(self, weight: f64) -> bool {

@@ -252,7 +252,8 @@ impl Found {
 /// The prior of the scores in the coordinates of the principal components.
 fn prior<T: Lane>(problem: &Objective<'_, T>, rotated: &Rotated) -> Prior {
     let Precision { matrix, per_entry } = precision(problem, FactorSide::Scores, &rotated.of_loadings);
-    Prior { precision: matrix, per_entry, mean: rotated.prior_mean() }
+    let free = problem.mean.is_free() && !per_entry;
+    Prior { precision: matrix, per_entry, mean: rotated.prior_mean(free) }
 }
 
 /// `M' D M` of the penalties `D` of a factor; for penalties proportional to the entries of a row, those per entry.

@@ -1,6 +1,6 @@
-//! Rows of weight zero: excluded from the fit, with scores computed afterwards.
+//! Rows of weight zero and rows without entries: excluded from the fit, with scores computed afterwards.
 
-use crate::error::Result;
+use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::{Exec, Run};
 use crate::incomplete::data::{ENTRIES, Observed};
 use crate::incomplete::factors::covariances::Covariances;
@@ -10,27 +10,61 @@ use crate::incomplete::start::Start;
 use crate::linalg::Matrix;
 use crate::scalar::Scalar;
 
-/// Rows with positive weight and rows of weight zero.
+/// Rows that take part in a fit, and the others.
 pub(crate) struct Division {
     included: Vec<usize>,
     excluded: Vec<usize>,
+    /// True if all excluded rows are without entries.
+    without_entries: bool,
 }
 
 impl Division {
-    /// Splits the rows; `None` if no row has weight zero.
-    pub(crate) fn of<T: Scalar>(data: &Observed<T>) -> Option<Self> {
+    /// Excludes rows of weight zero; `None` if there are none.
+    pub(crate) fn of_weights<T: Scalar>(data: &Observed<T>) -> Option<Self> {
         let weights = data.sample_weights()?;
-        let (excluded, included): (Vec<usize>, Vec<usize>) =
-            (0..weights.len()).partition(|row| weights[*row] == 0.0);
-        (!excluded.is_empty()).then_some(Self { included, excluded })
+        Self::new(weights.len(), |row| weights[row] > 0.0, false)
     }
 
-    /// The rows with positive weight.
+    /// Excludes rows of weight zero, and rows without entries unless fewer rows than `least` remain; `None` if no row is
+    /// excluded.
+    pub(crate) fn of<T: Scalar>(data: &Observed<T>, least: usize) -> Option<Self> {
+        let weights = data.sample_weights();
+        let counts = |row: usize| weights.is_none_or(|weights| weights[row] > 0.0);
+        let seen = |row: usize| data.n_observed_in_row(row) > 0;
+        let n = data.n_samples();
+        if (0..n).all(|row| counts(row) && seen(row)) {
+            return None;
+        }
+        if (0..n).filter(|row| counts(*row) && seen(*row)).count() < least.max(1) {
+            return Self::of_weights(data);
+        }
+        Self::new(n, |row| counts(row) && seen(row), (0..n).all(|row| counts(row) || !seen(row)))
+    }
+
+    fn new(n: usize, takes_part: impl Fn(usize) -> bool, without_entries: bool) -> Option<Self> {
+        let (included, excluded): (Vec<usize>, Vec<usize>) = (0..n).partition(|row| takes_part(*row));
+        (!excluded.is_empty()).then_some(Self { included, excluded, without_entries })
+    }
+
+    /// The rows that take part.
     pub(crate) fn data<T: Scalar>(&self, data: &Observed<T>, run: &Run<'_>) -> Result<Observed<T>> {
+        if self.without_entries {
+            return Ok(data.without_empty_rows(&self.included));
+        }
         Exec::run(run, |exec| data.select(&self.included, &exec.phase(ENTRIES)))
     }
 
-    /// Fits the rows with positive weight by `fit`, then computes the scores of the others.
+    /// Bytes of [`Division::data`] beside the entries themselves.
+    pub(crate) fn bytes<T: Scalar>(&self, data: &Observed<T>) -> f64 {
+        if !self.without_entries {
+            return data.bytes();
+        }
+        let weights = if data.is_weighted() { 2 * size_of::<T>() } else { 0 };
+        let of_row = size_of::<usize>() + size_of::<u32>();
+        (data.n_observed() * (size_of::<u32>() + weights)) as f64 + (data.n_samples() * of_row) as f64
+    }
+
+    /// Fits the rows that take part by `fit`, then computes the scores of the others.
     pub(crate) fn fit<T: Scalar>(
         &self,
         data: &Observed<T>,
@@ -40,7 +74,8 @@ impl Division {
     ) -> Result<IncompleteModel> {
         let start = context.start.map(|start| Start { scores: self.pick(&start.scores), ..start.clone() });
         let context = FitContext { start: start.as_ref(), ..*context };
-        let mut model = fit(&self.data(data, run)?, &context)?;
+        let fitted = fit(&self.data(data, run)?, &context);
+        let mut model = fitted.map_err(|error| self.of_all_rows(error))?;
         model.rename_rows(|row| Some(self.included[row]));
         let rest = Exec::run(run, |exec| data.select(&self.excluded, &exec.phase(ENTRIES)))?;
         let (found, covariances) = match model.score_covariances() {
@@ -58,6 +93,24 @@ impl Division {
         let both = model.row_offsets().zip(found.offsets);
         let offsets = both.map(|(fitted, found)| self.merge(fitted, &found, 1));
         Ok(model.with_rows(RowScores { scores, offsets }, covariances))
+    }
+
+    /// Explains too many components for the rows that take part by what excludes the others.
+    pub(crate) fn of_all_rows(&self, error: Error) -> Error {
+        match error {
+            Error::NComponents { requested, n_samples, n_features, .. } if requested <= n_features => {
+                Error::option(
+                    options::SAMPLE_WEIGHTS,
+                    OptionValue::Given,
+                    format!(
+                        "they are positive for {n_samples} of the {} rows, and {requested} components need at least \
+                         {requested}",
+                        n_samples + self.excluded.len()
+                    ),
+                )
+            }
+            error => error,
+        }
     }
 
     fn pick(&self, scores: &Matrix) -> Matrix {

@@ -99,11 +99,12 @@ impl IncompletePca {
         }
         // Fits of some of the rows or columns, and of scaled entries, copy these.
         let scaled = self.scale != Scaling::None || data.feature_weights().is_some();
-        let n_copies = [Division::of(data).is_some(), Unseen::of(self, data).is_some(), scaled];
+        let n_copies = [Unseen::of(self, data).is_some(), scaled];
         let n_held = 1.0 + n_copies.iter().filter(|copied| **copied).count() as f64;
+        let of_rows = Division::of(data, self.n_components).map_or(0.0, |division| division.bytes(data));
         let (n, p) = data.shape();
         let what = format!("a fit of {} observed entries of {n} rows and {p} columns", data.n_observed());
-        self.check_limit(&what, n_held * data.bytes(), self.memory_need(data, run), || {
+        self.check_limit(&what, n_held * data.bytes() + of_rows, self.memory_need(data, run), || {
             self.smaller_need(data, run)
         })
     }

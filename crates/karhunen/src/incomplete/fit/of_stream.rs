@@ -6,7 +6,9 @@ use crate::exec::{Exec, Run};
 use crate::incomplete::data::{Observed, Typed};
 use crate::incomplete::factors::FactorSide;
 use crate::incomplete::factors::objective::Penalties;
+use crate::incomplete::fit::checkpoint::FitContext;
 use crate::incomplete::fit::first_factors::given;
+use crate::incomplete::fit::left_out::Division;
 use crate::incomplete::fit::run::RunResult;
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::model::convergence::StopReason;
@@ -106,8 +108,13 @@ impl IncompleteStream {
         options: &IncompletePca,
         run: &Run<'_>,
     ) -> Result<IncompleteModel> {
-        if rows.n_samples() >= self.c || self.recent.is_empty() {
-            return self.finish_all(rows, options, run);
+        let n_seen = (0..rows.n_samples()).filter(|row| rows.n_observed_in_row(*row) > 0).count();
+        if n_seen >= self.c || self.recent.is_empty() {
+            return match Division::of(rows, self.c) {
+                Some(division) => division
+                    .fit(rows, &FitContext::default(), run, |rows, _| self.finish_all(rows, options, run)),
+                None => self.finish_all(rows, options, run),
+            };
         }
         let recent = self.recent.observed(self.loadings.n_rows(), self.c, run)?;
         let mut model = self.finish_all(&recent, options, run)?;

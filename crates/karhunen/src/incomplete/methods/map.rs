@@ -128,7 +128,7 @@ fn align<T: Lane>(
     length: f64,
     exec: &Exec<'_>,
 ) -> Result<Vec<f64>> {
-    let rotated = rotate(factors, problem.free(), false, exec)?;
+    let rotated = rotate(factors, problem.free(), vec![0.0; problem.free()], exec)?;
     let (mut loadings, mut scores) = (rotated.loadings, rotated.scores);
     let n = factors.s.total();
     loadings.scale(length.sqrt());

@@ -29,7 +29,7 @@ pub struct RowScores {
 /// Sums over the rows of a fit, each times its multiplicity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowTotals {
-    /// Number of rows.
+    /// Number of rows with entries.
     pub samples: f64,
     /// Number of observed entries.
     pub entries: f64,
@@ -46,7 +46,7 @@ pub struct IncompleteParts {
     pub mean: Vec<f64>,
     /// Scales and weights of the columns: components, scores and variances are of scaled and weighted entries.
     pub scales: ColumnScales,
-    /// Variance along each component, descending: variance of the scores with divisor n_samples - 1, or for a
+    /// Variance along each component, descending: variance of the scores with divisor n - 1, n rows with entries, or for a
     /// posterior the expected moments `(1/n) sum_i E s_ik^2 sum_j E v_jk^2`.
     pub explained_variance: Vec<f64>,
     /// Explained variance over total variance; the sum is at most one.
@@ -212,7 +212,7 @@ impl IncompleteModel {
         })
     }
 
-    /// Variance of the scores along each component, descending; divisor n_samples - 1. For a posterior the
+    /// Variance of the scores along each component, descending; divisor n - 1, with n rows with entries. For a posterior the
     /// expected moments `(1/n) sum_i E s_ik^2 sum_j E v_jk^2`, because posterior means alone are shrunk; for
     /// `vb-fixed`, whose prior is fixed, the variance of the posterior means.
     pub fn explained_variance(&self) -> &[f64] {

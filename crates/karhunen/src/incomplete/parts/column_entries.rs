@@ -15,8 +15,10 @@ const FEATURES: usize = 64;
 pub(crate) struct ColumnEntries {
     /// Number of rows, with those of weight zero.
     pub(crate) n_rows: usize,
-    /// Sum of the multiplicities of the rows.
+    /// Sum of the multiplicities of the rows with entries.
     pub(crate) samples: f64,
+    /// Sum of the multiplicities of all rows.
+    pub(crate) multiplicity: f64,
     /// Number of entries of each feature.
     pub(crate) n_observed: Vec<f64>,
     /// Sum of the multiplicities of the entries of each feature.
@@ -33,6 +35,7 @@ impl ColumnEntries {
         Self {
             n_rows: 0,
             samples: 0.0,
+            multiplicity: 0.0,
             n_observed: zeros(),
             weight: zeros(),
             mean: zeros(),
@@ -64,7 +67,8 @@ impl ColumnEntries {
         let of = |k: usize| sums.iter().map(|sums| sums[k]).collect();
         Ok(Self {
             n_rows: data.n_samples(),
-            samples: data.total_samples(),
+            samples: data.over_rows(|row| f64::from(u8::from(data.n_observed_in_row(row) > 0))),
+            multiplicity: data.total_samples(),
             n_observed: (0..data.n_features()).map(|j| data.n_observed_in_column(j) as f64).collect(),
             weight: of(0),
             mean: of(1),
@@ -85,6 +89,7 @@ impl ColumnEntries {
     pub(crate) fn merge(&mut self, other: &Self) {
         self.n_rows += other.n_rows;
         self.samples += other.samples;
+        self.multiplicity += other.multiplicity;
         for j in 0..self.weight.len() {
             self.n_observed[j] += other.n_observed[j];
             if other.weight[j] > 0.0 {

@@ -35,7 +35,7 @@ use crate::incomplete::parts::{
 use crate::incomplete::updates::explained::{Explained, Left, of_scores};
 use crate::incomplete::updates::loading_posteriors::LoadingModel;
 use crate::incomplete::updates::prepared::Prepared;
-use crate::incomplete::updates::rotate::{Rotated, rotate};
+use crate::incomplete::updates::rotate::{Rotated, mean_of_scores, rotate};
 use crate::linalg::Matrix;
 use crate::linalg::decomp::cholesky::{BLOCK, Upper};
 use crate::linalg::dense::small::{multiply, t_multiply};
@@ -72,13 +72,16 @@ pub(crate) fn fit_in_parts(
     pca.check(shape, false)?;
     pca.check_weights_of_columns(feature_weights.is_some())?;
     feature_weights.map_or(Ok(()), |weights| check_positive_weights(weights, shape.1))?;
-    if !(counts_several(entries.samples) && entries.samples.is_finite()) {
-        let rule =
-            format!("the rows of all parts count as {:?} samples; at least 2 are needed", entries.samples);
-        return Err(Error::option(options::SAMPLE_WEIGHTS, OptionValue::Given, rule));
-    }
-    if entries.total() == 0.0 {
+    // Rows of weight zero are not counted.
+    if entries.total() == 0.0 && counts_several(entries.multiplicity) {
         return Err(Error::NothingObserved { n_samples: shape.0, n_features: shape.1 });
+    }
+    if !(counts_several(entries.samples) && entries.samples.is_finite()) {
+        let rule = format!(
+            "the rows with entries of all parts count as {:?} samples; at least 2 are needed",
+            entries.samples
+        );
+        return Err(Error::option(options::SAMPLE_WEIGHTS, OptionValue::Given, rule));
     }
     pca.ask_for_parts(shape.1)?;
     let fit = if single { fit_typed::<f32> } else { fit_typed::<f64> };
@@ -345,7 +348,9 @@ impl<T: Lane> Ended<'_, T> {
         let (c, entries) = (problem.c, self.entries);
         let RunResult { factors, squares, .. } = self.run;
         let factors = Factors { a: factors.a.clone(), s: without_penalty_rows(&factors.s, c), c };
-        let mut rotated = rotate(&factors, c, problem.mean.joint, exec)?;
+        let centre = |s| mean_of_scores(s, c, |_| true, exec);
+        let shift = if problem.mean.joint { centre(&factors.s)? } else { vec![0.0; c] };
+        let mut rotated = rotate(&factors, c, shift, exec)?;
         let of_loadings = parameters_of_loadings(entries.weight.iter().copied(), c, problem.mean.joint);
         let counted = self.swept.sums.parameters + of_loadings - (c * c) as f64;
         let rough = noise(*squares, entries.total(), counted);
@@ -354,7 +359,8 @@ impl<T: Lane> Ended<'_, T> {
         let ScorePenalty { size, per_entry } = self.penalty;
         let mut of_scores_prior = t_multiply(&rotated.of_loadings, &rotated.of_loadings);
         of_scores_prior.scale(size);
-        let mut prior = Prior { precision: of_scores_prior, per_entry, mean: rotated.prior_mean() };
+        let mean = rotated.prior_mean(problem.mean.is_free() && !per_entry);
+        let mut prior = Prior { precision: of_scores_prior, per_entry, mean };
         prior.remove(&inactive);
         let diagonal =
             |of: &dyn Fn(usize) -> f64| Matrix::from_fn(c, c, |k, l| if k == l { of(k) } else { 0.0 });

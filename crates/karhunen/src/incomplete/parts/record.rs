@@ -100,6 +100,7 @@ impl EntrySums {
         match self {
             Self::Columns(sums) => {
                 record.put_scalar("samples", sums.samples);
+                record.put_scalar("multiplicity", sums.multiplicity);
                 record.put_row("n_observed", &sums.n_observed);
                 record.put_row("weight", &sums.weight);
                 record.put_row("mean", &sums.mean);
@@ -136,7 +137,9 @@ impl EntrySums {
                 let (n_observed, weight) = (row("n_observed")?, row("weight")?);
                 let (mean, squares) = (row("mean")?, row("squares")?);
                 let samples = record.take_scalar("samples")?;
-                Self::Columns(ColumnEntries { n_rows, samples, n_observed, weight, mean, squares })
+                let multiplicity = record.take_scalar("multiplicity")?;
+                let of_rows = ColumnEntries { n_rows, samples, multiplicity, ..ColumnEntries::empty(0) };
+                Self::Columns(ColumnEntries { n_observed, weight, mean, squares, ..of_rows })
             }
             SumsOfEntries::Normal => {
                 let features = record.take_matrix("features")?;

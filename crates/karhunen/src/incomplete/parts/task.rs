@@ -178,7 +178,11 @@ impl EntrySums {
             Some(factors) => Some(data.multiplied(factors, &exec.phase(ENTRIES))?),
             None => None,
         };
-        match multiplied.as_ref().unwrap_or(data).typed() {
+        let data = multiplied.as_ref().unwrap_or(data);
+        // As in memory, rows without entries take no part.
+        let seen: Vec<usize> = (0..data.n_samples()).filter(|row| data.n_observed_in_row(*row) > 0).collect();
+        let without_empty = (seen.len() < data.n_samples()).then(|| data.without_empty_rows(&seen));
+        match without_empty.as_ref().unwrap_or(data).typed() {
             Typed::F32(data) => Self::of_typed(task, data, exec),
             Typed::F64(data) => Self::of_typed(task, data, exec),
         }

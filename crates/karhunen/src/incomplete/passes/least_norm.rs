@@ -36,6 +36,10 @@ pub(crate) fn solve_in(g: &mut Upper<'_>, b: &mut [f64], free: usize, workspace:
 /// rounding. Returns `b'x`.
 pub(crate) fn solve_singular(g: &mut Upper<'_>, b: &mut [f64], free: usize) -> Result<f64> {
     let (m, stride) = (g.m, g.stride);
+    if b[..m].iter().all(|b| *b == 0.0) {
+        b[..m].fill(0.0);
+        return Ok(0.0);
+    }
     let diagonal = |k: usize| g.values[k * stride + k];
     let mean = (0..free).map(diagonal).sum::<f64>() / free.max(1) as f64;
     let lengths: Vec<f64> = (0..m).map(|k| if k < free { 1.0 } else { length(mean, diagonal(k)) }).collect();

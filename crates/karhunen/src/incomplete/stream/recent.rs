@@ -86,10 +86,10 @@ impl Recent {
         self.rows.is_empty()
     }
 
-    /// Adds rows and drops the oldest beyond the capacity.
+    /// Adds the rows with entries and drops the oldest beyond the capacity.
     pub(crate) fn take<T: Scalar>(&mut self, rows: &Observed<T>) {
-        let n = rows.n_samples();
-        for i in n.saturating_sub(self.room)..n {
+        let seen: Vec<usize> = (0..rows.n_samples()).filter(|row| rows.n_observed_in_row(*row) > 0).collect();
+        for i in seen[seen.len().saturating_sub(self.room)..].iter().copied() {
             let line = rows.rows().line(i);
             let numbers = |x: &[T]| x.iter().map(|x| x.to_f64()).collect::<Vec<f64>>();
             self.rows.push_back(Row {

@@ -124,7 +124,7 @@ impl<T: Lane> Posterior<T> {
         let prior = Prior {
             precision: t_multiply(&rotated.of_loadings, &scaled),
             per_entry: false,
-            mean: rotated.prior_mean(),
+            mean: rotated.prior_mean(false),
         };
         let map = rotated.of_free_loadings(problem.free());
         let loadings = covariances(table, Expected::new::<T>(c), &map, 1.0, exec)?;
@@ -290,8 +290,8 @@ mod tests {
         let (a, s) = (gaussian(9, 3, 1, 0), gaussian(20, 3, 2, 0));
         let factors: Factors<f64> = Factors::new(&a, &s, &[0.5; 9]);
         let exec = Exec::sequential();
-        for centre in [false, true] {
-            let rotated = rotate(&factors, 3, centre, &exec).unwrap();
+        for shift in [vec![0.0; 3], vec![0.5, -1.0, 2.0]] {
+            let rotated = rotate(&factors, 3, shift, &exec).unwrap();
             for i in 0..20 {
                 for j in 0..9 {
                     let before: f64 = 0.5 + (0..3).map(|k| a[(j, k)] * s[(i, k)]).sum::<f64>();

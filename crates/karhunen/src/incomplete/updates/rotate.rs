@@ -3,8 +3,8 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::factors::Factors;
 use crate::incomplete::factors::objective::Objective;
+use crate::incomplete::factors::{Factor, Factors};
 use crate::incomplete::updates::explained::{is_inactive, of_scores};
 use crate::incomplete::updates::invariance::move_loadings;
 use crate::linalg::Matrix;
@@ -42,8 +42,12 @@ impl Rotated {
         Factors::with_offsets(&self.loadings, &self.scores, &self.mean, self.offsets.as_deref())
     }
 
-    /// Image of fitted scores and offsets of zero.
-    pub(crate) fn prior_mean(&self) -> Vec<f64> {
+    /// Image of fitted scores and offsets of zero. With `free` means, and one prior for all rows, it is zero: the shift is
+    /// what the fit was short of the optimum, where scores are zero on average.
+    pub(crate) fn prior_mean(&self, free: bool) -> Vec<f64> {
+        if free {
+            return vec![0.0; self.shift.len()];
+        }
         let shifted = Matrix::from_fn(1, self.shift.len(), |_, k| -self.shift[k]);
         // Adding zero removes negative zeros.
         multiply(&shifted, &self.of_scores).into_vec().into_iter().map(|x| x + 0.0).collect()
@@ -88,7 +92,8 @@ impl Rotated {
 }
 
 /// The principal components of a fit. With row offsets the loadings sum to zero: the common part of a row is its
-/// offset. With a fitted mean the offsets sum to zero over rows with entries, and so do scores if `centre`.
+/// offset. With a fitted mean the offsets sum to zero over rows with entries, and so do scores if `centre`; rows without
+/// entries are at the mean then.
 pub(crate) fn principal<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
@@ -96,7 +101,8 @@ pub(crate) fn principal<T: Lane>(
     exec: &Exec<'_>,
 ) -> Result<Rotated> {
     let free = problem.free();
-    let Some(fixed) = problem.fixed() else { return rotate(factors, free, centre, exec) };
+    let shift = if centre { centre_of(problem, factors, exec)? } else { vec![0.0; free] };
+    let Some(fixed) = problem.fixed() else { return rotate(factors, free, shift, exec) };
     let seen = |j: usize| problem.data.n_observed_in_column(j) > 0;
     let sums = factors.a.sum_rows(free + 1, exec, |j, row, sums| {
         if seen(j) {
@@ -107,7 +113,7 @@ pub(crate) fn principal<T: Lane>(
     })?;
     let loading_shift: Vec<f64> = sums[..free].iter().map(|sum| -sum / sums[free]).collect();
     move_loadings(problem, factors, &loading_shift, exec)?;
-    let mut rotated = rotate(factors, free, centre, exec)?;
+    let mut rotated = rotate(factors, free, shift, exec)?;
     let mut offsets = factors.scores_of(fixed);
     let mut shift = 0.0;
     if problem.mean.joint {
@@ -119,7 +125,9 @@ pub(crate) fn principal<T: Lane>(
             }
         })?;
         shift = sums[0] / sums[1];
-        offsets.iter_mut().for_each(|b| *b -= shift);
+        for (i, b) in offsets.iter_mut().enumerate() {
+            *b = if rows.count(i) > 0 { *b - shift } else { 0.0 };
+        }
         rotated.mean.iter_mut().for_each(|mean| *mean += shift);
     }
     // In the fitted coordinates the offset was b + loading_shift.s: W has a column (-loading_shift, 1).
@@ -143,22 +151,46 @@ pub(crate) fn principal<T: Lane>(
     Ok(Rotated { of_scores: w, of_loadings: inverse, offsets: Some(offsets), ..rotated })
 }
 
-/// Rotates the first `c` components, after centring the scores if the mean is fitted. Offsets are unchanged.
+/// The mean of the scores of the rows with entries, to which it sets those of the others.
+fn centre_of<T: Lane>(
+    problem: &Objective<'_, T>,
+    factors: &mut Factors<T>,
+    exec: &Exec<'_>,
+) -> Result<Vec<f64>> {
+    let (free, rows) = (problem.free(), problem.data.rows());
+    let seen = |i: usize| rows.count(i) > 0;
+    let mean = mean_of_scores(&factors.s, free, seen, exec)?;
+    factors.s.map_rows(exec, |i, row| {
+        if !seen(i) {
+            row.iter_mut().zip(&mean).for_each(|(s, m)| *s = T::from_f64(*m));
+        }
+    })?;
+    Ok(mean)
+}
+
+/// The mean of the first `c` scores over the rows that `counts` names.
+pub(crate) fn mean_of_scores<T: Scalar>(
+    scores: &Factor<T>,
+    c: usize,
+    counts: impl Fn(usize) -> bool + Sync,
+    exec: &Exec<'_>,
+) -> Result<Vec<f64>> {
+    let sums = scores.sum_rows(c + 1, exec, |i, row, sums| {
+        if counts(i) {
+            sums.iter_mut().zip(row[..c].iter().map(|x| x.to_f64()).chain([1.0])).for_each(|(s, x)| *s += x);
+        }
+    })?;
+    Ok(sums[..c].iter().map(|sum| if sums[c] > 0.0 { sum / sums[c] } else { 0.0 }).collect())
+}
+
+/// Rotates the first `c` components, after subtracting `shift` from their scores. Offsets are unchanged.
 pub(crate) fn rotate<T: Scalar>(
     factors: &Factors<T>,
     c: usize,
-    centre: bool,
+    shift: Vec<f64>,
     exec: &Exec<'_>,
 ) -> Result<Rotated> {
     let (n, p) = (factors.s.n_rows(), factors.a.n_rows());
-    let shift = if centre {
-        let sums = factors.s.sum_rows(c, exec, |_, row, sums| {
-            sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64());
-        })?;
-        sums.iter().map(|sum| sum / factors.s.total()).collect()
-    } else {
-        vec![0.0; c]
-    };
     let a = factors.a.to_matrix(c);
     let s = Matrix::from_fn(n, c, |i, k| factors.s.row(i)[k].to_f64() - shift[k]);
     let mut mean = factors.mean();
@@ -266,7 +298,7 @@ mod tests {
             (0..9).for_each(|j| a[(j, 1)] *= faded);
             (0..20).for_each(|i| s[(i, 1)] *= faded);
             let factors: Factors<f64> = Factors::new(&a, &s, &[0.5; 9]);
-            let rotated = rotate(&factors, 4, false, &exec).unwrap();
+            let rotated = rotate(&factors, 4, vec![0.0; 4], &exec).unwrap();
             let (before, after) =
                 (multiply(&s, &a.transposed()), multiply(&rotated.scores, &rotated.loadings.transposed()));
             let far = max_difference(&before, &after);

@@ -2,7 +2,7 @@
 
 use karhunen::incomplete::{MeanMode, MeanPrior, Method, Regularization, StopReason};
 use karhunen::{Dense, IncompletePca, Observed};
-use karhunen_testkit::largest;
+use karhunen_testkit::{Holes, largest};
 
 use crate::fixtures::observed;
 use crate::parts::engine::Parts;
@@ -115,5 +115,19 @@ fn columns_and_rows_without_entries_are_kept() {
         let found = pca.fit_parts(&Parts::new(&holes, &SIZES)).unwrap();
         assert_equal(&format!("{method}"), &found, &whole, 1e-10);
         assert_eq!(found.parts().n_observed[4], 0);
+    }
+}
+
+/// One part holds nothing else.
+#[test]
+fn rows_without_entries_take_no_part() {
+    let mut holes = problem();
+    [0, 20, 21, 79].into_iter().for_each(|i| holes.observed[i].fill(false));
+    for pca in [options(Method::Em, None), options(Method::Als, None), variational(2, 15)] {
+        let found = pca.fit_parts(&Parts::new(&holes, &SIZES)).unwrap();
+        let expected = pca.fit(&observed(&holes)).unwrap();
+        assert_equal(pca.method.name(), &found, &expected, 1e-9);
+        let empty = Holes { observed: vec![vec![false; 12]; 80], ..holes.clone() };
+        assert!(found.transform(&observed(&empty)).unwrap().as_slice().iter().all(|s| *s == 0.0));
     }
 }
