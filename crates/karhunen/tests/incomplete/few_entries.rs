@@ -90,3 +90,61 @@ fn scores_of_rows_with_fewer_entries_than_components_have_least_norm_and_no_cova
     }
     assert!(n_rows > 300, "{n_rows}");
 }
+
+/// A column that is constant up to rounding has loadings of rounding errors, and a row that holds nothing else had scores of
+/// rounding errors over rounding errors.
+#[test]
+fn constant_columns_have_no_loadings() {
+    for (value, single) in [(0.1, false), (1e5, false), (0.1, true), (-3e-9, true)] {
+        let holes = Holes::planted(40, 5, &[2.0, 1.0], 0.3, 0.2, 3);
+        let mut x = holes.with_nan();
+        (0..40).for_each(|i| x[5 * i + 2] = value);
+        (0..5).filter(|j| *j != 2).for_each(|j| x[5 * 7 + j] = f64::NAN);
+        let rows: Vec<f32> = x.iter().map(|x| *x as f32).collect();
+        for method in [Method::Em, Method::Ccd, Method::Cg, Method::Newton, Method::Imputation] {
+            for mean in [MeanMode::Fixed, MeanMode::Joint] {
+                let pca = IncompletePca { method, mean, ..IncompletePca::new(2) };
+                let (model, found) = if single {
+                    let data = Observed::from_dense(&Dense::row_major(&rows, 40, 5).unwrap()).unwrap();
+                    let model = pca.fit(&data).unwrap();
+                    let found = model.transform(&data).unwrap();
+                    (model, found)
+                } else {
+                    let data = Observed::from_dense(&Dense::row_major(&x, 40, 5).unwrap()).unwrap();
+                    let model = pca.fit(&data).unwrap();
+                    let found = model.transform(&data).unwrap();
+                    (model, found)
+                };
+                let what = format!("{} {mean:?} {value} {single}", method.name());
+                assert!(
+                    (0..2).all(|k| model.components()[(k, 2)] == 0.0),
+                    "{what}: {:?}",
+                    model.components()
+                );
+                assert!(largest(found.row(7).iter().map(|s| s.abs())) < 1e-9, "{what} {:?}", found.row(7));
+                // A fitted mean centres the scores of all rows with entries.
+                let most = if mean == MeanMode::Fixed { 1e-9 } else { 10.0 };
+                let of_row = model.scores().row(7);
+                assert!(largest(of_row.iter().map(|s| s.abs())) < most, "{what} {of_row:?}");
+            }
+        }
+    }
+}
+
+/// Rounding is measured in the unit of the column: small values that vary are not rounding.
+#[test]
+fn columns_of_small_values_keep_their_loadings() {
+    const SMALL: f64 = 1e-12;
+    let holes = Holes::planted(40, 5, &[2.0, 1.0], 0.0, 0.2, 3);
+    let mut x = holes.with_nan();
+    (0..40).for_each(|i| x[5 * i + 2] *= SMALL);
+    let data = Observed::from_dense(&Dense::row_major(&x, 40, 5).unwrap()).unwrap();
+    for method in [Method::Em, Method::Ccd] {
+        for mean in [MeanMode::Fixed, MeanMode::Joint] {
+            let pca = IncompletePca { method, mean, tol: 1e-12, ..IncompletePca::new(2) };
+            let model = pca.fit(&data).unwrap();
+            let loadings = largest((0..2).map(|k| model.components()[(k, 2)].abs()));
+            assert!(loadings > 0.01 * SMALL && loadings < 10.0 * SMALL, "{}: {loadings:e}", method.name());
+        }
+    }
+}

@@ -14,6 +14,7 @@ use crate::incomplete::fit::run::RunResult;
 use crate::incomplete::model::convergence::IncompleteConvergence;
 use crate::incomplete::model::{IncompleteModel, IncompleteParts, RowTotals};
 use crate::incomplete::options::{IncompletePca, MeanMode, Method};
+use crate::incomplete::passes::normal::drop_rounding;
 use crate::incomplete::updates::explained::{Explained, Left, left_by_fit, of_scores};
 use crate::incomplete::updates::posterior::{Posterior, Rotation};
 use crate::incomplete::updates::prepared::Prepared;
@@ -217,14 +218,11 @@ impl Found {
         error_bars: bool,
         exec: &Exec<'_>,
     ) -> Result<Self> {
-        let mut rotated = principal(problem, &mut factors, problem.mean.joint, exec)?;
-        if let (Some(offsets), Some(penalties)) = (&mut rotated.offsets, &problem.offsets) {
-            // A row without entries and without penalty has no offset.
-            let rows = problem.data.rows();
-            let free = |i: usize| penalties.at(i, 0, 1) == 0.0 && rows.count(i) == 0;
-            (0..offsets.len()).filter(|i| free(*i)).for_each(|i| offsets[i] = 0.0);
+        if problem.scores.is_zero() && problem.fixed().is_none() {
+            drop_rounding(problem, &mut factors, exec)?;
         }
         let rough = rough_noise(problem, squares);
+        let mut rotated = principal(problem, &mut factors, problem.mean.joint, exec)?;
         let inactive = rotated.deactivate(problem.data.total_samples(), rough / problem.data.mean_weight());
         let variances = of_scores(&rotated.singular_values, problem.data.total_samples());
         let mut prior = prior(problem, &rotated);

@@ -7,6 +7,7 @@ use crate::exec::Exec;
 use crate::incomplete::data::{EntryLines, Rows, Segment};
 use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::factors::{Factor, FactorSide, Factors};
+use crate::incomplete::passes::normal::{is_rounding, squares_of_features};
 use crate::incomplete::passes::residuals::residuals;
 use crate::linalg::simd::Lane;
 
@@ -48,10 +49,10 @@ struct Exchange<'a, T> {
 const SUMS: usize = 3;
 
 /// Fits one factor of a component to the residuals, `own[i] = sum e x / (sum x^2 + d)`; returns `sum w e^2`
-/// afterwards.
+/// afterwards. Loadings that fit no more than rounding of `squares` ([`is_rounding`]) are zero.
 fn fit_side<T: Lane>(
     problem: &Objective<'_, T>,
-    (side, k): (FactorSide, usize),
+    (side, k, squares): (FactorSide, usize, Option<&[f64]>),
     residuals: &mut [T],
     exchange: Option<Exchange<'_, T>>,
     other: &[T],
@@ -82,7 +83,9 @@ fn fit_side<T: Lane>(
             let (penalty, centre) = problem.penalty_at(side, line, k);
             let curvature = acc[1] + penalty;
             let x = if curvature > 0.0 { (acc[0] + penalty * centre) / curvature } else { 0.0 };
-            row[0] = T::from_f64(x);
+            let dropped = penalty == 0.0
+                && squares.is_some_and(|squares| is_rounding::<T>(x * x * acc[1], squares[line]));
+            row[0] = T::from_f64(if dropped { 0.0 } else { x });
             let x = row[0].to_f64();
             Ok([(acc[2] - 2.0 * x * acc[0] + x * x * acc[1]).max(0.0)])
         },
@@ -113,6 +116,7 @@ impl<T: Lane> Iterate<T> for Ccd {
         let mut by_columns = residuals(problem, factors, FactorSide::Loadings, exec)?;
         let zeros =
             Pair { a: vec![T::default(); factors.a.n_rows()], s: vec![T::default(); factors.s.n_rows()] };
+        let squares_of_features = squares_of_features(problem, exec)?;
         let (mut before, mut squares) = (zeros, 0.0);
         // The mean is a component with scores one, the offset one with loadings one.
         let fixed = problem.fixed();
@@ -121,12 +125,13 @@ impl<T: Lane> Iterate<T> for Ccd {
             let mut new = Pair { a: old.a.clone(), s: old.s.clone() };
             for round in 0..if k == c || fixed == Some(k) { 1 } else { self.inner } {
                 let exchange = || (round == 0).then_some(Exchange { out: &before, back: &old });
-                let scores = (FactorSide::Scores, k);
+                let scores = (FactorSide::Scores, k, None);
                 fit_side(problem, scores, &mut by_rows, exchange(), &new.a, &mut new.s, exec)?;
                 if k == c {
                     new.s.copy_from_slice(&old.s);
                 }
-                let loadings = (FactorSide::Loadings, k);
+                let of_components = (k != c).then_some(&squares_of_features[..]);
+                let loadings = (FactorSide::Loadings, k, of_components);
                 squares = fit_side(problem, loadings, &mut by_columns, exchange(), &new.s, &mut new.a, exec)?;
                 if fixed == Some(k) {
                     new.a.copy_from_slice(&old.a);

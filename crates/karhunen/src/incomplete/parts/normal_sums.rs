@@ -136,7 +136,9 @@ impl NormalSums {
                 let j = piece * FEATURES + at;
                 *row = loadings.row(j).to_vec();
                 self.unpack(j, layout, &mut acc);
-                *cost = solve_row(problem, (FactorSide::Loadings, j), layout, &mut acc, row)?;
+                let constant = self.n_components();
+                let line = (FactorSide::Loadings, j, self.product(j, constant, constant));
+                *cost = solve_row(problem, line, layout, &mut acc, row)?;
             }
             Ok(())
         })?;

@@ -10,19 +10,29 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::data::{EntryLines, Rows, Segment};
 use crate::incomplete::factors::objective::Objective;
-use crate::incomplete::factors::{Factor, FactorSide, Factors};
+use crate::incomplete::factors::{Factor, FactorSide, Factors, gram};
 use crate::incomplete::passes::full_lines::{MissingEntries, keep_digits, project};
 use crate::incomplete::passes::least_norm::{solve_few, solve_in};
 use crate::incomplete::passes::rows::AHEAD;
 use crate::linalg::decomp::cholesky::{BLOCK, Upper};
 use crate::linalg::prefetch::{LINE, prefetch_at};
 use crate::linalg::simd::{Lane, dispatch};
-use crate::scalar::largest;
+use crate::scalar::{Scalar, largest};
 
 /// Number of rows of the other factor gathered at a time.
 const GATHERED: usize = 64;
 /// Segments shorter than this form products in `f64` for any type of data.
 const FEW: usize = 48;
+/// Rounding errors of an entry less its mean, in units of the last place of the entry.
+const ROUNDING: f64 = 4.0;
+
+/// Returns true if loadings are rounding errors: what they fit of a feature, a sum of squares, is no more than the rounding
+/// of its entries. `squares` is the sum of their squares, means included, and so decides for each feature in its own unit:
+/// a column of small values keeps its loadings, and one that is constant at any value has none. Rows that hold nothing
+/// but such features would otherwise have scores of rounding errors over rounding errors.
+pub(crate) fn is_rounding<T: Scalar>(fitted: f64, squares: f64) -> bool {
+    fitted <= (ROUNDING * T::EPSILON).powi(2) * squares
+}
 
 /// Layout of the sums of one row in an accumulator.
 #[derive(Clone, Copy, Debug)]
@@ -212,7 +222,11 @@ pub(crate) fn solve_side<T: Lane>(
             let constant = constants[line];
             if few(line) {
                 let (_, x, _, workspace) = layout.parts(acc);
-                if solve_few(lines.line(line), other, (c, constant), (&mut x[..layout.m], free), workspace) {
+                let segment = lines.line(line);
+                if solve_few(segment, other, (c, constant), (&mut x[..layout.m], free), workspace) {
+                    if side == FactorSide::Loadings {
+                        drop_rounding_of_few(segment, other, &mut x[..free]);
+                    }
                     set_row(row, c, &x[..layout.m]);
                     return Ok([0.0, problem.row_penalty(side, line, row)]);
                 }
@@ -220,16 +234,67 @@ pub(crate) fn solve_side<T: Lane>(
                 products.gather(lines.line(line), constant, acc);
             }
             products.complete(line, constant, acc);
-            solve_row(problem, (side, line), layout, acc, row)
+            solve_row(problem, (side, line, lines.weight(line)), layout, acc, row)
         },
     )
 }
 
-/// Replaces a row of a factor by the minimiser of F, from its normal equations in `acc`. Returns F of its entries
-/// with the penalty terms of the row, and the penalty terms alone.
+/// `sum w x^2` of each feature, means included.
+pub(crate) fn squares_of_features<T: Lane>(problem: &Objective<'_, T>, exec: &Exec<'_>) -> Result<Vec<f64>> {
+    let lines = problem.lines(FactorSide::Loadings);
+    let mut squares = vec![0.0; lines.n_lines()];
+    let outs = [Rows { width: 1, data: &mut squares }];
+    let gather = |segment: Segment<'_, T>, acc: &mut [f64]| {
+        for (e, value) in segment.values.iter().enumerate() {
+            acc[0] += segment.weights.map_or(1.0, |w| w[e].to_f64()) * value.to_f64().powi(2);
+        }
+    };
+    lines.pass::<f64, 1, 0>(exec, (1, 0), outs, gather, |_, acc, [row]| {
+        row[0] = acc[0];
+        Ok([])
+    })?;
+    Ok(squares)
+}
+
+/// Sets the loadings of features to zero that are rounding, of fits without penalties.
+pub(crate) fn drop_rounding<T: Lane>(
+    problem: &Objective<'_, T>,
+    factors: &mut Factors<T>,
+    exec: &Exec<'_>,
+) -> Result<()> {
+    let (free, lines) = (problem.free(), problem.lines(FactorSide::Loadings));
+    let squares = squares_of_features(problem, exec)?;
+    let products = gram(&factors.s, free, exec)?;
+    let n = factors.s.total();
+    factors.a.map_rows(exec, |j, row| {
+        let along = |k: usize| (0..free).map(|l| products[(k, l)] * row[l].to_f64()).sum::<f64>();
+        let of_rows: f64 = (0..free).map(|k| row[k].to_f64() * along(k)).sum();
+        if is_rounding::<T>(of_rows * lines.weight(j) / n, squares[j]) {
+            row[..free].fill(T::default());
+        }
+    })
+}
+
+/// Sets loadings of fewer entries than unknowns to zero if they are rounding.
+fn drop_rounding_of_few<T: Lane>(segment: Segment<'_, T>, other: &Factor<T>, loadings: &mut [f64]) {
+    let (mut fitted, mut squares) = (0.0, 0.0);
+    for (e, (index, value)) in segment.indices.iter().zip(segment.values).enumerate() {
+        let weight = segment.weights.map_or(1.0, |w| w[e].to_f64());
+        let scores = other.row(*index as usize);
+        let along: f64 = loadings.iter().zip(scores).map(|(a, s)| a * s.to_f64()).sum();
+        fitted += weight * along * along;
+        squares += weight * value.to_f64().powi(2);
+    }
+    if is_rounding::<T>(fitted, squares) {
+        loadings.fill(0.0);
+    }
+}
+
+/// Replaces a row of a factor by the minimiser of F, from its normal equations in `acc`, whose entries have this total
+/// `weight`. Returns F of its entries with the penalty terms of the row, and the penalty terms alone.
 pub(crate) fn solve_row<T: Lane>(
     problem: &Objective<'_, T>,
-    (side, line): (FactorSide, usize),
+    (side, line, weight): (FactorSide, usize, f64),
     layout: NormalLayout,
     acc: &mut [f64],
     row: &mut [T],
@@ -253,7 +318,18 @@ pub(crate) fn solve_row<T: Lane>(
             offset = d * away * away;
         }
     }
-    let explained = solve_in(&mut g, b, problem.free(), workspace)?;
+    let (unpenalized, free, n) =
+        (is_unpenalized(problem, side, line, layout.m), problem.free(), g.values.len());
+    let explained = solve_in(&mut g, b, free, workspace)?;
+    if side == FactorSide::Loadings && unpenalized {
+        // The workspace holds `G`, which the solution has overwritten.
+        let product = |k: usize, l: usize| workspace[..n][k.min(l) * layout.stride + k.max(l)];
+        let along = |k: usize| (0..free).map(|l| product(k, l) * b[l]).sum::<f64>();
+        let fitted: f64 = (0..free).map(|k| b[k] * along(k)).sum();
+        if is_rounding::<T>(fitted, squares + weight * row[c].to_f64().powi(2)) {
+            b[..free].fill(0.0);
+        }
+    }
     set_row(row, c, &b[..layout.m]);
     if let (FactorSide::Loadings, Some(fixed)) = (side, problem.fixed()) {
         row[fixed] = T::from_f64(1.0);

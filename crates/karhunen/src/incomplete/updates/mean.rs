@@ -20,11 +20,14 @@ impl ColumnSums {
         exec.fill(&mut sums, 64, |piece, out| {
             for (at, out) in out.iter_mut().enumerate() {
                 let line = data.columns().line(piece * 64 + at);
+                // About the first entry, so that the mean of equal entries is theirs to the last place.
+                let origin = line.values.first().map_or(0.0, |x| x.to_f64());
                 for (e, value) in line.values.iter().enumerate() {
                     let weight = line.weights.map_or(1.0, |w| w[e].to_f64());
                     out[0] += weight;
-                    out[1] += weight * value.to_f64();
+                    out[1] += weight * (value.to_f64() - origin);
                 }
+                out[1] += out[0] * origin;
             }
             Ok(())
         })?;

@@ -197,6 +197,7 @@ pub(crate) fn rotate<T: Scalar>(
     for (mean, row) in mean.iter_mut().zip(a.as_slice().chunks_exact(c)) {
         *mean += row.iter().zip(&shift).map(|(a, m)| a * m).sum::<f64>();
     }
+    let without_loadings: Vec<usize> = (0..p).filter(|j| a.row(*j).iter().all(|a| *a == 0.0)).collect();
     let (qa, ra) = triangle(a, exec)?;
     // A row of multiplicity m is as long as m repetitions together.
     let long = factors
@@ -218,6 +219,10 @@ pub(crate) fn rotate<T: Scalar>(
     let mut of_scores = multiply(&ra.transposed(), &u);
     let mut of_loadings = multiply(&rs.transposed(), &v);
     let least = least(&d);
+    // Components without variance alone may lie along features without loadings.
+    for k in (0..c).filter(|k| d[*k] > least) {
+        without_loadings.iter().for_each(|j| loadings[(*j, k)] = 0.0);
+    }
     for k in 0..c {
         let sign = sign((0..p).map(|j| loadings[(j, k)]));
         (0..p).for_each(|j| loadings[(j, k)] *= sign);
