@@ -214,3 +214,24 @@ fn a_stream_that_continues_a_model_keeps_features_that_its_rows_lack() {
         assert!((found - expected).abs() < 0.5, "{row}: {found} {expected}");
     }
 }
+
+/// The one entry of a feature is its mean: its loadings would be those of the random start.
+#[test]
+fn features_that_were_seen_once_have_no_loadings() {
+    let mut x = problem().with_nan();
+    for i in 0..400 {
+        x[20 * i + 3] = f64::NAN;
+    }
+    (x[20 * 200 + 3], x[20 * 7 + 3]) = (5.0, f64::NAN);
+    let rows = Observed::from_dense(&Dense::row_major(&x, 400, 20).unwrap()).unwrap();
+    for rule in [OnlineRule::Diagonal, OnlineRule::Rls, OnlineRule::Oja] {
+        let mut stream = IncompleteStream::new(2, 20, rule, 1).unwrap();
+        stream.partial_fit(&rows).unwrap();
+        let model = stream.finish(&rows, &IncompletePca::new(2)).unwrap();
+        let loadings = [model.components()[(0, 3)], model.components()[(1, 3)]];
+        assert_eq!((loadings, model.mean()[3]), ([0.0; 2], 5.0), "{rule:?}");
+        // A second pass sees the entry again.
+        stream.partial_fit(&rows).unwrap();
+        assert!(stream.loadings()[(3, 0)] != 0.0, "{rule:?}");
+    }
+}

@@ -46,6 +46,7 @@ impl IncompleteStream {
             }),
             curvatures: Matrix::from_fn(p, c + 1, |j, k| seen[j] * size(k)),
             seen,
+            first: Vec::new(),
             n_samples: model.n_samples(),
             mean: parts.options.mean != MeanMode::None,
             row_offsets: parts.row_offsets.is_some(),

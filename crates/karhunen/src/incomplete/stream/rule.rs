@@ -53,6 +53,9 @@ pub struct IncompleteStream {
     pub(crate) curvatures: Matrix,
     /// Sum of the weights of the entries of each feature.
     pub(crate) seen: Vec<f64>,
+    /// Weight and value of the first entry of each feature, where it initialised the mean.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) first: Vec<(f64, f64)>,
     pub(crate) n_samples: usize,
     /// True if the mean is learned.
     pub(crate) mean: bool,
@@ -98,6 +101,7 @@ impl IncompleteStream {
             loadings,
             curvatures,
             seen,
+            first: vec![(0.0, 0.0); n_features],
             n_samples: 0,
             mean: true,
             row_offsets: false,
@@ -135,6 +139,7 @@ impl IncompleteStream {
             loadings: Matrix::from_fn(p, c + 1, |j, k| if k < c { loadings[(j, k)] } else { mean[j] }),
             curvatures: Matrix::zeros(p, n_curvatures(rule, c)),
             seen: vec![0.0; p],
+            first: Vec::new(),
             n_samples: 0,
             mean: learned,
             row_offsets,
@@ -179,6 +184,8 @@ impl IncompleteStream {
             loadings: from.take_matrix("loadings", p, c + 1)?,
             curvatures: from.take_matrix("curvatures", p, n_curvatures(rule, c))?,
             seen: from.take_sizes("seen", p)?,
+            // Streams of fits know their means.
+            first: Vec::new(),
             n_samples: count("numbers", n_samples)?,
             mean: flag("flags", mean)?,
             row_offsets,
@@ -195,10 +202,11 @@ impl IncompleteStream {
     }
 
     /// The current loadings, shape (n_features, n_components): neither orthogonal nor ordered. Zero for features that
-    /// were never seen, whose random start says nothing of them.
+    /// were never seen, whose random start says nothing of them, and for features that were seen once, whose one entry is
+    /// their mean.
     pub fn loadings(&self) -> Matrix {
-        let seen = |j: usize| self.seen[j] > 0.0;
-        let of = |j, k| if seen(j) { self.loadings[(j, k)] } else { 0.0 };
+        let learned = |j: usize| self.seen[j] > 0.0 && self.only_entry(j).is_none();
+        let of = |j, k| if learned(j) { self.loadings[(j, k)] } else { 0.0 };
         Matrix::from_fn(self.loadings.n_rows(), self.c, of)
     }
 
@@ -210,7 +218,14 @@ impl IncompleteStream {
 
     /// The current mean of each feature, of scaled entries.
     pub(crate) fn mean_in_units(&self) -> Vec<f64> {
-        (0..self.loadings.n_rows()).map(|j| self.loadings[(j, self.c)]).collect()
+        let learned = |j: usize| self.loadings[(j, self.c)];
+        (0..self.loadings.n_rows()).map(|j| self.only_entry(j).unwrap_or_else(|| learned(j))).collect()
+    }
+
+    /// The entry of a feature that was seen once, if its mean is learned.
+    fn only_entry(&self, j: usize) -> Option<f64> {
+        let first = self.first.get(j).filter(|first| first.0 > 0.0 && first.0 == self.seen[j]);
+        first.map(|(_, value)| *value)
     }
 
     /// Learns from every row in turn: time O(|O_i| c^2 + c^3) for a row of `|O_i|` entries, on the calling thread.
@@ -312,10 +327,13 @@ impl IncompleteStream {
 
     fn learn<T: Scalar>(&mut self, sample: Segment<'_, T>) -> Result<()> {
         let c = self.c;
-        for (index, value) in sample.indices.iter().zip(sample.values) {
+        for (at, (index, value)) in sample.indices.iter().zip(sample.values).enumerate() {
             let j = *index as usize;
             if !self.mean_known && self.seen[j] == 0.0 {
                 self.loadings[(j, c)] = value.to_f64();
+                if let Some(first) = self.first.get_mut(j) {
+                    *first = (sample.weights.map_or(1.0, |w| w[at].to_f64()), value.to_f64());
+                }
             }
         }
         let ridge = RIDGE * self.deviation.unwrap_or(1.0);
