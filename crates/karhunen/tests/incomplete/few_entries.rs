@@ -64,7 +64,7 @@ fn outside(x: &[f64], rows: &[Vec<f64>]) -> Vec<f64> {
 
 /// Rounding may make the singular equations of such rows look regular.
 #[test]
-fn scores_of_rows_with_fewer_entries_than_components_have_least_norm_and_no_covariance() {
+fn scores_of_rows_with_fewer_entries_than_components_have_least_norm_and_the_covariance_of_the_fit() {
     let mut n_rows = 0;
     for seed in 0..40 {
         let holes = Holes::planted(45, 6, &[2.0, 1.5, 1.0, 0.5], 0.3, 0.4, seed);
@@ -84,8 +84,14 @@ fn scores_of_rows_with_fewer_entries_than_components_have_least_norm_and_no_cova
             let found = scores.row(row);
             let away = largest(outside(found, &rows));
             assert!(away <= 1e-6 * largest(found.iter().copied()), "{seed} {row}: {away:e} of {found:?}");
-            let variances = largest((0..4).map(|k| covariances.get(row, k, k)));
-            assert_eq!(variances, 0.0, "{seed} {row}");
+            // The fitted rows serve as prior: no variance exceeds theirs.
+            let fitted = model.score_covariances().unwrap();
+            for k in 0..4 {
+                let (found, of_rows) = (covariances.get(row, k, k), model.explained_variance()[k]);
+                assert!(found > 0.0 && found <= of_rows * (1.0 + 1e-6), "{seed} {row}: {found} of {of_rows}");
+                let away = (found - fitted.get(row, k, k)).abs();
+                assert!(away <= 1e-5 * of_rows, "{seed} {row}: {found} {}", fitted.get(row, k, k));
+            }
         }
     }
     assert!(n_rows > 300, "{n_rows}");

@@ -7,7 +7,7 @@ use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::factors::objective::{Diagonal, MeanRule, Objective};
 use crate::incomplete::factors::prior::{NormalPrior, Prior};
 use crate::incomplete::factors::{FactorSide, Factors};
-use crate::incomplete::fit::error_bars::{Precision, count_parameters, inverses};
+use crate::incomplete::fit::error_bars::{count_parameters, inverses};
 use crate::incomplete::fit::far::far_predictions;
 use crate::incomplete::fit::overfit::overfit;
 use crate::incomplete::fit::run::RunResult;
@@ -17,6 +17,7 @@ use crate::incomplete::options::{IncompletePca, MeanMode, Method};
 use crate::incomplete::passes::normal::drop_rounding;
 use crate::incomplete::updates::explained::{Explained, Left, left_by_fit, of_scores};
 use crate::incomplete::updates::posterior::{Posterior, Rotation};
+use crate::incomplete::updates::precision::Precision;
 use crate::incomplete::updates::prepared::Prepared;
 use crate::incomplete::updates::rotate::{Rotated, principal};
 use crate::linalg::Matrix;
@@ -298,12 +299,10 @@ impl<T: Lane> ErrorBars<T> {
         } else {
             // Without penalties the covariance of a row with few entries is unbounded: the population serves as
             // prior.
-            let diagonal = |c: usize, variance: &dyn Fn(usize) -> f64| Precision {
-                matrix: Matrix::from_fn(c, c, |k, l| if k == l { rough / variance(k) } else { 0.0 }),
-                per_entry: false,
-            };
-            let of_scores = explained.iter().copied().chain(of_offsets).collect::<Vec<f64>>();
-            (diagonal(c, &|k| of_scores[k].max(f64::MIN_POSITIVE)), diagonal(free, &|_| 1.0 / p as f64))
+            (
+                Precision::of_population(rough, explained, of_offsets),
+                Precision::of_population(rough, &vec![1.0 / p as f64; free], None),
+            )
         };
         let (scores, trace) =
             inverses(rows, factors, FactorSide::Scores, (&of_scores, inactive), &exec.part(0.0, 0.5))?;

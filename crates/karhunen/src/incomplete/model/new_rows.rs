@@ -10,7 +10,7 @@ use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::model::{IncompleteModel, IncompleteParts};
 use crate::incomplete::passes::full_lines::keep_digits;
 use crate::incomplete::passes::least_norm::{solve_in, solve_singular};
-use crate::linalg::Matrix;
+use crate::incomplete::updates::precision::{Precision, inverse_in};
 use crate::linalg::decomp::cholesky::{BLOCK, Upper, add_blocks};
 use crate::linalg::simd::dispatch;
 use crate::scalar::{Scalar, largest};
@@ -37,8 +37,9 @@ pub(crate) struct ModelLoadings<'a> {
     all: Option<Vec<f64>>,
     /// Inactive components, whose scores are zero without uncertainty.
     inactive: Vec<usize>,
-    /// True if an entry adds a matrix of rank one, and the prior nothing.
-    adds_one_rank_an_entry: bool,
+    /// The precision of the scores of the fitted rows, of models without penalties and posteriors: an entry adds a matrix of
+    /// rank one to the equations of a row, and the prior nothing.
+    population: Option<Precision>,
 }
 
 impl<'a> ModelLoadings<'a> {
@@ -70,7 +71,7 @@ impl<'a> ModelLoadings<'a> {
             moments: None,
             all: None,
             inactive,
-            adds_one_rank_an_entry: flat && covariances.is_none(),
+            population: (flat && covariances.is_none()).then(|| of_population(model)),
         };
         let width = found.width();
         if p * width <= MOST_KEPT && p <= rows.n_observed() {
@@ -111,6 +112,13 @@ impl<'a> ModelLoadings<'a> {
     }
 }
 
+/// The precision of the scores, and of the offset, of the fitted rows of a model, times the noise variance: as
+/// [`crate::incomplete::fit::finish`] takes it for the covariances of rows without penalties.
+fn of_population(model: &IncompleteModel) -> Precision {
+    let of_offsets = model.parts().row_offsets.as_ref().map(|_| model.row_totals().offset_variance);
+    Precision::of_population(model.noise_variance(), model.explained_variance(), of_offsets)
+}
+
 /// The normal equations `G s = b` of one row; the memory serves all rows.
 pub(crate) struct Equations {
     /// The upper triangle of `G`, in rows of `stride` values.
@@ -119,6 +127,7 @@ pub(crate) struct Equations {
     c: usize,
     stride: usize,
     inactive: Vec<usize>,
+    population: Option<Precision>,
     /// True if the rank of `G` is less than its order whatever the values. Rounding may make its pivots look regular.
     is_singular: bool,
     /// The lower triangle of `G` by rows, padded.
@@ -137,6 +146,7 @@ impl Equations {
             c,
             stride,
             inactive: inactive.clone(),
+            population: loadings.population.clone(),
             is_singular: false,
             packed: vec![0.0; width],
             moment: vec![0.0; width],
@@ -147,7 +157,7 @@ impl Equations {
     /// Forms the equations of a row.
     pub(crate) fn set<T: Scalar>(&mut self, loadings: &ModelLoadings<'_>, lines: &EntryLines<T>, row: usize) {
         let (c, stride, parts) = (self.c, self.stride, loadings.parts);
-        self.is_singular = loadings.adds_one_rank_an_entry && lines.count(row) < c - self.inactive.len();
+        self.is_singular = loadings.population.is_some() && lines.count(row) < c - self.inactive.len();
         self.b.fill(0.0);
         dispatch(Sum {
             loadings,
@@ -193,13 +203,19 @@ impl Equations {
         &self.b[..self.c]
     }
 
-    /// The upper triangle of the inverse of `G`; zero if `G` is singular.
-    pub(crate) fn inverse(&self) -> Matrix {
+    /// Writes the inverse of `G`, the lower triangle packed by rows; zero if `G` is singular. Without penalties the prior
+    /// of the fitted rows is added to `G`.
+    pub(crate) fn inverse_into(&self, packed: &mut [f64]) {
         let (c, stride) = (self.c, self.stride);
-        if self.is_singular {
-            return Matrix::zeros(c, c);
+        packed.fill(0.0);
+        let mut factored = self.g.clone();
+        if let Some(population) = &self.population {
+            let inactive: Vec<bool> = (0..c).map(|k| self.inactive.contains(&k)).collect();
+            let g = Upper { values: &mut factored, m: c, stride };
+            inverse_in(g, 1.0, (population, &inactive), packed);
+            return;
         }
-        let (mut factored, mut workspace) = (self.g.clone(), vec![0.0; self.g.len()]);
+        let mut workspace = vec![0.0; self.g.len()];
         let mut inverse = vec![0.0; self.g.len()];
         let mut upper = Upper { values: &mut factored, m: c, stride };
         if upper.factorize() {
@@ -207,7 +223,9 @@ impl Equations {
         }
         let mut upper = Upper { values: &mut inverse, m: c, stride };
         self.inactive.iter().for_each(|k| upper.isolate(*k, 0.0));
-        Matrix::from_fn(c, c, |k, l| inverse[k * stride + l])
+        for k in 0..c {
+            (0..=k).for_each(|l| packed[k * (k + 1) / 2 + l] = inverse[l * stride + k]);
+        }
     }
 }
 

@@ -78,8 +78,8 @@ impl IncompleteModel {
     }
 
     /// As [`IncompleteModel::row_scores`], with the covariance of the scores (and of the offset, the last) of
-    /// each row: the noise variance times the inverse of its normal equations. Without penalties it is zero for
-    /// rows with fewer entries than components.
+    /// each row: the noise variance times the inverse of its normal equations. Without penalties the fitted rows serve as
+    /// prior of the covariance, as in the fit: scores of a row with fewer entries than components may be anywhere.
     ///
     /// # Errors
     /// As [`IncompleteModel::transform_with`].
@@ -105,14 +105,10 @@ impl IncompleteModel {
         let mut both = zeros("a matrix of scores with covariances", n, 2 * (all + width), all + width)?;
         self.each_row(rows, &mut both, run, |equations, out| {
             let (scores, covariance) = out.split_at_mut(all);
-            let inverse = equations.inverse();
+            equations.inverse_into(covariance);
+            covariance.iter_mut().for_each(|x| *x *= self.parts().noise_variance);
             equations.solve()?;
             scores.copy_from_slice(equations.solution());
-            for k in 0..all {
-                for l in 0..=k {
-                    covariance[k * (k + 1) / 2 + l] = self.parts().noise_variance * inverse[(l, k)];
-                }
-            }
             Ok(())
         })?;
         let rows = || both.chunks_exact((all + width).max(1));

@@ -10,7 +10,7 @@ use crate::incomplete::factors::Factors;
 use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::factors::objective::{Diagonal, Objective};
 use crate::incomplete::factors::prior::Prior;
-use crate::incomplete::fit::error_bars::{Precision, inverse_in, parameters_of_loadings};
+use crate::incomplete::fit::error_bars::parameters_of_loadings;
 use crate::incomplete::fit::finish::{Described, Found, noise};
 use crate::incomplete::fit::first_factors::{
     SWEEPS, StartSweep, curvatures, give_unit, orthogonalize, random,
@@ -34,6 +34,7 @@ use crate::incomplete::parts::{
 };
 use crate::incomplete::updates::explained::{Explained, Left, of_scores};
 use crate::incomplete::updates::loading_posteriors::LoadingModel;
+use crate::incomplete::updates::precision::{Precision, inverse_in};
 use crate::incomplete::updates::prepared::Prepared;
 use crate::incomplete::updates::rotate::{Rotated, mean_of_scores, rotate};
 use crate::linalg::Matrix;

@@ -1,13 +1,13 @@
 //! Tasks for entries and their results within the records in which they travel.
 
 use crate::error::Result;
-use crate::incomplete::fit::error_bars::Precision;
 use crate::incomplete::parts::normal_sums::n_sums;
 use crate::incomplete::parts::posterior_sums::{n_in_sums, n_in_task};
 use crate::incomplete::parts::{
     ColumnEntries, EntrySums, EntryTask, NormalSums, NormalTask, PosteriorSums, PosteriorTask, ScorePenalty,
     TraceTask,
 };
+use crate::incomplete::updates::precision::Precision;
 use crate::linalg::Matrix;
 use crate::record::{Record, damaged};
 

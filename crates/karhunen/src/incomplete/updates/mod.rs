@@ -8,6 +8,7 @@ pub(crate) mod mean;
 pub(crate) mod mean_posteriors;
 pub(crate) mod offsets;
 pub(crate) mod posterior;
+pub(crate) mod precision;
 pub(crate) mod preconditioner;
 pub(crate) mod prepared;
 pub(crate) mod rotate;
