@@ -270,3 +270,13 @@ def test_the_paper_s_small_example():
     assert_allclose(pca.singular_values_, [1.9, np.sqrt(2) - 0.1], rtol=1e-4)
     soft = IncompletePCA(2, method="soft", regularization=0.1, mean="none", tol=1e-13, max_iter=50_000).fit(x)
     assert_allclose(soft.singular_values_, pca.singular_values_, rtol=1e-3)
+
+
+def test_error_bars_of_offsets_beside_components_that_have_vanished():
+    rng = np.random.default_rng(4)
+    x = 8 * rng.normal(size=(7, 6))
+    x[rng.random(x.shape) < 0.4] = np.nan
+    # The unit of the covariances was that of variances near zero, and those of offsets overflowed.
+    pca = IncompletePCA(3, method="vb-fixed", row_offsets=True).fit(x)
+    assert pca.explained_variance_.max() == 0.0
+    assert np.isfinite(pca.score_covariances_).all()

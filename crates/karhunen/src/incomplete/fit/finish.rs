@@ -222,8 +222,8 @@ impl Found {
         if problem.scores.is_zero() && problem.fixed().is_none() {
             drop_rounding(problem, &mut factors, exec)?;
         }
-        let rough = rough_noise(problem, squares);
         let mut rotated = principal(problem, &mut factors, problem.mean.joint, exec)?;
+        let rough = rough_noise(problem, squares);
         let inactive = rotated.deactivate(problem.data.total_samples(), rough / problem.data.mean_weight());
         let variances = of_scores(&rotated.singular_values, problem.data.total_samples());
         let mut prior = prior(problem, &rotated);
@@ -233,7 +233,7 @@ impl Found {
         let bars = ErrorBars::new(problem, found, &prior, &variances, (squares, rough), error_bars, exec)?;
         let (left, of_features) =
             left_by_fit(problem, &factors, (Left::OfPoint, centred), &exec.part(1.0, 1.0))?;
-        let size = variances.first().copied().unwrap_or(0.0);
+        let size = variances.first().map_or(bars.noise, |variance| variance.max(bars.noise));
         let explained = Explained { variances, left, of_features };
         Ok(Self {
             rotated,

@@ -112,7 +112,9 @@ impl IncompleteModel {
             Ok(())
         })?;
         let rows = || both.chunks_exact((all + width).max(1));
-        let unit = Covariances::unit_of(self.explained_variance().first().copied().unwrap_or(0.0));
+        let noise = self.noise_variance();
+        let size = self.explained_variance().first().map_or(noise, |variance| variance.max(noise));
+        let unit = Covariances::unit_of(size);
         let packed = rows().flat_map(|row| &row[all..]).map(|x| (*x / unit) as f32).collect();
         Ok((self.split(n, rows())?, Covariances { n_components: all, packed, unit }))
     }

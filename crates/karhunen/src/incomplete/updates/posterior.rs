@@ -101,7 +101,8 @@ impl<T: Lane> Posterior<T> {
         let mut rotation = self.rotate_given(problem, factors, given, exec)?;
         if keep_scores {
             let map = &rotation.rotated.of_scores;
-            let size = rotation.explained.first().copied().unwrap_or(0.0);
+            // Components may have vanished, and offsets may vary more.
+            let size = rotation.explained.first().map_or(noise, |variance| variance.max(noise));
             rotation.scores = Some(covariances(&expected, Expected::new::<T>(c), map, size, exec)?);
         }
         Ok(rotation)
