@@ -313,6 +313,11 @@ impl IncrementalFit {
         Ok(())
     }
 
+    /// True while rows wait that will give the scales of a sketch.
+    pub(super) fn is_warming(&self) -> bool {
+        matches!(&self.engine, Engine::Sketch(sketch) if sketch.needs_scale())
+    }
+
     /// The engine once the rows held are added.
     pub(super) fn flushed(&self, exec: &Exec<'_>) -> Result<Cow<'_, Engine>> {
         let engine = Cow::Borrowed(&self.engine);

@@ -27,7 +27,8 @@ pub(super) struct PieceSize {
 pub(super) struct Division {
     /// Size of a piece.
     pub(super) size: PieceSize,
-    /// Size of the first piece, if it differs.
+    /// Size of the first piece, if it differs: then dense and sparse rows wait together, and rows of weight zero do
+    /// not fill it.
     pub(super) first: Option<PieceSize>,
     /// If true, passes several whole pieces at once, without a copy if rows are contiguous.
     pub(super) runs: bool,
@@ -39,6 +40,16 @@ impl Division {
     /// Size of the present piece.
     fn size(&self) -> PieceSize {
         self.first.unwrap_or(self.size)
+    }
+
+    /// Tests whether dense and sparse rows wait together. They are then dense if as many dense rows as sparse ones may wait,
+    /// and otherwise sparse.
+    fn mixes(&self) -> bool {
+        self.first.is_some()
+    }
+
+    fn mixes_as_dense(&self) -> bool {
+        self.first.is_some_and(|size| size.dense_rows >= size.sparse_rows)
     }
 }
 
@@ -145,6 +156,10 @@ impl Held {
         f: &mut Receiver<'_, T>,
     ) -> Result<()> {
         let (n_before, had_weights) = (self.n_rows, self.weights.is_some());
+        let is_dense = matches!(block, Block::Dense(_));
+        // Rows that change their storage are needed again after an error.
+        let converted = division.mixes() && self.n_rows > 0 && is_dense != (self.storage == Storage::Dense);
+        let before = converted.then(|| self.clone());
         // The first complete piece begins with the rows held before; they are needed again after an error.
         let mut first = None;
         let outcome = match block {
@@ -155,7 +170,7 @@ impl Held {
             .and_then(|()| if division.close { self.complete(&mut division, &mut first, f) } else { Ok(()) })
             .and_then(|()| f(None));
         if outcome.is_err() {
-            *self = first.unwrap_or_else(|| std::mem::replace(self, Self::new(0)));
+            *self = before.or(first).unwrap_or_else(|| std::mem::replace(self, Self::new(0)));
             self.truncate(n_before, had_weights);
         }
         outcome
@@ -170,11 +185,22 @@ impl Held {
         f: &mut Receiver<'_, T>,
     ) -> Result<()> {
         let n = x.n_rows();
+        let mut done = 0;
         if n > 0 && self.n_rows > 0 && self.storage != Storage::Dense {
-            self.complete(division, first, f)?;
+            if division.mixes_as_dense() {
+                self.make_dense();
+            } else if !division.mixes() {
+                self.complete(division, first, f)?;
+            }
+            while done < n && self.storage != Storage::Dense {
+                let mut row = Self::new(self.n_features);
+                row.append(x, done..done + 1, None);
+                row.make_sparse();
+                self.push_sparse(&row, weights.map(|weights| &weights[done..=done]), division, first, f)?;
+                done += 1;
+            }
         }
         let is_contiguous = n > 0 && x.contiguous_row(0).is_some();
-        let mut done = 0;
         while done < n {
             let piece = division.size().dense_rows;
             if self.n_rows >= piece {
@@ -234,7 +260,11 @@ impl Held {
     ) -> Result<()> {
         let Storage::Sparse { pointers: ends, indices: columns } = &x.storage else { return Ok(()) };
         if x.n_rows > 0 && self.n_rows > 0 && self.storage == Storage::Dense {
-            self.complete(division, first, f)?;
+            if !division.mixes() {
+                self.complete(division, first, f)?;
+            } else if !division.mixes_as_dense() {
+                self.make_sparse();
+            }
         }
         for i in 0..x.n_rows {
             if self.n_rows == 0 && self.storage == Storage::Dense {
@@ -242,18 +272,97 @@ impl Held {
             }
             self.add_weights(weights, &(i..i + 1));
             let entries = ends[i]..ends[i + 1];
-            self.values.extend_from_slice(&x.values[entries.clone()]);
-            if let Storage::Sparse { pointers, indices } = &mut self.storage {
-                indices.extend_from_slice(&columns[entries]);
-                pointers.push(indices.len());
+            match &mut self.storage {
+                Storage::Dense => {
+                    let start = self.values.len();
+                    self.values.resize(start + self.n_features, 0.0);
+                    for (column, value) in columns[entries.clone()].iter().zip(&x.values[entries]) {
+                        self.values[start + *column as usize] += value;
+                    }
+                }
+                Storage::Sparse { pointers, indices } => {
+                    self.values.extend_from_slice(&x.values[entries.clone()]);
+                    indices.extend_from_slice(&columns[entries]);
+                    pointers.push(indices.len());
+                }
             }
             self.n_rows += 1;
-            let size = division.size();
-            if self.n_rows >= size.sparse_rows || self.values.len() >= size.sparse_entries {
+            if self.is_complete(division.size()) {
                 self.complete(division, first, f)?;
             }
         }
         Ok(())
+    }
+
+    /// Tests whether the rows fill a piece of this size.
+    fn is_complete(&self, size: PieceSize) -> bool {
+        match self.storage {
+            Storage::Dense => self.n_rows >= size.dense_rows,
+            Storage::Sparse { .. } => {
+                self.n_rows >= size.sparse_rows || self.values.len() >= size.sparse_entries
+            }
+        }
+    }
+
+    /// Makes sparse rows dense.
+    fn make_dense(&mut self) {
+        if let Storage::Sparse { pointers, indices } = &self.storage {
+            let mut values = vec![0.0; self.n_rows * self.n_features];
+            for (row, ends) in values.chunks_exact_mut(self.n_features).zip(pointers.windows(2)) {
+                for entry in ends[0]..ends[1] {
+                    row[indices[entry] as usize] += self.values[entry];
+                }
+            }
+            (self.storage, self.values) = (Storage::Dense, values);
+        }
+    }
+
+    /// Makes dense rows sparse.
+    fn make_sparse(&mut self) {
+        if self.storage == Storage::Dense {
+            let (mut pointers, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+            for row in self.values.chunks_exact(self.n_features) {
+                for (column, value) in row.iter().enumerate().filter(|(_, value)| **value != 0.0) {
+                    indices.push(column as u64);
+                    values.push(*value);
+                }
+                pointers.push(values.len());
+            }
+            (self.storage, self.values) = (Storage::Sparse { pointers, indices }, values);
+        }
+    }
+
+    /// Removes the rows of weight zero, and returns them.
+    fn take_weightless(&mut self) -> Self {
+        let has_weight = |row: &usize| self.weights.as_ref().is_none_or(|weights| weights[*row] > 0.0);
+        let (kept, removed): (Vec<usize>, Vec<usize>) = (0..self.n_rows).partition(has_weight);
+        let removed = self.selected(&removed);
+        *self = self.selected(&kept);
+        removed
+    }
+
+    /// A copy of the rows with these numbers.
+    fn selected(&self, rows: &[usize]) -> Self {
+        let mut values = Vec::new();
+        let storage = match &self.storage {
+            Storage::Sparse { pointers, indices } if !rows.is_empty() => {
+                let (mut ends, mut columns) = (vec![0], Vec::new());
+                for &row in rows {
+                    let entries = pointers[row]..pointers[row + 1];
+                    values.extend_from_slice(&self.values[entries.clone()]);
+                    columns.extend_from_slice(&indices[entries]);
+                    ends.push(columns.len());
+                }
+                Storage::Sparse { pointers: ends, indices: columns }
+            }
+            _ => {
+                let p = self.n_features;
+                rows.iter().for_each(|row| values.extend_from_slice(&self.values[row * p..(row + 1) * p]));
+                Storage::Dense
+            }
+        };
+        let weights = self.weights.as_ref().map(|weights| rows.iter().map(|&row| weights[row]).collect());
+        Self { n_features: self.n_features, n_rows: rows.len(), storage, values, weights }
     }
 
     /// Passes the rows held to `f`, and holds none. The first piece is moved to `first`.
@@ -263,6 +372,17 @@ impl Held {
         first: &mut Option<Self>,
         f: &mut Receiver<'_, T>,
     ) -> Result<()> {
+        if division.mixes() && self.weights.iter().flatten().any(|weight| *weight == 0.0) {
+            if first.is_none() {
+                *first = Some(self.clone());
+            }
+            let weightless = self.take_weightless();
+            f(Some(Rows::Held(&weightless)))?;
+            // The rows left may fill the piece by their entries.
+            if !self.is_complete(division.size()) {
+                return Ok(());
+            }
+        }
         self.complete_with(None, division, first, f)
     }
 
@@ -447,6 +567,37 @@ mod tests {
                     if outcome.is_err() {
                         assert_eq!(held, before, "{n_before} {runs} {n_passed}");
                     }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn after_an_error_rows_of_both_storages_are_as_before() {
+        let (pointers, columns) = (Vec::from_iter(0..=6), [0, 1, 0, 1, 0, 1].map(|column: u32| column));
+        let stored = values(1..4);
+        let weights = [0.0, 1.0, 0.0, 0.0, 1.0, 1.0];
+        let batch = values(2..8);
+        let dense = || Block::Dense(Dense::row_major(&batch, 6, 2).unwrap());
+        let sparse = || Block::Sparse(Sparse::csr(6, 2, &pointers, &columns, &stored).unwrap());
+        for dense_rows in [2, 4] {
+            // Dense rows where four of them may wait, otherwise sparse ones.
+            let first = Some(PieceSize { dense_rows, ..SIZE });
+            let division = Division { first, runs: false, ..DIVISION };
+            for (before, after) in [(dense(), sparse()), (sparse(), dense()), (dense(), dense())] {
+                let mut held = Held::new(2);
+                let none_weighs = Some(&[0.0, 0.0, 1.0, 0.0, 0.0, 0.0][..]);
+                held.push(&before, none_weighs, division, &mut |_| Ok(())).unwrap();
+                let before = held.clone();
+                assert!(before.n_rows > 0);
+                for n_passed in 0..4 {
+                    held = before.clone();
+                    let mut n_calls = 0;
+                    let outcome = held.push(&after, Some(&weights), division, &mut |_| {
+                        n_calls += 1;
+                        if n_calls > n_passed { Err(Error::Stopped { phase: "test" }) } else { Ok(()) }
+                    });
+                    assert!(outcome.is_ok() || held == before, "{dense_rows} {n_passed}");
                 }
             }
         }

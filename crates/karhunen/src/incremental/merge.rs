@@ -1,5 +1,7 @@
 //! Fits of parts of the rows, made apart, become one.
 
+use std::borrow::Cow;
+
 use crate::error::{Error, Phrase, Result, options};
 use crate::exec::{Exec, Run};
 use crate::incremental::fit::{Engine, IncrementalFit};
@@ -37,8 +39,13 @@ impl IncrementalFit {
         if other.n_samples == 0 {
             return Ok(());
         }
+        // Rows that will give the scales go on waiting.
+        let waits = self.n_samples == 0 && other.is_warming();
+        let has_own_scales = self.n_samples > 0 && (self.is_warming() || other.is_warming());
         let engine = Exec::run(run, |exec| {
-            let (mine, theirs) = (self.flushed(&exec.part(0.0, 0.3))?, other.flushed(&exec.part(0.3, 0.6))?);
+            let mine = self.flushed(&exec.part(0.0, 0.3))?;
+            let theirs =
+                if waits { Cow::Borrowed(&other.engine) } else { other.flushed(&exec.part(0.3, 0.6))? };
             Ok(match (mine.into_owned(), theirs.as_ref()) {
                 (Engine::Scatter(Some(mut sum)), Engine::Scatter(Some(part))) => {
                     sum.add(part);
@@ -46,11 +53,14 @@ impl IncrementalFit {
                     Engine::Scatter(Some(sum))
                 }
                 (Engine::Sketch(mine), Engine::Sketch(part)) => {
-                    check_scales(mine.state.scale.as_deref(), part.state.scale.as_deref(), self.n_samples)?;
-                    if self.n_samples == 0 && mine.rules == part.rules {
+                    let empty = self.n_samples == 0;
+                    if has_own_scales || !(empty && mine.state.scale.is_none() || mine.has_scales_of(part)) {
+                        return Err(own_scales());
+                    }
+                    if empty && mine.rules == part.rules {
                         return Ok(theirs.as_ref().clone());
                     }
-                    let mine = if self.n_samples == 0 { mine.like(part) } else { *mine };
+                    let mine = if empty { mine.like(part) } else { *mine };
                     Engine::Sketch(Box::new(mine.merged(part, &exec.part(0.6, 1.0))?))
                 }
                 (Engine::Scatter(None), theirs) => theirs.clone(),
@@ -58,7 +68,7 @@ impl IncrementalFit {
             })
         })?;
         self.engine = engine;
-        self.held = Held::new(self.n_features);
+        self.held = if waits { other.held.clone() } else { Held::new(self.n_features) };
         self.n_samples += other.n_samples;
         self.n_batches += other.n_batches;
         Ok(())
@@ -91,12 +101,9 @@ impl IncrementalFit {
     }
 }
 
-/// Refuses sketches whose scales differ; a fit of no rows takes those of the other.
-fn check_scales(mine: Option<&[f64]>, theirs: Option<&[f64]>, n_samples: usize) -> Result<()> {
-    if mine == theirs || (mine.is_none() && n_samples == 0) {
-        return Ok(());
-    }
+/// The error for sketches whose scales differ.
+fn own_scales() -> Error {
     let rule = "sketches that took their scales from their own first rows do not merge: start both with the same \
                 `column_scale`";
-    Err(Error::option(options::SCALE, true, rule))
+    Error::option(options::SCALE, true, rule)
 }

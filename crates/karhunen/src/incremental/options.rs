@@ -80,7 +80,9 @@ pub struct IncrementalPca {
     /// For a sketch with `scale`: the positive scale of each column, used from the first row on.
     pub column_scale: Option<Vec<f64>>,
     /// For a sketch with `scale` but without `column_scale`: number of first rows whose standard deviations become
-    /// the scales. These rows are kept in memory until then; fewer are used if these take half of the memory limit.
+    /// the scales, dense and sparse batches alike; rows of weight zero do not count. These rows are kept in memory until
+    /// then; fewer are used if these take half of the memory limit. Where their weights are too small for the divisor of the
+    /// weighting, it is their sum.
     /// Later rows do not change the scales ([`crate::incremental::Note::ScaleFrozen`]).
     pub warm_rows: usize,
     /// Bytes that decide the method `auto`: scatter if two matrices of shape (n_features, n_features) fit.

@@ -7,7 +7,7 @@ use karhunen_testkit::{
 };
 use proptest::prelude::*;
 
-use crate::fixtures::{LAYOUTS, Layout, assert_same, fitted, model};
+use crate::fixtures::{LAYOUTS, Layout, assert_same, fitted, model, push};
 
 fn run() -> Run<'static> {
     Run::threads(1)
@@ -189,4 +189,10 @@ fn fits_that_differ_do_not_merge_and_stay_as_they_were() {
     let mut empty = scaled.start(6).unwrap();
     empty.merge(&part, &run()).unwrap();
     assert_eq!(model(&empty).pca().scale(), model(&part).pca().scale());
+    // Its rows go on waiting for others that give the scales with them.
+    let mut apart = part;
+    for fit in [&mut empty, &mut apart] {
+        push::<f64>(fit, &rows[..10], None, Layout::Csr, &run()).unwrap();
+    }
+    assert_eq!(model(&empty), model(&apart));
 }

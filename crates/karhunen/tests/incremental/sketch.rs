@@ -1,6 +1,6 @@
 //! The sketch: exact where it may be, otherwise below the exact variances and with errors that were measured.
 
-use karhunen::incremental::{IncrementalMethod, IncrementalModel, IncrementalPca, Note};
+use karhunen::incremental::{IncrementalFit, IncrementalMethod, IncrementalModel, IncrementalPca, Note};
 use karhunen::pca::Route;
 use karhunen::{Dense, Pca, PcaModel, Run, Weighting, Weights};
 use karhunen_testkit::{
@@ -282,4 +282,80 @@ fn scales_are_those_given_or_those_of_the_first_rows() {
     assert_close("variance", variances.0, variances.1, Tolerance { norm: variances.1[0], ..size });
     let text = Note::ScaleFrozen { n_samples: 200 }.to_string();
     assert!(text.starts_with("the columns are scaled by the standard deviations of the first 200 rows"));
+}
+
+/// Batches of at most `size` rows, each in the next layout.
+fn alternating(
+    pca: &IncrementalPca,
+    rows: &[Vec<f64>],
+    weights: Option<&[f64]>,
+    size: usize,
+    layouts: &[Layout],
+) -> IncrementalFit {
+    let mut fit = pca.start(rows[0].len()).unwrap();
+    for (batch, start) in (0..rows.len()).step_by(size).enumerate() {
+        let range = start..rows.len().min(start + size);
+        let weights = weights.map(|weights| &weights[range.clone()]);
+        let layout = layouts[batch % layouts.len()];
+        push::<f64>(&mut fit, &rows[range], weights, layout, &Run::threads(1)).unwrap();
+    }
+    fit
+}
+
+#[test]
+fn the_first_rows_give_the_scales_however_batches_are_stored() {
+    let mut rows = low_rank();
+    // One value in five is stored.
+    for (i, row) in rows.iter_mut().enumerate() {
+        row.iter_mut().enumerate().filter(|(j, _)| (7 * i + j) % 5 > 0).for_each(|(_, value)| *value = 0.0);
+    }
+    let plenty = IncrementalPca { scale: true, warm_rows: 200, ..sketch(4) };
+    // Half of the limit holds 190 dense rows: all wait as sparse ones.
+    let p = rows[0].len() as u64;
+    let little = IncrementalPca { memory_limit: 2 * 8 * p * 190, warm_rows: 300, ..plenty.clone() };
+    for (options, n_warm) in [(plenty, 200), (little, 300)] {
+        let first = all_at_once(&Pca { scale: true.into(), ..Pca::new(4) }, &rows[..n_warm], None);
+        let mixes = [
+            [Layout::RowMajor, Layout::Csr],
+            [Layout::Csr, Layout::RowMajor],
+            [Layout::Csc, Layout::ColumnMajor],
+        ];
+        for (layouts, size) in mixes.iter().flat_map(|layouts| [(layouts, 33), (layouts, 1), (layouts, 150)])
+        {
+            let found = model(&alternating(&options, &rows, None, size, layouts));
+            assert_eq!(found.notes(), [Note::ScaleFrozen { n_samples: n_warm }], "{layouts:?} {size}");
+            let close = Tolerance { multiple: 1.0, epsilon: 1e-12, norm: 5.0 };
+            assert_close("scale", found.pca().scale(), first.scale(), close);
+            assert_eq!(found.pca().n_samples(), rows.len());
+        }
+    }
+}
+
+#[test]
+fn light_rows_do_not_end_the_choice_of_scales() {
+    let rows = low_rank();
+    let scaled = Pca { scale: true.into(), ..Pca::new(4) };
+    let options = IncrementalPca { scale: true, warm_rows: 60, ..sketch(4) };
+    let close = Tolerance { multiple: 1.0, epsilon: 1e-12, norm: 5.0 };
+    for layouts in [[Layout::RowMajor; 2], [Layout::Csr; 2], [Layout::Csr, Layout::ColumnMajor]] {
+        // Two hundred rows of weight zero but one.
+        let weights: Vec<f64> = (0..rows.len()).map(|i| f64::from(u8::from(i >= 200 || i == 7))).collect();
+        let kept: Rows = [&rows[7..8], &rows[200..259]].concat();
+        let first = all_at_once(&scaled, &kept, None);
+        let fits = [1, 45, 500].map(|size| alternating(&options, &rows, Some(&weights), size, &layouts));
+        for fit in &fits {
+            let found = model(fit);
+            assert_eq!(found.notes(), [Note::ScaleFrozen { n_samples: 60 }]);
+            assert_close("scale", found.pca().scale(), first.scale(), close);
+            assert_eq!((found.pca().n_samples(), found.pca().sum_of_weights()), (500, 301.0));
+        }
+        // The first rows weigh less than one observation together, all rows five of them: the same directions as with
+        // the divisor of a population.
+        let light = vec![0.01; rows.len()];
+        let found = model(&alternating(&options, &rows, Some(&light), 50, &layouts));
+        let population = IncrementalPca { weighting: Weighting::Population, ..options.clone() };
+        let expected = model(&alternating(&population, &rows, None, 50, &layouts));
+        assert_close("scale", found.pca().scale(), expected.pca().scale(), close);
+        assert!((found.pca().sum_of_weights() - 5.0).abs() < 1e-12);
+    }
 }

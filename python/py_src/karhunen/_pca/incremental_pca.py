@@ -83,7 +83,8 @@ class IncrementalPCA(GaussianComponents):
         labels, if these are names and the first rows have names.
     warm_rows : int, default=10000
         For a sketch with `scale` and without `column_scale`: the scales are the standard deviations of the first
-        `warm_rows` rows, which are kept until then. A warning tells it when attributes are read.
+        `warm_rows` rows, which are kept until then; rows of weight zero do not count. A warning
+        tells it when attributes are read.
     memory_limit : int, default=512000000
         Number of bytes that decides the method "auto". Tables in files whose values need more than half of it are read
         in blocks.

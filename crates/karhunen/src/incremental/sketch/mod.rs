@@ -151,18 +151,20 @@ impl Sketch {
         (size, self.needs_scale().then_some(self.rules.warm))
     }
 
-    fn needs_scale(&self) -> bool {
+    /// True while rows wait that will give the scales.
+    pub(super) fn needs_scale(&self) -> bool {
         self.rules.scale && self.state.scale.is_none()
     }
 
     /// The sketch of the rows so far, whose weights are first multiplied by `forget`, and of `held`.
     ///
     /// # Errors
-    /// [`crate::Error::Overflow`] and [`crate::Error::WeightSum`] for sums beyond f64; errors of the weights
-    /// if the scales are taken from these rows; [`crate::Error::Stopped`].
+    /// [`crate::Error::Overflow`] and [`crate::Error::WeightSum`] for sums beyond f64; [`crate::Error::Stopped`].
     pub(super) fn added(&self, held: &Held, forget: f64, exec: &Exec<'_>) -> Result<Self> {
         let exec = exec.phase("sketch");
-        if !self.needs_scale() {
+        // Rows of weight zero have no deviations.
+        let weightless = held.weights.as_ref().is_some_and(|weights| weights.iter().all(|w| *w == 0.0));
+        if !self.needs_scale() || weightless {
             return Ok(self.with(self.updated(held, forget, &exec)?));
         }
         let (scale, warmed_by) = (Some(self.scale_of(held, &exec)?), Some(held.n_rows));
@@ -179,6 +181,11 @@ impl Sketch {
         Ok(next)
     }
 
+    /// Tests whether both have the same scales, or none.
+    pub(super) fn has_scales_of(&self, other: &Self) -> bool {
+        self.state.scale == other.state.scale
+    }
+
     /// A sketch of no rows by these rules, with the scales of `other`.
     pub(super) fn like(&self, other: &Self) -> Self {
         let SketchState { scale, warmed_by, moments, .. } = &other.state;
@@ -190,11 +197,13 @@ impl Sketch {
         Self { rules: self.rules.clone(), theta: self.theta.clone(), state }
     }
 
-    /// The standard deviations of rows, with the divisor of the weighting; one for a constant column.
+    /// The standard deviations of rows, with the divisor of the weighting; one for a constant column. Where the weights
+    /// are too small for that divisor, as frequencies that sum to less than two are, it is their sum: later rows may weigh
+    /// enough, and until then the model reports the error.
     fn scale_of(&self, held: &Held, exec: &Exec<'_>) -> Result<Vec<f64>> {
         let Aged { weights, .. } = self.rules.cut.aged(held.weights.as_deref(), held.n_rows);
         let moments = moments(&held.block()?, weights.as_deref(), exec)?;
-        let correction = moments.totals().correction(self.rules.weighting)?;
+        let correction = moments.totals().correction(self.rules.weighting).unwrap_or(1.0);
         let columns = Columns::of_moments(&moments);
         let (center, scales) = (&self.rules.center.into(), Scales::Deviation(correction));
         Ok(Affine::new(&columns, Standardization { center, scales, feature_weights: None })?.scale)
