@@ -233,6 +233,24 @@ def test_a_series_of_weights_is_matched_by_the_names_of_a_dataframe(kind):
     assert np.array_equal(of_array.components_, expected.components_)
 
 
+@pytest.mark.parametrize(("kind", "name"), [(PCA, "center"), (PCA, "scale"), (IncompletePCA, "scale")])
+def test_series_of_centres_and_scales_are_matched_by_the_names_of_a_dataframe(kind, name):
+    dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
+    frame = pd.DataFrame(block(0, p=5), columns=list("abcde"))
+    lazy, given = dd.from_pandas(frame, npartitions=2), pd.Series([1.0, 2.0, 3.0, 4.0, 5.0], list("abcde"))
+
+    def fit(values, x=lazy):
+        return kind(2, **{name: values}).fit(x, persist=True)
+
+    expected = fit(given.to_numpy())
+    assert np.array_equal(fit(given[::-1]).components_, expected.components_)
+    with pytest.raises(ValueError, match=f"{name} has no number for column 'b'"):
+        fit(given.drop("b"))
+    # Columns without names take the numbers in their order, as in memory.
+    of_array = fit(given, lazy.to_dask_array(lengths=True))
+    assert np.array_equal(of_array.components_, expected.components_)
+
+
 def test_xarray(lazy, rows):
     xr = pytest.importorskip("xarray")
     assert bits(PCA(3).fit(xr.DataArray(lazy, dims=("time", "place")))) == bits(PCA(3).fit(lazy))

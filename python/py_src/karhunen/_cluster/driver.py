@@ -24,7 +24,7 @@ def threads_of_part(estimator: PCA | IncompletePCA) -> int:
 def check_options(estimator: PCA | IncompletePCA) -> None:
     """Raise the errors of options that a fit finds before its first pass."""
     with estimator._call():
-        fit = estimator._begin_in_parts(None, None)
+        fit = estimator._begin_in_parts(None, None, None)
         try:
             fit.step(None, None)
         finally:
@@ -38,6 +38,7 @@ def drive(
     n_features: int | None = None,
     *,
     feature_weight: Any = None,
+    names_are_known: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,
 ) -> None:
@@ -55,6 +56,8 @@ def drive(
         Number of columns that the data declare.
     feature_weight : array-like of shape (n_features,) or None
         Weights of the columns.
+    names_are_known : bool
+        True if `names` returns them before the fit, too.
     checkpoint, resume
         As of :meth:`karhunen.PCA.fit`.
 
@@ -65,7 +68,7 @@ def drive(
     """
     log = to_pass_log(checkpoint, resume)
     with estimator._call() as draw:
-        fit = estimator._begin_in_parts(feature_weight, log)
+        fit = estimator._begin_in_parts(feature_weight, log, names() if names_are_known else "later")
         try:
             while isinstance(step := fit.step(draw, log), tuple):
                 fit.give(reduce(*step))

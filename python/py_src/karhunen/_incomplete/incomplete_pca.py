@@ -25,7 +25,7 @@ from karhunen._inputs.matrix import to_part_weights
 from karhunen._shared.arrays import FloatArray
 from karhunen._shared.checkpoints import PassLog
 from karhunen._shared.choices import ColumnScaling, Mean, Method, OnlineRule, Regularization
-from karhunen._shared.standardization import in_order_of_columns, refuse_labels
+from karhunen._shared.standardization import NamesOfParts, in_order_of_columns, options_of_parts
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -403,10 +403,10 @@ class IncompletePCA(RowByRow):
         warn_of_overfit(self.convergence_.overfit, self.n_components_)
         return entries
 
-    def _begin_in_parts(self, feature_weight: Any, log: PassLog | None) -> _core.ClusterFit:
+    def _begin_in_parts(self, feature_weight: Any, log: PassLog | None, names: NamesOfParts) -> _core.ClusterFit:
         """Begin a fit to rows in parts."""
-        refuse_labels(self, feature_weight)
-        return _core.ClusterFit.of_entries(engine_options(self), to_part_weights(feature_weight), log)
+        options = options_of_parts(self, engine_options(self), feature_weight, names)
+        return _core.ClusterFit.of_entries(options, to_part_weights(feature_weight), log)
 
     def _adopt_in_parts(self, model: _core.IncompleteModel, names: Sequence[str] | None) -> None:
         """Take the model of a fit to rows in parts, and the names of their columns."""

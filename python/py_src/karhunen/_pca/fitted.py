@@ -21,7 +21,7 @@ from karhunen._shared.choices import Route
 from karhunen._shared.convergence import Convergence, warn_unless_converged
 from karhunen._shared.dtype import in_dtype
 from karhunen._shared.fitted_model import FittedModel, ViewedModel
-from karhunen._shared.standardization import refuse_labels
+from karhunen._shared.standardization import NamesOfParts, options_of_parts
 from karhunen._shared.summary import Summarised, outcome
 
 if TYPE_CHECKING:
@@ -164,10 +164,10 @@ class FittedAtOnce(FittedComponents, ViewedModel):
         self._adopt_found(model)
         self._keep_log1p(matrix)
 
-    def _begin_in_parts(self, feature_weight: Any, log: PassLog | None) -> _core.ClusterFit:
+    def _begin_in_parts(self, feature_weight: Any, log: PassLog | None, names: NamesOfParts) -> _core.ClusterFit:
         """Begin a fit to rows in parts."""
-        refuse_labels(self, feature_weight)
-        return _core.ClusterFit(cast(Any, self)._engine_options(), to_part_weights(feature_weight), log)
+        options = options_of_parts(self, cast(Any, self)._engine_options(), feature_weight, names)
+        return _core.ClusterFit(options, to_part_weights(feature_weight), log)
 
     def _adopt_in_parts(self, model: _core.Model, names: Sequence[str] | None) -> None:
         """Take the model of a fit to rows in parts, and the names of their columns."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -58,7 +58,13 @@ def in_order_of_columns(estimator: BaseEstimator, options: dict[str, Any]) -> di
     dict
         Options of the engine.
     """
-    columns = getattr(estimator, "feature_names_in_", None)
+    return in_order_of_names(estimator, options, getattr(estimator, "feature_names_in_", None))
+
+
+def in_order_of_names(
+    estimator: BaseEstimator, options: dict[str, Any], columns: Sequence[str] | None
+) -> dict[str, Any]:
+    """As :func:`in_order_of_columns`, of columns with these names; None if they have none."""
     ordered = {}
     for name in (*NAMES, "column_scale"):
         places = _places(name, getattr(estimator, name, None), columns)
@@ -96,7 +102,43 @@ def in_order_of_labels(name: str, values: Any, columns: Sequence[str] | None) ->
     return values if places is None else values.iloc[places]
 
 
-def refuse_labels(estimator: BaseEstimator, feature_weight: Any) -> None:
+#: Names of the columns of rows in parts: None if they have none, "later" if the parts tell them in the first pass.
+NamesOfParts = Sequence[str] | Literal["later"] | None
+
+
+def options_of_parts(
+    estimator: BaseEstimator, options: dict[str, Any], feature_weight: Any, names: NamesOfParts
+) -> dict[str, Any]:
+    """Return the options of a fit to rows in parts, with centres and scales in the order of the columns.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Its `center` and `scale` may be series with names.
+    options : dict
+        Options of the engine.
+    feature_weight : object
+        Weights of the columns.
+    names : sequence of str, None or "later"
+        Names of the columns.
+
+    Returns
+    -------
+    dict
+        Options of the engine.
+
+    Raises
+    ------
+    ValueError
+        If the labels of a series are not the columns, or the names are told later.
+    """
+    if names == "later":
+        _refuse_labels(estimator, feature_weight)
+        return options
+    return in_order_of_names(estimator, options, cast("Sequence[str] | None", names))
+
+
+def _refuse_labels(estimator: BaseEstimator, feature_weight: Any) -> None:
     """Refuse series with names for the columns of rows in parts, whose names are read later."""
     given = {**{name: getattr(estimator, name, None) for name in NAMES}, "feature_weight": feature_weight}
     for name, values in given.items():
