@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use karhunen::matrix::SparseMatrix;
-use karhunen::source::{Block, Pass, PassKind};
+use karhunen::source::{Block, Pass, PassKind, VisitMemory};
 use karhunen::{Dense, Scalar, Source};
 
 use crate::mapped::Mapped;
@@ -49,6 +49,8 @@ pub struct FileRows<T> {
     blocks: Box<dyn BlockReader<T>>,
     shape: (usize, usize),
     block_bytes: usize,
+    /// The memory limit that decided the size of blocks; `None` if it was given.
+    memory_limit: Option<u64>,
     /// Number of stored entries of sparse rows.
     n_stored: Option<usize>,
     /// Bytes of the file.
@@ -204,7 +206,8 @@ impl<T: Scalar> FileRows<T> {
         let block_bytes = block_bytes(memory_limit);
         let kept = Mutex::new(Kept { budget: 0.0, blocks: Vec::new(), n_rows: 0 });
         let reading = Counts::default();
-        Self { blocks, shape, block_bytes, n_stored: None, n_bytes, mapped, kept, reading }
+        let memory_limit = Some(memory_limit);
+        Self { blocks, shape, block_bytes, memory_limit, n_stored: None, n_bytes, mapped, kept, reading }
     }
 
     /// Rows of any reader, dense, or sparse with `n_stored` stored entries.
@@ -220,9 +223,10 @@ impl<T: Scalar> FileRows<T> {
 
     /// The rows of a reader that is made of these: in blocks of the same size, of the same shape and file.
     pub(crate) fn through(self, reader: impl FnOnce(Self) -> Box<dyn BlockReader<T>>) -> Self {
-        let (shape, block_bytes, n_stored) = (self.shape, self.block_bytes, self.n_stored);
+        let (shape, n_stored) = (self.shape, self.n_stored);
+        let (block_bytes, memory_limit) = (self.block_bytes, self.memory_limit);
         let of_file = (self.n_bytes, self.mapped.clone());
-        Self { block_bytes, n_stored, ..Self::new(reader(self), shape, of_file, u64::MAX) }
+        Self { block_bytes, memory_limit, n_stored, ..Self::new(reader(self), shape, of_file, u64::MAX) }
     }
 
     /// Replaces the reader by one that returns another number of columns or of stored entries of the same rows.
@@ -239,7 +243,12 @@ impl<T: Scalar> FileRows<T> {
     /// limit.
     #[must_use]
     pub fn block_bytes(self, bytes: usize) -> Self {
-        Self { block_bytes: bytes, ..self }
+        Self { block_bytes: bytes, memory_limit: None, ..self }
+    }
+
+    /// Sets the size of blocks to that which suits a memory limit.
+    fn within(self, memory_limit: u64) -> Self {
+        Self { block_bytes: block_bytes(memory_limit), memory_limit: Some(memory_limit), ..self }
     }
 
     /// Checks that the file is unchanged since it was opened. Every visit does so; rows that are kept are copies.
@@ -284,7 +293,12 @@ impl<T: Scalar> FileRows<T> {
 
     /// Rows of a block.
     pub(crate) fn rows_at_once(&self) -> usize {
-        ((self.block_bytes as f64 / self.row_bytes()) as usize).max(1)
+        self.rows_of(self.block_bytes)
+    }
+
+    /// Rows of a block of about so many bytes.
+    fn rows_of(&self, block_bytes: usize) -> usize {
+        ((block_bytes as f64 / self.row_bytes()) as usize).max(1)
     }
 
     /// Bytes of a row of average length.
@@ -325,8 +339,7 @@ impl<T: Scalar> Source<T> for FileRows<T> {
     fn pass(&self) -> Pass {
         let kept = self.kept().n_rows;
         let unread = 1.0 - kept as f64 / self.shape.0.max(1) as f64;
-        let block = self.block_bytes();
-        let held = BLOCKS_HELD * block + self.blocks.held(block as usize);
+        let VisitMemory { held, .. } = self.memory_within(1.0);
         let kind = if self.n_stored.is_some() { PassKind::Sparse } else { PassKind::Dense };
         Pass::Costly { bytes: self.n_bytes as f64 * unread, kind, held }
     }
@@ -338,8 +351,16 @@ impl<T: Scalar> Source<T> for FileRows<T> {
         self.blocks.read_again();
     }
 
+    fn memory_within(&self, factor: f64) -> VisitMemory {
+        // A conversion beyond the range of the integer saturates.
+        let within = |limit| block_bytes((limit as f64 * factor) as u64);
+        let bytes = self.memory_limit.map_or(self.block_bytes, within);
+        let block = self.rows_of(bytes).min(self.shape.0) as f64 * self.row_bytes();
+        VisitMemory { held: BLOCKS_HELD * block + self.blocks.held(block as usize), block }
+    }
+
     fn block_bytes(&self) -> f64 {
-        self.rows_at_once().min(self.shape.0) as f64 * self.row_bytes()
+        self.memory_within(1.0).block
     }
 
     fn fingerprint(&self) -> Option<u64> {

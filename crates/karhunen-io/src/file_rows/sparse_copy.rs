@@ -208,7 +208,7 @@ impl<T: Scalar> SparseCopy<T> {
         let Written { file, blocks, n_stored, end, .. } = written;
         let reader = SparseBlocks { path, file: Positioned::new(file, end), blocks, n_cols: shape.1 };
         let rows = FileRows::of_reader(Box::new(reader), shape, Some(n_stored));
-        Ok((rows.block_bytes(block_bytes(options.most_held())), n_repeated))
+        Ok((rows.within(options.most_held()), n_repeated))
     }
 
     /// Writes the rows of a bucket, a few at a time if they have many entries.

@@ -14,6 +14,7 @@ mod weighed;
 pub use advice::Advice;
 pub use categories::CategoryFault;
 pub use kind::ErrorKind;
+pub(crate) use memory::rounded_up;
 pub use memory::{Available, MemoryLimit, size};
 pub use option::{OptionName, OptionValue, options};
 pub use phrase::{Fields, Phrase, Surface};

@@ -15,7 +15,7 @@ use std::collections::TryReserveError;
 use std::path::Path;
 
 pub use crate::error::{Advice, Available, MemoryLimit, size};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, rounded_up};
 pub use huge_pages::HugePages;
 
 /// Smaller estimates are checked with the allocator alone, without reading the limits of the system.
@@ -47,6 +47,28 @@ pub fn ask(what: &str, bytes: f64, advice: impl FnOnce() -> Vec<Advice>) -> Resu
     // beyond the address space.
     let available = available.filter(|available| available.bytes < bytes && bytes < isize::MAX as f64);
     Err(Error::Memory { what: what.to_owned(), bytes, available, advice: advice() })
+}
+
+/// The smallest limit found that is as large as `need`, which depends on the limit: a larger one leads to larger blocks of
+/// rows, or to a faster route. The limit `given` does not suffice; the one returned does, as it is and as errors round it up.
+pub(crate) fn least_limit(given: f64, need: impl Fn(f64) -> f64) -> f64 {
+    /// Every round raises the limit by a fraction of the round before, or to the need of another route.
+    const ROUNDS: usize = 64;
+    let from = |mut limit: f64| {
+        for _ in 0..ROUNDS {
+            let (enough, shown) = (need(limit).ceil(), rounded_up(limit));
+            if enough > limit {
+                limit = enough;
+            } else if need(shown) > shown {
+                limit = shown;
+            } else {
+                break;
+            }
+        }
+        limit
+    };
+    let least = from(0.0);
+    if least > given { least } else { from(given) }
 }
 
 /// Tests whether the allocator can provide `bytes`, without touching them.
@@ -273,6 +295,18 @@ mod tests {
         let text = error.to_string();
         assert!(text.starts_with("too much needs 100000000.0 GB of memory"), "{text}");
         assert!(text.ends_with("ask for less"), "{text}");
+    }
+
+    #[test]
+    fn the_least_limit_suffices_as_it_is_written() {
+        // Blocks take a tenth of the limit, a faster route more from 3 MB on, and from 4 MB on less.
+        let need = |limit: f64| 0.1 * limit + if (3e6..4e6).contains(&limit) { 3.5e6 } else { 2.61e6 };
+        for given in [1.0, 1e6, 2.8e6, 2.899e6] {
+            assert_eq!(least_limit(given, need), 2.9e6, "{given}");
+        }
+        // Limits up to 3.8 MB do not suffice.
+        assert_eq!(least_limit(3.1e6, need), 3_888_889.0);
+        assert_eq!(least_limit(10.0, |_| 999.5), 1000.0);
     }
 
     #[test]

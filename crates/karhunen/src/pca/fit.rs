@@ -10,7 +10,7 @@ use crate::operator::{Copying, FirstPass, Logged, Products, Standardized, descri
 use crate::pca::convergence::{Convergence, Input};
 use crate::pca::evidence::most_probable_dimension;
 use crate::pca::fit_scatter::fit_once;
-use crate::pca::limit::Allowance;
+use crate::pca::limit::{self, Allowance};
 use crate::pca::logged::Before;
 use crate::pca::model::{ModelParts, PcaModel};
 use crate::pca::{NComponents, Pca, logged, rounded, signs};
@@ -60,7 +60,8 @@ pub(crate) fn fit<T: Scalar>(
     let x = &Counted::new(&copying).observed(run.observer, predicted);
     let copied = rounding.map_or(0.0, |rounding| rounded::need(rounding, &problem));
     let logged = log.map_or(0.0, |_| logged::need(&choice, &problem));
-    let allowance = Allowance::of(pca, x.pass()).without(copied + logged);
+    let held = |factor| x.memory_within(factor).held;
+    let allowance = Allowance::of(pca, x.pass(), &held).without(copied + logged);
     let n_threads = run.expected_threads();
     match &choice {
         RouteChoice::Route(route, _) => {
@@ -300,7 +301,8 @@ fn problem<T: Scalar>(pca: &Pca, x: &dyn Source<T>, weighted: bool) -> Problem {
     // Within a limit, the route that follows a spectrum estimate may need the memory of packed values.
     let room = sums.k.is_some() || sums.limit.is_none();
     let packs = !sparse && reading.is_none() && x.n_blocks() == Some(1) && room;
-    Problem { n_stored, sparse, value_bytes: size_of::<T>(), reading, packs, ..sums }
+    let beside = limit::beside(x.pass());
+    Problem { n_stored, sparse, value_bytes: size_of::<T>(), beside, reading, packs, ..sums }
 }
 
 /// The start that the first pass makes: for block Krylov iteration on the side of the columns, over rows that every pass
@@ -322,7 +324,7 @@ fn chosen(pca: &Pca, problem: &Problem) -> RouteChoice {
 }
 
 /// Tests whether block Krylov iteration, or a spectrum estimate, keeps its data packed.
-fn keeps_packed(choice: &RouteChoice, problem: &Problem, allowance: Allowance, n_threads: usize) -> bool {
+fn keeps_packed(choice: &RouteChoice, problem: &Problem, allowance: Allowance<'_>, n_threads: usize) -> bool {
     let may_follow = match choice {
         RouteChoice::Route(route, _) => *route == Route::BlockKrylov,
         RouteChoice::Estimate(_) => true,
@@ -335,7 +337,8 @@ fn keeps_packed(choice: &RouteChoice, problem: &Problem, allowance: Allowance, n
 pub(super) fn problem_of_sums(pca: &Pca, (n, p): (usize, usize)) -> Problem {
     let (k, limit) = (pca.n_components.known(n.min(p)), pca.memory_limit.map(|bytes| bytes as f64));
     let (value_bytes, block_size, reading) = (size_of::<f64>(), pca.block_size, None);
-    Problem { n, p, k, n_stored: 0, sparse: false, value_bytes, limit, block_size, reading, packs: false }
+    let (n_stored, sparse, beside, packs) = (0, false, 0.0, false);
+    Problem { n, p, k, n_stored, sparse, value_bytes, limit, beside, block_size, reading, packs }
 }
 
 /// Memory estimate of [`fit`] in bytes.
@@ -345,7 +348,8 @@ pub(crate) fn memory_need<T: Scalar>(pca: &Pca, x: &dyn Source<T>, run: &Run<'_>
     let route = pca.solver.unwrap_or_else(|| problem.likely());
     let copies = pca.rounded_copy.filter(|_| route == Route::BlockKrylov && problem.reading.is_some());
     let n_threads = run.expected_threads();
-    let packs = keeps_packed(&choice, &problem, Allowance::of(pca, x.pass()), n_threads);
+    let held = |factor| x.memory_within(factor).held;
+    let packs = keeps_packed(&choice, &problem, Allowance::of(pca, x.pass(), &held), n_threads);
     let packed = solver::need_of_packed(&problem).filter(|_| packs).unwrap_or(0.0);
     problem.need(route, n_threads) + packed + copies.map_or(0.0, |copy| rounded::need(copy, &problem))
 }

@@ -56,7 +56,7 @@ pub(super) fn scatter_of<T: Scalar>(
     run: &Run<'_>,
 ) -> Result<Scatter> {
     check_one_pass(pca)?;
-    ask(&Allowance::of(pca, x.pass()), pca, x.shape(), run)?;
+    ask(&Allowance::of(pca, x.pass(), &|factor| x.memory_within(factor).held), pca, x.shape(), run)?;
     let x = &Counted::new(x).observed(run.observer, Some(1));
     Exec::run(run, |exec| Scatter::within(x, weights, &exec.phase("covariance")))
 }
@@ -69,7 +69,7 @@ pub(super) fn fit_once<T: Scalar>(
     run: &Run<'_>,
 ) -> Result<PcaModel> {
     check_one_pass(pca)?;
-    ask(&Allowance::of(pca, x.pass()), pca, x.shape(), run)?;
+    ask(&Allowance::of(pca, x.pass(), &|factor| x.memory_within(factor).held), pca, x.shape(), run)?;
     let x = &Counted::new(x).observed(run.observer, Some(1));
     Exec::run(run, |exec| {
         let scatter = Scatter::within(x, weights.samples, &exec.phase("covariance"))?;
@@ -128,7 +128,7 @@ fn check_one_pass(pca: &Pca) -> Result<()> {
 }
 
 /// Checks that memory suffices for the covariance route, the only one that moments allow.
-pub(super) fn ask(allowance: &Allowance, pca: &Pca, shape: (usize, usize), run: &Run<'_>) -> Result<()> {
+pub(super) fn ask(allowance: &Allowance<'_>, pca: &Pca, shape: (usize, usize), run: &Run<'_>) -> Result<()> {
     let need = problem_of_sums(pca, shape).need(Route::Covariance, run.expected_threads());
     let advice = || {
         vec![

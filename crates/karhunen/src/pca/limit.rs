@@ -1,36 +1,39 @@
 //! The memory that a fit may take: its limit, and the check of each route before the data are read.
 
 use crate::error::{Advice, Available, Error, Result};
-use crate::memory::{self, PROGRAM};
+use crate::memory::{self, PROGRAM, least_limit};
 use crate::pca::Pca;
 use crate::scalar::Scalar;
 use crate::solver::{Problem, Route};
 use crate::source::{Pass, Source};
 
 /// The memory that a fit may take.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Allowance {
+#[derive(Clone, Copy)]
+pub(super) struct Allowance<'a> {
     /// `None` if the machine alone limits the fit.
     limit: Option<Available>,
     /// Bytes beside the work of the route.
     beside: f64,
+    /// Bytes that a visit holds, which are a part of `beside`, if the limit is multiplied by a factor; `None` for rows in
+    /// memory.
+    held: Option<&'a (dyn Fn(f64) -> f64 + Sync)>,
 }
 
-impl Allowance {
+impl<'a> Allowance<'a> {
     /// For sums or rows in memory: no limit but the one that was asked for, which counts the work of the route.
     pub(super) fn in_memory(pca: &Pca) -> Self {
-        Self { limit: pca.memory_limit.map(|bytes| memory::limit(Some(bytes))), beside: 0.0 }
+        Self { limit: pca.memory_limit.map(|bytes| memory::limit(Some(bytes))), beside: 0.0, held: None }
     }
 
     /// For a source whose visits cost `pass`. Rows that are read in every visit count with the bytes that a visit holds,
-    /// within half of the memory of the machine unless a limit was asked for.
-    pub(super) fn of(pca: &Pca, pass: Pass) -> Self {
-        match pass {
-            Pass::Memory => Self::in_memory(pca),
-            Pass::Costly { held, .. } => {
-                Self { limit: Some(memory::limit(pca.memory_limit)), beside: held + PROGRAM }
-            }
+    /// within half of the memory of the machine unless a limit was asked for. `held` returns these bytes within a multiple of
+    /// the limit ([`Source::memory_within`]).
+    pub(super) fn of(pca: &Pca, pass: Pass, held: &'a (dyn Fn(f64) -> f64 + Sync)) -> Self {
+        let beside = beside(pass);
+        if pass == Pass::Memory {
+            return Self::in_memory(pca);
         }
+        Self { limit: Some(memory::limit(pca.memory_limit)), beside, held: Some(held) }
     }
 
     /// This allowance without `bytes` of it, which rows take.
@@ -66,7 +69,7 @@ impl Allowance {
     /// returns the route that would be taken under a limit.
     ///
     /// # Errors
-    /// [`Error::Memory`].
+    /// [`Error::Memory`], which beside a limit states the need of a fit within the smallest limit that suffices.
     pub(super) fn ask(
         &self,
         route: Route,
@@ -74,14 +77,29 @@ impl Allowance {
         n_threads: usize,
         chosen: impl Fn(&Problem) -> Route,
     ) -> Result<()> {
-        let (what, need) = (format!("the {route} route"), problem.need(route, n_threads));
-        let smaller = || problem.smaller_need(route, n_threads);
-        self.within(&what, need, smaller, || {
-            self.least(|limit| {
-                let limited = Problem { limit: Some(limit), ..*problem };
-                limited.need(chosen(&limited), n_threads)
-            })
-        })
+        let need = problem.need(route, n_threads);
+        let Some(limit) = self.exceeded(need) else {
+            return memory::ask(&named(route), need, || problem.smaller_need(route, n_threads));
+        };
+        let within = |bytes| self.need_within(bytes, problem, n_threads, &chosen);
+        let least = least_limit(limit.bytes, |bytes| within(bytes).1);
+        let fits = |bytes: f64| self.beside + bytes <= limit.bytes;
+        let mut advice = Vec::new();
+        let (smallest, bytes) = problem.least(n_threads);
+        if smallest != route && fits(bytes) {
+            advice.push(Advice::solver(smallest, self.beside + bytes));
+        }
+        if n_threads > 1 && fits(problem.need(route, 1)) {
+            advice.push(Advice::FewerThreads);
+        }
+        let one = problem.with(1);
+        if problem.k.is_none_or(|k| k > 1) && fits(one.need(chosen(&one), n_threads)) {
+            advice.push(Advice::FewerComponents);
+        }
+        advice.push(Advice::MemoryLimit { bytes: least });
+        let (found, total) =
+            Some(within(least)).filter(|found| found.1 > limit.bytes).unwrap_or((route, self.beside + need));
+        Err(Error::Memory { what: named(found), bytes: total, available: Some(limit), advice })
     }
 
     /// Refuses work whose need of `bytes` does not depend on a limit. `advice` returns ways to need less.
@@ -89,41 +107,63 @@ impl Allowance {
     /// # Errors
     /// [`Error::Memory`].
     pub(super) fn ask_for(&self, what: &str, bytes: f64, advice: impl FnOnce() -> Vec<Advice>) -> Result<()> {
-        self.within(what, bytes, advice, || self.beside + bytes)
+        let Some(limit) = self.exceeded(bytes) else { return memory::ask(what, bytes, advice) };
+        let mut advice = advice();
+        // The limit of the fit is lower than that of the process.
+        advice.retain(|way| *way != Advice::RaiseLimit);
+        let least = least_limit(limit.bytes, |limit| self.beside_within(limit) + bytes);
+        advice.push(Advice::MemoryLimit { bytes: least });
+        let bytes = self.beside + bytes;
+        Err(Error::Memory { what: what.to_owned(), bytes, available: Some(limit), advice })
     }
 
-    fn within(
+    /// The limit, if work of `bytes` exceeds it.
+    fn exceeded(&self, bytes: f64) -> Option<Available> {
+        self.limit.filter(|limit| self.beside + bytes > limit.bytes)
+    }
+
+    /// Bytes beside the work of the route, if the limit was `bytes`.
+    fn beside_within(&self, bytes: f64) -> f64 {
+        match (self.held, self.limit) {
+            (Some(held), Some(limit)) => self.beside - held(1.0) + held(bytes / limit.bytes),
+            _ => self.beside,
+        }
+    }
+
+    /// The route that a limit of `bytes` leads to, and the bytes of its fit.
+    fn need_within(
         &self,
-        what: &str,
         bytes: f64,
-        advice: impl FnOnce() -> Vec<Advice>,
-        least: impl FnOnce() -> f64,
-    ) -> Result<()> {
-        match self.limit.filter(|limit| self.beside + bytes > limit.bytes) {
-            Some(limit) => {
-                let mut advice = advice();
-                // The limit of the fit is lower than that of the process.
-                advice.retain(|way| *way != Advice::RaiseLimit);
-                advice.push(Advice::MemoryLimit { bytes: least() });
-                let (what, bytes) = (what.to_owned(), self.beside + bytes);
-                Err(Error::Memory { what, bytes, available: Some(limit), advice })
+        problem: &Problem,
+        n_threads: usize,
+        chosen: &impl Fn(&Problem) -> Route,
+    ) -> (Route, f64) {
+        let beside = self.beside_within(bytes);
+        let limited = Problem { limit: Some(bytes), beside, ..*problem };
+        let route = chosen(&limited);
+        let need = beside + limited.need(route, n_threads);
+        // A larger limit may permit to read all values into memory.
+        let all = (problem.n_stored * problem.value_bytes) as f64;
+        if problem.reading.is_some() && bytes >= all {
+            let in_memory = Problem { reading: None, beside: 0.0, ..limited };
+            let other = chosen(&in_memory);
+            let need_in_memory = in_memory.need(other, n_threads);
+            if need_in_memory > need {
+                return (other, need_in_memory);
             }
-            None => memory::ask(what, bytes, advice),
         }
+        (route, need)
     }
+}
 
-    /// The smallest limit that leaves as much as `need`, which depends on the limit because a larger one may allow a
-    /// faster route.
-    fn least(&self, need: impl Fn(f64) -> f64) -> f64 {
-        let mut limit = self.beside;
-        // Every round raises the limit to the need of another route.
-        for _ in 0..16 {
-            let enough = self.beside + need(limit);
-            if enough <= limit {
-                break;
-            }
-            limit = enough;
-        }
-        limit
+/// Bytes of a fit beside the work of its route, for a source whose visits cost `pass`.
+pub(super) fn beside(pass: Pass) -> f64 {
+    match pass {
+        Pass::Memory => 0.0,
+        Pass::Costly { held, .. } => held + PROGRAM,
     }
+}
+
+fn named(route: Route) -> String {
+    format!("the {route} route")
 }

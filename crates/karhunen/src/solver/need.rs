@@ -9,7 +9,7 @@ use crate::linalg::dense::products::{PackedRows, are_wide};
 use crate::linalg::dense::rank_k;
 use crate::solver::block_krylov;
 use crate::solver::leading::iterates;
-use crate::solver::problem::Problem;
+use crate::solver::problem::{Blocks, Problem};
 use crate::solver::route::Route;
 
 /// Bytes of an f64.
@@ -30,6 +30,17 @@ pub(super) const PART: f64 = (64u64 << 20) as f64;
 
 /// Memory estimate in bytes of `route` for `k` components with `n_threads` threads.
 pub(crate) fn bytes(route: Route, problem: &Problem, k: usize, n_threads: usize) -> f64 {
+    bytes_with(problem.blocks(), route, problem, k, n_threads)
+}
+
+/// As [`bytes`], with these blocks of block Krylov iteration.
+pub(super) fn bytes_with(
+    blocks: Option<Blocks>,
+    route: Route,
+    problem: &Problem,
+    k: usize,
+    n_threads: usize,
+) -> f64 {
     let Problem { n, p, sparse, n_stored, value_bytes, .. } = *problem;
     let (rows, columns, wanted) = (n as f64, p as f64, k as f64);
     let threads = n_threads as f64;
@@ -61,14 +72,13 @@ pub(crate) fn bytes(route: Route, problem: &Problem, k: usize, n_threads: usize)
         Route::BlockKrylov => {
             let dim = n.min(p);
             let back = if n < p { image } else { 0.0 };
-            let blocks = problem.blocks();
             let width = problem.block_size.or(blocks.map(|b| b.width));
             block_krylov::need(dim, k, (width, blocks.and_then(|b| b.basis)), n_threads) + back
         }
     };
     let sums = if sparse { F64 * 16.0 * (columns.max(rows)) * threads } else { 0.0 };
     // Short blocks of rows are copied together.
-    let width = problem.block_size.or(problem.blocks().map(|blocks| blocks.width));
+    let width = problem.block_size.or(blocks.map(|blocks| blocks.width));
     let are_wide = route == Route::BlockKrylov && width.is_some_and(|width| are_wide(p, width));
     let held_rows = if are_wide { HELD_WIDE_ROWS } else { HELD_ROWS };
     let copied = if problem.reading.is_some() && !sparse {

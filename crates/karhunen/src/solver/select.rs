@@ -24,11 +24,12 @@ impl Problem {
 
     /// Returns the remedies that need less memory than `route`.
     pub(crate) fn smaller_need(&self, route: Route, n_threads: usize) -> Vec<Advice> {
-        let needs = ROUTES.into_iter().map(|route| (route, self.need(route, n_threads)));
-        let least = needs.min_by(|a, b| a.1.total_cmp(&b.1));
+        /// Ratio to the need of `route` below which another route is worth a try where the memory left is unknown.
+        const SMALLER: f64 = 0.8;
+        let (least, bytes) = self.least(n_threads);
         let mut ways = Vec::new();
-        if let Some((least, bytes)) = least.filter(|least| least.1 < 0.8 * self.need(route, n_threads)) {
-            ways.push(Advice::Solver { route: Box::new(crate::choice::Choice::value(&least)), bytes });
+        if bytes < SMALLER * self.need(route, n_threads) {
+            ways.push(Advice::solver(least, bytes));
         }
         if self.k.is_none_or(|k| k > 1) {
             ways.push(Advice::FewerComponents);
@@ -37,10 +38,21 @@ impl Problem {
         ways
     }
 
+    /// The route of least memory estimate that takes such data, and the estimate in bytes.
+    pub(crate) fn least(&self, n_threads: usize) -> (Route, f64) {
+        let others = ROUTES.into_iter().filter(|&route| !self.sparse || route != Route::Svd);
+        let needs = others.map(|route| (route, self.need(route, n_threads)));
+        needs.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((Route::BlockKrylov, f64::INFINITY))
+    }
+
     /// Tests whether the choice may take `route`: its memory estimate is below the fixed limit, the size of the
     /// data or the estimate of block Krylov iteration; if a limit was given, half of the limit replaces the size
-    /// of the data. Estimates are those of one thread, because the choice must not depend on the number of threads.
+    /// of the data, and the route stays within it, or no route does and this one needs least. Estimates are those of a
+    /// fixed number of threads, because the choice must not depend on the number of threads.
     fn allows(&self, route: Route) -> bool {
+        if !self.fits(route) {
+            return !ROUTES.into_iter().any(|other| self.fits(other)) && route == self.least(1).0;
+        }
         let data = (self.n_stored * self.value_bytes) as f64;
         let allowed = match self.limit {
             Some(limit) => BYTES_ALWAYS_ALLOWED.min(limit / 2.0),
@@ -49,7 +61,7 @@ impl Problem {
             None => BYTES_ALWAYS_ALLOWED.max(data),
         };
         let need = self.need(route, 1);
-        need <= allowed || need <= self.need(Route::BlockKrylov, 1)
+        need <= allowed || need <= self.need(Route::BlockKrylov, 1) || !self.fits(Route::BlockKrylov)
     }
 
     /// Tests whether the SVD route follows a faster one that has lost digits of small variances.
@@ -123,7 +135,7 @@ impl RouteChoice {
 
 /// Chooses a route, or a spectrum estimate.
 pub(crate) fn choose(problem: &Problem) -> RouteChoice {
-    if problem.takes_svd_within(SECONDS_NOT_WORTH_SAVING) {
+    if problem.takes_svd_within(SECONDS_NOT_WORTH_SAVING) && problem.fits(Route::Svd) {
         return RouteChoice::Route(Route::Svd, "small enough for the most accurate route".to_owned());
     }
     let one_pass = problem.reading.is_some() && problem.p <= ONE_PASS_COLUMNS && problem.p <= problem.n;
@@ -182,7 +194,8 @@ pub(crate) fn route_for(problem: &Problem, k: usize, spent: Spent) -> Route {
         Spent::Search(k) => seconds(Route::BlockKrylov, &problem.with(k)),
     };
     let go_on = seconds(Route::BlockKrylov, &problem) - spent;
-    if go_on <= seconds(best, &problem) { Route::BlockKrylov } else { best }
+    let fits = problem.fits(Route::BlockKrylov) || !problem.fits(best);
+    if fits && go_on <= seconds(best, &problem) { Route::BlockKrylov } else { best }
 }
 
 /// The reason for `route` for a share that takes about `k` components.
@@ -253,6 +266,7 @@ mod tests {
             sparse: false,
             value_bytes,
             limit: None,
+            beside: 0.0,
             block_size: None,
             reading: None,
             packs: true,
@@ -268,6 +282,7 @@ mod tests {
             sparse: true,
             value_bytes: 4,
             limit: None,
+            beside: 0.0,
             block_size: None,
             reading: None,
             packs: false,

@@ -90,6 +90,15 @@ pub enum Pass {
     },
 }
 
+/// The memory that a visit of a source takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VisitMemory {
+    /// Bytes that a visit holds at a time, as in [`Pass::Costly`].
+    pub held: f64,
+    /// Bytes of the values of the largest block.
+    pub block: f64,
+}
+
 /// The form of rows that are read in every visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassKind {
@@ -131,6 +140,13 @@ pub trait Source<T: Scalar>: Sync {
     /// these need not read them again. A fit permits the remainder of its memory limit, which may be zero. By default, no
     /// rows are kept.
     fn keep(&self, _bytes: f64) {}
+
+    /// Returns the memory that a visit would take if the source was opened with `factor` times the memory: blocks may grow
+    /// with it. By default, as much as now.
+    fn memory_within(&self, _factor: f64) -> VisitMemory {
+        let held = if let Pass::Costly { held, .. } = self.pass() { held } else { 0.0 };
+        VisitMemory { held, block: self.block_bytes() }
+    }
 
     /// Bytes of the values of the largest block that a visit passes on. By default, all rows are one block.
     fn block_bytes(&self) -> f64 {
@@ -193,6 +209,10 @@ macro_rules! properties_of {
         fn keep(&self, bytes: f64) {
             let $wrapper = self;
             $inner.keep(bytes);
+        }
+        fn memory_within(&self, factor: f64) -> $crate::source::VisitMemory {
+            let $wrapper = self;
+            $inner.memory_within(factor)
         }
         fn block_bytes(&self) -> f64 {
             let $wrapper = self;

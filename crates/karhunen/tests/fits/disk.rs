@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use karhunen::source::{Batch, Block, Pass, PassKind};
+use karhunen::source::{Batch, Block, Pass, PassKind, VisitMemory};
 use karhunen::{Dense, Result, Scalar, Source, Stream};
 
 /// A source of row-major blocks of `height` rows that counts its visits and records what it may keep.
@@ -11,6 +11,8 @@ pub(crate) struct Disk<'a, T> {
     rows: Dense<'a, T>,
     height: usize,
     held: f64,
+    /// Bytes that a visit holds for each byte of the memory limit, and that limit.
+    share: (f64, f64),
     n_visits: AtomicUsize,
     n_read: AtomicUsize,
     kept: Mutex<Vec<f64>>,
@@ -25,7 +27,12 @@ impl<'a, T: Scalar> Disk<'a, T> {
     pub(crate) fn holding(held: f64, values: &'a [T], (n, p): (usize, usize), height: usize) -> Self {
         let rows = Dense::row_major(values, n, p).unwrap();
         let (n_visits, n_read) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Self { rows, height, held, n_visits, n_read, kept: Mutex::new(Vec::new()) }
+        Self { rows, height, held, share: (0.0, 0.0), n_visits, n_read, kept: Mutex::new(Vec::new()) }
+    }
+
+    /// Visits hold `share` of a memory limit of `limit` bytes more.
+    pub(crate) fn within(self, limit: f64, share: f64) -> Self {
+        Self { share: (share, limit), ..self }
     }
 
     pub(crate) fn visits(&self) -> usize {
@@ -49,7 +56,11 @@ impl<T: Scalar> Source<T> for Disk<'_, T> {
     }
     fn pass(&self) -> Pass {
         let bytes = (Source::n_stored(&self.rows) * size_of::<T>()) as f64;
-        Pass::Costly { bytes, kind: PassKind::Dense, held: self.held }
+        Pass::Costly { bytes, kind: PassKind::Dense, held: self.memory_within(1.0).held }
+    }
+    fn memory_within(&self, factor: f64) -> VisitMemory {
+        let (share, limit) = self.share;
+        VisitMemory { held: self.held + share * limit * factor, block: self.block_bytes() }
     }
     fn keep(&self, bytes: f64) {
         assert_eq!(self.visits(), 0, "memory is granted before the first visit");

@@ -66,6 +66,77 @@ fn a_limit_is_checked_before_the_first_visit_and_the_smallest_one_named_suffices
     }
 }
 
+/// The limit in the text of a refusal.
+fn written_limit(text: &str) -> u64 {
+    let words = text.split("set `memory_limit` to at least ").nth(1).unwrap_or_else(|| panic!("{text}"));
+    let mut words = words.split([' ', ',']);
+    let number: f64 = words.next().unwrap().parse().unwrap();
+    let unit = match words.next().unwrap() {
+        "kB" => 1e3,
+        "MB" => 1e6,
+        unit => panic!("{unit} in {text}"),
+    };
+    (number * unit).round() as u64
+}
+
+#[test]
+fn a_fit_succeeds_within_each_limit_or_within_the_one_it_names() {
+    let routes =
+        [None, Some(Route::Svd), Some(Route::Covariance), Some(Route::Gram), Some(Route::BlockKrylov)];
+    for (n, p) in [(1_600, 700), (700, 1_600), (30_000, 20)] {
+        let values = values(n, p);
+        for (n_threads, megabytes) in [(1, 5), (2, 5), (4, 13), (7, 13)] {
+            let fit = |solver, limit: u64, n_components| {
+                let disk = Disk::holding(3e6, &values, (n, p), 100).within(limit as f64, 0.12);
+                let pca = Pca { solver, n_components, memory_limit: Some(limit), ..Pca::default() };
+                (pca.fit_with(&disk, &Weights::default(), &Run::threads(n_threads)), disk.visits())
+            };
+            let mut smallest = None;
+            for limit in (0..200).step_by(megabytes).map(|m| 1 + m * 1_000_000).chain([75_500_000]) {
+                let what = format!("{n} x {p}, {n_threads} threads, {limit}");
+                let (outcome, visits) = fit(None, limit, NComponents::Count(5));
+                let Err(error) = outcome else { continue };
+                assert_eq!(visits, 0);
+                let text = error.to_string();
+                let named = written_limit(&text);
+                assert!(named > limit, "{what}: {text}");
+                // Every limit below names the same. The choice does not depend on the number of threads: where many of them
+                // need more than it leaves, the text names the route that fits.
+                let smallest = *smallest.get_or_insert(named);
+                let other_fits = n_threads > 4 && text.contains("say solver = ");
+                assert!(named == smallest || other_fits, "{what}: {text}");
+                let (outcome, _) = fit(None, named, NComponents::Count(5));
+                assert!(outcome.is_ok(), "{what}: {text}, but then {}", outcome.unwrap_err());
+                // No other route fits either, nor fewer components or threads unless they are named.
+                for solver in &routes[1..] {
+                    let (other, _) = fit(*solver, limit, NComponents::Count(5));
+                    assert!(other.is_err() || other_fits, "{what}: {solver:?} fits, but {text}");
+                }
+                let (fewer, _) = fit(None, limit, NComponents::Count(1));
+                assert_eq!(fewer.is_ok(), text.contains("fewer components"), "{what}: {text}");
+            }
+            assert!(smallest.is_some_and(|limit| (70e6..170e6).contains(&(limit as f64))), "{smallest:?}");
+            // A route that was asked for names another that fits.
+            for solver in &routes[1..] {
+                let limit = 1_000_000 * 80;
+                let Err(error) = fit(*solver, limit, NComponents::Count(5)).0 else { continue };
+                if least(&error) > 5e8 {
+                    continue;
+                }
+                let text = error.to_string();
+                let (outcome, _) = fit(*solver, written_limit(&text), NComponents::Count(5));
+                assert!(outcome.is_ok(), "{text}, but then {}", outcome.unwrap_err());
+                if let Error::Memory { advice, .. } = &error {
+                    let named = advice.iter().any(|way| matches!(way, Advice::Solver { .. }));
+                    let any =
+                        routes[1..].iter().any(|other| fit(*other, limit, NComponents::Count(5)).0.is_ok());
+                    assert_eq!(named, any, "{text}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn the_memory_that_a_route_leaves_is_granted_once_if_there_are_further_visits() {
     let (n, p) = (400, 60);

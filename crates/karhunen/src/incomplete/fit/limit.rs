@@ -7,10 +7,10 @@ use crate::incomplete::fit::left_out::Division;
 use crate::incomplete::fit::unseen::Unseen;
 use crate::incomplete::options::IncompletePca;
 use crate::incomplete::stream::rule::n_curvatures;
-use crate::memory::{self, PROGRAM};
+use crate::memory::{self, PROGRAM, least_limit};
 use crate::scalar::Scalar;
 use crate::scaling::Scaling;
-use crate::source::{Pass, Source};
+use crate::source::{Pass, Source, VisitMemory};
 
 impl IncompletePca {
     /// Reads the observed entries of a source in one visit, as [`Observed::from_source_with`] does, for a fit within
@@ -30,13 +30,13 @@ impl IncompletePca {
     /// Those of [`Observed::from_source_with`]; [`Error::Memory`] for more entries than the limit leaves room for.
     pub fn observe<T: Scalar>(&self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Observed<T>> {
         let (n, p) = x.shape();
-        let held = match x.pass() {
+        let held = |factor: f64| match x.pass() {
             Pass::Memory => x.n_stored() as f64 * size_of::<T>() as f64,
-            Pass::Costly { held, .. } => held,
+            Pass::Costly { .. } => x.memory_within(factor).held,
         };
         Observed::from_source_within(
             x,
-            &|n_entries| self.ask_for_entries::<T>(n_entries, (n, p), held, run),
+            &|n_entries| self.ask_for_entries_within::<T>(n_entries, (n, p), held, run),
             run,
         )
     }
@@ -50,8 +50,19 @@ impl IncompletePca {
     pub fn ask_for_entries<T: Scalar>(
         &self,
         n_entries: usize,
-        (n, p): (usize, usize),
+        shape: (usize, usize),
         held: f64,
+        run: &Run<'_>,
+    ) -> Result<()> {
+        self.ask_for_entries_within::<T>(n_entries, shape, |_| held, run)
+    }
+
+    /// As [`IncompletePca::ask_for_entries`], with the bytes that reading takes within a multiple of the limit.
+    fn ask_for_entries_within<T: Scalar>(
+        &self,
+        n_entries: usize,
+        (n, p): (usize, usize),
+        held: impl Fn(f64) -> f64,
         run: &Run<'_>,
     ) -> Result<()> {
         // As many components as there can be.
@@ -59,7 +70,11 @@ impl IncompletePca {
         let fit = IncompletePca { n_components, ..self.clone() }.need_of::<T>((n, p), n_entries, run);
         let entries = bytes_of(n_entries, (n, p), size_of::<T>());
         let what = format!("a fit of {n_entries} observed entries of {n} rows and {p} columns");
-        self.check_limit(&what, entries, if held > fit { held } else { fit }, Vec::new)
+        let beside = |factor| {
+            let held = held(factor);
+            if held > fit { held } else { fit }
+        };
+        self.check_limit(&what, entries, beside, Vec::new)
     }
 
     /// Checks that a stream of these options can learn from `x` block by block within `memory_limit`
@@ -84,9 +99,12 @@ impl IncompletePca {
         const ENTRIES: f64 = 9.0;
         let ((_, p), c) = (x.shape(), self.n_components);
         let stream = 8.0 * p as f64 * (c + 2 + n_curvatures(self.online_rule, c)) as f64;
-        let held = if let Pass::Costly { held, .. } = x.pass() { held } else { 0.0 };
+        let read = |factor| {
+            let VisitMemory { held, block } = x.memory_within(factor);
+            held + ENTRIES * block
+        };
         let what = format!("learning {c} components of {p} columns block by block");
-        self.check_limit(&what, 0.0, 2.0 * stream + held + ENTRIES * x.block_bytes(), Vec::new)
+        self.check_limit(&what, 0.0, |factor| 2.0 * stream + read(factor), Vec::new)
     }
 
     /// Refuses a fit whose entries and work exceed the limit that was given.
@@ -104,20 +122,24 @@ impl IncompletePca {
         let of_rows = Division::of(data, self.n_components).map_or(0.0, |division| division.bytes(data));
         let (n, p) = data.shape();
         let what = format!("a fit of {} observed entries of {n} rows and {p} columns", data.n_observed());
-        self.check_limit(&what, n_held * data.bytes() + of_rows, self.memory_need(data, run), || {
-            self.smaller_need(data, run)
-        })
+        let need = self.memory_need(data, run);
+        let entries = n_held * data.bytes() + of_rows;
+        self.check_limit(&what, entries, |_| need, || self.smaller_need(data, run))
     }
 
+    /// Refuses work of `entries` bytes and of those that `beside` returns within a multiple of the limit.
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
     pub(crate) fn check_limit(
         &self,
         what: &str,
         entries: f64,
-        beside: f64,
+        beside: impl Fn(f64) -> f64,
         advice: impl FnOnce() -> Vec<Advice>,
     ) -> Result<()> {
         let Some(given) = self.memory_limit else { return Ok(()) };
-        let (limit, bytes) = (memory::limit(Some(given)), PROGRAM + entries + beside);
+        let (limit, bytes) = (memory::limit(Some(given)), PROGRAM + entries + beside(1.0));
         if bytes <= limit.bytes {
             return Ok(());
         }
@@ -129,7 +151,10 @@ impl IncompletePca {
                           the command line, `partial_fit` in Python, which take files)";
             advice = vec![blocks.into()];
         }
-        advice.insert(0, Advice::MemoryLimit { bytes });
+        let within = |bytes: f64| PROGRAM + entries + beside(bytes / limit.bytes);
+        let least = least_limit(limit.bytes, within);
+        let bytes = within(least).max(bytes);
+        advice.insert(0, Advice::MemoryLimit { bytes: least });
         Err(Error::Memory { what: what.to_owned(), bytes, available: Some(limit), advice })
     }
 }

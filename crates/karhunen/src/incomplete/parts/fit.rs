@@ -146,9 +146,12 @@ impl IncompletePca {
         } else {
             ("a sum of normal equations", n_sums(c + 1))
         };
-        self.check_limit(what, 0.0, 3.0 * 8.0 * p as f64 * of_feature as f64, || {
-            vec!["take fewer components".into(), "take fewer columns".into()]
-        })
+        self.check_limit(
+            what,
+            0.0,
+            |_| 3.0 * 8.0 * p as f64 * of_feature as f64,
+            || vec!["take fewer components".into(), "take fewer columns".into()],
+        )
     }
 
     /// The options on which the passes depend.
