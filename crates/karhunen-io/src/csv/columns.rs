@@ -224,7 +224,7 @@ pub(super) fn read_header(
     text: &[u8],
     dialect: &Dialect,
 ) -> std::result::Result<(Option<Vec<String>>, usize), Refusal> {
-    let mut scanner = Scanner::new(text, 0, dialect.delimiter);
+    let mut scanner = Scanner::new(text, dialect.preamble.start, dialect.delimiter);
     if !scanner.begin_record(BlankLines::Skipped) {
         return Ok((None, scanner.offset()));
     }

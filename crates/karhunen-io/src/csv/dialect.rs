@@ -1,9 +1,13 @@
 //! Detects the delimiter and the decimal sign of a text table from its first records.
 
+use karhunen::error::Phrase;
+
 use super::cells::Cell;
 use super::fields::{BlankLines, Delimiter, Ending, Field, Scanner};
+use super::preamble::Preamble;
 use crate::ReadOptions;
 use crate::name_rule::{FirstLine, Look, leaves_out_id, usual_n_fields};
+use crate::units::is_grouped_number;
 
 /// Candidates, in the order of preference for ties.
 const CANDIDATES: [Delimiter; 5] = [
@@ -27,18 +31,30 @@ pub(super) struct Dialect {
     pub(super) decimal_comma: bool,
     /// The content of the first record.
     pub(super) first_line: FirstLine,
+    /// The lines before the first record.
+    pub(super) preamble: Preamble,
 }
 
 impl Dialect {
     /// Detects the notation from the options, and otherwise from the first records. Also returns these records
     /// without the header.
     pub(super) fn detect<'a>(text: &'a [u8], options: &ReadOptions, named_tsv: bool) -> (Self, Sample<'a>) {
-        let (delimiter, mut sample) = match options.delimiter {
+        Self::detect_after(&Preamble::of(text, options, named_tsv), text, options, named_tsv)
+    }
+
+    /// As [`Dialect::detect`], for known lines before the first record.
+    pub(super) fn detect_after<'a>(
+        preamble: &Preamble,
+        text: &'a [u8],
+        options: &ReadOptions,
+        named_tsv: bool,
+    ) -> (Self, Sample<'a>) {
+        let (delimiter, mut sample) = match options.delimiter.or(preamble.delimiter) {
             Some(byte) => {
                 let delimiter = if byte == b' ' { Delimiter::Blanks } else { Delimiter::Byte(byte) };
-                (delimiter, sample(text, delimiter))
+                (delimiter, sample(text, preamble.start, delimiter))
             }
-            None => detect_delimiter(text, named_tsv),
+            None => detect_delimiter(text, preamble.start, named_tsv),
         };
         let decimal_comma = options
             .decimal_comma
@@ -47,16 +63,22 @@ impl Dialect {
         let first_line = match options.header {
             Some(true) => FirstLine::Names,
             Some(false) => FirstLine::Values,
+            None if preamble.holds_names => FirstLine::Names,
             None => look.first_line(),
         };
         if first_line.holds_names() && !sample.is_empty() {
             sample.remove(0);
         }
-        (Self { delimiter, decimal_comma, first_line }, sample)
+        (Self { delimiter, decimal_comma, first_line, preamble: *preamble }, sample)
     }
 }
 
 impl Dialect {
+    /// The warnings that every command prints.
+    pub(super) fn warnings(&self) -> Vec<Phrase> {
+        self.preamble.warning().into_iter().chain(self.first_line.warning()).collect()
+    }
+
     /// As [`Dialect::detect`], for tables of categories, in which names stand over texts: a first record without numbers
     /// and empty cells holds names, but not for a model whose table had none.
     pub(super) fn detect_categories<'a>(
@@ -81,11 +103,12 @@ impl Dialect {
     }
 }
 
-fn sample(text: &[u8], delimiter: Delimiter) -> Sample<'_> {
-    let mut scanner = Scanner::new(text, 0, delimiter);
+/// The first records from the offset `start` on.
+pub(super) fn sample(text: &[u8], start: usize, delimiter: Delimiter) -> Sample<'_> {
+    let mut scanner = Scanner::new(text, start, delimiter);
     let mut records = Vec::new();
     while records.len() < SAMPLE_RECORDS
-        && (records.len() < 3 || scanner.offset() < SAMPLE_BYTES)
+        && (records.len() < 3 || scanner.offset() - start < SAMPLE_BYTES)
         && scanner.begin_record(BlankLines::Skipped)
     {
         let mut record = Vec::new();
@@ -107,12 +130,12 @@ fn sample(text: &[u8], delimiter: Delimiter) -> Sample<'_> {
 /// a file named `.tsv`, tabs are chosen without comparison if there are any. If the names in the first line are
 /// separated by commas, commas take precedence over blanks, which may group thousands or occur in text; so does another
 /// delimiter that separates all records alike.
-fn detect_delimiter(text: &[u8], named_tsv: bool) -> (Delimiter, Sample<'_>) {
-    let commas = sample(text, Delimiter::Byte(b','));
+fn detect_delimiter(text: &[u8], start: usize, named_tsv: bool) -> (Delimiter, Sample<'_>) {
+    let commas = sample(text, start, Delimiter::Byte(b','));
     let n_names = names_between_commas(&commas);
     let mut best = (Delimiter::Byte(b','), commas, 0.0);
     for delimiter in CANDIDATES {
-        let records = sample(text, delimiter);
+        let records = sample(text, start, delimiter);
         if delimiter == Delimiter::Blanks
             && (records.first().is_some_and(|first| first.len() < n_names) || separates_all(best.0, &best.1))
         {
@@ -154,17 +177,24 @@ fn separates_all(delimiter: Delimiter, records: &[Vec<Field>]) -> bool {
         && !(0..n_fields).any(holds_lists)
 }
 
-/// Tests for several numbers between blanks.
+/// Tests for several numbers between blanks that do not group the thousands of one.
 fn is_list_of_numbers(field: &Field) -> bool {
     let mut words = field.text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    !field.quoted && words.clone().count() > 1 && words.all(|word| is_numeric(word, true))
+    !field.quoted
+        && !is_grouped_number(&field.text)
+        && words.clone().count() > 1
+        && words.all(|word| is_numeric(word, true))
 }
 
 /// The first candidate that separates the first record into fields with all these names, as a value of
 /// [`ReadOptions::delimiter`].
-pub(super) fn delimiter_between<'a>(text: &[u8], names: impl Iterator<Item = &'a str> + Clone) -> Option<u8> {
+pub(super) fn delimiter_between<'a>(
+    text: &[u8],
+    start: usize,
+    names: impl Iterator<Item = &'a str> + Clone,
+) -> Option<u8> {
     let holds_all = |delimiter: &&Delimiter| {
-        let records = sample(text, **delimiter);
+        let records = sample(text, start, **delimiter);
         let Some(first) = records.first() else { return false };
         names.clone().all(|name| first.iter().any(|field| *field.text == *name.as_bytes()))
     };
@@ -216,7 +246,7 @@ mod tests {
 
     #[test]
     fn blanks_are_part_of_fields_where_another_delimiter_separates_all_records() {
-        let cases: [(&str, Delimiter); 18] = [
+        let cases: [(&str, Delimiter); 21] = [
             ("name\tx\ty\nSample 1\t1.5\t2\nSample 2\t4.5\t2.5\n", Delimiter::Byte(b'\t')),
             ("name;x;y\nSample 1;1.5;2\nSample 2;4.5;2.5\n", Delimiter::Byte(b';')),
             ("name|x|y\nSample 1|1.5|2\nSample 2|4.5|2.5\n", Delimiter::Byte(b'|')),
@@ -227,6 +257,10 @@ mod tests {
             ("x\ty\tmodel\n1.5\t2\tGolf 4\n4.5\t2.5\tPolo 3\n", Delimiter::Byte(b'\t')),
             ("name\ta\tb\nSample 1\tyes\tvery good\nSample 2\tno\tquite bad\n", Delimiter::Byte(b'\t')),
             ("name\tx\ty\nSample 1\t\t2\nSample 2\t4.5\t2.5\n", Delimiter::Byte(b'\t')),
+            // Blanks that group thousands, which are refused with the way out.
+            ("x\ty\n1 234\t5 678\n12 345\t1 000\n", Delimiter::Byte(b'\t')),
+            ("x;y\n1 234;5 678\n12 345;1 000\n", Delimiter::Byte(b';')),
+            ("s1;1 234;5 678\ns2;12 345;1 000\n", Delimiter::Byte(b';')),
             // Aligned columns, with tabs between some of them.
             ("x y\tz\n1 2\t3\n4 5\t6\n", Delimiter::Blanks),
             ("1.5 2\t3 4\n2.5 5\t6 7\n", Delimiter::Blanks),

@@ -10,6 +10,7 @@ mod columns;
 mod dialect;
 mod fields;
 mod fill;
+mod preamble;
 mod refusal;
 #[cfg(test)]
 mod tests;
@@ -239,7 +240,7 @@ fn assemble(blocks: Vec<Rows>, columns: &Columns, dialect: &Dialect, options: &R
         log1p: None,
         format: format_name(dialect.delimiter),
         notes: notes(columns, dialect, options),
-        warnings: dialect.first_line.warning().into_iter().chain(columns.warning.clone()).collect(),
+        warnings: dialect.warnings().into_iter().chain(columns.warning.clone()).collect(),
     }
 }
 
@@ -254,7 +255,7 @@ fn format_name(delimiter: Delimiter) -> &'static str {
 }
 
 fn notes(columns: &Columns, dialect: &Dialect, options: &ReadOptions) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut notes = dialect.preamble.notes();
     if options.decimal_comma.is_none() && dialect.decimal_comma {
         notes.push("a comma separates the decimals".to_owned());
     }

@@ -47,6 +47,16 @@ fn tables_are_recognised() {
         ("  1   2\t3\n 10  20  30  \n", "text table (blanks)", None, None, &[1.0, 2.0, 3.0]),
         ("x\n1\n2\n", "CSV", texts(&["x"]), None, &[1.0]),
         ("1, 2, 3\n4, 5, 6\n", "CSV", None, None, &[1.0, 2.0, 3.0]),
+        // Lines before the table.
+        ("sep=;\na;b\n1;2\n", "CSV (semicolons)", texts(&["a", "b"]), None, &[1.0, 2.0]),
+        ("sep=,\r\n1,5,2\r\n3,4,5\r\n", "CSV", None, None, &[1.0, 5.0, 2.0]),
+        ("# by x\n# on, monday\n\na,b\n1,2\n", "CSV", texts(&["a", "b"]), None, &[1.0, 2.0]),
+        ("# by x\n1,2\n3,4\n", "CSV", None, None, &[1.0, 2.0]),
+        ("# a b\n1 2\n3 4\n", "text table (blanks)", texts(&["a", "b"]), None, &[1.0, 2.0]),
+        ("##v=1,2\n#CHROM\tPOS\n1\t2\n", "TSV", texts(&["#CHROM", "POS"]), None, &[1.0, 2.0]),
+        // Sodium is no missing value.
+        ("K,NA,Ca\n1,2,3\n", "CSV", texts(&["K", "NA", "Ca"]), None, &[1.0, 2.0, 3.0]),
+        ("NA,K\n1,2\n", "CSV", texts(&["NA", "K"]), None, &[1.0, 2.0]),
         // Names of rows.
         ("n,a\nx,1\ny,2\n", "CSV", texts(&["a"]), texts(&["x", "y"]), &[1.0]),
         ("x,1\ny,2\n", "CSV", None, texts(&["x", "y"]), &[1.0]),

@@ -14,6 +14,7 @@ use super::cells::Cell;
 use super::columns::read_header;
 use super::dialect::{Dialect, Sample, delimiter_between};
 use super::fields::{BlankLines, Ending, Scanner};
+use super::preamble::Preamble;
 use super::refusal::{Reason, Refusal};
 use super::{BLOCK_BYTES, check_delimiter, in_pool, named_tsv, table_text};
 use crate::input::{Input, line_of};
@@ -58,7 +59,7 @@ pub(super) fn in_blocks<T: Scalar>(
     let layout = Layout { text: table_text(path, bytes)?, form: &form };
     let entries = in_pool(path, options, || layout.entries(block_bytes))?;
     let (mut entries, rounded) = entries.map_err(|refusal| layout.refuse(path, refusal))?;
-    entries.warnings.extend(form.warning());
+    entries.warnings.extend(form.warnings());
     if let Some((offset, column)) = rounded {
         let name = form.names.as_ref().and_then(|names| names.get(column)).cloned();
         let line = Some(line_of(layout.text, offset));
@@ -88,10 +89,16 @@ impl EntryForm {
             return refuse_empty("the table is empty");
         }
         let names = wanted.columns.iter().map(|(_, name)| name.as_str());
-        let delimiter = options.delimiter.or_else(|| delimiter_between(text, names));
+        let preamble = Preamble::of(text, options, named_tsv(path));
+        let named = || delimiter_between(text, preamble.start, names);
+        let delimiter = options.delimiter.or(preamble.delimiter).or_else(named);
         let bare = ReadOptions { header: Some(false), delimiter, ..options.clone() };
-        let (mut dialect, sample) = Dialect::detect(text, &bare, named_tsv(path));
-        dialect.first_line = first_line(&sample, wanted, options, dialect.decimal_comma);
+        let (mut dialect, sample) = Dialect::detect_after(&preamble, text, &bare, named_tsv(path));
+        if preamble.holds_names {
+            dialect.first_line = FirstLine::Names;
+        } else {
+            dialect.first_line = first_line(&sample, wanted, options, dialect.decimal_comma);
+        }
         let (names, first_row) =
             read_header(text, &dialect).map_err(|refusal| refusal.into_error(path, text, None))?;
         let n_columns = names.as_ref().map_or(sample.first().map_or(0, Vec::len), Vec::len);
@@ -113,9 +120,9 @@ impl EntryForm {
         Self::of(&input.path, input.as_slice(), wanted, options)
     }
 
-    /// A possible fault: a guess about the first line.
-    pub(crate) fn warning(&self) -> Option<Phrase> {
-        self.dialect.first_line.warning()
+    /// Possible faults: guesses about the first lines.
+    pub(crate) fn warnings(&self) -> Vec<Phrase> {
+        self.dialect.warnings()
     }
 
     /// Reads the pairs of `input` in blocks of about `block_bytes`, a few of them at a time; the blocks do not depend on
