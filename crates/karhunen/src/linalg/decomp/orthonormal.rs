@@ -94,8 +94,10 @@ pub(crate) fn orthonormalize_against(
         if let Some((factor, pivot)) = above.then(|| cholesky(gram)).flatten() {
             let inverse = inverse_upper(&factor);
             // The pivots alone may be large where rounding errors of the earlier ones have grown in the later ones.
-            if smallest_square(gram, &inverse) > LEAST_SQUARE {
-                let again = (pivot < SAFE_PIVOT).then_some(basis);
+            let square = smallest_square(gram, &inverse);
+            if square > LEAST_SQUARE {
+                // Small angles magnify what rounding has left along the basis.
+                let again = (pivot < SAFE_PIVOT || square < SAFE_PIVOT).then_some(basis);
                 let r = finish_cholesky_qr(&mut w, (&factor, &inverse), again, exec)?;
                 return Ok(Orthonormal { q: w, r });
             }
@@ -430,6 +432,33 @@ mod tests {
         assert_eq!(n_given(&found), 2);
         assert!(identity_error(&found.q) < 1e-14);
         assert!(t_multiply(&v, &found.q).as_slice().iter().all(|x| x.abs() < 1e-14));
+    }
+
+    /// Every pivot of these columns is large, but the smallest singular value is not.
+    #[test]
+    fn columns_at_small_angles_stay_orthogonal_to_a_basis() {
+        let (exec, l) = (Exec::sequential(), 32);
+        let v = orthonormal(2000, 100, 8);
+        let mut basis = Basis::new(2000, 100);
+        basis.append(&v, &exec).unwrap();
+        let kahan = Matrix::from_fn(l, l, |i, j| match i.cmp(&j) {
+            std::cmp::Ordering::Less => -0.8 / ((j + 1) as f64).sqrt(),
+            std::cmp::Ordering::Equal => 0.6,
+            std::cmp::Ordering::Greater => 0.0,
+        });
+        let mut own = gaussian(2000, l, 9, 0);
+        basis.project_out(&mut own, &exec).unwrap();
+        let own = orthonormalize(own, 1, &exec).unwrap().q;
+        let mut w = multiply(&own, &kahan);
+        let along = multiply(&v, &gaussian(100, l, 10, 0));
+        w.as_mut_slice().iter_mut().zip(along.as_slice()).for_each(|(w, along)| *w += along);
+        basis.project_out(&mut w, &exec).unwrap();
+        let gram = basis.project_out(&mut w, &exec).unwrap();
+        let mut fresh = Fresh::new(Purpose::Completion.of(1));
+        let found = orthonormalize_against(&basis, w, &gram, 1e-10, &mut fresh, &exec).unwrap();
+        assert!(identity_error(&found.q) < 1e-14);
+        let along = largest_magnitude(t_multiply(&v, &found.q).as_slice());
+        assert!(along < 1e-14, "{along:e}");
     }
 
     #[test]
