@@ -44,11 +44,6 @@ pub enum Advice {
 }
 
 impl Advice {
-    /// Advises the choice `route`, whose memory estimate is `bytes`.
-    pub(crate) fn solver<R: crate::choice::Choice>(route: R, bytes: f64) -> Self {
-        Self::Solver { route: Box::new(crate::choice::Choice::value(&route)), bytes }
-    }
-
     /// Formats the remedy for a surface.
     pub fn text_for(&self, surface: &dyn Surface) -> String {
         match self {

@@ -87,7 +87,7 @@ impl<'a> Allowance<'a> {
         let mut advice = Vec::new();
         let (smallest, bytes) = problem.least(n_threads);
         if smallest != route && fits(bytes) {
-            advice.push(Advice::solver(smallest, self.beside + bytes));
+            advice.push(smallest.advice(self.beside + bytes));
         }
         if n_threads > 1 && fits(problem.need(route, 1)) {
             advice.push(Advice::FewerThreads);

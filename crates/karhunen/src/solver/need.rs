@@ -28,6 +28,52 @@ pub(super) const PANEL: f64 = (16u64 << 20) as f64;
 /// Bytes of a part of the components by columns, which exists beside those by rows.
 pub(super) const PART: f64 = (64u64 << 20) as f64;
 
+/// Number of blocks of the basis, if a product reads the data again: fewer take many more products.
+const BLOCKS_OF_BASIS: usize = 6;
+/// Least number of columns of a block that a limit leaves.
+const NARROWEST: usize = 8;
+
+/// Number of threads for which a choice within a limit leaves memory. It is fixed, because the choice must not depend on
+/// the number of threads.
+const THREADS_WITHIN_LIMIT: usize = 4;
+
+impl Problem {
+    /// Tests whether `route` stays within the limit that was asked for.
+    pub(super) fn fits(&self, route: Route) -> bool {
+        self.limit.is_none_or(|limit| self.beside + self.need(route, THREADS_WITHIN_LIMIT) <= limit)
+    }
+
+    /// Blocks of block Krylov iteration whose products read the data again; `None` for data in memory. A block has
+    /// `max(2 k, 32)` columns, or `max(k, 16)` where products take longer than reading. Where the basis would need more
+    /// than half of the limit that was asked for, or the route more than it leaves, the width is halved, but a basis always
+    /// has room for `k` columns and two blocks.
+    pub(crate) fn blocks(&self) -> Option<Blocks> {
+        let reading = self.reading?;
+        if let Some(width) = self.block_size {
+            return Some(Blocks { width, basis: None });
+        }
+        let k = self.k.unwrap_or(1);
+        let least = NARROWEST.max(k.div_ceil(BLOCKS_OF_BASIS - 2));
+        let mut width = if reading.wide { (2 * k).max(32) } else { k.max(16) };
+        let bytes = |width: usize| (size_of::<f64>() * self.smaller() * BLOCKS_OF_BASIS * width) as f64;
+        let blocks = |width: usize| Blocks { width, basis: self.k.map(|_| BLOCKS_OF_BASIS * width) };
+        let fits = |width: usize| {
+            let need = bytes_with(
+                Some(blocks(width)),
+                Route::BlockKrylov,
+                self,
+                self.k_or_guess(),
+                THREADS_WITHIN_LIMIT,
+            );
+            self.limit.is_none_or(|limit| bytes(width) <= limit / 2.0 && self.beside + need <= limit)
+        };
+        while width > least && !fits(width) {
+            width = (width / 2).max(least);
+        }
+        Some(blocks(width))
+    }
+}
+
 /// Memory estimate in bytes of `route` for `k` components with `n_threads` threads.
 pub(crate) fn bytes(route: Route, problem: &Problem, k: usize, n_threads: usize) -> f64 {
     bytes_with(problem.blocks(), route, problem, k, n_threads)
@@ -129,4 +175,44 @@ fn eigenvectors(dim: usize, wanted: Option<usize>, k: usize, n_threads: usize) -
         return tridiagonal::need(dim) + F64 * 3.0 * dim as f64 * k as f64;
     }
     block_krylov::need(dim, k, (None, None), n_threads)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::solver::problem::Reading;
+
+    fn reading(k: usize, wide: bool, limit: Option<f64>) -> Blocks {
+        let reading = Some(Reading { bytes: 1e9, wide, weighted: false });
+        let (n, p) = (100_000, 20_000);
+        let size = Problem {
+            n,
+            p,
+            k: Some(k),
+            n_stored: n * p,
+            sparse: !wide,
+            value_bytes: 8,
+            limit,
+            beside: 0.0,
+            block_size: None,
+            reading,
+            packs: false,
+        };
+        size.blocks().unwrap()
+    }
+
+    #[test]
+    fn blocks_are_wide_where_a_product_reads_the_data() {
+        let blocks = |width, blocks| Blocks { width, basis: Some(blocks * width) };
+        assert_eq!(reading(40, true, None), blocks(80, 6));
+        assert_eq!(reading(10, true, None), blocks(32, 6));
+        assert_eq!(reading(40, false, None), blocks(40, 6));
+        assert_eq!(reading(10, false, None), blocks(16, 6));
+        // The basis of 480 columns takes 77 MB, and with it four threads take more than 150 MB.
+        assert_eq!(reading(40, true, Some(1e9)), blocks(80, 6));
+        assert!(reading(40, true, Some(150e6)).width < 80);
+        // Never fewer than six blocks, which hold the components and two blocks.
+        assert_eq!(reading(40, true, Some(1e6)), blocks(10, 6));
+        assert_eq!(reading(10, true, Some(1e6)), blocks(8, 6));
+    }
 }

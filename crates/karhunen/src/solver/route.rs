@@ -1,6 +1,7 @@
 //! The routes to the principal components.
 
 use crate::choice::{Choice, Named, plain_names};
+use crate::error::Advice;
 
 /// A route to the principal components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,11 @@ impl Choice for Route {
 plain_names!(Route);
 
 impl Route {
+    /// Advises this route, whose memory estimate is `bytes`.
+    pub(crate) fn advice(self, bytes: f64) -> Advice {
+        Advice::Solver { route: Box::new(self.value()), bytes }
+    }
+
     /// The rounding errors of variances, relative to the largest one, after sums over `n` values: of the singular values of
     /// route svd, of their squares on the others.
     pub(crate) fn rounding(self, n: usize) -> f64 {

@@ -29,7 +29,7 @@ impl Problem {
         let (least, bytes) = self.least(n_threads);
         let mut ways = Vec::new();
         if bytes < SMALLER * self.need(route, n_threads) {
-            ways.push(Advice::solver(least, bytes));
+            ways.push(least.advice(bytes));
         }
         if self.k.is_none_or(|k| k > 1) {
             ways.push(Advice::FewerComponents);
