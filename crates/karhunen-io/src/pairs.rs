@@ -83,7 +83,7 @@ pub fn open_pairs(path: &Path, options: &ReadOptions, columns: &[String; 2]) -> 
                     path: path.to_owned(),
                     options: options.clone(),
                     names: form.axes.clone(),
-                    warnings: form.warnings(),
+                    warnings: form.warning().into_iter().collect(),
                     unit: "line",
                     content: Content::Text(input, form),
                 });

@@ -56,7 +56,7 @@ pub(crate) fn read_categories(
             values.iter_mut().enumerate().for_each(|(at, (name, _))| *name = format!("x{}", at + 1));
         }
     }
-    let mut warnings: Vec<Phrase> = dialect.warnings();
+    let mut warnings: Vec<Phrase> = dialect.first_line.warning().into_iter().collect();
     if matches!(kinds, ColumnKinds::ByContent) {
         warnings.extend(values.iter().filter_map(|(name, values)| match values {
             Values::Categories(coded) => coded.warning(name),

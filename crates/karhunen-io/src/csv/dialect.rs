@@ -1,7 +1,5 @@
 //! Detects the delimiter and the decimal sign of a text table from its first records.
 
-use karhunen::error::Phrase;
-
 use super::cells::Cell;
 use super::fields::{BlankLines, Delimiter, Ending, Field, Scanner};
 use super::preamble::Preamble;
@@ -74,11 +72,6 @@ impl Dialect {
 }
 
 impl Dialect {
-    /// The warnings that every command prints.
-    pub(super) fn warnings(&self) -> Vec<Phrase> {
-        self.preamble.warning().into_iter().chain(self.first_line.warning()).collect()
-    }
-
     /// As [`Dialect::detect`], for tables of categories, in which names stand over texts: a first record without numbers
     /// and empty cells holds names, but not for a model whose table had none.
     pub(super) fn detect_categories<'a>(

@@ -240,7 +240,7 @@ fn assemble(blocks: Vec<Rows>, columns: &Columns, dialect: &Dialect, options: &R
         log1p: None,
         format: format_name(dialect.delimiter),
         notes: notes(columns, dialect, options),
-        warnings: dialect.warnings().into_iter().chain(columns.warning.clone()).collect(),
+        warnings: dialect.first_line.warning().into_iter().chain(columns.warning.clone()).collect(),
     }
 }
 
@@ -255,7 +255,7 @@ fn format_name(delimiter: Delimiter) -> &'static str {
 }
 
 fn notes(columns: &Columns, dialect: &Dialect, options: &ReadOptions) -> Vec<String> {
-    let mut notes = dialect.preamble.notes();
+    let mut notes = dialect.preamble.notes(options);
     if options.decimal_comma.is_none() && dialect.decimal_comma {
         notes.push("a comma separates the decimals".to_owned());
     }

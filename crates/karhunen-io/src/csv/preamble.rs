@@ -1,7 +1,5 @@
 //! Lines before a text table: the line `sep=;` of Excel, and comments that begin with `#`.
 
-use karhunen::error::Phrase;
-
 use super::cells::Cell;
 use super::dialect::{Dialect, Sample, sample};
 use super::fields::Field;
@@ -19,45 +17,49 @@ pub(super) struct Preamble {
     pub(super) delimiter: Option<u8>,
     /// Number of comments that are skipped.
     n_comments: usize,
-    /// The number of the first comment that looks like a row of numbers, from one.
-    row_like: Option<usize>,
 }
 
 impl Preamble {
-    /// Finds the first record of `text`. Comments are the lines that begin with `#` before the first other line. The last
-    /// of them holds the names of the columns if the line below holds none, and the comment as many texts as the table has
-    /// columns.
+    /// Finds the first record of `text`. Lines that begin with `#` above the first other line are comments where they
+    /// cannot be records: they have another number of fields than the table, or stand above its names and hold a text
+    /// where the table has numbers. The last of them holds the names of the columns if the table has none, and the line
+    /// as many texts after its mark as the table has columns.
     pub(super) fn of(text: &[u8], options: &ReadOptions, named_tsv: bool) -> Self {
         let (delimiter, top) = separator_line(text).map_or((None, 0), |(byte, end)| (Some(byte), end));
-        let (comments, below) = comments(text, top);
         let plain = Self { start: top, delimiter, ..Self::default() };
-        // A table whose rows all begin so has no comments.
-        let Some((&last, others)) = comments.split_last().filter(|_| below < text.len()) else {
+        let (marked, below) = marked_lines(text, top);
+        // A table whose lines all begin so has no comments.
+        let Some(&(offset, last)) = marked.last().filter(|_| below < text.len()) else { return plain };
+        if marked.iter().any(|(_, line)| opens_quotes(line)) {
             return plain;
-        };
-        let skipping = Self { start: below, ..plain };
+        }
+        let skipping = Self { start: below, n_comments: marked.len(), ..plain };
         let header = options.header.filter(|header| !header);
         let auto = ReadOptions { header, ..options.clone() };
         let (dialect, rows) = Dialect::detect_after(&skipping, text, &auto, named_tsv);
-        let line_of = |at: usize| &text[at..below.max(at)];
-        let fields =
-            |at: usize| sample(line_of(at), 0, dialect.delimiter).into_iter().next().unwrap_or_default();
-        let may_hold_names = options.header != Some(false) && !dialect.first_line.holds_names();
-        let start = last + mark_length(line_of(last), options);
-        let names = may_hold_names.then(|| fields(start)).filter(|names| are_names(names, &rows));
-        let skipped = if names.is_some() { others } else { &comments[..] };
-        let looks_like_row = |at: &usize| is_row(&fields(*at + 1), &rows, dialect.decimal_comma);
-        let row_like = skipped.iter().position(looks_like_row).map(|at| line_number(text, skipped[at]));
-        let found = Self { n_comments: skipped.len(), row_like, ..skipping };
-        match names {
-            Some(_) => Self { start, holds_names: true, ..found },
-            None => found,
+        let has_names = dialect.first_line.holds_names();
+        let mark = mark_length(last, options);
+        if !has_names
+            && options.header != Some(false)
+            && mark > 0
+            && are_names(&fields_of(&last[mark..], &dialect), &rows)
+        {
+            return Self { start: offset + mark, holds_names: true, n_comments: marked.len() - 1, ..plain };
         }
+        let is_comment = |(_, line): &&(usize, &[u8])| {
+            let fields = fields_of(line, &dialect);
+            let is_record = fields.len() == usual_n_fields(&rows) || leaves_out_id(fields.len(), &rows);
+            !is_record || has_names && stands_above_numbers(&fields, &rows, dialect.decimal_comma)
+        };
+        let n_comments = marked.iter().take_while(is_comment).count();
+        let start = marked.get(n_comments).map_or(below, |(at, _)| *at);
+        Self { start, n_comments, ..plain }
     }
 
     /// The notes for the report of a command.
-    pub(super) fn notes(&self) -> Vec<String> {
-        let separator = self.delimiter.map(|byte| {
+    pub(super) fn notes(&self, options: &ReadOptions) -> Vec<String> {
+        let named = self.delimiter.filter(|_| options.delimiter.is_none());
+        let separator = named.map(|byte| {
             format!("the first line names the delimiter: `sep={}`", char::from(byte).escape_debug())
         });
         let comments = match self.n_comments {
@@ -67,15 +69,11 @@ impl Preamble {
         };
         separator.into_iter().chain(comments).collect()
     }
+}
 
-    /// The warning that every command prints, since a row may be lost.
-    pub(super) fn warning(&self) -> Option<Phrase> {
-        let line = self.row_like?;
-        Some(Phrase::new(format!(
-            "line {line} begins with `#` and was skipped as a comment, but looks like a row of the table; if it is one, \
-             remove the `#`, or give the table a line of names"
-        )))
-    }
+/// The fields of a line.
+fn fields_of<'a>(line: &'a [u8], dialect: &Dialect) -> Vec<Field<'a>> {
+    sample(line, 0, dialect.delimiter).into_iter().next().unwrap_or_default()
 }
 
 /// The delimiter in a first line `sep=;`, which may be quoted, and the offset of the next line.
@@ -92,19 +90,25 @@ fn separator_line(text: &[u8]) -> Option<(u8, usize)> {
     }
 }
 
-/// The offsets of the lines from `top` on that begin with `#`, and that of the first other line, blank ones left out.
-fn comments(text: &[u8], top: usize) -> (Vec<usize>, usize) {
+/// The lines from `top` on that begin with `#`, with their offsets, and the offset of the first other line, blank ones
+/// left out.
+fn marked_lines(text: &[u8], top: usize) -> (Vec<(usize, &[u8])>, usize) {
     let (mut found, mut at) = (Vec::new(), top);
     while at < text.len() {
         let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |length| at + length + 1);
         if text[at] == b'#' {
-            found.push(at);
+            found.push((at, &text[at..end]));
         } else if !text[at..end].trim_ascii().is_empty() {
             break;
         }
         at = end;
     }
     (found, at)
+}
+
+/// Tests for a quoted field that may go on in the next line.
+fn opens_quotes(line: &[u8]) -> bool {
+    line.iter().filter(|byte| **byte == b'"').count() % 2 == 1
 }
 
 /// Number of bytes of a mark `# ` before names. The `#` of `#CHROM` is a part of the name, and any `#` that a model knows.
@@ -126,15 +130,13 @@ fn are_names(fields: &[Field], rows: &Sample) -> bool {
         && fields.iter().skip(1).all(|field| !field.text.is_empty())
 }
 
-/// Tests for as many fields as the rows have, all of them numbers but perhaps the first.
-fn is_row(fields: &[Field], rows: &Sample, decimal_comma: bool) -> bool {
-    let n_fields = usual_n_fields(rows);
-    let is_number = |field: &Field| matches!(Cell::of(&field.text, decimal_comma), Cell::Number(_));
-    n_fields > 1 && fields.len() == n_fields && fields[1..].iter().all(is_number)
-}
-
-fn line_number(text: &[u8], offset: usize) -> usize {
-    crate::input::line_of(text, offset) as usize
+/// Tests for a text in a column whose other cells are numbers.
+fn stands_above_numbers(fields: &[Field], rows: &Sample, decimal_comma: bool) -> bool {
+    let cell = |field: &Field| Cell::of(&field.text, decimal_comma);
+    let is_number =
+        |row: &Vec<Field>, j: usize| row.get(j).is_some_and(|field| matches!(cell(field), Cell::Number(_)));
+    let holds_numbers = |j: usize| !rows.is_empty() && rows.iter().all(|row| is_number(row, j));
+    fields.iter().enumerate().any(|(j, field)| cell(field) == Cell::Text && holds_numbers(j))
 }
 
 #[cfg(test)]
@@ -160,9 +162,19 @@ mod tests {
             ("##x=1\n##y=2,3\n#CHROM\tPOS\n1\t2\n3\t4\n", "#CHROM", 2),
             ("# about\n#x\ty\ns1\t2\t3\ns2\t3\t4\n", "#x\ty\n", 1),
             ("#\tx\ty\ns1\t2\t3\ns2\t3\t4\n", "#\tx\ty\n", 0),
-            // As many fields as the table has, but the names are below, or they are no names.
+            // As many fields as the table has: a comment only if the names are below.
             ("# made, today\na,b\n1,2\n", "a,b\n", 1),
-            ("# made, 2020\n1,2\n3,4\n", "1,2\n", 1),
+            ("# made, 2020\n1,2\n3,4\n", "# made", 0),
+            ("#id,2019,2020\na,1,2\nb,3,4\n", "#id", 0),
+            // Rows that begin so.
+            ("#N/A,1\n2,3\n4,5\n", "#N/A", 0),
+            ("#N/A\n1\n2\n", "#N/A", 0),
+            ("#fff,,2\nred,3,4\nblue,5,6\n", "#fff", 0),
+            ("# by x\n#1,5.1,setosa\n2,4.9,setosa\n3,4.7,other\n", "#1", 1),
+            ("#cats\tu1\t3\n#dogs\tu2\t1\nplain\tu3\t2\n", "#cats", 0),
+            ("#a,b\nc,d\ne,f\n", "#a", 0),
+            // A name of two lines.
+            ("#a,\"b\nc\",d\n1,2,3\n", "#a", 0),
             // All rows begin so.
             ("#1,2\n#3,4\n", "#1,2\n", 0),
             // Only above the table.
@@ -192,12 +204,5 @@ mod tests {
         for (text, delimiter) in cases {
             assert_eq!(of(text).delimiter, delimiter, "{text:?}");
         }
-    }
-
-    #[test]
-    fn a_comment_that_looks_like_a_row_is_reported() {
-        assert_eq!(of("# by x\n#fff,1,2\nred,3,4\nblue,5,6\n").row_like, Some(2));
-        assert_eq!(of("#1.5,1,2\n2.5,3,4\n3.5,5,6\n").row_like, Some(1));
-        assert_eq!(of("# by x, on, monday\n1.5,3,4\n2.5,5,6\n").row_like, None);
     }
 }

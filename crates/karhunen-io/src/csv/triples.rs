@@ -59,7 +59,7 @@ pub(super) fn in_blocks<T: Scalar>(
     let layout = Layout { text: table_text(path, bytes)?, form: &form };
     let entries = in_pool(path, options, || layout.entries(block_bytes))?;
     let (mut entries, rounded) = entries.map_err(|refusal| layout.refuse(path, refusal))?;
-    entries.warnings.extend(form.warnings());
+    entries.warnings.extend(form.warning());
     if let Some((offset, column)) = rounded {
         let name = form.names.as_ref().and_then(|names| names.get(column)).cloned();
         let line = Some(line_of(layout.text, offset));
@@ -120,9 +120,9 @@ impl EntryForm {
         Self::of(&input.path, input.as_slice(), wanted, options)
     }
 
-    /// Possible faults: guesses about the first lines.
-    pub(crate) fn warnings(&self) -> Vec<Phrase> {
-        self.dialect.warnings()
+    /// A possible fault: a guess about the first line.
+    pub(crate) fn warning(&self) -> Option<Phrase> {
+        self.dialect.first_line.warning()
     }
 
     /// Reads the pairs of `input` in blocks of about `block_bytes`, a few of them at a time; the blocks do not depend on
