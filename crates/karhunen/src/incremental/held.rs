@@ -27,8 +27,8 @@ pub(super) struct PieceSize {
 pub(super) struct Division {
     /// Size of a piece.
     pub(super) size: PieceSize,
-    /// Size of the first piece, if it differs: then dense and sparse rows wait together, and rows of weight zero do
-    /// not fill it.
+    /// Size of the first piece, if it differs: then dense and sparse rows wait together, and rows of weight zero do not
+    /// wait.
     pub(super) first: Option<PieceSize>,
     /// If true, passes several whole pieces at once, without a copy if rows are contiguous.
     pub(super) runs: bool,
@@ -42,12 +42,12 @@ impl Division {
         self.first.unwrap_or(self.size)
     }
 
-    /// Tests whether dense and sparse rows wait together. They are then dense if as many dense rows as sparse ones may wait,
-    /// and otherwise sparse.
+    /// Tests whether dense and sparse rows wait together.
     fn mixes(&self) -> bool {
         self.first.is_some()
     }
 
+    /// Tests whether they are dense, as many dense rows as sparse ones may wait; otherwise they are sparse.
     fn mixes_as_dense(&self) -> bool {
         self.first.is_some_and(|size| size.dense_rows >= size.sparse_rows)
     }
@@ -155,6 +155,9 @@ impl Held {
         mut division: Division,
         f: &mut Receiver<'_, T>,
     ) -> Result<()> {
+        if division.mixes() && weights.is_some_and(|weights| weights.contains(&0.0)) {
+            return self.push_weighted(Self::of_block(block, weights), division, f);
+        }
         let (n_before, had_weights) = (self.n_rows, self.weights.is_some());
         let is_dense = matches!(block, Block::Dense(_));
         // Rows that change their storage are needed again after an error.
@@ -174,6 +177,38 @@ impl Held {
             self.truncate(n_before, had_weights);
         }
         outcome
+    }
+
+    /// Passes rows of weight zero to `f`, and pushes the others.
+    fn push_weighted<T: Scalar>(
+        &mut self,
+        rows: Self,
+        division: Division,
+        f: &mut Receiver<'_, T>,
+    ) -> Result<()> {
+        let has_weight = |row: &usize| rows.weights.as_ref().is_none_or(|weights| weights[*row] > 0.0);
+        let (kept, others): (Vec<usize>, Vec<usize>) = (0..rows.n_rows).partition(has_weight);
+        f(Some(Rows::Held(&rows.selected(&others))))?;
+        let kept = rows.selected(&kept);
+        // Copies of rows are passed as rows that waited.
+        let division = Division { runs: false, ..division };
+        self.push(&kept.block()?, kept.weights.as_deref(), division, &mut |rows| match rows {
+            Some(Rows::Held(rows)) => f(Some(Rows::Held(rows))),
+            _ => f(None),
+        })
+    }
+
+    /// A copy of the rows of a block.
+    fn of_block<T: Scalar>(block: &Block<'_, T>, weights: Option<&[f64]>) -> Self {
+        let rows = match block {
+            Block::Dense(x) => {
+                let mut rows = Self::new(x.n_cols());
+                rows.append(x, 0..x.n_rows(), None);
+                rows
+            }
+            Block::Sparse(x) => by_rows(x),
+        };
+        Self { weights: weights.map(<[f64]>::to_vec), ..rows }
     }
 
     fn push_dense<T: Scalar>(
@@ -332,15 +367,6 @@ impl Held {
         }
     }
 
-    /// Removes the rows of weight zero, and returns them.
-    fn take_weightless(&mut self) -> Self {
-        let has_weight = |row: &usize| self.weights.as_ref().is_none_or(|weights| weights[*row] > 0.0);
-        let (kept, removed): (Vec<usize>, Vec<usize>) = (0..self.n_rows).partition(has_weight);
-        let removed = self.selected(&removed);
-        *self = self.selected(&kept);
-        removed
-    }
-
     /// A copy of the rows with these numbers.
     fn selected(&self, rows: &[usize]) -> Self {
         let mut values = Vec::new();
@@ -372,17 +398,6 @@ impl Held {
         first: &mut Option<Self>,
         f: &mut Receiver<'_, T>,
     ) -> Result<()> {
-        if division.mixes() && self.weights.iter().flatten().any(|weight| *weight == 0.0) {
-            if first.is_none() {
-                *first = Some(self.clone());
-            }
-            let weightless = self.take_weightless();
-            f(Some(Rows::Held(&weightless)))?;
-            // The rows left may fill the piece by their entries.
-            if !self.is_complete(division.size()) {
-                return Ok(());
-            }
-        }
         self.complete_with(None, division, first, f)
     }
 
