@@ -38,10 +38,14 @@ impl Problem {
         ways
     }
 
+    /// The routes that take such data.
+    fn routes(&self) -> impl Iterator<Item = Route> {
+        ROUTES.into_iter().filter(|&route| !self.sparse || route != Route::Svd)
+    }
+
     /// The route of least memory estimate that takes such data, and the estimate in bytes.
     pub(crate) fn least(&self, n_threads: usize) -> (Route, f64) {
-        let others = ROUTES.into_iter().filter(|&route| !self.sparse || route != Route::Svd);
-        let needs = others.map(|route| (route, self.need(route, n_threads)));
+        let needs = self.routes().map(|route| (route, self.need(route, n_threads)));
         needs.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((Route::BlockKrylov, f64::INFINITY))
     }
 
@@ -51,7 +55,7 @@ impl Problem {
     /// fixed number of threads, because the choice must not depend on the number of threads.
     fn allows(&self, route: Route) -> bool {
         if !self.fits(route) {
-            return !ROUTES.into_iter().any(|other| self.fits(other)) && route == self.least(1).0;
+            return !self.routes().any(|other| self.fits(other)) && route == self.least(1).0;
         }
         let data = (self.n_stored * self.value_bytes) as f64;
         let allowed = match self.limit {
