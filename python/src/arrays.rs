@@ -176,23 +176,18 @@ impl Fresh {
     }
 }
 
-/// Values rounded to float32, shape (1, n), of a contiguous array of n values; `None` if the largest is outside the range
-/// of float32.
+/// Values rounded to float32, of a contiguous array of one axis; `None` if the largest is outside the range of float32.
 #[pyfunction]
 #[pyo3(signature = (values, n_threads=None))]
-pub(crate) fn round_to_single(
-    py: Python<'_>,
-    values: &Bound<'_, PyAny>,
+pub(crate) fn round_to_single<'py>(
+    py: Python<'py>,
+    values: &Bound<'py, PyAny>,
     n_threads: Option<usize>,
-) -> PyResult<Option<Py<PyAny>>> {
+) -> PyResult<Option<Bound<'py, PyArray1<f32>>>> {
     let values = lend_vector::<f64>(values)?;
-    let mut out = Fresh::zeros::<f32>(py, (1, values.len))?;
     let effort = Effort::new(values.len as f64, n_threads);
-    let (out, is_within) = run(py, effort, None, move |run| {
-        let is_within = matrix::round_to_single(values.as_slice(), out.values::<f32>(), run)?;
-        Ok((out, is_within))
-    })?;
-    Ok(is_within.then(|| out.into_array()))
+    let rounded = run(py, effort, None, move |run| matrix::round_to_single(values.as_slice(), run))?;
+    Ok(rounded.map(|rounded| PyArray1::from_vec(py, rounded)))
 }
 
 /// Moves a matrix to numpy.

@@ -799,7 +799,7 @@ def from_state(kind: type[_Kind], state: dict[str, Any], function: _BlockKernel 
     """Restore a model from its state; `function` is the kernel named `custom`."""
 
 def round_to_single(values: NDArray[np.float64], n_threads: int | None = None) -> NDArray[np.float32] | None:
-    """Round a contiguous array of one axis to float32, shape (1, n); None if the largest is outside its range."""
+    """Round a contiguous array of one axis to float32; None if the largest value is outside its range."""
 
 def save(path: str | PathLike[str], model: _AnyModel, beside: Mapping[str, Any]) -> None:
     """Write a model file; `beside` has the form that `load` returns."""

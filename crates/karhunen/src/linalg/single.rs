@@ -6,21 +6,26 @@ use crate::error::Result;
 use crate::exec::{Exec, Run};
 use crate::scalar::largest_magnitude;
 
-/// Rounds `values` to `f32`, in pieces that several threads share. Returns whether the largest magnitude is within the
-/// range of normal `f32` numbers, zero or NaN; if not, the rounded values have lost digits.
+/// Rounds `values` to `f32`, in pieces that several threads share, each read once; `None` if the largest magnitude is outside
+/// the range of normal `f32` numbers. NaN is kept.
 ///
-/// # Panics
-/// If the lengths differ.
+/// ```
+/// use karhunen::{Run, matrix};
+/// let run = Run::default();
+/// assert_eq!(matrix::round_to_single(&[0.1, -2.0], &run)?, Some(vec![0.1f32, -2.0]));
+/// assert_eq!(matrix::round_to_single(&[1e40], &run)?, None);
+/// # Ok::<(), karhunen::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; those of starting threads.
-pub fn round_to_single(values: &[f64], out: &mut [f32], run: &Run<'_>) -> Result<bool> {
+pub fn round_to_single(values: &[f64], run: &Run<'_>) -> Result<Option<Vec<f32>>> {
     const PIECE: usize = 1 << 16;
-    assert_eq!(values.len(), out.len());
     // Bits of magnitudes are ordered as the magnitudes are.
     let most = AtomicU64::new(0);
+    let mut out = vec![0.0; values.len()];
     Exec::run(run, |exec| {
-        exec.fill(out, PIECE, |piece, out| {
+        exec.fill(&mut out, PIECE, |piece, out| {
             let values = &values[piece * PIECE..][..out.len()];
             most.fetch_max(largest_magnitude(values).to_bits(), Ordering::Relaxed);
             out.iter_mut().zip(values).for_each(|(single, value)| *single = *value as f32);
@@ -29,7 +34,7 @@ pub fn round_to_single(values: &[f64], out: &mut [f32], run: &Run<'_>) -> Result
     })?;
     let most = f64::from_bits(most.into_inner());
     let is_outside = most > f64::from(f32::MAX) || (most > 0.0 && most < f64::from(f32::MIN_POSITIVE));
-    Ok(!is_outside)
+    Ok((!is_outside).then_some(out))
 }
 
 #[cfg(test)]
@@ -37,8 +42,7 @@ mod tests {
     use super::*;
 
     fn rounded(values: &[f64], n_threads: usize) -> Option<Vec<f32>> {
-        let mut out = vec![0.0; values.len()];
-        round_to_single(values, &mut out, &Run::threads(n_threads)).unwrap().then_some(out)
+        round_to_single(values, &Run::threads(n_threads)).unwrap()
     }
 
     #[test]
