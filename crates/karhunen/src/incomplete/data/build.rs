@@ -296,8 +296,8 @@ impl<T: Scalar> Observed<T> {
         Ok(Self::of_lines(rows, columns).with_multiplicity(self.multiplicity.clone()))
     }
 
-    /// The rows `names`, ascending, where the others hold no entries. Copies the row of each entry and shares the rest,
-    /// without weights.
+    /// The rows `names`, ascending, where the others hold no entries. Copies the row number of each entry, and its weight
+    /// if there are weights; shares the rest.
     pub(crate) fn without_empty_rows(&self, names: &[usize]) -> Self {
         let mut numbers = vec![u32::MAX; self.n_samples()];
         names.iter().enumerate().for_each(|(number, row)| numbers[*row] = number as u32);

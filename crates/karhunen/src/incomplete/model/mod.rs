@@ -29,7 +29,7 @@ pub struct RowScores {
 /// Sums over the rows of a fit, each times its multiplicity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowTotals {
-    /// Number of rows with entries.
+    /// Number of rows with entries; of all rows where fewer than the components have any.
     pub samples: f64,
     /// Number of observed entries.
     pub entries: f64,

@@ -113,7 +113,8 @@ impl<'a> ModelLoadings<'a> {
 }
 
 /// The precision of the scores, and of the offset, of the fitted rows of a model, times the noise variance: as
-/// [`crate::incomplete::fit::finish`] takes it for the covariances of rows without penalties.
+/// [`crate::incomplete::fit::finish`] takes it for the covariances of rows without penalties, whose noise variance is that
+/// of the model.
 fn of_population(model: &IncompleteModel) -> Precision {
     let of_offsets = model.parts().row_offsets.as_ref().map(|_| model.row_totals().offset_variance);
     Precision::of_population(model.noise_variance(), model.explained_variance(), of_offsets)

@@ -37,7 +37,7 @@ pub(crate) fn solve_in(g: &mut Upper<'_>, b: &mut [f64], free: usize, workspace:
 pub(crate) fn solve_singular(g: &mut Upper<'_>, b: &mut [f64], free: usize) -> Result<f64> {
     let (m, stride) = (g.m, g.stride);
     if b[..m].iter().all(|b| *b == 0.0) {
-        b[..m].fill(0.0);
+        // The solution is zero, whatever `G` is: rows of zeros need no decomposition.
         return Ok(0.0);
     }
     let diagonal = |k: usize| g.values[k * stride + k];

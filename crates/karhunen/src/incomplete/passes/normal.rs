@@ -23,8 +23,8 @@ use crate::scalar::{Scalar, largest};
 const GATHERED: usize = 64;
 /// Segments shorter than this form products in `f64` for any type of data.
 const FEW: usize = 48;
-/// Rounding errors of an entry less its mean, in units of the last place of the entry.
-const ROUNDING: f64 = 4.0;
+/// Largest rounding error of an entry less its mean, of half a unit of the last place each, in such units.
+const ROUNDING: f64 = 1.0;
 
 /// Returns true if loadings are rounding errors: what they fit of a feature, a sum of squares, is no more than the rounding
 /// of its entries. `squares` is the sum of their squares, means included, and so decides for each feature in its own unit:

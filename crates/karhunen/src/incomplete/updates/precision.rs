@@ -33,7 +33,7 @@ pub(crate) fn inverse_in<T: Lane>(
 ) -> f64 {
     let (c, stride) = (g.m, g.stride);
     let is_inactive = |k: usize| inactive.get(k).is_some_and(|inactive| *inactive);
-    let (of_none, heard): (Vec<usize>, Vec<usize>) = (0..c).partition(|k| is_inactive(*k));
+    let (others, active): (Vec<usize>, Vec<usize>) = (0..c).partition(|k| is_inactive(*k));
     let factor = if precision.per_entry { weight.max(1.0) } else { 1.0 };
     for k in 0..c {
         for l in k..c {
@@ -42,14 +42,14 @@ pub(crate) fn inverse_in<T: Lane>(
         // Keeps the matrix positive definite to rounding.
         g.values[k * stride + k] *= 1.0 + 1e-9;
     }
-    of_none.iter().for_each(|k| g.isolate(*k, 1.0));
+    others.iter().for_each(|k| g.isolate(*k, 1.0));
     let inverse = invert(&mut g);
-    let mut trace = heard.len() as f64;
-    for (at, k) in heard.iter().enumerate() {
-        for l in &heard[..=at] {
+    let mut trace = active.len() as f64;
+    for (at, k) in active.iter().enumerate() {
+        for l in &active[..=at] {
             row[k * (k + 1) / 2 + l] = T::from_f64(inverse[(*k, *l)]);
         }
-        let terms = heard.iter().map(|l| factor * precision.matrix[(*k, *l)] * inverse[(*l, *k)]);
+        let terms = active.iter().map(|l| factor * precision.matrix[(*k, *l)] * inverse[(*l, *k)]);
         trace -= terms.sum::<f64>();
     }
     trace
