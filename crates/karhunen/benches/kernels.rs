@@ -265,6 +265,10 @@ fn decompositions(c: &mut Criterion) {
     };
     let (small, large) = (covariance(200), covariance(1_000));
     time(c, "eigh/200x200/200/f64", cube(200), |_| eigh::eigh(&small).map(|found| found.vectors));
+    let middle = covariance(500);
+    time(c, "eigh-few/500x500/50/f64", cube(500), |exec| {
+        solver::leading_by_reduction(&middle, Wanted::Count(50), exec).map(|(found, _)| found.vectors)
+    });
     let q = gaussian(1_000, 16, 7);
     time(c, "symmetric/1000x1000/16/f64", Elements(1_000 * 1_000 * 16), |exec| large.apply(&q, exec));
     let iteration =
