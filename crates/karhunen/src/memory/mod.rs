@@ -50,23 +50,25 @@ pub fn ask(what: &str, bytes: f64, advice: impl FnOnce() -> Vec<Advice>) -> Resu
 }
 
 /// The smallest limit found that is as large as `need`, which depends on the limit: a larger one leads to larger blocks of
-/// rows, or to a faster route. The limit `given` does not suffice. The one returned is as errors write it.
+/// rows, or to a faster route. The limit `given` does not suffice; the one returned does, as it is and as errors round it up.
 pub(crate) fn least_limit(given: f64, need: impl Fn(f64) -> f64) -> f64 {
-    /// Every round raises the limit by a fraction of the round before, to the next number that is written, or to the need of
-    /// another route.
-    const ROUNDS: usize = 256;
+    /// Every round raises the limit by a fraction of the round before, below 15/16, or to the need of another route.
+    const ROUNDS: usize = 512;
     let from = |mut limit: f64| {
         for _ in 0..ROUNDS {
-            let enough = rounded_up(need(limit));
-            if enough <= limit {
+            let (enough, shown) = (need(limit).ceil(), rounded_up(limit));
+            if enough > limit {
+                limit = enough;
+            } else if need(shown) > shown {
+                limit = shown;
+            } else {
                 break;
             }
-            limit = enough;
         }
         limit
     };
     let least = from(0.0);
-    if least > given { least } else { from(rounded_up(given)) }
+    if least > given { least } else { from(given) }
 }
 
 /// Tests whether the allocator can provide `bytes`, without touching them.
@@ -303,7 +305,7 @@ mod tests {
             assert_eq!(least_limit(given, need), 2.9e6, "{given}");
         }
         // Limits up to 3.8 MB do not suffice.
-        assert_eq!(least_limit(3.1e6, need), 3.9e6);
+        assert_eq!(least_limit(3.1e6, need), 3_888_889.0);
         // Blocks take nine tenths.
         let need = |limit: f64| 0.9 * limit + 20.1e6;
         let least = least_limit(1e6, need);
