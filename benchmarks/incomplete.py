@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compare PCA with missing values with LIBMF on the same entries: time to reach an error on held-out entries.
 
-    python3 benchmarks/incomplete.py [--shape 6040x3700x1000000] [--method auto] [--threads 2] [--rounds 3] [--installed]
+    python3 benchmarks/incomplete.py [--shape 6040x3700x1000000] [--method auto] [--threads N] [--rounds N] [--installed]
 
 The entries come from the catalogue of `karhunen-testkit` (15 components); 1% are held out. LIBMF runs 30 epochs with
 16 factors (15 components, and one for the mean) and its defaults. Its wrapper misreads its input in `predict`, so this
@@ -13,8 +13,6 @@ error. The floor is that of its iterations (`floor.py`).
 from __future__ import annotations
 
 import argparse
-import csv
-import os
 import statistics
 import subprocess
 import tempfile
@@ -24,7 +22,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from run import HERE, PROGRAMS, ROOT, Start, build, in_venv, processor
+from incremental import record
+from run import PROGRAMS, ROOT, Start, build, in_venv
 
 if TYPE_CHECKING:
     import numpy as np
@@ -138,19 +137,6 @@ def measure(options: argparse.Namespace, machine: dict[str, float]) -> list[dict
     return lines
 
 
-def record(lines: list[dict], options: argparse.Namespace, started: Start) -> Path:
-    """Write a record named after the start."""
-    setting = {"date": started.time.strftime("%Y-%m-%d %H:%M"), "cpu": processor(), "cores": os.cpu_count()}
-    setting |= {"threads": options.threads, "rounds": options.rounds, "load_before": round(started.load, 1)}
-    path = HERE / "records" / "incomplete" / f"{started.time:%Y-%m-%d-%H%M%S}.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "x", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=[*setting, *lines[0]])
-        writer.writeheader()
-        writer.writerows(setting | line for line in lines)
-    return path
-
-
 def main() -> None:
     """Measure one shape."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -172,7 +158,7 @@ def main() -> None:
             f"{line['shape']} {line['competitor']:<16} {line['work']:<22} {line['iterations']:>3} iterations "
             f"{line['median_s']:>7.2f} s, LIBMF {line['time_ratio']:.2f} x, RMSE {line['rmse']:.5f}{floor.shown(line)}"
         )
-    print(f"record: {record(lines, options, started)}")
+    print(f"record: {record('incomplete', lines, options, started)}")
 
 
 if __name__ == "__main__":

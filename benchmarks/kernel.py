@@ -17,7 +17,6 @@ rows.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import os
 import statistics
@@ -28,7 +27,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from run import HERE, PROGRAMS, Start, build, in_venv, processor
+from incremental import record
+from run import PROGRAMS, Start, build, in_venv
 
 if TYPE_CHECKING:
     import numpy as np
@@ -183,6 +183,7 @@ def measure(row: str, options: argparse.Namespace) -> list[dict]:
     for who, fits in runs.items():
         pairs = zip(fits, runs[competitors[0]], strict=True)
         values, line = fits[-1]["values"], {"row": row, "n": int(n * options.part), "dtype": dtype, "competitor": who}
+        line["tol"] = options.tol or "default"
         line["median_s"] = statistics.median(fit["seconds"] for fit in fits)
         line["median_processor_s"] = statistics.median(fit["processor"] for fit in fits)
         line["time_ratio"] = statistics.median(theirs["seconds"] / ours["seconds"] for theirs, ours in pairs)
@@ -202,20 +203,6 @@ def measure(row: str, options: argparse.Namespace) -> list[dict]:
             flush=True,
         )
     return lines
-
-
-def record(lines: list[dict], options: argparse.Namespace, started: Start) -> Path:
-    """Write a record named after the start, to the second, so that no record is overwritten."""
-    setting = {"date": started.time.strftime("%Y-%m-%d %H:%M"), "threads": options.threads, "rounds": options.rounds}
-    setting["tol"] = options.tol or "default"
-    setting |= {"cpu": processor(), "cores": os.cpu_count(), "load_before": round(started.load, 1)}
-    path = HERE / "records" / "kernel" / f"{started.time:%Y-%m-%d-%H%M%S}.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "x", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=[*setting, *lines[0]])
-        writer.writeheader()
-        writer.writerows(setting | line for line in lines)
-    return path
 
 
 def main() -> None:
@@ -247,7 +234,7 @@ def main() -> None:
     started = Start()
     lines = [line for row in options.rows for line in measure(row, options)]
     if lines and not options.quick:
-        print(f"record: {record(lines, options, started)}")
+        print(f"record: {record('kernel', lines, options, started)}")
 
 
 if __name__ == "__main__":
