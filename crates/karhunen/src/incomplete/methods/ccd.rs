@@ -116,7 +116,9 @@ impl<T: Lane> Iterate<T> for Ccd {
         let mut by_columns = residuals(problem, factors, FactorSide::Loadings, exec)?;
         let zeros =
             Pair { a: vec![T::default(); factors.a.n_rows()], s: vec![T::default(); factors.s.n_rows()] };
-        let squares_of_features = squares_of_features(problem, exec)?;
+        // Penalized loadings are never set to zero.
+        let unpenalized = problem.loadings.is_zero();
+        let squares_of_features = unpenalized.then(|| squares_of_features(problem, exec)).transpose()?;
         let (mut before, mut squares) = (zeros, 0.0);
         // The mean is a component with scores one, the offset one with loadings one.
         let fixed = problem.fixed();
@@ -130,7 +132,7 @@ impl<T: Lane> Iterate<T> for Ccd {
                 if k == c {
                     new.s.copy_from_slice(&old.s);
                 }
-                let of_components = (k != c).then_some(&squares_of_features[..]);
+                let of_components = squares_of_features.as_deref().filter(|_| k != c);
                 let loadings = (FactorSide::Loadings, k, of_components);
                 squares = fit_side(problem, loadings, &mut by_columns, exchange(), &new.s, &mut new.a, exec)?;
                 if fixed == Some(k) {
