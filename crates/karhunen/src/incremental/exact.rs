@@ -2,7 +2,8 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incremental::held::{Held, PieceSize, Rows};
+use crate::incremental::held::Held;
+use crate::incremental::pieces::{PieceSize, Rows};
 use crate::moments::{Cut, DenseRows, Scatter};
 use crate::scalar::Scalar;
 

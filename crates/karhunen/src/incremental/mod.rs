@@ -14,6 +14,7 @@ mod held;
 mod merge;
 mod model;
 mod options;
+mod pieces;
 #[cfg(feature = "serde")]
 mod record;
 mod refine;
