@@ -5,6 +5,7 @@ pub(crate) mod dense_scatter;
 pub(crate) mod dense_sums;
 mod deviations;
 mod far_columns;
+mod few_entries;
 pub(crate) mod packed;
 pub(crate) mod ranges;
 #[cfg(feature = "serde")]

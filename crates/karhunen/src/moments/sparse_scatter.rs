@@ -5,7 +5,7 @@
 //! vector that fall into a panel multiply, as one register, every following entry of the vector. Only the upper
 //! triangle is summed. A piece of work owns some panels, which stay in the second-level cache while it reads the
 //! vectors; vectors of the other orientation are transposed first, a bounded number of entries at a time. If
-//! these have few entries, their products are added one by one to rows of the result.
+//! these have few entries, their products are added one by one ([`crate::moments::few_entries`]).
 #![allow(unsafe_code)] // Unchecked access to rows by indices that the constructors of `Sparse` checked.
 
 use std::ops::Range;
@@ -17,11 +17,12 @@ use crate::exec::Exec;
 use crate::linalg::prefetch::prefetch;
 use crate::linalg::simd::dispatch;
 use crate::linalg::sparse::lanes::{Scale, add_outer};
-use crate::linalg::sparse::lines::{Index, Lines, Transposed, runs, with_lines};
+use crate::linalg::sparse::lines::{Index, LineNumber, Lines, Transposed, runs, with_lines};
 use crate::linalg::sparse::places::Places;
 use crate::linalg::sparse::products::{check_map, check_weights};
 use crate::linalg::{ColumnMap, Major, Matrix, Sparse};
 use crate::moments::far_columns;
+use crate::moments::few_entries::{Part, add_by_entry};
 use crate::moments::sparse_sums::column_sums;
 use crate::scalar::Scalar;
 
@@ -110,13 +111,17 @@ fn cross<T: Scalar>(x: &Sparse<'_, T>, weights: Scale<'_>, exec: &Exec<'_>) -> R
                 add_cross(&parts, weights, &mut out, &exec)?;
             }
         }
-        Major::Columns => cross_transposed(&lines, weights, &mut out, exec)?,
+        Major::Columns if lines.len() <= u16::MOST => {
+            cross_transposed::<u16, _, _>(&lines, weights, &mut out, exec)?;
+        }
+        Major::Columns => cross_transposed::<u32, _, _>(&lines, weights, &mut out, exec)?,
     });
     Ok(out)
 }
 
-/// Adds the upper triangle of `A D A'` to `out`; A is the matrix of the lines.
-fn cross_transposed<I: Index, T: Scalar>(
+/// Adds the upper triangle of `A D A'` to `out`; A is the matrix of the lines, of which there are no more than `N` has
+/// numbers.
+fn cross_transposed<N: LineNumber, I: Index, T: Scalar>(
     lines: &Lines<'_, I, T>,
     weights: Scale<'_>,
     out: &mut Matrix,
@@ -141,7 +146,7 @@ fn cross_transposed<I: Index, T: Scalar>(
         let boundaries: Vec<usize> =
             run.iter().map(|columns| columns.start).chain(run.last().map(|columns| columns.end)).collect();
         places.advance(lines, &boundaries, &exec.part(0.0, 0.05))?;
-        let mut parts: Vec<Option<Transposed<T>>> = run.iter().map(|_| None).collect();
+        let mut parts: Vec<Option<Transposed<N, T>>> = run.iter().map(|_| None).collect();
         exec.part(0.05, 0.2).fill(&mut parts, 1, |part, transposed| {
             let (starts, ends) = (places.below(part), places.below(part + 1));
             transposed[0] = Some(Transposed::of(lines, run[part].clone(), &pointers, starts, ends));
@@ -155,57 +160,15 @@ fn cross_transposed<I: Index, T: Scalar>(
                     starts: places.below(b),
                 })
                 .collect();
-            add_scattered(lines, &parts, weights, out, &exec.part(0.2, 1.0))?;
+            add_by_entry(lines, &parts, weights, out, &exec.part(0.2, 1.0))?;
             continue;
         }
-        let parts: Vec<(usize, Lines<'_, u32, T>)> = (run.iter().zip(&parts))
+        let parts: Vec<(usize, Lines<'_, N, T>)> = (run.iter().zip(&parts))
             .filter_map(|(columns, part)| part.as_ref().map(|part| (columns.start, part.lines())))
             .collect();
         add_cross(&parts, weights, out, &exec.part(0.2, 1.0))?;
     }
     Ok(())
-}
-
-/// Some columns of the lines, transposed.
-struct Part<'a, T> {
-    transposed: &'a Transposed<T>,
-    /// The first column.
-    first: usize,
-    /// The number of entries of each line before the columns.
-    starts: &'a [usize],
-}
-
-/// Adds the upper triangle of `A D A'` to `out`, entry by entry, for the columns of all parts; A is the matrix of
-/// the lines. The row of the result stays in the first-level cache while its line meets all columns.
-fn add_scattered<I: Index, T: Scalar>(
-    lines: &Lines<'_, I, T>,
-    parts: &[Part<'_, T>],
-    weights: Scale<'_>,
-    out: &mut Matrix,
-    exec: &Exec<'_>,
-) -> Result<()> {
-    const PIECE: usize = 8;
-    let n = lines.len();
-    exec.fill(out.as_mut_slice(), PIECE * n, |piece, rows| {
-        for (i, row) in (piece * PIECE..).zip(rows.chunks_exact_mut(n)) {
-            for Part { transposed, first, starts } in parts {
-                let positions = transposed.positions(i);
-                let columns = &lines.line(i).0[starts[i]..][..positions.len()];
-                for (e, (&position, column)) in positions.iter().zip(columns).enumerate() {
-                    if let Some(&next) = positions.get(e + 2 * AHEAD) {
-                        transposed.prefetch(next as usize);
-                    }
-                    let (indices, values) = transposed.rest(column.at() - first, position as usize);
-                    let factor = weights.at(column.at()) * values[0].to_f64();
-                    for (index, value) in indices.iter().zip(values) {
-                        // SAFETY: indices of a transposed copy are below the number of lines, the length of a row.
-                        unsafe { *row.get_unchecked_mut(index.at()) += factor * value.to_f64() };
-                    }
-                }
-            }
-        }
-        Ok(())
-    })
 }
 
 /// Adds the upper triangle of `sum_i w_i a_i a_i'` over all lines of all parts to `out`. The number beside a part

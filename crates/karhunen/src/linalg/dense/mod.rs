@@ -8,5 +8,6 @@ pub(crate) mod products;
 pub(crate) mod rank_k;
 pub(crate) mod residual;
 pub(crate) mod small;
+pub(crate) mod square;
 pub(crate) mod symmetric;
 pub(crate) mod view;

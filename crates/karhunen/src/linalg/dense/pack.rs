@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
+use crate::linalg::dense::square::{SIDE, Transposition};
+use crate::linalg::prefetch::prefetch_at;
 use crate::linalg::simd::dispatch;
 use crate::linalg::{ColumnMap, Dense};
 use crate::scalar::Scalar;
@@ -36,8 +38,6 @@ pub(crate) struct Layout {
 
 /// Number of columns that are mapped at a time: what belongs to them stays in the first-level cache.
 const CHUNK: usize = 512;
-/// Side of the squares in which an array is transposed.
-const SQUARE: usize = 8;
 
 impl<'a, T: Scalar> Mapped<'a, T> {
     /// `x` with its map along the columns; `row_weights` multiply the rows.
@@ -171,7 +171,7 @@ impl<T: Scalar, E: Scalar, const W: usize> WithSimd for Pack<'_, '_, T, E, W> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let Mapped { x, map, axis, weights } = self.from;
         let by_row = axis == Axis::Rows || weights.is_some();
         if x.col_stride() == 1 || x.n_cols() == 1 {
@@ -182,8 +182,8 @@ impl<T: Scalar, E: Scalar, const W: usize> WithSimd for Pack<'_, '_, T, E, W> {
             }
         } else if x.row_stride() == 1 || x.n_rows() == 1 {
             match map.remainder.is_empty() {
-                true => self.along_columns::<false>(),
-                false => self.along_columns::<true>(),
+                true => self.along_columns::<S, false>(simd),
+                false => self.along_columns::<S, true>(simd),
             }
         } else {
             self.strided();
@@ -245,32 +245,39 @@ impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
         }
     }
 
-    /// Packs contiguous columns, transposed in squares.
+    /// Packs contiguous columns, transposed in squares. The columns of the next squares are prefetched: the hardware does
+    /// not predict where they begin.
     #[inline(always)]
-    fn along_columns<const REMAINDER: bool>(self) {
+    fn along_columns<S: Simd, const REMAINDER: bool>(self, simd: S) {
         let Layout { row_stride, strip_stride } = self.layout;
         let (n_cols, x) = (self.from.n_cols(), self.from.x.t());
-        for j in (0..n_cols.next_multiple_of(W)).step_by(SQUARE) {
-            let columns = self.from.column_part::<SQUARE>(j);
-            let mut sides: [&[T]; SQUARE] = [&[]; SQUARE];
-            for (c, side) in sides.iter_mut().enumerate().take(n_cols.saturating_sub(j)) {
-                *side = &x.contiguous_row(j + c).unwrap_or_default()[self.rows.clone()];
+        let transposition = Transposition::new(simd);
+        let side = |j: usize| match j < n_cols {
+            true => &x.contiguous_row(j).unwrap_or_default()[self.rows.clone()],
+            false => &[],
+        };
+        for j in (0..n_cols.next_multiple_of(W)).step_by(SIDE) {
+            let columns = self.from.column_part::<SIDE>(j);
+            let (mut sides, mut next): ([&[T]; SIDE], [&[T]; SIDE]) = ([&[]; SIDE], [&[]; SIDE]);
+            for c in 0..SIDE {
+                (sides[c], next[c]) = (side(j + c), side(j + SIDE + c));
             }
             let base = (j / W) * strip_stride + j % W;
-            for i in (0..self.rows.len()).step_by(SQUARE) {
-                let mut square = [[T::default(); SQUARE]; SQUARE];
-                for (column, side) in square.iter_mut().zip(&sides) {
-                    *column = window(side, i);
-                }
-                for r in 0..SQUARE.min(self.rows.len() - i) {
-                    let mut row = [T::default(); SQUARE];
-                    for (value, column) in row.iter_mut().zip(&square) {
-                        *value = column[r];
+            for i in (0..self.rows.len()).step_by(SIDE) {
+                let mut square = [[0.0; SIDE]; SIDE];
+                for c in 0..SIDE {
+                    prefetch_at(next[c], i);
+                    let values: [T; SIDE] = window(sides[c], i);
+                    for (value, x) in square[c].iter_mut().zip(values) {
+                        *value = x.to_f64();
                     }
+                }
+                let square = transposition.transpose(&square);
+                for (r, row) in square.iter().enumerate().take(self.rows.len() - i) {
                     let to = base + (i + r) * row_stride;
                     let part = self.from.row_part(self.rows.start + i + r);
-                    let dst = &mut self.dst[to..to + SQUARE];
-                    convert::<T, E, SQUARE, REMAINDER>(&row, part, &columns, dst);
+                    let dst = &mut self.dst[to..to + SIDE];
+                    convert::<f64, E, SIDE, REMAINDER>(row, part, &columns, dst);
                 }
             }
         }

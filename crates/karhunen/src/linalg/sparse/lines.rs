@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::linalg::prefetch::prefetch_at;
+use crate::linalg::prefetch::{LINE, prefetch_at};
 use crate::linalg::sparse::plan::Extent;
 use crate::linalg::{Matrix, Sparse};
 use crate::scalar::Scalar;
@@ -14,6 +14,13 @@ use crate::scalar::Scalar;
 pub(crate) trait Index: Copy + Send + Sync + 'static {
     /// The index as a position.
     fn at(self) -> usize;
+}
+
+impl Index for u16 {
+    #[inline(always)]
+    fn at(self) -> usize {
+        self.into()
+    }
 }
 
 impl Index for u32 {
@@ -27,6 +34,30 @@ impl Index for u64 {
     #[inline(always)]
     fn at(self) -> usize {
         self as usize
+    }
+}
+
+/// Numbers of lines in a transposed copy. The narrower they are, the fewer cache lines hold a list of them.
+pub(crate) trait LineNumber: Index + Default {
+    /// The most lines that have numbers.
+    const MOST: usize;
+    /// `line`, which must be below [`Self::MOST`].
+    fn of(line: usize) -> Self;
+}
+
+impl LineNumber for u16 {
+    const MOST: usize = 1 << 16;
+    #[inline(always)]
+    fn of(line: usize) -> Self {
+        line as Self
+    }
+}
+
+impl LineNumber for u32 {
+    const MOST: usize = u32::MAX as usize;
+    #[inline(always)]
+    fn of(line: usize) -> Self {
+        line as Self
     }
 }
 
@@ -160,10 +191,12 @@ pub(crate) fn runs(pointers: &[usize], entries: usize) -> Vec<Range<usize>> {
 }
 
 /// A transposed copy of a run of columns of compressed lines.
-pub(crate) struct Transposed<T> {
+pub(crate) struct Transposed<N, T> {
     n_minor: usize,
     pointers: Vec<usize>,
-    indices: Vec<u32>,
+    /// The line of each entry, followed by [`RUN`] more.
+    indices: Vec<N>,
+    /// The values, followed by [`RUN`] more.
     values: Vec<T>,
     /// The position of each entry here, line by line; the entries of line `i` are
     /// `line_pointers[i]..line_pointers[i + 1]`.
@@ -171,9 +204,12 @@ pub(crate) struct Transposed<T> {
     line_pointers: Vec<usize>,
 }
 
-impl<T: Scalar> Transposed<T> {
+/// Number of entries that [`Transposed::run`] reads.
+pub(crate) const RUN: usize = 32;
+
+impl<N: LineNumber, T: Scalar> Transposed<N, T> {
     /// Transposes the columns `columns` of `lines`; column `j` has `pointers[j + 1] - pointers[j]` entries. The
-    /// columns are the entries `starts[i]..ends[i]` of line `i`. There must be less than 2^32 lines.
+    /// columns are the entries `starts[i]..ends[i]` of line `i`. There must be no more lines than numbers.
     pub(crate) fn of<I: Index>(
         lines: &Lines<'_, I, T>,
         columns: Range<usize>,
@@ -181,11 +217,13 @@ impl<T: Scalar> Transposed<T> {
         starts: &[usize],
         ends: &[usize],
     ) -> Self {
+        debug_assert!(lines.len() <= N::MOST);
         let first = pointers[columns.start];
         let pointers: Vec<usize> =
             pointers[columns.start..=columns.end].iter().map(|pointer| pointer - first).collect();
         let n_stored = pointers[columns.len()];
-        let (mut indices, mut values) = (vec![0; n_stored], vec![T::default(); n_stored]);
+        let (mut indices, mut values) =
+            (vec![N::default(); n_stored + RUN], vec![T::default(); n_stored + RUN]);
         let mut positions = Vec::with_capacity(n_stored);
         let mut line_pointers = Vec::with_capacity(lines.len() + 1);
         line_pointers.push(0);
@@ -194,7 +232,7 @@ impl<T: Scalar> Transposed<T> {
             let (minors, line) = lines.line(i);
             for (minor, &value) in minors[start..end].iter().zip(&line[start..end]) {
                 let place = &mut next[minor.at() - columns.start];
-                indices[*place] = i as u32;
+                indices[*place] = N::of(i);
                 values[*place] = value;
                 positions.push(*place as u32);
                 *place += 1;
@@ -210,27 +248,41 @@ impl<T: Scalar> Transposed<T> {
         &self.positions[self.line_pointers[i]..self.line_pointers[i + 1]]
     }
 
-    /// The entries of column `column`, counted from the first one here, from position `position` on.
+    /// The position after the last entry of column `column`, counted from the first one here.
     #[inline(always)]
-    pub(crate) fn rest(&self, column: usize, position: usize) -> (&[u32], &[T]) {
-        let range = position..self.pointers[column + 1];
-        (&self.indices[range.clone()], &self.values[range])
+    pub(crate) fn end(&self, column: usize) -> usize {
+        self.pointers[column + 1]
     }
 
-    /// Prefetches the entry at `position`.
+    /// The value at `position`.
+    #[inline(always)]
+    pub(crate) fn value(&self, position: usize) -> T {
+        self.values[position]
+    }
+
+    /// The lines and values of [`RUN`] entries from `position` on, past the end of their column if need be.
+    #[inline(always)]
+    pub(crate) fn run(&self, position: usize) -> Option<(&[N; RUN], &[T; RUN])> {
+        Some((self.indices[position..].first_chunk()?, self.values[position..].first_chunk()?))
+    }
+
+    /// Prefetches some entries from `position` on: two cache lines of each kind.
     #[inline(always)]
     pub(crate) fn prefetch(&self, position: usize) {
         prefetch_at(&self.indices, position);
+        prefetch_at(&self.indices, position + LINE / size_of::<N>());
         prefetch_at(&self.values, position);
+        prefetch_at(&self.values, position + LINE / size_of::<T>());
     }
 
     /// The lines.
-    pub(crate) fn lines(&self) -> Lines<'_, u32, T> {
+    pub(crate) fn lines(&self) -> Lines<'_, N, T> {
+        let n_stored = self.positions.len();
         Lines {
             n_minor: self.n_minor,
             pointers: &self.pointers,
-            indices: &self.indices,
-            values: &self.values,
+            indices: &self.indices[..n_stored],
+            values: &self.values[..n_stored],
         }
     }
 }
