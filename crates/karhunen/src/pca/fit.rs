@@ -46,9 +46,9 @@ pub(crate) fn fit<T: Scalar>(
     let shares = shares.as_deref();
     let correction = totals.correction(pca.weighting)?;
     let tol = tolerance::<T>(pca);
-    let problem = problem::<T>(pca, x, shares.is_some());
+    let problem = problem::<T>(pca, x, shares.is_some(), log.is_some());
     let choice = chosen(pca, &problem);
-    let rounding = rounded::wanted(pca, &choice, &problem)?;
+    let rounding = rounded::wanted(&choice, &problem)?;
     let predicted = match (&choice, rounding) {
         (RouteChoice::Route(..), Some(rounding)) => Some(1 + rounding.predicted_passes(tol)),
         (RouteChoice::Route(route, _), None) => Some(problem.predicted_passes(*route)),
@@ -58,10 +58,8 @@ pub(crate) fn fit<T: Scalar>(
     let rows = x;
     let copying = Copying::new(x, rounding);
     let x = &Counted::new(&copying).observed(run.observer, predicted);
-    let copied = rounding.map_or(0.0, |rounding| rounded::need(rounding, &problem));
-    let logged = log.map_or(0.0, |_| logged::need(&choice, &problem));
     let held = |factor| x.memory_within(factor).held;
-    let allowance = Allowance::of(pca, x.pass(), &held).without(copied + logged);
+    let allowance = Allowance::of(pca, x.pass(), &held);
     let n_threads = run.expected_threads();
     match &choice {
         RouteChoice::Route(route, _) => {
@@ -289,7 +287,7 @@ pub(super) fn factors_of_varying(pca: &Pca, columns: &Columns, affine: &Affine) 
     (0..affine.factor.len()).map(|j| if varies(j) { affine.factor[j] } else { 0.0 }).collect()
 }
 
-fn problem<T: Scalar>(pca: &Pca, x: &dyn Source<T>, weighted: bool) -> Problem {
+fn problem<T: Scalar>(pca: &Pca, x: &dyn Source<T>, weighted: bool, is_logged: bool) -> Problem {
     let (n_stored, sparse) = (x.n_stored(), x.is_sparse());
     let reading = match x.pass() {
         Pass::Memory => None,
@@ -302,7 +300,9 @@ fn problem<T: Scalar>(pca: &Pca, x: &dyn Source<T>, weighted: bool) -> Problem {
     let room = sums.k.is_some() || sums.limit.is_none();
     let packs = !sparse && reading.is_none() && x.n_blocks() == Some(1) && room;
     let beside = limit::beside(x.pass());
-    Problem { n_stored, sparse, value_bytes: size_of::<T>(), beside, reading, packs, ..sums }
+    let rounding = pca.rounded_copy.filter(|_| reading.is_some());
+    let value_bytes = size_of::<T>();
+    Problem { n_stored, sparse, value_bytes, beside, reading, packs, rounding, is_logged, ..sums }
 }
 
 /// The start that the first pass makes: for block Krylov iteration on the side of the columns, over rows that every pass
@@ -336,22 +336,33 @@ fn keeps_packed(choice: &RouteChoice, problem: &Problem, allowance: Allowance<'_
 /// The size of a fit without rows of its own: of sums or of products.
 pub(super) fn problem_of_sums(pca: &Pca, (n, p): (usize, usize)) -> Problem {
     let (k, limit) = (pca.n_components.known(n.min(p)), pca.memory_limit.map(|bytes| bytes as f64));
-    let (value_bytes, block_size, reading) = (size_of::<f64>(), pca.block_size, None);
-    let (n_stored, sparse, beside, packs) = (0, false, 0.0, false);
-    Problem { n, p, k, n_stored, sparse, value_bytes, limit, beside, block_size, reading, packs }
+    Problem {
+        n,
+        p,
+        k,
+        n_stored: 0,
+        sparse: false,
+        value_bytes: size_of::<f64>(),
+        limit,
+        beside: 0.0,
+        block_size: pca.block_size,
+        reading: None,
+        packs: false,
+        rounding: None,
+        is_logged: false,
+    }
 }
 
 /// Memory estimate of [`fit`] in bytes.
 pub(crate) fn memory_need<T: Scalar>(pca: &Pca, x: &dyn Source<T>, run: &Run<'_>) -> f64 {
-    let problem = problem::<T>(pca, x, true);
+    let problem = problem::<T>(pca, x, true, false);
     let choice = chosen(pca, &problem);
     let route = pca.solver.unwrap_or_else(|| problem.likely());
-    let copies = pca.rounded_copy.filter(|_| route == Route::BlockKrylov && problem.reading.is_some());
     let n_threads = run.expected_threads();
     let held = |factor| x.memory_within(factor).held;
     let packs = keeps_packed(&choice, &problem, Allowance::of(pca, x.pass(), &held), n_threads);
     let packed = solver::need_of_packed(&problem).filter(|_| packs).unwrap_or(0.0);
-    problem.need(route, n_threads) + packed + copies.map_or(0.0, |copy| rounded::need(copy, &problem))
+    problem.need(route, n_threads) + packed
 }
 
 /// Residuals refer to the products as computed; this adds the rounding error of the cancellation in them, relative to the

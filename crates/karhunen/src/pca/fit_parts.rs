@@ -94,7 +94,8 @@ fn by_products(
     let (route, totals) = (Route::BlockKrylov, moments.totals());
     // The basis lies on the side of the columns.
     let reading = Some(Reading { bytes: 0.0, wide: !sparse, weighted: false });
-    let problem = Problem { reading, sparse, ..problem_of_sums(pca, (n_samples.max(p), p)) };
+    let is_logged = exec.is_logged();
+    let problem = Problem { reading, sparse, is_logged, ..problem_of_sums(pca, (n_samples.max(p), p)) };
     Allowance::in_memory(pca).ask(route, &problem, exec.n_threads(), |_| route)?;
     let columns = Columns::of_moments(moments);
     let scales = Scales::new(&pca.scale, totals.correction(pca.weighting)?, None);

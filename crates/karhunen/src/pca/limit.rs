@@ -86,7 +86,8 @@ impl<'a> Allowance<'a> {
         let fits = |bytes: f64| self.beside + bytes <= limit.bytes;
         let mut advice = Vec::new();
         let (smallest, bytes) = problem.least(n_threads);
-        if smallest != route && fits(bytes) {
+        // No other route makes a copy that was asked for.
+        if smallest != route && problem.rounding.is_none() && fits(bytes) {
             advice.push(smallest.advice(self.beside + bytes));
         }
         if n_threads > 1 && fits(problem.need(route, 1)) {
@@ -145,7 +146,7 @@ impl<'a> Allowance<'a> {
         // A larger limit may permit to read all values into memory.
         let all = (problem.n_stored * problem.value_bytes) as f64;
         if problem.reading.is_some() && bytes >= all {
-            let in_memory = Problem { reading: None, beside: 0.0, ..limited };
+            let in_memory = Problem { reading: None, rounding: None, beside: 0.0, ..limited };
             let other = chosen(&in_memory);
             let need_in_memory = in_memory.need(other, n_threads);
             if need_in_memory > need {

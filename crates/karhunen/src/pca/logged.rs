@@ -7,8 +7,6 @@ use crate::moments::ranges::Extremes;
 use crate::moments::{Moments, Scatter};
 use crate::operator::{FirstPass, logged_pass, moments_and_start};
 use crate::scalar::Scalar;
-use crate::solver::select::RouteChoice;
-use crate::solver::{Problem, Route};
 use crate::source::{Counted, Source};
 
 /// Results of earlier fits.
@@ -18,15 +16,6 @@ pub(crate) struct Before<'a> {
     pub(crate) start: Option<&'a Matrix>,
     /// Results of passes that were made, and receives those of later ones.
     pub(crate) log: Option<&'a dyn PassLog>,
-}
-
-/// Memory estimate in bytes of the largest result of a pass, and of its values on the way to the log.
-pub(super) fn need(choice: &RouteChoice, problem: &Problem) -> f64 {
-    let p = problem.p as f64;
-    match choice {
-        RouteChoice::Route(Route::Covariance, _) => 8.0 * p * p,
-        _ => 16.0 * p * problem.blocks().map_or(0.0, |blocks| blocks.width as f64),
-    }
 }
 
 /// As [`Scatter::within`].

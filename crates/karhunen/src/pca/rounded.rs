@@ -4,8 +4,7 @@ use crate::choice::Choice;
 use crate::error::{Error, Result, options};
 use crate::exec::Exec;
 use crate::linalg::ColumnMap;
-use crate::operator::{FIRST, Normal, Products, RoundedRows, Rounding, Standardized};
-use crate::pca::Pca;
+use crate::operator::{Normal, Products, RoundedRows, Rounding, Standardized};
 use crate::scalar::Scalar;
 use crate::solver::secant::{self, RoundTols};
 use crate::solver::select::RouteChoice;
@@ -15,8 +14,8 @@ use crate::solver::{IterationOptions, Problem, Route, Spectrum, Wanted};
 ///
 /// # Errors
 /// [`Error::Option`] for such rows, or components, of which a copy cannot help.
-pub(super) fn wanted(pca: &Pca, choice: &RouteChoice, problem: &Problem) -> Result<Option<Rounding>> {
-    let (Some(rounding), Some(_)) = (pca.rounded_copy, problem.reading) else { return Ok(None) };
+pub(super) fn wanted(choice: &RouteChoice, problem: &Problem) -> Result<Option<Rounding>> {
+    let Some(rounding) = problem.rounding else { return Ok(None) };
     let refuse = |rule: &'static str| Err(Error::option(options::ROUNDED_COPY, rounding.value(), rule));
     if problem.sparse {
         return refuse("sparse data have no rounded copy: their entries are few");
@@ -28,14 +27,6 @@ pub(super) fn wanted(pca: &Pca, choice: &RouteChoice, problem: &Problem) -> Resu
         return refuse("it needs a number of components");
     }
     Ok(Some(rounding).filter(|_| matches!(choice, RouteChoice::Route(Route::BlockKrylov, _))))
-}
-
-/// Memory estimate in bytes of the copy, the first rows beside it, and the products that correct it.
-pub(super) fn need(rounding: Rounding, problem: &Problem) -> f64 {
-    let copy = problem.n as f64 * problem.p as f64 * rounding.bytes() as f64;
-    let first = (FIRST * problem.p * problem.value_bytes) as f64;
-    let n_start = problem.blocks().map_or(0, |blocks| blocks.width);
-    copy + first + secant::need(problem.p, problem.k.unwrap_or(0), n_start)
 }
 
 /// Finds the leading components of `op` by products with the copy of its rows, which are of type `T`, corrected by

@@ -22,6 +22,8 @@ use crate::solver::spectrum::Wanted;
 pub(crate) const ROUNDING: f64 = 1e-14;
 /// Columns of norm below this, relative to the largest eigenvalue, are rounding errors and not new directions.
 const NEGLIGIBLE: f64 = 1e-15;
+/// Columns of a wide block.
+pub(super) const WIDE_BLOCK: usize = 16;
 
 mod ritz;
 mod share;
@@ -129,9 +131,7 @@ pub(crate) fn need(
     (block_size, max_basis): (Option<usize>, Option<usize>),
     n_threads: usize,
 ) -> f64 {
-    /// Columns of a wide block.
-    const BLOCK: usize = 16;
-    let block = block_size.unwrap_or(BLOCK).min(dim);
+    let block = block_size.unwrap_or(WIDE_BLOCK).min(dim);
     let basis = capacity(k, block, max_basis, dim);
     let blocks = dim as f64 * block as f64 * (6.0 + 2.0 * n_threads as f64);
     let small = 6.0 * (basis as f64).powi(2) * (1.0 + n_threads as f64 / 4.0);

@@ -9,7 +9,7 @@ use crate::linalg::decomp::orthonormal::polish;
 use crate::linalg::decomp::tridiagonal::{LANES, Tridiagonal};
 use crate::linalg::dense::residual::relative_residuals;
 use crate::operator::SymOp;
-use crate::solver::block_krylov::{BlockKrylov, Eigenpairs, KrylovOptions, Search};
+use crate::solver::block_krylov::{BlockKrylov, Eigenpairs, KrylovOptions, Search, WIDE_BLOCK};
 use crate::solver::spectrum::{IterationOptions, Spectrum, Wanted, count};
 use crate::solver::spectrum_estimate;
 
@@ -142,7 +142,7 @@ fn few_values(matrix: &Tridiagonal, wanted: Wanted) -> Option<Vec<f64>> {
 
 /// Wide blocks read the data fewer times but multiply more columns, which pays if many pairs are wanted.
 fn wide_enough(wanted: Wanted) -> Option<usize> {
-    matches!(wanted, Wanted::Count(k) if k >= 32).then_some(16)
+    matches!(wanted, Wanted::Count(k) if k >= 32).then_some(WIDE_BLOCK)
 }
 
 /// Outcome of a search for a share.

@@ -7,10 +7,12 @@
 use crate::linalg::decomp::{svd, tridiagonal, tsqr};
 use crate::linalg::dense::products::{PackedRows, are_wide};
 use crate::linalg::dense::rank_k;
+use crate::operator::FIRST;
 use crate::solver::block_krylov;
 use crate::solver::leading::iterates;
 use crate::solver::problem::{Blocks, Problem};
 use crate::solver::route::Route;
+use crate::solver::secant;
 
 /// Bytes of an f64.
 const F64: f64 = 8.0;
@@ -33,11 +35,55 @@ const BLOCKS_OF_BASIS: usize = 6;
 /// Least number of columns of a block that a limit leaves.
 const NARROWEST: usize = 8;
 
+/// Numbers for each column that the moments of rows have.
+const MOMENTS: f64 = 4.0;
+
 /// Number of threads for which a choice within a limit leaves memory. It is fixed, because the choice must not depend on
 /// the number of threads.
 const THREADS_WITHIN_LIMIT: usize = 4;
 
 impl Problem {
+    /// Memory estimate in bytes of a fit by `route`, beside the data.
+    pub(crate) fn need(&self, route: Route, n_threads: usize) -> f64 {
+        self.need_with(self.blocks(), route, n_threads)
+    }
+
+    /// As [`Problem::need`], with these blocks of block Krylov iteration.
+    fn need_with(&self, blocks: Option<Blocks>, route: Route, n_threads: usize) -> f64 {
+        let work = bytes_with(blocks, route, self, self.k_or_guess(), n_threads);
+        work + self.copied(route, blocks) + self.logged(route, blocks)
+    }
+
+    /// Memory estimate in bytes of the rounded copy, the first rows beside it, and the products that correct it.
+    fn copied(&self, route: Route, blocks: Option<Blocks>) -> f64 {
+        let (Route::BlockKrylov, Some(rounding)) = (route, self.rounding) else { return 0.0 };
+        let copy = self.n as f64 * self.p as f64 * rounding.bytes() as f64;
+        let first = (FIRST * self.p * self.value_bytes) as f64;
+        let n_start = blocks.map_or(0, |blocks| blocks.width);
+        copy + first + secant::need(self.p, self.k.unwrap_or(0), n_start)
+    }
+
+    /// Memory estimate in bytes of the largest result of a pass, and of its values on the way to the log.
+    fn logged(&self, route: Route, blocks: Option<Blocks>) -> f64 {
+        if !self.is_logged {
+            return 0.0;
+        }
+        let (n, p, k) = (self.n as f64, self.p as f64, self.k_or_guess() as f64);
+        let values = match route {
+            // A log keeps the upper triangle.
+            Route::Covariance => p * p / 2.0,
+            Route::Gram => n * n,
+            Route::Svd => 0.0,
+            Route::BlockKrylov => {
+                let width = blocks.map(|blocks| blocks.width).or(self.block_size);
+                p * width.unwrap_or(block_krylov::WIDE_BLOCK) as f64
+            }
+        };
+        // Components are mapped back from the side of the rows part by part.
+        let back = if n < p && route != Route::Covariance { (PART / F64).min(k * p) } else { 0.0 };
+        2.0 * F64 * values.max(back).max(MOMENTS * p)
+    }
+
     /// Tests whether `route` stays within the limit that was asked for.
     pub(super) fn fits(&self, route: Route) -> bool {
         self.limit.is_none_or(|limit| self.beside + self.need(route, THREADS_WITHIN_LIMIT) <= limit)
@@ -58,13 +104,7 @@ impl Problem {
         let bytes = |width: usize| (size_of::<f64>() * self.smaller() * BLOCKS_OF_BASIS * width) as f64;
         let blocks = |width: usize| Blocks { width, basis: self.k.map(|_| BLOCKS_OF_BASIS * width) };
         let fits = |width: usize| {
-            let need = bytes_with(
-                Some(blocks(width)),
-                Route::BlockKrylov,
-                self,
-                self.k_or_guess(),
-                THREADS_WITHIN_LIMIT,
-            );
+            let need = self.need_with(Some(blocks(width)), Route::BlockKrylov, THREADS_WITHIN_LIMIT);
             self.limit.is_none_or(|limit| bytes(width) <= limit / 2.0 && self.beside + need <= limit)
         };
         while width > least && !fits(width) {
@@ -74,7 +114,7 @@ impl Problem {
     }
 }
 
-/// Memory estimate in bytes of `route` for `k` components with `n_threads` threads.
+/// Memory estimate in bytes of the work of `route` for `k` components with `n_threads` threads.
 pub(crate) fn bytes(route: Route, problem: &Problem, k: usize, n_threads: usize) -> f64 {
     bytes_with(problem.blocks(), route, problem, k, n_threads)
 }
@@ -197,6 +237,8 @@ mod tests {
             block_size: None,
             reading,
             packs: false,
+            rounding: None,
+            is_logged: false,
         };
         size.blocks().unwrap()
     }

@@ -12,11 +12,6 @@ use crate::solver::problem::Problem;
 use crate::solver::route::Route;
 
 impl Problem {
-    /// Memory estimate in bytes of a fit by `route`, beside the data.
-    pub(crate) fn need(&self, route: Route, n_threads: usize) -> f64 {
-        need::bytes(route, self, self.k_or_guess(), n_threads)
-    }
-
     /// Predicted number of passes of a fit by `route` over rows that every pass reads again.
     pub(crate) fn predicted_passes(&self, route: Route) -> usize {
         passes(route, self) as usize
@@ -49,9 +44,9 @@ impl Problem {
         needs.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((Route::BlockKrylov, f64::INFINITY))
     }
 
-    /// Tests whether the choice may take `route`: its memory estimate is below the fixed limit, the size of the
+    /// Tests whether the choice may take `route`: the memory estimate of its work is below the fixed limit, the size of the
     /// data or the estimate of block Krylov iteration; if a limit was given, half of the limit replaces the size
-    /// of the data, and the route stays within it, or no route does and this one needs least. Estimates are those of a
+    /// of the data, and the fit stays within it, or none does by any route and this one needs least. Estimates are those of a
     /// fixed number of threads, because the choice must not depend on the number of threads.
     fn allows(&self, route: Route) -> bool {
         if !self.fits(route) {
@@ -64,8 +59,8 @@ impl Problem {
             None if self.reading.is_some() => BYTES_ALWAYS_ALLOWED,
             None => BYTES_ALWAYS_ALLOWED.max(data),
         };
-        let need = self.need(route, 1);
-        need <= allowed || need <= self.need(Route::BlockKrylov, 1) || !self.fits(Route::BlockKrylov)
+        let work = |route| need::bytes(route, self, self.k_or_guess(), 1);
+        work(route) <= allowed || work(route) <= work(Route::BlockKrylov) || !self.fits(Route::BlockKrylov)
     }
 
     /// Tests whether the SVD route follows a faster one that has lost digits of small variances.
@@ -274,6 +269,8 @@ mod tests {
             block_size: None,
             reading: None,
             packs: true,
+            rounding: None,
+            is_logged: false,
         }
     }
 
@@ -290,6 +287,8 @@ mod tests {
             block_size: None,
             reading: None,
             packs: false,
+            rounding: None,
+            is_logged: false,
         }
     }
 

@@ -1,11 +1,10 @@
 //! Block Krylov iteration over rows that every visit reads again: blocks, start and number of visits.
 
 use karhunen::pca::Route;
-use karhunen::source::{Block, Pass, PassKind};
 use karhunen::{Dense, Pca, PcaModel, Run, Source, Sparse, Weights};
-use karhunen_testkit::{Columns, SparseArrays, gaussian, row_major, sparse};
+use karhunen_testkit::{Columns, gaussian, row_major, sparse};
 
-use crate::disk::Disk;
+use crate::disk::{Disk, SparseDisk};
 use crate::one_visit::bits;
 
 /// Normal values whose column `j` has the standard deviation `(j + 1)^(-exponent / 2)`, and the mean `offset`.
@@ -81,41 +80,6 @@ fn iteration_has_the_same_bits_for_every_block_height_limit_and_number_of_thread
     let exact = exact.fit(&Dense::row_major(&values, n, p).unwrap(), &weights).unwrap();
     let found = pca.fit(&Disk::new(&values, n, p, 500), &weights).unwrap();
     assert_near(&found, &exact, 1e-8, "scaled and weighted");
-}
-
-/// Blocks of rows of a sparse matrix, read in every visit.
-struct SparseDisk<'a> {
-    arrays: &'a SparseArrays,
-    height: usize,
-}
-
-impl Source<f64> for SparseDisk<'_> {
-    fn shape(&self) -> (usize, usize) {
-        (self.arrays.n_rows, self.arrays.n_cols)
-    }
-    fn pass(&self) -> Pass {
-        Pass::Costly { bytes: 12.0 * self.arrays.values.len() as f64, kind: PassKind::Sparse, held: 0.0 }
-    }
-    fn n_stored(&self) -> usize {
-        self.arrays.values.len()
-    }
-    fn is_sparse(&self) -> bool {
-        true
-    }
-    fn visit(
-        &self,
-        f: &mut dyn FnMut(usize, Block<'_, f64>) -> karhunen::Result<()>,
-    ) -> karhunen::Result<()> {
-        let SparseArrays { n_rows, n_cols, indptr, indices, values } = self.arrays;
-        (0..*n_rows).step_by(self.height).try_for_each(|first| {
-            let end = (*n_rows).min(first + self.height);
-            let pointers: Vec<usize> = indptr[first..=end].iter().map(|at| at - indptr[first]).collect();
-            let entries = indptr[first]..indptr[end];
-            let rows =
-                Sparse::csr(end - first, *n_cols, &pointers, &indices[entries.clone()], &values[entries])?;
-            f(first, Block::Sparse(rows))
-        })
-    }
 }
 
 #[test]

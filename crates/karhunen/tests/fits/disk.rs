@@ -4,7 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use karhunen::source::{Batch, Block, Pass, PassKind, VisitMemory};
-use karhunen::{Dense, Result, Scalar, Source, Stream};
+use karhunen::{Dense, Result, Scalar, Source, Sparse, Stream};
+use karhunen_testkit::SparseArrays;
 
 /// A source of row-major blocks of `height` rows that counts its visits and records what it may keep.
 pub(crate) struct Disk<'a, T> {
@@ -15,7 +16,8 @@ pub(crate) struct Disk<'a, T> {
     share: (f64, f64),
     n_visits: AtomicUsize,
     n_read: AtomicUsize,
-    kept: Mutex<Vec<f64>>,
+    /// Calls that permit rows to be kept: the visits before, and the bytes.
+    kept: Mutex<Vec<(usize, f64)>>,
 }
 
 impl<'a, T: Scalar> Disk<'a, T> {
@@ -44,9 +46,13 @@ impl<'a, T: Scalar> Disk<'a, T> {
         self.n_read.load(Ordering::Relaxed)
     }
 
-    /// The bytes that it was permitted to keep.
+    /// The bytes that it was permitted to keep, before the first visit.
     pub(crate) fn kept(&self) -> Vec<f64> {
-        self.kept.lock().unwrap().clone()
+        let bytes = |&(visits, bytes): &(usize, f64)| {
+            assert_eq!(visits, 0, "memory is granted before the first visit");
+            bytes
+        };
+        self.kept.lock().unwrap().iter().map(bytes).collect()
     }
 }
 
@@ -63,8 +69,7 @@ impl<T: Scalar> Source<T> for Disk<'_, T> {
         VisitMemory { held: self.held + share * limit * factor, block: self.block_bytes() }
     }
     fn keep(&self, bytes: f64) {
-        assert_eq!(self.visits(), 0, "memory is granted before the first visit");
-        self.kept.lock().unwrap().push(bytes);
+        self.kept.lock().unwrap().push((self.visits(), bytes));
     }
     fn fingerprint(&self) -> Option<u64> {
         Some(14)
@@ -85,6 +90,38 @@ impl<T: Scalar> Source<T> for Disk<'_, T> {
             let rows = first..n.min(first + self.height);
             self.n_read.fetch_add(rows.len(), Ordering::Relaxed);
             f(first, Block::Dense(self.rows.rows(rows)))
+        })
+    }
+}
+
+/// Blocks of rows of a sparse matrix, read in every visit.
+pub(crate) struct SparseDisk<'a> {
+    pub(crate) arrays: &'a SparseArrays,
+    pub(crate) height: usize,
+}
+
+impl Source<f64> for SparseDisk<'_> {
+    fn shape(&self) -> (usize, usize) {
+        (self.arrays.n_rows, self.arrays.n_cols)
+    }
+    fn pass(&self) -> Pass {
+        Pass::Costly { bytes: 12.0 * self.arrays.values.len() as f64, kind: PassKind::Sparse, held: 0.0 }
+    }
+    fn n_stored(&self) -> usize {
+        self.arrays.values.len()
+    }
+    fn is_sparse(&self) -> bool {
+        true
+    }
+    fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, f64>) -> Result<()>) -> Result<()> {
+        let SparseArrays { n_rows, n_cols, indptr, indices, values } = self.arrays;
+        (0..*n_rows).step_by(self.height).try_for_each(|first| {
+            let end = (*n_rows).min(first + self.height);
+            let pointers: Vec<usize> = indptr[first..=end].iter().map(|at| at - indptr[first]).collect();
+            let entries = indptr[first]..indptr[end];
+            let rows =
+                Sparse::csr(end - first, *n_cols, &pointers, &indices[entries.clone()], &values[entries])?;
+            f(first, Block::Sparse(rows))
         })
     }
 }

@@ -67,7 +67,7 @@ fn a_limit_is_checked_before_the_first_visit_and_the_smallest_one_named_suffices
 }
 
 /// The limit in the text of a refusal.
-fn written_limit(text: &str) -> u64 {
+pub(crate) fn written_limit(text: &str) -> u64 {
     let words = text.split("set `memory_limit` to at least ").nth(1).unwrap_or_else(|| panic!("{text}"));
     let mut words = words.split([' ', ',']);
     let number: f64 = words.next().unwrap().parse().unwrap();

@@ -12,6 +12,7 @@ mod golden;
 mod hard_cases;
 mod held_operator;
 mod interrupted;
+mod kept;
 mod limits;
 mod logged;
 mod meanings;
