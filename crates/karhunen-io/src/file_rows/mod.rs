@@ -346,7 +346,13 @@ impl<T: Scalar> Source<T> for FileRows<T> {
 
     fn keep(&self, bytes: f64) {
         let mut kept = self.kept();
-        let used: usize = kept.blocks.iter().map(|rows| rows.n_bytes()).sum();
+        let mut used: usize = kept.blocks.iter().map(|rows| rows.n_bytes()).sum();
+        while used as f64 > bytes
+            && let Some(rows) = kept.blocks.pop()
+        {
+            used -= rows.n_bytes();
+            kept.n_rows -= rows.n_rows();
+        }
         kept.budget = (bytes - used as f64).max(0.0);
         self.blocks.read_again();
     }

@@ -71,10 +71,21 @@ fn rows_that_are_kept_are_read_once() {
             assert_eq!(sum().unwrap(), expected, "{name}");
             assert!(bytes() < whole && bytes() > 0.5 * whole, "{name}: {} of {whole}", bytes());
         }
+        let part = bytes();
         rows.keep(1e9);
         assert_eq!(sum().unwrap(), expected, "{name}");
         assert_eq!(bytes(), 0.0, "{name}");
         assert_eq!(sum().unwrap(), expected, "{name}");
+        // Rows are given back, and kept again.
+        rows.keep(5.5 * 64.0 * 24.0);
+        assert_eq!(bytes(), part, "{name}");
+        assert_eq!(sum().unwrap(), expected, "{name}");
+        rows.keep(0.0);
+        assert_eq!(bytes(), whole, "{name}");
+        assert_eq!(sum().unwrap(), expected, "{name}");
+        rows.keep(1e9);
+        assert_eq!(sum().unwrap(), expected, "{name}");
+        assert_eq!(bytes(), 0.0, "{name}");
     }
 }
 

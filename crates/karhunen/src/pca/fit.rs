@@ -1,7 +1,5 @@
 //! One fit, from top to bottom: moments, map, route, spectrum, model.
 
-use std::cell::Cell;
-
 use crate::affine::{Affine, Standardization};
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Run};
@@ -20,6 +18,10 @@ use crate::solver::select::{RouteChoice, choose};
 use crate::solver::{self, IterationOptions, Problem, Reading, Route, Spectrum};
 use crate::source::{Counted, Pass, PassKind, Passes, Source};
 use crate::weights::{NormalizedWeights, Totals, Weighting, Weights, check_feature_weights};
+
+/// Ratio of the number of components of a share to the number that is known from a spectrum estimate or a search, up to which a
+/// limit that is named suffices, and rows are not kept in memory.
+const MORE_COMPONENTS: usize = 2;
 
 /// Fits `x`.
 pub(crate) fn fit<T: Scalar>(
@@ -63,12 +65,16 @@ pub(crate) fn fit<T: Scalar>(
     let n_threads = run.expected_threads();
     match &choice {
         RouteChoice::Route(route, _) => {
-            let chosen = |limited: &Problem| pca.solver.unwrap_or_else(|| limited.likely());
-            allowance.ask(*route, &problem, n_threads, chosen)?;
+            let courses = |limited: &Problem| match pca.solver {
+                Some(route) => limit::only(route)(limited),
+                None => limited.courses(1),
+            };
+            allowance.ask(*route, &problem, n_threads, courses)?;
         }
         // The spectrum estimate allocates as block Krylov iteration for one component does.
         RouteChoice::Estimate(_) => {
-            allowance.ask(Route::BlockKrylov, &problem.with(1), n_threads, |_| Route::BlockKrylov)?;
+            let courses = |limited: &Problem| share(pca, limited).courses(1);
+            allowance.ask(Route::BlockKrylov, &problem.searching(1), n_threads, courses)?;
         }
     }
     let packs = log.is_none() && keeps_packed(&choice, &problem, allowance, n_threads);
@@ -141,22 +147,22 @@ pub(crate) fn fit<T: Scalar>(
                         None => (route, reason, solver::solve(&op, route, wanted, &iteration, exec)?),
                     },
                     RouteChoice::Estimate(n_steps) => {
-                        let kept = Cell::new(None);
                         let ask = |route, k| {
                             if route != Route::BlockKrylov {
                                 standardized.release_packed();
                             }
-                            let allowance = allowance.without(kept.get().unwrap_or(0.0));
-                            let problem_of_k = problem.with(k);
-                            allowance.ask(route, &problem_of_k, n_threads, |_| route)?;
+                            let problem_of_k = problem.searching(k);
+                            // A search may turn out to need more components.
+                            let courses = |limited: &Problem| {
+                                share(pca, limited).courses(MORE_COMPONENTS * limited.k.unwrap_or(1))
+                            };
+                            allowance.ask(route, &problem_of_k, n_threads, courses)?;
                             let iterates = RouteChoice::Route(route, String::new());
                             if packs && keeps_packed(&iterates, &problem_of_k, allowance, n_threads) {
                                 standardized.keep_packed();
                             }
-                            if kept.get().is_none() {
-                                // A search may turn out to need more components.
-                                kept.set(Some(allowance.let_keep(x, &problem.with(2 * k), route, n_threads)));
-                            }
+                            // Rows that an earlier call kept give way to more components.
+                            allowance.let_keep(x, &problem.searching(MORE_COMPONENTS * k), route, n_threads);
                             Ok(())
                         };
                         solver::solve_by_estimate(&op, (&problem, n_steps), wanted, &iteration, &ask, exec)?
@@ -178,7 +184,7 @@ pub(crate) fn fit<T: Scalar>(
             && route != Route::Svd
             && problem.affords_svd()
             && spectrum.loses_small_values(n_values)
-            && allowance.ask(Route::Svd, &problem, n_threads, |_| Route::Svd).is_ok();
+            && allowance.ask(Route::Svd, &problem, n_threads, limit::only(Route::Svd)).is_ok();
         let (route, reason, mut spectrum) = if followed {
             let op = Standardized::new(x, affine.map(), shares);
             let spectrum = solver::solve(&Logged::new(&op, x), Route::Svd, wanted, &iteration, exec)?;
@@ -316,6 +322,11 @@ fn first_pass<'a>(
     let iterates = matches!(choice, RouteChoice::Route(Route::BlockKrylov, _)) && problem.k.is_some();
     let blocks = problem.blocks().filter(|_| iterates && problem.p <= problem.n)?;
     Some(FirstPass { standardization, width: blocks.width, seed: pca.seed })
+}
+
+/// The size of a fit for a share of the variance, if `problem` is that of a number of components within it.
+fn share(pca: &Pca, problem: &Problem) -> Problem {
+    Problem { k: None, block_size: pca.block_size, ..*problem }
 }
 
 /// The route that was asked for, or the choice.

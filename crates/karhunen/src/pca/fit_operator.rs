@@ -2,7 +2,7 @@
 
 use super::convergence::Input;
 use super::fit::{Solved, check_factors, factors_of_varying, iteration, problem_of_sums, tolerance};
-use super::limit::Allowance;
+use super::limit::{Allowance, only};
 use super::{NComponents, Pca, PcaModel};
 use crate::affine::{Affine, Standardization};
 use crate::error::{Advice, Error, Result};
@@ -33,7 +33,7 @@ pub(crate) fn fit_operator(
     let tol = if dtype == f32::NAME { tolerance::<f32>(pca) } else { tolerance::<f64>(pca) };
     let (route, reason) = route(pca, (n, p), &profile)?;
     let allowance = Allowance::in_memory(pca);
-    allowance.ask(route, &problem_of_sums(pca, (n, p)), run.expected_threads(), |_| route)?;
+    allowance.ask(route, &problem_of_sums(pca, (n, p)), run.expected_threads(), only(route))?;
     let squares = matches!(route, Route::Covariance | Route::Gram) && n.min(p) <= profile.squares_up_to;
     if !squares {
         allowance.ask_for("blocks of products of the operator", MappedOp::need((n, p)), || {

@@ -4,7 +4,7 @@
 use super::convergence::Input;
 use super::fit::{Solved, check_factors, factors_of_varying, iteration, problem_of_sums, tolerance};
 use super::fit_scatter::{self, Origin};
-use super::limit::Allowance;
+use super::limit::{Allowance, only};
 use super::{NComponents, Pca, PcaModel};
 use crate::affine::{Affine, Standardization};
 use crate::choice::Choice;
@@ -96,7 +96,7 @@ fn by_products(
     let reading = Some(Reading { bytes: 0.0, wide: !sparse, weighted: false });
     let is_logged = exec.is_logged();
     let problem = Problem { reading, sparse, is_logged, ..problem_of_sums(pca, (n_samples.max(p), p)) };
-    Allowance::in_memory(pca).ask(route, &problem, exec.n_threads(), |_| route)?;
+    Allowance::in_memory(pca).ask(route, &problem, exec.n_threads(), only(route))?;
     let columns = Columns::of_moments(moments);
     let scales = Scales::new(&pca.scale, totals.correction(pca.weighting)?, None);
     let affine = Affine::new(&columns, Standardization { center: &pca.center, scales, feature_weights })?;

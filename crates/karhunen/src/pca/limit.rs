@@ -36,11 +36,6 @@ impl<'a> Allowance<'a> {
         Self { limit: Some(memory::limit(pca.memory_limit)), beside, held: Some(held) }
     }
 
-    /// This allowance without `bytes` of it, which rows take.
-    pub(super) fn without(self, bytes: f64) -> Self {
-        Self { beside: self.beside + bytes, ..self }
-    }
-
     /// Tests whether a copy of `bytes` that only saves time may exist beside the work of `route`: within the limit, or, without
     /// one, in a quarter of the memory left; never in more than there is.
     pub(super) fn spares(&self, bytes: f64, route: Route, problem: &Problem, n_threads: usize) -> bool {
@@ -51,22 +46,20 @@ impl<'a> Allowance<'a> {
         }
     }
 
-    /// Permits `x` to keep rows in the memory that `route` leaves, and returns the bytes of that.
+    /// Permits `x` to keep rows in the memory that `route` leaves.
     pub(super) fn let_keep<T: Scalar>(
         &self,
         x: &dyn Source<T>,
         problem: &Problem,
         route: Route,
         n_threads: usize,
-    ) -> f64 {
+    ) {
         let need = self.beside + problem.need(route, n_threads);
-        let left = self.limit.map_or(0.0, |limit| (limit.bytes - need).max(0.0));
-        x.keep(left);
-        left
+        x.keep(self.limit.map_or(0.0, |limit| (limit.bytes - need).max(0.0)));
     }
 
-    /// Refuses a route before it starts, if its memory estimate exceeds the limit or the available memory. `chosen`
-    /// returns the route that would be taken under a limit.
+    /// Refuses a route before it starts, if its memory estimate exceeds the limit or the available memory. `courses`
+    /// returns the routes that may be taken under a limit, each with the size that its memory estimate counts.
     ///
     /// # Errors
     /// [`Error::Memory`], which beside a limit states the need of a fit within the smallest limit that suffices.
@@ -75,13 +68,13 @@ impl<'a> Allowance<'a> {
         route: Route,
         problem: &Problem,
         n_threads: usize,
-        chosen: impl Fn(&Problem) -> Route,
+        courses: impl Fn(&Problem) -> Vec<(Route, Problem)>,
     ) -> Result<()> {
         let need = problem.need(route, n_threads);
         let Some(limit) = self.exceeded(need) else {
             return memory::ask(&named(route), need, || problem.smaller_need(route, n_threads));
         };
-        let within = |bytes| self.need_within(bytes, problem, n_threads, &chosen);
+        let within = |bytes| self.need_within(bytes, problem, n_threads, &courses);
         let least = least_limit(limit.bytes, |bytes| within(bytes).1);
         let fits = |bytes: f64| self.beside + bytes <= limit.bytes;
         let mut advice = Vec::new();
@@ -94,7 +87,7 @@ impl<'a> Allowance<'a> {
             advice.push(Advice::FewerThreads);
         }
         let one = problem.with(1);
-        if problem.k.is_none_or(|k| k > 1) && fits(one.need(chosen(&one), n_threads)) {
+        if problem.k.is_none_or(|k| k > 1) && fits(dearest(courses(&one), n_threads).1) {
             advice.push(Advice::FewerComponents);
         }
         advice.push(Advice::MemoryLimit { bytes: least });
@@ -131,24 +124,23 @@ impl<'a> Allowance<'a> {
         }
     }
 
-    /// The route that a limit of `bytes` leads to, and the bytes of its fit.
+    /// The route that needs most of those that a limit of `bytes` leads to, and the bytes of its fit.
     fn need_within(
         &self,
         bytes: f64,
         problem: &Problem,
         n_threads: usize,
-        chosen: &impl Fn(&Problem) -> Route,
+        courses: &impl Fn(&Problem) -> Vec<(Route, Problem)>,
     ) -> (Route, f64) {
         let beside = self.beside_within(bytes);
         let limited = Problem { limit: Some(bytes), beside, ..*problem };
-        let route = chosen(&limited);
-        let need = beside + limited.need(route, n_threads);
+        let (route, work) = dearest(courses(&limited), n_threads);
+        let need = beside + work;
         // A larger limit may permit to read all values into memory.
         let all = (problem.n_stored * problem.value_bytes) as f64;
         if problem.reading.is_some() && bytes >= all {
             let in_memory = Problem { reading: None, rounding: None, beside: 0.0, ..limited };
-            let other = chosen(&in_memory);
-            let need_in_memory = in_memory.need(other, n_threads);
+            let (other, need_in_memory) = dearest(courses(&in_memory), n_threads);
             if need_in_memory > need {
                 return (other, need_in_memory);
             }
@@ -163,6 +155,17 @@ pub(super) fn beside(pass: Pass) -> f64 {
         Pass::Memory => 0.0,
         Pass::Costly { held, .. } => held + PROGRAM,
     }
+}
+
+/// The courses of a fit that can only take `route`.
+pub(super) fn only(route: Route) -> impl Fn(&Problem) -> Vec<(Route, Problem)> {
+    move |limited| vec![(route, *limited)]
+}
+
+/// The route of the largest memory estimate, and the estimate in bytes.
+fn dearest(courses: Vec<(Route, Problem)>, n_threads: usize) -> (Route, f64) {
+    let needs = courses.into_iter().map(|(route, problem)| (route, problem.need(route, n_threads)));
+    needs.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((Route::BlockKrylov, 0.0))
 }
 
 fn named(route: Route) -> String {

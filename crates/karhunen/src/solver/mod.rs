@@ -78,7 +78,7 @@ pub(crate) fn solve_by_estimate(
             Ok((route, reason_for(route, problem, spectrum.values.len()), spectrum))
         }
         Sought::Left { k } => {
-            let route = problem.with(k).best();
+            let route = problem.searching(k).best();
             ask(route, k)?;
             let spectrum = solve(op, route, wanted, iteration, exec)?;
             Ok((route, reason_for(route, problem, k), spectrum))

@@ -222,10 +222,10 @@ mod tests {
     use super::*;
     use crate::solver::problem::Reading;
 
-    fn reading(k: usize, wide: bool, limit: Option<f64>) -> Blocks {
+    fn problem(k: usize, wide: bool, limit: Option<f64>) -> Problem {
         let reading = Some(Reading { bytes: 1e9, wide, weighted: false });
         let (n, p) = (100_000, 20_000);
-        let size = Problem {
+        Problem {
             n,
             p,
             k: Some(k),
@@ -239,8 +239,11 @@ mod tests {
             packs: false,
             rounding: None,
             is_logged: false,
-        };
-        size.blocks().unwrap()
+        }
+    }
+
+    fn reading(k: usize, wide: bool, limit: Option<f64>) -> Blocks {
+        problem(k, wide, limit).blocks().unwrap()
     }
 
     #[test]
@@ -253,6 +256,11 @@ mod tests {
         // The basis of 480 columns takes 77 MB, and with it four threads take more than 150 MB.
         assert_eq!(reading(40, true, Some(1e9)), blocks(80, 6));
         assert!(reading(40, true, Some(150e6)).width < 80);
+        // A search for a share has the blocks of its estimate.
+        let share = Problem { k: None, ..problem(40, true, Some(150e6)) };
+        let width = share.blocks().unwrap().width;
+        assert!(width < 32);
+        assert_eq!(share.searching(40).blocks(), Some(Blocks { width, basis: None }));
         // Never fewer than six blocks, which hold the components and two blocks.
         assert_eq!(reading(40, true, Some(1e6)), blocks(10, 6));
         assert_eq!(reading(10, true, Some(1e6)), blocks(8, 6));

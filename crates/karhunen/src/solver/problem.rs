@@ -69,4 +69,10 @@ impl Problem {
     pub(crate) fn with(&self, k: usize) -> Self {
         Self { k: Some(k.min(self.smaller())), ..*self }
     }
+
+    /// This problem with `k` components of a share, for which the search keeps the blocks of the spectrum estimate.
+    pub(crate) fn searching(&self, k: usize) -> Self {
+        let width = self.blocks().map(|blocks| blocks.width);
+        Self { block_size: self.block_size.or(width), ..self.with(k) }
+    }
 }

@@ -82,8 +82,24 @@ impl Problem {
     pub(crate) fn likely(&self) -> Route {
         match choose(self) {
             RouteChoice::Route(route, _) => route,
-            RouteChoice::Estimate(_) => self.with(self.k_or_guess()).best(),
+            RouteChoice::Estimate(_) => self.searching(self.k_or_guess()).best(),
         }
+    }
+
+    /// The routes that a fit may take, each with the size that its memory estimate counts. A share of the variance takes at most
+    /// `most` components.
+    pub(crate) fn courses(&self, most: usize) -> Vec<(Route, Self)> {
+        if let RouteChoice::Route(route, _) = choose(self) {
+            return vec![(route, *self)];
+        }
+        // A search needs no more than the estimate of as many components.
+        let of = |k| {
+            let problem = self.searching(k);
+            let searches = k == 1 || problem.fits(Route::BlockKrylov);
+            let search = searches.then_some((Route::BlockKrylov, problem));
+            search.into_iter().chain([(problem.best(), problem)])
+        };
+        numbers_to(most.min(self.smaller())).into_iter().flat_map(of).collect()
     }
 
     /// The cheapest allowed route for a known number of components; block Krylov iteration if none is allowed.
@@ -145,12 +161,11 @@ pub(crate) fn choose(problem: &Problem) -> RouteChoice {
         let best = problem.best();
         return RouteChoice::Route(best, reason(best, problem));
     }
-    let smaller = problem.smaller();
-    let numbers: Vec<usize> = (0..).map(|i| 1 << i).take_while(|k| *k < smaller).chain([smaller]).collect();
+    let numbers = numbers_to(problem.smaller());
     // The largest ratio, over all numbers of components, of the given time to that of the best route.
     let most = |of: &dyn Fn(&Problem) -> f64| {
         largest(numbers.iter().map(|&k| {
-            let problem = problem.with(k);
+            let problem = problem.searching(k);
             of(&problem) / seconds(problem.best(), &problem)
         }))
     };
@@ -175,6 +190,11 @@ pub(crate) fn choose(problem: &Problem) -> RouteChoice {
     RouteChoice::Estimate(n_steps)
 }
 
+/// Powers of two below `most`, and `most`.
+fn numbers_to(most: usize) -> Vec<usize> {
+    (0..).map(|i| 1 << i).take_while(|k| *k < most).chain([most]).collect()
+}
+
 /// Finished work that only block Krylov iteration can use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Spent {
@@ -186,7 +206,7 @@ pub(crate) enum Spent {
 
 /// The route for a share that takes about `k` components, after the work `spent`.
 pub(crate) fn route_for(problem: &Problem, k: usize, spent: Spent) -> Route {
-    let problem = problem.with(k);
+    let problem = problem.searching(k);
     let best = problem.best();
     let spent = match spent {
         Spent::Estimate(n_steps) => estimate_seconds(&problem, n_steps),
@@ -199,7 +219,7 @@ pub(crate) fn route_for(problem: &Problem, k: usize, spent: Spent) -> Route {
 
 /// The reason for `route` for a share that takes about `k` components.
 pub(crate) fn reason_for(route: Route, problem: &Problem, k: usize) -> String {
-    format!("for about {k} components {}", reason(route, &problem.with(k)))
+    format!("for about {k} components {}", reason(route, &problem.searching(k)))
 }
 
 /// Number of products of the spectrum estimate: fewer if they would take long beside the best other route, or if each
@@ -211,7 +231,7 @@ fn estimate_steps(problem: &Problem) -> usize {
         return LEAST;
     }
     // Few components suit block Krylov iteration, for which the estimate costs nothing extra.
-    let many = problem.with(problem.k_or_guess());
+    let many = problem.searching(problem.k_or_guess());
     let others = ROUTES.into_iter().filter(|&route| route != Route::BlockKrylov && many.allows(route));
     let least = others.map(|route| seconds(route, &many)).fold(f64::INFINITY, f64::min);
     let affordable = PRICE_OF_ESTIMATE * least / estimate_seconds(problem, 1);

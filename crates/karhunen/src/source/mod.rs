@@ -137,8 +137,8 @@ pub trait Source<T: Scalar>: Sync {
     }
 
     /// Announces further visits, and permits the source to keep its first rows in memory, in up to `bytes` bytes, so that
-    /// these need not read them again. A fit permits the remainder of its memory limit, which may be zero. By default, no
-    /// rows are kept.
+    /// these need not read them again. A fit permits the remainder of its memory limit, which may be zero, and may permit less
+    /// in a later call; rows beyond that are given back. By default, no rows are kept.
     fn keep(&self, _bytes: f64) {}
 
     /// Returns the memory that a visit would take if the source was opened with `factor` times the memory: blocks may grow

@@ -26,5 +26,6 @@ mod properties;
 mod refusals;
 mod rounded;
 mod scatter;
+mod shares;
 mod sources;
 mod standardized;
