@@ -11,6 +11,7 @@ use pyo3::types::PyDict;
 
 use crate::arrays::{Fresh, LentVector, give_matrix, lend_vector, show_matrix};
 use crate::dtype::{Data, Element, Job};
+use crate::errors::remedy;
 use crate::kernel_function::{Called, cause};
 use crate::model::copy_dense;
 use crate::model_class::{ModelClass, view, view_matrix};
@@ -204,6 +205,12 @@ impl KernelModel {
     #[getter]
     fn n_converged(&self) -> usize {
         self.model.convergence().n_converged
+    }
+
+    /// The remedy for components that missed the tolerance.
+    #[getter]
+    fn advice(&self) -> Option<String> {
+        self.model.convergence().advice().as_ref().map(remedy)
     }
 
     /// The smallest eigenvalue, where it is known.

@@ -60,8 +60,7 @@ kh_kpca <- function(x, ncomp = 2, kernel = "rbf", gamma = NULL, degree = 3, coef
   fit <- .Call(C_fit_kernel, call, data, options, as_weights(weights, "weights"))
   names <- component_names(length(fit$eigenvalues))
   convergence <- fit[c("solver", "reason", "residuals", "tol", "converged")]
-  iterates <- fit$solver %in% c("stored", "tiles")
-  warn_unconverged(convergence, if (iterates) "raise max_iter or tol" else "raise tol")
+  warn_unconverged(convergence, fit$advice)
   n <- if (is.null(weights)) fit$n else sum(weights)
   structure(
     list(x = with_names(fit$x, data$names[[1L]], names), eigenvalues = fit$eigenvalues,

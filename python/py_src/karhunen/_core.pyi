@@ -645,6 +645,9 @@ class KernelModel:
     def tol(self) -> float:
         """Tolerance for the residuals."""
     @property
+    def advice(self) -> str | None:
+        """Remedy for components beyond the tolerance; ``None`` if there are none."""
+    @property
     def n_converged(self) -> int:
         """Number of components within the tolerance."""
     @property

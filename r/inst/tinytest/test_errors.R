@@ -72,3 +72,6 @@ set.seed(2)
 noise <- matrix(rnorm(300 * 200), 300)
 expect_warning(kh_pca(noise, rank. = 3, solver = "block-krylov", max_iter = 3, block_size = 4), "did not converge")
 expect_error(kh_pca(noise, rank. = 3, solver = "block-krylov", max_iter = 3, block_size = 4, strict = TRUE), "residual_tol")
+# The engine knows which solvers of kernels iterate.
+expect_warning(kh_kpca(noise[1:100, 1:5], 20, solver = "fourier", tol = 1e-15), "did not converge: raise tol$")
+expect_warning(kh_kpca(noise, 2, solver = "tiles", max_iter = 1), "did not converge: raise max_iter or tol$")

@@ -72,8 +72,8 @@ class KernelConvergence(Convergence):
 def warn_of_spectrum(model: KernelModel) -> None:
     """Warn of components that missed the tolerance, and of negative eigenvalues larger than a kept one."""
     over = "the kernel matrix" if model.approximation is None else "the data"
-    raised = "max_iter or tol" if model.solver in ("stored", "tiles") else "tol"
-    warn_unless_converged(model, over, f"raise {raised}, or choose another solver")
+    if model.advice is not None:
+        warn_unless_converged(model, over, f"{model.advice}, or choose another solver")
     smallest, values = model.smallest_eigenvalue, model.eigenvalues
     if smallest is None or len(values) == 0:
         return

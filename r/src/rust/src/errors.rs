@@ -1,7 +1,7 @@
 //! Errors of the engine as messages that name R's arguments, and count rows and columns from one.
 
 use karhunen::Error;
-use karhunen::error::{OptionName, OptionValue, Surface, Weighed, options};
+use karhunen::error::{Advice, OptionName, OptionValue, Surface, Weighed, options};
 use savvy::NotAvailableValue;
 
 use crate::call::Call;
@@ -42,6 +42,11 @@ impl Call {
             }
             _ => error.text_for(self),
         }
+    }
+
+    /// The remedy for components that missed the tolerance; empty if none missed it.
+    pub(crate) fn advice(&self, advice: Option<&Advice>) -> String {
+        advice.map_or_else(String::new, |advice| advice.text_for(self))
     }
 
     /// The R argument of an option of the engine.

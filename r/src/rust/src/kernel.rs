@@ -30,7 +30,7 @@ fn kh_fit_kernel(
         Ok((model, scores))
     })?;
     let convergence = model.convergence();
-    let mut out = Fields::new(11)?;
+    let mut out = Fields::new(12)?;
     out.numbers("eigenvalues", model.eigenvalues())?;
     out.numbers("share", &model.explained_variance_ratio())?;
     out.matrix("x", &scores)?;
@@ -41,6 +41,7 @@ fn kh_fit_kernel(
     out.numbers("residuals", &convergence.residuals)?;
     out.number("tol", convergence.tol)?;
     out.flag("converged", convergence.converged())?;
+    out.text("advice", &call.advice(convergence.advice().as_ref()))?;
     out.put("model", record::to_list(&call, &model)?)?;
     out.done()
 }

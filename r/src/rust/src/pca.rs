@@ -50,10 +50,7 @@ fn kh_fit_pca(
     out.numbers("residuals", &convergence.residuals)?;
     out.number("tol", convergence.tol)?;
     out.flag("converged", convergence.converged())?;
-    out.text(
-        "advice",
-        &convergence.advice.as_ref().map_or_else(String::new, |advice| advice.text_for(&call)),
-    )?;
+    out.text("advice", &call.advice(convergence.advice.as_ref()))?;
     out.put("model", record::to_list(&call, &model)?)?;
     out.done()
 }
