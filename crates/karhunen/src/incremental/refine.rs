@@ -70,7 +70,7 @@ impl IncrementalFit {
         let pca = Pca { solver: Some(Route::BlockKrylov), tol, ..self.options.pca(n_components) };
         let start = Some(&start).filter(|start| start.n_cols() > 0);
         let weights = Weights { samples: weights, features: None };
-        pca.fit_after(x, &weights, Before { start, log: None }, run)
+        pca.fit_after(x, &weights, Before { start, refines: true, log: None }, run)
     }
 
     /// The directions of the fit as orthonormal columns.

@@ -106,6 +106,8 @@ impl Convergence {
 pub(super) enum Input {
     /// Rows, which every route takes.
     Rows,
+    /// Rows, from the directions of an incremental fit, whose options limit no iterations.
+    Refined,
     /// Rows in parts, or moments of rows.
     Parts,
     /// Directions kept of rows that are gone.
@@ -131,12 +133,15 @@ impl Input {
         let offers_svd = matches!(self, Self::Rows) && route != Route::Svd;
         match (self, missed) {
             (Self::Sketch, _) => "keep more directions, or refine the components over the rows".into(),
-            (Self::Rows | Self::Parts, Missed::Centring) => Advice::MakeDense { svd: offers_svd },
+            (Self::Rows | Self::Refined | Self::Parts, Missed::Centring) => {
+                Advice::MakeDense { svd: offers_svd }
+            }
             (Self::Operator, Missed::Centring) => {
                 "centring costs the products their digits, because the columns are far from zero: subtract a \
                  constant from each column within the operator"
                     .into()
             }
+            (Self::Refined, Missed::Small | Missed::All) => Advice::Raise(vec![options::TOL]),
             _ if route == Route::BlockKrylov => Advice::Raise(vec![options::MAX_ITER, options::TOL]),
             (_, Missed::All) => Advice::Raise(vec![options::TOL]),
             (_, Missed::Small) => {
@@ -166,7 +171,7 @@ mod tests {
 
     #[test]
     fn residuals_within_the_tolerance_need_no_advice() {
-        for input in [Input::Rows, Input::Parts, Input::Sketch, Input::Operator] {
+        for input in [Input::Rows, Input::Refined, Input::Parts, Input::Sketch, Input::Operator] {
             assert_eq!(advice(input, Route::Gram, [1e-9, 1e-8], 0.0), None);
         }
     }
@@ -180,6 +185,8 @@ mod tests {
             (Input::Rows, Route::BlockKrylov, small, 0.0, "max_iter"),
             (Input::Rows, Route::Covariance, all, 0.0, "tol"),
             (Input::Rows, Route::Gram, all, 1e-6, "dense"),
+            (Input::Refined, Route::BlockKrylov, small, 0.0, "raise `tol`"),
+            (Input::Refined, Route::BlockKrylov, all, 1e-6, "dense"),
             (Input::Parts, Route::Covariance, small, 0.0, "fewer components"),
             (Input::Parts, Route::Covariance, all, 1e-6, "dense"),
             (Input::Sketch, Route::Svd, all, 0.0, "more directions"),

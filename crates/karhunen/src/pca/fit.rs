@@ -28,7 +28,7 @@ pub(crate) fn fit<T: Scalar>(
     pca: &Pca,
     x: &dyn Source<T>,
     weights: &Weights<'_>,
-    Before { start, log }: Before<'_>,
+    Before { start, refines, log }: Before<'_>,
     run: &Run<'_>,
 ) -> Result<PcaModel> {
     let (n, p) = x.shape();
@@ -197,7 +197,8 @@ pub(crate) fn fit<T: Scalar>(
             let rounding = columns.variance_of_rounding(&affine.factor);
             spectrum.truncate(spectrum.values.iter().take_while(|variance| **variance > rounding).count());
         }
-        let (n_passes, n_samples, input, dtype) = (x.n_visits(), n, Input::Rows, T::NAME);
+        let input = if refines { Input::Refined } else { Input::Rows };
+        let (n_passes, n_samples, dtype) = (x.n_visits(), n, T::NAME);
         Solved { route, reason, tol, n_passes, spectrum, cancelled, input, affine, totals, n_samples, dtype }
             .model(pca, weights.features, exec)
     })

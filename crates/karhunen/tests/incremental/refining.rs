@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use karhunen::error::{Advice, options};
 use karhunen::incremental::{IncrementalMethod, IncrementalPca};
 use karhunen::pca::Route;
 use karhunen::source::{Block, Passes};
@@ -34,6 +35,17 @@ fn fewer_passes_lead_to_the_components_of_all_rows() {
         let passes = (refined.convergence().n_passes, cold.convergence().n_passes);
         assert!(2 * passes.0 <= passes.1, "{} and {} passes", passes.0, passes.1);
     }
+}
+
+#[test]
+fn the_remedy_of_a_refined_fit_is_its_one_option() {
+    let (n, p) = (300, 40);
+    let rows = planted(n, p, &power_law(p, 1.0), 2.0, 1).rows;
+    let values = row_major(&rows);
+    let x = Dense::row_major(&values, n, p).unwrap();
+    let fit = fitted(&sketch(3), &rows, None, 100, Layout::RowMajor);
+    let refined = fit.refine(&x, None, Some(1e-17), &Run::threads(1)).unwrap();
+    assert_eq!(refined.convergence().advice, Some(Advice::Raise(vec![options::TOL])));
 }
 
 /// Directions that are invariant but not the leading ones.

@@ -386,9 +386,7 @@ class IncrementalPCA(GaussianComponents):
         if hasattr(self, "feature_names_in_"):
             pca.feature_names_in_ = self.feature_names_in_.copy()
         pca._adopt_fit(model)
-        # Iterations from known directions have the tolerance alone as an option.
-        remedy = "raise tol" if model.advice and "max_iter" in model.advice else model.advice
-        warn_unless_converged(model, "the data", remedy)
+        warn_unless_converged(model, "the data", model.advice)
         return pca
 
     @property
