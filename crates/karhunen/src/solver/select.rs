@@ -92,7 +92,7 @@ impl Problem {
         if let RouteChoice::Route(route, _) = choose(self) {
             return vec![(route, *self)];
         }
-        // A search needs no more than the estimate of as many components.
+        // The estimate allocates as a search for one component does. A search goes on where it fits ([`route_for`]).
         let of = |k| {
             let problem = self.searching(k);
             let searches = k == 1 || problem.fits(Route::BlockKrylov);
