@@ -66,6 +66,7 @@ mod table;
 mod tables;
 mod temporaries;
 mod thrift;
+mod titles;
 mod triples;
 mod units;
 mod weights;

@@ -10,8 +10,11 @@ use karhunen::error::{OptionValue, Phrase};
 
 use crate::csv::{Cell, Field};
 use crate::fitted_table::{FittedTable, is_feature};
-use crate::number_runs::{LONG_RUN, Run, are_years, counts_from_the_start, run, share_of_steps};
+use crate::number_runs::{
+    LONG_RUN, Run, are_ordered_years, are_years, counts_from_the_start, is_year, run, share_of_steps,
+};
 use crate::option_names;
+use crate::titles::Title;
 use crate::units::{common_word, first_decorated};
 
 /// The content of the first line of a text table.
@@ -25,12 +28,16 @@ pub(crate) enum FirstLine {
     CountingNames,
     /// Numbers, read as names on one piece of evidence.
     LikelyNames,
+    /// Numbers beside the title of a column or in place of one, read as names on one piece of evidence.
+    TitledNames,
     /// The names in the model, all of them numbers, in another order.
     MovedNames,
     /// The names in the model, all of them numbers that could also be a row.
     KnownNumbers,
     /// Increasing or decreasing numbers without further evidence: values.
     CountingValues,
+    /// Numbers beside texts, which may be years: values.
+    TitledValues,
     /// Integers over decimals: values.
     WholeValues,
 }
@@ -40,7 +47,12 @@ impl FirstLine {
     pub(crate) fn holds_names(self) -> bool {
         matches!(
             self,
-            Self::Names | Self::CountingNames | Self::LikelyNames | Self::MovedNames | Self::KnownNumbers
+            Self::Names
+                | Self::CountingNames
+                | Self::LikelyNames
+                | Self::TitledNames
+                | Self::MovedNames
+                | Self::KnownNumbers
         )
     }
 
@@ -58,6 +70,11 @@ impl FirstLine {
                 false,
                 "if it is data",
             ),
+            Self::TitledNames => (
+                "the first line holds numbers that may name columns, and was taken as names",
+                false,
+                "if it is data",
+            ),
             Self::MovedNames => (
                 "the first line holds the numbers that name the model's features, in another order, and was taken as names",
                 false,
@@ -70,6 +87,11 @@ impl FirstLine {
             ),
             Self::CountingValues => (
                 "the first line holds numbers that count up or down, and was taken as values",
+                true,
+                "if it holds names",
+            ),
+            Self::TitledValues => (
+                "the first line holds numbers that may name columns, and was taken as values",
                 true,
                 "if it holds names",
             ),
@@ -173,8 +195,10 @@ impl Look<'_> {
         if rest.is_empty() {
             return FirstLine::Values;
         }
-        match self.counting(first, rest) {
+        match self.names_of_numbers(first, rest) {
             Some(FirstLine::LikelyNames | FirstLine::CountingNames) => FirstLine::CountingValues,
+            Some(FirstLine::TitledNames) => FirstLine::TitledValues,
+            Some(FirstLine::Names) => FirstLine::Names,
             _ if self.is_whole_over_decimals(first, rest) => FirstLine::WholeValues,
             _ => FirstLine::Values,
         }
@@ -203,9 +227,12 @@ impl Look<'_> {
             first.iter().any(|field| !field.quoted && matches!(self.cell(field), Cell::Number(_)));
         if leaves_out_id(first.len(), rest) {
             let counts = run(&numbers) == Run::EqualSteps;
+            // A truncated row would begin with a text, as all others do.
+            let over_texts = numbers.len() == first.len() && rest.iter().all(|record| is_text(&record[0]));
             return match (unquoted_numbers, counts) {
                 (false, _) => FirstLine::Names,
                 (true, true) => FirstLine::LikelyNames,
+                (true, false) if over_texts => FirstLine::TitledNames,
                 // A truncated row: parsing reports it.
                 (true, false) => FirstLine::Values,
             };
@@ -227,11 +254,12 @@ impl Look<'_> {
         if !holds_decimals && first.iter().enumerate().any(over_numbers) {
             return FirstLine::Names;
         }
-        if let Some(found) = self.counting(first, rest) {
+        if let Some(found) = self.names_of_numbers(first, rest) {
             // The fitted table of a model without feature names had no such line.
             return match (self.fitted, found) {
-                (None, found) => found,
+                (None, found) | (Some(_), found @ FirstLine::Names) => found,
                 (Some(_), FirstLine::LikelyNames | FirstLine::CountingNames) => FirstLine::CountingValues,
+                (Some(_), FirstLine::TitledNames) => FirstLine::TitledValues,
                 (Some(_), _) => FirstLine::Values,
             };
         }
@@ -282,6 +310,59 @@ impl Look<'_> {
             _ => name.quoted && below().all(|field| !field.quoted),
         };
         unlike && below().filter(|field| self.cell(field).is_numeric()).count() * 2 > below().count()
+    }
+
+    /// Tests for a first line whose numbers may be names; `None` if nothing says so.
+    fn names_of_numbers(&self, first: &[Field], rest: &[Vec<Field>]) -> Option<FirstLine> {
+        let counting = self.counting(first, rest);
+        let likely = counting.filter(|found| found.holds_names());
+        let titled = || self.beside_title(first, rest);
+        likely.filter(|found| *found == FirstLine::CountingNames).or_else(titled).or(likely).or(counting)
+    }
+
+    /// Tests for whole numbers beside the title of a column of texts, an empty corner, or years.
+    fn beside_title(&self, first: &[Field], rest: &[Vec<Field>]) -> Option<FirstLine> {
+        let numbers = self.numbers(first);
+        let all_whole = numbers.iter().all(|number| number.fract() == 0.0);
+        let differ = numbers.iter().map(|x| x.to_bits()).collect::<HashSet<_>>().len() == numbers.len();
+        if numbers.is_empty() || !all_whole || !differ {
+            return None;
+        }
+        let title = (0..first.len()).map(|column| self.title(first, column, rest)).max().unwrap_or_default();
+        let below: Vec<f64> = (0..first.len())
+            .filter(|column| self.number(&first[*column]).is_some())
+            .flat_map(|column| self.column(rest, column))
+            .collect();
+        let decimals = below.iter().filter(|value| value.fract() != 0.0).count();
+        let over_decimals = decimals * 2 > below.len() && !self.is_written_alike(first, rest);
+        let years_below = rest.iter().filter(|record| are_ordered_years(&self.numbers(record))).count();
+        let years = are_ordered_years(&numbers) && years_below * 4 <= rest.len();
+        let unlike = !below.iter().any(|value| is_year(*value));
+        let successive = numbers.windows(2).all(|pair| (pair[1] - pair[0]).abs() == 1.0);
+        match title {
+            Title::None if numbers.len() == 1 || !years => None,
+            Title::None if over_decimals || (unlike && successive) => Some(FirstLine::TitledNames),
+            Title::None => Some(FirstLine::TitledValues),
+            _ if years || over_decimals => Some(FirstLine::Names),
+            Title::Certain if run(&numbers) != Run::None => Some(FirstLine::Names),
+            Title::Likely if run(&numbers) == Run::None => None,
+            Title::Likely | Title::Certain => Some(FirstLine::TitledNames),
+        }
+    }
+
+    /// Whether a field of the first line is the title of a column that holds no numbers.
+    fn title(&self, first: &[Field], column: usize, rest: &[Vec<Field>]) -> Title {
+        let below = || rest.iter().filter_map(|record| record.get(column));
+        let text = &*first[column].text;
+        if text.is_empty() && column == 0 && first.len() > 1 {
+            let over_texts = below().all(|field| self.cell(field) == Cell::Text);
+            let over_counts = rest.len() > 2 && counts_from_the_start(&self.column(rest, 0));
+            return if over_texts || over_counts { Title::Certain } else { Title::None };
+        }
+        if self.cell(&first[column]) != Cell::Text || below().any(|field| *field.text == *text) {
+            return Title::None;
+        }
+        std::str::from_utf8(text).map_or(Title::None, Title::of)
     }
 
     /// Tests for a first line of numbers that increase or decrease unlike the rows below: names such as years and

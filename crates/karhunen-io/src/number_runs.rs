@@ -34,11 +34,23 @@ pub(crate) fn counts_from_the_start(numbers: &[f64]) -> bool {
     numbers.len() > 1 && (counts_from(0) || counts_from(1))
 }
 
+/// Tests whether the number may be a year.
+pub(crate) fn is_year(x: f64) -> bool {
+    x.fract() == 0.0 && (1500.0..2200.0).contains(&x)
+}
+
 /// Tests whether the numbers, which have equal steps, are years.
 pub(crate) fn are_years(numbers: &[f64]) -> bool {
     let step = (numbers[1] - numbers[0]).abs();
-    [1.0, 2.0, 4.0, 5.0, 10.0].contains(&step)
-        && numbers.iter().all(|x| x.fract() == 0.0 && (1500.0..2200.0).contains(x))
+    [1.0, 2.0, 4.0, 5.0, 10.0].contains(&step) && numbers.iter().all(|x| is_year(*x))
+}
+
+/// Tests whether all numbers, at least one, may be years that rise or fall, by any steps.
+pub(crate) fn are_ordered_years(numbers: &[f64]) -> bool {
+    let rises = |pair: &[f64]| pair[0] < pair[1];
+    !numbers.is_empty()
+        && numbers.iter().all(|x| is_year(*x))
+        && (numbers.windows(2).all(rises) || numbers.windows(2).all(|pair| pair[0] > pair[1]))
 }
 
 /// The fraction of the steps in the rows that have the direction of the first line.

@@ -179,20 +179,14 @@ fn others_are_decimal(columns: &dyn Columns, j: usize) -> bool {
 }
 
 /// Tests for names such as `id`, `row_number`, `patientId`, and the `Unnamed: 0` of an index that pandas wrote.
-fn is_id_name(name: &str) -> bool {
-    const NAMES: [&str; 19] = [
-        "id",
+pub(crate) fn is_id_name(name: &str) -> bool {
+    const NAMES: [&str; 13] = [
         "index",
-        "idx",
         "row",
-        "rowid",
-        "rownum",
-        "row number",
         "no",
         "nr",
         "number",
         "key",
-        "unnamed: 0",
         "record",
         "observation",
         "code",
@@ -201,6 +195,12 @@ fn is_id_name(name: &str) -> bool {
         "zip code",
         "postcode",
     ];
+    NAMES.contains(&plain(name).as_str()) || is_no_word(name)
+}
+
+/// Tests for names of ids that are no words of a language.
+pub(crate) fn is_no_word(name: &str) -> bool {
+    const NAMES: [&str; 6] = ["id", "idx", "rowid", "rownum", "row number", "unnamed: 0"];
     let plain = plain(name);
     let camel = name.strip_suffix("Id").or_else(|| name.strip_suffix("ID"));
     NAMES.contains(&plain.as_str())
@@ -228,7 +228,7 @@ fn is_class_name(name: &str, all: &[String]) -> bool {
 }
 
 /// The name in lower case, with spaces between its words.
-fn plain(name: &str) -> String {
+pub(crate) fn plain(name: &str) -> String {
     name.to_lowercase().replace(['_', '.', '-'], " ")
 }
 

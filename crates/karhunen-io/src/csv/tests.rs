@@ -124,6 +124,12 @@ fn commas_between_names_win_over_blanks_within_cells() {
         );
     }
 }
+    // A comma separates fields, a point decimals.
+    let table = parse("1.234,5\n2.000,25\n", &ReadOptions::default(), TINY).unwrap();
+    assert_eq!((table.format, values(&table)[0].clone()), ("CSV", vec![1.234, 5.0]));
+    let table = parse("1,2,3 4,5,6\n1,2,3 4,5,6\n", &ReadOptions::default(), TINY);
+    assert!(table.is_err());
+}
 
 #[test]
 fn what_is_detected_can_be_overridden() {
@@ -318,6 +324,18 @@ fn a_first_line_of_whole_numbers_over_decimals_is_noted() {
         assert!(warnings(text, header).is_empty(), "{text}");
     }
 }
+    // A title beside them; rows of one word, or with a number; names.
+    let table = read("id,NA,nan\na,1,2\nb,3,4\n", true).unwrap();
+    assert_eq!((table.data.shape().0, table.feature_names), (2, texts(&["NA", "nan"])));
+    for (text, n_rows) in [("NA,NA\n1,2\n", 2), ("NA,nan,1\n1,2,3\n", 2), ("NA,nan,x\n1,2,3\n", 1)] {
+        let table = read(text, true).unwrap();
+        assert_eq!((table.data.shape().0, table.warnings.len()), (n_rows, 0), "{text}");
+    }
+    // The fault of a later line.
+    let labels = ReadOptions { labels: vec!["1".into(), "2".into()], ..ReadOptions::default() };
+    let error = parse("NA,nan,1\na,b,NA\n", &labels, TINY).unwrap_err().to_string();
+    assert!(error.contains("line 2: column 3: `NA` is a missing value; PCA needs"), "{error}");
+}
 
 /// Number of rows, whether columns and rows have names, and whether there is a warning.
 type Read = (usize, bool, bool, bool);
@@ -351,6 +369,62 @@ fn numbers_are_names_by_signs_that_data_lack() {
         (",,\n7.5,6.5,6\n", (2, false, false, false)),
         (",a,b\n7,5,7\n8,6,8\n", (2, true, true, false)),
         (",0,1,2\n0,5,7,8\n1,6,8,9\n2,1,1,1\n", (3, true, true, false)),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(looked(text, None), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn numbers_beside_titles_and_years_are_names() {
+    let cases: [(&str, Read); 38] = [
+        // A title over texts, and years or whole numbers over decimals.
+        ("id,2019,2020\na,1,2\nb,3,4\n", (2, true, true, false)),
+        ("country,2019,2020\nFrance,67,68\nChina,1398,1402\n", (2, true, true, false)),
+        ("Country Name,1990,2000,2015\nA,5,1,7\nB,4,4,2\n", (2, true, true, false)),
+        ("city,2019\nParis,2\nRome,3\n", (2, true, true, false)),
+        ("gene,7157,672,675\nx,5.1,2.3,4.4\ny,1.5,2.5,0.5\n", (2, true, true, false)),
+        ("name,1,2,3\na,4,2,9\nb,5,5,1\n", (2, true, true, true)),
+        ("id,1,2,3\na,4,2,9\nb,5,5,1\n", (2, true, true, false)),
+        // A title that names no row, and any whole numbers.
+        ("id,30,10\na,1,2\nb,3,4\n", (2, true, true, true)),
+        ("sample_id,7,3\na,1,2\nb,3,4\n", (2, true, true, true)),
+        // An empty corner, as pandas writes it.
+        (",2019,2020\na,1,2\nb,3,4\n", (2, true, true, false)),
+        (",2019,2020\n0,1,2\n1,3,4\n2,5,3\n", (3, true, true, false)),
+        (",30,10\na,1,2\nb,3,4\n", (2, true, true, true)),
+        // Years alone.
+        ("what,2019,2020\na,5.5,2\nb,3.5,4.5\n", (2, true, true, true)),
+        ("what,2019,2020\na,5,2\nb,3,4\n", (2, true, true, true)),
+        ("2019,2020\n5.5,2.5\n3.5,4.5\n", (2, true, false, true)),
+        ("2019,2020\n5,2\n3,4\n", (2, true, false, true)),
+        ("1990,2000,2015\n5.5,2.5,7.5\n3.5,4.5,1.5\n", (2, true, false, true)),
+        // R leaves out the name of the first column.
+        ("2019 2020\na 1 2\nb 3 4\n", (2, true, true, true)),
+        // Rows of tables without names, of which some may hold years.
+        ("Paris,2103\nMarseille,870\nLyon,522\n", (3, false, true, false)),
+        ("Paris,2103\nMarseille,870.5\nLyon,522.5\n", (3, false, true, false)),
+        ("Paris,2190,2103\nMarseille,870,865\nLyon,522,513\n", (3, false, true, true)),
+        ("Paris,2125,2190,2145\nMarseille,852,870,865\nLyon,513,522,514\n", (3, false, true, false)),
+        ("Paris,1999,2003,2024\nMarseille,852,865,870\nLyon,513,514,522\n", (3, false, true, true)),
+        ("a,2019,2020\nb,2018,2019\nc,2020,2021\n", (3, false, true, false)),
+        ("2019,2020\n2018,2019\n2020,2021\n", (3, false, false, false)),
+        ("2019,2020\n2018.5,2019\n2100,1900.5\n", (3, false, false, true)),
+        ("1600,1700\n512,300\n1800,640\n", (3, false, false, true)),
+        ("a,1,2\nb,1.5,2.5\nc,3.5,4.5\n", (3, false, true, false)),
+        ("a,10,20\nb,1,2\nc,3,4\n", (3, false, true, false)),
+        // Words that are titles elsewhere.
+        ("time,7,3\nof,5,1\nyear,4,2\n", (3, false, true, false)),
+        ("time,0.5,0.3\nof,0.25,0.1\nyear,0.75,0.2\n", (3, false, true, false)),
+        ("id,0.5,0.3\nego,0.25,0.1\n", (2, false, true, false)),
+        ("name,2,2\nx,1.5,2.5\ny,1.5,0.5\n", (3, false, true, false)),
+        // A first row without a name, or without its first value.
+        (",30,10\n5,1,2\n7,3,4\n", (3, false, false, false)),
+        (",7.5,1\na,1,2\nb,3,4\n", (3, false, true, false)),
+        // A row that is cut, which parsing refuses elsewhere.
+        ("2019,2020\n1.5,2\n", (1, true, false, true)),
+        ("id,2019,2019\na,1,2\nb,3,4\n", (3, false, true, false)),
+        ("id,2019,2020\nid,1,2\nb,3,4\n", (2, true, true, true)),
     ];
     for (text, expected) in cases {
         assert_eq!(looked(text, None), expected, "{text:?}");
