@@ -38,6 +38,8 @@ pub(crate) enum FirstLine {
     CountingValues,
     /// Numbers beside texts, which may be years: values.
     TitledValues,
+    /// Different words for missing values: values.
+    MissingWords,
     /// Integers over decimals: values.
     WholeValues,
 }
@@ -92,6 +94,11 @@ impl FirstLine {
             ),
             Self::TitledValues => (
                 "the first line holds numbers that may name columns, and was taken as values",
+                true,
+                "if it holds names",
+            ),
+            Self::MissingWords => (
+                "the first line holds different words for missing values and was taken as values",
                 true,
                 "if it holds names",
             ),
@@ -200,7 +207,7 @@ impl Look<'_> {
             Some(FirstLine::TitledNames) => FirstLine::TitledValues,
             Some(FirstLine::Names) => FirstLine::Names,
             _ if self.is_whole_over_decimals(first, rest) => FirstLine::WholeValues,
-            _ => FirstLine::Values,
+            _ => self.missing_words(first, rest).unwrap_or(FirstLine::Values),
         }
     }
 
@@ -270,7 +277,21 @@ impl Look<'_> {
         if self.is_whole_over_decimals(first, rest) {
             return FirstLine::WholeValues;
         }
-        FirstLine::Values
+        self.missing_words(first, rest).unwrap_or(FirstLine::Values)
+    }
+
+    /// Decides on a first line of several words for missing values that all differ, and no numbers beside them: rows use one
+    /// word.
+    fn missing_words(&self, first: &[Field], rest: &[Vec<Field>]) -> Option<FirstLine> {
+        let is_word = |field: &&Field| self.cell(field) == Cell::Missing && !field.text.is_empty();
+        let words: Vec<&[u8]> = first.iter().filter(is_word).map(|field| &*field.text).collect();
+        let differ = words.iter().collect::<HashSet<_>>().len() == words.len();
+        let no_numbers = |field: &Field| matches!(self.cell(field), Cell::Missing | Cell::Text);
+        if words.len() < 2 || !differ || !first.iter().all(no_numbers) {
+            return None;
+        }
+        let titled = (0..first.len()).any(|column| self.title(first, column, rest) != Title::None);
+        Some(if titled { FirstLine::Names } else { FirstLine::MissingWords })
     }
 
     /// Tests whether several columns all have integers over decimals.

@@ -14,6 +14,7 @@ use super::dialect::Dialect;
 use super::fields::{Ending, Field, Scanner, next_record};
 use super::refusal::{Reason, Refusal};
 use crate::Error;
+use crate::name_rule::FirstLine;
 use crate::rounded::{limit, rounded_text};
 
 /// The rows of one block.
@@ -273,6 +274,12 @@ impl<'a> BlockParser<'a> {
             }
             Cell::Missing if self.columns.holes && self.columns.roles[column] == Role::Value => {
                 return Ok((f64::NAN, field.ending));
+            }
+            Cell::Missing
+                if self.dialect.first_line == FirstLine::MissingWords
+                    && memchr(b'\n', &self.text[self.columns.first_row..field.offset]).is_none() =>
+            {
+                Reason::MissingWord(field.text.to_vec())
             }
             Cell::Missing => Reason::Missing(field.text.to_vec()),
             Cell::Infinite => Reason::Infinite(field.text.to_vec()),

@@ -32,6 +32,8 @@ pub(super) struct Refusal {
 pub(super) enum Reason {
     /// A cell without a value, and its text.
     Missing(Vec<u8>),
+    /// A word for a missing value in a first line of such words.
+    MissingWord(Vec<u8>),
     /// A number that is infinite or too large.
     Infinite(Vec<u8>),
     /// A number outside the range of the requested single precision.
@@ -115,6 +117,15 @@ impl Reason {
             } else {
                 format!("`{}` is a missing value", show(&found))
             }),
+            Reason::MissingWord(found) => Cause::value(
+                Phrase::new(format!(
+                    "`{}` is a missing value, as other words of the first line are; if the line holds names, say ",
+                    show(&found)
+                ))
+                .setting(option_names::HEADER, OptionValue::Flag(true))
+                .text(", otherwise drop it, or ")
+                .fit_missing(),
+            ),
             Reason::Infinite(found) => Cause::value(format!(
                 "`{}` is infinite or too large for a 64-bit number; drop the row or give a finite number",
                 show(&found)

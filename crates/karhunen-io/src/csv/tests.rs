@@ -324,6 +324,20 @@ fn a_first_line_of_whole_numbers_over_decimals_is_noted() {
         assert!(warnings(text, header).is_empty(), "{text}");
     }
 }
+
+#[test]
+fn a_first_line_of_words_for_missing_values_is_noted() {
+    let read =
+        |text: &str, missing: bool| parse(text, &ReadOptions { missing, ..ReadOptions::default() }, TINY);
+    let note = "the first line holds different words for missing values and was taken as values; say header = true if it \
+                holds names";
+    for text in ["NA,nan,null\n1,2,3\n4,5,7\n", "x,NA,nan\ny,1,2\nz,3,4\n"] {
+        let table = read(text, true).unwrap();
+        assert_eq!((table.data.shape().0, table.warnings[0].to_string()), (3, note.to_owned()), "{text}");
+        let error = read(text, false).unwrap_err().to_string();
+        let advice = "`NA` is a missing value, as other words of the first line are; if the line holds names, say header = true";
+        assert!(error.contains(advice), "{error}");
+    }
     // A title beside them; rows of one word, or with a number; names.
     let table = read("id,NA,nan\na,1,2\nb,3,4\n", true).unwrap();
     assert_eq!((table.data.shape().0, table.feature_names), (2, texts(&["NA", "nan"])));
