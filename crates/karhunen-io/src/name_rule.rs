@@ -15,7 +15,7 @@ use crate::number_runs::{
 };
 use crate::option_names;
 use crate::titles::Title;
-use crate::units::{common_word, first_decorated};
+use crate::units::{common_word, first_decorated, is_grouped_in_threes};
 
 /// The content of the first line of a text table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -327,10 +327,11 @@ impl Look<'_> {
     fn stands_over_numbers(&self, name: &Field, column: usize, rest: &[Vec<Field>]) -> bool {
         let below = || rest.iter().filter_map(|record| record.get(column));
         let unlike = match self.cell(name) {
-            Cell::Text => true,
+            Cell::Text => !is_grouped_in_threes(&name.text),
             _ => name.quoted && below().all(|field| !field.quoted),
         };
-        unlike && below().filter(|field| self.cell(field).is_numeric()).count() * 2 > below().count()
+        let is_number = |field: &&Field| self.cell(field).is_numeric() || is_grouped_in_threes(&field.text);
+        unlike && below().filter(is_number).count() * 2 > below().count()
     }
 
     /// Tests for a first line whose numbers may be names; `None` if nothing says so.

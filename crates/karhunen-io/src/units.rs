@@ -127,7 +127,37 @@ fn is_mark(behind: &str) -> bool {
 
 /// Tests for an unsupported notation: digits with commas and points, or groups of three digits.
 pub(crate) fn is_grouped_number(found: &[u8]) -> bool {
-    (found.contains(&b',') && is_digits_and(found, b".,")) || is_grouped_by_separators(found)
+    (found.contains(&b',') && is_digits_and(found, b".,"))
+        || is_grouped_by_separators(found)
+        || is_grouped_by_points(found)
+}
+
+/// Tests for groups of three digits between points, commas, blanks or apostrophes. Names may be digits with commas, such as
+/// `1,1`, but hardly these.
+pub(crate) fn is_grouped_in_threes(found: &[u8]) -> bool {
+    is_grouped_by_points(found) || is_grouped_by(found, b',', b'.') || is_grouped_by_separators(found)
+}
+
+/// Tests whether points separate groups of three digits of a number that is none with a decimal point: a comma separates
+/// its decimals, or there are several points.
+pub(crate) fn is_grouped_by_points(found: &[u8]) -> bool {
+    let n_points = found.iter().filter(|byte| **byte == b'.').count();
+    (n_points > 1 || found.contains(&b',')) && is_grouped_by(found, b'.', b',')
+}
+
+/// Tests whether a sign separates groups of three digits, before the decimals that another sign separates.
+fn is_grouped_by(found: &[u8], sign: u8, decimal: u8) -> bool {
+    let unsigned = found.strip_prefix(b"-").unwrap_or(found);
+    let end = unsigned.iter().position(|byte| *byte == decimal).unwrap_or(unsigned.len());
+    let (whole, decimals) = unsigned.split_at(end);
+    let are_digits = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
+    let groups: Vec<&[u8]> = whole.split(|byte| *byte == sign).collect();
+    let (first, others) = (groups[0], &groups[1..]);
+    !others.is_empty()
+        && (1..=3).contains(&first.len())
+        && are_digits(first)
+        && others.iter().all(|group| group.len() == 3 && are_digits(group))
+        && are_digits(decimals.get(1..).unwrap_or_default())
 }
 
 /// Tests whether blanks or apostrophes separate groups of three digits.
@@ -186,6 +216,10 @@ mod tests {
             ("12\u{a0}500,5", Unit::Grouped),
             ("7 £", Unit::Sign),
             ("1,234.5", Unit::Grouped),
+            ("1.234,5", Unit::Grouped),
+            ("-1.234.567", Unit::Grouped),
+            ("1.234", Unit::None),
+            ("10.0.0.1", Unit::None),
             ("12kg", Unit::Word(b"kg")),
             ("3.5 mm", Unit::Word(b"mm")),
             ("12", Unit::None),

@@ -5,7 +5,7 @@ use super::fields::{BlankLines, Delimiter, Ending, Field, Scanner};
 use super::preamble::Preamble;
 use crate::ReadOptions;
 use crate::name_rule::{FirstLine, Look, leaves_out_id, usual_n_fields};
-use crate::units::is_grouped_number;
+use crate::units::{is_grouped_by_points, is_grouped_number};
 
 /// Candidates, in the order of preference for ties.
 const CANDIDATES: [Delimiter; 5] = [
@@ -202,9 +202,11 @@ fn below_header<'a, 'b>(records: &'b [Vec<Field<'a>>]) -> &'b [Vec<Field<'a>>] {
     if records.len() > 1 { &records[1..] } else { records }
 }
 
-/// Tests for a number with a decimal point, or, if it may be the decimal sign, with a comma.
+/// Tests for a number with a decimal point, or, if it may be the decimal sign, with a comma, beside which points may group
+/// the thousands: reading refuses these, where the other delimiters would cut them.
 fn is_numeric(text: &[u8], decimal_comma: bool) -> bool {
-    Cell::of(text, false).is_numeric() || (decimal_comma && Cell::of(text, true).is_numeric())
+    let with_comma = || Cell::of(text, true).is_numeric() || is_grouped_by_points(text);
+    Cell::of(text, false).is_numeric() || (decimal_comma && with_comma())
 }
 
 fn regularity(records: &[Vec<Field>], decimal_comma: bool) -> f64 {
@@ -226,7 +228,8 @@ fn detect_decimal_comma(records: &[Vec<Field>]) -> bool {
     for field in records.iter().flatten() {
         if matches!(Cell::of(&field.text, false), Cell::Number(_)) {
             points += usize::from(field.text.contains(&b'.'));
-        } else if matches!(Cell::of(&field.text, true), Cell::Number(_)) {
+        } else if matches!(Cell::of(&field.text, true), Cell::Number(_)) || is_grouped_by_points(&field.text)
+        {
             commas += 1;
         }
     }

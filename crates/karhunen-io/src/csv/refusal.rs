@@ -8,7 +8,7 @@ use super::cells::Cell;
 use super::fields::Fault;
 use crate::input::line_of;
 use crate::option_names;
-use crate::units::{Unit, is_digits_and, is_grouped_number};
+use crate::units::{Unit, is_digits_and, is_grouped_by_points, is_grouped_number};
 use crate::{Cause, Error, Place};
 
 /// Maximum number of characters of a cell in a message.
@@ -184,7 +184,12 @@ fn is_with_point(found: &[u8]) -> bool {
 fn with_point(found: &[u8]) -> Cause {
     let problem = format!("`{}` is not a number where a comma separates the decimals; say ", show(found));
     let advice = Phrase::new(problem).setting(option_names::DECIMAL_COMMA, OptionValue::Flag(false));
-    Cause::value(advice.text(", or correct it"))
+    let groups = is_grouped_by_points(&[found, b",0"].concat());
+    Cause::value(advice.text(if groups {
+        ", or remove points that group the thousands"
+    } else {
+        ", or correct it"
+    }))
 }
 
 fn of_text_columns(found: &[u8], mut columns: Vec<String>, label: &str) -> Cause {

@@ -124,6 +124,27 @@ fn commas_between_names_win_over_blanks_within_cells() {
         );
     }
 }
+
+#[test]
+fn points_that_group_thousands_are_refused_with_the_reason() {
+    let refused = |text: &str| parse(text, &ReadOptions::default(), TINY).unwrap_err().to_string();
+    let reason = "is not a number here; remove the signs that group the thousands";
+    for (text, place) in [
+        ("1.234,5;2.000,25\n999,5;12,25\n", "line 1: column 1: `1.234,5`"),
+        ("a;b\n12,5;1.000\n1.234,5;2.000,25\n7,5;3,5\n", "line 2: column 2 (`b`): `1.000`"),
+        ("n;a;b\nx;1.234,5;2.000,25\ny;3.100,5;2.100,25\n", "line 2: column 2 (`a`): `1.234,5`"),
+        ("a b\n1.234,5 2.000,25\n3.100,5 2.100,25\n", "line 2: column 1 (`a`): `1.234,5`"),
+        ("a\tb\n1.234.567\t2\n3.100.000\t1\n", "line 2: column 1 (`a`): `1.234.567`"),
+        // The first row is not taken as names over numbers.
+        ("1 234;2 000\n999;12\n3;4\n", "line 1: column 1: `1 234`"),
+        ("\"1,234.5\",\"2,000\"\n999,12\n3,4\n", "line 1: column 1: `1,234.5`"),
+    ] {
+        let error = refused(text);
+        assert!(error.starts_with(&format!("t.csv: {place} ")), "{text:?}: {error}");
+        let points = "is not a number where a comma separates the decimals; say decimal_comma = false, or remove points \
+                      that group the thousands";
+        assert!(error.ends_with(if text.contains("1.000\n") { points } else { reason }), "{text:?}: {error}");
+    }
     // A comma separates fields, a point decimals.
     let table = parse("1.234,5\n2.000,25\n", &ReadOptions::default(), TINY).unwrap();
     assert_eq!((table.format, values(&table)[0].clone()), ("CSV", vec![1.234, 5.0]));
