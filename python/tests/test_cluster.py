@@ -106,11 +106,27 @@ def test_sparse_parts_dataframes_and_weights_of_columns(rows):
 @pytest.mark.parametrize(
     ("kind", "name"), [(PCA, "center"), (PCA, "scale"), (PCA, "feature_weight"), (IncompletePCA, "scale")]
 )
-def test_series_are_refused_because_parts_name_their_columns_later(rows, kind, name):
-    named = pd.Series(1.0, [f"c{j}" for j in range(40)])
-    options, weights = ({}, named) if name == "feature_weight" else ({name: named}, None)
-    with pytest.raises(ValueError, match=rf"{name} is a Series, but parts .* give {name}.to_numpy\(\)"):
-        cluster.fit(kind(2, **options), cut(rows[0]), feature_weight=weights)
+def test_series_are_matched_by_the_names_of_the_first_part(rows, kind, name):
+    names = [f"c{j}" for j in range(40)]
+    frames = [pd.DataFrame(part, columns=names) for part in cut(rows[0])]
+    named = pd.Series(np.linspace(0.5, 2, 40), names)
+
+    def fit(values, parts=frames, engine=map):
+        options, weights = ({}, values) if name == "feature_weight" else ({name: values}, None)
+        return cluster.fit(kind(2, **options), parts, feature_weight=weights, map=engine)
+
+    expected = fit(named.to_numpy())
+    assert np.array_equal(fit(named[::-1]).components_, expected.components_)
+    with ProcessPoolExecutor(2) as processes:
+        found = fit(named[::-1], [partial(load, frame) for frame in frames], processes.map)
+    assert np.array_equal(found.components_, expected.components_)
+    with pytest.raises(ValueError, match=f"{name} has no number for column 'c1'"):
+        fit(named.drop("c1"))
+    # Columns without names take the numbers in their order, as in memory.
+    assert np.array_equal(fit(named, cut(rows[0])).components_, expected.components_)
+    frames[-1] = frames[-1][names[::-1]]
+    with pytest.raises(ValueError, match=r"part \d+ has the columns c39, .*, part 0 has the columns c0, "):
+        fit(named)
 
 
 def test_single_precision_stays(rows):

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from karhunen import PCA, IncompletePCA, _core
 from karhunen._cluster.driver import drive, threads_of_part
-from karhunen._cluster.part import SumsOfParts, sum_named_part
+from karhunen._cluster.part import SumsOfParts, names_of_part, sum_named_part
+from karhunen._shared.standardization import NAMES, are_named, in_order_of_labels
 
 if TYPE_CHECKING:
     Fitted = TypeVar("Fitted", PCA, IncompletePCA)
@@ -52,7 +53,8 @@ def fit(
         The engine: ``map(function, parts)`` returns an iterable of the results in the order of `parts`, such as
         ``executor.map`` of a thread or process pool.
     feature_weight : array-like of shape (n_features,) or None
-        As of :meth:`PCA.fit`, but not a pandas Series with names: the columns of parts are named later.
+        As of :meth:`PCA.fit`. If they, the centres or the scales are a pandas Series with names, `map` first visits the
+        first part, for the names of its columns.
     checkpoint : path-like or None, default=None
         File that keeps the result of every pass, from which `resume` goes on, as of :meth:`PCA.fit`.
     resume : bool, default=False
@@ -86,6 +88,11 @@ def fit(
     if not parts:
         raise ValueError("parts is empty; give at least one part")
     names: list[list[str] | None] = []
+    given = [feature_weight, *(getattr(estimator, name, None) for name in NAMES)]
+    columns = None
+    if any(are_named(values) for values in given):
+        takes_missing = isinstance(estimator, IncompletePCA)
+        (columns,) = map(partial(_names, takes_missing), [(0, parts[0])])
 
     def reduce(number: int, task: bytes) -> SumsOfParts:
         tree, n_results = _core.PartTree(), 0
@@ -105,7 +112,8 @@ def fit(
         estimator,
         reduce,
         names_of_columns,
-        feature_weight=feature_weight,
+        feature_weight=in_order_of_labels("feature_weight", feature_weight, columns),
+        columns=columns,
         checkpoint=checkpoint,
         resume=resume,
     )
@@ -114,14 +122,23 @@ def fit(
 
 def _work(task: bytes, n_threads: int, part: tuple[int, Any]) -> tuple[SumsOfParts, list[str] | None]:
     """Compute the result of a task for a part, and the names of its columns."""
-    number, rows = part
+    return sum_named_part(task, n_threads, part[0], *_rows(*part))
+
+
+def _names(takes_missing: bool, part: tuple[int, Any]) -> list[str] | None:
+    """Return the names of the columns of a part."""
+    return names_of_part(part[0], takes_missing, _rows(*part)[0])
+
+
+def _rows(number: int, rows: Any) -> tuple[Any, ...]:
+    """Return the rows of a part, and their weights if it has some."""
     if callable(rows):
         rows = rows()
     if not isinstance(rows, tuple):
         rows = (rows,)
     if len(rows) not in (1, 2):
         raise ValueError(f"part {number} is a tuple of {len(rows)}; give rows, or a tuple of rows and weights")
-    return sum_named_part(task, n_threads, number, *rows)
+    return rows
 
 
 def _check_names(names: list[list[str] | None], columns: list[str] | None) -> None:

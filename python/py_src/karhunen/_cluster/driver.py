@@ -38,7 +38,7 @@ def drive(
     n_features: int | None = None,
     *,
     feature_weight: Any = None,
-    names_are_known: bool = False,
+    columns: Sequence[str] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,
 ) -> None:
@@ -56,8 +56,8 @@ def drive(
         Number of columns that the data declare.
     feature_weight : array-like of shape (n_features,) or None
         Weights of the columns.
-    names_are_known : bool
-        True if `names` returns them before the fit, too.
+    columns : sequence of str or None
+        Names of the columns, to which series with names are matched; None if they have none.
     checkpoint, resume
         As of :meth:`karhunen.PCA.fit`.
 
@@ -68,7 +68,7 @@ def drive(
     """
     log = to_pass_log(checkpoint, resume)
     with estimator._call() as draw:
-        fit = estimator._begin_in_parts(feature_weight, log, names() if names_are_known else "later")
+        fit = estimator._begin_in_parts(feature_weight, log, columns)
         try:
             while isinstance(step := fit.step(draw, log), tuple):
                 fit.give(reduce(*step))

@@ -70,6 +70,11 @@ def sum_named_part(
         raise name_column(error, names) from None
 
 
+def names_of_part(number: int, takes_missing: bool, X: Any) -> list[str] | None:
+    """Return the names of the columns of a part, if they have any; `takes_missing` as the fit does."""
+    return _rows_and_names(number, named(number, to_incomplete, X) if takes_missing else X)[1]
+
+
 def merge(partials: Iterable[SumsOfParts]) -> SumsOfParts:
     """Merge the results of neighbouring parts, given in their order."""
     return _core.merge_parts(list(partials))

@@ -25,7 +25,7 @@ from karhunen._inputs.matrix import to_part_weights
 from karhunen._shared.arrays import FloatArray
 from karhunen._shared.checkpoints import PassLog
 from karhunen._shared.choices import ColumnScaling, Mean, Method, OnlineRule, Regularization
-from karhunen._shared.standardization import NamesOfParts, in_order_of_columns, options_of_parts
+from karhunen._shared.standardization import in_order_of_columns, in_order_of_names
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -403,9 +403,11 @@ class IncompletePCA(RowByRow):
         warn_of_overfit(self.convergence_.overfit, self.n_components_)
         return entries
 
-    def _begin_in_parts(self, feature_weight: Any, log: PassLog | None, names: NamesOfParts) -> _core.ClusterFit:
-        """Begin a fit to rows in parts."""
-        options = options_of_parts(self, engine_options(self), feature_weight, names)
+    def _begin_in_parts(
+        self, feature_weight: Any, log: PassLog | None, columns: Sequence[str] | None
+    ) -> _core.ClusterFit:
+        """Begin a fit to rows in parts, whose columns have these names."""
+        options = in_order_of_names(self, engine_options(self), columns)
         return _core.ClusterFit.of_entries(options, to_part_weights(feature_weight), log)
 
     def _adopt_in_parts(self, model: _core.IncompleteModel, names: Sequence[str] | None) -> None:

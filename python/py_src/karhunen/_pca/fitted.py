@@ -21,7 +21,7 @@ from karhunen._shared.choices import Route
 from karhunen._shared.convergence import Convergence, warn_unless_converged
 from karhunen._shared.dtype import in_dtype
 from karhunen._shared.fitted_model import FittedModel, ViewedModel
-from karhunen._shared.standardization import NamesOfParts, options_of_parts
+from karhunen._shared.standardization import in_order_of_names
 from karhunen._shared.summary import Summarised, outcome
 
 if TYPE_CHECKING:
@@ -164,9 +164,11 @@ class FittedAtOnce(FittedComponents, ViewedModel):
         self._adopt_found(model)
         self._keep_log1p(matrix)
 
-    def _begin_in_parts(self, feature_weight: Any, log: PassLog | None, names: NamesOfParts) -> _core.ClusterFit:
-        """Begin a fit to rows in parts."""
-        options = options_of_parts(self, cast(Any, self)._engine_options(), feature_weight, names)
+    def _begin_in_parts(
+        self, feature_weight: Any, log: PassLog | None, columns: Sequence[str] | None
+    ) -> _core.ClusterFit:
+        """Begin a fit to rows in parts, whose columns have these names."""
+        options = in_order_of_names(self, cast(Any, self)._engine_options(), columns)
         return _core.ClusterFit(options, to_part_weights(feature_weight), log)
 
     def _adopt_in_parts(self, model: _core.Model, names: Sequence[str] | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, cast
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -41,6 +41,11 @@ def _standardization(name: str, value: Any) -> bool | str | list[float]:
 def standardization_options(estimator: BaseEstimator) -> dict[str, Any]:
     """Check `center` and `scale`, as far as the estimator has them, for the engine; numbers in their own order."""
     return {name: _standardization(name, getattr(estimator, name)) for name in NAMES if hasattr(estimator, name)}
+
+
+def are_named(values: Any) -> bool:
+    """Return True for a pandas Series with names, whose numbers belong to the columns of these names."""
+    return _labels(values) is not None
 
 
 def in_order_of_columns(estimator: BaseEstimator, options: dict[str, Any]) -> dict[str, Any]:
@@ -100,50 +105,6 @@ def in_order_of_labels(name: str, values: Any, columns: Sequence[str] | None) ->
     """
     places = _places(name, values, columns)
     return values if places is None else values.iloc[places]
-
-
-#: Names of the columns of rows in parts: None if they have none, "later" if the parts tell them in the first pass.
-NamesOfParts = Sequence[str] | Literal["later"] | None
-
-
-def options_of_parts(
-    estimator: BaseEstimator, options: dict[str, Any], feature_weight: Any, names: NamesOfParts
-) -> dict[str, Any]:
-    """Return the options of a fit to rows in parts, with centres and scales in the order of the columns.
-
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        Its `center` and `scale` may be series with names.
-    options : dict
-        Options of the engine.
-    feature_weight : object
-        Weights of the columns.
-    names : sequence of str, None or "later"
-        Names of the columns.
-
-    Returns
-    -------
-    dict
-        Options of the engine.
-
-    Raises
-    ------
-    ValueError
-        If the labels of a series are not the columns, or the names are told later.
-    """
-    if names == "later":
-        _refuse_labels(estimator, feature_weight)
-        return options
-    return in_order_of_names(estimator, options, cast("Sequence[str] | None", names))
-
-
-def _refuse_labels(estimator: BaseEstimator, feature_weight: Any) -> None:
-    """Refuse series with names for the columns of rows in parts, whose names are read later."""
-    given = {**{name: getattr(estimator, name, None) for name in NAMES}, "feature_weight": feature_weight}
-    for name, values in given.items():
-        if _labels(values) is not None:
-            raise ValueError(f"{name} is a Series, but parts name their columns later; give {name}.to_numpy()")
 
 
 def _places(name: str, values: Any, columns: Sequence[str] | None) -> list[int] | None:

@@ -98,7 +98,7 @@ class IncompletePCA(LazyRows, karhunen.IncompletePCA):
             passes.names,
             passes.n_features,
             feature_weight=passes.feature_weights(feature_weight),
-            names_are_known=True,
+            columns=passes.names(),
             checkpoint=checkpoint,
             resume=resume,
         )

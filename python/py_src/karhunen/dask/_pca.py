@@ -91,7 +91,7 @@ class PCA(LazyRows, karhunen.PCA):
             passes.names,
             passes.n_features,
             feature_weight=passes.feature_weights(feature_weight),
-            names_are_known=True,
+            columns=passes.names(),
             checkpoint=checkpoint,
             resume=resume,
         )
