@@ -97,6 +97,84 @@ fn scores_of_rows_with_fewer_entries_than_components_have_least_norm_and_the_cov
     assert!(n_rows > 300, "{n_rows}");
 }
 
+/// The least norm is that of the components, about the mean of the scores, and not that of the factors of the iterations.
+#[test]
+fn fitted_scores_are_those_that_transform_gives() {
+    let mut n_rows = 0;
+    for seed in 0..6 {
+        let holes = Holes::planted(45, 6, &[2.0, 1.5, 1.0, 0.5], 0.3, 0.4, seed);
+        let mut x = holes.with_nan();
+        // A row with the only entry of a column, whose loadings are zero then, and fewer others than components.
+        (0..45).for_each(|i| x[6 * i + 5] = f64::NAN);
+        (0..6).for_each(|j| x[6 * 9 + j] = if j > 2 { j as f64 } else { f64::NAN });
+        let data = Observed::from_dense(&Dense::row_major(&x, 45, 6).unwrap()).unwrap();
+        let of_rows: Vec<f64> = (0..45).map(|i| f64::from(i % 3 + 1)).collect();
+        let weighted = data.clone().with_sample_weights(&of_rows).unwrap();
+        for (method, mean, row_offsets, data) in [
+            (Method::Em, MeanMode::Joint, false, &data),
+            (Method::Em, MeanMode::Fixed, false, &data),
+            (Method::Em, MeanMode::None, false, &data),
+            (Method::Em, MeanMode::Joint, true, &data),
+            (Method::Em, MeanMode::Joint, false, &weighted),
+            (Method::Newton, MeanMode::Joint, false, &data),
+        ] {
+            let what = format!("{seed} {} {mean:?} {row_offsets}", method.name());
+            let pca = IncompletePca { method, mean, row_offsets, max_iter: 5, ..IncompletePca::new(3) };
+            let model = pca.fit(data).unwrap();
+            let found = model.row_scores(data).unwrap();
+            let size = largest(model.scores().as_slice().iter().map(|s| s.abs()));
+            let is_without_loadings = mean != MeanMode::None && !row_offsets;
+            let is_few = |row: &usize| match row {
+                9 => is_without_loadings,
+                row => (1..3).contains(&data.n_observed_in_row(*row)),
+            };
+            for row in (0..45).filter(is_few) {
+                n_rows += 1;
+                let (fitted, new) = (model.scores().row(row), found.scores.row(row));
+                let away = largest(fitted.iter().zip(new).map(|(x, y)| (x - y).abs()));
+                assert!(away <= 1e-9 * size, "{what} {row}: {fitted:?} {new:?}");
+                if let (Some(fitted), Some(new)) = (model.row_offsets(), &found.offsets) {
+                    assert!((fitted[row] - new[row]).abs() <= 1e-9 * size, "{what} {row}");
+                }
+            }
+            // Scores of components, all the same: about their mean, and orthogonal.
+            let weight = |i: usize| if data.sample_weights().is_some() { of_rows[i] } else { 1.0 };
+            let seen = (0..45).filter(|i| data.n_observed_in_row(*i) > 0);
+            let sum = |f: &dyn Fn(usize) -> f64| seen.clone().map(|i| weight(i) * f(i)).sum::<f64>();
+            for k in 0..3 {
+                let total = sum(&|i| model.scores()[(i, k)]);
+                assert!(mean != MeanMode::Joint || total.abs() <= 1e-9 * size, "{what} {k}: {total:e}");
+                let across =
+                    largest((0..k).map(|l| sum(&|i| model.scores()[(i, k)] * model.scores()[(i, l)]).abs()));
+                assert!(k == 0 || across <= 1e-9 * size * size, "{what} {k}: {across:e}");
+            }
+        }
+    }
+    assert!(n_rows > 300, "{n_rows}");
+}
+
+/// The loadings of a feature that one row holds shrink with every sweep, and a new row that holds it had scores as large as
+/// they were small.
+#[test]
+fn features_of_one_entry_have_it_as_their_mean_and_no_loadings() {
+    let holes = Holes::planted(60, 6, &[2.0, 1.0], 0.3, 0.2, 3);
+    let mut x = holes.with_nan();
+    (0..60).filter(|i| *i != 7).for_each(|i| x[6 * i + 5] = f64::NAN);
+    (x[6 * 7], x[6 * 7 + 1], x[6 * 7 + 5]) = (1.0, -1.0, 40.0);
+    let data = Observed::from_dense(&Dense::row_major(&x, 60, 6).unwrap()).unwrap();
+    let mut new = [f64::NAN; 12];
+    (new[5], new[6], new[11]) = (55.0, 1.0, 70.0);
+    let new = Observed::from_dense(&Dense::row_major(&new, 2, 6).unwrap()).unwrap();
+    for method in [Method::Em, Method::Ccd, Method::Cg, Method::Newton] {
+        let model = IncompletePca { method, ..IncompletePca::new(2) }.fit(&data).unwrap();
+        let loadings = [model.components()[(0, 5)], model.components()[(1, 5)]];
+        assert_eq!((loadings, model.mean()[5]), ([0.0; 2], 40.0), "{}", method.name());
+        let scores = model.transform(&new).unwrap();
+        assert_eq!(scores.row(0), [0.0; 2], "{}", method.name());
+        assert!(largest(scores.row(1).iter().map(|s| s.abs())) < 100.0, "{}: {scores:?}", method.name());
+    }
+}
+
 /// A column that is constant up to rounding has loadings of rounding errors, and a row that holds nothing else had scores of
 /// rounding errors over rounding errors.
 #[test]

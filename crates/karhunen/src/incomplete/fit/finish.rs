@@ -1,6 +1,6 @@
 //! Conversion of the best factors to the model.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::incomplete::data::ColumnScales;
 use crate::incomplete::factors::covariances::Covariances;
@@ -20,6 +20,7 @@ use crate::incomplete::updates::posterior::{Posterior, Rotation};
 use crate::incomplete::updates::precision::Precision;
 use crate::incomplete::updates::prepared::Prepared;
 use crate::incomplete::updates::rotate::{Rotated, principal};
+use crate::incomplete::updates::undetermined::{leave_single_entries_to_means, take_least_norm};
 use crate::linalg::Matrix;
 use crate::linalg::dense::small::t_multiply;
 use crate::linalg::simd::Lane;
@@ -55,7 +56,11 @@ impl<T: Lane> RunResult<T> {
             }
             None => {
                 let centred = pca.mean != MeanMode::None;
-                Found::of_point(problem, self.factors, (self.squares, centred), pca.error_bars, exec)?
+                let mut factors = self.factors;
+                if problem.scores.is_zero() && method != Method::Online {
+                    leave_single_entries_to_means(problem, &mut factors, exec)?;
+                }
+                Found::of_point(problem, factors, (self.squares, centred), pca.error_bars, exec)?
             }
         };
         let far = far_predictions(problem.data, &found.rotated, exec)?;
@@ -222,9 +227,20 @@ impl Found {
         if problem.scores.is_zero() && problem.fixed().is_none() {
             drop_rounding(problem, &mut factors, exec)?;
         }
-        let mut rotated = principal(problem, &mut factors, problem.mean.joint, exec)?;
         let rough = rough_noise(problem, squares);
-        let inactive = rotated.deactivate(problem.data.total_samples(), rough / problem.data.mean_weight());
+        let least = rough / problem.data.mean_weight();
+        let components = |factors: &mut Factors<T>| {
+            let mut rotated = principal(problem, factors, problem.mean.joint, exec)?;
+            let inactive = rotated.deactivate(problem.data.total_samples(), least);
+            Ok::<_, Error>((rotated, inactive))
+        };
+        let (mut rotated, mut inactive) = components(&mut factors)?;
+        if problem.scores.is_zero() && problem.offsets.as_ref().is_none_or(Diagonal::is_zero) {
+            factors = rotated.factors().with_multiplicity(factors.s.multiplicity());
+            if take_least_norm(problem, &mut factors, &inactive, exec)? {
+                (rotated, inactive) = components(&mut factors)?;
+            }
+        }
         let variances = of_scores(&rotated.singular_values, problem.data.total_samples());
         let mut prior = prior(problem, &rotated);
         prior.remove(&inactive);

@@ -397,7 +397,18 @@ impl<T: Lane> Course<'_, T> {
     /// Root mean squared error of the held-out entries, if any.
     fn held_out_rmse(&self, factors: &Factors<T>, exec: &Exec<'_>) -> Result<Option<f64>> {
         let Some(data) = self.held_out else { return Ok(None) };
-        let test = self.prepared.problem(self.pca, data);
-        Ok(Some((squares(&test, factors, exec)? / data.total_weight()).sqrt()))
+        Ok(Some(rmse_of(self.pca, self.prepared, data, factors, exec)?))
     }
+}
+
+/// Root mean squared error of held-out entries.
+pub(crate) fn rmse_of<T: Lane>(
+    pca: &IncompletePca,
+    prepared: &Prepared,
+    held_out: &Observed<T>,
+    factors: &Factors<T>,
+    exec: &Exec<'_>,
+) -> Result<f64> {
+    let test = prepared.problem(pca, held_out);
+    Ok((squares(&test, factors, exec)? / held_out.total_weight()).sqrt())
 }

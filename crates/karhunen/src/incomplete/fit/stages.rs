@@ -10,7 +10,7 @@ use crate::incomplete::fit::checkpoint::Checkpoint;
 use crate::incomplete::fit::checkpointing::CheckpointWriter;
 use crate::incomplete::fit::first_factors::{given, revived};
 use crate::incomplete::fit::overfit::{LEAST_GAIN, NO_NOISE, outnumbered};
-use crate::incomplete::fit::run::{Course, RunResult, Running};
+use crate::incomplete::fit::run::{Course, RunResult, Running, rmse_of};
 use crate::incomplete::fit::setting::{FitPart, MOST_STEPS, STEP_RATIO, Setting, Stage};
 use crate::incomplete::fit::stopping::Rules;
 use crate::incomplete::model::IncompleteModel;
@@ -271,6 +271,15 @@ impl<T: Lane> Stages<T> {
             &part.prepared,
             exec,
         )?;
+        let parts = model.parts();
+        let is_free = parts.prior.precision.as_slice().iter().all(|p| *p == 0.0);
+        let of_iterate = is_free && parts.convergence.held_out_rmse.is_some();
+        if let Some(held_out) = setting.held_out.filter(|_| of_iterate && !refitted) {
+            // The model has other scores of rows with few entries than the iterate.
+            let factors = model.factors::<T>();
+            let rmse = rmse_of(setting.pca, &part.prepared, held_out, &factors, exec)?;
+            model.record_held_out(rmse);
+        }
         model.record(self.runs, refitted);
         Ok(model)
     }

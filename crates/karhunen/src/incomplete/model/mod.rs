@@ -10,12 +10,14 @@ pub(crate) mod validity;
 
 use crate::error::{Error, Result};
 use crate::incomplete::data::ColumnScales;
+use crate::incomplete::factors::Factors;
 use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::factors::prior::{NormalPrior, Prior};
 use crate::incomplete::model::convergence::FarPredictions;
 use crate::incomplete::model::convergence::{IncompleteConvergence, RunSummary};
 use crate::incomplete::options::IncompletePca;
 use crate::linalg::Matrix;
+use crate::scalar::Scalar;
 
 /// Scores and offsets of rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -276,6 +278,17 @@ impl IncompleteModel {
     pub(crate) fn record(&mut self, runs: Vec<RunSummary>, refitted: bool) {
         self.parts.convergence.runs = runs;
         self.parts.convergence.refitted = refitted;
+    }
+
+    /// Records the error of the held-out entries.
+    pub(crate) fn record_held_out(&mut self, rmse: f64) {
+        self.parts.convergence.held_out_rmse = Some(rmse);
+    }
+
+    /// The loadings, means and scores, with the row offsets.
+    pub(crate) fn factors<T: Scalar>(&self) -> Factors<T> {
+        let IncompleteParts { components, scores, mean, row_offsets, .. } = &self.parts;
+        Factors::with_offsets(&components.transposed(), scores, mean, row_offsets.as_deref())
     }
 
     /// Renumbers the row of the farthest prediction; drops the record if `name` returns `None`.

@@ -8,7 +8,7 @@ use crate::incomplete::data::Segment;
 use crate::incomplete::factors::Factor;
 use crate::linalg::Matrix;
 use crate::linalg::decomp::cholesky::{BLOCK, LEAST_PIVOT, Upper};
-use crate::linalg::decomp::eigh::eigh;
+use crate::linalg::decomp::eigh::{Eigh, eigh};
 use crate::linalg::simd::Lane;
 
 /// Replaces `b` by the solution of `G x = b`, of least norm if `G` is singular to rounding; returns `b'x`. The
@@ -44,20 +44,42 @@ pub(crate) fn solve_singular(g: &mut Upper<'_>, b: &mut [f64], free: usize) -> R
     let mean = (0..free).map(diagonal).sum::<f64>() / free.max(1) as f64;
     let lengths: Vec<f64> = (0..m).map(|k| if k < free { 1.0 } else { length(mean, diagonal(k)) }).collect();
     let full = Matrix::from_fn(m, m, |i, j| lengths[i] * lengths[j] * g.values[i.min(j) * stride + i.max(j)]);
-    let decomposed = eigh(&full)?;
-    let least = decomposed.values.first().map_or(0.0, |largest| largest * LEAST_PIVOT * m as f64);
-    let (mut x, mut explained) = (vec![0.0; m], 0.0);
-    for (k, value) in decomposed.values.iter().enumerate() {
-        if *value > least {
-            let along: f64 = (0..m).map(|i| decomposed.vectors[(i, k)] * lengths[i] * b[i]).sum();
-            explained += along * along / value;
-            for (i, x) in x.iter_mut().enumerate() {
-                *x += lengths[i] * decomposed.vectors[(i, k)] * along / value;
-            }
-        }
-    }
-    b[..m].copy_from_slice(&x);
+    b[..m].iter_mut().zip(&lengths).for_each(|(b, length)| *b *= length);
+    let explained = Range::of(&full)?.solve(&mut b[..m]);
+    b[..m].iter_mut().zip(&lengths).for_each(|(b, length)| *b *= length);
     Ok(explained)
+}
+
+/// The directions in which a symmetric matrix without negative eigenvalues is not zero to rounding.
+pub(crate) struct Range(Eigh);
+
+impl Range {
+    /// Decomposes the matrix.
+    pub(crate) fn of(g: &Matrix) -> Result<Self> {
+        let mut found = eigh(g)?;
+        let least = found.values.first().map_or(0.0, |largest| largest * LEAST_PIVOT * g.n_rows() as f64);
+        found.values.retain(|value| *value > least);
+        Ok(Self(found))
+    }
+
+    /// Replaces `b` by the solution of least norm, `b'x` of which it returns.
+    pub(crate) fn solve(&self, b: &mut [f64]) -> f64 {
+        let Self(Eigh { values, vectors }) = self;
+        let (mut x, mut explained) = (vec![0.0; b.len()], 0.0);
+        for (k, value) in values.iter().enumerate() {
+            let along: f64 = b.iter().enumerate().map(|(i, b)| vectors[(i, k)] * b).sum();
+            explained += along * along / value;
+            x.iter_mut().enumerate().for_each(|(i, x)| *x += vectors[(i, k)] * along / value);
+        }
+        b.copy_from_slice(&x);
+        explained
+    }
+
+    /// Element `(k, l)` of the projection on the directions.
+    pub(crate) fn projection(&self, k: usize, l: usize) -> f64 {
+        let Self(Eigh { values, vectors }) = self;
+        (0..values.len()).map(|at| vectors[(k, at)] * vectors[(l, at)]).sum()
+    }
 }
 
 /// Solves in place of `b`, inverts `G`, and returns `ln det G`. A `G` that is singular to rounding has inverse

@@ -16,3 +16,4 @@ pub(crate) mod row_posteriors;
 pub(crate) mod score_moments;
 pub(crate) mod score_posteriors;
 pub(crate) mod score_shift;
+pub(crate) mod undetermined;
