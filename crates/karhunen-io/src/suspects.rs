@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use karhunen::{Dense, Matrix, Scalar};
 
+use crate::titles::{is_id_name, plain};
 use crate::{Data, ObservedData, Values};
 
 /// Minimum number of rows of a table with suspects.
@@ -178,36 +179,6 @@ fn others_are_decimal(columns: &dyn Columns, j: usize) -> bool {
     (0..p).filter(|k| *k != j).all(is_decimal)
 }
 
-/// Tests for names such as `id`, `row_number`, `patientId`, and the `Unnamed: 0` of an index that pandas wrote.
-pub(crate) fn is_id_name(name: &str) -> bool {
-    const NAMES: [&str; 13] = [
-        "index",
-        "row",
-        "no",
-        "nr",
-        "number",
-        "key",
-        "record",
-        "observation",
-        "code",
-        "zip",
-        "zipcode",
-        "zip code",
-        "postcode",
-    ];
-    NAMES.contains(&plain(name).as_str()) || is_no_word(name)
-}
-
-/// Tests for names of ids that are no words of a language.
-pub(crate) fn is_no_word(name: &str) -> bool {
-    const NAMES: [&str; 6] = ["id", "idx", "rowid", "rownum", "row number", "unnamed: 0"];
-    let plain = plain(name);
-    let camel = name.strip_suffix("Id").or_else(|| name.strip_suffix("ID"));
-    NAMES.contains(&plain.as_str())
-        || plain.ends_with(" id")
-        || camel.is_some_and(|before| before.ends_with(|c: char| c.is_lowercase()))
-}
-
 /// Tests for names such as `class`; a `y` beside an `x` is a coordinate.
 fn is_class_name(name: &str, all: &[String]) -> bool {
     const NAMES: [&str; 10] = [
@@ -225,11 +196,6 @@ fn is_class_name(name: &str, all: &[String]) -> bool {
     let plain = plain(name);
     NAMES.contains(&plain.as_str())
         || (plain == "y" && !all.iter().any(|name| name.eq_ignore_ascii_case("x")))
-}
-
-/// The name in lower case, with spaces between its words.
-pub(crate) fn plain(name: &str) -> String {
-    name.to_lowercase().replace(['_', '.', '-'], " ")
 }
 
 #[cfg(test)]

@@ -1,6 +1,4 @@
-//! Titles of columns that hold texts, such as the names of rows.
-
-use crate::suspects::{is_id_name, is_no_word, plain};
+//! Words in names of columns: ids, and titles of columns that hold texts, such as the names of rows.
 
 /// Whether a text is the title of a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,6 +31,41 @@ impl Title {
             Title::None
         }
     }
+}
+
+/// Tests for names such as `id`, `row_number`, `patientId`, and the `Unnamed: 0` of an index that pandas wrote.
+pub(crate) fn is_id_name(name: &str) -> bool {
+    const NAMES: [&str; 13] = [
+        "index",
+        "row",
+        "no",
+        "nr",
+        "number",
+        "key",
+        "record",
+        "observation",
+        "code",
+        "zip",
+        "zipcode",
+        "zip code",
+        "postcode",
+    ];
+    NAMES.contains(&plain(name).as_str()) || is_no_word(name)
+}
+
+/// Tests for names of ids that are no words of a language.
+fn is_no_word(name: &str) -> bool {
+    const NAMES: [&str; 6] = ["id", "idx", "rowid", "rownum", "row number", "unnamed: 0"];
+    let plain = plain(name);
+    let camel = name.strip_suffix("Id").or_else(|| name.strip_suffix("ID"));
+    NAMES.contains(&plain.as_str())
+        || plain.ends_with(" id")
+        || camel.is_some_and(|before| before.ends_with(|c: char| c.is_lowercase()))
+}
+
+/// The name in lower case, with spaces between its words.
+pub(crate) fn plain(name: &str) -> String {
+    name.to_lowercase().replace(['_', '.', '-'], " ")
 }
 
 #[cfg(test)]
