@@ -337,9 +337,12 @@ impl Look<'_> {
     /// Tests for a first line whose numbers may be names; `None` if nothing says so.
     fn names_of_numbers(&self, first: &[Field], rest: &[Vec<Field>]) -> Option<FirstLine> {
         let counting = self.counting(first, rest);
-        let likely = counting.filter(|found| found.holds_names());
-        let titled = || self.beside_title(first, rest);
-        likely.filter(|found| *found == FirstLine::CountingNames).or_else(titled).or(likely).or(counting)
+        if counting == Some(FirstLine::CountingNames) {
+            return counting;
+        }
+        let titled = self.beside_title(first, rest);
+        let names = [titled, counting].into_iter().flatten().find(|found| found.holds_names());
+        names.or(titled).or(counting)
     }
 
     /// Tests for whole numbers beside the title of a column of texts, an empty corner, or years.

@@ -112,8 +112,9 @@ fn years_and_wavelengths_are_names() {
         noise(120, 7).chunks(12).map(|row| row.iter().map(f64::to_string).collect()).collect();
     let wavelengths: Vec<String> = (0..12).map(|j| (900 + 2 * j).to_string()).collect();
     let nm = csv(&[vec![wavelengths], spectra.clone()].concat());
-    let years = "country,1990,1991,1992\nFrance,5000,3,2000\nItaly,7,4000,2\nSpain,8,1,6000\n";
-    let folder = folder(&[("nm.csv", &nm), ("years.csv", years)]);
+    let years = "land,1990,1991,1992\nFrance,5000,3,2000\nItaly,7,4000,2\nSpain,8,1,6000\n";
+    let titled = years.replace("land", "country");
+    let folder = folder(&[("nm.csv", &nm), ("years.csv", years), ("titled.csv", &titled)]);
     let folder = folder.path();
     let (out, err) = run(folder, "inspect nm.csv");
     assert!(out.contains("10 rows x 12 columns") && out.contains("900 "), "{out}");
@@ -121,6 +122,9 @@ fn years_and_wavelengths_are_names() {
     let (out, err) = run(folder, "inspect years.csv");
     assert!(out.contains("3 rows x 3 columns") && out.contains("1990 "), "{out}");
     assert!(err.contains("was taken as names; say --header no if it is data"), "{err}");
+    let (out, err) = run(folder, "inspect titled.csv");
+    assert!(out.contains("3 rows x 3 columns") && out.contains("1990 "), "{out}");
+    assert_eq!(err, "");
 }
 
 #[test]

@@ -412,7 +412,7 @@ fn numbers_are_names_by_signs_that_data_lack() {
 
 #[test]
 fn numbers_beside_titles_and_years_are_names() {
-    let cases: [(&str, Read); 38] = [
+    let cases: [(&str, Read); 39] = [
         // A title over texts, and years or whole numbers over decimals.
         ("id,2019,2020\na,1,2\nb,3,4\n", (2, true, true, false)),
         ("country,2019,2020\nFrance,67,68\nChina,1398,1402\n", (2, true, true, false)),
@@ -431,6 +431,8 @@ fn numbers_beside_titles_and_years_are_names() {
         // Years alone.
         ("what,2019,2020\na,5.5,2\nb,3.5,4.5\n", (2, true, true, true)),
         ("what,2019,2020\na,5,2\nb,3,4\n", (2, true, true, true)),
+        // Years in equal steps, of the order of the rows.
+        ("what,1990,1991,1992\na,5000,3,2000\nb,7,4000,2\n", (2, true, true, true)),
         ("2019,2020\n5.5,2.5\n3.5,4.5\n", (2, true, false, true)),
         ("2019,2020\n5,2\n3,4\n", (2, true, false, true)),
         ("1990,2000,2015\n5.5,2.5,7.5\n3.5,4.5,1.5\n", (2, true, false, true)),
