@@ -53,7 +53,7 @@ pub struct IncompleteStream {
     pub(crate) curvatures: Matrix,
     /// Sum of the weights of the entries of each feature.
     pub(crate) seen: Vec<f64>,
-    /// Weight and value of the first entry of each feature, of streams from random loadings.
+    /// Weight and value of the first entry of each feature, where it initialised the mean.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) first: Vec<(f64, f64)>,
     pub(crate) n_samples: usize,
@@ -202,8 +202,8 @@ impl IncompleteStream {
     }
 
     /// The current loadings, shape (n_features, n_components): neither orthogonal nor ordered. Zero for features that
-    /// were never seen, whose random start says nothing of them, and for features that were seen once, whose one entry
-    /// determines no direction and is their mean, if that is learned.
+    /// were never seen, whose random start says nothing of them, and for features that were seen once, whose one entry is
+    /// their mean.
     pub fn loadings(&self) -> Matrix {
         let learned = |j: usize| self.seen[j] > 0.0 && self.only_entry(j).is_none();
         let of = |j, k| if learned(j) { self.loadings[(j, k)] } else { 0.0 };
@@ -219,11 +219,10 @@ impl IncompleteStream {
     /// The current mean of each feature, of scaled entries.
     pub(crate) fn mean_in_units(&self) -> Vec<f64> {
         let learned = |j: usize| self.loadings[(j, self.c)];
-        let only_entry = |j: usize| self.only_entry(j).filter(|_| !self.mean_known);
-        (0..self.loadings.n_rows()).map(|j| only_entry(j).unwrap_or_else(|| learned(j))).collect()
+        (0..self.loadings.n_rows()).map(|j| self.only_entry(j).unwrap_or_else(|| learned(j))).collect()
     }
 
-    /// The entry of a feature that was seen once.
+    /// The entry of a feature that was seen once, if its mean is learned.
     fn only_entry(&self, j: usize) -> Option<f64> {
         let first = self.first.get(j).filter(|first| first.0 > 0.0 && first.0 == self.seen[j]);
         first.map(|(_, value)| *value)
@@ -330,10 +329,8 @@ impl IncompleteStream {
         let c = self.c;
         for (at, (index, value)) in sample.indices.iter().zip(sample.values).enumerate() {
             let j = *index as usize;
-            if self.seen[j] == 0.0 {
-                if !self.mean_known {
-                    self.loadings[(j, c)] = value.to_f64();
-                }
+            if !self.mean_known && self.seen[j] == 0.0 {
+                self.loadings[(j, c)] = value.to_f64();
                 if let Some(first) = self.first.get_mut(j) {
                     *first = (sample.weights.map_or(1.0, |w| w[at].to_f64()), value.to_f64());
                 }
