@@ -68,7 +68,7 @@ BELOW = {
     "genotypes": {"_diagnostics", "_inputs", "_shared"},
     "selection": {"_diagnostics", "_inputs", "_pca", "_shared"},
     "_cluster": {"_inputs", "_shared"},
-    "cluster": {"_cluster"},
+    "cluster": {"_cluster", "_shared"},
     "dask": {"_cluster", "_inputs", "_pca", "_shared"},
     "_spark": {"_cluster", "_shared"},
     "spark": {"_cluster", "_spark"},

@@ -11,10 +11,11 @@ use karhunen::error::{OptionValue, Phrase};
 use crate::csv::{Cell, Field};
 use crate::fitted_table::{FittedTable, is_feature};
 use crate::number_runs::{
-    LONG_RUN, Run, are_ordered_years, are_years, counts_from_the_start, is_year, run, share_of_steps,
+    LONG_RUN, Run, are_ordered_years, are_successive_years, are_years, counts_from_the_start, run,
+    share_of_steps,
 };
 use crate::option_names;
-use crate::titles::Title;
+use crate::titles::is_title;
 use crate::units::{common_word, first_decorated, is_grouped_in_threes};
 
 /// The content of the first line of a text table.
@@ -28,7 +29,7 @@ pub(crate) enum FirstLine {
     CountingNames,
     /// Numbers, read as names on one piece of evidence.
     LikelyNames,
-    /// Numbers beside the title of a column or in place of one, read as names on one piece of evidence.
+    /// Years in equal steps, or numbers of which the first column has none, read as names on one piece of evidence.
     TitledNames,
     /// The names in the model, all of them numbers, in another order.
     MovedNames,
@@ -36,7 +37,7 @@ pub(crate) enum FirstLine {
     KnownNumbers,
     /// Increasing or decreasing numbers without further evidence: values.
     CountingValues,
-    /// Numbers beside texts, which may be years: values.
+    /// Years, or whole numbers beside the title of a column of texts: values.
     TitledValues,
     /// Different words for missing values: values.
     MissingWords,
@@ -45,6 +46,15 @@ pub(crate) enum FirstLine {
 }
 
 impl FirstLine {
+    /// The reading of numbers that would be taken as names, under a model whose features have no such names: values.
+    fn under_a_model(self) -> Option<Self> {
+        match self {
+            Self::LikelyNames | Self::CountingNames => Some(Self::CountingValues),
+            Self::TitledNames => Some(Self::TitledValues),
+            _ => None,
+        }
+    }
+
     /// Returns true if the line is read as names.
     pub(crate) fn holds_names(self) -> bool {
         matches!(
@@ -202,12 +212,10 @@ impl Look<'_> {
         if rest.is_empty() {
             return FirstLine::Values;
         }
-        match self.names_of_numbers(first, rest) {
-            Some(FirstLine::LikelyNames | FirstLine::CountingNames) => FirstLine::CountingValues,
-            Some(FirstLine::TitledNames) => FirstLine::TitledValues,
-            Some(FirstLine::Names) => FirstLine::Names,
-            _ if self.is_whole_over_decimals(first, rest) => FirstLine::WholeValues,
-            _ => self.missing_words(first, rest).unwrap_or(FirstLine::Values),
+        match self.names_of_numbers(first, rest).and_then(FirstLine::under_a_model) {
+            Some(doubted) => doubted,
+            None if self.is_whole_over_decimals(first, rest) => FirstLine::WholeValues,
+            None => self.missing_words(first, rest).unwrap_or(FirstLine::Values),
         }
     }
 
@@ -263,11 +271,9 @@ impl Look<'_> {
         }
         if let Some(found) = self.names_of_numbers(first, rest) {
             // The fitted table of a model without feature names had no such line.
-            return match (self.fitted, found) {
-                (None, found) | (Some(_), found @ FirstLine::Names) => found,
-                (Some(_), FirstLine::LikelyNames | FirstLine::CountingNames) => FirstLine::CountingValues,
-                (Some(_), FirstLine::TitledNames) => FirstLine::TitledValues,
-                (Some(_), _) => FirstLine::Values,
+            return match self.fitted {
+                None => found,
+                Some(_) => found.under_a_model().unwrap_or(FirstLine::Values),
             };
         }
         let all_text = |record: &Vec<Field>| self.numbers(record).is_empty() && record.iter().any(is_text);
@@ -290,8 +296,7 @@ impl Look<'_> {
         if words.len() < 2 || !differ || !first.iter().all(no_numbers) {
             return None;
         }
-        let titled = (0..first.len()).any(|column| self.title(first, column, rest) != Title::None);
-        Some(if titled { FirstLine::Names } else { FirstLine::MissingWords })
+        Some(FirstLine::MissingWords)
     }
 
     /// Tests whether several columns all have integers over decimals.
@@ -345,7 +350,9 @@ impl Look<'_> {
         names.or(titled).or(counting)
     }
 
-    /// Tests for whole numbers beside the title of a column of texts, an empty corner, or years.
+    /// Tests for years, and for other whole numbers beside the title of a column of texts or an empty corner. Only years in
+    /// equal steps beside a title are read as names: rows have names such as `time` too, and the largest numbers of a sorted
+    /// table stand in its first row.
     fn beside_title(&self, first: &[Field], rest: &[Vec<Field>]) -> Option<FirstLine> {
         let numbers = self.numbers(first);
         let all_whole = numbers.iter().all(|number| number.fract() == 0.0);
@@ -353,41 +360,28 @@ impl Look<'_> {
         if numbers.is_empty() || !all_whole || !differ {
             return None;
         }
-        let title = (0..first.len()).map(|column| self.title(first, column, rest)).max().unwrap_or_default();
-        let below: Vec<f64> = (0..first.len())
-            .filter(|column| self.number(&first[*column]).is_some())
-            .flat_map(|column| self.column(rest, column))
-            .collect();
-        let decimals = below.iter().filter(|value| value.fract() != 0.0).count();
-        let over_decimals = decimals * 2 > below.len() && !self.is_written_alike(first, rest);
+        let titled = (0..first.len()).any(|column| self.is_title(first, column, rest));
         let years_below = rest.iter().filter(|record| are_ordered_years(&self.numbers(record))).count();
-        let years = are_ordered_years(&numbers) && years_below * 4 <= rest.len();
-        let unlike = !below.iter().any(|value| is_year(*value));
-        let successive = numbers.windows(2).all(|pair| (pair[1] - pair[0]).abs() == 1.0);
-        match title {
-            Title::None if numbers.len() == 1 || !years => None,
-            Title::None if over_decimals || (unlike && successive) => Some(FirstLine::TitledNames),
-            Title::None => Some(FirstLine::TitledValues),
-            _ if years || over_decimals => Some(FirstLine::Names),
-            Title::Certain if run(&numbers) != Run::None => Some(FirstLine::Names),
-            Title::Likely if run(&numbers) == Run::None => None,
-            Title::Likely | Title::Certain => Some(FirstLine::TitledNames),
+        let few_below = years_below * 4 <= rest.len();
+        if titled && are_successive_years(&numbers) && few_below {
+            Some(FirstLine::TitledNames)
+        } else if titled || (are_ordered_years(&numbers) && few_below) {
+            Some(FirstLine::TitledValues)
+        } else {
+            None
         }
     }
 
-    /// Whether a field of the first line is the title of a column that holds no numbers.
-    fn title(&self, first: &[Field], column: usize, rest: &[Vec<Field>]) -> Title {
+    /// Tests whether a field of the first line is the title of a column that holds no numbers, or an empty corner.
+    fn is_title(&self, first: &[Field], column: usize, rest: &[Vec<Field>]) -> bool {
         let below = || rest.iter().filter_map(|record| record.get(column));
         let text = &*first[column].text;
         if text.is_empty() && column == 0 && first.len() > 1 {
             let over_texts = below().all(|field| self.cell(field) == Cell::Text);
-            let over_counts = rest.len() > 2 && counts_from_the_start(&self.column(rest, 0));
-            return if over_texts || over_counts { Title::Certain } else { Title::None };
+            return over_texts || (rest.len() > 2 && counts_from_the_start(&self.column(rest, 0)));
         }
-        if self.cell(&first[column]) != Cell::Text || below().any(|field| *field.text == *text) {
-            return Title::None;
-        }
-        std::str::from_utf8(text).map_or(Title::None, Title::of)
+        let is_text = self.cell(&first[column]) == Cell::Text && below().all(|field| *field.text != *text);
+        is_text && std::str::from_utf8(text).is_ok_and(is_title)
     }
 
     /// Tests for a first line of numbers that increase or decrease unlike the rows below: names such as years and

@@ -45,10 +45,17 @@ pub(crate) fn are_years(numbers: &[f64]) -> bool {
     [1.0, 2.0, 4.0, 5.0, 10.0].contains(&step) && numbers.iter().all(|x| is_year(*x))
 }
 
-/// Tests whether all numbers, at least one, may be years that rise or fall, by any steps.
+/// Tests whether the numbers, two or more, are years in equal steps of 1, 2, 4, 5 or 10.
+pub(crate) fn are_successive_years(numbers: &[f64]) -> bool {
+    numbers.len() > 1
+        && are_years(numbers)
+        && numbers.windows(2).all(|pair| pair[1] - pair[0] == numbers[1] - numbers[0])
+}
+
+/// Tests whether all numbers, at least two, may be years that rise or fall, by any steps.
 pub(crate) fn are_ordered_years(numbers: &[f64]) -> bool {
     let rises = |pair: &[f64]| pair[0] < pair[1];
-    !numbers.is_empty()
+    numbers.len() > 1
         && numbers.iter().all(|x| is_year(*x))
         && (numbers.windows(2).all(rises) || numbers.windows(2).all(|pair| pair[0] > pair[1]))
 }

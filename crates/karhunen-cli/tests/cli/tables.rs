@@ -124,6 +124,14 @@ fn years_and_wavelengths_are_names() {
     assert!(err.contains("was taken as names; say --header no if it is data"), "{err}");
     let (out, err) = run(folder, "inspect titled.csv");
     assert!(out.contains("3 rows x 3 columns") && out.contains("1990 "), "{out}");
+    assert!(err.contains("was taken as names; say --header no if it is data"), "{err}");
+    // The first row of a sorted table is no header, nor under a model of columns without names.
+    let sorted = "time,1900,1650\nyear,1200,1100\nof,900,870\n";
+    std::fs::write(folder.join("sorted.csv"), sorted).unwrap();
+    std::fs::write(folder.join("plain.csv"), "3,1\n2,5\n7,4\n").unwrap();
+    run(folder, "fit plain.csv -k 1 -o plain.khm");
+    let (out, err) = run(folder, "transform plain.khm sorted.csv");
+    assert_eq!(out.lines().filter(|line| line.starts_with("time,")).count(), 1, "{out}");
     assert_eq!(err, "");
 }
 

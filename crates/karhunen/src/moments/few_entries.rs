@@ -76,7 +76,7 @@ impl<N: LineNumber, I: Index, T: Scalar> WithSimd for AddLine<'_, '_, N, I, T> {
                 let (mut position, end) = (position as usize, transposed.end(column.at() - first));
                 let factor = weights.at(column.at()) * transposed.value(position).to_f64();
                 while position < end {
-                    let Some((run, values)) = transposed.run(position) else { return };
+                    let (run, values) = transposed.run(position);
                     numbers[len..len + RUN].copy_from_slice(run);
                     for (product, value) in products[len..len + RUN].iter_mut().zip(values) {
                         *product = factor * value.to_f64();

@@ -272,9 +272,9 @@ impl<T: Lane> Stages<T> {
             exec,
         )?;
         let parts = model.parts();
-        let is_free = parts.prior.precision.as_slice().iter().all(|p| *p == 0.0);
-        let of_iterate = is_free && parts.convergence.held_out_rmse.is_some();
-        if let Some(held_out) = setting.held_out.filter(|_| of_iterate && !refitted) {
+        let has_flat_prior = parts.prior.precision.as_slice().iter().all(|p| *p == 0.0);
+        let is_of_iterate = has_flat_prior && parts.convergence.held_out_rmse.is_some();
+        if let Some(held_out) = setting.held_out.filter(|_| is_of_iterate && !refitted) {
             // The model has other scores of rows with few entries than the iterate.
             let factors = model.factors::<T>();
             let rmse = rmse_of(setting.pca, &part.prepared, held_out, &factors, exec)?;

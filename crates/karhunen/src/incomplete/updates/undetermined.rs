@@ -7,6 +7,7 @@ use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::factors::{Factor, FactorSide, Factors};
 use crate::incomplete::passes::least_norm::Range;
 use crate::linalg::Matrix;
+use crate::linalg::decomp::cholesky::{BLOCK, Upper};
 use crate::linalg::simd::Lane;
 
 /// Number of rows per piece of work.
@@ -56,14 +57,13 @@ pub(crate) fn take_least_norm<T: Lane>(
         |piece, sums| {
             for i in piece * ROWS..((piece + 1) * ROWS).min(n) {
                 let multiplicity = factors.s.multiplicity().map_or(1.0, |multiplicity| multiplicity[i]);
-                let of_fit = || heard.iter().map(|k| factors.s.row(i)[*k].to_f64()).collect();
-                let (found, range) = match rows.solve(i, &origin)? {
-                    Some((found, range)) => (found, Some(range)),
-                    None => (of_fit(), None),
-                };
-                sums.any |= range.is_some();
-                if problem.data.rows().count(i) > 0 {
-                    sums.add(multiplicity, &found, range.as_ref());
+                if let Some(equations) = rows.equations(i, &origin) {
+                    let found = equations.solve(Some((multiplicity, &mut sums.of_projections)))?;
+                    sums.add(multiplicity, found);
+                    sums.any = true;
+                } else if problem.data.rows().count(i) > 0 {
+                    sums.add(multiplicity, heard.iter().map(|k| factors.s.row(i)[*k].to_f64()));
+                    (0..m).for_each(|k| sums.of_projections[(k, k)] += multiplicity);
                 }
             }
             Ok(())
@@ -76,7 +76,8 @@ pub(crate) fn take_least_norm<T: Lane>(
     let width = factors.s.width();
     exec.fill(factors.s.as_mut_slice(), ROWS * width, |piece, out| {
         for (at, row) in out.chunks_exact_mut(width).enumerate() {
-            if let Some((found, _)) = rows.solve(piece * ROWS + at, &mean)? {
+            if let Some(equations) = rows.equations(piece * ROWS + at, &mean) {
+                let found = equations.solve(None)?;
                 heard.iter().zip(found).zip(&mean).for_each(|((k, s), m)| row[*k] = T::from_f64(s + m));
             }
         }
@@ -85,7 +86,7 @@ pub(crate) fn take_least_norm<T: Lane>(
     Ok(true)
 }
 
-/// The rows whose entries do not determine their scores.
+/// The rows with fewer entries than scores.
 struct Undetermined<'a, T> {
     problem: &'a Objective<'a, T>,
     loadings: &'a Factor<T>,
@@ -94,33 +95,99 @@ struct Undetermined<'a, T> {
 }
 
 impl<T: Lane> Undetermined<'_, T> {
-    /// The scores of least norm about `origin`, less it, and the directions that the entries determine; `None` if these are
-    /// all, or the row has no entries.
-    fn solve(&self, i: usize, origin: &[f64]) -> Result<Option<(Vec<f64>, Range)>> {
+    /// The equations of row `i` for its scores less `origin`, of entries whose loadings are not all zero; `None` if they are
+    /// as many as the scores, or the row has no entries.
+    fn equations(&self, i: usize, origin: &[f64]) -> Option<Equations> {
         let (m, c, entries) = (self.heard.len(), self.problem.c, self.problem.data.rows().line(i));
-        let of_entry = |e: usize| {
-            let row = self.loadings.row(entries.indices[e] as usize);
-            (row, entries.weights.map_or(1.0, |weights| weights[e].to_f64()))
-        };
-        let counts = |e: &usize| self.heard.iter().any(|k| of_entry(*e).0[*k].to_f64() != 0.0);
+        let loadings = |e: usize| self.loadings.row(entries.indices[e] as usize);
+        let counts = |e: &usize| self.heard.iter().any(|k| loadings(*e)[*k].to_f64() != 0.0);
         let n_entries = entries.indices.len();
-        if n_entries == 0 || (0..n_entries).filter(counts).take(m).count() == m {
-            return Ok(None);
+        let counted: Vec<usize> = (0..n_entries).filter(counts).take(m).collect();
+        if n_entries == 0 || counted.len() == m {
+            return None;
         }
-        let (mut g, mut b, mut z) = (Matrix::zeros(m, m), vec![0.0; m], vec![0.0; m]);
-        for (e, value) in entries.values.iter().enumerate() {
-            let (row, weight) = of_entry(e);
-            z.iter_mut().zip(self.heard).for_each(|(z, k)| *z = row[*k].to_f64());
-            let fitted = row[c].to_f64() + z.iter().zip(origin).map(|(z, m)| z * m).sum::<f64>();
+        let z = Matrix::from_fn(counted.len(), m, |e, k| loadings(counted[e])[self.heard[k]].to_f64());
+        let y = counted.iter().enumerate().map(|(at, &e)| {
+            let fitted = loadings(e)[c].to_f64() + dot(z.row(at), origin);
+            entries.values[e].to_f64() - fitted
+        });
+        let weight = |e: &usize| entries.weights.map_or(1.0, |weights| weights[*e].to_f64());
+        Some(Equations { y: y.collect(), weights: counted.iter().map(weight).collect(), z })
+    }
+}
+
+/// Fewer equations `Z s = y` than unknowns.
+struct Equations {
+    /// Shape (d, m).
+    z: Matrix,
+    y: Vec<f64>,
+    /// Weights of the equations, which matter if these depend on each other.
+    weights: Vec<f64>,
+}
+
+impl Equations {
+    /// The solution of least norm. Adds the projection on what the equations determine, `Z'(ZZ')^-1 Z`, times a factor, to
+    /// `projections`.
+    fn solve(mut self, projections: Option<(f64, &mut Matrix)>) -> Result<Vec<f64>> {
+        let (d, m) = self.z.shape();
+        if d == 0 {
+            return Ok(vec![0.0; m]);
+        }
+        let stride = d.next_multiple_of(BLOCK);
+        let mut products = vec![0.0; d * stride];
+        for e in 0..d {
+            for f in e..d {
+                products[e * stride + f] = dot(self.z.row(e), self.z.row(f));
+            }
+        }
+        let mut gram = Upper { values: &mut products, m: d, stride };
+        if !gram.factorize() {
+            return self.solve_dependent(projections);
+        }
+        if let Some((factor, sum)) = projections {
             for k in 0..m {
-                b[k] += weight * z[k] * (value.to_f64() - fitted);
-                (0..m).for_each(|l| g[(k, l)] += weight * z[k] * z[l]);
+                let mut column: Vec<f64> = (0..d).map(|e| self.z[(e, k)]).collect();
+                gram.solve(&mut column);
+                self.add_combination(factor, &column, sum.row_mut(k));
+            }
+        }
+        gram.solve(&mut self.y);
+        let mut found = vec![0.0; m];
+        self.add_combination(1.0, &self.y, &mut found);
+        Ok(found)
+    }
+
+    /// As [`Equations::solve`], by least squares, if equations depend on each other to rounding.
+    fn solve_dependent(&self, projections: Option<(f64, &mut Matrix)>) -> Result<Vec<f64>> {
+        let (d, m) = self.z.shape();
+        let (mut g, mut b) = (Matrix::zeros(m, m), vec![0.0; m]);
+        for e in 0..d {
+            for k in 0..m {
+                let factor = self.weights[e] * self.z[(e, k)];
+                b[k] += factor * self.y[e];
+                g.row_mut(k).iter_mut().zip(self.z.row(e)).for_each(|(g, z)| *g += factor * z);
             }
         }
         let range = Range::of(&g)?;
+        if let Some((factor, sum)) = projections {
+            for k in 0..m {
+                (0..m).for_each(|l| sum[(k, l)] += factor * range.projection(k, l));
+            }
+        }
         range.solve(&mut b);
-        Ok(Some((b, range)))
+        Ok(b)
     }
+
+    /// Adds the rows of `Z`, times `factors` and `factor`, to `sum`.
+    fn add_combination(&self, factor: f64, factors: &[f64], sum: &mut [f64]) {
+        for (e, own) in factors.iter().enumerate() {
+            sum.iter_mut().zip(self.z.row(e)).for_each(|(sum, z)| *sum += factor * own * z);
+        }
+    }
+}
+
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
 /// Sums over the rows with entries.
@@ -134,15 +201,8 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, multiplicity: f64, scores: &[f64], range: Option<&Range>) {
+    fn add(&mut self, multiplicity: f64, scores: impl IntoIterator<Item = f64>) {
         self.of_scores.iter_mut().zip(scores).for_each(|(sum, s)| *sum += multiplicity * s);
-        for k in 0..scores.len() {
-            match range {
-                Some(range) => (0..scores.len())
-                    .for_each(|l| self.of_projections[(k, l)] += multiplicity * range.projection(k, l)),
-                None => self.of_projections[(k, k)] += multiplicity,
-            }
-        }
     }
 
     /// The mean `m` of the scores that are of least norm about it: those of a row are `s + (I - P) m`, with `s` of least

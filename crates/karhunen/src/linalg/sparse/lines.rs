@@ -217,7 +217,7 @@ impl<N: LineNumber, T: Scalar> Transposed<N, T> {
         starts: &[usize],
         ends: &[usize],
     ) -> Self {
-        debug_assert!(lines.len() <= N::MOST);
+        assert!(lines.len() <= N::MOST, "{} lines have no numbers", lines.len());
         let first = pointers[columns.start];
         let pointers: Vec<usize> =
             pointers[columns.start..=columns.end].iter().map(|pointer| pointer - first).collect();
@@ -262,8 +262,8 @@ impl<N: LineNumber, T: Scalar> Transposed<N, T> {
 
     /// The lines and values of [`RUN`] entries from `position` on, past the end of their column if need be.
     #[inline(always)]
-    pub(crate) fn run(&self, position: usize) -> Option<(&[N; RUN], &[T; RUN])> {
-        Some((self.indices[position..].first_chunk()?, self.values[position..].first_chunk()?))
+    pub(crate) fn run(&self, position: usize) -> (&[N], &[T]) {
+        (&self.indices[position..position + RUN], &self.values[position..position + RUN])
     }
 
     /// Prefetches some entries from `position` on: two cache lines of each kind.
