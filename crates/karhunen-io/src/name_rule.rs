@@ -215,7 +215,7 @@ impl Look<'_> {
         match self.names_of_numbers(first, rest).and_then(FirstLine::under_a_model) {
             Some(doubted) => doubted,
             None if self.is_whole_over_decimals(first, rest) => FirstLine::WholeValues,
-            None => self.missing_words(first, rest).unwrap_or(FirstLine::Values),
+            None => self.missing_words(first).unwrap_or(FirstLine::Values),
         }
     }
 
@@ -283,12 +283,12 @@ impl Look<'_> {
         if self.is_whole_over_decimals(first, rest) {
             return FirstLine::WholeValues;
         }
-        self.missing_words(first, rest).unwrap_or(FirstLine::Values)
+        self.missing_words(first).unwrap_or(FirstLine::Values)
     }
 
     /// Decides on a first line of several words for missing values that all differ, and no numbers beside them: rows use one
     /// word.
-    fn missing_words(&self, first: &[Field], rest: &[Vec<Field>]) -> Option<FirstLine> {
+    fn missing_words(&self, first: &[Field]) -> Option<FirstLine> {
         let is_word = |field: &&Field| self.cell(field) == Cell::Missing && !field.text.is_empty();
         let words: Vec<&[u8]> = first.iter().filter(is_word).map(|field| &*field.text).collect();
         let differ = words.iter().collect::<HashSet<_>>().len() == words.len();

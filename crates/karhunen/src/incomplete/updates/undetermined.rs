@@ -162,9 +162,9 @@ impl Equations {
         let (d, m) = self.z.shape();
         let (mut g, mut b) = (Matrix::zeros(m, m), vec![0.0; m]);
         for e in 0..d {
-            for k in 0..m {
+            for (k, b) in b.iter_mut().enumerate() {
                 let factor = self.weights[e] * self.z[(e, k)];
-                b[k] += factor * self.y[e];
+                *b += factor * self.y[e];
                 g.row_mut(k).iter_mut().zip(self.z.row(e)).for_each(|(g, z)| *g += factor * z);
             }
         }
