@@ -19,6 +19,7 @@ mod disk_space;
 mod error;
 mod existing;
 mod file_rows;
+mod first_line;
 mod fitted_table;
 #[cfg(test)]
 mod fixtures;

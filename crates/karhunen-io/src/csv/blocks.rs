@@ -14,7 +14,7 @@ use super::dialect::Dialect;
 use super::fields::{Ending, Field, Scanner, next_record};
 use super::refusal::{Reason, Refusal};
 use crate::Error;
-use crate::name_rule::FirstLine;
+use crate::first_line::FirstLine;
 use crate::rounded::{limit, rounded_text};
 
 /// The rows of one block.

@@ -4,7 +4,8 @@ use super::cells::Cell;
 use super::fields::{BlankLines, Delimiter, Ending, Field, Scanner};
 use super::preamble::Preamble;
 use crate::ReadOptions;
-use crate::name_rule::{FirstLine, Look, leaves_out_id, usual_n_fields};
+use crate::first_line::FirstLine;
+use crate::name_rule::{Look, leaves_out_id, usual_n_fields};
 use crate::units::{is_grouped_by_points, is_grouped_number};
 
 /// Candidates, in the order of preference for ties.
