@@ -338,6 +338,26 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_lines_of_any_width_give_the_same_bits() {
+        // Few entries, added one by one, and many, in panels.
+        for density in [0.05, 0.8] {
+            let case = Case::new("numbers", 300, 2000, |_, _| density);
+            let x = case.sparse::<f32>(Major::Rows);
+            let found = |wide: bool| {
+                let (x, exec, mut out) = (x.view(), Exec::sequential(), Matrix::zeros(300, 300));
+                let x = x.t();
+                with_lines!(&x, |lines| match wide {
+                    true => cross_transposed::<u32, _, _>(&lines, Scale::One, &mut out, &exec),
+                    false => cross_transposed::<u16, _, _>(&lines, Scale::One, &mut out, &exec),
+                })
+                .unwrap();
+                out
+            };
+            assert_eq!(found(true), found(false));
+        }
+    }
+
+    #[test]
     fn results_are_exactly_symmetric() {
         let case = &cases()[6];
         let x = case.sparse::<f32>(Major::Rows);

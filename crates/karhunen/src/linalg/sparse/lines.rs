@@ -217,7 +217,7 @@ impl<N: LineNumber, T: Scalar> Transposed<N, T> {
         starts: &[usize],
         ends: &[usize],
     ) -> Self {
-        assert!(lines.len() <= N::MOST, "{} lines have no numbers", lines.len());
+        assert!(lines.len() <= N::MOST, "more lines than numbers: {}", lines.len());
         let first = pointers[columns.start];
         let pointers: Vec<usize> =
             pointers[columns.start..=columns.end].iter().map(|pointer| pointer - first).collect();
