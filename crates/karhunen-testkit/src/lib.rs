@@ -10,6 +10,7 @@ mod makers;
 mod oracle;
 mod ratings;
 mod rows;
+mod saved;
 mod sparse;
 
 pub use compare::{
@@ -25,6 +26,7 @@ pub use makers::{
 pub use oracle::{Fit, Options, Weighting, weighted_pca};
 pub use ratings::{Catalogue, Ratings};
 pub use rows::Rows;
+pub use saved::without_times;
 pub use sparse::{Columns, SparseArrays, sparse};
 
 /// The exit codes listed by `karhunen --help`, without those of signals.

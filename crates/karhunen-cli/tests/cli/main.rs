@@ -1,5 +1,6 @@
 //! The command line from the user's side: output, files and exit codes.
 
+mod bits;
 mod categories;
 #[cfg(target_os = "linux")]
 mod changes;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use karhunen_testkit::without_times;
 
 /// Limit of the duration of a command.
 const HANG: Duration = Duration::from_secs(60);
@@ -110,26 +110,6 @@ pub(super) fn files(folder: &Path) -> Result<Files, String> {
         }
     }
     Ok(found)
-}
-
-/// A model without the duration of its fit and without the checksum; other files unchanged.
-fn without_times(mut file: Vec<u8>) -> Vec<u8> {
-    const TIMES: &str = "trace_seconds";
-    let header = file.first_chunk().map(|length| u64::from_le_bytes(*length) as usize);
-    let Some(length) = header.filter(|length| *length < file.len()) else { return file };
-    let Some(Ok(mut header)) = file.get(8..8 + length).map(serde_json::from_slice::<Value>) else {
-        return file;
-    };
-    let offset =
-        |which: usize| header[TIMES]["data_offsets"][which].as_u64().map(|at| 8 + length + at as usize);
-    let (Some(start), Some(end)) = (offset(0), offset(1)) else { return file };
-    if let Some(times) = file.get_mut(start..end) {
-        times.fill(0);
-    }
-    if let Some(metadata) = header["__metadata__"].as_object_mut() {
-        metadata.remove("checksum");
-    }
-    [header.to_string().as_bytes(), &file[8 + length..]].concat()
 }
 
 /// Checks that a folder holds exactly these files.
