@@ -1,7 +1,7 @@
 //! The page: the template with its texts, numbers, style and programs.
 
 use minijinja::value::Serde;
-use minijinja::{Environment, context};
+use minijinja::{Environment, Value, context};
 use serde::Serialize;
 
 use crate::calls::Calls;
@@ -113,6 +113,9 @@ impl Page {
         let mut environment = Environment::new();
         // Whatever a template inserts is escaped, but for what it marks as safe: the parts of this crate below.
         environment.set_auto_escape_callback(|_| minijinja::AutoEscape::Html);
+        // The built-in filters, of which these are all that the template uses, take longer to compile than this crate.
+        environment.add_filter("length", |value: &Value| value.len());
+        environment.add_filter("safe", |value: String| Value::from_safe_string(value));
         let numbers = for_script(&serde_json::to_string(&self.numbers)?);
         let program = format!("{TABLES}\n{PROGRAM}");
         Ok(environment.render_str(

@@ -1,60 +1,21 @@
 //! Passes over observed entries in isolation. IDs read `pass/shape/components/scalar/threads`; each result is checked to be
 //! finite. Elements are multiply-adds: of dot products one for each entry and number of a row, of normal equations those
 //! on and above the diagonal.
-//!
-//! The modules of the library are included, as in `kernels.rs`.
-// Most items of these modules are not timed here.
-#![allow(dead_code, unused_imports, unreachable_pub, unfulfilled_lint_expectations)]
-
-#[path = "../src/choice.rs"]
-mod choice;
-#[path = "../src/error/mod.rs"]
-mod error;
-#[path = "../src/exec/mod.rs"]
-mod exec;
-#[path = "../src/growth.rs"]
-mod growth;
-#[path = "../src/incomplete/mod.rs"]
-mod incomplete;
-#[path = "../src/linalg/mod.rs"]
-mod linalg;
-#[path = "../src/memory/mod.rs"]
-mod memory;
-#[path = "../src/random.rs"]
-mod random;
-#[cfg(feature = "serde")]
-#[path = "../src/record.rs"]
-mod record;
-#[path = "../src/scalar.rs"]
-mod scalar;
-#[path = "../src/scaling/mod.rs"]
-mod scaling;
-#[path = "../src/source/mod.rs"]
-mod source;
-#[path = "../src/weights.rs"]
-mod weights;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
-use error::Result;
-use exec::{Exec, Run};
-use incomplete::factors::objective::{Diagonal, MeanRule, Objective};
-use incomplete::factors::{FactorSide, Factors};
-use incomplete::passes::gradient::{gradient_pass, squares};
-use incomplete::passes::line_search::polynomial;
-use incomplete::passes::normal::solve_side;
-use incomplete::passes::residuals::residuals;
-use incomplete::{Duplicates, Observed, Triples};
-use linalg::Matrix;
-use linalg::simd::Lane;
-use random::Purpose;
-use scalar::Scalar;
+use karhunen::exec::{Exec, Run};
+use karhunen::incomplete::{Duplicates, Observed, Timed, Triples};
+use karhunen::{Matrix, Result};
+use karhunen_linalg::normals;
+use karhunen_linalg::random::Purpose;
+use karhunen_linalg::simd::Lane;
 
 const SHAPE: (usize, usize) = (20_000, 1_000);
 const ENTRIES_OF_ROW: usize = 50;
 
 fn gaussian(n_rows: usize, n_cols: usize, seed: u64) -> Matrix {
-    linalg::random::gaussian(n_rows, n_cols, Purpose::Probes.of(seed))
+    normals::gaussian(n_rows, n_cols, Purpose::Probes.of(seed))
 }
 
 /// Entries at columns that are scattered over each row.
@@ -88,39 +49,14 @@ fn time(c: &mut Criterion, id: &str, n: usize, work: impl Fn(&Exec<'_>) -> Resul
 fn passes<T: Lane>(c: &mut Criterion, k: usize) {
     let (n, p) = SHAPE;
     let data = data::<T>();
+    let timed = Timed::new(&data, SHAPE, k);
     let n_entries = n * ENTRIES_OF_ROW;
-    let problem = Objective {
-        data: &data,
-        loadings: Diagonal::ByComponent(vec![0.5; k]),
-        scores: Diagonal::ByComponent(vec![0.5; k]),
-        mean: MeanRule::FLAT,
-        offsets: None,
-        c: k,
-    };
-    let factors: Factors<T> = Factors::new(&gaussian(p, k, 2), &gaussian(n, k, 3), &vec![0.0; p]);
-    let directions: Factors<T> = Factors::new(&gaussian(p, k, 4), &gaussian(n, k, 5), &vec![0.0; p]);
-    let id = |pass: &str| format!("{pass}/{n}x{p}/{k}/{}", T::NAME);
-    for side in [FactorSide::Scores, FactorSide::Loadings] {
-        let of = if matches!(side, FactorSide::Scores) { "rows" } else { "columns" };
-        time(c, &id(&format!("residuals-{of}")), n_entries * k, |exec| {
-            Ok(residuals(&problem, &factors, side, exec)?[0].to_f64())
-        });
-        time(c, &id(&format!("gradient-{of}")), 2 * n_entries * k, |exec| {
-            let mut g = factors.of(side).zeros_like();
-            let found = gradient_pass(&problem, &factors, side, [&mut g], exec, |sums, _, [row]| {
-                row.iter_mut().zip(sums).for_each(|(out, &sum)| *out = T::from_f64(sum));
-            })?;
-            Ok(found.squares)
-        });
-        time(c, &id(&format!("normal-{of}")), n_entries * k * (k + 1) / 2, |exec| {
-            let mut solved = factors.clone();
-            Ok(solve_side(&problem, &mut solved, side, exec)?[0])
+    for (pass, per_component) in Timed::<T>::PASSES {
+        let multiply_adds = if per_component == 0 { k * (k + 1) / 2 } else { per_component * k };
+        time(c, &format!("{pass}/{n}x{p}/{k}/{}", T::NAME), n_entries * multiply_adds, |exec| {
+            timed.pass(pass, exec)
         });
     }
-    time(c, &id("squares"), n_entries * k, |exec| squares(&problem, &factors, exec));
-    time(c, &id("line-search"), 3 * n_entries * k, |exec| {
-        Ok(polynomial(&problem, &factors, &directions, exec)?[0])
-    });
 }
 
 fn all(c: &mut Criterion) {

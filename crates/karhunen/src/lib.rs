@@ -93,37 +93,39 @@
 
 mod affine;
 pub mod categorical;
-pub mod choice;
 pub mod cluster;
 pub mod completion;
 pub mod diagnostics;
-pub mod error;
-pub mod exec;
-mod growth;
 pub mod incomplete;
 pub mod incremental;
 pub mod kernel;
-mod linalg;
-pub mod memory;
 pub mod moments;
 mod operator;
 pub mod pca;
-mod random;
 #[cfg(feature = "serde")]
 pub mod record;
 pub mod resampling;
 pub mod rotation;
-mod scalar;
 mod scaling;
 pub mod selection;
 mod solver;
 pub mod source;
 mod weights;
 
+#[cfg(test)]
+#[allow(dead_code, reason = "each crate uses a part")]
+#[path = "../../karhunen-linalg/src/testing/mod.rs"]
+mod testing;
+
+pub(crate) use karhunen_linalg as linalg;
+#[doc(inline)]
+pub use karhunen_linalg::{choice, error, exec, memory};
+pub(crate) use karhunen_linalg::{growth, random, scalar};
+
 /// Matrices that karhunen reads and returns.
 pub mod matrix {
-    pub use crate::linalg::permutation::check_places;
-    pub use crate::linalg::{Dense, IndexInt, Major, Matrix, Sparse, SparseMatrix, round_to_single};
+    pub use karhunen_linalg::permutation::check_places;
+    pub use karhunen_linalg::{Dense, IndexInt, Major, Matrix, Sparse, SparseMatrix, round_to_single};
 }
 
 pub use error::{Error, ErrorKind, Result};

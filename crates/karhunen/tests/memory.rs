@@ -272,6 +272,23 @@ fn packed(failures: &mut Vec<String>) {
     }
 }
 
+/// The route `tiles` takes memory in proportion to the rows: the kernel matrix would take 576 MB, one triangle 288 MB.
+fn tiles(failures: &mut Vec<String>) {
+    let (n, p) = (12_000, 10);
+    let values: Vec<f32> = normals(n * p, 1).into_iter().map(|x| x as f32).collect();
+    let x = Dense::row_major(&values, n, p).unwrap();
+    let pca = KernelPca { solver: Some(KernelRoute::Tiles), tol: Some(1e-3), ..KernelPca::new(4) };
+    let (fitting, model) = taken(|| pca.fit(&x, &Weights::default()).unwrap());
+    assert!(model.convergence().converged());
+    let (transforming, scores) = taken(|| model.transform(&x).unwrap());
+    assert_eq!(scores.shape(), (n, 4));
+    for (work, taken) in [("the fit", fitting), ("transform", transforming)] {
+        if taken > 60e6 {
+            failures.push(format!("tiles of {n} rows: {work} takes {:.1} MB", taken / 1e6));
+        }
+    }
+}
+
 #[test]
 fn memory_estimates_agree_with_the_memory_taken() {
     let mut failures = Vec::new();
@@ -279,5 +296,6 @@ fn memory_estimates_agree_with_the_memory_taken() {
     packed(&mut failures);
     incomplete(&mut failures);
     kernel(&mut failures);
+    tiles(&mut failures);
     assert!(failures.is_empty(), "asked for too little or too much:\n{}", failures.join("\n"));
 }

@@ -1,4 +1,4 @@
-//! Tasks of the workspace: `cargo xtask test` runs every test, `cargo xtask faults` injects faults into the
+//! Tasks of the workspace: `cargo xtask test` runs the tests, `cargo xtask faults` injects faults into the
 //! command line, `cargo xtask bench` compares with other packages, `cargo xtask dist` makes packages.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
@@ -8,6 +8,7 @@ mod dist;
 mod faults;
 mod fuzz;
 mod licences;
+mod processor;
 mod python;
 mod r;
 mod steps;
@@ -16,7 +17,9 @@ mod workspace;
 use std::process::{Command, ExitCode, Stdio};
 
 const USAGE: &str = "\
-usage: cargo xtask test [STEP …]    run every test, or only the named steps
+usage: cargo xtask test              run the first ring of tests: format, clippy, Rust and Python
+       cargo xtask test all          run both rings: every test there is
+       cargo xtask test STEP …       run the named steps
        cargo xtask faults [--moments N] [--seed S] [KIND …]
                                     kill, stop and starve the command line at random moments
        cargo xtask fuzz [ARG …]     search for inputs that break an invariant; --minutes M goes on for so long

@@ -1,76 +1,71 @@
-//! The Python package, built once as a wheel and tested in clean environments with the oldest and the newest
-//! numpy, and its documentation site.
+//! The Python package, built once as a wheel and tested in clean environments with the newest and the oldest numpy and
+//! with Spark, and its documentation site.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use crate::steps::Counts;
 use crate::workspace::{cargo, root};
 
-/// The environments: `python/requirements-NAME.txt`, installed under `target/python-NAME`. The last one also
-/// builds the wheel, tests the engine against definitions, checks style and builds the documentation.
-const ENVIRONMENTS: [&str; 2] = ["oldest", "newest"];
+/// The environment that builds the wheel, tests the engine against definitions, checks style and builds the documentation.
+/// The packages of an environment are in `python/requirements-NAME.txt`; it lies under `target/python-NAME`.
+const NEWEST: &str = "newest";
 
 /// Tests of the engine against definitions, which other versions of numpy would only repeat.
 const OF_ENGINE: &str = "--ignore-glob=tests/test_definitions_*";
 
-/// Builds the wheel, installs it in every environment, runs its tests there, and builds the documentation with it.
+/// The tests of `karhunen.spark`.
+const OF_SPARK: [&str; 4] = [
+    "tests/test_spark.py",
+    "tests/test_spark_columns.py",
+    "tests/test_spark_entries.py",
+    "tests/test_spark_parameters.py",
+];
+
+/// Checks the style of the package and tests the wheel with the newest versions.
 pub(crate) fn test(counts: &mut Counts) -> Result<(), String> {
-    let environments = ENVIRONMENTS.map(Environment::new);
-    for outcome in side_by_side(&environments, Environment::prepare) {
-        outcome?;
-    }
-    let newest = &environments[ENVIRONMENTS.len() - 1];
+    let newest = Environment::prepared(NEWEST)?;
     for arguments in [["check", "."].as_slice(), &["format", "--check", "."]] {
         newest.run("ruff", arguments)?;
     }
-    // Builds the command line as the step `tests` does, because the Python tests call it.
-    run(&mut cargo(&["test", "--release", "--workspace", "--no-run", "--quiet"]))?;
-    let wheel = build_wheel(newest)?;
-    let outcomes = side_by_side(&environments, |environment| environment.test(&wheel, &[]));
-    let mut failures = Vec::new();
-    for (found, outcome) in outcomes {
-        counts.add(found);
-        failures.extend(outcome.err());
-    }
-    if let Err(message) = build_site(newest) {
-        failures.push(message);
-    }
-    if failures.is_empty() { Ok(()) } else { Err(failures.join("; ")) }
+    newest.test(&[], counts)
+}
+
+/// Tests the wheel with the oldest versions that it works with.
+pub(crate) fn test_oldest(counts: &mut Counts) -> Result<(), String> {
+    Environment::prepared("oldest")?.test(&[OF_ENGINE], counts)
+}
+
+/// Builds the documentation with the wheel, and checks its links.
+pub(crate) fn test_site(_: &mut Counts) -> Result<(), String> {
+    let newest = Environment::prepared(NEWEST)?;
+    newest.install_wheel()?;
+    build_site(&newest)
 }
 
 /// Runs the tests of Spark in an environment with pyspark, which needs Java. Without Java they say that they are skipped.
 pub(crate) fn test_spark(counts: &mut Counts) -> Result<(), String> {
-    let environment = Environment::new("spark");
-    environment.prepare()?;
-    let builder = Environment::new("newest");
-    builder.prepare()?;
-    let wheel = build_wheel(&builder)?;
-    let files =
-        ["test_spark.py", "test_spark_columns.py", "test_spark_entries.py", "test_spark_parameters.py"];
-    let files = files.map(|file| format!("tests/{file}"));
-    let (found, outcome) = environment.test(&wheel, &files.each_ref().map(String::as_str));
-    counts.add(found);
-    outcome
+    Environment::prepared("spark")?.test(&OF_SPARK, counts)
 }
 
-/// Does `work` in all environments at the same time: most of it uses one thread.
-fn side_by_side<T: Send>(environments: &[Environment; 2], work: impl Fn(&Environment) -> T + Sync) -> [T; 2] {
-    std::thread::scope(|scope| {
-        let threads = environments.each_ref().map(|environment| scope.spawn(|| work(environment)));
-        threads.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    })
+/// The path of the wheel, which one run of `cargo xtask` builds once.
+fn wheel() -> Result<&'static str, String> {
+    static WHEEL: OnceLock<Result<String, String>> = OnceLock::new();
+    WHEEL.get_or_init(build_wheel).as_deref().map_err(Clone::clone)
 }
 
-/// Compiles the wheel into an emptied folder; returns its path.
-fn build_wheel(environment: &Environment) -> Result<String, String> {
+/// Compiles the wheel, and the command line, which tests of the package call, as the step `tests` does.
+fn build_wheel() -> Result<String, String> {
+    run(&mut cargo(&["test", "--release", "--workspace", "--no-run", "--quiet"]))?;
     let folder = root().join("target/wheels");
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
-    environment.run("maturin", &["build", "--release", "--quiet", "--out", &text(&folder)])?;
+    let builder = Environment::prepared(NEWEST)?;
+    builder.run("maturin", &["build", "--release", "--quiet", "--out", &text(&folder)])?;
     let mut wheels = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     match wheels.next() {
         Some(Ok(wheel)) => Ok(text(&wheel.path())),
@@ -105,6 +100,12 @@ impl Environment {
         }
     }
 
+    /// The environment with its packages installed.
+    fn prepared(name: &'static str) -> Result<Self, String> {
+        let environment = Self::new(name);
+        environment.prepare().map(|()| environment)
+    }
+
     /// Makes the environment unless it exists with the same requirements.
     pub(crate) fn prepare(&self) -> Result<(), String> {
         let wanted = fs::read_to_string(&self.requirements)
@@ -130,29 +131,36 @@ impl Environment {
         run(self.command(program).args(arguments))
     }
 
-    /// Installs the wheel and runs the tests of these files, or all; returns their numbers too.
-    fn test(&self, wheel: &str, files: &[&str]) -> (Counts, Result<(), String>) {
-        let installed = self.run("pip", &["install", "--quiet", "--no-deps", "--force-reinstall", wheel]);
-        let mut counts = Counts::default();
-        let outcome = installed.and_then(|()| self.pytest(files, &mut counts));
-        (counts, outcome)
+    fn install_wheel(&self) -> Result<(), String> {
+        self.run("pip", &["install", "--quiet", "--no-deps", "--force-reinstall", wheel()?])
     }
 
-    /// Runs the tests and sets `counts` to their numbers.
-    fn pytest(&self, files: &[&str], counts: &mut Counts) -> Result<(), String> {
+    /// Installs the wheel and runs the tests, with these arguments of pytest, on all processors. Adds their numbers to
+    /// `counts`.
+    fn test(&self, arguments: &[&str], counts: &mut Counts) -> Result<(), String> {
+        self.install_wheel()?;
         println!("pytest with the {} versions", self.name);
+        let processors = std::thread::available_parallelism().map_or(1, usize::from).to_string();
         let mut command = self.command("pytest");
         command
-            .args(["--quiet", "-p", "no:cacheprovider", "--durations=20"])
-            .args(files)
-            .args((self.name != ENVIRONMENTS[1]).then_some(OF_ENGINE))
+            .args([
+                "--quiet",
+                "-p",
+                "no:cacheprovider",
+                "--durations=20",
+                "-n",
+                &processors,
+                "--dist",
+                "worksteal",
+            ])
+            .args(arguments)
             .env("KARHUNEN_PROGRAM", root().join("target/release/karhunen"))
             .stdout(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("pytest cannot be run: {error}"))?;
         if let Some(output) = child.stdout.take() {
             for line in BufReader::new(output).lines() {
                 let line = line.map_err(|error| error.to_string())?;
-                println!("{}: {line}", self.name);
+                println!("{line}");
                 counts.failures.extend(failed_test(&line).map(|test| format!("{test} ({})", self.name)));
                 if let Some(found) = pytest_result(&line) {
                     counts.add(found);

@@ -76,15 +76,17 @@ pub(crate) fn package() -> Result<PathBuf, String> {
     if tarball.exists() { Ok(tarball) } else { Err(format!("R CMD build left no {}", tarball.display())) }
 }
 
-/// Copies the library and makes a workspace of it and of the crate of the package, with the locked versions.
+/// Copies the crates of the library and makes a workspace of them and of the crate of the package, with the locked versions.
 fn copy_crates(src: &Path) -> Result<(), String> {
-    let library = src.join("crates/karhunen");
-    copy(&root().join("crates/karhunen/src"), &library.join("src"))?;
-    let manifest = read(&root().join("crates/karhunen/Cargo.toml"))?;
-    write(&library.join("Cargo.toml"), &without_tables(&manifest, &["[dev-dependencies]", "[[bench]]"]))?;
+    for name in ["karhunen", "karhunen-linalg"] {
+        let (from, to) = (root().join("crates").join(name), src.join("crates").join(name));
+        copy(&from.join("src"), &to.join("src"))?;
+        let manifest = read(&from.join("Cargo.toml"))?;
+        write(&to.join("Cargo.toml"), &without_tables(&manifest, &["[dev-dependencies]", "[[bench]]"]))?;
+    }
     let workspace =
         without_tables(&read(&root().join("Cargo.toml"))?, &["[workspace]", "[profile.release.package]"]);
-    let members = "[workspace]\nresolver = \"3\"\nmembers = [\"rust\", \"crates/karhunen\"]\n\n";
+    let members = "[workspace]\nresolver = \"3\"\nmembers = [\"rust\", \"crates/karhunen\", \"crates/karhunen-linalg\"]\n\n";
     write(&src.join("Cargo.toml"), &format!("{members}{workspace}"))?;
     copy(&root().join("Cargo.lock"), &src.join("Cargo.lock"))?;
     // Drops the packages that only other crates need from the lock file, and fails if a crate is missing.

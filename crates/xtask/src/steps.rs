@@ -5,27 +5,38 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::licences;
+use crate::processor;
 use crate::python;
 use crate::r;
-use crate::workspace::{Package, cargo, packages};
+use crate::workspace::{Package, cargo, compiled_twice, packages};
 
 type Step = (&'static str, fn(&mut Counts) -> Result<(), String>);
 
-/// Cheap steps first. All code compiles in the release profile: dependencies once for checks, once for programs.
-const STEPS: [Step; 12] = [
+/// The first ring, which `cargo xtask test` runs: what a change is tested with. All code compiles in the release profile, with
+/// the same features in every step: dependencies once for checks, once for programs.
+const FIRST: [Step; 4] = [
     ("format", format_is_kept),
-    ("licences", licences_are_allowed),
     ("clippy", clippy_is_silent),
     ("tests", tests_pass),
-    ("faults", faults_lose_nothing),
-    ("fuzz", no_input_breaks_an_invariant),
     ("python", python::test),
+];
+
+/// The second ring, which `cargo xtask test all` runs after the first: other versions, other programs, and what is slow.
+const SECOND: [Step; 10] = [
+    ("licences", licences_are_allowed),
+    ("oldest", python::test_oldest),
+    ("site", python::test_site),
     ("spark", python::test_spark),
     ("r", r::test),
     ("features", each_feature_compiles_alone),
     ("docs", docs_build),
     ("benches", benches_run),
+    ("faults", faults_lose_nothing),
+    ("fuzz", no_input_breaks_an_invariant),
 ];
+
+/// The word that runs both rings.
+const ALL: &str = "all";
 
 /// Numbers of passed and failed tests, and the names of those that failed.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -46,35 +57,46 @@ impl Counts {
 
 /// The names of the steps.
 pub(crate) fn names() -> Vec<&'static str> {
-    STEPS.iter().map(|(name, _)| *name).collect()
+    steps().map(|(name, _)| name).collect()
 }
 
-/// Tests whether a step has this name.
-pub(crate) fn is_step(name: &str) -> bool {
-    names().contains(&name)
+fn steps() -> impl Iterator<Item = Step> {
+    FIRST.into_iter().chain(SECOND)
 }
 
-/// Runs the named steps, or all if none is named. The end lists the steps, why they failed and the tests that failed;
-/// the last line gives the numbers of passed and failed tests. A failed step without tests counts as one failure.
-pub(crate) fn run(only: &[String]) -> ExitCode {
+/// Tests whether a word names a step, or all of them.
+pub(crate) fn is_step(word: &str) -> bool {
+    word == ALL || names().contains(&word)
+}
+
+/// The steps that these words name: the first ring without a word.
+fn chosen(words: &[String]) -> Vec<Step> {
+    if words.is_empty() {
+        return FIRST.into();
+    }
+    steps().filter(|(name, _)| words.iter().any(|word| word == name || word == ALL)).collect()
+}
+
+/// Runs the steps that are named. The end lists them with their time and that of the processors, why they failed and the
+/// tests that failed; the last line gives the numbers of passed and failed tests. A failed step without tests counts as one
+/// failure.
+pub(crate) fn run(words: &[String]) -> ExitCode {
     let mut counts = Counts::default();
     let mut report = Vec::new();
-    for (name, step) in STEPS {
-        if !only.is_empty() && !only.iter().any(|o| o == name) {
-            continue;
-        }
+    for (name, step) in chosen(words) {
         println!("\n==> {name}");
-        let (start, failed_before) = (Instant::now(), counts.failed);
+        let (start, used, failed_before) = (Instant::now(), processor::time_of_children(), counts.failed);
         let outcome = step(&mut counts);
         if let Err(message) = &outcome {
             eprintln!("{name} failed: {message}");
             counts.failed = counts.failed.max(failed_before + 1);
         }
-        report.push((name, start.elapsed(), outcome));
+        let used = processor::time_of_children().saturating_sub(used);
+        report.push((name, [start.elapsed(), used], outcome));
     }
-    println!();
-    for (name, time, outcome) in &report {
-        println!("{}", summary_line(name, *time, outcome));
+    println!("\nstep          wall  processor");
+    for (name, times, outcome) in &report {
+        println!("{}", summary_line(name, *times, outcome));
     }
     for failure in &counts.failures {
         println!("failed: {failure}");
@@ -83,9 +105,9 @@ pub(crate) fn run(only: &[String]) -> ExitCode {
     if report.iter().all(|(_, _, outcome)| outcome.is_ok()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn summary_line(name: &str, time: Duration, outcome: &Result<(), String>) -> String {
+fn summary_line(name: &str, [wall, used]: [Duration; 2], outcome: &Result<(), String>) -> String {
     let outcome = outcome.as_ref().map_or_else(|message| format!("FAILED: {message}"), |()| "ok".into());
-    format!("{name:<10} {:>7.1} s  {outcome}", time.as_secs_f64())
+    format!("{name:<10} {:>5.0} s  {:>7.0} s  {outcome}", wall.as_secs_f64(), used.as_secs_f64())
 }
 
 fn format_is_kept(_: &mut Counts) -> Result<(), String> {
@@ -101,7 +123,9 @@ fn licences_are_allowed(_: &mut Counts) -> Result<(), String> {
 
 fn clippy_is_silent(_: &mut Counts) -> Result<(), String> {
     has_component("clippy", "clippy")?;
-    succeed(&mut cargo(&["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    let targets = ["--lib", "--bins", "--tests", "--examples"];
+    let mut command = cargo(&["clippy", "--release", "--workspace"]);
+    succeed(command.args(targets).args(["--", "-D", "warnings"]))
 }
 
 /// Unit tests, integration tests and doctests, each binary even after another has failed.
@@ -159,8 +183,16 @@ fn no_input_breaks_an_invariant(_: &mut Counts) -> Result<(), String> {
     Ok(())
 }
 
-/// Compiles each package without its default features, and with each of its features alone.
+/// The programs whose dependencies are compiled once for all.
+const PROGRAMS: [&str; 4] = ["karhunen-cli", "karhunen-python", "karhunen-r", "xtask"];
+
+/// Compiles each package without its default features, and with each of its features alone. Compares the features of
+/// dependencies between programs.
 fn each_feature_compiles_alone(_: &mut Counts) -> Result<(), String> {
+    let twice = compiled_twice(&PROGRAMS)?;
+    if !twice.is_empty() {
+        return Err(format!("dependencies are compiled twice, add their features: {}", twice.join("; ")));
+    }
     for Package { name, features, .. } in members()?.iter().filter(|package| !package.features.is_empty()) {
         for feature in std::iter::once("").chain(features.iter().map(String::as_str)) {
             let package = ["clippy", "--release", "-p", name, "--no-default-features", "--features", feature];
@@ -174,9 +206,10 @@ fn docs_build(_: &mut Counts) -> Result<(), String> {
     succeed(cargo(&["doc", "--release", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// Runs every benchmark once, as a test, in one command for the workspace, which reuses the dependencies of the
-/// step `tests`.
+/// Checks the code of the benchmarks, and runs each once, as a test, in one command for the workspace, which reuses the
+/// dependencies of the step `tests`.
 fn benches_run(_: &mut Counts) -> Result<(), String> {
+    succeed(&mut cargo(&["clippy", "--release", "--workspace", "--benches", "--", "-D", "warnings"]))?;
     let mut command = cargo(&["bench", "--workspace"]);
     for bench in members()?.iter().flat_map(|package| &package.benches) {
         command.args(["--bench", bench]);
@@ -226,9 +259,19 @@ mod tests {
 
     #[test]
     fn steps_are_found_by_name() {
-        assert!(is_step("clippy") && !is_step("pedantry"));
-        let time = Duration::from_millis(1250);
-        assert_eq!(summary_line("docs", time, &Ok(())), "docs           1.2 s  ok");
-        assert_eq!(summary_line("docs", time, &Err("why".into())), "docs           1.2 s  FAILED: why");
+        assert!(is_step("clippy") && is_step("all") && !is_step("pedantry"));
+        let names = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            chosen(&words).iter().map(|(name, _)| *name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&[]), ["format", "clippy", "tests", "python"]);
+        assert_eq!(names(&["fuzz", "tests"]), ["tests", "fuzz"]);
+        assert_eq!(names(&["all"]).len(), FIRST.len() + SECOND.len());
+        let times = [1250, 2600].map(Duration::from_millis);
+        assert_eq!(summary_line("docs", times, &Ok(())), "docs           1 s        3 s  ok");
+        assert_eq!(
+            summary_line("docs", times, &Err("why".into())),
+            "docs           1 s        3 s  FAILED: why"
+        );
     }
 }

@@ -23,7 +23,7 @@ fn steady(output: &str) -> Vec<&str> {
 #[test]
 fn the_first_command_prints_what_the_readme_shows() {
     let readme = readme();
-    let (command, expected) = shown(&readme, "$ cargo run --release -- ");
+    let (command, expected) = shown(&readme, "$ cargo run --release --no-default-features -- ");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let done = karhunen(command).current_dir(root).assert().success();
     let output = String::from_utf8(done.get_output().stdout.clone()).unwrap();

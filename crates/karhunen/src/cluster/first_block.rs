@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::decomp::orthonormal::orthonormalize;
-use crate::linalg::random::gaussian;
+use crate::linalg::normals::gaussian;
 use crate::linalg::{ColumnMap, Matrix};
 use crate::moments::Moments;
 use crate::operator::blocks;

@@ -34,5 +34,7 @@ pub use model::convergence::{
 pub use model::dominant::Dominant;
 pub use model::{IncompleteModel, IncompleteParts, Prediction, RowScores, RowTotals};
 pub use options::{IncompletePca, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
+#[doc(hidden)]
+pub use passes::timed::Timed;
 pub use start::Start;
 pub use stream::rule::IncompleteStream;

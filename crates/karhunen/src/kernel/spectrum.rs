@@ -9,7 +9,7 @@ use crate::linalg::Matrix;
 use crate::linalg::decomp::basis::{add_tall_product, tall_t_product};
 use crate::linalg::decomp::eigh;
 use crate::linalg::dense::residual::relative_residuals;
-use crate::linalg::random::gaussian;
+use crate::linalg::normals::gaussian;
 use crate::linalg::tiles::exp::Exp;
 use crate::linalg::tiles::pairs::width;
 use crate::operator::{LoggedSym, SymOp};
@@ -296,7 +296,7 @@ mod tests {
     use crate::kernel::function::Gamma;
     use crate::kernel::rows::{KernelRows, Points, Preparation};
     use crate::kernel::tiles::Computed;
-    use crate::linalg::test_matrices::orthonormal;
+    use crate::testing::test_matrices::orthonormal;
 
     #[test]
     fn an_iteration_goes_on_from_any_start() {

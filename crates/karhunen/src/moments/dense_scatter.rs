@@ -110,7 +110,7 @@ pub(super) fn move_to_mean(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::oracle::{cases, values};
+    use crate::testing::oracle::{cases, values};
 
     fn scatter<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>) -> (f64, Vec<f64>, Matrix) {
         let p = x.n_cols();

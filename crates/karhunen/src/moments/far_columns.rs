@@ -114,8 +114,8 @@ pub(super) fn for_each<T: Scalar>(x: &Sparse<'_, T>, mut f: impl FnMut(usize, us
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::test_matrices::gaussian;
     use crate::moments::sparse_scatter::scatter;
+    use crate::testing::test_matrices::gaussian;
 
     /// Three full columns far from zero, one of zeros and ones, one that is rarely stored.
     fn rows(n: usize, far: f64) -> Matrix {

@@ -300,7 +300,7 @@ fn finish(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::sparse::cases::{Case, assert_near, cases, for_all_threads, product, weighted};
+    use crate::testing::cases::{Case, assert_near, cases, for_all_threads, product, weighted};
 
     fn check<T: Scalar>(case: &Case, major: Major) {
         let name = format!("{} {} {major:?}", case.name, T::NAME);

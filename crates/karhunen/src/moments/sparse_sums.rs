@@ -356,7 +356,7 @@ fn squares_by_columns<I: Index, T: Scalar>(
 mod tests {
     use super::*;
     use crate::linalg::Matrix;
-    use crate::linalg::sparse::cases::{assert_near, cases, for_all_threads};
+    use crate::testing::cases::{assert_near, cases, for_all_threads};
 
     /// Means and sums of squares of the dense matrix.
     fn naive(dense: &Matrix, weights: Option<&[f64]>) -> (Vec<f64>, Vec<f64>) {

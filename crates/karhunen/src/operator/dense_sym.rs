@@ -22,8 +22,8 @@ mod tests {
     use super::*;
     use crate::exec::Run;
     use crate::linalg::dense::small::{multiply, t_multiply};
-    use crate::linalg::test_matrices::gaussian;
-    use crate::linalg::test_matrices::max_difference;
+    use crate::testing::test_matrices::gaussian;
+    use crate::testing::test_matrices::max_difference;
 
     #[test]
     fn product_and_bits() {

@@ -11,7 +11,7 @@ use crate::affine::{Affine, Standardization};
 use crate::error::Result;
 use crate::exec::{Exec, Resumable, State};
 use crate::linalg::decomp::orthonormal::orthonormalize;
-use crate::linalg::random::gaussian;
+use crate::linalg::normals::gaussian;
 use crate::linalg::{Dense, Matrix};
 use crate::moments::{Columns, Moments};
 use crate::operator::blocks::{NormalSum, normal_pieces};

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::linalg::test_matrices::max_difference;
 use crate::linalg::{Dense, Matrix};
 use crate::pca::Pca;
 use crate::rotation::{Oblimin, Orthomax, Promax, Rotation};
+use crate::testing::test_matrices::max_difference;
 use crate::weights::Weights;
 
 const CASES: [&str; 3] = ["usarrests", "wine", "breast_cancer"];

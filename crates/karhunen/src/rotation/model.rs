@@ -230,10 +230,10 @@ mod tests {
     use super::*;
     use crate::incomplete::{IncompletePca, Method};
     use crate::linalg::Dense;
-    use crate::linalg::test_matrices::{gaussian, max_difference};
     use crate::pca::Pca;
     use crate::rotation::{Oblimin, Orthomax, Promax};
     use crate::scalar::largest_magnitude;
+    use crate::testing::test_matrices::{gaussian, max_difference};
     use crate::weights::{Weighting, Weights};
 
     const N: usize = 60;

@@ -177,7 +177,7 @@ fn unit_columns(t: Matrix) -> Matrix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::test_matrices::gaussian;
+    use crate::testing::test_matrices::gaussian;
 
     #[test]
     fn gradients_are_differences_of_the_criterion() {

@@ -146,7 +146,7 @@ fn turn(rows: &mut Matrix, first: usize, second: usize, angle: f64) {
 mod tests {
     use super::*;
     use crate::linalg::dense::small::multiply;
-    use crate::linalg::test_matrices::{gaussian, identity_error, max_difference, orthonormal};
+    use crate::testing::test_matrices::{gaussian, identity_error, max_difference, orthonormal};
 
     fn criterion(loadings: &Matrix, gamma: f64) -> f64 {
         let (p, k) = loadings.shape();

@@ -44,7 +44,7 @@ pub fn procrustes(loadings: &Matrix, target: &Matrix) -> Result<Rotation> {
 mod tests {
     use super::*;
     use crate::linalg::dense::small::multiply;
-    use crate::linalg::test_matrices::{gaussian, identity_error, max_difference, orthonormal};
+    use crate::testing::test_matrices::{gaussian, identity_error, max_difference, orthonormal};
 
     #[test]
     fn a_known_rotation_is_found_and_noise_has_the_least_distance() {

@@ -93,7 +93,7 @@ fn scale_columns(u: &mut Matrix, factor: impl Fn(&Matrix, usize) -> f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::test_matrices::{gaussian, max_difference};
+    use crate::testing::test_matrices::{gaussian, max_difference};
 
     #[test]
     fn rotated_scores_have_the_correlations_and_reproduce_the_data() {

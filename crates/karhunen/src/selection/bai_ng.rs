@@ -114,10 +114,10 @@ pub fn bai_ng(spectrum: &Spectrum, criterion: BaiNg, most: Option<usize>) -> Res
 mod tests {
     use super::*;
     use crate::linalg::dense::small::multiply;
-    use crate::linalg::test_matrices::gaussian;
     use crate::linalg::{Dense, Matrix};
     use crate::pca::Pca;
     use crate::selection::Curve;
+    use crate::testing::test_matrices::gaussian;
     use crate::weights::Weights;
 
     fn factors(n: usize, p: usize, k: usize, noise: f64, seed: u64) -> Matrix {

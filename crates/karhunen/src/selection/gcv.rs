@@ -51,10 +51,10 @@ pub fn gcv(spectrum: &Spectrum) -> Result<Selection> {
 mod tests {
     use super::*;
     use crate::linalg::dense::small::multiply;
-    use crate::linalg::test_matrices::gaussian;
     use crate::linalg::{Dense, Matrix};
     use crate::pca::Pca;
     use crate::selection::Curve;
+    use crate::testing::test_matrices::gaussian;
     use crate::weights::Weights;
 
     #[test]

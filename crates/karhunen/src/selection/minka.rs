@@ -37,9 +37,9 @@ pub fn minka(spectrum: &Spectrum) -> Result<Selection> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::test_matrices::gaussian;
     use crate::linalg::{Dense, Matrix};
     use crate::pca::{NComponents, Pca};
+    use crate::testing::test_matrices::gaussian;
     use crate::weights::Weights;
 
     #[test]

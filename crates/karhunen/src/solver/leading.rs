@@ -277,8 +277,8 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::linalg::test_matrices::identity_error;
     use crate::scalar::largest;
+    use crate::testing::test_matrices::identity_error;
 
     struct Counting {
         matrix: Matrix,

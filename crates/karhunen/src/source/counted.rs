@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::Result;
 use crate::exec::{Observer, Visit};
+use crate::growth::More;
 use crate::scalar::Scalar;
 use crate::source::{Block, Pass, Source, properties_of};
 
@@ -53,7 +54,7 @@ impl<T: Scalar> Source<T> for Counted<'_, T> {
         let n_rows = self.source.shape().0.max(1) as f64;
         let predicted = predicted.map(|predicted| predicted.max(number));
         let tell = |n_done: usize| {
-            observer.visit(&Visit { number, predicted, bytes, done: n_done as f64 / n_rows });
+            observer.visit(&Visit { number, predicted, bytes, done: n_done as f64 / n_rows, more: More });
         };
         tell(row);
         self.source.visit_from(row, &mut |first, block| {

@@ -11,8 +11,9 @@ use super::{code_only, is_word, rust_files};
 const MOST: usize = 5;
 
 /// Source folders, relative to this crate.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     "src",
+    "../karhunen-linalg/src",
     "../karhunen-io/src",
     "../karhunen-device/src",
     "../karhunen-report/src",

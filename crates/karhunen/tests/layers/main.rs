@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The modules and their layers. A module imports from lower layers only.
+/// The modules and their layers, those of `karhunen-linalg` by the names that they have here. A module imports from lower
+/// layers only.
 const LAYERS: [(&str, u8); 28] = [
     ("choice", 1),
     ("error", 0),
@@ -43,9 +44,8 @@ const LAYERS: [(&str, u8); 28] = [
 /// All modules that solvers may import: matrices, without statistics.
 const SOLVER_IMPORTS: [&str; 7] = ["operator", "linalg", "random", "scalar", "choice", "error", "exec"];
 
-/// Names that one module alone may use: a library, the creation of generators, the hash of positions.
-const OWNED: [(&str, &str); 9] = [
-    ("faer", "linalg"),
+/// Names that one module alone may use: the creation of generators, the hash of positions.
+const OWNED: [(&str, &str); 8] = [
     ("rand_chacha", "random"),
     ("SeedableRng", "random"),
     ("seed_from_u64", "random"),
@@ -57,7 +57,7 @@ const OWNED: [(&str, &str); 9] = [
 ];
 
 /// Unit-test files that make their matrices by formulas of their own.
-const TEST_MATRICES: [&str; 2] = ["linalg/oracle.rs", "linalg/sparse/cases.rs"];
+const TEST_MATRICES: [&str; 2] = ["testing/oracle.rs", "testing/cases.rs"];
 
 /// Banned in a library: printing, reading the environment, ending the process, starting another.
 const BANNED: [&str; 9] = [
@@ -88,6 +88,21 @@ fn modules_import_only_from_lower_layers() {
     assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
+/// The shelves of `karhunen-linalg` are in `shelves.rs`.
+#[test]
+fn products_and_decompositions_draw_and_print_nothing() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("../karhunen-linalg/src");
+    let mut files = Vec::new();
+    rust_files(&src, &mut files);
+    assert!(files.len() > 10, "only {} files under {}", files.len(), src.display());
+    for file in files {
+        let text = fs::read_to_string(&file).expect("a source file can be read");
+        let path = file.strip_prefix(&src).expect("it lies under src");
+        let found = misused(path, &code_only(&text));
+        assert!(found.is_empty(), "{}: {found:?}", path.display());
+    }
+}
+
 /// `f64::max` drops NaN: maxima use `scalar::largest`, and in tests `karhunen_testkit::largest`.
 #[test]
 fn no_maximum_drops_nan() {
@@ -96,6 +111,7 @@ fn no_maximum_drops_nan() {
     for folder in [
         "karhunen/src",
         "karhunen/tests",
+        "karhunen-linalg/src",
         "karhunen-testkit/src",
         "karhunen-io/src",
         "karhunen-report/src",
@@ -162,18 +178,21 @@ fn check(path: &Path, text: &str) -> Vec<String> {
             Some(_) => continue,
         };
     }
-    for (name, owner) in OWNED {
-        let exempt = owner == "random" && TEST_MATRICES.contains(&path.to_string_lossy().as_ref());
-        if module != owner && !exempt && contains_path(&code, name) {
-            messages.insert(format!("names `{name}`, which only `{owner}` may"));
-        }
-    }
-    for name in BANNED {
-        if contains_path(&code, name) {
-            messages.insert(format!("uses `{name}`; a library neither prints nor touches its process"));
-        }
-    }
+    messages.extend(misused(path, &code));
     messages.into_iter().map(|message| format!("{}: {message}", path.display())).collect()
+}
+
+/// One message for each name in the code of the file at `path` that another module owns, or that a library may not use.
+fn misused(path: &Path, code: &str) -> BTreeSet<String> {
+    let module = path.with_extension("").iter().next().map(|name| name.to_string_lossy().into_owned());
+    let module = module.unwrap_or_default();
+    let exempt = TEST_MATRICES.contains(&path.to_string_lossy().as_ref());
+    let owned = OWNED.iter().filter(|(name, owner)| module != *owner && !exempt && contains_path(code, name));
+    let owned = owned.map(|(name, owner)| format!("names `{name}`, which only `{owner}` may"));
+    let banned = BANNED.iter().filter(|name| contains_path(code, name));
+    let banned =
+        banned.map(|name| format!("uses `{name}`; a library neither prints nor touches its process"));
+    owned.chain(banned).collect()
 }
 
 fn layer_of(module: &str) -> Option<u8> {
@@ -290,8 +309,8 @@ mod checker {
     #[test]
     fn a_higher_layer_fails() {
         assert_eq!(
-            messages("linalg/matrix.rs", "use crate::moments::Moments;"),
-            ["linalg/matrix.rs: layer 3 imports `moments` of layer 5"]
+            messages("source/matrix.rs", "use crate::moments::Moments;"),
+            ["source/matrix.rs: layer 4 imports `moments` of layer 5"]
         );
         assert_eq!(
             messages(

@@ -12,7 +12,7 @@ use crate::incomplete::updates::offsets::begin_offsets;
 use crate::linalg::Matrix;
 use crate::linalg::decomp::eigh::{Eigh, eigh};
 use crate::linalg::dense::small::multiply;
-use crate::linalg::random::gaussian;
+use crate::linalg::normals::gaussian;
 use crate::linalg::simd::Lane;
 use crate::random::Stream;
 use crate::scalar::largest_magnitude;

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::data::{EntryLines, Observed, Rows, Segment};
-use crate::linalg::random::gaussian;
+use crate::linalg::normals::gaussian;
 use crate::linalg::simd::Lane;
 use crate::random::Purpose;
 
@@ -84,8 +84,8 @@ fn unit(mut x: Vec<f64>) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::linalg::decomp::svd::svd;
-    use crate::linalg::test_matrices::gaussian;
     use crate::linalg::{Dense, Matrix};
+    use crate::testing::test_matrices::gaussian;
 
     #[test]
     fn the_norm_is_the_largest_singular_value() {

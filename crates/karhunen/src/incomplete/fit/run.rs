@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::Result;
 use crate::exec::{Exec, Iteration};
+use crate::growth::More;
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::Factors;
 use crate::incomplete::factors::objective::{Objective, Penalties};
@@ -315,6 +316,7 @@ impl<'a, T: Lane> Running<'a, T> {
             held_out_rmse: trace.iter().rev().find_map(|entry| entry.held_out_rmse),
             elapsed: Duration::try_from_secs_f64(spent + last.seconds).unwrap_or(Duration::MAX),
             remaining: remaining(seconds_left(&self.stopping, trace), last.seconds, n_starts - 1 - start),
+            more: More,
         })
     }
 

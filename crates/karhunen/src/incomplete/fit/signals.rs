@@ -52,7 +52,7 @@ mod tests {
     use crate::incomplete::data::Observed;
     use crate::incomplete::factors::objective::{Diagonal, MeanRule};
     use crate::linalg::Dense;
-    use crate::linalg::test_matrices::gaussian;
+    use crate::testing::test_matrices::gaussian;
 
     #[test]
     fn angles_keep_their_digits() {

@@ -78,7 +78,7 @@ fn factor<T: Lane>(rows: Vec<f64>, multiplicity: Vec<f64>, c: usize) -> Factor<T
 mod tests {
     use super::*;
     use crate::linalg::dense::small::t_multiply;
-    use crate::linalg::test_matrices::{gaussian, max_difference};
+    use crate::testing::test_matrices::{gaussian, max_difference};
 
     #[test]
     fn rows_have_the_moments_of_all() {

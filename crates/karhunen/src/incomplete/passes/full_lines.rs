@@ -120,7 +120,7 @@ mod tests {
     use crate::incomplete::passes::normal::{NormalLayout, NormalProducts};
     use crate::linalg::Dense;
     use crate::linalg::simd::Lane;
-    use crate::linalg::test_matrices::gaussian;
+    use crate::testing::test_matrices::gaussian;
 
     const C: usize = 3;
     const P: usize = 4;

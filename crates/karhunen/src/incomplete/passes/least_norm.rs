@@ -154,18 +154,18 @@ pub(crate) fn solve_few<T: Lane>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::decomp::cholesky::tests::{gram, product};
-    use crate::linalg::test_matrices::gaussian;
+    use crate::testing::test_matrices::gaussian;
+    use crate::testing::test_matrices::{triangle_of_squares, triangle_product};
 
     #[test]
     fn singular_systems_are_noticed_and_solved_with_least_norm() {
         let (m, stride) = (9, 16);
-        let original = gram(m, 3, stride);
-        let mut b = product(&original, m, stride, &[1.0; 9]);
+        let original = triangle_of_squares(m, 3, stride);
+        let mut b = triangle_product(&original, m, stride, &[1.0; 9]);
         let image = b.clone();
         let mut g = original.clone();
         solve(&mut Upper { values: &mut g, m, stride }, &mut b, m).unwrap();
-        let again = product(&original, m, stride, &b);
+        let again = triangle_product(&original, m, stride, &b);
         assert!(again.iter().zip(&image).all(|(x, y)| (x - y).abs() < 1e-10));
         assert!(b.iter().map(|x| x * x).sum::<f64>() < 9.0);
         let mut zero = vec![0.0; stride];
@@ -177,12 +177,12 @@ mod tests {
     #[test]
     fn the_unit_of_a_constant_changes_nothing() {
         let (m, stride) = (5, 8);
-        let original = gram(m, 3, stride);
+        let original = triangle_of_squares(m, 3, stride);
         let solved = |unit: f64| {
             let of = |k: usize| if k == m - 1 { unit } else { 1.0 };
             let mut g = original.clone();
             (0..m).for_each(|i| (i..m).for_each(|j| g[i * stride + j] *= of(i) * of(j)));
-            let mut b = product(&original, m, stride, &[1.0; 5]);
+            let mut b = triangle_product(&original, m, stride, &[1.0; 5]);
             b[m - 1] *= unit;
             solve(&mut Upper { values: &mut g, m, stride }, &mut b, m - 1).unwrap();
             b[m - 1] *= unit;

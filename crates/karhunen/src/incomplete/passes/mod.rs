@@ -10,6 +10,7 @@ pub(crate) mod residuals;
 mod rows;
 #[cfg(test)]
 mod tests;
+pub(crate) mod timed;
 pub(crate) mod variances;
 
 /// Number of entries whose products are summed in the type of the data before the sum is added in `f64`.

@@ -9,7 +9,7 @@ use crate::incomplete::passes::line_search::{best_step, polynomial};
 use crate::incomplete::passes::residuals::residuals;
 use crate::incomplete::updates::invariance::{gauge, penalties};
 use crate::linalg::Matrix;
-use crate::linalg::test_matrices::gaussian;
+use crate::testing::test_matrices::gaussian;
 
 const N: usize = 11;
 const P: usize = 7;

@@ -7,7 +7,7 @@ use crate::exec::{Exec, Run};
 use crate::incomplete::data::{Duplicates, Observed, Triples};
 use crate::incomplete::model::IncompleteModel;
 use crate::linalg::decomp::orthonormal::orthonormalize;
-use crate::linalg::random::gaussian;
+use crate::linalg::normals::gaussian;
 use crate::random::Purpose;
 use crate::scalar::Scalar;
 

@@ -10,7 +10,7 @@ use crate::incomplete::stream::recent::Recent;
 use crate::incomplete::updates::mean::{ColumnSums, deviations_about};
 use crate::linalg::Matrix;
 use crate::linalg::decomp::cholesky::{BLOCK, Upper};
-use crate::linalg::random::gaussian;
+use crate::linalg::normals::gaussian;
 use crate::random::Purpose;
 use crate::scalar::{Scalar, compiled};
 use crate::source::{Block, Source};

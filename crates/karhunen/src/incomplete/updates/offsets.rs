@@ -79,7 +79,7 @@ pub(crate) fn begin_offsets<T: Lane>(
 mod tests {
     use super::*;
     use crate::linalg::Dense;
-    use crate::linalg::test_matrices::gaussian;
+    use crate::testing::test_matrices::gaussian;
 
     #[test]
     fn the_variance_of_offsets_is_found() {

@@ -284,7 +284,7 @@ pub(crate) fn without_component<T: Lane>(factors: &Factors<T>, dropped: usize) -
 mod tests {
     use super::*;
     use crate::incomplete::updates::rotate::rotate;
-    use crate::linalg::test_matrices::gaussian;
+    use crate::testing::test_matrices::gaussian;
 
     #[test]
     fn the_rotation_keeps_every_prediction() {

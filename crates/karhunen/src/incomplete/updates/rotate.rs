@@ -11,7 +11,7 @@ use crate::linalg::Matrix;
 use crate::linalg::decomp::orthonormal::orthonormalize;
 use crate::linalg::decomp::svd::svd;
 use crate::linalg::dense::small::{multiply, t_multiply};
-use crate::linalg::random::gaussian;
+use crate::linalg::normals::gaussian;
 use crate::linalg::simd::Lane;
 use crate::random::Purpose;
 use crate::scalar::{Scalar, largest};
@@ -292,8 +292,8 @@ fn sign(values: impl Iterator<Item = f64> + Clone) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::test_matrices::gaussian;
-    use crate::linalg::test_matrices::max_difference;
+    use crate::testing::test_matrices::gaussian;
+    use crate::testing::test_matrices::max_difference;
 
     #[test]
     fn predictions_survive_components_that_have_died() {

@@ -304,7 +304,7 @@ fn best_shift<T: Lane>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::test_matrices::gaussian;
+    use crate::testing::test_matrices::gaussian;
 
     #[test]
     fn sums_move_as_their_scores_do() {

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::Matrix;
 use crate::linalg::decomp::basis::tall_t_product;
-use crate::linalg::random::gaussian_rows;
+use crate::linalg::normals::gaussian_rows;
 use crate::random::Purpose;
 
 /// `q`, the number of probe vectors.

@@ -5,7 +5,7 @@ use rand::RngExt;
 use crate::error::Result;
 use crate::exec::Run;
 use crate::linalg::Matrix;
-use crate::linalg::random::gaussian;
+use crate::linalg::normals::gaussian;
 use crate::moments::{Columns, Moments};
 use crate::operator::blocks;
 use crate::pca::Centring;
@@ -174,7 +174,7 @@ fn sample(weights: &[f64], rows: &mut [usize], offset: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::test_matrices;
+    use crate::testing::test_matrices;
 
     #[test]
     fn rows_of_whole_weights_are_sampled_exactly() {

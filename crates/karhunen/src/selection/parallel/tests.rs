@@ -1,8 +1,9 @@
 use super::*;
-use crate::linalg::{Dense, Matrix, test_matrices};
+use crate::linalg::{Dense, Matrix};
 use crate::pca::{NComponents, Pca};
 use crate::selection::Curve;
 use crate::source::{Block, RowBlocks};
+use crate::testing::test_matrices;
 use crate::weights::Weighting;
 
 /// k components, each of which moves its own columns, and noise.

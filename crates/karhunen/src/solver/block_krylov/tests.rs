@@ -2,7 +2,7 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::exec::{Flow, Observer, Run};
-use crate::linalg::test_matrices::{identity_error, with_eigenvalues};
+use crate::testing::test_matrices::{identity_error, with_eigenvalues};
 
 /// A diagonal matrix.
 struct Diagonal(Vec<f64>);

@@ -1,0 +1,302 @@
+//! Calibration: limits, tests and intervals of level 95% hold 93 to 97% of the values that they are for, on simulated
+//! data. Numbers of repetitions keep the binomial error of a share below 0.8%.
+
+use karhunen::diagnostics::{
+    Adjust, Rows, SpeDistribution, SpeLimit, SpeScale, adjusted, incomplete_samples, samples, t2_limit,
+};
+use karhunen::incomplete::Method;
+use karhunen::resampling::{Bootstrap, Intervals, Jackknife};
+use karhunen::selection::{Parallel, Spectrum, north};
+use karhunen::{Dense, Matrix, NComponents, Pca, Run, Weights};
+use karhunen_testkit::{gaussian, row_major};
+
+use crate::diagnostics::incomplete::{fit as fit_incomplete, observed, rows as rows_with_holes};
+use crate::diagnostics::resampling::{DEVIATIONS, table};
+use crate::diagnostics::{Table, categories, correlations, fit};
+
+#[track_caller]
+fn calibrated(what: &str, share: f64) {
+    assert!((0.93..=0.97).contains(&share), "{what}: {share} within");
+}
+
+fn one_if(condition: bool) -> f64 {
+    f64::from(u8::from(condition))
+}
+
+/// Shares of normal rows within limits of level 95%: of new rows T² and the errors by the spectrum and by the rows of
+/// the fit, of each the limit of Box and that of Jackson and Mudholkar; and the same of the rows of the fit.
+struct Within {
+    new: [f64; 5],
+    fitted: [f64; 3],
+}
+
+fn within((n, p): (usize, usize), k: usize) -> Within {
+    let (mut new, mut fitted, mut total) = ([0.0; 5], [0.0; 3], 0.0);
+    for seed in 0..60 {
+        let variances: Vec<f64> = (0..p).map(|j| 1.0 / (1.0 + j as f64)).collect();
+        let draw = |n: usize, seed: u64| -> Table {
+            let rows = gaussian(n, p, seed);
+            rows.iter()
+                .map(|row| row.iter().zip(&variances).map(|(x, v)| x * v.sqrt() + 2.0).collect())
+                .collect()
+        };
+        let rows = draw(n, 1000 + seed);
+        let all = fit(&Pca::default(), &rows, &Weights::default());
+        let model =
+            fit(&Pca { n_components: NComponents::Count(k), ..Pca::default() }, &rows, &Weights::default());
+        let values = row_major(&rows);
+        let of_fit = samples(&model, &Dense::row_major(&values, n, p).unwrap()).unwrap();
+        let more = draw(n, 9000 + seed);
+        let values = row_major(&more);
+        let of_new = samples(&model, &Dense::row_major(&values, n, p).unwrap()).unwrap();
+        let spectrum = SpeDistribution::of_variances(&all.explained_variance()[k..]);
+        let rows = SpeDistribution::of_rows(&of_fit.spe, &of_fit.distance2, None).unwrap();
+        let count = |values: &[f64], limit: f64| values.iter().filter(|x| **x <= limit).count() as f64;
+        let t2 = |rows| t2_limit(&model, 0.95, rows).unwrap();
+        new[0] += count(&of_new.t2, t2(Rows::New));
+        fitted[0] += count(&of_fit.t2, t2(Rows::Fitted));
+        for (at, how) in [SpeLimit::Box, SpeLimit::JacksonMudholkar].into_iter().enumerate() {
+            new[1 + at] += count(&of_new.spe, spectrum.limit(0.95, how).unwrap());
+            new[3 + at] += count(&of_new.spe, rows.limit(0.95, how).unwrap());
+            fitted[1 + at] += count(&of_fit.spe, rows.limit(0.95, how).unwrap());
+        }
+        total += n as f64;
+    }
+    Within { new: new.map(|x| x / total), fitted: fitted.map(|x| x / total) }
+}
+
+#[test]
+fn limits_of_complete_rows() {
+    let Within { new, fitted } = within((400, 12), 3);
+    let by = ["T2", "SPE, Box", "SPE, Jackson and Mudholkar", "SPE of rows, Box", "SPE of rows, Jackson"];
+    by.iter().zip(new).for_each(|(what, share)| calibrated(&format!("{what}, new rows"), share));
+    let by = ["T2", "SPE of rows, Box", "SPE of rows, Jackson and Mudholkar"];
+    by.iter().zip(fitted).for_each(|(what, share)| calibrated(&format!("{what}, fitted rows"), share));
+    // With all components of few rows F and beta are exact; by chi-squared a sixth of the new rows would be beyond.
+    let Within { new, fitted } = within((20, 4), 4);
+    calibrated("T2 of new rows, all components of few rows", new[0]);
+    calibrated("T2 of fitted rows, all components of few rows", fitted[0]);
+}
+
+/// Of new rows with other holes, and of the rows of the fit.
+#[test]
+fn limits_of_rows_with_missing_values() {
+    for method in [Method::Ppca, Method::Em, Method::VbFull] {
+        let of_fit = rows_with_holes(41, 1500, 0.3);
+        let model = fit_incomplete(method, &of_fit);
+        let new =
+            incomplete_samples(&model, &observed(&rows_with_holes(51, 4000, 0.3)), &Run::default()).unwrap();
+        let fitted = incomplete_samples(&model, &observed(&of_fit), &Run::default()).unwrap();
+        let of_rows = SpeScale::of_rows(&fitted, None).unwrap();
+        let of_model = SpeScale::of_model(&model);
+        let limits = [
+            ("T2, new", &new.t2, new.t2_limits(&model, 0.95, Rows::New).unwrap()),
+            ("SPE by the model, new", &new.spe, of_model.limits(&new, 0.95).unwrap()),
+            ("SPE by the rows, new", &new.spe, of_rows.limits(&new, 0.95).unwrap()),
+            ("T2, fitted", &fitted.t2, fitted.t2_limits(&model, 0.95, Rows::Fitted).unwrap()),
+            ("SPE by the rows, fitted", &fitted.spe, of_rows.limits(&fitted, 0.95).unwrap()),
+        ];
+        for (what, values, limits) in &limits {
+            let within = values.iter().zip(limits).filter(|(value, limit)| value <= limit).count() as f64;
+            calibrated(&format!("{method:?}, {what}"), within / values.len() as f64);
+        }
+        let p = new.t2_p_values(&model, Rows::New);
+        let limit = &limits[0].2;
+        assert!(p.iter().zip(new.t2.iter().zip(limit)).all(|(p, (t2, limit))| (*p < 0.05) == (t2 > limit)));
+    }
+}
+
+/// Correlations, the share of the variance between categories and the barycentre of a category, of unrelated variables.
+#[test]
+fn tests_of_unrelated_variables() {
+    let (n, repetitions) = (60, 3000);
+    let mut kept = [0.0; 3];
+    for seed in 0..repetitions {
+        let rows = gaussian(n, 3, 500 + seed);
+        let scores = Matrix::from_fn(n, 1, |i, _| rows[i][0]);
+        let variable = Matrix::from_fn(n, 1, |i, _| rows[i][1]);
+        let codes: Vec<Option<usize>> =
+            rows.iter().map(|row| Some((row[2] * 100.0).abs() as usize % 3)).collect();
+        let of_numbers = correlations(&scores, &variable, None).unwrap();
+        let of_codes = categories(&scores, &codes, 3, None).unwrap();
+        kept[0] += one_if(of_numbers.p_values[(0, 0)] >= 0.05);
+        kept[1] += one_if(of_codes.eta2_p_values[0] >= 0.05);
+        kept[2] += one_if(of_codes.p_values[(0, 0)] >= 0.05);
+    }
+    for (what, count) in ["correlation", "eta2", "barycentre"].iter().zip(kept) {
+        calibrated(what, count / repetitions as f64);
+    }
+}
+
+/// Descriptions of a component: of twenty unrelated variables none is found in 95% of the cases by Holm's correction
+/// and by that of the false discovery rate; of fifteen beside five related ones, the mean share of false findings is 5%
+/// of 15 / 20.
+#[test]
+fn corrections_of_descriptions() {
+    let (n, p, repetitions) = (50, 20, 1500);
+    let (mut none, mut shares) = ([0.0; 2], 0.0);
+    for seed in 0..repetitions {
+        let rows = gaussian(n, p + 1, 90_000 + seed);
+        let scores = Matrix::from_fn(n, 1, |i, _| rows[i][0]);
+        let found = |related: usize| {
+            let value = |i: usize, j: usize| rows[i][j + 1] + if j < related { rows[i][0] } else { 0.0 };
+            correlations(&scores, &Matrix::from_fn(n, p, value), None).unwrap().p_values.into_vec()
+        };
+        let p_values = found(0);
+        for (count, how) in none.iter_mut().zip([Adjust::Holm, Adjust::Fdr]) {
+            *count += one_if(adjusted(&p_values, how).iter().all(|p| *p >= 0.05));
+        }
+        let below: Vec<bool> = adjusted(&found(5), Adjust::Fdr).iter().map(|p| *p < 0.05).collect();
+        let count = |of: &[bool]| of.iter().filter(|is_found| **is_found).count() as f64;
+        shares += count(&below[5..]) / count(&below).max(1.0);
+    }
+    calibrated("Holm", none[0] / repetitions as f64);
+    calibrated("false discovery rate, all unrelated", none[1] / repetitions as f64);
+    let share = shares / repetitions as f64;
+    assert!((0.03..0.045).contains(&share), "{share} of the findings are false, not 0.0375");
+}
+
+/// Variances of independent columns.
+fn variance(c: usize) -> f64 {
+    DEVIATIONS[c].powi(2)
+}
+
+/// North's standard errors, which are those of normal data.
+#[test]
+fn standard_errors_of_variances() {
+    let (n, repetitions) = (400, 1500);
+    let mut held = [0.0; 3];
+    for seed in 0..repetitions {
+        let model = fit(&Pca::default(), &table(n, 20_000 + seed), &Weights::default());
+        let errors = north(&Spectrum::of_model(&model, None).unwrap()).standard_errors;
+        for (c, held) in held.iter_mut().enumerate() {
+            *held += one_if((model.explained_variance()[c] - variance(c)).abs() <= 1.959_964 * errors[c]);
+        }
+    }
+    held.iter().for_each(|count| calibrated("North", count / repetitions as f64));
+}
+
+/// Shares of intervals of the leading `k` components that hold the value of the population: variances, ratios, loadings
+/// on the own column, and the mean over all loadings.
+fn held(k: usize, repetitions: u64, of: impl Fn(u64) -> Intervals) -> Vec<[f64; 4]> {
+    let total: f64 = (0..DEVIATIONS.len()).map(variance).sum();
+    let mut held = vec![[0.0; 4]; k];
+    for seed in 0..repetitions {
+        let found = of(seed);
+        for (c, held) in held.iter_mut().enumerate() {
+            let holds = |part: &karhunen::resampling::Estimates, at: (usize, usize), truth: f64| {
+                one_if(part.lower[at] <= truth && truth <= part.upper[at]) / repetitions as f64
+            };
+            held[0] += holds(&found.variances, (0, c), variance(c));
+            held[1] += holds(&found.ratios, (0, c), variance(c) / total);
+            // Axes are columns of the data.
+            let sign = found.loadings.estimate[(c, c)].signum();
+            for (j, deviation) in DEVIATIONS.iter().enumerate() {
+                let inside = holds(&found.loadings, (j, c), if j == c { sign * deviation } else { 0.0 });
+                held[2] += if j == c { inside } else { 0.0 };
+                held[3] += inside / DEVIATIONS.len() as f64;
+            }
+        }
+    }
+    held
+}
+
+#[test]
+fn intervals_by_the_bootstrap() {
+    let pca = Pca::new(5);
+    let found = held(5, 1500, |seed| {
+        let options = Bootstrap { pca: pca.clone(), n_draws: 250, seed, ..Bootstrap::default() };
+        let values = row_major(&table(100, 7000 + seed));
+        let x = Dense::row_major(&values, 100, DEVIATIONS.len()).unwrap();
+        options.run(&x, &Weights::default(), &Run::default()).unwrap()
+    });
+    for (c, [variances, ratios, own, all]) in found.into_iter().enumerate() {
+        calibrated(&format!("variance {c}"), variances);
+        calibrated(&format!("ratio {c}"), ratios);
+        // The distribution of a loading on its own column is skewed.
+        assert!((0.92..0.98).contains(&own), "own loading {c}: {own}");
+        calibrated(&format!("loadings {c}"), all);
+    }
+}
+
+#[test]
+fn intervals_by_the_jackknife() {
+    let jackknife = |n_groups: Option<usize>, k: usize, n: usize| {
+        move |seed: u64| {
+            let options = Jackknife { pca: Pca::new(k), n_groups, seed, ..Jackknife::default() };
+            let values = row_major(&table(n, 7000 + seed));
+            let x = Dense::row_major(&values, n, DEVIATIONS.len()).unwrap();
+            options.run(&x, &Weights::default(), &Run::default()).unwrap()
+        }
+    };
+    for (what, found) in [
+        ("single rows", held(5, 1000, jackknife(None, 5, 100))),
+        ("groups", held(5, 1500, jackknife(Some(25), 5, 200))),
+    ] {
+        for (c, [variances, ratios, own, all]) in found.into_iter().enumerate() {
+            calibrated(&format!("{what}: variance {c}"), variances);
+            calibrated(&format!("{what}: ratio {c}"), ratios);
+            assert!((0.92..0.98).contains(&own), "{what}: own loading {c}: {own}");
+            calibrated(&format!("{what}: loadings {c}"), all);
+        }
+    }
+}
+
+/// Correlations of features and components: intervals stay within -1 and 1, and hold the value of the population.
+#[test]
+fn intervals_of_correlations() {
+    // Loadings of two factors on six features; their correlation matrix is the population.
+    const FACTORS: [[f64; 2]; 6] = [[2.0, 0.0], [1.5, 0.0], [1.2, 0.3], [1.0, 0.3], [0.0, 1.2], [0.0, 1.0]];
+    let correlated = |n: usize, seed: u64| -> Table {
+        gaussian(n, 8, seed)
+            .iter()
+            .map(|z| (0..6).map(|j| FACTORS[j][0] * z[6] + FACTORS[j][1] * z[7] + z[j]).collect())
+            .collect()
+    };
+    // The population, to four digits, by a million rows.
+    let pca = Pca::new(2).scale(true);
+    let truth = fit(&pca, &correlated(400_000, 1), &Weights::default()).loadings();
+    let repetitions = 1000;
+    let mut held = [0.0; 2];
+    for seed in 0..repetitions {
+        let values = row_major(&correlated(80, 5000 + seed));
+        let x = Dense::row_major(&values, 80, 6).unwrap();
+        let jackknife = Jackknife { pca: pca.clone(), ..Jackknife::default() };
+        let found = jackknife.run(&x, &Weights::default(), &Run::default()).unwrap().loadings;
+        for (c, held) in held.iter_mut().enumerate() {
+            let sign = (0..6).map(|j| truth[(j, c)] * found.estimate[(j, c)]).sum::<f64>().signum();
+            for j in 0..6 {
+                let (lower, upper) = (found.lower[(j, c)], found.upper[(j, c)]);
+                assert!(-1.0 < lower && upper < 1.0, "{lower} {upper}");
+                *held += one_if(lower <= sign * truth[(j, c)] && sign * truth[(j, c)] <= upper) / 6.0;
+            }
+        }
+    }
+    held.iter().for_each(|count| calibrated("correlations", count / repetitions as f64));
+}
+
+/// Data without components: parallel analysis keeps none in 95% of the cases, with and without missing values.
+#[test]
+fn parallel_analysis_of_noise() {
+    // Of m tables, the variance of the data exceeds the quantile with probability (m - 0.95 (m - 1)) / (m + 1): 5.5% of
+    // 199, and 6.5% of 59.
+    for (missing, repetitions, n_draws, least) in [(false, 1200, 199, 0.93), (true, 500, 59, 0.91)] {
+        let mut none = 0.0;
+        for seed in 0..repetitions {
+            let (mut rows, hidden) = (gaussian(40, 5, 30_000 + seed), gaussian(40, 5, 60_000 + seed));
+            for (row, hidden) in rows.iter_mut().zip(&hidden).filter(|_| missing) {
+                // The 20% quantile of the normal distribution.
+                row.iter_mut().zip(hidden).filter(|(_, h)| **h < -0.8416).for_each(|(x, _)| *x = f64::NAN);
+            }
+            let values = row_major(&rows);
+            let x = Dense::row_major(&values, 40, 5).unwrap();
+            let pca = Pca { n_components: NComponents::Count(2), ..Pca::default() };
+            let rule = Parallel { pca, n_draws, seed, ..Parallel::default() };
+            // Two components may all exceed their thresholds, which is an error.
+            let found = rule.select_incomplete(&x, &Weights::default(), &Run::default());
+            none += one_if(found.is_ok_and(|found| found.n_components == Some(0)));
+        }
+        let share = none / repetitions as f64;
+        assert!((least..=0.97).contains(&share), "missing {missing}: {share} without a component");
+    }
+}
