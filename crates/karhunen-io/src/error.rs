@@ -101,6 +101,17 @@ pub enum Cause {
     /// A file that is damaged, of an unexpected format, or not supported.
     #[error("{0}")]
     Format(Phrase),
+    /// A format that this build does not read or write, because a feature of Cargo is off.
+    #[error(
+        "{what} needs the feature {feature}, which this build of karhunen leaves out; build it with --features \
+         {feature}"
+    )]
+    LeftOut {
+        /// The format.
+        what: &'static str,
+        /// The feature.
+        feature: &'static str,
+    },
     /// A value that is not a number, or not an allowed one.
     #[error("{0}")]
     Value(Phrase),
@@ -140,11 +151,6 @@ impl Cause {
         Self::Value(message.into())
     }
 
-    /// A null of Arrow or Parquet.
-    pub(crate) fn null() -> Self {
-        Self::Missing("a null is a missing value".to_owned())
-    }
-
     fn missing_value(what: &str) -> Phrase {
         Phrase::new(format!("{what}; PCA needs every value: drop the row or the column, fill it in, or "))
             .fit_missing()
@@ -160,7 +166,7 @@ impl Cause {
             Self::Text(what, advice) | Self::TextColumns(what, advice) => {
                 format!("{what}; {}", advice.text_for(surface))
             }
-            Self::Io { .. } | Self::Changed { .. } => self.to_string(),
+            Self::Io { .. } | Self::Changed { .. } | Self::LeftOut { .. } => self.to_string(),
         }
     }
 }
@@ -192,6 +198,7 @@ impl Error {
             Cause::Io { .. } | Cause::Changed { .. } => ErrorKind::Io,
             Cause::Option(_) | Cause::Column { .. } => ErrorKind::Argument,
             Cause::Format(_)
+            | Cause::LeftOut { .. }
             | Cause::Value(_)
             | Cause::Missing(_)
             | Cause::Text(..)

@@ -6,10 +6,11 @@ use karhunen::incomplete::Checkpoint;
 use karhunen::record::Recorded;
 use safetensors::SafeTensors;
 
+use crate::columnar::parquet;
 use crate::input::Input;
 use crate::read::{Format, sniff};
 use crate::write::{Format as Written, format_of};
-use crate::{Result, model_file, parquet, pass_log};
+use crate::{Result, model_file, pass_log};
 
 /// Maximum number of bytes of the first line of a text.
 const FIRST_LINE: usize = 1 << 22;

@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 
 use karhunen::Matrix;
 
+use crate::columnar::{arrow, parquet};
 use crate::input::Input;
-use crate::{
-    Buffer, Data, ReadOptions, Result, RowNames, Table, Values, arrow, matrix_market, npy, npz, parquet,
-};
+use crate::{Buffer, Data, ReadOptions, Result, RowNames, Table, Values, matrix_market, npy, npz};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/binary")

@@ -291,6 +291,7 @@ mod tests {
         assert_eq!(filled_text(input, "t.csv", "u.tsv"), expected);
     }
 
+    #[cfg(feature = "columnar")]
     #[test]
     fn parquet_keeps_bits_names_and_labels() {
         let folder = tempfile::tempdir().unwrap();

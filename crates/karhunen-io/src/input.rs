@@ -28,14 +28,6 @@ pub(crate) enum Bytes {
 }
 
 impl Bytes {
-    /// Number of bytes.
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            Bytes::Mapped(map) => map.len(),
-            Bytes::Owned(bytes) => bytes.len(),
-        }
-    }
-
     /// The mapping of the file, if the content is not a copy.
     pub(crate) fn mapped(&self) -> Option<Mapped> {
         match self {

@@ -1,19 +1,21 @@
 //! Files for karhunen: readers of tables and sparse matrices, writers, and model files. One format per file.
+//!
+//! Three features, all of them defaults, bring readers with large dependencies: `columnar` Parquet and Arrow IPC, `hdf5`
+//! AnnData and Cell Ranger in HDF5, `zarr` Zarr stores. Without a feature its formats are recognised and refused.
 
-mod arrow;
-mod batches;
 mod beside;
-mod blosc;
 #[cfg(unix)]
 mod bus_error;
 mod categories;
 mod checkpoint_file;
 mod checkpoint_keeper;
 mod checksum;
-mod columns;
-mod conversions;
+#[cfg_attr(not(feature = "columnar"), path = "left_out/columnar.rs")]
+mod columnar;
 mod counts;
 mod csv;
+// Without decoders of other crates nothing calls its functions.
+#[cfg_attr(not(any(feature = "columnar", feature = "hdf5")), allow(dead_code))]
 mod decoder;
 mod disk_space;
 mod error;
@@ -21,11 +23,12 @@ mod existing;
 mod file_rows;
 mod first_line;
 mod fitted_table;
-#[cfg(test)]
+#[cfg(all(test, feature = "columnar"))]
 mod fixtures;
 mod foreign;
 pub mod genotypes;
 mod gzip;
+#[cfg_attr(not(feature = "hdf5"), path = "left_out/hdf5.rs")]
 mod hdf5;
 mod holes;
 mod ids;
@@ -51,12 +54,9 @@ mod observed;
 pub mod option_names;
 mod options;
 mod pairs;
-mod parquet;
-mod parquet_limits;
 mod pass_log;
 mod read;
 mod replace;
-mod roles;
 mod rounded;
 mod saved;
 mod single_cell;
@@ -66,13 +66,14 @@ mod suspects;
 mod table;
 mod tables;
 mod temporaries;
-mod thrift;
 mod titles;
 mod triples;
 mod units;
 mod weights;
 mod write;
+#[cfg_attr(not(feature = "zarr"), path = "left_out/zarr.rs")]
 mod zarr;
+mod zarr_marks;
 mod zip_archive;
 
 pub use beside::{Beside, RowsAndColumns, TableColumns};

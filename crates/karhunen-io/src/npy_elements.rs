@@ -1,12 +1,10 @@
 //! The elements of NPY arrays as numbers.
 
-use arrow_array::types::{ArrowPrimitiveType, Float16Type};
-
 use crate::Cause;
 use crate::npy_header::{Header, Kind};
 use crate::rounded::is_held;
 
-pub(crate) type F16 = <Float16Type as ArrowPrimitiveType>::Native;
+pub(crate) use half::f16 as F16;
 
 /// Tests whether the elements are `f32` of this machine.
 pub(crate) fn is_single(header: &Header) -> bool {

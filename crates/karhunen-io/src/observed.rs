@@ -8,6 +8,7 @@ use karhunen::error::{OptionName, OptionValue, Phrase};
 use karhunen::incomplete::Duplicates;
 use karhunen::{IncompletePca, Observed, Run, Scalar};
 
+use crate::columnar::{arrow, parquet};
 use crate::ids::Ids;
 use crate::input::Input;
 use crate::input::decompressed;
@@ -16,9 +17,7 @@ use crate::option_names;
 use crate::option_names::average;
 use crate::read::{Format, NO_BANNER, no_data, read_folder, read_input, sniff};
 use crate::triples::{Entries, TripleColumns, Wanted};
-use crate::{
-    Cause, Data, Error, Label, ReadOptions, Result, Table, Values, arrow, csv, matrix_market, npz, parquet,
-};
+use crate::{Cause, Data, Error, Label, ReadOptions, Result, Table, Values, csv, matrix_market, npz};
 
 /// Options for reading observed entries.
 #[derive(Clone, Debug, Default)]

@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use arrow_schema::SchemaRef;
 use karhunen::Matrix;
 use karhunen::error::Phrase;
 
-use crate::batches::Batches;
+use crate::columnar::pairs::ColumnPairs;
 use crate::csv::{EntryForm, in_pool};
 use crate::ids::Ids;
 use crate::input::{Input, decompressed};
@@ -15,15 +14,13 @@ use crate::observed::check_entries;
 use crate::read::{Format, sniff};
 use crate::replace::Staged;
 use crate::table::{RowWriter, RowsToWrite, TextRows, Written, WrittenRows};
-use crate::triples::columnar::File;
 use crate::triples::pair_block::Visitor;
-use crate::triples::{Role, Wanted, axes};
+use crate::triples::{Role, Wanted};
 use crate::write::{format_of, stage_written};
-use crate::{Error, PairBlock, ReadOptions, Result, arrow, option_names, parquet};
+use crate::{Error, PairBlock, ReadOptions, Result, option_names};
 
-/// Bytes of text, and rows of other formats, in a block.
+/// Bytes of text in a block.
 const BLOCK_BYTES: usize = 1 << 19;
-const BLOCK_ROWS: usize = 1 << 16;
 /// Most bytes of memory per byte of text: a line of 4 bytes becomes two strings of 50 bytes each.
 const EXPANSION: u64 = 32;
 /// Blocks of a thread that are parsed at a time, to balance the load.
@@ -44,14 +41,7 @@ pub struct Pairs {
 
 enum Content {
     Text(Input, EntryForm),
-    Columns {
-        schema: SchemaRef,
-        n_rows: usize,
-        batches: Box<dyn Batches>,
-        /// Positions of the row ids and of the column ids.
-        columns: [usize; 2],
-        mapped: Option<Mapped>,
-    },
+    Columns(ColumnPairs),
 }
 
 /// Opens the columns `[rows, columns]` of a table, by name or by number from one, with ids of any type; reads only the
@@ -66,17 +56,9 @@ pub fn open_pairs(path: &Path, options: &ReadOptions, columns: &[String; 2]) -> 
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
         let format = sniff(input.as_slice(), path);
         check_entries(&input, format, wanted.option)?;
-        let mapped = input.mapped();
-        let (schema, n_rows, batches): (_, _, Box<dyn Batches>) = match format {
-            Format::Parquet => {
-                options.allow_for_triples(path, &[])?;
-                let (file, schema, n_rows) = parquet::open(path, input.bytes, options.most_unpacked())?;
-                (schema, n_rows, Box::new(file))
-            }
-            Format::Arrow => {
-                options.allow_for_triples(path, &[])?;
-                arrow::open_undecoded(path, input)?
-            }
+        let (columns, names) = match format {
+            Format::Parquet => ColumnPairs::of_parquet(input, options, &wanted)?,
+            Format::Arrow => ColumnPairs::of_arrow(input, options, &wanted)?,
             _ => {
                 let form = EntryForm::of_pairs(&input, &wanted, options)?;
                 return Ok(Pairs {
@@ -89,17 +71,13 @@ pub fn open_pairs(path: &Path, options: &ReadOptions, columns: &[String; 2]) -> 
                 });
             }
         };
-        let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
-        let roles = wanted.roles(path, Some(&names), names.len())?;
-        let at = |role| roles.iter().position(|other| *other == role).unwrap_or_default();
-        let columns = [at(Role::Row), at(Role::Column)];
         Ok(Pairs {
             path: path.to_owned(),
             options: options.clone(),
-            names: axes(&roles, Some(&names)),
+            names,
             warnings: Vec::new(),
             unit: "row",
-            content: Content::Columns { schema, n_rows, batches, columns, mapped },
+            content: Content::Columns(columns),
         })
     })
 }
@@ -120,7 +98,7 @@ impl Pairs {
         let mut visitor = Visitor { map, take };
         let mapped = match &self.content {
             Content::Text(input, _) => input.mapped(),
-            Content::Columns { mapped, .. } => mapped.clone(),
+            Content::Columns(columns) => columns.mapped(),
         };
         let release = || mapped.iter().for_each(Mapped::release);
         let work = || match &self.content {
@@ -130,10 +108,7 @@ impl Pairs {
                 let at_once = usize::try_from(room).unwrap_or(most).clamp(1, most);
                 form.visit_pairs(input, (BLOCK_BYTES, at_once), &mut visitor, &release)
             }
-            Content::Columns { schema, n_rows, batches, columns, .. } => {
-                let file = File { path: &self.path, schema, n_rows: *n_rows, batches: &**batches };
-                file.visit_pairs(*columns, BLOCK_ROWS, &mut visitor, &release)
-            }
+            Content::Columns(columns) => columns.visit(&mut visitor, &release),
         };
         let visited = in_pool(&self.path, &self.options, work)?;
         // A change of the file explains any other error.
@@ -206,17 +181,11 @@ impl Written<f64> for PairTable<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use ::parquet::arrow::arrow_writer::ArrowWriter;
-    use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
-    use arrow_ipc::writer::{FileWriter, StreamWriter};
-
+pub(crate) mod tests {
     use super::*;
 
     /// All pairs as text, with their lines.
-    fn listed(pairs: &Pairs) -> Result<Vec<(String, String, u64)>> {
+    pub(crate) fn listed(pairs: &Pairs) -> Result<Vec<(String, String, u64)>> {
         let mut all = Vec::new();
         pairs.visit(&|ids| ids[0].len(), &mut |block, n| {
             assert_eq!((block.len(), block.ids[1].len()), (n, n));
@@ -229,7 +198,7 @@ mod tests {
         Ok(all)
     }
 
-    fn pair(row: &str, column: &str, line: u64) -> (String, String, u64) {
+    pub(crate) fn pair(row: &str, column: &str, line: u64) -> (String, String, u64) {
         (row.to_owned(), column.to_owned(), line)
     }
 
@@ -306,71 +275,6 @@ mod tests {
         let pairs = open_pairs(&path, &ReadOptions::default(), &["1", "2"].map(str::to_owned)).unwrap();
         let error = listed(&pairs).unwrap_err().to_string();
         assert!(error.contains("p.csv: line 300001: "), "{error}");
-    }
-
-    /// Writes batches as Parquet, as an Arrow file and as an Arrow stream.
-    fn columnar(folder: &Path, batches: &[RecordBatch]) -> [PathBuf; 3] {
-        let paths = ["p.parquet", "p.arrow", "p.arrows"].map(|name| folder.join(name));
-        let [parquet, file, stream] = paths.each_ref().map(|path| std::fs::File::create(path).unwrap());
-        let schema = batches[0].schema();
-        let mut parquet = ArrowWriter::try_new(parquet, schema.clone(), None).unwrap();
-        let mut file = FileWriter::try_new(file, &schema).unwrap();
-        let mut stream = StreamWriter::try_new(stream, &schema).unwrap();
-        for batch in batches {
-            parquet.write(batch).unwrap();
-            file.write(batch).unwrap();
-            stream.write(batch).unwrap();
-        }
-        parquet.close().unwrap();
-        file.finish().unwrap();
-        stream.finish().unwrap();
-        paths
-    }
-
-    fn batch(rows: std::ops::Range<usize>, missing: Option<usize>) -> RecordBatch {
-        let items = rows.clone().map(|e| (missing != Some(e)).then(|| format!("i{}", e % 9)));
-        let users = rows.clone().map(|e| (e * 7 % 1000) as i64);
-        let arrays: [(&str, ArrayRef); 3] = [
-            ("item", Arc::new(StringArray::from_iter(items))),
-            ("price", Arc::new(Float64Array::from_iter_values(rows.clone().map(|e| e as f64)))),
-            ("user", Arc::new(Int64Array::from_iter_values(users))),
-        ];
-        RecordBatch::try_from_iter_with_nullable(arrays.map(|(name, array)| (name, array, true))).unwrap()
-    }
-
-    #[test]
-    fn columns_of_files_are_read_in_blocks() {
-        const N: usize = 150_000;
-        let folder = tempfile::tempdir().unwrap();
-        let open = |path: &Path| {
-            open_pairs(path, &ReadOptions::default(), &["user", "item"].map(str::to_owned)).unwrap()
-        };
-        for path in columnar(folder.path(), &[batch(0..N - 10, None), batch(N - 10..N, None)]) {
-            let pairs = open(&path);
-            assert_eq!((pairs.unit, &pairs.names), ("row", &["user", "item"].map(str::to_owned)));
-            let all = listed(&pairs).unwrap();
-            let expected = |e: usize| pair(&(e * 7 % 1000).to_string(), &format!("i{}", e % 9), e as u64 + 1);
-            assert!(all == (0..N).map(expected).collect::<Vec<_>>(), "{}", path.display());
-            let mut most = 0;
-            pairs
-                .visit(&|ids| ids[0].len(), &mut |_, n| {
-                    most = n.max(most);
-                    Ok::<_, Error>(())
-                })
-                .unwrap();
-            assert_eq!(most, BLOCK_ROWS);
-            // An error ends the visit.
-            let mut n_blocks = 0;
-            let stopped = pairs.visit(&|_| (), &mut |_, ()| {
-                n_blocks += 1;
-                Err(Error::new(&path, crate::Cause::format("enough".to_owned())))
-            });
-            assert!(stopped.unwrap_err().to_string().ends_with("enough") && n_blocks == 1);
-        }
-        for path in columnar(folder.path(), &[batch(0..N, None), batch(N..N + 9, Some(N + 4))]) {
-            let error = listed(&open(&path)).unwrap_err().to_string();
-            assert!(error.contains("row 150005: column 1 (`item`): the id is missing; "), "{error}");
-        }
     }
 
     #[test]

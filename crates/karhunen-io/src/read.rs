@@ -5,19 +5,20 @@ use std::path::Path;
 use karhunen::incomplete::Checkpoint;
 use karhunen::record::Recorded;
 
+use crate::columnar::{arrow, parquet};
 use crate::counts::prepared;
 use crate::foreign::{self, Foreign};
-use crate::hdf5;
 use crate::input::{Input, decompressed, extension};
 use crate::model_file;
 use crate::name_list::named;
 use crate::names::shell_word;
 use crate::saved::any_model;
 use crate::single_cell;
-use crate::zarr::{self, Zarr};
+use crate::zarr::Zarr;
+use crate::zarr_marks;
 use crate::{
-    AnyModel, Cause, Error, ReadOptions, Result, Saved, SavedScatter, Table, arrow, checkpoint_file, csv,
-    genotypes, matrix_market, npy, npz, parquet,
+    AnyModel, Cause, Error, ReadOptions, Result, Saved, SavedScatter, Table, checkpoint_file, csv, genotypes,
+    matrix_market, npy, npz,
 };
 
 /// The message for a Matrix Market file without its first line.
@@ -69,8 +70,8 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
 pub(crate) fn read_folder(path: &Path, options: &ReadOptions) -> Result<Option<Table>> {
     let table = if single_cell::is_folder(path) {
         single_cell::read_folder(path, options)?
-    } else if zarr::is_folder(path) {
-        single_cell::read_zarr(Zarr::of_folder(path), options)?
+    } else if zarr_marks::is_folder(path) {
+        single_cell::read_zarr(Zarr::of_folder(path)?, options)?
     } else {
         return Ok(None);
     };
@@ -138,7 +139,7 @@ pub(crate) fn read_input(input: Input, options: &ReadOptions) -> Result<Table> {
     let table = match sniff(input.as_slice(), &input.path) {
         // Masks follow the normalisation.
         Format::Hdf5 => return single_cell::read(input, options),
-        Format::Npz if zarr::is_archive(input.as_slice()) => {
+        Format::Npz if zarr_marks::is_archive(input.as_slice()) => {
             return single_cell::read_zarr(Zarr::of_archive(input)?, options);
         }
         Format::Npy => npy::read(input, options),
@@ -186,7 +187,7 @@ pub(crate) fn sniff(bytes: &[u8], path: &Path) -> Format {
         (b"PK\x03\x04", Format::Npz),
         // An empty archive.
         (b"PK\x05\x06", Format::Npz),
-        (hdf5::MAGIC, Format::Hdf5),
+        (b"\x89HDF\r\n\x1a\n", Format::Hdf5),
         (b"ARROW1\0", Format::Arrow),
         (b"\xff\xff\xff\xff", Format::Arrow),
         // The following bytes distinguish the file from a text whose first column is called so.

@@ -264,15 +264,6 @@ impl TextRows<'_> {
             TextRows::Ids(ids) => ids.text(row),
         }
     }
-
-    /// The text of a row of the block as an integer, if it is one in canonical form.
-    pub(crate) fn integer(&self, row: usize) -> Option<i64> {
-        match self {
-            TextRows::Names(names) => integer(names[row].as_bytes()),
-            TextRows::Ids(Ids::Integers(ids)) => Some(ids[row]),
-            TextRows::Ids(Ids::Texts(ids)) => integer(ids[row].as_bytes()),
-        }
-    }
 }
 
 /// A table as its writers see it: columns of text, then columns of numbers, in blocks of rows.

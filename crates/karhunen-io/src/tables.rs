@@ -12,7 +12,7 @@ use crate::option_names;
 use crate::options::Log1p;
 use crate::single_cell;
 use crate::stacked::stack_values;
-use crate::zarr;
+use crate::zarr_marks;
 use crate::{Cause, Data, Error, Label, ReadOptions, Result, Table, Values, read};
 
 /// Extensions of the files of a folder that are read.
@@ -28,7 +28,7 @@ const EXTENSIONS: [&str; 9] = ["parquet", "arrow", "feather", "ipc", "npy", "csv
 pub fn read_tables(paths: &[PathBuf], options: &ReadOptions) -> Result<Table> {
     let mut files = Vec::new();
     for path in paths {
-        if single_cell::is_folder(path) || zarr::is_folder(path) {
+        if single_cell::is_folder(path) || zarr_marks::is_folder(path) {
             files.push(path.clone());
             continue;
         }

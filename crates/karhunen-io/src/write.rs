@@ -4,9 +4,10 @@ use std::path::Path;
 
 use karhunen::Scalar;
 
+use crate::columnar::parquet;
 use crate::replace::{Staged, stage};
 use crate::table::Written;
-use crate::{Cause, Error, NamedMatrix, Result, RowsToWrite, csv, npy, parquet};
+use crate::{Cause, Error, NamedMatrix, Result, RowsToWrite, csv, npy};
 
 /// Formats that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +72,7 @@ pub fn stage_bytes(path: &Path, bytes: &[u8]) -> Result<Staged> {
 /// Checks, before any work, that [`write_table`] supports the extension of `path`.
 ///
 /// # Errors
-/// [`Cause::Option`] for an unsupported extension.
+/// [`Cause::Option`] for an unsupported extension; [`Cause::LeftOut`] for one that this build leaves out.
 pub fn check_table_path(path: &Path) -> Result<()> {
     format_of(path).map(|_| ())
 }
@@ -94,7 +95,7 @@ fn check_names(
 /// The format of the extension of a path.
 ///
 /// # Errors
-/// [`Cause::Option`] for an unsupported extension.
+/// [`Cause::Option`] for an unsupported extension; [`Cause::LeftOut`] for one that this build leaves out.
 pub(crate) fn format_of(path: &Path) -> Result<Format> {
     if path.as_os_str() == "-" {
         return Ok(Format::Text { delimiter: b',' });
@@ -104,7 +105,8 @@ pub(crate) fn format_of(path: &Path) -> Result<Format> {
         "csv" => Ok(Format::Text { delimiter: b',' }),
         "tsv" => Ok(Format::Text { delimiter: b'\t' }),
         "npy" => Ok(Format::Npy),
-        "parquet" => Ok(Format::Parquet),
+        "parquet" if cfg!(feature = "columnar") => Ok(Format::Parquet),
+        "parquet" => Err(Error::new(path, Cause::LeftOut { what: "Parquet", feature: "columnar" })),
         other => {
             let found =
                 if other.is_empty() { "has no extension".into() } else { format!("ends in .{other}") };

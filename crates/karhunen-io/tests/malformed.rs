@@ -27,11 +27,13 @@ fn each_malformed_npz_archive_gets_its_message() {
     check("npz", table);
 }
 
+#[cfg(feature = "columnar")]
 #[test]
 fn each_malformed_parquet_file_gets_its_message() {
     check("parquet", table);
 }
 
+#[cfg(feature = "columnar")]
 #[test]
 fn each_malformed_arrow_file_gets_its_message() {
     check("arrow", table);

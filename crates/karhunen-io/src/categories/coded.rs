@@ -12,8 +12,10 @@ use crate::names::shortened;
 #[derive(Debug, Default)]
 pub(crate) struct Coded {
     codes_of: HashMap<String, u32>,
-    names: Vec<String>,
-    codes: Vec<Option<u32>>,
+    /// The categories, in the order of occurrence.
+    pub(crate) names: Vec<String>,
+    /// The category of each row.
+    pub(crate) codes: Vec<Option<u32>>,
     /// True if numbers are written with a decimal comma.
     decimal_comma: bool,
 }
@@ -108,11 +110,6 @@ impl Coded {
             names: order.iter().map(|code| names[*code as usize].clone()).collect(),
             codes,
         }
-    }
-
-    /// The values, with categories in the order of occurrence.
-    pub(crate) fn in_order(self) -> ColumnValues {
-        ColumnValues::Categories { names: self.names, codes: self.codes }
     }
 }
 

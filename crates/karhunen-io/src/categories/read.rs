@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use super::table::{CategoryTable, ColumnKinds};
+use crate::columnar::{arrow, parquet};
 use crate::input::{Input, decompressed};
 use crate::name_list::listed;
 use crate::read::{Format, NO_BANNER, no_data, sniff};
-use crate::{Cause, Error, ReadOptions, Result, arrow, csv, parquet};
+use crate::{Cause, Error, ReadOptions, Result, csv};
 
 /// Reads a table of categories and numbers: CSV and other text tables, Parquet or Arrow; `-` reads standard input.
 /// Files compressed with gzip are decompressed. The table is held in memory.

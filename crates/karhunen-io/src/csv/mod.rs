@@ -11,7 +11,7 @@ mod dialect;
 mod fields;
 mod fill;
 mod preamble;
-mod refusal;
+pub(crate) mod refusal;
 #[cfg(test)]
 mod tests;
 mod triples;
@@ -31,7 +31,6 @@ use dialect::Dialect;
 pub(crate) use fields::Field;
 use fields::{Delimiter, Ending, Scanner};
 use refusal::{Reason, Refusal};
-pub(crate) use refusal::{of_decorated, set_aside};
 pub(crate) use triples::{EntryForm, read_triples};
 pub(crate) use write::write;
 

@@ -2,7 +2,6 @@
 //! read while one is used.
 
 mod array;
-mod columnar;
 mod copy;
 mod positioned;
 mod prefetch;
@@ -19,7 +18,6 @@ use crate::mapped::Mapped;
 use crate::{Error, Result};
 
 pub(crate) use array::{rows_of_array, rows_of_file};
-pub(crate) use columnar::rows_of_columns;
 pub(crate) use copy::Copy;
 pub(crate) use sparse_copy::SparseCopy;
 

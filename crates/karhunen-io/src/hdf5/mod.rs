@@ -16,9 +16,6 @@ use crate::{Error, Place, Result, decoder};
 
 pub(crate) use dataset::Dataset;
 
-/// The first bytes of a file.
-pub(crate) const MAGIC: &[u8] = b"\x89HDF\r\n\x1a\n";
-
 /// An open file.
 pub(crate) struct Hdf5 {
     path: PathBuf,
@@ -33,7 +30,8 @@ impl Hdf5 {
     /// # Errors
     /// [`crate::Cause::Format`].
     pub(crate) fn open(input: Input) -> Result<Self> {
-        let (path, n_bytes, mapped) = (input.path, input.bytes.len() as u64, input.bytes.mapped());
+        let (n_bytes, mapped) = (input.as_slice().len() as u64, input.mapped());
+        let path = input.path;
         // Every visit decodes its chunks anew; chunks in memory would be beyond the memory limit.
         let options =
             || OpenOptions::default().with_chunk_cache_bytes(0).with_filter_registry(filters::registry());
@@ -49,8 +47,8 @@ impl Hdf5 {
         &self.path
     }
 
-    /// Bytes of the file.
-    pub(crate) fn n_bytes(&self) -> u64 {
+    /// Bytes of the file, whichever object of it is read.
+    pub(crate) fn n_bytes(&self, _: &str) -> u64 {
         self.n_bytes
     }
 

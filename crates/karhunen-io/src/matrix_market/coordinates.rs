@@ -13,7 +13,7 @@ use super::{Banner, Field, Found, Parsed, Refusal, Symmetry, refuse, rounded_war
 use crate::file_rows::SparseCopy;
 use crate::input::line_of;
 use crate::triples::Entries;
-use crate::triples::columnar::infinite;
+use crate::triples::infinite;
 use crate::triples::lines::LineNumbers;
 use crate::{ReadOptions, Values};
 

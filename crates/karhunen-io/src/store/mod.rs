@@ -1,5 +1,7 @@
 //! Files that hold groups, arrays and attributes: HDF5 and Zarr, under one set of names.
 
+#[cfg(not(all(feature = "hdf5", feature = "zarr")))]
+pub(crate) mod absent;
 pub(crate) mod kind;
 
 use std::ops::Range;
@@ -7,7 +9,7 @@ use std::path::Path;
 
 use karhunen::Scalar;
 
-use crate::hdf5::{self, Hdf5};
+use crate::hdf5::{Dataset, Hdf5};
 use crate::mapped::Mapped;
 use crate::zarr::{self, Zarr};
 use crate::{Error, Result};
@@ -22,7 +24,7 @@ pub(crate) enum Store {
 
 /// An array, whose values are converted while they are read.
 pub(crate) enum Array {
-    Hdf5(hdf5::Dataset),
+    Hdf5(Dataset),
     Zarr(Box<zarr::Array>),
 }
 
@@ -49,10 +51,7 @@ impl Store {
 
     /// Bytes of the file, or of the files of the object `name`, if each has its own.
     pub(crate) fn n_bytes(&self, name: &str) -> u64 {
-        match self {
-            Self::Hdf5(file) => file.n_bytes(),
-            Self::Zarr(store) => store.n_bytes(name),
-        }
+        of_both!(Store, self, file => file.n_bytes(name))
     }
 
     /// The names of the groups and of the arrays in a group; `""` is the root.
@@ -105,10 +104,7 @@ impl Array {
     /// # Errors
     /// [`crate::Cause::Format`] for a length beyond the address space.
     pub(crate) fn shape(&self) -> Result<Vec<usize>> {
-        match self {
-            Self::Hdf5(array) => array.shape(),
-            Self::Zarr(array) => Ok(array.shape().to_vec()),
-        }
+        of_both!(Array, self, array => array.shape())
     }
 
     /// Number of entries of a vector.
@@ -189,10 +185,7 @@ impl Array {
     /// # Errors
     /// [`crate::Cause::Format`].
     pub(crate) fn texts(&self, field: Option<&str>) -> Result<Vec<String>> {
-        match self {
-            Self::Hdf5(array) => array.texts(field),
-            Self::Zarr(array) => array.texts(),
-        }
+        of_both!(Array, self, array => array.texts(field))
     }
 
     /// The truth values of a vector, or of a field of its records; `None` for other values.
@@ -200,10 +193,7 @@ impl Array {
     /// # Errors
     /// [`crate::Cause::Format`].
     pub(crate) fn flags(&self, field: Option<&str>) -> Result<Option<Vec<bool>>> {
-        match self {
-            Self::Hdf5(array) => array.flags(field),
-            Self::Zarr(array) => array.flags(),
-        }
+        of_both!(Array, self, array => array.flags(field))
     }
 
     /// The names of the fields of records.

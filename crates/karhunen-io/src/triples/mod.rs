@@ -3,19 +3,17 @@
 //! Each thread numbers the ids that it reads ([`interner`]); after the last line, the ids are sorted and the
 //! numbers replaced. An entry takes 12 bytes until then (`f32`), and is copied once.
 
-pub(crate) mod columnar;
 pub(crate) mod interner;
 pub(crate) mod lines;
 pub(crate) mod pair_block;
 
 use std::path::Path;
 
-use karhunen::error::Phrase;
 use karhunen::incomplete::{Duplicates, Triples};
 use karhunen::{IncompletePca, Observed, Run, Scalar};
 use serde::{Deserialize, Serialize};
 
-use karhunen::error::OptionName;
+use karhunen::error::{OptionName, OptionValue, Phrase};
 
 use crate::ids::Ids;
 use crate::names::{find_column, shortened};
@@ -242,6 +240,13 @@ impl<T: Scalar> Entries<T> {
         };
         Error::at(path, place, Cause::value(message))
     }
+}
+
+/// The error of an infinite value.
+pub(crate) fn infinite(value: f64) -> Cause {
+    let problem = format!("`{value:?}`: values are finite, and within the range of their type (");
+    let double = Phrase::new(problem).setting(option_names::DOUBLE, OptionValue::Flag(true));
+    Cause::value(double.text(" has the larger)"))
 }
 
 /// Replaces the numbers that each thread gave its ids by the positions of the ids.

@@ -55,7 +55,14 @@ impl Array {
     }
 
     /// The lengths of its axes, one or two.
-    pub(crate) fn shape(&self) -> &[usize] {
+    ///
+    /// # Errors
+    /// None.
+    pub(crate) fn shape(&self) -> Result<Vec<usize>> {
+        Ok(self.axes().to_vec())
+    }
+
+    fn axes(&self) -> &[usize] {
         &self.layout.shape
     }
 
@@ -72,7 +79,7 @@ impl Array {
     /// Bytes of memory that reading takes beside the values: a chunk, packed and decoded, and those that are kept.
     pub(crate) fn held(&self) -> f64 {
         let chunk = self.layout.chunk_bytes().unwrap_or(0) as f64;
-        let in_a_row = self.shape().get(1).map_or(1, |p| p.div_ceil(self.layout.chunk[1]));
+        let in_a_row = self.axes().get(1).map_or(1, |p| p.div_ceil(self.layout.chunk[1]));
         2.0 * chunk + (in_a_row as f64 * chunk).min(self.most_kept as f64)
     }
 
@@ -152,13 +159,13 @@ impl Array {
         }
     }
 
-    /// The texts of a vector; integers as they are written.
+    /// The texts of a vector; integers as they are written. There are no records, so no field is named.
     ///
     /// # Errors
     /// [`Cause::Format`].
-    pub(crate) fn texts(&self) -> Result<Vec<String>> {
-        let &[n] = self.shape() else {
-            return Err(self.refuse(&format!("has {} axes, expected one", self.shape().len())));
+    pub(crate) fn texts(&self, _: Option<&str>) -> Result<Vec<String>> {
+        let &[n] = self.axes() else {
+            return Err(self.refuse(&format!("has {} axes, expected one", self.axes().len())));
         };
         let dtype = match &self.layout.element {
             Element::Fixed(dtype, _) => *dtype,
@@ -200,12 +207,12 @@ impl Array {
         Ok(all)
     }
 
-    /// The truth values of a vector; `None` for other values.
+    /// The truth values of a vector; `None` for other values. There are no records, so no field is named.
     ///
     /// # Errors
     /// [`Cause::Format`].
-    pub(crate) fn flags(&self) -> Result<Option<Vec<bool>>> {
-        match (self.dtype(), self.shape()) {
+    pub(crate) fn flags(&self, _: Option<&str>) -> Result<Option<Vec<bool>>> {
+        match (self.dtype(), self.axes()) {
             (Some(Dtype { kind: Kind::Bool, .. }), &[n]) => {
                 Ok(Some(self.bytes(slice::from_ref(&(0..n)))?.iter().map(|&byte| byte != 0).collect()))
             }
@@ -219,9 +226,9 @@ impl Array {
         let size = dtype.size;
         let [shape, chunk] = [&self.layout.shape, &self.layout.chunk].map(|axes| as_matrix(axes));
         let within = |(range, &axis): (&Range<usize>, &usize)| range.start <= range.end && range.end <= axis;
-        if part.len() != self.shape().len() || !part.iter().zip(self.shape()).all(within) {
+        if part.len() != self.axes().len() || !part.iter().zip(self.axes()).all(within) {
             return Err(
-                self.refuse(&format!("has the shape {:?}, which lacks the part {part:?}", self.shape()))
+                self.refuse(&format!("has the shape {:?}, which lacks the part {part:?}", self.axes()))
             );
         }
         let [rows, columns] = match part {
@@ -359,7 +366,7 @@ impl Array {
 
     /// The name of the file of a chunk.
     fn file_of(&self, place: [usize; 2]) -> String {
-        self.layout.names.of(&self.shard_of(place)[..self.shape().len()])
+        self.layout.names.of(&self.shard_of(place)[..self.axes().len()])
     }
 
     fn damaged(&self, place: [usize; 2], problem: &str) -> Error {

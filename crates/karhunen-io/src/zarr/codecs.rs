@@ -7,8 +7,8 @@ use flate2::bufread::{MultiGzDecoder, ZlibDecoder};
 use karhunen::memory;
 use serde_json::Value;
 
+use super::blosc;
 use super::metadata::unknown_codec;
-use crate::blosc;
 
 /// A codec, with the settings that decoding needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

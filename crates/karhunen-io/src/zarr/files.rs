@@ -15,6 +15,7 @@ use zip::{CompressionMethod, ZipArchive};
 
 use crate::input::{self, Input};
 use crate::mapped::{Mapped, Stamp};
+use crate::zarr_marks::roots;
 use crate::zip_archive::{MOST_INFLATED, zip_cause};
 use crate::{Cause, Error, Place, Result};
 
@@ -42,9 +43,6 @@ pub(super) enum Found {
     File { path: PathBuf, file: File, n_bytes: u64 },
     Bytes(Bytes),
 }
-
-/// The files of which each group or array has one.
-pub(super) const METADATA: [&str; 3] = ["zarr.json", ".zarray", ".zgroup"];
 
 impl Files {
     pub(super) fn of_folder(path: &Path) -> Self {
@@ -224,18 +222,6 @@ fn is_plain(name: &str) -> bool {
         && name.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
 }
 
-/// The folders of stores among the names of an archive: the root if it has a file of metadata, otherwise those one below.
-fn roots<N: AsRef<str>>(names: impl Iterator<Item = N>) -> Vec<String> {
-    let folders: BTreeSet<String> = names
-        .filter_map(|name| {
-            let name = name.as_ref();
-            let (folder, file) = name.split_at(name.rfind('/').map_or(0, |slash| slash + 1));
-            (METADATA.contains(&file) && folder.matches('/').count() <= 1).then(|| folder.to_owned())
-        })
-        .collect();
-    if folders.contains("") { vec![String::new()] } else { folders.into_iter().collect() }
-}
-
 /// Folders of a store are not nested deeper.
 const DEEPEST: usize = 32;
 
@@ -254,11 +240,6 @@ pub(super) fn ask(bytes: f64) -> karhunen::Result<()> {
     memory::ask("an array of the Zarr store", bytes, || {
         vec![karhunen::error::Advice::RaiseLimit, "write the store with smaller chunks".into()]
     })
-}
-
-/// Returns true for a zip archive that holds a store.
-pub(super) fn is_archive(content: &[u8]) -> bool {
-    ZipArchive::new(Cursor::new(content)).is_ok_and(|zip| !roots(zip.file_names().flatten()).is_empty())
 }
 
 impl Found {
@@ -308,15 +289,5 @@ mod tests {
         for name in ["", "..", "../x", "a/../b", "/etc/passwd", "a//b", "a/./b", "a\\b", "a/", "a\0"] {
             assert!(!is_plain(name), "{name}");
         }
-    }
-
-    #[test]
-    fn a_store_may_be_one_folder_of_an_archive() {
-        let of = |names: &[&str]| roots(names.iter().copied());
-        assert_eq!(of(&[".zgroup", "X/.zarray"]), [""]);
-        assert_eq!(of(&["c.zarr/X/zarr.json", "c.zarr/zarr.json"]), ["c.zarr/"]);
-        assert_eq!(of(&["a.zarr/.zgroup", "a.zarr/X/.zarray", "b.zarr/.zgroup"]), ["a.zarr/", "b.zarr/"]);
-        assert!(of(&["a/b/.zarray"]).is_empty());
-        assert!(of(&["data.npy", "zarr.json.npy"]).is_empty());
     }
 }

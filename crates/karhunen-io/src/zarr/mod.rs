@@ -3,6 +3,7 @@
 //! The metadata are read here and not by the crate zarrs, which would bring 52 packages more, with C and C++ builds.
 
 mod array;
+mod blosc;
 mod codecs;
 mod files;
 mod metadata;
@@ -18,7 +19,7 @@ use crate::mapped::Mapped;
 use crate::store::kind::Kind;
 use crate::{Cause, Error, Place, Result};
 
-use files::{Files, METADATA};
+use files::Files;
 use metadata::Layout;
 
 pub(crate) use array::Array;
@@ -39,20 +40,13 @@ struct Node {
     attributes: Value,
 }
 
-/// Returns true for a folder that is a store.
-pub(crate) fn is_folder(path: &Path) -> bool {
-    path.is_dir() && METADATA.iter().any(|name| path.join(name).is_file())
-}
-
-/// Returns true for a zip archive that holds a store.
-pub(crate) fn is_archive(content: &[u8]) -> bool {
-    content.starts_with(b"PK") && files::is_archive(content)
-}
-
 impl Zarr {
     /// Opens the store in a folder.
-    pub(crate) fn of_folder(path: &Path) -> Self {
-        Self { path: path.to_owned(), files: Arc::new(Files::of_folder(path)) }
+    ///
+    /// # Errors
+    /// None.
+    pub(crate) fn of_folder(path: &Path) -> Result<Self> {
+        Ok(Self { path: path.to_owned(), files: Arc::new(Files::of_folder(path)) })
     }
 
     /// Opens the store in a zip archive.

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ::parquet::arrow::arrow_writer::ArrowWriter;
 use arrow_array::types::Int32Type;
 use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch,
@@ -11,9 +10,9 @@ use arrow_array::{
 };
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use karhunen::categorical::{Column, ColumnValues, Variable};
+use parquet::arrow::arrow_writer::ArrowWriter;
 
-use super::{CategoryTable, ColumnKinds, read_categories};
-use crate::{ReadOptions, Result};
+use crate::{CategoryTable, ColumnKinds, ReadOptions, Result, read_categories};
 
 /// Writes a batch as Parquet, as an Arrow file and as an Arrow stream.
 fn written(folder: &Path, batch: &RecordBatch) -> [PathBuf; 3] {

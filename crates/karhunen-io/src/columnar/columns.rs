@@ -12,14 +12,15 @@ use karhunen::error::Phrase;
 use karhunen::{Scalar, memory};
 use rayon::prelude::*;
 
-use crate::batches::{Batches, first_null, first_rounded};
-use crate::conversions;
-use crate::csv::{Cell, of_decorated, set_aside};
-use crate::file_rows::rows_of_columns;
+use super::batches::{Batches, first_null, first_rounded, null};
+use super::conversions;
+use super::roles::{IdOrigin, Role, Roles, place};
+use super::rows::rows_of_columns;
+use crate::csv::Cell;
+use crate::csv::refusal::{of_decorated, set_aside};
 use crate::mapped::Mapped;
 use crate::name_rule::unit_warning;
 use crate::names::shortened;
-use crate::roles::{IdOrigin, Role, Roles, place};
 use crate::rounded::Rounded;
 use crate::units::first_decorated;
 use crate::{Buffer, Cause, Data, Error, Label, ReadOptions, Result, Table, Values};
@@ -206,7 +207,7 @@ impl Columns<'_> {
             Rounded { text, place: place(&self.schema, Some(row), column) }.warning::<f64>()
         });
         match firsts.into_iter().filter_map(|first| first.missing).min() {
-            Some((row, column)) => Err(self.error_at(row, column, Cause::null())),
+            Some((row, column)) => Err(self.error_at(row, column, null())),
             None => Ok((values, rounded)),
         }
     }

@@ -244,7 +244,7 @@ mod tests {
 
     /// Frames that numcodecs wrote, one for each compression, shuffle and size of elements, whose numbers are those of
     /// `expected`; see `tests/data/make_zarr.py`.
-    const FRAMES: &[u8] = include_bytes!("../tests/data/zarr/blosc.bin");
+    const FRAMES: &[u8] = include_bytes!("../../tests/data/zarr/blosc.bin");
 
     struct Frame<'a> {
         name: &'a str,

@@ -6,9 +6,9 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
 use karhunen::Scalar;
 
-use crate::Result;
-use crate::conversions;
+use super::conversions;
 use crate::rounded::{is_held, limit};
+use crate::{Cause, Result};
 
 /// A file whose columns can be visited a few at a time.
 pub(crate) trait Batches: Send + Sync {
@@ -45,6 +45,11 @@ pub(crate) trait Batches: Send + Sync {
 pub(crate) fn first_null(array: &ArrayRef) -> Option<usize> {
     let nulls = array.logical_nulls()?;
     (0..array.len()).find(|&row| nulls.is_null(row))
+}
+
+/// A null where every value is needed.
+pub(super) fn null() -> Cause {
+    Cause::Missing("a null is a missing value".to_owned())
 }
 
 /// The first integer that `T` cannot represent, and its row.

@@ -6,7 +6,7 @@
 use parquet::basic::Compression;
 use parquet::file::metadata::ParquetMetaData;
 
-use crate::thrift::{Kind, Reader};
+use super::thrift::{Kind, Reader};
 
 /// Maximum depth of nested columns; a table for karhunen has depth 1, and the Arrow metadata reach 64.
 const MAX_DEPTH: usize = 64;
@@ -154,9 +154,10 @@ fn check_chunk(chunk: &[u8], most: u64) -> Result<u64, &'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::parquet;
     use super::*;
+    use crate::ReadOptions;
     use crate::input::{Bytes, Input};
-    use crate::{ReadOptions, parquet};
 
     /// A footer of these columns, each with its number of children, and no rows.
     fn file(columns: &[u8]) -> Vec<u8> {

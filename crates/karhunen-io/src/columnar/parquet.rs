@@ -16,18 +16,20 @@ use parquet::arrow::arrow_writer::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
-use crate::batches::Batches;
+use super::batches::Batches;
+use super::columns::{self, Columns};
+use super::parquet_limits::{check_pages, check_schema};
+use super::triples;
 use crate::categories::{CategoryTable, ColumnKinds};
-use crate::columns::{self, Columns};
 use crate::csv::in_pool;
 use crate::decoder::{self, damaged};
 use crate::gzip;
+use crate::ids::{Ids, integer};
 use crate::input::{Bytes, Input};
 use crate::mapped::Mapped;
 use crate::option_names;
-use crate::parquet_limits::{check_pages, check_schema};
 use crate::table::{TextRows, Written};
-use crate::triples::{Entries, Wanted, columnar};
+use crate::triples::{Entries, Wanted};
 use crate::{Cause, Error, ReadOptions, Result, Table};
 
 /// Number of values that a thread decodes at a time.
@@ -63,13 +65,14 @@ fn with_columns<R: Send>(
     options: &ReadOptions,
     read: impl FnOnce(&Columns<'_>) -> Result<R> + Send,
 ) -> Result<R> {
+    let n_bytes = input.as_slice().len() as u64;
     let Input { path, bytes } = input;
     options.allow_only(
         &path,
         "Parquet",
         &[option_names::ROW_NAMES, option_names::LABELS, option_names::WEIGHTS_COLUMN],
     )?;
-    let (n_bytes, mapped) = (bytes.len() as u64, bytes.mapped());
+    let mapped = bytes.mapped();
     let (file, schema, n_rows) = open(&path, bytes, options.most_unpacked())?;
     let batches = Arc::new(file);
     let columns = Columns { path: &path, format: "Parquet", schema, n_rows, batches, n_bytes, mapped };
@@ -79,7 +82,7 @@ fn with_columns<R: Send>(
 /// Reads a table of triples.
 ///
 /// # Errors
-/// Those of [`columnar::File::entries`].
+/// Those of [`triples::File::entries`].
 pub(crate) fn read_triples<T: Scalar>(
     input: Input,
     wanted: &Wanted,
@@ -88,7 +91,7 @@ pub(crate) fn read_triples<T: Scalar>(
     let Input { path, bytes } = input;
     options.allow_for_triples(&path, &[])?;
     let (file, schema, n_rows) = open(&path, bytes, options.most_unpacked())?;
-    let file = columnar::File { path: &path, schema: &schema, n_rows, batches: &file };
+    let file = triples::File { path: &path, schema: &schema, n_rows, batches: &file };
     in_pool(&path, options, || file.entries(wanted))?
 }
 
@@ -243,9 +246,18 @@ fn text_array(texts: &TextRows<'_>, rows: Range<usize>, whole: bool) -> std::io:
     }
     let number = |row| {
         let not_whole = || std::io::Error::other(format!("`{}` is not an integer", texts.text(row)));
-        texts.integer(row).ok_or_else(not_whole)
+        whole_number(texts, row).ok_or_else(not_whole)
     };
     Ok(Arc::new(Int64Array::from(rows.map(number).collect::<std::io::Result<Vec<i64>>>()?)))
+}
+
+/// The text of a row as an integer, if it is one in canonical form.
+fn whole_number(texts: &TextRows<'_>, row: usize) -> Option<i64> {
+    match texts {
+        TextRows::Names(names) => integer(names[row].as_bytes()),
+        TextRows::Ids(Ids::Integers(ids)) => Some(ids[row]),
+        TextRows::Ids(Ids::Texts(ids)) => integer(ids[row].as_bytes()),
+    }
 }
 
 fn column_array<T: Scalar>(matrix: &Matrix<T>, rows: Range<usize>, column: usize) -> ArrayRef {

@@ -7,11 +7,11 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
 use karhunen::Scalar;
 
-use super::{AnyRows, BlockReader, FileRows, OwnedBlock};
-use crate::batches::{Batches, first_null, first_rounded};
-use crate::conversions::copy;
+use super::batches::{Batches, first_null, first_rounded, null};
+use super::conversions::copy;
+use super::roles::place;
+use crate::file_rows::{AnyRows, BlockReader, FileRows, OwnedBlock};
 use crate::mapped::Mapped;
-use crate::roles::place;
 use crate::{Cause, Error, ReadOptions, Result};
 
 /// The columns of numbers of a file.
@@ -67,7 +67,7 @@ impl Table {
             batch.columns().iter().zip(values.chunks_exact_mut(n_rows)).zip(&self.columns)
         {
             if let Some(row) = first_null(array).filter(|_| !self.holes) {
-                return Err(self.refused(first + row, column, Cause::null()));
+                return Err(self.refused(first + row, column, null()));
             }
             // The reader of whole tables only warns; a file that is read in every visit is refused.
             if let Some((row, text)) = first_rounded::<f64>(array) {

@@ -8,17 +8,15 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema};
 use karhunen::Scalar;
-use karhunen::error::{OptionValue, Phrase};
 
-use super::interner::{Interner, Numbered, TakesIds};
-use super::lines::LineNumbers;
-use super::pair_block::{PairBlock, Visitor};
-use super::{Chunk, Entries, Role, Wanted, axes};
-use crate::batches::{Batches, first_rounded};
-use crate::conversions;
-use crate::option_names;
-use crate::roles::{is_number, place};
+use super::batches::{Batches, first_rounded};
+use super::conversions;
+use super::roles::{is_number, place};
 use crate::rounded::Rounded;
+use crate::triples::interner::{Interner, Numbered, TakesIds};
+use crate::triples::lines::LineNumbers;
+use crate::triples::pair_block::{PairBlock, Visitor};
+use crate::triples::{Chunk, Entries, Role, Wanted, axes, infinite};
 use crate::{Cause, Error, Ids, Result};
 
 /// A file of triples and the content of its header.
@@ -204,13 +202,6 @@ impl File<'_> {
         })?;
         Ok((values, rounded))
     }
-}
-
-/// The error of an infinite value.
-pub(crate) fn infinite(value: f64) -> Cause {
-    let problem = format!("`{value:?}`: values are finite, and within the range of their type (");
-    let double = Phrase::new(problem).setting(option_names::DOUBLE, OptionValue::Flag(true));
-    Cause::value(double.text(" has the larger)"))
 }
 
 /// The id without a fraction of zero: pandas stores integers with missing values as floating-point numbers.

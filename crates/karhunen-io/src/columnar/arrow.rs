@@ -11,15 +11,16 @@ use arrow_schema::{ArrowError, SchemaRef};
 use karhunen::Scalar;
 use rayon::prelude::*;
 
-use crate::batches::Batches;
+use super::batches::Batches;
+use super::columns::{self, Columns};
+use super::triples;
 use crate::categories::{CategoryTable, ColumnKinds};
-use crate::columns::{self, Columns};
 use crate::csv::in_pool;
 use crate::decoder;
 use crate::input::Input;
 use crate::mapped::Mapped;
 use crate::option_names;
-use crate::triples::{Entries, Wanted, columnar};
+use crate::triples::{Entries, Wanted};
 use crate::{ReadOptions, Result, Table};
 
 /// The first and last bytes of an Arrow IPC file.
@@ -57,13 +58,14 @@ fn with_columns<R: Send>(
     options: &ReadOptions,
     read: impl FnOnce(&Columns<'_>) -> Result<R> + Send,
 ) -> Result<R> {
+    let n_bytes = input.as_slice().len() as u64;
     let Input { path, bytes } = input;
     options.allow_only(
         &path,
         "Arrow",
         &[option_names::ROW_NAMES, option_names::LABELS, option_names::WEIGHTS_COLUMN],
     )?;
-    let (n_bytes, mapped) = (bytes.len() as u64, bytes.mapped());
+    let mapped = bytes.mapped();
     let bytes = columns::shared(bytes);
     let work = || {
         if options.memory_limit.is_some() && bytes.starts_with(FILE_MAGIC) {
@@ -84,7 +86,7 @@ fn with_columns<R: Send>(
 /// Reads a table of triples.
 ///
 /// # Errors
-/// Those of [`columnar::File::entries`].
+/// Those of [`triples::File::entries`].
 pub(crate) fn read_triples<T: Scalar>(
     input: Input,
     wanted: &Wanted,
@@ -95,7 +97,7 @@ pub(crate) fn read_triples<T: Scalar>(
     let work = || {
         let (file, schema, _) = open(&path, columns::shared(bytes))?;
         let n_rows = file.n_rows();
-        columnar::File { path: &path, schema: &schema, n_rows, batches: &file }.entries(wanted)
+        triples::File { path: &path, schema: &schema, n_rows, batches: &file }.entries(wanted)
     };
     in_pool(&path, options, work)?
 }

@@ -5,13 +5,16 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use karhunen::categorical::{Column, ColumnValues};
 
-use super::coded::Coded;
-use super::table::{CategoryTable, ColumnKinds};
-use crate::columns::Columns;
-use crate::conversions;
+use super::columns::Columns;
+use super::conversions;
+use super::roles::{Role, Roles, is_number, place};
+use crate::categories::coded::Coded;
+use crate::categories::{CategoryTable, ColumnKinds};
 use crate::names::shortened;
-use crate::roles::{Role, Roles, is_number, place};
 use crate::{Cause, Error, ReadOptions, Result, RowNames};
+
+#[cfg(test)]
+mod tests;
 
 /// Text of a floating-point number that is missing.
 const NAN: &str = "NaN";
@@ -87,7 +90,7 @@ impl Columns<'_> {
     /// The values of a column; dictionaries keep their order.
     fn ordered(&self, column: usize, coded: Coded) -> ColumnValues {
         match self.schema.field(column).data_type() {
-            DataType::Dictionary(..) => coded.in_order(),
+            DataType::Dictionary(..) => ColumnValues::Categories { names: coded.names, codes: coded.codes },
             _ => coded.sorted(),
         }
     }
