@@ -1,4 +1,4 @@
-//! What a static program has in place of devices.
+//! What a static program, and one without the feature `cuda`, has in place of devices.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use karhunen::{LinOp, Matrix, Result, Scalar, Source};
 
 use crate::DeviceError;
 
-/// A GPU. There is none for a static program.
+/// A GPU. There is none for this program.
 #[derive(Debug)]
 pub enum Device {}
 
@@ -19,9 +19,14 @@ impl Device {
     /// Fails.
     ///
     /// # Errors
-    /// [`DeviceError::Static`].
+    /// [`DeviceError::Static`], [`DeviceError::LeftOut`].
     pub fn open(_: &[PathBuf]) -> std::result::Result<Self, DeviceError> {
-        Err(DeviceError::Static)
+        Err(if cfg!(target_feature = "crt-static") { DeviceError::Static } else { DeviceError::LeftOut })
+    }
+
+    /// The name of the GPU.
+    pub fn name(&self) -> &str {
+        match *self {}
     }
 
     /// Copies `x`.

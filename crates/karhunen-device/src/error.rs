@@ -12,6 +12,12 @@ pub enum DeviceError {
          or a program built by cargo install karhunen-cli, or leave the device out"
     )]
     Static,
+    /// The feature `cuda` is off.
+    #[error(
+        "no GPU can be used: CUDA needs the feature cuda, which this build of karhunen leaves out; build it with \
+         --features cuda, or leave the device out"
+    )]
+    LeftOut,
     /// A library was not found.
     #[error(
         "no GPU can be used: {library} was not found; looked for {names}{folders}; {way_out}, or leave the \

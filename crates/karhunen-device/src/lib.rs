@@ -3,7 +3,7 @@
 //!
 //! The libraries of CUDA 12 or 13 (the driver and cuBLAS; cuSPARSE for sparse data) are loaded at run time:
 //! nothing is linked, and without them [`Device::open`] returns an error that says what was looked for. A
-//! static program loads no libraries.
+//! static program loads no libraries; nor does one without the feature `cuda`, a default.
 //!
 //! **Accuracy.** All products, means and variances are computed in f64, also those of f32 data, which stay
 //! f32 in the memory of the device and are converted panel by panel. Dense values are centred before they are
@@ -25,17 +25,11 @@
 mod backend;
 mod error;
 
-#[cfg(not(target_feature = "crt-static"))]
+#[cfg_attr(any(target_feature = "crt-static", not(feature = "cuda")), path = "absent.rs")]
 mod cuda;
-#[cfg(not(target_feature = "crt-static"))]
-pub use cuda::{Device, DeviceMatrix};
-
-#[cfg(target_feature = "crt-static")]
-mod absent;
-#[cfg(target_feature = "crt-static")]
-pub use absent::{Device, DeviceMatrix};
 
 pub use backend::Backend;
+pub use cuda::{Device, DeviceMatrix};
 pub use error::DeviceError;
 
 use std::path::PathBuf;

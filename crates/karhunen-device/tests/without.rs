@@ -42,6 +42,16 @@ fn an_error_without_a_device_says_what_was_looked_for() {
     }
 }
 
+#[cfg(all(not(feature = "cuda"), not(target_feature = "crt-static")))]
+#[test]
+fn a_build_without_the_feature_names_it() {
+    assert_eq!(
+        fitted(&Pca::new(1)).unwrap_err().to_string(),
+        "no GPU can be used: CUDA needs the feature cuda, which this build of karhunen leaves out; build it with \
+         --features cuda, or leave the device out"
+    );
+}
+
 /// The compiled kernels are those of the source: `kernels.py` compiles them.
 #[test]
 fn every_kernel_is_compiled() {
