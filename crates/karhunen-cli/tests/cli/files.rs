@@ -46,6 +46,7 @@ fn whitened_scores_have_unit_variance() {
     }
 }
 
+#[cfg(feature = "columnar")]
 #[test]
 fn every_format_that_is_written_is_read_again() {
     let folder = tempfile::tempdir().unwrap();

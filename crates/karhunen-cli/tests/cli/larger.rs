@@ -166,6 +166,7 @@ fn with_holes(folder: &Path, name: &str, (n_rows, n_cols): (usize, usize)) -> st
     path
 }
 
+#[cfg(feature = "columnar")]
 #[test]
 fn entries_of_a_file_do_not_depend_on_the_limit() {
     let folder = tempfile::tempdir().unwrap();
@@ -421,6 +422,7 @@ pub(crate) fn run_to_its_peak(command: &mut std::process::Command) -> (std::proc
     }
 }
 
+#[cfg(feature = "columnar")]
 #[cfg(target_os = "linux")]
 #[test]
 fn the_memory_limit_holds() {

@@ -1,5 +1,12 @@
 //! The command line from the user's side: output, files and exit codes.
 
+// Without a feature its tests are left out, and nothing calls what they alone use.
+#![cfg_attr(
+    not(all(feature = "columnar", feature = "cuda", feature = "hdf5", feature = "zarr")),
+    allow(dead_code, unused_imports)
+)]
+
+#[cfg(all(feature = "columnar", feature = "hdf5"))]
 mod bits;
 mod categories;
 #[cfg(target_os = "linux")]
@@ -18,6 +25,8 @@ mod hints;
 mod inspect;
 mod kernel;
 mod larger;
+#[cfg(not(all(feature = "columnar", feature = "cuda", feature = "hdf5", feature = "zarr")))]
+mod left_out;
 mod memory;
 mod missing;
 mod model;
@@ -30,6 +39,7 @@ mod report;
 mod resumed_passes;
 mod rotation;
 mod selection;
+#[cfg(all(feature = "hdf5", feature = "zarr"))]
 mod single_cells;
 mod streams;
 mod tables;

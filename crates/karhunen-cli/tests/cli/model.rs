@@ -61,6 +61,7 @@ fn whitening_is_an_option_of_the_transform_and_undone_by_reconstruct() {
     }
 }
 
+#[cfg(feature = "columnar")]
 #[test]
 fn scores_are_reconstructed_where_names_of_rows_repeat_or_are_numbers() {
     for names in [["Berlin", "Berlin", "Rome", "Rome"], ["1.5", "1.5", "2.5", "2.5"]] {

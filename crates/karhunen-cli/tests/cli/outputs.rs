@@ -41,6 +41,7 @@ fn names(folder: &Path) -> BTreeSet<String> {
         .collect()
 }
 
+#[cfg(feature = "columnar")]
 #[test]
 fn only_its_own_kind_of_output_is_overwritten() {
     let folder = folder();

@@ -47,6 +47,7 @@ fn columns_by_number_have_the_names_of_the_file() {
     }
 }
 
+#[cfg(feature = "columnar")]
 #[test]
 fn ids_that_are_whole_numbers_are_written_as_such() {
     let folder = folder();
@@ -114,6 +115,7 @@ fn predict(folder: &Path, pairs: &str, output: &str, more: &str) {
     karhunen(&command).current_dir(folder).assert().success();
 }
 
+#[cfg(feature = "columnar")]
 #[test]
 fn predictions_of_many_blocks_are_those_of_the_library() {
     const N: usize = 500_000;
@@ -212,6 +214,7 @@ fn a_wrong_pair_in_a_late_block_leaves_no_output() {
     }
 }
 
+#[cfg(feature = "columnar")]
 #[cfg(target_os = "linux")]
 #[test]
 fn the_memory_does_not_grow_with_the_pairs() {

@@ -33,6 +33,7 @@ fn files_that_were_trouble_get_an_answer() {
     assert!(n_files >= 4, "{n_files} files in {:?}", folder());
 }
 
+#[cfg(feature = "columnar")]
 #[test]
 fn panics_of_decoders_are_not_printed() {
     let path = folder().join("table/brotli_page.parquet");
@@ -47,6 +48,7 @@ fn panics_of_decoders_are_not_printed() {
     );
 }
 
+#[cfg(feature = "columnar")]
 #[test]
 fn columns_nested_without_end_are_refused() {
     let path = folder().join("table/nested_5000.parquet");

@@ -319,6 +319,7 @@ fn units_are_not_names_of_rows() {
     assert_eq!(run(folder, "inspect kg.csv --row-names mass").1, "");
 }
 
+#[cfg(feature = "columnar")]
 #[test]
 fn numbers_with_marks_are_not_names_of_rows() {
     // A regression: each of these columns named the rows without a note.

@@ -54,6 +54,7 @@ fn output(folder: &Path, arguments: &str) -> String {
     String::from_utf8(done.get_output().stdout.clone()).unwrap()
 }
 
+#[cfg(feature = "columnar")]
 #[test]
 fn models_turn_no_rows_into_no_rows() {
     // A regression: NPY, Parquet and Arrow panicked (`min > max. min = 1, max = 0`), text and Matrix Market were
