@@ -4,10 +4,11 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use hdf5_reader::error::Error as Refusal;
-use hdf5_reader::{Datatype, H5Type, SliceInfo, SliceInfoElem};
+use hdf5_reader::{Datatype, SliceInfo, SliceInfoElem};
 use karhunen::Scalar;
 
 use super::at;
+use super::element::Element;
 use crate::{Cause, Error, Place, Result, decoder};
 
 /// An open data set.
@@ -77,9 +78,11 @@ impl Dataset {
         };
         match self.found.dtype() {
             Datatype::FloatingPoint { size: 4, .. } => {
-                self.read(part, |value: f32| Some(T::from_f64(value.into())))
+                self.read(part, |value| Some(T::from_f64(f32::from_ne_bytes(value).into())))
             }
-            Datatype::FloatingPoint { size: 8, .. } => self.read(part, |value: f64| Some(T::from_f64(value))),
+            Datatype::FloatingPoint { size: 8, .. } => {
+                self.read(part, |value| Some(T::from_f64(f64::from_ne_bytes(value))))
+            }
             _ => self.integers(part, whole),
         }
     }
@@ -93,21 +96,20 @@ impl Dataset {
     }
 
     fn integers<R>(&self, part: &[Range<usize>], convert: impl Fn(i128) -> Option<R>) -> Result<Vec<R>> {
+        macro_rules! read {
+            ($kind:ty) => {
+                self.read(part, |value| convert(<$kind>::from_ne_bytes(value).into()))
+            };
+        }
         match self.found.dtype() {
-            Datatype::FixedPoint { size: 1, signed: true, .. } => self.read(part, |v: i8| convert(v.into())),
-            Datatype::FixedPoint { size: 1, signed: false, .. } => self.read(part, |v: u8| convert(v.into())),
-            Datatype::FixedPoint { size: 2, signed: true, .. } => self.read(part, |v: i16| convert(v.into())),
-            Datatype::FixedPoint { size: 2, signed: false, .. } => {
-                self.read(part, |v: u16| convert(v.into()))
-            }
-            Datatype::FixedPoint { size: 4, signed: true, .. } => self.read(part, |v: i32| convert(v.into())),
-            Datatype::FixedPoint { size: 4, signed: false, .. } => {
-                self.read(part, |v: u32| convert(v.into()))
-            }
-            Datatype::FixedPoint { size: 8, signed: true, .. } => self.read(part, |v: i64| convert(v.into())),
-            Datatype::FixedPoint { size: 8, signed: false, .. } => {
-                self.read(part, |v: u64| convert(v.into()))
-            }
+            Datatype::FixedPoint { size: 1, signed: true, .. } => read!(i8),
+            Datatype::FixedPoint { size: 1, signed: false, .. } => read!(u8),
+            Datatype::FixedPoint { size: 2, signed: true, .. } => read!(i16),
+            Datatype::FixedPoint { size: 2, signed: false, .. } => read!(u16),
+            Datatype::FixedPoint { size: 4, signed: true, .. } => read!(i32),
+            Datatype::FixedPoint { size: 4, signed: false, .. } => read!(u32),
+            Datatype::FixedPoint { size: 8, signed: true, .. } => read!(i64),
+            Datatype::FixedPoint { size: 8, signed: false, .. } => read!(u64),
             _ => {
                 Err(self
                     .refuse("holds no numbers of a type that is read: integers, or floats of 4 or 8 bytes"))
@@ -115,18 +117,23 @@ impl Dataset {
         }
     }
 
-    fn read<V: H5Type + Copy, R>(
+    fn read<const N: usize, R>(
         &self,
         part: &[Range<usize>],
-        convert: impl Fn(V) -> Option<R>,
+        convert: impl Fn([u8; N]) -> Option<R>,
     ) -> Result<Vec<R>> {
+        let values: Option<Vec<R>> = self.elements(part)?.into_iter().map(|Element(v)| convert(v)).collect();
+        values.ok_or_else(|| self.refuse("holds an integer that is out of range"))
+    }
+
+    /// The elements in a part, in row order.
+    fn elements<const N: usize>(&self, part: &[Range<usize>]) -> Result<Vec<Element<N>>> {
         let selections = part
             .iter()
             .map(|range| SliceInfoElem::Slice { start: range.start as u64, end: range.end as u64, step: 1 })
             .collect();
-        let array = self.decode(|found| found.read_slice::<V>(&SliceInfo { selections }))?;
-        let values: Option<Vec<R>> = array.iter().map(|&value| convert(value)).collect();
-        values.ok_or_else(|| self.refuse("holds an integer that is out of range"))
+        let array = self.decode(|found| found.read_slice(&SliceInfo { selections }))?;
+        Ok(array.into_raw_vec_and_offset().0)
     }
 
     /// The texts of a vector, or of a field of its records.

@@ -1,6 +1,7 @@
 //! HDF5: groups, data sets and attributes. This module alone names the crate that decodes them.
 
 mod dataset;
+mod element;
 mod filters;
 mod lzf;
 
