@@ -199,8 +199,9 @@ fn write_npy(path: &Path, (n, p): (usize, usize), single: bool, of: impl Fn(usiz
 /// Writes the tables that the cases read.
 fn write_tables(folder: &Path) {
     let at = |name: &str| folder.join(name);
-    let sparse = |i: usize, j: usize| if (i * 5 + j * 3) % 4 == 0 { value(i, j) } else { 0.0 };
-    let gap = |i: usize, j: usize| if (i * 7 + j * 5 + i * j) % 6 == 0 { f64::NAN } else { value(i, j) };
+    let sparse = |i: usize, j: usize| if (i * 5 + j * 3).is_multiple_of(4) { value(i, j) } else { 0.0 };
+    let gap =
+        |i: usize, j: usize| if (i * 7 + j * 5 + i * j).is_multiple_of(6) { f64::NAN } else { value(i, j) };
     let positive = |i: usize, j: usize| value(i, j).abs();
     for (name, single) in [("f64", false), ("f32", true)] {
         write_npy(&at(&format!("{name}.npy")), SHAPE, single, value);
