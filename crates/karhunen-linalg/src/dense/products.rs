@@ -411,4 +411,4 @@ impl<E: Lane> Accumulate for ProductPart<E> {
 }
 
 #[cfg(test)]
-pub mod tests;
+mod tests;

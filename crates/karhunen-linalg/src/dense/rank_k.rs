@@ -356,4 +356,4 @@ fn tile<
 }
 
 #[cfg(test)]
-pub mod tests;
+mod tests;

@@ -1,5 +1,4 @@
 //! Formats that this build leaves out are recognised, and refused with the feature that brings them.
-#![cfg(not(all(feature = "columnar", feature = "hdf5", feature = "zarr")))]
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};

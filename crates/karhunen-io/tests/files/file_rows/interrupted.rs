@@ -8,8 +8,8 @@ use karhunen::pca::Route;
 use karhunen::{Matrix, Pca, Run, Weights};
 use karhunen_io::{Data, PassLogFile, ReadOptions, Values, read};
 
-use crate::coordinates::coordinates;
-use crate::fixtures::{double, in_blocks, written};
+use crate::file_rows::coordinates::coordinates;
+use crate::file_rows::fixtures::{double, in_blocks, written};
 
 /// A log that ends the fit after it kept a part of a pass.
 struct OnePart(PassLogFile);

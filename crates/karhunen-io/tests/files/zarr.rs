@@ -3,12 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::values::{dense, visited};
 use karhunen::{Pca, Weights};
 use karhunen_io::{Data, Log1p, ReadOptions, Table, Values, read, read_holed, read_tables};
 use serde_json::{Value, json};
-use values::{dense, visited};
-
-mod values;
 
 fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/zarr").join(name)

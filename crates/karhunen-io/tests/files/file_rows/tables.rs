@@ -8,7 +8,7 @@ use karhunen::source::Block;
 use karhunen::{Matrix, Pca, Weights};
 use karhunen_io::{Data, ReadOptions, Values, read};
 
-use crate::fixtures::{bits, double, open, written};
+use crate::file_rows::fixtures::{bits, double, open, written};
 
 #[test]
 fn packed_files_are_unpacked_to_a_temporary_file() {

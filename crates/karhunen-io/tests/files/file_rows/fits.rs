@@ -7,7 +7,7 @@ use karhunen::{Matrix, Pca, PcaModel, Run, Weights};
 use karhunen_io::{Data, ReadOptions, read};
 use karhunen_testkit::{planted, power_law};
 
-use crate::fixtures::{bits, fit_file, in_blocks, open, written};
+use crate::file_rows::fixtures::{bits, fit_file, in_blocks, open, written};
 
 fn fit_table(path: &Path, options: &ReadOptions, pca: &Pca, weights: &Weights<'_>) -> PcaModel {
     match read(path, options).unwrap().data {

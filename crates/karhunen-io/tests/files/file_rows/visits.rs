@@ -8,7 +8,7 @@ use karhunen::source::Block;
 use karhunen::{Matrix, Source};
 use karhunen_io::{BlockReader, FileRows, OwnedBlock, ReadOptions, read_tables};
 
-use crate::fixtures::{double, in_blocks, open, written};
+use crate::file_rows::fixtures::{double, in_blocks, open, written};
 
 #[test]
 fn blocks_hold_the_rows_of_the_file_and_no_more_than_asked_for() {

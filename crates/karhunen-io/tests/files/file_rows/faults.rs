@@ -3,7 +3,7 @@
 use karhunen::{Matrix, NComponents, Pca, Run, Weights};
 use karhunen_io::ReadOptions;
 
-use crate::fixtures::{fit_file, in_blocks, open, written};
+use crate::file_rows::fixtures::{fit_file, in_blocks, open, written};
 
 #[test]
 fn errors_name_rows_of_the_file() {

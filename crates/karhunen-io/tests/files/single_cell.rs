@@ -2,15 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::values::dense;
 use karhunen::{Pca, Weights};
 use karhunen_io::{
     Data, FittedTable, Log1p, ObserveOptions, ReadOptions, Table, Values, read, read_observed, read_tables,
 };
 use karhunen_testkit::largest;
 use serde_json::Value;
-use values::dense;
-
-mod values;
 
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden").join(name)
