@@ -73,7 +73,7 @@ pub(crate) fn first_rounded<T: Scalar>(array: &ArrayRef) -> Option<(usize, Strin
             if small { None } else { first(&mut values.iter().map(|value| i128::from(*value))) }
         }
         DataType::Dictionary(_, values) if values.is_integer() => {
-            first_rounded::<T>(&arrow_cast::cast(array, values).ok()?)
+            first_rounded::<T>(&conversions::unpacked(array).ok()?)
         }
         kind if kind.is_integer() && limit < u64::from(u32::MAX) => {
             first_rounded::<T>(&conversions::integers(array))

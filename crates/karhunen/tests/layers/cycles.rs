@@ -103,6 +103,7 @@ impl Graph {
                 (module, paths.map(|path| absolute(module, path)).collect())
             })
             .collect();
+        let foreign = codes.get(&Module::new()).map(|root| of_other_crates(root)).unwrap_or_default();
         let home = |path: &Module| -> Module {
             let found = known_part(path, &codes);
             let name = path.get(found.len());
@@ -120,7 +121,9 @@ impl Graph {
                     let child = module.iter().chain([&path[0]]).cloned().collect::<Module>();
                     ["crate", "super", "self"].contains(&first) || codes.contains_key(&child)
                 })
-                .map(|path| home(&absolute(module, path)))
+                .map(|path| absolute(module, path))
+                .filter(|path| path.first().is_none_or(|first| !foreign.contains(first)))
+                .map(|path| home(&path))
                 .filter(|target| target != module);
             (module.clone(), found.collect())
         });
@@ -152,6 +155,16 @@ impl Graph {
         }
         reached
     }
+}
+
+/// The names under which the root of a crate imports `karhunen_linalg` and its modules.
+fn of_other_crates(root: &str) -> BTreeSet<String> {
+    let uses = root.split("use karhunen_linalg").skip(1).filter_map(|rest| rest.split_once(';'));
+    let names = uses.flat_map(|(tree, _)| match tree.split_once(" as ") {
+        Some((_, name)) => vec![vec![name.trim().to_owned()]],
+        None => expanded(tree),
+    });
+    names.filter_map(|path| path.last().cloned()).collect()
 }
 
 /// The longest prefix of a path that is a module.
