@@ -22,6 +22,8 @@ mod fit;
 mod genotypes;
 mod help;
 mod hints;
+#[cfg(all(target_arch = "x86_64", target_os = "linux", not(debug_assertions)))]
+mod inlined;
 mod inspect;
 mod kernel;
 mod larger;
