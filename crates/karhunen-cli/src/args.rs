@@ -24,10 +24,30 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong usage, 3 bad data, 4 input
                           5 not converged under --strict, 6 not enough memory, stopped by: 130 Ctrl-C, 143 \
                           SIGTERM, 129 SIGHUP.";
 
+/// The text below the help of the program: exit codes, and the features that this build leaves out.
+fn after_help() -> String {
+    let left_out: Vec<&str> = [
+        (cfg!(feature = "columnar"), "Parquet and Arrow (feature columnar)"),
+        (cfg!(feature = "hdf5"), "HDF5 (hdf5)"),
+        (cfg!(feature = "zarr"), "Zarr (zarr)"),
+        (cfg!(feature = "cuda"), "GPUs (cuda)"),
+    ]
+    .into_iter()
+    .filter_map(|(is_built, name)| (!is_built).then_some(name))
+    .collect();
+    if left_out.is_empty() {
+        return EXIT_CODES.to_owned();
+    }
+    format!(
+        "{EXIT_CODES}\n\nThis build leaves out: {}. A build without --no-default-features has them.",
+        left_out.join(", ")
+    )
+}
+
 /// Principal component analysis of the data people really have: weighted, sparse, wide, large.
 #[derive(Debug, Parser)]
 #[command(
-    name = "karhunen", version, after_help = EXIT_CODES, max_term_width = 100, disable_help_subcommand = true
+    name = "karhunen", version, after_help = after_help(), max_term_width = 100, disable_help_subcommand = true
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]

@@ -1,4 +1,4 @@
-//! What a static program, and one without the feature `cuda`, has in place of devices.
+//! What a static program, and one without the feature `cuda`, has instead of devices.
 
 use std::path::PathBuf;
 

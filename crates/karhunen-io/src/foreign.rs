@@ -128,8 +128,13 @@ const KINDS: &[(Sign, Foreign)] = &[
         First(b"FEA1\0"),
         Foreign {
             what: "a Feather file of version 1",
-            way: "write it as version 2: python -c \"import pandas; \
-                  pandas.read_feather('{file}').to_feather('{stem}.arrow')\"",
+            way: if cfg!(feature = "columnar") {
+                "write it as version 2: python -c \"import pandas; \
+                 pandas.read_feather('{file}').to_feather('{stem}.arrow')\""
+            } else {
+                "write it as text: python -c \"import pandas; \
+                 pandas.read_feather('{file}').to_csv('{stem}.csv', index=False)\""
+            },
         },
     ),
     (
@@ -360,8 +365,13 @@ pub(crate) fn of_folder(path: &Path) -> Foreign {
     } else if has_extension("parquet") {
         Foreign {
             what: "a folder of Parquet files",
-            way: "make one file of them: python -c \"import pandas; \
-                  pandas.read_parquet('{file}').to_parquet('{stem}.parquet')\"",
+            way: if cfg!(feature = "columnar") {
+                "make one file of them: python -c \"import pandas; \
+                 pandas.read_parquet('{file}').to_parquet('{stem}.parquet')\""
+            } else {
+                "make one table of them: python -c \"import pandas; \
+                 pandas.read_parquet('{file}').to_csv('{stem}.csv', index=False)\""
+            },
         }
     } else {
         FOLDER

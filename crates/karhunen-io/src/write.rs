@@ -110,7 +110,12 @@ pub(crate) fn format_of(path: &Path) -> Result<Format> {
         other => {
             let found =
                 if other.is_empty() { "has no extension".into() } else { format!("ends in .{other}") };
-            let message = format!("the name {found}; give one that ends in .csv, .tsv, .npy or .parquet");
+            let known = if cfg!(feature = "columnar") {
+                ".csv, .tsv, .npy or .parquet"
+            } else {
+                ".csv, .tsv or .npy"
+            };
+            let message = format!("the name {found}; give one that ends in {known}");
             Err(Error::new(path, Cause::option(message)))
         }
     }

@@ -12,6 +12,7 @@
 extern crate self as karhunen_linalg;
 
 pub mod choice;
+pub mod column_map;
 pub mod decomp;
 pub mod dense;
 pub mod error;
@@ -32,6 +33,7 @@ pub mod sparse;
 mod testing;
 pub mod tiles;
 
+pub use column_map::ColumnMap;
 pub use dense::view::Dense;
 pub use error::{Error, ErrorKind, Result};
 pub use exec::{Flow, Observer, Run};
@@ -41,16 +43,3 @@ pub use scalar::Scalar;
 pub use single::round_to_single;
 pub use sparse::matrix::SparseMatrix;
 pub use sparse::view::{IndexInt, Indices, Major, Sparse};
-
-/// A map of columns, `x_j -> (x_j - shift_j) * factor_j`, applied to rows as they are read: centring and scaling.
-/// All slices have one entry per column.
-#[derive(Clone, Copy, Debug)]
-pub struct ColumnMap<'a> {
-    /// Subtracted from each column, before the factor.
-    pub shift: &'a [f64],
-    /// The digits of the shift beyond f64, subtracted from dense values after the shift. Empty if all are zero.
-    /// Sparse products omit it, because they lose more digits than these.
-    pub remainder: &'a [f64],
-    /// Factor of each column.
-    pub factor: &'a [f64],
-}

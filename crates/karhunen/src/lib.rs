@@ -112,6 +112,7 @@ mod solver;
 pub mod source;
 mod weights;
 
+// Unit tests need the repository: the file is not in the published crate.
 #[cfg(test)]
 #[allow(dead_code, reason = "each crate uses a part")]
 #[path = "../../karhunen-linalg/src/testing/mod.rs"]

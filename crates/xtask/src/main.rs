@@ -1,4 +1,4 @@
-//! Tasks of the workspace: `cargo xtask test` runs the tests, `cargo xtask faults` injects faults into the
+//! Tasks of the workspace: `cargo xtask test` runs the first ring of tests, `cargo xtask faults` injects faults into the
 //! command line, `cargo xtask bench` compares with other packages, `cargo xtask dist` makes packages.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]

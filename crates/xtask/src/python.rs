@@ -17,6 +17,10 @@ const NEWEST: &str = "newest";
 /// Tests of the engine against definitions, which other versions of numpy would only repeat.
 const OF_ENGINE: &str = "--ignore-glob=tests/test_definitions_*";
 
+/// Tests with clocks, which run alone: fits that take all threads are interrupted within a second or two.
+const WITH_CLOCKS: [&str; 3] =
+    ["tests/test_interruption.py", "tests/test_incomplete_interruption.py", "tests/test_kernel_work.py"];
+
 /// The tests of `karhunen.spark`.
 const OF_SPARK: [&str; 4] = [
     "tests/test_spark.py",
@@ -31,12 +35,12 @@ pub(crate) fn test(counts: &mut Counts) -> Result<(), String> {
     for arguments in [["check", "."].as_slice(), &["format", "--check", "."]] {
         newest.run("ruff", arguments)?;
     }
-    newest.test(&[], counts)
+    newest.test_all(&[], counts)
 }
 
 /// Tests the wheel with the oldest versions that it works with.
 pub(crate) fn test_oldest(counts: &mut Counts) -> Result<(), String> {
-    Environment::prepared("oldest")?.test(&[OF_ENGINE], counts)
+    Environment::prepared("oldest")?.test_all(&[OF_ENGINE], counts)
 }
 
 /// Builds the documentation with the wheel, and checks its links.
@@ -48,7 +52,9 @@ pub(crate) fn test_site(_: &mut Counts) -> Result<(), String> {
 
 /// Runs the tests of Spark in an environment with pyspark, which needs Java. Without Java they say that they are skipped.
 pub(crate) fn test_spark(counts: &mut Counts) -> Result<(), String> {
-    Environment::prepared("spark")?.test(&OF_SPARK, counts)
+    let spark = Environment::prepared("spark")?;
+    spark.install_wheel()?;
+    spark.test(1, &OF_SPARK, counts)
 }
 
 /// The path of the wheel, which one run of `cargo xtask` builds once.
@@ -135,12 +141,22 @@ impl Environment {
         self.run("pip", &["install", "--quiet", "--no-deps", "--force-reinstall", wheel()?])
     }
 
-    /// Installs the wheel and runs the tests, with these arguments of pytest, on all processors. Adds their numbers to
-    /// `counts`.
-    fn test(&self, arguments: &[&str], counts: &mut Counts) -> Result<(), String> {
+    /// Installs the wheel and runs the tests, with these arguments of pytest, in a process for each of up to four processors,
+    /// and the tests with clocks after them.
+    fn test_all(&self, arguments: &[&str], counts: &mut Counts) -> Result<(), String> {
         self.install_wheel()?;
+        let processors = std::thread::available_parallelism().map_or(1, usize::from).min(4);
+        let ignored: Vec<String> = WITH_CLOCKS.iter().map(|file| format!("--ignore={file}")).collect();
+        let others: Vec<&str> = arguments.iter().copied().chain(ignored.iter().map(String::as_str)).collect();
+        let outcome = self.test(processors, &others, counts);
+        outcome.and(self.test(1, &WITH_CLOCKS, counts))
+    }
+
+    /// Runs tests with these arguments of pytest in so many processes. Adds their numbers to `counts`.
+    fn test(&self, processes: usize, arguments: &[&str], counts: &mut Counts) -> Result<(), String> {
         println!("pytest with the {} versions", self.name);
-        let processors = std::thread::available_parallelism().map_or(1, usize::from).to_string();
+        let before = counts.failed;
+        let processes = if processes == 1 { "0".to_owned() } else { processes.to_string() };
         let mut command = self.command("pytest");
         command
             .args([
@@ -149,7 +165,7 @@ impl Environment {
                 "no:cacheprovider",
                 "--durations=20",
                 "-n",
-                &processors,
+                &processes,
                 "--dist",
                 "worksteal",
             ])
@@ -169,9 +185,11 @@ impl Environment {
         }
         match child.wait().map_err(|error| error.to_string())? {
             status if status.success() => Ok(()),
-            status => {
-                Err(format!("{} tests failed with the {} versions ({status})", counts.failed, self.name))
-            }
+            status => Err(format!(
+                "{} tests failed with the {} versions ({status})",
+                counts.failed - before,
+                self.name
+            )),
         }
     }
 }

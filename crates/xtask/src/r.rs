@@ -84,6 +84,9 @@ fn copy_crates(src: &Path) -> Result<(), String> {
         let manifest = read(&from.join("Cargo.toml"))?;
         write(&to.join("Cargo.toml"), &without_tables(&manifest, &["[dev-dependencies]", "[[bench]]"]))?;
     }
+    let own = src.join("rust/Cargo.toml");
+    let aligned = ["[target.'cfg(all())'.dependencies]", "[build-dependencies]"];
+    write(&own, &without_tables(&read(&own)?, &aligned))?;
     let workspace =
         without_tables(&read(&root().join("Cargo.toml"))?, &["[workspace]", "[profile.release.package]"]);
     let members = "[workspace]\nresolver = \"3\"\nmembers = [\"rust\", \"crates/karhunen\", \"crates/karhunen-linalg\"]\n\n";

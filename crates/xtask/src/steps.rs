@@ -22,7 +22,8 @@ const FIRST: [Step; 4] = [
 ];
 
 /// The second ring, which `cargo xtask test all` runs after the first: other versions, other programs, and what is slow.
-const SECOND: [Step; 10] = [
+const SECOND: [Step; 11] = [
+    ("slow", slow_tests_pass),
     ("licences", licences_are_allowed),
     ("oldest", python::test_oldest),
     ("site", python::test_site),
@@ -130,7 +131,19 @@ fn clippy_is_silent(_: &mut Counts) -> Result<(), String> {
 
 /// Unit tests, integration tests and doctests, each binary even after another has failed.
 fn tests_pass(counts: &mut Counts) -> Result<(), String> {
-    let mut command = cargo(&["test", "--release", "--workspace", "--no-fail-fast"]);
+    cargo_test(&["--workspace"], counts)
+}
+
+/// The tests that are marked as ignored, because each takes ten seconds or more.
+fn slow_tests_pass(counts: &mut Counts) -> Result<(), String> {
+    cargo_test(&["--workspace", "--lib", "--bins", "--tests", "--", "--ignored"], counts)
+}
+
+/// Runs `cargo test` with further arguments, and adds the numbers of its tests.
+fn cargo_test(arguments: &[&str], counts: &mut Counts) -> Result<(), String> {
+    let before = counts.failed;
+    let mut command = cargo(&["test", "--release", "--no-fail-fast"]);
+    command.args(arguments);
     let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
     if let Some(output) = child.stdout.take() {
         for line in BufReader::new(output).lines() {
@@ -143,7 +156,7 @@ fn tests_pass(counts: &mut Counts) -> Result<(), String> {
         }
     }
     let status = child.wait().map_err(|error| error.to_string())?;
-    if status.success() { Ok(()) } else { Err(format!("{} tests failed ({status})", counts.failed)) }
+    if status.success() { Ok(()) } else { Err(format!("{} tests failed ({status})", counts.failed - before)) }
 }
 
 /// The numbers in a line such as `test result: ok. 3 passed; 0 failed; …`.
@@ -186,9 +199,9 @@ fn no_input_breaks_an_invariant(_: &mut Counts) -> Result<(), String> {
 /// The programs whose dependencies are compiled once for all.
 const PROGRAMS: [&str; 4] = ["karhunen-cli", "karhunen-python", "karhunen-r", "xtask"];
 
-/// Compiles each package without its default features, and with each of its features alone. Compares the features of
-/// dependencies between programs.
-fn each_feature_compiles_alone(_: &mut Counts) -> Result<(), String> {
+/// Compiles each package without its default features, and with each of its features alone; runs the README's first command
+/// and the tests of what such a build says. Compares the features of dependencies between programs.
+fn each_feature_compiles_alone(counts: &mut Counts) -> Result<(), String> {
     let twice = compiled_twice(&PROGRAMS)?;
     if !twice.is_empty() {
         return Err(format!("dependencies are compiled twice, add their features: {}", twice.join("; ")));
@@ -198,6 +211,10 @@ fn each_feature_compiles_alone(_: &mut Counts) -> Result<(), String> {
             let package = ["clippy", "--release", "-p", name, "--no-default-features", "--features", feature];
             succeed(cargo(&package).args(["--", "-D", "warnings"]))?;
         }
+    }
+    for name in ["karhunen-cli", "karhunen-io", "karhunen-device"] {
+        let light = ["-p", name, "--no-default-features", "--tests", "--"];
+        cargo_test(&[light.as_slice(), &["left_out", "readme", "a_build_without"]].concat(), counts)?;
     }
     Ok(())
 }

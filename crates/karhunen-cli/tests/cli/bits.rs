@@ -27,14 +27,28 @@ fn cases() -> Vec<(String, Vec<String>)> {
         let commands = commands.iter().map(|command| command.replace("{}", &name)).collect();
         cases.push((name, commands));
     };
-    let fit = "-q -o {}.model --scores {}.csv";
+    complete(&mut add);
+    incomplete(&mut add);
+    kernels(&mut add);
+    other(&mut add);
+    cases
+}
+
+/// The options that write the model and the scores.
+const OUTPUT: &str = "-q -o {}.model --scores {}.csv";
+
+/// Adds a case: its name and its commands.
+type Add<'a> = dyn FnMut(String, &[&str]) + 'a;
+
+/// Complete data: every solver, table and rule of scaling.
+fn complete(add: &mut Add<'_>) {
     let tables = ["f64.npy", "f32.npy", "table.csv", "f64.mtx", "f32.parquet"];
     for solver in ["auto", "covariance", "gram", "svd", "block-krylov"] {
         for table in tables {
             add(
                 format!("{solver}-{table}"),
                 &[
-                    &format!("fit {table} -k 4 --solver {solver} {fit} --loadings {{}}-loadings.csv"),
+                    &format!("fit {table} -k 4 --solver {solver} {OUTPUT} --loadings {{}}-loadings.csv"),
                     &format!("transform {{}}.model {table} -o {{}}-new.csv -q"),
                 ],
             );
@@ -43,20 +57,24 @@ fn cases() -> Vec<(String, Vec<String>)> {
             add(
                 format!("{solver}-weighted-{table}"),
                 &[&format!(
-                    "fit {table} -k 4 --solver {solver} --scale --weights weights.csv --weighting population {fit}"
+                    "fit {table} -k 4 --solver {solver} --scale --weights weights.csv --weighting population {OUTPUT}"
                 )],
             );
         }
         add(
             format!("{solver}-cells"),
-            &[&format!("fit cells.h5ad --log1p=10000 -k 3 --solver {solver} {fit}")],
+            &[&format!("fit cells.h5ad --log1p=10000 -k 3 --solver {solver} {OUTPUT}")],
         );
-        add(format!("{solver}-share"), &[&format!("fit wide.npy -k 0.9 --solver {solver} {fit}")]);
+        add(format!("{solver}-share"), &[&format!("fit wide.npy -k 0.9 --solver {solver} {OUTPUT}")]);
     }
     for options in ["--scale=pareto", "--scale=range", "--no-center", "--feature-weights features.csv"] {
         let name = options.trim_start_matches("--").replace(['=', ' '], "-");
-        add(name, &[&format!("fit f64.npy -k 3 {options} {fit}")]);
+        add(name, &[&format!("fit f64.npy -k 3 {options} {OUTPUT}")]);
     }
+}
+
+/// Missing values: every method, with its checkpoint.
+fn incomplete(add: &mut Add<'_>) {
     for method in [
         "imputation",
         "soft",
@@ -80,7 +98,7 @@ fn cases() -> Vec<(String, Vec<String>)> {
                 format!("{method}-{table}"),
                 &[
                     &format!(
-                        "fit {table} -k 3 --missing={method} --max-iter 20 {fit} --loadings {{}}-loadings.csv"
+                        "fit {table} -k 3 --missing={method} --max-iter 20 {OUTPUT} --loadings {{}}-loadings.csv"
                     ),
                     &format!("impute {{}}.model {table} -q -o {{}}-filled.csv"),
                 ],
@@ -106,11 +124,18 @@ fn cases() -> Vec<(String, Vec<String>)> {
             "predict {}.model triples.csv -q -o {}.csv",
         ],
     );
+}
+
+/// Kernels: every function and route.
+fn kernels(add: &mut Add<'_>) {
     for kernel in ["linear", "polynomial", "rbf", "laplacian", "sigmoid", "cosine", "chi2", "additive-chi2"] {
         for table in ["positive-f64.npy", "positive-f32.npy", "positive.mtx"] {
             let gamma =
                 if ["linear", "cosine", "additive-chi2"].contains(&kernel) { "" } else { "--gamma 0.01" };
-            add(format!("{kernel}-{table}"), &[&format!("fit {table} -k 3 --kernel {kernel} {gamma} {fit}")]);
+            add(
+                format!("{kernel}-{table}"),
+                &[&format!("fit {table} -k 3 --kernel {kernel} {gamma} {OUTPUT}")],
+            );
         }
     }
     for (solver, options) in [
@@ -120,13 +145,17 @@ fn cases() -> Vec<(String, Vec<String>)> {
         ("nystrom", "--kernel-features 20 --pre-image auto"),
         ("fourier", "--kernel-features 20"),
     ] {
-        let fit = format!("fit f64.npy -k 3 --kernel rbf --gamma 0.02 --solver {solver} {options} {fit}");
+        let fit = format!("fit f64.npy -k 3 --kernel rbf --gamma 0.02 --solver {solver} {options} {OUTPUT}");
         if options.contains("pre-image") {
             add(format!("rbf-{solver}"), &[&fit, "reconstruct {}.model {}.csv -q -o {}-back.csv"]);
         } else {
             add(format!("rbf-{solver}"), &[&fit]);
         }
     }
+}
+
+/// Streams, sums, rotations, categories, genotypes and tables.
+fn other(add: &mut Add<'_>) {
     for table in ["f64.npy", "f32.npy"] {
         for method in ["exact", "sketch"] {
             let options = if method == "sketch" { "--method sketch" } else { "" };
@@ -168,7 +197,6 @@ fn cases() -> Vec<(String, Vec<String>)> {
         &["cross-validate gaps-f64.npy --missing=als -k 1-3 --max-iter 9 -q -o {}.csv"],
     );
     add("selected".into(), &["select f64.npy --draws 20"]);
-    cases
 }
 
 /// Value `(i, j)` of a table of rank three and noise, from whole numbers alone: the same on every machine.
@@ -247,6 +275,11 @@ fn write_tables(folder: &Path) {
         |n: usize, of: fn(usize) -> usize| (0..n).map(|i| format!("{}\n", of(i))).collect::<String>();
     fs::write(at("weights.csv"), column(SHAPE.0, |i| i % 4 + 1)).unwrap();
     fs::write(at("features.csv"), column(SHAPE.1, |j| j % 3 + 1)).unwrap();
+    copy_tables(folder);
+}
+
+/// Copies the tables that are files of the repository, and writes one as Parquet.
+fn copy_tables(folder: &Path) {
     for (name, from) in [
         ("votes.csv", "house_votes_84.csv"),
         ("titanic.csv", "titanic.csv"),
@@ -255,7 +288,7 @@ fn write_tables(folder: &Path) {
         ("people.fam", "../genotypes/people.fam"),
         ("cells.h5ad", "../../golden/scanpy_cells.h5ad"),
     ] {
-        fs::copy(examples().join(from), at(name)).unwrap();
+        fs::copy(examples().join(from), folder.join(name)).unwrap();
     }
     run(folder, "fit f32.npy -k 12 -q --scores f32.parquet");
 }
@@ -280,14 +313,16 @@ fn checksum(bytes: &[u8]) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The file of checksums for this processor: its vendor, family and model.
+/// The file of checksums for this processor: its vendor, family, model and instruction set. None that the system does not
+/// describe has one.
 fn of_processor() -> PathBuf {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
         let line = text.lines().find(|line| line.split(':').next().unwrap_or("").trim() == name);
         line.and_then(|line| line.split(':').nth(1)).unwrap_or("unknown").trim().to_owned()
     };
-    let name = ["vendor_id", "cpu family", "model"].map(field).join("-");
+    let level = if std::is_x86_feature_detected!("avx512f") { "avx512" } else { "avx2" };
+    let name = [field("vendor_id"), field("cpu family"), field("model"), level.to_owned()].join("-");
     goldens().join(format!("{name}.txt"))
 }
 
@@ -339,6 +374,7 @@ fn bits_are_those_of_the_golden_files() {
         let lines = |all: &BTreeMap<String, String>| {
             all.iter().map(|(name, rest)| format!("{name} {rest}\n")).collect::<String>()
         };
+        assert!(!of_processor().to_string_lossy().contains("unknown"), "this processor is not described");
         fs::write(of_processor(), lines(&sums)).unwrap();
         let values = values.iter().map(|(name, found)| (name.clone(), text(found))).collect();
         fs::write(goldens().join("variances.txt"), lines(&values)).unwrap();

@@ -6,7 +6,7 @@
     allow(dead_code, unused_imports)
 )]
 
-#[cfg(all(feature = "columnar", feature = "hdf5"))]
+#[cfg(all(target_arch = "x86_64", feature = "columnar", feature = "hdf5"))]
 mod bits;
 mod categories;
 #[cfg(target_os = "linux")]

@@ -113,7 +113,7 @@ pub(crate) fn integers(array: &ArrayRef) -> ArrayRef {
 /// Converts an array to text.
 ///
 /// # Errors
-/// [`crate::Cause::Format`] for types that are no text and have none.
+/// [`crate::Cause::Format`] for types that are neither text nor can be written as text.
 pub(crate) fn text(path: &Path, array: &ArrayRef) -> Result<LargeStringArray> {
     match array.data_type() {
         DataType::LargeUtf8 => Ok(array.as_string::<i64>().clone()),
@@ -145,7 +145,7 @@ pub(crate) fn text(path: &Path, array: &ArrayRef) -> Result<LargeStringArray> {
     }
 }
 
-/// Bytes as text; none if they are no Unicode.
+/// Bytes as text; none if they are not Unicode.
 fn unicode(bytes: Option<&[u8]>) -> Option<&str> {
     std::str::from_utf8(bytes?).ok()
 }

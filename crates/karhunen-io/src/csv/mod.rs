@@ -161,10 +161,14 @@ fn table_text<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a [u8]> {
         return refuse("the text is UTF-16; convert the file to UTF-8, for example with iconv");
     }
     if memchr::memchr(0, beginning).is_some() {
-        return refuse(
-            "neither text nor a known binary format; karhunen reads CSV and TSV, NPY, NPZ, Matrix Market, Parquet \
-             and Arrow IPC",
-        );
+        let known = if cfg!(feature = "columnar") {
+            "NPY, NPZ, Matrix Market, Parquet and Arrow IPC"
+        } else {
+            "NPY, NPZ and Matrix Market"
+        };
+        return refuse(&format!(
+            "neither text nor a known binary format; karhunen reads CSV and TSV, {known}"
+        ));
     }
     if memchr::memchr(b'\r', beginning).is_some() && memchr::memchr(b'\n', text).is_none() && text.len() > 1 {
         let lone = text.trim_ascii_end();

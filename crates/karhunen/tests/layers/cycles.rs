@@ -103,7 +103,11 @@ impl Graph {
                 (module, paths.map(|path| absolute(module, path)).collect())
             })
             .collect();
-        let foreign = codes.get(&Module::new()).map(|root| of_other_crates(root)).unwrap_or_default();
+        let root = codes.get(&Module::new()).map_or("", String::as_str);
+        let foreign: BTreeSet<String> = of_other_crates(root)
+            .into_iter()
+            .chain(codes.values().flat_map(|code| macros_in(code)))
+            .collect();
         let home = |path: &Module| -> Module {
             let found = known_part(path, &codes);
             let name = path.get(found.len());
@@ -165,6 +169,12 @@ fn of_other_crates(root: &str) -> BTreeSet<String> {
         None => expanded(tree),
     });
     names.filter_map(|path| path.last().cloned()).collect()
+}
+
+/// The names of the macros that a file exports, which lie at the root of the crate.
+fn macros_in(code: &str) -> impl Iterator<Item = String> + '_ {
+    let exported = code.split("#[macro_export]").skip(1).filter_map(|rest| rest.split_once("macro_rules! "));
+    exported.map(|(_, rest)| rest.chars().take_while(|c| is_word(*c)).collect())
 }
 
 /// The longest prefix of a path that is a module.

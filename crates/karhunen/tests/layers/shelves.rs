@@ -11,7 +11,7 @@ const SHELVES: [(&str, &str, &[&[&str]]); 2] = [
             &["error", "growth", "random", "scalar"],
             &["choice", "memory"],
             &["exec"],
-            &["matrix", "prefetch", "simd"],
+            &["column_map", "matrix", "prefetch", "simd"],
             &["finite", "normals", "permutation", "single"],
             &["dense", "sparse", "tiles"],
             &["decomp"],

@@ -25,9 +25,13 @@ fn stale_description<'a>(description: &'a str, version: &str) -> Option<&'a str>
 
 /// Lines of dependencies with a path whose version is another.
 fn stale<'a>(manifest: &'a str, version: &str) -> Vec<&'a str> {
-    let wanted = format!("version = \"{version}\"");
+    let wanted = [format!("version = \"{version}\""), format!("version = \"={version}\"")];
     let is_copy = |line: &&str| line.contains("path = ") && line.contains("version = ");
-    manifest.lines().filter(is_copy).filter(|line| !line.contains(&wanted)).collect()
+    manifest
+        .lines()
+        .filter(is_copy)
+        .filter(|line| !wanted.iter().any(|wanted| line.contains(wanted)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -41,7 +45,7 @@ mod tests {
 
     #[test]
     fn other_versions_are_found() {
-        let manifest = "version = \"1.0.0\"\na = { path = \"a\", version = \"1.0.0\" }\nb = { path = \"b\" }\n\
+        let manifest = "version = \"1.0.0\"\na = { path = \"a\", version = \"1.0.0\" }\nb = { path = \"b\", version = \"=1.0.0\" }\n\
                         c = { path = \"c\", version = \"0.9.0\" }\nd = { version = \"2\" }";
         assert_eq!(stale(manifest, "1.0.0"), ["c = { path = \"c\", version = \"0.9.0\" }"]);
         let description = "Package: a\nVersion: 0.9.0\nEncoding: UTF-8\n";

@@ -22,7 +22,7 @@ pub struct Timed<'a, T> {
 }
 
 impl<'a, T: Lane> Timed<'a, T> {
-    /// The passes by name, with their multiply-adds for each entry and component; those of normal equations depend on the
+    /// The passes by name, with their multiply-adds for each entry and component; normal equations depend on the
     /// number of components.
     pub const PASSES: [(&'static str, usize); 8] = [
         ("residuals-rows", 1),
