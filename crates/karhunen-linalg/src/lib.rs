@@ -4,6 +4,8 @@
 //! The inner loops of the library are compiled here. `karhunen` re-exports what its users need; everything else may change
 //! in any version.
 
+// Its documentation is read with the code.
+#![allow(rustdoc::private_intra_doc_links)]
 // Nobody asks whether a basis or the lines of a matrix are empty.
 #![allow(clippy::len_without_is_empty)]
 

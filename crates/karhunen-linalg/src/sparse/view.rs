@@ -121,7 +121,7 @@ impl<'a, T: Scalar> Sparse<'a, T> {
     /// # Errors
     /// [`crate::Error::SparsePointer`], [`crate::Error::SparseIndex`], [`crate::Error::Shape`] for arrays that do
     /// not describe a matrix; [`crate::Error::SparseOrder`] for unsorted or repeated indices, which
-    /// [`crate::matrix::SparseMatrix::canonical`] sorts and sums.
+    /// [`crate::SparseMatrix::canonical`] sorts and sums.
     pub fn csr<P: IndexInt, I: IndexInt>(
         n_rows: usize,
         n_cols: usize,
