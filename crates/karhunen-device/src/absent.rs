@@ -1,4 +1,4 @@
-//! What a static program, and one without the feature `cuda`, has instead of devices.
+//! The types of a device in a program that has none: a static one, or one without the feature `cuda`.
 
 use std::path::PathBuf;
 

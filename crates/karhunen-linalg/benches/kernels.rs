@@ -2,9 +2,8 @@
 //! `kernel/shape/columns/scalar/threads`; the sum of each result is checked to be finite.
 //!
 //! Elements are multiply-adds, so that their number in a second compares with that of registers, which the example
-//! `machine_limits` of `karhunen-io` measures: of products those of the stored entries, of squares those on and above
-//! the diagonal, of a QR n m^2, of other decompositions p^3, of iterations those of one pass. Packing counts the bytes
-//! that it reads.
+//! `machine_limits` of `karhunen-io` measures. Products count the stored entries, squares the entries on and above the
+//! diagonal, a QR n m^2 and other decompositions p^3. Packing counts the bytes that it reads.
 
 use criterion::Throughput::{Bytes, Elements};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

@@ -65,8 +65,7 @@ impl Lane for f64 {
     }
     #[inline(always)]
     fn abs<S: Simd>(simd: S, a: S::f64s) -> S::f64s {
-        // `abs_f64s` of pulp is not inlined everywhere.
-        simd.and_f64s(a, simd.splat_f64s(f64::from_bits(!(1 << 63))))
+        simd.abs_f64s(a)
     }
 }
 
@@ -102,7 +101,7 @@ impl Lane for f32 {
     }
     #[inline(always)]
     fn abs<S: Simd>(simd: S, a: S::f32s) -> S::f32s {
-        simd.and_f32s(a, simd.splat_f32s(f32::from_bits(!(1 << 31))))
+        simd.abs_f32s(a)
     }
 }
 

@@ -1,5 +1,5 @@
-//! Golden bits: models, checkpoints, states and tables of every method, element type and storage are those of
-//! `golden/bits`, so that a change of flags, crates or structure is seen to change nothing.
+//! Golden bits: models, checkpoints, states and tables of every method, element type and storage have the checksums in
+//! `golden/bits`, which shows that a change of flags, crates or structure changes no result.
 //!
 //! Last bits depend on the processor ([docs/determinism.md]): each kind has a file of checksums, and a processor without
 //! one has only its variances compared, with `variances.txt`. `KARHUNEN_BITS=write` writes both; `KARHUNEN_PROGRAM` names

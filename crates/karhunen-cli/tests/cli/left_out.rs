@@ -1,4 +1,4 @@
-//! What a build without a feature says about its formats and its device.
+//! Messages of a build without a feature: about files of its formats, and about the device.
 
 use std::path::Path;
 

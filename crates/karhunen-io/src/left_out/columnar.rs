@@ -1,4 +1,4 @@
-//! What stands for the readers of Parquet and Arrow in a build without the feature `columnar`: each says so.
+//! The errors for Parquet and Arrow in a build without the feature `columnar`.
 
 use crate::input::Input;
 use crate::{Cause, Error, Result};

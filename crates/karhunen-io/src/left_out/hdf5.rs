@@ -1,4 +1,4 @@
-//! What stands for the reader of HDF5 in a build without the feature `hdf5`: it says so.
+//! The errors for HDF5 in a build without the feature `hdf5`.
 
 use crate::input::Input;
 use crate::store::absent::File;

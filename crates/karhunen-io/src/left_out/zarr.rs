@@ -1,4 +1,4 @@
-//! What stands for the reader of Zarr stores in a build without the feature `zarr`: it says so.
+//! The errors for Zarr stores in a build without the feature `zarr`.
 
 use std::path::Path;
 

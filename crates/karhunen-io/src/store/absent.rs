@@ -1,4 +1,4 @@
-//! What stands for the files of a format that a build leaves out: there are none.
+//! The files and arrays of a format that a build leaves out: types without values.
 
 use std::ops::Range;
 use std::path::Path;

@@ -159,7 +159,7 @@ impl Array {
         }
     }
 
-    /// The texts of a vector; integers as they are written. There are no records, so no field is named.
+    /// The texts of a vector; integers as they are written. Records, which have fields, exist in HDF5 alone.
     ///
     /// # Errors
     /// [`Cause::Format`].
@@ -207,7 +207,7 @@ impl Array {
         Ok(all)
     }
 
-    /// The truth values of a vector; `None` for other values. There are no records, so no field is named.
+    /// The truth values of a vector; `None` for other values. Records, which have fields, exist in HDF5 alone.
     ///
     /// # Errors
     /// [`Cause::Format`].

@@ -139,7 +139,7 @@ fn eliminate<S: Simd>(
         let below = simd.less_than_f64s(x, zero);
         let alpha = simd.select_f64s(below, norm, simd.neg_f64s(norm));
         let v0 = simd.sub_f64s(x, alpha);
-        let divisor = <f64 as Lane>::mul_add(simd, norm, <f64 as Lane>::abs(simd, x), square);
+        let divisor = <f64 as Lane>::mul_add(simd, norm, simd.abs_f64s(x), square);
         let counts = simd.less_than_f64s(simd.splat_f64s(LEAST_SQUARE), square);
         let divisor = simd.select_f64s(counts, divisor, simd.splat_f64s(1.0));
         let t = simd.select_f64s(counts, simd.div_f64s(simd.splat_f64s(1.0), divisor), zero);

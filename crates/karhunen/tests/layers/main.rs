@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The modules and their layers, those of `karhunen-linalg` by the names that they have here. A module imports from lower
-/// layers only.
+/// The modules and their layers. Modules of `karhunen-linalg` have the names by which this crate imports them. A module
+/// imports from lower layers only.
 const LAYERS: [(&str, u8); 29] = [
     ("choice", 1),
     ("error", 0),
