@@ -30,7 +30,7 @@ fn data<T: Lane>() -> Observed<T> {
 }
 
 /// Times `work` with one thread and with two.
-fn time(c: &mut Criterion, id: &str, n: usize, work: impl Fn(&Exec<'_>) -> Result<f64> + Send + Sync) {
+fn time(c: &mut Criterion, id: &str, n: usize, work: &(dyn Fn(&Exec<'_>) -> Result<f64> + Sync)) {
     let mut group = c.benchmark_group(id);
     group.throughput(Throughput::Elements(n as u64));
     for threads in [1, 2] {
@@ -50,13 +50,9 @@ fn passes<T: Lane>(c: &mut Criterion, k: usize) {
     let (n, p) = SHAPE;
     let data = data::<T>();
     let timed = Timed::new(&data, SHAPE, k);
-    let n_entries = n * ENTRIES_OF_ROW;
-    for (pass, per_component) in Timed::<T>::PASSES {
-        let multiply_adds = if per_component == 0 { k * (k + 1) / 2 } else { per_component * k };
-        time(c, &format!("{pass}/{n}x{p}/{k}/{}", T::NAME), n_entries * multiply_adds, |exec| {
-            timed.pass(pass, exec)
-        });
-    }
+    timed.each(&mut |pass, multiply_adds, work| {
+        time(c, &format!("{pass}/{n}x{p}/{k}/{}", T::NAME), n * ENTRIES_OF_ROW * multiply_adds, work);
+    });
 }
 
 fn all(c: &mut Criterion) {

@@ -22,19 +22,6 @@ pub struct Timed<'a, T> {
 }
 
 impl<'a, T: Lane> Timed<'a, T> {
-    /// The passes by name, with their multiply-adds for each entry and component; normal equations depend on the
-    /// number of components.
-    pub const PASSES: [(&'static str, usize); 8] = [
-        ("residuals-rows", 1),
-        ("residuals-columns", 1),
-        ("gradient-rows", 2),
-        ("gradient-columns", 2),
-        ("normal-rows", 0),
-        ("normal-columns", 0),
-        ("squares", 1),
-        ("line-search", 3),
-    ];
-
     /// A problem with `k` components.
     pub fn new(data: &'a Observed<T>, (n, p): (usize, usize), k: usize) -> Self {
         let drawn = |n_rows, seed| -> Matrix { gaussian(n_rows, k, Purpose::Probes.of(seed)) };
@@ -54,29 +41,27 @@ impl<'a, T: Lane> Timed<'a, T> {
         }
     }
 
-    /// Makes a pass once, and returns one of its numbers.
-    ///
-    /// # Errors
-    /// Those of the pass; [`crate::Error::Stopped`].
-    pub fn pass(&self, name: &str, exec: &Exec<'_>) -> Result<f64> {
+    /// Calls `time` for each pass, with its name, its multiply-adds for each entry, and the pass itself, which returns one of
+    /// its numbers.
+    pub fn each(&self, time: &mut dyn FnMut(&str, usize, &(dyn Fn(&Exec<'_>) -> Result<f64> + Sync))) {
         let Self { problem, factors, directions } = self;
-        let side = if name.ends_with("rows") { FactorSide::Scores } else { FactorSide::Loadings };
-        if name.starts_with("residuals") {
-            return Ok(residuals(problem, factors, side, exec)?[0].to_f64());
+        let k = problem.c;
+        for (side, of) in [(FactorSide::Scores, "rows"), (FactorSide::Loadings, "columns")] {
+            time(&format!("residuals-{of}"), k, &|exec| {
+                Ok(residuals(problem, factors, side, exec)?[0].to_f64())
+            });
+            time(&format!("gradient-{of}"), 2 * k, &|exec| {
+                let mut g = factors.of(side).zeros_like();
+                let found = gradient_pass(problem, factors, side, [&mut g], exec, |sums, _, [row]| {
+                    row.iter_mut().zip(sums).for_each(|(out, &sum)| *out = T::from_f64(sum));
+                })?;
+                Ok(found.squares)
+            });
+            time(&format!("normal-{of}"), k * (k + 1) / 2, &|exec| {
+                Ok(solve_side(problem, &mut factors.clone(), side, exec)?[0])
+            });
         }
-        if name.starts_with("gradient") {
-            let mut g = factors.of(side).zeros_like();
-            let found = gradient_pass(problem, factors, side, [&mut g], exec, |sums, _, [row]| {
-                row.iter_mut().zip(sums).for_each(|(out, &sum)| *out = T::from_f64(sum));
-            })?;
-            return Ok(found.squares);
-        }
-        if name.starts_with("normal") {
-            return Ok(solve_side(problem, &mut factors.clone(), side, exec)?[0]);
-        }
-        if name == "squares" {
-            return squares(problem, factors, exec);
-        }
-        Ok(polynomial(problem, factors, directions, exec)?[0])
+        time("squares", k, &|exec| squares(problem, factors, exec));
+        time("line-search", 3 * k, &|exec| Ok(polynomial(problem, factors, directions, exec)?[0]));
     }
 }
