@@ -30,6 +30,22 @@ fn with_copies(files: &[(&str, &str)]) -> tempfile::TempDir {
     folder
 }
 
+/// The help of the program names what is left out, and nothing else.
+#[test]
+fn the_help_names_what_is_left_out() {
+    let help = crate::output("--help").replace('\n', " ");
+    let names = [
+        (cfg!(feature = "columnar"), "Parquet and Arrow (feature columnar)"),
+        (cfg!(feature = "hdf5"), "HDF5 (hdf5)"),
+        (cfg!(feature = "zarr"), "Zarr (zarr)"),
+        (cfg!(feature = "cuda"), "GPUs (cuda)"),
+    ];
+    for (is_built, name) in names {
+        assert_eq!(help.contains(name), !is_built, "{name}: {help}");
+    }
+    assert!(help.contains("This build leaves out: "), "{help}");
+}
+
 #[cfg(not(feature = "columnar"))]
 #[test]
 fn parquet_and_arrow_are_refused_by_content() {
