@@ -21,9 +21,8 @@ const FIRST: [Step; 4] = [
     ("python", python::test),
 ];
 
-/// The second ring, which `cargo xtask test all` runs after the first: other versions, other programs, and what is slow.
-const SECOND: [Step; 11] = [
-    ("slow", slow_tests_pass),
+/// The second ring, which `cargo xtask test all` runs after the first: other versions, other programs, and the rest.
+const SECOND: [Step; 10] = [
     ("licences", licences_are_allowed),
     ("oldest", python::test_oldest),
     ("site", python::test_site),
@@ -132,11 +131,6 @@ fn clippy_is_silent(_: &mut Counts) -> Result<(), String> {
 /// Unit tests, integration tests and doctests, each binary even after another has failed.
 fn tests_pass(counts: &mut Counts) -> Result<(), String> {
     cargo_test(&["--workspace"], counts)
-}
-
-/// The tests that are marked as ignored, because each takes ten seconds or more.
-fn slow_tests_pass(counts: &mut Counts) -> Result<(), String> {
-    cargo_test(&["--workspace", "--lib", "--bins", "--tests", "--", "--ignored"], counts)
 }
 
 /// Runs `cargo test` with further arguments, and adds the numbers of its tests.

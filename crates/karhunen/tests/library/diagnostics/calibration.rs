@@ -277,7 +277,6 @@ fn intervals_of_correlations() {
 
 /// Data without components: parallel analysis keeps none in 95% of the cases, with and without missing values.
 #[test]
-#[ignore = "slow: step `slow` of the second ring"]
 fn parallel_analysis_of_noise() {
     // Of m tables, the variance of the data exceeds the quantile with probability (m - 0.95 (m - 1)) / (m + 1): 5.5% of
     // 199, and 6.5% of 59.

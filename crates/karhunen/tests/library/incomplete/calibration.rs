@@ -55,7 +55,6 @@ fn intervals_of_a_small_ridge_cover() {
 }
 
 #[test]
-#[ignore = "slow: step `slow` of the second ring"]
 fn intervals_of_variational_bayes_cover() {
     for method in [Method::Vb, Method::VbFull, Method::VbFixed] {
         for missing in [0.4, 0.6, 0.8] {
@@ -77,7 +76,6 @@ fn intervals_of_probabilistic_pca_cover() {
 }
 
 #[test]
-#[ignore = "slow: step `slow` of the second ring"]
 fn intervals_with_row_offsets_cover() {
     for method in [Method::VbFull, Method::Vb, Method::VbFixed, Method::Ppca, Method::Em, Method::Ridge] {
         for missing in [0.4, 0.6] {

@@ -67,7 +67,6 @@ fn errors_of_landmarks_are_within_the_reported_bound() {
 }
 
 #[test]
-#[ignore = "slow: step `slow` of the second ring"]
 fn errors_of_fourier_features_are_near_the_reported_estimate() {
     let rows = cloud(900, 4, 4);
     for kernel in [rbf(0.2), Kernel::Laplacian { gamma: Gamma::Value(0.1) }] {
