@@ -14,6 +14,9 @@ use crate::linalg::normals::gaussian;
 use crate::linalg::simd::Lane;
 use crate::random::Purpose;
 
+/// A pass, which returns one of its numbers.
+pub(crate) type Pass<'a> = dyn Fn(&Exec<'_>) -> Result<f64> + Sync + 'a;
+
 /// A problem with factors and directions drawn at random.
 pub struct Timed<'a, T> {
     problem: Objective<'a, T>,
@@ -41,9 +44,8 @@ impl<'a, T: Lane> Timed<'a, T> {
         }
     }
 
-    /// Calls `time` for each pass, with its name, its multiply-adds for each entry, and the pass itself, which returns one of
-    /// its numbers.
-    pub fn each(&self, time: &mut dyn FnMut(&str, usize, &(dyn Fn(&Exec<'_>) -> Result<f64> + Sync))) {
+    /// Calls `time` for each pass, with its name, its multiply-adds for each entry, and the pass itself.
+    pub fn each(&self, time: &mut dyn FnMut(&str, usize, &Pass<'_>)) {
         let Self { problem, factors, directions } = self;
         let k = problem.c;
         for (side, of) in [(FactorSide::Scores, "rows"), (FactorSide::Loadings, "columns")] {
