@@ -8,7 +8,7 @@ use crate::pca::{PcaModel, Transform};
 use crate::rotation::components::Components;
 use crate::rotation::rotated::WITHOUT_VARIANCE;
 use crate::rotation::{Criterion, Rotation};
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, largest};
 use crate::source::Source;
 
 /// A fitted model whose leading components are rotated; the model itself is not changed. It is of complete data
@@ -39,6 +39,9 @@ pub struct RotatedModel<M = PcaModel> {
     rotation: Rotation,
 }
 
+/// Share of the largest feature weight up to which a feature has none.
+const WITHOUT_WEIGHT: f64 = 1e-12;
+
 impl<M: Components> RotatedModel<M> {
     /// Rotates the loadings of the `n_components` leading components; of all that have variance if `None`.
     ///
@@ -61,7 +64,13 @@ impl<M: Components> RotatedModel<M> {
             }
             other => other.clone(),
         };
-        let rotation = of_loadings.rotate_with(&leading_loadings(&model, k), run)?;
+        let loadings = leading_loadings(&model, k);
+        let rotation = if criterion.kaiser() {
+            let found = of_loadings.rotate_with(&of_weight(&model, &loadings), run)?;
+            Rotation::of(&loadings, found.rotation, (found.n_iter, found.converged))?
+        } else {
+            of_loadings.rotate_with(&loadings, run)?
+        };
         Ok(Self { rotation: in_units(rotation, &units(&model)), model, criterion })
     }
 
@@ -192,6 +201,16 @@ fn leading_loadings(model: &impl Components, k: usize) -> Matrix {
     Matrix::from_fn(loadings.n_rows(), k, |j, c| loadings[(j, c)])
 }
 
+/// The loadings with zeros in the rows of features of no weight, such as the poles of a grid, whose cosine is rounding:
+/// Kaiser's normalisation would make their length that of all others.
+fn of_weight(model: &impl Components, loadings: &Matrix) -> Matrix {
+    let weights = model.feature_weights().unwrap_or_default();
+    let least = WITHOUT_WEIGHT * largest(weights.iter().copied());
+    let counts = |j: usize| weights.get(j).is_none_or(|weight| *weight > least);
+    let (p, k) = loadings.shape();
+    Matrix::from_fn(p, k, |j, c| if counts(j) { loadings[(j, c)] } else { 0.0 })
+}
+
 /// The roots of the feature weights by which loadings of the model are larger than those of its features; one for
 /// a weight of zero.
 pub(crate) fn units(model: &impl Components) -> Vec<f64> {
@@ -284,6 +303,26 @@ mod tests {
         Matrix::from_fn(3, 3, |a, b| {
             (0..N).map(|i| weight(i) * scores[(i, a)] * scores[(i, b)]).sum::<f64>() / divisor
         })
+    }
+
+    #[test]
+    fn a_feature_of_no_weight_has_no_vote() {
+        let x = rows();
+        let fewer = Matrix::from_fn(N, P - 1, |i, j| x[(i, j)]);
+        let weights: Vec<f64> = (0..P).map(|j| if j < P - 1 { 1.0 } else { 6e-17 }).collect();
+        let fit = |x: &Matrix, weights: Option<&[f64]>| {
+            let weights = Weights { samples: None, features: weights };
+            Pca::new(3).fit(&Dense::from(x), &weights).unwrap()
+        };
+        let varimax = || Criterion::Orthomax(Orthomax::varimax());
+        let rotated = |model| RotatedModel::new(model, None, varimax(), &Run::default()).unwrap();
+        let (all, fewer) = (rotated(fit(&x, Some(&weights))), rotated(fit(&fewer, None)));
+        for c in 0..3 {
+            let (found, expected) = (all.rotation().variances[c], fewer.rotation().variances[c]);
+            assert!((found - expected).abs() < 1e-8 * expected, "{c}: {found} {expected}");
+        }
+        // Its own loadings are rotated with the others, and are in the units of the feature.
+        assert!(all.rotation().pattern.row(P - 1).iter().any(|x| x.abs() > 0.1));
     }
 
     #[test]

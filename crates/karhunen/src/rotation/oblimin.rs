@@ -6,9 +6,9 @@ use crate::growth::More;
 use crate::linalg::Matrix;
 use crate::linalg::decomp::cholesky::solve;
 use crate::linalg::dense::small::{multiply, t_multiply};
-use crate::rotation::Rotation;
 use crate::rotation::normalized::normalized;
 use crate::rotation::rotated::{ask, check_iteration, check_loadings, check_variances};
+use crate::rotation::{Orthomax, Rotation};
 
 /// Oblique rotation that minimises, over the entries of the pattern B of shape (p, k),
 ///
@@ -16,9 +16,12 @@ use crate::rotation::rotated::{ask, check_iteration, check_loadings, check_varia
 /// \right]. $$
 ///
 /// $\gamma = 0$, the default, is direct quartimin; negative values make the components less correlated, and for positive
-/// ones the criterion may have no minimum, and variances (sums of pattern times structure) may be negative. Jennrich & Sampson (1966), doi:10.1007/BF02289465. Minimised by the gradient
-/// projection of Jennrich (2002), doi:10.1007/BF02294706, from the unrotated loadings, as R's `GPArotation::oblimin`.
-/// Rows are as they are by default, as in GPArotation; SPSS normalises them. Rows of zeros do not count.
+/// ones the criterion may have no minimum, and variances (sums of pattern times structure) may be negative. Jennrich &
+/// Sampson (1966), doi:10.1007/BF02289465. Minimised by the gradient projection of Jennrich (2002),
+/// doi:10.1007/BF02294706, from the unrotated loadings, as R's `GPArotation::oblimin`, and from their varimax rotation; the
+/// lower end is the result. Unrotated loadings may be a saddle of the criterion: those of equal blocks of columns are, and
+/// those of any two standardised columns. Rows are as they are by default, as in GPArotation; SPSS normalises them. Rows of
+/// zeros do not count.
 ///
 /// ```
 /// use karhunen::Matrix;
@@ -52,6 +55,8 @@ impl Default for Oblimin {
 
 /// The most halvings of a step.
 const HALVINGS: usize = 30;
+/// Relative difference of two values within which they are equal, and the end from the unrotated loadings is the result.
+const EQUAL: f64 = 1e-9;
 
 impl Oblimin {
     /// Rotates loadings of shape (p, k).
@@ -77,7 +82,22 @@ impl Oblimin {
         }
         let a = normalized(loadings, self.kaiser);
         let k = a.n_cols();
-        let mut at = Point::new(&a, Matrix::from_fn(k, k, |i, j| f64::from(u8::from(i == j))), self.gamma)?;
+        let unrotated = Matrix::from_fn(k, k, |i, j| f64::from(u8::from(i == j)));
+        let mut end = self.descend(&a, unrotated, run)?;
+        if k > 1 && a.n_rows() > 0 {
+            let (varimax, ..) = Orthomax { kaiser: false, ..Orthomax::varimax() }.matrix(&a, run)?;
+            let other = self.descend(&a, varimax, run)?;
+            if other.point.value < end.point.value - EQUAL * end.point.value.abs() {
+                end = other;
+            }
+        }
+        Rotation::in_order(loadings, &end.point.inverse_t, (end.n_iter, end.converged))
+    }
+
+    /// Minimises the criterion of the pattern of `a` from a transformation T with columns of length one.
+    fn descend(&self, a: &Matrix, start: Matrix, run: &Run<'_>) -> Result<End> {
+        let k = a.n_cols();
+        let mut at = Point::new(a, start, self.gamma)?;
         let (mut step, mut n_iter, mut converged) = (1.0, 0, k == 1);
         while !converged && n_iter < self.max_iter {
             ask(run)?;
@@ -94,7 +114,7 @@ impl Oblimin {
                     at.transform[(i, c)] - step * direction[(i, c)]
                 }));
                 // A step to collinear components is too long.
-                if let Ok(next) = Point::new(&a, next, self.gamma)
+                if let Ok(next) = Point::new(a, next, self.gamma)
                     && at.value - next.value > 0.5 * norm * norm * step
                 {
                     found = Some(next);
@@ -106,8 +126,15 @@ impl Oblimin {
             let Some(next) = found else { break };
             at = next;
         }
-        Rotation::in_order(loadings, &at.inverse_t, (n_iter, converged))
+        Ok(End { point: at, n_iter, converged })
     }
+}
+
+/// The end of a minimisation.
+struct End {
+    point: Point,
+    n_iter: usize,
+    converged: bool,
 }
 
 /// A transformation T with columns of length one, and what follows from it.
@@ -236,10 +263,28 @@ mod tests {
     }
 
     #[test]
+    fn a_saddle_is_no_result() {
+        // Unrotated loadings of two correlated blocks of three columns: equal in size, the second with a sign by block.
+        let blocks = Matrix::from_fn(6, 2, |j, c| if c == 0 { 0.84 } else { [0.44, -0.44][j / 3] });
+        let two = Matrix::from_vec(2, 2, vec![0.87, 0.5, 0.87, -0.5]).unwrap();
+        for loadings in [blocks, two] {
+            let rotated = Oblimin::default().rotate(&loadings).unwrap();
+            assert!(rotated.converged);
+            // The minimum, zero: each block has one component.
+            for j in 0..loadings.n_rows() {
+                let product = rotated.pattern[(j, 0)] * rotated.pattern[(j, 1)];
+                assert!(product.abs() < 1e-6, "{:?}", rotated.pattern);
+            }
+        }
+    }
+
+    #[test]
     fn one_component_stays_and_a_large_gamma_is_refused() {
         let one = Matrix::from_vec(3, 1, vec![0.9, -0.5, 0.1]).unwrap();
         let rotated = Oblimin::default().rotate(&one).unwrap();
         assert!(rotated.converged && rotated.pattern == one);
+        let zeros = Oblimin::default().rotate(&Matrix::zeros(3, 2)).unwrap();
+        assert_eq!(zeros.pattern, Matrix::zeros(3, 2));
         assert!(Oblimin { gamma: 0.9, ..Oblimin::default() }.rotate(&one).is_err());
     }
 }
