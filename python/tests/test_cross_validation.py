@@ -17,6 +17,7 @@ from karhunen import (
     TruncatedSVD,
     cross_validate_entries,
     diagnostics,
+    plot,
     selection,
 )
 from numpy.testing import assert_array_equal
@@ -206,3 +207,14 @@ def test_r2_of_every_estimator():
     assert_allclose(incomplete.total, ours.total[:4], rtol=1e-6)
     with pytest.raises(TypeError, match="pass a fitted"):
         diagnostics.r2(KernelPCA(2).fit(wine))
+
+
+def test_means_may_predict_best():
+    x = np.random.default_rng(0).normal(size=(100, 8))
+    found = cross_validate_entries(IncompletePCA(method="ppca", scale=True), x, n_components=[1, 2, 3])
+    assert found.msep_of_means < found.msep.min()
+    assert found.best_index is None
+    assert found.simplest_index is None
+    assert found.best_params == found.simplest_params == {"n_components": 0}
+    labels = [text.get_text() for text in plot.cross_validation(found).get_legend().get_texts()]
+    assert labels == ["means, better than all"]

@@ -119,7 +119,8 @@ impl CrossValidationReport<'_> {
 
     /// The features whose held-out entries the advised choice predicts best and worst.
     fn features(&self) -> Option<String> {
-        let q2 = &self.table.simplest().features.q2;
+        let advised = Some(self.table.simplest()).filter(|choice| choice.n_components > 0)?;
+        let q2 = &advised.features.q2;
         let known = || (0..q2.len()).filter(|j| !q2[*j].is_nan());
         let by_q2 = |a: &usize, b: &usize| q2[*a].total_cmp(&q2[*b]);
         let (best, worst) = (known().max_by(by_q2)?, known().min_by(by_q2)?);
@@ -145,11 +146,10 @@ fn share(value: f64) -> String {
     }
 }
 
-/// A warning if the least error is at the edge of the numbers of components, or that of means.
+/// A warning if the least error is at the largest number of components.
 fn edge(table: &CrossValidationTable) -> Option<String> {
     let found = cross_validation(table);
     match found.n_components {
-        Some(0) => Some("no number of components predicts better than the means of the columns".to_owned()),
         Some(n) if n == found.range.1 && n > 1 => {
             Some("the lowest error is at the largest number compared; compare more".to_owned())
         }
@@ -160,6 +160,9 @@ fn edge(table: &CrossValidationTable) -> Option<String> {
 /// The options of a choice in the syntax of the command line.
 fn typed(choice: &CrossValidated) -> String {
     match choice.regularization {
+        None if choice.n_components == 0 => {
+            format!("no component: the means of the columns, RMSE {}", significant(choice.rmse()))
+        }
         None => format!("-k {}", choice.n_components),
         some => format!("-k {} --regularization {}", choice.n_components, penalty(some)),
     }

@@ -82,19 +82,20 @@ class EntryCrossValidation:
         The same of each feature, in its own units.
     msep_of_means : float
         Mean squared error without components: predictions by the means of the entries that were not held out.
-    best_index : int
-        Index of the choice with the lowest mean squared error, hence the highest Q².
-    simplest_index : int
+    best_index : int or None
+        Index of the choice with the lowest mean squared error, hence the highest Q²; None if none predicts better than
+        the means.
+    simplest_index : int or None
         Index of the simplest choice whose mean squared error is within one standard error of the lowest: fewest
-        components, then largest penalty.
+        components, then largest penalty. None if that of the means is.
     """
 
     __module__ = "karhunen"
 
     params: list[dict[str, Any]]
     errors: FloatArray
-    best_index: int
-    simplest_index: int
+    best_index: int | None
+    simplest_index: int | None
     press: FloatArray
     msep: FloatArray
     msep_standard_error: FloatArray
@@ -140,13 +141,20 @@ class EntryCrossValidation:
 
     @property
     def best_params(self) -> dict[str, Any]:
-        """Options with the lowest mean squared error."""
-        return self.params[self.best_index]
+        """Options with the lowest mean squared error; ``{"n_components": 0}`` if the means predict better."""
+        return self._params(self.best_index)
 
     @property
     def simplest_params(self) -> dict[str, Any]:
-        """Options of the simplest choice within one standard error of the lowest."""
-        return self.params[self.simplest_index]
+        """Options of the simplest choice within one standard error of the lowest.
+
+        ``{"n_components": 0}``, which is not a fit, says that means predict as well.
+        """
+        return self._params(self.simplest_index)
+
+    def _params(self, index: int | None) -> dict[str, Any]:
+        """Return the options of a choice."""
+        return {"n_components": 0} if index is None else self.params[index]
 
 
 def cross_validate_entries(

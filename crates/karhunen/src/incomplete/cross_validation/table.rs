@@ -206,21 +206,23 @@ impl CrossValidationTable {
         &self.without_components
     }
 
-    /// The choice with the lowest mean squared error, hence the highest Q²; NaN is the worst error.
+    /// The choice with the lowest mean squared error, hence the highest Q², or [`CrossValidationTable::without_components`] if
+    /// none is better; NaN is the worst error.
     pub fn best(&self) -> &CrossValidated {
-        let first = &self.choices[0];
         let is_better = |other: &CrossValidated, best: &CrossValidated| {
             other.msep < best.msep || best.msep.is_nan() && !other.msep.is_nan()
         };
-        self.choices[1..].iter().fold(first, |best, other| if is_better(other, best) { other } else { best })
+        let means = &self.without_components;
+        self.choices.iter().fold(means, |best, other| if is_better(other, best) { other } else { best })
     }
 
-    /// The simplest choice whose mean squared error is within one standard error of the lowest: fewest components, then the
-    /// largest penalty.
+    /// The simplest choice whose mean squared error is within one standard error of the lowest: no components, the fewest
+    /// components, then the largest penalty.
     pub fn simplest(&self) -> &CrossValidated {
         let best = self.best();
         let bound = best.msep + best.msep_standard_error;
-        self.choices.iter().filter(|choice| choice.msep <= bound).fold(best, |simplest, other| {
+        let all = self.choices.iter().chain([&self.without_components]);
+        all.filter(|choice| choice.msep <= bound).fold(best, |simplest, other| {
             let ((c, shrinkage), (other_c, other_shrinkage)) = (simplest.complexity(), other.complexity());
             if (other_c, other_shrinkage) < (c, shrinkage) { other } else { simplest }
         })
@@ -256,6 +258,17 @@ mod tests {
             let choices = errors.iter().enumerate().map(|(c, msep)| choice(c, *msep)).collect();
             let table = CrossValidationTable::new(choices, choice(0, 9.0));
             assert_eq!((table.best().msep, table.simplest().msep), (1.0, 1.0), "{errors:?}");
+        }
+        // Means that predict as well as the best are the simplest, and the best if nothing is better.
+        let error = |c, msep, msep_standard_error| CrossValidated { msep_standard_error, ..choice(c, msep) };
+        for (errors, best, simplest) in [([2.0, 1.0], 2, 1), ([2.0, 3.5], 1, 0), ([4.0, 5.0], 0, 0)] {
+            let choices = errors.iter().enumerate().map(|(c, msep)| error(c + 1, *msep, 1.5)).collect();
+            let table = CrossValidationTable::new(choices, error(0, 3.0, 1.5));
+            assert_eq!(
+                (table.best().n_components, table.simplest().n_components),
+                (best, simplest),
+                "{errors:?}"
+            );
         }
     }
 

@@ -80,6 +80,8 @@ def cross_validation(
         (found.best_index, "o", "lowest error"),
         (found.simplest_index, "s", "simplest near it"),
     ):
+        if place is None:
+            continue
         look = {"facecolors": "none", "edgecolors": INK, "linewidths": 1.2, "zorder": 5}
         ax.scatter([at[place]], [values[place]], marker=marker, s=110 if marker == "o" else 170, label=label, **look)
     if across == "n_components":
@@ -103,13 +105,9 @@ def _draw_errors(ax: Axes, found: EntryCrossValidation, lines: dict[Any, list[in
         x = [at[place] for place in places]
         ax.errorbar(x, errors[places], spread[places], linewidth=1.4, elinewidth=1.0, capsize=2.5, label=label, **look)
     best = found.best_index
-    ax.axhline(
-        np.sqrt(found.msep[best] + found.msep_standard_error[best]),
-        color=SOFT,
-        linewidth=0.8,
-        linestyle=":",
-        zorder=0.5,
-    )
+    bound = found.msep_of_means if best is None else found.msep[best] + found.msep_standard_error[best]
+    label = "means, better than all" if best is None else None
+    ax.axhline(np.sqrt(bound), color=SOFT, linewidth=0.8, linestyle=":", zorder=0.5, label=label)
     ax.set_ylabel("Held-out root mean squared error")
 
 
