@@ -338,8 +338,12 @@ pub(super) fn rounding(epsilon: f64, trace: f64, whitening: Option<&Whitening>, 
     4.0 * (epsilon * trace + magnified)
 }
 
-/// Bound and estimate relative to the largest eigenvalue, with `rounding` added; the estimate is at most the
-/// bound.
+/// Least share of the largest eigenvalue that errors are relative to, where random features may have none of it.
+const LEAST_SHARE: f64 = 1e-3;
+
+/// Bound and estimate relative to the largest eigenvalue of the kernel matrix, with `rounding` added; the estimate is at most
+/// the bound. `largest` is that of the approximation: with a bound it is not above that of the matrix, because the difference
+/// has no negative eigenvalue; that of random features may be, by the estimate.
 pub(super) fn approximation(
     n_features: usize,
     bound: Option<f64>,
@@ -347,7 +351,9 @@ pub(super) fn approximation(
     rounding: f64,
     largest: f64,
 ) -> Approximation {
-    let relative = |value: f64| if largest > 0.0 { (value + rounding) / largest } else { 0.0 };
+    let excess = if bound.is_some() { 0.0 } else { estimate + rounding };
+    let reference = (largest - excess).max(LEAST_SHARE * largest);
+    let relative = |value: f64| if largest > 0.0 { (value + rounding) / reference } else { 0.0 };
     let bound = bound.map(relative);
     let estimate = relative(estimate).min(bound.unwrap_or(f64::INFINITY));
     Approximation { n_features, bound, estimate }

@@ -43,7 +43,7 @@ impl KernelConvergence {
 }
 
 /// Error of an approximate kernel matrix. Both figures are norms of the difference of the centred, weighted
-/// matrices, relative to the largest eigenvalue, and bound the error of every eigenvalue. Both include an
+/// matrices, relative to the largest eigenvalue (of random features, less the estimate), and bound the error of every eigenvalue. Both include an
 /// allowance for rounding: four times `eps` of the type of the data times the trace of the kernel matrix, and with
 /// landmarks four times `eps` of f64 times the condition number of their kernel matrix (on the directions kept: at
 /// most 6e-8).

@@ -46,7 +46,8 @@ class KernelConvergence(Convergence):
         Upper bound on the error of every eigenvalue of a landmark approximation, as a share of the largest eigenvalue.
         It adds the errors of all directions, and is not informative at 1 or more.
     error_estimate : float or None
-        Error of the eigenvalues as a share of the largest, estimated from 500 rows: use it if the bound is large.
+        Error of the eigenvalues as a share of the largest (of random features, less the error), estimated from 500
+        rows: use it if the bound is large.
     """
 
     __module__ = "karhunen"
