@@ -142,17 +142,17 @@ fn sentences(
     }
     match uncertainty {
         Some(found) => {
-            let ratios: Vec<(usize, f64)> =
-                (0..p).map(|j| (j, found[j] / deviation[j])).filter(|(_, ratio)| ratio.is_finite()).collect();
-            let by = |a: &&(usize, f64), b: &&(usize, f64)| a.1.total_cmp(&b.1);
-            if let (Some(least), Some(most)) = (ratios.iter().min_by(by), ratios.iter().max_by(by)) {
+            let ratios = || (0..p).map(|j| found[j] / deviation[j]).filter(|ratio| ratio.is_finite());
+            if let (Some(least), Some(most)) =
+                (ratios().min_by(f64::total_cmp), ratios().max_by(f64::total_cmp))
+            {
+                // Deviations have one noise of all features: only held-out entries say which is predicted best.
                 sentences.push(format!(
-                    "A predicted missing value has a standard deviation of {} to {} times that of its feature: {} is predicted \
-                     best, {} worst. A ratio of 1 means that the other features say nothing.",
-                    significant(least.1, 3),
-                    significant(most.1, 3),
-                    names.in_text(least.0),
-                    names.in_text(most.0),
+                    "By the model, whose noise is that of all features together, a predicted missing value has a standard \
+                     deviation of {} to {} times that of its feature; 1 means that the other features say nothing. Which \
+                     features are predicted well is what cross-validation says, by entries that are held out.",
+                    significant(least, 3),
+                    significant(most, 3),
                 ));
             }
         }
