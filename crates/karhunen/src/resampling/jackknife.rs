@@ -33,7 +33,7 @@ use crate::weights::Weights;
 /// with variances 10, 5, 2, 1, 0.7 and 0.5 (2,000 repetitions): of 100 rows 95 to 97% of every variance and ratio, and 93
 /// to 95% of the loadings; of 30 rows 94 to 97% of the first four variances and ratios, 91 to 94% of the last two, and 90
 /// to 95% of the loadings. Neighbours that are not separated (variances 5 and 4.5) have 92% of variances, 90% of ratios
-/// and 88 to 89% of loadings covered.
+/// and 88 to 89% of loadings covered. For other rows and components see [`super::Bootstrap`].
 ///
 /// The value of a fit has the relative rounding error of its solver; it counts n times. Leave out groups of rows if n
 /// is large: the time is that of a fit for each part.
