@@ -29,7 +29,7 @@ pub(crate) fn select_components<'py>(
 
 /// The choice of parallel analysis; `level` is a quantile, or none for the mean.
 #[pyfunction]
-#[pyo3(signature = (x, options, null, level, n_draws, seed, sample_weight=None, feature_weight=None, on_progress=None))]
+#[pyo3(signature = (x, options, null, level, n_draws, n_observations, seed, sample_weight=None, feature_weight=None, on_progress=None))]
 #[expect(clippy::too_many_arguments, reason = "the arguments of Python's function")]
 pub(crate) fn parallel_analysis<'py>(
     py: Python<'py>,
@@ -38,6 +38,7 @@ pub(crate) fn parallel_analysis<'py>(
     null: &str,
     level: Option<f64>,
     n_draws: usize,
+    n_observations: Option<f64>,
     seed: u64,
     sample_weight: Option<&Bound<'_, PyAny>>,
     feature_weight: Option<&Bound<'_, PyAny>>,
@@ -49,7 +50,7 @@ pub(crate) fn parallel_analysis<'py>(
         return Err(PyValueError::new_err(format!("null = {null:?} is not known")));
     };
     let level = level.map_or(Level::Mean, Level::Quantile);
-    let rule = Parallel { pca, null, level, n_draws, seed, ..Parallel::default() };
+    let rule = Parallel { pca, null, level, n_draws, n_observations, seed, ..Parallel::default() };
     let [samples, features] = [sample_weight, feature_weight].map(|weights| weights.map(lend_vector));
     let job = Compare { rule, samples: samples.transpose()?, features: features.transpose()? };
     let found = run(py, effort, on_progress, move |run| x.run(job, run))?;

@@ -54,10 +54,9 @@ def plain_fit(x, weighting="none", w=None, u=None, scale=False, center=True):
     w = np.ones(len(x)) if w is None else np.asarray(w, dtype=np.float64)
     u = np.ones(x.shape[1]) if u is None else np.asarray(u, dtype=np.float64)
     total, v = w.sum(), w / w.sum()
-    if weighting == "importance":
-        n, divisor = 1.0 / (v**2).sum(), 1.0 / (1.0 - (v**2).sum())
-    else:
-        n, divisor = total, 1.0 if weighting == "population" else total / (total - 1.0)
+    effective = 1.0 / (v**2).sum()
+    n = effective if weighting in ("importance", "population") else total
+    divisor = 1.0 if weighting == "population" else n / (n - 1.0)
     centre = v @ x if center is True else np.zeros(x.shape[1]) if center is False else np.asarray(center)
     deviation = np.sqrt(divisor * (v @ (x - centre) ** 2))
     kept = x[w > 0.0]
@@ -81,9 +80,7 @@ def observations(weighting, w, kept):
     if weighting == "none" or w is None:
         return float(len(kept))
     part = w[kept]
-    return {"frequency": part.sum(), "importance": part.sum() ** 2 / (part**2).sum(), "population": len(kept)}[
-        weighting
-    ]
+    return part.sum() if weighting == "frequency" else part.sum() ** 2 / (part**2).sum()
 
 
 def plain_correlation(a, b, w):

@@ -345,3 +345,21 @@ def test_the_picture_shows_every_category(titanic):
         plot.categories(PCA().fit(np.eye(3)))
     with pytest.raises(NotFittedError):
         plot.categories(MCA())
+
+
+def test_v_tests_count_what_the_weights_mean(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({f"q{j}": rng.choice(list("abc"), 120) for j in range(4)})
+    weights = 500 * np.exp(0.8 * rng.normal(size=120))
+    counted = MCA(2).fit(table, sample_weight=weights)
+    survey = MCA(2, weighting="importance").fit(table, sample_weight=weights)
+    kish = weights.sum() ** 2 / (weights**2).sum()
+    ratio = np.sqrt((kish - 1) / (weights.sum() - 1))
+    assert_allclose(survey.category_v_tests_, counted.category_v_tests_ * ratio, rtol=1e-9)
+    assert_allclose(survey.category_coordinates_, counted.category_coordinates_, rtol=1e-12)
+    survey.save(tmp_path / "survey.model")
+    loaded = MCA.load(tmp_path / "survey.model")
+    assert loaded.weighting == "importance"
+    assert_allclose(loaded.category_v_tests_, survey.category_v_tests_, rtol=1e-12)
+    with pytest.raises(ValueError, match="weighting"):
+        MCA(2, weighting="survey").fit(table)

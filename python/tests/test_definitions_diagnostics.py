@@ -118,9 +118,13 @@ def test_limits(case):
     limit = variance / (2 * mean) * stats.chi2.ppf(0.9, 2 * mean**2 / variance)
     assert_allclose(monitor.spe_limit, limit, rtol=10 * case.rounding)
     n = fit.n
-    assert_allclose(monitor.t2_limit, K * (n**2 - 1) / (n * (n - K)) * stats.f.ppf(0.9, K, n - K), rtol=1e-9)
+    # Variances with the divisor n make T2 larger than that of the theory.
+    larger = n / (n - 1) if case.weighting == "population" else 1.0
+    of_new = K * (n**2 - 1) / (n * (n - K)) * stats.f.ppf(0.9, K, n - K)
+    assert_allclose(monitor.t2_limit, larger * of_new, rtol=1e-9)
     of_fitted, _ = monitor.limits(fitted=True)
-    assert_allclose(of_fitted, (n - 1) ** 2 / n * stats.beta.ppf(0.9, K / 2, (n - K - 1) / 2), rtol=1e-9)
+    expected = larger * (n - 1) ** 2 / n * stats.beta.ppf(0.9, K / 2, (n - K - 1) / 2)
+    assert_allclose(of_fitted, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("center", ["zero", "given"])
@@ -190,7 +194,11 @@ def adjusted(p, how):
 
 
 def plain_categories(scores, labels, w, weighting):
-    """Return barycentres, tests, sizes and correlation ratios of the categories of rows whose label is known."""
+    """Return barycentres, tests, sizes and correlation ratios of the categories of rows whose label is known.
+
+    A barycentre less the mean is a sum of scores times contrasts, whose variance is the sum of their squares; scores
+    have the variance of the rows over one less the sum of the squared shares.
+    """
     kept = np.flatnonzero([label is not None for label in labels] & (w > 0))
     labels, part, z = labels[kept], w[kept], scores[kept]
     n = observations(weighting, w, kept)
@@ -199,11 +207,21 @@ def plain_categories(scores, labels, w, weighting):
     variance = np.average((z - mean) ** 2, axis=0, weights=part)
     barycentres = np.array([np.average(z[labels == name], axis=0, weights=part[labels == name]) for name in names])
     shares = np.array([part[labels == name].sum() / part.sum() for name in names])
-    sizes = shares * n
-    v = (barycentres - mean) / np.sqrt(variance * ((n - sizes) / (n - 1) / sizes)[:, None])
+    sizes = np.array([observations(weighting, w, kept[labels == name]) for name in names])
+    share = part / part.sum()
+    # Each of the rows that a count repeats has the share 1 / n.
+    square = share / n if weighting in ("none", "frequency") else share**2
+    contrasts = [np.where(labels == name, 1 / s - 1, -1) for name, s in zip(names, shares, strict=True)]
+    chance = np.array([(square * contrast**2).sum() for contrast in contrasts]) / (1 - square.sum())
+    v = (barycentres - mean) / np.sqrt(variance * chance[:, None])
     eta2 = (shares[:, None] * (barycentres - mean) ** 2).sum(axis=0) / variance
-    f = eta2 / (len(names) - 1) / ((1 - eta2) / (n - len(names)))
-    return names, barycentres, v, sizes, eta2, stats.f.sf(f, len(names) - 1, n - len(names))
+    expected = shares @ chance
+    f = eta2 / expected / ((1 - eta2) / (1 - expected))
+    # Eta2 is a sum of squares with these covariances: as many degrees of freedom as its mean and its variance have.
+    covariances = np.array([[(square * a * b).sum() for b in contrasts] for a in contrasts]) / (1 - square.sum())
+    b = np.sqrt(np.outer(shares, shares)) * covariances
+    degrees = np.trace(b) ** 2 / np.trace(b @ b)
+    return names, barycentres, v, sizes, eta2, stats.f.sf(f, degrees, n - len(names))
 
 
 def labels_of(n):

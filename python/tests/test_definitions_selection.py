@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from compare import assert_allclose
-from definitions import SCALES, STORAGES, WEIGHTINGS, case_of
+from definitions import SCALES, STORAGES, WEIGHTINGS, case_of, plain_fit
 from karhunen import selection
 from scipy.special import gammaln
 
@@ -152,9 +152,17 @@ def plain_draws(case, null, n_draws, seed):
     """Return variances of tables of independent columns, each with the weighted distribution of that of the data."""
     fit, rng = case.plain(), np.random.default_rng(seed)
     meaning = case.weighting
-    rows = round(1 / (fit.v**2).sum()) if meaning in ("importance", "population") else round(fit.n)
+    rows = round(fit.n)
     scale = fit.scale if isinstance(case.scale, str) and case.scale == "range" else case.scale
     for _ in range(n_draws):
+        if meaning in ("importance", "population"):
+            # The rows keep their weights.
+            kept = case.w > 0
+            table = rng.standard_normal((kept.sum(), fit.x.shape[1])) * fit.x[kept].std(axis=0, ddof=1)
+            if null == "permutation":
+                table = rng.permuted(fit.x[kept], axis=0)
+            yield plain_fit(table, meaning, case.w[kept], case.u, scale).variances
+            continue
         if null == "normal":
             spread = np.sqrt(fit.divisor * (fit.v @ (fit.x - fit.mean) ** 2))
             table = rng.standard_normal((rows, len(spread))) * spread
@@ -165,18 +173,17 @@ def plain_draws(case, null, n_draws, seed):
                 positions = (np.arange(rows) + rng.random()) / rows
                 chosen = np.searchsorted(np.cumsum(fit.v), positions).clip(max=len(fit.v) - 1)
                 table[:, j] = fit.x[rng.permutation(chosen), j]
-        weighting = "population" if meaning == "population" else "none"
-        yield plain_variances(table, weighting, case.u, scale)
+        yield plain_variances(table, case.u, scale)
 
 
-def plain_variances(table, weighting, u, scale):
+def plain_variances(table, u, scale):
     """Return the variances of a table."""
-    deviation = table.std(axis=0, ddof=0 if weighting == "population" else 1)
+    deviation = table.std(axis=0, ddof=1)
     divisor = {False: 1.0, True: deviation}[scale] if isinstance(scale, bool) else scale
     if isinstance(divisor, str):
         divisor = np.sqrt(deviation)
     m = (table - table.mean(axis=0)) / divisor * np.sqrt(np.ones(table.shape[1]) if u is None else u)
-    return np.linalg.svd(m, compute_uv=False) ** 2 / (len(table) - (weighting != "population"))
+    return np.linalg.svd(m, compute_uv=False) ** 2 / (len(table) - 1)
 
 
 @pytest.mark.parametrize("null", ["permutation", "normal"])

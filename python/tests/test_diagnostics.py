@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from compare import assert_allclose
 from karhunen import PCA, KernelPCA, TruncatedSVD, diagnostics, rotation
 from sklearn.decomposition import PCA as SklearnPCA
 
@@ -311,3 +312,30 @@ def test_descriptions_say_which_columns_they_could_not_use(wine):
         diagnostics.describe(frame, table.iloc[::-1])
     with pytest.raises(ValueError, match="the index of labels is not that of scores"):
         diagnostics.categories(frame, wine["class"].iloc[::-1])
+
+
+def test_variables_of_the_fit_have_no_p_value():
+    rng = np.random.default_rng(0)
+    x = pd.DataFrame(rng.normal(size=(80, 5)), columns=list("abcde"))
+    pca = PCA(2, scale=True, weighting="importance").fit(x, sample_weight=rng.uniform(0.1, 1, 80))
+    scores = pca.transform(x)
+    other = x["a"] + rng.normal(size=80)
+    weights = rng.uniform(0.1, 1, 80)
+    described = diagnostics.describe(scores, x.assign(other=other), weights, model=pca, level=1)
+    for component in described.values():
+        assert component.loc[list("abcde"), "p_value"].isna().all()
+        assert component.index[0] == "other"
+    # The meaning of the weights is that of the model.
+    by_hand = diagnostics.correlations(scores, other.to_numpy()[:, None], weights, weighting="importance").p_values[0]
+    assert_allclose([described[name].loc["other", "p_value"] for name in ("PC1", "PC2")], by_hand)
+    with pytest.raises(ValueError, match="fitted without column names"):
+        diagnostics.describe(scores, x, model=PCA(2).fit(x.to_numpy()))
+
+
+def test_a_category_of_all_rows_has_no_test():
+    scores = np.random.default_rng(0).normal(size=(10, 2))
+    for labels, weights in ((["a"] * 10, None), (["b"] * 3 + ["a"] * 7, np.r_[0.0, 0, 0, np.ones(7)])):
+        found = diagnostics.categories(scores, labels, weights)
+        assert np.isnan(found.v_tests).all()
+        assert np.isnan(found.p_values).all()
+        assert np.isnan(found.eta2_p_values).all()

@@ -67,15 +67,17 @@ def test_north_groups_variances_that_sampling_mixes(wine):
 
 
 def test_a_given_number_of_observations_replaces_that_of_the_weights(wine):
-    weights = np.full(len(wine), 1e-6)
-    pca = PCA(scale=True, weighting="population").fit(wine, sample_weight=weights)
-    with pytest.raises(ValueError, match="need the number of observations"):
-        selection.north(pca)
-    found, plain = selection.north(pca, len(wine)), selection.north(PCA(scale=True, weighting="population").fit(wine))
-    np.testing.assert_allclose(found.standard_errors, plain.standard_errors)
-    rows = selection.rules(pca, n_observations=len(wine))
-    expected = selection.rules(PCA(scale=True, weighting="population").fit(wine))
+    plain = PCA(scale=True, weighting="population").fit(wine)
+    # Equal weights of a population are as many observations as rows, whatever their sum.
+    pca = PCA(scale=True, weighting="population").fit(wine, sample_weight=np.full(len(wine), 1e-6))
+    errors = selection.north(plain).standard_errors
+    np.testing.assert_allclose(selection.north(pca).standard_errors, errors)
+    np.testing.assert_allclose(selection.north(pca, len(wine) / 4).standard_errors, 2 * errors)
+    rows, expected = selection.rules(pca), selection.rules(plain)
     assert [row.n_components for row in rows] == [row.n_components for row in expected]
+    one_heavy_row = np.where(np.arange(len(wine)) == 0, 1e6, 1e-6)
+    with pytest.raises(ValueError, match="need the number of observations"):
+        selection.north(PCA(weighting="population").fit(wine, sample_weight=one_heavy_row))
     for bad in (np.nan, 1, "4", True):
         with pytest.raises((TypeError, ValueError), match="n_observations"):
             selection.north(pca, bad)
@@ -139,3 +141,17 @@ def test_parallel_analysis_finds_the_rank_with_missing_values(missing, null):
         selection.parallel_analysis(holed, scale="range", n_draws=5)
     with pytest.raises(ValueError, match="n_components"):
         selection.parallel_analysis(holed, n_components=13, n_draws=5)
+
+
+def test_series_are_compared_with_as_many_rows_as_they_are_worth():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(120, 6))
+    for i in range(1, 120):
+        x[i] = 0.9 * x[i - 1] + np.sqrt(1 - 0.81) * x[i]
+    as_rows = selection.parallel_analysis(x, scale=True, n_draws=50)
+    as_worth = selection.parallel_analysis(x, scale=True, n_draws=50, n_observations=12.6)
+    assert as_rows.n_components > 0
+    assert as_worth.n_components == 0
+    assert as_worth.thresholds[0] > 1.5 * as_rows.thresholds[0]
+    with pytest.raises(ValueError, match="at least 2 observations"):
+        selection.parallel_analysis(x, n_observations=1)

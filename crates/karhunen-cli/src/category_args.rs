@@ -14,7 +14,7 @@ use crate::given::Given;
 pub(crate) struct CategoryArgs {
     /// Multiple correspondence analysis: all columns hold categories, integers too
     ///
-    /// Weights count rows, as numbers of respondents or survey weights do. Texts are sorted, dictionaries of Parquet
+    /// Weights count rows, as numbers of respondents do; give --weighting for others, such as survey weights. Texts are sorted, dictionaries of Parquet
     /// and Arrow keep their order, and rows whose value is missing have the category "missing". Values are those of
     /// FactoMineR
     #[arg(long, conflicts_with_all = ["famd", "kernel", "missing", "from_moments"])]

@@ -54,6 +54,7 @@ impl CategoryPlan {
         let mut pca = Pca { memory_limit: memory.memory_limit, ..Pca::default() };
         solver.apply(&mut pca)?;
         refuse_idle((&solver, &copy), pca.solver)?;
+        let weighting = weights.rows.weighting.unwrap_or_default();
         let (column, weights_file) = column_or_file(weights.rows.weights);
         let inputs =
             [Some(&data), weights_file.as_ref(), input.feature_names.as_ref(), input.sample_names.as_ref()];
@@ -80,6 +81,7 @@ impl CategoryPlan {
             options: CategoricalPca {
                 analysis,
                 n_components: n_components.unwrap_or(NComponents::All),
+                weighting,
                 solver: pca.solver,
                 tol: pca.tol,
                 max_iter: pca.max_iter,
@@ -109,11 +111,6 @@ pub(crate) fn flag_of(analysis: Analysis) -> &'static str {
 /// Refuses options that do not apply to fits of categories.
 fn refuse_useless(args: &FitArgs, flag: &str) -> Result<()> {
     let useless = [
-        (
-            args.weights.rows.weighting.is_some(),
-            "--weighting",
-            "weights count rows, and variances have their sum as divisor",
-        ),
         (args.weights.feature_weights.is_some(), "--feature-weights", "variables have equal weights"),
         (args.input.log1p.is_some(), "--log1p", "it is for counts, not for categories; leave it out"),
         (args.memory.cache.is_some(), "--cache", "the table is held in memory; leave it out"),
@@ -163,11 +160,12 @@ mod tests {
     #[test]
     fn options_reach_the_fit() {
         let all =
-            plan("-k 7 --famd --solver block-krylov --tol 1e-4 --max-iter 9 --seed 8 --strict --weights w")
+            plan("-k 7 --famd --solver block-krylov --tol 1e-4 --max-iter 9 --seed 8 --strict --weights w --weighting importance")
                 .unwrap();
         let expected = CategoricalPca {
             analysis: Analysis::Famd,
             n_components: NComponents::Count(7),
+            weighting: karhunen::Weighting::Importance,
             solver: Some(karhunen::pca::Route::BlockKrylov),
             tol: Some(1e-4),
             max_iter: 9,
@@ -185,7 +183,6 @@ mod tests {
     fn options_without_use_are_refused_by_name() {
         for (arguments, message) in [
             ("--mca --scale", "--scale does not go with --mca: the shares of the categories decide"),
-            ("--famd --weighting importance", "--weighting does not go with --famd"),
             ("--famd --gamma 1", "--gamma does not go with --famd"),
             ("--mca --alpha 1", "--alpha does not go with --mca"),
             ("--mca --checkpoint c", "--checkpoint does not go with --mca"),

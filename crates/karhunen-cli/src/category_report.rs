@@ -121,7 +121,7 @@ pub(crate) fn treatment(model: &CategoricalModel) -> String {
 pub(crate) fn v_test_note(model: &CategoricalModel) -> Option<String> {
     (!model.has_v_tests()).then(|| {
         format!(
-            "v-tests count weights as rows, and they sum to {}; give weights that sum to the number of respondents",
+            "v-tests count weights as rows, and they sum to {}; give numbers of respondents, or --weighting importance",
             sum(model.pca().sum_of_weights())
         )
     })

@@ -107,7 +107,8 @@ fn has_variances<T: Scalar>(model: &PcaModel, found: &Samples<T>, weights: Optio
     // The reported variance times this is that of the population.
     let population = match model.options().weighting {
         Weighting::Population => 1.0,
-        Weighting::Frequency | Weighting::Importance => 1.0 - 1.0 / model.n_observations(),
+        Weighting::Frequency => 1.0 - 1.0 / model.sum_of_weights(),
+        Weighting::Importance => 1.0 - 1.0 / model.n_observations(),
     };
     let is_single = size_of::<T>() == size_of::<f32>() || model.parts().dtype == "f32";
     let rounding = if is_single { ROUNDING_OF_SINGLES } else { ROUNDING };

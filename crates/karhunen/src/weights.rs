@@ -149,19 +149,26 @@ impl Totals {
         n.min(p)
     }
 
-    /// The number of observations that the weights represent.
+    /// The number of observations that the weights represent: their sum if they count rows, and otherwise the effective
+    /// number `s^2 / sum(w^2)` (Kish 1965), because a mean under weights is as uncertain as one of so many rows.
     pub(crate) fn n_observations(&self, weighting: Weighting) -> f64 {
         match weighting {
-            Weighting::Population | Weighting::Frequency => self.sum,
-            Weighting::Importance => 1.0 / self.sum_of_squares,
+            Weighting::Frequency => self.sum,
+            Weighting::Importance | Weighting::Population => self.effective(),
         }
     }
 
-    /// The square root of [`Totals::n_observations`]: a singular value is a population deviation times this.
+    /// The effective number of rows, `s^2 / sum(w^2)`.
+    pub(crate) fn effective(&self) -> f64 {
+        1.0 / self.sum_of_squares
+    }
+
+    /// The square root of the squared singular value of the data over their population variance: the weights of a
+    /// population multiply rows, and so do counts.
     pub(crate) fn root_observations(&self, weighting: Weighting) -> f64 {
         match weighting {
             Weighting::Population | Weighting::Frequency => self.root_sum,
-            Weighting::Importance => (1.0 / self.sum_of_squares).sqrt(),
+            Weighting::Importance => self.effective().sqrt(),
         }
     }
 }

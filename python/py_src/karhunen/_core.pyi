@@ -1080,6 +1080,7 @@ def parallel_analysis(
     null: str,
     level: float | None,
     n_draws: int,
+    n_observations: float | None,
     seed: int,
     sample_weight: NDArray[np.float64] | None = None,
     feature_weight: NDArray[np.float64] | None = None,

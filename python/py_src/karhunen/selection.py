@@ -81,8 +81,8 @@ def rules(pca: Any, n_observations: float | None = None) -> list[Selection]:
     pca : PCA, TruncatedSVD or IncrementalPCA
         A fitted model; several rules need all components, and say so.
     n_observations : float or None, default=None
-        Number of independent rows; None is the sum of frequency and population weights, and the effective number
-        ``sum(w)**2 / sum(w**2)`` of importance weights.
+        Number of independent rows; None is the sum of frequency weights, and the effective number
+        ``sum(w)**2 / sum(w**2)`` of importance and population weights.
 
     Returns
     -------
@@ -111,6 +111,7 @@ def parallel_analysis(
     null: Null = "permutation",
     level: float | None = 0.95,
     n_draws: int = 200,
+    n_observations: float | None = None,
     random_state: Any = 0,
     n_threads: int | None = None,
 ) -> Selection:
@@ -136,8 +137,8 @@ def parallel_analysis(
     feature_weight : array-like of shape (n_features,) or None
         Weights of the features.
     weighting : {"frequency", "importance", "population"}, default="frequency"
-        Meaning of the weights of rows: random data have as many rows as frequency weights sum to, and as many as the
-        effective number ``sum(w)**2 / sum(w**2)`` of other weights.
+        Meaning of the weights of rows: random data have as many rows as frequency weights sum to; other weights stay
+        with their rows.
     null : {"permutation", "normal"}, default="permutation"
         Random data: the values of every column in random order, or independent normal values.
     level : float or None, default=0.95
@@ -145,6 +146,9 @@ def parallel_analysis(
         a component of noise in about half of all cases.
     n_draws : int, default=200
         Number of random tables.
+    n_observations : float or None, default=None
+        Number of independent rows that the rows are worth, where they depend on one another (a series, or members of a
+        household): random data have as many rows. None is the number that the weights mean.
     random_state : int, RandomState instance or None, default=0
         Seed of the random tables.
     n_threads : int or None, default=None
@@ -175,10 +179,12 @@ def parallel_analysis(
     weights = to_weights("sample_weight", sample_weight, rows.shape[0], "rows")
     features = to_feature_weights(pca, feature_weight, rows.shape[1])
     quantile = None if level is None else float(level)
+    observations = _observations(n_observations)
     seed = seed_option(random_state)
     with pca._call() as draw:
+        options = in_order_of_columns(pca, pca._engine_options())
         row = _core.parallel_analysis(
-            rows, in_order_of_columns(pca, pca._engine_options()), how, quantile, n_draws, seed, weights, features, draw
+            rows, options, how, quantile, n_draws, observations, seed, weights, features, draw
         )
     return Selection(**row)
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use karhunen::categorical::{Analysis, CategoricalModel, CategoricalPca, CategoryResults};
 use karhunen::error::options;
 use karhunen::pca::Transform;
-use karhunen::{Error, Matrix, NComponents};
+use karhunen::{Error, Matrix, NComponents, Weighting};
 use karhunen_io::{ColumnKinds, NamedMatrix, SavedCategorical, TableColumns, stage_table};
 
 use crate::category_dataset::CategoryDataset;
@@ -154,7 +154,11 @@ fn report(
         let mut data: Vec<String> = [dataset.headline()].into_iter().chain(dataset.remarks()).collect();
         if let Some(origin) = origin {
             let total = sum(model.pca().sum_of_weights());
-            data.push(format!("weights from {origin}: numbers of rows, sum {total}"));
+            let meaning = match model.options().weighting {
+                Weighting::Frequency => "numbers of rows",
+                other => other.name(),
+            };
+            data.push(format!("weights from {origin}: {meaning}, sum {total}"));
         }
         let hint = if plan.chooses_components { " (-k chooses)" } else { "" };
         data.push(format!("{}{hint}", treatment(model)));

@@ -51,7 +51,14 @@ pub(crate) fn run(args: SelectArgs) -> Result<()> {
                 of_data.weights.feature_weights.as_deref(),
                 &dataset,
             )?;
-            let work = Selecting { args: of_data, dataset: &dataset, weights: &weights, progress: &progress };
+            let observations = args.observations;
+            let work = Selecting {
+                args: of_data,
+                observations,
+                dataset: &dataset,
+                weights: &weights,
+                progress: &progress,
+            };
             let (found, rules, fit) = dispatch(&dataset.table.data, work)?;
             progress.clear();
             let data: Vec<String> = [dataset.headline()].into_iter().chain(dataset.remarks()).collect();
@@ -124,9 +131,10 @@ fn report_incomplete(
     mut data: Vec<String>,
     seconds: Seconds,
 ) -> Result<()> {
-    if let Some(observations) = args.observations {
+    if let (Some(observations), true) = (args.observations, args.of_data.parallel.no_parallel) {
         return Err(Failure::Usage(format!(
-            "--observations {observations} has no effect on data with missing values, because it is for the rules of variances"
+            "--observations {observations} has no effect on data with missing values without parallel analysis; leave out \
+             --no-parallel"
         )));
     }
     if args.json {
@@ -145,6 +153,7 @@ fn report_incomplete(
 /// The fit of a table and parallel analysis.
 struct Selecting<'a> {
     args: &'a SelectDataArgs,
+    observations: Option<f64>,
     dataset: &'a Dataset,
     weights: &'a FitWeights,
     progress: &'a Progress,
@@ -155,7 +164,7 @@ impl OnValues for Selecting<'_> {
     type Output = Result<(Option<PcaModel>, Vec<Selection>, f64)>;
 
     fn on<T: Scalar>(self, values: &Values<T>) -> Self::Output {
-        let Self { args, dataset, weights, progress } = self;
+        let Self { args, observations, dataset, weights, progress } = self;
         let explain = |error: karhunen::Error| dataset.explain(error);
         let is_missing = |error: &karhunen::Error| matches!(error, karhunen::Error::NonFinite { value, .. } if value.is_nan());
         let source = values.source().map_err(explain)?;
@@ -186,7 +195,7 @@ impl OnValues for Selecting<'_> {
         };
         let mut rules = Vec::new();
         if !args.parallel.no_parallel {
-            let rule = Parallel { pca, ..args.parallel.rule() };
+            let rule = Parallel { pca, n_observations: observations, ..args.parallel.rule() };
             rules.push(rule.select_incomplete(&*source, &weights, &run).map_err(explain)?);
         }
         if let Some(folds) = folds {

@@ -159,7 +159,8 @@ fn what_has_no_rules_is_refused_by_name() {
         (format!("select {} --observations 1", path("m.model")), 2, "at least 2 observations"),
         ("select metabolite_missing.csv --no-parallel".to_owned(), 3, "--cross-validate choose"),
         (
-            "select metabolite_missing.csv --draws 2 --observations 9".to_owned(),
+            "select metabolite_missing.csv --no-parallel --cross-validate --folds 2 -k 1 --observations 9"
+                .to_owned(),
             2,
             "--observations 9 has no effect",
         ),

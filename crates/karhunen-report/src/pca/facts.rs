@@ -65,7 +65,8 @@ fn weights(model: &PcaModel) -> String {
     let rows = if weighted {
         let divisor = match weighting {
             Weighting::Population => "the sum of the weights",
-            Weighting::Frequency | Weighting::Importance => "the number of observations less one",
+            Weighting::Frequency => "the sum of the weights less one",
+            Weighting::Importance => "the number of observations less one",
         };
         format!(
             "The samples have {} weights, which sum to {}; they count as {} observations, and variances are divided by {divisor}.",

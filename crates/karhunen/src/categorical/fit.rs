@@ -8,7 +8,7 @@ use crate::error::{CategoryFault, Error, Result, options};
 use crate::exec::Run;
 use crate::linalg::SparseMatrix;
 use crate::pca::{NComponents, PcaModel};
-use crate::weights::{NormalizedWeights, Weights};
+use crate::weights::{NormalizedWeights, Weighting, Weights};
 
 /// Eigenvalues below this share of the first are rounding errors of zero.
 const ROUNDING: f64 = 1e-12;
@@ -46,8 +46,8 @@ pub(super) fn fit(
         (Analysis::Famd, true) => share.sqrt(),
     };
     let scale = vec![1.0; n_numbers].into_iter().chain(shares.iter().map(divisor)).collect();
-    let rank = most_components(&encoding, &row_shares);
-    let pca = fit_pca(options, (&matrix, scale), weights, rank, run)?;
+    let n_dimensions = n_dimensions(&encoding, &shares);
+    let pca = fit_pca(options, (&matrix, scale), weights, (n_dimensions, &row_shares), run)?;
     let distances = match options.analysis {
         Analysis::Mca => shares.iter().map(|p| if *p > 0.0 { (1.0 - p) / p } else { 0.0 }).collect(),
         Analysis::Famd => distances_of_means(&matrix, (&encoding, &shares), &row_shares, &pca),
@@ -62,11 +62,12 @@ pub(super) fn fit(
     })
 }
 
-/// The most components that the rows and the columns allow: numbers, and categories less the variables of categories.
-fn most_components(encoding: &Encoding, row_shares: &[f64]) -> usize {
-    let of_categories: usize = encoding.of_categories().map(|(_, categories)| categories.len() - 1).sum();
-    let n_with_weight = row_shares.iter().filter(|share| **share > 0.0).count();
-    (encoding.n_numbers() + of_categories).min(n_with_weight - 1)
+/// The dimensions of the columns: numbers, and categories of rows with weight less the variables of categories.
+fn n_dimensions(encoding: &Encoding, shares: &[f64]) -> usize {
+    let of_variable = |ends: &[usize]| {
+        shares[ends[0]..ends[1]].iter().filter(|share| **share > 0.0).count().saturating_sub(1)
+    };
+    encoding.n_numbers() + encoding.starts().windows(2).map(of_variable).sum::<usize>()
 }
 
 /// Fits as many components as the options ask for; all are those with variance.
@@ -74,9 +75,11 @@ fn fit_pca(
     options: &CategoricalPca,
     (matrix, scale): (&SparseMatrix<f64>, Vec<f64>),
     weights: Option<&[f64]>,
-    rank: usize,
+    (n_dimensions, row_shares): (usize, &[f64]),
     run: &Run<'_>,
 ) -> Result<PcaModel> {
+    let n_with_weight = row_shares.iter().filter(|share| **share > 0.0).count();
+    let rank = n_dimensions.min(n_with_weight - 1);
     if rank == 0 {
         return Err(Error::Categories(CategoryFault::Alike));
     }
@@ -87,6 +90,9 @@ fn fit_pca(
     };
     let weights = Weights { samples: weights, features: None };
     let pca = options.pca(wanted, scale).fit_with(&matrix.view(), &weights, run)?;
+    // The matrix is fitted as a population; counts are counts all the same.
+    let pca = pca.with_dimensions(n_dimensions);
+    let pca = if options.weighting == Weighting::Frequency { pca.with_effective_samples(None) } else { pca };
     let variances = pca.explained_variance();
     let least = ROUNDING * variances.first().map_or(0.0, |first| first.max(LEAST_EIGENVALUE));
     let n_found = variances.iter().take_while(|variance| **variance > least).count();

@@ -45,6 +45,10 @@ pub struct CategoricalPca {
     /// Number of components to keep. [`NComponents::All`] keeps those with variance, at most the numbers and the
     /// categories less the variables of categories; [`NComponents::Mle`] is refused.
     pub n_components: NComponents,
+    /// What v-tests, rules and limits count as rows: the sum of frequency weights, numbers of respondents, or the effective
+    /// number of other weights, such as survey weights. Nothing else depends on it: variances have the sum as divisor.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_frequency"))]
+    pub weighting: Weighting,
     /// As of [`Pca`], as are the following.
     pub solver: Option<Route>,
     /// Tolerance of block Krylov iteration.
@@ -64,6 +68,12 @@ pub struct CategoricalPca {
     pub more: More,
 }
 
+/// True for the meaning of models of version 0.2.0, which files need not name.
+#[cfg(feature = "serde")]
+fn is_frequency(weighting: &Weighting) -> bool {
+    *weighting == Weighting::Frequency
+}
+
 impl Default for CategoricalPca {
     fn default() -> Self {
         let Pca { n_components, solver, tol, max_iter, block_size, memory_limit, seed, strict, .. } =
@@ -71,6 +81,7 @@ impl Default for CategoricalPca {
         Self {
             analysis: Analysis::default(),
             n_components,
+            weighting: Weighting::Frequency,
             solver,
             tol,
             max_iter,

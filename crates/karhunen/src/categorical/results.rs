@@ -4,7 +4,7 @@ use super::model::CategoricalModel;
 use super::options::Analysis;
 use crate::linalg::Matrix;
 
-/// Least sum of the weights for v-tests, which count weights as rows.
+/// Least number of observations for v-tests.
 const FEWEST_ROWS: f64 = 2.0;
 
 /// Results by category, each of shape (n_categories, n_components). Where the share of a category is zero, all are NaN;
@@ -21,21 +21,21 @@ pub struct CategoryResults {
     pub cos2: Matrix,
     /// Deviations of the mean of the rows with a category from zero, in standard errors of drawing so many rows at
     /// random without replacement (Lebart, Morineau & Piron 1995, Statistique exploratoire multidimensionnelle, 1.3.3).
-    /// Weights count as numbers of rows; NaN if they sum to less than two.
+    /// The rows are so many as the weights mean ([`super::CategoricalPca::weighting`]); NaN if these are fewer than two.
     pub v_tests: Matrix,
 }
 
 impl CategoricalModel {
-    /// True if v-tests are defined: the weights sum to two at least.
+    /// True if v-tests are defined: there are two observations at least.
     pub fn has_v_tests(&self) -> bool {
-        self.pca().sum_of_weights() >= FEWEST_ROWS
+        self.pca().n_observations() >= FEWEST_ROWS
     }
 
     /// Coordinates, contributions, squared cosines and v-tests of the categories.
     pub fn categories(&self) -> CategoryResults {
         let (pca, variances) = (self.pca(), self.eigenvalues());
         let (first, n, k) = (self.encoding().n_numbers(), self.shares().len(), self.n_components());
-        let (total, alone) = (pca.sum_of_weights(), self.alone());
+        let (total, alone) = (pca.n_observations(), self.alone());
         // Sums of the matrix X over the rows of a category are those of the fit: lambda v = X'WX v.
         let mean = |i: usize, c: usize| {
             variances[c] * pca.components()[(c, first + i)] * pca.scale()[first + i] / self.shares()[i]

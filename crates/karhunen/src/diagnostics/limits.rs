@@ -32,8 +32,9 @@ plain_names!(Rows);
 ///
 /// New rows: `k (n^2 - 1) / (n (n - k))` times the quantile of F with k and n - k degrees of freedom. Fitted rows:
 /// `(n - 1)^2 / n` times the quantile of the beta distribution with shapes k / 2 and (n - k - 1) / 2. Tracy, Young & Mason
-/// (1992), doi:10.1080/00224065.1992.12015232. `n` is the number of observations of the fit, `k` the number of components
-/// with variance.
+/// (1992), doi:10.1080/00224065.1992.12015232. `n` is the number of observations of the fit ([`PcaModel::n_observations`]), `k`
+/// the number of components with variance. Variances of a population have the divisor n in place of n - 1, and T² and its
+/// limit are larger by `n / (n - 1)`.
 ///
 /// The level is exact for all components of normal rows. Variances along the leading components of few rows in many
 /// dimensions are estimated too large, and fewer rows than `1 - level` exceed the limit.
@@ -43,7 +44,7 @@ plain_names!(Rows);
 /// and one.
 pub fn t2_limit(model: &PcaModel, level: f64, rows: Rows) -> Result<f64> {
     let k = model.explained_variance().iter().filter(|v| **v > 0.0).count() as f64;
-    t2_limit_of(k, model.n_observations(), level, rows)
+    Ok(model.unbiased() * t2_limit_of(k, model.n_observations(), level, rows)?)
 }
 
 /// As [`t2_limit`], of `k` components of a fit of `n` observations.

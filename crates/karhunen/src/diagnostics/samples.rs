@@ -9,7 +9,7 @@ use crate::pca::lengths::each_mapped;
 use crate::pca::{Centring, PcaModel, Transform};
 use crate::scalar::{Scalar, compiled};
 use crate::source::Source;
-use crate::weights::{NormalizedWeights, Weighting};
+use crate::weights::NormalizedWeights;
 
 /// Rows per piece of work.
 const ROWS: usize = 64;
@@ -85,7 +85,7 @@ fn of_rows<T: Scalar>(model: &PcaModel, x: &dyn Source<T>, run: &Run<'_>) -> Res
 
 fn leverage(model: &PcaModel, t2: &[f64]) -> Vec<f64> {
     let n = model.n_observations();
-    let divisor = if model.options().weighting == Weighting::Population { n } else { n - 1.0 };
+    let divisor = model.unbiased() * (n - 1.0);
     let constant = if model.options().center == Centring::Mean { 1.0 / n } else { 0.0 };
     t2.iter().map(|t2| constant + t2 / divisor).collect()
 }

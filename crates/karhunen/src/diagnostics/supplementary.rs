@@ -29,7 +29,7 @@ pub struct Correlations {
 /// (n_rows, n_components). A NaN of a variable leaves out the row for that variable.
 ///
 /// Tests count as many observations as the weights mean: their sum for frequency weights, the effective number
-/// `(sum w)^2 / sum w^2` for importance weights, the number of rows for population weights.
+/// `(sum w)^2 / sum w^2` for importance and population weights.
 ///
 /// # Errors
 /// [`Error::Shape`] unless both have the same number of rows; those of the weights of a fit; [`Error::NonFinite`] for an
@@ -113,12 +113,11 @@ impl<'a> Observations<'a> {
     fn number(&self, rows: &[usize]) -> f64 {
         match self.weighting {
             Weighting::Frequency => rows.iter().map(|row| self.weights.map_or(1.0, |w| w[*row])).sum(),
-            Weighting::Importance if rows.is_empty() => 0.0,
-            Weighting::Importance => {
+            Weighting::Importance | Weighting::Population if rows.is_empty() => 0.0,
+            Weighting::Importance | Weighting::Population => {
                 let sum: f64 = rows.iter().map(|row| self.share(*row)).sum();
                 sum * sum / rows.iter().map(|row| self.share(*row).powi(2)).sum::<f64>()
             }
-            Weighting::Population => rows.len() as f64,
         }
     }
 
@@ -148,23 +147,26 @@ impl<'a> Observations<'a> {
 pub struct Categories {
     /// Weighted mean of the scores of each category, shape (n_categories, n_components); NaN for one without rows.
     pub barycentres: Matrix,
-    /// Standardised deviation of each barycentre from the mean of all rows, if rows were drawn without replacement:
-    /// nearly standard normal (FactoMineR's `v.test`), shape (n_categories, n_components).
+    /// Standardised deviation of each barycentre from the mean of all rows, nearly standard normal: FactoMineR's `v.test`
+    /// for rows that count alike, and by the variance of weighted means otherwise (Lumley 2010, "Complex Surveys",
+    /// section 2.2). NaN for a category of all rows. Shape (n_categories, n_components).
     pub v_tests: Matrix,
     /// Probability of a deviation at least as large, shape (n_categories, n_components).
     pub p_values: Matrix,
-    /// Number of observations of each category, shape (n_categories,).
+    /// Number of observations of each category, shape (n_categories,): its count, or the effective number of its own rows.
     pub sizes: Vec<f64>,
     /// Correlation ratio: the share of the variance of the scores between categories, shape (n_components,). NaN without
     /// variance.
     pub eta2: Vec<f64>,
-    /// Probability of a ratio at least as large, by the F test of one-way analysis of variance, shape (n_components,).
+    /// Probability of a ratio at least as large, by the F test of one-way analysis of variance, shape (n_components,). Under
+    /// weights both sums of squares are over what they are expected to be, and the degrees of freedom of the first are those
+    /// of its variance, as in the second-order correction of Rao & Scott (1981, doi:10.2307/2287815).
     pub eta2_p_values: Vec<f64>,
 }
 
 /// Returns barycentres and tests of the categories of a variable. `codes` has the category of each row, below
 /// `n_categories`, or `None` where it is unknown; such rows do not count. Tests count observations as [`correlations`]
-/// does; those of the categories add up to those of all known rows.
+/// does, in each category by its own weights.
 ///
 /// # Errors
 /// [`Error::Shape`] unless there is one code for each row of `scores`; those of the weights of a fit;
@@ -177,10 +179,7 @@ pub fn categories(
     let (n, k) = scores.shape();
     check_rows(n, codes.len(), "the categories")?;
     let rows = Observations::new(weights, weighting, n)?;
-    if let Some(index) = codes.iter().position(|code| code.is_some_and(|code| code >= n_categories)) {
-        let advice = "codes count the categories from zero".into();
-        return Err(Error::Degenerate { what: "category of row", index, advice });
-    }
+    check_codes(codes, n_categories)?;
     let known: Vec<usize> = rows.counting().filter(|row| codes[*row].is_some()).collect();
     let of_category = |row: usize| codes[row].unwrap_or(n_categories);
     let total = rows.number(&known);
@@ -191,10 +190,8 @@ pub fn categories(
         |rows_of: &Vec<usize>| rows_of.iter().map(|row| rows.share(*row)).sum::<f64>() / share_of_known;
     let shares: Vec<f64> = members.iter().map(share).collect();
     let present = shares.iter().filter(|share| **share > 0.0).count() as f64;
-    let sizes: Vec<f64> = match weighting {
-        Weighting::Frequency => members.iter().map(|rows_of| rows.number(rows_of)).collect(),
-        Weighting::Importance | Weighting::Population => shares.iter().map(|share| share * total).collect(),
-    };
+    let sizes: Vec<f64> = members.iter().map(|rows_of| rows.number(rows_of)).collect();
+    let chance = Chance::new(&shares, &sizes, total);
     let mut found = Categories {
         barycentres: Matrix::zeros(n_categories, k),
         v_tests: Matrix::zeros(n_categories, k),
@@ -220,8 +217,7 @@ pub fn categories(
         };
         let barycentres = means(&|at| scores[(known[at], c)]);
         for q in 0..n_categories {
-            let variance = (total - found.sizes[q]) / (total - 1.0) / found.sizes[q];
-            let v = of_standardized[q] / variance.sqrt();
+            let v = of_standardized[q] / chance.variances[q].sqrt();
             found.barycentres[(q, c)] = barycentres[q];
             (found.v_tests[(q, c)], found.p_values[(q, c)]) = (v, normal_two_sided(v));
         }
@@ -230,13 +226,77 @@ pub fn categories(
             .map(|q| shares[q] * of_standardized[q].powi(2))
             .sum();
         let eta2 = if standardized.is_some() { at_most_one(between) } else { f64::NAN };
-        let (of_model, of_error) = (present - 1.0, total - present);
-        let f = eta2 / of_model / ((1.0 - eta2) / of_error);
-        let testable = of_model > 0.0 && of_error > 0.0;
         found.eta2.push(eta2);
-        found.eta2_p_values.push(if testable { f_upper(f, of_model, of_error) } else { f64::NAN });
+        found.eta2_p_values.push(chance.p_value(eta2, total - present));
     }
     Ok(found)
+}
+
+/// What is expected of the means of categories of values that are unrelated to them, in units of the variance of all rows.
+struct Chance {
+    /// The variance of the mean of each category about that of all rows; NaN for a category of all rows or of none.
+    variances: Vec<f64>,
+    /// The correlation ratio.
+    eta2: f64,
+    /// The degrees of freedom of a multiple of chi-squared with the mean and the variance of the correlation ratio
+    /// (Satterthwaite 1946, doi:10.2307/3002019): one less than the categories for rows that count alike.
+    degrees: f64,
+}
+
+impl Chance {
+    /// `shares` are the shares S of the weight, `sizes` and `total` numbers of observations, whose inverses are sums of squared
+    /// shares within a category and among all rows. In the mean of a category, rows of it count `1 / S - 1` times their own
+    /// share, and the others minus theirs.
+    fn new(shares: &[f64], sizes: &[f64], total: f64) -> Self {
+        let n = shares.len();
+        let squares: Vec<f64> =
+            shares.iter().zip(sizes).map(|(s, n)| if *s > 0.0 { s * s / n } else { 0.0 }).collect();
+        // Sums of those before and after: a difference from the sum of all would be rounding for a large category.
+        let mut others = vec![0.0; n];
+        let (mut before, mut after) = (0.0, 0.0);
+        for q in 0..n {
+            others[q] += before;
+            before += squares[q];
+            others[n - 1 - q] += after;
+            after += squares[n - 1 - q];
+        }
+        let unit = 1.0 - 1.0 / total;
+        let variance = |q: usize| {
+            let own = squares[q] * (1.0 / shares[q] - 1.0).powi(2);
+            if shares[q] > 0.0 && others[q] > 0.0 { (own + others[q]) / unit } else { f64::NAN }
+        };
+        let variances: Vec<f64> = (0..n).map(variance).collect();
+        let present = || (0..n).filter(|q| shares[*q] > 0.0);
+        let eta2 = present().map(|q| shares[q] * variances[q]).sum::<f64>();
+        // The covariance of the means of two categories q and r is c_q + c_r over the unit.
+        let c = |q: usize| before / 2.0 - squares[q] / shares[q];
+        let (mean, square) = present().fold((0.0, 0.0), |(mean, square), q| {
+            (mean + shares[q] * c(q), square + shares[q] * c(q).powi(2))
+        });
+        let own = |q: usize| (shares[q] * variances[q] * unit).powi(2) - (2.0 * shares[q] * c(q)).powi(2);
+        let squared = 2.0 * square + 2.0 * mean * mean + present().map(own).sum::<f64>();
+        Self { variances, eta2, degrees: (eta2 * unit).powi(2) / squared }
+    }
+
+    /// The probability of a correlation ratio at least as large, with `of_error` degrees of freedom of the residuals; NaN for one
+    /// category, and for as many as observations.
+    fn p_value(&self, eta2: f64, of_error: f64) -> f64 {
+        if !(of_error > 0.0 && self.eta2 < 1.0) {
+            return f64::NAN;
+        }
+        let f = eta2 / self.eta2 / ((1.0 - eta2) / (1.0 - self.eta2));
+        f_upper(f, self.degrees, of_error)
+    }
+}
+
+fn check_codes(codes: &[Option<usize>], n_categories: usize) -> Result<()> {
+    match codes.iter().position(|code| code.is_some_and(|code| code >= n_categories)) {
+        None => Ok(()),
+        Some(index) => {
+            let advice = "codes count the categories from zero".into();
+            Err(Error::Degenerate { what: "category of row", index, advice })
+        }
+    }
 }
 
 fn check_rows(expected: usize, found: usize, what: &'static str) -> Result<()> {

@@ -383,6 +383,9 @@ impl IncrementalFit {
                 (pca, sketch.state.moments, bounds)
             }
         };
+        // Weights that decay are not counts, whatever those of the rows mean.
+        let decays = self.options.forget < 1.0 || self.options.half_life.is_some();
+        let pca = if decays { pca.with_effective_samples(Some(moments.totals().effective())) } else { pca };
         let found = pca.n_components();
         if let Some(requested) = requested.filter(|&requested| found < requested) {
             notes.push(Note::FewerComponents { found, requested });

@@ -271,6 +271,8 @@ impl Solved {
             about_mean: None,
             n_samples,
             sum_of_weights: totals.sum,
+            n_dimensions: None,
+            effective_samples: (pca.weighting == Weighting::Population).then(|| totals.effective()),
             options: pca.clone(),
             dtype: dtype.to_owned(),
             convergence,

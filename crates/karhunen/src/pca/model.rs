@@ -37,6 +37,12 @@ pub struct ModelParts {
     pub n_samples: usize,
     /// Sum of the sample weights; `n_samples` without weights.
     pub sum_of_weights: f64,
+    /// The effective number of rows $(\sum w)^2 / \sum w^2$ of weights of a population and of weights that decay; `None` where
+    /// the number of observations follows from other fields, and in a model of a version that did not keep it.
+    pub effective_samples: Option<f64>,
+    /// The number of variances that can differ from zero, where columns determine one another, as the indicators of the
+    /// categories of a variable do; `None` if only the numbers of rows and columns limit it.
+    pub n_dimensions: Option<usize>,
     /// The options of the fit.
     pub options: Pca,
     /// Type of the data: `"f32"` or `"f64"`.
@@ -96,6 +102,14 @@ impl TryFrom<ModelParts> for PcaModel {
         if let Some(weight) = parts.feature_weights.iter().flatten().find(|weight| **weight < 0.0) {
             let rule = "a weight must not be negative";
             return Err(Error::ModelValue { name: "feature_weights", value: weight.to_string(), rule });
+        }
+        if let Some(found) = parts.effective_samples.filter(|found| !(*found > 0.0 && found.is_finite())) {
+            let rule = "a number of observations is positive and finite";
+            return Err(Error::ModelValue { name: "effective_samples", value: found.to_string(), rule });
+        }
+        if let Some(found) = parts.n_dimensions.filter(|found| !(k..=p).contains(found)) {
+            let rule = "it is at least the components and at most the columns";
+            return Err(Error::ModelValue { name: "n_dimensions", value: found.to_string(), rule });
         }
         if let Centring::Given(centers) = &mut parts.options.center {
             centers.clone_from(&parts.mean);
@@ -180,9 +194,14 @@ impl PcaModel {
         self.parts.sum_of_weights
     }
 
-    /// The number of observations that the rows count as: the sum of frequency and population weights, the effective
-    /// number $(\sum w)^2 / \sum w^2$ of importance weights.
+    /// The number of observations that the rows count as: the sum of frequency weights; the effective number
+    /// $(\sum w)^2 / \sum w^2$ of importance and population weights, and of weights that decay in a stream (Kish 1965).
+    /// Limits, tests and rules take it from here. In a model of version 0.2.0, which did not keep the effective number of
+    /// population weights, their sum.
     pub fn n_observations(&self) -> f64 {
+        if let Some(effective) = self.parts.effective_samples {
+            return effective;
+        }
         let (variance, value) = (self.explained_variance().first(), self.singular_values().first());
         match (self.options().weighting, variance.zip(value)) {
             // The reported variance has the divisor n - 1, the squared singular value none.
@@ -192,6 +211,35 @@ impl PcaModel {
             (Weighting::Importance, _) => self.n_samples() as f64,
             (Weighting::Frequency | Weighting::Population, _) => self.sum_of_weights(),
         }
+    }
+
+    /// The factor that gives the reported variances the divisor of [`PcaModel::n_observations`] less one, by which
+    /// distances of normal rows have their distribution: one but for population weights and for weights that decay.
+    pub(crate) fn unbiased(&self) -> f64 {
+        let per_free = |n: f64| n / (n - 1.0);
+        let reported = match self.options().weighting {
+            Weighting::Population => 1.0,
+            Weighting::Frequency => per_free(self.sum_of_weights()),
+            Weighting::Importance => return 1.0,
+        };
+        per_free(self.n_observations()) / reported
+    }
+
+    /// The number of dimensions that the columns can have: fewer than the columns if these determine one another.
+    pub fn n_dimensions(&self) -> usize {
+        self.parts.n_dimensions.unwrap_or(self.n_features())
+    }
+
+    /// The model of columns that have so many dimensions.
+    pub(crate) fn with_dimensions(mut self, n_dimensions: usize) -> Self {
+        self.parts.n_dimensions = Some(n_dimensions);
+        self
+    }
+
+    /// The model with an effective number of rows of its own, or with the sum of the weights.
+    pub(crate) fn with_effective_samples(mut self, effective: Option<f64>) -> Self {
+        self.parts.effective_samples = effective;
+        self
     }
 
     /// The options of the fit.

@@ -31,6 +31,9 @@ impl Recorded for PcaModel {
         record.put_scalar("noise_variance", parts.noise_variance);
         record.put_scalar("total_variance", parts.total_variance);
         record.put_scalar("sum_of_weights", parts.sum_of_weights);
+        if let Some(effective) = parts.effective_samples {
+            record.put_scalar("effective_samples", effective);
+        }
         if let Some(variance) = &parts.feature_variance {
             record.put_row("feature_variance", variance);
         }
@@ -42,6 +45,9 @@ impl Recorded for PcaModel {
             record.put_row("variance_ratio_about_mean", ratio);
         }
         record.put_json("n_samples", &parts.n_samples)?;
+        if let Some(n_dimensions) = &parts.n_dimensions {
+            record.put_json("n_dimensions", n_dimensions)?;
+        }
         record.put_text("dtype", &parts.dtype);
         record.put_json("options", &without_numbers(&parts.options))?;
         // The residuals are an array, because JSON has no infinity and need not keep every bit.
@@ -71,6 +77,8 @@ impl Recorded for PcaModel {
             about_mean,
             n_samples: record.json("n_samples")?,
             sum_of_weights: record.take_scalar("sum_of_weights")?,
+            effective_samples: record.if_there("effective_samples", Record::take_scalar)?,
+            n_dimensions: record.optional_json("n_dimensions")?,
             options: record.json("options")?,
             dtype: record.text("dtype")?.to_owned(),
             convergence: Convergence {

@@ -28,7 +28,7 @@ const NEGLIGIBLE: f64 = 1e-10;
 impl Spectrum {
     /// All variances of the covariance matrix of centred data, descending; variances of zero may be left out.
     /// `n_observations` is the number of rows, for weighted rows the number that they count as: the sum of frequency
-    /// weights, the effective number $(\sum w)^2 / \sum w^2$ of importance weights.
+    /// weights, the effective number $(\sum w)^2 / \sum w^2$ of others.
     ///
     /// # Errors
     /// [`Error::ModelValue`] unless the variances are finite, not negative and descending, and `n_observations` is at
@@ -54,26 +54,27 @@ impl Spectrum {
 
     /// The variances of a fitted model.
     ///
-    /// The number of observations, unless given, is the sum of frequency weights and of population weights, and the
-    /// effective number of importance weights.
+    /// The number of observations, unless given, is [`PcaModel::n_observations`].
     ///
     /// # Errors
     /// [`Error::ModelValue`] if the weights sum to fewer than 2 observations; [`Error::Option`] for fewer than 2 that are
     /// given.
     pub fn of_model(model: &PcaModel, n_observations: Option<f64>) -> Result<Self> {
-        if let Some(n) = n_observations.filter(|n| !are_enough(*n)) {
-            return Err(Error::option(N_OBSERVATIONS, n, "at least 2 observations are needed"));
-        }
+        n_observations.map_or(Ok(()), check_given)?;
         let n_observations = n_observations.unwrap_or(model.n_observations());
         let options = model.options();
         let n = match options.weighting {
-            Weighting::Frequency => whole(model.n_observations()),
-            Weighting::Importance | Weighting::Population => model.n_samples(),
+            Weighting::Frequency if model.parts().effective_samples.is_none() => {
+                whole(model.n_observations())
+            }
+            _ => model.n_samples(),
         };
         let centered = options.center == Centring::Mean;
-        let rank = model.n_features().min(n.saturating_sub(usize::from(centered)));
+        // Columns that determine one another, as indicators do, have fewer variances than their number.
+        let p = model.n_dimensions();
+        let rank = p.min(n.saturating_sub(usize::from(centered)));
         let (variances, total) = (model.explained_variance(), model.total_variance());
-        let spectrum = Self::checked(variances, total, n_observations, model.n_features(), rank)?;
+        let spectrum = Self::checked(variances, total, n_observations, p, rank)?;
         let scaled = options.scale == Scaling::Deviation && model.feature_weights().is_none();
         Self { centered, scaled, ..spectrum }.without_rounding()
     }
@@ -174,6 +175,14 @@ impl Spectrum {
 
 fn are_enough(n: f64) -> bool {
     n.is_finite() && n >= 2.0
+}
+
+/// Checks a number of observations that is given.
+pub(super) fn check_given(n: f64) -> Result<()> {
+    if are_enough(n) {
+        return Ok(());
+    }
+    Err(Error::option(N_OBSERVATIONS, n, "at least 2 observations are needed"))
 }
 
 fn check_observations(n: f64) -> Result<()> {

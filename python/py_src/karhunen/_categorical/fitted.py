@@ -18,12 +18,13 @@ from karhunen._categorical.encoding import Column, EngineColumn, columns_of
 from karhunen._inputs import tables
 from karhunen._inputs.matrix import to_weights
 from karhunen._shared.arrays import FloatArray
-from karhunen._shared.choices import Solver
+from karhunen._shared.choices import Solver, Weighting
 from karhunen._shared.convergence import warn_unless_converged
 from karhunen._shared.earlier_pickles import refuse_without_model
 from karhunen._shared.fitted_model import FittedModel
 from karhunen._shared.options import (
     bytes_option,
+    choice_option,
     engine_arguments,
     flag_option,
     n_components_of,
@@ -72,6 +73,7 @@ class Categorical(FittedModel):
         self,
         n_components: int | float | str | None = None,
         *,
+        weighting: Weighting = "frequency",
         solver: Solver = "auto",
         tol: float | None = None,
         max_iter: int = 1000,
@@ -82,6 +84,7 @@ class Categorical(FittedModel):
         verbose: bool = False,
     ) -> None:
         self.n_components = n_components
+        self.weighting = weighting
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -247,8 +250,8 @@ class Categorical(FittedModel):
         pca = self.pca_._model
         if not self._model.has_v_tests:
             warn(
-                f"v-tests count weights as rows, and they sum to {pca.sum_of_weights:g}; give weights that sum to the "
-                "number of respondents",
+                f"v-tests count weights as rows, and they sum to {pca.sum_of_weights:g}; give numbers of respondents, "
+                'or weighting="importance"',
                 UserWarning,
             )
         warn_unless_converged(pca, "the data", pca.advice)
@@ -260,6 +263,7 @@ class Categorical(FittedModel):
             **engine_arguments(self, _OTHERS),
             "analysis": self._analysis,
             "n_components": n_components_option(self.n_components),
+            "weighting": choice_option("weighting", self.weighting, Weighting),
             "solver": route_option(self.solver),
             "tol": tol_option(self.tol),
             "memory_limit": bytes_option("memory_limit", self.memory_limit),
@@ -269,7 +273,11 @@ class Categorical(FittedModel):
 
     @staticmethod
     def _arguments(options: dict[str, Any]) -> dict[str, Any]:
-        return {"n_components": n_components_of(options), "solver": options["solver"] or "auto"}
+        return {
+            "n_components": n_components_of(options),
+            "weighting": options.get("weighting", "frequency"),
+            "solver": options["solver"] or "auto",
+        }
 
     @classmethod
     def _check_file(cls, path: str | os.PathLike[str], model: _core.CategoricalModel) -> None:

@@ -28,6 +28,9 @@ class MCA(Categorical):
     n_components : int, float, str or None, default=None
         Number of components; a float between 0 and 1, or a str such as "95%", for the fewest that explain this share of
         the inertia; None keeps all with variance, at most the number of categories less that of variables.
+    weighting : {"frequency", "importance", "population"}, default="frequency"
+        Meaning of the weights: v-tests count frequency weights as numbers of respondents, and other weights, such as
+        survey weights, as their effective number ``sum(w)**2 / sum(w**2)``. Nothing else depends on it.
     solver : {"auto", "svd", "covariance", "gram", "block-krylov"}, default="auto"
         As of :class:`~karhunen.PCA`, as are the following.
     tol : float or None, default=None
@@ -63,8 +66,9 @@ class MCA(Categorical):
         Share of a category in the variance of a component, and share of the squared distance of a category from the
         mean along a component.
     category_v_tests_ : ndarray of shape (n_categories, n_components)
-        Deviations of the mean of a category from zero in standard errors of drawing its rows at random. Weights count
-        as numbers of rows, so they should sum to the number of respondents.
+        Deviations of the mean of a category from zero in standard errors of drawing its rows at random. The categories
+        made the components, so that most deviate by more than two even if the answers are unrelated: they order the
+        categories, and test nothing.
     variable_eta2_ : ndarray of shape (n_variables, n_components)
         Correlation ratios.
     n_components_, n_features_in_ : int

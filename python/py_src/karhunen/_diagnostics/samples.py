@@ -36,7 +36,8 @@ class Samples:
         Squared distance to the mean, of a model without centring to zero.
     leverage : ndarray of shape (n_samples,)
         Leverage of each row if it is one of the fit: ``1 / n + t2 / (n - 1)``. Without centring there is no ``1 / n``;
-        the divisor of population weights is ``n``.
+        the divisor of population weights is ``n``. Weighted rows are as many observations as :mod:`karhunen.selection`
+        counts: the sum of frequency weights, or the effective number.
     index : array-like of shape (n_samples,) or None
         Index of the rows, if they are a data frame.
     """

@@ -73,8 +73,8 @@ def correlations(
     sample_weight : array-like of shape (n_samples,) or None
         Weights of the rows.
     weighting : {"frequency", "importance", "population"}, default="frequency"
-        Meaning of the weights, as of the fit: tests count as many observations as their sum, as their effective number
-        ``sum(w)**2 / sum(w**2)``, or as there are rows.
+        Meaning of the weights, as of the fit: tests count as many observations as their sum, or, for importance and
+        population weights, as their effective number ``sum(w)**2 / sum(w**2)``.
     adjust : {"none", "holm", "fdr"}, default="none"
         Correction of the p-values of each component for the number of variables: Holm (1979), or the false discovery
         rate of Benjamini & Hochberg (1995).
@@ -162,8 +162,8 @@ def categories(
     sample_weight : array-like of shape (n_samples,) or None
         Weights of the rows.
     weighting : {"frequency", "importance", "population"}, default="frequency"
-        Meaning of the weights, as of the fit: tests count as many observations as their sum, as their effective number
-        ``sum(w)**2 / sum(w**2)``, or as there are rows.
+        Meaning of the weights, as of the fit: tests count as many observations as their sum, or, for importance and
+        population weights, as their effective number ``sum(w)**2 / sum(w**2)``.
 
     Returns
     -------
@@ -189,7 +189,8 @@ def describe(
     table: Any,
     sample_weight: Any = None,
     *,
-    weighting: Weighting = "frequency",
+    model: Any = None,
+    weighting: Weighting | None = None,
     adjust: Adjust = "holm",
     level: float = 0.05,
 ) -> dict[str, Any]:
@@ -200,13 +201,16 @@ def describe(
     scores : array-like of shape (n_samples, n_components)
         Scores of the rows.
     table : pandas.DataFrame of shape (n_samples, n_variables)
-        Variables of the fit or others. Columns of numbers are correlated; others are categories. A column with another
-        category in every row, such as an id or a date, is left out with a warning.
+        Variables. Columns of numbers are correlated; others are categories. A column with another category in every
+        row, such as an id or a date, is left out with a warning.
     sample_weight : array-like of shape (n_samples,) or None
         Weights of the rows.
-    weighting : {"frequency", "importance", "population"}, default="frequency"
-        Meaning of the weights, as of the fit: tests count as many observations as their sum, as their effective number
-        ``sum(w)**2 / sum(w**2)``, or as there are rows.
+    model : estimator or None, default=None
+        The estimator of the scores, fitted to a frame. Columns of `table` that it was fitted to have no p-value: they
+        made the components, and correlate with them in every table, of unrelated columns too.
+    weighting : {"frequency", "importance", "population"} or None, default=None
+        Meaning of the weights; None is that of `model`, or "frequency". Tests count as many observations as their sum,
+        or, for importance and population weights, as their effective number ``sum(w)**2 / sum(w**2)``.
     adjust : {"none", "holm", "fdr"}, default="holm"
         Correction of the p-values of each component for the number of variables.
     level : float, default=0.05
@@ -216,16 +220,24 @@ def describe(
     -------
     dict of str to pandas.DataFrame
         For each component one row for each variable with columns `kind` ("number" or "categories"), `statistic` (a
-        correlation, or a correlation ratio) and `p_value`, sorted by p-value and strength.
+        correlation, or a correlation ratio) and `p_value`, sorted by p-value and strength. Columns of the fit follow,
+        with NaN, sorted by strength.
 
     Notes
     -----
-    As FactoMineR's `dimdesc`, which does not correct for the number of variables.
+    P-values hold for variables that took no part in the fit. As FactoMineR's `dimdesc`, which does not correct for the
+    number of variables, and tests those of the fit too.
     """
     how = choice_option("adjust", adjust, Adjust)
     if not hasattr(table, "columns") or not hasattr(table, "iloc"):
         raise TypeError(f"table is a {type(table).__name__}; a pandas.DataFrame is needed")
     largest = 1.0 if level == 1 else probability("level", level)
+    if model is not None and not hasattr(model, "feature_names_in_"):
+        raise ValueError(
+            "model was fitted without column names, so that its columns in `table` are unknown; fit a frame"
+        )
+    of_fit = set(map(str, getattr(model, "feature_names_in_", ())))
+    meaning: Weighting = getattr(model, "weighting", "frequency") if weighting is None else weighting
     check_same_rows(scores, "table", table)
     pd = import_module("pandas")
     z = _scores(scores)
@@ -236,20 +248,23 @@ def describe(
         try:
             if _is_numeric(pd, column):
                 values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-                number = correlations(z, values[:, None], sample_weight, weighting=weighting)
+                number = correlations(z, values[:, None], sample_weight, weighting=meaning)
                 rows.append((str(name), "number", number.correlations[0], number.p_values[0]))
             elif 1 < column.nunique() < column.notna().sum():
-                group = categories(z, column, sample_weight, weighting=weighting)
+                group = categories(z, column, sample_weight, weighting=meaning)
                 rows.append((str(name), "categories", group.eta2, group.eta2_p_values))
             else:
                 without.append(str(name))
         except (TypeError, ValueError) as error:
             raise ValueError(f"column {name!r}: {error}") from None
+    without += [name for name, _, _, p_values in rows if name not in of_fit and np.isnan(p_values).all()]
+    made = np.array([row[0] in of_fit for row in rows], dtype=bool)
     if without:
-        warn(f"columns without a test, because all rows or none share a category: {', '.join(without)}", UserWarning)
+        reason = "because they are constant, have too few observations, or all rows or none share a category"
+        warn(f"columns without a test, {reason}: {', '.join(without)}", UserWarning)
     found = {}
     for k, component in enumerate(component_names(z.shape[1])):
-        p_values = np.array([row[3][k] for row in rows], dtype=np.float64)
+        p_values = np.array([np.nan if row[0] in of_fit else row[3][k] for row in rows], dtype=np.float64)
         statistics = [float(row[2][k]) for row in rows]
         described = pd.DataFrame(
             {
@@ -259,7 +274,7 @@ def describe(
             },
             index=[row[0] for row in rows],
         )
-        described = described[described["p_value"] <= largest]
+        described = described[made | (described["p_value"] <= largest)]
         strength = described["statistic"].abs()
         order = np.lexsort((-strength.to_numpy(), described["p_value"].to_numpy()))
         found[component] = described.iloc[order]

@@ -7,7 +7,7 @@ use crate::pca::{NComponents, Pca, Scaling};
 use crate::scalar::Scalar;
 use crate::selection::Selection;
 use crate::selection::parallel::options::{Null, Parallel};
-use crate::selection::parallel::tables::{Tables, n_rows, values};
+use crate::selection::parallel::tables::{TableRows, Tables, values};
 use crate::source::{Passes, Source};
 use crate::weights::{NormalizedWeights, Weights};
 
@@ -27,7 +27,7 @@ pub(super) fn select<T: Scalar>(
     }
     let (n, p) = x.shape();
     let model = rule.pca.fit_with(x, weights, run)?;
-    let NormalizedWeights { values: shares, totals } = NormalizedWeights::new(weights.samples, n)?;
+    let NormalizedWeights { totals, .. } = NormalizedWeights::new(weights.samples, n)?;
     // The variances that can differ from zero.
     let n_counting = weights.samples.map_or(n, |weights| weights.iter().filter(|w| **w > 0.0).count());
     let rank =
@@ -37,27 +37,28 @@ pub(super) fn select<T: Scalar>(
     if variances.is_empty() || model.total_variance() == 0.0 {
         return Ok(Selection::not_applicable(rule.rule(), "the data have no variance"));
     }
-    let k = variances.len();
-    let n_rows = n_rows(&totals, rule.pca.weighting);
+    let rows = TableRows::new(weights.samples, (&totals, rule.pca.weighting), rule.n_observations);
     let tables = match rule.null {
-        Null::Permutation => Tables::permuted(rule.seed, n_rows, values(x)?, weights.samples),
-        Null::Normal => {
-            Tables::normal(rule.seed, n_rows, x, (shares.as_deref(), &totals, rule.pca.weighting), run)?
-        }
+        Null::Permutation => Tables::permuted(rule.seed, &rows, values(x)?),
+        Null::Normal => Tables::normal(rule.seed, &rows, x, (weights.samples, rule.pca.weighting), run)?,
     };
+    // A table of fewer rows than the data has fewer variances.
+    variances.truncate(rows.n.saturating_sub(1).max(1));
+    let k = variances.len();
     let scale = match &rule.pca.scale {
         // Random values have other ranges and means than those of the columns.
         Scaling::Range | Scaling::Binomial => Scaling::Given(model.scale().to_vec()),
         scale => scale.clone(),
     };
-    let n_components = NComponents::Count(k.min(tables.n_rows()).min(p));
+    let divisors = rows.divisors(&totals, rule.pca.weighting);
+    let n_components = NComponents::Count(k.min(rows.n).min(p));
     let pca = Pca { n_components, scale, ..rule.pca.clone() };
     let of_tables = variances_of_tables(rule, k, run, |draw, out| {
         let table = tables.table(draw)?;
-        let weights = Weights { samples: None, features: weights.features };
+        let weights = Weights { samples: rows.weights.as_deref(), features: weights.features };
         let alone = Run { n_threads: Some(1), ..Run::default() };
         let model = pca.fit_with(&Dense::from(&table), &weights, &alone)?;
-        out.iter_mut().zip(model.explained_variance()).for_each(|(out, variance)| *out = *variance);
+        out.iter_mut().zip(model.explained_variance()).for_each(|(out, variance)| *out = variance * divisors);
         Ok(())
     })?;
     compared(rule, variances, &of_tables)

@@ -10,7 +10,7 @@ use crate::scalar::Scalar;
 use crate::selection::Selection;
 use crate::selection::parallel::complete::{self, compared, variances_of_tables};
 use crate::selection::parallel::options::{Null, Parallel};
-use crate::selection::parallel::tables::{Tables, n_rows, values};
+use crate::selection::parallel::tables::{TableRows, Tables, values};
 use crate::source::Source;
 use crate::weights::{NormalizedWeights, Totals, Weighting, Weights};
 
@@ -34,7 +34,7 @@ pub(super) fn select<T: Scalar>(
     }
     let table = values(x)?;
     let NormalizedWeights { totals, .. } = NormalizedWeights::new(weights.samples, table.n_rows())?;
-    let n_rows = n_rows(&totals, rule.pca.weighting);
+    let rows = TableRows::new(weights.samples, (&totals, rule.pca.weighting), rule.n_observations);
     let counts_row = |i: usize| weights.samples.is_none_or(|weights| weights[i] > 0.0);
     // Columns without variance would count as directions that noise could have.
     let varying = varying(&table, counts_row);
@@ -50,24 +50,32 @@ pub(super) fn select<T: Scalar>(
     };
     let (n, p) = table.shape();
     let distinct = (0..n).filter(|i| counts_row(*i)).count();
-    let fit = Fit::new(rule, (n_rows.min(distinct), p), features.as_deref())?;
-    let counts = weights.samples.map(|weights| counts(weights, &totals, rule.pca.weighting));
+    let fit = Fit::new(rule, (rows.n.min(distinct), p), features.as_deref())?;
+    let of_rows = |weights: &[f64]| counts(weights, &totals, rule.pca.weighting);
+    let (of_data, of_tables) = (weights.samples.map(of_rows), rows.weights.as_deref().map(of_rows));
     let k = fit.pca.n_components;
     let mut variances = vec![0.0; k];
-    fit.variances(&table, counts.as_deref(), totals.correction(rule.pca.weighting)?, run, &mut variances)?;
+    let correction = totals.correction(rule.pca.weighting)?;
+    fit.variances(&table, of_data.as_deref(), correction, run, &mut variances)?;
     if variances[0] <= 0.0 {
         return Ok(Selection::not_applicable(rule.rule(), "the data have no variance"));
     }
     let tables = match rule.null {
-        Null::Normal => Tables::normal_with_holes(rule.seed, n_rows, &table, weights.samples),
-        Null::Permutation => Tables::permuted(rule.seed, n_rows, table, weights.samples),
+        Null::Normal => Tables::normal_with_holes(rule.seed, &rows, &table, weights.samples)?,
+        Null::Permutation => Tables::permuted(rule.seed, &rows, table),
     };
-    let correction = NormalizedWeights::new(None, n_rows)?.totals.correction(rule.pca.weighting)?;
-    let of_tables = variances_of_tables(rule, k, run, |draw, out| {
+    let correction = match &of_tables {
+        Some(_) => correction,
+        None => {
+            let of_rows = NormalizedWeights::new(None, rows.n)?.totals.correction(rule.pca.weighting)?;
+            of_rows * rows.divisors(&totals, rule.pca.weighting)
+        }
+    };
+    let found = variances_of_tables(rule, k, run, |draw, out| {
         let alone = Run { n_threads: Some(1), ..Run::default() };
-        fit.variances(&tables.table(draw)?, None, correction, &alone, out)
+        fit.variances(&tables.table(draw)?, of_tables.as_deref(), correction, &alone, out)
     })?;
-    compared(rule, variances, &of_tables)
+    compared(rule, variances, &found)
 }
 
 /// The columns with two different observed values among the rows that count.

@@ -5,6 +5,7 @@ use crate::error::{Error, OptionName, Result, options};
 use crate::growth::More;
 use crate::pca::{Centring, Pca};
 use crate::selection::Rule;
+use crate::selection::spectrum::check_given;
 
 /// Random data without components.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,11 +48,13 @@ impl Default for Level {
 ///
 /// Random data have the whole variance in noise. Beside very strong components the rule therefore misses weak ones.
 ///
-/// **Weighted rows.** The null hypothesis is that columns are independent, with the weighted distribution that the data
-/// have. Every draw has as many rows, of weight one, as the data have observations: the sum of frequency weights, the
-/// effective number $(\sum w)^2 / \sum w^2$ of importance and population weights, rounded. Row i takes part
-/// $n w_i / \sum w$ times, rounded at random up or down by systematic sampling for each column, before the
-/// column is permuted. With whole frequency weights this is the permutation of the repeated rows.
+/// **Weighted rows.** The null hypothesis is that columns are independent of one another and of the weights. Importance and
+/// population weights stay with the rows of every draw. Under frequency weights a draw has as many rows as their sum,
+/// rounded; row i takes part $w_i$ times, rounded at random up or down by systematic sampling for each column, before the
+/// column is permuted. With whole weights this is the permutation of the repeated rows.
+///
+/// **Dependent rows**, as those of a series or of clusters, vary more than independent ones: give the number of independent
+/// observations that they are worth as `n_observations`, and every draw has so many rows.
 ///
 /// Draw number i takes stream number i of the seed, so the result does not depend on the number of threads. Memory: a
 /// copy of the data, and one draw for each thread.
@@ -76,6 +79,8 @@ pub struct Parallel {
     pub level: Level,
     /// Number of random tables, at least 1.
     pub n_draws: usize,
+    /// The number of observations that the rows are worth, which random tables have as rows; that of the weights if `None`.
+    pub n_observations: Option<f64>,
     /// Seed of the random tables.
     pub seed: u64,
     #[doc(hidden)]
@@ -85,7 +90,8 @@ pub struct Parallel {
 impl Default for Parallel {
     fn default() -> Self {
         let (null, level) = (Null::default(), Level::default());
-        Self { pca: Pca::default(), null, level, n_draws: 200, seed: 0, more: More }
+        let (n_draws, n_observations) = (200, None);
+        Self { pca: Pca::default(), null, level, n_draws, n_observations, seed: 0, more: More }
     }
 }
 
@@ -105,6 +111,9 @@ impl Parallel {
                 level,
                 "a quantile lies between 0 and 1, both excluded",
             ));
+        }
+        if let Some(n) = self.n_observations {
+            check_given(n)?;
         }
         if self.pca.center != Centring::Mean {
             return Err(Error::option(

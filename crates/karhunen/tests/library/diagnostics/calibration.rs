@@ -2,12 +2,13 @@
 //! data. Numbers of repetitions keep the binomial error of a share below 0.8%.
 
 use karhunen::diagnostics::{
-    Adjust, Rows, SpeDistribution, SpeLimit, SpeScale, adjusted, incomplete_samples, samples, t2_limit,
+    self, Adjust, Rows, SpeDistribution, SpeLimit, SpeScale, adjusted, incomplete_samples, samples, t2_limit,
 };
 use karhunen::incomplete::Method;
 use karhunen::resampling::{Bootstrap, Intervals, Jackknife};
-use karhunen::selection::{Parallel, Spectrum, north};
-use karhunen::{Dense, Matrix, NComponents, Pca, Run, Weights};
+use karhunen::selection::{Null, Parallel, Spectrum, north};
+use karhunen::source::Block;
+use karhunen::{Dense, IncrementalPca, Matrix, NComponents, Pca, Run, Weighting, Weights};
 use karhunen_testkit::{gaussian, row_major};
 
 use crate::diagnostics::incomplete::{fit as fit_incomplete, observed, rows as rows_with_holes};
@@ -126,6 +127,84 @@ fn tests_of_unrelated_variables() {
     for (what, count) in ["correlation", "eta2", "barycentre"].iter().zip(kept) {
         calibrated(what, count / repetitions as f64);
     }
+}
+
+/// Tests of categories and correlations under weights that tests do not know: unlike rows, a category whose rows are over-
+/// or undersampled ten times, and two rows that are most of a category.
+#[test]
+fn tests_of_unrelated_variables_under_weights() {
+    let (n, repetitions) = (300, 1000);
+    let of_row = |i: usize| usize::from(i >= 150) + usize::from(i >= 270);
+    let codes: Vec<Option<usize>> = (0..n).map(|i| Some(of_row(i))).collect();
+    let last = |i: usize| of_row(i) == 2;
+    type Design = (&'static str, fn(usize, f64, bool) -> f64);
+    let designs: [Design; 4] = [
+        ("lognormal weights", |_, z, _| (1.5 * z).exp()),
+        ("a category undersampled", |_, _, last| if last { 10.0 } else { 1.0 }),
+        ("a category oversampled", |_, _, last| if last { 0.1 } else { 1.0 }),
+        ("two heavy rows", |i, _, _| if i == 270 || i == 271 { 60.0 } else { 1.0 }),
+    ];
+    for (design, weight) in designs {
+        for weighting in [Weighting::Importance, Weighting::Population] {
+            let mut rejected = [0.0; 5];
+            for seed in 0..repetitions {
+                let rows = gaussian(n, 3, 7000 + seed);
+                let weights: Vec<f64> = (0..n).map(|i| weight(i, rows[i][2], last(i))).collect();
+                let weights = (Some(&weights[..]), weighting);
+                let scores = Matrix::from_fn(n, 1, |i, _| rows[i][0]);
+                let variable = Matrix::from_fn(n, 1, |i, _| rows[i][1]);
+                let of_number =
+                    diagnostics::correlations(&scores, &variable, weights, &Run::default()).unwrap();
+                let of_codes = diagnostics::categories(&scores, (&codes, 3), weights).unwrap();
+                let p_values = of_number.p_values.as_slice().iter().chain(of_codes.p_values.as_slice());
+                for (count, p) in rejected.iter_mut().zip(p_values.chain(&of_codes.eta2_p_values)) {
+                    *count += one_if(*p < 0.05) / repetitions as f64;
+                }
+            }
+            // Standard error 0.7%. Two rows of sixty times the weight of others are beyond what an effective number says.
+            let least = if design == "two heavy rows" { 0.01 } else { 0.025 };
+            assert!(rejected.iter().all(|share| (least..=0.07).contains(share)), "{design}: {rejected:?}");
+        }
+    }
+}
+
+/// T² of few rows, whose variances have the divisor n.
+#[test]
+fn limits_of_t2_of_a_population() {
+    let (n, p, repetitions) = (8, 5, 2000);
+    let mut within = [0.0; 2];
+    for seed in 0..repetitions {
+        let (rows, more) = (gaussian(n, p, 30_000 + seed), gaussian(n, p, 60_000 + seed));
+        let pca = Pca { weighting: Weighting::Population, ..Pca::new(p) };
+        let model = fit(&pca, &rows, &Weights::default());
+        for (count, (rows, kind)) in within.iter_mut().zip([(&rows, Rows::Fitted), (&more, Rows::New)]) {
+            let values = row_major(rows);
+            let t2 = samples(&model, &Dense::row_major(&values, n, p).unwrap()).unwrap().t2;
+            let limit = t2_limit(&model, 0.95, kind).unwrap();
+            *count += t2.iter().map(|t2| one_if(*t2 <= limit)).sum::<f64>() / (n as f64 * repetitions as f64);
+        }
+    }
+    within.iter().for_each(|share| calibrated("T2 of a population", *share));
+}
+
+/// T² of new rows of a stream whose weights decay, which are no counts.
+#[test]
+fn limits_of_t2_of_a_stream_that_forgets() {
+    let (n, p, repetitions) = (200, 4, 400);
+    let mut within = 0.0;
+    for seed in 0..repetitions {
+        let (rows, more) =
+            (row_major(&gaussian(n, p, 70_000 + seed)), row_major(&gaussian(n, p, 80_000 + seed)));
+        let options = IncrementalPca { half_life: Some(15.0), ..IncrementalPca::new(p) };
+        let mut stream = options.start(p).unwrap();
+        let block = Block::Dense(Dense::row_major(&rows, n, p).unwrap());
+        stream.push(&block, None, &Run::default()).unwrap();
+        let model = stream.model(&Run::default()).unwrap();
+        let t2 = samples(model.pca(), &Dense::row_major(&more, n, p).unwrap()).unwrap().t2;
+        let limit = t2_limit(model.pca(), 0.95, Rows::New).unwrap();
+        within += t2.iter().map(|t2| one_if(*t2 <= limit)).sum::<f64>() / (n as f64 * repetitions as f64);
+    }
+    calibrated("T2 of a stream", within);
 }
 
 /// Descriptions of a component: of twenty unrelated variables none is found in 95% of the cases by Holm's correction
@@ -299,4 +378,55 @@ fn parallel_analysis_of_noise() {
         let share = none / repetitions as f64;
         assert!((least..=0.97).contains(&share), "missing {missing}: {share} without a component");
     }
+}
+
+/// Data without components whose rows have weights of other meanings than counts: random tables keep them.
+#[test]
+fn parallel_analysis_of_weighted_noise() {
+    let (n, p, repetitions) = (60, 6, 400);
+    for (null, scale) in [(Null::Permutation, false), (Null::Normal, false), (Null::Permutation, true)] {
+        let mut found = 0.0;
+        for seed in 0..repetitions {
+            let rows = gaussian(n, p + 1, 40_000 + seed);
+            let weights: Vec<f64> = rows.iter().map(|row| row[p].exp()).collect();
+            let values: Vec<f64> = rows.iter().flat_map(|row| row[..p].to_vec()).collect();
+            let weighting = Weighting::Importance;
+            let pca = Pca { n_components: NComponents::Count(2), weighting, ..Pca::default().scale(scale) };
+            let rule = Parallel { pca, null, n_draws: 59, seed, ..Parallel::default() };
+            let x = Dense::row_major(&values, n, p).unwrap();
+            let chosen = rule.select(&x, &Weights::of_samples(&weights), &Run::default());
+            found += one_if(chosen.is_err() || chosen.is_ok_and(|chosen| chosen.n_components != Some(0)));
+        }
+        // 6.5% of 59 tables, with a standard error of 1.2%.
+        let share = found / repetitions as f64;
+        assert!((0.03..=0.1).contains(&share), "{null}: {share} with a component");
+    }
+}
+
+/// Independent series whose rows depend on those before: random tables have as many rows as the series are worth.
+#[test]
+fn parallel_analysis_of_series() {
+    let (n, p, repetitions) = (120, 6, 400);
+    let last = 0.9_f64;
+    let mut found = [0.0; 2];
+    for seed in 0..repetitions {
+        let mut rows = gaussian(n, p, 50_000 + seed);
+        for i in 1..n {
+            let before = rows[i - 1].clone();
+            for (x, before) in rows[i].iter_mut().zip(before) {
+                *x = last * before + (1.0 - last * last).sqrt() * *x;
+            }
+        }
+        let values = row_major(&rows);
+        let x = Dense::row_major(&values, n, p).unwrap();
+        let worth = n as f64 * (1.0 - last * last) / (1.0 + last * last);
+        for (count, n_observations) in found.iter_mut().zip([None, Some(worth)]) {
+            let pca = Pca { n_components: NComponents::Count(2), ..Pca::default().scale(true) };
+            let rule = Parallel { pca, n_draws: 59, n_observations, seed, ..Parallel::default() };
+            let chosen = rule.select(&x, &Weights::default(), &Run::default());
+            *count += one_if(chosen.is_err() || chosen.is_ok_and(|chosen| chosen.n_components != Some(0)));
+        }
+    }
+    let [of_rows, of_worth] = found.map(|count| count / repetitions as f64);
+    assert!(of_rows > 0.9 && (0.03..=0.1).contains(&of_worth), "{of_rows} {of_worth}");
 }

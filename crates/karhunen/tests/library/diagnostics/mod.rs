@@ -131,8 +131,12 @@ fn rows_have_the_values_of_the_definition() {
                 of_row += scores[i][c].powi(2) / total;
             }
             if pca.weighting != Weighting::Importance {
+                let total: f64 = (0..40).map(weight).sum();
+                let squares: f64 = (0..40).map(|i| weight(i).powi(2)).sum();
+                // Counts are observations; the weights of a population are worth their effective number.
+                let worth =
+                    if pca.weighting == Weighting::Population { total.powi(2) / squares } else { total };
                 if centred {
-                    let total: f64 = (0..40).map(weight).sum();
                     of_row = 1.0 / total
                         + (0..k)
                             .map(|c| {
@@ -141,7 +145,7 @@ fn rows_have_the_values_of_the_definition() {
                             })
                             .sum::<f64>();
                 }
-                close("leverage", leverage[i], of_row, 1e-11);
+                close("leverage", leverage[i], of_row * total / worth, 1e-11);
             }
         }
     }

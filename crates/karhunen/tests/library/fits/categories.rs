@@ -6,7 +6,8 @@ use karhunen::categorical::{
     Analysis, CategoricalModel, CategoricalPca, Column, ColumnValues, Correction, are_many_categories,
 };
 use karhunen::error::CategoryFault;
-use karhunen::{Error, Matrix, NComponents, Run};
+use karhunen::selection::{Spectrum, kaiser, of_spectrum};
+use karhunen::{Error, Matrix, NComponents, Run, Weighting};
 use serde_json::Value;
 
 /// FactoMineR and the library differ by rounding errors of two decompositions, and by those of 15 printed digits.
@@ -441,5 +442,39 @@ fn eigenvalues_of_independent_variables_are_corrected_to_zero() {
     for correction in [Correction::Benzecri, Correction::Greenacre] {
         let found = model.corrected_eigenvalues(correction).unwrap();
         assert!(found.eigenvalues.iter().chain(&found.ratio).all(|value| *value == 0.0), "{found:?}");
+    }
+}
+
+/// Rules count the dimensions of the categories, six of ten here, and their average variance is one over the variables.
+#[test]
+fn rules_know_the_dimensions_of_categories() {
+    let golden = golden();
+    let model = fit(Analysis::Mca, &titanic(&golden), None);
+    let spectrum = Spectrum::of_model(model.pca(), None).unwrap();
+    assert!(spectrum.is_complete());
+    let above = model.eigenvalues().iter().filter(|value| **value > 0.25 + 1e-9).count();
+    assert_eq!((kaiser(&spectrum).unwrap().n_components, model.eigenvalues().len()), (Some(above), 6));
+    // Of all rules none asks for a fit of all components.
+    for row in of_spectrum(&spectrum) {
+        assert!(!row.reason.contains("fit with all components"), "{row:?}");
+    }
+}
+
+/// V-tests count frequency weights as rows, and other weights by their effective number.
+#[test]
+fn v_tests_count_what_weights_mean() {
+    let golden = golden();
+    let columns = titanic(&golden);
+    let n = texts(&golden["titanic"]["table"]["Sex"]).len();
+    let weights: Vec<f64> = (0..n).map(|i| 100.0 + (i % 7) as f64).collect();
+    let v_tests = |weighting| {
+        let options = CategoricalPca { weighting, ..CategoricalPca::new(Analysis::Mca) };
+        options.fit(&columns, Some(&weights)).unwrap().categories().v_tests
+    };
+    let (sum, squares): (f64, f64) = (weights.iter().sum(), weights.iter().map(|w| w * w).sum());
+    let [counted, worth] = [sum, sum * sum / squares].map(|n| (n - 1.0).sqrt());
+    let (of_counts, of_survey) = (v_tests(Weighting::Frequency), v_tests(Weighting::Importance));
+    for (counts, survey) in of_counts.as_slice().iter().zip(of_survey.as_slice()) {
+        assert_near("v-test", *survey, counts * worth / counted);
     }
 }
