@@ -44,7 +44,9 @@ plain_names!(Rows);
 /// and one.
 pub fn t2_limit(model: &PcaModel, level: f64, rows: Rows) -> Result<f64> {
     let k = model.explained_variance().iter().filter(|v| **v > 0.0).count() as f64;
-    Ok(model.unbiased() * t2_limit_of(k, model.n_observations(), level, rows)?)
+    let n = model.n_observations();
+    let limit = t2_limit_of(k, n, level, rows)?;
+    Ok(if k == 0.0 { limit } else { limit * (model.divisor() / (n - 1.0)) })
 }
 
 /// As [`t2_limit`], of `k` components of a fit of `n` observations.

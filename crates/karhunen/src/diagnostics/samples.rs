@@ -85,7 +85,7 @@ fn of_rows<T: Scalar>(model: &PcaModel, x: &dyn Source<T>, run: &Run<'_>) -> Res
 
 fn leverage(model: &PcaModel, t2: &[f64]) -> Vec<f64> {
     let n = model.n_observations();
-    let divisor = model.unbiased() * (n - 1.0);
+    let divisor = model.divisor();
     let constant = if model.options().center == Centring::Mean { 1.0 / n } else { 0.0 };
     t2.iter().map(|t2| constant + t2 / divisor).collect()
 }

@@ -213,16 +213,15 @@ impl PcaModel {
         }
     }
 
-    /// The factor that gives the reported variances the divisor of [`PcaModel::n_observations`] less one, by which
-    /// distances of normal rows have their distribution: one but for population weights and for weights that decay.
-    pub(crate) fn unbiased(&self) -> f64 {
-        let per_free = |n: f64| n / (n - 1.0);
-        let reported = match self.options().weighting {
-            Weighting::Population => 1.0,
-            Weighting::Frequency => per_free(self.sum_of_weights()),
-            Weighting::Importance => return 1.0,
-        };
-        per_free(self.n_observations()) / reported
+    /// What the reported variances times this are: the sum of squares of [`PcaModel::n_observations`] rows.
+    pub(crate) fn divisor(&self) -> f64 {
+        let (n, sum) = (self.n_observations(), self.sum_of_weights());
+        match self.options().weighting {
+            Weighting::Population => n,
+            // Weights that decay have the divisor of counts.
+            Weighting::Frequency if n != sum => (sum - 1.0) * (n / sum),
+            Weighting::Frequency | Weighting::Importance => n - 1.0,
+        }
     }
 
     /// The number of dimensions that the columns can have: fewer than the columns if these determine one another.

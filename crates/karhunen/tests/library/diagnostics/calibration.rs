@@ -171,7 +171,7 @@ fn tests_of_unrelated_variables_under_weights() {
 /// T² of few rows, whose variances have the divisor n.
 #[test]
 fn limits_of_t2_of_a_population() {
-    let (n, p, repetitions) = (8, 5, 2000);
+    let (n, p, repetitions) = (8, 5, 1000);
     let mut within = [0.0; 2];
     for seed in 0..repetitions {
         let (rows, more) = (gaussian(n, p, 30_000 + seed), gaussian(n, p, 60_000 + seed));
