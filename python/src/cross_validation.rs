@@ -22,8 +22,7 @@ type Choice = (usize, Option<(&'static str, f64)>);
 /// Fits every number of components and every penalty to the complement of every fold. Returns the choices, and by name:
 /// `errors` (n_choices, n_folds), the numbers of all features, (n_choices,), and of each as `features`, (n_choices,
 /// n_features); `best_index`, and `simplest_index`, that of the simplest choice within one standard error of the best, both
-/// `None` for no component;
-/// `msep_of_means`; `rules`, the number of components by the rules of selection.
+/// `None` if the means are that choice; `msep_of_means`; `rules`, the number of components by the rules of selection.
 #[pyfunction]
 #[pyo3(signature = (entries, options, n_folds, n_components, penalties, on_progress=None))]
 pub(crate) fn cross_validate<'py>(
@@ -51,7 +50,7 @@ pub(crate) fn cross_validate<'py>(
     let stored = entries.get().stored();
     let table = run(py, effort, on_progress, move |run| stored.run(job, run))?;
     let choices = table.choices();
-    // None is no component.
+    // `None` if the choice is the means, without components.
     let place = |wanted| choices.iter().position(|choice| std::ptr::eq(choice, wanted));
     let found = PyDict::new(py);
     found.set_item("errors", by_choice(py, choices, |choice| &choice.errors)?)?;

@@ -262,7 +262,7 @@ def test_corrections_do_not_count_categories_without_weight():
 
 def test_weights_that_do_not_count_rows_have_no_v_tests(titanic):
     counts = np.array(GOLDEN["titanic"]["counts"])
-    with pytest.warns(UserWarning, match="v-tests count weights as rows, and they sum to 1"):
+    with pytest.warns(UserWarning, match="v-tests need two observations, and the weights count as 1; give"):
         mca = MCA(2).fit(titanic, sample_weight=counts / counts.sum())
     assert np.isnan(mca.category_v_tests_).all()
     assert_allclose(mca.explained_variance_, MCA(2).fit(titanic, sample_weight=counts).explained_variance_)

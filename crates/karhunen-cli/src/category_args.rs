@@ -14,9 +14,9 @@ use crate::given::Given;
 pub(crate) struct CategoryArgs {
     /// Multiple correspondence analysis: all columns hold categories, integers too
     ///
-    /// Weights count rows, as numbers of respondents do; give --weighting for others, such as survey weights. Texts are sorted, dictionaries of Parquet
-    /// and Arrow keep their order, and rows whose value is missing have the category "missing". Values are those of
-    /// FactoMineR
+    /// Weights are numbers of respondents; use --weighting for others, such as survey weights. Texts are sorted,
+    /// dictionaries of Parquet and Arrow keep their order, and rows whose value is missing have the category "missing".
+    /// Values agree with FactoMineR
     #[arg(long, conflicts_with_all = ["famd", "kernel", "missing", "from_moments"])]
     pub(crate) mca: bool,
     /// Factor analysis of mixed data: columns whose values are all numbers hold numbers, others categories

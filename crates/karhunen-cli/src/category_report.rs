@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use console::measure_text_width;
-use karhunen::Matrix;
 use karhunen::categorical::{Analysis, CategoricalModel, CategoryResults, Correction};
+use karhunen::{Matrix, Weighting};
 
 use crate::component_names::of_component;
 use crate::figures::{count, duration, loading, percent, sum};
@@ -120,9 +120,13 @@ pub(crate) fn treatment(model: &CategoricalModel) -> String {
 /// A note about v-tests that are not defined.
 pub(crate) fn v_test_note(model: &CategoricalModel) -> Option<String> {
     (!model.has_v_tests()).then(|| {
+        let advice = match model.options().weighting {
+            Weighting::Frequency => "; give numbers of respondents, or --weighting importance",
+            Weighting::Importance | Weighting::Population => "",
+        };
         format!(
-            "v-tests count weights as rows, and they sum to {}; give numbers of respondents, or --weighting importance",
-            sum(model.pca().sum_of_weights())
+            "v-tests need two observations, and the weights count as {}{advice}",
+            sum(model.pca().n_observations())
         )
     })
 }

@@ -161,7 +161,7 @@ fn edge(table: &CrossValidationTable) -> Option<String> {
 fn typed(choice: &CrossValidated) -> String {
     match choice.regularization {
         None if choice.n_components == 0 => {
-            format!("no component: the means of the columns, RMSE {}", significant(choice.rmse()))
+            format!("none (the means of the columns, RMSE {})", significant(choice.rmse()))
         }
         None => format!("-k {}", choice.n_components),
         some => format!("-k {} --regularization {}", choice.n_components, penalty(some)),

@@ -163,8 +163,8 @@ impl Totals {
         1.0 / self.sum_of_squares
     }
 
-    /// The square root of the squared singular value of the data over their population variance: the weights of a
-    /// population multiply rows, and so do counts.
+    /// The ratio of a singular value of the data to the population deviation along its component. Frequency and population
+    /// weights multiply squares, so that it is the root of their sum.
     pub(crate) fn root_observations(&self, weighting: Weighting) -> f64 {
         match weighting {
             Weighting::Population | Weighting::Frequency => self.root_sum,

@@ -199,7 +199,8 @@ fn categorical(args: &InspectArgs, saved: &SavedCategorical, version: &str) -> R
         count(model.n_samples()),
         count(model.variables().len())
     );
-    let weights = format!("weights: sum {}", sum(model.pca().sum_of_weights()));
+    let weights =
+        format!("weights: {}, sum {}", model.options().weighting, sum(model.pca().sum_of_weights()));
     let data: Vec<String> =
         [fitted, weights, category_report::treatment(model)].into_iter().chain(v_test_note(model)).collect();
     let report = CategoryReport { model, data: &data, seconds: None, written: &[] };

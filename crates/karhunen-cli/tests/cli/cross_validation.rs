@@ -193,3 +193,18 @@ fn refusals() {
     }
     karhunen("cross-validate t.csv -k 0").current_dir(folder.path()).assert().code(2);
 }
+
+/// Of columns that are unrelated none is predicted better than by its mean, and no component is advised.
+#[test]
+fn unrelated_columns_need_no_component() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = karhunen_testkit::gaussian(100, 8, 3);
+    let lines = rows.iter().map(|row| row.iter().map(f64::to_string).collect::<Vec<_>>().join(","));
+    let text = ["a,b,c,d,e,f,g,h".to_owned()].into_iter().chain(lines).collect::<Vec<_>>().join("\n");
+    std::fs::write(folder.path().join("noise.csv"), text).unwrap();
+    let arguments = "noise.csv --missing=ppca -k 1-3 --scale";
+    let said = run(&folder, arguments);
+    assert!(said.contains("choose    none (the means of the columns, RMSE "), "{said}");
+    let json: Value = serde_json::from_str(&run(&folder, &format!("{arguments} --json"))).unwrap();
+    assert_eq!(json["simplest"]["n_components"], 0);
+}

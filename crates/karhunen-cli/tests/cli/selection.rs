@@ -157,6 +157,11 @@ fn what_has_no_rules_is_refused_by_name() {
         (format!("select {} --scale", path("m.model")), 2, "--scale has no effect on a model"),
         (format!("select {} --draws 5", path("m.model")), 2, "--draws has no effect on a model"),
         (format!("select {} --observations 1", path("m.model")), 2, "at least 2 observations"),
+        (
+            "select wine.csv --label class --draws 2 --observations 1e18".to_owned(),
+            6,
+            "a random table of shape",
+        ),
         ("select metabolite_missing.csv --no-parallel".to_owned(), 3, "--cross-validate choose"),
         (
             "select metabolite_missing.csv --no-parallel --cross-validate --folds 2 -k 1 --observations 9"

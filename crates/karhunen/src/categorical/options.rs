@@ -45,8 +45,9 @@ pub struct CategoricalPca {
     /// Number of components to keep. [`NComponents::All`] keeps those with variance, at most the numbers and the
     /// categories less the variables of categories; [`NComponents::Mle`] is refused.
     pub n_components: NComponents,
-    /// What v-tests, rules and limits count as rows: the sum of frequency weights, numbers of respondents, or the effective
-    /// number of other weights, such as survey weights. Nothing else depends on it: variances have the sum as divisor.
+    /// Meaning of the weights, from which v-tests, rules and limits take the number of observations: the sum of frequency
+    /// weights (numbers of respondents), the effective number of other weights, such as survey weights. Nothing else depends
+    /// on it: variances are divided by the sum.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_frequency"))]
     pub weighting: Weighting,
     /// As of [`Pca`], as are the following.

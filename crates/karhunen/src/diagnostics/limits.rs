@@ -33,7 +33,7 @@ plain_names!(Rows);
 /// New rows: `k (n^2 - 1) / (n (n - k))` times the quantile of F with k and n - k degrees of freedom. Fitted rows:
 /// `(n - 1)^2 / n` times the quantile of the beta distribution with shapes k / 2 and (n - k - 1) / 2. Tracy, Young & Mason
 /// (1992), doi:10.1080/00224065.1992.12015232. `n` is the number of observations of the fit ([`PcaModel::n_observations`]), `k`
-/// the number of components with variance. Variances of a population have the divisor n in place of n - 1, and T² and its
+/// the number of components with variance. Variances of a population have the divisor n instead of n - 1, and T² and its
 /// limit are larger by `n / (n - 1)`.
 ///
 /// The level is exact for all components of normal rows. Variances along the leading components of few rows in many

@@ -232,14 +232,14 @@ pub fn categories(
     Ok(found)
 }
 
-/// What is expected of the means of categories of values that are unrelated to them, in units of the variance of all rows.
+/// Expected values for scores that are unrelated to the categories, in units of the variance of all rows.
 struct Chance {
     /// The variance of the mean of each category about that of all rows; NaN for a category of all rows or of none.
     variances: Vec<f64>,
     /// The correlation ratio.
     eta2: f64,
-    /// The degrees of freedom of a multiple of chi-squared with the mean and the variance of the correlation ratio
-    /// (Satterthwaite 1946, doi:10.2307/3002019): one less than the categories for rows that count alike.
+    /// The degrees of freedom of the multiple of chi-squared that has the mean and the variance of the correlation ratio
+    /// (Satterthwaite 1946, doi:10.2307/3002019): the number of categories less one if all rows count alike.
     degrees: f64,
 }
 

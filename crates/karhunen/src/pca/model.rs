@@ -213,7 +213,7 @@ impl PcaModel {
         }
     }
 
-    /// What the reported variances times this are: the sum of squares of [`PcaModel::n_observations`] rows.
+    /// The divisor of the reported variances: times this they are sums of squares over [`PcaModel::n_observations`] rows.
     pub(crate) fn divisor(&self) -> f64 {
         let (n, sum) = (self.n_observations(), self.sum_of_weights());
         match self.options().weighting {

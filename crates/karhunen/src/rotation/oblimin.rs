@@ -19,8 +19,8 @@ use crate::rotation::{Orthomax, Rotation};
 /// ones the criterion may have no minimum, and variances (sums of pattern times structure) may be negative. Jennrich &
 /// Sampson (1966), doi:10.1007/BF02289465. Minimised by the gradient projection of Jennrich (2002),
 /// doi:10.1007/BF02294706, from the unrotated loadings, as R's `GPArotation::oblimin`, and from their varimax rotation; the
-/// lower end is the result. Unrotated loadings may be a saddle of the criterion: those of equal blocks of columns are, and
-/// those of any two standardised columns. Rows are as they are by default, as in GPArotation; SPSS normalises them. Rows of
+/// lower end is the result. Unrotated loadings may be a saddle of the criterion: of equal blocks of columns they are, and of
+/// any two standardised columns. Rows are as they are by default, as in GPArotation; SPSS normalises them. Rows of
 /// zeros do not count.
 ///
 /// ```

@@ -57,7 +57,7 @@ impl Spectrum {
     /// The number of observations, unless given, is [`PcaModel::n_observations`].
     ///
     /// # Errors
-    /// [`Error::ModelValue`] if the weights sum to fewer than 2 observations; [`Error::Option`] for fewer than 2 that are
+    /// [`Error::ModelValue`] if the weights count as fewer than 2 observations; [`Error::Option`] for fewer than 2 that are
     /// given.
     pub fn of_model(model: &PcaModel, n_observations: Option<f64>) -> Result<Self> {
         n_observations.map_or(Ok(()), check_given)?;

@@ -249,11 +249,11 @@ class Categorical(FittedModel):
         """Warn of a fit whose results are in doubt."""
         pca = self.pca_._model
         if not self._model.has_v_tests:
-            warn(
-                f"v-tests count weights as rows, and they sum to {pca.sum_of_weights:g}; give numbers of respondents, "
-                'or weighting="importance"',
-                UserWarning,
-            )
+            # Weights of other meanings count as fewer than two rows only if one row holds nearly all.
+            counted = self.weighting == "frequency"
+            found = f"count as {pca.sum_of_weights:g}" if counted else "count as fewer"
+            advice = '; give numbers of respondents, or weighting="importance"' if counted else ""
+            warn(f"v-tests need two observations, and the weights {found}{advice}", UserWarning)
         warn_unless_converged(pca, "the data", pca.advice)
 
     def _engine_options(self) -> dict[str, Any]:

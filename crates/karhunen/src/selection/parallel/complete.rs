@@ -51,7 +51,7 @@ pub(super) fn select<T: Scalar>(
         scale => scale.clone(),
     };
     let divisors = rows.divisors(&totals, rule.pca.weighting);
-    let n_components = NComponents::Count(k.min(rows.n).min(p));
+    let n_components = NComponents::Count(k);
     let pca = Pca { n_components, scale, ..rule.pca.clone() };
     let of_tables = variances_of_tables(rule, k, run, |draw, out| {
         let table = tables.table(draw)?;

@@ -53,8 +53,8 @@ impl Default for Level {
 /// rounded; row i takes part $w_i$ times, rounded at random up or down by systematic sampling for each column, before the
 /// column is permuted. With whole weights this is the permutation of the repeated rows.
 ///
-/// **Dependent rows**, as those of a series or of clusters, vary more than independent ones: give the number of independent
-/// observations that they are worth as `n_observations`, and every draw has so many rows.
+/// **Dependent rows**, as in a series or in clusters, hold less than their number of independent rows: give the number of
+/// independent observations that they are worth as `n_observations`, and every draw has that many rows.
 ///
 /// Draw number i takes stream number i of the seed, so the result does not depend on the number of threads. Memory: a
 /// copy of the data, and one draw for each thread.

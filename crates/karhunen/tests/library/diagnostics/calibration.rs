@@ -187,7 +187,7 @@ fn limits_of_t2_of_a_population() {
     within.iter().for_each(|share| calibrated("T2 of a population", *share));
 }
 
-/// T² of new rows of a stream whose weights decay, which are no counts.
+/// T² of new rows of a stream whose weights decay, and so are not counts.
 #[test]
 fn limits_of_t2_of_a_stream_that_forgets() {
     let (n, p, repetitions) = (200, 4, 400);
