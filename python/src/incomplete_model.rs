@@ -198,6 +198,29 @@ impl IncompleteModel {
         give_matrix(py, Matrix::from_vec(runs.len(), 5, values.collect()).map_err(to_python)?)
     }
 
+    /// The agreement of the starts: their number, the number with the lowest cost, the difference of costs, the angle, and a
+    /// sentence.
+    #[getter]
+    fn starts(&self) -> Option<(usize, usize, f64, Option<f64>, String)> {
+        let found = self.model.convergence().starts?;
+        Some((found.n_starts, found.n_lowest, found.cost_difference, found.angle, found.to_string()))
+    }
+
+    /// Facts about the entries that leave components undetermined: numbers of parts, pairs of columns apart, short rows, short
+    /// columns, and a sentence.
+    #[getter]
+    fn identifiability(&self) -> Option<(usize, Option<usize>, usize, usize, String)> {
+        let found = self.model.convergence().identifiability?;
+        let (rows, columns) = (found.n_short_rows, found.n_short_columns);
+        Some((found.n_parts, found.n_pairs_apart, rows, columns, found.to_string()))
+    }
+
+    /// True if a criterion of convergence was met and the starts agree.
+    #[getter]
+    fn converged(&self) -> bool {
+        self.model.convergence().converged()
+    }
+
     /// Gain, number of parameters, and true if parameters outnumber the entries, of components that fit noise.
     #[getter]
     fn overfit(&self) -> Option<(f64, usize, bool)> {

@@ -303,7 +303,7 @@ mod tests {
             max_iter: 9,
             early_stopping: Some(0.02),
             time_limit: Some(std::time::Duration::from_millis(1500)),
-            n_starts: 3,
+            n_starts: Some(3),
             seed: 8,
             error_bars: false,
             ..IncompletePca::default()

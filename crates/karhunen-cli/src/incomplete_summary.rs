@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use karhunen::IncompletePca;
-use karhunen::incomplete::{Method, StopReason, TraceEntry};
+use karhunen::incomplete::{Identifiability, Method, StartAgreement, StopReason, TraceEntry};
 use karhunen_io::{Ids, SavedIncomplete, TripleColumns};
 use serde::Serialize;
 
@@ -25,6 +25,10 @@ pub(crate) struct IncompleteSummary<'a> {
     reason: &'a str,
     stop: StopReason,
     converged: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    starts: Option<StartAgreement>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    identifiability: Option<Identifiability>,
     n_iter: usize,
     cost: f64,
     rmse: f64,
@@ -74,6 +78,8 @@ impl<'a> IncompleteSummary<'a> {
             reason: &convergence.reason,
             stop: convergence.stop,
             converged: convergence.converged(),
+            starts: convergence.starts,
+            identifiability: convergence.identifiability,
             n_iter: convergence.trace.last().map_or(0, |entry| entry.iteration),
             cost: convergence.cost,
             rmse: convergence.rmse,

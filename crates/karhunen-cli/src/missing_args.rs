@@ -99,7 +99,7 @@ pub(crate) struct MissingArgs {
     /// Stop after the first iteration that ends later
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = STOPPING)]
     pub(crate) time_limit: Option<Duration>,
-    /// Number of random starts; the best is kept [default: 1]
+    /// Number of random starts that are fitted to the end; the best is kept [default: short starts until two agree, one fit]
     #[arg(long, value_name = "N")]
     pub(crate) starts: Option<usize>,
     // The last field: the heading of a flattened struct also applies to the fields after it.
@@ -160,7 +160,7 @@ impl MissingArgs {
         pca.angle_tol = self.angle_tol;
         pca.rmse_tol = self.rmse_tol;
         pca.time_limit = self.time_limit;
-        set(&mut pca.n_starts, self.starts);
+        pca.n_starts = self.starts;
     }
 }
 

@@ -217,7 +217,7 @@ fn options(folder: &Path) -> Result<(), String> {
         method: Method::Als,
         regularization: Some(Regularization::Path),
         early_stopping: Some(0.2),
-        n_starts: 2,
+        n_starts: Some(2),
         ..IncompletePca::new(1)
     };
     write("incomplete_path", "incomplete", serde_json::to_value(path))?;

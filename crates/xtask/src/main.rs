@@ -23,6 +23,7 @@ usage: cargo xtask test              run the first ring of tests: format, clippy
        cargo xtask faults [--moments N] [--seed S] [KIND …]
                                     kill, stop and starve the command line at random moments
        cargo xtask fuzz [ARG …]     search for inputs that break an invariant; --minutes M goes on for so long
+       cargo xtask calibrate        simulate how often statements about data are true (minutes)
        cargo xtask bench [ARG …]    run benchmarks/run.py with these arguments
        cargo xtask dist [PART …]    make packages in target/dist, all or the named parts, and try them
        cargo xtask r-package        make the tarball of the R package, with the crates that it needs
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Some((task, names)) if task == "test" && names.iter().all(|name| steps::is_step(name)) => {
             steps::run(names)
         }
+        Some((task, [])) if task == "calibrate" => calibrate(),
         Some((task, rest)) if task == "bench" => bench(rest),
         Some((task, rest)) if task == "dist" => dist::main(rest),
         #[cfg(unix)]
@@ -58,6 +60,29 @@ fn main() -> ExitCode {
         _ => {
             eprintln!("{USAGE}\nsteps: {}\nparts: {}", steps::names().join(", "), dist::names().join(", "));
             ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs the simulations that tests leave out: the library's tests named `rates_of_…`.
+fn calibrate() -> ExitCode {
+    let words = [
+        "test",
+        "--release",
+        "--workspace",
+        "--test",
+        "library",
+        "--",
+        "--ignored",
+        "--nocapture",
+        "rates_of_",
+    ];
+    match workspace::cargo(&words).status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("cargo cannot be run: {error}");
+            ExitCode::FAILURE
         }
     }
 }

@@ -56,7 +56,7 @@ _HOMES = {
     "karhunen._incomplete": (
         *("EntryCrossValidation", "IncompleteConvergence", "IncompletePCA", "Observed", "cross_validate_entries"),
         # Parts of an IncompleteConvergence, and of an EntryCrossValidation.
-        *("FarPredictions", "Overfit", "Run", "FeatureErrors"),
+        *("FarPredictions", "Identifiability", "Overfit", "Run", "StartAgreement", "FeatureErrors"),
     ),
     "karhunen._inputs.row_blocks": ("RowBlocks",),
     "karhunen._kernel": ("KernelConvergence", "KernelPCA", "Nystroem"),

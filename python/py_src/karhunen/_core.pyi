@@ -414,6 +414,15 @@ class IncompleteModel:
     def dominant(self) -> tuple[int, float, int] | None:
         """The column that hides components of the others, their share of the variance, and the number of lost ones."""
     @property
+    def starts(self) -> tuple[int, int, float, float | None, str] | None:
+        """Number of starts, number with the lowest cost, difference of costs, angle, and a sentence."""
+    @property
+    def identifiability(self) -> tuple[int, int | None, int, int, str] | None:
+        """Numbers of parts, pairs of columns apart, short rows and short columns, and a sentence."""
+    @property
+    def converged(self) -> bool:
+        """Whether a criterion of convergence was met and the starts agree."""
+    @property
     def overfit(self) -> tuple[float, int, bool] | None:
         """Gain, number of parameters, and whether they outnumber the entries, of components that fit noise."""
     @property

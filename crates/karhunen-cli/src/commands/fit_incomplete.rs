@@ -50,6 +50,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     progress.clear();
     check_convergence(&plan, &dataset, &model)?;
     warn_of_far_predictions(&dataset, &model);
+    warn_of_parts(&dataset, &model);
     warn_of_overfit(&dataset, &model);
     warn_of_dominant(&dataset, &model);
     let saved = saved(&plan, &dataset, model);
@@ -81,7 +82,7 @@ fn with_feature_weights(file: Option<&Path>, dataset: ObservedDataset) -> Result
     }
 }
 
-/// Reports that a fit stopped at a limit; an error with `--strict`.
+/// Reports that a fit stopped at a limit, or that its starts ended apart; an error with `--strict`.
 fn check_convergence(
     plan: &IncompletePlan,
     dataset: &ObservedDataset,
@@ -90,6 +91,20 @@ fn check_convergence(
     let convergence = model.convergence();
     if convergence.converged() {
         return Ok(());
+    }
+    if let Some(starts) = convergence.starts.filter(|starts| !starts.agree()) {
+        let message = format!(
+            "{}: {starts}, so another fit may be better, or the entries do not determine the components; lower -k, or give a \
+             larger --starts",
+            dataset.file
+        );
+        if plan.strict {
+            return Err(Failure::NotConverged(message));
+        }
+        warn(&message);
+        if convergence.met_criterion() {
+            return Ok(());
+        }
     }
     let iterations = convergence.trace.last().map_or(0, |entry| entry.iteration);
     let limit = match convergence.stop {
@@ -108,6 +123,13 @@ fn check_convergence(
         warn(&message);
     }
     Ok(())
+}
+
+/// Warns of parts that nothing ties to one another.
+fn warn_of_parts(dataset: &ObservedDataset, model: &IncompleteModel) {
+    if let Some(facts) = model.convergence().identifiability.filter(|facts| facts.n_parts > 1) {
+        warn(&format!("{}: {facts}; fit each part alone", dataset.file));
+    }
 }
 
 /// Warns of predictions that are not supported by observed entries.

@@ -263,7 +263,7 @@ pub fn data() -> std::result::Result<Observed<f64>, String> {
 /// Resumes a checkpoint with its own options, but with lower limits of time.
 fn resume(checkpoint: &Checkpoint) -> std::result::Result<(), String> {
     let options = &checkpoint.options;
-    if options.inner_iterations > 50 || options.n_starts > 5 || options.n_components > 50 {
+    if options.inner_iterations > 50 || options.n_starts.is_some_and(|n| n > 5) || options.n_components > 50 {
         return Ok(());
     }
     let mut pca = options.clone();

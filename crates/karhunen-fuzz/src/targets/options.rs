@@ -41,7 +41,7 @@ pub(super) fn run(bytes: &[u8]) -> Verdict {
         Options::Incomplete(mut pca) => {
             pca.max_iter = pca.max_iter.min(MOST_ITERATIONS);
             pca.inner_iterations = pca.inner_iterations.min(20);
-            pca.n_starts = pca.n_starts.min(4);
+            pca.n_starts = pca.n_starts.map(|n| n.min(4));
             let observed = Observed::from_dense(&x).map_err(|error| error.to_string())?;
             let model = accepted!(pca.fit(&observed));
             all_finite("components of incomplete data", model.components().as_slice())?;

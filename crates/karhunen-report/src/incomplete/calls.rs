@@ -103,7 +103,9 @@ fn words(options: &IncompletePca) -> Vec<Word> {
     if let Some(limit) = options.time_limit {
         option!(true, "--time-limit", "time_limit", number(limit.as_secs_f64()));
     }
-    option!(options.n_starts != usual.n_starts, "--starts", "n_starts", both(options.n_starts.to_string()));
+    if let Some(n_starts) = options.n_starts {
+        option!(true, "--starts", "n_starts", both(n_starts.to_string()));
+    }
     option!(options.seed != usual.seed, "--seed", "random_state", both(options.seed.to_string()));
     option!(!options.error_bars, "--no-error-bars", "error_bars", flag(false));
     words

@@ -115,6 +115,18 @@ pub(super) fn exactness(model: &IncompleteModel, names: &Names<'_>) -> Vec<Strin
             "Warning: it met no criterion of convergence, so more iterations may change it.".to_owned(),
         );
     }
+    if let Some(facts) = found.identifiability {
+        sentences.push(format!("Before any fit: {facts}."));
+    }
+    if let Some(starts) = found.starts {
+        let start = if starts.agree() { "Of the short starts that were compared," } else { "Warning:" };
+        let end = if starts.agree() {
+            "."
+        } else {
+            ". Another fit may be better, or the entries do not determine the components."
+        };
+        sentences.push(format!("{start} {starts}{end}"));
+    }
     sentences.push(format!(
         "The root mean squared error of the fitted entries is {}{}.",
         significant(found.rmse, 4),

@@ -29,7 +29,8 @@ pub use factors::prior::{NormalPrior, Prior};
 pub use fit::checkpoint::{Checkpoint, Checkpoints, Every, Fingerprint, FitContext, NotKept};
 pub(crate) use fit::far::far_fills;
 pub use model::convergence::{
-    FarPredictions, IncompleteConvergence, Overfit, RunSummary, StopReason, TraceEntry,
+    FarPredictions, Identifiability, IncompleteConvergence, Overfit, RunSummary, StartAgreement, StopReason,
+    TraceEntry,
 };
 pub use model::dominant::Dominant;
 pub use model::{IncompleteModel, IncompleteParts, Prediction, RowScores, RowTotals};

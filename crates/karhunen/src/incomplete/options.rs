@@ -336,8 +336,9 @@ pub struct IncompletePca {
     pub refit: bool,
     /// Time limit of the iterations of all starts; the fit stops after the first iteration that exceeds it.
     pub time_limit: Option<Duration>,
-    /// Number of random starts; the best result is kept.
-    pub n_starts: usize,
+    /// Number of random starts that are continued to the end; the best result is kept. If `None`, short starts are compared
+    /// until two agree on the lowest cost, at most six, and the best is continued (`docs/missing-values/starts.md`).
+    pub n_starts: Option<usize>,
     /// Seed of the random starts and of the held-out entries.
     pub seed: u64,
     /// If true, keeps covariances of scores and loadings, for error bars: `4 c^2` bytes per row and column.
@@ -375,7 +376,7 @@ impl Default for IncompletePca {
             early_stopping: None,
             refit: false,
             time_limit: None,
-            n_starts: 1,
+            n_starts: None,
             seed: 0,
             error_bars: true,
             memory_limit: None,
@@ -405,6 +406,11 @@ impl IncompletePca {
     /// Options for `n_components` components, with defaults for the rest.
     pub fn new(n_components: usize) -> Self {
         Self { n_components, ..Self::default() }
+    }
+
+    /// Number of starts that are continued to the end.
+    pub(crate) fn n_runs(&self) -> usize {
+        self.n_starts.unwrap_or(1)
     }
 
     /// Number of scores per row: components, plus one with row offsets.

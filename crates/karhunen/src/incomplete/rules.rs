@@ -297,19 +297,19 @@ impl IncompletePca {
         let path = self.regularization == Some(Regularization::Path);
         vec![
             (
-                self.n_starts >= 1 && (self.n_starts == 1 || !has_start),
+                self.n_runs() >= 1 && (self.n_runs() == 1 || !has_start),
                 options::N_STARTS,
                 self.n_starts.into(),
                 "at least one start is needed, and just one where it is given".into(),
             ),
             (
-                self.n_starts <= MOST_STARTS,
+                self.n_runs() <= MOST_STARTS,
                 options::N_STARTS,
                 self.n_starts.into(),
                 "more than a million starts are more than a fit has time for".into(),
             ),
             (
-                !path || (self.n_starts == 1 && !has_start),
+                !path || (self.n_runs() == 1 && !has_start),
                 options::N_STARTS,
                 self.n_starts.into(),
                 "a path of penalties has one random start".into(),

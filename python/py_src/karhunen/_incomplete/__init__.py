@@ -1,6 +1,13 @@
 """Components of data with missing values."""
 
-from karhunen._incomplete.convergence import FarPredictions, IncompleteConvergence, Overfit, Run
+from karhunen._incomplete.convergence import (
+    FarPredictions,
+    Identifiability,
+    IncompleteConvergence,
+    Overfit,
+    Run,
+    StartAgreement,
+)
 from karhunen._incomplete.cross_validation import EntryCrossValidation, FeatureErrors, cross_validate_entries
 from karhunen._incomplete.incomplete_pca import IncompletePCA
 from karhunen._incomplete.observed import Observed
@@ -9,10 +16,12 @@ __all__ = [
     "EntryCrossValidation",
     "FarPredictions",
     "FeatureErrors",
+    "Identifiability",
     "IncompleteConvergence",
     "IncompletePCA",
     "Observed",
     "Overfit",
     "Run",
+    "StartAgreement",
     "cross_validate_entries",
 ]

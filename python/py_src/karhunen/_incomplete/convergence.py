@@ -87,6 +87,62 @@ class FarPredictions:
 
 
 @dataclass(frozen=True)
+class StartAgreement:
+    """Agreement of the starts of a fit.
+
+    Attributes
+    ----------
+    n_starts : int
+        Number of starts.
+    n_lowest : int
+        Number of starts that reached the lowest cost: short starts with components within 0.1 radians of the best ones, or
+        runs whose cost differs by less than 0.001 of `cost_difference`'s unit. The fit is converged only if there are two.
+    cost_difference : float
+        Cost of the start nearest to the best, less the lowest cost, over the lowest cost; of runs of methods that learn
+        variances, whose cost is a log-likelihood, over the number of entries.
+    angle : float or None
+        Largest principal angle between the components of the best short start that stand out from noise and the nearest
+        other one, in radians; None for runs.
+    text : str
+        The same in words.
+    """
+
+    __module__ = "karhunen"
+
+    n_starts: int
+    n_lowest: int
+    cost_difference: float
+    angle: float | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Identifiability:
+    """Facts about the observed entries that leave components undetermined, whatever their values.
+
+    Attributes
+    ----------
+    n_parts : int
+        Number of parts into which rows and columns fall, with no entry in a row of one and a column of another: nothing
+        ties the components of one part to those of another.
+    n_pairs_apart : int or None
+        Number of pairs of columns that no row has both entries of; None if the table is too large to count them.
+    n_short_rows, n_short_columns : int
+        Number of rows and of columns with entries, but fewer than components.
+    text : str
+        The same in words.
+    """
+
+    __module__ = "karhunen"
+
+    n_parts: int
+    n_pairs_apart: int | None
+    n_short_rows: int
+    n_short_columns: int
+    text: str
+
+
+@dataclass(frozen=True)
 class Overfit:
     """Components of "ppca" that fit noise.
 
@@ -123,7 +179,7 @@ class IncompleteConvergence:
     stop : str
         Reason for the end of the fit, in words.
     converged : bool
-        False if the fit stopped at a limit.
+        False if the fit stopped at a limit, or if its starts ended apart.
     cost : float
         Cost of the model: the objective function of the method.
     rmse : float
@@ -143,6 +199,10 @@ class IncompleteConvergence:
         rate (NaN for methods without one) and seconds since the first iteration began.
     overfit : Overfit or None
         Set if the components of "ppca" fit noise; the fit warns of it.
+    starts : StartAgreement or None
+        Agreement of the starts, if several were compared; the fit warns if they ended apart.
+    identifiability : Identifiability or None
+        Facts about the entries that leave components undetermined, if there are any.
     """
 
     __module__ = "karhunen"
@@ -163,8 +223,10 @@ class IncompleteConvergence:
     held_out_rmses: FloatArray = field(repr=False)
     steps: FloatArray = field(repr=False)
     seconds: FloatArray = field(repr=False)
-    # Pickles of earlier versions lack it.
+    # Pickles of earlier versions lack them.
     overfit: Overfit | None = None
+    starts: StartAgreement | None = None
+    identifiability: Identifiability | None = None
 
     @classmethod
     def of(cls, model: IncompleteModel) -> IncompleteConvergence:
@@ -174,7 +236,7 @@ class IncompleteConvergence:
             method=model.method,
             reason=model.reason,
             stop=STOPPED[model.stop],
-            converged=model.stop not in ("iterations", "timelimit"),
+            converged=model.converged,
             cost=model.cost,
             rmse=model.rmse,
             held_out_rmse=model.held_out_rmse,
@@ -188,12 +250,23 @@ class IncompleteConvergence:
             steps=steps,
             seconds=seconds,
             overfit=None if model.overfit is None else Overfit(*model.overfit),
+            identifiability=None if model.identifiability is None else Identifiability(*model.identifiability),
+            starts=None if model.starts is None else StartAgreement(*model.starts),
         )
 
 
 def warn_unless_ended(convergence: IncompleteConvergence, tol: float) -> None:
-    """Issue scikit-learn's warning if a fit stopped at a limit."""
+    """Issue scikit-learn's warning if a fit stopped at a limit, or if its starts ended apart."""
     if convergence.converged:
+        return
+    starts = convergence.starts
+    if starts is not None and starts.n_lowest < 2:
+        warn(
+            f"{starts.text}, so another fit may be better, or the entries do not determine the components; lower n_components, "
+            "or set n_starts to a larger number",
+            ConvergenceWarning,
+        )
+    if convergence.stop not in (STOPPED["iterations"], STOPPED["timelimit"]):
         return
     costs, n = convergence.costs, convergence.iterations[-1]
     fell = ""
@@ -204,6 +277,12 @@ def warn_unless_ended(convergence: IncompleteConvergence, tol: float) -> None:
         f"{convergence.rmse:.4g}, {fell}tol {tol:.1e}); raise the limit or tol",
         ConvergenceWarning,
     )
+
+
+def warn_of_parts(facts: Identifiability | None) -> None:
+    """Warn of parts of the table that nothing ties to one another."""
+    if facts is not None and facts.n_parts > 1:
+        warn(f"{facts.text}; fit each part alone", ConvergenceWarning)
 
 
 def warn_of_overfit(overfit: Overfit | None, n_components: int) -> None:

@@ -14,6 +14,7 @@ from karhunen._incomplete.convergence import (
     warn_of_dominant,
     warn_of_far_predictions,
     warn_of_overfit,
+    warn_of_parts,
     warn_unless_ended,
 )
 from karhunen._incomplete.ids import adopt_ids
@@ -107,8 +108,9 @@ class IncompletePCA(RowByRow):
         After early stopping, fit again with all entries, with the number of iterations or the penalty found.
     time_limit : float or None, default=None
         Maximum time of the iterations in seconds.
-    n_starts : int, default=1
-        Number of random starts; the best result is kept.
+    n_starts : int or None, default=None
+        Number of random starts that are fitted to the end; the best result is kept. None compares short starts until two
+        have reached the lowest cost, at most six, and fits from the best (``convergence_.starts``).
     error_bars : bool, default=True
         Keep the covariances of scores and loadings, which standard deviations require: ``4 c^2`` bytes for each row
         and column, with c components.
@@ -240,7 +242,7 @@ class IncompletePCA(RowByRow):
         early_stopping: bool | float = False,
         refit: bool = False,
         time_limit: float | None = None,
-        n_starts: int = 1,
+        n_starts: int | None = None,
         error_bars: bool = True,
         memory_limit: int | None = None,
         cache_dir: str | os.PathLike[str] | None = None,
@@ -314,7 +316,7 @@ class IncompletePCA(RowByRow):
         start : tuple of array-like or None, default=None
             Initial values: components of shape (n_components, n_features), orthogonal or not, scores of shape
             (n_samples, n_components) and optionally the means of the features, by default those of the observed
-            entries. None is a random start, followed by four sweeps of alternating least squares. Components and
+            entries. None compares short starts (`n_starts`). Components and
             scores are of scaled and weighted features, means in the units of the data.
         feature_weight : array-like of shape (n_features,) or None, default=None
             Positive weight of each feature, which multiplies its squared residuals: entries are multiplied by its
@@ -401,6 +403,7 @@ class IncompletePCA(RowByRow):
         warn_of_far_predictions(self.convergence_.far_predictions, names)
         warn_of_dominant(model.dominant, names)
         warn_of_overfit(self.convergence_.overfit, self.n_components_)
+        warn_of_parts(self.convergence_.identifiability)
         return entries
 
     def _begin_in_parts(

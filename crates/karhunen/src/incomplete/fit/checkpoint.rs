@@ -156,7 +156,7 @@ impl Checkpoint {
     /// Returns true if this version iterates like the one that made the checkpoint, up to rounding. Version 0.1.0
     /// used other random numbers for early stopping and for starts; fits that draw none can continue.
     fn iterates_as_here(&self) -> bool {
-        let draws = self.options.early_stopping.is_some() || self.options.n_starts > 1;
+        let draws = self.options.early_stopping.is_some() || self.options.n_runs() > 1;
         self.version == VERSION || (self.version == "0.1.0" && !draws)
     }
 

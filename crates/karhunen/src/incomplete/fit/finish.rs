@@ -9,6 +9,7 @@ use crate::incomplete::factors::prior::{NormalPrior, Prior};
 use crate::incomplete::factors::{FactorSide, Factors};
 use crate::incomplete::fit::error_bars::{count_parameters, inverses};
 use crate::incomplete::fit::far::far_predictions;
+use crate::incomplete::fit::identifiability::identifiability;
 use crate::incomplete::fit::overfit::overfit;
 use crate::incomplete::fit::run::RunResult;
 use crate::incomplete::model::convergence::IncompleteConvergence;
@@ -91,6 +92,8 @@ impl<T: Lane> RunResult<T> {
                 held_out_rmse: self.held_out_rmse,
                 trace: self.trace,
                 runs: Vec::new(),
+                starts: None,
+                identifiability: identifiability(problem.data, pca.n_components),
                 refitted: false,
                 far,
                 overfit,

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::objective::{Diagonal, Objective};
-use crate::incomplete::factors::{Factor, FactorSide, Factors};
+use crate::incomplete::factors::{Factor, FactorSide, Factors, gram};
 use crate::incomplete::methods::als::Als;
 use crate::incomplete::methods::iterate::Iterate;
 use crate::incomplete::start::Start;
@@ -81,6 +81,19 @@ pub(crate) fn warm_up<T: Lane>(
         }
     }
     Ok(squares)
+}
+
+/// Makes loadings as large as scores, on which sweeps with equal penalties depend.
+pub(crate) fn balance<T: Lane>(factors: &mut Factors<T>, free: usize, exec: &Exec<'_>) -> Result<()> {
+    let trace = |products: Matrix| (0..free).map(|k| products[(k, k)]).sum::<f64>();
+    let (a, s) = (trace(gram(&factors.a, free, exec)?), trace(gram(&factors.s, free, exec)?));
+    if a > 0.0 && s > 0.0 {
+        let factor = (s / a).powf(0.25);
+        factors.a.map_rows(exec, |_, row| {
+            row[..free].iter_mut().for_each(|x| *x = T::from_f64(x.to_f64() * factor));
+        })?;
+    }
+    Ok(())
 }
 
 /// Makes the first `c` columns of loadings orthogonal and as long as random ones, by the symmetric map `(A'A)^(-1/2)`: the

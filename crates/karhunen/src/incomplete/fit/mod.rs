@@ -1,13 +1,16 @@
 //! One fit from top to bottom: mean, penalties, start, iterations, rotation, error bars. A fit has stages: one per
 //! random start or per step of a path of penalties, and a refit to all entries if requested.
 
+pub(crate) mod agreement;
 pub(crate) mod checkpoint;
 pub(crate) mod checkpointing;
+pub(crate) mod dense_part;
 pub(crate) mod difference;
 pub(crate) mod error_bars;
 pub(crate) mod far;
 pub(crate) mod finish;
 pub(crate) mod first_factors;
+pub(crate) mod identifiability;
 pub(crate) mod left_out;
 pub(crate) mod limit;
 pub(crate) mod need;
@@ -16,6 +19,7 @@ pub(crate) mod overfit;
 pub(crate) mod path;
 pub(crate) mod run;
 pub(crate) mod setting;
+pub(crate) mod short_starts;
 pub(crate) mod signals;
 pub(crate) mod stages;
 pub(crate) mod stopping;

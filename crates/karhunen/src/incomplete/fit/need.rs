@@ -75,7 +75,7 @@ impl IncompletePca {
             Method::Vb | Method::VbFixed => (8.0, 0.0),
             Method::VbFull => (4.0, (rows + 3.0 * columns) * table),
         };
-        let again = self.n_starts > 1 || self.regularization == Some(Regularization::Path);
+        let again = self.n_runs() > 1 || self.regularization == Some(Regularization::Path);
         let copies = copies + if again { 1.0 } else { 0.0 };
         let c = c as f64;
         // Rotated loadings and scores, their orthogonal factors, and the components of the model.

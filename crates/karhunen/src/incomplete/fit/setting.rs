@@ -6,15 +6,15 @@ use crate::incomplete::data::Observed;
 use crate::incomplete::factors::Factors;
 use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::factors::state_arrays::{count, damaged};
-use crate::incomplete::fit::error_bars::count_parameters;
-use crate::incomplete::fit::first_factors::{give_unit, random, warm_up};
+use crate::incomplete::fit::first_factors::give_unit;
 use crate::incomplete::fit::path::largest_penalty;
+use crate::incomplete::fit::short_starts::{ShortStarts, Table};
+use crate::incomplete::model::convergence::{RunSummary, StartAgreement};
 use crate::incomplete::options::{IncompletePca, Method, Regularization};
 use crate::incomplete::start::Start;
 use crate::incomplete::updates::offsets::OffsetVariance;
 use crate::incomplete::updates::prepared::Prepared;
 use crate::linalg::simd::Lane;
-use crate::random::Purpose;
 
 /// Ratio of consecutive penalties of a path; the first follows the smallest that makes all components zero.
 pub(crate) const STEP_RATIO: f64 = 0.7;
@@ -27,6 +27,12 @@ pub(crate) struct FitPart<'a, T> {
     pub(crate) prepared: Prepared,
     /// The penalty that follows from the data, of the method `ridge` without a given one.
     penalty: Option<f64>,
+}
+
+impl<T> FitPart<'_, T> {
+    fn table(&self) -> Table<'_, T> {
+        Table { data: self.data, prepared: &self.prepared }
+    }
 }
 
 /// Constants of a fit.
@@ -64,9 +70,13 @@ impl<'a, T: Lane> Setting<'a, T> {
         let learns_penalty = method == Method::Ridge && pca.regularization.is_none();
         let part = |data| {
             let prepared = Prepared::new(pca, data, start, exec)?;
-            let penalty =
-                if learns_penalty { Some(penalty_of_noise(pca, data, &prepared, exec)?) } else { None };
-            Ok(FitPart { data, prepared, penalty })
+            let mut part = FitPart { data, prepared, penalty: None };
+            if learns_penalty {
+                // By the residuals of the sweeps from the first random start.
+                let (_, squares) = part.table().random((pca, method), 0, &exec.part(0.0, 0.0))?;
+                part.penalty = Some(part.table().noise_penalty(pca, squares));
+            }
+            Ok(part)
         };
         let kept = part(kept)?;
         if let Some(penalty) = kept.penalty {
@@ -100,7 +110,7 @@ impl<'a, T: Lane> Setting<'a, T> {
     pub(crate) fn stage_of_codes(&self, name: &str, kind: f64, number: f64) -> Result<Stage> {
         let (number, path) = (count(name, number)?, self.top.is_some());
         match kind {
-            0.0 if !path && number < self.pca.n_starts => Ok(Stage::Start(number)),
+            0.0 if !path && number < self.pca.n_runs() => Ok(Stage::Start(number)),
             1.0 if path && number < MOST_STEPS => Ok(Stage::PathStep(number)),
             2.0 if self.whole.is_some() && number == 0 => Ok(Stage::Refit),
             _ => Err(damaged(name, "holds no stage of this fit")),
@@ -124,6 +134,35 @@ impl<'a, T: Lane> Setting<'a, T> {
         prepared.penalized(self.pca, data, regularization)
     }
 
+    /// Returns true if short starts are compared, which needs a cost.
+    pub(crate) fn compares_starts(&self) -> bool {
+        self.pca.n_starts.is_none() && self.method != Method::Online
+    }
+
+    /// The agreement of several runs, unless held-out entries ended them before they reached an optimum.
+    pub(crate) fn agreement_of_runs(&self, runs: &[RunSummary]) -> Option<StartAgreement> {
+        if self.top.is_some() || self.held_out.is_some() {
+            return None;
+        }
+        let lowest = runs.iter().map(|run| run.cost).fold(f64::INFINITY, f64::min);
+        let unit = if self.method.learns_variances() { self.kept.data.total_entries() } else { lowest };
+        StartAgreement::of_runs(runs, unit)
+    }
+
+    /// The best of several short starts, and their agreement.
+    pub(crate) fn compared(
+        &self,
+        stage: Stage,
+        problem: &Objective<'_, T>,
+        exec: &Exec<'_>,
+    ) -> Result<(Factors<T>, Option<StartAgreement>)> {
+        let whole = self.part(stage).table();
+        let (mut factors, agreement) =
+            ShortStarts { pca: self.pca, method: self.method, whole }.best(exec)?;
+        self.give_unit(stage, problem, &mut factors, exec)?;
+        Ok((factors, agreement))
+    }
+
     /// Random start of a given number, after the initial sweeps.
     pub(crate) fn random(
         &self,
@@ -132,45 +171,25 @@ impl<'a, T: Lane> Setting<'a, T> {
         problem: &Objective<'_, T>,
         exec: &Exec<'_>,
     ) -> Result<Factors<T>> {
-        let FitPart { data, prepared, .. } = self.part(stage);
-        let stream = Purpose::Starts.of(self.pca.seed).number(number as u64);
-        let deviation = prepared.deviations.mean_square.sqrt();
-        let shape = (self.pca.n_components, self.pca.row_offsets);
-        let mut factors = random(*data, shape, &prepared.mean, deviation, stream);
-        if self.method != Method::Online {
-            warm_up(problem, &mut factors, deviation, &exec.part(0.0, 0.0))?;
-        }
-        if let Some(side) = self.method.unit_side() {
-            give_unit(problem, &mut factors, (side, deviation), &exec.part(0.0, 0.0))?;
-        }
+        let (mut factors, _) =
+            self.part(stage).table().random((self.pca, self.method), number, &exec.part(0.0, 0.0))?;
+        self.give_unit(stage, problem, &mut factors, exec)?;
         Ok(factors)
     }
-}
 
-/// The default penalty of `ridge`: half of `w v (sqrt(N / n) + sqrt(N / p))`, with `N` entries of mean weight `w` of `n` rows
-/// and `p` columns, and noise of deviation `v`, by the residuals of the sweeps from the first random start. A ridge shrinks singular values by the
-/// penalty, and this many are those of noise alone (Koltchinskii, Lounici & Tsybakov 2011, doi:10.1214/11-AOS894); half of it
-/// predicts best, `docs/missing-values/least-squares.md`.
-fn penalty_of_noise<T: Lane>(
-    pca: &IncompletePca,
-    data: &Observed<T>,
-    prepared: &Prepared,
-    exec: &Exec<'_>,
-) -> Result<f64> {
-    /// Least share of the entries that count beside the parameters.
-    const LEAST: f64 = 0.25;
-    let problem = prepared.problem(pca, data);
-    let mean_square = prepared.deviations.mean_square;
-    let stream = Purpose::Starts.of(pca.seed).number(0);
-    let shape = (pca.n_components, pca.row_offsets);
-    let mut factors = random(data, shape, &prepared.mean, mean_square.sqrt(), stream);
-    let squares = warm_up(&problem, &mut factors, mean_square.sqrt(), &exec.part(0.0, 0.0))?;
-    let (n, entries) = (data.total_samples(), data.total_entries());
-    let p = (0..data.n_features()).filter(|j| data.n_observed_in_column(*j) > 0).count() as f64;
-    let parameters = count_parameters(data, (problem.c, problem.free()), problem.mean.joint);
-    let weight = data.mean_weight();
-    let noise = (squares / weight / (entries - parameters).max(LEAST * entries)).min(mean_square);
-    Ok(0.5 * weight * noise.sqrt() * ((entries / n).sqrt() + (entries / p).sqrt()))
+    fn give_unit(
+        &self,
+        stage: Stage,
+        problem: &Objective<'_, T>,
+        factors: &mut Factors<T>,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        let deviation = self.part(stage).prepared.deviations.mean_square.sqrt();
+        match self.method.unit_side() {
+            Some(side) => give_unit(problem, factors, (side, deviation), &exec.part(0.0, 0.0)),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Stage {

@@ -14,7 +14,7 @@ use crate::incomplete::fit::run::{Course, RunResult, Running, rmse_of};
 use crate::incomplete::fit::setting::{FitPart, MOST_STEPS, STEP_RATIO, Setting, Stage};
 use crate::incomplete::fit::stopping::Rules;
 use crate::incomplete::model::IncompleteModel;
-use crate::incomplete::model::convergence::{RunSummary, StopReason};
+use crate::incomplete::model::convergence::{RunSummary, StartAgreement, StopReason};
 use crate::incomplete::options::Method;
 use crate::linalg::simd::Lane;
 
@@ -29,13 +29,15 @@ pub(crate) struct Stages<T> {
     /// Final factors of the last path step.
     warm: Option<Factors<T>>,
     runs: Vec<RunSummary>,
+    /// Agreement of the starts that were compared.
+    starts: Option<StartAgreement>,
     /// Seconds of previous stages.
     spent: f64,
 }
 
 impl<T: Lane> Stages<T> {
     pub(crate) fn new(first: Stage) -> Self {
-        Self { stage: first, best: None, warm: None, runs: Vec::new(), spent: 0.0 }
+        Self { stage: first, best: None, warm: None, runs: Vec::new(), starts: None, spent: 0.0 }
     }
 
     /// The current stage, or the one that a refit repeats.
@@ -78,13 +80,22 @@ impl<T: Lane> Stages<T> {
     }
 
     /// Prepares the current stage, before its first iteration.
-    pub(crate) fn begin<'b>(&self, setting: &'b Setting<'_, T>, exec: &Exec<'_>) -> Result<Running<'b, T>> {
+    pub(crate) fn begin<'b>(
+        &mut self,
+        setting: &'b Setting<'_, T>,
+        exec: &Exec<'_>,
+    ) -> Result<Running<'b, T>> {
         let problem = setting.problem(self.stage, self.lambda(setting));
         let prepared = &setting.part(self.stage).prepared;
         let unreported = self.span(setting, exec).part(0.0, 0.0);
         let random = |number| setting.random(self.stage, number, &problem, &unreported);
         let factors = match (self.origin(), setting.start, &self.best, &self.warm) {
             (Stage::Start(_), Some(start), ..) => given(&problem, start, &prepared.mean, &unreported)?,
+            (Stage::Start(_), ..) if setting.compares_starts() => {
+                let (factors, agreement) = setting.compared(self.stage, &problem, &unreported)?;
+                self.starts = agreement;
+                factors
+            }
             (Stage::Start(number), ..) => random(number)?,
             (_, _, Some((best, _)), _) if self.stage == Stage::Refit => best.factors.clone(),
             (.., Some(warm)) => revived(warm, &random(0)?, problem.free(), &unreported)?,
@@ -105,6 +116,9 @@ impl<T: Lane> Stages<T> {
         self.stage = setting.stage_of_codes("leg", kind, number)?;
         self.spent = seconds("leg", spent)?;
         self.runs = restore_runs(&from.take("runs")?)?;
+        if from.has("starts") {
+            self.starts = Some(restore_starts(from.take_array("starts")?)?);
+        }
         let shape = setting.kept.data.shape();
         if from.has("best_leg") {
             let [kind, number] = from.take_array("best_leg")?;
@@ -159,6 +173,9 @@ impl<T: Lane> Stages<T> {
         let [kind, number] = self.stage.codes();
         out.put("leg", [kind, number, self.spent]);
         out.put("runs", save_runs(&self.runs));
+        if let Some(StartAgreement { n_starts, n_lowest, cost_difference, angle }) = self.starts {
+            out.put("starts", [n_starts as f64, n_lowest as f64, cost_difference, angle.unwrap_or(f64::NAN)]);
+        }
         if let Some((best, stage)) = &self.best {
             out.put("best_leg", stage.codes());
             out.put_part("best", best.save());
@@ -174,7 +191,7 @@ impl<T: Lane> Stages<T> {
     /// The part of the progress bar for the current stage.
     fn span<'e>(&self, setting: &Setting<'_, T>, exec: &Exec<'e>) -> Exec<'e> {
         let refit = usize::from(setting.whole.is_some());
-        let n = (setting.pca.n_starts + refit) as f64;
+        let n = (setting.pca.n_runs() + refit) as f64;
         match self.stage {
             Stage::Start(number) => exec.part(number as f64 / n, (number + 1) as f64 / n),
             Stage::PathStep(step) => {
@@ -209,7 +226,7 @@ impl<T: Lane> Stages<T> {
 
     fn report(&self, setting: &Setting<'_, T>, running: &Running<'_, T>, exec: &Exec<'_>) -> Result<()> {
         let of = match self.stage {
-            Stage::Start(number) => (number, setting.pca.n_starts),
+            Stage::Start(number) => (number, setting.pca.n_runs()),
             Stage::PathStep(step) => (step, step + 1),
             Stage::Refit => (self.runs.len(), self.runs.len() + 1),
         };
@@ -244,7 +261,7 @@ impl<T: Lane> Stages<T> {
         }
         let refit = setting.whole.is_some().then_some(Stage::Refit);
         match (self.stage, &self.best) {
-            (Stage::Start(number), _) if number + 1 < setting.pca.n_starts => Some(Stage::Start(number + 1)),
+            (Stage::Start(number), _) if number + 1 < setting.pca.n_runs() => Some(Stage::Start(number + 1)),
             (Stage::PathStep(step), Some((_, Stage::PathStep(best))))
                 if step < best + RISES && step + 1 < MOST_STEPS =>
             {
@@ -280,7 +297,8 @@ impl<T: Lane> Stages<T> {
             let rmse = rmse_of(setting.pca, &part.prepared, held_out, &factors, exec)?;
             model.record_held_out(rmse);
         }
-        model.record(self.runs, refitted);
+        let starts = self.starts.or_else(|| setting.agreement_of_runs(&self.runs));
+        model.record(self.runs, starts, refitted);
         Ok(model)
     }
 }
@@ -294,6 +312,15 @@ fn save_runs(runs: &[RunSummary]) -> Vec<f64> {
         [or_nan(run.lambda), run.cost, run.rmse, or_nan(run.held_out_rmse), run.n_iterations as f64]
     };
     runs.iter().flat_map(numbers).collect()
+}
+
+fn restore_starts([n_starts, n_lowest, cost_difference, angle]: [f64; 4]) -> Result<StartAgreement> {
+    Ok(StartAgreement {
+        n_starts: count("starts", n_starts)?,
+        n_lowest: count("starts", n_lowest)?,
+        cost_difference: finite("starts", cost_difference)?,
+        angle: optional_size("starts", angle)?,
+    })
 }
 
 fn restore_runs(numbers: &[f64]) -> Result<Vec<RunSummary>> {

@@ -102,6 +102,12 @@ pub struct IncompleteConvergence {
     /// Every run: one per start, or per penalty of a path.
     #[cfg_attr(feature = "serde", serde(default))]
     pub runs: Vec<RunSummary>,
+    /// Agreement of the starts, if several were compared.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub starts: Option<StartAgreement>,
+    /// Facts about the entries that leave components undetermined, if there are any; not known of fits in parts.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub identifiability: Option<Identifiability>,
     /// True if the model was refitted to all entries, including the held-out ones.
     #[cfg_attr(feature = "serde", serde(default))]
     pub refitted: bool,
@@ -133,9 +139,119 @@ pub struct RunSummary {
 }
 
 impl IncompleteConvergence {
-    /// Returns true if the fit met a criterion of convergence, and not a limit.
+    /// Returns true if the fit met a criterion of convergence, and not a limit, and the starts that were compared agree.
     pub fn converged(&self) -> bool {
+        self.met_criterion() && self.starts.is_none_or(|starts| starts.agree())
+    }
+
+    /// Returns true if the iterations met a criterion of convergence, and not a limit.
+    pub fn met_criterion(&self) -> bool {
         !matches!(self.stop, StopReason::Iterations | StopReason::TimeLimit)
+    }
+}
+
+/// Facts about the observed entries that leave components undetermined, whatever their values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Identifiability {
+    /// Number of parts into which rows and columns fall, with no entry in a row of one and a column of another: nothing ties
+    /// the components of one part to those of another.
+    pub n_parts: usize,
+    /// Number of pairs of columns that no row has both entries of: their covariance follows from the components alone.
+    /// `None` if the table is too large to count them.
+    pub n_pairs_apart: Option<usize>,
+    /// Number of rows with entries, but fewer than components.
+    pub n_short_rows: usize,
+    /// Number of columns with entries, but fewer than components.
+    pub n_short_columns: usize,
+}
+
+impl Identifiability {
+    pub(crate) fn is_notable(&self) -> bool {
+        self.n_parts > 1 || self.n_pairs_apart.unwrap_or(0) + self.n_short_rows + self.n_short_columns > 0
+    }
+}
+
+impl std::fmt::Display for Identifiability {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { n_parts, n_pairs_apart, n_short_rows, n_short_columns } = *self;
+        let counted = |n: usize, one: &str, several: &str| match n {
+            1 => format!("1 {one}"),
+            n => format!("{n} {several}"),
+        };
+        let mut facts = Vec::new();
+        if n_parts > 1 {
+            let rule = "that share neither rows nor columns, so nothing ties their components to one another";
+            facts.push(format!("the entries fall into {n_parts} parts {rule}"));
+        }
+        if let Some(n @ 1..) = n_pairs_apart {
+            let pairs = counted(n, "pair of columns was", "pairs of columns were");
+            facts.push(format!("{pairs} never observed in one row"));
+        }
+        if n_short_rows > 0 {
+            facts.push(format!(
+                "{} fewer entries than components",
+                counted(n_short_rows, "row has", "rows have")
+            ));
+        }
+        if n_short_columns > 0 {
+            let columns = counted(n_short_columns, "column has", "columns have");
+            facts.push(format!("{columns} fewer entries than components"));
+        }
+        f.write_str(&facts.join("; "))
+    }
+}
+
+/// Agreement of the starts of a fit (`docs/missing-values/starts.md`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct StartAgreement {
+    /// Number of starts.
+    pub n_starts: usize,
+    /// Number of starts that reached the lowest cost: short starts with the components of the best one, up to an angle of
+    /// [`StartAgreement::AGREED`], and runs with its cost, up to [`StartAgreement::SAME_COST`].
+    pub n_lowest: usize,
+    /// Cost of the start that is nearest to the best, less the lowest cost: over the lowest cost, or for runs of methods that
+    /// learn variances, whose cost is a log-likelihood, over the number of entries.
+    pub cost_difference: f64,
+    /// Largest principal angle between the components of the best short start that stand out from noise and the loadings of
+    /// the nearest other one, in radians; `None` for runs.
+    pub angle: Option<f64>,
+}
+
+impl StartAgreement {
+    /// Largest angle between components that agree, in radians.
+    pub const AGREED: f64 = 0.1;
+    /// Largest difference of costs that agree.
+    pub const SAME_COST: f64 = 1e-3;
+
+    /// Returns true if the lowest cost was reached from two starts.
+    pub fn agree(&self) -> bool {
+        self.n_lowest >= 2
+    }
+
+    /// Compares runs by their costs; `unit` is what differences are relative to. `None` for fewer than two runs.
+    pub(crate) fn of_runs(runs: &[RunSummary], unit: f64) -> Option<Self> {
+        let mut costs: Vec<f64> = runs.iter().map(|run| run.cost).collect();
+        costs.sort_by(f64::total_cmp);
+        let (&lowest, &next) = (costs.first()?, costs.get(1)?);
+        let away = |cost: f64| (cost - lowest) / unit.abs().max(f64::MIN_POSITIVE);
+        let n_lowest = costs.iter().filter(|cost| away(**cost) <= Self::SAME_COST).count();
+        Some(Self { n_starts: runs.len(), n_lowest, cost_difference: away(next), angle: None })
+    }
+}
+
+impl std::fmt::Display for StartAgreement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { n_starts, n_lowest, cost_difference, angle } = *self;
+        if self.agree() {
+            return write!(f, "{n_lowest} of {n_starts} starts reached the lowest cost");
+        }
+        write!(f, "only one of {n_starts} starts reached the lowest cost; the nearest other one ended ")?;
+        match angle {
+            Some(angle) => write!(f, "{angle:.2} radians away"),
+            None => write!(f, "{:.2}% higher", 100.0 * cost_difference),
+        }
     }
 }
 

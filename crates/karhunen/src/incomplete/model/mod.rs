@@ -13,8 +13,9 @@ use crate::incomplete::data::ColumnScales;
 use crate::incomplete::factors::Factors;
 use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::factors::prior::{NormalPrior, Prior};
-use crate::incomplete::model::convergence::FarPredictions;
-use crate::incomplete::model::convergence::{IncompleteConvergence, RunSummary};
+use crate::incomplete::model::convergence::{
+    FarPredictions, IncompleteConvergence, RunSummary, StartAgreement,
+};
 use crate::incomplete::options::IncompletePca;
 use crate::linalg::Matrix;
 use crate::scalar::Scalar;
@@ -274,9 +275,10 @@ impl IncompleteModel {
         &self.parts.convergence
     }
 
-    /// Records all runs of the fit.
-    pub(crate) fn record(&mut self, runs: Vec<RunSummary>, refitted: bool) {
+    /// Records all runs of the fit, and the agreement of its starts.
+    pub(crate) fn record(&mut self, runs: Vec<RunSummary>, starts: Option<StartAgreement>, refitted: bool) {
         self.parts.convergence.runs = runs;
+        self.parts.convergence.starts = starts;
         self.parts.convergence.refitted = refitted;
     }
 

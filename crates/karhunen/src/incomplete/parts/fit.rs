@@ -12,9 +12,6 @@ use crate::incomplete::factors::objective::{Diagonal, Objective};
 use crate::incomplete::factors::prior::Prior;
 use crate::incomplete::fit::error_bars::parameters_of_loadings;
 use crate::incomplete::fit::finish::{Described, Found, noise};
-use crate::incomplete::fit::first_factors::{
-    SWEEPS, StartSweep, curvatures, give_unit, orthogonalize, random,
-};
 use crate::incomplete::fit::run::{Course, RunResult, Running};
 use crate::incomplete::fit::stopping::Rules;
 use crate::incomplete::methods::full::Full;
@@ -27,8 +24,9 @@ use crate::incomplete::parts::normal_sums::n_sums;
 use crate::incomplete::parts::posterior_rows::{RowsInParts, found_in_parts};
 use crate::incomplete::parts::posterior_sums::n_in_sums;
 use crate::incomplete::parts::scaled::ScaledPasses;
-use crate::incomplete::parts::stand_in::{penalties, stand_in, without_penalty_rows};
-use crate::incomplete::parts::sweeps::{Sweeps, Swept, sweep};
+use crate::incomplete::parts::stand_in::{penalties, without_penalty_rows};
+use crate::incomplete::parts::starts::{PartStarts, of_runs};
+use crate::incomplete::parts::sweeps::{Sweeps, Swept};
 use crate::incomplete::parts::{
     ColumnEntries, NormalSums, NormalTask, PosteriorSums, PosteriorTask, ScorePenalty, TraceTask,
 };
@@ -41,7 +39,6 @@ use crate::linalg::Matrix;
 use crate::linalg::decomp::cholesky::{BLOCK, Upper};
 use crate::linalg::dense::small::{multiply, t_multiply};
 use crate::linalg::simd::Lane;
-use crate::random::Purpose;
 use crate::scalar::is_single;
 use crate::scaling::Scaling;
 use crate::weights::counts_several;
@@ -219,13 +216,21 @@ fn fit_typed<T: Lane>(
         ..prepared.problem(pca, &none)
     };
     let exec = &exec.phase(method.name());
+    let starts = PartStarts { pca, method, problem: &problem, entries, prepared: &prepared, penalty, passes };
     let (mut best, mut runs, mut spent) = (None::<Best<T>>, Vec::new(), 0.0);
-    for number in 0..pca.n_starts {
+    let mut agreement = None;
+    for number in 0..pca.n_runs() {
         let last = RefCell::new(None);
-        let n = pca.n_starts as f64;
+        let n = pca.n_runs() as f64;
         let part = exec.part(number as f64 / n, (number + 1) as f64 / n);
-        let (factors, squares) =
-            first_factors(pca, &problem, (entries, &prepared), penalty, passes, number, &part)?;
+        let (factors, squares) = match pca.n_starts {
+            Some(_) => starts.random(number, &part)?,
+            None => {
+                let (factors, squares, found) = starts.best(&part)?;
+                agreement = found;
+                (factors, squares)
+            }
+        };
         let scale = prepared.mean_squares(entries.total());
         let iterations: Box<dyn Iterate<T> + '_> = match method {
             Method::VbFull if scale.of_entries == 0.0 => of_method(pca, method, &prepared, entries.total()),
@@ -246,7 +251,7 @@ fn fit_typed<T: Lane>(
         let mut running =
             Running::begin_at(course, problem.clone(), factors, iterations, (squares, None), &part)?;
         while running.step(&part)?.is_none() {
-            running.report((number, pca.n_starts), spent, &part)?;
+            running.report((number, pca.n_runs()), spent, &part)?;
         }
         spent += running.seconds();
         let (run, _) = running.into_run();
@@ -290,46 +295,15 @@ fn fit_typed<T: Lane>(
             rmse: (run.squares / prepared.weight()).sqrt(),
             held_out_rmse: None,
             trace: run.trace,
+            starts: agreement.or_else(|| of_runs(&runs, method, entries)),
             runs,
+            identifiability: None,
             refitted: false,
             far: None,
             overfit: None,
             n_samples_in_parts: Some(entries.n_rows),
         },
     })
-}
-
-/// A random start after a few sweeps with a ridge, as of a fit in memory, and the sum of its squared errors.
-fn first_factors<T: Lane>(
-    pca: &IncompletePca,
-    problem: &Objective<'_, T>,
-    (entries, prepared): (&ColumnEntries, &Prepared),
-    penalty: ScorePenalty,
-    passes: &dyn EntryPasses,
-    number: usize,
-    exec: &Exec<'_>,
-) -> Result<(Factors<T>, f64)> {
-    let stream = Purpose::Starts.of(pca.seed).number(number as u64);
-    let deviation = prepared.deviations.mean_square.sqrt();
-    let mut factors = random(problem.data, (problem.c, false), &prepared.mean, deviation, stream);
-    let totals = (entries.samples, entries.total());
-    let [of_scores, of_loadings] = curvatures(&factors.a, problem.c, totals, deviation, exec)?;
-    let mut squares = 0.0;
-    for StartSweep { ridge: size, orthogonalize: after } in SWEEPS {
-        let ridge = ScorePenalty { size: size * of_scores, per_entry: false };
-        let with_ridge = Objective { loadings: Diagonal::Same(size * of_loadings), ..problem.clone() };
-        let (sums, [cost, of_loadings]) =
-            sweep(passes, &with_ridge, &mut factors.a, ridge, &exec.part(0.0, 0.0))?;
-        factors.s = stand_in(&sums, penalty.per_entry)?;
-        squares = (cost - of_loadings).max(0.0);
-        if after {
-            orthogonalize(&mut factors.a, problem.c, deviation, exec)?;
-        }
-    }
-    if let Some(side) = pca.method.unit_side() {
-        give_unit(problem, &mut factors, (side, deviation), &exec.part(0.0, 0.0))?;
-    }
-    Ok((factors, squares))
 }
 
 /// The end of a fit.

@@ -14,6 +14,7 @@ mod posterior_sums;
 mod record;
 mod scaled;
 mod stand_in;
+mod starts;
 mod sweeps;
 mod task;
 

@@ -83,7 +83,7 @@ fn fits_of_f32_data_with_held_out_entries_resume_to_the_same_bits() {
 fn starts_paths_and_online_rules_resume_to_the_same_bits() {
     let data = observed(&Holes::planted(60, 20, &[3.0, 2.0, 1.0], 0.8, 0.6, 4));
     let of = |method| IncompletePca { method, ..IncompletePca::new(4) };
-    let starts = IncompletePca { n_starts: 3, max_iter: 15, ..of(Method::Em) };
+    let starts = IncompletePca { n_starts: Some(3), max_iter: 15, ..of(Method::Em) };
     resumes_everywhere(&starts, &data);
     for method in [Method::Ridge, Method::Soft, Method::Als] {
         let (regularization, early_stopping) = (Some(Regularization::Path), Some(0.1));
@@ -206,7 +206,7 @@ fn other_data_and_options_are_refused() {
         timeless(&em.fit(&data).unwrap())
     );
     let stops_early = IncompletePca { early_stopping: Some(0.1), ..em.clone() };
-    for draws in [stops_early, IncompletePca { n_starts: 2, ..em.clone() }] {
+    for draws in [stops_early, IncompletePca { n_starts: Some(2), ..em.clone() }] {
         let (_, checkpoints) = fit_and_keep(&draws, &data, &FitContext::default(), 3);
         let message = error(&draws, &data, &of_0_1_0(&checkpoints[0])).to_string();
         assert!(message.contains("other versions of karhunen (0.1.0"), "{message}");
@@ -251,7 +251,7 @@ fn changed(checkpoint: &Checkpoint, name: &str, at: usize, value: f64) -> Checkp
 #[test]
 fn numbers_outside_their_rules_are_refused_as_damage() {
     let data = observed(&Holes::problem_q());
-    let vb = IncompletePca { method: Method::Vb, max_iter: 12, n_starts: 2, ..IncompletePca::new(2) };
+    let vb = IncompletePca { method: Method::Vb, max_iter: 12, n_starts: Some(2), ..IncompletePca::new(2) };
     let (_, checkpoints) = fit_and_keep(&vb, &data, &FitContext::default(), 1);
     let last = checkpoints.last().unwrap();
     let nan = f64::NAN;

@@ -29,6 +29,7 @@ mod scaling;
 mod score;
 mod small_example;
 mod sources;
+mod starts;
 mod stopping;
 mod traces;
 mod units;

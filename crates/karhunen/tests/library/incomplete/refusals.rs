@@ -24,7 +24,7 @@ fn options_outside_their_rules_are_refused() {
     refused(IncompletePca { tol: -1.0, ..ok.clone() }, "tol = -1");
     refused(IncompletePca { max_iter: 0, ..ok.clone() }, "max_iter = 0");
     for huge in [1 << 32, i64::MAX as usize, usize::MAX] {
-        refused(IncompletePca { n_starts: huge, ..ok.clone() }, "more than a million starts");
+        refused(IncompletePca { n_starts: Some(huge), ..ok.clone() }, "more than a million starts");
         let ccd = IncompletePca { method: Method::Ccd, inner_iterations: huge, ..ok.clone() };
         refused(ccd, "more than 1000 change nothing");
         refused(IncompletePca { n_components: huge, ..ok.clone() }, "ask for at most");
@@ -33,7 +33,7 @@ fn options_outside_their_rules_are_refused() {
     refused(IncompletePca { gradient_tol: Some(0.0), ..ok.clone() }, "gradient_tol = 0 ");
     refused(IncompletePca { angle_tol: Some(1.0), ..ok.clone() }, "angle_tol = 1 ");
     refused(IncompletePca { rmse_tol: Some(f64::NAN), ..ok.clone() }, "rmse_tol = NaN ");
-    refused(IncompletePca { n_starts: 0, ..ok.clone() }, "n_starts = 0");
+    refused(IncompletePca { n_starts: Some(0), ..ok.clone() }, "n_starts = 0");
     let data = observed(&Holes::problem_q());
     let error = ok.fit_with(&data, &FitContext::default(), &Run::threads(0)).unwrap_err();
     assert!(error.to_string().contains("n_threads = 0"), "{error}");
@@ -70,7 +70,7 @@ fn options_without_use_are_refused() {
     let judged = |method| IncompletePca { regularization: path, early_stopping, ..of(method) };
     refused(judged(Method::Em), "have no penalties");
     refused(judged(Method::VbFull), "in place of penalties");
-    refused(IncompletePca { n_starts: 2, ..judged(Method::Als) }, "one random start");
+    refused(IncompletePca { n_starts: Some(2), ..judged(Method::Als) }, "one random start");
     refused(IncompletePca { refit: true, ..of(Method::Em) }, "all entries were fitted");
     for method in [Method::Map, Method::Vb, Method::Auto, Method::Online] {
         refused(IncompletePca { gradient_tol: Some(1e-3), ..of(method) }, "do not follow the gradient");

@@ -121,7 +121,7 @@ fn least_squares_fits_agree_with_the_oracle() {
     let holes = planted((30, 9), 1.0, 0.2, 3);
     let expected = oracle(&holes, 2, 0.0, 0.0);
     for method in LEAST_SQUARES {
-        let pca = IncompletePca { tol: 1e-14, max_iter: 200_000, n_starts: 2, ..options(method) };
+        let pca = IncompletePca { tol: 1e-14, max_iter: 200_000, n_starts: Some(2), ..options(method) };
         let cost = pca.fit(&observed(&holes)).unwrap().convergence().cost;
         assert!((cost / expected - 1.0).abs() < 1e-8, "{}: {cost} instead of {expected}", method.name());
     }

@@ -91,7 +91,7 @@ fn integer_weights_equal_repeated_rows_after_any_number_of_iterations() {
     let (expanded, rows) = repeated(&problem(), &weights);
     let (weighted, expanded) = (data.with_sample_weights(&weights).unwrap(), observed(&expanded));
     for method in Method::ALL.into_iter().filter(|method| *method != Method::Online) {
-        let pca = IncompletePca { method, n_starts: 2, seed: 3, ..IncompletePca::new(2) };
+        let pca = IncompletePca { method, n_starts: Some(2), seed: 3, ..IncompletePca::new(2) };
         let (x, y) = (pca.fit(&weighted).unwrap(), pca.fit(&expanded).unwrap());
         assert_eq!(x.convergence().trace.len(), y.convergence().trace.len(), "{}", method.name());
         same(method.name(), &x, &y, &rows, 1e-9);

@@ -166,7 +166,7 @@ fn the_best_of_several_starts_is_kept() {
     let data = observed(&Holes::planted(40, 15, &[2.0, 1.0, 1.0], 0.3, 0.75, 1));
     let em = IncompletePca { method: Method::Em, tol: 1e-9, max_iter: 300, ..IncompletePca::new(3) };
     let cost = |pca: &IncompletePca| pca.fit(&data).unwrap().convergence().cost;
-    let model = IncompletePca { n_starts: 5, ..em.clone() }.fit(&data).unwrap();
+    let model = IncompletePca { n_starts: Some(5), ..em.clone() }.fit(&data).unwrap();
     let runs: Vec<f64> = model.convergence().runs.iter().map(|run| run.cost).collect();
     let best = model.convergence().cost;
     assert_eq!(runs.len(), 5);
@@ -212,7 +212,7 @@ fn an_observer_receives_every_iteration() {
     let data = observed(&Holes::planted(80, 30, &[2.0, 1.0], 0.5, 0.4, 9));
     let share = Some(0.05);
     for (method, early_stopping) in [(Method::VbFull, None), (Method::Em, share), (Method::Ridge, share)] {
-        let pca = IncompletePca { method, n_starts: 2, early_stopping, ..IncompletePca::new(3) };
+        let pca = IncompletePca { method, n_starts: Some(2), early_stopping, ..IncompletePca::new(3) };
         let diary = Diary::default();
         let model = pca.fit_with(&data, &FitContext::default(), &Run::observed(&diary)).unwrap();
         let told = diary.0.into_inner().unwrap();
@@ -420,7 +420,7 @@ fn every_start_is_reported() {
     let data = observed(&Holes::planted(40, 15, &[2.0, 1.0, 1.0], 0.3, 0.75, 1));
     let em = IncompletePca { method: Method::Em, ..IncompletePca::new(3) };
     let runs = |n_starts, seed| {
-        let pca = IncompletePca { n_starts, seed, ..em.clone() };
+        let pca = IncompletePca { n_starts: Some(n_starts), seed, ..em.clone() };
         pca.fit(&data).unwrap().convergence().runs.clone()
     };
     let all = runs(4, 0);

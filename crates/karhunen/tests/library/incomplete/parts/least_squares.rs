@@ -69,7 +69,7 @@ fn a_converged_fit_is_that_of_all_rows() {
     assert_equal("auto", &found, &whole, 1e-9);
     assert_eq!(found.parts().options, auto);
     // Several starts: the best of each.
-    let pca = IncompletePca { n_starts: 3, ..pca };
+    let pca = IncompletePca { n_starts: Some(3), ..pca };
     let whole = pca.fit(&observed(&holes)).unwrap();
     let found = pca.fit_parts(&Parts::new(&holes, &SIZES)).unwrap();
     assert_eq!(found.convergence().runs.len(), 3);

@@ -21,7 +21,14 @@ fn problem() -> Holes {
 }
 
 fn options(method: Method, regularization: Option<Regularization>) -> IncompletePca {
-    IncompletePca { method, regularization, tol: 0.0, max_iter: 15, ..IncompletePca::new(2) }
+    IncompletePca {
+        method,
+        regularization,
+        tol: 0.0,
+        max_iter: 15,
+        n_starts: Some(1),
+        ..IncompletePca::new(2)
+    }
 }
 
 /// Variational Bayes of data of two components, with more components than the data have.

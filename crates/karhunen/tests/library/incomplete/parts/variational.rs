@@ -56,7 +56,7 @@ fn variational_bayes_in_parts_obeys_its_options() {
         ("converged", IncompletePca { tol: 1e-7, ..variational(3, 400) }),
         ("settled errors", IncompletePca { rmse_tol: Some(1e-4), ..variational(2, 400) }),
         ("settled loadings", IncompletePca { angle_tol: Some(1e-4), ..variational(3, 400) }),
-        ("several starts", IncompletePca { n_starts: 3, ..variational(3, 9) }),
+        ("several starts", IncompletePca { n_starts: Some(3), ..variational(3, 9) }),
         ("no error bars", IncompletePca { error_bars: false, ..variational(3, 30) }),
     ] {
         let whole = pca.fit(&observed(&holes)).unwrap();

@@ -1,0 +1,85 @@
+//! Agreement of the starts of a fit.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::factors::{Factors, gram};
+use crate::incomplete::fit::signals::largest_angle;
+use crate::incomplete::model::convergence::StartAgreement;
+use crate::linalg::Matrix;
+use crate::linalg::decomp::eigh::{Eigh, eigh};
+use crate::linalg::decomp::orthonormal::orthonormalize;
+use crate::linalg::dense::small::{multiply, t_multiply};
+use crate::linalg::simd::Lane;
+
+/// Singular value, as a multiple of the last penalty, of a component that is compared: that of noise is about four.
+const CLEAR: f64 = 2.0;
+
+/// The largest singular value of the product of loadings and scores of the first `free` components.
+pub(crate) fn largest_singular_value<T: Lane>(
+    factors: &Factors<T>,
+    free: usize,
+    exec: &Exec<'_>,
+) -> Result<f64> {
+    let (_, Eigh { values, .. }) = principal_axes(factors, free, exec)?;
+    Ok(values.first().map_or(0.0, |value| value.max(0.0).sqrt()))
+}
+
+/// An orthonormal basis `q` of the loadings `A`, and the eigenvalues and eigenvectors of `q' A S' S A' q`, with the scores `S`.
+fn principal_axes<T: Lane>(factors: &Factors<T>, free: usize, exec: &Exec<'_>) -> Result<(Matrix, Eigh)> {
+    let loadings = factors.a.to_matrix(free);
+    let inside = |q: &Matrix| t_multiply(q, &loadings);
+    let q = orthonormalize(loadings.clone(), 0, exec)?.q;
+    let squares = multiply(&multiply(&inside(&q), &gram(&factors.s, free, exec)?), &inside(&q).transposed());
+    Ok((q, eigh(&squares)?))
+}
+
+/// The end of a start.
+struct Ended {
+    cost: f64,
+    /// Orthonormal basis of its loadings.
+    span: Matrix,
+    /// The principal axes whose singular values stand out from noise.
+    clear: Matrix,
+}
+
+/// Starts and their agreement.
+#[derive(Default)]
+pub(crate) struct Comparison(Vec<Ended>);
+
+impl Comparison {
+    /// Adds the end of a start, at a penalty; returns true if no start before it ended at a lower cost.
+    pub(crate) fn add<T: Lane>(
+        &mut self,
+        factors: &Factors<T>,
+        free: usize,
+        (cost, penalty): (f64, f64),
+        exec: &Exec<'_>,
+    ) -> Result<bool> {
+        let (span, Eigh { values, vectors }) = principal_axes(factors, free, exec)?;
+        let n_clear = values.iter().filter(|value| **value > (CLEAR * penalty).powi(2)).count();
+        let clear = multiply(&span, &vectors.columns(0..n_clear));
+        let is_best = self.0.iter().all(|before| cost < before.cost);
+        self.0.push(Ended { cost, span, clear });
+        Ok(is_best)
+    }
+
+    /// The agreement of the starts with the one of the lowest cost; `None` before the second start.
+    pub(crate) fn agreement(&self) -> Result<Option<StartAgreement>> {
+        let Some(best) = self.0.iter().min_by(|a, b| a.cost.total_cmp(&b.cost)) else { return Ok(None) };
+        let (mut nearest, mut n_lowest) = (None::<(f64, f64)>, 1);
+        for other in self.0.iter().filter(|other| !std::ptr::eq(*other, best)) {
+            let angle = if best.clear.n_cols() == 0 { 0.0 } else { largest_angle(&other.span, &best.clear)? };
+            n_lowest += usize::from(angle <= StartAgreement::AGREED);
+            if nearest.is_none_or(|(least, _)| angle < least) {
+                nearest = Some((angle, (other.cost - best.cost) / best.cost.abs().max(f64::MIN_POSITIVE)));
+            }
+        }
+        let n_starts = self.0.len();
+        Ok(nearest.map(|(angle, cost_difference)| StartAgreement {
+            n_starts,
+            n_lowest,
+            cost_difference,
+            angle: Some(angle),
+        }))
+    }
+}

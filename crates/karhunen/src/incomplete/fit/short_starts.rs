@@ -1,0 +1,253 @@
+//! Short starts of a fit, which are compared before one of them is continued (`docs/missing-values/starts.md`).
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::data::Observed;
+use crate::incomplete::factors::Factors;
+use crate::incomplete::fit::agreement::{Comparison, largest_singular_value};
+use crate::incomplete::fit::dense_part::{DensePart, dense_part};
+use crate::incomplete::fit::error_bars::count_parameters;
+use crate::incomplete::fit::first_factors::{balance, random, warm_up};
+use crate::incomplete::methods::als::Als;
+use crate::incomplete::methods::iterate::{Iterate, IterationReport};
+use crate::incomplete::model::convergence::StartAgreement;
+use crate::incomplete::options::{IncompletePca, Method, Regularization};
+use crate::incomplete::updates::prepared::Prepared;
+use crate::linalg::simd::Lane;
+use crate::random::Purpose;
+
+/// Most short starts.
+pub(crate) const MOST_STARTS: usize = 6;
+/// Ratio of consecutive penalties.
+const STEP_RATIO: f64 = 0.7;
+/// Most penalties, down to 0.7% of the largest.
+const MOST_STEPS: usize = 14;
+/// Sweeps of alternating least squares at each penalty, in small tables.
+const SWEEPS_EACH: usize = 2;
+/// Share of [`noise_penalty`] at which penalties end.
+pub(crate) const LEAST: f64 = 0.5;
+/// Entries of a large table, whose starts are all made on a part of it, with one sweep at each penalty.
+const LARGE: usize = 100_000;
+/// Entries of the part for each loading, or score, of the shorter side: of small tables, and of large ones.
+const ENTRIES_EACH: [f64; 2] = [10.0, 5.0];
+
+/// The cost and the sum of squared residuals after a sweep.
+pub(crate) struct Swept {
+    pub(crate) cost: f64,
+    pub(crate) squares: f64,
+}
+
+/// The penalties of short starts, which the first start determines.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Penalties(Vec<f64>);
+
+impl Penalties {
+    pub(crate) fn last(&self) -> f64 {
+        self.0.last().copied().unwrap_or(0.0)
+    }
+
+    /// Sweeps with ridges that fall from the largest singular value of the factors until `is_last(penalty, squares)`. Large
+    /// penalties leave the strongest components alone, which a start cannot miss, and weaker ones join them one by one
+    /// (Mazumder, Hastie & Tibshirani 2010, Algorithm 1, jmlr.org/papers/v11/mazumder10a.html). Returns the cost at the last
+    /// penalty.
+    pub(crate) fn anneal<T: Lane>(
+        &mut self,
+        factors: &mut Factors<T>,
+        free: usize,
+        is_last: impl Fn(f64, f64) -> bool,
+        mut sweep: impl FnMut(&mut Factors<T>, f64) -> Result<Swept>,
+        exec: &Exec<'_>,
+    ) -> Result<f64> {
+        if !self.0.is_empty() {
+            balance(factors, free, exec)?;
+            return self.again(0, factors, sweep);
+        }
+        let top = largest_singular_value(factors, free, exec)?;
+        balance(factors, free, exec)?;
+        loop {
+            let penalty = top * STEP_RATIO.powi(self.0.len() as i32 + 1);
+            let swept = sweep(factors, penalty)?;
+            self.0.push(penalty);
+            if self.0.len() >= MOST_STEPS || is_last(penalty, swept.squares) {
+                return Ok(swept.cost);
+            }
+        }
+    }
+
+    /// Sweeps with the known penalties, from number `first` on.
+    fn again<T: Lane>(
+        &self,
+        first: usize,
+        factors: &mut Factors<T>,
+        mut sweep: impl FnMut(&mut Factors<T>, f64) -> Result<Swept>,
+    ) -> Result<f64> {
+        let mut cost = 0.0;
+        for penalty in &self.0[first..] {
+            cost = sweep(factors, *penalty)?.cost;
+        }
+        Ok(cost)
+    }
+}
+
+/// Returns true if penalties end at that of noise: without penalties and learned variances, weaker components take part.
+pub(crate) fn ends_at_noise(method: Method) -> bool {
+    method.learns_variances() || method.uses_penalties()
+}
+
+/// Entries and their statistics.
+#[derive(Clone, Copy)]
+pub(crate) struct Table<'a, T> {
+    pub(crate) data: &'a Observed<T>,
+    pub(crate) prepared: &'a Prepared,
+}
+
+impl<T: Lane> Table<'_, T> {
+    /// A random start of a given number after the initial sweeps, and the sum of its squared residuals; `online` makes no
+    /// sweeps.
+    pub(crate) fn random(
+        &self,
+        (pca, method): (&IncompletePca, Method),
+        number: usize,
+        exec: &Exec<'_>,
+    ) -> Result<(Factors<T>, f64)> {
+        let Self { data, prepared } = *self;
+        let problem = prepared.penalized(pca, data, prepared.regularization(pca, method, data.mean_weight()));
+        let stream = Purpose::Starts.of(pca.seed).number(number as u64);
+        let deviation = prepared.deviations.mean_square.sqrt();
+        let shape = (pca.n_components, pca.row_offsets);
+        let mut factors = random(data, shape, &prepared.mean, deviation, stream);
+        let squares = match method {
+            Method::Online => 0.0,
+            _ => warm_up(&problem, &mut factors, deviation, exec)?,
+        };
+        Ok((factors, squares))
+    }
+
+    /// Sweeps of alternating least squares with a ridge.
+    fn sweep(
+        &self,
+        pca: &IncompletePca,
+        (factors, n_sweeps): (&mut Factors<T>, usize),
+        penalty: f64,
+        exec: &Exec<'_>,
+    ) -> Result<Swept> {
+        let mut problem = self.prepared.penalized(pca, self.data, Regularization::Ridge(penalty));
+        let mut swept = Swept { cost: 0.0, squares: 0.0 };
+        for _ in 0..n_sweeps {
+            let IterationReport { cost, squares, .. } = Als.iterate(&mut problem, factors, exec)?;
+            swept = Swept { cost, squares };
+        }
+        Ok(swept)
+    }
+
+    /// [`noise_penalty`] of these entries.
+    pub(crate) fn noise_penalty(&self, pca: &IncompletePca, squares: f64) -> f64 {
+        let Self { data, prepared } = *self;
+        let problem = prepared.problem(pca, data);
+        let (entries, weight) = (data.total_entries(), data.mean_weight());
+        let parameters = count_parameters(data, (problem.c, problem.free()), problem.mean.joint);
+        let most = prepared.deviations.mean_square;
+        weight * noise_penalty(squares / weight, (entries, parameters), most) * self.level_of_noise()
+    }
+
+    fn level_of_noise(&self) -> f64 {
+        let p = (0..self.data.n_features()).filter(|j| self.data.n_observed_in_column(*j) > 0).count() as f64;
+        level_of_noise(self.data.total_entries(), self.data.total_samples(), p)
+    }
+}
+
+/// Half of the deviation `v` of noise, by the sum of squared residuals `squares` of a fit with so many entries and parameters;
+/// at most the mean square of the entries, `most`. A ridge shrinks singular values by the penalty, and `v` times
+/// [`level_of_noise`] are those of noise alone (Koltchinskii, Lounici & Tsybakov 2011, doi:10.1214/11-AOS894); half of it
+/// predicts best, `docs/missing-values/least-squares.md`.
+pub(crate) fn noise_penalty(squares: f64, (entries, parameters): (f64, f64), most: f64) -> f64 {
+    /// Least share of the entries that count beside the parameters.
+    const LEAST: f64 = 0.25;
+    let noise = squares / (entries - parameters).max(LEAST * entries);
+    0.5 * noise.min(most).sqrt()
+}
+
+/// Largest singular value of noise of deviation one, at `entries` places of a table with n rows and p columns, about:
+/// `sqrt(N / n) + sqrt(N / p)`.
+pub(crate) fn level_of_noise(entries: f64, n: f64, p: f64) -> f64 {
+    (entries / n).sqrt() + (entries / p).sqrt()
+}
+
+/// The short starts of a fit.
+pub(crate) struct ShortStarts<'a, T> {
+    pub(crate) pca: &'a IncompletePca,
+    pub(crate) method: Method,
+    pub(crate) whole: Table<'a, T>,
+}
+
+impl<T: Lane> ShortStarts<'_, T> {
+    /// The factors of the best start, and the agreement of all of them: until two have reached the lowest cost.
+    pub(crate) fn best(&self, exec: &Exec<'_>) -> Result<(Factors<T>, Option<StartAgreement>)> {
+        let Self { pca, whole, .. } = *self;
+        let is_large = whole.data.n_observed() >= LARGE;
+        let part =
+            dense_part(whole.data, ENTRIES_EACH[usize::from(is_large)] * pca.n_components as f64, exec)?;
+        let of_part = part.as_ref().map(|part| Prepared::new(pca, &part.data, None, exec)).transpose()?;
+        let part = part.as_ref().zip(of_part.as_ref());
+        let only_part = part.filter(|_| is_large);
+        let table = only_part.map_or(whole, |(part, prepared)| Table { data: &part.data, prepared });
+        let (mut penalties, mut comparison, mut best) = (Penalties::default(), Comparison::default(), None);
+        for number in 0..MOST_STARTS {
+            let (factors, cost) = match part {
+                // A start from other entries than the first.
+                Some(part) if number == 1 && only_part.is_none() => {
+                    self.part_first(part, &penalties, exec)?
+                }
+                _ => self.annealed(table, number, &mut penalties, exec)?,
+            };
+            if comparison.add(&factors, pca.n_components, (cost, penalties.last()), exec)? {
+                best = Some(factors);
+            }
+            if comparison.agreement()?.is_some_and(|found| found.agree()) {
+                break;
+            }
+        }
+        let Some(mut factors) = best else { unreachable!("a fit without a start") };
+        if let Some((part, _)) = only_part {
+            factors = part.extended(&factors, whole, pca);
+            let penalty = penalties.last() * (whole.level_of_noise() / table.level_of_noise());
+            whole.sweep(pca, (&mut factors, SWEEPS_EACH), penalty, &exec.part(0.0, 0.0))?;
+        }
+        Ok((factors, comparison.agreement()?))
+    }
+
+    /// An annealed start and its cost.
+    fn annealed(
+        &self,
+        table: Table<'_, T>,
+        number: usize,
+        penalties: &mut Penalties,
+        exec: &Exec<'_>,
+    ) -> Result<(Factors<T>, f64)> {
+        let (pca, exec) = (self.pca, &exec.part(0.0, 0.0));
+        let (mut factors, _) = table.random((pca, self.method), number, exec)?;
+        let ends = ends_at_noise(self.method);
+        let is_last = |penalty, squares| ends && penalty <= LEAST * table.noise_penalty(pca, squares);
+        let n_sweeps = if self.whole.data.n_observed() >= LARGE { 1 } else { SWEEPS_EACH };
+        let sweep = |factors: &mut Factors<T>, penalty| table.sweep(pca, (factors, n_sweeps), penalty, exec);
+        let cost = penalties.anneal(&mut factors, pca.n_components, is_last, sweep, exec)?;
+        Ok((factors, cost))
+    }
+
+    /// A start that is annealed on a part of the entries, then on all with the smaller penalties, and its cost.
+    fn part_first(
+        &self,
+        (part, prepared): (&DensePart<T>, &Prepared),
+        penalties: &Penalties,
+        exec: &Exec<'_>,
+    ) -> Result<(Factors<T>, f64)> {
+        let table = Table { data: &part.data, prepared };
+        let (factors, _) = self.annealed(table, 1, &mut Penalties::default(), exec)?;
+        let mut factors = part.extended(&factors, self.whole, self.pca);
+        let sweep = |factors: &mut Factors<T>, penalty| {
+            self.whole.sweep(self.pca, (factors, SWEEPS_EACH), penalty, &exec.part(0.0, 0.0))
+        };
+        let cost = penalties.again(penalties.0.len() / 2, &mut factors, sweep)?;
+        Ok((factors, cost))
+    }
+}

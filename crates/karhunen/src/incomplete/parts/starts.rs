@@ -1,0 +1,129 @@
+//! Starts of fits to rows in parts, as of fits in memory.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::factors::objective::{Diagonal, Objective};
+use crate::incomplete::factors::{FactorSide, Factors};
+use crate::incomplete::fit::agreement::Comparison;
+use crate::incomplete::fit::first_factors::{
+    SWEEPS, StartSweep, curvatures, give_unit, orthogonalize, random,
+};
+use crate::incomplete::fit::short_starts::{
+    LEAST, MOST_STARTS, Penalties, Swept, ends_at_noise, level_of_noise, noise_penalty,
+};
+use crate::incomplete::model::convergence::{RunSummary, StartAgreement};
+use crate::incomplete::options::{IncompletePca, Method};
+use crate::incomplete::parts::fit::EntryPasses;
+use crate::incomplete::parts::stand_in::stand_in;
+use crate::incomplete::parts::sweeps::sweep;
+use crate::incomplete::parts::{ColumnEntries, ScorePenalty};
+use crate::incomplete::updates::prepared::Prepared;
+use crate::linalg::simd::Lane;
+use crate::random::Purpose;
+
+/// The starts of a fit.
+pub(crate) struct PartStarts<'a, T> {
+    pub(crate) pca: &'a IncompletePca,
+    pub(crate) method: Method,
+    pub(crate) problem: &'a Objective<'a, T>,
+    pub(crate) entries: &'a ColumnEntries,
+    pub(crate) prepared: &'a Prepared,
+    pub(crate) penalty: ScorePenalty,
+    pub(crate) passes: &'a dyn EntryPasses,
+}
+
+impl<T: Lane> PartStarts<'_, T> {
+    /// A random start after a few sweeps with a ridge, and the sum of its squared errors.
+    pub(crate) fn random(&self, number: usize, exec: &Exec<'_>) -> Result<(Factors<T>, f64)> {
+        let (mut factors, squares) = self.swept(number, exec)?;
+        self.give_unit(&mut factors, exec)?;
+        Ok((factors, squares))
+    }
+
+    /// The best of several short starts with one sweep at each penalty, the sum of its squared errors, and their agreement.
+    pub(crate) fn best(&self, exec: &Exec<'_>) -> Result<(Factors<T>, f64, Option<StartAgreement>)> {
+        let (c, entries) = (self.problem.c, self.entries);
+        let exec = &exec.part(0.0, 0.0);
+        let p = entries.n_observed.iter().filter(|n| **n > 0.0).count() as f64;
+        let level = level_of_noise(entries.total(), entries.samples, p);
+        let means = f64::from(u8::from(self.problem.mean.joint));
+        let parameters = c as f64 * (entries.samples + p - c as f64) + means * p;
+        let most = self.prepared.deviations.mean_square;
+        let ends = ends_at_noise(self.method);
+        let is_last = |penalty, squares| {
+            ends && penalty <= LEAST * level * noise_penalty(squares, (entries.total(), parameters), most)
+        };
+        let (mut penalties, mut comparison, mut best) = (Penalties::default(), Comparison::default(), None);
+        for number in 0..MOST_STARTS {
+            let (mut factors, _) = self.swept(number, exec)?;
+            let ridge = |factors: &mut Factors<T>, penalty| self.ridge(factors, penalty, false, exec);
+            let cost = penalties.anneal(&mut factors, c, is_last, ridge, exec)?;
+            if comparison.add(&factors, c, (cost, penalties.last()), exec)? {
+                best = Some(factors);
+            }
+            if comparison.agreement()?.is_some_and(|found| found.agree()) {
+                break;
+            }
+        }
+        let Some(mut factors) = best else { unreachable!("a fit without a start") };
+        let Swept { squares, .. } =
+            self.ridge(&mut factors, penalties.last(), self.penalty.per_entry, exec)?;
+        self.give_unit(&mut factors, exec)?;
+        Ok((factors, squares, comparison.agreement()?))
+    }
+
+    /// As [`PartStarts::random`], in the units of the sweeps.
+    fn swept(&self, number: usize, exec: &Exec<'_>) -> Result<(Factors<T>, f64)> {
+        let Self { pca, problem, entries, prepared, penalty, passes, .. } = *self;
+        let stream = Purpose::Starts.of(pca.seed).number(number as u64);
+        let deviation = prepared.deviations.mean_square.sqrt();
+        let mut factors = random(problem.data, (problem.c, false), &prepared.mean, deviation, stream);
+        let totals = (entries.samples, entries.total());
+        let [of_scores, of_loadings] = curvatures(&factors.a, problem.c, totals, deviation, exec)?;
+        let mut squares = 0.0;
+        for StartSweep { ridge: size, orthogonalize: after } in SWEEPS {
+            let ridge = ScorePenalty { size: size * of_scores, per_entry: false };
+            let with_ridge = Objective { loadings: Diagonal::Same(size * of_loadings), ..problem.clone() };
+            let (sums, [cost, of_loadings]) =
+                sweep(passes, &with_ridge, &mut factors.a, ridge, &exec.part(0.0, 0.0))?;
+            factors.s = stand_in(&sums, penalty.per_entry)?;
+            squares = (cost - of_loadings).max(0.0);
+            if after {
+                orthogonalize(&mut factors.a, problem.c, deviation, exec)?;
+            }
+        }
+        Ok((factors, squares))
+    }
+
+    /// A sweep with the same penalty of loadings and scores.
+    fn ridge(&self, factors: &mut Factors<T>, size: f64, per_entry: bool, exec: &Exec<'_>) -> Result<Swept> {
+        let same = Diagonal::Same(size);
+        let problem = Objective { loadings: same.clone(), scores: same, ..self.problem.clone() };
+        let penalty = ScorePenalty { size, per_entry: false };
+        let (sums, [cost, of_loadings]) = sweep(self.passes, &problem, &mut factors.a, penalty, exec)?;
+        factors.s = stand_in(&sums, false)?;
+        let of_scores = problem.side_penalty(FactorSide::Scores, factors, exec)?;
+        if per_entry {
+            factors.s = stand_in(&sums, true)?;
+        }
+        Ok(Swept { cost: cost + of_scores, squares: (cost - of_loadings).max(0.0) })
+    }
+
+    fn give_unit(&self, factors: &mut Factors<T>, exec: &Exec<'_>) -> Result<()> {
+        let deviation = self.prepared.deviations.mean_square.sqrt();
+        match self.pca.method.unit_side() {
+            Some(side) => give_unit(self.problem, factors, (side, deviation), &exec.part(0.0, 0.0)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The agreement of several runs.
+pub(crate) fn of_runs(
+    runs: &[RunSummary],
+    method: Method,
+    entries: &ColumnEntries,
+) -> Option<StartAgreement> {
+    let lowest = runs.iter().map(|run| run.cost).fold(f64::INFINITY, f64::min);
+    StartAgreement::of_runs(runs, if method.learns_variances() { entries.total() } else { lowest })
+}
