@@ -115,6 +115,12 @@ impl IncompleteModel {
         self.parts().noise_variance
     }
 
+    /// In the squared units of the data.
+    #[getter]
+    fn feature_noise_variance<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_vec(py, self.model.feature_noise_variance())
+    }
+
     #[getter]
     fn total_variance(&self) -> f64 {
         self.parts().total_variance

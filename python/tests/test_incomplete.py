@@ -115,7 +115,7 @@ def test_standard_deviations_are_calibrated(method, missing):
         i, j = np.nonzero(np.isnan(x))
         value, std = pca.predict(i, j, return_std=True)
         _, of_value = pca.predict(i, j, return_std=True, noise=False)
-        assert_allclose(std**2 - of_value**2, pca.noise_variance_, rtol=1e-9)
+        assert_allclose(std**2 - of_value**2, pca.feature_noise_variance_[j], rtol=1e-9)
         inside.append(np.abs(value - full[i, j]) < 1.96 * std)
     assert 0.93 < np.concatenate(inside).mean() < 0.97
 

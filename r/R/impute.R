@@ -37,6 +37,8 @@
 #' \item{row_offsets}{offsets of the rows, (n); `NULL` without the option}
 #' \item{share}{share of the total variance that each component explains, (k)}
 #' \item{total_variance, noise_variance}{variance of complete rows, and of an observation about its prediction}
+#' \item{feature_noise_variance}{variance of the observations of each column about their predictions, in its squared units,
+#'   (p)}
 #' \item{n, n_observed}{number of rows, and of observed entries}
 #' \item{convergence}{the method, the reason for its choice and for the stop, iterations, cost, root mean squared error of
 #'   the observed entries, and whether the fit converged}
@@ -84,6 +86,7 @@ kh_impute <- function(x, ncomp, method = "auto", scale. = FALSE, weights = NULL,
     center = stats::setNames(fit$center, columns),
     scale = if (length(fit$scale) > 0L) stats::setNames(fit$scale, columns) else FALSE,
     x = with_names(fit$scores, data$names[[1L]], names),
+    feature_noise_variance = stats::setNames(fit$feature_noise_variance, columns),
     row_offsets = if (!is.null(fit$row_offsets)) stats::setNames(fit$row_offsets, data$names[[1L]])
   )
   parts <- fit[c("share", "total_variance", "noise_variance", "n", "n_observed")]

@@ -37,6 +37,7 @@ pub(crate) struct IncompleteSummary<'a> {
     explained_variance_ratio: &'a [f64],
     singular_values: &'a [f64],
     noise_variance: f64,
+    feature_noise_variance: Vec<f64>,
     total_variance: f64,
     mean: &'a [f64],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,6 +89,7 @@ impl<'a> IncompleteSummary<'a> {
             explained_variance_ratio: model.explained_variance_ratio(),
             singular_values: model.singular_values(),
             noise_variance: model.noise_variance(),
+            feature_noise_variance: model.feature_noise_variance(),
             total_variance: parts.total_variance,
             mean: model.mean(),
             scale: model.scale(),

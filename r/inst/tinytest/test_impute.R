@@ -26,7 +26,7 @@ model <- sweep(tcrossprod(fit$x, fit$rotation), 2, fit$center, "+")
 expect_near(fit$fitted, model)
 expect_identical(fit$completed[-holes], x[-holes])
 expect_near(fit$completed[holes], model[holes])
-expect_true(all(fit$sd[-holes] == 0) && all(fit$sd[holes] > sqrt(fit$noise_variance)))
+expect_true(all(fit$sd[-holes] == 0) && all(fit$sd[holes] > sqrt(fit$feature_noise_variance)[col(x)[holes]]))
 expect_near(crossprod(fit$rotation), diag(2))
 # Sixty errors, each over its standard deviation, have a mean square within a half of one.
 expect_true(abs(mean(((fit$completed - x)[holes] / fit$sd[holes])^2) - 1) < 0.5)

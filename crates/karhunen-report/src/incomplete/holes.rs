@@ -146,9 +146,9 @@ fn sentences(
             if let (Some(least), Some(most)) =
                 (ratios().min_by(f64::total_cmp), ratios().max_by(f64::total_cmp))
             {
-                // Deviations have one noise of all features: only held-out entries say which is predicted best.
+                // Deviations follow from the entries that were fitted: held-out entries say which is predicted best.
                 sentences.push(format!(
-                    "By the model, whose noise is that of all features together, a predicted missing value has a standard \
+                    "By the model, with the noise of each feature, a predicted missing value has a standard \
                      deviation of {} to {} times that of its feature; 1 means that the other features say nothing. Which \
                      features are predicted well is what cross-validation says, by entries that are held out.",
                     significant(least, 3),

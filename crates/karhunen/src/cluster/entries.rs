@@ -4,8 +4,8 @@ use crate::cluster::{Driver, Engine, Sums, Work};
 use crate::error::{Error, Result};
 use crate::exec::{Exec, PassLog, Run};
 use crate::incomplete::parts::{
-    ColumnEntries, EntryPasses, EntrySums, EntryTask, NormalSums, NormalTask, PosteriorSums, PosteriorTask,
-    TraceTask, fit_in_parts,
+    ColumnEntries, EntryPasses, EntrySums, EntryTask, NoiseSums, NoiseTask, NormalSums, NormalTask,
+    PosteriorSums, PosteriorTask, TraceTask, fit_in_parts,
 };
 use crate::incomplete::{IncompleteModel, IncompletePca};
 use crate::operator::describe_weights;
@@ -100,6 +100,13 @@ impl EntryPasses for Driver<'_> {
     fn trace(&self, task: TraceTask, exec: &Exec<'_>) -> Result<f64> {
         match self.pass("error bars", Work::Entries(EntryTask::Trace(task)), exec)?.sums {
             Sums::Entries(EntrySums::Trace(sum)) => Ok(sum),
+            _ => Err(no_sums()),
+        }
+    }
+
+    fn noise(&self, task: NoiseTask, exec: &Exec<'_>) -> Result<NoiseSums> {
+        match self.pass("error bars", Work::Entries(EntryTask::Noise(task)), exec)?.sums {
+            Sums::Entries(EntrySums::Noise(sums)) => Ok(sums),
             _ => Err(no_sums()),
         }
     }

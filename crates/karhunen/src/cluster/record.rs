@@ -39,7 +39,7 @@ impl Recorded for Task {
                 None
             }
             Work::Entries(ref task) => {
-                entries = Some(task.put(&mut record));
+                entries = Some(task.put(&mut record)?);
                 None
             }
             Work::Sums { scatter_columns, first_block } => Some(SumsNumbers { scatter_columns, first_block }),

@@ -3,7 +3,7 @@
 use crate::cluster::{FirstBlock, PartSeen, Partial, Sums};
 use crate::error::Result;
 use crate::exec::{Resumable, State};
-use crate::incomplete::parts::{ColumnEntries, EntrySums, NormalSums, PosteriorSums};
+use crate::incomplete::parts::{ColumnEntries, EntrySums, NoiseSums, NormalSums, PosteriorSums};
 use crate::linalg::Matrix;
 use crate::moments::Moments;
 use crate::moments::packed::PackedScatter;
@@ -53,6 +53,7 @@ impl Resumable for Partial {
                     .try_for_each(|sums| sums.exchange(state))
             }
             Sums::Entries(EntrySums::Trace(sum)) => state.number(sum),
+            Sums::Entries(EntrySums::Noise(NoiseSums(sums))) => sums.exchange(state),
             Sums::Entries(EntrySums::Posterior(sums)) => {
                 state.number(&mut sums.log_det)?;
                 [&mut sums.features, &mut sums.products, &mut sums.scores, &mut sums.means]
@@ -96,6 +97,7 @@ impl Sums {
             Self::Entries(EntrySums::Normal(sums)) => (5, sums.n_components()),
             Self::Entries(EntrySums::Trace(_)) => (6, 0),
             Self::Entries(EntrySums::Posterior(sums)) => (7, sums.n_components()),
+            Self::Entries(EntrySums::Noise(_)) => (8, 0),
         }
     }
 
@@ -106,6 +108,7 @@ impl Sums {
             Self::Entries(EntrySums::Columns(sums)) => Some(sums.weight.len()),
             Self::Entries(EntrySums::Normal(sums)) => Some(sums.features.n_rows()),
             Self::Entries(EntrySums::Posterior(sums)) => Some(sums.features.n_rows()),
+            Self::Entries(EntrySums::Noise(NoiseSums(sums))) => Some(sums.n_rows()),
             Self::Moments(sums, _) => Some(sums.mean.len()),
             Self::Scatter(sums) => Some(sums.moments.mean.len()),
             Self::Product(sums) => Some(sums.n_rows()),
@@ -123,6 +126,7 @@ impl Sums {
             5 => Self::Entries(EntrySums::Normal(NormalSums::empty(p, n_vectors))),
             6 => Self::Entries(EntrySums::Trace(0.0)),
             7 => Self::Entries(EntrySums::Posterior(PosteriorSums::empty(p, n_vectors))),
+            8 => Self::Entries(EntrySums::Noise(NoiseSums::empty(p))),
             _ => Self::Checked,
         }
     }

@@ -13,8 +13,21 @@ impl Recorded for IncompleteModel {
     const KIND: &'static str = "incomplete-pca";
 
     fn to_record(&self) -> Result<Record<'_>> {
-        let parts = self.parts();
         let mut record = Record::new(Self::KIND);
+        self.put(&mut record)?;
+        Ok(record)
+    }
+
+    fn from_record(record: &mut Record<'_>) -> Result<Self> {
+        record.check_kind(Self::KIND)?;
+        Self::take(record)
+    }
+}
+
+impl IncompleteModel {
+    /// Adds the content of the model.
+    pub(crate) fn put<'a>(&'a self, record: &mut Record<'a>) -> Result<()> {
+        let parts = self.parts();
         record.put_matrix("components", &parts.components);
         record.put_row("explained_variance", &parts.explained_variance);
         record.put_row("explained_variance_ratio", &parts.explained_variance_ratio);
@@ -27,19 +40,9 @@ impl Recorded for IncompleteModel {
         record.put_scalar("noise_variance", parts.noise_variance);
         record.put_scalar("total_variance", parts.total_variance);
         record.put_counts("n_observed", parts.n_observed.iter().copied());
-        put_trace(&mut record, &parts.convergence.trace);
-        put_covariances(
-            &mut record,
-            "score_covariances",
-            parts.scores.n_rows(),
-            parts.score_covariances.as_ref(),
-        );
-        put_covariances(
-            &mut record,
-            "loading_covariances",
-            self.n_features(),
-            parts.loading_covariances.as_ref(),
-        );
+        put_trace(record, &parts.convergence.trace);
+        put_covariances(record, "score_covariances", parts.scores.n_rows(), parts.score_covariances.as_ref());
+        put_covariances(record, "loading_covariances", self.n_features(), parts.loading_covariances.as_ref());
         if let Some(NormalPrior { mean, variance }) = parts.mean_prior {
             record.put_row("mean_prior", vec![mean, variance]);
         }
@@ -50,6 +53,7 @@ impl Recorded for IncompleteModel {
             ("scale", &parts.scales.scale),
             ("feature_weights", &parts.scales.weights),
             ("residual_variance", &parts.residual_variance),
+            ("feature_noise_variance", &parts.feature_noise_variance),
         ];
         for (name, values) in optional {
             if let Some(values) = values {
@@ -63,12 +67,11 @@ impl Recorded for IncompleteModel {
         record.put_json("options", &parts.options)?;
         // The trace is stored as arrays, because a fit may have many iterations.
         record.put_json_without("convergence", &parts.convergence, "trace")?;
-        record.put_json("prior_per_entry", &parts.prior.per_entry)?;
-        Ok(record)
+        record.put_json("prior_per_entry", &parts.prior.per_entry)
     }
 
-    fn from_record(record: &mut Record<'_>) -> Result<Self> {
-        record.check_kind(Self::KIND)?;
+    /// Reads the content of [`IncompleteModel::put`].
+    pub(crate) fn take(record: &mut Record<'_>) -> Result<Self> {
         let components = record.take_matrix("components")?;
         let c = components.n_rows();
         let row_offsets = record.if_there("row_offsets", Record::take_any_row)?;
@@ -86,6 +89,7 @@ impl Recorded for IncompleteModel {
             total_variance: record.take_scalar("total_variance")?,
             residual_variance: record.if_there("residual_variance", Record::take_any_row)?,
             noise_variance: record.take_scalar("noise_variance")?,
+            feature_noise_variance: record.if_there("feature_noise_variance", Record::take_any_row)?,
             scores: record.take_matrix("scores")?,
             row_offsets,
             score_covariances: take_covariances(record, "score_covariances", all)?,

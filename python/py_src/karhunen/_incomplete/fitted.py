@@ -284,7 +284,8 @@ class FittedIncomplete(Summarised, ViewedModel):
         return_std : bool, default=False
             Also return standard deviations.
         noise : bool, default=True
-            True for standard deviations of new observations, False for those of values without noise.
+            True for standard deviations of new observations, False for standard deviations of values without noise. The
+            variances differ by `feature_noise_variance_`.
 
         Returns
         -------
@@ -410,6 +411,15 @@ class FittedIncomplete(Summarised, ViewedModel):
         """
         check_is_fitted(self)
         return self._model_now().score_covariances()
+
+    @property
+    def feature_noise_variance_(self) -> FloatArray:
+        """Variance of the observations of each feature about their predictions, shape (n_features,).
+
+        In the squared units of the feature; see :class:`IncompletePCA`.
+        """
+        check_is_fitted(self)
+        return self._model_now().feature_noise_variance
 
     @property
     def scale_(self) -> FloatArray:

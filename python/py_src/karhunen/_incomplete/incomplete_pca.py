@@ -150,7 +150,12 @@ class IncompletePCA(RowByRow):
     singular_values_ : ndarray of shape (n_components,)
         Euclidean norms of the columns of the scores.
     noise_variance_ : float
-        Variance of an observation of weight 1 about its prediction; with weight w, this is divided by w.
+        Variance of an observation of weight 1 about its prediction, of all features together, in the units of the fit;
+        with weight w, this is divided by w.
+    feature_noise_variance_ : ndarray of shape (n_features,)
+        As `noise_variance_`, of each feature and in its squared units: from the residuals of its entries, as large as
+        they would be if each entry were left out, and nearer to that of all features where they tell less. Standard
+        deviations of predictions use it. Without `error_bars` that of all features.
     scores_ : ndarray of shape (n_samples, n_components)
         Scores of the fitted rows; after :meth:`partial_fit`, of the rows of the last call.
     score_covariances_ : ndarray of shape (n_samples, n_components, n_components) or None

@@ -49,7 +49,7 @@ fn kh_fit_incomplete(
         Ok((model, rows))
     })?;
     let (parts, convergence) = (model.parts(), model.convergence());
-    let mut out = Fields::new(22)?;
+    let mut out = Fields::new(23)?;
     out.numbers("variance", model.explained_variance())?;
     out.matrix("rotation", &model.components().transposed())?;
     out.numbers("center", model.mean())?;
@@ -58,6 +58,7 @@ fn kh_fit_incomplete(
     out.numbers("share", model.explained_variance_ratio())?;
     out.number("total_variance", parts.total_variance)?;
     out.number("noise_variance", model.noise_variance())?;
+    out.numbers("feature_noise_variance", &model.feature_noise_variance())?;
     out.number("n", model.n_samples() as f64)?;
     out.number("n_observed", parts.n_observed.iter().map(|n| *n as f64).sum())?;
     out.matrix("scores", &rows.scores)?;

@@ -82,13 +82,20 @@ impl Covariances {
 
     /// `x' C_i x`.
     pub(crate) fn quadratic(&self, i: usize, x: impl Fn(usize) -> f64) -> f64 {
-        let mut sum = 0.0;
-        for k in 0..self.n_components {
-            for l in 0..k {
-                sum += 2.0 * self.get(i, k, l) * x(k) * x(l);
-            }
-            sum += self.get(i, k, k) * x(k) * x(k);
-        }
-        sum
+        let width = self.n_components * (self.n_components + 1) / 2;
+        self.unit * quadratic(&self.packed[i * width..][..width], self.n_components, x)
     }
+}
+
+/// `x' C x` of a packed matrix of `c` rows.
+pub(crate) fn quadratic<T: Scalar>(packed: &[T], c: usize, x: impl Fn(usize) -> f64) -> f64 {
+    let mut sum = 0.0;
+    for k in 0..c {
+        let row = &packed[k * (k + 1) / 2..][..=k];
+        for (l, value) in row[..k].iter().enumerate() {
+            sum += 2.0 * value.to_f64() * x(k) * x(l);
+        }
+        sum += row[k].to_f64() * x(k) * x(k);
+    }
+    sum
 }

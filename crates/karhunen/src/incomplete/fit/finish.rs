@@ -13,6 +13,7 @@ use crate::incomplete::fit::identifiability::identifiability;
 use crate::incomplete::fit::overfit::overfit;
 use crate::incomplete::fit::run::RunResult;
 use crate::incomplete::model::convergence::IncompleteConvergence;
+use crate::incomplete::model::feature_noise::NoiseSums;
 use crate::incomplete::model::{IncompleteModel, IncompleteParts, RowTotals};
 use crate::incomplete::options::{IncompletePca, MeanMode, Method};
 use crate::incomplete::passes::normal::drop_rounding;
@@ -71,7 +72,7 @@ impl<T: Lane> RunResult<T> {
             None
         };
         let of_offsets = variance_of_offsets(&found.rotated, problem);
-        found.into_model(Described {
+        let model = Described {
             pca,
             prepared,
             mean: problem.mean,
@@ -99,7 +100,8 @@ impl<T: Lane> RunResult<T> {
                 overfit,
                 n_samples_in_parts: None,
             },
-        })
+        };
+        found.into_model(model)?.with_noise_of_features(|model| NoiseSums::of(model, problem.data, exec))
     }
 }
 
@@ -150,6 +152,7 @@ impl Found {
             total_variance: total,
             residual_variance: Some(explained.of_features.iter().map(|left| left.max(0.0)).collect()),
             noise_variance: noise,
+            feature_noise_variance: None,
             scores: rotated.scores,
             row_offsets: rotated.offsets,
             score_covariances,

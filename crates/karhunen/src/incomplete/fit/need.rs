@@ -9,6 +9,7 @@ use crate::exec::Run;
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::Factor;
 use crate::incomplete::fit::unseen::Unseen;
+use crate::incomplete::model::feature_noise::SUMS;
 use crate::incomplete::options::{IncompletePca, Method, Regularization};
 use crate::incomplete::passes::moments::Expected;
 use crate::memory;
@@ -90,7 +91,9 @@ impl IncompletePca {
         let vectors = F64 * (10.0 * columns + 4.0 * rows);
         let threads = run.expected_threads() as f64;
         let equations = F64 * 4.0 * (c + 9.0).powi(2);
-        let buffers = threads * (BUFFERS.min(4.0 * of_factors) + equations) + F64 * 8.0 * (c + 1.0).powi(2);
+        let sums = if self.error_bars { F64 * SUMS as f64 * columns } else { 0.0 };
+        let buffers =
+            threads * (sums + BUFFERS.min(4.0 * of_factors) + equations) + F64 * 8.0 * (c + 1.0).powi(2);
         copies * of_factors + tables + rotation + bars + split + vectors + buffers
     }
 

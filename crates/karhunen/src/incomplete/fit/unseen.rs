@@ -112,7 +112,9 @@ impl Unseen {
             parts.mean = self.expand(&parts.mean, 1);
             parts.mean_variance = self.expand(&parts.mean_variance, 1);
             parts.n_observed = self.expand(&parts.n_observed, 1);
-            parts.residual_variance = parts.residual_variance.as_ref().map(|left| self.expand(left, 1));
+            for values in [&mut parts.residual_variance, &mut parts.feature_noise_variance] {
+                *values = values.as_ref().map(|values| self.expand(values, 1));
+            }
             if let Some(Covariances { n_components, packed, .. }) = &mut parts.loading_covariances {
                 *packed = self.expand(packed, *n_components * (*n_components + 1) / 2);
             }

@@ -2,6 +2,7 @@
 
 pub(crate) mod convergence;
 pub(crate) mod dominant;
+pub(crate) mod feature_noise;
 pub(crate) mod likelihood;
 pub(crate) mod new_rows;
 pub(crate) mod predict;
@@ -63,8 +64,12 @@ pub struct IncompleteParts {
     /// Variance of each feature beside that along the components and that of the row offsets, shape (n_features,), in the
     /// units of the components. `None` in models of earlier versions.
     pub residual_variance: Option<Vec<f64>>,
-    /// Variance of an observation about its prediction; an observation of weight w has this variance over w.
+    /// Variance of an observation about its prediction, of all features together; an observation of weight w has this
+    /// variance over w.
     pub noise_variance: f64,
+    /// As `noise_variance`, of the observations of each feature, shape (n_features,), in the units of the components. `None`
+    /// without error bars, without noise, and in models of earlier versions, whose features have the noise of all.
+    pub feature_noise_variance: Option<Vec<f64>>,
     /// Shape (n_samples, n_components).
     pub scores: Matrix,
     /// The offset of each sample, shape (n_samples,), with row offsets.
@@ -99,7 +104,7 @@ pub struct Prediction {
     pub value: f64,
     /// Variance of the value without noise; `None` if the fit kept no error bars.
     pub variance: Option<f64>,
-    /// Noise variance of an observation.
+    /// Noise variance of an observation of the feature.
     pub noise_variance: f64,
 }
 
@@ -155,6 +160,7 @@ impl TryFrom<IncompleteParts> for IncompleteModel {
             ("prior", parts.prior.mean.len(), all),
             ("n_observed", parts.n_observed.len(), p),
             ("residual_variance", parts.residual_variance.as_ref().map_or(p, Vec::len), p),
+            ("feature_noise_variance", parts.feature_noise_variance.as_ref().map_or(p, Vec::len), p),
         ];
         for (what, found, expected) in lengths {
             if found != expected {
@@ -233,9 +239,22 @@ impl IncompleteModel {
         &self.parts.singular_values
     }
 
-    /// Variance of an observation about its prediction.
+    /// Variance of an observation about its prediction, of all features together, in the squared units of the components.
     pub fn noise_variance(&self) -> f64 {
         self.parts.noise_variance
+    }
+
+    /// Variance of the observations of each feature about their predictions, shape (n_features,), in the squared units of
+    /// the data: from the residuals of its entries, as they would be if each entry were left out, shrunk towards
+    /// [`IncompleteModel::noise_variance`] (`docs/missing-values/model.md`). That of all features for fits without error
+    /// bars and models of earlier versions.
+    pub fn feature_noise_variance(&self) -> Vec<f64> {
+        (0..self.n_features()).map(|j| self.noise_in(j) / self.parts.scales.factor(j).powi(2)).collect()
+    }
+
+    /// The noise variance of a feature in the units of the components.
+    fn noise_in(&self, column: usize) -> f64 {
+        self.parts.feature_noise_variance.as_ref().map_or(self.parts.noise_variance, |noise| noise[column])
     }
 
     /// Scores of the fitted rows, shape (n_samples, n_components).

@@ -60,7 +60,6 @@ impl<'a> ModelLoadings<'a> {
         let known = parts.convergence.method.has_posterior_loadings();
         let covariances = parts.loading_covariances.as_ref().filter(|_| known);
         let inactive = (0..free).filter(|k| parts.singular_values[*k] == 0.0).collect();
-        let flat = parts.prior.precision.as_slice().iter().all(|p| *p == 0.0);
         let mut found = Self {
             parts,
             free,
@@ -71,7 +70,7 @@ impl<'a> ModelLoadings<'a> {
             moments: None,
             all: None,
             inactive,
-            population: (flat && covariances.is_none()).then(|| of_population(model)),
+            population: model.is_flat().then(|| of_population(model)),
         };
         let width = found.width();
         if p * width <= MOST_KEPT && p <= rows.n_observed() {
@@ -92,6 +91,12 @@ impl<'a> ModelLoadings<'a> {
         Ok(found)
     }
 
+    /// The loadings of a feature, one for the offset, and its mean, in the units of the fit.
+    pub(crate) fn of(&self, feature: usize) -> (&[f64], f64) {
+        let row = &self.values[feature * (self.stride + 1)..][..=self.stride];
+        (&row[..self.c], row[self.stride])
+    }
+
     /// Padded length of a lower triangle.
     fn width(&self) -> usize {
         (self.c * (self.c + 1) / 2).next_multiple_of(BLOCK)
@@ -109,6 +114,15 @@ impl<'a> ModelLoadings<'a> {
             let packed = &covariances.packed[feature * width..][..width];
             out.iter_mut().zip(packed).for_each(|(out, x)| *out += covariances.unit * f64::from(*x));
         }
+    }
+}
+
+impl IncompleteModel {
+    /// Returns true if the scores have no prior: least squares without penalties.
+    pub(crate) fn is_flat(&self) -> bool {
+        let parts = self.parts();
+        let known = parts.convergence.method.has_posterior_loadings();
+        !known && parts.prior.precision.as_slice().iter().all(|p| *p == 0.0)
     }
 }
 
@@ -208,18 +222,29 @@ impl Equations {
     /// of the fitted rows is added to `G`.
     pub(crate) fn inverse_into(&self, packed: &mut [f64]) {
         let (c, stride) = (self.c, self.stride);
+        match &self.population {
+            Some(population) => {
+                packed.fill(0.0);
+                let inactive: Vec<bool> = (0..c).map(|k| self.inactive.contains(&k)).collect();
+                let g = Upper { values: &mut self.g.clone(), m: c, stride };
+                inverse_in(g, 1.0, (population, &inactive), packed);
+            }
+            None => {
+                self.own_inverse_into(packed);
+            }
+        }
+    }
+
+    /// As [`Equations::inverse_into`], without a prior that the fit does not have. Returns false if `G` is singular.
+    pub(crate) fn own_inverse_into(&self, packed: &mut [f64]) -> bool {
+        let (c, stride) = (self.c, self.stride);
         packed.fill(0.0);
         let mut factored = self.g.clone();
-        if let Some(population) = &self.population {
-            let inactive: Vec<bool> = (0..c).map(|k| self.inactive.contains(&k)).collect();
-            let g = Upper { values: &mut factored, m: c, stride };
-            inverse_in(g, 1.0, (population, &inactive), packed);
-            return;
-        }
         let mut workspace = vec![0.0; self.g.len()];
         let mut inverse = vec![0.0; self.g.len()];
         let mut upper = Upper { values: &mut factored, m: c, stride };
-        if upper.factorize() {
+        let is_regular = !self.is_singular && upper.factorize();
+        if is_regular {
             upper.invert(&mut inverse, &mut workspace);
         }
         let mut upper = Upper { values: &mut inverse, m: c, stride };
@@ -227,6 +252,7 @@ impl Equations {
         for k in 0..c {
             (0..=k).for_each(|l| packed[k * (k + 1) / 2 + l] = inverse[l * stride + k]);
         }
+        is_regular
     }
 }
 

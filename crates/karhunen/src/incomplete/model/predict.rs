@@ -18,7 +18,8 @@ const VALUES: usize = 1 << 15;
 
 impl IncompleteModel {
     /// Predicts an entry of the fitted data, observed or not, with variance `v' C_i v + s' C_j s + var mu_j`, plus
-    /// `tr C_j C_i` for a posterior, plus the noise for a new observation.
+    /// `tr C_j C_i` for a posterior, plus the noise of the column for a new observation. The terms of `C_j` and `mu_j` are
+    /// multiplied by the noise of the column over the noise of all columns.
     ///
     /// # Errors
     /// [`Error::Option`] for a row or column outside the fitted data; [`Error::PredictionOverflow`].
@@ -31,7 +32,7 @@ impl IncompleteModel {
             .as_ref()
             .and_then(|covariances| self.variance(scores, covariances, row, column));
         let unit = parts.scales.factor(column).powi(2);
-        let (variance, noise_variance) = (variance.map(|v| v / unit), parts.noise_variance / unit);
+        let (variance, noise_variance) = (variance.map(|v| v / unit), self.noise_in(column) / unit);
         let value = self.value(scores, self.offset(row), column);
         if value.is_finite() && variance.is_none_or(|variance| (variance + noise_variance).is_finite()) {
             Ok(Prediction { value, variance, noise_variance })
@@ -340,11 +341,20 @@ impl IncompleteModel {
         // The score after the components is the offset, of loading one.
         let loading = |k: usize| if k < scores.len() { parts.components[(k, column)] } else { 1.0 };
         let of_scores = covariances.quadratic(row, loading);
-        let of_loadings = loadings.quadratic(column, |k| scores[k]);
-        let of_mean = parts.mean_variance[column] * parts.scales.factor(column).powi(2);
-        let sum = of_scores + of_loadings + of_mean + of_both;
+        let of_column = self.variance_of_column(scores, column)? + of_both;
+        // Loadings and mean are as uncertain as the noise of the column is large, scores as that of all.
+        let noise = parts.noise_variance;
+        let ratio = if noise > 0.0 { self.noise_in(column) / noise } else { 1.0 };
+        let sum = of_scores + ratio * of_column;
         // Rounding of the covariances may leave a negative sum.
         Some(if sum < 0.0 { 0.0 } else { sum })
+    }
+
+    /// The variance of a value that loadings and mean of its column cause, in the units of the fit, under the noise of all.
+    pub(crate) fn variance_of_column(&self, scores: &[f64], column: usize) -> Option<f64> {
+        let parts = self.parts();
+        let of_loadings = parts.loading_covariances.as_ref()?.quadratic(column, |k| scores[k]);
+        Some(of_loadings + parts.mean_variance[column] * parts.scales.factor(column).powi(2))
     }
 
     /// The standard deviation of an observation with `noise`, otherwise of a value without noise.
@@ -356,7 +366,7 @@ impl IncompleteModel {
         noise: Option<bool>,
     ) -> f64 {
         let variance = self.variance(scores, covariances, row, column).unwrap_or(f64::NAN);
-        let added = if noise == Some(true) { self.parts().noise_variance } else { 0.0 };
+        let added = if noise == Some(true) { self.noise_in(column) } else { 0.0 };
         (variance + added).sqrt() / self.parts().scales.factor(column)
     }
 }

@@ -36,13 +36,15 @@ impl IncompleteParts {
         let scales = [("scale", &self.scales.scale), ("feature_weights", &self.scales.weights)];
         let scales = scales.map(|(name, values)| (name, values.as_deref().unwrap_or(empty), POSITIVE));
         let residual = ("residual_variance", self.residual_variance.as_deref().unwrap_or(empty), SIZE);
+        let of_features =
+            ("feature_noise_variance", self.feature_noise_variance.as_deref().unwrap_or(empty), SIZE);
         let of_means = self.mean_prior.map(|NormalPrior { mean, variance }| ([mean], [variance]));
         let of_means = of_means.iter().flat_map(|(mean, variance)| {
             [("mean_prior", mean.as_slice(), FINITE), ("mean_prior", variance.as_slice(), POSITIVE)]
         });
         let totals = self.row_totals.map(|totals| [totals.samples, totals.entries, totals.offset_variance]);
         let totals = ("row_totals", totals.as_ref().map_or(empty, |totals| &totals[..]), SIZE);
-        let all = values.into_iter().chain(scales).chain([residual, totals]).chain(of_means);
+        let all = values.into_iter().chain(scales).chain([residual, of_features, totals]).chain(of_means);
         for (name, values, (obeys, rule)) in all {
             refuse(name, values.iter().copied().find(|x| !obeys(*x)), rule)?;
         }

@@ -19,6 +19,7 @@ use crate::incomplete::methods::iterate::Iterate;
 use crate::incomplete::methods::of_method;
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::model::convergence::IncompleteConvergence;
+use crate::incomplete::model::feature_noise::NoiseSums;
 use crate::incomplete::options::{IncompletePca, MeanMode, Method, Regularization};
 use crate::incomplete::parts::normal_sums::n_sums;
 use crate::incomplete::parts::posterior_rows::{RowsInParts, found_in_parts};
@@ -28,7 +29,7 @@ use crate::incomplete::parts::stand_in::{penalties, without_penalty_rows};
 use crate::incomplete::parts::starts::{PartStarts, of_runs};
 use crate::incomplete::parts::sweeps::{Sweeps, Swept};
 use crate::incomplete::parts::{
-    ColumnEntries, NormalSums, NormalTask, PosteriorSums, PosteriorTask, ScorePenalty, TraceTask,
+    ColumnEntries, NoiseTask, NormalSums, NormalTask, PosteriorSums, PosteriorTask, ScorePenalty, TraceTask,
 };
 use crate::incomplete::updates::explained::{Explained, Left, of_scores};
 use crate::incomplete::updates::loading_posteriors::LoadingModel;
@@ -50,6 +51,7 @@ pub(crate) trait EntryPasses {
     fn normal(&self, task: NormalTask, exec: &Exec<'_>) -> Result<NormalSums>;
     fn posterior(&self, task: PosteriorTask, exec: &Exec<'_>) -> Result<PosteriorSums>;
     fn trace(&self, task: TraceTask, exec: &Exec<'_>) -> Result<f64>;
+    fn noise(&self, task: NoiseTask, exec: &Exec<'_>) -> Result<NoiseSums>;
 }
 
 /// Fits a model to the rows of all parts.
@@ -277,7 +279,7 @@ fn fit_typed<T: Lane>(
         Ended { run: &run, swept: &swept, entries, penalty }.found(pca, &problem, passes, exec)?
     };
     let reason = run.reason(reason);
-    found.into_model(Described {
+    let model = Described {
         pca: given,
         prepared: &prepared,
         mean: problem.mean,
@@ -303,6 +305,10 @@ fn fit_typed<T: Lane>(
             overfit: None,
             n_samples_in_parts: Some(entries.n_rows),
         },
+    };
+    found.into_model(model)?.with_noise_of_features(|model| {
+        let task = NoiseTask { model: Box::new(model.clone()), single: is_single::<T>(), factors: None };
+        passes.noise(task, exec)
     })
 }
 

@@ -18,10 +18,11 @@ mod starts;
 mod sweeps;
 mod task;
 
+pub(crate) use crate::incomplete::model::feature_noise::NoiseSums;
 pub(crate) use column_entries::ColumnEntries;
 pub(crate) use fit::{EntryPasses, fit_in_parts};
 pub(crate) use normal_sums::{NormalSums, NormalTask};
 pub(crate) use posterior_sums::{PosteriorSums, PosteriorTask};
 #[cfg(feature = "serde")]
 pub(crate) use record::{SumsOfEntries, TaskOfEntries};
-pub(crate) use task::{EntrySums, EntryTask, ScorePenalty, TraceTask};
+pub(crate) use task::{EntrySums, EntryTask, NoiseTask, ScorePenalty, TraceTask};

@@ -1,11 +1,13 @@
 //! Tasks for entries and their results within the records in which they travel.
 
 use crate::error::Result;
+use crate::incomplete::model::IncompleteModel;
+use crate::incomplete::model::feature_noise::NoiseSums;
 use crate::incomplete::parts::normal_sums::n_sums;
 use crate::incomplete::parts::posterior_sums::{n_in_sums, n_in_task};
 use crate::incomplete::parts::{
-    ColumnEntries, EntrySums, EntryTask, NormalSums, NormalTask, PosteriorSums, PosteriorTask, ScorePenalty,
-    TraceTask,
+    ColumnEntries, EntrySums, EntryTask, NoiseTask, NormalSums, NormalTask, PosteriorSums, PosteriorTask,
+    ScorePenalty, TraceTask,
 };
 use crate::incomplete::updates::precision::Precision;
 use crate::linalg::Matrix;
@@ -19,6 +21,7 @@ pub(crate) enum TaskOfEntries {
     Normal { penalty: ScorePenalty, single: bool },
     Trace { per_entry: bool, single: bool },
     Posterior { single: bool },
+    Noise { single: bool },
 }
 
 /// The numbers of a result, as text.
@@ -29,12 +32,13 @@ pub(crate) enum SumsOfEntries {
     Normal,
     Trace,
     Posterior,
+    Noise,
 }
 
 impl EntryTask {
     /// Adds the arrays of the task.
-    pub(crate) fn put<'a>(&'a self, record: &mut Record<'a>) -> TaskOfEntries {
-        match self {
+    pub(crate) fn put<'a>(&'a self, record: &mut Record<'a>) -> Result<TaskOfEntries> {
+        Ok(match self {
             Self::Columns => TaskOfEntries::Columns,
             Self::Normal(NormalTask { loadings, penalty, single, factors }) => {
                 record.put_matrix("loadings", loadings);
@@ -55,7 +59,12 @@ impl EntryTask {
                 record.put_scalar("noise", *noise);
                 TaskOfEntries::Posterior { single: *single }
             }
-        }
+            Self::Noise(NoiseTask { model, single, factors }) => {
+                model.put(record)?;
+                put_factors(record, factors.as_deref());
+                TaskOfEntries::Noise { single: *single }
+            }
+        })
     }
 
     /// Reads the arrays of [`EntryTask::put`].
@@ -82,6 +91,11 @@ impl EntryTask {
                 let noise = record.take_scalar("noise")?;
                 let factors = take_factors(record, table.n_rows())?;
                 Self::Posterior(PosteriorTask { table, penalty, noise, single, factors })
+            }
+            TaskOfEntries::Noise { single } => {
+                let model = Box::new(IncompleteModel::take(record)?);
+                let factors = take_factors(record, model.n_features())?;
+                Self::Noise(NoiseTask { model, single, factors })
             }
             TaskOfEntries::Trace { per_entry, single } => {
                 let loadings = loadings(record)?;
@@ -126,6 +140,10 @@ impl EntrySums {
                 record.put_scalar("log_det", sums.log_det);
                 SumsOfEntries::Posterior
             }
+            Self::Noise(NoiseSums(sums)) => {
+                record.put_matrix("noise", sums);
+                SumsOfEntries::Noise
+            }
         }
     }
 
@@ -156,6 +174,13 @@ impl EntrySums {
                 })
             }
             SumsOfEntries::Trace => Self::Trace(record.take_scalar("trace")?),
+            SumsOfEntries::Noise => {
+                let sums = record.take_matrix("noise")?;
+                if sums.shape() != NoiseSums::empty(n_features).0.shape() {
+                    return Err(damaged("its sums have another shape; compute it again".to_owned()));
+                }
+                Self::Noise(NoiseSums(sums))
+            }
             SumsOfEntries::Posterior => {
                 let (features, products) = (record.take_matrix("features")?, record.take_matrix("products")?);
                 let scores = record.take_matrix("scores")?;

@@ -2,8 +2,9 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::incomplete::model::feature_noise::NoiseSums;
 use crate::incomplete::parts::{
-    ColumnEntries, EntryPasses, NormalSums, NormalTask, PosteriorSums, PosteriorTask, TraceTask,
+    ColumnEntries, EntryPasses, NoiseTask, NormalSums, NormalTask, PosteriorSums, PosteriorTask, TraceTask,
 };
 
 /// Passes in the units of a fit of scaled or weighted columns.
@@ -35,5 +36,9 @@ impl EntryPasses for ScaledPasses<'_> {
 
     fn trace(&self, task: TraceTask, exec: &Exec<'_>) -> Result<f64> {
         self.passes.trace(TraceTask { factors: self.factors(), ..task }, exec)
+    }
+
+    fn noise(&self, task: NoiseTask, exec: &Exec<'_>) -> Result<NoiseSums> {
+        self.passes.noise(NoiseTask { factors: self.factors(), ..task }, exec)
     }
 }

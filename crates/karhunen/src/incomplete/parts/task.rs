@@ -1,11 +1,13 @@
 //! The tasks of a fit for the entries of a part, and their results.
 
 use crate::error::{Error, Result};
-use crate::exec::{Exec, Run};
+use crate::exec::{Accumulate, Exec, Run};
 use crate::incomplete::data::{ENTRIES, Observed, Typed};
 use crate::incomplete::factors::objective::Diagonal;
 use crate::incomplete::factors::{FactorSide, Factors};
 use crate::incomplete::fit::error_bars::inverses;
+use crate::incomplete::model::IncompleteModel;
+use crate::incomplete::model::feature_noise::NoiseSums;
 use crate::incomplete::parts::{ColumnEntries, NormalSums, NormalTask, PosteriorSums, PosteriorTask};
 use crate::incomplete::updates::precision::Precision;
 use crate::linalg::Matrix;
@@ -24,6 +26,8 @@ pub(crate) enum EntryTask {
     Trace(TraceTask),
     /// Posteriors of the scores.
     Posterior(PosteriorTask),
+    /// Residuals and leverages.
+    Noise(NoiseTask),
 }
 
 /// Sums over the entries of some parts, which merge.
@@ -33,6 +37,7 @@ pub(crate) enum EntrySums {
     Normal(NormalSums),
     Trace(f64),
     Posterior(PosteriorSums),
+    Noise(NoiseSums),
 }
 
 /// Penalty `d |s|^2` of the scores of a row, with `d` a number or a multiple of the number of its entries.
@@ -67,6 +72,16 @@ pub(crate) struct TraceTask {
     pub(crate) factors: Option<Vec<f64>>,
 }
 
+/// The sums of residuals and leverages under a model in the units of the fit.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NoiseTask {
+    pub(crate) model: Box<IncompleteModel>,
+    /// True if the entries of all parts are of single precision.
+    pub(crate) single: bool,
+    /// As of [`NormalTask`].
+    pub(crate) factors: Option<Vec<f64>>,
+}
+
 impl EntryTask {
     /// Refuses another number of features than the task has.
     fn check_features(&self, found: usize) -> Result<()> {
@@ -85,6 +100,7 @@ impl EntryTask {
             Self::Normal(task) => Some(task.loadings.n_rows()),
             Self::Trace(task) => Some(task.loadings.n_rows()),
             Self::Posterior(task) => Some(task.table.n_rows()),
+            Self::Noise(task) => Some(task.model.n_features()),
         }
     }
 
@@ -94,7 +110,8 @@ impl EntryTask {
             Self::Columns => None,
             Self::Normal(NormalTask { factors, .. })
             | Self::Trace(TraceTask { factors, .. })
-            | Self::Posterior(PosteriorTask { factors, .. }) => factors.as_deref(),
+            | Self::Posterior(PosteriorTask { factors, .. })
+            | Self::Noise(NoiseTask { factors, .. }) => factors.as_deref(),
         }
     }
 
@@ -105,6 +122,7 @@ impl EntryTask {
             Self::Normal(task) => EntrySums::Normal(NormalSums::empty(p, task.loadings.n_cols() - 1)),
             Self::Trace(_) => EntrySums::Trace(0.0),
             Self::Posterior(task) => EntrySums::Posterior(PosteriorSums::empty(p, task.n_components())),
+            Self::Noise(_) => EntrySums::Noise(NoiseSums::empty(p)),
         }
     }
 }
@@ -163,13 +181,12 @@ impl EntrySums {
             EntryTask::Normal(NormalTask { single, .. })
             | EntryTask::Trace(TraceTask { single, .. })
             | EntryTask::Posterior(PosteriorTask { single, .. })
+            | EntryTask::Noise(NoiseTask { single, .. })
                 if is_single::<T>() && !single =>
             {
                 Self::of_entries(task, &data.widened(), exec)
             }
-            EntryTask::Normal(_) | EntryTask::Trace(_) | EntryTask::Posterior(_) => {
-                Self::of_entries(task, data, exec)
-            }
+            _ => Self::of_entries(task, data, exec),
         }
     }
 
@@ -194,6 +211,7 @@ impl EntrySums {
             EntryTask::Columns => unreachable!("a task without loadings"),
             EntryTask::Normal(task) => NormalSums::of(data, task, exec).map(Self::Normal),
             EntryTask::Posterior(task) => PosteriorSums::of(data, task, exec).map(Self::Posterior),
+            EntryTask::Noise(task) => NoiseSums::of(&task.model, data, exec).map(Self::Noise),
             EntryTask::Trace(TraceTask { loadings, precision, .. }) => {
                 let scores = Matrix::zeros(data.n_samples(), loadings.n_cols());
                 let factors = Factors::<T>::new(loadings, &scores, &vec![0.0; loadings.n_rows()]);
@@ -219,6 +237,7 @@ impl EntrySums {
                 sums.merge(other);
             }
             (Self::Trace(sum), Self::Trace(other)) => *sum += other,
+            (Self::Noise(sums), Self::Noise(other)) => sums.merge(other),
             (Self::Posterior(sums), Self::Posterior(other))
                 if sums.n_components() == other.n_components() =>
             {

@@ -9,6 +9,7 @@ mod empty_rows;
 mod explained;
 mod faded;
 mod far;
+mod feature_noise;
 mod few_entries;
 mod fixtures;
 mod invariants;

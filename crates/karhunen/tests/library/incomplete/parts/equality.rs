@@ -44,6 +44,7 @@ pub(super) fn assert_equal_bars(what: &str, found: &IncompleteModel, expected: &
         assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() <= tol * size), "{what}, {name}: {a:?} {b:?}");
     };
     close("noise", &[x.noise_variance], &[y.noise_variance]);
+    close("noise of features", &found.feature_noise_variance(), &expected.feature_noise_variance());
     close("variance of the means", &x.mean_variance, &y.mean_variance);
     let packed = |x: &karhunen::incomplete::IncompleteParts| {
         let covariances = x.loading_covariances.as_ref().unwrap();

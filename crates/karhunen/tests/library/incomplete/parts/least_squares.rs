@@ -35,9 +35,9 @@ fn parts_give_the_fit_of_all_rows_iteration_by_iteration() {
                     let found = pca.fit_parts(&parts).unwrap();
                     assert_equal(&what, &found, &whole, 1e-11);
                     assert_equal_bars(&what, &found, &whole, 1e-5);
-                    // One pass for the means, four sweeps after the start, the iterations, one for the noise of
-                    // penalised fits.
-                    let n_passes = 1 + 4 + 15 + usize::from(method == Method::Als);
+                    // One pass for the means, four sweeps after the start, the iterations, one for the noise of each
+                    // feature, and one for the noise of penalised fits.
+                    let n_passes = 1 + 4 + 15 + 1 + usize::from(method == Method::Als);
                     assert_eq!(*parts.n_tasks.lock().unwrap(), n_passes, "{what}");
                     // Scores of rows come from the model.
                     let scores = found.row_scores(&observed(&holes)).unwrap();
