@@ -502,3 +502,32 @@ def test_data_frames_come_back(table):
     pca = KernelPCA(2, kernel="rbf").set_output(transform="pandas")
     scores = pca.fit_transform(table)
     assert list(scores.columns) == ["kernelpca0", "kernelpca1"]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.PositiveSpectrumWarning")
+def test_shares_are_of_the_positive_eigenvalues(tmp_path):
+    x = np.random.default_rng(0).normal(size=(80, 3))
+    options = {"kernel": "sigmoid", "gamma": 0.5, "coef0": 0.0}
+    kernel = pairwise_kernels(x, metric="sigmoid", gamma=0.5, coef0=0.0)
+    middle = np.eye(80) - 1 / 80
+    values = np.linalg.eigvalsh(middle @ kernel @ middle)[::-1]
+    positive = values[values > 0]
+    shares = positive / positive.sum()
+    assert positive.sum() > 1.2 * values.sum()
+    full = KernelPCA(3, solver="full", **options).fit(x)
+    assert_allclose(full.explained_variance_ratio_, shares[:3], rtol=1e-10)
+    for share in (0.5, 0.9, 0.95):
+        kept = KernelPCA(share, solver="full", **options).fit(x).n_components_
+        assert kept == np.searchsorted(np.cumsum(shares), share) + 1
+    page = full.report(tmp_path / "full.html").read_text(encoding="utf-8")
+    assert "of the sum of positive eigenvalues" in page
+    stored = KernelPCA(3, solver="stored", **options).fit(x)
+    assert np.isnan(stored.explained_variance_ratio_).all()
+    assert "% of the variance" in repr(full) + full._outcome()
+    assert "% of the variance" not in stored._outcome()
+    page = stored.report(tmp_path / "stored.html").read_text(encoding="utf-8")
+    assert "Their shares are unknown" in page
+    assert 'id="scree"' not in page
+    stored.save(tmp_path / "stored.model")
+    assert np.isnan(KernelPCA.load(tmp_path / "stored.model").explained_variance_ratio_).all()
+    assert_allclose(pickle.loads(pickle.dumps(full)).explained_variance_ratio_, shares[:3], rtol=1e-10)

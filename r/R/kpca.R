@@ -24,7 +24,8 @@
 #' \item{x}{scores of the rows, (n, k)}
 #' \item{eigenvalues}{of the centred kernel matrix, (k)}
 #' \item{sdev}{standard deviations of the scores, `sqrt(eigenvalues / n)`, (k)}
-#' \item{share}{eigenvalues as shares of their sum, (k)}
+#' \item{share}{eigenvalues as shares of the sum of all positive ones, (k); `NaN` where that is unknown: the solvers `"stored"` and
+#'   `"tiles"` with a kernel that may have negative eigenvalues}
 #' \item{kernel, gamma}{the kernel, and the number of its coefficient, `NaN` if it has none}
 #' \item{n}{number of rows}
 #' \item{convergence}{the solver, the reason for its choice, the residuals and their tolerance, and whether all are within it}

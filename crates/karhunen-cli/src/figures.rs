@@ -19,6 +19,7 @@ pub(crate) fn fixed(values: &[f64]) -> Vec<String> {
 /// A fraction as a percentage with two decimals.
 pub(crate) fn percent(share: f64) -> String {
     match share * 100.0 {
+        p if p.is_nan() => "unknown".to_owned(),
         p if p > 0.0 && p < 0.005 => "<0.01%".to_owned(),
         p => format!("{p:.2}%"),
     }

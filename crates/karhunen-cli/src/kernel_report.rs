@@ -55,6 +55,10 @@ impl KernelReport<'_> {
         if let Some(text) = self.negative() {
             wrapped(out, "negative", &text, layout.width);
         }
+        if self.model.parts().total.is_none() {
+            let text = "unknown: they are of the sum of all positive eigenvalues, which for this kernel --solver full alone finds";
+            wrapped(out, "ratios", text, layout.width);
+        }
         if let Some(text) = self.pre_image() {
             wrapped(out, "pre-image", &text, layout.width);
         }

@@ -21,7 +21,7 @@ pub(crate) struct KernelSummary<'a> {
     gamma: Option<f64>,
     eigenvalues: &'a [f64],
     explained_variance_ratio: Vec<f64>,
-    total: f64,
+    total: Option<f64>,
     smallest_eigenvalue: Option<f64>,
     sum_of_weights: f64,
     dtype: &'a str,

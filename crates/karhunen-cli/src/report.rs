@@ -289,7 +289,8 @@ fn largest_loadings(loadings: &Matrix, c: usize, features: Option<&[String]>, la
 pub(crate) fn scree(out: &mut String, ratios: &[f64], layout: Layout) {
     const GUTTER: usize = 9;
     let largest = ratios.first().copied().unwrap_or(0.0);
-    if ratios.len() < 2 || largest <= 0.0 {
+    // Shares of kernels may be unknown.
+    if ratios.len() < 2 || largest.is_nan() || largest <= 0.0 {
         return;
     }
     let room = layout.width.saturating_sub(GUTTER);

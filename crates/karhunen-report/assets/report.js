@@ -14,7 +14,8 @@
   const byId = (id) => document.getElementById(id);
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
   const percent = (share) => (100 * share).toFixed(1) + "%";
-  const label = (k) => `${componentNames[k]} (${percent(scree.ratio[k])})`;
+  // Shares of kernels may be unknown: null.
+  const label = (k) => scree.ratio[k] === null ? componentNames[k] : `${componentNames[k]} (${percent(scree.ratio[k])})`;
 
   const counted = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
   const named = (names, values, text) => names.map((name, i) => `${name} ${text(values[i])}`).join(", ");
@@ -65,6 +66,7 @@
   }
 
   function drawScree() {
+    if (scree.ratio[0] === null) return;
     let sum = 0;
     const cumulative = scree.ratio.map((ratio) => (sum += ratio));
     describe("scree", `Bars of the share of variance of each component, and a line of their sum: ` +

@@ -42,12 +42,18 @@ pub struct ComponentRow {
     pub sentence: String,
 }
 
+/// `One component was kept`, `2 components were kept`.
+pub(crate) fn kept(n: usize) -> String {
+    if n == 1 {
+        "One component was kept".to_owned()
+    } else {
+        format!("{} were kept", counted(n, "component"))
+    }
+}
+
 /// `One component was kept; it explains`, `2 components were kept; together they explain`.
 pub(crate) fn kept_explain(n: usize) -> String {
-    match n {
-        1 => "One component was kept; it explains".to_owned(),
-        n => format!("{} were kept; together they explain", counted(n, "component")),
-    }
+    format!("{}; {}", kept(n), if n == 1 { "it explains" } else { "together they explain" })
 }
 
 impl Leading<'_> {

@@ -16,7 +16,7 @@ pub(crate) fn significant(value: f64, digits: i32) -> String {
 
 /// A share as a percentage with one decimal.
 pub(crate) fn percent(share: f64) -> String {
-    format!("{:.1}%", 100.0 * share)
+    if share.is_nan() { "unknown".to_owned() } else { format!("{:.1}%", 100.0 * share) }
 }
 
 /// A level such as 0.95 as a percentage without rounding.

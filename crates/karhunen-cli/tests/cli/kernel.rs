@@ -539,3 +539,15 @@ fn a_kernel_of_another_program_is_said_to_be_one() {
         )
     );
 }
+
+#[test]
+fn shares_of_kernels_that_are_not_positive_are_of_the_positive_part_or_unknown() {
+    let fit = "fit iris.csv --label class --kernel sigmoid --gamma 0.01 --coef0 0.1";
+    let all = json(&format!("{fit} -k all --solver full --json"));
+    assert!((numbers(&all["explained_variance_ratio"]).iter().sum::<f64>() - 1.0).abs() < 1e-9);
+    assert!(all["smallest_eigenvalue"].as_f64().unwrap() < -0.1);
+    let stored = json(&format!("{fit} -k 2 --solver stored --json"));
+    assert!(stored["total"].is_null() && stored["explained_variance_ratio"][0].is_null(), "{stored}");
+    let text = output(&format!("{fit} -k 2 --solver stored"));
+    assert!(text.contains("unknown") && text.contains("--solver full alone finds"), "{text}");
+}

@@ -4,7 +4,7 @@ use karhunen::KernelModel;
 use karhunen::choice::Choice;
 use karhunen::kernel::{Gamma, Kernel, KernelBasis};
 
-use crate::components::kept_explain;
+use crate::components::{kept, kept_explain};
 use crate::numbers::{count, counted, percent, significant};
 
 /// Returns sentences about the model and its data.
@@ -23,7 +23,6 @@ pub(super) fn fitted(model: &KernelModel) -> Vec<String> {
         numbers.push(format!("coef0 {coef0}"));
     }
     let with = if numbers.is_empty() { String::new() } else { format!(", with {}", numbers.join(", ")) };
-    let kept: f64 = model.explained_variance_ratio().iter().sum();
     let mut sentences = vec![
         format!(
             "Kernel principal component analysis of {} and {}, in {} numbers.",
@@ -33,12 +32,7 @@ pub(super) fn fitted(model: &KernelModel) -> Vec<String> {
         ),
         format!("The kernel was {}: {formula}{with}. The kernel matrix was centred.", kernel.name()),
         weights(model),
-        format!(
-            "{} {} of the sum of all eigenvalues, {}.",
-            kept_explain(model.n_components()),
-            percent(kept),
-            significant(parts.total, 5),
-        ),
+        shares(model),
     ];
     sentences.push(
         if parts.pre_image.is_some() {
@@ -49,6 +43,27 @@ pub(super) fn fitted(model: &KernelModel) -> Vec<String> {
         .to_owned(),
     );
     sentences
+}
+
+fn shares(model: &KernelModel) -> String {
+    let Some(total) = model.parts().total else {
+        return format!(
+            "{}. Their shares are unknown: the kernel may have negative eigenvalues, and the solver full alone finds the sum of the \
+             positive ones.",
+            kept(model.n_components()),
+        );
+    };
+    let of_all = if model.convergence().smallest_eigenvalue.is_some_and(|least| least < 0.0) {
+        "positive"
+    } else {
+        "all"
+    };
+    format!(
+        "{} {} of the sum of {of_all} eigenvalues, {}.",
+        kept_explain(model.n_components()),
+        percent(model.explained_variance_ratio().iter().sum()),
+        significant(total, 5),
+    )
 }
 
 fn weights(model: &KernelModel) -> String {

@@ -215,7 +215,7 @@ impl<T: Scalar> Reduced<'_, T> {
             shift,
             offsets: projected.offsets,
             eigenvalues: projected.values.iter().map(|value| value * scale).collect(),
-            total: projected.total * scale,
+            total: Some(projected.total * scale),
             n_samples: self.x.shape().0,
             eigenvectors: Matrix::zeros(0, projected.coefficients.n_cols()),
             coefficients: projected.coefficients,
@@ -348,7 +348,7 @@ impl Exact<'_> {
         // Given values have the rounding errors of their own type.
         let epsilon = if self.single && self.rows.is_none() { f32::EPSILON.into() } else { E::EPSILON };
         if self.route == KernelRoute::Full {
-            return full(gram, self.shares, n_components, epsilon, exec);
+            return full(gram, &self.kernel, self.shares, n_components, epsilon, exec);
         }
         let iteration = self.iteration(begun);
         let found = truncated(gram, &self.kernel, self.shares, n_components, &iteration, epsilon, exec)?;
@@ -379,7 +379,7 @@ impl Exact<'_> {
             coefficients,
             offsets,
             eigenvalues,
-            total: spectrum.total * self.scale,
+            total: spectrum.total.map(|total| total * self.scale),
             n_samples: eigenvectors.n_rows(),
             eigenvectors,
             pre_image: None,

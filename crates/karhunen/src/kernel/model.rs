@@ -162,8 +162,9 @@ pub struct KernelParts {
     pub offsets: Vec<f64>,
     /// Eigenvalues of the centred kernel matrix, descending; with weights, those of the matrix of repeated rows.
     pub eigenvalues: Vec<f64>,
-    /// The sum of all eigenvalues, kept or not.
-    pub total: f64,
+    /// The sum of all positive eigenvalues, kept or not. `None` if it is unknown: an iteration with a kernel that may have
+    /// negative eigenvalues finds no more than the trace, which includes them.
+    pub total: Option<f64>,
     /// Number of rows fitted, including those of weight zero.
     pub n_samples: usize,
     /// Orthonormal eigenvectors as columns, shape (n_samples, n_components), scores divided by the square roots of
@@ -301,10 +302,14 @@ impl KernelModel {
         &self.parts.eigenvalues
     }
 
-    /// Eigenvalues as shares of the sum of all eigenvalues.
+    /// Eigenvalues as shares of the sum of all positive eigenvalues, which are the variances in feature space; NaN if that
+    /// sum is unknown ([`KernelParts::total`]).
     pub fn explained_variance_ratio(&self) -> Vec<f64> {
-        let total = self.parts.total;
-        self.eigenvalues().iter().map(|v| if total > 0.0 { v / total } else { 0.0 }).collect()
+        let share = |value: &f64| match self.parts.total {
+            Some(0.0) => 0.0,
+            total => value / total.unwrap_or(f64::NAN),
+        };
+        self.eigenvalues().iter().map(share).collect()
     }
 
     /// Eigenvectors as columns, shape (n_samples, n_components), as scikit-learn's `KernelPCA.eigenvectors_`. The

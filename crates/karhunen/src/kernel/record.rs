@@ -1,8 +1,10 @@
 //! Kernel models and feature maps as records. They do not contain user-defined kernel functions.
 
 use crate::error::{Error, Result};
+use crate::kernel::function::Kernel;
 use crate::kernel::model::{KernelBasis, KernelConvergence, KernelModel, KernelParts, PreImageParts};
 use crate::kernel::nystrom::{NystromMap, NystromParts};
+use crate::kernel::route::KernelRoute;
 use crate::kernel::rows::KernelRows;
 use crate::linalg::Matrix;
 use crate::record::{Record, Recorded, damaged, shortened};
@@ -51,7 +53,9 @@ impl Recorded for KernelModel {
         record.put_row("offsets", &parts.offsets);
         record.put_row("residuals", &parts.convergence.residuals);
         record.put_row("shift", &parts.shift);
-        record.put_scalar("total", parts.total);
+        if let Some(total) = parts.total {
+            record.put_scalar(name_of_total(&parts.kernel, parts.convergence.solver), total);
+        }
         record.put_scalar("sum_of_weights", parts.sum_of_weights);
         record.put_matrix("coefficients", &parts.coefficients);
         record.put_matrix("eigenvectors", &parts.eigenvectors);
@@ -89,26 +93,34 @@ impl Recorded for KernelModel {
         record.check_kind(Self::KIND)?;
         let eigenvalues = record.take_any_row("eigenvalues")?;
         let k = eigenvalues.len();
+        let kernel = record.json("kernel")?;
+        let convergence = KernelConvergence {
+            residuals: record.take_row("residuals", k)?,
+            ..record.json_with_no("convergence", "residuals")?
+        };
+        let name = name_of_total(&kernel, convergence.solver);
         Self::try_from(KernelParts {
-            kernel: record.json("kernel")?,
+            kernel,
             basis: take_basis(record)?,
             shift: record.take_any_row("shift")?,
             coefficients: record.take_matrix("coefficients")?,
             offsets: record.take_row("offsets", k)?,
             eigenvalues,
-            total: record.take_scalar("total")?,
+            total: record.if_there(name, Record::take_scalar)?,
             n_samples: record.json("n_samples")?,
             eigenvectors: record.take_matrix("eigenvectors")?,
             pre_image: take_pre_image(record)?,
             sum_of_weights: record.take_scalar("sum_of_weights")?,
             options: record.json("options")?,
             dtype: record.text("dtype")?.to_owned(),
-            convergence: KernelConvergence {
-                residuals: record.take_row("residuals", k)?,
-                ..record.json_with_no("convergence", "residuals")?
-            },
+            convergence,
         })
     }
+}
+
+/// The name of [`KernelParts::total`]. Before version 0.3, `total` was the trace, which negative eigenvalues lower.
+fn name_of_total(kernel: &Kernel, route: KernelRoute) -> &'static str {
+    if kernel.is_positive() || route.approximates() { "total" } else { "total_positive" }
 }
 
 fn basis_name(basis: &KernelBasis) -> &'static str {

@@ -16,7 +16,7 @@ use crate::operator::{LoggedSym, SymOp};
 use crate::pca::NComponents;
 use crate::random::Purpose;
 use crate::scalar::largest;
-use crate::solver::{Blocks, IterationOptions, Pairs, Wanted, leading, leading_by_reduction};
+use crate::solver::{Blocks, IterationOptions, Pairs, Reduced, Wanted, leading};
 
 /// Leading eigenpairs of the weighted, centred kernel matrix.
 pub(super) struct KernelSpectrum {
@@ -28,14 +28,14 @@ pub(super) struct KernelSpectrum {
     pub(super) residuals: Vec<f64>,
     /// Number of products with the kernel matrix.
     pub(super) n_passes: usize,
-    /// The sum of all eigenvalues.
-    pub(super) total: f64,
+    /// The sum of the positive eigenvalues, unless an iteration leaves it unknown.
+    pub(super) total: Option<f64>,
     /// The smallest eigenvalue, if known.
     pub(super) smallest: Option<f64>,
     pub(super) means: Means,
 }
 
-/// The trace of the centred kernel matrix, `sum_i v_i (K_ii - a_i)`.
+/// The trace of the centred kernel matrix, the sum of its positive eigenvalues if none is negative: `sum_i v_i (K_ii - a_i)`.
 fn trace<E: Exp>(gram: &Gram<'_, E>, shares: &[f64], means: &Means) -> Result<f64> {
     let diagonal = gram.diagonal()?;
     Ok(shares.iter().zip(&diagonal).zip(&means.of_rows).map(|((v, k), a)| v * (k - a)).sum())
@@ -44,6 +44,7 @@ fn trace<E: Exp>(gram: &Gram<'_, E>, shares: &[f64], means: &Means) -> Result<f6
 /// The largest eigenpairs of the kernel matrix, formed. `epsilon` is the relative rounding of kernel values.
 pub(super) fn full<E: Exp>(
     gram: &Gram<'_, E>,
+    kernel: &Kernel,
     shares: &[f64],
     n_components: NComponents,
     epsilon: f64,
@@ -52,11 +53,17 @@ pub(super) fn full<E: Exp>(
     let (matrix, means) = centred_matrix(gram, shares, &exec.phase("kernel matrix"))?;
     let exec = exec.phase("eigenvectors");
     let n = matrix.n_rows();
-    let total = means.without_rounding((0..n).map(|i| matrix[(i, i)]).sum(), shares, epsilon);
+    let reduced = Reduced::of(&matrix)?;
+    let sum = if kernel.is_positive() {
+        (0..n).map(|i| matrix[(i, i)]).sum()
+    } else {
+        reduced.values()?.iter().filter(|value| **value > 0.0).sum()
+    };
+    let total = means.without_rounding(sum, shares, epsilon);
     let (Pairs { values, vectors, residuals, .. }, smallest) =
-        leading_by_reduction(&matrix, n_components.wanted(n, total), &exec)?;
-    let spectrum =
-        KernelSpectrum { values, vectors, residuals, n_passes: 1, total, smallest: Some(smallest), means };
+        reduced.leading(n_components.wanted(n, total), &exec)?;
+    let (total, smallest) = (Some(total), Some(smallest));
+    let spectrum = KernelSpectrum { values, vectors, residuals, n_passes: 1, total, smallest, means };
     Ok(spectrum.without_rounding(shares, epsilon))
 }
 
@@ -82,7 +89,7 @@ pub(super) fn truncated<E: Exp>(
     let (Pairs { values, vectors, residuals, n_products }, smallest) =
         iterated(&op, kernel, wanted, iteration, &exec)?;
     let means = op.means(&exec.part(1.0, 1.0))?;
-    let total = total(&means)?;
+    let total = if kernel.is_positive() { Some(total(&means)?) } else { None };
     let spectrum =
         KernelSpectrum { values, vectors, residuals, n_passes: n_products, total, smallest, means };
     Ok(spectrum.without_rounding(shares, epsilon))
@@ -308,7 +315,7 @@ mod tests {
         let gram = Gram::recomputed(&tiles);
         let shares = vec![1.0 / n as f64; n];
         let count = NComponents::Count(k);
-        let all = full(&gram, &shares, count, f64::EPSILON, &exec).unwrap();
+        let all = full(&gram, &kernel, &shares, count, f64::EPSILON, &exec).unwrap();
         let found = |start: &Matrix| {
             let iteration = IterationOptions {
                 tol: 1e-9,

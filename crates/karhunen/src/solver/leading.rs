@@ -84,38 +84,62 @@ pub(crate) fn leading_of_matrix(
             }
         }
     }
-    let (mut pairs, _) = leading_by_reduction(a, wanted, exec)?;
+    let (mut pairs, _) = Reduced::of(a)?.leading(wanted, exec)?;
     pairs.values.iter_mut().for_each(|v| *v = v.max(0.0));
     Ok(pairs)
 }
 
-/// Leading eigenpairs of an explicit matrix by its tridiagonal form, and its smallest eigenvalue.
-pub(crate) fn leading_by_reduction(a: &Matrix, wanted: Wanted, exec: &Exec<'_>) -> Result<(Pairs, f64)> {
-    exec.report(0.0)?;
-    let dim = a.n_rows();
-    let reduced = Tridiagonal::of(a)?;
-    if let Some(reduced) = &reduced
-        && let Some(values) = few_values(reduced, wanted)
-    {
-        exec.report(0.5)?;
-        let vectors = reduced.vectors(&values);
-        // Residuals are relative to the largest value, which matrices without positive values do not have.
-        if values.first().is_some_and(|v| *v > 0.0) && vectors.as_slice().iter().all(|x| x.is_finite()) {
-            let vectors = polish(vectors, 0, &exec.part(0.5, 0.5))?;
-            let pairs = Pairs::of(a, values, vectors, &exec.part(0.5, 1.0))?;
-            if pairs.residuals.iter().all(|&r| r <= EXACT) {
-                return Ok((pairs, reduced.values(dim - 1..dim)[0]));
-            }
+/// An explicit symmetric matrix and its tridiagonal form, from which some eigenvalues or all pairs are found.
+pub(crate) struct Reduced<'a> {
+    matrix: &'a Matrix,
+    /// `None` for a matrix without a reduction: one row, or zeros.
+    form: Option<Tridiagonal>,
+}
+
+impl<'a> Reduced<'a> {
+    pub(crate) fn of(matrix: &'a Matrix) -> Result<Self> {
+        Ok(Self { matrix, form: Tridiagonal::of(matrix)? })
+    }
+
+    /// All eigenvalues, descending.
+    pub(crate) fn values(&self) -> Result<Vec<f64>> {
+        let dim = self.matrix.n_rows();
+        match &self.form {
+            Some(form) => Ok((0..dim)
+                .step_by(LANES)
+                .flat_map(|first| form.values(first..dim.min(first + LANES)))
+                .collect()),
+            None => Ok(eigh(self.matrix)?.values),
         }
     }
-    let Eigh { mut values, vectors } = match reduced {
-        Some(reduced) => reduced.all()?,
-        None => eigh(a)?,
-    };
-    let smallest = values.last().copied().unwrap_or(0.0);
-    values.truncate(count(&values, wanted).unwrap_or(dim));
-    let vectors = vectors.columns(0..values.len());
-    Ok((Pairs::of(a, values, vectors, exec)?, smallest))
+
+    /// Leading eigenpairs, and the smallest eigenvalue.
+    pub(crate) fn leading(&self, wanted: Wanted, exec: &Exec<'_>) -> Result<(Pairs, f64)> {
+        exec.report(0.0)?;
+        let (a, dim) = (self.matrix, self.matrix.n_rows());
+        if let Some(form) = &self.form
+            && let Some(values) = few_values(form, wanted)
+        {
+            exec.report(0.5)?;
+            let vectors = form.vectors(&values);
+            // Residuals are relative to the largest value, which matrices without positive values do not have.
+            if values.first().is_some_and(|v| *v > 0.0) && vectors.as_slice().iter().all(|x| x.is_finite()) {
+                let vectors = polish(vectors, 0, &exec.part(0.5, 0.5))?;
+                let pairs = Pairs::of(a, values, vectors, &exec.part(0.5, 1.0))?;
+                if pairs.residuals.iter().all(|&r| r <= EXACT) {
+                    return Ok((pairs, form.values(dim - 1..dim)[0]));
+                }
+            }
+        }
+        let Eigh { mut values, vectors } = match &self.form {
+            Some(form) => form.all()?,
+            None => eigh(a)?,
+        };
+        let smallest = values.last().copied().unwrap_or(0.0);
+        values.truncate(count(&values, wanted).unwrap_or(dim));
+        let vectors = vectors.columns(0..values.len());
+        Ok((Pairs::of(a, values, vectors, exec)?, smallest))
+    }
 }
 
 /// The wanted eigenvalues if they are few; `None` if all eigenvectors cost no more.
@@ -354,7 +378,7 @@ mod tests {
             ("a rank", &|i| if i < 3 { 1.0 } else { 0.0 }),
         ] {
             let a = Matrix::from_fn(90, 90, |i, j| if i == j { of(i) } else { 0.0 });
-            let (pairs, smallest) = leading_by_reduction(&a, Wanted::Count(25), &exec).unwrap();
+            let (pairs, smallest) = Reduced::of(&a).unwrap().leading(Wanted::Count(25), &exec).unwrap();
             let mut expected: Vec<f64> = (0..90).map(of).collect();
             expected.sort_by(|a, b| b.total_cmp(a));
             let far = |(a, b): (&f64, &f64)| (a - b).abs() > 1e-12;

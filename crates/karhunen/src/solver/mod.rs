@@ -21,7 +21,7 @@ mod svd;
 
 pub(crate) use cost::takes_unit_vectors;
 pub(crate) use covariance::solve_matrix;
-pub(crate) use leading::{Pairs, leading, leading_by_reduction};
+pub(crate) use leading::{Pairs, Reduced, leading};
 pub(crate) use need::packed as need_of_packed;
 pub(crate) use problem::{Blocks, Problem, Reading};
 pub use route::Route;

@@ -168,7 +168,11 @@ class FittedKernelPCA(Summarised, FittedKernel):
 
     @property
     def explained_variance_ratio_(self) -> FloatArray:
-        """Share of the sum of all eigenvalues, shape (n_components,)."""
+        """Share of the sum of all positive eigenvalues, shape (n_components,).
+
+        NaN where that sum is unknown: the solvers "stored" and "tiles" with a kernel that may have negative
+        eigenvalues.
+        """
         ratio = self._fitted("explained_variance_ratio_").explained_variance_ratio
         return self._array("explained_variance_ratio_", ratio)
 

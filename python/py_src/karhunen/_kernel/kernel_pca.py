@@ -52,9 +52,9 @@ class KernelPCA(FittedKernelPCA):
     ----------
     n_components : int, float, str or None, default=None
         Number of components to keep, at most n_samples: an int; a float between 0 and 1 for the fewest components that
-        explain more than this share of the sum of all eigenvalues, or a str such as ``"95%"`` (for exact solvers; with
-        kernels that may not be positive semi-definite, for the solver "full"); None keeps all with nonzero
-        eigenvalues.
+        explain more than this share of the sum of all positive eigenvalues, or a str such as ``"95%"`` (for exact
+        solvers; with kernels that may not be positive semi-definite, for the solver "full"); None keeps all with
+        nonzero eigenvalues.
     kernel : {"linear", "poly", "rbf", "laplacian", "sigmoid", "cosine", "additive_chi2", "chi2", "precomputed"} \
 or callable, default="linear"
         The kernel. With "precomputed", `X` is the kernel matrix: between fitted rows in :meth:`fit`, between new and
@@ -129,7 +129,8 @@ or callable, default="linear"
         Eigenvectors of the centred kernel matrix. The entry with the largest absolute value in each is positive. Not
         available from the approximate solvers, which store nothing proportional to n_samples.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        Share of the sum of all eigenvalues.
+        Share of the sum of all positive eigenvalues. NaN where that sum is unknown: the solvers "stored" and "tiles"
+        with a kernel that may have negative eigenvalues, such as "sigmoid", "precomputed" or a function.
     gamma_ : float or None
         Coefficient used; None for kernels without one.
     X_fit_ : ndarray or csr_array of shape (n_samples, n_features)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import textwrap
 from html import escape
@@ -157,5 +158,5 @@ def outcome(shape: tuple[int, int], n_components: int, share: float | None = Non
     """Return the outcome of a fit in a few words."""
     n, p = shape
     kept = "1 component" if n_components == 1 else f"{n_components} components"
-    of_variance = "" if share is None else f", {100.0 * share:.1f}% of the variance"
+    of_variance = "" if share is None or math.isnan(share) else f", {100.0 * share:.1f}% of the variance"
     return f"fitted to {n:,} x {p:,}: {kept}{of_variance}"

@@ -26,6 +26,11 @@ pub(crate) fn fit(pca: &KernelPca, rows: &Rows, weights: Option<&[f64]>) -> Kern
     pca.fit(&x, &Weights { samples: weights, features: None }).unwrap()
 }
 
+/// The sum of all positive eigenvalues, which the route knows.
+pub(crate) fn total(model: &KernelModel) -> f64 {
+    model.parts().total.unwrap()
+}
+
 pub(crate) fn scores(model: &KernelModel, rows: &Rows) -> Matrix {
     let values = rows.concat();
     model.transform(&Dense::row_major(&values, rows.len(), rows[0].len()).unwrap()).unwrap()

@@ -2,7 +2,7 @@
 
 use karhunen::kernel::{Gamma, Kernel, KernelRoute};
 use karhunen::{Dense, Error, KernelModel, KernelPca, NComponents, Pca, Run, Weights};
-use karhunen_testkit::{Rows, integer_weights, largest_difference, repeat_rows};
+use karhunen_testkit::{Rows, integer_weights, largest_difference, repeat_rows, svd};
 
 use crate::kernel::fixtures::{EXACT, assert_same, cloud, fit, rbf, scores};
 
@@ -143,6 +143,50 @@ fn all_components_have_variance() {
     let more = fit(&KernelPca { kernel: rbf(0.5), ..KernelPca::new(4) }, &rows, None);
     assert_eq!(more.eigenvalues()[2..], [0.0, 0.0]);
     assert!((0..30).all(|i| scores(&more, &rows).row(i)[2..] == [0.0, 0.0]));
+}
+
+/// The positive eigenvalues have half the sum of the singular values and the trace.
+#[test]
+fn shares_are_of_the_positive_eigenvalues() {
+    let n = 120;
+    let rows = cloud(n, 3, 3);
+    let sigmoid = Kernel::Sigmoid { gamma: Gamma::Value(0.5), coef0: -1.0 };
+    let dot = |i: usize, j: usize| rows[i].iter().zip(&rows[j]).map(|(x, y)| x * y).sum::<f64>();
+    let kernel: Rows = (0..n).map(|i| (0..n).map(|j| (0.5 * dot(i, j) - 1.0).tanh()).collect()).collect();
+    let means: Vec<f64> = kernel.iter().map(|row| row.iter().sum::<f64>() / n as f64).collect();
+    let mean = means.iter().sum::<f64>() / n as f64;
+    let centred: Rows =
+        (0..n).map(|i| (0..n).map(|j| kernel[i][j] - means[i] - means[j] + mean).collect()).collect();
+    let trace: f64 = (0..n).map(|i| centred[i][i]).sum();
+    let total = 0.5 * (trace + svd(&centred).values.iter().sum::<f64>());
+    assert!(total > 1.2 * trace, "the kernel has negative eigenvalues: {total} {trace}");
+    let fitted = |kernel, rows: &Rows, n_components, route| {
+        fit(&KernelPca { kernel, n_components, solver: Some(route), ..KernelPca::default() }, rows, None)
+    };
+    for (given, data) in [(sigmoid, &rows), (Kernel::Precomputed, &kernel)] {
+        let model = fitted(given, data, 3.into(), KernelRoute::Full);
+        for (share, value) in model.explained_variance_ratio().iter().zip(model.eigenvalues()) {
+            assert!((share - value / total).abs() < 1e-12, "{share} {value} {total}");
+        }
+        let all = fitted(given, data, NComponents::All, KernelRoute::Full);
+        assert!((all.explained_variance_ratio().iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        let mut sum = 0.0;
+        let fewest = all
+            .eigenvalues()
+            .iter()
+            .take_while(|value| {
+                sum += **value;
+                sum <= 0.9 * total
+            })
+            .count()
+            + 1;
+        let most = fitted(given, data, NComponents::Variance(0.9), KernelRoute::Full);
+        assert_eq!(most.n_components(), fewest);
+        let iterated = fitted(given, data, 3.into(), KernelRoute::Stored);
+        assert!(iterated.explained_variance_ratio().iter().all(|share| share.is_nan()));
+    }
+    let positive = fitted(rbf(0.2), &rows, 3.into(), KernelRoute::Stored);
+    assert!(positive.explained_variance_ratio().iter().all(|share| *share > 0.0));
 }
 
 /// A message unless every eigenvalue and every score is zero.
