@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from compare import assert_allclose
-from karhunen import PCA, diagnostics, plot
+from karhunen import PCA, diagnostics, plot, resampling
 from karhunen.categorical import FAMD, MCA
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -363,3 +363,20 @@ def test_v_tests_count_what_the_weights_mean(tmp_path):
     assert_allclose(loaded.category_v_tests_, survey.category_v_tests_, rtol=1e-12)
     with pytest.raises(ValueError, match="weighting"):
         MCA(2, weighting="survey").fit(table)
+
+
+def test_the_pca_of_an_mca_counts_people_and_is_not_resampled(titanic, tmp_path):
+    counts = np.asarray(GOLDEN["titanic"]["counts"])
+    mca = MCA(2).fit(titanic, sample_weight=counts)
+    indicators = pd.get_dummies(titanic, prefix_sep="=").astype(float)
+    for pca in (mca.pca_, pickle.loads(pickle.dumps(mca.pca_)), pickle.loads(pickle.dumps(mca)).pca_):
+        for resample in (resampling.bootstrap, resampling.jackknife):
+            with pytest.raises(ValueError, match="fit MCA to them"):
+                resample(pca, indicators, counts)
+    page = mca.pca_.report(tmp_path / "mca.html").read_text(encoding="utf-8")
+    assert re.search(r"The samples have weights, which sum to 2201\S*; they count as 2201\S* observations", page)
+    assert "population weights" not in page
+    age = pd.DataFrame({"age": np.arange(len(titanic))})
+    of_pca = diagnostics.describe(mca.transform(titanic), age, counts, model=mca.pca_, level=1)
+    of_mca = diagnostics.describe(mca.transform(titanic), age, counts, weighting="frequency", level=1)
+    assert of_pca["PC1"].equals(of_mca["PC1"])

@@ -314,6 +314,12 @@ def _fits(
     """Check the arguments of resampling: an estimator of its own, the options of the engine, and what it is given."""
     if not isinstance(pca, (PCA, TruncatedSVD)):
         raise TypeError(f"pca is a {type(pca).__name__}; pass a karhunen.PCA or TruncatedSVD")
+    if hasattr(pca, "_of_categories"):
+        name, _ = pca._of_categories
+        raise ValueError(
+            f"pca is the PCA of the indicators of {name}, divided by shares of categories, which other rows change; "
+            f"draw rows of the table, and fit {name} to them (the page on categories has the lines)"
+        )
     chance = probability("level", level)
     aligned = choice_option("alignment", alignment, Alignment)
     seed = seed_option(random_state)

@@ -68,9 +68,12 @@ fn weights(model: &PcaModel) -> String {
             Weighting::Frequency => "the sum of the weights less one",
             Weighting::Importance => "the number of observations less one",
         };
+        // Analyses of categories divide by the sum of weights of any meaning.
+        let meaning = if model.parts().n_dimensions.is_some() { "" } else { weighting.name() };
         format!(
-            "The samples have {} weights, which sum to {}; they count as {} observations, and variances are divided by {divisor}.",
-            weighting.name(),
+            "The samples have {meaning}{}weights, which sum to {}; they count as {} observations, and variances are divided by \
+             {divisor}.",
+            if meaning.is_empty() { "" } else { " " },
             significant(model.sum_of_weights(), 6),
             significant(model.n_observations(), 6),
         )

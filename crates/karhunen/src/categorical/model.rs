@@ -85,7 +85,9 @@ impl CategoricalModel {
         &self.encoding.variables
     }
 
-    /// The PCA of the matrix whose columns are the standardised numbers and the indicators of the categories.
+    /// The PCA of the matrix whose columns are the standardised numbers and the indicators of the categories. Its options
+    /// divide indicators by the shares of categories in these rows, so that a bootstrap with them is of another analysis: fit
+    /// drawn rows of the table.
     pub fn pca(&self) -> &PcaModel {
         &self.pca
     }

@@ -291,6 +291,7 @@ class Categorical(FittedModel):
         arguments = PCA._stored(json.loads(_core.to_state(pca)["options"]))
         threads = {"n_threads": self.n_threads, "verbose": self.verbose}
         self.pca_ = PCA(**{**arguments, **threads})._adopt_file(pca, {"feature_names": model.feature_names})
+        self.pca_._of_categories = (type(self).__name__, self.weighting)
         self.n_components_ = len(pca.explained_variance)
         self.explained_variance_ = pca.explained_variance
         self.explained_variance_ratio_ = pca.explained_variance_ratio

@@ -76,7 +76,9 @@ class MCA(Categorical):
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns.
     pca_ : PCA
-        The PCA of the indicators, for :mod:`karhunen.diagnostics`, :mod:`karhunen.plot` and reports.
+        The PCA of the indicators, for :mod:`karhunen.diagnostics`, :mod:`karhunen.plot` and reports. Its `weighting` is
+        "population", because variances are divided by the sum of the weights; observations are counted by that of the
+        analysis. :mod:`karhunen.resampling` refuses it: categories have other shares in other rows.
 
     Examples
     --------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -237,7 +237,9 @@ def describe(
             "model was fitted without column names, so that its columns in `table` are unknown; fit a frame"
         )
     of_fit = set(map(str, getattr(model, "feature_names_in_", ())))
-    meaning: Weighting = getattr(model, "weighting", "frequency") if weighting is None else weighting
+    # The PCA of an analysis of categories divides by the sum of the weights, whatever these mean.
+    _, of_model = getattr(model, "_of_categories", (None, getattr(model, "weighting", "frequency")))
+    meaning = cast(Weighting, of_model) if weighting is None else weighting
     check_same_rows(scores, "table", table)
     pd = import_module("pandas")
     z = _scores(scores)
