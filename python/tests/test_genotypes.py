@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -94,6 +95,39 @@ def test_projections_without_shrinkage_equal_the_formula():
     assert size[1] < 0.75 * size[0]
     assert abs(size[2] / size[0] - 1) < 0.1
     assert_allclose(project(pca, new.astype(np.float32)), corrected, rtol=1e-4, atol=1e-3)
+
+
+def test_projections_of_observed_values_are_not_shrunk():
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1, 2], 20)
+    centers = rng.normal(size=(3, 2000)) * 0.25
+    x, new = (centers[group] + rng.normal(size=(60, 2000)) for _ in range(2))
+    pca = PCA(5).fit(x)
+    complete = project(pca, new)
+    new[rng.random(new.shape) < 0.3] = np.nan
+    expected = []
+    for row in new - pca.mean_:
+        seen = ~np.isnan(row)
+        v = pca.components_[:, seen].T
+        fitted, (residual,), *_ = np.linalg.lstsq(v, row[seen])
+        length = fitted @ fitted + residual * (2000 - 5) / (seen.sum() - 5)
+        expected.append(oadp(fitted, length, pca.singular_values_))
+    corrected = project(pca, new)
+    assert_allclose(corrected, expected, rtol=1e-8, atol=1e-9 * np.abs(corrected).max())
+    means = [np.array([scores[group == g, :2].mean(axis=0) for g in range(3)]) for scores in (complete, corrected)]
+    assert abs((means[0] * means[1]).sum() / (means[0] ** 2).sum() - 1) < 0.05
+    with pytest.raises(ValueError, match="row 0, column 0 is NaN"):
+        pca.transform(new)
+
+
+def test_variants_that_a_file_lacks_do_not_shrink_projections(pca):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = project(pca, Bed(NEW, allow_unmatched=True))
+    with pytest.warns(UserWarning, match="take their means"):
+        shrunk = pca.transform(Bed(NEW, allow_unmatched=True))
+    assert np.isfinite(found).all()
+    assert np.linalg.norm(found) > np.linalg.norm(shrunk)
 
 
 def test_tables_of_plink_are_written_and_refusals(pca, tmp_path):

@@ -169,7 +169,8 @@ pub(crate) struct TransformArgs {
     /// Correct the scores of new rows, which are too near to zero if the fit had many more columns than rows
     ///
     /// Each row is added to the fitted ones and the components are updated (OADP, Zhang, Dey and Lee 2020). Not for fitted
-    /// rows; more components than are of interest make the correction better
+    /// rows; more components than are of interest make the correction better. Missing values are left out: each row is
+    /// projected by least squares on its observed columns
     #[arg(long, conflicts_with = "whiten")]
     pub(crate) unshrunk: bool,
     /// Overwrite an existing file of any content

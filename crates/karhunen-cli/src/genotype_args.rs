@@ -29,7 +29,8 @@ pub(crate) struct MatchArgs {
     pub(crate) flip_strand: bool,
     /// Write the variants of the model that the file lacks here, with the reason, and take their means
     ///
-    /// CSV, TSV or Parquet by extension. Without it, a file that lacks variants of the model is refused
+    /// CSV, TSV or Parquet by extension. `transform --unshrunk` leaves these variants out. Without this option, a file that
+    /// lacks variants of the model is refused
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) unmatched: Option<PathBuf>,
 }

@@ -77,6 +77,9 @@ def project(pca: Any, X: Any) -> FloatArray:
     are updated, and the updated scores of the fitted samples are rotated and scaled to their old ones; the new sample
     moves with them. Do not pass fitted samples. More components than are of interest make the correction better.
 
+    Missing genotypes (NaN), and variants of the fit that a :class:`Bed` may lack, do not draw scores towards zero: a
+    sample is projected by least squares on its observed variants.
+
     Parameters
     ----------
     pca : PCA
@@ -87,7 +90,7 @@ def project(pca: Any, X: Any) -> FloatArray:
     Returns
     -------
     ndarray of shape (n_samples, n_components)
-        Scores.
+        Scores; NaN where the observed variants do not determine them.
 
     Notes
     -----
@@ -95,7 +98,7 @@ def project(pca: Any, X: Any) -> FloatArray:
     The function ``pca_OADP_proj`` of the R package bigutilsr, which bigsnpr uses, gives the same scores.
     """
     model = engine_model(pca)
-    return model.transform_oadp(to_rows(pca, X, reset=False), n_threads=pca.n_threads)
+    return model.transform_oadp(to_rows(pca, X, reset=False, missing=True), n_threads=pca.n_threads)
 
 
 def write_plink(pca: Any, bed: str | os.PathLike[str], prefix: str | os.PathLike[str]) -> list[Path]:

@@ -3,7 +3,8 @@
 use karhunen::pca::Transform;
 use karhunen::{Observed, Scalar, Source};
 use karhunen_io::{
-    AnyModel, Data, Ids, NamedMatrix, ObserveOptions, ObservedData, Saved, Values, load_any_model,
+    AnyModel, Data, Ids, NamedMatrix, ObserveOptions, ObservedData, ReadOptions, Saved, Values,
+    load_any_model,
 };
 
 use crate::args::TransformArgs;
@@ -49,6 +50,8 @@ pub(crate) fn run(args: TransformArgs) -> Result<()> {
     model.check_whiten(args.whiten)?;
     model.check_unshrunk(args.unshrunk)?;
     let read = args.genotypes.within(read_options(&args.input, &args.threads));
+    // The projection without shrinkage takes missing values.
+    let read = ReadOptions { missing: args.unshrunk, ..read };
     let options = args.memory.within(model.read_options(read));
     let dataset = Dataset::read(&args.data, &options, &progress)?;
     args.genotypes.check_used(dataset.table.format)?;

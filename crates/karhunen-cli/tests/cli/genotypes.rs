@@ -127,6 +127,9 @@ fn new_samples_have_the_scores_of_plink() {
     };
     let (plain, corrected) = (length(&flipped), length(&unshrunk));
     assert!(corrected > 1.2 * plain, "{plain} {corrected}");
+    // Variants that are not matched are left out, and do not take their means.
+    let said = run(&format!("{unmatched} --flip-strand --unshrunk"), "again.csv").0.success();
+    assert!(!String::from_utf8_lossy(&said.get_output().stderr).contains("take their means"));
 }
 
 #[test]

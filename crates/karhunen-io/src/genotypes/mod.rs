@@ -68,7 +68,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
             let matched = matches(names, &variants, options.genotypes.flip_strand).map_err(&refuse)?;
             refuse_unmatched(&path, &bim, names, &matched, options)?;
             let n_unmatched = matched.iter().filter(|found| matches!(found, Match::None(_))).count();
-            if n_unmatched > 0 {
+            if n_unmatched > 0 && !options.missing {
                 warnings.push(Phrase::new(format!(
                     "{n_unmatched} of the {} variants of the model are not matched and take their means, which \
                      draws scores \

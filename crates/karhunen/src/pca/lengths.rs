@@ -35,6 +35,11 @@ impl PcaModel {
     }
 }
 
+/// The number of rows of `p` columns that are mapped together.
+pub(super) fn mapped_at_once(p: usize) -> usize {
+    (BUFFER / p.max(1)).clamp(1, ROWS)
+}
+
 /// Replaces the values of the `wanted` rows of a block by those that `f` returns for the mapped rows, which it may change.
 pub(crate) fn each_mapped<T: Scalar>(
     model: &PcaModel,
@@ -45,7 +50,7 @@ pub(crate) fn each_mapped<T: Scalar>(
     f: impl Fn(&mut [f64]) -> f64 + Sync,
 ) -> Result<()> {
     let p = model.n_features();
-    let height = (BUFFER / p.max(1)).clamp(1, ROWS);
+    let height = mapped_at_once(p);
     exec.fill(out, height, |piece, out| {
         let rows = piece * height..piece * height + out.len();
         if !rows.clone().any(wanted) {

@@ -13,6 +13,7 @@ mod logged;
 mod model;
 mod n_components;
 mod oadp;
+mod observed;
 #[cfg(feature = "serde")]
 mod record;
 mod rounded;

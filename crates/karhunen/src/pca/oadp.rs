@@ -1,6 +1,6 @@
 //! Scores of new rows without the shrinkage of projections.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exec::{Exec, Run};
 use crate::linalg::Matrix;
 use crate::linalg::decomp::eigh::eigh;
@@ -22,20 +22,33 @@ impl PcaModel {
     /// with as many updated components as there are, as `pca_OADP_proj` of the R package bigutilsr. More components
     /// than are of interest make the update better.
     ///
+    /// Values of dense rows may be missing (NaN): a row is then projected by least squares on its observed columns, so that
+    /// missing values do not draw it towards zero. Its scores are NaN if the observed columns do not determine them.
+    ///
     /// # Errors
-    /// As [`PcaModel::transform`].
+    /// As [`PcaModel::transform`], but for NaN in dense rows.
     pub fn transform_oadp<T: Scalar>(&self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Matrix<T>> {
-        let mut scores = self.transform_with(x, Transform::default(), run)?;
-        let (n, k) = scores.shape();
-        if n == 0 || k == 0 {
-            return Ok(scores);
-        }
-        let lengths = self.squared_lengths(x, run)?;
+        let k = self.n_components();
+        let (mut scores, projections) = match self.transform_with(x, Transform::default(), run) {
+            Ok(scores) if k == 0 => return Ok(scores),
+            Ok(scores) => {
+                let lengths = self.squared_lengths(x, run)?;
+                let projection =
+                    |i: usize, c: usize| if c < k { scores[(i, c)].to_f64() } else { lengths[i] };
+                let projections = Matrix::from_fn(scores.n_rows(), k + 1, projection);
+                (scores, projections)
+            }
+            Err(Error::NonFinite { value, .. }) if value.is_nan() && !x.is_sparse() => {
+                let projections = self.observed_projections(x, run)?;
+                (Matrix::try_zeros("a matrix of scores", projections.n_rows(), k)?, projections)
+            }
+            Err(error) => return Err(error),
+        };
         Exec::run(run, |exec| {
             exec.phase("shrinkage").fill(scores.as_mut_slice(), PIECE * k, |piece, rows| {
                 for (i, row) in rows.chunks_exact_mut(k).enumerate() {
-                    let projection: Vec<f64> = row.iter().map(|score| score.to_f64()).collect();
-                    let moved = moved(&projection, lengths[piece * PIECE + i], self.singular_values())?;
+                    let (projection, length) = projections.row(piece * PIECE + i).split_at(k);
+                    let moved = moved(projection, length[0], self.singular_values())?;
                     row.iter_mut().zip(moved).for_each(|(score, moved)| *score = T::from_f64(moved));
                 }
                 Ok(())
@@ -46,13 +59,16 @@ impl PcaModel {
 }
 
 /// The corrected scores of a row with the given projection and squared length, for fitted rows with these singular
-/// values.
+/// values; NaN if those are.
 ///
 /// With the fitted rows `U D V'` and the row `l'V' + g e'`, e a unit vector, `Q = [D 0; l' g]` holds all of them in the
 /// basis
 /// `(V, e)`. `Q Q'` gives the scores `E S` of the fitted rows, `U` times the first k rows of it, and of the new row.
 fn moved(projection: &[f64], squared_length: f64, singular_values: &[f64]) -> Result<Vec<f64>> {
     let k = projection.len();
+    if squared_length.is_nan() {
+        return Ok(vec![f64::NAN; k]);
+    }
     // An exact projection can be longer than the row by rounding alone.
     let squared_length = squared_length.max(projection.iter().map(|l| l * l).sum());
     let scale = singular_values[0].max(squared_length.sqrt());

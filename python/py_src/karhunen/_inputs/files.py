@@ -30,7 +30,9 @@ def is_source(X: Any) -> bool:
     return isinstance(X, (str, os.PathLike, RowBlocks))
 
 
-def to_rows(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int = 1) -> Matrix | Source:
+def to_rows(
+    estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int = 1, missing: bool = False
+) -> Matrix | Source:
     """Open `X` if the engine reads its rows itself, and otherwise convert it as :func:`to_matrix` does.
 
     Parameters
@@ -43,6 +45,8 @@ def to_rows(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int =
         True if the call is part of a fit.
     min_samples : int
         Minimum number of rows.
+    missing : bool
+        True if values of files may be missing.
 
     Returns
     -------
@@ -54,7 +58,7 @@ def to_rows(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int =
         if reset:
             tell_suspects(estimator, matrix)
         return matrix
-    return to_open_source(estimator, X, reset=reset, min_samples=min_samples)[0]
+    return to_open_source(estimator, X, reset=reset, min_samples=min_samples, missing=missing)[0]
 
 
 def to_open_source(
