@@ -1,7 +1,7 @@
 //! Errors of the engine as exceptions of Python.
 
 use karhunen::choice::Choice;
-use karhunen::error::{Advice, CategoryFault, OptionName, OptionValue, Surface, Weighed, options};
+use karhunen::error::{Advice, CategoryFault, OptionName, OptionValue, Phrase, Surface, Weighed, options};
 use karhunen::kernel::Kernel;
 use karhunen::{Error, ErrorKind};
 use karhunen_io::Cause;
@@ -239,6 +239,11 @@ impl Surface for Parameters {
     fn fit_missing(&self) -> &'static str {
         "use karhunen.IncompletePCA, which takes missing values"
     }
+}
+
+/// Formats a phrase.
+pub(crate) fn said(phrase: &Phrase) -> String {
+    phrase.text_for(&Parameters)
 }
 
 /// Formats a remedy.

@@ -40,6 +40,7 @@ mod stream;
 mod suspects;
 mod table;
 mod value;
+mod weights;
 
 use karhunen::memory::HugePages;
 
@@ -118,6 +119,8 @@ mod _core {
     use crate::suspects::suspect_columns;
     #[pymodule_export]
     use crate::table::FileTable;
+    #[pymodule_export]
+    use crate::weights::note_of_weights;
 
     #[pymodule_export]
     const FAN_IN: usize = karhunen::cluster::FAN_IN;

@@ -351,7 +351,8 @@ def test_v_tests_count_what_the_weights_mean(tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame({f"q{j}": rng.choice(list("abc"), 120) for j in range(4)})
     weights = 500 * np.exp(0.8 * rng.normal(size=120))
-    counted = MCA(2).fit(table, sample_weight=weights)
+    with pytest.warns(UserWarning, match="weighting = 'importance'"):
+        counted = MCA(2).fit(table, sample_weight=weights)
     survey = MCA(2, weighting="importance").fit(table, sample_weight=weights)
     kish = weights.sum() ** 2 / (weights**2).sum()
     ratio = np.sqrt((kish - 1) / (weights.sum() - 1))

@@ -9,7 +9,7 @@
 #'
 #' A row of weight 3 counts as three equal rows (`weighting = "frequency"`, the divisor of variances is the sum of the
 #' weights minus one). With `"importance"` a constant factor of the weights changes nothing; with `"population"` the
-#' divisor is their sum.
+#' divisor is their sum. Frequencies that are not whole numbers give a warning: weights of a survey need `"importance"`.
 #'
 #' Differences from `prcomp`: `sdev` has the standard deviations of the components that are kept, because others need not be
 #' computed; `total_variance` has the sum of all variances, of which `summary` gives the shares. In every column of `rotation`
@@ -104,6 +104,7 @@ kh_pca.default <- function(x, rank. = NULL, center = TRUE, scale. = FALSE, weigh
   names <- component_names(length(fit$variance))
   convergence <- fit[c("solver", "reason", "n_passes", "residuals", "tol", "converged")]
   warn_unconverged(convergence, fit$advice)
+  if (nzchar(fit$note)) warning(fit$note, call. = FALSE)
   out <- list(
     sdev = sqrt(fit$variance),
     rotation = with_names(fit$rotation, columns, names),

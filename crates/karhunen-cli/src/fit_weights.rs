@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use karhunen::Weights;
+use karhunen::{Weighting, Weights};
 
 use crate::dataset::Dataset;
-use crate::error::{Failure, Result};
+use crate::error::{Failure, Result, with_flags};
 use crate::paths::{input_name, is_standard};
 
 /// Weights of rows and columns, and the origin of the row weights.
@@ -45,10 +45,20 @@ impl FitWeights {
         Weights { samples: self.samples.as_deref(), features: self.features.as_deref() }
     }
 
+    /// The note on row weights of this meaning, if there is one.
+    pub(crate) fn note(&self, weighting: Weighting) -> Option<String> {
+        self.samples.as_deref().and_then(|weights| note(weights, weighting))
+    }
+
     /// The origin of the row weights, if there are any.
     pub(crate) fn origin(&self) -> Option<&str> {
         self.samples.as_ref().and(self.origin.as_deref())
     }
+}
+
+/// The note on weights of this meaning, if there is one.
+pub(crate) fn note(weights: &[f64], weighting: Weighting) -> Option<String> {
+    with_flags(weighting.note(weights).as_slice()).pop()
 }
 
 /// Weights of the rows of a fit, for a command that reads them again.

@@ -1,7 +1,7 @@
 //! Meanings of sample weights, and the divisor of each.
 
 use crate::choice::{Choice, Named, plain_names};
-use crate::error::{Error, Result, Weighed};
+use crate::error::{Error, OptionValue, Phrase, Result, Weighed, options};
 use crate::scalar;
 
 /// The meaning of a sample weight, which decides the divisor of every reported variance.
@@ -33,6 +33,37 @@ impl Choice for Weighting {
 }
 
 plain_names!(Weighting);
+
+impl Weighting {
+    /// A note about weights that are to count observations and are not whole numbers, such as weights of a survey: standard
+    /// errors, limits, tests and rules then go by their sum, and under another meaning by the effective number
+    /// $(\sum w)^2 / \sum w^2$ (Kish 1965). `None` for whole numbers to six digits, however large: a table of cells has such
+    /// counts. `None` also for other meanings, and for weights that a fit refuses.
+    ///
+    /// ```
+    /// use karhunen::Weighting;
+    /// let note = Weighting::Frequency.note(&[512.5, 820.0, 91.3]).unwrap().to_string();
+    /// assert!(note.contains("count as 1424 observations") && note.contains("weighting = importance"));
+    /// assert_eq!(Weighting::Frequency.note(&[670.0, 4.0, 13.0]), None);
+    /// assert_eq!(Weighting::Importance.note(&[512.5, 820.0, 91.3]), None);
+    /// ```
+    pub fn note(self, weights: &[f64]) -> Option<Phrase> {
+        let is_whole = |w: &f64| (w - w.round()).abs() <= ROUNDING_OF_SUM * w.max(1.0);
+        if self != Self::Frequency || weights.iter().all(is_whole) {
+            return None;
+        }
+        let totals = NormalizedWeights::new(Some(weights), weights.len()).ok()?.totals;
+        let shown = |x: f64| if x < 100.0 { format!("{x:.1}") } else { format!("{x:.0}") };
+        let found = format!(
+            "the weights are not whole numbers, and count as {} observations ({} rows); weights of a survey and other relative \
+             weights need ",
+            shown(totals.sum),
+            totals.n_samples
+        );
+        let effective = format!(", and count as {}", shown(totals.effective()));
+        Some(Phrase::new(found).setting(options::WEIGHTING, OptionValue::name("importance")).text(effective))
+    }
+}
 
 /// Weights of a fit. By default every row and column has weight one.
 #[derive(Clone, Copy, Debug, Default)]

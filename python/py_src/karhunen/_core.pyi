@@ -64,6 +64,7 @@ __all__ = [
     "load_rotated",
     "merge_parts",
     "names_in_files",
+    "note_of_weights",
     "observe",
     "observe_triples",
     "parallel_analysis",
@@ -1054,6 +1055,9 @@ def summarise(
     feature_names: list[str] | None = None,
 ) -> str:
     """Return the sentences and the table of components of the page of a model, as JSON."""
+
+def note_of_weights(weighting: str, weights: NDArray[np.float64]) -> str | None:
+    """Return the note on weights of this meaning, if there is one."""
 
 def suspect_columns(x: _Data, names: list[str], remedy: str) -> list[str]:
     """Return a hint for each column that is probably no feature; `remedy` is said in each."""

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from karhunen import PCA, TruncatedSVD, _core
 from karhunen._diagnostics.model import component_names, engine_model, frame
 from karhunen._inputs.files import to_rows
-from karhunen._inputs.matrix import to_feature_weights, to_weights
+from karhunen._inputs.matrix import tell_counts, to_feature_weights, to_weights
 from karhunen._shared.choices import Alignment
 from karhunen._shared.fitted_model import feature_names
 from karhunen._shared.options import (
@@ -328,6 +328,7 @@ def _fits(
     rows = to_rows(estimator, X, reset=True, min_samples=2)
     n, p = rows.shape
     samples = to_weights("sample_weight", sample_weight, n, "rows")
+    tell_counts(getattr(estimator, "weighting", "population"), samples)
     features = to_feature_weights(estimator, feature_weight, p)
     options = estimator._engine_options()
     if isinstance(estimator, PCA):

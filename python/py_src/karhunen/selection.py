@@ -17,7 +17,7 @@ from karhunen import PCA, EntryCrossValidation, _core
 from karhunen._diagnostics.model import engine_model
 from karhunen._inputs.files import to_rows
 from karhunen._inputs.incomplete import without_masks
-from karhunen._inputs.matrix import to_feature_weights, to_weights
+from karhunen._inputs.matrix import tell_counts, to_feature_weights, to_weights
 from karhunen._shared.choices import ColumnScaling, Null, Weighting
 from karhunen._shared.options import (
     choice_option,
@@ -177,6 +177,7 @@ def parallel_analysis(
     pca = PCA(optional_count("n_components", n_components), scale=scale, weighting=weighting, n_threads=n_threads)
     rows = to_rows(pca, without_masks(X), reset=True, min_samples=2)
     weights = to_weights("sample_weight", sample_weight, rows.shape[0], "rows")
+    tell_counts(weighting, weights)
     features = to_feature_weights(pca, feature_weight, rows.shape[1])
     quantile = None if level is None else float(level)
     observations = _observations(n_observations)

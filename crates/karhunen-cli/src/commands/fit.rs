@@ -64,6 +64,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     if dataset.hints.is_empty() {
         dataset.hint(hints::of_model(&model, dataset.table.feature_names.as_deref()));
     }
+    dataset.hint(weights.note(pca.weighting));
     warn_of_components(model.convergence(), &dataset.places());
     report(&plan, &dataset, &weights, &model, seconds)
 }

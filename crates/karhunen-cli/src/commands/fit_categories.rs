@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::figures::sum;
 use crate::fit_args::FitArgs;
 use crate::fit_files::{Part, id_column};
-use crate::fit_weights::sample_weights;
+use crate::fit_weights::{note, sample_weights};
 use crate::outputs::{Outputs, print_warnings};
 use crate::progress::Progress;
 use crate::report::Seconds;
@@ -73,7 +73,9 @@ pub(crate) fn run(args: FitArgs, analysis: Analysis) -> Result<()> {
     progress.clear();
     write(&plan, &dataset, &model, scores.as_ref())?;
     warn_of_components(model.pca().convergence(), &dataset.places());
-    print_warnings(&dataset.file, &v_test_note(&model).into_iter().collect::<Vec<_>>());
+    let of_weights = weights.as_deref().and_then(|weights| note(weights, plan.options.weighting));
+    let notes: Vec<String> = v_test_note(&model).into_iter().chain(of_weights).collect();
+    print_warnings(&dataset.file, &notes);
     report(&plan, &dataset, origin.as_deref(), &model, seconds)
 }
 

@@ -14,7 +14,7 @@ use crate::figures::{count, sum};
 use crate::fit_args::PcaArgs;
 use crate::fit_weights::{FitWeights, column_or_file};
 use crate::input_args::read_options;
-use crate::outputs::{check_standard_output, print};
+use crate::outputs::{check_standard_output, print, print_warnings};
 use crate::paths::{input_name, one_standard_input};
 use crate::plan::{OnValues, apply_numbers, dispatch};
 use crate::progress::Progress;
@@ -51,6 +51,8 @@ pub(crate) fn run(args: SelectArgs) -> Result<()> {
                 of_data.weights.feature_weights.as_deref(),
                 &dataset,
             )?;
+            let meaning = of_data.weights.rows.weighting.unwrap_or_default();
+            print_warnings(&dataset.file, weights.note(meaning).as_slice());
             let observations = args.observations;
             let work = Selecting {
                 args: of_data,

@@ -84,3 +84,18 @@ fn ids_and_classes_are_said_by_every_fit() {
     let (_folder, bare) = table("b.csv", "", |i| format!("{},{}", x(i), i % 3));
     assert!(notes(&format!("fit {bare} -q")).contains("say --label 3"));
 }
+
+#[test]
+fn fractional_counts_are_said() {
+    let (_folder, file) = table("t.csv", "a,b,w\n", |i| format!("{},{}.5", x(i), 100 + i * 7));
+    let said = "the weights are not whole numbers, and count as ";
+    for command in ["fit", "select"] {
+        let text = notes(&format!("{command} {file} --weights w -q"));
+        assert!(text.contains(said) && text.contains("need --weighting importance, and count as "), "{text}");
+        assert!(!notes(&format!("{command} {file} --weights w --weighting importance -q")).contains(said));
+    }
+    let (_folder, file) = table("m.csv", "a,b,w\n", |i| format!("{},{},{}.25", i % 3, i % 2, 100 + i));
+    assert!(notes(&format!("fit {file} --mca --weights w -q")).contains(said));
+    // Numbers of people in cells.
+    assert!(!notes("fit titanic.csv --mca --weights passengers -q").contains(said));
+}

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from karhunen import PCA, _core
 from karhunen._categorical.encoding import Column, EngineColumn, columns_of
 from karhunen._inputs import tables
-from karhunen._inputs.matrix import to_weights
+from karhunen._inputs.matrix import tell_counts, to_weights
 from karhunen._shared.arrays import FloatArray
 from karhunen._shared.choices import Solver, Weighting
 from karhunen._shared.convergence import warn_unless_converged
@@ -124,6 +124,7 @@ class Categorical(FittedModel):
         weights = to_weights("sample_weight", sample_weight, n, "rows")
         if weights is not None and not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
             raise ValueError("sample_weight must be finite and at least 0, and positive for some row")
+        tell_counts(self.weighting, weights)
         categories: dict[str, list[Any]] = {}
         given: list[EngineColumn] = []
         for column in columns:

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_array, validate_data
 
+from karhunen import _core
 from karhunen._inputs import tables
 from karhunen._inputs.no_data import refuse_no_data
 from karhunen._shared.arrays import Matrix
@@ -133,6 +134,13 @@ def to_weights(name: str, weights: Any, n: int, axis: str) -> np.ndarray | None:
         has = f"{len(vector)} entries" if vector.ndim == 1 else f"shape {vector.shape}"
         raise ValueError(f"{name} has {has}; X has {n} {axis}")
     return vector
+
+
+def tell_counts(weighting: str, weights: np.ndarray | None) -> None:
+    """Warn of weights that are to count observations and are not whole numbers."""
+    note = None if weights is None else _core.note_of_weights(weighting, weights)
+    if note is not None:
+        warn(note, UserWarning)
 
 
 def to_feature_weights(estimator: BaseEstimator, feature_weight: Any, n: int) -> np.ndarray | None:

@@ -33,7 +33,7 @@ fn kh_fit_pca(
         leading(model, tol)
     })?;
     let (parts, convergence) = (model.parts(), model.convergence());
-    let mut out = Fields::new(18)?;
+    let mut out = Fields::new(19)?;
     out.numbers("variance", model.explained_variance())?;
     out.matrix("rotation", &model.components().transposed())?;
     out.numbers("center", model.mean())?;
@@ -51,6 +51,8 @@ fn kh_fit_pca(
     out.number("tol", convergence.tol)?;
     out.flag("converged", convergence.converged())?;
     out.text("advice", &call.advice(convergence.advice.as_ref()))?;
+    let note = weights.samples.and_then(|samples| pca.weighting.note(samples));
+    out.text("note", &note.map_or_else(String::new, |note| note.text_for(&call)))?;
     out.put("model", record::to_list(&call, &model)?)?;
     out.done()
 }
