@@ -151,9 +151,16 @@ pub(crate) fn give_r2<'py>(py: Python<'py>, found: R2) -> PyResult<[Array<'py>; 
 
 /// The limit of T².
 #[pyfunction]
-pub(crate) fn t2_limit(model: &Bound<'_, Model>, level: f64, rows: &str) -> PyResult<f64> {
-    let rows: Rows = named("rows", rows)?;
-    diagnostics::t2_limit(&model.get().model, level, rows).map_err(to_python)
+#[pyo3(signature = (model, level, rows, n_observations=None))]
+pub(crate) fn t2_limit(
+    model: &Bound<'_, Model>,
+    level: f64,
+    rows: &str,
+    n_observations: Option<f64>,
+) -> PyResult<f64> {
+    let (rows, model): (Rows, _) = (named("rows", rows)?, &model.get().model);
+    let n = n_observations.unwrap_or(model.n_observations());
+    diagnostics::t2_limit_by(model, n, level, rows).map_err(to_python)
 }
 
 /// The mean and the relative cumulants of squared prediction errors of fitted rows.

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from compare import assert_allclose
 from karhunen import PCA, KernelPCA, TruncatedSVD, diagnostics, rotation
+from scipy.stats import f
 from sklearn.decomposition import PCA as SklearnPCA
 
 ROOT = Path(__file__).parents[2]
@@ -339,3 +340,17 @@ def test_a_category_of_all_rows_has_no_test():
         assert np.isnan(found.v_tests).all()
         assert np.isnan(found.p_values).all()
         assert np.isnan(found.eta2_p_values).all()
+
+
+def test_limits_know_what_dependent_rows_are_worth(wine):
+    table = wine.iloc[:, :ACTIVE]
+    pca = PCA(3, scale=True).fit(table)
+    n, k, worth = len(table), 3, 40.0
+    plain, given = diagnostics.Monitor(pca, table), diagnostics.Monitor(pca, table, n_observations=worth)
+    assert diagnostics.Monitor(pca, table, n_observations=n).t2_limit == plain.t2_limit
+    quantile = f.ppf(0.99, k, worth - k)
+    expected = k * (worth**2 - 1) / (worth * (worth - k)) * quantile * (n - 1) / n * worth / (worth - 1)
+    assert_allclose(given.t2_limit, expected, rtol=1e-9)
+    assert given.spe_limit == plain.spe_limit
+    with pytest.raises(ValueError, match="at least 2 observations"):
+        diagnostics.Monitor(pca, table, n_observations=1)

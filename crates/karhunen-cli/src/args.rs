@@ -233,6 +233,12 @@ pub(crate) struct DiagnoseArgs {
     /// Share of normal rows within a limit
     #[arg(long, value_name = "SHARE", default_value_t = 0.99)]
     pub(crate) level: f64,
+    /// Independent rows of the fit, in the limit of T2
+    ///
+    /// For rows that depend on one another, as the rows of a time series: of n rows with autocorrelation r at lag one,
+    /// n (1 - r^2) / (1 + r^2). By default the rows, or what their weights count as
+    #[arg(long, value_name = "N")]
+    pub(crate) observations: Option<f64>,
     /// Overwrite an existing file of any content
     ///
     /// Without it, only tables of diagnostics are overwritten, and no file that is write-protected or another user's

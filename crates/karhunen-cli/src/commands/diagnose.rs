@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use karhunen::diagnostics::{self, Features, Rows, SpeDistribution, SpeLimit, samples_with, t2_limit};
+use karhunen::diagnostics::{self, Features, Rows, SpeDistribution, SpeLimit, samples_with, t2_limit_by};
 use karhunen::{Matrix, PcaModel, Scalar, Source};
 use karhunen_io::{NamedMatrix, ReadOptions, Values};
 
@@ -114,7 +114,8 @@ impl OnValues for Diagnosis<'_> {
         let run = args.threads.run(progress);
         let level = args.level;
         let rows = if args.fitted { Rows::Fitted } else { Rows::New };
-        let t2_limit = t2_limit(model, level, rows).map_err(explain)?;
+        let n = args.observations.unwrap_or(model.n_observations());
+        let t2_limit = t2_limit_by(model, n, level, rows).map_err(explain)?;
         let found = Mutex::new([const { Vec::<f64>::new() }; ROW_COLUMNS.len()]);
         let diagnosed = ComputedRows::of_blocks(&*source, ROW_COLUMNS.len(), |block: &dyn Source<T>| {
             let of_block = samples_with(model, block, &run)?;

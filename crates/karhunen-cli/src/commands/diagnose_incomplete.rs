@@ -10,7 +10,7 @@ use crate::args::DiagnoseArgs;
 use crate::commands::diagnose::{NO_LIMIT, write_features};
 use crate::commands::fit_incomplete::row_header;
 use crate::component_names::INCOMPLETE_ROW_COLUMNS;
-use crate::error::{Places, Result};
+use crate::error::{Failure, Places, Result};
 use crate::figures::percent;
 use crate::fit_weights::RowWeights;
 use crate::incomplete_rows::IncompleteRows;
@@ -25,6 +25,11 @@ pub(super) fn run(
     weights: &RowWeights,
     progress: &Progress,
 ) -> Result<()> {
+    if let Some(n) = args.observations {
+        return Err(Failure::Usage(format!(
+            "--observations {n} has no effect on a model of missing values; leave it out"
+        )));
+    }
     let (input, memory, triples) = (&args.input, &args.memory, &args.triples);
     let how = EntryArgs { input, memory, triples, threads: args.threads, weights };
     let dataset = ObservedDataset::read_for(saved, &args.data, &how, progress)?;

@@ -186,3 +186,15 @@ fn limits_of_spe_are_of_weighted_rows() {
         assert!(difference.abs() < 1e-3, "{missing}: {of_weights} {of_repeated}");
     }
 }
+
+#[test]
+fn limits_know_what_dependent_rows_are_worth() {
+    let folder = fitted("-k 3 --scale");
+    let limit = |options: &str| -> f64 {
+        let (_, text) = diagnose(folder.path(), &format!("wine.csv --label class {options}"));
+        let line = text.lines().find(|line| line.starts_with("T2: ")).unwrap().to_owned();
+        line.split("beyond ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap()
+    };
+    assert_eq!(limit("--observations 178"), limit(""));
+    assert!(limit("--observations 20") > 1.2 * limit(""));
+}

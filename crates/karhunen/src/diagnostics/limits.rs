@@ -4,6 +4,7 @@ use super::distributions::{beta_quantile, beta_upper, chi2_quantile, f_quantile,
 use crate::choice::{Choice, Named, plain_names};
 use crate::error::{Error, OptionValue, Result, options};
 use crate::pca::PcaModel;
+use crate::selection::check_given;
 use crate::weights::NormalizedWeights;
 
 /// Share of the squared distances within which squared errors are rounding.
@@ -37,16 +38,26 @@ plain_names!(Rows);
 /// limit are larger by `n / (n - 1)`.
 ///
 /// The level is exact for all components of normal rows. Variances along the leading components of few rows in many
-/// dimensions are estimated too large, and fewer rows than `1 - level` exceed the limit.
+/// dimensions are estimated too large, and fewer rows than `1 - level` exceed the limit. Rows are taken for independent: more
+/// than that share of the rows of a series exceed it ([`t2_limit_by`]).
 ///
 /// # Errors
 /// [`Error::Option`] for a level outside (0, 1); [`Error::Degenerate`] unless there are more observations than components
 /// and one.
 pub fn t2_limit(model: &PcaModel, level: f64, rows: Rows) -> Result<f64> {
+    t2_limit_by(model, model.n_observations(), level, rows)
+}
+
+/// As [`t2_limit`], of a fit of rows that depend on one another, such as a series, and are worth `n` independent ones.
+///
+/// # Errors
+/// As [`t2_limit`], and [`Error::Option`] for less than two observations.
+pub fn t2_limit_by(model: &PcaModel, n: f64, level: f64, rows: Rows) -> Result<f64> {
+    check_given(n)?;
     let k = model.explained_variance().iter().filter(|v| **v > 0.0).count() as f64;
-    let n = model.n_observations();
     let limit = t2_limit_of(k, n, level, rows)?;
-    Ok(if k == 0.0 { limit } else { limit * (model.divisor() / (n - 1.0)) })
+    let divided = model.divisor() / model.n_observations();
+    Ok(if k == 0.0 { limit } else { limit * divided * n / (n - 1.0) })
 }
 
 /// As [`t2_limit`], of `k` components of a fit of `n` observations.

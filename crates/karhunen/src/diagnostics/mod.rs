@@ -19,7 +19,7 @@ pub use incomplete::{
     IncompleteSamples, SpeScale, incomplete_row_contributions, incomplete_row_contributions_of,
     incomplete_samples,
 };
-pub use limits::{Rows, SpeDistribution, SpeLimit, t2_limit};
+pub use limits::{Rows, SpeDistribution, SpeLimit, t2_limit, t2_limit_by};
 pub use samples::{
     RowContributions, Samples, contributions, cos2, row_contributions, row_contributions_of, samples,
     samples_with,

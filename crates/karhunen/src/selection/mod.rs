@@ -48,4 +48,5 @@ pub use parallel::{Level, Null, Parallel};
 pub use result::{Curve, Selection};
 pub use rule::Rule;
 pub use spectrum::Spectrum;
+pub(crate) use spectrum::check_given;
 pub use table::of_spectrum;

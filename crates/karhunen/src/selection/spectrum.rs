@@ -178,7 +178,7 @@ fn are_enough(n: f64) -> bool {
 }
 
 /// Checks a number of observations that is given.
-pub(super) fn check_given(n: f64) -> Result<()> {
+pub(crate) fn check_given(n: f64) -> Result<()> {
     if are_enough(n) {
         return Ok(());
     }

@@ -13,7 +13,7 @@ from karhunen._diagnostics.model import engine_model, fitted_model, frame
 from karhunen._diagnostics.samples import Samples, samples
 from karhunen._inputs.matrix import to_weights
 from karhunen._shared.choices import SpeLimit
-from karhunen._shared.options import choice_option, probability
+from karhunen._shared.options import choice_option, number_option, probability
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,6 +35,9 @@ class Monitor:
     method : {"box", "jackson-mudholkar"}, default="box"
         Limit of the squared prediction error: a multiple of chi-squared with the same mean and variance (Box 1954),
         or the normal approximation of a power (Jackson & Mudholkar 1979). An `IncompletePCA` takes "box".
+    n_observations : float or None, default=None
+        Number of independent rows that the rows of the fit are worth in the limits of T², where they depend on one
+        another, as in a series; None is the number that the weights mean. Not for an `IncompletePCA`.
 
     Attributes
     ----------
@@ -44,12 +47,11 @@ class Monitor:
         Limits for new rows, of an `IncompletePCA` for rows without missing values. `spe_limit` is infinite if the
         components explain all variance, since errors are rounding then.
 
-    Notes
-    -----
-    T² of new rows has a multiple of the F distribution (Tracy, Young & Mason 1992); that of rows of the fit a
-    multiple of the beta distribution, see `limits`. Limits of the squared prediction error come from the mean and the
+    Notes ----- T² of new rows has a multiple of the F distribution (Tracy, Young & Mason 1992); that of rows of the fit
+    a multiple of the beta distribution, see `limits`. Limits of the squared prediction error come from the mean and the
     variance of those of the fitted rows (Nomikos & MacGregor 1995), which understate the errors of new rows where the
-    fit has few rows for its features.
+    fit has few rows for its features. Rows are taken for independent: of a series, more new rows than the level says
+    are beyond both limits, and `n_observations` mends those of T².
 
     Examples
     --------
@@ -65,14 +67,24 @@ class Monitor:
     """
 
     def __init__(
-        self, pca: Any, X: Any, sample_weight: Any = None, *, level: float = 0.99, method: SpeLimit = "box"
+        self,
+        pca: Any,
+        X: Any,
+        sample_weight: Any = None,
+        *,
+        level: float = 0.99,
+        method: SpeLimit = "box",
+        n_observations: float | None = None,
     ) -> None:
         fitted_model(pca)
         self._method = choice_option("method", method, SpeLimit)
         self._level = probability("level", level)
+        self._n_observations = None if n_observations is None else number_option("n_observations", n_observations)
         self._pca = pca
         self.fitted = samples(pca, X)
         if isinstance(self.fitted, IncompleteSamples):
+            if self._n_observations is not None:
+                raise ValueError("n_observations is for models of complete data; leave it out")
             if self._method != "box":
                 raise ValueError(f"method = {method!r} needs rows without missing values; use 'box'")
             self._spe_scale = self.fitted.spe_scale(sample_weight)
@@ -100,7 +112,7 @@ class Monitor:
         rows = "fitted" if fitted else "new"
         if isinstance(self.fitted, IncompleteSamples):
             return self._limits_of_complete_row(level, rows)
-        t2 = _core.t2_limit(engine_model(self._pca), level, rows)
+        t2 = _core.t2_limit(engine_model(self._pca), level, rows, self._n_observations)
         return t2, _core.spe_limit(self._spe_distribution, level, self._method)
 
     def check(self, X: Any) -> MonitoredRows:
