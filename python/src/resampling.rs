@@ -25,13 +25,14 @@ type Kept<'py> = (Bound<'py, Model>, [Bound<'py, PyAny>; 3]);
 type Found<'py> = ([Ends<'py>; 3], Option<Kept<'py>>);
 
 #[pyfunction]
-#[pyo3(signature = (x, options, n_draws, level, alignment, seed, keep, sample_weight=None, feature_weight=None, on_progress=None))]
+#[pyo3(signature = (x, options, n_draws, groups, level, alignment, seed, keep, sample_weight=None, feature_weight=None, on_progress=None))]
 #[expect(clippy::too_many_arguments, reason = "the arguments of Python's function")]
 pub(crate) fn bootstrap<'py>(
     py: Python<'py>,
     x: Data,
     options: &Bound<'_, PyDict>,
     n_draws: usize,
+    groups: Option<Vec<usize>>,
     level: f64,
     alignment: &str,
     seed: u64,
@@ -43,19 +44,28 @@ pub(crate) fn bootstrap<'py>(
     let Options { engine: pca, n_threads }: Options<Pca> = Options::read(options)?;
     let effort = Effort::new(x.fit_cost() * n_draws as f64, n_threads);
     let alignment = named("alignment", alignment)?;
-    let how =
-        How::Bootstrap(Bootstrap { pca, n_draws, level, alignment, seed, keep, ..Bootstrap::default() });
+    let how = How::Bootstrap(Bootstrap {
+        pca,
+        n_draws,
+        groups,
+        level,
+        alignment,
+        seed,
+        keep,
+        ..Bootstrap::default()
+    });
     resample(py, (x, how), effort, (sample_weight, feature_weight), on_progress)
 }
 
 #[pyfunction]
-#[pyo3(signature = (x, options, n_groups, level, alignment, seed, sample_weight=None, feature_weight=None, on_progress=None))]
+#[pyo3(signature = (x, options, n_groups, groups, level, alignment, seed, sample_weight=None, feature_weight=None, on_progress=None))]
 #[expect(clippy::too_many_arguments, reason = "the arguments of Python's function")]
 pub(crate) fn jackknife<'py>(
     py: Python<'py>,
     x: Data,
     options: &Bound<'_, PyDict>,
     n_groups: Option<usize>,
+    groups: Option<Vec<usize>>,
     level: f64,
     alignment: &str,
     seed: u64,
@@ -67,7 +77,8 @@ pub(crate) fn jackknife<'py>(
     let n_fits = n_groups.unwrap_or(x.shape().0);
     let effort = Effort::new(x.fit_cost() * n_fits as f64, n_threads);
     let alignment = named("alignment", alignment)?;
-    let how = How::Jackknife(Jackknife { pca, n_groups, level, alignment, seed, ..Jackknife::default() });
+    let how =
+        How::Jackknife(Jackknife { pca, n_groups, groups, level, alignment, seed, ..Jackknife::default() });
     resample(py, (x, how), effort, (sample_weight, feature_weight), on_progress)
 }
 

@@ -68,8 +68,9 @@ def run(case, alignment, n_draws, level):
 
 def check_against_draws(found, case, level):
     """Compare errors, bias and ends with the definition, applied to the draws that were kept."""
-    # Observations of frequency weights are drawn, otherwise rows.
-    n = case.w.sum() if case.weighting == "frequency" else case.x.shape[0]
+    # The sum of frequency weights, and otherwise the effective number of rows.
+    w = np.ones(len(case.plain().v)) if case.w is None else case.w
+    n = w.sum() if case.weighting == "frequency" else w.sum() ** 2 / (w**2).sum()
     width = stats.t.ppf((1 + level) / 2, n - 1) * np.sqrt(n / (n - 1))
     for name, (scaled, back) in zip(PARTS, scales_of(case), strict=True):
         part, kept = getattr(found, name), getattr(found.replicates, name)

@@ -1,6 +1,7 @@
 """Intervals by the bootstrap and the jackknife."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from karhunen import PCA, KernelPCA, TruncatedSVD
 from karhunen.resampling import bootstrap, jackknife
+from scipy.stats import t
 
 
 @pytest.fixture(scope="module")
@@ -167,6 +169,52 @@ def test_groups_of_a_jackknife_follow_the_seed(x):
         jackknife(PCA(2), x, n_groups=81)
     with pytest.raises(ValueError, match="whole"):
         jackknife(PCA(2), x, counts + 0.5, n_groups=5)
+
+
+def test_groups_of_dependent_rows_stay_together(x):
+    labels = np.repeat([f"g{i}" for i in range(16)], 5)
+    blocks = jackknife(PCA(2), x, groups=5).explained_variance
+    named = jackknife(PCA(2), x, groups=labels).explained_variance
+    np.testing.assert_array_equal(blocks.upper, named.upper)
+    left_out = np.array([PCA(2).fit(x[labels != label]).explained_variance_ for label in np.unique(labels)])
+    deviations = left_out - left_out.mean(axis=0)
+    expected = np.sqrt(15 / 16 * (deviations**2).sum(axis=0))
+    np.testing.assert_allclose(blocks.standard_error, expected, rtol=1e-9)
+    rng = np.random.default_rng(1)
+    drawn = [np.concatenate([np.arange(5 * i, 5 * i + 5) for i in rng.integers(0, 16, 16)]) for _ in range(2000)]
+    errors = np.std([PCA(2).fit(x[rows]).explained_variance_ for rows in drawn], axis=0, ddof=1)
+    found = bootstrap(PCA(2), x, groups=5, n_draws=2000).explained_variance
+    np.testing.assert_allclose(found.standard_error, errors, rtol=0.08)
+    for groups, said in [
+        (labels[:-1], r"shape \(79,\)"),
+        ([None, *labels[1:]], "row 0 has no group"),
+        (40, "2 groups have weight"),
+        (0, "groups"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            bootstrap(PCA(2), x, groups=groups)
+    with pytest.raises(ValueError, match="leave one of them out"):
+        jackknife(PCA(2), x, groups=5, n_groups=5)
+
+
+def test_unequal_weights_leave_fewer_degrees_of_freedom(x):
+    weights = np.exp(1.2 * np.random.default_rng(3).normal(size=80))
+    kish = weights.sum() ** 2 / (weights**2).sum()
+    found = jackknife(PCA(2, weighting="importance"), x, weights).loadings
+    half = np.sqrt(found.standard_error**2 + found.bias**2) * t.ppf(0.975, kish - 1)
+    np.testing.assert_allclose(found.upper - found.estimate, half, rtol=1e-9)
+
+
+def test_fractional_counts_are_said(x):
+    weights = 500 * np.exp(0.8 * np.random.default_rng(1).normal(size=80))
+    said = r"count as \d+ observations \(80 rows\).*weighting = 'importance', and count as"
+    for make in (lambda: PCA(2).fit(x, sample_weight=weights), lambda: jackknife(PCA(2), x, weights, n_groups=None)):
+        with pytest.warns(UserWarning, match=said):
+            make()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PCA(2).fit(x, sample_weight=weights.round())
+        PCA(2, weighting="importance").fit(x, sample_weight=weights)
 
 
 def test_kept_draws_project_rows(x):

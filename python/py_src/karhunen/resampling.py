@@ -157,6 +157,7 @@ def bootstrap(
     feature_weight: Any = None,
     *,
     n_draws: int = 1000,
+    groups: Any = None,
     level: float = 0.95,
     alignment: Alignment = "signs",
     keep: bool = False,
@@ -164,8 +165,9 @@ def bootstrap(
 ) -> Intervals:
     """Fit rows that are drawn with replacement, again and again, and compute confidence intervals.
 
-    Rows with frequency weights are drawn as often as these sum to, each in proportion to its weight; rows with
-    importance or population weights, such as those of a survey, are drawn alike and keep their weights.
+    Rows are taken for independent, unless `groups` says otherwise. Rows with frequency weights are drawn as often as
+    these sum to, each in proportion to its weight; rows with importance or population weights, such as those of a
+    survey, are drawn alike and keep their weights.
 
     Parameters
     ----------
@@ -180,6 +182,10 @@ def bootstrap(
         Weights of the features.
     n_draws : int, default=1000
         Number of draws, at least 20.
+    groups : int, array-like of shape (n_samples,) or None, default=None
+        Groups of rows that depend on one another, such as the households of a survey: groups are drawn alike and whole,
+        with the weights of their rows. An int takes blocks of so many consecutive rows, for a series (Künsch 1989,
+        doi:10.1214/aos/1176347265): several times as long as its dependence, and still many. At least 3 groups.
     level : float, default=0.95
         Probability that an interval holds the value of the population.
     alignment : {"signs", "procrustes"}, default="signs"
@@ -196,12 +202,13 @@ def bootstrap(
     -------
     Intervals
         The estimate and t times √(n / (n - 1)) root mean squared errors of the draws to either side, where n is the
-        number of rows and t the quantile of Student's distribution with n - 1 degrees of freedom: of variances on the
-        scale of their logarithm, of ratios on that of their log odds, of loadings that are correlations
-        (``scale=True``, centred and without weights of features) on that of Fisher's z. The squared error is the
-        variance of the draws and the squared bias. Ends are NaN where the bias exceeds t standard deviations, as for
-        weak components where features are many, and where a value of a draw has no place on the scale, such as a
-        variance of zero.
+        number of observations (the sum of frequency weights, the effective number ``sum(w)**2 / sum(w**2)`` of other
+        weights, or of the weights of groups) and t the quantile of Student's distribution with n - 1 degrees of
+        freedom, and at least one: of variances on the scale of their logarithm, of ratios on that of their log odds, of
+        loadings that are correlations (``scale=True``, centred and without weights of features) on that of Fisher's z.
+        The squared error is the variance of the draws and the squared bias. Ends are NaN where the bias exceeds t
+        standard deviations, as for weak components where features are many, and where a value of a draw has no place on
+        the scale, such as a variance of zero.
 
     Raises
     ------
@@ -221,8 +228,11 @@ def bootstrap(
     n_draws = count_option("n_draws", n_draws)
     keep = flag_option("keep", keep)
     rows, chance, aligned, seed, samples, features = given
+    together = _groups(groups, rows.shape[0])
     with estimator._call() as draw:
-        found, kept = _core.bootstrap(rows, options, n_draws, chance, aligned, seed, keep, samples, features, draw)
+        found, kept = _core.bootstrap(
+            rows, options, n_draws, together, chance, aligned, seed, keep, samples, features, draw
+        )
     intervals = _intervals(found, estimator)
     if kept is None:
         return intervals
@@ -246,16 +256,17 @@ def jackknife(
     feature_weight: Any = None,
     *,
     n_groups: int | None = None,
+    groups: Any = None,
     level: float = 0.95,
     alignment: Alignment = "signs",
     random_state: Any = 0,
 ) -> Intervals:
     """Fit the rows without each of them, or without each of some groups, and compute confidence intervals.
 
-    Intervals of few rows hold the value of the population more often than those of :func:`bootstrap`; the user guide
-    has the shares. One observation of a row with a frequency weight is left out, and counts as often as the row was
-    seen, so that the result is that of the repeated rows; a row with an importance or population weight is left out
-    whole, as by the JK1 method of surveys.
+    Rows are taken for independent, unless `groups` says otherwise. Intervals of few rows hold the value of the
+    population more often than those of :func:`bootstrap`; the user guide has the shares. One observation of a row with
+    a frequency weight is left out, and counts as often as the row was seen, so that the result is that of the repeated
+    rows; a row with an importance or population weight is left out whole, as by the JK1 method of surveys.
 
     Parameters
     ----------
@@ -271,6 +282,9 @@ def jackknife(
         Number of groups that the rows are divided into at random, at least 3; None leaves out single rows. The time is
         that of a fit for each group or row (delete-a-group jackknife; Busing, Meijer & van der Leeden 1999, Statistics
         and Computing 9, 3-8).
+    groups : int, array-like of shape (n_samples,) or None, default=None
+        Groups of rows that depend on one another, or the length of blocks of a series, as by :func:`bootstrap`: each is
+        left out whole. Excludes `n_groups`.
     level : float, default=0.95
         Probability that an interval holds the value of the population.
     alignment : {"signs", "procrustes"}, default="signs"
@@ -281,8 +295,9 @@ def jackknife(
     Returns
     -------
     Intervals
-        The estimate and t root mean squared errors to either side, on the scales of :func:`bootstrap`, with one
-        degree of freedom less than parts are left out. ``corrected`` are the estimates less their bias.
+        The estimate and t root mean squared errors to either side, on the scales of :func:`bootstrap`, with one degree
+        of freedom less than parts are left out, or less than the number of observations of weighted rows. ``corrected``
+        are the estimates less their bias.
 
     Raises
     ------
@@ -303,8 +318,9 @@ def jackknife(
     estimator, options, given = _fits(pca, X, sample_weight, feature_weight, level, alignment, random_state)
     n_groups = optional_count("n_groups", n_groups)
     rows, chance, aligned, seed, samples, features = given
+    together = _groups(groups, rows.shape[0])
     with estimator._call() as draw:
-        found, _ = _core.jackknife(rows, options, n_groups, chance, aligned, seed, samples, features, draw)
+        found, _ = _core.jackknife(rows, options, n_groups, together, chance, aligned, seed, samples, features, draw)
     return _intervals(found, estimator)
 
 
@@ -334,6 +350,26 @@ def _fits(
     if isinstance(estimator, PCA):
         options = in_order_of_columns(estimator, options)
     return estimator, options, (rows, chance, aligned, seed, samples, features)
+
+
+def _groups(groups: Any, n: int) -> list[int] | None:
+    """Return the number of the group of each row; blocks of consecutive rows, if their length is given."""
+    if groups is None:
+        return None
+    if isinstance(groups, (int, np.integer)) and not isinstance(groups, bool):
+        length = count_option("groups", groups)
+        return [row // length for row in range(n)]
+    labels = np.asarray(groups)
+    if labels.shape != (n,):
+        raise ValueError(
+            f"groups has the shape {labels.shape}; pass a label for each of {n} rows, or the length of blocks"
+        )
+    numbers: dict[Any, int] = {}
+    for row, label in enumerate(labels.tolist()):
+        if label is None or label != label:
+            raise ValueError(f"groups: row {row} has no group; leave the row out, or give it a group of its own")
+        numbers.setdefault(label, len(numbers))
+    return [numbers[label] for label in labels.tolist()]
 
 
 def _intervals(found: list[list[NDArray[np.float64]]], estimator: Any) -> Intervals:

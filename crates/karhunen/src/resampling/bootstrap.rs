@@ -21,7 +21,8 @@ use crate::weights::Weights;
 /// data ([`Alignment`]).
 ///
 /// **Intervals** are the estimate and $t \sqrt{n / (n - 1)}$ root mean squared errors of the draws to either side, with t
-/// of one degree of freedom less than the n drawn rows: of variances on the scale of their logarithm, of ratios on that of
+/// of one degree of freedom less than the n observations that the rows count as ([`crate::PcaModel::n_observations`]), or than
+/// the effective number of groups: of variances on the scale of their logarithm, of ratios on that of
 /// their log odds, of loadings that are correlations on that of Fisher's z, of other loadings on their own. The squared
 /// error is the squared standard error and the squared bias, without which intervals of weak components are too narrow.
 /// Ends are NaN where the bias exceeds t standard errors, as that of weak components of wide data does, and where a
@@ -41,6 +42,9 @@ pub struct Bootstrap {
     pub pca: Pca,
     /// Number of draws, at least 20. Standard errors have the relative error $1 / \sqrt{2 n}$.
     pub n_draws: usize,
+    /// The group of each row, if rows depend on one another within groups, such as households, or blocks of a series
+    /// ([`super::blocks`]): groups are drawn alike and whole, with the weights of their rows.
+    pub groups: Option<Vec<usize>>,
     /// Probability that an interval holds the value of the population, between 0 and 1.
     pub level: f64,
     /// The alignment of the loadings of a draw with those of the data.
@@ -58,6 +62,7 @@ impl Default for Bootstrap {
         Self {
             pca: Pca::default(),
             n_draws: 1000,
+            groups: None,
             level: 0.95,
             alignment: Alignment::Signs,
             seed: 0,
@@ -102,7 +107,8 @@ fn bootstrap<T: Scalar>(
         let rule = format!("standard errors need at least {FEWEST} draws");
         return Err(Error::option(N_DRAWS, options.n_draws, rule));
     }
-    let rows = Rows::new(weights.samples, options.pca.weighting, x.shape().0)?;
+    let groups = options.groups.as_deref();
+    let rows = Rows::new(weights.samples, options.pca.weighting, x.shape().0, groups)?;
     let plan = Plan {
         pca: &options.pca,
         alignment: options.alignment,
@@ -110,8 +116,8 @@ fn bootstrap<T: Scalar>(
         n_fits: options.n_draws,
         weights: &|draw| rows.draw(Purpose::Bootstrap.of(options.seed).number(draw as u64)),
     };
-    let degrees = rows.n_draws() - 1.0;
-    let half_width = t_quantile(degrees, options.level) * (rows.n_draws() / degrees).sqrt();
+    let n = rows.n_observations();
+    let half_width = half_width(n, options.level) * (n / (n - 1.0)).sqrt();
     plan.run(x, weights, run)?.intervals(Summary { spread: &spread, half_width }, options.keep, run)
 }
 
@@ -121,6 +127,12 @@ fn spread(draws: &[f64], estimate: f64) -> Spread {
     let mean = draws.iter().sum::<f64>() / n;
     let squares: f64 = draws.iter().map(|x| (x - mean).powi(2)).sum();
     Spread { error: (squares / (n - 1.0)).sqrt(), bias: mean - estimate }
+}
+
+/// Half the width of intervals in root mean squared errors: the quantile of Student's distribution with one degree of freedom
+/// less than `n` observations or groups, and no fewer than one, that of the Cauchy distribution.
+pub(super) fn half_width(n: f64, level: f64) -> f64 {
+    t_quantile((n - 1.0).max(1.0), level)
 }
 
 /// Refuses a level that is no probability.

@@ -3,11 +3,12 @@
 use crate::error::{Error, OptionName, OptionValue, Result, options};
 use crate::linalg::Matrix;
 use crate::random::{Generator, Purpose, shuffle};
+use crate::resampling::groups::Groups;
 use crate::resampling::interval::Spread;
 use crate::weights::{NormalizedWeights, Weighting};
 
 /// The number of groups in errors.
-const N_GROUPS: OptionName = OptionName::new("n_groups");
+pub(super) const N_GROUPS: OptionName = OptionName::new("n_groups");
 /// Fewest rows of positive weight, and fewest groups.
 const FEWEST: usize = 3;
 /// Most observations of frequency weights that are left out one by one: the difference of two fits is then a part of
@@ -27,6 +28,18 @@ pub(super) struct LeftOut {
     times: Vec<f64>,
     /// Number of observations.
     n: f64,
+    /// The number of observations that the weights mean, or of groups, effective where weights are unequal.
+    effective: f64,
+}
+
+/// The parts that rows are divided into.
+pub(super) enum Divided<'a> {
+    /// Single observations.
+    Rows,
+    /// So many groups at random, with the seed.
+    AtRandom(usize, u64),
+    /// Groups that are given, one number for each row.
+    Given(&'a [usize]),
 }
 
 enum Parts {
@@ -40,7 +53,7 @@ enum Parts {
 
 impl LeftOut {
     /// Parts of the data of a fit with weights of this meaning: frequency weights count observations, of which one is
-    /// left out; rows of other weights are left out whole. `groups` holds their number and the seed.
+    /// left out; rows of other weights are left out whole.
     ///
     /// # Errors
     /// Those of the weights of a fit; [`Error::Shape`] unless three rows or more have positive weight;
@@ -51,9 +64,10 @@ impl LeftOut {
         weights: Option<&[f64]>,
         weighting: Weighting,
         n: usize,
-        groups: Option<(usize, u64)>,
+        divided: Divided<'_>,
     ) -> Result<Self> {
-        NormalizedWeights::new(weights, n)?.totals.correction(weighting)?;
+        let totals = NormalizedWeights::new(weights, n)?.totals;
+        totals.correction(weighting)?;
         let weights = weights.map_or_else(|| vec![1.0; n], <[f64]>::to_vec);
         let rows: Vec<usize> = (0..n).filter(|row| weights[*row] > 0.0).collect();
         if rows.len() < FEWEST {
@@ -61,13 +75,26 @@ impl LeftOut {
             return Err(Error::Shape { what, axis, found: rows.len(), expected: FEWEST });
         }
         let counted = weighting == Weighting::Frequency && rows.iter().any(|row| weights[*row] != 1.0);
-        match groups {
-            None => Self::single(weights, &rows, counted),
-            Some(groups) => Self::grouped(weights, &rows, counted, groups),
+        let effective = totals.n_observations(weighting);
+        match divided {
+            Divided::Rows => Self::single(weights, &rows, counted, effective),
+            Divided::AtRandom(n_groups, seed) => {
+                Self::grouped(weights, &rows, counted, (n_groups, seed), effective)
+            }
+            Divided::Given(groups) => Self::given(weights, counted, groups),
         }
     }
 
-    fn single(weights: Vec<f64>, rows: &[usize], counted: bool) -> Result<Self> {
+    /// Groups that are given, whose sizes are their observations.
+    fn given(weights: Vec<f64>, counted: bool, groups: &[usize]) -> Result<Self> {
+        let groups = Groups::new(groups, &weights)?;
+        let effective = groups.effective();
+        let sizes = if counted { groups.weights } else { groups.n_rows };
+        let (times, n) = (vec![1.0; sizes.len()], sizes.iter().sum());
+        Ok(Self { weights, parts: Parts::Groups(groups.of_row), sizes, times, n, effective })
+    }
+
+    fn single(weights: Vec<f64>, rows: &[usize], counted: bool, effective: f64) -> Result<Self> {
         let (mut sizes, mut times) = (vec![1.0; rows.len()], vec![1.0; rows.len()]);
         let mut parts: Vec<(usize, f64)> = rows.iter().map(|row| (*row, 0.0)).collect();
         let mut n = rows.len() as f64;
@@ -91,7 +118,7 @@ impl LeftOut {
                 *left = weights[*row] - sizes[part];
             }
         }
-        Ok(Self { weights, parts: Parts::Single(parts), sizes, times, n })
+        Ok(Self { weights, parts: Parts::Single(parts), sizes, times, n, effective })
     }
 
     fn grouped(
@@ -99,6 +126,7 @@ impl LeftOut {
         rows: &[usize],
         counted: bool,
         (n_groups, seed): (usize, u64),
+        effective: f64,
     ) -> Result<Self> {
         if counted && rows.iter().any(|row| weights[*row].fract() != 0.0) {
             return Err(Error::option(
@@ -134,7 +162,7 @@ impl LeftOut {
             order.iter().enumerate().for_each(|(place, row)| groups[*row] = place % n_groups);
             Parts::Groups(groups)
         };
-        Ok(Self { weights, parts, sizes, times: vec![1.0; n_groups], n })
+        Ok(Self { weights, parts, sizes, times: vec![1.0; n_groups], n, effective })
     }
 
     /// Number of fits.
@@ -145,6 +173,11 @@ impl LeftOut {
     /// Number of parts; several alike have one fit.
     pub(super) fn n_parts(&self) -> f64 {
         self.times.iter().sum()
+    }
+
+    /// The number of parts, or of observations that the weights mean if these are fewer.
+    pub(super) fn n_observations(&self) -> f64 {
+        self.n_parts().min(self.effective)
     }
 
     /// The weights of all rows without a part.
@@ -202,8 +235,8 @@ mod tests {
 
     /// The jackknife of the mean, whose standard error is that of the textbook.
     fn of_mean(x: &[f64], weights: Option<&[f64]>, weighting: Weighting, groups: Option<usize>) -> Spread {
-        let groups = groups.map(|n_groups| (n_groups, 3));
-        let parts = LeftOut::new(weights, weighting, x.len(), groups).unwrap();
+        let divided = groups.map_or(Divided::Rows, |n_groups| Divided::AtRandom(n_groups, 3));
+        let parts = LeftOut::new(weights, weighting, x.len(), divided).unwrap();
         let mean = |weights: &[f64]| -> f64 {
             let sum: f64 = weights.iter().sum();
             weights.iter().zip(x).map(|(w, x)| w * x).sum::<f64>() / sum
@@ -240,7 +273,7 @@ mod tests {
             (Some(vec![0.4; 23]), Weighting::Population, 23.0),
             (Some((0..23).map(|i| f64::from(i % 5)).collect()), Weighting::Frequency, 43.0),
         ] {
-            let parts = LeftOut::new(weights.as_deref(), weighting, 23, Some((5, 7))).unwrap();
+            let parts = LeftOut::new(weights.as_deref(), weighting, 23, Divided::AtRandom(5, 7)).unwrap();
             assert_eq!((parts.n_fits(), parts.n, parts.sizes.iter().sum::<f64>()), (5, n, n));
             let mut left_out = vec![0.0; 23];
             for part in 0..5 {
@@ -258,7 +291,8 @@ mod tests {
         let single = of_mean(&x, Some(&counts), Weighting::Frequency, None).error.powi(2);
         let mean = |x: &dyn Fn(u64) -> f64| (0..2000).map(x).sum::<f64>() / 2000.0;
         let grouped = mean(&|seed| {
-            let parts = LeftOut::new(Some(&counts), Weighting::Frequency, 23, Some((6, seed))).unwrap();
+            let parts =
+                LeftOut::new(Some(&counts), Weighting::Frequency, 23, Divided::AtRandom(6, seed)).unwrap();
             let values: Vec<f64> = (0..6)
                 .map(|part| {
                     let weights = parts.weights_without(part);
@@ -272,11 +306,40 @@ mod tests {
         assert!((grouped / single - 1.0).abs() < 0.06, "{grouped} {single}");
     }
 
+    /// Of groups of one size, the standard error of a mean is that of the means of the groups.
+    #[test]
+    fn given_groups_are_left_out_whole() {
+        let x: Vec<f64> = (0..24).map(|i| f64::from(i * i % 17)).collect();
+        let groups = crate::resampling::blocks(24, 4);
+        for weights in [None, Some([2.0; 24])] {
+            let parts = LeftOut::new(
+                weights.as_ref().map(|w| &w[..]),
+                Weighting::Frequency,
+                24,
+                Divided::Given(&groups),
+            )
+            .unwrap();
+            assert_eq!(parts.n_fits(), 6);
+            assert!((parts.n_observations() - 6.0).abs() < 1e-12);
+            let values: Vec<f64> = (0..6)
+                .map(|part| {
+                    let weights = parts.weights_without(part);
+                    weights.iter().zip(&x).map(|(w, x)| w * x).sum::<f64>() / weights.iter().sum::<f64>()
+                })
+                .collect();
+            let mean = x.iter().sum::<f64>() / 24.0;
+            let means: Vec<f64> = x.chunks(4).map(|block| block.iter().sum::<f64>() / 4.0).collect();
+            let squares: f64 = means.iter().map(|block| (block - mean).powi(2)).sum();
+            let found = parts.spread(&values, mean).error;
+            assert!((found - (squares / 5.0 / 6.0).sqrt()).abs() < 1e-12, "{found}");
+        }
+    }
+
     #[test]
     fn unsuitable_parts_are_refused() {
         let said = |weights: Option<&[f64]>, weighting, groups: Option<usize>| {
-            let groups = groups.map(|n_groups| (n_groups, 0));
-            LeftOut::new(weights, weighting, 5, groups).err().unwrap().to_string()
+            let divided = groups.map_or(Divided::Rows, |n_groups| Divided::AtRandom(n_groups, 0));
+            LeftOut::new(weights, weighting, 5, divided).err().unwrap().to_string()
         };
         assert!(said(None, Weighting::Frequency, Some(2)).contains("at least 3 groups"));
         assert!(said(None, Weighting::Frequency, Some(6)).contains("at most as many"));

@@ -2,7 +2,8 @@
 //!
 //! [`Bootstrap`] draws rows with replacement, and can keep the fits of all draws for pictures; [`Jackknife`] leaves out
 //! one row, or one group of rows, at a time. Both fit the same rows with other weights, align the loadings with those
-//! of the data, and make intervals on the same scales.
+//! of the data, and make intervals on the same scales. Both take rows for independent, unless they are given groups of
+//! dependent ones, such as the [`blocks`] of a series.
 //!
 //! ```
 //! use karhunen::resampling::Bootstrap;
@@ -19,6 +20,7 @@
 mod alignment;
 mod bootstrap;
 mod draws;
+mod groups;
 mod interval;
 mod jackknife;
 mod left_out;
@@ -27,6 +29,7 @@ mod replicates;
 
 pub use alignment::Alignment;
 pub use bootstrap::Bootstrap;
+pub use groups::blocks;
 pub use interval::Estimates;
 pub use jackknife::Jackknife;
 pub use refits::Intervals;

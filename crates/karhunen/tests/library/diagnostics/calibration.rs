@@ -3,9 +3,10 @@
 
 use karhunen::diagnostics::{
     self, Adjust, Rows, SpeDistribution, SpeLimit, SpeScale, adjusted, incomplete_samples, samples, t2_limit,
+    t2_limit_by,
 };
 use karhunen::incomplete::Method;
-use karhunen::resampling::{Bootstrap, Intervals, Jackknife};
+use karhunen::resampling::{Bootstrap, Intervals, Jackknife, blocks};
 use karhunen::selection::{Null, Parallel, Spectrum, north};
 use karhunen::source::Block;
 use karhunen::{Dense, IncrementalPca, Matrix, NComponents, Pca, Run, Weighting, Weights};
@@ -403,23 +404,88 @@ fn parallel_analysis_of_weighted_noise() {
     }
 }
 
-/// Independent series whose rows depend on those before: random tables have as many rows as the series are worth.
+/// Independent series of variance one, in which each row depends on the one before: autoregressive of order one.
+fn series((n, p): (usize, usize), last: f64, seed: u64) -> Table {
+    let mut rows = gaussian(n, p, seed);
+    for i in 1..n {
+        let before = rows[i - 1].clone();
+        for (x, before) in rows[i].iter_mut().zip(before) {
+            *x = last * before + (1.0 - last * last).sqrt() * *x;
+        }
+    }
+    rows
+}
+
+/// The number of independent rows whose variances are as certain as those of such a series.
+fn worth(n: usize, last: f64) -> f64 {
+    n as f64 * (1.0 - last * last) / (1.0 + last * last)
+}
+
+/// New rows of a series, long after the rows of the fit, beyond the limit of T² at 95%.
+#[test]
+fn limits_of_t2_of_series() {
+    let (n, p, repetitions) = (100, 6, 120);
+    for last in [0.7, 0.9] {
+        let mut beyond = [0.0; 2];
+        for seed in 0..repetitions {
+            let mut rows = series((n + 1100, p), last, 80_000 + seed);
+            rows.iter_mut().for_each(|row| row.iter_mut().zip([5.0, 4.0, 3.0]).for_each(|(x, d)| *x *= d));
+            let model = fit(&Pca::new(3), &rows[..n].to_vec(), &Weights::default());
+            let new = row_major(&rows[n + 100..]);
+            let t2 = samples(&model, &Dense::row_major(&new, 1000, p).unwrap()).unwrap().t2;
+            for (count, n) in beyond.iter_mut().zip([n as f64, worth(n, last)]) {
+                let limit = t2_limit_by(&model, n, 0.95, Rows::New).unwrap();
+                *count += t2.iter().filter(|t2| **t2 > limit).count() as f64 / 1000.0;
+            }
+        }
+        let [of_rows, of_worth] = beyond.map(|count| count / repetitions as f64);
+        assert!(of_rows > 0.06 && (0.02..=0.06).contains(&of_worth), "{last}: {of_rows} {of_worth}");
+    }
+    let model = fit(&Pca::new(3), &gaussian(20, 4, 1), &Weights::default());
+    for n in [f64::NAN, 1.0] {
+        assert!(matches!(t2_limit_by(&model, n, 0.95, Rows::New), Err(karhunen::Error::Option { .. })));
+    }
+    let by_rows = [t2_limit(&model, 0.9, Rows::Fitted), t2_limit_by(&model, 20.0, 0.9, Rows::Fitted)];
+    assert_eq!(by_rows[0].as_ref().unwrap(), by_rows[1].as_ref().unwrap());
+}
+
+/// The first variance within its interval: of rows of unequal weights, of series, and of series whose blocks are left out or
+/// drawn together.
+#[test]
+fn intervals_of_dependent_rows_and_unequal_weights() {
+    let repetitions = 300;
+    let of_series = |groups: Option<Vec<usize>>| {
+        held(1, repetitions, |seed| {
+            let mut rows = series((200, DEVIATIONS.len()), 0.7, 90_000 + seed);
+            rows.iter_mut().for_each(|row| row.iter_mut().zip(DEVIATIONS).for_each(|(x, d)| *x *= d));
+            let values = row_major(&rows);
+            let x = Dense::row_major(&values, 200, DEVIATIONS.len()).unwrap();
+            let jackknife = Jackknife { pca: Pca::new(1), groups: groups.clone(), ..Jackknife::default() };
+            jackknife.run(&x, &Weights::default(), &Run::default()).unwrap()
+        })[0][0]
+    };
+    let of_weights = held(1, repetitions, |seed| {
+        let weights: Vec<f64> = gaussian(100, 1, 95_000 + seed).iter().map(|z| (0.7 * z[0]).exp()).collect();
+        let values = row_major(&table(100, 7000 + seed));
+        let x = Dense::row_major(&values, 100, DEVIATIONS.len()).unwrap();
+        let pca = Pca { weighting: Weighting::Importance, ..Pca::new(1) };
+        let bootstrap = Bootstrap { pca, n_draws: 100, seed, ..Bootstrap::default() };
+        bootstrap.run(&x, &Weights::of_samples(&weights), &Run::default()).unwrap()
+    })[0][0];
+    let (single, blocks) = (of_series(None), of_series(Some(blocks(200, 20))));
+    assert!(of_weights > 0.9 && single < 0.85 && blocks > 0.88, "{of_weights} {single} {blocks}");
+}
+
+/// Random tables have as many rows as independent series are worth.
 #[test]
 fn parallel_analysis_of_series() {
     let (n, p, repetitions) = (120, 6, 400);
     let last = 0.9_f64;
     let mut found = [0.0; 2];
     for seed in 0..repetitions {
-        let mut rows = gaussian(n, p, 50_000 + seed);
-        for i in 1..n {
-            let before = rows[i - 1].clone();
-            for (x, before) in rows[i].iter_mut().zip(before) {
-                *x = last * before + (1.0 - last * last).sqrt() * *x;
-            }
-        }
-        let values = row_major(&rows);
+        let values = row_major(&series((n, p), last, 50_000 + seed));
         let x = Dense::row_major(&values, n, p).unwrap();
-        let worth = n as f64 * (1.0 - last * last) / (1.0 + last * last);
+        let worth = worth(n, last);
         for (count, n_observations) in found.iter_mut().zip([None, Some(worth)]) {
             let pca = Pca { n_components: NComponents::Count(2), ..Pca::default().scale(true) };
             let rule = Parallel { pca, n_draws: 59, n_observations, seed, ..Parallel::default() };
