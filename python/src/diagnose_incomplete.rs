@@ -139,32 +139,53 @@ pub(crate) fn incomplete_t2_p_values<'py>(
     Ok(PyArray1::from_vec(py, of_t2(t2, t2_degrees).t2_p_values(&model.get().model, rows)))
 }
 
-/// The variance and the dispersion of squared prediction errors of rows.
+/// The variance and the dispersion of squared prediction errors, and the number of observations that they are estimated
+/// from: of rows for the same rows, or with their T² for new rows.
 #[pyfunction]
-#[pyo3(signature = (spe, spe_degrees, distance2, weights=None))]
+#[pyo3(signature = (model, spe, spe_degrees, distance2, t2=None, weights=None))]
 pub(crate) fn incomplete_spe_scale(
+    model: &Bound<'_, IncompleteModel>,
     spe: Vec<f64>,
     spe_degrees: Vec<usize>,
     distance2: Vec<f64>,
+    t2: Option<Vec<f64>>,
     weights: Option<Vec<f64>>,
-) -> PyResult<[f64; 2]> {
+) -> PyResult<[f64; 3]> {
     let found = of_spe(spe, spe_degrees, distance2);
-    let SpeScale { variance, dispersion } =
-        SpeScale::of_rows(&found, weights.as_deref()).map_err(to_python)?;
-    Ok([variance, dispersion])
+    let scale = match t2 {
+        None => SpeScale::of_rows(&found, weights.as_deref()),
+        Some(t2) => {
+            let found = IncompleteSamples { t2, ..found };
+            SpeScale::of_left_out(&model.get().model, &found, weights.as_deref())
+        }
+    };
+    Ok(numbers(scale.map_err(to_python)?))
+}
+
+/// As [`incomplete_spe_scale`], by the noise variance of a model.
+#[pyfunction]
+pub(crate) fn incomplete_model_spe_scale(model: &Bound<'_, IncompleteModel>) -> [f64; 3] {
+    numbers(SpeScale::of_model(&model.get().model))
+}
+
+fn numbers(scale: SpeScale) -> [f64; 3] {
+    [scale.variance, scale.dispersion, scale.n_observations]
+}
+
+fn scale_of([variance, dispersion, n_observations]: [f64; 3]) -> SpeScale {
+    SpeScale { variance, dispersion, n_observations }
 }
 
 /// The limit of the squared prediction error of each row by its degrees of freedom.
 #[pyfunction]
 pub(crate) fn incomplete_spe_limits<'py>(
     py: Python<'py>,
-    scale: [f64; 2],
+    scale: [f64; 3],
     spe_degrees: Vec<usize>,
     level: f64,
 ) -> PyResult<Vector<'py>> {
     let found = of_spe(Vec::new(), spe_degrees, Vec::new());
-    let [variance, dispersion] = scale;
-    let limits = SpeScale { variance, dispersion }.limits(&found, level).map_err(to_python)?;
+    let limits = scale_of(scale).limits(&found, level).map_err(to_python)?;
     Ok(PyArray1::from_vec(py, limits))
 }
 
@@ -172,13 +193,12 @@ pub(crate) fn incomplete_spe_limits<'py>(
 #[pyfunction]
 pub(crate) fn incomplete_spe_p_values<'py>(
     py: Python<'py>,
-    scale: [f64; 2],
+    scale: [f64; 3],
     spe: Vec<f64>,
     spe_degrees: Vec<usize>,
 ) -> Vector<'py> {
     let found = of_spe(spe, spe_degrees, Vec::new());
-    let [variance, dispersion] = scale;
-    PyArray1::from_vec(py, SpeScale { variance, dispersion }.p_values(&found))
+    PyArray1::from_vec(py, scale_of(scale).p_values(&found))
 }
 
 /// T² of rows without their other numbers.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use karhunen::choice::Choice;
 use karhunen::diagnostics::{
-    self, Adjust, Features, R2, RowContributions, Rows, Samples, SpeDistribution, SpeLimit,
-    row_contributions, samples_with,
+    self, Adjust, Distances, Features, R2, RowContributions, Rows, Samples, SpeDistribution, SpeLimit,
+    left_out, row_contributions, samples_with,
 };
 use karhunen::{PcaModel, Result, Run, Source, Weighting};
 use numpy::PyArray1;
@@ -163,26 +163,68 @@ pub(crate) fn t2_limit(
     diagnostics::t2_limit_by(model, n, level, rows).map_err(to_python)
 }
 
-/// The mean and the relative cumulants of squared prediction errors of fitted rows.
+/// The mean and the relative cumulants of squared prediction errors of fitted rows, and the number of observations that they
+/// are estimated from.
 #[pyfunction]
 #[pyo3(signature = (spe, distance2, weights=None))]
 pub(crate) fn spe_of_rows(
     spe: &Array<'_>,
     distance2: &Array<'_>,
     weights: Option<&Array<'_>>,
-) -> PyResult<[f64; 3]> {
+) -> PyResult<[f64; 4]> {
     let weights = weights.map(copy_vector).transpose()?;
     let found = SpeDistribution::of_rows(&copy_vector(spe)?, &copy_vector(distance2)?, weights.as_deref());
-    let SpeDistribution { mean, second, third } = found.map_err(to_python)?;
-    Ok([mean, second, third])
+    Ok(numbers(found.map_err(to_python)?))
+}
+
+fn numbers(of: SpeDistribution) -> [f64; 4] {
+    [of.mean, of.second, of.third, of.n_observations]
+}
+
+/// As [`spe_of_rows`], for new rows: by T², squared prediction errors and squared distances of the fitted rows `x`.
+#[pyfunction]
+#[pyo3(signature = (model, x, distances, weights=None, n_threads=None, on_progress=None))]
+pub(crate) fn spe_of_left_out(
+    py: Python<'_>,
+    model: &Bound<'_, Model>,
+    x: Data,
+    distances: [Array<'_>; 3],
+    weights: Option<&Array<'_>>,
+    n_threads: Option<usize>,
+    on_progress: Option<&Array<'_>>,
+) -> PyResult<[f64; 4]> {
+    let model = Arc::clone(&model.get().model);
+    let effort = Effort::new(x.product_cost(8 * model.n_components() + 40), n_threads);
+    let weights = weights.map(copy_vector).transpose()?;
+    let [t2, spe, distance2] = distances;
+    let distances = [copy_vector(&t2)?, copy_vector(&spe)?, copy_vector(&distance2)?];
+    let job = LeftOut { model, distances, weights };
+    run(py, effort, on_progress, move |run| x.run(job, run)).map(numbers)
+}
+
+struct LeftOut {
+    model: Arc<PcaModel>,
+    /// T², squared prediction errors and squared distances.
+    distances: [Vec<f64>; 3],
+    weights: Option<Vec<f64>>,
+}
+
+impl Job for LeftOut {
+    type Output = SpeDistribution;
+    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<SpeDistribution> {
+        let Self { model, distances: [t2, spe, distance2], weights } = &self;
+        let weights = weights.as_deref();
+        let errors = left_out(model, Distances { t2, spe, distance2 }, x, weights, run)?;
+        SpeDistribution::of_left_out(&errors, distance2, (weights, model.options().weighting))
+    }
 }
 
 /// The limit of the squared prediction error.
 #[pyfunction]
-pub(crate) fn spe_limit(distribution: [f64; 3], level: f64, method: &str) -> PyResult<f64> {
-    let [mean, second, third] = distribution;
+pub(crate) fn spe_limit(distribution: [f64; 4], level: f64, method: &str) -> PyResult<f64> {
+    let [mean, second, third, n_observations] = distribution;
     let method: SpeLimit = named("method", method)?;
-    SpeDistribution { mean, second, third }.limit(level, method).map_err(to_python)
+    SpeDistribution { mean, second, third, n_observations }.limit(level, method).map_err(to_python)
 }
 
 /// Correlations and their p-values, shape (n_variables, n_components), and the number of observations of each variable.

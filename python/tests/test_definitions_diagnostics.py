@@ -108,7 +108,7 @@ def test_row_contributions(case):
 
 
 def test_limits(case):
-    """Box's limit has the mean and the variance of the weighted errors of the fitted rows."""
+    """Box's limit of fitted rows has the mean and the variance of their weighted errors."""
     fit = case.plain()
     monitor = diagnostics.Monitor(case.pca(K), case.x, case.w, level=0.9)
     components, _, scores = fit.first(K)
@@ -116,13 +116,13 @@ def test_limits(case):
     mean = fit.v @ spe
     variance = fit.v @ (spe - mean) ** 2
     limit = variance / (2 * mean) * stats.chi2.ppf(0.9, 2 * mean**2 / variance)
-    assert_allclose(monitor.spe_limit, limit, rtol=10 * case.rounding)
+    of_fitted, spe_of_fitted = monitor.limits(fitted=True)
+    assert_allclose(spe_of_fitted, limit, rtol=10 * case.rounding)
     n = fit.n
     # Variances with the divisor n make T2 larger than that of the theory.
     larger = n / (n - 1) if case.weighting == "population" else 1.0
     of_new = K * (n**2 - 1) / (n * (n - K)) * stats.f.ppf(0.9, K, n - K)
     assert_allclose(monitor.t2_limit, larger * of_new, rtol=1e-9)
-    of_fitted, _ = monitor.limits(fitted=True)
     expected = larger * (n - 1) ** 2 / n * stats.beta.ppf(0.9, K / 2, (n - K - 1) / 2)
     assert_allclose(of_fitted, expected, rtol=1e-9)
 

@@ -184,6 +184,11 @@ def test_multiplicities_are_repeated_rows(method, offsets, scale):
         diagnostics.samples(repeated, np.repeat(x, counts, axis=0)).spe_scale(),
         rtol=1e-4,
     )
+    assert_allclose(
+        diagnostics.samples(weighted, x).spe_scale(counts, new_rows=True),
+        diagnostics.samples(repeated, np.repeat(x, counts, axis=0)).spe_scale(new_rows=True),
+        rtol=1e-3,
+    )
 
 
 def test_limits_and_p_values(rows, entries):
@@ -201,13 +206,31 @@ def test_limits_and_p_values(rows, entries):
     variance = (w * found.spe).sum() / (w * d).sum()
     dispersion = (w * d * (found.spe / (d * variance) - 1) ** 2).sum() / (2 * w.sum())
     assert_allclose(found.spe_scale(rows), (variance, dispersion), rtol=1e-10)
+    # New rows: errors over (1 - h)^2, and deviates of t.
+    w_of_columns = (w[:, None] * ~np.isnan(x)).sum(axis=0).mean()
+    h = (1 + found.t2) / w_of_columns
+    left_out = np.minimum(found.spe / (1 - h) ** 2, found.distance2 / (1 - 1 / w_of_columns) ** 2)
+    v, s, of_n = found.spe_scale(rows, new_rows=True)
+    assert of_n == n
+    assert_allclose(v, (w * left_out).sum() / (w * d).sum(), rtol=1e-10)
+    unlike = (w * d * (left_out / (d * v) - 1) ** 2).sum() / (2 * w.sum())
+    assert_allclose(s, unlike * n / (n - 1), rtol=1e-10)
+
+    def limit(scale, d):
+        deviate = stats.t.ppf(0.9, (n - 1) / (1 + 6 * scale[1] / d)) * np.sqrt(1 + 1 / n)
+        return scale[0] * scale[1] * stats.chi2.ppf(stats.norm.cdf(deviate), d / scale[1])
+
+    assert_allclose(found.spe_limits(0.9, (v, s, n)), limit((v, s), d), rtol=1e-8)
+    p = found.spe_p_values((v, s, n))
+    np.testing.assert_array_equal(p < 0.1, found.spe > limit((v, s), d))
     for scale in (None, (variance, dispersion)):
-        v, s = (pca.noise_variance_, 1.0) if scale is None else scale
+        v, s = (pca.noise_variance_ * (1 + (K + 1) / w_of_columns), 1.0) if scale is None else scale
         assert_allclose(found.spe_limits(0.9, scale), v * s * stats.chi2.ppf(0.9, d / s), rtol=1e-9)
         assert_allclose(found.spe_p_values(scale), stats.chi2.sf(found.spe / (v * s), d / s), rtol=1e-6, atol=1e-300)
     monitor = diagnostics.Monitor(pca, x, rows, level=0.9)
+    assert_allclose(monitor.spe_limit, limit(found.spe_scale(rows, new_rows=True), 16 - K), rtol=1e-8)
     whole = variance * dispersion * stats.chi2.ppf(0.9, (16 - K) / dispersion)
-    assert_allclose(monitor.spe_limit, whole, rtol=1e-9)
+    assert_allclose(monitor.limits(fitted=True)[1], whole, rtol=1e-9)
     assert_allclose(monitor.t2_limit, K * (n * n - 1) / (n * (n - K)) * stats.f.ppf(0.9, K, n - K), rtol=1e-9)
 
 

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from compare import assert_allclose
 from karhunen import PCA, KernelPCA, TruncatedSVD, diagnostics, rotation
-from scipy.stats import f
+from scipy import stats
 from sklearn.decomposition import PCA as SklearnPCA
 
 ROOT = Path(__file__).parents[2]
@@ -122,6 +122,28 @@ def test_a_monitor_finds_the_row_that_broke_and_its_feature(wine):
     assert new_limits[0] > fitted_limits[0]
     other = diagnostics.Monitor(pca, x, method="jackson-mudholkar")
     np.testing.assert_allclose(other.spe_limit, monitor.spe_limit, rtol=0.1)
+
+
+@pytest.mark.parametrize("method", ["box", "jackson-mudholkar"])
+def test_limits_of_new_rows_are_of_rows_left_out(method):
+    rng = np.random.default_rng(0)
+    n, k = 25, 2
+    x = rng.standard_normal((n, 7)) @ rng.standard_normal((7, 7)) + 3.0
+    errors = []
+    for i in range(n):
+        rest = np.delete(x, i, axis=0)
+        away = x[i] - rest.mean(axis=0)
+        axes = np.linalg.svd(rest - rest.mean(axis=0))[2][:k]
+        errors.append(away @ away - ((axes @ away) ** 2).sum())
+    mean, second = np.mean(errors), np.var(errors, ddof=1) / (2 * np.mean(errors) ** 2)
+    deviate = stats.t.ppf(0.99, (n - 1) / (1 + 6 * second)) * np.sqrt(1 + 1 / n)
+    if method == "box":
+        expected = mean * second * stats.chi2.ppf(stats.norm.cdf(deviate), 1 / second)
+    else:
+        expected = mean * (1 + deviate * np.sqrt(2 * second) / 3 - 2 * second / 9) ** 3
+    monitor = diagnostics.Monitor(PCA(k).fit(x), x, level=0.99, method=method)
+    np.testing.assert_allclose(monitor.spe_limit, expected, rtol=1e-8)
+    assert monitor.limits(fitted=True)[1] < monitor.spe_limit
 
 
 def test_leverage_is_the_diagonal_of_the_hat_matrix(wine):
@@ -348,7 +370,7 @@ def test_limits_know_what_dependent_rows_are_worth(wine):
     n, k, worth = len(table), 3, 40.0
     plain, given = diagnostics.Monitor(pca, table), diagnostics.Monitor(pca, table, n_observations=worth)
     assert diagnostics.Monitor(pca, table, n_observations=n).t2_limit == plain.t2_limit
-    quantile = f.ppf(0.99, k, worth - k)
+    quantile = stats.f.ppf(0.99, k, worth - k)
     expected = k * (worth**2 - 1) / (worth * (worth - k)) * quantile * (n - 1) / n * worth / (worth - 1)
     assert_allclose(given.t2_limit, expected, rtol=1e-9)
     assert given.spe_limit == plain.spe_limit

@@ -64,7 +64,9 @@ def test_complete_rows(expected, wine, store):
 def test_limits(expected, wine):
     levels, expected = expected["levels"], expected["complete"]
     monitor = diagnostics.Monitor(PCA(3, scale=True).fit(wine), wine)
-    t2, spe = np.transpose([monitor.limits(level) for level in levels])
+    t2 = np.array([monitor.limits(level)[0] for level in levels])
+    # Its limits follow from the errors of fitted rows.
+    spe = np.array([monitor.limits(level, fitted=True)[1] for level in levels])
     close(t2, expected["t2_limits"])
     # process-improve takes the variance of the errors with divisor n - 1, karhunen with n, as that of the rows.
     errors = monitor.fitted.spe

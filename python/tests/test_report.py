@@ -260,9 +260,10 @@ def test_rows_are_those_of_the_fit_with_its_weights(wine, tmp_path):
     weights = np.random.default_rng(0).integers(1, 5, len(wine)).astype(float)
     pca = PCA(3, scale=True).fit(wine, sample_weight=weights)
     path = pca.report(tmp_path / "a.html", wine, sample_weight=weights)
-    limit = diagnostics.Monitor(pca, wine, weights, level=0.95).spe_limit
-    assert numbers(path)["rows"]["spe"]["limit"] == pytest.approx(limit, rel=1e-4)
+    monitor = diagnostics.Monitor(pca, wine, weights, level=0.95)
+    assert numbers(path)["rows"]["spe"]["limit"] == pytest.approx(monitor.limits(fitted=True)[1], rel=1e-4)
     text = path.read_text(encoding="utf-8")
+    assert f"SPE of new samples has the limit {monitor.spe_limit:.4g}" in text
     assert "178 samples are given: those of the fit." in text
     assert "sample_weight=weights, level=0.95" in text
     text = pca.report(tmp_path / "b.html", wine).read_text(encoding="utf-8")

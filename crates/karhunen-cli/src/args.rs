@@ -223,11 +223,13 @@ pub(crate) struct DiagnoseArgs {
     pub(crate) features: Option<PathBuf>,
     /// The rows are those of the fit
     ///
-    /// T2 of fitted rows has a beta distribution, that of new rows an F distribution. The limit of SPE, which follows
-    /// from the errors of fitted rows, is then shown too
+    /// T2 of fitted rows has a beta distribution, that of new rows an F distribution. The limits for SPE follow from
+    /// fitted rows: for these from their errors, for new rows from their errors under fits without them. Both are then
+    /// shown, the second as Python's Monitor has it. With missing values the limits of new rows follow from the noise
+    /// variance of the model
     #[arg(long)]
     pub(crate) fitted: bool,
-    /// Weight of every row in the limit of SPE, as in the fit: a column of DATA, or a file
+    /// Weight of every row in the limits for SPE, as in the fit: a column of DATA, or a file
     #[arg(long, value_name = "FILE|COLUMN", value_hint = ValueHint::FilePath, requires = "fitted")]
     pub(crate) weights: Option<PathBuf>,
     /// Share of normal rows within a limit

@@ -44,8 +44,8 @@ checked = monitor.check(new)
 print(checked.to_frame().tail(6).round(4))
 
 # %%
-# SPE grows with the drift, because the spectra leave the plane of the components. One sound spectrum is beyond its
-# limit as well: it is learned from 40 spectra of 401 wavelengths, which the components fit better than new ones.
+# SPE grows with the drift, because the spectra leave the plane of the components. Its limit comes from the error of
+# each of the 40 normal spectra under the fit of the other 39.
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.4), layout="constrained")
 plot.monitor(checked.samples.t2, limits={"99 %": monitor.t2_limit}, name="T²", ax=axes[0])
 plot.monitor(checked.samples.spe, limits={"99 %": monitor.spe_limit}, name="SPE", log=True, ax=axes[1])

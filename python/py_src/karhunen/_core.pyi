@@ -54,6 +54,7 @@ __all__ = [
     "fit_nystrom",
     "fit_scatter",
     "from_state",
+    "incomplete_model_spe_scale",
     "incomplete_spe_limits",
     "incomplete_spe_p_values",
     "incomplete_spe_scale",
@@ -76,6 +77,7 @@ __all__ = [
     "separate_components",
     "share_rows",
     "spe_limit",
+    "spe_of_left_out",
     "spe_of_rows",
     "split_entries",
     "squared_cosines",
@@ -926,10 +928,13 @@ def incomplete_t2_limits(
 def incomplete_t2_p_values(
     model: IncompleteModel, t2: NDArray[np.float64], t2_degrees: NDArray[np.uintp], rows: str
 ) -> NDArray[np.float64]: ...
+def incomplete_model_spe_scale(model: IncompleteModel) -> list[float]: ...
 def incomplete_spe_scale(
+    model: IncompleteModel,
     spe: NDArray[np.float64],
     spe_degrees: NDArray[np.uintp],
     distance2: NDArray[np.float64],
+    t2: NDArray[np.float64] | None = None,
     weights: NDArray[np.float64] | None = None,
 ) -> list[float]: ...
 def incomplete_spe_limits(scale: list[float], spe_degrees: NDArray[np.uintp], level: float) -> NDArray[np.float64]: ...
@@ -939,6 +944,14 @@ def incomplete_spe_p_values(
 def t2_limit(model: Model, level: float, rows: str, n_observations: float | None = None) -> float: ...
 def spe_of_rows(
     spe: NDArray[np.float64], distance2: NDArray[np.float64], weights: NDArray[np.float64] | None = None
+) -> list[float]: ...
+def spe_of_left_out(
+    model: Model,
+    x: Any,
+    distances: list[NDArray[np.float64]],
+    weights: NDArray[np.float64] | None = None,
+    n_threads: int | None = None,
+    on_progress: Any = None,
 ) -> list[float]: ...
 def spe_limit(distribution: list[float], level: float, method: str) -> float: ...
 def correlate(

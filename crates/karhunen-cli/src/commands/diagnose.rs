@@ -5,8 +5,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use karhunen::diagnostics::{self, Features, Rows, SpeDistribution, SpeLimit, samples_with, t2_limit_by};
-use karhunen::{Matrix, PcaModel, Scalar, Source};
+use karhunen::diagnostics::{
+    self, Distances, Features, Rows, SpeDistribution, SpeLimit, left_out, samples_with, t2_limit_by,
+};
+use karhunen::{Matrix, PcaModel, Run, Scalar, Source};
 use karhunen_io::{NamedMatrix, ReadOptions, Values};
 
 use crate::args::DiagnoseArgs;
@@ -133,6 +135,14 @@ impl OnValues for Diagnosis<'_> {
         let row_names = ("sample", dataset.table.sample_names.as_deref());
         let columns = ROW_COLUMNS.map(str::to_owned);
         diagnosed.write_to(&mut outputs, &args.output, row_names, &columns, explain)?;
+        let [t2, spe, distance2] = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let distances = Distances { t2: &t2, spe: &spe, distance2: &distance2 };
+        let of_spe = if args.fitted && !args.quiet {
+            let weights = weights.lend().samples;
+            Some(spe_limits(model, distances, &*source, weights, (level, &run)).map_err(explain)?)
+        } else {
+            None
+        };
         progress.clear();
         dataset.check_unchanged()?;
         if let Some(path) = &args.features {
@@ -142,31 +152,58 @@ impl OnValues for Diagnosis<'_> {
         }
         outputs.commit()?;
         if !args.quiet {
-            let [t2, spe, distance2] = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-            let mut text = String::new();
-            let mut line = |name: &str, values: &[f64], limit: f64| {
-                if limit.is_infinite() {
-                    let _ = writeln!(text, "{name}: {NO_LIMIT}");
-                    return;
-                }
-                let beyond = values.iter().filter(|value| **value > limit).count();
-                let share = percent(beyond as f64 / values.len().max(1) as f64);
-                let (n, limit) = (values.len(), significant(limit));
-                let _ = writeln!(
-                    text,
-                    "{name}: {beyond} of {n} rows ({share}) beyond {limit}, the limit at level {level}"
-                );
-            };
-            line("T2", &t2, t2_limit);
-            if args.fitted {
-                let spread =
-                    SpeDistribution::of_rows(&spe, &distance2, weights.lend().samples).map_err(explain)?;
-                line("SPE", &spe, spread.limit(level, SpeLimit::Box).map_err(explain)?);
-            }
-            print_aside(&text);
+            print_aside(&summary(distances, level, t2_limit, of_spe));
         }
         Ok(())
     }
+}
+
+/// The limits for the squared prediction error of fitted rows and of new ones, by the rows of the fit.
+fn spe_limits<T: Scalar>(
+    model: &PcaModel,
+    found: Distances<'_>,
+    x: &dyn Source<T>,
+    weights: Option<&[f64]>,
+    (level, run): (f64, &Run<'_>),
+) -> karhunen::Result<[f64; 2]> {
+    let errors = left_out(model, found, x, weights, run)?;
+    let of_new = (weights, model.options().weighting);
+    let of_new = SpeDistribution::of_left_out(&errors, found.distance2, of_new)?;
+    let of_fitted = SpeDistribution::of_rows(found.spe, found.distance2, weights)?;
+    Ok([of_fitted.limit(level, SpeLimit::Box)?, of_new.limit(level, SpeLimit::Box)?])
+}
+
+/// The rows beyond each limit in words.
+fn summary(found: Distances<'_>, level: f64, of_t2: f64, of_spe: Option<[f64; 2]>) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, values: &[f64], limit: f64| {
+        if limit.is_infinite() {
+            let _ = writeln!(text, "{name}: {NO_LIMIT}");
+            return;
+        }
+        let beyond = values.iter().filter(|value| **value > limit).count();
+        let share = percent(beyond as f64 / values.len().max(1) as f64);
+        let (n, limit) = (values.len(), significant(limit));
+        let _ = writeln!(
+            text,
+            "{name}: {beyond} of {n} rows ({share}) beyond {limit}, the limit at level {level}"
+        );
+    };
+    line("T2", found.t2, of_t2);
+    match of_spe {
+        Some([of_fitted, of_new]) => {
+            line("SPE", found.spe, of_fitted);
+            if of_new.is_finite() {
+                let of_new = significant(of_new);
+                let _ =
+                    writeln!(text, "SPE: {of_new} is the limit for new rows, by rows left out of the fit");
+            }
+        }
+        None => {
+            text.push_str("SPE: its limit follows from the rows of the fit; diagnose these with --fitted\n");
+        }
+    }
+    text
 }
 
 /// Writes the relations of the features and the components of these names.

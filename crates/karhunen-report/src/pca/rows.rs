@@ -1,6 +1,6 @@
 //! The samples of complete data: scores, distances and limits.
 
-use karhunen::diagnostics::{self, Samples, SpeDistribution, SpeLimit, samples_with, t2_limit};
+use karhunen::diagnostics::{self, Samples, SpeDistribution, SpeLimit, left_out, samples_with, t2_limit};
 use karhunen::rotation::Rotation;
 use karhunen::{PcaModel, Run, Scalar, Source};
 
@@ -33,7 +33,17 @@ impl Rows {
         let found = samples_with(model, x, run)?;
         let spread = SpeDistribution::of_rows(&found.spe, &found.distance2, weights)?;
         let origin = Origin::of_complete(model, &found, weights);
-        let limits = Limits::of(model, spread, level, origin.kind())?;
+        let mut limits = Limits::of(model, spread, level, origin.kind())?;
+        if limits.spe.is_some() {
+            let errors = left_out(model, found.distances(), x, weights, run)?;
+            let of_new = (weights, model.options().weighting);
+            let of_new = SpeDistribution::of_left_out(&errors, &found.distance2, of_new)?;
+            let of_new = significant(of_new.limit(level, SpeLimit::Box)?, 4);
+            limits.reasons.push(format!(
+                "SPE of new samples has the limit {of_new}, by samples left out of the fit: components follow the samples that \
+                 they are fitted to."
+            ));
+        }
         let sizes = sizes(&found, (limits.t2, limits.spe));
         let order = odd::order(&sizes);
         let explained = explained(model, x, &found, (limits.t2, limits.spe), &order, (features, names))?;

@@ -9,20 +9,28 @@ use statrs::function::gamma::{gamma_lr, gamma_ur, ln_gamma};
 const POLISH: usize = 4;
 /// Most steps towards a root.
 const MOST_STEPS: usize = 200;
-/// Degrees of freedom of the denominator beyond which F is chi-squared to seven digits; logarithms of the gamma function
-/// lose as many there.
+/// Degrees of freedom beyond which the limits of F, chi-squared and beta have seven digits; logarithms of the gamma function
+/// lose as many there, and series of their terms do not end.
 const NEARLY_INFINITE: f64 = 1e8;
 
 /// Quantile of the beta distribution with shapes `a` and `b`.
 pub(super) fn beta_quantile(a: f64, b: f64, level: f64) -> f64 {
+    if 2.0 * a.max(b) > NEARLY_INFINITE {
+        let ratio = a / b * f_quantile(2.0 * a, 2.0 * b, level);
+        return if ratio > 1.0 { 1.0 / (1.0 + 1.0 / ratio) } else { ratio / (1.0 + ratio) };
+    }
     let density = |x: f64| ((a - 1.0) * x.ln() + (b - 1.0) * (-x).ln_1p() - ln_beta(a, b)).exp();
     root_within((0.0, 1.0), a / (a + b), |x| beta_reg(a, b, x) - level, density)
 }
 
 /// Quantile of the F distribution with `a` and `b` degrees of freedom.
 pub(super) fn f_quantile(a: f64, b: f64, level: f64) -> f64 {
-    if b > NEARLY_INFINITE {
-        return chi2_quantile(a, level) / a;
+    match (a > NEARLY_INFINITE, b > NEARLY_INFINITE) {
+        (false, false) => {}
+        (false, true) => return chi2_quantile(a, level) / a,
+        (true, false) => return b / chi2_quantile(b, 1.0 - level),
+        // The logarithm is normal.
+        (true, true) => return (normal_quantile(level) * (2.0 / a + 2.0 / b).sqrt()).exp(),
     }
     // The upper tail of one beta distribution is the lower tail of the other: no digits cancel in 1 - x.
     let rest = beta_quantile(b / 2.0, a / 2.0, 1.0 - level);
@@ -34,11 +42,20 @@ pub(crate) fn t_quantile(degrees: f64, level: f64) -> f64 {
     f_quantile(1.0, degrees, level).sqrt()
 }
 
+/// Quantile of t with `degrees` of freedom: it is smaller with probability `level`.
+pub(super) fn t_lower_quantile(degrees: f64, level: f64) -> f64 {
+    let (tail, sign) = if level < 0.5 { (level, -1.0) } else { (1.0 - level, 1.0) };
+    if tail == 0.5 { 0.0 } else { sign * t_quantile(degrees, 1.0 - 2.0 * tail) }
+}
+
 /// Quantile of the chi-squared distribution with `degrees` of freedom, any positive number.
 pub(super) fn chi2_quantile(degrees: f64, level: f64) -> f64 {
     // Wilson & Hilferty (1931) give the start.
     let spread = 2.0 / (9.0 * degrees);
     let start = degrees * (1.0 - spread + normal_quantile(level) * spread.sqrt()).max(1e-3).powi(3);
+    if degrees > NEARLY_INFINITE {
+        return start;
+    }
     let a = degrees / 2.0;
     let density = |x: f64| 0.5 * ((a - 1.0) * (x / 2.0).ln() - x / 2.0 - ln_gamma(a)).exp();
     root_within((0.0, f64::INFINITY), start, |x| gamma_lr(a, x / 2.0) - level, density)
@@ -53,7 +70,7 @@ pub(super) fn normal_quantile(level: f64) -> f64 {
 }
 
 /// Probability that a standard normal variable is below `z`.
-fn normal_lower(z: f64) -> f64 {
+pub(super) fn normal_lower(z: f64) -> f64 {
     0.5 * erfc(-z / std::f64::consts::SQRT_2)
 }
 
@@ -66,6 +83,8 @@ pub(super) fn beta_upper(x: f64, a: f64, b: f64) -> f64 {
         1.0
     } else if x >= 1.0 {
         0.0
+    } else if 2.0 * a.max(b) > NEARLY_INFINITE {
+        f_upper(x / (1.0 - x) * (b / a), 2.0 * a, 2.0 * b)
     } else {
         beta_reg(b, a, 1.0 - x)
     }
@@ -76,7 +95,14 @@ pub(super) fn chi2_upper(x: f64, degrees: f64) -> f64 {
     if !x.is_finite() {
         return if x.is_nan() { x } else { 0.0 };
     }
-    if x <= 0.0 { 1.0 } else { gamma_ur(degrees / 2.0, x / 2.0) }
+    if x <= 0.0 {
+        return 1.0;
+    }
+    if degrees > NEARLY_INFINITE {
+        let spread = 2.0 / (9.0 * degrees);
+        return normal_lower(-((x / degrees).cbrt() - 1.0 + spread) / spread.sqrt());
+    }
+    gamma_ur(degrees / 2.0, x / 2.0)
 }
 
 /// Probability that |t| with `degrees` of freedom exceeds `t`; NaN for NaN.
@@ -90,6 +116,12 @@ pub(super) fn t_two_sided(t: f64, degrees: f64) -> f64 {
     beta_reg(degrees / 2.0, 0.5, degrees / (degrees + t * t))
 }
 
+/// Probability that t with `degrees` of freedom exceeds `t`; NaN for NaN.
+pub(super) fn t_upper(t: f64, degrees: f64) -> f64 {
+    let half = 0.5 * t_two_sided(t, degrees);
+    if t < 0.0 { 1.0 - half } else { half }
+}
+
 /// Probability that F with `a` and `b` degrees of freedom exceeds `f`; NaN for NaN.
 pub(super) fn f_upper(f: f64, a: f64, b: f64) -> f64 {
     if !f.is_finite() {
@@ -98,8 +130,11 @@ pub(super) fn f_upper(f: f64, a: f64, b: f64) -> f64 {
     if f <= 0.0 {
         return 1.0;
     }
-    if b > NEARLY_INFINITE {
-        return gamma_ur(a / 2.0, a * f / 2.0);
+    match (a > NEARLY_INFINITE, b > NEARLY_INFINITE) {
+        (false, false) => {}
+        (false, true) => return chi2_upper(a * f, a),
+        (true, false) => return gamma_lr(b / 2.0, b / (2.0 * f)),
+        (true, true) => return normal_lower(-f.ln() / (2.0 / a + 2.0 / b).sqrt()),
     }
     beta_reg(b / 2.0, a / 2.0, b / (b + a * f))
 }
@@ -125,7 +160,7 @@ fn polished(start: f64, f: impl Fn(f64) -> (f64, f64)) -> f64 {
 
 /// The root of an increasing function within an open interval, by Newton steps that stay where the root is known to lie,
 /// else by bisection.
-fn root_within(
+pub(super) fn root_within(
     (mut low, mut high): (f64, f64),
     start: f64,
     f: impl Fn(f64) -> f64,
@@ -173,7 +208,12 @@ mod tests {
         near(normal_quantile(0.975), 1.959963984540054);
         near(normal_quantile(1e-6), -4.753424308822899);
         near(t_quantile(11.0, 0.95), 2.200985160091639);
+        near(t_lower_quantile(11.0, 0.975), 2.200985160091639);
+        near(t_lower_quantile(11.0, 0.025), -2.200985160091639);
+        assert_eq!(t_lower_quantile(11.0, 0.5), 0.0);
         near(t_two_sided(2.5, 11.0), 0.029506374087364163);
+        near(t_upper(2.5, 11.0), 0.014753187043682084);
+        near(t_upper(-2.5, 11.0), 1.0 - 0.014753187043682084);
         near(t_two_sided(40.0, 30.0), 1.3726045194406417e-27);
         near(f_upper(4.2, 3.0, 20.0), 0.018557419834826203);
         near(normal_two_sided(1.96), 0.04999579029644087);
@@ -195,6 +235,31 @@ mod tests {
         let [below, above] =
             [0.999 * NEARLY_INFINITE, 1.001 * NEARLY_INFINITE].map(|n| f_quantile(5.0, n, 0.99));
         assert!((below / above - 1.0).abs() < 3e-6, "{below} {above}");
+        // Each end in time, and the tail of a quantile is the rest of the level.
+        for degrees in [1.1e8, 1e12, 1e20, 1e31, 1e100, 1e300] {
+            for level in [0.05, 0.5, 0.99] {
+                let near = |tail: f64| {
+                    assert!((tail / (1.0 - level) - 1.0).abs() < 1e-4, "{degrees} {level}: {tail}");
+                };
+                near(f_upper(f_quantile(3.0, degrees, level), 3.0, degrees));
+                near(f_upper(f_quantile(degrees, 3.0, level), degrees, 3.0));
+                near(beta_upper(beta_quantile(3.0, degrees, level), 3.0, degrees));
+                let (f, x) = (f_quantile(degrees, degrees, level), chi2_quantile(degrees, level));
+                // Rounding of the quantile is beyond the spread of more degrees.
+                if degrees < 1e15 {
+                    near(f_upper(f, degrees, degrees));
+                    near(chi2_upper(x, degrees));
+                }
+                let of_one = [f, x / degrees, 2.0 * beta_quantile(degrees, degrees, level)];
+                assert!(of_one.iter().all(|x| (x - 1.0).abs() < 1e-3), "{degrees} {level}: {of_one:?}");
+                assert!(beta_quantile(degrees, 3.0, level) > 0.999_999);
+                let t = t_quantile(degrees, level);
+                assert!(
+                    (t / normal_quantile(0.5 + 0.5 * level) - 1.0).abs() < 1e-7,
+                    "{degrees} {level}: {t}"
+                );
+            }
+        }
         for degrees in [1e-3, 0.05, 1e5, 1e7] {
             let x = chi2_quantile(degrees, 0.99);
             assert!(x > 0.0 && (gamma_lr(degrees / 2.0, x / 2.0) - 0.99).abs() < 1e-9, "{degrees}: {x}");

@@ -1,14 +1,20 @@
 //! Control limits of T² and of the squared prediction error.
 
-use super::distributions::{beta_quantile, beta_upper, chi2_quantile, f_quantile, f_upper, normal_quantile};
+use super::distributions::{
+    beta_quantile, beta_upper, chi2_quantile, f_quantile, f_upper, normal_lower, normal_quantile,
+    t_lower_quantile, t_upper,
+};
 use crate::choice::{Choice, Named, plain_names};
 use crate::error::{Error, OptionValue, Result, options};
 use crate::pca::PcaModel;
 use crate::selection::check_given;
-use crate::weights::NormalizedWeights;
+use crate::weights::{NormalizedWeights, Weighting};
 
 /// Share of the squared distances within which squared errors are rounding.
 const ROUNDING: f64 = 1e-24;
+
+/// Deviations beyond which levels are one to rounding.
+const MOST_DEVIATIONS: f64 = 8.0;
 
 /// The rows that a limit is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,8 +28,8 @@ pub enum Rows {
 
 impl Choice for Rows {
     const TABLE: &'static [Named<Self>] = &[
-        Named::new(Self::Fitted, "fitted", "Rows of the fit: limits by the beta distribution"),
-        Named::new(Self::New, "new", "New rows: limits by the F distribution"),
+        Named::new(Self::Fitted, "fitted", "Rows of the fit: T² by the beta distribution, errors of the fit"),
+        Named::new(Self::New, "new", "New rows: T² by the F distribution, errors of rows left out"),
     ];
 }
 
@@ -110,19 +116,27 @@ pub struct SpeDistribution {
     pub second: f64,
     /// `sum l^3` over the cubed mean.
     pub third: f64,
+    /// Number of observations from whose errors the cumulants are estimated for others; infinite if they are known, or the
+    /// rows are the same.
+    pub n_observations: f64,
 }
 
 impl SpeDistribution {
-    /// From all discarded variances, with the divisor of the weighting.
+    /// From all discarded variances, with the divisor of the weighting. New rows exceed the limit more often than they should
+    /// unless the fit has many times more rows than columns: its plane has minimised these variances.
     pub fn of_variances(discarded: &[f64]) -> Self {
         let mean: f64 = discarded.iter().sum();
         let power = |r: i32| discarded.iter().map(|l| (l / mean).powi(r)).sum();
-        if mean > 0.0 { Self { mean, second: power(2), third: power(3) } } else { Self::NOTHING }
+        if mean > 0.0 {
+            Self { mean, second: power(2), third: power(3), n_observations: f64::INFINITY }
+        } else {
+            Self::NOTHING
+        }
     }
 
-    /// From the squared prediction errors of fitted rows and their squared distances to the mean, where only a part of the
-    /// spectrum is known. The third cumulant comes from the first two, as of a multiple of chi-squared (Nomikos &
-    /// MacGregor 1995, doi:10.1080/00401706.1995.10485888). Errors within rounding of the distances count as zero.
+    /// From the squared prediction errors of fitted rows and their squared distances to the mean, for the same rows. The third
+    /// cumulant comes from the first two, as of a multiple of chi-squared (Nomikos & MacGregor 1995,
+    /// doi:10.1080/00401706.1995.10485888). Errors within rounding of the distances count as zero.
     ///
     /// # Errors
     /// [`Error::Shape`] unless there are as many distances as errors; [`Error::WeightLength`], [`Error::WeightValue`] and
@@ -135,26 +149,51 @@ impl SpeDistribution {
         let NormalizedWeights { values, totals } = NormalizedWeights::new(weights, spe.len())?;
         let weight = |i: usize| values.as_ref().map_or(1.0 / totals.sum, |v| v[i]);
         let mean_of = |f: &dyn Fn(usize) -> f64| (0..spe.len()).map(|i| weight(i) * f(i)).sum::<f64>();
-        let mean = mean_of(&|i| spe[i]);
+        let (mean, distance) = (mean_of(&|i| spe[i]), mean_of(&|i| distance2[i]));
         // A model of all variance leaves rounding errors, which normal rows exceed as often as not.
-        if mean.is_nan() || mean <= ROUNDING * mean_of(&|i| distance2[i]) {
+        if is_rounding(mean, distance) {
             return Ok(Self::NOTHING);
         }
         let second = mean_of(&|i| (spe[i] / mean - 1.0).powi(2)) / 2.0;
-        Ok(Self { mean, second, third: second * second })
+        // Equal errors, as of a factorial design, differ by rounding.
+        let second = second.max(ROUNDING * (distance / mean).powi(2));
+        Ok(Self { mean, second, third: second * second, n_observations: f64::INFINITY })
+    }
+
+    /// From the squared prediction errors that rows have under fits without them ([`left_out`](super::left_out())) and their
+    /// squared distances to the mean, for new rows. Weights are the weights of the fit, with their meaning.
+    ///
+    /// # Errors
+    /// As [`SpeDistribution::of_rows`].
+    pub fn of_left_out(
+        errors: &[f64],
+        distance2: &[f64],
+        (weights, weighting): (Option<&[f64]>, Weighting),
+    ) -> Result<Self> {
+        let of_rows = Self::of_rows(errors, distance2, weights)?;
+        let n = NormalizedWeights::new(weights, errors.len())?.totals.n_observations(weighting);
+        if of_rows.mean == 0.0 || n <= 1.0 {
+            return Ok(Self::NOTHING);
+        }
+        let second = of_rows.second * n / (n - 1.0);
+        Ok(Self { second, third: second * second, n_observations: n, ..of_rows })
     }
 
     /// Nothing is discarded.
-    const NOTHING: Self = Self { mean: 0.0, second: 0.0, third: 0.0 };
+    const NOTHING: Self = Self { mean: 0.0, second: 0.0, third: 0.0, n_observations: f64::INFINITY };
 
     /// The limit that the squared prediction error of normal rows exceeds with probability `1 - level`. Infinite if nothing
     /// is discarded: all errors are rounding then.
+    ///
+    /// If mean and variance are estimated for other rows, the limit is that of a larger level. The deviate of the level is
+    /// that of t times `sqrt(1 + 1 / n)`, as in a prediction interval of normal values, and t has as many degrees of freedom
+    /// as the variance of n multiples of chi-squared: `(n - 1) / (1 + 6 second)`, by their fourth moment.
     ///
     /// # Errors
     /// [`Error::Option`] for a level outside (0, 1).
     pub fn limit(&self, level: f64, method: SpeLimit) -> Result<f64> {
         check_level(level)?;
-        let Self { mean, second, third } = *self;
+        let Self { mean, second, third, n_observations } = *self;
         if mean == 0.0 {
             return Ok(f64::INFINITY);
         }
@@ -162,10 +201,12 @@ impl SpeDistribution {
             return Ok(mean);
         }
         Ok(match method {
-            SpeLimit::Box => mean * second * chi2_quantile(1.0 / second, level),
+            SpeLimit::Box => {
+                mean * second * chi2_quantile(1.0 / second, level_of(level, second, n_observations))
+            }
             SpeLimit::JacksonMudholkar => {
                 let h = 1.0 - 2.0 * third / (3.0 * second * second);
-                let root = normal_quantile(level) * (2.0 * second).sqrt() * h.abs();
+                let root = deviate(level, second, n_observations) * (2.0 * second).sqrt() * h.abs();
                 // For negative powers large errors have small powers.
                 let root = if h < 0.0 { -root } else { root };
                 let base = 1.0 + root + second * h * (h - 1.0);
@@ -173,6 +214,39 @@ impl SpeDistribution {
             }
         })
     }
+}
+
+/// True for errors within rounding of squared distances.
+pub(super) fn is_rounding(spe: f64, distance2: f64) -> bool {
+    spe.is_nan() || spe <= ROUNDING * distance2
+}
+
+/// The number of standard deviations within which a normal variable lies with probability `level`, if mean and variance
+/// come from `n` values whose variance over twice the squared mean is `second`.
+fn deviate(level: f64, second: f64, n: f64) -> f64 {
+    if n.is_infinite() {
+        return normal_quantile(level);
+    }
+    let deviate = t_lower_quantile(degrees_of(second, n), level) * (1.0 + 1.0 / n).sqrt();
+    deviate.clamp(-MOST_DEVIATIONS, MOST_DEVIATIONS)
+}
+
+/// Degrees of freedom of a variance of `n` multiples of chi-squared.
+fn degrees_of(second: f64, n: f64) -> f64 {
+    (n - 1.0) / (1.0 + 6.0 * second)
+}
+
+/// The inverse of [`level_of`], of upper tails.
+pub(super) fn tail_of(tail: f64, second: f64, n: f64) -> f64 {
+    if n.is_infinite() {
+        return tail;
+    }
+    t_upper(-normal_quantile(tail) / (1.0 + 1.0 / n).sqrt(), degrees_of(second, n))
+}
+
+/// The level of known mean and variance whose deviate is that of estimated ones.
+pub(super) fn level_of(level: f64, second: f64, n: f64) -> f64 {
+    if n.is_infinite() { level } else { normal_lower(deviate(level, second, n)) }
 }
 
 /// Probability that T² of a normal row, of `k` components and a fit of `n` observations, exceeds `t2`; NaN where it has no

@@ -6,6 +6,7 @@
 pub(crate) mod distributions;
 mod features;
 mod incomplete;
+mod left_out;
 mod limits;
 mod samples;
 mod significance;
@@ -19,10 +20,11 @@ pub use incomplete::{
     IncompleteSamples, SpeScale, incomplete_row_contributions, incomplete_row_contributions_of,
     incomplete_samples,
 };
+pub use left_out::left_out;
 pub use limits::{Rows, SpeDistribution, SpeLimit, t2_limit, t2_limit_by};
 pub use samples::{
-    RowContributions, Samples, contributions, cos2, row_contributions, row_contributions_of, samples,
-    samples_with,
+    Distances, RowContributions, Samples, contributions, cos2, row_contributions, row_contributions_of,
+    samples, samples_with,
 };
 pub use significance::{Adjust, adjusted};
 pub use supplementary::{Categories, Correlations, categories, correlations};

@@ -32,6 +32,24 @@ pub struct Samples<T> {
     pub leverage: Vec<f64>,
 }
 
+/// Distances of rows, shape (n_rows,) each, as [`Samples`] holds them.
+#[derive(Clone, Copy, Debug)]
+pub struct Distances<'a> {
+    /// Hotelling's T².
+    pub t2: &'a [f64],
+    /// Squared prediction error.
+    pub spe: &'a [f64],
+    /// Squared distance to the mean.
+    pub distance2: &'a [f64],
+}
+
+impl<T> Samples<T> {
+    /// The distances alone.
+    pub fn distances(&self) -> Distances<'_> {
+        Distances { t2: &self.t2, spe: &self.spe, distance2: &self.distance2 }
+    }
+}
+
 /// Returns the diagnostics of rows, fitted or new. Two passes over `x`, and a third where rows lie very near the plane.
 ///
 /// # Errors
@@ -72,7 +90,7 @@ fn of_rows<T: Scalar>(model: &PcaModel, x: &dyn Source<T>, run: &Run<'_>) -> Res
             let exec = exec.phase("residuals");
             x.visit(&mut |first, block| {
                 let spe = &mut spe[first..first + block.n_rows()];
-                each_mapped(model, &block, &|row| near[first + row], spe, &exec, |line| {
+                each_mapped(model, &block, &|row| near[first + row], spe, &exec, |_, line| {
                     subtract_plane(model.components(), line);
                     line.iter().map(|r| r * r).sum()
                 })
@@ -91,7 +109,7 @@ fn leverage(model: &PcaModel, t2: &[f64]) -> Vec<f64> {
 }
 
 /// Subtracts the projection on the components from a mapped row; returns the scores.
-fn subtract_plane(components: &Matrix, line: &mut [f64]) -> Vec<f64> {
+pub(super) fn subtract_plane(components: &Matrix, line: &mut [f64]) -> Vec<f64> {
     let scores: Vec<f64> = (0..components.n_rows())
         .map(|k| components.row(k).iter().zip(&*line).map(|(w, m)| w * m).sum())
         .collect();

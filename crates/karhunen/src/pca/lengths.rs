@@ -28,7 +28,7 @@ impl PcaModel {
                     Block::Sparse(rows) => Some(of_stored(rows, self.map(), out)),
                 };
                 let wanted = |row: usize| unknown.as_ref().is_none_or(|unknown| unknown[row]);
-                each_mapped(self, &block, &wanted, out, &exec, |line| line.iter().map(|m| m * m).sum())
+                each_mapped(self, &block, &wanted, out, &exec, |_, line| line.iter().map(|m| m * m).sum())
             })
         })?;
         Ok(lengths)
@@ -40,14 +40,15 @@ pub(super) fn mapped_at_once(p: usize) -> usize {
     (BUFFER / p.max(1)).clamp(1, ROWS)
 }
 
-/// Replaces the values of the `wanted` rows of a block by those that `f` returns for the mapped rows, which it may change.
+/// Replaces the values of the `wanted` rows of a block by the values of `f`, which gets the number of each row in the block
+/// and the mapped row, and may change it.
 pub(crate) fn each_mapped<T: Scalar>(
     model: &PcaModel,
     block: &Block<'_, T>,
     wanted: &(dyn Fn(usize) -> bool + Sync),
     out: &mut [f64],
     exec: &Exec<'_>,
-    f: impl Fn(&mut [f64]) -> f64 + Sync,
+    f: impl Fn(usize, &mut [f64]) -> f64 + Sync,
 ) -> Result<()> {
     let p = model.n_features();
     let height = mapped_at_once(p);
@@ -60,7 +61,7 @@ pub(crate) fn each_mapped<T: Scalar>(
         blocks::mapped_rows(block, model.map(), None, rows.clone(), &mut lines)?;
         for ((row, line), out) in rows.zip(lines.chunks_exact_mut(p)).zip(out) {
             if wanted(row) {
-                *out = f(line);
+                *out = f(row, line);
             }
         }
         Ok(())

@@ -98,16 +98,17 @@ class IncompleteSamples:
         model = self._pca._model_now()
         return _core.incomplete_t2_p_values(model, self.t2, self.t2_degrees, _rows(fitted))
 
-    def spe_limits(self, level: float = 0.95, scale: tuple[float, float] | None = None) -> NDArray[np.float64]:
+    def spe_limits(self, level: float = 0.95, scale: tuple[float, ...] | None = None) -> NDArray[np.float64]:
         """Compute the limit of the squared prediction error of each row.
 
         Parameters
         ----------
         level : float, default=0.95
             Share of normal rows within the limit, between 0 and 1.
-        scale : tuple of (float, float) or None, default=None
-            Variance and dispersion of normal rows, of :meth:`spe_scale`; None is `noise_variance_` and 1: normal noise
-            with one variance for all features.
+        scale : tuple of two or three floats or None, default=None
+            Variance and dispersion of normal rows, and the number of observations that they are estimated from, as
+            :meth:`spe_scale` returns them. None is the scale of new rows by `noise_variance_`: normal noise with one
+            variance for all features, and the errors of the means and loadings.
 
         Returns
         -------
@@ -116,12 +117,12 @@ class IncompleteSamples:
         """
         return _core.incomplete_spe_limits(self._scale(scale), self.spe_degrees, probability("level", level))
 
-    def spe_p_values(self, scale: tuple[float, float] | None = None) -> NDArray[np.float64]:
+    def spe_p_values(self, scale: tuple[float, ...] | None = None) -> NDArray[np.float64]:
         """Compute the probability that the squared prediction error of a normal row is larger.
 
         Parameters
         ----------
-        scale : tuple of (float, float) or None, default=None
+        scale : tuple of two or three floats or None, default=None
             As in :meth:`spe_limits`.
 
         Returns
@@ -131,8 +132,8 @@ class IncompleteSamples:
         """
         return _core.incomplete_spe_p_values(self._scale(scale), self.spe, self.spe_degrees)
 
-    def spe_scale(self, sample_weight: Any = None) -> tuple[float, float]:
-        """Compute the variance and the dispersion of the squared prediction errors of these rows.
+    def spe_scale(self, sample_weight: Any = None, *, new_rows: bool = False) -> tuple[float, ...]:
+        """Compute the variance and the dispersion of squared prediction errors, from the errors of these rows.
 
         An error with `d` degrees of freedom is ``variance * dispersion`` times chi-squared with ``d / dispersion``
         degrees (Box 1954, doi:10.1214/aoms/1177728786, for complete rows).
@@ -141,6 +142,10 @@ class IncompleteSamples:
         ----------
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights of the rows.
+        new_rows : bool, default=False
+            True if these are all rows of the fit, and the scale is for new ones. A fit minimises the errors of its
+            rows; they are divided by ``(1 - h)**2``, with the share `h` of a row in the means and loadings of a
+            feature: ``(1 + t2)`` over the mean number of entries of a feature.
 
         Returns
         -------
@@ -148,10 +153,15 @@ class IncompleteSamples:
             Mean of the squared error for each degree of freedom; zero if errors are rounding.
         dispersion : float
             Variance of the errors over that of normal noise with one variance for all features.
+        n_observations : float
+            With `new_rows`: the number of rows, or the sum of their weights. Limits are wider the fewer there are.
         """
         weights = to_weights("sample_weight", sample_weight, len(self.spe), "rows")
-        variance, dispersion = _core.incomplete_spe_scale(self.spe, self.spe_degrees, self.distance2, weights)
-        return variance, dispersion
+        t2 = self.t2 if flag_option("new_rows", new_rows) else None
+        scale = _core.incomplete_spe_scale(
+            self._pca._model_now(), self.spe, self.spe_degrees, self.distance2, t2, weights
+        )
+        return tuple(scale if new_rows else scale[:2])
 
     def to_frame(self) -> Any:
         """Return one row for each sample: its scores, T² and SPE with degrees of freedom, and squared distance."""
@@ -164,13 +174,15 @@ class IncompleteSamples:
             distance2=self.distance2,
         )
 
-    def _scale(self, scale: tuple[float, float] | None) -> list[float]:
+    def _scale(self, scale: tuple[float, ...] | None) -> list[float]:
         if scale is None:
-            return [float(self._pca.noise_variance_), 1.0]
-        variance, dispersion = (float(value) for value in scale)
+            return _core.incomplete_model_spe_scale(self._pca._model_now())
+        variance, dispersion, *rest = (float(value) for value in scale)
         if not (0.0 <= variance < np.inf and 0.0 <= dispersion < np.inf):
             raise ValueError(f"scale is {scale}; give a variance and a dispersion, finite and not negative")
-        return [variance, dispersion]
+        if len(rest) > 1 or not all(n > 1.0 for n in rest):
+            raise ValueError(f"scale is {scale}; its third number is that of the observations, above 1")
+        return [variance, dispersion, *(rest or [np.inf])]
 
 
 def _rows(fitted: bool) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from karhunen import _core
 from karhunen._diagnostics.incomplete import IncompleteSamples
 from karhunen._diagnostics.model import engine_model, fitted_model, frame
-from karhunen._diagnostics.samples import Samples, samples
+from karhunen._diagnostics.samples import Samples, samples, spe_of_left_out
 from karhunen._inputs.matrix import to_weights
 from karhunen._shared.choices import SpeLimit
 from karhunen._shared.options import choice_option, number_option, probability
@@ -47,11 +47,20 @@ class Monitor:
         Limits for new rows, of an `IncompletePCA` for rows without missing values. `spe_limit` is infinite if the
         components explain all variance, since errors are rounding then.
 
-    Notes ----- T² of new rows has a multiple of the F distribution (Tracy, Young & Mason 1992); that of rows of the fit
-    a multiple of the beta distribution, see `limits`. Limits of the squared prediction error come from the mean and the
-    variance of those of the fitted rows (Nomikos & MacGregor 1995), which understate the errors of new rows where the
-    fit has few rows for its features. Rows are taken for independent: of a series, more new rows than the level says
-    are beyond both limits, and `n_observations` mends those of T².
+    Notes
+    -----
+    T² of new rows has a multiple of the F distribution (Tracy, Young & Mason 1992); that of rows of the fit a
+    multiple of the beta distribution, see `limits`. Along components whose variances are near those that are discarded,
+    fewer new rows than `1 - level` are beyond the limit for T².
+
+    Limits for the squared prediction error come from the mean and the variance of errors (Nomikos & MacGregor 1995,
+    doi:10.1080/00401706.1995.10485888). A fit minimises the errors of its own rows. Limits for new rows therefore take
+    the error of each row under the fit of the other rows, and the level allows for the number of rows from which mean
+    and variance come. The scatter matrix without a row differs by a matrix of rank one, so that one more fit, with more
+    components, gives the errors of all rows. With 200 rows and more for each component and one, and for an
+    `IncompletePCA`, errors are divided by ``(1 - h)**2`` instead, with the leverage `h`. Scaled columns are divided by
+    the deviations of the other rows. Rows are taken for independent: of a series, more new rows than the level says
+    are beyond both limits, and `n_observations` mends that for T².
 
     Examples
     --------
@@ -87,10 +96,12 @@ class Monitor:
                 raise ValueError("n_observations is for models of complete data; leave it out")
             if self._method != "box":
                 raise ValueError(f"method = {method!r} needs rows without missing values; use 'box'")
-            self._spe_scale = self.fitted.spe_scale(sample_weight)
+            self._spe_of_fitted = [*self.fitted.spe_scale(sample_weight), np.inf]
+            self._spe_of_new = list(self.fitted.spe_scale(sample_weight, new_rows=True))
         else:
             weights = to_weights("sample_weight", sample_weight, len(self.fitted.t2), "rows")
-            self._spe_distribution = _core.spe_of_rows(self.fitted.spe, self.fitted.distance2, weights)
+            self._spe_of_fitted = _core.spe_of_rows(self.fitted.spe, self.fitted.distance2, weights)
+            self._spe_of_new = spe_of_left_out(pca, X, self.fitted, weights)
         self.t2_limit, self.spe_limit = self.limits()
 
     def limits(self, level: float | None = None, *, fitted: bool = False) -> tuple[float, float]:
@@ -101,7 +112,7 @@ class Monitor:
         level : float or None, default=None
             Share of normal rows within each limit; None is that of the monitor.
         fitted : bool, default=False
-            True for rows of the fit, whose T² has another distribution.
+            True for rows of the fit, whose T² has another distribution and whose errors the fit has minimised.
 
         Returns
         -------
@@ -109,11 +120,11 @@ class Monitor:
             The limits.
         """
         level = self._level if level is None else probability("level", level)
-        rows = "fitted" if fitted else "new"
+        rows, of_spe = ("fitted", self._spe_of_fitted) if fitted else ("new", self._spe_of_new)
         if isinstance(self.fitted, IncompleteSamples):
-            return self._limits_of_complete_row(level, rows)
+            return self._limits_of_complete_row(level, rows, of_spe)
         t2 = _core.t2_limit(engine_model(self._pca), level, rows, self._n_observations)
-        return t2, _core.spe_limit(self._spe_distribution, level, self._method)
+        return t2, _core.spe_limit(of_spe, level, self._method)
 
     def check(self, X: Any) -> MonitoredRows:
         """Compare new rows with the limits.
@@ -130,17 +141,17 @@ class Monitor:
         """
         found = samples(self._pca, X)
         if isinstance(found, IncompleteSamples):
-            limits = found.t2_limits(self._level), found.spe_limits(self._level, self._spe_scale)
+            limits = found.t2_limits(self._level), found.spe_limits(self._level, tuple(self._spe_of_new))
             return MonitoredRows(found, *limits)
         return MonitoredRows(found, self.t2_limit, self.spe_limit)
 
-    def _limits_of_complete_row(self, level: float, rows: str) -> tuple[float, float]:
+    def _limits_of_complete_row(self, level: float, rows: str, scale: list[float]) -> tuple[float, float]:
         """Return the limits of a row without missing values under an `IncompletePCA`."""
         model = self._pca._model_now()
         n_scores = np.count_nonzero(self._pca.explained_variance_ > 0.0) + (self._pca.row_offsets_ is not None)
         degrees = np.array([n_scores, self._pca.n_features_in_ - n_scores], dtype=np.uintp)
         t2 = _core.incomplete_t2_limits(model, degrees[:1], level, rows)
-        spe = _core.incomplete_spe_limits(list(self._spe_scale), degrees[1:], level)
+        spe = _core.incomplete_spe_limits(scale, degrees[1:], level)
         return float(t2[0]), float(spe[0])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from karhunen import _core
 from karhunen._diagnostics.incomplete import IncompleteSamples, incomplete_row_contributions, incomplete_samples
-from karhunen._diagnostics.model import component_names, fitted_model, frame
+from karhunen._diagnostics.model import component_names, engine_model, fitted_model, frame
 from karhunen._inputs.files import to_rows
 from karhunen._inputs.matrix import to_weights
 from karhunen._shared.fitted_model import feature_names
@@ -121,6 +121,14 @@ def samples(pca: Any, X: Any) -> Samples | IncompleteSamples:
         scores, (t2, spe, distance2, leverage) = _core.diagnose_rows(model, rows, pca.n_threads, draw)
     variances = np.array(model.explained_variance, dtype=np.float64)
     return Samples(scores, t2, spe, distance2, leverage, index, _variances=variances)
+
+
+def spe_of_left_out(pca: Any, X: Any, found: Samples, weights: NDArray[np.float64] | None) -> list[float]:
+    """Return the distribution of the squared prediction error of new rows, by the rows of the fit."""
+    rows = to_rows(pca, X, reset=False)
+    distances = [found.t2, found.spe, found.distance2]
+    with pca._call() as draw:
+        return _core.spe_of_left_out(engine_model(pca), rows, distances, weights, pca.n_threads, draw)
 
 
 @dataclass(frozen=True, eq=False)

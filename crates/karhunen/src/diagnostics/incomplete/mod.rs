@@ -4,11 +4,11 @@ mod plane;
 
 use self::plane::{Plane, Row, dot};
 use super::distributions::{chi2_quantile, chi2_upper};
-use super::limits::{Rows, check_level, t2_limit_of, t2_tail};
+use super::limits::{Rows, check_level, is_rounding, level_of, t2_limit_of, t2_tail, tail_of};
 use super::samples::RowContributions;
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Run};
-use crate::incomplete::{IncompleteModel, Observed, RowScores};
+use crate::incomplete::{IncompleteModel, Method, Observed, RowScores};
 use crate::linalg::Matrix;
 use crate::scalar::{Scalar, compiled};
 use crate::weights::NormalizedWeights;
@@ -17,8 +17,6 @@ use crate::weights::NormalizedWeights;
 const ROWS: usize = 64;
 /// Numbers for each row.
 const WIDTH: usize = 5;
-/// Share of the squared distances within which squared errors are rounding.
-const ROUNDING: f64 = 1e-24;
 
 /// Rows with missing values under a model. Distances are of observed entries as the fit reads them: less their means,
 /// scaled and weighted.
@@ -180,44 +178,90 @@ pub struct SpeScale {
     pub variance: f64,
     /// Variance of the errors over that of normal noise with one variance for all features.
     pub dispersion: f64,
+    /// Number of observations from whose errors both are estimated for others; infinite if they are known, or the rows are
+    /// the same.
+    pub n_observations: f64,
 }
 
 impl SpeScale {
-    /// The scale of normal noise, with the noise variance of a model.
+    /// Errors are rounding.
+    const NOTHING: Self = Self { variance: 0.0, dispersion: 1.0, n_observations: f64::INFINITY };
+
+    /// The scale of new rows whose noise has one variance for all features, by the noise variance `v` of a model:
+    /// `v (1 + h)`, because a new row meets the errors of the means and loadings. `h` is the number of these for each feature
+    /// over the mean number of entries of a feature. The largest likelihood and posterior know their scores and loadings, so that
+    /// their noise variance is too small by `1 - h`.
     pub fn of_model(model: &IncompleteModel) -> Self {
-        Self { variance: model.noise_variance(), dispersion: 1.0 }
+        let n_scores = model.explained_variance().iter().filter(|v| **v > 0.0).count()
+            + usize::from(model.parts().row_offsets.is_some());
+        let h = ((n_scores + 1) as f64 / entries_of_feature(model)).min(0.5);
+        let share = match model.convergence().method {
+            Method::Ppca | Method::Map => 1.0 - h,
+            _ => 1.0,
+        };
+        Self { variance: model.noise_variance() * (1.0 + h) / share, ..Self::NOTHING }
     }
 
-    /// The scale of the errors of rows, such as those of the fit, with weights of the rows. Rows without degrees of freedom
-    /// do not count.
+    /// The scale of the errors of rows, for the same rows, with their weights. Rows without degrees of freedom do not count.
     ///
     /// # Errors
     /// [`Error::WeightLength`], [`Error::WeightValue`] and [`Error::WeightsAllZero`] as a fit.
     pub fn of_rows(found: &IncompleteSamples, weights: Option<&[f64]>) -> Result<Self> {
-        let (spe, degrees) = (&found.spe, &found.spe_degrees);
+        Self::of_errors(&found.spe, found, weights)
+    }
+
+    /// The scale of new rows by the rows of the fit: as [`SpeScale::of_rows`], of errors over `(1 - h)^2`, with the share `h` of
+    /// a row in the means and loadings of a feature, `(1 + T²)` over the mean number of entries of a feature. For complete rows
+    /// it is the leverage, and the errors are near those of rows left out if the variances of the components are far above
+    /// the noise. Weights are multiplicities, of which one is left out.
+    ///
+    /// # Errors
+    /// As [`SpeScale::of_rows`].
+    pub fn of_left_out(
+        model: &IncompleteModel,
+        found: &IncompleteSamples,
+        weights: Option<&[f64]>,
+    ) -> Result<Self> {
+        let entries = entries_of_feature(model);
+        let error = |i: usize| {
+            let h = ((1.0 + found.t2[i]) / entries).min(1.0);
+            (found.spe[i] / (1.0 - h).powi(2)).min(found.distance2[i] / (1.0 - 1.0 / entries).powi(2))
+        };
+        let errors: Vec<f64> = (0..found.spe.len()).map(error).collect();
+        let of_rows = Self::of_errors(&errors, found, weights)?;
+        let n = NormalizedWeights::new(weights, errors.len())?.totals.sum;
+        if of_rows.variance == 0.0 || n <= 1.0 {
+            return Ok(Self::NOTHING);
+        }
+        Ok(Self { dispersion: of_rows.dispersion * n / (n - 1.0), n_observations: n, ..of_rows })
+    }
+
+    fn of_errors(spe: &[f64], found: &IncompleteSamples, weights: Option<&[f64]>) -> Result<Self> {
+        let degrees = &found.spe_degrees;
         let NormalizedWeights { values, totals } = NormalizedWeights::new(weights, spe.len())?;
         let weight = |i: usize| values.as_ref().map_or(1.0 / totals.sum, |v| v[i]);
         let counted: Vec<usize> = (0..spe.len()).filter(|i| degrees[*i] > 0).collect();
         let sum = |f: &dyn Fn(usize) -> f64| counted.iter().map(|i| weight(*i) * f(*i)).sum::<f64>();
         let variance = sum(&|i| spe[i]) / sum(&|i| degrees[i] as f64);
-        if variance.is_nan() || sum(&|i| spe[i]) <= ROUNDING * sum(&|i| found.distance2[i]) {
-            return Ok(Self { variance: 0.0, dispersion: 1.0 });
+        if variance.is_nan() || is_rounding(sum(&|i| spe[i]), sum(&|i| found.distance2[i])) {
+            return Ok(Self::NOTHING);
         }
         let excess = |i: usize| {
             let d = degrees[i] as f64;
             d * (spe[i] / (d * variance) - 1.0).powi(2)
         };
-        Ok(Self { variance, dispersion: sum(&excess) / (2.0 * sum(&|_| 1.0)) })
+        Ok(Self { variance, dispersion: sum(&excess) / (2.0 * sum(&|_| 1.0)), ..Self::NOTHING })
     }
 
     /// Returns the limit that the squared prediction error of each row, if it is normal, exceeds with probability
-    /// `1 - level`, shape (n_rows,). Infinite if errors are rounding, and for a row without degrees of freedom.
+    /// `1 - level`, shape (n_rows,). Infinite if errors are rounding, and for a row without degrees of freedom. If the scale is
+    /// estimated for other rows, the level is that of [`SpeDistribution::limit`](super::SpeDistribution::limit).
     ///
     /// # Errors
     /// [`Error::Option`] for a level outside (0, 1).
     pub fn limits(&self, found: &IncompleteSamples, level: f64) -> Result<Vec<f64>> {
         check_level(level)?;
-        let Self { variance, dispersion } = *self;
+        let Self { variance, dispersion, n_observations } = *self;
         by_degrees(&found.spe_degrees, |degrees| {
             let d = degrees as f64;
             Ok(if variance == 0.0 || degrees == 0 {
@@ -225,6 +269,7 @@ impl SpeScale {
             } else if dispersion == 0.0 {
                 d * variance
             } else {
+                let level = level_of(level, dispersion / d, n_observations);
                 variance * dispersion * chi2_quantile(d / dispersion, level)
             })
         })
@@ -238,10 +283,16 @@ impl SpeScale {
             if scale == 0.0 || degrees == 0 {
                 return f64::NAN;
             }
-            chi2_upper(spe / scale, degrees as f64 / self.dispersion)
+            let degrees = degrees as f64 / self.dispersion;
+            tail_of(chi2_upper(spe / scale, degrees), 1.0 / degrees, self.n_observations)
         };
         found.spe.iter().zip(&found.spe_degrees).map(|(spe, degrees)| tail(*spe, *degrees)).collect()
     }
+}
+
+/// Mean number of entries of a feature, of rows with their multiplicities.
+fn entries_of_feature(model: &IncompleteModel) -> f64 {
+    model.row_totals().entries / model.n_features() as f64
 }
 
 /// One value for each row by a function of its degrees of freedom, which is called once for each number of them.

@@ -2,15 +2,15 @@
 //! data. Numbers of repetitions keep the binomial error of a share below 0.8%.
 
 use karhunen::diagnostics::{
-    self, Adjust, Rows, SpeDistribution, SpeLimit, SpeScale, adjusted, incomplete_samples, samples, t2_limit,
-    t2_limit_by,
+    self, Adjust, Rows, SpeDistribution, SpeLimit, SpeScale, adjusted, incomplete_samples, left_out, samples,
+    t2_limit, t2_limit_by,
 };
 use karhunen::incomplete::Method;
 use karhunen::resampling::{Bootstrap, Intervals, Jackknife, blocks};
 use karhunen::selection::{Null, Parallel, Spectrum, north};
 use karhunen::source::Block;
-use karhunen::{Dense, IncrementalPca, Matrix, NComponents, Pca, Run, Weighting, Weights};
-use karhunen_testkit::{gaussian, row_major};
+use karhunen::{Dense, IncompletePca, IncrementalPca, Matrix, NComponents, Pca, Run, Weighting, Weights};
+use karhunen_testkit::{gaussian, row_major, uniform_weights};
 
 use crate::diagnostics::incomplete::{fit as fit_incomplete, observed, rows as rows_with_holes};
 use crate::diagnostics::resampling::{DEVIATIONS, table};
@@ -80,6 +80,60 @@ fn limits_of_complete_rows() {
     calibrated("T2 of fitted rows, all components of few rows", fitted[0]);
 }
 
+/// Normal rows with `k` strong components and noise of variance one.
+fn strong((n, p, k): (usize, usize, usize), axes: &Table, seed: u64) -> Table {
+    let scores = gaussian(n, k, seed);
+    let signal = |i: usize, j: usize| (0..k).map(|l| 2.0 * scores[i][l] * axes[l][j]).sum::<f64>();
+    let noise = gaussian(n, p, seed + 500_000);
+    (0..n).map(|i| (0..p).map(|j| signal(i, j) + noise[i][j]).collect()).collect()
+}
+
+/// Squared prediction errors of new rows under fits of few rows: by the errors of fitted rows 6 to 67% are beyond the limit
+/// of level 95%, and 1.5 to 42% beyond that of level 99%.
+#[test]
+fn limits_of_spe_of_few_rows() {
+    for (shape, scale, repetitions) in [
+        ((25, 6, 2), false, 150),
+        ((50, 10, 2), false, 60),
+        ((30, 100, 3), false, 60),
+        ((60, 401, 4), false, 15),
+        ((30, 100, 3), true, 60),
+    ] {
+        let (n, p, k) = shape;
+        let mut beyond = [[0.0; 3]; 2];
+        for seed in 0..repetitions {
+            let axes = gaussian(k, p, 3_000_000 + seed);
+            let (rows, more) =
+                (strong(shape, &axes, 1000 * seed), strong((300, p, k), &axes, 1_000_000 + 1000 * seed));
+            let model = fit(&Pca::new(k).scale(scale), &rows, &Weights::default());
+            let (values, more) = (row_major(&rows), row_major(&more));
+            let x = Dense::row_major(&values, n, p).unwrap();
+            let of_fit = samples(&model, &x).unwrap();
+            let errors = left_out(&model, of_fit.distances(), &x, None, &Run::default()).unwrap();
+            let new = samples(&model, &Dense::row_major(&more, 300, p).unwrap()).unwrap().spe;
+            let weights = (None, Weighting::Frequency);
+            let of_new = SpeDistribution::of_left_out(&errors, &of_fit.distance2, weights).unwrap();
+            let of_fitted = SpeDistribution::of_rows(&of_fit.spe, &of_fit.distance2, None).unwrap();
+            for (beyond, level) in beyond.iter_mut().zip([0.95, 0.99]) {
+                let limits = [
+                    of_new.limit(level, SpeLimit::Box),
+                    of_new.limit(level, SpeLimit::JacksonMudholkar),
+                    of_fitted.limit(level, SpeLimit::Box),
+                ];
+                for (count, limit) in beyond.iter_mut().zip(limits) {
+                    let limit = limit.unwrap();
+                    *count += new.iter().map(|spe| one_if(*spe > limit)).sum::<f64>()
+                        / (300.0 * repetitions as f64);
+                }
+            }
+        }
+        let [of_95, of_99] = beyond;
+        assert!(of_95[..2].iter().all(|share| (0.035..=0.07).contains(share)), "{shape:?}: {of_95:?}");
+        assert!(of_99[..2].iter().all(|share| (0.005..=0.02).contains(share)), "{shape:?}: {of_99:?}");
+        assert!(of_99[2] > 0.02, "{shape:?}: {of_99:?}");
+    }
+}
+
 /// Of new rows with other holes, and of the rows of the fit.
 #[test]
 fn limits_of_rows_with_missing_values() {
@@ -105,6 +159,53 @@ fn limits_of_rows_with_missing_values() {
         let p = new.t2_p_values(&model, Rows::New);
         let limit = &limits[0].2;
         assert!(p.iter().zip(new.t2.iter().zip(limit)).all(|(p, (t2, limit))| (*p < 0.05) == (t2 > limit)));
+    }
+}
+
+/// Squared prediction errors of new rows with missing values under fits of few rows. By the errors of fitted rows 4 to 40% are
+/// beyond the limit of level 99%.
+#[test]
+fn limits_of_spe_of_few_rows_with_missing_values() {
+    for (shape, missing, method, repetitions) in [
+        ((50, 10, 2), 0.2, Method::Ppca, 40),
+        ((50, 10, 2), 0.2, Method::Em, 40),
+        ((30, 100, 3), 0.1, Method::Ppca, 60),
+        ((30, 100, 3), 0.1, Method::VbFull, 60),
+    ] {
+        let (n, p, k) = shape;
+        let mut beyond = [[0.0; 3]; 2];
+        for seed in 0..repetitions {
+            let axes = gaussian(k, p, 3_000_000 + seed);
+            let with_holes = |n: usize, seed: u64| {
+                let (mut rows, hidden) = (strong((n, p, k), &axes, seed), uniform_weights(n * p, seed + 7));
+                let at = |(at, x): (usize, &mut f64)| *x = if hidden[at] < missing { f64::NAN } else { *x };
+                rows.iter_mut().flatten().enumerate().for_each(at);
+                rows
+            };
+            let (rows, more) = (with_holes(n, 1000 * seed), with_holes(300, 1_000_000 + 1000 * seed));
+            let options = IncompletePca { method, ..IncompletePca::new(k) };
+            let model = options.fit(&observed(&rows)).unwrap();
+            let fitted = incomplete_samples(&model, &observed(&rows), &Run::default()).unwrap();
+            let new = incomplete_samples(&model, &observed(&more), &Run::default()).unwrap();
+            let scales = [
+                SpeScale::of_left_out(&model, &fitted, None).unwrap(),
+                SpeScale::of_model(&model),
+                SpeScale::of_rows(&fitted, None).unwrap(),
+            ];
+            for (beyond, level) in beyond.iter_mut().zip([0.95, 0.99]) {
+                for (count, scale) in beyond.iter_mut().zip(scales) {
+                    let limits = scale.limits(&new, level).unwrap();
+                    let far = new.spe.iter().zip(&limits).map(|(spe, limit)| one_if(spe > limit));
+                    *count += far.sum::<f64>() / (300.0 * repetitions as f64);
+                }
+            }
+        }
+        let [of_95, of_99] = beyond;
+        assert!((0.03..=0.07).contains(&of_95[0]), "{shape:?} {method:?}: {of_95:?}");
+        assert!((0.004..=0.02).contains(&of_99[0]), "{shape:?} {method:?}: {of_99:?}");
+        // One scale for rows near the mean and far from it; without a share for the loadings 66 and 45%.
+        assert!(of_95[1] < 0.14 && of_99[1] < 0.07, "{shape:?} {method:?}: {of_95:?} {of_99:?}");
+        assert!(of_99[2] > 0.025, "{shape:?} {method:?}: {of_99:?}");
     }
 }
 

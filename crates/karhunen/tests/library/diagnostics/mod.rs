@@ -2,6 +2,7 @@
 
 mod calibration;
 mod incomplete;
+mod left_out;
 mod resampling;
 
 use karhunen::diagnostics::{

@@ -1,0 +1,243 @@
+//! Squared prediction errors of the rows of a fit under fits without each of them.
+
+use super::distributions::root_within;
+use super::limits::is_rounding;
+use super::samples::{Distances, Samples, samples_with, subtract_plane};
+use crate::error::{Error, Result};
+use crate::exec::{Exec, Run};
+use crate::linalg::Matrix;
+use crate::pca::lengths::each_mapped;
+use crate::pca::{Centring, NComponents, Pca, PcaModel, Scaling};
+use crate::scalar::{Scalar, compiled};
+use crate::source::Source;
+use crate::weights::{NormalizedWeights, Weighting, Weights};
+
+/// Rows for each component and one, from which on leverage alone says how far the plane follows a row.
+const MANY_ROWS: usize = 200;
+/// Share of the errors by which a plane fitted to the rows may have smaller ones.
+const SAME_PLANE: f64 = 1e-3;
+/// Rows per piece of work.
+const ROWS: usize = 64;
+/// Leverage below which a row moves nothing.
+const LEAST_LEVERAGE: f64 = 1e-12;
+/// Least share of a squared length along an axis: equations without it have no root there.
+const LEAST_SHARE: f64 = 1e-40;
+
+/// Returns the squared prediction error that each row of a fit has under the fit of the other rows, shape (n_rows,). `x`
+/// holds all rows of the fit, `found` are their distances, and `weights` the weights of the fit; of a row with a frequency
+/// weight one observation is left out.
+///
+/// Fewer than 200 rows for each of the `k` components and one: without a row the scatter matrix differs by a matrix of rank
+/// one, so that its eigenvalues solve a secular equation, and the derivatives of that equation give the projections of the
+/// row on its eigenvectors (Bunch, Nielsen & Sorensen 1978, doi:10.1007/BF01396012). The equation holds the variances along
+/// the leading `2 k + 10` components, from another fit, and the mean of the others; it is exact if there are no others. Scaled
+/// columns are divided by their deviations without the row, with the axes as they are. If the other fit has errors that are
+/// smaller by more than a thousandth, `x` was not fitted, and its errors are returned as they are.
+///
+/// With more rows the errors are divided by `(1 - h)^2`, `h` the leverage of the row: the limit for components whose
+/// variances are far above the discarded ones.
+///
+/// # Errors
+/// As [`Pca::fit_with`] and [`PcaModel::transform`]; [`Error::Shape`] for other numbers of distances than rows.
+pub fn left_out<T: Scalar>(
+    model: &PcaModel,
+    found: Distances<'_>,
+    x: &dyn Source<T>,
+    weights: Option<&[f64]>,
+    run: &Run<'_>,
+) -> Result<Vec<f64>> {
+    type Left<T> = fn(&PcaModel, Distances<'_>, &dyn Source<T>, Option<&[f64]>, &Run<'_>) -> Result<Vec<f64>>;
+    let expected = x.shape().0;
+    for found in [found.t2, found.spe, found.distance2].map(<[f64]>::len) {
+        if found != expected {
+            return Err(Error::Shape { what: "the distances", axis: "rows", found, expected });
+        }
+    }
+    compiled!(T, of_rows::<T> => Left<T>)(model, found, x, weights, run)
+}
+
+fn of_rows<T: Scalar>(
+    model: &PcaModel,
+    found: Distances<'_>,
+    x: &dyn Source<T>,
+    weights: Option<&[f64]>,
+    run: &Run<'_>,
+) -> Result<Vec<f64>> {
+    let (n, k) = (found.spe.len(), model.n_components());
+    let NormalizedWeights { values, totals } = NormalizedWeights::new(weights, n)?;
+    let share = |i: usize| values.as_ref().map_or(1.0 / totals.sum, |v| v[i]);
+    let removed = |i: usize| match model.options().weighting {
+        Weighting::Frequency => share(i).min(1.0 / totals.sum),
+        Weighting::Importance | Weighting::Population => share(i),
+    };
+    let mean = |values: &[f64]| (0..n).map(|i| share(i) * values[i]).sum::<f64>();
+    let n_wider = (2 * k + 10).min(n).min(model.n_features());
+    if is_rounding(mean(found.spe), mean(found.distance2)) || n_wider < k {
+        return Ok(found.spe.to_vec());
+    }
+    if n >= MANY_ROWS * (k + 1) {
+        return Ok((0..n).map(|i| by_leverage(model, found, i, removed(i))).collect());
+    }
+    let wider = Pca {
+        n_components: NComponents::Count(n_wider),
+        center: Centring::Given(model.mean().to_vec()),
+        scale: Scaling::Given(model.scale().to_vec()),
+        weighting: model.options().weighting,
+        ..Pca::default()
+    };
+    let wider = wider.fit_with(x, &Weights { samples: weights, features: model.feature_weights() }, run)?;
+    let of_wider = samples_with(&wider, x, run)?;
+    let without = Without::of(model, &of_wider, share);
+    if mean(found.spe) > (1.0 + SAME_PLANE) * without.discarded {
+        return Ok(found.spe.to_vec());
+    }
+    let mut errors = vec![0.0; n];
+    Exec::run(run, |exec| {
+        exec.phase("rows left out").fill(&mut errors, ROWS, |piece, out| {
+            for (i, out) in (piece * ROWS..).zip(out) {
+                *out = without.error(i, removed(i), of_wider.spe[i]);
+            }
+            Ok(())
+        })
+    })?;
+    let power = match model.options().scale {
+        Scaling::Deviation => 1.0,
+        Scaling::Pareto => 0.5,
+        Scaling::None | Scaling::Range | Scaling::Binomial | Scaling::Given(_) => return Ok(errors),
+    };
+    let factors = of_scales(model, &wider, x, &removed, power, run)?;
+    Ok(errors.iter().zip(factors).map(|(error, factor)| error * factor).collect())
+}
+
+/// The error of row `i` without its share `v` of the weights, by its leverage.
+fn by_leverage(model: &PcaModel, found: Distances<'_>, i: usize, v: f64) -> f64 {
+    let of_mean = if model.options().center == Centring::Mean { 1.0 } else { 0.0 };
+    let leverage = v * (of_mean + found.t2[i] * (model.n_observations() / model.divisor()));
+    let most = found.distance2[i] / (1.0 - of_mean * v).powi(2);
+    (found.spe[i] / (1.0 - leverage).powi(2)).min(most)
+}
+
+/// The scatter matrix of a fit in the axes of its components.
+struct Without {
+    /// Number of components that are kept.
+    k: usize,
+    /// Shape (n_rows, n_components), with more components than are kept.
+    scores: Matrix,
+    /// Mean squares of the scores.
+    variances: Vec<f64>,
+    /// Mean variance of the other dimensions, if there are any.
+    others: Option<f64>,
+    /// Sum of the variances that are not kept.
+    discarded: f64,
+    is_centred: bool,
+}
+
+impl Without {
+    /// Of rows with these shares of the weights, under a model of more components than `model` has.
+    fn of<T: Scalar>(model: &PcaModel, wider: &Samples<T>, share: impl Fn(usize) -> f64) -> Self {
+        let (n, k) = (wider.spe.len(), model.n_components());
+        let is_centred = model.options().center == Centring::Mean;
+        let scores = Matrix::from_fn(n, wider.scores.n_cols(), |i, l| wider.scores[(i, l)].to_f64());
+        let mean = |square: &dyn Fn(usize) -> f64| (0..n).map(|i| share(i) * square(i)).sum::<f64>();
+        let mut variances: Vec<f64> =
+            (0..scores.n_cols()).map(|l| mean(&|i| scores[(i, l)].powi(2))).collect();
+        let beyond = mean(&|i| wider.spe[i]);
+        let discarded = beyond + variances[k..].iter().sum::<f64>();
+        let least = (16.0 * T::EPSILON).powi(2) * variances[0];
+        variances.truncate(variances.iter().take_while(|variance| **variance > least).count().max(k));
+        let n_rows = (0..n).filter(|i| share(*i) > 0.0).count() - usize::from(is_centred);
+        let n_others = n_rows.min(model.n_dimensions()).saturating_sub(variances.len());
+        let others = (n_others > 0).then(|| beyond / n_others as f64);
+        Self { k, scores, variances, others, discarded, is_centred }
+    }
+
+    /// The squared prediction error of row `i` without its share `v` of the weights; `beyond` is its squared distance from
+    /// all components.
+    fn error(&self, i: usize, v: f64, beyond: f64) -> f64 {
+        // Of a mean, the deviation grows without the row, and with it what the scatter loses.
+        let rest = if self.is_centred { (1.0 - v).max(f64::EPSILON) } else { 1.0 };
+        let lost = v / rest;
+        let squares = self.scores.row(i).iter().map(|score| score * score);
+        let mut poles: Vec<(f64, f64)> = self.variances.iter().copied().zip(squares).collect();
+        if let Some(others) = self.others {
+            // The variance along the residual holds that of the row itself.
+            poles.push((others.max(lost * beyond), beyond));
+        }
+        poles.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let discarded: f64 = poles.iter().skip(self.k).map(|(_, square)| square).sum();
+        let leverage: f64 = poles.iter().filter(|(d, _)| *d > 0.0).map(|(d, square)| lost * square / d).sum();
+        let length: f64 = poles.iter().map(|(_, square)| square).sum();
+        if leverage <= LEAST_LEVERAGE || length == 0.0 {
+            return discarded / (rest * rest);
+        }
+        // In units in which the matrix of rank one has the eigenvalue one.
+        for (d, square) in &mut poles {
+            *d /= lost * length;
+            *square = (*square / length).max(LEAST_SHARE);
+        }
+        let projections = (self.k..poles.len()).map(|a| projection(&poles, a)).sum::<f64>();
+        length * projections / (rest * rest)
+    }
+}
+
+/// The squared projection of `z` on eigenvector `a` of `D - z z'`, with the pairs (d, z^2) in descending order of d, and the
+/// squares of sum one: of `1 = sum z^2 / (d - m)` one root `m` lies below each d, and the projection is
+/// `1 / sum z^2 / (d - m)^2`.
+fn projection(poles: &[(f64, f64)], a: usize) -> f64 {
+    let (pole, square) = poles[a];
+    let (width, next) = poles.get(a + 1).map_or((1.0, 0.0), |(d, next)| (pole - d, *next));
+    if width <= 0.0 {
+        return 0.0;
+    }
+    // Distances from the pole keep their digits.
+    let sum = |below: f64, power: i32| -> f64 {
+        poles.iter().map(|(d, square)| square / ((d - pole) + below).powi(power)).sum()
+    };
+    // The root if the terms of all but the two nearest poles were constant.
+    let half = 0.5 * width;
+    let constant = 1.0 - sum(half, 1) + (square - next) / half;
+    let b = constant * width + square + next;
+    let root = (b * b - 4.0 * constant * square * width).max(0.0).sqrt();
+    let start = (2.0 * square * width / (b + root)).clamp(f64::MIN_POSITIVE, width * (1.0 - f64::EPSILON));
+    let below = root_within((0.0, width), start, |below| 1.0 - sum(below, 1), |below| sum(below, 2));
+    1.0 / sum(below, 2)
+}
+
+/// The ratio of the squared residual of each row in units of the deviations of columns without it to that in units of all
+/// rows.
+fn of_scales<T: Scalar>(
+    model: &PcaModel,
+    wider: &PcaModel,
+    x: &dyn Source<T>,
+    removed: &(dyn Fn(usize) -> f64 + Sync),
+    power: f64,
+    run: &Run<'_>,
+) -> Result<Vec<f64>> {
+    let population = wider.divisor() / wider.n_observations();
+    let variances: Vec<f64> =
+        wider.parts().feature_variance.iter().flatten().map(|v| v * population).collect();
+    let is_centred = model.options().center == Centring::Mean;
+    let mut factors = vec![1.0; x.shape().0];
+    Exec::run(run, |exec| {
+        let exec = exec.phase("scales without rows");
+        x.visit(&mut |first, block| {
+            let out = &mut factors[first..first + block.n_rows()];
+            each_mapped(model, &block, &|_| true, out, &exec, |row, line| {
+                let v = removed(first + row);
+                let rest = if is_centred { (1.0 - v).max(f64::EPSILON) } else { 1.0 };
+                // A column that varies in this row alone keeps a share of its variance.
+                let left = |of_all: f64, m: f64| (of_all - v / rest * m * m).max(v * of_all);
+                let ratios: Vec<f64> = line
+                    .iter()
+                    .zip(&variances)
+                    .map(|(m, of_all)| if *of_all > 0.0 { rest * of_all / left(*of_all, *m) } else { 1.0 })
+                    .collect();
+                subtract_plane(model.components(), line);
+                let all: f64 = line.iter().map(|r| r * r).sum();
+                let scaled: f64 = line.iter().zip(ratios).map(|(r, ratio)| r * r * ratio.powf(power)).sum();
+                if all > 0.0 { scaled / all } else { 1.0 }
+            })
+        })
+    })?;
+    Ok(factors)
+}

@@ -1,0 +1,139 @@
+//! Errors of rows left out against fits of the other rows.
+
+use karhunen::diagnostics::{SpeDistribution, SpeLimit, left_out, samples};
+use karhunen::{Dense, Pca, PcaModel, Run, Weighting, Weights};
+use karhunen_testkit::{
+    Options, Weighting as OfOracle, gaussian, integer_weights, largest, row_major, uniform_weights,
+    weighted_pca,
+};
+
+use crate::diagnostics::{Table, close, dot, fit};
+
+/// Rows whose columns have unequal variances and a mean.
+fn rows(n: usize, p: usize, seed: u64) -> Table {
+    let spread = |j: usize| 3.0 / (1.0 + j as f64).sqrt();
+    let row = |row: &Vec<f64>| row.iter().enumerate().map(|(j, x)| 2.0 + spread(j) * x).collect();
+    gaussian(n, p, seed).iter().map(row).collect()
+}
+
+fn found(model: &PcaModel, rows: &Table, weights: Option<&[f64]>) -> Vec<f64> {
+    let values = row_major(rows);
+    let x = Dense::row_major(&values, rows.len(), rows[0].len()).unwrap();
+    let of_rows = samples(model, &x).unwrap();
+    left_out(model, of_rows.distances(), &x, weights, &Run::default()).unwrap()
+}
+
+/// The squared prediction error of row `i` under the `k` leading components of the rows with the weight of this row less one
+/// observation.
+fn refitted(rows: &Table, i: usize, k: usize, options: &Options<'_>) -> f64 {
+    let mut weights = options.sample_weights.map_or(vec![1.0; rows.len()], <[f64]>::to_vec);
+    let counts = options.weighting == OfOracle::Frequency;
+    weights[i] = if counts { (weights[i] - 1.0).max(0.0) } else { 0.0 };
+    let fit = weighted_pca(rows, &Options { sample_weights: Some(&weights), ..options.clone() });
+    let root = |j: usize| options.feature_weights.map_or(1.0, |w| w[j].sqrt());
+    let mapped: Vec<f64> =
+        (0..rows[i].len()).map(|j| (rows[i][j] - fit.mean[j]) / fit.scale[j] * root(j)).collect();
+    let kept: f64 = fit.components[..k].iter().map(|axis| dot(axis, &mapped).powi(2)).sum();
+    dot(&mapped, &mapped) - kept
+}
+
+/// All variances are known: few columns, or few rows.
+#[test]
+fn errors_are_those_of_refits() {
+    let columns = [1.0, 2.0, 0.5, 1.0, 3.0, 0.25];
+    let counts: Vec<f64> = integer_weights(12, 4, 5).iter().map(|w| f64::from(*w)).collect();
+    let parts: Vec<f64> = uniform_weights(12, 6).iter().map(|w| w + 0.2).collect();
+    let weightings = [
+        (Weighting::Frequency, OfOracle::Frequency),
+        (Weighting::Importance, OfOracle::Importance),
+        (Weighting::Population, OfOracle::Population),
+    ];
+    for (p, k) in [(6, 2), (6, 0), (6, 5), (30, 2)] {
+        let rows = rows(12, p, 1 + p as u64);
+        for center in [true, false] {
+            for (weights, (weighting, of_oracle)) in [(None, weightings[0])]
+                .into_iter()
+                .chain([Some(&counts), Some(&parts)].into_iter().flat_map(|w| weightings.map(|of| (w, of))))
+            {
+                let weights = weights.map(|w| &w[..]);
+                let features = (p == 6).then_some(&columns[..]);
+                let pca = Pca { weighting, ..Pca::new(k).center(center) };
+                let model = fit(&pca, &rows, &Weights { samples: weights, features });
+                let options = Options {
+                    sample_weights: weights,
+                    feature_weights: features,
+                    center,
+                    weighting: of_oracle,
+                    ..Options::default()
+                };
+                for (i, error) in found(&model, &rows, weights).into_iter().enumerate() {
+                    let expected = refitted(&rows, i, k, &options);
+                    close(&format!("{p} {k} {center} {weighting:?} {i}"), error, expected, 1e-10);
+                }
+            }
+        }
+    }
+}
+
+/// Variances beyond the `2 k + 10` leading ones are known by their mean; the axes of scaled columns are those of all rows;
+/// many rows have the errors of their leverage.
+#[test]
+fn errors_are_near_those_of_refits() {
+    for (n, p, k, scale, each, in_sum) in [
+        (25, 60, 1, false, 0.02, 0.003),
+        (30, 7, 2, true, 0.4, 0.03),
+        (25, 60, 1, true, 0.3, 0.03),
+        (620, 5, 1, false, 0.05, 0.01),
+    ] {
+        let rows = rows(n, p, 30);
+        let model = fit(&Pca::new(k).scale(scale), &rows, &Weights::default());
+        let options = Options { scale, ..Options::default() };
+        let all = found(&model, &rows, None);
+        let some: Vec<usize> = (0..n).step_by(n.div_ceil(30)).collect();
+        let expected: Vec<f64> = some.iter().map(|i| refitted(&rows, *i, k, &options)).collect();
+        let errors: Vec<f64> = some.iter().map(|i| all[*i]).collect();
+        let worst = largest(errors.iter().zip(&expected).map(|(x, y)| (x / y - 1.0).abs()));
+        assert!(worst < each, "{n} {p} {scale}: {worst}");
+        close("sum", errors.iter().sum::<f64>() / expected.iter().sum::<f64>(), 1.0, in_sum);
+    }
+}
+
+/// Rows that the fit has not seen have errors that it has not minimised.
+#[test]
+fn rows_that_were_not_fitted_keep_their_errors() {
+    let model = fit(&Pca::new(2), &rows(20, 6, 3), &Weights::default());
+    let others = rows(20, 6, 4);
+    let values = row_major(&others);
+    let spe = samples(&model, &Dense::row_major(&values, 20, 6).unwrap()).unwrap().spe;
+    assert_eq!(found(&model, &others, None), spe);
+    // One row has fewer dimensions than the model.
+    let x = Dense::row_major(&values[..6], 1, 6).unwrap();
+    let one = samples(&model, &x).unwrap();
+    assert_eq!(left_out(&model, one.distances(), &x, None, &Run::default()).unwrap(), one.spe);
+    let two = Dense::row_major(&values[..12], 2, 6).unwrap();
+    let error = left_out(&model, one.distances(), &two, None, &Run::default()).unwrap_err();
+    assert!(error.to_string().contains("the distances"), "{error}");
+}
+
+/// A factorial design has equal variances and equal errors. Without a row the plane turns away from it.
+#[test]
+fn a_factorial_design_has_a_limit() {
+    let rows: Table = (0..8).map(|i| (0..3).map(|j| f64::from(i >> j & 1) * 0.1).collect()).collect();
+    let model = fit(&Pca::new(2).scale(true), &rows, &Weights::default());
+    let values = row_major(&rows);
+    let x = Dense::row_major(&values, 8, 3).unwrap();
+    let of_rows = samples(&model, &x).unwrap();
+    let of_fitted = SpeDistribution::of_rows(&of_rows.spe, &of_rows.distance2, None).unwrap();
+    for method in [SpeLimit::Box, SpeLimit::JacksonMudholkar] {
+        let limit = of_fitted.limit(0.99, method).unwrap();
+        close("limit", limit, 0.875, 1e-9);
+        assert!(of_rows.spe.iter().all(|spe| *spe <= limit), "{:?} {limit}", of_rows.spe);
+    }
+    let errors = found(&model, &rows, None);
+    // (8/7)^2 times the squared distance, and the ratio of the variances with and without the row.
+    let expected = (64.0 / 49.0) * (21.0 / 8.0) * (7.0 / 8.0) * (0.25 / (0.25 - 0.25 / 7.0));
+    errors.iter().for_each(|error| close("error", *error, expected, 1e-9));
+    let of_new =
+        SpeDistribution::of_left_out(&errors, &of_rows.distance2, (None, Weighting::Frequency)).unwrap();
+    close("limit", of_new.limit(0.99, SpeLimit::Box).unwrap(), expected, 1e-9);
+}
