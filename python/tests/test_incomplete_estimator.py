@@ -135,7 +135,7 @@ def test_limits_warn_and_are_told(x):
 def test_more_starts_are_never_worse(x):
     options = {"method": "als", "regularization": 0.1, "random_state": 3}
     assert IncompletePCA(4, n_starts=5, **options).fit(x).convergence_.cost <= (
-        IncompletePCA(4, **options).fit(x).convergence_.cost
+        IncompletePCA(4, n_starts=1, **options).fit(x).convergence_.cost
     )
 
 

@@ -24,7 +24,14 @@ def test_pickles_name_public_classes(fitted):
     for what in ours:
         package, name = what.split(" ")
         assert package == "karhunen"
-        assert name in karhunen.__all__ or name in ("FarPredictions", "FeatureErrors", "Identifiability", "Overfit", "Run", "StartAgreement")
+        assert name in karhunen.__all__ or name in (
+            "FarPredictions",
+            "FeatureErrors",
+            "Identifiability",
+            "Overfit",
+            "Run",
+            "StartAgreement",
+        )
 
 
 def test_pickles_of_earlier_versions_load(fitted):

@@ -99,9 +99,9 @@ pub(crate) struct MissingArgs {
     /// Stop after the first iteration that ends later
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = STOPPING)]
     pub(crate) time_limit: Option<Duration>,
-    /// Number of random starts that are fitted to the end; the best is kept [default: short starts until two agree, one fit]
+    /// Number of random starts; the best is kept. auto: short starts until two agree, and a fit of the best [default: 1]
     #[arg(long, value_name = "N")]
-    pub(crate) starts: Option<usize>,
+    pub(crate) starts: Option<Starts>,
     // The last field: the heading of a flattened struct also applies to the fields after it.
     #[command(flatten)]
     pub(crate) triples: TriplesArgs,
@@ -160,7 +160,24 @@ impl MissingArgs {
         pca.angle_tol = self.angle_tol;
         pca.rmse_tol = self.rmse_tol;
         pca.time_limit = self.time_limit;
-        pca.n_starts = self.starts;
+        set(&mut pca.n_starts, self.starts.map(|starts| starts.0));
+    }
+}
+
+/// A number of starts; `None` compares short ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Starts(Option<usize>);
+
+impl std::str::FromStr for Starts {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "auto" => Ok(Self(None)),
+            number => {
+                number.parse().map(|n| Self(Some(n))).map_err(|_| "a number of starts, or auto".to_owned())
+            }
+        }
     }
 }
 

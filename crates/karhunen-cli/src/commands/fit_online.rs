@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use karhunen::error::rounded_up;
 use karhunen::incomplete::{IncompleteStream, MeanMode};
 use karhunen::memory::size;
 use karhunen::{IncompleteModel, Observed, Scalar, Source};
@@ -34,8 +35,9 @@ pub(crate) fn run(
     progress: &Progress,
 ) -> Result<()> {
     if let Some(option) = &plan.unstreamed {
-        let or_raise = least
-            .map_or_else(String::new, |bytes| format!(", or set --memory-limit to at least {}", size(bytes)));
+        let or_raise = least.map_or_else(String::new, |bytes| {
+            format!(", or set --memory-limit to at least {}", size(rounded_up(bytes)))
+        });
         return Err(Failure::Usage(format!(
             "{option}: the observed entries of {} exceed the memory, so its rows are learned block by block, without it; \
              leave it out{or_raise}",

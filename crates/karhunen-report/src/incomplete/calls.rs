@@ -103,8 +103,10 @@ fn words(options: &IncompletePca) -> Vec<Word> {
     if let Some(limit) = options.time_limit {
         option!(true, "--time-limit", "time_limit", number(limit.as_secs_f64()));
     }
-    if let Some(n_starts) = options.n_starts {
-        option!(true, "--starts", "n_starts", both(n_starts.to_string()));
+    if options.n_starts != usual.n_starts {
+        let number = options.n_starts.map(|n| n.to_string());
+        let python = number.clone().unwrap_or_else(|| "None".to_owned());
+        option!(true, "--starts", "n_starts", (number.unwrap_or_else(|| "auto".to_owned()), python));
     }
     option!(options.seed != usual.seed, "--seed", "random_state", both(options.seed.to_string()));
     option!(!options.error_bars, "--no-error-bars", "error_bars", flag(false));

@@ -119,13 +119,12 @@ pub(super) fn exactness(model: &IncompleteModel, names: &Names<'_>) -> Vec<Strin
         sentences.push(format!("Before any fit: {facts}."));
     }
     if let Some(starts) = found.starts {
-        let start = if starts.agree() { "Of the short starts that were compared," } else { "Warning:" };
-        let end = if starts.agree() {
-            "."
+        sentences.push(if starts.agree() {
+            format!("{starts}.")
         } else {
-            ". Another fit may be better, or the entries do not determine the components."
-        };
-        sentences.push(format!("{start} {starts}{end}"));
+            let reason = "Another fit may be better, or the entries do not determine the components.";
+            format!("Warning: {starts}. {reason}")
+        });
     }
     sentences.push(format!(
         "The root mean squared error of the fitted entries is {}{}.",

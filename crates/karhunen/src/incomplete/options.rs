@@ -336,8 +336,9 @@ pub struct IncompletePca {
     pub refit: bool,
     /// Time limit of the iterations of all starts; the fit stops after the first iteration that exceeds it.
     pub time_limit: Option<Duration>,
-    /// Number of random starts that are continued to the end; the best result is kept. If `None`, short starts are compared
-    /// until two agree on the lowest cost, at most six, and the best is continued (`docs/missing-values/starts.md`).
+    /// Number of random starts that are fitted to the end; the best result is kept. If `None`, short starts are compared until
+    /// two agree on the lowest cost, at most six, and the best is fitted (`docs/missing-values/starts.md`): recommended where
+    /// entries are missing in blocks.
     pub n_starts: Option<usize>,
     /// Seed of the random starts and of the held-out entries.
     pub seed: u64,
@@ -376,7 +377,7 @@ impl Default for IncompletePca {
             early_stopping: None,
             refit: false,
             time_limit: None,
-            n_starts: None,
+            n_starts: Some(1),
             seed: 0,
             error_bars: true,
             memory_limit: None,

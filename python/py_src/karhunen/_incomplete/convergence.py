@@ -95,8 +95,8 @@ class StartAgreement:
     n_starts : int
         Number of starts.
     n_lowest : int
-        Number of starts that reached the lowest cost: short starts with components within 0.1 radians of the best ones, or
-        runs whose cost differs by less than 0.001 of `cost_difference`'s unit. The fit is converged only if there are two.
+        Number of starts that reached the lowest cost: short starts with components within 0.1 radians of the best ones,
+        or runs whose `cost_difference` is below 0.001. The fit is converged only if there are two.
     cost_difference : float
         Cost of the start nearest to the best, less the lowest cost, over the lowest cost; of runs of methods that learn
         variances, whose cost is a log-likelihood, over the number of entries.
@@ -262,8 +262,8 @@ def warn_unless_ended(convergence: IncompleteConvergence, tol: float) -> None:
     starts = convergence.starts
     if starts is not None and starts.n_lowest < 2:
         warn(
-            f"{starts.text}, so another fit may be better, or the entries do not determine the components; lower n_components, "
-            "or set n_starts to a larger number",
+            f"{starts.text}, so another fit may be better, or the entries do not determine the components; lower "
+            "n_components, or set n_starts to a larger number",
             ConvergenceWarning,
         )
     if convergence.stop not in (STOPPED["iterations"], STOPPED["timelimit"]):

@@ -108,9 +108,10 @@ class IncompletePCA(RowByRow):
         After early stopping, fit again with all entries, with the number of iterations or the penalty found.
     time_limit : float or None, default=None
         Maximum time of the iterations in seconds.
-    n_starts : int or None, default=None
-        Number of random starts that are fitted to the end; the best result is kept. None compares short starts until two
-        have reached the lowest cost, at most six, and fits from the best (``convergence_.starts``).
+    n_starts : int or None, default=1
+        Number of random starts that are fitted to the end; the best result is kept. None compares short starts until
+        two have reached the lowest cost, at most six, and fits from the best (``convergence_.starts``): recommended
+        where entries are missing in blocks.
     error_bars : bool, default=True
         Keep the covariances of scores and loadings, which standard deviations require: ``4 c^2`` bytes for each row
         and column, with c components.
@@ -247,7 +248,7 @@ class IncompletePCA(RowByRow):
         early_stopping: bool | float = False,
         refit: bool = False,
         time_limit: float | None = None,
-        n_starts: int | None = None,
+        n_starts: int | None = 1,
         error_bars: bool = True,
         memory_limit: int | None = None,
         cache_dir: str | os.PathLike[str] | None = None,
@@ -321,7 +322,7 @@ class IncompletePCA(RowByRow):
         start : tuple of array-like or None, default=None
             Initial values: components of shape (n_components, n_features), orthogonal or not, scores of shape
             (n_samples, n_components) and optionally the means of the features, by default those of the observed
-            entries. None compares short starts (`n_starts`). Components and
+            entries. None is a random start, followed by four sweeps of alternating least squares. Components and
             scores are of scaled and weighted features, means in the units of the data.
         feature_weight : array-like of shape (n_features,) or None, default=None
             Positive weight of each feature, which multiplies its squared residuals: entries are multiplied by its

@@ -44,10 +44,14 @@ struct Ended {
 
 /// Starts and their agreement.
 #[derive(Default)]
-pub(crate) struct Comparison(Vec<Ended>);
+pub(crate) struct Comparison {
+    starts: Vec<Ended>,
+    best: usize,
+}
 
 impl Comparison {
-    /// Adds the end of a start, at a penalty; returns true if no start before it ended at a lower cost.
+    /// Adds the end of a start, at a penalty; returns true if it is the best: if it has a lower cost than the best one before
+    /// and does not agree with it.
     pub(crate) fn add<T: Lane>(
         &mut self,
         factors: &Factors<T>,
@@ -58,23 +62,34 @@ impl Comparison {
         let (span, Eigh { values, vectors }) = principal_axes(factors, free, exec)?;
         let n_clear = values.iter().filter(|value| **value > (CLEAR * penalty).powi(2)).count();
         let clear = multiply(&span, &vectors.columns(0..n_clear));
-        let is_best = self.0.iter().all(|before| cost < before.cost);
-        self.0.push(Ended { cost, span, clear });
+        self.starts.push(Ended { cost, span, clear });
+        let last = self.starts.len() - 1;
+        let is_best =
+            last == 0 || cost < self.starts[self.best].cost && self.angle(last)? > StartAgreement::AGREED;
+        if is_best {
+            self.best = last;
+        }
         Ok(is_best)
     }
 
-    /// The agreement of the starts with the one of the lowest cost; `None` before the second start.
+    /// The largest principal angle between the components of the best start that stand out and the loadings of another.
+    fn angle(&self, other: usize) -> Result<f64> {
+        let Ended { clear, .. } = &self.starts[self.best];
+        if clear.n_cols() == 0 { Ok(0.0) } else { largest_angle(&self.starts[other].span, clear) }
+    }
+
+    /// The agreement of the starts with the best one; `None` before the second start.
     pub(crate) fn agreement(&self) -> Result<Option<StartAgreement>> {
-        let Some(best) = self.0.iter().min_by(|a, b| a.cost.total_cmp(&b.cost)) else { return Ok(None) };
         let (mut nearest, mut n_lowest) = (None::<(f64, f64)>, 1);
-        for other in self.0.iter().filter(|other| !std::ptr::eq(*other, best)) {
-            let angle = if best.clear.n_cols() == 0 { 0.0 } else { largest_angle(&other.span, &best.clear)? };
+        for other in (0..self.starts.len()).filter(|other| *other != self.best) {
+            let (angle, lowest) = (self.angle(other)?, self.starts[self.best].cost);
             n_lowest += usize::from(angle <= StartAgreement::AGREED);
             if nearest.is_none_or(|(least, _)| angle < least) {
-                nearest = Some((angle, (other.cost - best.cost) / best.cost.abs().max(f64::MIN_POSITIVE)));
+                let away = self.starts[other].cost - lowest;
+                nearest = Some((angle, away / lowest.abs().max(f64::MIN_POSITIVE)));
             }
         }
-        let n_starts = self.0.len();
+        let n_starts = self.starts.len();
         Ok(nearest.map(|(angle, cost_difference)| StartAgreement {
             n_starts,
             n_lowest,

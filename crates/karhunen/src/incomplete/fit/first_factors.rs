@@ -26,6 +26,9 @@ pub(crate) const SWEEPS: [StartSweep; 4] = {
     [power, power, exact, exact]
 };
 
+/// The last two of [`SWEEPS`].
+pub(crate) const EXACT: &[StartSweep] = SWEEPS.split_at(2).1;
+
 /// A sweep after a random start.
 #[derive(Clone, Copy)]
 pub(crate) struct StartSweep {
@@ -62,13 +65,13 @@ pub(crate) fn random<T: Lane>(
 pub(crate) fn warm_up<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
-    deviation: f64,
+    (sweeps, deviation): (&[StartSweep], f64),
     exec: &Exec<'_>,
 ) -> Result<f64> {
     let totals = (problem.data.total_samples(), problem.data.total_weight());
     let [of_scores, of_loadings] = curvatures(&factors.a, problem.free(), totals, deviation, exec)?;
-    let (mut squares, n_sweeps) = (0.0, SWEEPS.len() as f64);
-    for (sweep, StartSweep { ridge: size, orthogonalize: after }) in SWEEPS.into_iter().enumerate() {
+    let (mut squares, n_sweeps) = (0.0, sweeps.len() as f64);
+    for (sweep, StartSweep { ridge: size, orthogonalize: after }) in sweeps.iter().copied().enumerate() {
         let mut ridge = Objective {
             loadings: Diagonal::Same(size * of_loadings),
             scores: Diagonal::Same(size * of_scores),
@@ -85,15 +88,33 @@ pub(crate) fn warm_up<T: Lane>(
 
 /// Makes loadings as large as scores, on which sweeps with equal penalties depend.
 pub(crate) fn balance<T: Lane>(factors: &mut Factors<T>, free: usize, exec: &Exec<'_>) -> Result<()> {
-    let trace = |products: Matrix| (0..free).map(|k| products[(k, k)]).sum::<f64>();
-    let (a, s) = (trace(gram(&factors.a, free, exec)?), trace(gram(&factors.s, free, exec)?));
-    if a > 0.0 && s > 0.0 {
-        let factor = (s / a).powf(0.25);
-        factors.a.map_rows(exec, |_, row| {
-            row[..free].iter_mut().for_each(|x| *x = T::from_f64(x.to_f64() * factor));
-        })?;
+    let (a, s) = (trace(&gram(&factors.a, free, exec)?), trace(&gram(&factors.s, free, exec)?));
+    stretch(factors, free, (s / a).powf(0.25), exec)
+}
+
+/// Makes loadings as large as random ones, on which the ridges of [`SWEEPS`] depend.
+pub(crate) fn resize<T: Lane>(
+    factors: &mut Factors<T>,
+    free: usize,
+    deviation: f64,
+    exec: &Exec<'_>,
+) -> Result<()> {
+    let a = trace(&gram(&factors.a, free, exec)?);
+    stretch(factors, free, (deviation * (factors.a.n_rows() * free) as f64 / a).sqrt(), exec)
+}
+
+fn trace(products: &Matrix) -> f64 {
+    (0..products.n_rows()).map(|k| products[(k, k)]).sum()
+}
+
+/// Multiplies the loadings, unless they or the scores are zero.
+fn stretch<T: Lane>(factors: &mut Factors<T>, free: usize, factor: f64, exec: &Exec<'_>) -> Result<()> {
+    if !(factor > 0.0 && factor.is_finite()) {
+        return Ok(());
     }
-    Ok(())
+    factors.a.map_rows(exec, |_, row| {
+        row[..free].iter_mut().for_each(|x| *x = T::from_f64(x.to_f64() * factor));
+    })
 }
 
 /// Makes the first `c` columns of loadings orthogonal and as long as random ones, by the symmetric map `(A'A)^(-1/2)`: the

@@ -74,7 +74,7 @@ impl<'a, T: Lane> Setting<'a, T> {
             if learns_penalty {
                 // By the residuals of the sweeps from the first random start.
                 let (_, squares) = part.table().random((pca, method), 0, &exec.part(0.0, 0.0))?;
-                part.penalty = Some(part.table().noise_penalty(pca, squares));
+                part.penalty = Some(data.mean_weight() * part.table().noise_penalty(pca, squares));
             }
             Ok(part)
         };
@@ -134,9 +134,9 @@ impl<'a, T: Lane> Setting<'a, T> {
         prepared.penalized(self.pca, data, regularization)
     }
 
-    /// Returns true if short starts are compared, which needs a cost.
+    /// Returns true if short starts are compared: there is a cost, and no path of penalties leads to it.
     pub(crate) fn compares_starts(&self) -> bool {
-        self.pca.n_starts.is_none() && self.method != Method::Online
+        self.pca.n_starts.is_none() && self.method != Method::Online && self.top.is_none()
     }
 
     /// The agreement of several runs, unless held-out entries ended them before they reached an optimum.

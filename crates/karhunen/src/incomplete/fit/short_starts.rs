@@ -4,10 +4,11 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::Factors;
+use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::fit::agreement::{Comparison, largest_singular_value};
 use crate::incomplete::fit::dense_part::{DensePart, dense_part};
 use crate::incomplete::fit::error_bars::count_parameters;
-use crate::incomplete::fit::first_factors::{balance, random, warm_up};
+use crate::incomplete::fit::first_factors::{EXACT, SWEEPS, balance, random, resize, warm_up};
 use crate::incomplete::methods::als::Als;
 use crate::incomplete::methods::iterate::{Iterate, IterationReport};
 use crate::incomplete::model::convergence::StartAgreement;
@@ -101,7 +102,7 @@ pub(crate) struct Table<'a, T> {
     pub(crate) prepared: &'a Prepared,
 }
 
-impl<T: Lane> Table<'_, T> {
+impl<'a, T: Lane> Table<'a, T> {
     /// A random start of a given number after the initial sweeps, and the sum of its squared residuals; `online` makes no
     /// sweeps.
     pub(crate) fn random(
@@ -118,12 +119,29 @@ impl<T: Lane> Table<'_, T> {
         let mut factors = random(data, shape, &prepared.mean, deviation, stream);
         let squares = match method {
             Method::Online => 0.0,
-            _ => warm_up(&problem, &mut factors, deviation, exec)?,
+            _ => warm_up(&problem, &mut factors, (&SWEEPS, deviation), exec)?,
         };
         Ok((factors, squares))
     }
 
-    /// Sweeps of alternating least squares with a ridge.
+    fn problem(&self, pca: &IncompletePca, method: Method) -> Objective<'a, T> {
+        let regularization = self.prepared.regularization(pca, method, self.data.mean_weight());
+        self.prepared.penalized(pca, self.data, regularization)
+    }
+
+    /// Makes the last sweeps of a random start.
+    fn finish(
+        &self,
+        (pca, method): (&IncompletePca, Method),
+        factors: &mut Factors<T>,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        let deviation = self.prepared.deviations.mean_square.sqrt();
+        resize(factors, pca.n_components, deviation, exec)?;
+        warm_up(&self.problem(pca, method), factors, (EXACT, deviation), exec).map(|_| ())
+    }
+
+    /// Sweeps of alternating least squares with a ridge, in units of an entry of mean weight.
     fn sweep(
         &self,
         pca: &IncompletePca,
@@ -131,7 +149,8 @@ impl<T: Lane> Table<'_, T> {
         penalty: f64,
         exec: &Exec<'_>,
     ) -> Result<Swept> {
-        let mut problem = self.prepared.penalized(pca, self.data, Regularization::Ridge(penalty));
+        let mut problem =
+            self.prepared.penalized(pca, self.data, Regularization::Ridge(penalty * self.data.mean_weight()));
         let mut swept = Swept { cost: 0.0, squares: 0.0 };
         for _ in 0..n_sweeps {
             let IterationReport { cost, squares, .. } = Als.iterate(&mut problem, factors, exec)?;
@@ -140,14 +159,14 @@ impl<T: Lane> Table<'_, T> {
         Ok(swept)
     }
 
-    /// [`noise_penalty`] of these entries.
+    /// [`noise_penalty`] of these entries, in units of an entry of mean weight.
     pub(crate) fn noise_penalty(&self, pca: &IncompletePca, squares: f64) -> f64 {
         let Self { data, prepared } = *self;
         let problem = prepared.problem(pca, data);
         let (entries, weight) = (data.total_entries(), data.mean_weight());
         let parameters = count_parameters(data, (problem.c, problem.free()), problem.mean.joint);
         let most = prepared.deviations.mean_square;
-        weight * noise_penalty(squares / weight, (entries, parameters), most) * self.level_of_noise()
+        noise_penalty(squares / weight, (entries, parameters), most) * self.level_of_noise()
     }
 
     fn level_of_noise(&self) -> f64 {
@@ -210,9 +229,8 @@ impl<T: Lane> ShortStarts<'_, T> {
         let Some(mut factors) = best else { unreachable!("a fit without a start") };
         if let Some((part, _)) = only_part {
             factors = part.extended(&factors, whole, pca);
-            let penalty = penalties.last() * (whole.level_of_noise() / table.level_of_noise());
-            whole.sweep(pca, (&mut factors, SWEEPS_EACH), penalty, &exec.part(0.0, 0.0))?;
         }
+        whole.finish((pca, self.method), &mut factors, &exec.part(0.0, 0.0))?;
         Ok((factors, comparison.agreement()?))
     }
 

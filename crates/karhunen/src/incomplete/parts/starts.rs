@@ -6,7 +6,7 @@ use crate::incomplete::factors::objective::{Diagonal, Objective};
 use crate::incomplete::factors::{FactorSide, Factors};
 use crate::incomplete::fit::agreement::Comparison;
 use crate::incomplete::fit::first_factors::{
-    SWEEPS, StartSweep, curvatures, give_unit, orthogonalize, random,
+    EXACT, SWEEPS, StartSweep, curvatures, give_unit, orthogonalize, random, resize,
 };
 use crate::incomplete::fit::short_starts::{
     LEAST, MOST_STARTS, Penalties, Swept, ends_at_noise, level_of_noise, noise_penalty,
@@ -56,7 +56,7 @@ impl<T: Lane> PartStarts<'_, T> {
         let (mut penalties, mut comparison, mut best) = (Penalties::default(), Comparison::default(), None);
         for number in 0..MOST_STARTS {
             let (mut factors, _) = self.swept(number, exec)?;
-            let ridge = |factors: &mut Factors<T>, penalty| self.ridge(factors, penalty, false, exec);
+            let ridge = |factors: &mut Factors<T>, penalty| self.ridge(factors, penalty, exec);
             let cost = penalties.anneal(&mut factors, c, is_last, ridge, exec)?;
             if comparison.add(&factors, c, (cost, penalties.last()), exec)? {
                 best = Some(factors);
@@ -66,46 +66,52 @@ impl<T: Lane> PartStarts<'_, T> {
             }
         }
         let Some(mut factors) = best else { unreachable!("a fit without a start") };
-        let Swept { squares, .. } =
-            self.ridge(&mut factors, penalties.last(), self.penalty.per_entry, exec)?;
+        let deviation = self.prepared.deviations.mean_square.sqrt();
+        resize(&mut factors, c, deviation, exec)?;
+        let squares = self.sweeps(&mut factors, EXACT, exec)?;
         self.give_unit(&mut factors, exec)?;
         Ok((factors, squares, comparison.agreement()?))
     }
 
     /// As [`PartStarts::random`], in the units of the sweeps.
     fn swept(&self, number: usize, exec: &Exec<'_>) -> Result<(Factors<T>, f64)> {
-        let Self { pca, problem, entries, prepared, penalty, passes, .. } = *self;
+        let Self { pca, problem, prepared, .. } = *self;
         let stream = Purpose::Starts.of(pca.seed).number(number as u64);
         let deviation = prepared.deviations.mean_square.sqrt();
         let mut factors = random(problem.data, (problem.c, false), &prepared.mean, deviation, stream);
+        let squares = self.sweeps(&mut factors, &SWEEPS, exec)?;
+        Ok((factors, squares))
+    }
+
+    /// Sweeps of a random start; returns the sum of squared errors.
+    fn sweeps(&self, factors: &mut Factors<T>, sweeps: &[StartSweep], exec: &Exec<'_>) -> Result<f64> {
+        let Self { problem, entries, prepared, penalty, passes, .. } = *self;
+        let deviation = prepared.deviations.mean_square.sqrt();
         let totals = (entries.samples, entries.total());
         let [of_scores, of_loadings] = curvatures(&factors.a, problem.c, totals, deviation, exec)?;
         let mut squares = 0.0;
-        for StartSweep { ridge: size, orthogonalize: after } in SWEEPS {
+        for StartSweep { ridge: size, orthogonalize: after } in sweeps {
             let ridge = ScorePenalty { size: size * of_scores, per_entry: false };
             let with_ridge = Objective { loadings: Diagonal::Same(size * of_loadings), ..problem.clone() };
             let (sums, [cost, of_loadings]) =
                 sweep(passes, &with_ridge, &mut factors.a, ridge, &exec.part(0.0, 0.0))?;
             factors.s = stand_in(&sums, penalty.per_entry)?;
             squares = (cost - of_loadings).max(0.0);
-            if after {
+            if *after {
                 orthogonalize(&mut factors.a, problem.c, deviation, exec)?;
             }
         }
-        Ok((factors, squares))
+        Ok(squares)
     }
 
     /// A sweep with the same penalty of loadings and scores.
-    fn ridge(&self, factors: &mut Factors<T>, size: f64, per_entry: bool, exec: &Exec<'_>) -> Result<Swept> {
+    fn ridge(&self, factors: &mut Factors<T>, size: f64, exec: &Exec<'_>) -> Result<Swept> {
         let same = Diagonal::Same(size);
         let problem = Objective { loadings: same.clone(), scores: same, ..self.problem.clone() };
         let penalty = ScorePenalty { size, per_entry: false };
         let (sums, [cost, of_loadings]) = sweep(self.passes, &problem, &mut factors.a, penalty, exec)?;
         factors.s = stand_in(&sums, false)?;
         let of_scores = problem.side_penalty(FactorSide::Scores, factors, exec)?;
-        if per_entry {
-            factors.s = stand_in(&sums, true)?;
-        }
         Ok(Swept { cost: cost + of_scores, squares: (cost - of_loadings).max(0.0) })
     }
 
