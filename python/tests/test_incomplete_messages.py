@@ -85,7 +85,9 @@ def test_shapes_that_are_none(shape):
 
 
 def test_ids_that_files_cannot_hold(tmp_path):
-    pca = IncompletePCA(1, method="em").fit(Observed(np.array([2**63, 2**63 + 1], np.uint64), [0, 1], [1.0, 2.0]))
+    ids = Observed(np.array([2**63, 2**63 + 1], np.uint64), [0, 1], [1.0, 2.0])
+    with pytest.warns(ConvergenceWarning, match="2 parts that share neither rows nor columns"):
+        pca = IncompletePCA(1, method="em").fit(ids)
     with pytest.raises(ValueError, match="the row id 9223372036854775809 is larger than those that model files"):
         pca.save(tmp_path / "m")
 

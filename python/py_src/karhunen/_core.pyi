@@ -374,6 +374,9 @@ class IncompleteModel:
     def singular_values(self) -> NDArray[np.float64]:
         """Norms of the columns of the scores."""
     @property
+    def feature_noise_variance(self) -> NDArray[np.float64]:
+        """Noise variance of each feature, in the squared units of the data."""
+    @property
     def noise_variance(self) -> float:
         """Variance of an observation of weight 1 about its prediction."""
     @property
