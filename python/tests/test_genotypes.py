@@ -109,7 +109,7 @@ def test_projections_of_observed_values_are_not_shrunk():
     for row in new - pca.mean_:
         seen = ~np.isnan(row)
         v = pca.components_[:, seen].T
-        fitted, (residual,), *_ = np.linalg.lstsq(v, row[seen])
+        fitted, (residual,), *_ = np.linalg.lstsq(v, row[seen], rcond=None)
         length = fitted @ fitted + residual * (2000 - 5) / (seen.sum() - 5)
         expected.append(oadp(fitted, length, pca.singular_values_))
     corrected = project(pca, new)
