@@ -85,6 +85,27 @@ impl Covariances {
         let width = self.n_components * (self.n_components + 1) / 2;
         self.unit * quadratic(&self.packed[i * width..][..width], self.n_components, x)
     }
+
+    /// As [`Covariances::quadratic`], of a vector with given [`products`].
+    pub(crate) fn along(&self, i: usize, products: &[f64]) -> f64 {
+        let mut sums = [0.0; LANES];
+        let packed = &self.packed[i * products.len()..][..products.len()];
+        for (values, products) in packed.chunks(LANES).zip(products.chunks(LANES)) {
+            for (sum, (value, product)) in sums.iter_mut().zip(values.iter().zip(products)) {
+                *sum += f64::from(*value) * product;
+            }
+        }
+        self.unit * sums.iter().sum::<f64>()
+    }
+}
+
+/// Sums that do not wait for one another.
+const LANES: usize = 8;
+
+/// The coefficients of the values of a packed matrix in `x' C x`.
+pub(crate) fn products(x: &[f64]) -> Vec<f64> {
+    let of_pair = |k: usize, l: usize| if k == l { x[k] * x[k] } else { 2.0 * x[k] * x[l] };
+    (0..x.len()).flat_map(|k| (0..=k).map(move |l| of_pair(k, l))).collect()
 }
 
 /// `x' C x` of a packed matrix of `c` rows.

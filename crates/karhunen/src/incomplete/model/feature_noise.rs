@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::exec::{Accumulate, Exec};
 use crate::incomplete::data::Observed;
-use crate::incomplete::factors::covariances::quadratic;
+use crate::incomplete::factors::covariances::products;
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::model::new_rows::{Equations, ModelLoadings};
 use crate::incomplete::options::MeanMode;
@@ -65,6 +65,9 @@ impl NoiseSums {
         (scores, inverse): (&[f64], &[f64]),
     ) {
         let line = rows.rows().line(row);
+        let inverse = square(inverse, scores.len());
+        let products = products(&scores[..model.n_components()]);
+        let covariances = model.parts().loading_covariances.as_ref();
         let multiplicity = rows.multiplicity().map_or(1.0, |multiplicity| multiplicity[row]);
         for (e, (feature, value)) in line.indices.iter().zip(line.values).enumerate() {
             let j = *feature as usize;
@@ -72,8 +75,9 @@ impl NoiseSums {
             let (v, mean) = loadings.of(j);
             let fit: f64 = v.iter().zip(scores).map(|(v, s)| v * s).sum();
             let residual = value.to_f64() - mean - fit;
-            let left = 1.0 - (weight * quadratic(inverse, v.len(), |k| v[k])).clamp(0.0, 1.0);
-            let of_column = model.variance_of_column(scores, j).unwrap_or(0.0) / model.noise_variance();
+            let left = 1.0 - (weight * quadratic(&inverse, v)).clamp(0.0, 1.0);
+            let of_loadings = covariances.map_or(0.0, |found| found.along(j, &products));
+            let of_column = (of_loadings + model.variance_of_mean(j)) / model.noise_variance();
             let of_column = (weight * of_column).clamp(0.0, 1.0);
             let terms = [
                 1.0,
@@ -87,6 +91,18 @@ impl NoiseSums {
             sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += multiplicity * term);
         }
     }
+}
+
+/// All values of a symmetric matrix of `c` rows, from its packed lower triangle.
+fn square(packed: &[f64], c: usize) -> Vec<f64> {
+    let at = |k: usize, l: usize| packed[k * (k + 1) / 2 + l];
+    (0..c * c).map(|at_all| (at_all / c, at_all % c)).map(|(k, l)| at(k.max(l), k.min(l))).collect()
+}
+
+/// `v' M v` of a square matrix. The sums of the rows do not wait for one another.
+fn quadratic(matrix: &[f64], v: &[f64]) -> f64 {
+    let of_row = |row: &[f64]| row.iter().zip(v).map(|(m, v)| m * v).sum::<f64>();
+    matrix.chunks_exact(v.len()).zip(v).map(|(row, v)| v * of_row(row)).sum()
 }
 
 impl Accumulate for NoiseSums {
@@ -137,7 +153,7 @@ impl Own {
         let (size, error) = (self.log.abs(), self.variance.sqrt());
         let kept = (spread / (spread + self.variance) * size).max(size - error);
         let ratio = kept.copysign(self.log).exp();
-        // What does not exceed its standard error is not resolved.
+        // A ratio below its standard error cannot be told from zero.
         (ratio + self.beside * (ratio - 1.0)).max((ratio * (1.0 + self.beside) * error).min(1.0))
     }
 }

@@ -351,10 +351,15 @@ impl IncompleteModel {
     }
 
     /// The variance of a value that loadings and mean of its column cause, in the units of the fit, under the noise of all.
-    pub(crate) fn variance_of_column(&self, scores: &[f64], column: usize) -> Option<f64> {
+    fn variance_of_column(&self, scores: &[f64], column: usize) -> Option<f64> {
+        let of_loadings = self.parts().loading_covariances.as_ref()?.quadratic(column, |k| scores[k]);
+        Some(of_loadings + self.variance_of_mean(column))
+    }
+
+    /// The variance of a value that the mean of its column causes, in the units of the fit, under the noise of all.
+    pub(crate) fn variance_of_mean(&self, column: usize) -> f64 {
         let parts = self.parts();
-        let of_loadings = parts.loading_covariances.as_ref()?.quadratic(column, |k| scores[k]);
-        Some(of_loadings + parts.mean_variance[column] * parts.scales.factor(column).powi(2))
+        parts.mean_variance[column] * parts.scales.factor(column).powi(2)
     }
 
     /// The standard deviation of an observation with `noise`, otherwise of a value without noise.
