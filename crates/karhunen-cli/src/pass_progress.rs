@@ -53,7 +53,7 @@ impl PassProgress {
         }
         let rate = (high / low).ln() / (end - begin) as f64;
         let left = (low / self.tol).ln() / rate;
-        // Residuals that hardly fall tell nothing.
+        // Residuals that hardly fall say nothing of the end.
         let is_known = rate > 0.0 && left < 1e4;
         if is_known { Some((end + left.ceil() as usize).max(visit.number)) } else { visit.predicted }
     }
@@ -211,7 +211,7 @@ mod tests {
         // Two and a half passes took ten seconds; one and a half are to come.
         assert_eq!(passes.left(now + Duration::from_secs(10)), Some(Duration::from_secs(6)));
         passes.residual(1e-2, 1e-8);
-        assert_eq!(passes.expected(), Some(20), "residuals that do not fall tell nothing");
+        assert_eq!(passes.expected(), Some(20), "residuals that do not fall");
         passes.residual(1e-9, 1e-8);
         assert_eq!(passes.expected(), Some(3));
     }

@@ -128,7 +128,7 @@ fn check_convergence(
 /// Warns of parts that nothing ties to one another.
 fn warn_of_parts(dataset: &ObservedDataset, model: &IncompleteModel) {
     if let Some(facts) = model.convergence().identifiability.filter(|facts| facts.n_parts > 1) {
-        warn(&format!("{}: {facts}; fit each part alone", dataset.file));
+        warn(&format!("{}: {facts}; compare scores and loadings within a part only", dataset.file));
     }
 }
 

@@ -60,7 +60,7 @@ impl PcaModel {
         let (v, k) = (self.components(), self.n_components());
         let missing: Vec<usize> = (0..line.len()).filter(|j| line[*j].is_nan()).collect();
         missing.iter().for_each(|j| line[*j] = 0.0);
-        // The components are orthonormal: the products of the observed columns are one less those of the others.
+        // The components are orthonormal: over all columns their products are one, from which the missing ones are taken.
         let mut products = Matrix::from_fn(k, k, |a, b| f64::from(u8::from(a == b)));
         for j in &missing {
             for a in 0..k {

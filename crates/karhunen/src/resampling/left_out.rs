@@ -36,7 +36,7 @@ pub(super) struct LeftOut {
 pub(super) enum Divided<'a> {
     /// Single observations.
     Rows,
-    /// So many groups at random, with the seed.
+    /// Groups drawn at random: their number, and a seed.
     AtRandom(usize, u64),
     /// Groups that are given, one number for each row.
     Given(&'a [usize]),

@@ -101,10 +101,10 @@ class StartAgreement:
         Cost of the start nearest to the best, less the lowest cost, over the lowest cost; of runs of methods that learn
         variances, whose cost is a log-likelihood, over the number of entries.
     angle : float or None
-        Largest principal angle between the components of the best short start that stand out from noise and the nearest
-        other one, in radians; None for runs.
+        Largest principal angle between the components of the best short start, of which those near the level of the noise
+        are left out, and the loadings of the nearest other one, in radians; None for runs.
     text : str
-        The same in words.
+        The agreement in words.
     """
 
     __module__ = "karhunen"
@@ -130,7 +130,7 @@ class Identifiability:
     n_short_rows, n_short_columns : int
         Number of rows and of columns with entries, but fewer than components.
     text : str
-        The same in words.
+        The facts in words.
     """
 
     __module__ = "karhunen"
@@ -282,7 +282,7 @@ def warn_unless_ended(convergence: IncompleteConvergence, tol: float) -> None:
 def warn_of_parts(facts: Identifiability | None) -> None:
     """Warn of parts of the table that nothing ties to one another."""
     if facts is not None and facts.n_parts > 1:
-        warn(f"{facts.text}; fit each part alone", ConvergenceWarning)
+        warn(f"{facts.text}; compare scores and loadings within a part only", ConvergenceWarning)
 
 
 def warn_of_overfit(overfit: Overfit | None, n_components: int) -> None:

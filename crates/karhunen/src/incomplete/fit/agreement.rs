@@ -11,7 +11,10 @@ use crate::linalg::decomp::orthonormal::orthonormalize;
 use crate::linalg::dense::small::{multiply, t_multiply};
 use crate::linalg::simd::Lane;
 
-/// Singular value, as a multiple of the last penalty, of a component that is compared: that of noise is about four.
+/// Most starts that are compared.
+pub(crate) const MOST_STARTS: usize = 6;
+/// Singular value, as a multiple of the last penalty, which is subtracted from it, of a component that is compared. The
+/// largest ones of noise are about three, where penalties end at noise.
 const CLEAR: f64 = 2.0;
 
 /// The largest singular value of the product of loadings and scores of the first `free` components.
@@ -38,48 +41,76 @@ struct Ended {
     cost: f64,
     /// Orthonormal basis of its loadings.
     span: Matrix,
-    /// The principal axes whose singular values stand out from noise.
+    /// The principal axes that are compared.
     clear: Matrix,
 }
 
-/// Starts and their agreement.
-#[derive(Default)]
-pub(crate) struct Comparison {
+/// The factors, the cost and the last penalty of a start.
+pub(crate) type ShortStart<T> = (Factors<T>, f64, f64);
+
+/// Makes starts by their numbers until two have reached the lowest cost, at most six. Returns the factors of the best one, and
+/// the agreement of the others with it.
+pub(crate) fn best_of<T: Lane>(
+    free: usize,
+    mut start: impl FnMut(usize) -> Result<ShortStart<T>>,
+    exec: &Exec<'_>,
+) -> Result<(Factors<T>, Option<StartAgreement>)> {
+    let (mut best, cost, penalty) = start(0)?;
+    let mut comparison = Comparison { starts: vec![Ended::of(&best, free, (cost, penalty), exec)?], best: 0 };
+    for number in 1..MOST_STARTS {
+        let (factors, cost, penalty) = start(number)?;
+        if comparison.add(Ended::of(&factors, free, (cost, penalty), exec)?)? {
+            best = factors;
+        }
+        if comparison.agreement()?.is_some_and(|found| found.agree()) {
+            break;
+        }
+    }
+    Ok((best, comparison.agreement()?))
+}
+
+impl Ended {
+    fn of<T: Lane>(
+        factors: &Factors<T>,
+        free: usize,
+        (cost, penalty): (f64, f64),
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let (span, Eigh { values, vectors }) = principal_axes(factors, free, exec)?;
+        let n_clear = values.iter().filter(|value| **value > (CLEAR * penalty).powi(2)).count();
+        let clear = multiply(&span, &vectors.columns(0..n_clear));
+        Ok(Self { cost, span, clear })
+    }
+}
+
+/// Ends of starts, and the number of the best one.
+struct Comparison {
     starts: Vec<Ended>,
     best: usize,
 }
 
 impl Comparison {
-    /// Adds the end of a start, at a penalty; returns true if it is the best: if it has a lower cost than the best one before
-    /// and does not agree with it.
-    pub(crate) fn add<T: Lane>(
-        &mut self,
-        factors: &Factors<T>,
-        free: usize,
-        (cost, penalty): (f64, f64),
-        exec: &Exec<'_>,
-    ) -> Result<bool> {
-        let (span, Eigh { values, vectors }) = principal_axes(factors, free, exec)?;
-        let n_clear = values.iter().filter(|value| **value > (CLEAR * penalty).powi(2)).count();
-        let clear = multiply(&span, &vectors.columns(0..n_clear));
-        self.starts.push(Ended { cost, span, clear });
+    /// Adds the end of a start; returns true if it is the best: if it has a lower cost than the best one before and does not
+    /// agree with it, so that rounding does not decide between starts that agree.
+    fn add(&mut self, ended: Ended) -> Result<bool> {
+        self.starts.push(ended);
         let last = self.starts.len() - 1;
-        let is_best =
-            last == 0 || cost < self.starts[self.best].cost && self.angle(last)? > StartAgreement::AGREED;
+        let is_best = self.starts[last].cost < self.starts[self.best].cost
+            && self.angle(last)? > StartAgreement::AGREED;
         if is_best {
             self.best = last;
         }
         Ok(is_best)
     }
 
-    /// The largest principal angle between the components of the best start that stand out and the loadings of another.
+    /// The largest principal angle between the compared components of the best start and the loadings of another.
     fn angle(&self, other: usize) -> Result<f64> {
         let Ended { clear, .. } = &self.starts[self.best];
         if clear.n_cols() == 0 { Ok(0.0) } else { largest_angle(&self.starts[other].span, clear) }
     }
 
     /// The agreement of the starts with the best one; `None` before the second start.
-    pub(crate) fn agreement(&self) -> Result<Option<StartAgreement>> {
+    fn agreement(&self) -> Result<Option<StartAgreement>> {
         let (mut nearest, mut n_lowest) = (None::<(f64, f64)>, 1);
         for other in (0..self.starts.len()).filter(|other| *other != self.best) {
             let (angle, lowest) = (self.angle(other)?, self.starts[self.best].cost);

@@ -40,7 +40,7 @@ pub(crate) struct StartSweep {
 
 /// Squared length of a combination of loadings, relative to random ones and to the longest, below which it is rounding error.
 const ROUNDING: f64 = 1e-13;
-/// Fraction of a random start added at each step of a path, because components of zero would stay zero.
+/// Fraction of a random start that is added after penalties, because components of zero would stay zero.
 const REVIVAL: f64 = 1e-2;
 
 /// Gaussian loadings whose deviation is the square root of that of an entry, and zero scores and offsets: random
@@ -92,15 +92,22 @@ pub(crate) fn balance<T: Lane>(factors: &mut Factors<T>, free: usize, exec: &Exe
     stretch(factors, free, (s / a).powf(0.25), exec)
 }
 
-/// Makes loadings as large as random ones, on which the ridges of [`SWEEPS`] depend.
-pub(crate) fn resize<T: Lane>(
+/// Makes loadings orthogonal and as long as random ones, of which a fraction is added first: penalties have shortened the
+/// directions along which the data vary little, some of them to nothing.
+pub(crate) fn renew<T: Lane>(
     factors: &mut Factors<T>,
-    free: usize,
-    deviation: f64,
+    random: &Factor<T>,
+    (free, deviation): (usize, f64),
     exec: &Exec<'_>,
 ) -> Result<()> {
     let a = trace(&gram(&factors.a, free, exec)?);
-    stretch(factors, free, (deviation * (factors.a.n_rows() * free) as f64 / a).sqrt(), exec)
+    stretch(factors, free, (deviation * (factors.a.n_rows() * free) as f64 / a).sqrt(), exec)?;
+    factors.a.map_rows(exec, |j, row| {
+        for (x, random) in row[..free].iter_mut().zip(random.row(j)) {
+            *x = T::from_f64(x.to_f64() + REVIVAL * random.to_f64());
+        }
+    })?;
+    orthogonalize(&mut factors.a, free, deviation, exec)
 }
 
 fn trace(products: &Matrix) -> f64 {

@@ -5,7 +5,9 @@ use crate::incomplete::model::convergence::Identifiability;
 use crate::scalar::Scalar;
 
 /// Most operations on words of 64 pairs of columns.
-const MOST_WORK: usize = 1 << 28;
+const MOST_WORK: usize = 1 << 26;
+/// Most words of 64 pairs of columns.
+pub(crate) const MOST_WORDS: usize = 1 << 20;
 /// Rows after which columns that have met all others are looked for.
 const BLOCK: usize = 1024;
 
@@ -48,7 +50,7 @@ fn n_parts<T: Scalar>(data: &Observed<T>) -> usize {
 fn n_pairs_apart<T: Scalar>(data: &Observed<T>) -> Option<usize> {
     let p = data.n_features();
     let words = p.div_ceil(64);
-    if p * words > MOST_WORK / 64 {
+    if p * words > MOST_WORDS {
         return None;
     }
     let seen: Vec<bool> = (0..p).map(|j| data.n_observed_in_column(j) > 0).collect();

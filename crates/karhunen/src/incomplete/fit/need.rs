@@ -8,6 +8,7 @@ use crate::error::{Advice, Phrase, Result, options};
 use crate::exec::Run;
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::Factor;
+use crate::incomplete::fit::identifiability::MOST_WORDS;
 use crate::incomplete::fit::unseen::Unseen;
 use crate::incomplete::model::feature_noise::SUMS;
 use crate::incomplete::options::{IncompletePca, Method, Regularization};
@@ -88,7 +89,9 @@ impl IncompletePca {
         } else {
             0.0
         };
-        let vectors = F64 * (10.0 * columns + 4.0 * rows);
+        // Of pairs of columns that meet.
+        let words = (n_columns * n_columns.div_ceil(64)).min(MOST_WORDS) as f64;
+        let vectors = F64 * (10.0 * columns + 4.0 * rows + words);
         let threads = run.expected_threads() as f64;
         let equations = F64 * 4.0 * (c + 9.0).powi(2);
         let sums = if self.error_bars { F64 * SUMS as f64 * columns } else { 0.0 };

@@ -134,19 +134,11 @@ impl<'a, T: Lane> Setting<'a, T> {
         prepared.penalized(self.pca, data, regularization)
     }
 
-    /// Returns true if short starts are compared: there is a cost, and no path of penalties leads to it.
-    pub(crate) fn compares_starts(&self) -> bool {
-        self.pca.n_starts.is_none() && self.method != Method::Online && self.top.is_none()
-    }
-
     /// The agreement of several runs, unless held-out entries ended them before they reached an optimum.
     pub(crate) fn agreement_of_runs(&self, runs: &[RunSummary]) -> Option<StartAgreement> {
-        if self.top.is_some() || self.held_out.is_some() {
-            return None;
-        }
-        let lowest = runs.iter().map(|run| run.cost).fold(f64::INFINITY, f64::min);
-        let unit = if self.method.learns_variances() { self.kept.data.total_entries() } else { lowest };
-        StartAgreement::of_runs(runs, unit)
+        let reached = self.top.is_none() && self.held_out.is_none();
+        let entries = self.kept.data.total_entries();
+        reached.then(|| StartAgreement::of_runs(runs, self.method, entries)).flatten()
     }
 
     /// The best of several short starts, and their agreement.

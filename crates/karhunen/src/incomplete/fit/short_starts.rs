@@ -5,10 +5,10 @@ use crate::exec::Exec;
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::Factors;
 use crate::incomplete::factors::objective::Objective;
-use crate::incomplete::fit::agreement::{Comparison, largest_singular_value};
+use crate::incomplete::fit::agreement::{MOST_STARTS, best_of, largest_singular_value};
 use crate::incomplete::fit::dense_part::{DensePart, dense_part};
 use crate::incomplete::fit::error_bars::count_parameters;
-use crate::incomplete::fit::first_factors::{EXACT, SWEEPS, balance, random, resize, warm_up};
+use crate::incomplete::fit::first_factors::{EXACT, SWEEPS, balance, random, renew, warm_up};
 use crate::incomplete::methods::als::Als;
 use crate::incomplete::methods::iterate::{Iterate, IterationReport};
 use crate::incomplete::model::convergence::StartAgreement;
@@ -17,8 +17,6 @@ use crate::incomplete::updates::prepared::Prepared;
 use crate::linalg::simd::Lane;
 use crate::random::Purpose;
 
-/// Most short starts.
-pub(crate) const MOST_STARTS: usize = 6;
 /// Ratio of consecutive penalties.
 const STEP_RATIO: f64 = 0.7;
 /// Most penalties, down to 0.7% of the largest.
@@ -111,12 +109,9 @@ impl<'a, T: Lane> Table<'a, T> {
         number: usize,
         exec: &Exec<'_>,
     ) -> Result<(Factors<T>, f64)> {
-        let Self { data, prepared } = *self;
-        let problem = prepared.penalized(pca, data, prepared.regularization(pca, method, data.mean_weight()));
-        let stream = Purpose::Starts.of(pca.seed).number(number as u64);
-        let deviation = prepared.deviations.mean_square.sqrt();
-        let shape = (pca.n_components, pca.row_offsets);
-        let mut factors = random(data, shape, &prepared.mean, deviation, stream);
+        let problem = self.problem(pca, method);
+        let deviation = self.prepared.deviations.mean_square.sqrt();
+        let mut factors = self.drawn(pca, number);
         let squares = match method {
             Method::Online => 0.0,
             _ => warm_up(&problem, &mut factors, (&SWEEPS, deviation), exec)?,
@@ -124,12 +119,20 @@ impl<'a, T: Lane> Table<'a, T> {
         Ok((factors, squares))
     }
 
+    /// The random loadings of a start of a given number, before any sweep.
+    fn drawn(&self, pca: &IncompletePca, number: usize) -> Factors<T> {
+        let stream = Purpose::Starts.of(pca.seed).number(number as u64);
+        let shape = (pca.n_components, pca.row_offsets);
+        let deviation = self.prepared.deviations.mean_square.sqrt();
+        random(self.data, shape, &self.prepared.mean, deviation, stream)
+    }
+
     fn problem(&self, pca: &IncompletePca, method: Method) -> Objective<'a, T> {
         let regularization = self.prepared.regularization(pca, method, self.data.mean_weight());
         self.prepared.penalized(pca, self.data, regularization)
     }
 
-    /// Makes the last sweeps of a random start.
+    /// Makes the last sweeps of a random start, from loadings that penalties have shortened.
     fn finish(
         &self,
         (pca, method): (&IncompletePca, Method),
@@ -137,7 +140,8 @@ impl<'a, T: Lane> Table<'a, T> {
         exec: &Exec<'_>,
     ) -> Result<()> {
         let deviation = self.prepared.deviations.mean_square.sqrt();
-        resize(factors, pca.n_components, deviation, exec)?;
+        let random = self.drawn(pca, MOST_STARTS).a;
+        renew(factors, &random, (pca.n_components, deviation), exec)?;
         warm_up(&self.problem(pca, method), factors, (EXACT, deviation), exec).map(|_| ())
     }
 
@@ -210,8 +214,8 @@ impl<T: Lane> ShortStarts<'_, T> {
         let part = part.as_ref().zip(of_part.as_ref());
         let only_part = part.filter(|_| is_large);
         let table = only_part.map_or(whole, |(part, prepared)| Table { data: &part.data, prepared });
-        let (mut penalties, mut comparison, mut best) = (Penalties::default(), Comparison::default(), None);
-        for number in 0..MOST_STARTS {
+        let mut penalties = Penalties::default();
+        let start = |number| {
             let (factors, cost) = match part {
                 // A start from other entries than the first.
                 Some(part) if number == 1 && only_part.is_none() => {
@@ -219,19 +223,14 @@ impl<T: Lane> ShortStarts<'_, T> {
                 }
                 _ => self.annealed(table, number, &mut penalties, exec)?,
             };
-            if comparison.add(&factors, pca.n_components, (cost, penalties.last()), exec)? {
-                best = Some(factors);
-            }
-            if comparison.agreement()?.is_some_and(|found| found.agree()) {
-                break;
-            }
-        }
-        let Some(mut factors) = best else { unreachable!("a fit without a start") };
+            Ok((factors, cost, penalties.last()))
+        };
+        let (mut factors, agreement) = best_of(pca.n_components, start, exec)?;
         if let Some((part, _)) = only_part {
             factors = part.extended(&factors, whole, pca);
         }
         whole.finish((pca, self.method), &mut factors, &exec.part(0.0, 0.0))?;
-        Ok((factors, comparison.agreement()?))
+        Ok((factors, agreement))
     }
 
     /// An annealed start and its cost.

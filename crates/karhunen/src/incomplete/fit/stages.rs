@@ -91,7 +91,7 @@ impl<T: Lane> Stages<T> {
         let random = |number| setting.random(self.stage, number, &problem, &unreported);
         let factors = match (self.origin(), setting.start, &self.best, &self.warm) {
             (Stage::Start(_), Some(start), ..) => given(&problem, start, &prepared.mean, &unreported)?,
-            (Stage::Start(_), ..) if setting.compares_starts() => {
+            (Stage::Start(_), ..) if setting.pca.n_starts.is_none() => {
                 let (factors, agreement) = setting.compared(self.stage, &problem, &unreported)?;
                 self.starts = agreement;
                 factors
@@ -116,7 +116,7 @@ impl<T: Lane> Stages<T> {
         self.stage = setting.stage_of_codes("leg", kind, number)?;
         self.spent = seconds("leg", spent)?;
         self.runs = restore_runs(&from.take("runs")?)?;
-        if from.has("starts") {
+        if setting.pca.n_starts.is_none() {
             self.starts = Some(restore_starts(from.take_array("starts")?)?);
         }
         let shape = setting.kept.data.shape();

@@ -214,8 +214,8 @@ pub struct StartAgreement {
     /// Cost of the start that is nearest to the best, less the lowest cost: over the lowest cost, or for runs of methods that
     /// learn variances, whose cost is a log-likelihood, over the number of entries.
     pub cost_difference: f64,
-    /// Largest principal angle between the components of the best short start that stand out from noise and the loadings of
-    /// the nearest other one, in radians; `None` for runs.
+    /// Largest principal angle between the components of the best short start, of which those near the level of the noise are
+    /// left out, and the loadings of the nearest other one, in radians; `None` for runs.
     pub angle: Option<f64>,
 }
 
@@ -230,12 +230,13 @@ impl StartAgreement {
         self.n_lowest >= 2
     }
 
-    /// Compares runs by their costs; `unit` is what differences are relative to. `None` for fewer than two runs.
-    pub(crate) fn of_runs(runs: &[RunSummary], unit: f64) -> Option<Self> {
+    /// Compares runs of a method, on so many entries, by their costs; `None` for fewer than two runs.
+    pub(crate) fn of_runs(runs: &[RunSummary], method: Method, n_entries: f64) -> Option<Self> {
         let mut costs: Vec<f64> = runs.iter().map(|run| run.cost).collect();
         costs.sort_by(f64::total_cmp);
         let (&lowest, &next) = (costs.first()?, costs.get(1)?);
-        let away = |cost: f64| (cost - lowest) / unit.abs().max(f64::MIN_POSITIVE);
+        let unit = if method.learns_variances() { n_entries } else { lowest.abs().max(f64::MIN_POSITIVE) };
+        let away = |cost: f64| (cost - lowest) / unit;
         let n_lowest = costs.iter().filter(|cost| away(**cost) <= Self::SAME_COST).count();
         Some(Self { n_starts: runs.len(), n_lowest, cost_difference: away(next), angle: None })
     }

@@ -18,7 +18,7 @@ use crate::incomplete::methods::full::Full;
 use crate::incomplete::methods::iterate::Iterate;
 use crate::incomplete::methods::of_method;
 use crate::incomplete::model::IncompleteModel;
-use crate::incomplete::model::convergence::IncompleteConvergence;
+use crate::incomplete::model::convergence::{IncompleteConvergence, StartAgreement};
 use crate::incomplete::model::feature_noise::NoiseSums;
 use crate::incomplete::options::{IncompletePca, MeanMode, Method, Regularization};
 use crate::incomplete::parts::normal_sums::n_sums;
@@ -26,7 +26,7 @@ use crate::incomplete::parts::posterior_rows::{RowsInParts, found_in_parts};
 use crate::incomplete::parts::posterior_sums::n_in_sums;
 use crate::incomplete::parts::scaled::ScaledPasses;
 use crate::incomplete::parts::stand_in::{penalties, without_penalty_rows};
-use crate::incomplete::parts::starts::{PartStarts, of_runs};
+use crate::incomplete::parts::starts::PartStarts;
 use crate::incomplete::parts::sweeps::{Sweeps, Swept};
 use crate::incomplete::parts::{
     ColumnEntries, NoiseTask, NormalSums, NormalTask, PosteriorSums, PosteriorTask, ScorePenalty, TraceTask,
@@ -297,7 +297,7 @@ fn fit_typed<T: Lane>(
             rmse: (run.squares / prepared.weight()).sqrt(),
             held_out_rmse: None,
             trace: run.trace,
-            starts: agreement.or_else(|| of_runs(&runs, method, entries)),
+            starts: agreement.or_else(|| StartAgreement::of_runs(&runs, method, entries.total())),
             runs,
             identifiability: None,
             refitted: false,

@@ -4,14 +4,14 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::objective::{Diagonal, Objective};
 use crate::incomplete::factors::{FactorSide, Factors};
-use crate::incomplete::fit::agreement::Comparison;
+use crate::incomplete::fit::agreement::{MOST_STARTS, best_of};
 use crate::incomplete::fit::first_factors::{
-    EXACT, SWEEPS, StartSweep, curvatures, give_unit, orthogonalize, random, resize,
+    EXACT, SWEEPS, StartSweep, curvatures, give_unit, orthogonalize, random, renew,
 };
 use crate::incomplete::fit::short_starts::{
-    LEAST, MOST_STARTS, Penalties, Swept, ends_at_noise, level_of_noise, noise_penalty,
+    LEAST, Penalties, Swept, ends_at_noise, level_of_noise, noise_penalty,
 };
-use crate::incomplete::model::convergence::{RunSummary, StartAgreement};
+use crate::incomplete::model::convergence::StartAgreement;
 use crate::incomplete::options::{IncompletePca, Method};
 use crate::incomplete::parts::fit::EntryPasses;
 use crate::incomplete::parts::stand_in::stand_in;
@@ -53,34 +53,33 @@ impl<T: Lane> PartStarts<'_, T> {
         let is_last = |penalty, squares| {
             ends && penalty <= LEAST * level * noise_penalty(squares, (entries.total(), parameters), most)
         };
-        let (mut penalties, mut comparison, mut best) = (Penalties::default(), Comparison::default(), None);
-        for number in 0..MOST_STARTS {
+        let mut penalties = Penalties::default();
+        let start = |number| {
             let (mut factors, _) = self.swept(number, exec)?;
             let ridge = |factors: &mut Factors<T>, penalty| self.ridge(factors, penalty, exec);
             let cost = penalties.anneal(&mut factors, c, is_last, ridge, exec)?;
-            if comparison.add(&factors, c, (cost, penalties.last()), exec)? {
-                best = Some(factors);
-            }
-            if comparison.agreement()?.is_some_and(|found| found.agree()) {
-                break;
-            }
-        }
-        let Some(mut factors) = best else { unreachable!("a fit without a start") };
-        let deviation = self.prepared.deviations.mean_square.sqrt();
-        resize(&mut factors, c, deviation, exec)?;
+            Ok((factors, cost, penalties.last()))
+        };
+        let (mut factors, agreement) = best_of(c, start, exec)?;
+        renew(&mut factors, &self.drawn(MOST_STARTS).a, (c, most.sqrt()), exec)?;
         let squares = self.sweeps(&mut factors, EXACT, exec)?;
         self.give_unit(&mut factors, exec)?;
-        Ok((factors, squares, comparison.agreement()?))
+        Ok((factors, squares, agreement))
     }
 
     /// As [`PartStarts::random`], in the units of the sweeps.
     fn swept(&self, number: usize, exec: &Exec<'_>) -> Result<(Factors<T>, f64)> {
+        let mut factors = self.drawn(number);
+        let squares = self.sweeps(&mut factors, &SWEEPS, exec)?;
+        Ok((factors, squares))
+    }
+
+    /// The random loadings of a start of a given number, before any sweep.
+    fn drawn(&self, number: usize) -> Factors<T> {
         let Self { pca, problem, prepared, .. } = *self;
         let stream = Purpose::Starts.of(pca.seed).number(number as u64);
         let deviation = prepared.deviations.mean_square.sqrt();
-        let mut factors = random(problem.data, (problem.c, false), &prepared.mean, deviation, stream);
-        let squares = self.sweeps(&mut factors, &SWEEPS, exec)?;
-        Ok((factors, squares))
+        random(problem.data, (problem.c, false), &prepared.mean, deviation, stream)
     }
 
     /// Sweeps of a random start; returns the sum of squared errors.
@@ -122,14 +121,4 @@ impl<T: Lane> PartStarts<'_, T> {
             None => Ok(()),
         }
     }
-}
-
-/// The agreement of several runs.
-pub(crate) fn of_runs(
-    runs: &[RunSummary],
-    method: Method,
-    entries: &ColumnEntries,
-) -> Option<StartAgreement> {
-    let lowest = runs.iter().map(|run| run.cost).fold(f64::INFINITY, f64::min);
-    StartAgreement::of_runs(runs, if method.learns_variances() { entries.total() } else { lowest })
 }
