@@ -18,15 +18,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from incremental import THREADS, begin, record
-from run import HERE
+from incremental import begin, record
+from run import HERE, environment_of
 
 #: Number of rows, number of columns, number of components.
 WORKLOADS = {"copies": (40_000, 6_000, 40), "overlap": (100_000, 2_000, 50)}
@@ -96,7 +95,7 @@ def one(workload: str, fit: str, options: dict) -> dict:
 
 def alone(workload: str, fit: str, options: dict) -> dict:
     """Fit in a separate process."""
-    environment = os.environ | dict.fromkeys(THREADS, str(options["threads"]))
+    environment = environment_of(options["threads"])
     command = [sys.executable, Path(__file__), "--one", workload, fit, json.dumps(options)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode != 0:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -25,7 +24,8 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-from incremental import THREADS, begin, record
+from incremental import begin, record
+from run import environment_of
 
 #: Number of samples, of latitudes, of longitudes, of modes.
 WORKLOADS = {"daily": (14_600, 72, 144, 10), "coarse": (14_600, 36, 72, 10), "monthly": (480, 72, 144, 10)}
@@ -121,7 +121,7 @@ def one(who: str, workload: str, options: dict) -> dict:
 
 def alone(who: str, workload: str, options: dict) -> dict:
     """Fit in a separate process."""
-    environment = os.environ | dict.fromkeys(THREADS, str(options["threads"]))
+    environment = environment_of(options["threads"])
     command = [sys.executable, Path(__file__), "--one", who, workload, json.dumps(options)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode != 0:

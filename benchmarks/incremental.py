@@ -25,9 +25,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from run import HERE, Start, build, in_venv, processor
+from run import HERE, Start, build, environment_of, in_venv, processor
 
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 #: Number of rows of a batch, number of columns, number of components.
 WORKLOADS = {"dense": (10_000, 100, 50), "sparse": (500, 130_107, 10)}
 WHO = ("karhunen", "scikit-learn")
@@ -102,7 +101,7 @@ def one(who: str, workload: str, options: dict) -> dict:
 
 def alone(who: str, workload: str, options: dict) -> dict:
     """Fit in a separate process."""
-    environment = os.environ | dict.fromkeys(THREADS, str(options["threads"]))
+    environment = environment_of(options["threads"])
     command = [sys.executable, Path(__file__), "--one", who, workload, json.dumps(options)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode != 0:

@@ -23,8 +23,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from incremental import THREADS, record
-from run import HERE, ROOT, Start, in_venv
+from incremental import record
+from run import HERE, ROOT, Start, environment_of, in_venv
 
 ENGINE = "karhunen-engine"
 SETS = {
@@ -58,8 +58,7 @@ def build() -> Path:
 
 def run(command: list, instructions: str, threads: int) -> dict:
     """Run a program with an instruction set; return the JSON that it prints."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
-    environment = inherited | dict.fromkeys(THREADS, str(threads)) | SETS[instructions]
+    environment = environment_of(threads) | SETS[instructions]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         raise SystemExit(f"failed: {command}\n{done.stderr}")

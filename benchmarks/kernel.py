@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -28,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incremental import record
-from run import PROGRAMS, Start, build, in_venv
+from run import PROGRAMS, Start, build, environment_of, in_venv
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
 P, FACTORS, COMPONENTS, LANDMARKS = 50, 10, 50, 1000
 GAMMA = 1 / P
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 #: Number of rows, dtype, and competitors, of which the first is the base of the ratios.
 ROWS = {
     "5k": (5_000, "float64", ("karhunen-stored", "sklearn-exact", "sklearn-randomized")),
@@ -138,7 +136,7 @@ def one(who: str, row: str, options: dict) -> dict:
 def alone(who: str, row: str, options: argparse.Namespace) -> dict:
     """Fit in a separate process."""
     settings = json.dumps({name: getattr(options, name) for name in ("threads", "check", "part", "tol")})
-    environment = os.environ | dict.fromkeys(THREADS, str(options.threads))
+    environment = environment_of(options.threads)
     command = [sys.executable, Path(__file__), "--one", who, row, settings]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode != 0:

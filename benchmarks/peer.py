@@ -8,6 +8,7 @@ import sys
 import time
 
 import numpy as np
+from threadpoolctl import threadpool_info
 
 import workloads
 
@@ -65,6 +66,7 @@ def faiss(_):
 # Name: the measured package, and a function that makes its fit.
 COMPETITORS = {
     "karhunen": ("karhunen", karhunen),
+    "sklearn-default": ("scikit-learn", lambda s: sklearn_pca("auto", s)),
     "sklearn-covariance": ("scikit-learn", lambda s: sklearn_pca("covariance_eigh", s)),
     "sklearn-randomized": ("scikit-learn", lambda s: sklearn_pca("randomized", s)),
     "sklearn-arpack": ("scikit-learn", lambda s: sklearn_pca("arpack", s)),
@@ -90,6 +92,8 @@ def main(who: str, description: str, k: int) -> None:
     fitted = fit(x, k)
     seconds = time.perf_counter() - start
     growth = (memory_kb("VmHWM") - before) / 1024
+    # The kernels that the libraries of linear algebra chose for this processor.
+    blas = {f"{found['internal_api']} {found.get('architecture', '')}".strip() for found in threadpool_info()}
     result = {
         "seconds": seconds,
         "growth_mb": growth,
@@ -97,6 +101,7 @@ def main(who: str, description: str, k: int) -> None:
         "route": getattr(fitted, "solver_", ""),
         "n_passes": getattr(fitted, "n_iter_", 0),
         "version": f"{package} {importlib.metadata.version(package)}",
+        "blas": ", ".join(sorted(blas)),
     }
     print(json.dumps(result))
 

@@ -30,6 +30,7 @@ VENV = HERE / "cache" / "venv"
 PROGRAMS = ROOT / "target" / "release" / "examples"
 OURS = "karhunen"
 ENGINE = "karhunen-engine"
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def in_venv() -> None:
@@ -85,6 +86,12 @@ def build() -> Path:
     return PROGRAMS
 
 
+def environment_of(threads: int) -> dict[str, str]:
+    """Return the environment of a competitor: so many threads, and no variable that chooses a kernel of OpenBLAS."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
+    return inherited | dict.fromkeys(THREADS, str(threads))
+
+
 def fit_once(who: str, workload, options: argparse.Namespace, programs: Path) -> dict:
     import dataclasses
 
@@ -95,9 +102,8 @@ def fit_once(who: str, workload, options: argparse.Namespace, programs: Path) ->
     else:
         description = json.dumps(dataclasses.asdict(workload))
         command = [sys.executable, HERE / "peer.py", who, description, str(options.components)]
-    threads = str(options.threads)
-    environment = {name: threads for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
-    done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    environment = environment_of(options.threads)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         raise SystemExit(f"{who} failed on {workload.name}:\n{done.stderr}")
     return json.loads(done.stdout.splitlines()[-1])
@@ -129,6 +135,7 @@ def measure(workload, options: argparse.Namespace, programs: Path, machine: dict
                 "competitor": who,
                 "route": runs[who][-1]["route"],
                 "version": runs[who][-1].get("version", ""),
+                "blas": runs[who][-1].get("blas", ""),
                 "median_s": statistics.median(run["seconds"] for run in runs[who]),
                 "time_ratio": statistics.median(ratios),
                 "worst_error": float(np.max(np.abs(found - exact) / exact)),

@@ -13,15 +13,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from incremental import THREADS, begin, record
-from run import HERE
+from incremental import begin, record
+from run import HERE, environment_of
 
 CELLS, GENES, COMPONENTS = 50_000, 20_000, 50
 COMPETITORS = ("karhunen", "karhunen 1e-5", "scanpy")
@@ -102,7 +101,7 @@ def one(competitor: str, options: dict) -> dict:
 
 def alone(competitor: str, options: dict) -> dict:
     """Fit in a separate process."""
-    environment = os.environ | dict.fromkeys(THREADS, str(options["threads"]))
+    environment = environment_of(options["threads"])
     command = [sys.executable, Path(__file__), "--one", competitor, json.dumps(options)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode != 0:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -24,8 +23,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from incremental import THREADS, begin, record
-from run import ROOT
+from incremental import begin, record
+from run import ROOT, environment_of
 
 SHAPES = ((150, 4), (1_000, 20), (500, 50), (1_797, 64), (5_000, 30))
 WHO = ("karhunen", "scikit-learn")
@@ -88,7 +87,7 @@ def one(work: str, who: str, n: int, p: int, calls: int) -> dict:
 
 def alone(command: list, threads: int) -> tuple[float, str]:
     """Run a process; return its seconds and its output."""
-    environment = os.environ | dict.fromkeys(THREADS, str(threads))
+    environment = environment_of(threads)
     start = time.perf_counter()
     done = subprocess.run(command, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     seconds = time.perf_counter() - start

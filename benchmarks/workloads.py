@@ -33,16 +33,18 @@ class Workload:
         return self.tokens > 0
 
 
-TALL = ("sklearn-covariance", "sklearnex")
+# The default of scikit-learn, and every solver of it that takes the data in reasonable time and memory.
+TALL = ("sklearn-default", "sklearn-covariance", "sklearn-randomized", "sklearnex")
 TALL_F32 = (*TALL, "faiss")  # float32 only
-SPARSE = ("sklearn-arpack",)
+DENSE = ("sklearn-default", "sklearn-randomized", "sklearn-arpack")
+SPARSE = ("sklearn-default", "sklearn-arpack")
 
 WORKLOADS = (
     Workload("tall-f64", 100_000, 500, "float64", TALL),
     Workload("very-tall-f32", 1_000_000, 100, "float32", TALL_F32),
     Workload("large-f32", 60_000, 2_000, "float32", TALL_F32),
-    Workload("wide-f64", 500, 100_000, "float64", ("sklearn-full", "sklearn-randomized", "fbpca")),
-    Workload("square-f64", 5_000, 5_000, "float64", ("sklearn-covariance", "sklearn-randomized", "sklearn-arpack")),
+    Workload("wide-f64", 500, 100_000, "float64", (*DENSE, "sklearn-full", "fbpca")),
+    Workload("square-f64", 5_000, 5_000, "float64", (*DENSE, "sklearn-covariance")),
     # Draws per row are set so that about 20, 20 and 11 million different entries remain.
     Workload("sparse-tall-f32", 200_000, 2_000, "float32", (*SPARSE, "sklearn-covariance"), tokens=109),
     Workload("sparse-zipf-f32", 100_000, 30_000, "float32", SPARSE, tokens=295, zipf=True),
