@@ -112,7 +112,7 @@ mod _core {
     use crate::scatter::{Scatter, fit_scatter, sum_rows};
     #[pymodule_export]
     #[pymodule_export]
-    use crate::selection::{parallel_analysis, select_components, separate_components};
+    use crate::selection::{parallel_analysis, select_components, separate_components, suggest_components};
     #[pymodule_export]
     use crate::stream::Stream;
     #[pymodule_export]

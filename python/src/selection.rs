@@ -1,7 +1,9 @@
 //! Rules for the number of components.
 
 use karhunen::choice::Choice;
-use karhunen::selection::{self, Curve, Level, Null, Parallel, Selection, Spectrum};
+use karhunen::selection::{
+    self, Answer, Curve, Level, Null, Parallel, Rule, Selection, Spectrum, Suggestion,
+};
 use karhunen::{Pca, Result, Run, Source, Weights};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
@@ -25,6 +27,21 @@ pub(crate) fn select_components<'py>(
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let spectrum = Spectrum::of_model(&model.get().model, n_observations).map_err(to_python)?;
     selection::of_spectrum(&spectrum).iter().map(|row| given(py, row)).collect()
+}
+
+/// The number that answers support: a rule, its number, and true at the edge of its range. And why.
+#[pyfunction]
+pub(crate) fn suggest_components(
+    answers: Vec<(String, Option<usize>, bool)>,
+) -> PyResult<(Option<usize>, String)> {
+    let answer = |(name, n_components, at_edge): &(String, Option<usize>, bool)| {
+        let rule = Rule::of_name(name)
+            .ok_or_else(|| PyValueError::new_err(format!("rule = {name:?} is not known")))?;
+        Ok(Answer { rule, n_components: *n_components, at_edge: *at_edge })
+    };
+    let answers: Vec<Answer> = answers.iter().map(answer).collect::<PyResult<_>>()?;
+    let Suggestion { n_components, reason } = selection::suggest(answers);
+    Ok((n_components, reason))
 }
 
 /// The choice of parallel analysis; `level` is a quantile, or none for the mean.

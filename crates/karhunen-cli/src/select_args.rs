@@ -20,7 +20,7 @@ use crate::values::{at_least_one, choice};
   karhunen select wide.npy -k 50 --no-parallel --json | jq .rules
   karhunen select large.npy --memory-limit 2GB --no-parallel
 
-No rule is right for all data; rules that agree are better evidence than any one of them. --cross-validate adds the
+The suggested number is that of parallel analysis, or what most families of rules agree on. --cross-validate adds the
 number with the least error on held-out entries, which karhunen cross-validate shows. Of a table with missing values,
 parallel analysis and cross-validation alone are printed.")]
 pub(crate) struct SelectArgs {
@@ -28,7 +28,7 @@ pub(crate) struct SelectArgs {
     pub(crate) given: Given,
     /// A model written by fit -o, or a table whose rows are samples; - for the standard input
     ///
-    /// Several rules need all components: fit the model with -k all. Parallel analysis needs the rows
+    /// Several rules need all variances: fit large data with -k all. Parallel analysis needs the rows
     #[arg(value_name = "MODEL|DATA", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// Independent rows, if they are fewer than the rows of the table, as those of a time series [default: the rows, or

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use karhunen::PcaModel;
-use karhunen::selection::{Curve, Selection, Separation};
+use karhunen::selection::{Curve, Selection, Separation, Suggestion, suggest};
 use serde::Serialize;
 
 use crate::component_names::of_component;
@@ -29,7 +29,7 @@ impl SelectReport<'_> {
         out.push('\n');
         self.table(&mut out, layout);
         out.push('\n');
-        wrapped(&mut out, "suggested", &suggested(self.rules), layout.width);
+        wrapped(&mut out, "suggested", &suggested(&suggest(self.rules)), layout.width);
         let edges: Vec<String> = self
             .rules
             .iter()
@@ -37,8 +37,7 @@ impl SelectReport<'_> {
             .map(|row| format!("{} ({} to {})", row.rule, row.range.0, row.range.1))
             .collect();
         if !edges.is_empty() {
-            let text =
-                format!("at the edge of their range, so they may have found no answer: {}", edges.join(", "));
+            let text = format!("at the edge of their range, so not counted: {}", edges.join(", "));
             wrapped(&mut out, "edge", &text, layout.width);
         }
         if let Some(separation) = self.separation {
@@ -67,25 +66,10 @@ impl SelectReport<'_> {
     }
 }
 
-/// The numbers and how many rules give each, the most frequent first.
-fn suggested(rules: &[Selection]) -> String {
-    let mut numbers: Vec<usize> = rules.iter().filter_map(|row| row.n_components).collect();
-    if numbers.is_empty() {
-        return "no rule applies; the table says why".to_owned();
-    }
-    numbers.sort_unstable();
-    let mut counts: Vec<(usize, usize)> = Vec::new();
-    for n in numbers {
-        match counts.last_mut() {
-            Some((last, times)) if *last == n => *times += 1,
-            _ => counts.push((n, 1)),
-        }
-    }
-    counts.sort_by_key(|(n, times)| (std::cmp::Reverse(*times), *n));
-    let told = |&(n, times): &(usize, usize)| {
-        format!("{n} by {times} {}", if times == 1 { "rule" } else { "rules" })
-    };
-    counts.iter().map(told).collect::<Vec<_>>().join(", ")
+/// The number that the rules support, and why.
+fn suggested(found: &Suggestion) -> String {
+    let Suggestion { n_components, reason } = found;
+    n_components.map_or_else(|| format!("none: {reason}"), |n| format!("{n}: {reason}"))
 }
 
 /// The components that sampling does not separate, by North's rule.
@@ -113,12 +97,27 @@ pub(crate) struct SelectSummary<'a> {
     explained_variance: &'a [f64],
     explained_variance_ratio: &'a [f64],
     rules: Vec<RuleSummary<'a>>,
+    suggested: SuggestionSummary,
     /// Standard error of each variance by North's rule.
     standard_errors: &'a [f64],
     /// Ranges of components that sampling does not separate, counted from 1, ends included.
     groups: Vec<[usize; 2]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seconds: Option<Seconds>,
+}
+
+/// The number that the rules support, in JSON.
+#[derive(Debug, Serialize)]
+struct SuggestionSummary {
+    n_components: Option<usize>,
+    reason: String,
+}
+
+impl SuggestionSummary {
+    fn of(rules: &[Selection]) -> Self {
+        let Suggestion { n_components, reason } = suggest(rules);
+        Self { n_components, reason }
+    }
 }
 
 /// A rule in JSON.
@@ -177,6 +176,7 @@ impl<'a> SelectSummary<'a> {
             explained_variance: model.explained_variance(),
             explained_variance_ratio: model.explained_variance_ratio(),
             rules: rules.iter().map(RuleSummary::of).collect(),
+            suggested: SuggestionSummary::of(rules),
             standard_errors: &separation.standard_errors,
             groups: separation
                 .groups()
@@ -196,6 +196,7 @@ pub(crate) struct IncompleteSummary<'a> {
     n_samples: usize,
     n_features: usize,
     rules: Vec<RuleSummary<'a>>,
+    suggested: SuggestionSummary,
     seconds: Seconds,
 }
 
@@ -207,6 +208,8 @@ impl<'a> IncompleteSummary<'a> {
         rules: &'a [Selection],
         seconds: Seconds,
     ) -> Self {
-        Self { file, n_samples, n_features, rules: rules.iter().map(RuleSummary::of).collect(), seconds }
+        let suggested = SuggestionSummary::of(rules);
+        let rules = rules.iter().map(RuleSummary::of).collect();
+        Self { file, n_samples, n_features, rules, suggested, seconds }
     }
 }

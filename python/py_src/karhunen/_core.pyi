@@ -81,6 +81,7 @@ __all__ = [
     "spe_of_rows",
     "split_entries",
     "squared_cosines",
+    "suggest_components",
     "sum_batches",
     "sum_entries",
     "sum_part",
@@ -376,6 +377,11 @@ class IncompleteModel:
     @property
     def feature_noise_variance(self) -> NDArray[np.float64]:
         """Noise variance of each feature, in the squared units of the data."""
+    @property
+    def conformal_errors(self) -> NDArray[np.float64] | None:
+        """Errors of the entries held out, over their standard deviations, absolute and ascending."""
+    def interval_factor(self, level: float) -> float:
+        """Return the number of standard deviations on both sides of a prediction that make an interval."""
     @property
     def noise_variance(self) -> float:
         """Variance of an observation of weight 1 about its prediction."""
@@ -1103,6 +1109,7 @@ def write_kernel_report(
     on_progress: _OnProgress | None = None,
 ) -> None: ...
 def select_components(model: Model, n_observations: float | None = None) -> list[dict[str, Any]]: ...
+def suggest_components(answers: list[tuple[str, int | None, bool]]) -> tuple[int | None, str]: ...
 def parallel_analysis(
     x: _Data,
     options: dict[str, Any],

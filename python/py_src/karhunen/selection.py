@@ -1,6 +1,6 @@
-"""How many components: rules side by side, parallel analysis, and North's rule.
+"""How many components: rules side by side, parallel analysis, North's rule, and one suggestion.
 
-No rule is right for all data; rules that agree are better evidence than any one of them.
+No rule is right for all data: :func:`suggest` takes parallel analysis, or what several families of rules agree on.
 """
 
 from __future__ import annotations
@@ -32,7 +32,17 @@ from karhunen._shared.standardization import in_order_of_columns
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Selection", "Separation", "cross_validation", "north", "parallel_analysis", "rules", "to_frame"]
+__all__ = [
+    "Selection",
+    "Separation",
+    "Suggestion",
+    "cross_validation",
+    "north",
+    "parallel_analysis",
+    "rules",
+    "suggest",
+    "to_frame",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +80,54 @@ class Selection:
     thresholds: NDArray[np.float64] | None
 
 
+@dataclass(frozen=True)
+class Suggestion:
+    """A number of components that the answers of rules support.
+
+    Attributes
+    ----------
+    n_components : int or None
+        The number; None if no two families of rules agree, or no rule applies.
+    reason : str
+        The rule or the families that support it, or why there is none.
+    """
+
+    n_components: int | None
+    reason: str
+
+
+def suggest(selections: Iterable[Selection]) -> Suggestion:
+    """Suggest one number from the answers of rules.
+
+    That is the answer of parallel analysis, or of cross-validation, if there is one; otherwise the number that most
+    families of rules give, if two or more do and no other number has as many. The criteria of Bai and Ng are one
+    family, and so are Kaiser's and Jolliffe's rules: a family has the answer of more than half of its rules. Answers at
+    the edge of their range do not count; where parallel analysis or cross-validation has its largest number, there may
+    be more, and none is suggested.
+
+    Parameters
+    ----------
+    selections : iterable of Selection
+        Answers of :func:`rules`, :func:`parallel_analysis` and :func:`cross_validation`.
+
+    Returns
+    -------
+    Suggestion
+        The number and its reason.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from karhunen import PCA, selection
+    >>> x = load_wine().data
+    >>> answers = selection.rules(PCA(scale=True).fit(x))
+    >>> selection.suggest([*answers, selection.parallel_analysis(x, scale=True)]).n_components
+    3
+    """
+    answers = [(row.rule, row.n_components, bool(row.at_edge)) for row in selections]
+    return Suggestion(*_core.suggest_components(answers))
+
+
 def rules(pca: Any, n_observations: float | None = None) -> list[Selection]:
     """Evaluate all rules that take the variances of a fit.
 
@@ -79,7 +137,8 @@ def rules(pca: Any, n_observations: float | None = None) -> list[Selection]:
     Parameters
     ----------
     pca : PCA, TruncatedSVD or IncrementalPCA
-        A fitted model; several rules need all components, and say so.
+        A fitted model. Several rules need all variances, which a fit of some components of large data does not have,
+        and say so.
     n_observations : float or None, default=None
         Number of independent rows; None is the sum of frequency weights, and the effective number
         ``sum(w)**2 / sum(w**2)`` of importance and population weights.

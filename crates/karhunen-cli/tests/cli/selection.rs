@@ -178,5 +178,9 @@ fn what_has_no_rules_is_refused_by_name() {
         assert!(message.contains(told), "{arguments}: {message}");
     }
     let (_, few) = rules(&run(&format!("select {} --json", path("m.model"))));
+    assert!(few.iter().all(|(_, n)| n.is_some()), "{few:?}");
+    let iterated = format!("fit wine.csv --label class -k 2 --solver block-krylov -q -o {}", path("i.model"));
+    karhunen(&iterated).assert().success();
+    let (_, few) = rules(&run(&format!("select {} --json", path("i.model"))));
     assert!(few.iter().any(|(_, n)| n.is_none()), "{few:?}");
 }

@@ -5,7 +5,7 @@ use crate::names::{component, listed};
 use crate::numbers::{all_rounded, counted};
 use karhunen::PcaModel;
 use karhunen::choice::Choice;
-use karhunen::selection::{Selection, Spectrum, north, of_spectrum};
+use karhunen::selection::{Selection, Spectrum, Suggestion, north, of_spectrum, suggest};
 
 impl Chosen {
     /// The choices for a model; a model to which no rule applies has a sentence that says why.
@@ -49,36 +49,22 @@ impl RuleRow {
 }
 
 fn summary(table: &[Selection]) -> Vec<String> {
-    let mut numbers: Vec<usize> = table.iter().filter_map(|row| row.n_components).collect();
-    numbers.sort_unstable();
-    let (Some(least), Some(most)) = (numbers.first(), numbers.last()) else {
-        return vec![format!("None of the {} applies; the table says why.", counted(table.len(), "rule"))];
-    };
-    let times = |n: usize| numbers.iter().filter(|other| **other == n).count();
-    let range = match numbers.len() {
-        1 => format!("applies; it suggests {least}"),
-        _ if least == most => format!("apply; they all suggest {least}"),
-        _ => format!("apply; they suggest between {least} and {most} components"),
-    };
-    let mut sentences = vec![format!("{} of {} {range}.", numbers.len(), counted(table.len(), "rule"))];
-    // Of numbers that occur equally often, the smallest.
-    let often = numbers.iter().copied().max_by_key(|n| (times(*n), std::cmp::Reverse(*n)));
-    if let Some(often) = often.filter(|n| times(*n) > 1 && least != most) {
-        let names: Vec<String> = table
-            .iter()
-            .filter(|row| row.n_components == Some(often))
-            .map(|row| row.rule.name().to_owned())
-            .collect();
-        sentences.push(format!("The most frequent answer is {often} ({}).", listed(&names)));
+    let n_answers = table.iter().filter(|row| row.n_components.is_some()).count();
+    let rules = counted(table.len(), "rule");
+    if n_answers == 0 {
+        return vec![format!("None of the {rules} applies; the table says why.")];
     }
+    let apply = if n_answers == 1 { "applies" } else { "apply" };
+    let Suggestion { n_components, reason } = suggest(table);
+    let mut sentences = vec![
+        match n_components {
+            Some(n) => format!("Suggested: {}, {reason}.", counted(n, "component")),
+            None => format!("No number is suggested: {reason}."),
+        },
+        format!("{n_answers} of {rules} {apply}."),
+    ];
     if table.iter().any(|row| row.at_edge) {
-        sentences.push(
-            "A choice at the edge of its range (marked) may mean that the rule found no answer.".to_owned(),
-        );
+        sentences.push("A choice at the edge of its range (marked) is not counted.".to_owned());
     }
-    sentences.push(
-        "No rule is right for all data; rules that agree are better evidence than any one of them."
-            .to_owned(),
-    );
     sentences
 }

@@ -86,7 +86,7 @@ pub(super) fn truncated<E: Exp>(
         _ => 0.0,
     };
     let wanted = n_components.wanted(shares.len(), known);
-    let (Pairs { values, vectors, residuals, n_products }, smallest) =
+    let (Pairs { values, vectors, residuals, n_products, .. }, smallest) =
         iterated(&op, kernel, wanted, iteration, &exec)?;
     let means = op.means(&exec.part(1.0, 1.0))?;
     let total = if kernel.is_positive() { Some(total(&means)?) } else { None };
@@ -173,7 +173,7 @@ fn ritz_pairs(op: &dyn SymOp, columns: &Matrix, exec: &Exec<'_>) -> Result<Pairs
     let (vectors, product) = (rotated(columns)?, rotated(&product)?);
     let residuals = relative_residuals(&product, &vectors, &eigen.values);
     let values = eigen.values.into_iter().map(|value| value.max(0.0)).collect();
-    Ok(Pairs { values, vectors, residuals, n_products: 1 })
+    Ok(Pairs { values, vectors, residuals, n_products: 1, others: None })
 }
 
 /// Block size of an iteration, a multiple of the register width. A pass over recomputed tiles costs as much as

@@ -262,6 +262,7 @@ impl Solved {
             explained_variance: population.reported(),
             explained_variance_ratio: population.ratios(),
             singular_values: population.singular_values(totals.root_observations(pca.weighting)),
+            discarded_variance: population.discarded(spectrum.others.as_deref()),
             noise_variance: population.noise(rank),
             total_variance: population.total * correction,
             feature_variance: Some(affine.variance.iter().map(|v| v * correction).collect()),
@@ -422,6 +423,13 @@ impl Population<'_> {
 
     fn singular_values(&self, root_observations: f64) -> Vec<f64> {
         self.variances.iter().map(|v| v.sqrt() * root_observations).collect()
+    }
+
+    /// The variances of the other eigenvalues, if there are any and they are known, at most the least one kept.
+    fn discarded(&self, others: Option<&[f64]>) -> Option<Vec<f64>> {
+        let least = self.variances.last().copied().unwrap_or(f64::INFINITY);
+        let others = others.filter(|others| !others.is_empty())?;
+        Some(others.iter().map(|v| v.clamp(0.0, least) * self.correction).collect())
     }
 
     /// The mean of the discarded eigenvalues: Tipping & Bishop (1999), doi:10.1111/1467-9868.00196, equation 8.

@@ -202,7 +202,7 @@ pub(crate) fn model_of_spectrum(
         reason,
         tol: tolerance::<f64>(pca),
         n_passes: 1,
-        spectrum: Spectrum { values, components, residuals },
+        spectrum: Spectrum { values, components, residuals, others: None },
         cancelled: 0.0,
         input: Input::Sketch,
         affine,

@@ -18,6 +18,9 @@ pub struct ModelParts {
     pub explained_variance_ratio: Vec<f64>,
     /// Singular values of the centred (scaled, weighted) data.
     pub singular_values: Vec<f64>,
+    /// The discarded variances, descending, where the fit found all of them: by an explicit matrix of at most 600 rows, or a
+    /// full decomposition.
+    pub discarded_variance: Option<Vec<f64>>,
     /// Mean of the discarded variances.
     pub noise_variance: f64,
     /// Trace of the covariance.
@@ -106,6 +109,12 @@ impl TryFrom<ModelParts> for PcaModel {
         if let Some(found) = parts.effective_samples.filter(|found| !(*found > 0.0 && found.is_finite())) {
             let rule = "a number of observations is positive and finite";
             return Err(Error::ModelValue { name: "effective_samples", value: found.to_string(), rule });
+        }
+        let discarded = parts.discarded_variance.as_deref().unwrap_or(&[]);
+        let all = || parts.explained_variance.last().into_iter().chain(discarded);
+        if let Some(value) = all().zip(all().skip(1)).find(|(a, b)| !(a >= b && **b >= 0.0)).map(|(_, b)| b) {
+            let rule = "variances descend and are not negative";
+            return Err(Error::ModelValue { name: "discarded_variance", value: value.to_string(), rule });
         }
         if let Some(found) = parts.n_dimensions.filter(|found| !(k..=p).contains(found)) {
             let rule = "it is at least the components and at most the columns";
@@ -289,6 +298,10 @@ impl PcaModel {
             parts.noise_variance = if negligible { 0.0 } else { sum / n };
         }
         parts.options.n_components = NComponents::Count(k);
+        if !dropped.is_empty() && (parts.discarded_variance.is_some() || n_others == 0.0) {
+            let discarded = parts.discarded_variance.take().unwrap_or_default();
+            parts.discarded_variance = Some([dropped, &discarded].concat());
+        }
         parts.truncate(k);
         Self::try_from(parts)
     }

@@ -28,6 +28,9 @@ impl Recorded for PcaModel {
         record.put_row("residuals", &parts.convergence.residuals);
         record.put_row("mean", &parts.mean);
         record.put_row("scale", &parts.scale);
+        if let Some(discarded) = &parts.discarded_variance {
+            record.put_row("discarded_variance", discarded);
+        }
         record.put_scalar("noise_variance", parts.noise_variance);
         record.put_scalar("total_variance", parts.total_variance);
         record.put_scalar("sum_of_weights", parts.sum_of_weights);
@@ -68,6 +71,7 @@ impl Recorded for PcaModel {
             explained_variance: record.take_any_row("explained_variance")?,
             explained_variance_ratio: record.take_any_row("explained_variance_ratio")?,
             singular_values: record.take_any_row("singular_values")?,
+            discarded_variance: record.if_there("discarded_variance", Record::take_any_row)?,
             noise_variance: record.take_scalar("noise_variance")?,
             total_variance: record.take_scalar("total_variance")?,
             feature_variance: record.if_there("feature_variance", Record::take_any_row)?,

@@ -2,8 +2,8 @@
 //!
 //! Rules of a [`Spectrum`] (the variances of a fit, descending) take no data and cost nothing beside the fit;
 //! [`of_spectrum`] evaluates all of them. [`Parallel`] compares the variances with those of random data and fits
-//! these. [`cross_validation`] compares errors of held-out entries. No rule is right for all data: rules that agree are better
-//! evidence than any one of them.
+//! these. [`cross_validation`] compares errors of held-out entries. No rule is right for all data: [`suggest`] takes parallel
+//! analysis where it is there, and otherwise what several families of rules agree on.
 //!
 //! A rule that does not apply to the data gives a [`Selection`] without a number, and its reason. Rules compare
 //! variances with a relative tolerance of 1e-10, so that rounding does not decide a tie.
@@ -33,6 +33,7 @@ mod parallel;
 mod result;
 mod rule;
 mod spectrum;
+mod suggestion;
 mod table;
 
 pub use bai_ng::{BaiNg, bai_ng};
@@ -49,4 +50,5 @@ pub use result::{Curve, Selection};
 pub use rule::Rule;
 pub use spectrum::Spectrum;
 pub(crate) use spectrum::check_given;
+pub use suggestion::{Answer, Suggestion, suggest};
 pub use table::of_spectrum;

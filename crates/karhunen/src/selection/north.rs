@@ -45,9 +45,9 @@ impl Separation {
 /// ```
 pub fn north(spectrum: &Spectrum) -> Separation {
     let relative = (2.0 / spectrum.n_observations).sqrt();
-    let standard_errors: Vec<f64> = spectrum.variances.iter().map(|variance| variance * relative).collect();
-    let bar =
-        |k: usize| (spectrum.variances[k] - standard_errors[k], spectrum.variances[k] + standard_errors[k]);
+    let variances = &spectrum.variances[..spectrum.n_components];
+    let standard_errors: Vec<f64> = variances.iter().map(|variance| variance * relative).collect();
+    let bar = |k: usize| (variances[k] - standard_errors[k], variances[k] + standard_errors[k]);
     let overlaps = (1..standard_errors.len()).map(|k| bar(k - 1).0 <= bar(k).1).collect();
     Separation { standard_errors, overlaps }
 }

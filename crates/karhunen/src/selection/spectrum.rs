@@ -10,6 +10,8 @@ use crate::weights::Weighting;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spectrum {
     pub(super) variances: Vec<f64>,
+    /// Number of variances that belong to components.
+    pub(super) n_components: usize,
     pub(super) total: f64,
     pub(super) n_observations: f64,
     pub(super) n_features: usize,
@@ -73,10 +75,13 @@ impl Spectrum {
         // Columns that determine one another, as indicators do, have fewer variances than their number.
         let p = model.n_dimensions();
         let rank = p.min(n.saturating_sub(usize::from(centered)));
-        let (variances, total) = (model.explained_variance(), model.total_variance());
-        let spectrum = Self::checked(variances, total, n_observations, p, rank)?;
+        let discarded = model.parts().discarded_variance.as_deref().unwrap_or(&[]);
+        let mut variances = [model.explained_variance(), discarded].concat();
+        // Beyond the dimensions, which are at most the columns, they are rounding errors.
+        variances.truncate(p);
+        let spectrum = Self::checked(&variances, model.total_variance(), n_observations, p, rank)?;
         let scaled = options.scale == Scaling::Deviation && model.feature_weights().is_none();
-        Self { centered, scaled, ..spectrum }.without_rounding()
+        Self { centered, scaled, n_components: model.n_components(), ..spectrum }.without_rounding()
     }
 
     /// Sets whether the columns were divided by their standard deviations: the variances are those of a correlation
@@ -127,12 +132,15 @@ impl Spectrum {
             return Err(Error::ModelValue { name: "total variance", value: total.to_string(), rule });
         }
         let (variances, total) = (variances.to_vec(), total.max(sum));
-        Ok(Self { variances, total, n_observations, n_features, centered: true, scaled: false, rank })
+        let n_components = variances.len();
+        let (centered, scaled) = (true, false);
+        Ok(Self { variances, n_components, total, n_observations, n_features, centered, scaled, rank })
     }
 
     /// Without variances beyond the rank, which are rounding errors.
     fn without_rounding(mut self) -> Result<Self> {
         self.variances.truncate(self.rank);
+        self.n_components = self.n_components.min(self.rank);
         Ok(self)
     }
 
@@ -202,7 +210,7 @@ pub(super) fn whole(n: f64) -> usize {
 mod tests {
     use super::*;
     use crate::linalg::Dense;
-    use crate::pca::Pca;
+    use crate::pca::{Pca, Route};
     use crate::weights::Weights;
 
     #[test]
@@ -219,10 +227,16 @@ mod tests {
     fn a_truncated_fit_is_told_from_a_complete_one() {
         let x = [1.0, 0.0, 2.0, 0.0, 3.0, 1.0, 4.0, 1.0, 1.0, 2.0, 2.0, 7.0];
         let x = Dense::row_major(&x, 4, 3).unwrap();
-        let fit = |k| Spectrum::of_model(&Pca::new(k).fit(&x, &Weights::default()).unwrap(), None).unwrap();
-        assert!(!fit(1).is_complete() && !fit(2).is_complete() && fit(3).is_complete());
+        let by = |k, solver| {
+            let model = Pca { solver, ..Pca::new(k) }.fit(&x, &Weights::default()).unwrap();
+            Spectrum::of_model(&model, None).unwrap()
+        };
+        let (found, fit) = (|k| by(k, Some(Route::BlockKrylov)), |k| by(k, None));
+        assert!(!found(1).is_complete() && !found(2).is_complete() && found(3).is_complete());
+        // The covariance matrix has all variances.
         let all = fit(3);
-        assert!((fit(1).rest(1) - all.rest(1)).abs() < 1e-14 * all.total);
+        assert!(fit(1).is_complete() && (fit(1).rest(1) - all.rest(1)).abs() < 1e-14 * all.total);
+        assert!((found(1).rest(1) - all.rest(1)).abs() < 1e-14 * all.total);
         assert_eq!((all.rank, all.n_free(), all.n_observations()), (3, 3.0, 4.0));
     }
 

@@ -16,7 +16,12 @@ impl Spectrum {
     pub(crate) fn complete(&mut self, k: usize, level: f64, exec: &Exec<'_>) -> Result<()> {
         let rank = self.values.iter().take_while(|&&value| value > level).count().min(k);
         let p = self.components.n_cols();
-        self.values.truncate(rank);
+        let dropped = self.values.split_off(rank);
+        if let Some(others) = &mut self.others {
+            others.splice(0..0, dropped);
+            // Pairs of variance zero take the place of values at the level of rounding.
+            others.drain(..others.len().min(k - rank));
+        }
         self.values.resize(k, 0.0);
         self.residuals.truncate(rank);
         self.residuals.resize(k, 0.0);
@@ -71,7 +76,12 @@ mod tests {
     #[test]
     fn unit_vectors_complete_a_spectrum_of_low_rank() {
         let components = Matrix::from_vec(2, 4, vec![0.6, 0.8, 0.0, 0.0, 0.1, 0.2, 0.3, 0.9]).unwrap();
-        let mut spectrum = Spectrum { values: vec![2.0, 1e-17], components, residuals: vec![1e-9, 0.5] };
+        let mut spectrum = Spectrum {
+            values: vec![2.0, 1e-17],
+            components,
+            residuals: vec![1e-9, 0.5],
+            others: Some(vec![1e-18, 0.0]),
+        };
         spectrum.complete(4, 1e-16, &Exec::sequential()).unwrap();
         assert_eq!(
             (spectrum.values, spectrum.residuals),
@@ -87,8 +97,12 @@ mod tests {
     #[test]
     fn a_complete_spectrum_is_unchanged() {
         let components = Matrix::from_vec(1, 2, vec![0.6, 0.8]).unwrap();
-        let mut spectrum =
-            Spectrum { values: vec![2.0], components: components.clone(), residuals: vec![0.1] };
+        let mut spectrum = Spectrum {
+            values: vec![2.0],
+            components: components.clone(),
+            residuals: vec![0.1],
+            others: None,
+        };
         spectrum.complete(1, 1e-16, &Exec::sequential()).unwrap();
         assert_eq!((spectrum.components, spectrum.residuals), (components, vec![0.1]));
     }

@@ -19,7 +19,7 @@ pub(crate) fn image(
     seed: u64,
     exec: &Exec<'_>,
 ) -> Result<Spectrum> {
-    let Pairs { mut values, vectors, mut residuals, .. } = pairs;
+    let Pairs { mut values, vectors, mut residuals, others, .. } = pairs;
     let largest = values.first().copied().unwrap_or(0.0);
     let level = rounding_level(route, largest, op);
     let rank = values.iter().take_while(|&&value| value > level).count();
@@ -34,7 +34,7 @@ pub(crate) fn image(
         }
     }
     let components = polish_rows(image, seed, &exec.part(0.8, 1.0))?;
-    Ok(Spectrum { values, components, residuals })
+    Ok(Spectrum { values, components, residuals, others })
 }
 
 /// Largest growth of the residuals: `sqrt(lambda_1 / lambda)` for the smallest eigenvalue above rounding level.

@@ -23,6 +23,8 @@ pub(crate) struct Pairs {
     pub(crate) residuals: Vec<f64>,
     /// Number of products with the matrix.
     pub(crate) n_products: usize,
+    /// All smaller eigenvalues, descending, if they are known.
+    pub(crate) others: Option<Vec<f64>>,
 }
 
 /// Dimension up to which all eigenvectors cost as little as some.
@@ -85,7 +87,7 @@ pub(crate) fn leading_of_matrix(
         }
     }
     let (mut pairs, _) = Reduced::of(a)?.leading(wanted, exec)?;
-    pairs.values.iter_mut().for_each(|v| *v = v.max(0.0));
+    pairs.values.iter_mut().chain(pairs.others.iter_mut().flatten()).for_each(|v| *v = v.max(0.0));
     Ok(pairs)
 }
 
@@ -103,12 +105,8 @@ impl<'a> Reduced<'a> {
 
     /// All eigenvalues, descending.
     pub(crate) fn values(&self) -> Result<Vec<f64>> {
-        let dim = self.matrix.n_rows();
         match &self.form {
-            Some(form) => Ok((0..dim)
-                .step_by(LANES)
-                .flat_map(|first| form.values(first..dim.min(first + LANES)))
-                .collect()),
+            Some(form) => Ok(values_of(form, 0)),
             None => Ok(eigh(self.matrix)?.values),
         }
     }
@@ -125,8 +123,10 @@ impl<'a> Reduced<'a> {
             // Residuals are relative to the largest value, which matrices without positive values do not have.
             if values.first().is_some_and(|v| *v > 0.0) && vectors.as_slice().iter().all(|x| x.is_finite()) {
                 let vectors = polish(vectors, 0, &exec.part(0.5, 0.5))?;
-                let pairs = Pairs::of(a, values, vectors, &exec.part(0.5, 1.0))?;
+                let k = values.len();
+                let mut pairs = Pairs::of(a, values, vectors, &exec.part(0.5, 1.0))?;
                 if pairs.residuals.iter().all(|&r| r <= EXACT) {
+                    pairs.others = (dim <= REDUCED).then(|| values_of(form, k));
                     return Ok((pairs, form.values(dim - 1..dim)[0]));
                 }
             }
@@ -136,10 +136,16 @@ impl<'a> Reduced<'a> {
             None => eigh(a)?,
         };
         let smallest = values.last().copied().unwrap_or(0.0);
-        values.truncate(count(&values, wanted).unwrap_or(dim));
+        let others = values.split_off(count(&values, wanted).unwrap_or(dim));
         let vectors = vectors.columns(0..values.len());
-        Ok((Pairs::of(a, values, vectors, exec)?, smallest))
+        Ok((Pairs { others: Some(others), ..Pairs::of(a, values, vectors, exec)? }, smallest))
     }
+}
+
+/// The eigenvalues from number `first` on.
+fn values_of(form: &Tridiagonal, first: usize) -> Vec<f64> {
+    let dim = form.dim();
+    (first..dim).step_by(LANES).flat_map(|first| form.values(first..dim.min(first + LANES))).collect()
 }
 
 /// The wanted eigenvalues if they are few; `None` if all eigenvectors cost no more.
@@ -275,7 +281,13 @@ pub(super) fn seek_leading(
             krylov.tighten(tol);
             continue;
         }
-        return Ok(Sought::Found(Pairs { values, vectors, residuals, n_products: n_iterations }));
+        return Ok(Sought::Found(Pairs {
+            values,
+            vectors,
+            residuals,
+            n_products: n_iterations,
+            others: None,
+        }));
     }
 }
 
@@ -283,7 +295,7 @@ impl Pairs {
     /// The pairs of eigenvalues and eigenvectors of an explicit matrix.
     fn of(a: &Matrix, values: Vec<f64>, vectors: Matrix, exec: &Exec<'_>) -> Result<Self> {
         let residuals = relative_residuals(&a.apply(&vectors, exec)?, &vectors, &values);
-        Ok(Self { values, vectors, residuals, n_products: 1 })
+        Ok(Self { values, vectors, residuals, n_products: 1, others: None })
     }
 
     /// Takes the eigenpairs as those of `B'B`.
@@ -292,6 +304,7 @@ impl Pairs {
             values: self.values,
             components: self.vectors.transposed_by(exec)?,
             residuals: self.residuals,
+            others: self.others,
         })
     }
 }

@@ -91,7 +91,7 @@ pub(crate) fn leading_corrected(
         if worst <= tol || n_products >= iteration.max_iter || n_idle >= PATIENCE || whole {
             exec.report(1.0)?;
             let vectors = polish(vectors, iteration.seed, &exec.step(1.0))?;
-            return Ok(Pairs { values, vectors, residuals, n_products });
+            return Ok(Pairs { values, vectors, residuals, n_products, others: None });
         }
         corrected.make_room(k, &all, &step)?;
         least = least.min(worst);

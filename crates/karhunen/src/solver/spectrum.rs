@@ -40,12 +40,19 @@ pub(crate) struct Spectrum {
     pub(crate) components: Matrix,
     /// `||B'B w - lambda w|| / lambda_1` of each pair; for eigenvectors of `B B'` an upper bound.
     pub(crate) residuals: Vec<f64>,
+    /// All smaller values, descending, if they are known.
+    pub(crate) others: Option<Vec<f64>>,
 }
 
 impl Spectrum {
     /// The spectrum of no pair.
     pub(crate) fn none(n_columns: usize) -> Self {
-        Self { values: Vec::new(), components: Matrix::zeros(0, n_columns), residuals: Vec::new() }
+        Self {
+            values: Vec::new(),
+            components: Matrix::zeros(0, n_columns),
+            residuals: Vec::new(),
+            others: None,
+        }
     }
 
     /// Tests whether one of the first `n` values is missing, or so small that products of columns or rows have lost its
@@ -59,7 +66,10 @@ impl Spectrum {
 
     /// Keeps the first `k` pairs.
     pub(crate) fn truncate(&mut self, k: usize) {
-        self.values.truncate(k);
+        let dropped = self.values.split_off(k);
+        if let Some(others) = &mut self.others {
+            others.splice(0..0, dropped);
+        }
         self.residuals.truncate(k);
         self.components = self.components.rows(0..k);
     }

@@ -30,7 +30,8 @@ pub(crate) fn solve(op: &dyn Products, wanted: Wanted, exec: &Exec<'_>) -> Resul
         Side::Columns => relative_residuals(&product, &vectors, &values),
         Side::Rows => residuals_of_images(product, &vectors, &values),
     };
-    let pairs = Pairs { values, vectors, residuals, n_products: 0 };
+    let others = Some(squares[k..].to_vec());
+    let pairs = Pairs { values, vectors, residuals, n_products: 0, others };
     match side {
         Side::Columns => pairs.into_spectrum(&exec.phase("components")),
         Side::Rows => image(op, pairs, Route::Svd, 0, &exec.phase("components")),

@@ -6,6 +6,7 @@ mod choice;
 mod choices;
 mod costly;
 mod density;
+mod discarded;
 mod disk;
 mod expect;
 mod golden;

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from karhunen import _core
 from karhunen.plot._parts import bars
 from karhunen.plot._parts.axes import COLOURS, FAINT, GREY, INK, SOFT, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Space above the rules for the counts, height of the largest count, and space for the curve, in rows.
-COUNTS = 3.2
-TALLEST = 2.4
+#: Space for the curve above the rules, and between both, in rows.
 CURVE, GAP = 9.0, 1.0
+#: Characters in a line of the reason.
+WIDTH = 80
 #: Number of components that the curve shows at least, if there are so many.
 LEAST = 6
 #: Ratio of the first variance to the least threshold from which on the axis is logarithmic.
@@ -29,13 +31,15 @@ UNITS = {SHARES: "Share of variance", SINGULAR: "Squared singular value"}
 
 
 def selection(found: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw the number of components that each rule selects, how many rules select each, and the variances at the top.
+    """Draw the number of components that each rule selects, the number that they support, and the variances at the top.
 
-    A hollow marker is at the edge of the range of its rule, which may have found no answer within it. A thin line spans
-    the range. Rules that do not apply have no marker. At the top are the variances of the components, and thresholds
-    that rules compare them with, such as the curve of parallel analysis: each in the colour and with the dashes of the
-    row of its rule. A rule keeps the components before the first whose variance is below. Thresholds of shares and
-    singular values are in the units of the variances. Rules that minimise a criterion have no threshold, and are grey.
+    The vertical line is at the number of :func:`karhunen.selection.suggest`, if there is one; its reason is below. A
+    hollow marker is at the edge of the range of its rule, which may have found no answer within it, and does not count.
+    A thin line spans the range. Rules that do not apply have no marker. At the top are the variances of the components,
+    and thresholds that rules compare them with, such as the curve of parallel analysis: each in the colour and with the
+    dashes of the row of its rule. A rule keeps the components before the first whose variance is below. Thresholds of
+    shares and singular values are in the units of the variances. Rules that minimise a criterion have no threshold, and
+    are grey.
 
     Parameters
     ----------
@@ -69,7 +73,7 @@ def selection(found: Any, *, ax: Axes | None = None) -> Axes:
         raise ValueError("found holds no results of karhunen.selection; pass rules(pca), or a list of such results")
     numbers = np.array([row.n_components for row in rows if row.n_components is not None], dtype=int)
     compared = [row for row in rows if row.n_components is not None and row.thresholds is not None]
-    head = COUNTS + (CURVE if compared else 0.0)
+    head = CURVE if compared else 0.0
     n_rows = len(rows) + head
     ax = axes(ax, bars.figure_size(int(np.ceil(n_rows * 1.2))))
     at = head + np.arange(len(rows))
@@ -91,11 +95,17 @@ def selection(found: Any, *, ax: Axes | None = None) -> Axes:
             ax.plot([low, min(high, right)], [height, height], zorder=2, **looks[id(row)])
         face = "white" if row.at_edge else colour
         ax.plot(row.n_components, height, "o", markersize=7, color=colour, markerfacecolor=face, zorder=3)
-    _draw_counts(ax, numbers, head - 0.6)
+    answers = [(row.rule, row.n_components, bool(row.at_edge)) for row in rows]
+    suggested, reason = _core.suggest_components(answers)
+    if suggested is not None:
+        ends = [head - 0.6, n_rows - 0.4]
+        ax.plot([suggested] * 2, ends, color=GREY, linewidth=1.2, linestyle=":", zorder=0)
     ax.set_xlim(-0.5, right)
     ax.xaxis.get_major_locator().set_params(integer=True)
     at_edge = any(row.at_edge for row in rows if row.n_components is not None)
-    ax.set_xlabel("Components (hollow: edge of the range)" if at_edge else "Components")
+    label = "Components (hollow: edge of the range)" if at_edge else "Components"
+    number = "none" if suggested is None else suggested
+    ax.set_xlabel(label + "\n" + textwrap.fill(f"Suggested: {number}, {reason}", WIDTH))
     bars.name_rows(ax, at, [row.rule for row in rows], int(np.ceil(n_rows)))
     ax.set_ylim(n_rows - 0.4, -0.9)
     if compared:
@@ -135,23 +145,3 @@ def _draw_variances(strip: Axes, compared: list[Any], looks: dict[int, dict[str,
     strip.tick_params(colors=INK, color=GREY, labelsize=8)
     strip.spines[["top", "right"]].set_visible(False)
     strip.spines[["left", "bottom"]].set_color(GREY)
-
-
-def _draw_counts(ax: Axes, numbers: np.ndarray, base: float) -> None:
-    """Draw bars of the number of rules that select each number of components."""
-    chosen, counts = np.unique(numbers, return_counts=True)
-    if len(chosen):
-        heights = TALLEST * counts / counts.max()
-        ax.bar(chosen, -heights, bottom=base, width=0.5, color=GREY, zorder=2)
-        for number, count, height in zip(chosen, counts, heights, strict=True):
-            ax.annotate(
-                str(count),
-                (number, base - height),
-                xytext=(0, 2),
-                textcoords="offset points",
-                ha="center",
-                fontsize=8,
-                color=INK,
-            )
-    ax.axhline(base, color=GREY, linewidth=0.9)
-    ax.text(1.0, base - 0.15, "rules", transform=ax.get_yaxis_transform(), ha="right", color=SOFT, fontsize=8)
