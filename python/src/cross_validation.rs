@@ -57,6 +57,7 @@ pub(crate) fn cross_validate<'py>(
     found.set_item("best_index", place(table.best()))?;
     found.set_item("simplest_index", place(table.simplest()))?;
     found.set_item("msep_of_means", table.without_components().msep)?;
+    found.set_item("n_apart", PyArray1::from_iter(py, choices.iter().map(|choice| choice.n_apart as i64)))?;
     let features = PyDict::new(py);
     for (name, of_all, of_features) in NUMBERS {
         found.set_item(name, PyArray1::from_iter(py, choices.iter().map(of_all)))?;

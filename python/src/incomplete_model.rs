@@ -122,6 +122,16 @@ impl IncompleteModel {
     }
 
     #[getter]
+    fn conformal_errors<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        self.parts().conformal_errors.as_deref().map(|errors| PyArray1::from_slice(py, errors))
+    }
+
+    /// Number of standard deviations on both sides of a prediction that make an interval.
+    fn interval_factor(&self, level: f64) -> PyResult<f64> {
+        self.model.interval_factor(level).map_err(to_python)
+    }
+
+    #[getter]
     fn total_variance(&self) -> f64 {
         self.parts().total_variance
     }

@@ -35,12 +35,12 @@ def fitted() -> dict[str, Any]:
     x, holes = data(), with_holes()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        far = IncompletePCA(2, method="em", mean_prior=(1000.0, -300.0), max_iter=50).fit(holes)
+        far = IncompletePCA(2, method="em", mean_prior=(1000.0, -300.0), max_iter=50, n_starts=1).fit(holes)
     return {
         "pca": PCA(2, scale=True).fit(x.astype(np.float32), sample_weight=np.arange(12)),
         "truncated_svd": TruncatedSVD(2).fit(x),
         "incomplete_pca": IncompletePCA(2, n_starts=2, max_iter=200).fit(holes),
-        "streamed": IncompletePCA(1).partial_fit(holes[:6]).partial_fit(holes[6:]),
+        "streamed": IncompletePCA(1, n_starts=1).partial_fit(holes[:6]).partial_fit(holes[6:]),
         "kernel_pca": KernelPCA(2, kernel="rbf", fit_inverse_transform=True).fit(x),
         "nystroem": Nystroem(gamma=0.1, n_components=3).fit(x),
         "cross_validation": cross_validate_entries(IncompletePCA(method="ppca"), holes, n_components=[1, 2], n_folds=3),

@@ -297,12 +297,12 @@ def test_incomplete_rows_in_parts_have_the_fit_of_all(method):
     # Zeros that stand for holes are not stored.
     for part in stored:
         part.eliminate_zeros()
-    whole = IncompletePCA(2, method=method).fit(x, sample_weight=weights)
+    whole = IncompletePCA(2, method=method, n_starts=1).fit(x, sample_weight=weights)
     dense = [(x[i:j], weights[i:j]) for i, j in [(0, 100), (100, 100), (100, 350), (350, 600)]]
     sparse = list(zip(stored, np.split(weights, [100, 350]), strict=True))
     with ThreadPoolExecutor(2) as executor:
         for parts in (dense, sparse):
-            pca = cluster.fit(IncompletePCA(2, method=method), parts, map=executor.map)
+            pca = cluster.fit(IncompletePCA(2, method=method, n_starts=1), parts, map=executor.map)
             np.testing.assert_allclose(pca.components_, whole.components_, rtol=0, atol=1e-10)
             np.testing.assert_allclose(pca.mean_, whole.mean_, rtol=1e-10)
             np.testing.assert_allclose(pca.noise_variance_, whole.noise_variance_, rtol=1e-6)
@@ -313,7 +313,7 @@ def test_incomplete_rows_in_parts_have_the_fit_of_all(method):
 
 
 def test_variational_bayes_in_parts_has_the_fit_of_all():
-    x, run = with_holes(), {"method": "vb-full", "tol": 1e-8}
+    x, run = with_holes(), {"method": "vb-full", "tol": 1e-8, "n_starts": 1}
     weights = np.random.default_rng(1).integers(1, 4, size=len(x))
     whole = IncompletePCA(4, **run).fit(x, sample_weight=weights)
     parts = [(x[i:j], weights[i:j]) for i, j in [(0, 100), (100, 100), (100, 350), (350, 600)]]
@@ -348,7 +348,7 @@ def test_incomplete_models_of_parts_are_kept_in_files(tmp_path):
 def test_incomplete_parts_of_scaled_and_weighted_columns(method):
     x = with_holes() * np.logspace(-2, 2, with_holes().shape[1])
     weights = np.linspace(0.5, 2, x.shape[1])
-    options = {"method": method, "scale": True, "tol": 0, "max_iter": 20}
+    options = {"method": method, "scale": True, "tol": 0, "max_iter": 20, "n_starts": 1}
     whole = IncompletePCA(2, **options).fit(x, feature_weight=weights)
     parts = cluster.fit(IncompletePCA(2, **options), [x[:100], x[100:350], x[350:]], feature_weight=weights)
     np.testing.assert_allclose(parts.scale_, whole.scale_, rtol=1e-12)

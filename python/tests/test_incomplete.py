@@ -281,3 +281,34 @@ def test_error_bars_of_offsets_beside_components_that_have_vanished():
     pca = IncompletePCA(3, method="vb-fixed", row_offsets=True).fit(x)
     assert pca.explained_variance_.max() == 0.0
     assert np.isfinite(pca.score_covariances_).all()
+
+
+def test_intervals_hold_as_many_entries_as_they_say() -> None:
+    x, complete = planted(150, 20, 2, 0.3, noise=0.5)
+    rng = np.random.default_rng(5)
+    # Errors of t with three degrees of freedom: intervals of normal errors hold other shares.
+    heavy = complete + rng.standard_t(3, size=x.shape)
+    missing = np.isnan(x)
+    x = np.where(missing, np.nan, heavy)
+    rows, columns = missing.nonzero()
+    pca = IncompletePCA(2, conformal=0.2, random_state=3).fit(x)
+    assert len(pca.conformal_errors_) == round(0.2 * (~missing).sum())
+    assert (np.diff(pca.conformal_errors_) >= 0).all()
+    for level in (0.5, 0.9):
+        lower, upper = pca.predict_interval(rows, columns, level=level)
+        inside = ((lower <= heavy[missing]) & (heavy[missing] <= upper)).mean()
+        assert abs(inside - level) < 0.06
+    bare = IncompletePCA(2).fit(x)
+    assert bare.conformal_errors_ is None
+    value, std = bare.predict(x, return_std=True)
+    lower, upper = bare.predict_interval(x, level=0.95)
+    assert_allclose(upper - value, 1.959963984540054 * std, rtol=1e-9)
+    assert_allclose(value - lower, 1.959963984540054 * std, rtol=1e-9)
+    with pytest.raises(ValueError, match=r"level = 1\.5 is not allowed"):
+        pca.predict_interval(x, level=1.5)
+    with pytest.raises(ValueError, match="predict_interval needs a fit with error_bars"):
+        IncompletePCA(2, error_bars=False).fit(x).predict_interval(x)
+    with pytest.raises(ValueError, match=r"conformal = 0\.2 is not allowed"):
+        IncompletePCA(2, conformal=0.2).fit(x, sample_weight=np.full(150, 2.0))
+    again = pickle.loads(pickle.dumps(pca))
+    assert_array_equal(again.conformal_errors_, pca.conformal_errors_)

@@ -22,7 +22,8 @@
 #' @param weights Whole numbers, how often each row was seen.
 #' @param column_weights One weight for each column, at least zero.
 #' @param ... Options of the engine, such as `tol`, `max_iter`, `seed`, `n_starts`, `early_stopping` (a share of the entries),
-#'   `mean` (`"joint"`, `"fixed"` or `"none"`), `row_offsets`, `regularization` (`list(ridge = 2)`), `error_bars`.
+#'   `conformal` (a share of the entries that is held out for intervals), `mean` (`"joint"`, `"fixed"` or `"none"`),
+#'   `row_offsets`, `regularization` (`list(ridge = 2)`), `error_bars`.
 #' @param threads Number of threads; all processors if `NULL`. The result has the same bits for every number.
 #'
 #' @return An object of the class `kh_impute`, a list of
@@ -39,7 +40,7 @@
 #' \item{total_variance, noise_variance}{variance of complete rows, and of an observation about its prediction}
 #' \item{feature_noise_variance}{variance of the observations of each column about their predictions, in its squared units,
 #'   (p)}
-#' \item{n, n_observed}{number of rows, and of observed entries}
+#' \item{n, n_observed}{number of rows, and of the entries that were fitted}
 #' \item{convergence}{the method, the reason for its choice and for the stop, iterations, cost, root mean squared error of
 #'   the observed entries, and whether the fit converged}
 #' \item{call, model}{the call, and the fitted model of the engine, which `saveRDS` keeps}
@@ -74,7 +75,11 @@ kh_impute <- function(x, ncomp, method = "auto", scale. = FALSE, weights = NULL,
   fit <- .Call(C_fit_incomplete, call, data, options, weights, column_weights)
   names <- component_names(length(fit$variance))
   convergence <- fit[c("method", "reason", "stop", "iterations", "cost", "rmse", "converged")]
-  warn_unconverged(convergence, "raise max_iter or tol")
+  advice <- "raise max_iter or tol"
+  if (nzchar(fit$apart)) {
+    advice <- paste0(fit$apart, ", so another fit may be better; lower ncomp, or set n_starts to a number such as 20")
+  }
+  warn_unconverged(convergence, advice)
   fitted <- with_names(fit$values, data$names[[1L]], columns)
   filled <- fill_in(x, data, fitted, fit$deviations)
   out <- list(
@@ -122,7 +127,7 @@ fill_in <- function(x, data, fitted, deviations) {
 #' @export
 print.kh_impute <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   cells <- x$n * nrow(x$rotation)
-  cat(sprintf("%d of %d entries observed (%s %%), method %s, %d components\n", as.integer(x$n_observed), as.integer(cells),
+  cat(sprintf("%d of %d entries fitted (%s %%), method %s, %d components\n", as.integer(x$n_observed), as.integer(cells),
               format(100 * x$n_observed / cells, digits = 3L), x$convergence$method, length(x$sdev)))
   cat("Standard deviations of the components:\n")
   print(x$sdev, digits = digits, ...)
@@ -151,14 +156,24 @@ print.summary.kh_impute <- function(x, digits = max(3L, getOption("digits") - 3L
 
 #' @rdname kh_impute
 #' @param newdata New rows, with or without missing values.
-#' @param type The scores of the rows, the rows with missing entries filled in, the values of all entries under the model, or
-#'   the standard deviations of what is filled in.
+#' @param type The scores of the rows, the rows with missing entries filled in, the values of all entries under the model, the
+#'   standard deviations of what is filled in, or intervals: a list of the matrices `lower` and `upper`, which hold what is
+#'   missing with probability `level`, of normal errors or, of a fit with `conformal`, of the errors of the entries held out;
+#'   both are the observed value where there is one.
+#' @param level A probability.
 #' @export
-predict.kh_impute <- function(object, newdata, type = c("scores", "completed", "fitted", "sd"), ...,
-                              threads = getOption("karhunen.threads")) {
+predict.kh_impute <- function(object, newdata, type = c("scores", "completed", "fitted", "sd", "interval"), ...,
+                              level = 0.95, threads = getOption("karhunen.threads")) {
   type <- match.arg(type)
-  if (type == "sd" && is.null(object[["sd"]])) {
+  if (type %in% c("sd", "interval") && is.null(object[["sd"]])) {
     stop("the fit has no standard deviations: fit with error_bars = TRUE", call. = FALSE)
+  }
+  if (type == "interval") {
+    values <- predict(object, newdata, type = "completed", threads = threads)
+    sd <- predict(object, newdata, type = "sd", threads = threads)
+    call <- engine_call("kh_impute", threads, rownames(object$rotation))
+    apart <- .Call(C_interval_factor, call, object$model, as.double(level)) * sd
+    return(list(lower = as.matrix(values) - apart, upper = as.matrix(values) + apart))
   }
   if (missing(newdata)) return(switch(type, scores = object$x, object[[type]]))
   columns <- rownames(object$rotation)

@@ -25,6 +25,7 @@ SEXP savvy_kh_pca_scores__ffi(SEXP, SEXP, SEXP);
 SEXP savvy_kh_pca_rows__ffi(SEXP, SEXP, SEXP);
 SEXP savvy_kh_fit_incomplete__ffi(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP savvy_kh_incomplete_rows__ffi(SEXP, SEXP, SEXP);
+SEXP savvy_kh_interval_factor__ffi(SEXP, SEXP, SEXP);
 SEXP savvy_kh_fit_kernel__ffi(SEXP, SEXP, SEXP, SEXP);
 SEXP savvy_kh_kernel_scores__ffi(SEXP, SEXP, SEXP);
 SEXP savvy_kh_kernel_rows__ffi(SEXP, SEXP, SEXP);
@@ -49,6 +50,10 @@ static SEXP incomplete_rows(SEXP call, SEXP model, SEXP data) {
     return checked(savvy_kh_incomplete_rows__ffi(call, model, data));
 }
 
+static SEXP interval_factor(SEXP call, SEXP model, SEXP level) {
+    return checked(savvy_kh_interval_factor__ffi(call, model, level));
+}
+
 static SEXP fit_kernel(SEXP call, SEXP data, SEXP options, SEXP weights) {
     return checked(savvy_kh_fit_kernel__ffi(call, data, options, weights));
 }
@@ -67,6 +72,7 @@ static const R_CallMethodDef entries[] = {
     {"pca_rows", (DL_FUNC)&pca_rows, 3},
     {"fit_incomplete", (DL_FUNC)&fit_incomplete, 5},
     {"incomplete_rows", (DL_FUNC)&incomplete_rows, 3},
+    {"interval_factor", (DL_FUNC)&interval_factor, 3},
     {"fit_kernel", (DL_FUNC)&fit_kernel, 4},
     {"kernel_scores", (DL_FUNC)&kernel_scores, 3},
     {"kernel_rows", (DL_FUNC)&kernel_rows, 3},

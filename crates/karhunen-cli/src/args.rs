@@ -12,7 +12,7 @@ use crate::fit_args::FitArgs;
 use crate::genotype_args::MatchArgs;
 use crate::given::Given;
 use crate::input_args::{HeaderArgs, InputArgs, MemoryArgs, ThreadArgs};
-use crate::missing_args::{TriplesArgs, pair};
+use crate::missing_args::{TriplesArgs, pair, share};
 use crate::moments_args::MomentsArgs;
 use crate::report_args::ReportArgs;
 use crate::rotate_args::RotateArgs;
@@ -358,6 +358,10 @@ pub(crate) struct PredictArgs {
     /// Standard deviation of the value without noise, rather than of a new observation
     #[arg(long)]
     pub(crate) noise_free: bool,
+    /// Also write the lower and upper end of an interval that holds new observations with this probability, such as 95%:
+    /// calibrated if the fit had --conformal, otherwise of normal errors
+    #[arg(long, value_name = "LEVEL", value_parser = share, conflicts_with = "noise_free")]
+    pub(crate) interval: Option<f64>,
     /// Overwrite an existing file of any content
     ///
     /// Without it, only tables that `predict` wrote with standard deviations are overwritten, and no file that is

@@ -55,6 +55,9 @@ impl CrossValidationReport<'_> {
         if let Some(warning) = edge(self.table) {
             wrapped(&mut out, "edge", &warning, layout.width);
         }
+        if let Some(warning) = apart(simplest) {
+            wrapped(&mut out, "starts", &warning, layout.width);
+        }
         if let Some(features) = self.features() {
             wrapped(&mut out, "features", &features, layout.width);
         }
@@ -135,6 +138,14 @@ impl CrossValidationReport<'_> {
         ))
         .filter(|_| best != worst)
     }
+}
+
+/// A warning if fits of a choice may have ended at a wrong optimum.
+fn apart(choice: &CrossValidated) -> Option<String> {
+    let (n, all) = (choice.n_apart, choice.errors.len() + 1);
+    (n > 0).then(|| {
+        format!("of {n} of the {all} fits of {} ended apart: errors may be of wrong optima", typed(choice))
+    })
 }
 
 /// A share of squares with three decimals, which large negative shares lose.

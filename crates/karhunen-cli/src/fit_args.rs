@@ -29,7 +29,7 @@ use crate::values::{JsonExtent, at_least_one, choice, choice_of, possible_value}
   karhunen fit ratings.csv --triples user,item,rating -k 15 -o ratings.model
   karhunen fit rings.csv --kernel rbf --gamma median -k 2 -o rings.model
   zcat table.csv.gz | karhunen fit - -k 3 --json | jq .explained_variance_ratio
-  karhunen fit holes.csv --missing=als -k 3 --regularization path --starts 5
+  karhunen fit holes.csv --missing=als -k 3 --starts 20
   karhunen fit holes.csv --missing=ridge -k 9 --early-stopping=5% --refit
   karhunen fit ratings.csv --triples 1,2,3 --checkpoint r.checkpoint --resume
   karhunen fit big.npy --kernel rbf --solver nystrom --kernel-features 2000

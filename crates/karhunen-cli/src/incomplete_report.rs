@@ -2,10 +2,11 @@
 
 use karhunen::IncompleteModel;
 use karhunen::choice::Choice;
+use karhunen::incomplete::Conformal;
 
 use crate::component_names::of_component;
 use crate::figures::{count, duration, percent, significant};
-use crate::incomplete_summary::deviation;
+use crate::incomplete_summary::{NORMAL_95, deviation};
 use crate::report::{Components, Layout, Seconds, components, divisors, scree, wrapped};
 
 /// A model of incomplete data, as text.
@@ -71,6 +72,9 @@ impl IncompleteReport<'_> {
             significant(convergence.rmse)
         );
         wrapped(out, "error", &error, layout.width);
+        if let Some(conformal) = self.model.conformal() {
+            wrapped(out, "intervals", &intervals(conformal), layout.width);
+        }
         if let Some(level) = self.model.row_offsets().map(deviation) {
             let offsets = format!("a level of each row, standard deviation {}", significant(level));
             wrapped(out, "offsets", &offsets, layout.width);
@@ -81,6 +85,19 @@ impl IncompleteReport<'_> {
         if !self.written.is_empty() {
             wrapped(out, "written", &self.written.join(", "), layout.width);
         }
+    }
+}
+
+/// The intervals of a fit with entries held out, and the share of these within those of a normal distribution.
+fn intervals(conformal: Conformal<'_>) -> String {
+    let held = format!(
+        "{NORMAL_95} hold {} of {} entries held out",
+        percent(conformal.coverage(NORMAL_95)),
+        count(conformal.n_entries())
+    );
+    match conformal.factor(0.95) {
+        Ok(factor) => format!("{factor:.3} standard deviations for 95%; {held}"),
+        Err(_) => format!("too few entries were held out for 95%; standard deviations: {held}"),
     }
 }
 
@@ -106,7 +123,8 @@ fn kept(model: &IncompleteModel) -> String {
 /// Describes the fitted data: rows, columns and the share of observed entries.
 pub(crate) fn fitted(model: &IncompleteModel) -> String {
     let (n, p) = (model.n_samples(), model.n_features());
-    let observed: usize = model.parts().n_observed.iter().sum();
+    let held_out = model.conformal().map_or(0, |conformal| conformal.n_entries());
+    let observed: usize = held_out + model.parts().n_observed.iter().sum::<usize>();
     format!(
         "{} rows x {} columns, {}; {} {} observed ({})",
         count(n),

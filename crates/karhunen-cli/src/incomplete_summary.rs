@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use karhunen::IncompletePca;
-use karhunen::incomplete::{Identifiability, Method, StartAgreement, StopReason, TraceEntry};
+use karhunen::incomplete::{Conformal, Identifiability, Method, StartAgreement, StopReason, TraceEntry};
 use karhunen_io::{Ids, SavedIncomplete, TripleColumns};
 use serde::Serialize;
 
@@ -38,6 +38,8 @@ pub(crate) struct IncompleteSummary<'a> {
     singular_values: &'a [f64],
     noise_variance: f64,
     feature_noise_variance: Vec<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conformal: Option<ConformalSummary>,
     total_variance: f64,
     mean: &'a [f64],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,7 +68,8 @@ impl<'a> IncompleteSummary<'a> {
         let (model, parts) = (&saved.model, saved.model.parts());
         let convergence = model.convergence();
         let full = extent == JsonExtent::Full;
-        let n_observed: usize = parts.n_observed.iter().sum();
+        let held_out = model.conformal().map_or(0, |conformal| conformal.n_entries());
+        let n_observed = held_out + parts.n_observed.iter().sum::<usize>();
         Self {
             n_samples: model.n_samples(),
             n_features: model.n_features(),
@@ -90,6 +93,7 @@ impl<'a> IncompleteSummary<'a> {
             singular_values: model.singular_values(),
             noise_variance: model.noise_variance(),
             feature_noise_variance: model.feature_noise_variance(),
+            conformal: model.conformal().map(ConformalSummary::of),
             total_variance: parts.total_variance,
             mean: model.mean(),
             scale: model.scale(),
@@ -103,6 +107,30 @@ impl<'a> IncompleteSummary<'a> {
             components: full.then(|| rows(model.components())),
             loadings: full.then(|| rows(&model.loadings())),
             trace: full.then_some(&convergence.trace),
+        }
+    }
+}
+
+/// Standard deviations on both sides of the mean that hold 95% of a normal distribution.
+pub(crate) const NORMAL_95: f64 = 1.96;
+
+/// The entries that a fit has held out.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct ConformalSummary {
+    /// Number of entries held out.
+    n_entries: usize,
+    /// The share of them within [`NORMAL_95`] standard deviations.
+    coverage_of_normal_95: f64,
+    /// The number of standard deviations of 95% intervals; none for too few entries.
+    factor_95: Option<f64>,
+}
+
+impl ConformalSummary {
+    fn of(conformal: Conformal<'_>) -> Self {
+        Self {
+            n_entries: conformal.n_entries(),
+            coverage_of_normal_95: conformal.coverage(NORMAL_95),
+            factor_95: conformal.factor(0.95).ok(),
         }
     }
 }

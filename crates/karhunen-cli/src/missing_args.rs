@@ -34,6 +34,12 @@ pub(crate) struct FitMissingArgs {
     /// Keep no covariances: smaller models, predictions without standard deviations
     #[arg(long, help_heading = MISSING)]
     pub(crate) no_error_bars: bool,
+    /// Hold out a share of the entries, whose errors calibrate the intervals of predict --interval [default share: 0.1]
+    #[arg(
+        long, value_name = "SHARE", num_args = 0..=1, require_equals = true, default_missing_value = "0.1",
+        value_parser = share, help_heading = MISSING
+    )]
+    pub(crate) conformal: Option<f64>,
 }
 
 /// The options of every fit, including those of a cross-validation.
@@ -96,10 +102,11 @@ pub(crate) struct MissingArgs {
     /// Stop also when the relative change of the error of the fitted entries falls below this
     #[arg(long, value_name = "TOL", help_heading = STOPPING)]
     pub(crate) rmse_tol: Option<f64>,
-    /// Stop after the first iteration that ends later
+    /// Stop after the first iteration that ends later; short starts come before
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = STOPPING)]
     pub(crate) time_limit: Option<Duration>,
-    /// Number of random starts; the best is kept. auto: short starts until two agree, and a fit of the best [default: 1]
+    /// Number of random starts that are fitted; the best is kept. auto: short starts until two agree, and a fit of the best
+    /// [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) starts: Option<Starts>,
     // The last field: the heading of a flattened struct also applies to the fields after it.
@@ -193,6 +200,7 @@ impl FitMissingArgs {
         set(&mut pca.alpha, self.alpha);
         pca.regularization = self.regularization;
         pca.error_bars = !self.no_error_bars;
+        pca.conformal = self.conformal;
     }
 }
 
@@ -246,7 +254,7 @@ fn mean_prior(text: &str) -> std::result::Result<MeanPrior, String> {
     })
 }
 
-fn share(text: &str) -> std::result::Result<f64, String> {
+pub(crate) fn share(text: &str) -> std::result::Result<f64, String> {
     let number = match text.strip_suffix('%') {
         Some(percent) => percent.trim_end().parse::<f64>().map(|percent| percent / 100.0),
         None => text.parse::<f64>(),

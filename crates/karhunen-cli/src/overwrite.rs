@@ -170,7 +170,7 @@ fn is_own_table(names: &[String], kind: Kind) -> bool {
             let own = ["#FID", "#IID", "#CHROM"].iter().any(|name| first.starts_with(name));
             own || (names.len() == 1 && first.parse::<f64>().is_ok())
         }
-        (Kind::Predictions, [_, _, "value", "std"]) => true,
+        (Kind::Predictions, [_, _, "value", "std"] | [_, _, "value", "std", "lower", "upper"]) => true,
         (Kind::ManualPage, [first]) => *first == MANUAL_PAGE,
         (Kind::Choices, ["components", .., last]) => {
             last.starts_with("fold") && names.contains(&"standard_error")

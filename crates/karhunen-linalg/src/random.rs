@@ -18,6 +18,8 @@ pub enum Purpose {
     Split,
     /// The entries that a fit with early stopping holds out.
     EarlyStopping,
+    /// The entries that a fit holds out for conformal intervals.
+    Conformal,
     /// The fold of cross-validation that each entry belongs to.
     Folds,
     /// The initial loadings of a fit with missing values, one stream for each start.
@@ -64,6 +66,7 @@ impl Purpose {
         match self {
             Purpose::Split => "split",
             Purpose::EarlyStopping => "early-stopping",
+            Purpose::Conformal => "conformal",
             Purpose::Folds => "folds",
             Purpose::Starts => "starts",
             Purpose::StreamStart => "stream-start",
@@ -171,9 +174,10 @@ pub fn test_generator(seed: u64, stream: u64) -> Generator {
 mod tests {
     use super::*;
 
-    const ALL: [Purpose; 21] = [
+    const ALL: [Purpose; 22] = [
         Purpose::Split,
         Purpose::EarlyStopping,
+        Purpose::Conformal,
         Purpose::Folds,
         Purpose::Starts,
         Purpose::StreamStart,

@@ -9,6 +9,7 @@ mod faults;
 mod fuzz;
 mod licences;
 mod processor;
+mod promises;
 mod python;
 mod r;
 mod steps;
@@ -24,6 +25,7 @@ usage: cargo xtask test              run the first ring of tests: format, clippy
                                     kill, stop and starve the command line at random moments
        cargo xtask fuzz [ARG …]     search for inputs that break an invariant; --minutes M goes on for so long
        cargo xtask calibrate        simulate how often statements about data are true (minutes)
+       cargo xtask promises         write docs/promises.md
        cargo xtask bench [ARG …]    run benchmarks/run.py with these arguments
        cargo xtask dist [PART …]    make packages in target/dist, all or the named parts, and try them
        cargo xtask r-package        make the tarball of the R package, with the crates that it needs
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
             steps::run(names)
         }
         Some((task, [])) if task == "calibrate" => calibrate(),
+        Some((task, [])) if task == "promises" => said(promises::write().map(|n| format!("{n} promises"))),
         Some((task, rest)) if task == "bench" => bench(rest),
         Some((task, rest)) if task == "dist" => dist::main(rest),
         #[cfg(unix)]
@@ -47,19 +50,26 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
-        Some((task, [])) if task == "r-package" => match r::package() {
-            Ok(tarball) => {
-                println!("{}", tarball.display());
-                ExitCode::SUCCESS
-            }
-            Err(message) => {
-                eprintln!("{message}");
-                ExitCode::FAILURE
-            }
-        },
+        Some((task, [])) if task == "r-package" => {
+            said(r::package().map(|tarball| tarball.display().to_string()))
+        }
         _ => {
             eprintln!("{USAGE}\nsteps: {}\nparts: {}", steps::names().join(", "), dist::names().join(", "));
             ExitCode::from(2)
+        }
+    }
+}
+
+/// Prints the outcome of a task.
+fn said(outcome: Result<String, String>) -> ExitCode {
+    match outcome {
+        Ok(text) => {
+            println!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
         }
     }
 }

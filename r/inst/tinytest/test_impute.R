@@ -46,6 +46,21 @@ expect_near(em$convergence$rmse, sqrt(mean((em$fitted - x)[-holes]^2)), 1e-8)
 scores <- qr.solve(em$rotation[seen, ], (missing[row, ] - em$center)[seen])
 expect_near(predict(em, missing[row, , drop = FALSE]), t(scores), 1e-8)
 
+# Intervals: normal errors, and errors of entries held out.
+normal <- predict(fit, type = "interval")
+expect_near(normal$upper - normal$lower, 2 * qnorm(0.975) * fit$sd)
+conformal <- kh_impute(missing, 2, conformal = 0.2)
+expect_equal(conformal$n_observed, 540 - 108)
+inside <- function(interval) mean(interval$lower[holes] <= x[holes] & x[holes] <= interval$upper[holes])
+expect_true(abs(inside(predict(conformal, missing, type = "interval", level = 0.8)) - 0.8) < 0.15)
+expect_error(predict(conformal, type = "interval", level = 0.999), "up to the level 0.9908")
+
+# Starts that end apart say so: nothing ties the two halves.
+apart <- matrix(NA_real_, 60, 10)
+apart[1:30, 1:5] <- rnorm(150)
+apart[31:60, 6:10] <- rnorm(150)
+expect_warning(kh_impute(apart, 3), "starts reached the lowest cost")
+
 # Data frames stay data frames, with their other columns untouched and integers filled by numbers.
 frame <- USArrests
 frame$Assault[c(3, 7)] <- NA
@@ -65,7 +80,7 @@ once <- kh_impute(missing[rep(1:150, times), ], 2, method = "em", tol = 1e-13)
 weighted <- kh_impute(missing, 2, method = "em", tol = 1e-13, weights = times)
 expect_near(weighted$sdev, once$sdev, 1e-5)
 
-expect_stdout(print(fit), "198 of 200 entries observed")
+expect_stdout(print(fit), "198 of 200 entries fitted")
 expect_stdout(print(summary(fit)), "Importance of components")
 two <- kh_impute(missing, 2)
 pdf(NULL)

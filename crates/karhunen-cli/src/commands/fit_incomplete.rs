@@ -94,8 +94,8 @@ fn check_convergence(
     }
     if let Some(starts) = convergence.starts.filter(|starts| !starts.agree()) {
         let message = format!(
-            "{}: {starts}, so another fit may be better, or the entries do not determine the components; lower -k, or give a \
-             larger --starts",
+            "{}: {starts}, so another fit may be better, or the entries do not determine the components; lower -k, or give \
+             --starts a number such as 20",
             dataset.file
         );
         if plan.strict {

@@ -1,4 +1,4 @@
-//! `karhunen predict`: predicts entries, given by row and column ids, with standard deviations.
+//! `karhunen predict`: predicts entries, given by row and column ids, with standard deviations and intervals.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -34,6 +34,7 @@ pub(crate) fn run(args: PredictArgs) -> Result<()> {
             input_name(&args.model)
         )));
     }
+    let factor = interval_factor(&args, &saved)?;
     let options = args.memory.within(saved.read_options(ReadOptions {
         delimiter: args.delimiter,
         header: args.header.option(),
@@ -47,7 +48,7 @@ pub(crate) fn run(args: PredictArgs) -> Result<()> {
     check_stop()?;
     print_warnings(&input_name(&args.pairs), &with_flags(&pairs.warnings));
     check_order(&args, &columns, &pairs)?;
-    let prediction = Prediction::new(&args, &saved, &pairs, &progress)?;
+    let prediction = Prediction::new((&args, factor), &saved, &pairs, &progress)?;
     let survey = progress.spin(message, || prediction.survey())?;
     prediction.write(&survey)?;
     if survey.n_unknown > 0 && !args.quiet {
@@ -59,6 +60,25 @@ pub(crate) fn run(args: PredictArgs) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// The number of standard deviations from a value to the ends of its interval, if any was requested.
+///
+/// # Errors
+/// [`Failure::Usage`] for a model without error bars, and for a level that its errors cannot give.
+fn interval_factor(args: &PredictArgs, saved: &SavedIncomplete) -> Result<Option<f64>> {
+    let Some(level) = args.interval else { return Ok(None) };
+    let file = input_name(&args.model);
+    if saved.model.parts().score_covariances.is_none() {
+        return Err(Failure::Usage(format!(
+            "--interval: {file} keeps no error bars; fit without --no-error-bars, or leave --interval out"
+        )));
+    }
+    let explain = |error| match error {
+        karhunen::Error::Option { rule, .. } => Failure::Usage(format!("--interval {level}: {rule}")),
+        error => Places::of_file(&file).explain(error),
+    };
+    Ok(Some(saved.model.interval_factor(level).map_err(explain)?))
 }
 
 /// The columns of ids: requested, recorded in the fit, or `row` and `column`.
@@ -173,6 +193,8 @@ struct Known {
 /// Pairs that are predicted while they are written.
 struct Prediction<'a> {
     args: &'a PredictArgs,
+    /// Standard deviations from a value to the ends of its interval.
+    factor: Option<f64>,
     saved: &'a SavedIncomplete,
     pairs: &'a Pairs,
     progress: &'a Progress,
@@ -182,7 +204,7 @@ struct Prediction<'a> {
 
 impl<'a> Prediction<'a> {
     fn new(
-        args: &'a PredictArgs,
+        (args, factor): (&'a PredictArgs, Option<f64>),
         saved: &'a SavedIncomplete,
         pairs: &'a Pairs,
         progress: &'a Progress,
@@ -190,7 +212,7 @@ impl<'a> Prediction<'a> {
         let (model, ids) = (&saved.model, &saved.beside);
         let rows = Axis::new("row", ids.row_ids.as_ref(), model.n_samples(), &args.model)?;
         let columns = Axis::new("column", ids.column_ids.as_ref(), model.n_features(), &args.model)?;
-        Ok(Self { args, saved, pairs, progress, rows, columns })
+        Ok(Self { args, factor, saved, pairs, progress, rows, columns })
     }
 
     /// Finds the ids of a block in the model.
@@ -255,33 +277,48 @@ impl<'a> Prediction<'a> {
         self.saved.model.parts().score_covariances.is_some()
     }
 
-    /// Value and, if the model has error bars, standard deviation of each of `n` pairs; NaN for unknown ones.
+    /// The names of the numbers of each pair.
+    fn names(&self) -> &'static [&'static str] {
+        match (self.factor, self.has_bars()) {
+            (Some(_), _) => &["value", "std", "lower", "upper"],
+            (None, true) => &["value", "std"],
+            (None, false) => &["value"],
+        }
+    }
+
+    /// The numbers of each of `n` pairs, of [`Prediction::names`]; NaN for unknown ones.
     fn values(&self, n: usize, known: &Known) -> Result<Matrix> {
         let noise = self.has_bars().then_some(!self.args.noise_free);
         // On the threads of the visit. The bar shows the pairs of all blocks.
         let found = self.saved.model.predict_pairs(&known.rows, &known.columns, noise, &Run::default());
         let file = input_name(&self.args.model);
         let found = found.map_err(|error| Places::of_file(&file).explain(error))?;
-        if known.at.len() == n {
+        let n_found = found.n_cols();
+        if known.at.len() == n && n_found == self.names().len() {
             return Ok(found);
         }
-        let mut values = Matrix::from_fn(n, found.n_cols(), |_, _| f64::NAN);
+        let mut values = Matrix::from_fn(n, self.names().len(), |_, _| f64::NAN);
         for (at, pair) in known.at.iter().enumerate() {
-            values.row_mut(*pair).copy_from_slice(found.row(at));
+            let (found, row) = (found.row(at), values.row_mut(*pair));
+            row[..n_found].copy_from_slice(found);
+            if let Some(factor) = self.factor {
+                row[2] = found[0] - factor * found[1];
+                row[3] = found[0] + factor * found[1];
+            }
         }
         Ok(values)
     }
 
     /// Reads the pairs again, and writes them with their predictions.
     fn write(&self, survey: &Survey) -> Result<()> {
-        let names = ["value", "std"].map(str::to_owned);
+        let names: Vec<String> = self.names().iter().map(|name| (*name).to_owned()).collect();
         let pairs = Predicted { prediction: self, n_pairs: survey.n_pairs, failure: Mutex::new(None) };
         let table = PairTable {
             pairs: &pairs,
             n_pairs: survey.n_pairs,
             id_names: &self.pairs.names,
             whole: survey.has_texts.map(|has_texts| !has_texts),
-            column_names: &names[..if self.has_bars() { 2 } else { 1 }],
+            column_names: &names,
         };
         let staged = karhunen_io::stage_pairs(&self.args.output, &table);
         self.progress.clear();

@@ -47,6 +47,41 @@ fn columns_by_number_have_the_names_of_the_file() {
     }
 }
 
+#[test]
+fn intervals_are_of_normal_errors_or_of_entries_held_out() {
+    let folder = folder();
+    let numbers = |model: &str, arguments: &str| -> Vec<f64> {
+        let found = lines(&folder, model, "row,column\n100,7\n", arguments);
+        assert_eq!(found[0], "row,column,value,std,lower,upper");
+        found[1].split(',').skip(2).map(|x| x.parse().unwrap()).collect()
+    };
+    let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9 * expected.abs().max(1.0));
+    let [value, std, lower, upper] = numbers("named.csv", "--interval 95%")[..] else {
+        panic!("four numbers")
+    };
+    near(lower, value - 1.959_963_984_540_054 * std);
+    near(upper, value + 1.959_963_984_540_054 * std);
+    let fit = "fit named.csv --triples 1,2,3 --missing=em -k 1 --conformal=0.4 -o aside.model";
+    let done = karhunen(fit).current_dir(folder.path()).assert().success();
+    let text = String::from_utf8(done.get_output().stdout.clone()).unwrap();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("too few entries were held out for 95%"), "{text}");
+    let [value, std, lower, upper] = numbers("aside", "--interval 0.8")[..] else { panic!("four numbers") };
+    near((upper - value) / std, (value - lower) / std);
+    let refused = |command: &str| {
+        let done = karhunen(command).current_dir(folder.path()).assert().code(2);
+        String::from_utf8(done.get_output().stderr.clone()).unwrap()
+    };
+    let text = refused("predict aside.model p.csv --interval 0.99");
+    assert!(text.contains("--interval 0.99: errors of") && text.contains("up to the level 0.9"), "{text}");
+    assert!(
+        refused("predict named.csv.model p.csv --interval 95")
+            .contains("--interval 95: a level lies between")
+    );
+    let bare = "fit named.csv --triples user,item,rating -k 1 --no-error-bars -q -o n.model --conformal";
+    assert!(refused(bare).contains("--conformal"));
+}
+
 #[cfg(feature = "columnar")]
 #[test]
 fn ids_that_are_whole_numbers_are_written_as_such() {

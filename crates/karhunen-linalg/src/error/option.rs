@@ -41,6 +41,7 @@ pub mod options {
         COEF0 = "coef0",
         COLUMN = "column",
         COLUMN_SCALE = "column_scale",
+        CONFORMAL = "conformal",
         DEGREE = "degree",
         DUPLICATES = "duplicates",
         EARLY_STOPPING = "early_stopping",

@@ -99,6 +99,10 @@ fn words(options: &IncompletePca) -> Vec<Word> {
         let share = number(share);
         add(true, "--early-stopping=", "early_stopping", share.0, share.1);
     }
+    if let Some(share) = options.conformal {
+        let share = number(share);
+        add(true, "--conformal=", "conformal", share.0, share.1);
+    }
     option!(options.refit, "--refit", "refit", flag(true));
     if let Some(limit) = options.time_limit {
         option!(true, "--time-limit", "time_limit", number(limit.as_secs_f64()));

@@ -1,14 +1,15 @@
 //! Entry points of a fit: selection of rows and columns, then their fit.
 
 use crate::error::{Error, OptionValue, Result, options};
-use crate::exec::Run;
-use crate::incomplete::data::{ColumnScales, Observed};
+use crate::exec::{Exec, Run};
+use crate::incomplete::data::{ColumnScales, HOLDING_OUT, Observed, Share};
 use crate::incomplete::fit;
 use crate::incomplete::fit::checkpoint::FitContext;
 use crate::incomplete::fit::left_out::Division;
 use crate::incomplete::fit::unseen::Unseen;
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::options::{IncompletePca, MeanMode};
+use crate::random::Purpose;
 use crate::scalar::{Scalar, compiled};
 
 impl IncompletePca {
@@ -16,7 +17,7 @@ impl IncompletePca {
     ///
     /// # Errors
     /// [`Error::NComponents`]; [`Error::Option`] for an option that is invalid or has no effect on the method;
-    /// [`Error::NothingObserved`]; [`Error::NothingSetAside`] if `early_stopping` can hold out no entry;
+    /// [`Error::NothingObserved`]; [`Error::NothingSetAside`] if `early_stopping` or `conformal` can hold out no entry;
     /// [`Error::Threads`]; [`Error::Decomposition`] for values beyond the range of their type.
     pub fn fit<T: Scalar>(&self, data: &Observed<T>) -> Result<IncompleteModel> {
         self.fit_with(data, &FitContext::default(), &Run::default())
@@ -47,7 +48,15 @@ impl IncompletePca {
     ) -> Result<IncompleteModel> {
         self.check_data(data)?;
         self.ask_within_limit(data, run)?;
-        self.fit_scaled(data, context, run)
+        let Some(value) = self.conformal else { return self.fit_scaled(data, context, run) };
+        self.check_all(data, context.start)?;
+        if data.multiplicity().is_some() || data.is_weighted() {
+            let rule = "entries or rows of unequal weight are no sample of one another";
+            return Err(Error::option(options::CONFORMAL, value, rule));
+        }
+        let (share, stream) = (Share { option: options::CONFORMAL, value }, Purpose::Conformal.of(self.seed));
+        let (kept, held_out) = Exec::run(run, |exec| data.split_by(share, stream, &exec.phase(HOLDING_OUT)))?;
+        self.fit_scaled(&kept, context, run)?.with_errors_of(&held_out, run)
     }
 
     /// Fits entries in the units of the data, which are scaled and weighted by column first.

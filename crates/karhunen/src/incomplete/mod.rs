@@ -28,6 +28,7 @@ pub use factors::covariances::Covariances;
 pub use factors::prior::{NormalPrior, Prior};
 pub use fit::checkpoint::{Checkpoint, Checkpoints, Every, Fingerprint, FitContext, NotKept};
 pub(crate) use fit::far::far_fills;
+pub use model::conformal::Conformal;
 pub use model::convergence::{
     FarPredictions, Identifiability, IncompleteConvergence, Overfit, RunSummary, StartAgreement, StopReason,
     TraceEntry,

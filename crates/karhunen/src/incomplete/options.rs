@@ -331,14 +331,17 @@ pub struct IncompletePca {
     /// falling, and keeps the best factors. Split as by [`Observed::split`](crate::Observed::split), with other
     /// random numbers. `None` for none; [`IncompletePca::held_out_of`] is a good fraction.
     pub early_stopping: Option<f64>,
+    /// Fraction of the entries that are held out, between 0 and 1: their errors calibrate the intervals of new observations
+    /// ([`IncompleteModel::interval_factor`](crate::IncompleteModel::interval_factor)). `None` for none. Needs error bars.
+    pub conformal: Option<f64>,
     /// If true, refits to all entries after early stopping: with as many iterations from the same start, or to
     /// convergence with the best penalty of a path. Needs `early_stopping`.
     pub refit: bool,
-    /// Time limit of the iterations of all starts; the fit stops after the first iteration that exceeds it.
+    /// Time limit of the iterations; the fit stops after the first iteration that exceeds it. Short starts come before.
     pub time_limit: Option<Duration>,
     /// Number of random starts that are fitted to the end; the best result is kept. If `None`, short starts are compared until
-    /// two agree on the lowest cost, at most six, and the best is fitted (`docs/missing-values/starts.md`): recommended where
-    /// entries are missing in blocks.
+    /// two agree on the lowest cost, at most six, and the best is fitted (`docs/missing-values/starts.md`). A given start, a
+    /// path of penalties and `online` have one start. Recommended where entries are missing in blocks.
     pub n_starts: Option<usize>,
     /// Seed of the random starts and of the held-out entries.
     pub seed: u64,
@@ -375,6 +378,7 @@ impl Default for IncompletePca {
             rmse_tol: None,
             max_iter: 1000,
             early_stopping: None,
+            conformal: None,
             refit: false,
             time_limit: None,
             n_starts: Some(1),
@@ -407,6 +411,13 @@ impl IncompletePca {
     /// Options for `n_components` components, with defaults for the rest.
     pub fn new(n_components: usize) -> Self {
         Self { n_components, ..Self::default() }
+    }
+
+    /// Returns true if short starts are compared where no start is given: there is a cost, and no path of penalties leads to
+    /// it.
+    pub(crate) fn compares_starts(&self) -> bool {
+        let path = self.regularization == Some(Regularization::Path);
+        self.n_starts.is_none() && self.method != Method::Online && !path
     }
 
     /// Number of starts that are continued to the end.

@@ -54,6 +54,7 @@ impl IncompleteModel {
             ("feature_weights", &parts.scales.weights),
             ("residual_variance", &parts.residual_variance),
             ("feature_noise_variance", &parts.feature_noise_variance),
+            ("conformal_errors", &parts.conformal_errors),
         ];
         for (name, values) in optional {
             if let Some(values) = values {
@@ -90,6 +91,7 @@ impl IncompleteModel {
             residual_variance: record.if_there("residual_variance", Record::take_any_row)?,
             noise_variance: record.take_scalar("noise_variance")?,
             feature_noise_variance: record.if_there("feature_noise_variance", Record::take_any_row)?,
+            conformal_errors: record.if_there("conformal_errors", Record::take_any_row)?,
             scores: record.take_matrix("scores")?,
             row_offsets,
             score_covariances: take_covariances(record, "score_covariances", all)?,

@@ -285,6 +285,19 @@ impl IncompletePca {
                 Share::RULE.into(),
             ),
             (
+                self.conformal.is_none_or(Share::is_allowed),
+                options::CONFORMAL,
+                self.conformal.into(),
+                Share::RULE.into(),
+            ),
+            (
+                self.conformal.is_none() || self.error_bars,
+                options::CONFORMAL,
+                self.conformal.into(),
+                Phrase::new("intervals are multiples of standard deviations: they need ")
+                    .option(options::ERROR_BARS),
+            ),
+            (
                 self.max_iter >= 1,
                 options::MAX_ITER,
                 self.max_iter.into(),
@@ -297,16 +310,10 @@ impl IncompletePca {
         let path = self.regularization == Some(Regularization::Path);
         vec![
             (
-                self.n_runs() >= 1 && (self.n_starts == Some(1) || !has_start),
+                self.n_runs() >= 1 && (self.n_runs() == 1 || !has_start),
                 options::N_STARTS,
                 self.n_starts.into(),
                 "at least one start is needed, and just one where it is given".into(),
-            ),
-            (
-                self.n_starts.is_some() || self.method != Method::Online,
-                options::N_STARTS,
-                self.n_starts.into(),
-                "rows that are learned one after the other have no cost by which starts are compared; give a number".into(),
             ),
             (
                 self.n_runs() <= MOST_STARTS,
@@ -315,7 +322,7 @@ impl IncompletePca {
                 "more than a million starts are more than a fit has time for".into(),
             ),
             (
-                !path || (self.n_starts == Some(1) && !has_start),
+                !path || (self.n_runs() == 1 && !has_start),
                 options::N_STARTS,
                 self.n_starts.into(),
                 "a path of penalties has one random start".into(),

@@ -101,8 +101,8 @@ class StartAgreement:
         Cost of the start nearest to the best, less the lowest cost, over the lowest cost; of runs of methods that learn
         variances, whose cost is a log-likelihood, over the number of entries.
     angle : float or None
-        Largest principal angle between the components of the best short start, of which those near the level of the noise
-        are left out, and the loadings of the nearest other one, in radians; None for runs.
+        Largest principal angle between the components of the best short start, except those near the level of the
+        noise, and the loadings of the nearest other one, in radians; None for runs.
     text : str
         The agreement in words.
     """
@@ -263,7 +263,7 @@ def warn_unless_ended(convergence: IncompleteConvergence, tol: float) -> None:
     if starts is not None and starts.n_lowest < 2:
         warn(
             f"{starts.text}, so another fit may be better, or the entries do not determine the components; lower "
-            "n_components, or set n_starts to a larger number",
+            "n_components, or set n_starts to a number such as 20",
             ConvergenceWarning,
         )
     if convergence.stop not in (STOPPED["iterations"], STOPPED["timelimit"]):

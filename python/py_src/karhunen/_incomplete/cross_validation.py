@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from karhunen import _core
@@ -78,6 +79,9 @@ class EntryCrossValidation:
         It falls once further components fit noise, and is negative for predictions that are worse than the means.
     r2 : ndarray of shape (n_choices,)
         Share of the squares of all entries that the fit to all of them reproduces. It does not fall.
+    n_apart : ndarray of int of shape (n_choices,)
+        Number of fits, to the other entries of each fold and to all entries, whose starts ended apart: their errors may
+        be of a wrong optimum.
     features : FeatureErrors
         The same of each feature, in its own units.
     msep_of_means : float
@@ -101,16 +105,18 @@ class EntryCrossValidation:
     msep_standard_error: FloatArray
     q2: FloatArray
     r2: FloatArray
+    n_apart: NDArray[np.int64]
     features: FeatureErrors
     msep_of_means: float
     _rules: list[dict[str, Any]] = field(repr=False)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take a pickle; errors that those of earlier versions lack are NaN, of no feature."""
+        """Take a pickle; errors that pickles of earlier versions lack are NaN, of no feature."""
         n = len(state["params"])
         unknown = {name: np.full(n, np.nan) for name in NUMBERS}
         nothing = FeatureErrors(**{name: np.empty((n, 0)) for name in NUMBERS}, names=[])
-        self.__dict__.update({**unknown, "features": nothing, "msep_of_means": np.nan, "_rules": [], **state})
+        others = {"n_apart": np.zeros(n, np.int64), "features": nothing, "msep_of_means": np.nan, "_rules": []}
+        self.__dict__.update({**unknown, **others, **state})
 
     def to_frame(self) -> Any:
         """Return the options and errors of all choices as a pandas.DataFrame: one row for each choice."""

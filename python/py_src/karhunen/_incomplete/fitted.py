@@ -24,7 +24,7 @@ from karhunen._inputs.report import about, write_page
 from karhunen._shared.arrays import FloatArray, Ids
 from karhunen._shared.choices import Method
 from karhunen._shared.fitted_model import ViewedModel
-from karhunen._shared.options import flag_option
+from karhunen._shared.options import flag_option, number_option
 from karhunen._shared.summary import Summarised, outcome
 
 if TYPE_CHECKING:
@@ -324,6 +324,56 @@ class FittedIncomplete(Summarised, ViewedModel):
         values = found[:, 0].reshape(rows.shape)
         return (values, found[:, 1].reshape(rows.shape)) if return_std else values
 
+    def predict_interval(self, rows: Any, columns: Any = None, *, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Compute intervals that hold new observations with a given probability.
+
+        The ends are the predictions of :meth:`predict`, less and plus a number of standard deviations. With `conformal`
+        that is an order statistic of `conformal_errors_`: n errors give intervals that hold an entry with probability
+        `level` or more, whatever the distribution of the errors, if entries are missing completely at random. That is
+        on average over entries, not in each row or column. Otherwise it is the quantile of the normal distribution.
+
+        Parameters
+        ----------
+        rows, columns : array-like
+            As in :meth:`predict`.
+        level : float, default=0.95
+            Probability, between 0 and 1; with `conformal` at most n / (n + 1).
+
+        Returns
+        -------
+        lower, upper : ndarray
+            Ends of the intervals, in the shape of the values of :meth:`predict`.
+
+        References
+        ----------
+        J. Lei, M. G'Sell, A. Rinaldo, R. J. Tibshirani, L. Wasserman: Distribution-free predictive inference for
+        regression. JASA 113 (2018), theorem 2.2.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from karhunen import IncompletePCA
+        >>> rng = np.random.default_rng(0)
+        >>> x = rng.normal(size=(200, 2)) @ rng.normal(size=(2, 10)) + rng.standard_t(3, size=(200, 10))
+        >>> missing = rng.random(x.shape) < 0.2
+        >>> pca = IncompletePCA(2, conformal=0.1).fit(np.where(missing, np.nan, x))
+        >>> lower, upper = pca.predict_interval(*missing.nonzero(), level=0.9)
+        >>> inside = (lower < x[missing]) & (x[missing] < upper)
+        >>> bool(0.85 < inside.mean() < 0.95)
+        True
+        """
+        check_is_fitted(self)
+        self._expect_error_bars("predict_interval")
+        factor = self._model_now().interval_factor(number_option("level", level))
+        values, std = self.predict(rows, columns, return_std=True)
+        return values - factor * std, values + factor * std
+
+    @property
+    def conformal_errors_(self) -> FloatArray | None:
+        """Errors of the entries held out by `conformal`, over their standard deviations, shape (n_held_out,)."""
+        check_is_fitted(self)
+        return self._model_now().conformal_errors
+
     def _predict_rows(self, X: Any, return_std: bool, noise: bool) -> FloatArray | tuple[FloatArray, FloatArray]:
         if hasattr(X, "tocoo"):
             raise ValueError(
@@ -353,9 +403,9 @@ class FittedIncomplete(Summarised, ViewedModel):
             return None
         return getattr(self, "feature_names_in_", None)
 
-    def _expect_error_bars(self) -> None:
+    def _expect_error_bars(self, what: str = "return_std = True") -> None:
         if not self._model_now().has_error_bars:
-            raise ValueError("return_std = True needs a fit with error_bars=True")
+            raise ValueError(f"{what} needs a fit with error_bars=True")
 
     def impute(self, X: Any, *, return_std: bool = False) -> Any:
         """Fill the missing values of `X` with predictions; observed values keep their bits.

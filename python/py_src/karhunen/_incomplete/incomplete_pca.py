@@ -104,14 +104,18 @@ class IncompletePCA(RowByRow):
     early_stopping : bool or float, default=False
         Share of the entries to hold out; the fit stops when their error no longer falls, and keeps the best model.
         True is 2% of the entries; with fewer than 2,500 entries it is fifty entries, or a fifth if that is less.
+    conformal : float or None, default=None
+        Share of the entries to hold out, such as 0.1: their errors calibrate the intervals of
+        :meth:`predict_interval`. They are not fitted. Needs `error_bars`, and entries and rows without weights; not for
+        :meth:`partial_fit`.
     refit : bool, default=False
         After early stopping, fit again with all entries, with the number of iterations or the penalty found.
     time_limit : float or None, default=None
-        Maximum time of the iterations in seconds.
+        Maximum time of the iterations in seconds; short starts come before.
     n_starts : int or None, default=1
         Number of random starts that are fitted to the end; the best result is kept. None compares short starts until
-        two have reached the lowest cost, at most six, and fits from the best (``convergence_.starts``): recommended
-        where entries are missing in blocks.
+        two have reached the lowest cost, at most six, and fits from the best (``convergence_.starts``); a given start,
+        a path of penalties and "online" have one. Recommended where entries are missing in blocks.
     error_bars : bool, default=True
         Keep the covariances of scores and loadings, which standard deviations require: ``4 c^2`` bytes for each row
         and column, with c components.
@@ -155,8 +159,10 @@ class IncompletePCA(RowByRow):
         with weight w, this is divided by w.
     feature_noise_variance_ : ndarray of shape (n_features,)
         As `noise_variance_`, of each feature and in its squared units: from the residuals of its entries, as large as
-        they would be if each entry were left out, and nearer to that of all features where they tell less. Standard
+        they would be if each entry were left out, and nearer to that of all features where they are few. Standard
         deviations of predictions use it. Without `error_bars` that of all features.
+    conformal_errors_ : ndarray of shape (n_held_out,) or None
+        Errors of the entries held out by `conformal`, over their standard deviations, absolute and ascending.
     scores_ : ndarray of shape (n_samples, n_components)
         Scores of the fitted rows; after :meth:`partial_fit`, of the rows of the last call.
     score_covariances_ : ndarray of shape (n_samples, n_components, n_components) or None
@@ -246,6 +252,7 @@ class IncompletePCA(RowByRow):
         rmse_tol: float | None = None,
         max_iter: int = 1000,
         early_stopping: bool | float = False,
+        conformal: float | None = None,
         refit: bool = False,
         time_limit: float | None = None,
         n_starts: int | None = 1,
@@ -276,6 +283,7 @@ class IncompletePCA(RowByRow):
         self.rmse_tol = rmse_tol
         self.max_iter = max_iter
         self.early_stopping = early_stopping
+        self.conformal = conformal
         self.refit = refit
         self.time_limit = time_limit
         self.n_starts = n_starts

@@ -48,6 +48,7 @@ def engine_options(estimator: Any) -> dict[str, Any]:
         "regularization": penalty_option(estimator.regularization),
         "mean_prior": _mean_prior(estimator.mean_prior),
         "early_stopping": _share(estimator.early_stopping),
+        "conformal": None if estimator.conformal is None else number_option("conformal", estimator.conformal),
         "n_starts": optional_count("n_starts", estimator.n_starts),
         "time_limit": _duration(estimator.time_limit),
         "memory_limit": bytes_option("memory_limit", estimator.memory_limit),

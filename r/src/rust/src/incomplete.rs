@@ -49,7 +49,7 @@ fn kh_fit_incomplete(
         Ok((model, rows))
     })?;
     let (parts, convergence) = (model.parts(), model.convergence());
-    let mut out = Fields::new(23)?;
+    let mut out = Fields::new(24)?;
     out.numbers("variance", model.explained_variance())?;
     out.matrix("rotation", &model.components().transposed())?;
     out.numbers("center", model.mean())?;
@@ -78,6 +78,8 @@ fn kh_fit_incomplete(
     out.number("cost", convergence.cost)?;
     out.number("rmse", convergence.rmse)?;
     out.flag("converged", convergence.converged())?;
+    let apart = convergence.starts.filter(|starts| !starts.agree()).map(|starts| starts.to_string());
+    out.text("apart", &apart.unwrap_or_default())?;
     out.put("model", record::to_list(&call, &model)?)?;
     out.done()
 }
@@ -102,6 +104,15 @@ fn kh_incomplete_rows(call: ListSexp, model: ListSexp, data: ListSexp) -> savvy:
         None => out.put("deviations", savvy::NullSexp)?,
     }
     out.done()
+}
+
+/// The number of standard deviations on both sides of a prediction that make an interval of a level.
+#[savvy]
+fn kh_interval_factor(call: ListSexp, model: ListSexp, level: f64) -> savvy::Result<Sexp> {
+    let call = Call::read(&call)?;
+    let model: IncompleteModel = record::from_list(&call, &model)?;
+    let factor = run(&call, 0.0, |_| model.interval_factor(level))?;
+    savvy::OwnedRealSexp::try_from_slice([factor])?.into()
 }
 
 /// Values and standard deviations of rows with these scores.

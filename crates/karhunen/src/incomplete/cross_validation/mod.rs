@@ -104,15 +104,20 @@ impl CrossValidation {
         if let Some(largest) = choices.iter().max_by_key(|choice| choice.0) {
             let fits =
                 run.expected_threads().min(choices.len().saturating_mul(self.n_folds.saturating_add(1)));
-            let largest = IncompletePca { error_bars: false, ..apply(pca, *largest) };
+            let largest = without_error_bars(&apply(pca, *largest));
             largest.ask(data, fits, &Run::threads(1))?;
         }
         let scales = ColumnScales::of(data, &pca.scale, pca.mean != MeanMode::None, run)?;
         let sums = self.sums(pca, (data, &scales), run)?;
-        let squares = self.squares(pca, &choices, (data, &scales, &sums), run)?;
+        let (squares, n_apart) = self.squares(pca, &choices, (data, &scales, &sums), run)?;
         let of = |choice, squares: &[&[f64]]| CrossValidated::new(choice, &sums, squares, &scales);
         let of_choices = squares.chunks_exact(sums.n_values()).map(|squares| sums.parts(squares));
-        let choices = choices.iter().zip(of_choices).map(|(choice, parts)| of(*choice, &parts)).collect();
+        let choices = choices
+            .into_iter()
+            .zip(of_choices)
+            .zip(n_apart)
+            .map(|((choice, parts), n_apart)| CrossValidated { n_apart, ..of(choice, &parts) })
+            .collect();
         let of_means: Vec<&[f64]> = sums.parts.iter().map(|part| &part.of_means[..]).collect();
         Ok(CrossValidationTable::new(choices, of((0, None), &of_means)))
     }
@@ -145,23 +150,25 @@ impl CrossValidation {
     }
 
     /// Squared errors of every choice, fold and column with held-out entries of the fold, and of all entries as fitted to all:
-    /// [`Sums::n_values`] for each choice.
+    /// [`Sums::n_values`] for each choice; and the number of fits of each choice whose starts ended apart.
     fn squares<T: Scalar>(
         &self,
         pca: &IncompletePca,
         choices: &[Candidate],
         (data, scales, sums): (&Observed<T>, &ColumnScales, &Sums),
         run: &Run<'_>,
-    ) -> Result<Vec<f64>> {
+    ) -> Result<(Vec<f64>, Vec<usize>)> {
+        let n_apart: Vec<AtomicUsize> = choices.iter().map(|_| AtomicUsize::new(0)).collect();
         let n_values = sums.n_values().checked_mul(choices.len());
         let mut squares = self.reserved(n_values)?;
         squares.resize(n_values.unwrap_or(0), 0.0);
         let mut jobs = Vec::with_capacity(choices.len() * sums.parts.len());
-        for (choice, squares) in choices.iter().zip(squares.chunks_exact_mut(sums.n_values())) {
+        let of_choices = squares.chunks_exact_mut(sums.n_values()).zip(&n_apart);
+        for (choice, (squares, n_apart)) in choices.iter().zip(of_choices) {
             let mut rest = squares;
             for (fold, part) in sums.parts.iter().enumerate() {
                 let (out, after) = rest.split_at_mut(part.columns.len());
-                jobs.push((apply(pca, *choice), fold, out));
+                jobs.push((apply(pca, *choice), fold, out, n_apart));
                 rest = after;
             }
         }
@@ -170,37 +177,43 @@ impl CrossValidation {
         let (done, n_jobs) = (AtomicUsize::new(0), jobs.len());
         Exec::run(run, |exec| {
             let watch = Watch { observer: run.observer, done: &done, n_jobs };
-            exec.phase(PHASE).each(jobs.into_iter(), |_, (pca, fold, out)| {
-                self.predict(&pca, (data, scales), (fold, &sums.parts[fold].columns, out), &watch)?;
+            exec.phase(PHASE).each(jobs.into_iter(), |_, (pca, fold, out, n_apart)| {
+                let job = (fold, &sums.parts[fold].columns[..], out);
+                if !self.predict(&pca, (data, scales), job, &watch)? {
+                    n_apart.fetch_add(1, Ordering::Relaxed);
+                }
                 done.fetch_add(1, Ordering::Relaxed);
                 Ok(())
             })
         })?;
-        Ok(squares)
+        Ok((squares, n_apart.into_iter().map(AtomicUsize::into_inner).collect()))
     }
 
-    /// Squared errors of a fold by column, after a fit to the other entries; those of all entries for the last.
+    /// Writes the squared errors of a fold by column, after a fit to the other entries; those of all entries for the last.
+    /// Returns false if the starts of the fit ended apart.
     fn predict<T: Scalar>(
         &self,
         pca: &IncompletePca,
         (data, scales): (&Observed<T>, &ColumnScales),
         (fold, columns, out): (usize, &[u32], &mut [f64]),
         watch: &Watch<'_>,
-    ) -> Result<()> {
-        let pca = IncompletePca { error_bars: false, ..pca.clone() };
+    ) -> Result<bool> {
+        let pca = without_error_bars(pca);
         let run = Run { n_threads: Some(1), observer: watch, ..Run::default() };
         let predicted = |fitted: &Observed<T>, entries: &Observed<T>| {
             let model = pca.fit_scaled(fitted, &FitContext::default(), &run)?;
-            squares(entries, columns, scales, |row, column| Ok(model.predict(row, column)?.value))
+            let found =
+                squares(entries, columns, scales, |row, column| Ok(model.predict(row, column)?.value))?;
+            Ok((found, model.convergence().starts.is_none_or(|starts| starts.agree())))
         };
-        let found = if fold == self.n_folds {
+        let (found, agree): (Vec<f64>, bool) = if fold == self.n_folds {
             predicted(data, data)?
         } else {
             let (kept, held_out) = data.fold(fold, self.n_folds, pca.seed, &Exec::sequential())?;
             predicted(&kept, &held_out)?
         };
         out.copy_from_slice(&found);
-        Ok(())
+        Ok(agree)
     }
 
     /// An empty vector with room for `n` values; `None` is more than can be counted.
@@ -239,4 +252,9 @@ impl Observer for Watch<'_> {
     fn update(&self, _: &'static str, _: f64) -> Flow {
         self.observer.update(PHASE, self.done.load(Ordering::Relaxed) as f64 / self.n_jobs as f64)
     }
+}
+
+/// The options of fits that predict without standard deviations and intervals.
+fn without_error_bars(pca: &IncompletePca) -> IncompletePca {
+    IncompletePca { error_bars: false, conformal: None, ..pca.clone() }
 }

@@ -37,6 +37,10 @@ pub struct CrossValidated {
     pub q2: f64,
     /// Share of the squares of all entries that the fit to all of them reproduces. NaN if all features are constant.
     pub r2: f64,
+    /// Number of fits, to the other entries of each fold and to all entries, whose starts ended apart: their errors may be of a
+    /// wrong optimum.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub n_apart: usize,
     /// Errors of each feature.
     pub features: FeatureErrors,
 }
@@ -88,6 +92,7 @@ impl CrossValidated {
             msep_standard_error,
             q2: share(press, spread),
             r2: share(of_all.iter().sum(), all.spread.iter().sum()),
+            n_apart: 0,
             features: FeatureErrors::new((folds, of_folds), (all, of_all), scales),
         }
     }
@@ -246,6 +251,7 @@ mod tests {
             msep_standard_error: 0.0,
             q2: f64::NAN,
             r2: f64::NAN,
+            n_apart: 0,
             features: FeatureErrors {
                 press: Vec::new(),
                 msep: Vec::new(),

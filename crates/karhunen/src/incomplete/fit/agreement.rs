@@ -13,9 +13,8 @@ use crate::linalg::simd::Lane;
 
 /// Most starts that are compared.
 pub(crate) const MOST_STARTS: usize = 6;
-/// Singular value, as a multiple of the last penalty, which is subtracted from it, of a component that is compared. The
-/// largest ones of noise are about three, where penalties end at noise.
-const CLEAR: f64 = 2.0;
+/// Singular value of a component that is compared, relative to the largest one of noise.
+const CLEAR: f64 = 2.5;
 
 /// The largest singular value of the product of loadings and scores of the first `free` components.
 pub(crate) fn largest_singular_value<T: Lane>(
@@ -45,8 +44,15 @@ struct Ended {
     clear: Matrix,
 }
 
-/// The factors, the cost and the last penalty of a start.
-pub(crate) type ShortStart<T> = (Factors<T>, f64, f64);
+/// The end of a short start.
+pub(crate) struct ShortStart<T> {
+    pub(crate) factors: Factors<T>,
+    pub(crate) cost: f64,
+    /// The last penalty, which the singular values of the factors lack.
+    pub(crate) penalty: f64,
+    /// The largest singular value of noise.
+    pub(crate) edge: f64,
+}
 
 /// Makes starts by their numbers until two have reached the lowest cost, at most six. Returns the factors of the best one, and
 /// the agreement of the others with it.
@@ -55,12 +61,13 @@ pub(crate) fn best_of<T: Lane>(
     mut start: impl FnMut(usize) -> Result<ShortStart<T>>,
     exec: &Exec<'_>,
 ) -> Result<(Factors<T>, Option<StartAgreement>)> {
-    let (mut best, cost, penalty) = start(0)?;
-    let mut comparison = Comparison { starts: vec![Ended::of(&best, free, (cost, penalty), exec)?], best: 0 };
+    let first = start(0)?;
+    let mut comparison = Comparison { starts: vec![Ended::of(&first, free, exec)?], best: 0 };
+    let mut best = first.factors;
     for number in 1..MOST_STARTS {
-        let (factors, cost, penalty) = start(number)?;
-        if comparison.add(Ended::of(&factors, free, (cost, penalty), exec)?)? {
-            best = factors;
+        let found = start(number)?;
+        if comparison.add(Ended::of(&found, free, exec)?)? {
+            best = found.factors;
         }
         if comparison.agreement()?.is_some_and(|found| found.agree()) {
             break;
@@ -70,14 +77,12 @@ pub(crate) fn best_of<T: Lane>(
 }
 
 impl Ended {
-    fn of<T: Lane>(
-        factors: &Factors<T>,
-        free: usize,
-        (cost, penalty): (f64, f64),
-        exec: &Exec<'_>,
-    ) -> Result<Self> {
+    fn of<T: Lane>(start: &ShortStart<T>, free: usize, exec: &Exec<'_>) -> Result<Self> {
+        let &ShortStart { ref factors, cost, penalty, edge } = start;
         let (span, Eigh { values, vectors }) = principal_axes(factors, free, exec)?;
-        let n_clear = values.iter().filter(|value| **value > (CLEAR * penalty).powi(2)).count();
+        // A component that the penalty has shrunk to nothing is below it.
+        let is_clear = |value: &&f64| value.max(0.0).sqrt() > (CLEAR * edge - penalty).max(0.0);
+        let n_clear = values.iter().filter(is_clear).count();
         let clear = multiply(&span, &vectors.columns(0..n_clear));
         Ok(Self { cost, span, clear })
     }
@@ -103,10 +108,12 @@ impl Comparison {
         Ok(is_best)
     }
 
-    /// The largest principal angle between the compared components of the best start and the loadings of another.
+    /// The largest principal angle between the compared components of the best start and the loadings of another, or the other
+    /// way round if that has a lower cost. Starts without such components have found the same, nothing.
     fn angle(&self, other: usize) -> Result<f64> {
-        let Ended { clear, .. } = &self.starts[self.best];
-        if clear.n_cols() == 0 { Ok(0.0) } else { largest_angle(&self.starts[other].span, clear) }
+        let (best, other) = (&self.starts[self.best], &self.starts[other]);
+        let (better, worse) = if other.cost < best.cost { (other, best) } else { (best, other) };
+        if better.clear.n_cols() == 0 { Ok(0.0) } else { largest_angle(&worse.span, &better.clear) }
     }
 
     /// The agreement of the starts with the best one; `None` before the second start.

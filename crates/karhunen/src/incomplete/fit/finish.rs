@@ -153,6 +153,7 @@ impl Found {
             residual_variance: Some(explained.of_features.iter().map(|left| left.max(0.0)).collect()),
             noise_variance: noise,
             feature_noise_variance: None,
+            conformal_errors: None,
             scores: rotated.scores,
             row_offsets: rotated.offsets,
             score_covariances,

@@ -40,8 +40,10 @@ pub(crate) struct StartSweep {
 
 /// Squared length of a combination of loadings, relative to random ones and to the longest, below which it is rounding error.
 const ROUNDING: f64 = 1e-13;
-/// Fraction of a random start that is added after penalties, because components of zero would stay zero.
+/// Fraction of a random start that is added at each step of a path, because components of zero would stay zero.
 const REVIVAL: f64 = 1e-2;
+/// Least length of a direction of loadings before a sweep with a falling penalty, relative to the longest.
+const SHORTEST: f64 = 1e-2;
 
 /// Gaussian loadings whose deviation is the square root of that of an entry, and zero scores and offsets: random
 /// numbers per row would depend on multiplicities and the order of rows.
@@ -92,22 +94,38 @@ pub(crate) fn balance<T: Lane>(factors: &mut Factors<T>, free: usize, exec: &Exe
     stretch(factors, free, (s / a).powf(0.25), exec)
 }
 
-/// Makes loadings orthogonal and as long as random ones, of which a fraction is added first: penalties have shortened the
-/// directions along which the data vary little, some of them to nothing.
-pub(crate) fn renew<T: Lane>(
-    factors: &mut Factors<T>,
-    random: &Factor<T>,
-    (free, deviation): (usize, f64),
+/// Lengthens the directions of the first `c` columns of loadings that penalties have shortened to less than [`SHORTEST`] of
+/// the longest: shorter ones would be left to rounding errors, and would need many sweeps to return. The loadings are
+/// rotated; the next sweep finds the scores.
+pub(crate) fn lengthen<T: Lane>(loadings: &mut Factor<T>, c: usize, exec: &Exec<'_>) -> Result<()> {
+    let Eigh { values, vectors } = eigh(&gram(loadings, c, exec)?)?;
+    let least = SHORTEST * SHORTEST * largest_magnitude(&values);
+    if values.iter().all(|value| *value >= least) {
+        return Ok(());
+    }
+    rotate(loadings, c, |k, l| vectors[(l, k)], exec)?;
+    // The eigenvalues of short directions are rounding errors of those of long ones.
+    let lengths = loadings.sum_rows(c, exec, |_, row, sums| {
+        row.iter().zip(sums).for_each(|(x, sum)| *sum += x.to_f64() * x.to_f64());
+    })?;
+    let factor = |k: usize| if lengths[k] > 0.0 { (least / lengths[k]).max(1.0).sqrt() } else { 1.0 };
+    let factors: Vec<f64> = (0..c).map(factor).collect();
+    rotate(loadings, c, |k, l| if k == l { factors[k] } else { 0.0 }, exec)
+}
+
+/// Replaces the first `c` columns of loadings by their combinations: column k is the sum of column l times `map(k, l)`.
+fn rotate<T: Lane>(
+    loadings: &mut Factor<T>,
+    c: usize,
+    map: impl Fn(usize, usize) -> f64 + Sync,
     exec: &Exec<'_>,
 ) -> Result<()> {
-    let a = trace(&gram(&factors.a, free, exec)?);
-    stretch(factors, free, (deviation * (factors.a.n_rows() * free) as f64 / a).sqrt(), exec)?;
-    factors.a.map_rows(exec, |j, row| {
-        for (x, random) in row[..free].iter_mut().zip(random.row(j)) {
-            *x = T::from_f64(x.to_f64() + REVIVAL * random.to_f64());
+    loadings.map_rows(exec, |_, row| {
+        let old: Vec<f64> = row[..c].iter().map(|x| x.to_f64()).collect();
+        for (k, x) in row[..c].iter_mut().enumerate() {
+            *x = T::from_f64(old.iter().enumerate().map(|(l, x)| x * map(k, l)).sum());
         }
-    })?;
-    orthogonalize(&mut factors.a, free, deviation, exec)
+    })
 }
 
 fn trace(products: &Matrix) -> f64 {
@@ -146,12 +164,7 @@ pub(crate) fn orthogonalize<T: Lane>(
     let stretch = |l: usize| (squared_length / (values[l].max(0.0) + least)).sqrt();
     let stretched = Matrix::from_fn(c, c, |k, l| vectors[(k, l)] * stretch(l));
     let map = multiply(&stretched, &vectors.transposed());
-    loadings.map_rows(exec, |_, row| {
-        let old: Vec<f64> = row[..c].iter().map(|x| x.to_f64()).collect();
-        for (k, x) in row[..c].iter_mut().enumerate() {
-            *x = T::from_f64(old.iter().zip(map.row(k)).map(|(x, m)| x * m).sum());
-        }
-    })
+    rotate(loadings, c, |k, l| map[(k, l)], exec)
 }
 
 /// The mean curvatures of the sum of squares in a score and in a loading of random factors, of which the ridges of

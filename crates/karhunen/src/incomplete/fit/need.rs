@@ -8,6 +8,7 @@ use crate::error::{Advice, Phrase, Result, options};
 use crate::exec::Run;
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::Factor;
+use crate::incomplete::fit::agreement::MOST_STARTS;
 use crate::incomplete::fit::identifiability::MOST_WORDS;
 use crate::incomplete::fit::unseen::Unseen;
 use crate::incomplete::model::feature_noise::SUMS;
@@ -77,18 +78,23 @@ impl IncompletePca {
             Method::Vb | Method::VbFixed => (8.0, 0.0),
             Method::VbFull => (4.0, (rows + 3.0 * columns) * table),
         };
-        let again = self.n_runs() > 1 || self.regularization == Some(Regularization::Path);
+        let compares = self.compares_starts();
+        let again = compares || self.n_runs() > 1 || self.regularization == Some(Regularization::Path);
         let copies = copies + if again { 1.0 } else { 0.0 };
+        // Half of the entries, by rows and by columns, and two bases of the loadings of each start.
+        let starts = if compares {
+            entries * (4.0 + value) + F64 * 2.0 * MOST_STARTS as f64 * columns * c as f64
+        } else {
+            0.0
+        };
         let c = c as f64;
         // Rotated loadings and scores, their orthogonal factors, and the components of the model.
         let rotation = F64 * (4.0 * columns + 6.0 * rows) * c;
         let packed = c * (c + 1.0) / 2.0;
         let bars = if self.error_bars { packed * (both * F32 + rows.max(columns) * value) } else { 0.0 };
-        let split = if self.early_stopping.is_some() {
-            entries * (2.0 * (4.0 + value) + 1.0) + 16.0 * both
-        } else {
-            0.0
-        };
+        let n_splits =
+            f64::from(u8::from(self.early_stopping.is_some()) + u8::from(self.conformal.is_some()));
+        let split = n_splits * (entries * (2.0 * (4.0 + value) + 1.0) + 16.0 * both);
         // Of pairs of columns that meet.
         let words = (n_columns * n_columns.div_ceil(64)).min(MOST_WORDS) as f64;
         let vectors = F64 * (10.0 * columns + 4.0 * rows + words);
@@ -97,7 +103,7 @@ impl IncompletePca {
         let sums = if self.error_bars { F64 * SUMS as f64 * columns } else { 0.0 };
         let buffers =
             threads * (sums + BUFFERS.min(4.0 * of_factors) + equations) + F64 * 8.0 * (c + 1.0).powi(2);
-        copies * of_factors + tables + rotation + bars + split + vectors + buffers
+        copies * of_factors + starts.max(rotation + bars) + tables + split + vectors + buffers
     }
 
     /// Checks that memory suffices for `n_fits` simultaneous fits, each on the threads of `run`.

@@ -148,6 +148,10 @@ fn finish_from<T: Scalar>(
 ) -> Result<IncompleteModel> {
     let pca = IncompletePca { n_components: start.loadings.n_cols(), method: Method::Online, ..pca.clone() };
     pca.check_all(data, Some(start))?;
+    if pca.conformal.is_some() {
+        let rule = "rows that are learned one after the other hold no entries out";
+        return Err(Error::option(names::CONFORMAL, pca.conformal, rule));
+    }
     Exec::run(run, |exec| match data.typed() {
         Typed::F32(data) => finish_typed(&pca, data, start, exec),
         Typed::F64(data) => finish_typed(&pca, data, start, exec),

@@ -5,10 +5,12 @@ use crate::exec::Exec;
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::Factors;
 use crate::incomplete::factors::objective::Objective;
-use crate::incomplete::fit::agreement::{MOST_STARTS, best_of, largest_singular_value};
+use crate::incomplete::fit::agreement::{ShortStart, best_of, largest_singular_value};
 use crate::incomplete::fit::dense_part::{DensePart, dense_part};
 use crate::incomplete::fit::error_bars::count_parameters;
-use crate::incomplete::fit::first_factors::{EXACT, SWEEPS, balance, random, renew, warm_up};
+use crate::incomplete::fit::first_factors::{
+    EXACT, SWEEPS, balance, lengthen, orthogonalize, random, warm_up,
+};
 use crate::incomplete::methods::als::Als;
 use crate::incomplete::methods::iterate::{Iterate, IterationReport};
 use crate::incomplete::model::convergence::StartAgreement;
@@ -21,10 +23,10 @@ use crate::random::Purpose;
 const STEP_RATIO: f64 = 0.7;
 /// Most penalties, down to 0.7% of the largest.
 const MOST_STEPS: usize = 14;
+/// Times that the sweeps at the last penalty are repeated.
+const SWEEPS_AT_END: usize = 3;
 /// Sweeps of alternating least squares at each penalty, in small tables.
 const SWEEPS_EACH: usize = 2;
-/// Share of [`noise_penalty`] at which penalties end.
-pub(crate) const LEAST: f64 = 0.5;
 /// Entries of a large table, whose starts are all made on a part of it, with one sweep at each penalty.
 const LARGE: usize = 100_000;
 /// Entries of the part for each loading, or score, of the shorter side: of small tables, and of large ones.
@@ -47,8 +49,8 @@ impl Penalties {
 
     /// Sweeps with ridges that fall from the largest singular value of the factors until `is_last(penalty, squares)`. Large
     /// penalties leave the strongest components alone, which a start cannot miss, and weaker ones join them one by one
-    /// (Mazumder, Hastie & Tibshirani 2010, Algorithm 1, jmlr.org/papers/v11/mazumder10a.html). Returns the cost at the last
-    /// penalty.
+    /// (Mazumder, Hastie & Tibshirani 2010, Algorithm 1, jmlr.org/papers/v11/mazumder10a.html). Returns cost and squares at the
+    /// last penalty.
     pub(crate) fn anneal<T: Lane>(
         &mut self,
         factors: &mut Factors<T>,
@@ -56,7 +58,7 @@ impl Penalties {
         is_last: impl Fn(f64, f64) -> bool,
         mut sweep: impl FnMut(&mut Factors<T>, f64) -> Result<Swept>,
         exec: &Exec<'_>,
-    ) -> Result<f64> {
+    ) -> Result<Swept> {
         if !self.0.is_empty() {
             balance(factors, free, exec)?;
             return self.again(0, factors, sweep);
@@ -68,7 +70,7 @@ impl Penalties {
             let swept = sweep(factors, penalty)?;
             self.0.push(penalty);
             if self.0.len() >= MOST_STEPS || is_last(penalty, swept.squares) {
-                return Ok(swept.cost);
+                return end(penalty, factors, sweep);
             }
         }
     }
@@ -79,13 +81,24 @@ impl Penalties {
         first: usize,
         factors: &mut Factors<T>,
         mut sweep: impl FnMut(&mut Factors<T>, f64) -> Result<Swept>,
-    ) -> Result<f64> {
-        let mut cost = 0.0;
+    ) -> Result<Swept> {
         for penalty in &self.0[first..] {
-            cost = sweep(factors, *penalty)?.cost;
+            sweep(factors, *penalty)?;
         }
-        Ok(cost)
+        end(self.last(), factors, sweep)
     }
+}
+
+/// More sweeps at the last penalty, so that starts that lead to one optimum come near to each other.
+fn end<T: Lane>(
+    penalty: f64,
+    factors: &mut Factors<T>,
+    mut sweep: impl FnMut(&mut Factors<T>, f64) -> Result<Swept>,
+) -> Result<Swept> {
+    for _ in 1..SWEEPS_AT_END {
+        sweep(factors, penalty)?;
+    }
+    sweep(factors, penalty)
 }
 
 /// Returns true if penalties end at that of noise: without penalties and learned variances, weaker components take part.
@@ -111,20 +124,14 @@ impl<'a, T: Lane> Table<'a, T> {
     ) -> Result<(Factors<T>, f64)> {
         let problem = self.problem(pca, method);
         let deviation = self.prepared.deviations.mean_square.sqrt();
-        let mut factors = self.drawn(pca, number);
+        let stream = Purpose::Starts.of(pca.seed).number(number as u64);
+        let shape = (pca.n_components, pca.row_offsets);
+        let mut factors = random(self.data, shape, &self.prepared.mean, deviation, stream);
         let squares = match method {
             Method::Online => 0.0,
             _ => warm_up(&problem, &mut factors, (&SWEEPS, deviation), exec)?,
         };
         Ok((factors, squares))
-    }
-
-    /// The random loadings of a start of a given number, before any sweep.
-    fn drawn(&self, pca: &IncompletePca, number: usize) -> Factors<T> {
-        let stream = Purpose::Starts.of(pca.seed).number(number as u64);
-        let shape = (pca.n_components, pca.row_offsets);
-        let deviation = self.prepared.deviations.mean_square.sqrt();
-        random(self.data, shape, &self.prepared.mean, deviation, stream)
     }
 
     fn problem(&self, pca: &IncompletePca, method: Method) -> Objective<'a, T> {
@@ -140,8 +147,8 @@ impl<'a, T: Lane> Table<'a, T> {
         exec: &Exec<'_>,
     ) -> Result<()> {
         let deviation = self.prepared.deviations.mean_square.sqrt();
-        let random = self.drawn(pca, MOST_STARTS).a;
-        renew(factors, &random, (pca.n_components, deviation), exec)?;
+        lengthen(&mut factors.a, pca.n_components, exec)?;
+        orthogonalize(&mut factors.a, pca.n_components, deviation, exec)?;
         warm_up(&self.problem(pca, method), factors, (EXACT, deviation), exec).map(|_| ())
     }
 
@@ -157,6 +164,7 @@ impl<'a, T: Lane> Table<'a, T> {
             self.prepared.penalized(pca, self.data, Regularization::Ridge(penalty * self.data.mean_weight()));
         let mut swept = Swept { cost: 0.0, squares: 0.0 };
         for _ in 0..n_sweeps {
+            lengthen(&mut factors.a, pca.n_components, exec)?;
             let IterationReport { cost, squares, .. } = Als.iterate(&mut problem, factors, exec)?;
             swept = Swept { cost, squares };
         }
@@ -216,14 +224,16 @@ impl<T: Lane> ShortStarts<'_, T> {
         let table = only_part.map_or(whole, |(part, prepared)| Table { data: &part.data, prepared });
         let mut penalties = Penalties::default();
         let start = |number| {
-            let (factors, cost) = match part {
+            let (factors, swept) = match part {
                 // A start from other entries than the first.
                 Some(part) if number == 1 && only_part.is_none() => {
                     self.part_first(part, &penalties, exec)?
                 }
                 _ => self.annealed(table, number, &mut penalties, exec)?,
             };
-            Ok((factors, cost, penalties.last()))
+            // The penalty of noise is half of its largest singular value.
+            let edge = 2.0 * table.noise_penalty(pca, swept.squares);
+            Ok(ShortStart { factors, cost: swept.cost, penalty: penalties.last(), edge })
         };
         let (mut factors, agreement) = best_of(pca.n_components, start, exec)?;
         if let Some((part, _)) = only_part {
@@ -233,38 +243,38 @@ impl<T: Lane> ShortStarts<'_, T> {
         Ok((factors, agreement))
     }
 
-    /// An annealed start and its cost.
+    /// An annealed start, with its cost and its squares.
     fn annealed(
         &self,
         table: Table<'_, T>,
         number: usize,
         penalties: &mut Penalties,
         exec: &Exec<'_>,
-    ) -> Result<(Factors<T>, f64)> {
+    ) -> Result<(Factors<T>, Swept)> {
         let (pca, exec) = (self.pca, &exec.part(0.0, 0.0));
         let (mut factors, _) = table.random((pca, self.method), number, exec)?;
         let ends = ends_at_noise(self.method);
-        let is_last = |penalty, squares| ends && penalty <= LEAST * table.noise_penalty(pca, squares);
+        let is_last = |penalty, squares| ends && penalty <= table.noise_penalty(pca, squares);
         let n_sweeps = if self.whole.data.n_observed() >= LARGE { 1 } else { SWEEPS_EACH };
         let sweep = |factors: &mut Factors<T>, penalty| table.sweep(pca, (factors, n_sweeps), penalty, exec);
-        let cost = penalties.anneal(&mut factors, pca.n_components, is_last, sweep, exec)?;
-        Ok((factors, cost))
+        let swept = penalties.anneal(&mut factors, pca.n_components, is_last, sweep, exec)?;
+        Ok((factors, swept))
     }
 
-    /// A start that is annealed on a part of the entries, then on all with the smaller penalties, and its cost.
+    /// A start that is annealed on a part of the entries, then on all with the smaller penalties, with its cost and its squares.
     fn part_first(
         &self,
         (part, prepared): (&DensePart<T>, &Prepared),
         penalties: &Penalties,
         exec: &Exec<'_>,
-    ) -> Result<(Factors<T>, f64)> {
+    ) -> Result<(Factors<T>, Swept)> {
         let table = Table { data: &part.data, prepared };
         let (factors, _) = self.annealed(table, 1, &mut Penalties::default(), exec)?;
         let mut factors = part.extended(&factors, self.whole, self.pca);
         let sweep = |factors: &mut Factors<T>, penalty| {
             self.whole.sweep(self.pca, (factors, SWEEPS_EACH), penalty, &exec.part(0.0, 0.0))
         };
-        let cost = penalties.again(penalties.0.len() / 2, &mut factors, sweep)?;
-        Ok((factors, cost))
+        let swept = penalties.again(penalties.0.len() / 2, &mut factors, sweep)?;
+        Ok((factors, swept))
     }
 }

@@ -91,7 +91,7 @@ impl<T: Lane> Stages<T> {
         let random = |number| setting.random(self.stage, number, &problem, &unreported);
         let factors = match (self.origin(), setting.start, &self.best, &self.warm) {
             (Stage::Start(_), Some(start), ..) => given(&problem, start, &prepared.mean, &unreported)?,
-            (Stage::Start(_), ..) if setting.pca.n_starts.is_none() => {
+            (Stage::Start(_), ..) if setting.pca.compares_starts() => {
                 let (factors, agreement) = setting.compared(self.stage, &problem, &unreported)?;
                 self.starts = agreement;
                 factors
@@ -116,8 +116,8 @@ impl<T: Lane> Stages<T> {
         self.stage = setting.stage_of_codes("leg", kind, number)?;
         self.spent = seconds("leg", spent)?;
         self.runs = restore_runs(&from.take("runs")?)?;
-        if setting.pca.n_starts.is_none() {
-            self.starts = Some(restore_starts(from.take_array("starts")?)?);
+        if setting.pca.compares_starts() {
+            self.starts = restore_starts(&from.take("starts")?)?;
         }
         let shape = setting.kept.data.shape();
         if from.has("best_leg") {
@@ -168,13 +168,13 @@ impl<T: Lane> Stages<T> {
         }
     }
 
-    fn save(&self, running: &Running<'_, T>) -> Arrays {
+    fn save(&self, setting: &Setting<'_, T>, running: &Running<'_, T>) -> Arrays {
         let mut out = Arrays::default();
         let [kind, number] = self.stage.codes();
         out.put("leg", [kind, number, self.spent]);
         out.put("runs", save_runs(&self.runs));
-        if let Some(StartAgreement { n_starts, n_lowest, cost_difference, angle }) = self.starts {
-            out.put("starts", [n_starts as f64, n_lowest as f64, cost_difference, angle.unwrap_or(f64::NAN)]);
+        if setting.pca.compares_starts() {
+            out.put("starts", save_starts(self.starts));
         }
         if let Some((best, stage)) = &self.best {
             out.put("best_leg", stage.codes());
@@ -218,7 +218,7 @@ impl<T: Lane> Stages<T> {
                 return Ok(());
             }
             if let Some(writer) = &mut writer {
-                writer.write_if_due(running.iteration(), setting.pca, || self.save(running))?;
+                writer.write_if_due(running.iteration(), setting.pca, || self.save(setting, running))?;
                 writer.cancellation.check(exec)?;
             }
         }
@@ -314,13 +314,25 @@ fn save_runs(runs: &[RunSummary]) -> Vec<f64> {
     runs.iter().flat_map(numbers).collect()
 }
 
-fn restore_starts([n_starts, n_lowest, cost_difference, angle]: [f64; 4]) -> Result<StartAgreement> {
-    Ok(StartAgreement {
-        n_starts: count("starts", n_starts)?,
-        n_lowest: count("starts", n_lowest)?,
-        cost_difference: finite("starts", cost_difference)?,
-        angle: optional_size("starts", angle)?,
-    })
+/// No number if no starts were compared, because one was given.
+fn save_starts(starts: Option<StartAgreement>) -> Vec<f64> {
+    let numbers = |StartAgreement { n_starts, n_lowest, cost_difference, angle }| {
+        [n_starts as f64, n_lowest as f64, cost_difference, angle.unwrap_or(f64::NAN)]
+    };
+    starts.map(numbers).into_iter().flatten().collect()
+}
+
+fn restore_starts(numbers: &[f64]) -> Result<Option<StartAgreement>> {
+    match *numbers {
+        [] => Ok(None),
+        [n_starts, n_lowest, cost_difference, angle] => Ok(Some(StartAgreement {
+            n_starts: count("starts", n_starts)?,
+            n_lowest: count("starts", n_lowest)?,
+            cost_difference: finite("starts", cost_difference)?,
+            angle: optional_size("starts", angle)?,
+        })),
+        _ => Err(damaged("starts", "has another length")),
+    }
 }
 
 fn restore_runs(numbers: &[f64]) -> Result<Vec<RunSummary>> {

@@ -1,5 +1,6 @@
 //! The fitted model.
 
+pub(crate) mod conformal;
 pub(crate) mod convergence;
 pub(crate) mod dominant;
 pub(crate) mod feature_noise;
@@ -70,6 +71,9 @@ pub struct IncompleteParts {
     /// As `noise_variance`, of the observations of each feature, shape (n_features,), in the units of the components. `None`
     /// without error bars, without noise, and in models of earlier versions, whose features have the noise of all.
     pub feature_noise_variance: Option<Vec<f64>>,
+    /// Errors of the entries that the fit has held out, over their standard deviations, absolute and ascending: of
+    /// `conformal`.
+    pub conformal_errors: Option<Vec<f64>>,
     /// Shape (n_samples, n_components).
     pub scores: Matrix,
     /// The offset of each sample, shape (n_samples,), with row offsets.

@@ -38,13 +38,32 @@ impl IncompleteParts {
         let residual = ("residual_variance", self.residual_variance.as_deref().unwrap_or(empty), SIZE);
         let of_features =
             ("feature_noise_variance", self.feature_noise_variance.as_deref().unwrap_or(empty), SIZE);
+        let errors = self.conformal_errors.as_deref().unwrap_or(empty);
+        refuse(
+            "conformal_errors",
+            errors.windows(2).find(|pair| pair[0] > pair[1]).map(|pair| pair[1]),
+            "they must ascend",
+        )?;
+        if self.conformal_errors.is_some() && (errors.is_empty() || self.score_covariances.is_none()) {
+            let rule = "there are some, and error bars";
+            return Err(Error::ModelValue {
+                name: "conformal_errors",
+                value: errors.len().to_string(),
+                rule,
+            });
+        }
+        let of_errors = ("conformal_errors", errors, SIZE);
         let of_means = self.mean_prior.map(|NormalPrior { mean, variance }| ([mean], [variance]));
         let of_means = of_means.iter().flat_map(|(mean, variance)| {
             [("mean_prior", mean.as_slice(), FINITE), ("mean_prior", variance.as_slice(), POSITIVE)]
         });
         let totals = self.row_totals.map(|totals| [totals.samples, totals.entries, totals.offset_variance]);
         let totals = ("row_totals", totals.as_ref().map_or(empty, |totals| &totals[..]), SIZE);
-        let all = values.into_iter().chain(scales).chain([residual, of_features, totals]).chain(of_means);
+        let all = values
+            .into_iter()
+            .chain(scales)
+            .chain([residual, of_features, of_errors, totals])
+            .chain(of_means);
         for (name, values, (obeys, rule)) in all {
             refuse(name, values.iter().copied().find(|x| !obeys(*x)), rule)?;
         }

@@ -129,6 +129,9 @@ impl IncompletePca {
             let rule = "fits in parts hold no entries out";
             return refuse(options::EARLY_STOPPING, self.early_stopping.into(), rule);
         }
+        if self.conformal.is_some() {
+            return refuse(options::CONFORMAL, self.conformal.into(), "fits in parts hold no entries out");
+        }
         if self.gradient_tol.is_some() {
             let rule = "fits in parts do not compute the gradient; set angle_tol or rmse_tol";
             return refuse(options::GRADIENT_TOL, self.gradient_tol.into(), rule);
@@ -225,13 +228,12 @@ fn fit_typed<T: Lane>(
         let last = RefCell::new(None);
         let n = pca.n_runs() as f64;
         let part = exec.part(number as f64 / n, (number + 1) as f64 / n);
-        let (factors, squares) = match pca.n_starts {
-            Some(_) => starts.random(number, &part)?,
-            None => {
-                let (factors, squares, found) = starts.best(&part)?;
-                agreement = found;
-                (factors, squares)
-            }
+        let (factors, squares) = if pca.compares_starts() {
+            let (factors, squares, found) = starts.best(&part)?;
+            agreement = found;
+            (factors, squares)
+        } else {
+            starts.random(number, &part)?
         };
         let scale = prepared.mean_squares(entries.total());
         let iterations: Box<dyn Iterate<T> + '_> = match method {

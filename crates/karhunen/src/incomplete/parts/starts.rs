@@ -4,13 +4,11 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::objective::{Diagonal, Objective};
 use crate::incomplete::factors::{FactorSide, Factors};
-use crate::incomplete::fit::agreement::{MOST_STARTS, best_of};
+use crate::incomplete::fit::agreement::{ShortStart, best_of};
 use crate::incomplete::fit::first_factors::{
-    EXACT, SWEEPS, StartSweep, curvatures, give_unit, orthogonalize, random, renew,
+    EXACT, SWEEPS, StartSweep, curvatures, give_unit, lengthen, orthogonalize, random,
 };
-use crate::incomplete::fit::short_starts::{
-    LEAST, Penalties, Swept, ends_at_noise, level_of_noise, noise_penalty,
-};
+use crate::incomplete::fit::short_starts::{Penalties, Swept, ends_at_noise, level_of_noise, noise_penalty};
 use crate::incomplete::model::convergence::StartAgreement;
 use crate::incomplete::options::{IncompletePca, Method};
 use crate::incomplete::parts::fit::EntryPasses;
@@ -50,18 +48,19 @@ impl<T: Lane> PartStarts<'_, T> {
         let parameters = c as f64 * (entries.samples + p - c as f64) + means * p;
         let most = self.prepared.deviations.mean_square;
         let ends = ends_at_noise(self.method);
-        let is_last = |penalty, squares| {
-            ends && penalty <= LEAST * level * noise_penalty(squares, (entries.total(), parameters), most)
-        };
+        let of_noise = |squares| level * noise_penalty(squares, (entries.total(), parameters), most);
+        let is_last = |penalty, squares| ends && penalty <= of_noise(squares);
         let mut penalties = Penalties::default();
         let start = |number| {
             let (mut factors, _) = self.swept(number, exec)?;
             let ridge = |factors: &mut Factors<T>, penalty| self.ridge(factors, penalty, exec);
-            let cost = penalties.anneal(&mut factors, c, is_last, ridge, exec)?;
-            Ok((factors, cost, penalties.last()))
+            let Swept { cost, squares } = penalties.anneal(&mut factors, c, is_last, ridge, exec)?;
+            // The penalty of noise is half of its largest singular value.
+            Ok(ShortStart { factors, cost, penalty: penalties.last(), edge: 2.0 * of_noise(squares) })
         };
         let (mut factors, agreement) = best_of(c, start, exec)?;
-        renew(&mut factors, &self.drawn(MOST_STARTS).a, (c, most.sqrt()), exec)?;
+        lengthen(&mut factors.a, c, exec)?;
+        orthogonalize(&mut factors.a, c, most.sqrt(), exec)?;
         let squares = self.sweeps(&mut factors, EXACT, exec)?;
         self.give_unit(&mut factors, exec)?;
         Ok((factors, squares, agreement))
@@ -69,17 +68,12 @@ impl<T: Lane> PartStarts<'_, T> {
 
     /// As [`PartStarts::random`], in the units of the sweeps.
     fn swept(&self, number: usize, exec: &Exec<'_>) -> Result<(Factors<T>, f64)> {
-        let mut factors = self.drawn(number);
-        let squares = self.sweeps(&mut factors, &SWEEPS, exec)?;
-        Ok((factors, squares))
-    }
-
-    /// The random loadings of a start of a given number, before any sweep.
-    fn drawn(&self, number: usize) -> Factors<T> {
         let Self { pca, problem, prepared, .. } = *self;
         let stream = Purpose::Starts.of(pca.seed).number(number as u64);
         let deviation = prepared.deviations.mean_square.sqrt();
-        random(problem.data, (problem.c, false), &prepared.mean, deviation, stream)
+        let mut factors = random(problem.data, (problem.c, false), &prepared.mean, deviation, stream);
+        let squares = self.sweeps(&mut factors, &SWEEPS, exec)?;
+        Ok((factors, squares))
     }
 
     /// Sweeps of a random start; returns the sum of squared errors.
@@ -108,6 +102,7 @@ impl<T: Lane> PartStarts<'_, T> {
         let same = Diagonal::Same(size);
         let problem = Objective { loadings: same.clone(), scores: same, ..self.problem.clone() };
         let penalty = ScorePenalty { size, per_entry: false };
+        lengthen(&mut factors.a, self.problem.c, exec)?;
         let (sums, [cost, of_loadings]) = sweep(self.passes, &problem, &mut factors.a, penalty, exec)?;
         factors.s = stand_in(&sums, false)?;
         let of_scores = problem.side_penalty(FactorSide::Scores, factors, exec)?;

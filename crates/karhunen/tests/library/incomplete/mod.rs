@@ -4,6 +4,7 @@
 mod calibration;
 mod checkpoints;
 mod completion;
+mod conformal;
 mod cross_validation;
 mod empty_rows;
 mod explained;
