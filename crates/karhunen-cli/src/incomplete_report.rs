@@ -88,7 +88,7 @@ impl IncompleteReport<'_> {
     }
 }
 
-/// The intervals of a fit with entries held out, and the share of these within those of a normal distribution.
+/// The intervals of a fit with entries held out, and the share of these entries within intervals of normal errors.
 fn intervals(conformal: Conformal<'_>) -> String {
     let held = format!(
         "{NORMAL_95} hold {} of {} entries held out",

@@ -259,7 +259,7 @@ pub(crate) fn share(text: &str) -> std::result::Result<f64, String> {
         Some(percent) => percent.trim_end().parse::<f64>().map(|percent| percent / 100.0),
         None => text.parse::<f64>(),
     };
-    number.map_err(|_| "give a share of the entries, such as 0.05 or 5%".to_owned())
+    number.map_err(|_| "give a share, such as 0.05 or 5%".to_owned())
 }
 
 fn names(text: &str) -> Option<Vec<String>> {

@@ -13,7 +13,7 @@ const PAGE: &str = "docs/promises.md";
 
 /// A promise of a page.
 struct Promise {
-    /// What is promised, in a few words.
+    /// The promise, in a few words.
     what: String,
     /// The page, and words of it.
     page: String,
@@ -36,7 +36,7 @@ pub(crate) fn write() -> Result<usize, String> {
 
 fn read() -> Result<Vec<Promise>, String> {
     let table: Value = serde_json::from_str(&text(TABLE)?).map_err(|error| format!("{TABLE}: {error}"))?;
-    let rows = table.as_array().ok_or_else(|| format!("{TABLE}: is no list"))?;
+    let rows = table.as_array().ok_or_else(|| format!("{TABLE}: is not a list"))?;
     rows.iter().map(Promise::of).collect()
 }
 
@@ -79,8 +79,8 @@ impl Promise {
 
 fn page(promises: &[Promise]) -> String {
     let mut out = String::from(
-        "# Promises\n\nWhat the documentation promises of data, in figures; the test or simulation that checks it; and the worst \
-         figure that\nwas found. Made by `cargo xtask promises` from `promises.json`, which fails if a page no longer says so or \
+        "# Promises\n\nThe documentation makes these promises about data, in figures. Each has the test or simulation that checks it, and the \
+         worst\nfigure that was found. Made by `cargo xtask promises` from `promises.json`, which fails if a page no longer says so or \
          a test is gone.\n\n| promise | page | test | worst | processor, date |\n|---|---|---|---|---|\n",
     );
     for Promise { what, page, test, worst, on, .. } in promises {

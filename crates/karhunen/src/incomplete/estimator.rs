@@ -51,7 +51,8 @@ impl IncompletePca {
         let Some(value) = self.conformal else { return self.fit_scaled(data, context, run) };
         self.check_all(data, context.start)?;
         if data.multiplicity().is_some() || data.is_weighted() {
-            let rule = "entries or rows of unequal weight are no sample of one another";
+            let rule =
+                "entries and rows with weights cannot stand for one another; leave the weights or this out";
             return Err(Error::option(options::CONFORMAL, value, rule));
         }
         let (share, stream) = (Share { option: options::CONFORMAL, value }, Purpose::Conformal.of(self.seed));

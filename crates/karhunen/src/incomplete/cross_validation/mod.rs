@@ -189,7 +189,7 @@ impl CrossValidation {
         Ok((squares, n_apart.into_iter().map(AtomicUsize::into_inner).collect()))
     }
 
-    /// Writes the squared errors of a fold by column, after a fit to the other entries; those of all entries for the last.
+    /// Writes the squared errors of a fold by column, after a fit to the other entries; for the last fold, of all entries.
     /// Returns false if the starts of the fit ended apart.
     fn predict<T: Scalar>(
         &self,

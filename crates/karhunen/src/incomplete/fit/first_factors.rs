@@ -104,7 +104,7 @@ pub(crate) fn lengthen<T: Lane>(loadings: &mut Factor<T>, c: usize, exec: &Exec<
         return Ok(());
     }
     rotate(loadings, c, |k, l| vectors[(l, k)], exec)?;
-    // The eigenvalues of short directions are rounding errors of those of long ones.
+    // Rounding errors of the largest eigenvalues hide the smallest.
     let lengths = loadings.sum_rows(c, exec, |_, row, sums| {
         row.iter().zip(sums).for_each(|(x, sum)| *sum += x.to_f64() * x.to_f64());
     })?;

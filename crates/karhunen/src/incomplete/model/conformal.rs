@@ -65,14 +65,16 @@ impl IncompleteModel {
     /// # Errors
     /// As [`Conformal::factor`].
     pub fn interval_factor(&self, level: f64) -> Result<f64> {
-        check_level(level)?;
-        self.conformal().map_or_else(|| Ok(normal_factor(level)), |conformal| conformal.factor(level))
+        match self.conformal() {
+            Some(conformal) => conformal.factor(level),
+            None => check_level(level).map(|()| normal_factor(level)),
+        }
     }
 
     /// The model with the errors of entries that it was not fitted to.
     ///
     /// # Errors
-    /// [`Error::Option`] for a model without noise; those of predictions.
+    /// [`Error::Option`] for a model without noise; errors of predictions.
     pub(crate) fn with_errors_of<T: Scalar>(self, held_out: &Observed<T>, run: &Run<'_>) -> Result<Self> {
         let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
         for row in 0..held_out.n_samples() {

@@ -87,7 +87,7 @@ fn conformal_intervals_that_cannot_hold_are_refused() {
     let bare = IncompletePca { error_bars: false, ..with(0.2, 0) };
     assert!(rule(bare, &data).contains("error_bars"));
     let weighted = data.clone().with_sample_weights(&vec![2.0; 80]).unwrap();
-    assert!(rule(with(0.2, 0), &weighted).contains("unequal weight"));
+    assert!(rule(with(0.2, 0), &weighted).contains("with weights"));
     let few = with(0.001, 0).fit(&data).unwrap();
     assert!(matches!(few.interval_factor(0.95), Err(Error::Option { .. })));
     // A model whose errors do not ascend is damaged.

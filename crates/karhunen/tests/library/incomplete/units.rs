@@ -57,7 +57,7 @@ fn all_apart(units: &[f64], allowed: f64) -> Vec<String> {
             for unit in units {
                 let far = apart(&model, &fit(*unit), *unit);
                 // Recursive least squares amplify rounding from pass to pass. So does the number of parameters of
-                // a component that a ridge makes inactive beside offsets. Penalties of short starts shrink the component
+                // a component that a ridge makes inactive next to offsets. Penalties of short starts shrink the component
                 // of noise until rounding matters, and em has no penalty that makes it converge.
                 let rough = online_rule == OnlineRule::Rls
                     || (method == Method::Ridge && row_offsets)
