@@ -214,12 +214,19 @@ impl IncompleteModel {
         give_matrix(py, Matrix::from_vec(runs.len(), 5, values.collect()).map_err(to_python)?)
     }
 
-    /// The agreement of the starts: their number, the number with the lowest cost, the difference of costs, the angle, and a
-    /// sentence.
+    /// The agreement of the starts: their number, the number with the lowest cost, the difference of costs, the angle,
+    /// the number of components that were not compared, and a sentence.
     #[getter]
-    fn starts(&self) -> Option<(usize, usize, f64, Option<f64>, String)> {
+    fn starts(&self) -> Option<(usize, usize, f64, Option<f64>, usize, String)> {
         let found = self.model.convergence().starts?;
-        Some((found.n_starts, found.n_lowest, found.cost_difference, found.angle, found.to_string()))
+        Some((
+            found.n_starts,
+            found.n_lowest,
+            found.cost_difference,
+            found.angle,
+            found.n_weak,
+            found.to_string(),
+        ))
     }
 
     /// Facts about the entries that leave components undetermined: numbers of parts, pairs of columns apart, short rows, short

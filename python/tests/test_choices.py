@@ -26,6 +26,7 @@ CHOICES = [
     (IncrementalPCA, "weighting", choices.Weighting),
     (IncompletePCA, "method", choices.Method),
     (IncompletePCA, "mean", choices.Mean),
+    (IncompletePCA, "noise", choices.Noise),
     (IncompletePCA, "online_rule", choices.OnlineRule),
     (KernelPCA, "kernel", choices.Kernel),
     (KernelPCA, "solver", choices.KernelSolver),

@@ -319,11 +319,11 @@ def test_components_of_ppca_that_fit_noise_are_warned_of():
     assert not overfit.outnumbered
     noise[rng.random(noise.shape) < 0.7] = np.nan
     with pytest.warns(ConvergenceWarning, match="scores and loadings outnumber the entries, so that"):
-        pca = IncompletePCA(10, method="ppca").fit(noise)
+        pca = IncompletePCA(10, method="ppca", n_starts=1).fit(noise)
     assert pca.convergence_.overfit.outnumbered
     assert pca.convergence_.stop.startswith("scores and loadings outnumber")
     with pytest.warns(ConvergenceWarning, match="scores and loadings outnumber the entries, so that"):
-        pca = IncompletePCA(10, method="ppca", tol=0.0).fit(noise)
+        pca = IncompletePCA(10, method="ppca", tol=0.0, n_starts=1).fit(noise)
     assert pca.convergence_.stop.startswith("the noise vanished")
     assert IncompletePCA(5, method="vb-full").fit(noise).convergence_.overfit is None
 
@@ -333,7 +333,7 @@ def test_ppca_with_more_parameters_than_entries_stops_where_little_is_gained():
     x = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 120)) + rng.normal(size=(200, 120))
     x[rng.random(x.shape) < 0.85] = np.nan
     with pytest.warns(ConvergenceWarning, match="scores and loadings outnumber the entries, so that"):
-        pca = IncompletePCA(15, method="ppca").fit(x)
+        pca = IncompletePCA(15, method="ppca", n_starts=1).fit(x)
     assert pca.convergence_.stop.startswith(("scores and loadings outnumber", "the noise vanished"))
     assert pca.n_iter_ < 500
 

@@ -20,7 +20,7 @@ ESTIMATORS = [
     IncrementalPCA(1, method="sketch"),
     IncompletePCA(),
     IncompletePCA(method="ppca"),
-    IncompletePCA(method="ridge"),
+    IncompletePCA(method="ridge", n_starts=1),
     IncompletePCA(method="vb"),
     KernelPCA(),
     KernelPCA(2, kernel="rbf", gamma="scale"),

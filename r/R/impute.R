@@ -21,9 +21,10 @@
 #'   number for each column, or one of `"pareto"`, `"range"` and `"binomial"`, as of [kh_pca()].
 #' @param weights Whole numbers, how often each row was seen.
 #' @param column_weights One weight for each column, at least zero.
-#' @param ... Options of the engine, such as `tol`, `max_iter`, `seed`, `n_starts` (`NULL` compares short ones), `early_stopping` (a share),
+#' @param ... Options of the engine, such as `tol`, `max_iter`, `seed`, `n_starts` (`NULL`, the default, compares starts), `early_stopping` (a share),
 #'   `conformal` (a share of the entries that is held out for intervals), `mean` (`"joint"`, `"fixed"` or `"none"`),
-#'   `row_offsets`, `regularization` (`list(ridge = 2)`), `error_bars`.
+#'   `noise` (`"feature"`: a noise variance of each column, factor analysis), `row_offsets`, `regularization`
+#'   (`list(ridge = 2)`), `error_bars`.
 #' @param threads Number of threads; all processors if `NULL`. The result has the same bits for every number.
 #'
 #' @return An object of the class `kh_impute`, a list of

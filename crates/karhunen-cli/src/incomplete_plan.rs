@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn options_reach_the_fit() {
         let plan = plan(
-            "x.csv -k 7 --missing=newton --alpha 0.5 --regularization weighted:0.1 --mean fixed --mean-prior 22:3 --learn-mean-prior --hyperprior 0.5 --row-offsets --step \
+            "x.csv -k 7 --missing=newton --alpha 0.5 --regularization weighted:0.1 --noise feature --mean fixed --mean-prior 22:3 --learn-mean-prior --hyperprior 0.5 --row-offsets --step \
              0.25 --tol 1e-3 --max-iter 9 --early-stopping --time-limit 1.5 --starts 3 --seed 8 --no-error-bars --threads 2 \
              --online-rule oja --gradient-tol 1e-4 --angle-tol 1e-5 --rmse-tol 1e-6 --refit \
              --triples u,i,r,w --duplicates average --dtype f64",
@@ -288,6 +288,7 @@ mod tests {
             method: Method::Newton,
             alpha: 0.5,
             regularization: Some(Regularization::Weighted(0.1)),
+            noise: karhunen::incomplete::NoiseModel::Feature,
             mean: MeanMode::Fixed,
             mean_prior: MeanPrior { count: 22.0, value: Some(3.0) },
             learn_mean_prior: true,

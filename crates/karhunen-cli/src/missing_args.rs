@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use karhunen::IncompletePca;
 use karhunen::choice::Choice;
-use karhunen::incomplete::{Duplicates, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
+use karhunen::incomplete::{Duplicates, MeanMode, MeanPrior, Method, NoiseModel, OnlineRule, Regularization};
 use karhunen_io::TripleColumns;
 
 use crate::error::{Failure, Result};
@@ -59,6 +59,9 @@ pub(crate) struct MissingArgs {
     /// Variance of the scores of vb-fixed [default: a thousand mean squares of the data]
     #[arg(long, value_name = "VARIANCE")]
     pub(crate) prior_variance: Option<f64>,
+    /// One noise variance for all columns, or one of each: factor analysis, by ppca, vb, vb-fixed and vb-full [default: shared]
+    #[arg(long, value_parser = choice::<NoiseModel>())]
+    pub(crate) noise: Option<NoiseModel>,
     /// Mean of each column: fitted with the components, fixed to that of the observed entries, or none [default: joint]
     #[arg(long, value_parser = choice::<MeanMode>())]
     pub(crate) mean: Option<MeanMode>,
@@ -105,8 +108,8 @@ pub(crate) struct MissingArgs {
     /// Stop after the first iteration that ends later; short starts come before
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = STOPPING)]
     pub(crate) time_limit: Option<Duration>,
-    /// Number of random starts that are fitted; the best is kept. auto: short starts until two agree, and a fit of the best
-    /// [default: 1]
+    /// Number of random starts that are fitted; the best is kept. auto: starts from unlike places until two agree
+    /// [default: auto]
     #[arg(long, value_name = "N")]
     pub(crate) starts: Option<Starts>,
     // The last field: the heading of a flattened struct also applies to the fields after it.
@@ -153,6 +156,7 @@ impl MissingArgs {
     pub(crate) fn apply(&self, pca: &mut IncompletePca) {
         set(&mut pca.method, self.missing);
         pca.prior_variance = self.prior_variance;
+        set(&mut pca.noise, self.noise);
         set(&mut pca.mean, self.mean);
         set(&mut pca.mean_prior, self.mean_prior);
         pca.learn_mean_prior = self.learn_mean_prior;

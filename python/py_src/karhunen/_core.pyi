@@ -426,8 +426,8 @@ class IncompleteModel:
     def dominant(self) -> tuple[int, float, int] | None:
         """The column that hides components of the others, their share of the variance, and the number of lost ones."""
     @property
-    def starts(self) -> tuple[int, int, float, float | None, str] | None:
-        """Number of starts, number with the lowest cost, difference of costs, angle, and a sentence."""
+    def starts(self) -> tuple[int, int, float, float | None, int, str] | None:
+        """Starts, those with the lowest cost, difference of costs, angle, components not compared, and a sentence."""
     @property
     def identifiability(self) -> tuple[int, int | None, int, int, str] | None:
         """Numbers of parts, pairs of columns apart, short rows and short columns, and a sentence."""

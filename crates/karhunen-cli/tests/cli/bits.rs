@@ -109,9 +109,9 @@ fn incomplete(add: &mut Add<'_>) {
             add(
                 format!("{method}-checkpoint"),
                 &[
-                    &format!("fit gaps-f64.npy -k 3 --missing={method} --max-iter 5 -q {kept}"),
+                    &format!("fit gaps-f64.npy -k 3 --missing={method} --starts 1 --max-iter 5 -q {kept}"),
                     &format!(
-                        "fit gaps-f64.npy -k 3 --missing={method} --max-iter 9 -q {kept} --resume -o {{}}.model"
+                        "fit gaps-f64.npy -k 3 --missing={method} --starts 1 --max-iter 9 -q {kept} --resume -o {{}}.model"
                     ),
                 ],
             );

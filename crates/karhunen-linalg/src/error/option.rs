@@ -63,6 +63,7 @@ pub mod options {
         MEAN_PRIOR = "mean_prior",
         MEMORY_LIMIT = "memory_limit",
         METHOD = "method",
+        NOISE = "noise",
         NOISE_VARIANCE = "noise_variance",
         N_COMPONENTS = "n_components",
         N_FEATURES = "n_features",

@@ -54,6 +54,10 @@ fn words(options: &IncompletePca) -> Vec<Word> {
         let name = options.mean.name();
         (name.to_owned(), format!("\"{name}\""))
     });
+    option!(options.noise != usual.noise, "--noise", "noise", {
+        let name = options.noise.name();
+        (name.to_owned(), format!("\"{name}\""))
+    });
     option!(options.row_offsets, "--row-offsets", "row_offsets", flag(true));
     if let Some(penalty) = options.regularization {
         let python = match penalty {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use karhunen::IncompleteModel;
 use karhunen::choice::Choice;
-use karhunen::incomplete::{MeanMode, Method, StopReason};
+use karhunen::incomplete::{MeanMode, Method};
 use karhunen::pca::Scaling;
 
 use crate::components::kept_explain;
@@ -110,7 +110,7 @@ pub(super) fn exactness(model: &IncompleteModel, names: &Names<'_>) -> Vec<Strin
     let n_iterations = found.trace.last().map_or(0, |entry| entry.iteration);
     let mut sentences =
         vec![format!("The fit stopped after {}: {}.", counted(n_iterations, "iteration"), help(found.stop),)];
-    if matches!(found.stop, StopReason::Iterations | StopReason::TimeLimit) {
+    if !found.met_criterion() {
         sentences.push(
             "Warning: it met no criterion of convergence, so more iterations may change it.".to_owned(),
         );

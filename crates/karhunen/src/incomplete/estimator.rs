@@ -8,7 +8,7 @@ use crate::incomplete::fit::checkpoint::FitContext;
 use crate::incomplete::fit::left_out::Division;
 use crate::incomplete::fit::unseen::Unseen;
 use crate::incomplete::model::IncompleteModel;
-use crate::incomplete::options::{IncompletePca, MeanMode};
+use crate::incomplete::options::{IncompletePca, MeanMode, NoiseModel};
 use crate::random::Purpose;
 use crate::scalar::{Scalar, compiled};
 
@@ -67,6 +67,10 @@ impl IncompletePca {
         context: &FitContext<'_>,
         run: &Run<'_>,
     ) -> Result<IncompleteModel> {
+        if self.noise == NoiseModel::Feature {
+            let model = self.fit_noise_of_features(data, context, run)?;
+            return Ok(self.with_unseen(model, data));
+        }
         let scales = ColumnScales::of(data, &self.scale, self.mean != MeanMode::None, run)?;
         if scales.are_one() {
             return self.fit_in_units(data, context, run);
@@ -78,12 +82,17 @@ impl IncompletePca {
         let context = FitContext { start: start.as_ref(), ..*context };
         let scaled = scales.of_entries(data, data.n_features(), run)?;
         let model = self.fit_in_units(&scaled, &context, run)?.with_scales(scales);
+        Ok(self.with_unseen(model, data))
+    }
+
+    /// A model of scaled entries with the mean of all entries for features without entries.
+    fn with_unseen<T: Scalar>(&self, model: IncompleteModel, data: &Observed<T>) -> IncompleteModel {
         let is_unseen = self.mean != MeanMode::None && model.parts().n_observed.contains(&0);
-        Ok(if is_unseen { model.with_unseen_means(mean_and_variance(data)) } else { model })
+        if is_unseen { model.with_unseen_means(mean_and_variance(data)) } else { model }
     }
 
     /// Fits entries that are in the units of the fit.
-    fn fit_in_units<T: Scalar>(
+    pub(crate) fn fit_in_units<T: Scalar>(
         &self,
         data: &Observed<T>,
         context: &FitContext<'_>,

@@ -35,7 +35,7 @@ pub use model::convergence::{
 };
 pub use model::dominant::Dominant;
 pub use model::{IncompleteModel, IncompleteParts, Prediction, RowScores, RowTotals};
-pub use options::{IncompletePca, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
+pub use options::{IncompletePca, MeanMode, MeanPrior, Method, NoiseModel, OnlineRule, Regularization};
 #[doc(hidden)]
 pub use passes::timed::Timed;
 pub use start::Start;

@@ -249,6 +249,26 @@ impl Choice for MeanMode {
 
 plain_names!(MeanMode);
 
+/// Noise of the entries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NoiseModel {
+    /// One variance for all features.
+    #[default]
+    Shared,
+    /// A variance of each feature: factor analysis, for `ppca` and the variational methods
+    /// (`docs/missing-values/feature-noise.md`).
+    Feature,
+}
+
+impl Choice for NoiseModel {
+    const TABLE: &'static [Named<Self>] = &[
+        Named::new(Self::Shared, "shared", "One variance for all features"),
+        Named::new(Self::Feature, "feature", "A variance of each feature: factor analysis"),
+    ];
+}
+
+plain_names!(NoiseModel);
+
 /// Pseudo-observations of every feature: a Dirichlet prior of its mean. Methods that learn the noise use a normal
 /// prior about `value`, with variance the mean square of the entries about it over `count`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -284,6 +304,9 @@ pub struct IncompletePca {
     /// have a divisor of one less than the number of entries, and are about zero for `mean: MeanMode::None`. A constant
     /// column keeps its units.
     pub scale: Scaling,
+    /// The noise: one variance, or one of each feature, which then is the scale of the columns, learned with the components
+    /// by `ppca`, `vb`, `vb-fixed` and `vb-full`.
+    pub noise: NoiseModel,
     /// The power of the second derivatives in `newton`, `cg` and `ridge`, from 0 to 1.
     pub alpha: f64,
     /// Penalties. If `None`, none for least squares, for `als` and `soft` a ridge equal to the standard deviation of
@@ -340,8 +363,9 @@ pub struct IncompletePca {
     /// Time limit of the iterations; the fit stops after the first iteration that exceeds it. Short starts come before.
     pub time_limit: Option<Duration>,
     /// Number of random starts that are fitted to the end; the best result is kept. If `None`, short starts are compared until
-    /// two agree on the lowest cost, at most six, and the best is fitted (`docs/missing-values/starts.md`). A given start, a
-    /// path of penalties and `online` have one start. Recommended where entries are missing in blocks.
+    /// two agree, at most six, and the best is fitted to the end; tables of fewer than 100,000 observed entries are also fitted
+    /// from random starts until two have the lowest cost, at most four fits (`docs/missing-values/starts.md`). A given start, a
+    /// path of penalties and `online` have one start.
     pub n_starts: Option<usize>,
     /// Seed of the random starts and of the held-out entries.
     pub seed: u64,
@@ -361,6 +385,7 @@ impl Default for IncompletePca {
             n_components: 2,
             method: Method::Auto,
             scale: Scaling::None,
+            noise: NoiseModel::Shared,
             alpha: 2.0 / 3.0,
             regularization: None,
             prior_variance: None,
@@ -381,7 +406,7 @@ impl Default for IncompletePca {
             conformal: None,
             refit: false,
             time_limit: None,
-            n_starts: Some(1),
+            n_starts: None,
             seed: 0,
             error_bars: true,
             memory_limit: None,

@@ -3,7 +3,9 @@
 use crate::choice::Choice;
 use crate::error::{Error, OptionName, OptionValue, Phrase, Result, options};
 use crate::incomplete::data::{Observed, Share};
-use crate::incomplete::options::{IncompletePca, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
+use crate::incomplete::options::{
+    IncompletePca, MeanMode, MeanPrior, Method, NoiseModel, OnlineRule, Regularization,
+};
 use crate::incomplete::start::Start;
 use crate::scalar::Scalar;
 use crate::scaling::Scaling;
@@ -74,6 +76,7 @@ impl IncompletePca {
         rules.extend(self.rules_of_priors());
         rules.extend(self.rules_of_stopping());
         rules.extend(self.rules_of_runs(has_start));
+        rules.extend(self.rules_of_noise());
         match rules.into_iter().find(|(obeyed, ..)| !obeyed) {
             Some((_, option, value, rule)) => Err(Error::Option { option, value, rule }),
             None => Ok(()),
@@ -304,6 +307,41 @@ impl IncompletePca {
                 "at least one iteration is needed".into(),
             ),
         ]
+    }
+
+    /// Rules of a noise variance of each feature.
+    fn rules_of_noise(&self) -> Vec<Rule> {
+        if self.noise == NoiseModel::Shared {
+            return Vec::new();
+        }
+        let alone = |option: OptionName, rest: &'static str| {
+            Phrase::new("features are divided by their noise: leave ").option(option).text(rest)
+        };
+        let (method, unit) = (self.chosen().0, " out, which needs a common unit");
+        let learner = match method {
+            Method::Online => "rows that are learned one after the other have one noise variance",
+            _ => "the methods ppca, vb, vb-fixed and vb-full learn a noise of each feature",
+        };
+        let stopping = |option: OptionName| {
+            Phrase::new("its rounds end by ")
+                .option(options::TOL)
+                .text(": leave ")
+                .option(option)
+                .text(" out")
+        };
+        let (noise, feature) = (options::NOISE, self.noise.value());
+        [
+            (method.has_posterior(), learner.into()),
+            (self.scale == Scaling::None, alone(options::SCALE, " out")),
+            (self.mean_prior == MeanPrior::default(), alone(options::MEAN_PRIOR, unit)),
+            (!self.learn_mean_prior, alone(options::LEARN_MEAN_PRIOR, unit)),
+            (!self.row_offsets, alone(options::ROW_OFFSETS, unit)),
+            (self.early_stopping.is_none(), stopping(options::EARLY_STOPPING)),
+            (self.angle_tol.is_none(), stopping(options::ANGLE_TOL)),
+            (self.rmse_tol.is_none(), stopping(options::RMSE_TOL)),
+        ]
+        .map(|(obeyed, rule)| (obeyed, noise, feature.clone(), rule))
+        .into()
     }
 
     fn rules_of_runs(&self, has_start: bool) -> Vec<Rule> {

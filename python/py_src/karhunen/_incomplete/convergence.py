@@ -95,14 +95,17 @@ class StartAgreement:
     n_starts : int
         Number of starts.
     n_lowest : int
-        Number of starts that reached the lowest cost: short starts with components within 0.1 radians of the best ones,
-        or runs whose `cost_difference` is below 0.001. The fit is converged only if there are two.
+        Number of starts that reached the lowest cost: with components within 0.1 radians of the best ones, and of runs
+        to the end also a cost that differs by less than 0.001 or ten times `tol`. The fit is converged only if there
+        are two.
     cost_difference : float
         Cost of the start nearest to the best, less the lowest cost, over the lowest cost; of runs of methods that learn
         variances, whose cost is a log-likelihood, over the number of entries.
     angle : float or None
-        Largest principal angle between the components of the best short start, except those near the level of the
-        noise, and the loadings of the nearest other one, in radians; None for runs.
+        Largest principal angle between the components of the better one of two starts, except those near the level of
+        the noise, and the loadings of the other, in radians: of the nearest run, or the nearest short start.
+    n_weak : int
+        Number of components near the level of the noise that short starts did not compare; 0 if costs of runs did.
     text : str
         The agreement in words.
     """
@@ -113,6 +116,7 @@ class StartAgreement:
     n_lowest: int
     cost_difference: float
     angle: float | None
+    n_weak: int
     text: str
 
 

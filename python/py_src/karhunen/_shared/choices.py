@@ -59,6 +59,8 @@ Method: TypeAlias = Literal[
     "online",
 ]
 Mean: TypeAlias = Literal["joint", "fixed", "none"]
+#: Noise of the entries of `IncompletePCA`.
+Noise: TypeAlias = Literal["shared", "feature"]
 OnlineRule: TypeAlias = Literal["diagonal", "rls", "oja"]
 #: A penalty on squared loadings and scores, or the rule that selects one.
 Regularization: TypeAlias = float | tuple[Literal["weighted"], float] | Literal["path"]

@@ -45,18 +45,19 @@ impl ColumnScales {
             Scaling::Given(values) => return Ok(Self { scale: Some(values.clone()), weights }),
             Scaling::Deviation | Scaling::Pareto | Scaling::Range | Scaling::Binomial => {}
         }
-        let mut spreads = vec![Spread::default(); p];
-        Exec::run(run, |exec| {
-            exec.phase("scales").fill(&mut spreads, COLUMNS, |piece, out| {
-                for (at, out) in out.iter_mut().enumerate() {
-                    *out = Spread::of(data, piece * COLUMNS + at, centred);
-                }
-                Ok(())
-            })
-        })?;
+        let spreads = Spread::of_columns(data, centred, run)?;
         let ranges = spreads.iter().map(|spread| spread.range).collect::<Vec<_>>();
         let rule = Scales::new(scaling, 1.0, Some(&ranges));
         Self::by_rule(rule, weights, spreads.iter().map(|spread| (spread.deviation, spread.mean)))
+    }
+
+    /// Standard deviations of the entries of each column, zero for a column that is constant or has one entry.
+    pub(crate) fn deviations<T: Scalar>(
+        data: &Observed<T>,
+        centred: bool,
+        run: &Run<'_>,
+    ) -> Result<Vec<f64>> {
+        Ok(Spread::of_columns(data, centred, run)?.iter().map(|spread| spread.deviation).collect())
     }
 
     /// Scales by a rule from the deviation and the mean of each column.
@@ -177,6 +178,19 @@ struct Spread {
 }
 
 impl Spread {
+    fn of_columns<T: Scalar>(data: &Observed<T>, centred: bool, run: &Run<'_>) -> Result<Vec<Self>> {
+        let mut spreads = vec![Self::default(); data.n_features()];
+        Exec::run(run, |exec| {
+            exec.phase("scales").fill(&mut spreads, COLUMNS, |piece, out| {
+                for (at, out) in out.iter_mut().enumerate() {
+                    *out = Self::of(data, piece * COLUMNS + at, centred);
+                }
+                Ok(())
+            })
+        })?;
+        Ok(spreads)
+    }
+
     /// Of the entries with weight, deviations about the mean, or about zero unless `centred`.
     fn of<T: Scalar>(data: &Observed<T>, column: usize, centred: bool) -> Self {
         let line = data.columns.line(column);

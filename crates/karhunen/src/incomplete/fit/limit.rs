@@ -5,7 +5,7 @@ use crate::exec::Run;
 use crate::incomplete::data::{Observed, bytes_of};
 use crate::incomplete::fit::left_out::Division;
 use crate::incomplete::fit::unseen::Unseen;
-use crate::incomplete::options::IncompletePca;
+use crate::incomplete::options::{IncompletePca, NoiseModel};
 use crate::incomplete::stream::rule::n_curvatures;
 use crate::memory::{self, PROGRAM, least_limit};
 use crate::scalar::Scalar;
@@ -116,7 +116,8 @@ impl IncompletePca {
             return Ok(());
         }
         // Fits of some of the rows or columns, and of scaled entries, copy these.
-        let scaled = self.scale != Scaling::None || data.feature_weights().is_some();
+        let divided = self.scale != Scaling::None || self.noise == NoiseModel::Feature;
+        let scaled = divided || data.feature_weights().is_some();
         let n_copies = [Unseen::of(self, data).is_some(), scaled];
         let n_held = 1.0 + n_copies.iter().filter(|copied| **copied).count() as f64;
         let of_rows = Division::of(data, self.n_components).map_or(0.0, |division| division.bytes(data));

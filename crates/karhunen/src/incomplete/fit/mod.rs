@@ -14,6 +14,7 @@ pub(crate) mod identifiability;
 pub(crate) mod left_out;
 pub(crate) mod limit;
 pub(crate) mod need;
+pub(crate) mod noise_of_features;
 pub(crate) mod of_stream;
 pub(crate) mod overfit;
 pub(crate) mod path;
@@ -95,7 +96,7 @@ fn fit_typed<T: Lane>(
     };
     loop {
         stages.drive(&setting, &mut running, writer.as_mut(), exec)?;
-        stages.note(&setting, running);
+        stages.note(&setting, running, exec)?;
         match stages.next_stage(&setting) {
             Some(stage) => stages.stage = stage,
             None => break,

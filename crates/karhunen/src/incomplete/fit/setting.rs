@@ -6,10 +6,12 @@ use crate::incomplete::data::Observed;
 use crate::incomplete::factors::Factors;
 use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::factors::state_arrays::{count, damaged};
+use crate::incomplete::fit::agreement::{Ended, RunRule};
 use crate::incomplete::fit::first_factors::give_unit;
 use crate::incomplete::fit::path::largest_penalty;
+use crate::incomplete::fit::run::RunResult;
 use crate::incomplete::fit::short_starts::{ShortStarts, Table};
-use crate::incomplete::model::convergence::{RunSummary, StartAgreement};
+use crate::incomplete::model::convergence::StartAgreement;
 use crate::incomplete::options::{IncompletePca, Method, Regularization};
 use crate::incomplete::start::Start;
 use crate::incomplete::updates::offsets::OffsetVariance;
@@ -110,7 +112,7 @@ impl<'a, T: Lane> Setting<'a, T> {
     pub(crate) fn stage_of_codes(&self, name: &str, kind: f64, number: f64) -> Result<Stage> {
         let (number, path) = (count(name, number)?, self.top.is_some());
         match kind {
-            0.0 if !path && number < self.pca.n_runs() => Ok(Stage::Start(number)),
+            0.0 if !path && number < self.run_rule().most_runs() => Ok(Stage::Start(number)),
             1.0 if path && number < MOST_STEPS => Ok(Stage::PathStep(number)),
             2.0 if self.whole.is_some() && number == 0 => Ok(Stage::Refit),
             _ => Err(damaged(name, "holds no stage of this fit")),
@@ -134,11 +136,22 @@ impl<'a, T: Lane> Setting<'a, T> {
         prepared.penalized(self.pca, data, regularization)
     }
 
-    /// The agreement of several runs, unless held-out entries ended them before they reached an optimum.
-    pub(crate) fn agreement_of_runs(&self, runs: &[RunSummary]) -> Option<StartAgreement> {
-        let reached = self.top.is_none() && self.held_out.is_none();
-        let entries = self.kept.data.total_entries();
-        reached.then(|| StartAgreement::of_runs(runs, self.method, entries)).flatten()
+    /// Returns true if runs end at an optimum, not at the lowest error of held-out entries.
+    pub(crate) fn ends_at_optimum(&self) -> bool {
+        self.top.is_none() && self.held_out.is_none()
+    }
+
+    /// The rule of runs from several starts.
+    pub(crate) fn run_rule(&self) -> RunRule {
+        let FitPart { data, .. } = self.kept;
+        let entries = (data.n_observed(), data.total_entries());
+        RunRule::new(self.pca, self.method, entries, self.ends_at_optimum() && self.start.is_none())
+    }
+
+    /// The end of a run, to be compared with others.
+    pub(crate) fn ended(&self, run: &RunResult<T>, exec: &Exec<'_>) -> Result<Ended> {
+        let edge = 2.0 * self.kept.table().noise_penalty(self.pca, run.squares);
+        Ended::at(&run.factors, run.factors.c, run.cost, (edge, 0.0), exec)
     }
 
     /// The best of several short starts, and their agreement.

@@ -5,7 +5,7 @@ use crate::exec::Exec;
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::Factors;
 use crate::incomplete::factors::objective::Objective;
-use crate::incomplete::fit::agreement::{ShortStart, best_of, largest_singular_value};
+use crate::incomplete::fit::agreement::{LARGE, ShortStart, best_of, largest_singular_value};
 use crate::incomplete::fit::dense_part::{DensePart, dense_part};
 use crate::incomplete::fit::error_bars::count_parameters;
 use crate::incomplete::fit::first_factors::{
@@ -27,8 +27,6 @@ const MOST_STEPS: usize = 14;
 const SWEEPS_AT_END: usize = 3;
 /// Sweeps of alternating least squares at each penalty, in small tables.
 const SWEEPS_EACH: usize = 2;
-/// Entries of a large table, whose starts are all made on a part of it, with one sweep at each penalty.
-const LARGE: usize = 100_000;
 /// Entries of the part for each loading, or score, of the shorter side: of small tables, and of large ones.
 const ENTRIES_EACH: [f64; 2] = [10.0, 5.0];
 

@@ -6,6 +6,7 @@ use crate::incomplete::factors::Factors;
 use crate::incomplete::factors::state_arrays::{
     Arrays, count, damaged, finite, optional_size, seconds, size,
 };
+use crate::incomplete::fit::agreement::agreement_of;
 use crate::incomplete::fit::checkpoint::Checkpoint;
 use crate::incomplete::fit::checkpointing::CheckpointWriter;
 use crate::incomplete::fit::first_factors::{given, revived};
@@ -29,15 +30,21 @@ pub(crate) struct Stages<T> {
     /// Final factors of the last path step.
     warm: Option<Factors<T>>,
     runs: Vec<RunSummary>,
-    /// Agreement of the starts that were compared.
+    /// Agreement of the short starts.
     starts: Option<StartAgreement>,
+    /// Agreement of the runs, if there are several.
+    of_runs: Option<StartAgreement>,
+    /// Reason for the stop of the last run.
+    stop: StopReason,
     /// Seconds of previous stages.
     spent: f64,
 }
 
 impl<T: Lane> Stages<T> {
     pub(crate) fn new(first: Stage) -> Self {
-        Self { stage: first, best: None, warm: None, runs: Vec::new(), starts: None, spent: 0.0 }
+        let stop = StopReason::Iterations;
+        let (starts, of_runs, runs) = (None, None, Vec::new());
+        Self { stage: first, best: None, warm: None, runs, starts, of_runs, stop, spent: 0.0 }
     }
 
     /// The current stage, or the one that a refit repeats.
@@ -91,10 +98,14 @@ impl<T: Lane> Stages<T> {
         let random = |number| setting.random(self.stage, number, &problem, &unreported);
         let factors = match (self.origin(), setting.start, &self.best, &self.warm) {
             (Stage::Start(_), Some(start), ..) => given(&problem, start, &prepared.mean, &unreported)?,
-            (Stage::Start(_), ..) if setting.pca.compares_starts() => {
-                let (factors, agreement) = setting.compared(self.stage, &problem, &unreported)?;
-                self.starts = agreement;
-                factors
+            (Stage::Start(number), ..) if setting.pca.compares_starts() => {
+                if let Some(number) = number.checked_sub(1) {
+                    random(number)?
+                } else {
+                    let (factors, agreement) = setting.compared(self.stage, &problem, &unreported)?;
+                    self.starts = agreement;
+                    factors
+                }
             }
             (Stage::Start(number), ..) => random(number)?,
             (_, _, Some((best, _)), _) if self.stage == Stage::Refit => best.factors.clone(),
@@ -118,6 +129,9 @@ impl<T: Lane> Stages<T> {
         self.runs = restore_runs(&from.take("runs")?)?;
         if setting.pca.compares_starts() {
             self.starts = restore_starts(&from.take("starts")?)?;
+        }
+        if setting.pca.n_starts != Some(1) {
+            self.of_runs = restore_starts(&from.take("starts_of_runs")?)?;
         }
         let shape = setting.kept.data.shape();
         if from.has("best_leg") {
@@ -176,6 +190,9 @@ impl<T: Lane> Stages<T> {
         if setting.pca.compares_starts() {
             out.put("starts", save_starts(self.starts));
         }
+        if setting.pca.n_starts != Some(1) {
+            out.put("starts_of_runs", save_starts(self.of_runs));
+        }
         if let Some((best, stage)) = &self.best {
             out.put("best_leg", stage.codes());
             out.put_part("best", best.save());
@@ -191,13 +208,13 @@ impl<T: Lane> Stages<T> {
     /// The part of the progress bar for the current stage.
     fn span<'e>(&self, setting: &Setting<'_, T>, exec: &Exec<'e>) -> Exec<'e> {
         let refit = usize::from(setting.whole.is_some());
-        let n = (setting.pca.n_runs() + refit) as f64;
+        let rule = setting.run_rule();
         match self.stage {
-            Stage::Start(number) => exec.part(number as f64 / n, (number + 1) as f64 / n),
+            Stage::Start(number) => rule.span(number, refit, exec),
             Stage::PathStep(step) => {
                 exec.part(1.0 - STEP_RATIO.powi(step as i32), 1.0 - STEP_RATIO.powi(step as i32 + 1))
             }
-            Stage::Refit => exec.part((n - 1.0) / n, 1.0),
+            Stage::Refit => rule.span(rule.expected_runs(0), refit, exec),
         }
     }
 
@@ -226,7 +243,7 @@ impl<T: Lane> Stages<T> {
 
     fn report(&self, setting: &Setting<'_, T>, running: &Running<'_, T>, exec: &Exec<'_>) -> Result<()> {
         let of = match self.stage {
-            Stage::Start(number) => (number, setting.pca.n_runs()),
+            Stage::Start(number) => (number, setting.run_rule().expected_runs(number)),
             Stage::PathStep(step) => (step, step + 1),
             Stage::Refit => (self.runs.len(), self.runs.len() + 1),
         };
@@ -234,9 +251,15 @@ impl<T: Lane> Stages<T> {
     }
 
     /// Records a finished stage.
-    pub(crate) fn note(&mut self, setting: &Setting<'_, T>, running: Running<'_, T>) {
+    pub(crate) fn note(
+        &mut self,
+        setting: &Setting<'_, T>,
+        running: Running<'_, T>,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
         self.spent += running.seconds();
         let (run, last) = running.into_run();
+        self.stop = run.stop;
         if self.stage == Stage::Refit {
             if let Some((best, _)) = &mut self.best {
                 // Keeps the trace of the run that chose the number of iterations, with the model of the refit.
@@ -244,15 +267,28 @@ impl<T: Lane> Stages<T> {
                 let trace = std::mem::take(&mut best.trace);
                 *best = RunResult { trace, stop, held_out_rmse: best.held_out_rmse, ..run };
             }
-            return;
+            return Ok(());
         }
         self.runs.push(run.summary(self.lambda(setting), &setting.kept.prepared));
         if matches!(self.stage, Stage::PathStep(_)) {
             self.warm = Some(last);
         }
-        if self.best.as_ref().is_none_or(|(best, _)| run.rank() < best.rank()) {
+        let rule = setting.run_rule();
+        if let (Some((best, _)), true) = (&self.best, setting.ends_at_optimum()) {
+            let exec = &exec.part(0.0, 0.0);
+            let ends = [setting.ended(best, exec)?, setting.ended(&run, exec)?];
+            self.of_runs = Some(rule.with_run(self.of_runs, ends.each_ref())?);
+        }
+        if self.best.as_ref().is_none_or(|(best, _)| rule.replaces(run.rank(), best.rank())) {
             self.best = Some((run, self.stage));
         }
+        Ok(())
+    }
+
+    /// The agreement of all starts.
+    fn agreement(&self) -> Option<StartAgreement> {
+        let first_is_best = matches!(self.best, Some((_, Stage::Start(0))));
+        agreement_of(self.starts, self.of_runs, first_is_best)
     }
 
     pub(crate) fn next_stage(&self, setting: &Setting<'_, T>) -> Option<Stage> {
@@ -261,7 +297,11 @@ impl<T: Lane> Stages<T> {
         }
         let refit = setting.whole.is_some().then_some(Stage::Refit);
         match (self.stage, &self.best) {
-            (Stage::Start(number), _) if number + 1 < setting.pca.n_runs() => Some(Stage::Start(number + 1)),
+            (Stage::Start(number), _)
+                if !setting.run_rule().is_done(number + 1, self.agreement(), self.stop) =>
+            {
+                Some(Stage::Start(number + 1))
+            }
             (Stage::PathStep(step), Some((_, Stage::PathStep(best))))
                 if step < best + RISES && step + 1 < MOST_STEPS =>
             {
@@ -273,6 +313,7 @@ impl<T: Lane> Stages<T> {
     }
 
     pub(crate) fn into_model(self, setting: &Setting<'_, T>, exec: &Exec<'_>) -> Result<IncompleteModel> {
+        let starts = self.agreement();
         let Some((run, _)) = self.best else {
             // Every fit has at least one stage.
             unreachable!("a fit without a start");
@@ -297,7 +338,6 @@ impl<T: Lane> Stages<T> {
             let rmse = rmse_of(setting.pca, &part.prepared, held_out, &factors, exec)?;
             model.record_held_out(rmse);
         }
-        let starts = self.starts.or_else(|| setting.agreement_of_runs(&self.runs));
         model.record(self.runs, starts, refitted);
         Ok(model)
     }
@@ -314,10 +354,10 @@ fn save_runs(runs: &[RunSummary]) -> Vec<f64> {
     runs.iter().flat_map(numbers).collect()
 }
 
-/// No number if no starts were compared, because one was given.
+/// No number if none were compared.
 fn save_starts(starts: Option<StartAgreement>) -> Vec<f64> {
-    let numbers = |StartAgreement { n_starts, n_lowest, cost_difference, angle }| {
-        [n_starts as f64, n_lowest as f64, cost_difference, angle.unwrap_or(f64::NAN)]
+    let numbers = |StartAgreement { n_starts, n_lowest, cost_difference, angle, n_weak }| {
+        [n_starts as f64, n_lowest as f64, cost_difference, angle.unwrap_or(f64::NAN), n_weak as f64]
     };
     starts.map(numbers).into_iter().flatten().collect()
 }
@@ -325,11 +365,12 @@ fn save_starts(starts: Option<StartAgreement>) -> Vec<f64> {
 fn restore_starts(numbers: &[f64]) -> Result<Option<StartAgreement>> {
     match *numbers {
         [] => Ok(None),
-        [n_starts, n_lowest, cost_difference, angle] => Ok(Some(StartAgreement {
+        [n_starts, n_lowest, cost_difference, angle, n_weak] => Ok(Some(StartAgreement {
             n_starts: count("starts", n_starts)?,
             n_lowest: count("starts", n_lowest)?,
             cost_difference: finite("starts", cost_difference)?,
             angle: optional_size("starts", angle)?,
+            n_weak: count("starts", n_weak)?,
         })),
         _ => Err(damaged("starts", "has another length")),
     }

@@ -51,6 +51,11 @@ impl Choice for StopReason {
 plain_names!(StopReason);
 
 impl StopReason {
+    /// Returns true if the iterations met a limit, and no criterion of convergence.
+    pub(crate) fn is_limit(self) -> bool {
+        matches!(self, Self::Iterations | Self::TimeLimit)
+    }
+
     /// The code in a checkpoint.
     pub(crate) fn code(self) -> f64 {
         Self::ALL.iter().position(|reason| *reason == self).map_or(f64::NAN, |code| code as f64)
@@ -146,7 +151,7 @@ impl IncompleteConvergence {
 
     /// Returns true if the iterations met a criterion of convergence, and not a limit.
     pub fn met_criterion(&self) -> bool {
-        !matches!(self.stop, StopReason::Iterations | StopReason::TimeLimit)
+        !self.stop.is_limit()
     }
 }
 
@@ -208,50 +213,49 @@ impl std::fmt::Display for Identifiability {
 pub struct StartAgreement {
     /// Number of starts.
     pub n_starts: usize,
-    /// Number of starts that reached the lowest cost: short starts with the components of the best one, up to an angle of
-    /// [`StartAgreement::AGREED`], and runs with its cost, up to [`StartAgreement::SAME_COST`].
+    /// Number of starts that reached the lowest cost: with the components of the best one, up to an angle of
+    /// [`StartAgreement::AGREED`], and of runs to the end also its cost, up to [`StartAgreement::SAME_COST`].
     pub n_lowest: usize,
     /// Cost of the start that is nearest to the best, less the lowest cost: over the lowest cost, or for runs of methods that
     /// learn variances, whose cost is a log-likelihood, over the number of entries.
     pub cost_difference: f64,
-    /// Largest principal angle between the components of the best short start, of which those near the level of the noise are
-    /// left out, and the loadings of the nearest other one, in radians; `None` for runs.
+    /// Largest principal angle between the components of the better one of two starts, of which those near the level of the
+    /// noise are left out, and the loadings of the other, in radians: of the nearest run, or the nearest short start.
     pub angle: Option<f64>,
+    /// Number of components near the level of the noise that short starts did not compare; 0 if costs of runs did.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub n_weak: usize,
 }
 
 impl StartAgreement {
     /// Largest angle between components that agree, in radians.
     pub const AGREED: f64 = 0.1;
-    /// Largest difference of costs that agree.
+    /// Largest difference of costs that agree, unless ten times `tol` is larger.
     pub const SAME_COST: f64 = 1e-3;
 
     /// Returns true if the lowest cost was reached from two starts.
     pub fn agree(&self) -> bool {
         self.n_lowest >= 2
     }
-
-    /// Compares runs of a method, on so many entries, by their costs; `None` for fewer than two runs.
-    pub(crate) fn of_runs(runs: &[RunSummary], method: Method, n_entries: f64) -> Option<Self> {
-        let mut costs: Vec<f64> = runs.iter().map(|run| run.cost).collect();
-        costs.sort_by(f64::total_cmp);
-        let (&lowest, &next) = (costs.first()?, costs.get(1)?);
-        let unit = if method.learns_variances() { n_entries } else { lowest.abs().max(f64::MIN_POSITIVE) };
-        let away = |cost: f64| (cost - lowest) / unit;
-        let n_lowest = costs.iter().filter(|cost| away(**cost) <= Self::SAME_COST).count();
-        Some(Self { n_starts: runs.len(), n_lowest, cost_difference: away(next), angle: None })
-    }
 }
 
 impl std::fmt::Display for StartAgreement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { n_starts, n_lowest, cost_difference, angle } = *self;
+        let Self { n_starts, n_lowest, angle, n_weak, .. } = *self;
         if self.agree() {
-            return write!(f, "{n_lowest} of {n_starts} starts reached the lowest cost");
+            write!(f, "{n_lowest} of {n_starts} starts reached the lowest cost")?;
+            return match n_weak {
+                0 => Ok(()),
+                1 => write!(f, "; a component near the level of the noise was not compared"),
+                n => write!(f, "; {n} components near the level of the noise were not compared"),
+            };
         }
-        write!(f, "only one of {n_starts} starts reached the lowest cost; the nearest other one ended ")?;
+        write!(f, "only one of {n_starts} starts reached the lowest cost")?;
         match angle {
-            Some(angle) => write!(f, "{angle:.2} radians away"),
-            None => write!(f, "{:.2}% higher", 100.0 * cost_difference),
+            Some(angle) if angle > Self::AGREED => {
+                write!(f, "; the nearest other one ended {angle:.2} radians away")
+            }
+            _ => Ok(()),
         }
     }
 }

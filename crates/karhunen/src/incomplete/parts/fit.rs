@@ -1,7 +1,5 @@
 //! The fit of rows in parts from top to bottom.
 
-use std::cell::RefCell;
-
 use crate::choice::Choice;
 use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::{Exec, Fact};
@@ -12,27 +10,20 @@ use crate::incomplete::factors::objective::{Diagonal, Objective};
 use crate::incomplete::factors::prior::Prior;
 use crate::incomplete::fit::error_bars::parameters_of_loadings;
 use crate::incomplete::fit::finish::{Described, Found, noise};
-use crate::incomplete::fit::run::{Course, RunResult, Running};
-use crate::incomplete::fit::stopping::Rules;
-use crate::incomplete::methods::full::Full;
-use crate::incomplete::methods::iterate::Iterate;
-use crate::incomplete::methods::of_method;
+use crate::incomplete::fit::run::RunResult;
 use crate::incomplete::model::IncompleteModel;
-use crate::incomplete::model::convergence::{IncompleteConvergence, StartAgreement};
-use crate::incomplete::model::feature_noise::NoiseSums;
-use crate::incomplete::options::{IncompletePca, MeanMode, Method, Regularization};
+use crate::incomplete::model::convergence::IncompleteConvergence;
+use crate::incomplete::options::{IncompletePca, MeanMode, Method, NoiseModel, Regularization};
 use crate::incomplete::parts::normal_sums::n_sums;
-use crate::incomplete::parts::posterior_rows::{RowsInParts, found_in_parts};
+use crate::incomplete::parts::posterior_rows::found_in_parts;
 use crate::incomplete::parts::posterior_sums::n_in_sums;
+use crate::incomplete::parts::runs::{Best, Runs};
 use crate::incomplete::parts::scaled::ScaledPasses;
 use crate::incomplete::parts::stand_in::{penalties, without_penalty_rows};
 use crate::incomplete::parts::starts::PartStarts;
-use crate::incomplete::parts::sweeps::{Sweeps, Swept};
-use crate::incomplete::parts::{
-    ColumnEntries, NoiseTask, NormalSums, NormalTask, PosteriorSums, PosteriorTask, ScorePenalty, TraceTask,
-};
+use crate::incomplete::parts::sweeps::Swept;
+use crate::incomplete::parts::{ColumnEntries, EntryPasses, NoiseTask, ScorePenalty, TraceTask};
 use crate::incomplete::updates::explained::{Explained, Left, of_scores};
-use crate::incomplete::updates::loading_posteriors::LoadingModel;
 use crate::incomplete::updates::precision::{Precision, inverse_in};
 use crate::incomplete::updates::prepared::Prepared;
 use crate::incomplete::updates::rotate::{Rotated, mean_of_scores, rotate};
@@ -43,16 +34,6 @@ use crate::linalg::simd::Lane;
 use crate::scalar::is_single;
 use crate::scaling::Scaling;
 use crate::weights::counts_several;
-
-/// Makes the passes over the parts.
-pub(crate) trait EntryPasses {
-    /// Counts, means and squares of all features, and true if all values are of single precision.
-    fn columns(&self, exec: &Exec<'_>) -> Result<(ColumnEntries, bool)>;
-    fn normal(&self, task: NormalTask, exec: &Exec<'_>) -> Result<NormalSums>;
-    fn posterior(&self, task: PosteriorTask, exec: &Exec<'_>) -> Result<PosteriorSums>;
-    fn trace(&self, task: TraceTask, exec: &Exec<'_>) -> Result<f64>;
-    fn noise(&self, task: NoiseTask, exec: &Exec<'_>) -> Result<NoiseSums>;
-}
 
 /// Fits a model to the rows of all parts.
 ///
@@ -107,8 +88,12 @@ impl IncompletePca {
 
     /// Refuses options that need the rows or their scores beside the fit.
     pub(crate) fn check_in_parts(&self) -> Result<()> {
-        self.check_alone(false)?;
         let refuse = |option, value, rule: &'static str| Err(Error::option(option, value, rule));
+        if self.noise == NoiseModel::Feature {
+            let rule = "fits in parts have one noise variance";
+            return refuse(options::NOISE, self.noise.value(), rule);
+        }
+        self.check_alone(false)?;
         if !matches!(self.method, Method::Em | Method::Als | Method::VbFull) {
             return refuse(
                 options::METHOD,
@@ -186,12 +171,6 @@ impl IncompletePca {
     }
 }
 
-/// The best run, with its last sweep of alternating least squares.
-struct Best<T> {
-    run: RunResult<T>,
-    swept: Option<Swept>,
-}
-
 /// Fits by the method of `pca`; `given` are the options of the user.
 fn fit_typed<T: Lane>(
     pca: &IncompletePca,
@@ -205,7 +184,7 @@ fn fit_typed<T: Lane>(
     let prepared = Prepared::of_sums::<T>(pca, entries.sums(), None, about)?;
     let (method, reason) = given.method_in_parts();
     // The entries are with the parts.
-    let none = Observed::none(p);
+    let none = Observed::<T>::none(p);
     // Parts take no weights of entries.
     let (penalty, of_loadings) = match prepared.regularization(pca, method, 1.0) {
         Regularization::None | Regularization::Path => (ScorePenalty::default(), Diagonal::Same(0.0)),
@@ -222,53 +201,8 @@ fn fit_typed<T: Lane>(
     };
     let exec = &exec.phase(method.name());
     let starts = PartStarts { pca, method, problem: &problem, entries, prepared: &prepared, penalty, passes };
-    let (mut best, mut runs, mut spent) = (None::<Best<T>>, Vec::new(), 0.0);
-    let mut agreement = None;
-    for number in 0..pca.n_runs() {
-        let last = RefCell::new(None);
-        let n = pca.n_runs() as f64;
-        let part = exec.part(number as f64 / n, (number + 1) as f64 / n);
-        let (factors, squares) = if pca.compares_starts() {
-            let (factors, squares, found) = starts.best(&part)?;
-            agreement = found;
-            (factors, squares)
-        } else {
-            starts.random(number, &part)?
-        };
-        let scale = prepared.mean_squares(entries.total());
-        let iterations: Box<dyn Iterate<T> + '_> = match method {
-            Method::VbFull if scale.of_entries == 0.0 => of_method(pca, method, &prepared, entries.total()),
-            Method::VbFull => {
-                let rows = RowsInParts { passes, entries };
-                let of_variances = (scale, None, pca.hyperprior);
-                Box::new(Full::over(rows, LoadingModel::Posterior, of_variances, Some(squares)))
-            }
-            _ => Box::new(Sweeps { passes, penalty, last: &last }),
-        };
-        let course = Course {
-            pca,
-            method,
-            prepared: &prepared,
-            held_out: None,
-            rules: Rules::of(pca, &prepared, spent),
-        };
-        let mut running =
-            Running::begin_at(course, problem.clone(), factors, iterations, (squares, None), &part)?;
-        while running.step(&part)?.is_none() {
-            running.report((number, pca.n_runs()), spent, &part)?;
-        }
-        spent += running.seconds();
-        let (run, _) = running.into_run();
-        runs.push(run.summary(None, &prepared));
-        let swept = last.into_inner();
-        if best.as_ref().is_none_or(|best| run.rank() < best.run.rank()) {
-            best = Some(Best { run, swept });
-        }
-        if pca.time_limit.is_some_and(|limit| spent >= limit.as_secs_f64()) {
-            break;
-        }
-    }
-    let Some(Best { run, swept }) = best else { unreachable!("a fit without a start") };
+    let Runs { best, runs, agreement } = starts.runs(exec)?;
+    let Best { run, swept, .. } = best;
     let exec = &exec.phase("error bars");
     let found = if let Some(posterior) = &run.posterior {
         let problem = run.penalties.clone().give(&problem, run.factors.c);
@@ -299,7 +233,7 @@ fn fit_typed<T: Lane>(
             rmse: (run.squares / prepared.weight()).sqrt(),
             held_out_rmse: None,
             trace: run.trace,
-            starts: agreement.or_else(|| StartAgreement::of_runs(&runs, method, entries.total())),
+            starts: agreement,
             runs,
             identifiability: None,
             refitted: false,

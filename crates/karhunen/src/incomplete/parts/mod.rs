@@ -8,10 +8,12 @@
 mod column_entries;
 mod fit;
 mod normal_sums;
+mod passes;
 mod posterior_rows;
 mod posterior_sums;
 #[cfg(feature = "serde")]
 mod record;
+mod runs;
 mod scaled;
 mod stand_in;
 mod starts;
@@ -20,8 +22,9 @@ mod task;
 
 pub(crate) use crate::incomplete::model::feature_noise::NoiseSums;
 pub(crate) use column_entries::ColumnEntries;
-pub(crate) use fit::{EntryPasses, fit_in_parts};
+pub(crate) use fit::fit_in_parts;
 pub(crate) use normal_sums::{NormalSums, NormalTask};
+pub(crate) use passes::EntryPasses;
 pub(crate) use posterior_sums::{PosteriorSums, PosteriorTask};
 #[cfg(feature = "serde")]
 pub(crate) use record::{SumsOfEntries, TaskOfEntries};

@@ -11,7 +11,7 @@ use crate::incomplete::fit::first_factors::{
 use crate::incomplete::fit::short_starts::{Penalties, Swept, ends_at_noise, level_of_noise, noise_penalty};
 use crate::incomplete::model::convergence::StartAgreement;
 use crate::incomplete::options::{IncompletePca, Method};
-use crate::incomplete::parts::fit::EntryPasses;
+use crate::incomplete::parts::passes::EntryPasses;
 use crate::incomplete::parts::stand_in::stand_in;
 use crate::incomplete::parts::sweeps::sweep;
 use crate::incomplete::parts::{ColumnEntries, ScorePenalty};
@@ -31,24 +31,30 @@ pub(crate) struct PartStarts<'a, T> {
 }
 
 impl<T: Lane> PartStarts<'_, T> {
-    /// A random start after a few sweeps with a ridge, and the sum of its squared errors.
-    pub(crate) fn random(&self, number: usize, exec: &Exec<'_>) -> Result<(Factors<T>, f64)> {
+    /// The start of a run: random after a few sweeps with a ridge, or the best of several short starts, whose agreement comes
+    /// with it; and the sum of its squared errors.
+    pub(crate) fn of_run(
+        &self,
+        number: usize,
+        exec: &Exec<'_>,
+    ) -> Result<(Factors<T>, f64, Option<StartAgreement>)> {
+        let number = match (self.pca.compares_starts(), number.checked_sub(1)) {
+            (true, None) => return self.best(exec),
+            (true, Some(number)) => number,
+            (false, _) => number,
+        };
         let (mut factors, squares) = self.swept(number, exec)?;
         self.give_unit(&mut factors, exec)?;
-        Ok((factors, squares))
+        Ok((factors, squares, None))
     }
 
     /// The best of several short starts with one sweep at each penalty, the sum of its squared errors, and their agreement.
-    pub(crate) fn best(&self, exec: &Exec<'_>) -> Result<(Factors<T>, f64, Option<StartAgreement>)> {
-        let (c, entries) = (self.problem.c, self.entries);
+    fn best(&self, exec: &Exec<'_>) -> Result<(Factors<T>, f64, Option<StartAgreement>)> {
+        let c = self.problem.c;
         let exec = &exec.part(0.0, 0.0);
-        let p = entries.n_observed.iter().filter(|n| **n > 0.0).count() as f64;
-        let level = level_of_noise(entries.total(), entries.samples, p);
-        let means = f64::from(u8::from(self.problem.mean.joint));
-        let parameters = c as f64 * (entries.samples + p - c as f64) + means * p;
         let most = self.prepared.deviations.mean_square;
         let ends = ends_at_noise(self.method);
-        let of_noise = |squares| level * noise_penalty(squares, (entries.total(), parameters), most);
+        let of_noise = |squares| self.penalty_of_noise(squares);
         let is_last = |penalty, squares| ends && penalty <= of_noise(squares);
         let mut penalties = Penalties::default();
         let start = |number| {
@@ -66,7 +72,18 @@ impl<T: Lane> PartStarts<'_, T> {
         Ok((factors, squares, agreement))
     }
 
-    /// As [`PartStarts::random`], in the units of the sweeps.
+    /// Half of the largest singular value of noise, by the sum of squared residuals.
+    pub(crate) fn penalty_of_noise(&self, squares: f64) -> f64 {
+        let Self { problem, entries, prepared, .. } = self;
+        let c = problem.c as f64;
+        let p = entries.n_observed.iter().filter(|n| **n > 0.0).count() as f64;
+        let means = f64::from(u8::from(problem.mean.joint));
+        let parameters = c * (entries.samples + p - c) + means * p;
+        let level = level_of_noise(entries.total(), entries.samples, p);
+        level * noise_penalty(squares, (entries.total(), parameters), prepared.deviations.mean_square)
+    }
+
+    /// A random start after a few sweeps with a ridge, in the units of the sweeps.
     fn swept(&self, number: usize, exec: &Exec<'_>) -> Result<(Factors<T>, f64)> {
         let Self { pca, problem, prepared, .. } = *self;
         let stream = Purpose::Starts.of(pca.seed).number(number as u64);

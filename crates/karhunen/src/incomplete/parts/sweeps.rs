@@ -1,6 +1,7 @@
 //! Sweeps of alternating least squares, each one pass over the parts.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -17,7 +18,7 @@ use crate::scalar::is_single;
 pub(crate) struct Sweeps<'a> {
     pub(crate) passes: &'a dyn EntryPasses,
     pub(crate) penalty: ScorePenalty,
-    pub(crate) last: &'a RefCell<Option<Swept>>,
+    pub(crate) last: Rc<RefCell<Option<Swept>>>,
 }
 
 /// The last sweep.

@@ -16,6 +16,7 @@ mod fixtures;
 mod invariants;
 mod learned_priors;
 mod mean_prior;
+mod noise_of_features;
 mod online;
 mod optima;
 mod overfit;

@@ -165,7 +165,8 @@ fn rates_of_wrong_optima() {
             silent += rates.silent;
         }
     }
-    assert!(silent <= 8, "{silent} of 1,260");
+    // One in 300.
+    assert!(silent <= 4, "{silent} of 1,260");
 }
 
 #[test]
@@ -214,5 +215,6 @@ fn runs_are_compared_by_their_costs() {
     let lowest = costs.iter().fold(f64::INFINITY, |a, b| a.min(*b));
     let starts = several.convergence().starts.unwrap();
     let n_lowest = costs.iter().filter(|cost| **cost < lowest + 1.0).count();
-    assert_eq!((starts.n_starts, starts.n_lowest, starts.angle), (8, n_lowest, None), "{costs:?}");
+    assert_eq!((starts.n_starts, starts.n_lowest), (8, n_lowest), "{costs:?}");
+    assert!(starts.angle.unwrap() < 0.1);
 }

@@ -237,7 +237,7 @@ fn an_observer_receives_every_iteration() {
 fn the_remaining_time_is_estimated() {
     let data = observed(&Holes::planted(200, 40, &[2.0, 1.5, 1.0], 0.3, 0.7, 3));
     let diary = Diary::default();
-    let em = IncompletePca { method: Method::Em, tol: 1e-13, ..IncompletePca::new(3) };
+    let em = IncompletePca { method: Method::Em, tol: 1e-13, n_starts: Some(1), ..IncompletePca::new(3) };
     em.fit_with(&data, &FitContext::default(), &Run::observed(&diary)).unwrap();
     let told = diary.0.into_inner().unwrap();
     let (n, half) = (told.len(), told[told.len() / 2]);
