@@ -113,7 +113,7 @@ impl CrossValidatePlan {
 
     /// True if columns are divided by a measure of their spread.
     pub(crate) fn scales(&self) -> bool {
-        self.pca.scale != Scaling::None
+        self.pca.scale != Scaling::None || self.pca.noise == karhunen::incomplete::NoiseModel::Feature
     }
 
     /// The options of every fit to data with `n_observed` entries.

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use karhunen::incomplete::{MeanMode, Method};
+use karhunen::incomplete::{MeanMode, Method, NoiseModel};
 use karhunen::pca::Scaling;
 use karhunen::{IncompletePca, NComponents};
 use karhunen_io::{ObserveOptions, ReadOptions, SavedIncomplete, read_column_numbers};
@@ -136,7 +136,8 @@ impl IncompletePlan {
 
     /// True if columns are divided by numbers of their own.
     pub(crate) fn scales(&self) -> bool {
-        self.pca.scale != Scaling::None || self.scale_values.is_some()
+        let by_noise = self.pca.noise == NoiseModel::Feature;
+        self.pca.scale != Scaling::None || self.scale_values.is_some() || by_noise
     }
 
     /// Sets the scales that were given in a file, for `p` columns of these names.
@@ -288,7 +289,7 @@ mod tests {
             method: Method::Newton,
             alpha: 0.5,
             regularization: Some(Regularization::Weighted(0.1)),
-            noise: karhunen::incomplete::NoiseModel::Feature,
+            noise: NoiseModel::Feature,
             mean: MeanMode::Fixed,
             mean_prior: MeanPrior { count: 22.0, value: Some(3.0) },
             learn_mean_prior: true,

@@ -2,7 +2,7 @@
 
 use karhunen::IncompleteModel;
 use karhunen::choice::Choice;
-use karhunen::incomplete::Conformal;
+use karhunen::incomplete::{Conformal, NoiseModel};
 
 use crate::component_names::of_component;
 use crate::figures::{count, duration, percent, significant};
@@ -103,7 +103,11 @@ fn intervals(conformal: Conformal<'_>) -> String {
 
 /// What the entries of each column were multiplied by before the fit, if anything.
 fn columns(model: &IncompleteModel) -> Option<String> {
-    let divided = model.scale().map(|_| format!("divided by {}", divisors(&model.parts().options.scale)));
+    let options = &model.parts().options;
+    let divided = model.scale().map(|_| match options.noise {
+        NoiseModel::Feature => "divided by the deviations of their noise, up to a factor".to_owned(),
+        _ => format!("divided by {}", divisors(&options.scale)),
+    });
     let weighted = model.feature_weights().map(|_| "weighted".to_owned());
     let done = [divided, weighted].into_iter().flatten().collect::<Vec<_>>();
     (!done.is_empty()).then(|| format!("{}; variances and errors are of these", done.join(" and ")))

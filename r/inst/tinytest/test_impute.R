@@ -9,6 +9,10 @@ expect_near(fit$sdev, peer$sdev[1:2], 1e-8)
 expect_identical(fit$completed, x)
 expect_equal(fit$n_observed, 600)
 
+# A noise variance of each column.
+factors <- kh_impute(x, 1, method = "ppca", noise = "feature")
+expect_true(length(factors$scale) == 4L && all(factors$scale > 0) && length(unique(factors$scale)) == 4L)
+
 # Rank one with a hole: the row is twice another.
 rank1 <- rbind(c(1, 2, 3), c(-1, -2, -3), c(2, NA, 6), c(-2, -4, -6))
 fit <- kh_impute(rank1, 1, method = "em", error_bars = FALSE)

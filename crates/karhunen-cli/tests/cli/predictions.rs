@@ -289,3 +289,19 @@ fn the_memory_does_not_grow_with_the_pairs() {
     predict("p.csv.gz", "o.npy", MOST);
     predict("p.parquet", "-", MOST_OF_PARQUET);
 }
+
+#[test]
+fn a_noise_of_each_column_needs_no_scale() {
+    let fit = "fit wine.csv --label class --missing=ppca --noise feature -k 2";
+    let done = karhunen(fit).assert().success();
+    let (told, hints) = (&done.get_output().stdout, &done.get_output().stderr);
+    assert!(String::from_utf8_lossy(told).contains("divided by the deviations of their noise"));
+    // Columns of unlike units hide one another only where they have one noise.
+    assert!(!String::from_utf8_lossy(hints).contains("--scale"));
+    let refused = karhunen(&format!("{fit} --scale")).assert().code(2);
+    let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(
+        message.contains("--noise feature: features are divided by their noise: leave --scale out"),
+        "{message}"
+    );
+}

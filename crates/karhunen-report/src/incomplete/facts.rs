@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use karhunen::IncompleteModel;
 use karhunen::choice::Choice;
-use karhunen::incomplete::{MeanMode, Method};
+use karhunen::incomplete::{MeanMode, Method, NoiseModel};
 use karhunen::pca::Scaling;
 
 use crate::components::kept_explain;
@@ -34,6 +34,8 @@ pub(super) fn fitted(model: &IncompleteModel, weighted: bool) -> Vec<String> {
                 }
             );
         }
+        (None, Some(_)) if options.noise == NoiseModel::Feature => treatment
+            .push_str(" Each feature was divided by the deviation of its noise, which was fitted too (factor analysis)."),
         // A stream goes on with the scales of the model that it continues.
         (None, Some(_)) => treatment.push_str(" Each feature was divided by the scale of an earlier fit."),
         (_, None) => {}
