@@ -66,11 +66,14 @@ class IncompletePCA(RowByRow):
         penalties from the largest with a nonzero solution, and selects the best on the entries held out by
         `early_stopping`.
     noise : {"shared", "feature"}, default="shared"
-        One noise variance for all features, or one of each: factor analysis, by "ppca", "vb", "vb-fixed" and "vb-full".
-        It predicts better where some features are noisier than others, and takes 4 to 13 times as long. `scale_` is
-        then the noise of each feature up to a factor: its variance is ``noise_variance_ * scale_**2``. `max_iter` and
-        `n_iter_` count rounds, each a fit given the noise, and `tol` is a change of the cost per entry. Not with
-        `scale`, `feature_weight`, `row_offsets`, priors of the means, `early_stopping` and other tolerances.
+        "shared" is one noise variance for all features. "feature" learns one for each feature (factor analysis); it is
+        available for "auto" without a penalty, "ppca", "vb", "vb-fixed" and "vb-full". It predicts better where some
+        features are noisier than others, and takes 4 to 13 times as long. Features are divided by `scale_`, so that
+        their noise variances are ``noise_variance_ * scale_**2``; intervals use `feature_noise_variance_`, which is
+        estimated from left-out residuals. `max_iter` and `n_iter_` then count rounds, in each of which the components
+        are fitted for given noise and the noise is updated; rounds end when the cost changes by less than `tol` per
+        entry. Not with `scale`, `feature_weight`, `row_offsets`, `mean_prior`, `learn_mean_prior`, `early_stopping`,
+        other tolerances, a given start or a checkpoint, nor for rows in parts.
     mean : {"joint", "fixed", "none"}, default="joint"
         Mean of each feature: fitted jointly with the components, fixed at that of the observed entries (biased if
         missingness depends on the values), or zero.
