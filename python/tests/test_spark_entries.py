@@ -47,7 +47,7 @@ def in_memory(entries, k=2, **options):
     rows, columns, values = entries
     used, numbers = np.unique(rows, return_inverse=True)
     matrix = sp.csr_array((values, (numbers, columns)), shape=(len(used), P))
-    return karhunen.IncompletePCA(k, **options).fit(matrix), used
+    return karhunen.IncompletePCA(k, n_starts=1, **options).fit(matrix), used
 
 
 def bits(model):

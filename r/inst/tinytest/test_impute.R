@@ -61,6 +61,7 @@ expect_true(abs(inside(predict(conformal, missing, type = "interval", level = 0.
 expect_error(predict(conformal, type = "interval", level = 0.999), "up to the level 0.990")
 
 # Starts that end apart say so: nothing ties the two halves.
+set.seed(1)
 apart <- matrix(rnorm(600), 200) %*% matrix(rnorm(60), 3) + 0.3 * rnorm(4000)
 apart[1:100, 11:20] <- NA
 apart[101:200, 1:10] <- NA

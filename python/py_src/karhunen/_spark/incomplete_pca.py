@@ -114,8 +114,10 @@ class IncompletePCA(
     ``value = mean of the column + scores of the row . loadings of the column``. A shuffle brings the entries of each
     row together. Up to 10 million entries are fitted by one task; of more, each iteration is one pass, in which each
     partition returns 4 p (k + 2) (k + 3) bytes for p columns, by "vb-full" 8 p (k^2 + 3 k + 3).
-    The iterations are those of the entries in memory up to rounding, and their bits depend on the number of partitions
-    alone. Predictions far outside the data are not searched for.
+    The iterations are those of the entries in memory with ``n_starts=1`` up to rounding, and their bits depend on the
+    number of partitions alone. There is one start, so nothing shows whether a fit ends at a wrong optimum: compare
+    ``toKarhunen().convergence_.cost`` of fits with several values of `seed`. Predictions far outside the data are not
+    searched for.
 
     Parameters
     ----------
@@ -318,6 +320,7 @@ class IncompletePCA(
             scale=get(self.scale),
             tol=get(self.tol),
             max_iter=get(self.maxIter),
+            n_starts=1,
             random_state=self._seed_of_engine(),
             n_threads=get(self.numThreads),
         )
