@@ -18,6 +18,8 @@ pub(crate) const MOST_STARTS: usize = 6;
 const MOST_RUNS: usize = 4;
 /// Largest difference of costs that agree, whatever the tolerance.
 const MOST_ALIKE: f64 = 1e-2;
+/// Costs below this share of the total sum of squares are of exact fits, and differ by rounding.
+const ROUNDING: f64 = 1e-12;
 /// Entries of a large table: its starts are compared on a part of it, and only the best is run to the end.
 pub(crate) const LARGE: usize = 100_000;
 /// Singular value of a component that is compared, relative to the largest one of noise.
@@ -34,23 +36,26 @@ pub(crate) struct RunRule {
     n_runs: Option<usize>,
     method: Method,
     n_entries: f64,
+    /// Least unit of differences of costs.
+    least: f64,
     /// Difference of costs that agree.
     same: f64,
 }
 
 impl RunRule {
-    /// The rule of a fit by a method to so many entries (observed ones, and with rows repeated), whose runs end at an optimum
-    /// or, because of held-out entries or a given start, not from several starts.
+    /// The rule of a fit by a method to so many entries (observed ones, and with rows repeated) with a total sum of squares, whose
+    /// runs end at an optimum or, because of held-out entries or a given start, not from several starts.
     pub(crate) fn new(
         pca: &IncompletePca,
         method: Method,
-        (n_observed, n_entries): (usize, f64),
+        (n_observed, n_entries, total): (usize, f64, f64),
         at_optimum: bool,
     ) -> Self {
         let compares = pca.compares_starts() && at_optimum && n_observed < LARGE;
         // Runs that end sooner end farther from the optimum.
         let same = (10.0 * pca.tol).clamp(StartAgreement::SAME_COST, MOST_ALIKE);
-        Self { n_runs: (!compares).then_some(pca.n_runs()), method, n_entries, same }
+        let least = (ROUNDING * total).max(f64::MIN_POSITIVE);
+        Self { n_runs: (!compares).then_some(pca.n_runs()), method, n_entries, least, same }
     }
 
     pub(crate) fn most_runs(&self) -> usize {
@@ -66,6 +71,16 @@ impl RunRule {
     pub(crate) fn span<'e>(&self, number: usize, more: usize, exec: &Exec<'e>) -> Exec<'e> {
         let n = (self.expected_runs(0) + more) as f64;
         exec.part((number as f64 / n).min(1.0), ((number + 1) as f64 / n).min(1.0))
+    }
+
+    /// The random start of a run; `None` for the best of short starts. Compared runs have random numbers that no short start has
+    /// used: of two starts from the same numbers both may lead to one optimum of several.
+    pub(crate) fn random_start(pca: &IncompletePca, number: usize) -> Option<usize> {
+        if pca.compares_starts() {
+            number.checked_sub(1).map(|number| MOST_STARTS + number)
+        } else {
+            Some(number)
+        }
     }
 
     /// Returns true if no run follows the last of `n` ones, which stopped for a reason: of compared runs if two have the lowest
@@ -85,9 +100,27 @@ impl RunRule {
     fn away(&self, cost: f64, lowest: f64) -> f64 {
         let unit = match self.method.learns_variances() {
             true => self.n_entries,
-            false => lowest.abs().max(f64::MIN_POSITIVE),
+            false => lowest.abs().max(self.least),
         };
         (cost - lowest) / unit
+    }
+
+    /// The agreement of short starts and of runs, of which the first continues the best of short starts. If it is the best one,
+    /// the short starts that agree with it count, unless they left components uncompared, or a run found the same cost with
+    /// other components.
+    pub(crate) fn agreement(
+        &self,
+        short: Option<StartAgreement>,
+        runs: Option<StartAgreement>,
+        first_is_best: bool,
+    ) -> Option<StartAgreement> {
+        let (Some(short), Some(runs)) = (short, runs) else { return runs.or(short) };
+        let turned = runs.angle.is_some_and(|angle| angle > StartAgreement::AGREED);
+        let contradicted = runs.n_lowest < 2 && runs.cost_difference <= self.same && turned;
+        let counts = first_is_best && short.n_weak == 0 && !contradicted;
+        let more = if counts { short.n_lowest - 1 } else { 0 };
+        let n_starts = short.n_starts - 1 + runs.n_starts;
+        Some(StartAgreement { n_starts, n_lowest: runs.n_lowest + more, ..runs })
     }
 
     /// The agreement of runs with one more, of an end and that of the best of them: by costs and components.
@@ -96,8 +129,7 @@ impl RunRule {
         runs: Option<StartAgreement>,
         [best, run]: [&Ended; 2],
     ) -> Result<StartAgreement> {
-        let pair = Comparison { starts: vec![best.clone(), run.clone()], best: 0 };
-        Ok(self.with_cost(runs.unwrap_or(ONE), [best.cost, run.cost], Some(pair.angle(1)?)))
+        Ok(self.with_cost(runs.unwrap_or(ONE), [best.cost, run.cost], Some(best.angle(run)?)))
     }
 
     /// The agreement of runs with one more, of a cost and that of the best of them, and the angle between their components
@@ -108,7 +140,8 @@ impl RunRule {
         [best, cost]: [f64; 2],
         angle: Option<f64>,
     ) -> StartAgreement {
-        let away = self.away(best.max(cost), best.min(cost));
+        // A cost that is no number agrees with none.
+        let away = if cost < best { self.away(best, cost) } else { self.away(cost, best) };
         let agrees = away <= self.same && angle.is_none_or(|angle| angle <= StartAgreement::AGREED);
         let is_best = self.replaces(cost, best);
         let n_lowest = match (agrees, is_best) {
@@ -121,19 +154,6 @@ impl RunRule {
             if is_nearest { (away, angle) } else { (before.cost_difference, before.angle) };
         StartAgreement { n_starts: before.n_starts + 1, n_lowest, cost_difference, angle, n_weak: 0 }
     }
-}
-
-/// The agreement of short starts and of runs, of which the first continues the best of short starts. If it is the best one,
-/// the short starts that agree with it count, unless they left components uncompared.
-pub(crate) fn agreement_of(
-    short: Option<StartAgreement>,
-    runs: Option<StartAgreement>,
-    first_is_best: bool,
-) -> Option<StartAgreement> {
-    let (Some(short), Some(runs)) = (short, runs) else { return runs.or(short) };
-    let more = if first_is_best && short.n_weak == 0 { short.n_lowest - 1 } else { 0 };
-    let n_starts = short.n_starts - 1 + runs.n_starts;
-    Some(StartAgreement { n_starts, n_lowest: runs.n_lowest + more, ..runs })
 }
 
 /// The largest singular value of the product of loadings and scores of the first `free` components.
@@ -156,7 +176,6 @@ fn principal_axes<T: Lane>(factors: &Factors<T>, free: usize, exec: &Exec<'_>) -
 }
 
 /// The end of a start.
-#[derive(Clone)]
 pub(crate) struct Ended {
     cost: f64,
     /// Orthonormal basis of its loadings.
@@ -219,6 +238,13 @@ impl Ended {
         let clear = multiply(&span, &vectors.columns(0..n_clear));
         Ok(Self { cost, span, clear })
     }
+
+    /// The largest principal angle between the compared components of the better one of two ends and the loadings of the other.
+    /// Ends without such components have found the same, nothing.
+    fn angle(&self, other: &Self) -> Result<f64> {
+        let (better, worse) = if other.cost < self.cost { (other, self) } else { (self, other) };
+        if better.clear.n_cols() == 0 { Ok(0.0) } else { largest_angle(&worse.span, &better.clear) }
+    }
 }
 
 /// Ends of starts, and the number of the best one.
@@ -241,12 +267,9 @@ impl Comparison {
         Ok(is_best)
     }
 
-    /// The largest principal angle between the compared components of the best start and the loadings of another, or the other
-    /// way round if that has a lower cost. Starts without such components have found the same, nothing.
+    /// The angle between the best start and another.
     fn angle(&self, other: usize) -> Result<f64> {
-        let (best, other) = (&self.starts[self.best], &self.starts[other]);
-        let (better, worse) = if other.cost < best.cost { (other, best) } else { (best, other) };
-        if better.clear.n_cols() == 0 { Ok(0.0) } else { largest_angle(&worse.span, &better.clear) }
+        self.starts[self.best].angle(&self.starts[other])
     }
 
     /// The agreement of the starts with the best one; `None` before the second start.

@@ -12,7 +12,7 @@ use crate::incomplete::fit::agreement::MOST_STARTS;
 use crate::incomplete::fit::identifiability::MOST_WORDS;
 use crate::incomplete::fit::unseen::Unseen;
 use crate::incomplete::model::feature_noise::SUMS;
-use crate::incomplete::options::{IncompletePca, Method, Regularization};
+use crate::incomplete::options::{IncompletePca, Method, NoiseModel, Regularization};
 use crate::incomplete::passes::moments::Expected;
 use crate::memory;
 use crate::scalar::{Scalar, compiled};
@@ -91,7 +91,12 @@ impl IncompletePca {
         // Rotated loadings and scores, their orthogonal factors, and the components of the model.
         let rotation = F64 * (4.0 * columns + 6.0 * rows) * c;
         let packed = c * (c + 1.0) / 2.0;
-        let bars = if self.error_bars { packed * (both * F32 + rows.max(columns) * value) } else { 0.0 };
+        let by_feature = self.noise == NoiseModel::Feature;
+        let bars = if self.error_bars || by_feature {
+            packed * (both * F32 + rows.max(columns) * value)
+        } else {
+            0.0
+        };
         let n_splits =
             f64::from(u8::from(self.early_stopping.is_some()) + u8::from(self.conformal.is_some()));
         let split = n_splits * (entries * (2.0 * (4.0 + value) + 1.0) + 16.0 * both);
@@ -100,10 +105,12 @@ impl IncompletePca {
         let vectors = F64 * (10.0 * columns + 4.0 * rows + words);
         let threads = run.expected_threads() as f64;
         let equations = F64 * 4.0 * (c + 9.0).powi(2);
-        let sums = if self.error_bars { F64 * SUMS as f64 * columns } else { 0.0 };
+        let sums = if self.error_bars || by_feature { F64 * SUMS as f64 * columns } else { 0.0 };
         let buffers =
             threads * (sums + BUFFERS.min(4.0 * of_factors) + equations) + F64 * 8.0 * (c + 1.0).powi(2);
-        copies * of_factors + starts.max(rotation + bars) + tables + split + vectors + buffers
+        // The best model of several runs next to the current one.
+        let kept = if by_feature { rotation + bars } else { 0.0 };
+        copies * of_factors + starts.max(rotation + bars) + kept + tables + split + vectors + buffers
     }
 
     /// Checks that memory suffices for `n_fits` simultaneous fits, each on the threads of `run`.

@@ -15,14 +15,16 @@ use crate::incomplete::model::feature_noise::NoiseSums;
 use crate::incomplete::options::{IncompletePca, MeanMode, Method, NoiseModel};
 use crate::incomplete::start::Start;
 use crate::linalg::Matrix;
+use crate::random::Purpose;
 use crate::scalar::Scalar;
 
 /// Entries that the prior of the noise of a feature is worth.
 const PSEUDO_ENTRIES: f64 = 2.0;
-/// Steps of logarithms are this much longer than those of the EM algorithm; when the cost rises, half as much longer.
+/// Logarithms of the noise change by this multiple of the step of the EM algorithm. Each time the cost rises, the part above
+/// one is halved.
 const RELAXATION: f64 = 1.8;
 /// Rounds after which components that have vanished do not return.
-const ROUNDS_ANEW: usize = 5;
+const FREE_ROUNDS: usize = 5;
 /// The least centre of the prior of the shares, as a part of the share that the first round finds in all features.
 const LEAST_CENTRE: f64 = 0.1;
 /// Most iterations of the fit of a round.
@@ -58,7 +60,7 @@ struct Rounds<'a> {
 
 impl IncompletePca {
     /// Fits entries in the units of the data with a noise variance of each feature. The costs of several runs are compared, as
-    /// those of other fits.
+    /// in other fits.
     ///
     /// # Errors
     /// As [`IncompletePca::fit_with`].
@@ -71,7 +73,7 @@ impl IncompletePca {
         self.check_all(data, context.start)?;
         self.check_noise_of_features(data, context)?;
         let noise = FeatureNoise::new(data, self.mean != MeanMode::None, run)?;
-        let entries = (data.n_observed(), data.total_entries());
+        let entries = (data.n_observed(), data.total_entries(), 0.0);
         let rule = RunRule::new(self, self.chosen().0, entries, true);
         let began = Instant::now();
         let (mut best, mut runs, mut agreement) = (None::<IncompleteModel>, Vec::new(), ONE);
@@ -111,7 +113,8 @@ impl IncompletePca {
             return Err(Error::option(options::FEATURE_WEIGHTS, OptionValue::Given, rule));
         }
         if context.start.is_some() || context.checkpoints.is_some() || context.resume.is_some() {
-            let rule = "fits with a noise of each feature have starts of their own and keep no checkpoints";
+            let rule = "fits with a noise of each feature have starts of their own and keep no checkpoints; leave the start or \
+                 the checkpoint out";
             return Err(Error::option(options::NOISE, self.noise.value(), rule));
         }
         Ok(())
@@ -150,8 +153,8 @@ impl FeatureNoise {
         (inverses.len() as f64 / inverses.iter().sum::<f64>()).max(self.least_centre)
     }
 
-    /// What the step of the EM algorithm multiplies the noise of each feature by: the expected squared residuals of its
-    /// entries, given the posterior of their scores, and those of the prior, per entry, over the noise.
+    /// The factors by which the step of the EM algorithm changes the noise variances: for each feature, the mean of the expected
+    /// squared residuals of its entries and of the pseudo-entries of the prior, divided by the noise variance.
     fn step(&self, model: &IncompleteModel, sums: &Matrix, method: Method) -> Vec<f64> {
         let (noise, centre) = (model.noise_variance(), self.centre(model));
         // The variances of loadings and mean are in the bound of the variational methods, not in the likelihood.
@@ -171,7 +174,7 @@ impl FeatureNoise {
         ratios
     }
 
-    /// What the units of the features and the prior of their noise add to the cost of a fit.
+    /// The terms that the units of the features and the prior of their noise add to the cost of a fit.
     fn cost(&self, model: &IncompleteModel, sums: &Matrix) -> f64 {
         let centre = self.centre(model);
         let of_prior = |j: usize| {
@@ -237,11 +240,19 @@ impl Rounds<'_> {
             max_iter: pca.max_iter.min(MOST_INNER),
             time_limit: pca.time_limit.map(|limit| limit.saturating_sub(spent).max(Duration::from_nanos(1))),
             n_starts: if is_first { None } else { Some(1) },
-            seed: pca.seed.wrapping_add(self.number as u64),
+            seed: self.seed(),
             ..pca.clone()
         };
         let context = FitContext { start: self.start.as_ref(), ..FitContext::default() };
         inner.fit_in_units(scaled, &context, run)
+    }
+
+    /// The seed of the fits of this run.
+    fn seed(&self) -> u64 {
+        match self.number {
+            0 => self.pca.seed,
+            number => Purpose::Starts.of(self.pca.seed).number(number as u64).places().at(0, 0),
+        }
     }
 
     fn note(&mut self, model: &IncompleteModel, cost: f64) {
@@ -280,12 +291,12 @@ impl Rounds<'_> {
         }
     }
 
-    /// The loadings and scores of a model in the units of the next fit. Components that have vanished
-    /// may return in the first rounds, whose fits then start anew.
+    /// The loadings and scores of a model in the units of the next fit; `None` for a random start, so that components that have
+    /// vanished in one of the first rounds may return.
     fn start_from(&self, model: &IncompleteModel, ratios: &[f64], relaxation: f64) -> Option<Start> {
         let size: Vec<f64> = model.explained_variance().iter().map(|v| v.max(0.0).sqrt()).collect();
         let c = size.iter().filter(|size| **size > 0.0).count();
-        if c == 0 || c < self.pca.n_components && self.trace.len() <= ROUNDS_ANEW {
+        if c == 0 || c < self.pca.n_components && self.trace.len() <= FREE_ROUNDS {
             return None;
         }
         // Loadings or scores have the unit of the data.

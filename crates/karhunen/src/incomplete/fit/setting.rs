@@ -143,8 +143,9 @@ impl<'a, T: Lane> Setting<'a, T> {
 
     /// The rule of runs from several starts.
     pub(crate) fn run_rule(&self) -> RunRule {
-        let FitPart { data, .. } = self.kept;
-        let entries = (data.n_observed(), data.total_entries());
+        let FitPart { data, ref prepared, .. } = self.kept;
+        let total = prepared.deviations.mean_square * prepared.weight();
+        let entries = (data.n_observed(), data.total_entries(), total);
         RunRule::new(self.pca, self.method, entries, self.ends_at_optimum() && self.start.is_none())
     }
 

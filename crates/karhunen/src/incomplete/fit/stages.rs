@@ -6,7 +6,7 @@ use crate::incomplete::factors::Factors;
 use crate::incomplete::factors::state_arrays::{
     Arrays, count, damaged, finite, optional_size, seconds, size,
 };
-use crate::incomplete::fit::agreement::agreement_of;
+use crate::incomplete::fit::agreement::RunRule;
 use crate::incomplete::fit::checkpoint::Checkpoint;
 use crate::incomplete::fit::checkpointing::CheckpointWriter;
 use crate::incomplete::fit::first_factors::{given, revived};
@@ -98,16 +98,14 @@ impl<T: Lane> Stages<T> {
         let random = |number| setting.random(self.stage, number, &problem, &unreported);
         let factors = match (self.origin(), setting.start, &self.best, &self.warm) {
             (Stage::Start(_), Some(start), ..) => given(&problem, start, &prepared.mean, &unreported)?,
-            (Stage::Start(number), ..) if setting.pca.compares_starts() => {
-                if let Some(number) = number.checked_sub(1) {
-                    random(number)?
-                } else {
+            (Stage::Start(number), ..) => match RunRule::random_start(setting.pca, number) {
+                Some(number) => random(number)?,
+                None => {
                     let (factors, agreement) = setting.compared(self.stage, &problem, &unreported)?;
                     self.starts = agreement;
                     factors
                 }
-            }
-            (Stage::Start(number), ..) => random(number)?,
+            },
             (_, _, Some((best, _)), _) if self.stage == Stage::Refit => best.factors.clone(),
             (.., Some(warm)) => revived(warm, &random(0)?, problem.free(), &unreported)?,
             _ => random(0)?,
@@ -286,9 +284,9 @@ impl<T: Lane> Stages<T> {
     }
 
     /// The agreement of all starts.
-    fn agreement(&self) -> Option<StartAgreement> {
+    fn agreement(&self, setting: &Setting<'_, T>) -> Option<StartAgreement> {
         let first_is_best = matches!(self.best, Some((_, Stage::Start(0))));
-        agreement_of(self.starts, self.of_runs, first_is_best)
+        setting.run_rule().agreement(self.starts, self.of_runs, first_is_best)
     }
 
     pub(crate) fn next_stage(&self, setting: &Setting<'_, T>) -> Option<Stage> {
@@ -298,7 +296,7 @@ impl<T: Lane> Stages<T> {
         let refit = setting.whole.is_some().then_some(Stage::Refit);
         match (self.stage, &self.best) {
             (Stage::Start(number), _)
-                if !setting.run_rule().is_done(number + 1, self.agreement(), self.stop) =>
+                if !setting.run_rule().is_done(number + 1, self.agreement(setting), self.stop) =>
             {
                 Some(Stage::Start(number + 1))
             }
@@ -313,7 +311,7 @@ impl<T: Lane> Stages<T> {
     }
 
     pub(crate) fn into_model(self, setting: &Setting<'_, T>, exec: &Exec<'_>) -> Result<IncompleteModel> {
-        let starts = self.agreement();
+        let starts = self.agreement(setting);
         let Some((run, _)) = self.best else {
             // Every fit has at least one stage.
             unreachable!("a fit without a start");

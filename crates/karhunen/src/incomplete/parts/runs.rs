@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::Factors;
-use crate::incomplete::fit::agreement::{Ended, RunRule, agreement_of};
+use crate::incomplete::fit::agreement::{Ended, RunRule};
 use crate::incomplete::fit::run::{Course, RunResult, Running};
 use crate::incomplete::fit::stopping::Rules;
 use crate::incomplete::methods::full::Full;
@@ -39,7 +39,8 @@ impl<T: Lane> PartStarts<'_, T> {
     pub(crate) fn runs(&self, exec: &Exec<'_>) -> Result<Runs<T>> {
         let Self { pca, method, entries, .. } = *self;
         let n_observed = entries.n_observed.iter().sum::<f64>() as usize;
-        let rule = RunRule::new(pca, method, (n_observed, entries.total()), true);
+        let total = self.prepared.deviations.mean_square * self.prepared.weight();
+        let rule = RunRule::new(pca, method, (n_observed, entries.total(), total), true);
         let (mut best, mut runs, mut spent) = (None::<Best<T>>, Vec::new(), 0.0);
         let (mut short, mut of_runs) = (None, None);
         loop {
@@ -60,7 +61,7 @@ impl<T: Lane> PartStarts<'_, T> {
                 Some(best) if !rule.replaces(run.rank(), best.run.rank()) => best,
                 _ => Best { run, number, swept },
             };
-            let agreement = agreement_of(short, of_runs, found.number == 0);
+            let agreement = rule.agreement(short, of_runs, found.number == 0);
             let is_over = pca.time_limit.is_some_and(|limit| spent >= limit.as_secs_f64());
             if is_over || rule.is_done(runs.len(), agreement, stop) {
                 return Ok(Runs { best: found, runs, agreement });

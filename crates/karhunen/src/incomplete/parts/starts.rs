@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::objective::{Diagonal, Objective};
 use crate::incomplete::factors::{FactorSide, Factors};
-use crate::incomplete::fit::agreement::{ShortStart, best_of};
+use crate::incomplete::fit::agreement::{RunRule, ShortStart, best_of};
 use crate::incomplete::fit::first_factors::{
     EXACT, SWEEPS, StartSweep, curvatures, give_unit, lengthen, orthogonalize, random,
 };
@@ -38,11 +38,7 @@ impl<T: Lane> PartStarts<'_, T> {
         number: usize,
         exec: &Exec<'_>,
     ) -> Result<(Factors<T>, f64, Option<StartAgreement>)> {
-        let number = match (self.pca.compares_starts(), number.checked_sub(1)) {
-            (true, None) => return self.best(exec),
-            (true, Some(number)) => number,
-            (false, _) => number,
-        };
+        let Some(number) = RunRule::random_start(self.pca, number) else { return self.best(exec) };
         let (mut factors, squares) = self.swept(number, exec)?;
         self.give_unit(&mut factors, exec)?;
         Ok((factors, squares, None))

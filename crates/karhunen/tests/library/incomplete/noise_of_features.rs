@@ -19,12 +19,12 @@ fn noise(model: &IncompleteModel) -> Vec<f64> {
 }
 
 /// Root mean squared error of the missing values without noise.
-fn error(model: &IncompleteModel, holes: &Holes) -> f64 {
-    let (n, p) = holes.shape();
+fn error(model: &IncompleteModel, table: &Holes) -> f64 {
+    let (n, p) = table.shape();
     let (mut squares, mut count) = (0.0, 0);
     for i in 0..n {
-        for j in (0..p).filter(|j| !holes.observed[i][*j]) {
-            squares += (model.predict(i, j).unwrap().value - holes.noise_free[i][j]).powi(2);
+        for j in (0..p).filter(|j| !table.observed[i][*j]) {
+            squares += (model.predict(i, j).unwrap().value - table.noise_free[i][j]).powi(2);
             count += 1;
         }
     }
@@ -61,10 +61,10 @@ fn inverse(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
 
 impl Oracle {
     /// Begins with loadings of a model.
-    fn new(holes: &Holes, loadings: &Matrix) -> Self {
-        let (n, p) = holes.shape();
+    fn new(table: &Holes, loadings: &Matrix) -> Self {
+        let (n, p) = table.shape();
         let of_column = |j: usize| -> Vec<f64> {
-            (0..n).filter(|i| holes.observed[*i][j]).map(|i| holes.complete[i][j]).collect()
+            (0..n).filter(|i| table.observed[*i][j]).map(|i| table.complete[i][j]).collect()
         };
         let mean: Vec<f64> =
             (0..p).map(|j| of_column(j).iter().sum::<f64>() / of_column(j).len() as f64).collect();
@@ -80,8 +80,8 @@ impl Oracle {
     }
 
     /// One iteration, with the prior of the noise.
-    fn iterate(&mut self, holes: &Holes) {
-        let (n, p) = holes.shape();
+    fn iterate(&mut self, table: &Holes) {
+        let (n, p) = table.shape();
         let c = self.loadings[0].len();
         // Of each feature: moments of (scores, 1), with values, and the sum of squares.
         let mut moments = vec![vec![vec![0.0; c + 1]; c + 1]; p];
@@ -89,7 +89,7 @@ impl Oracle {
         let mut squares = vec![0.0; p];
         let mut counts = vec![0.0; p];
         for i in 0..n {
-            let seen: Vec<usize> = (0..p).filter(|j| holes.observed[i][*j]).collect();
+            let seen: Vec<usize> = (0..p).filter(|j| table.observed[i][*j]).collect();
             let precision: Vec<Vec<f64>> = (0..c)
                 .map(|k| {
                     (0..c)
@@ -108,7 +108,7 @@ impl Oracle {
                 .map(|k| {
                     seen.iter()
                         .map(|j| {
-                            self.loadings[*j][k] * (holes.complete[i][*j] - self.mean[*j]) / self.noise[*j]
+                            self.loadings[*j][k] * (table.complete[i][*j] - self.mean[*j]) / self.noise[*j]
                         })
                         .sum()
                 })
@@ -117,7 +117,7 @@ impl Oracle {
                 covariance.iter().map(|row| row.iter().zip(&right).map(|(a, b)| a * b).sum()).collect();
             scores.push(1.0);
             for j in seen {
-                let x = holes.complete[i][j];
+                let x = table.complete[i][j];
                 counts[j] += 1.0;
                 squares[j] += x * x;
                 for k in 0..=c {
@@ -147,12 +147,12 @@ impl Oracle {
 
 #[test]
 fn the_noise_is_that_of_factor_analysis() {
-    let holes = unequal(150, &[2.0, 1.5], &deviations(8, 0.3, 1.5), 0.2, 1);
+    let table = unequal(150, &[2.0, 1.5], &deviations(8, 0.3, 1.5), 0.2, 1);
     let pca = IncompletePca { tol: 1e-12, max_iter: 20_000, ..by_feature(2, Method::Ppca) };
-    let model = pca.fit(&observed(&holes)).unwrap();
+    let model = pca.fit(&observed(&table)).unwrap();
     let start = Matrix::from_fn(8, 2, |j, k| model.components()[(k, j)] * model.scale().unwrap()[j] + 0.1);
-    let mut oracle = Oracle::new(&holes, &start);
-    (0..5000).for_each(|_| oracle.iterate(&holes));
+    let mut oracle = Oracle::new(&table, &start);
+    (0..5000).for_each(|_| oracle.iterate(&table));
     let found = noise(&model);
     let away = largest((0..8).map(|j| (found[j] / oracle.noise[j]).ln().abs()));
     assert!(away < 1e-3, "{found:?} {:?}", oracle.noise);
@@ -162,8 +162,8 @@ fn the_noise_is_that_of_factor_analysis() {
 
 #[test]
 fn the_cost_of_ppca_never_rises() {
-    let holes = unequal(100, &[2.0, 1.5, 1.0], &deviations(30, 0.2, 1.4), 0.5, 3);
-    let model = by_feature(3, Method::Ppca).fit(&observed(&holes)).unwrap();
+    let table = unequal(100, &[2.0, 1.5, 1.0], &deviations(30, 0.2, 1.4), 0.5, 3);
+    let model = by_feature(3, Method::Ppca).fit(&observed(&table)).unwrap();
     let convergence = model.convergence();
     assert!(convergence.converged(), "{:?}", convergence.stop);
     let rise = convergence.trace.windows(2).map(|pair| pair[1].cost - pair[0].cost);
@@ -174,11 +174,11 @@ fn the_cost_of_ppca_never_rises() {
 #[test]
 fn unequal_noise_is_predicted_better() {
     for method in [Method::Ppca, Method::Vb, Method::VbFull, Method::Auto] {
-        let holes = unequal(300, &[2.0, 1.5, 1.0], &deviations(20, 0.18, 1.36), 0.2, 5);
-        let data = observed(&holes);
-        let shared = error(&IncompletePca { method, ..IncompletePca::new(3) }.fit(&data).unwrap(), &holes);
+        let table = unequal(300, &[2.0, 1.5, 1.0], &deviations(20, 0.18, 1.36), 0.2, 5);
+        let data = observed(&table);
+        let shared = error(&IncompletePca { method, ..IncompletePca::new(3) }.fit(&data).unwrap(), &table);
         let model = by_feature(3, method).fit(&data).unwrap();
-        let found = error(&model, &holes);
+        let found = error(&model, &table);
         assert!(found < 0.8 * shared, "{method}: {found} {shared}");
         let pairs = noise(&model).into_iter().zip(deviations(20, 0.18, 1.36));
         let away = largest(pairs.map(|(v, d)| (v.sqrt() / d).ln().abs()));
@@ -188,9 +188,9 @@ fn unequal_noise_is_predicted_better() {
 
 #[test]
 fn units_and_repeated_rows_do_not_change_the_fit() {
-    let holes = unequal(60, &[2.0, 1.0], &deviations(8, 0.3, 1.2), 0.15, 2);
-    let (n, p) = holes.shape();
-    let values = holes.with_nan();
+    let table = unequal(60, &[2.0, 1.0], &deviations(8, 0.3, 1.2), 0.15, 2);
+    let (n, p) = table.shape();
+    let values = table.with_nan();
     let of =
         |values: &[f64], n: usize| Observed::from_dense(&Dense::row_major(values, n, p).unwrap()).unwrap();
     let pca = IncompletePca { tol: 1e-10, n_starts: Some(1), ..by_feature(2, Method::VbFull) };
@@ -216,27 +216,27 @@ fn units_and_repeated_rows_do_not_change_the_fit() {
 
 #[test]
 fn features_that_do_not_vary_keep_the_spread_of_the_others() {
-    let mut holes = unequal(80, &[2.0, 1.0], &deviations(9, 0.3, 1.2), 0.2, 4);
-    holes.observed.iter_mut().enumerate().for_each(|(i, row)| (row[2], row[5]) = (i == 7, false));
-    holes.complete.iter_mut().for_each(|row| row[6] = 3.0);
+    let mut table = unequal(80, &[2.0, 1.0], &deviations(9, 0.3, 1.2), 0.2, 4);
+    table.observed.iter_mut().enumerate().for_each(|(i, row)| (row[2], row[5]) = (i == 7, false));
+    table.complete.iter_mut().for_each(|row| row[6] = 3.0);
     for method in [Method::VbFull, Method::Ppca] {
-        let model = by_feature(2, method).fit(&observed(&holes)).unwrap();
+        let model = by_feature(2, method).fit(&observed(&table)).unwrap();
         assert!(model.convergence().met_criterion(), "{:?}", model.convergence().stop);
         let scale = model.scale().unwrap();
         assert!(scale[2] == scale[5] && scale[2] == scale[6] && scale[2] > 0.5, "{scale:?}");
         let found = noise(&model);
         // The components can nearly be two of the six features that vary.
         assert!(found.iter().all(|v| *v > 1e-5 && *v < 10.0), "{method}: {found:?}");
-        assert!((model.predict(7, 2).unwrap().value - holes.complete[7][2]).abs() < 2.0);
+        assert!((model.predict(7, 2).unwrap().value - table.complete[7][2]).abs() < 2.0);
         assert!((model.predict(3, 6).unwrap().value - 3.0).abs() < 0.1);
     }
 }
 
 #[test]
 fn the_noise_is_learned_within_few_iterations_of_each_round() {
-    let holes = unequal(150, &[2.0, 1.5], &deviations(8, 0.3, 1.5), 0.2, 1);
+    let table = unequal(150, &[2.0, 1.5], &deviations(8, 0.3, 1.5), 0.2, 1);
     let pca = IncompletePca { max_iter: 6, ..by_feature(2, Method::Ppca) };
-    let model = pca.fit(&observed(&holes)).unwrap();
+    let model = pca.fit(&observed(&table)).unwrap();
     assert_eq!((model.convergence().trace.len(), model.convergence().converged()), (6, false));
     let found = noise(&model);
     assert!(found[0] < 0.3 * found[7], "{found:?}");
@@ -244,9 +244,9 @@ fn the_noise_is_learned_within_few_iterations_of_each_round() {
 
 #[test]
 fn costs_of_several_runs_are_compared() {
-    let holes = unequal(100, &[2.0, 1.5], &deviations(12, 0.3, 1.2), 0.3, 3);
+    let table = unequal(100, &[2.0, 1.5], &deviations(12, 0.3, 1.2), 0.3, 3);
     for (n_starts, n) in [(None, 2), (Some(1), 1), (Some(3), 3)] {
-        let model = IncompletePca { n_starts, ..by_feature(2, Method::Ppca) }.fit(&observed(&holes)).unwrap();
+        let model = IncompletePca { n_starts, ..by_feature(2, Method::Ppca) }.fit(&observed(&table)).unwrap();
         let found = model.convergence();
         assert_eq!(found.runs.len(), n);
         let lowest = found.runs.iter().map(|run| run.cost).fold(f64::INFINITY, f64::min);
@@ -261,13 +261,13 @@ fn intervals_cover_in_every_column() {
     let mut inside = vec![0.0; p];
     let mut count = vec![0.0; p];
     for seed in 0..4 {
-        let holes = unequal(n, &[2.0, 1.5], &deviations(p, 0.2, 1.4), 0.2, 20 + seed);
-        let model = by_feature(2, Method::VbFull).fit(&observed(&holes)).unwrap();
+        let table = unequal(n, &[2.0, 1.5], &deviations(p, 0.2, 1.4), 0.2, 20 + seed);
+        let model = by_feature(2, Method::VbFull).fit(&observed(&table)).unwrap();
         for i in 0..n {
-            for j in (0..p).filter(|j| !holes.observed[i][*j]) {
+            for j in (0..p).filter(|j| !table.observed[i][*j]) {
                 let found = model.predict(i, j).unwrap();
                 count[j] += 1.0;
-                let away = (found.value - holes.complete[i][j]).abs();
+                let away = (found.value - table.complete[i][j]).abs();
                 inside[j] += f64::from(u8::from(away < 1.96 * found.std().unwrap()));
             }
         }
@@ -278,8 +278,8 @@ fn intervals_cover_in_every_column() {
 
 #[test]
 fn what_a_noise_of_each_feature_rules_out_is_refused() {
-    let holes = unequal(30, &[2.0], &deviations(5, 0.3, 1.2), 0.1, 1);
-    let data = observed(&holes);
+    let table = unequal(30, &[2.0], &deviations(5, 0.3, 1.2), 0.1, 1);
+    let data = observed(&table);
     let plain = by_feature(1, Method::Ppca);
     for (pca, part) in [
         (by_feature(1, Method::Em), "the methods ppca, vb, vb-fixed and vb-full"),

@@ -185,10 +185,15 @@ fn weak_components_are_kept() {
 fn starts_that_end_apart_are_not_converged() {
     // The rows of each half have no row of the other half: nothing ties the components of the halves to one another.
     let apart = Design { missing: |[u, ..], x, _| (u < 0.5) == (x < 0.5), ..DESIGNS[1] };
-    let model = apart.table(0).fit(Method::Auto, None, 0);
-    let starts = model.convergence().starts.unwrap();
-    assert!(!starts.agree() && !model.convergence().converged(), "{starts:?}");
-    assert!(model.convergence().met_criterion());
+    let mut met = 0;
+    for seed in 0..12 {
+        let model = apart.table(seed).fit(Method::Auto, None, 0);
+        let starts = model.convergence().starts.unwrap();
+        assert!(!starts.agree() && !model.convergence().converged(), "{seed}: {starts:?}");
+        met += usize::from(model.convergence().met_criterion());
+    }
+    // It is not a limit that keeps them from being converged.
+    assert!(met >= 6, "{met}");
 }
 
 #[test]
