@@ -1,10 +1,10 @@
 //! Squared prediction errors of the rows of a fit under fits without each of them.
 
 use super::distributions::root_within;
-use super::limits::is_rounding;
 use super::samples::{Distances, Samples, samples_with, subtract_plane};
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Run};
+use crate::incomplete::is_rounding;
 use crate::linalg::Matrix;
 use crate::pca::lengths::each_mapped;
 use crate::pca::{Centring, NComponents, Pca, PcaModel, Scaling};

@@ -6,12 +6,10 @@ use super::distributions::{
 };
 use crate::choice::{Choice, Named, plain_names};
 use crate::error::{Error, OptionValue, Result, options};
+use crate::incomplete::{ROUNDING, is_rounding};
 use crate::pca::PcaModel;
 use crate::selection::check_given;
 use crate::weights::{NormalizedWeights, Weighting};
-
-/// Share of the squared distances within which squared errors are rounding.
-const ROUNDING: f64 = 1e-24;
 
 /// Deviations beyond which levels are one to rounding.
 const MOST_DEVIATIONS: f64 = 8.0;
@@ -214,11 +212,6 @@ impl SpeDistribution {
             }
         })
     }
-}
-
-/// True for errors within rounding of squared distances.
-pub(super) fn is_rounding(spe: f64, distance2: f64) -> bool {
-    spe.is_nan() || spe <= ROUNDING * distance2
 }
 
 /// The number of standard deviations within which a normal variable lies with probability `level`, if mean and variance

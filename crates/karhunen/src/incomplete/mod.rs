@@ -34,6 +34,9 @@ pub use model::convergence::{
     TraceEntry,
 };
 pub use model::dominant::Dominant;
+pub(crate) use model::plane::{Plane, Row, dot};
+pub use model::row_errors::SpeScale;
+pub(crate) use model::row_errors::{ROUNDING, RowDistances, is_rounding};
 pub use model::{IncompleteModel, IncompleteParts, Prediction, RowScores, RowTotals};
 pub use options::{IncompletePca, MeanMode, MeanPrior, Method, NoiseModel, OnlineRule, Regularization};
 #[doc(hidden)]

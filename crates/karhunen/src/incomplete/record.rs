@@ -6,6 +6,7 @@ use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::factors::prior::{NormalPrior, Prior};
 use crate::incomplete::fit::checkpoint::Checkpoint;
 use crate::incomplete::model::convergence::{IncompleteConvergence, TraceEntry};
+use crate::incomplete::model::row_errors::SpeScale;
 use crate::incomplete::model::{IncompleteModel, IncompleteParts, RowTotals};
 use crate::record::{Record, Recorded};
 
@@ -61,6 +62,9 @@ impl IncompleteModel {
                 record.put_row(name, values);
             }
         }
+        if let Some(SpeScale { variance, dispersion, n_observations }) = parts.spe_scale {
+            record.put_row("spe_scale", vec![variance, dispersion, n_observations]);
+        }
         if let Some(RowTotals { samples, entries, offset_variance }) = parts.row_totals {
             record.put_row("row_totals", vec![samples, entries, offset_variance]);
         }
@@ -92,6 +96,7 @@ impl IncompleteModel {
             noise_variance: record.take_scalar("noise_variance")?,
             feature_noise_variance: record.if_there("feature_noise_variance", Record::take_any_row)?,
             conformal_errors: record.if_there("conformal_errors", Record::take_any_row)?,
+            spe_scale: record.if_there("spe_scale", take_spe_scale)?,
             scores: record.take_matrix("scores")?,
             row_offsets,
             score_covariances: take_covariances(record, "score_covariances", all)?,
@@ -112,6 +117,11 @@ impl IncompleteModel {
             convergence: take_convergence(record)?,
         })
     }
+}
+
+fn take_spe_scale(record: &mut Record<'_>, name: &str) -> Result<SpeScale> {
+    let values: Vec<f64> = record.take_row(name, 3)?;
+    Ok(SpeScale { variance: values[0], dispersion: values[1], n_observations: values[2] })
 }
 
 fn take_row_totals(record: &mut Record<'_>, name: &str) -> Result<RowTotals> {

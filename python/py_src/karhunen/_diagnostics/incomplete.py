@@ -107,8 +107,10 @@ class IncompleteSamples:
             Share of normal rows within the limit, between 0 and 1.
         scale : tuple of two or three floats or None, default=None
             Variance and dispersion of normal rows, and the number of observations that they are estimated from, as
-            :meth:`spe_scale` returns them. None is the scale of new rows by `noise_variance_`: normal noise with one
-            variance for all features, and the errors of the means and loadings.
+            :meth:`spe_scale` returns them. None is the scale of new rows that the fit has found from its own, as
+            ``spe_scale(new_rows=True)`` does. Fits of 1,000 rows and 100,000 entries or more, of files in parts,
+            without error bars and by earlier versions have none: then it is by `noise_variance_`, as if all features
+            had this variance of noise, with the errors of the means and loadings.
 
         Returns
         -------

@@ -1,22 +1,14 @@
 //! Rows with missing values under a model: distances within it and to it, with their limits.
 
-mod plane;
-
-use self::plane::{Plane, Row, dot};
 use super::distributions::{chi2_quantile, chi2_upper};
-use super::limits::{Rows, check_level, is_rounding, level_of, t2_limit_of, t2_tail, tail_of};
+use super::limits::{Rows, check_level, level_of, t2_limit_of, t2_tail, tail_of};
 use super::samples::RowContributions;
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Run};
-use crate::incomplete::{IncompleteModel, Method, Observed, RowScores};
+pub use crate::incomplete::SpeScale;
+use crate::incomplete::{IncompleteModel, Method, Observed, Plane, Row, RowDistances, RowScores, dot};
 use crate::linalg::Matrix;
 use crate::scalar::{Scalar, compiled};
-use crate::weights::NormalizedWeights;
-
-/// Rows per piece of work.
-const ROWS: usize = 64;
-/// Numbers for each row.
-const WIDTH: usize = 5;
 
 /// Rows with missing values under a model. Distances are of observed entries as the fit reads them: less their means,
 /// scaled and weighted.
@@ -58,45 +50,15 @@ pub fn incomplete_samples<T: Scalar>(
     run: &Run<'_>,
 ) -> Result<IncompleteSamples> {
     let scores = model.row_scores_with(rows, run)?;
-    let find =
-        compiled!(T, distances::<T> => fn(&IncompleteModel, &Observed<T>, &Run<'_>) -> Result<Vec<f64>>);
-    let found = find(model, rows, run)?;
-    let column = |at: usize| found.iter().skip(at).step_by(WIDTH);
-    let counts = |at: usize| column(at).map(|count| *count as usize).collect();
-    Ok(IncompleteSamples {
-        scores,
-        t2: column(0).copied().collect(),
-        t2_degrees: counts(1),
-        spe: column(2).copied().collect(),
-        spe_degrees: counts(3),
-        distance2: column(4).copied().collect(),
-    })
+    let find = compiled!(T, distances::<T>
+        => fn(&IncompleteModel, &Observed<T>, &Run<'_>) -> Result<RowDistances>);
+    let RowDistances { t2, t2_degrees, spe, spe_degrees, distance2 } = find(model, rows, run)?;
+    Ok(IncompleteSamples { scores, t2, t2_degrees, spe, spe_degrees, distance2 })
 }
 
-fn distances<T: Scalar>(model: &IncompleteModel, rows: &Observed<T>, run: &Run<'_>) -> Result<Vec<f64>> {
+fn distances<T: Scalar>(model: &IncompleteModel, rows: &Observed<T>, run: &Run<'_>) -> Result<RowDistances> {
     let rows = &*model.parts().scales.of_entries(rows, model.n_features(), run)?;
-    let plane = Plane::of(model);
-    let mut found = vec![0.0; rows.n_samples() * WIDTH];
-    Exec::run(run, |exec| {
-        exec.phase("distances").fill(&mut found, ROWS * WIDTH, |piece, out| {
-            let mut row = Row::new(&plane);
-            for (at, out) in out.chunks_exact_mut(WIDTH).enumerate() {
-                let index = piece * ROWS + at;
-                row.set(rows, index);
-                row.solve(index)?;
-                // Adding zero removes the negative zero of an empty sum.
-                out.copy_from_slice(&[
-                    row.t2(),
-                    row.rank as f64,
-                    row.residuals().map(|(_, weight, left)| weight * left * left).sum::<f64>() + 0.0,
-                    (row.entries.len() - row.rank) as f64,
-                    row.entries.iter().map(|(_, weight, away)| weight * away * away).sum::<f64>() + 0.0,
-                ]);
-            }
-            Ok(())
-        })
-    })?;
-    Ok(found)
+    Exec::run(run, |exec| RowDistances::of(model, rows, &exec.phase("distances")))
 }
 
 /// Returns the terms of each feature in T² and in the squared prediction error of rows, shape (n_rows, n_features) each.
@@ -169,32 +131,19 @@ impl IncompleteSamples {
     }
 }
 
-/// The scale of the squared prediction errors of normal rows: an error with `d` degrees of freedom is
-/// `variance * dispersion` times chi-squared with `d / dispersion` degrees. For complete rows it is the approximation of Box
-/// (1954), doi:10.1214/aoms/1177728786.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SpeScale {
-    /// Mean of the squared error for each degree of freedom. Zero if errors are rounding.
-    pub variance: f64,
-    /// Variance of the errors over that of normal noise with one variance for all features.
-    pub dispersion: f64,
-    /// Number of observations from whose errors both are estimated for others; infinite if they are known, or the rows are
-    /// the same.
-    pub n_observations: f64,
-}
-
 impl SpeScale {
-    /// Errors are rounding.
-    const NOTHING: Self = Self { variance: 0.0, dispersion: 1.0, n_observations: f64::INFINITY };
-
-    /// The scale of new rows whose noise has one variance for all features, by the noise variance `v` of a model:
-    /// `v (1 + h)`, because a new row meets the errors of the means and loadings. `h` is the number of these for each feature
-    /// over the mean number of entries of a feature. The largest likelihood and posterior know their scores and loadings, so that
+    /// The scale of new rows, which the fit has found from its own rows as [`SpeScale::of_left_out`] does. Models of 1,000 rows
+    /// and 100,000 entries or more, of rows in parts, of earlier versions and without error bars have none: then noise has one
+    /// variance for all features, the noise variance `v` of the model, and the scale is `v (1 + h)`, because a new row meets the
+    /// errors of the means and loadings. `h` is the number of these for each feature over the mean number of entries of a feature. The largest likelihood and posterior know their scores and loadings, so that
     /// their noise variance is too small by `1 - h`.
     pub fn of_model(model: &IncompleteModel) -> Self {
+        if let Some(scale) = model.parts().spe_scale {
+            return scale;
+        }
         let n_scores = model.explained_variance().iter().filter(|v| **v > 0.0).count()
             + usize::from(model.parts().row_offsets.is_some());
-        let h = ((n_scores + 1) as f64 / entries_of_feature(model)).min(0.5);
+        let h = ((n_scores + 1) as f64 / model.entries_of_feature()).min(0.5);
         let share = match model.convergence().method {
             Method::Ppca | Method::Map => 1.0 - h,
             _ => 1.0,
@@ -207,7 +156,7 @@ impl SpeScale {
     /// # Errors
     /// [`Error::WeightLength`], [`Error::WeightValue`] and [`Error::WeightsAllZero`] as a fit.
     pub fn of_rows(found: &IncompleteSamples, weights: Option<&[f64]>) -> Result<Self> {
-        Self::of_errors(&found.spe, found, weights)
+        Self::of_errors(&found.spe, (&found.spe_degrees, &found.distance2), weights)
     }
 
     /// The scale of new rows by the rows of the fit: as [`SpeScale::of_rows`], of errors over `(1 - h)^2`, with the share `h` of
@@ -222,35 +171,8 @@ impl SpeScale {
         found: &IncompleteSamples,
         weights: Option<&[f64]>,
     ) -> Result<Self> {
-        let entries = entries_of_feature(model);
-        let error = |i: usize| {
-            let h = ((1.0 + found.t2[i]) / entries).min(1.0);
-            (found.spe[i] / (1.0 - h).powi(2)).min(found.distance2[i] / (1.0 - 1.0 / entries).powi(2))
-        };
-        let errors: Vec<f64> = (0..found.spe.len()).map(error).collect();
-        let of_rows = Self::of_errors(&errors, found, weights)?;
-        let n = NormalizedWeights::new(weights, errors.len())?.totals.sum;
-        if of_rows.variance == 0.0 || n <= 1.0 {
-            return Ok(Self::NOTHING);
-        }
-        Ok(Self { dispersion: of_rows.dispersion * n / (n - 1.0), n_observations: n, ..of_rows })
-    }
-
-    fn of_errors(spe: &[f64], found: &IncompleteSamples, weights: Option<&[f64]>) -> Result<Self> {
-        let degrees = &found.spe_degrees;
-        let NormalizedWeights { values, totals } = NormalizedWeights::new(weights, spe.len())?;
-        let weight = |i: usize| values.as_ref().map_or(1.0 / totals.sum, |v| v[i]);
-        let counted: Vec<usize> = (0..spe.len()).filter(|i| degrees[*i] > 0).collect();
-        let sum = |f: &dyn Fn(usize) -> f64| counted.iter().map(|i| weight(*i) * f(*i)).sum::<f64>();
-        let variance = sum(&|i| spe[i]) / sum(&|i| degrees[i] as f64);
-        if variance.is_nan() || is_rounding(sum(&|i| spe[i]), sum(&|i| found.distance2[i])) {
-            return Ok(Self::NOTHING);
-        }
-        let excess = |i: usize| {
-            let d = degrees[i] as f64;
-            d * (spe[i] / (d * variance) - 1.0).powi(2)
-        };
-        Ok(Self { variance, dispersion: sum(&excess) / (2.0 * sum(&|_| 1.0)), ..Self::NOTHING })
+        let distances = [&found.t2[..], &found.spe, &found.distance2];
+        Self::left_out(model.entries_of_feature(), distances, &found.spe_degrees, weights)
     }
 
     /// Returns the limit that the squared prediction error of each row, if it is normal, exceeds with probability
@@ -288,11 +210,6 @@ impl SpeScale {
         };
         found.spe.iter().zip(&found.spe_degrees).map(|(spe, degrees)| tail(*spe, *degrees)).collect()
     }
-}
-
-/// Mean number of entries of a feature, of rows with their multiplicities.
-fn entries_of_feature(model: &IncompleteModel) -> f64 {
-    model.row_totals().entries / model.n_features() as f64
 }
 
 /// One value for each row by a function of its degrees of freedom, which is called once for each number of them.

@@ -7,6 +7,7 @@ use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::factors::objective::{Diagonal, MeanRule, Objective};
 use crate::incomplete::factors::prior::{NormalPrior, Prior};
 use crate::incomplete::factors::{FactorSide, Factors};
+use crate::incomplete::fit::agreement::LARGE;
 use crate::incomplete::fit::error_bars::{count_parameters, inverses};
 use crate::incomplete::fit::far::far_predictions;
 use crate::incomplete::fit::identifiability::identifiability;
@@ -29,6 +30,9 @@ use crate::linalg::simd::Lane;
 
 /// Note for the user on a fit without components.
 const COLLAPSED: &str = "collapsed: the most probable components are none";
+
+/// Rows of a large table from which on the scale of the errors of new rows is not found.
+const MANY_ROWS: usize = 1000;
 
 impl<T: Lane> RunResult<T> {
     /// The reason for the method, with a note on a fit without components.
@@ -101,7 +105,16 @@ impl<T: Lane> RunResult<T> {
                 n_samples_in_parts: None,
             },
         };
-        found.into_model(model)?.with_noise_of_features(|model| NoiseSums::of(model, problem.data, exec))
+        let model = found
+            .into_model(model)?
+            .with_noise_of_features(|model| NoiseSums::of(model, problem.data, exec))?;
+        // Of many rows and entries the noise variance does almost as well, and this would take as long as an iteration.
+        let few = problem.data.n_observed() < LARGE || problem.data.n_samples() < MANY_ROWS;
+        if pca.error_bars && few {
+            model.with_spe_scale(problem.data, &exec.part(1.0, 1.0))
+        } else {
+            Ok(model)
+        }
     }
 }
 
@@ -154,6 +167,7 @@ impl Found {
             noise_variance: noise,
             feature_noise_variance: None,
             conformal_errors: None,
+            spe_scale: None,
             scores: rotated.scores,
             row_offsets: rotated.offsets,
             score_covariances,

@@ -6,7 +6,9 @@ pub(crate) mod dominant;
 pub(crate) mod feature_noise;
 pub(crate) mod likelihood;
 pub(crate) mod new_rows;
+pub(crate) mod plane;
 pub(crate) mod predict;
+pub(crate) mod row_errors;
 pub(crate) mod transform;
 pub(crate) mod validity;
 
@@ -18,6 +20,7 @@ use crate::incomplete::factors::prior::{NormalPrior, Prior};
 use crate::incomplete::model::convergence::{
     FarPredictions, IncompleteConvergence, RunSummary, StartAgreement,
 };
+use crate::incomplete::model::row_errors::SpeScale;
 use crate::incomplete::options::IncompletePca;
 use crate::linalg::Matrix;
 use crate::scalar::Scalar;
@@ -74,6 +77,9 @@ pub struct IncompleteParts {
     /// Errors of the entries that the fit has held out, over their standard deviations, absolute and ascending: of
     /// `conformal`.
     pub conformal_errors: Option<Vec<f64>>,
+    /// The scale of the squared prediction errors of new rows, from the rows of the fit; `None` where
+    /// [`SpeScale::of_model`] takes the noise variance.
+    pub spe_scale: Option<SpeScale>,
     /// Shape (n_samples, n_components).
     pub scores: Matrix,
     /// The offset of each sample, shape (n_samples,), with row offsets.

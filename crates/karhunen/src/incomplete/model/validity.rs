@@ -58,11 +58,13 @@ impl IncompleteParts {
             [("mean_prior", mean.as_slice(), FINITE), ("mean_prior", variance.as_slice(), POSITIVE)]
         });
         let totals = self.row_totals.map(|totals| [totals.samples, totals.entries, totals.offset_variance]);
+        let scale = self.spe_scale.map(|scale| [scale.variance, scale.dispersion]);
+        let scale = ("spe_scale", scale.as_ref().map_or(empty, |scale| &scale[..]), SIZE);
         let totals = ("row_totals", totals.as_ref().map_or(empty, |totals| &totals[..]), SIZE);
         let all = values
             .into_iter()
             .chain(scales)
-            .chain([residual, of_features, of_errors, totals])
+            .chain([residual, of_features, of_errors, scale, totals])
             .chain(of_means);
         for (name, values, (obeys, rule)) in all {
             refuse(name, values.iter().copied().find(|x| !obeys(*x)), rule)?;

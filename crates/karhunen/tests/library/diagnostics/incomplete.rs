@@ -3,7 +3,7 @@
 use karhunen::diagnostics::{
     self, Rows, SpeScale, incomplete_features, incomplete_row_contributions, incomplete_samples,
 };
-use karhunen::incomplete::Method;
+use karhunen::incomplete::{Method, NoiseModel};
 use karhunen::{Dense, IncompleteModel, IncompletePca, Matrix, Observed, Pca, Run, Weights};
 use karhunen_testkit::{gaussian, row_major};
 
@@ -176,6 +176,33 @@ fn rows_with_few_entries_have_fewer_degrees() {
     assert!(found.spe.iter().all(|spe| *spe < 1e-9));
     assert!(found.t2_p_values(&model, Rows::New)[0].is_nan());
     assert_eq!(SpeScale::of_model(&model).limits(&found, 0.95).unwrap(), [f64::INFINITY; 3]);
+}
+
+/// A model keeps the scale of errors of new rows that its rows give, whatever its units, weights, offsets and noise.
+#[test]
+fn a_model_has_the_scale_of_its_rows() {
+    let x = rows(81, 90, 0.3);
+    let weights: Vec<f64> = (0..90).map(|i| f64::from(1 + i % 3)).collect();
+    let options = IncompletePca { method: Method::Ppca, ..IncompletePca::new(2) };
+    for (weights, pca) in [
+        (None, options.clone()),
+        (Some(&weights[..]), IncompletePca { scale: true.into(), ..options.clone() }),
+        (Some(&weights[..]), IncompletePca { row_offsets: true, method: Method::Em, ..options.clone() }),
+        (None, IncompletePca { noise: NoiseModel::Feature, ..options.clone() }),
+    ] {
+        let plain = observed(&x);
+        let data = match weights {
+            Some(weights) => plain.with_sample_weights(weights).unwrap(),
+            None => plain,
+        };
+        let model = pca.fit(&data).unwrap();
+        let found = incomplete_samples(&model, &data, &Run::default()).unwrap();
+        let [kept, again] =
+            [SpeScale::of_model(&model), SpeScale::of_left_out(&model, &found, weights).unwrap()];
+        assert_eq!(kept.n_observations, weights.map_or(90.0, |w| w.iter().sum()));
+        close("variance", kept.variance, again.variance, 1e-9);
+        close("dispersion", kept.dispersion, again.dispersion, 1e-9);
+    }
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The plane of the components, and the scores of rows with missing values within it.
 
 use crate::error::{Error, Result};
-use crate::incomplete::{IncompleteModel, Observed};
+use crate::incomplete::data::Observed;
+use crate::incomplete::model::IncompleteModel;
 use crate::linalg::Matrix;
 use crate::linalg::decomp::cholesky::{BLOCK, Upper};
 use crate::linalg::decomp::eigh::{Eigh, eigh};
@@ -11,9 +12,9 @@ use crate::scalar::Scalar;
 const LEAST_PIVOT: f64 = 1e-10;
 
 /// The plane of the components with variance (and of the offset), in the units of the fit, and the scores within it.
-pub(super) struct Plane {
+pub(crate) struct Plane {
     /// Shape (n_features, a).
-    pub(super) loadings: Matrix,
+    pub(crate) loadings: Matrix,
     /// Mean of each feature under the distribution of the scores.
     centre: Vec<f64>,
     /// Precision `S^-1` of the scores, shape (a, a).
@@ -22,7 +23,7 @@ pub(super) struct Plane {
 }
 
 impl Plane {
-    pub(super) fn of(model: &IncompleteModel) -> Self {
+    pub(crate) fn of(model: &IncompleteModel) -> Self {
         let (parts, k) = (model.parts(), model.n_components());
         let variances = model.explained_variance();
         let active: Vec<usize> =
@@ -68,22 +69,22 @@ impl Plane {
 }
 
 /// A row, and the equations of its scores.
-pub(super) struct Row<'a> {
+pub(crate) struct Row<'a> {
     plane: &'a Plane,
     /// Column, weight, and value less the centre of each entry.
-    pub(super) entries: Vec<(usize, f64, f64)>,
+    pub(crate) entries: Vec<(usize, f64, f64)>,
     /// `G = V' W V`.
     gram: Matrix,
     /// `V' W x`.
     right: Vec<f64>,
     /// Least-squares scores `G^+ V' W x`.
     scores: Vec<f64>,
-    pub(super) rank: usize,
+    pub(crate) rank: usize,
     inverse: PseudoInverse,
 }
 
 impl<'a> Row<'a> {
-    pub(super) fn new(plane: &'a Plane) -> Self {
+    pub(crate) fn new(plane: &'a Plane) -> Self {
         let a = plane.n_scores();
         Self {
             plane,
@@ -97,7 +98,7 @@ impl<'a> Row<'a> {
     }
 
     /// Reads the entries of a row and sums its equations.
-    pub(super) fn set<T: Scalar>(&mut self, rows: &Observed<T>, index: usize) {
+    pub(crate) fn set<T: Scalar>(&mut self, rows: &Observed<T>, index: usize) {
         // Weights of entries hold the multiplicity of their row, which says nothing of its distances.
         let multiplicity = rows.sample_weights().map_or(1.0, |weights| weights[index]);
         let repeated = if multiplicity > 0.0 { multiplicity } else { 1.0 };
@@ -128,7 +129,7 @@ impl<'a> Row<'a> {
     }
 
     /// Solves for the least-squares scores.
-    pub(super) fn solve(&mut self, index: usize) -> Result<()> {
+    pub(crate) fn solve(&mut self, index: usize) -> Result<()> {
         self.inverse = PseudoInverse::of(&self.gram, self.entries.len())?;
         self.rank = self.inverse.rank(self.gram.n_rows());
         self.scores.copy_from_slice(&self.right);
@@ -161,19 +162,19 @@ impl<'a> Row<'a> {
         (0..a).map(|k| dot(self.plane.precision.row(k), &posterior[..a])).collect()
     }
 
-    pub(super) fn t2(&self) -> f64 {
+    pub(crate) fn t2(&self) -> f64 {
         dot(&self.scores, &self.weighed()).max(0.0)
     }
 
     /// The factors of `V' W x` in T²: `G^+ S^-1 (G + v S^-1)^-1 V' W x`.
-    pub(super) fn shares(&self) -> Vec<f64> {
+    pub(crate) fn shares(&self) -> Vec<f64> {
         let mut shares = self.weighed();
         self.inverse.apply(&mut shares);
         shares
     }
 
     /// Column, weight and residual of each entry.
-    pub(super) fn residuals(&self) -> impl Iterator<Item = (usize, f64, f64)> + '_ {
+    pub(crate) fn residuals(&self) -> impl Iterator<Item = (usize, f64, f64)> + '_ {
         self.entries.iter().map(|(column, weight, away)| {
             (*column, *weight, away - dot(self.plane.loadings.row(*column), &self.scores))
         })
@@ -242,6 +243,6 @@ impl PseudoInverse {
     }
 }
 
-pub(super) fn dot(x: &[f64], y: &[f64]) -> f64 {
+pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
