@@ -181,10 +181,11 @@ fn numbers(of: SpeDistribution) -> [f64; 4] {
     [of.mean, of.second, of.third, of.n_observations]
 }
 
-/// As [`spe_of_rows`], for new rows: by T², squared prediction errors and squared distances of the fitted rows `x`.
+/// As [`spe_of_rows`], for new rows: by T², squared prediction errors and squared distances of the fitted rows `x`. Also the
+/// factor of the limit for T².
 #[pyfunction]
 #[pyo3(signature = (model, x, distances, weights=None, n_threads=None, on_progress=None))]
-pub(crate) fn spe_of_left_out(
+pub(crate) fn limits_of_left_out(
     py: Python<'_>,
     model: &Bound<'_, Model>,
     x: Data,
@@ -192,14 +193,15 @@ pub(crate) fn spe_of_left_out(
     weights: Option<&Array<'_>>,
     n_threads: Option<usize>,
     on_progress: Option<&Array<'_>>,
-) -> PyResult<[f64; 4]> {
+) -> PyResult<(f64, [f64; 4])> {
     let model = Arc::clone(&model.get().model);
     let effort = Effort::new(x.product_cost(8 * model.n_components() + 40), n_threads);
     let weights = weights.map(copy_vector).transpose()?;
     let [t2, spe, distance2] = distances;
     let distances = [copy_vector(&t2)?, copy_vector(&spe)?, copy_vector(&distance2)?];
     let job = LeftOut { model, distances, weights };
-    run(py, effort, on_progress, move |run| x.run(job, run)).map(numbers)
+    let (t2_factor, of_spe) = run(py, effort, on_progress, move |run| x.run(job, run))?;
+    Ok((t2_factor, numbers(of_spe)))
 }
 
 struct LeftOut {
@@ -210,12 +212,14 @@ struct LeftOut {
 }
 
 impl Job for LeftOut {
-    type Output = SpeDistribution;
-    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<SpeDistribution> {
+    type Output = (f64, SpeDistribution);
+    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Self::Output> {
         let Self { model, distances: [t2, spe, distance2], weights } = &self;
         let weights = weights.as_deref();
-        let errors = left_out(model, Distances { t2, spe, distance2 }, x, weights, run)?;
-        SpeDistribution::of_left_out(&errors, distance2, (weights, model.options().weighting))
+        let left = left_out(model, Distances { t2, spe, distance2 }, x, weights, run)?;
+        let of_spe =
+            SpeDistribution::of_left_out(&left.spe, distance2, (weights, model.options().weighting))?;
+        Ok((left.t2_factor, of_spe))
     }
 }
 

@@ -73,7 +73,7 @@ mod _core {
     use crate::diagnostics::{
         adjust_p_values, compare_categories, correlate, diagnose_features, diagnose_r2,
         diagnose_rotated_features, diagnose_rotated_incomplete_features, diagnose_rows, explain_rows,
-        share_rows, spe_limit, spe_of_left_out, spe_of_rows, squared_cosines, t2_limit,
+        limits_of_left_out, share_rows, spe_limit, spe_of_rows, squared_cosines, t2_limit,
     };
     #[pymodule_export]
     use crate::entries::{Entries, observe, observe_triples, split_entries};

@@ -119,7 +119,7 @@ def test_a_monitor_finds_the_row_that_broke_and_its_feature(wine):
     assert list(found.to_frame().columns) == ["T2", "SPE", "beyond_T2", "beyond_SPE"]
     assert list(found.to_frame().index) == list(new.index)
     new_limits, fitted_limits = monitor.limits(), monitor.limits(fitted=True)
-    assert new_limits[0] > fitted_limits[0]
+    assert new_limits[1] > fitted_limits[1]
     other = diagnostics.Monitor(pca, x, method="jackson-mudholkar")
     np.testing.assert_allclose(other.spe_limit, monitor.spe_limit, rtol=0.1)
 
@@ -129,12 +129,13 @@ def test_limits_of_new_rows_are_of_rows_left_out(method):
     rng = np.random.default_rng(0)
     n, k = 25, 2
     x = rng.standard_normal((n, 7)) @ rng.standard_normal((7, 7)) + 3.0
-    errors = []
+    errors, t2 = [], []
     for i in range(n):
         rest = np.delete(x, i, axis=0)
         away = x[i] - rest.mean(axis=0)
-        axes = np.linalg.svd(rest - rest.mean(axis=0))[2][:k]
-        errors.append(away @ away - ((axes @ away) ** 2).sum())
+        lengths, axes = np.linalg.svd(rest - rest.mean(axis=0))[1:]
+        errors.append(away @ away - ((axes[:k] @ away) ** 2).sum())
+        t2.append(((axes[:k] @ away / lengths[:k]) ** 2).sum() * (n - 2))
     mean, second = np.mean(errors), np.var(errors, ddof=1) / (2 * np.mean(errors) ** 2)
     deviate = stats.t.ppf(0.99, (n - 1) / (1 + 6 * second)) * np.sqrt(1 + 1 / n)
     if method == "box":
@@ -144,6 +145,13 @@ def test_limits_of_new_rows_are_of_rows_left_out(method):
     monitor = diagnostics.Monitor(PCA(k).fit(x), x, level=0.99, method=method)
     np.testing.assert_allclose(monitor.spe_limit, expected, rtol=1e-8)
     assert monitor.limits(fitted=True)[1] < monitor.spe_limit
+
+    def of_f(n):
+        return k * (n * n - 1) / (n * (n - k))
+
+    factor = np.mean(t2) / (of_f(n - 1) * stats.f(k, n - 1 - k).mean())
+    assert factor < 0.9
+    np.testing.assert_allclose(monitor.t2_limit, factor * of_f(n) * stats.f.ppf(0.99, k, n - k), rtol=1e-8)
 
 
 def test_leverage_is_the_diagonal_of_the_hat_matrix(wine):
@@ -370,9 +378,12 @@ def test_limits_know_what_dependent_rows_are_worth(wine):
     n, k, worth = len(table), 3, 40.0
     plain, given = diagnostics.Monitor(pca, table), diagnostics.Monitor(pca, table, n_observations=worth)
     assert diagnostics.Monitor(pca, table, n_observations=n).t2_limit == plain.t2_limit
-    quantile = stats.f.ppf(0.99, k, worth - k)
-    expected = k * (worth**2 - 1) / (worth * (worth - k)) * quantile * (n - 1) / n * worth / (worth - 1)
-    assert_allclose(given.t2_limit, expected, rtol=1e-9)
+
+    def of_f(n):
+        return (n + 1) / (n - k) * stats.f.ppf(0.99, k, n - k)
+
+    # The factor by rows left out is the same.
+    assert_allclose(given.t2_limit / plain.t2_limit, of_f(worth) / of_f(n), rtol=1e-9)
     assert given.spe_limit == plain.spe_limit
     with pytest.raises(ValueError, match="at least 2 observations"):
         diagnostics.Monitor(pca, table, n_observations=1)

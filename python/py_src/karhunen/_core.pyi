@@ -61,6 +61,7 @@ __all__ = [
     "incomplete_t2_limits",
     "incomplete_t2_p_values",
     "jackknife",
+    "limits_of_left_out",
     "load",
     "load_rotated",
     "merge_parts",
@@ -77,7 +78,6 @@ __all__ = [
     "separate_components",
     "share_rows",
     "spe_limit",
-    "spe_of_left_out",
     "spe_of_rows",
     "split_entries",
     "squared_cosines",
@@ -954,14 +954,14 @@ def t2_limit(model: Model, level: float, rows: str, n_observations: float | None
 def spe_of_rows(
     spe: NDArray[np.float64], distance2: NDArray[np.float64], weights: NDArray[np.float64] | None = None
 ) -> list[float]: ...
-def spe_of_left_out(
+def limits_of_left_out(
     model: Model,
     x: Any,
     distances: list[NDArray[np.float64]],
     weights: NDArray[np.float64] | None = None,
     n_threads: int | None = None,
     on_progress: Any = None,
-) -> list[float]: ...
+) -> tuple[float, list[float]]: ...
 def spe_limit(distribution: list[float], level: float, method: str) -> float: ...
 def correlate(
     scores: NDArray[np.float64],

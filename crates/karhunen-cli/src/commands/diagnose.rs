@@ -139,7 +139,7 @@ impl OnValues for Diagnosis<'_> {
         let distances = Distances { t2: &t2, spe: &spe, distance2: &distance2 };
         let of_spe = if args.fitted && !args.quiet {
             let weights = weights.lend().samples;
-            Some(spe_limits(model, distances, &*source, weights, (level, &run)).map_err(explain)?)
+            Some(limits(model, distances, &*source, weights, (level, n, &run)).map_err(explain)?)
         } else {
             None
         };
@@ -158,23 +158,25 @@ impl OnValues for Diagnosis<'_> {
     }
 }
 
-/// The limits for the squared prediction error of fitted rows and of new ones, by the rows of the fit.
-fn spe_limits<T: Scalar>(
+/// The limits for the squared prediction error of fitted rows, and for T² and this error of new ones, by the rows of the fit,
+/// which are worth `n` observations.
+fn limits<T: Scalar>(
     model: &PcaModel,
     found: Distances<'_>,
     x: &dyn Source<T>,
     weights: Option<&[f64]>,
-    (level, run): (f64, &Run<'_>),
-) -> karhunen::Result<[f64; 2]> {
-    let errors = left_out(model, found, x, weights, run)?;
+    (level, n, run): (f64, f64, &Run<'_>),
+) -> karhunen::Result<[f64; 3]> {
+    let left = left_out(model, found, x, weights, run)?;
     let of_new = (weights, model.options().weighting);
-    let of_new = SpeDistribution::of_left_out(&errors, found.distance2, of_new)?;
+    let of_new = SpeDistribution::of_left_out(&left.spe, found.distance2, of_new)?;
     let of_fitted = SpeDistribution::of_rows(found.spe, found.distance2, weights)?;
-    Ok([of_fitted.limit(level, SpeLimit::Box)?, of_new.limit(level, SpeLimit::Box)?])
+    let t2 = t2_limit_by(model, n, level, Rows::New)? * left.t2_factor;
+    Ok([of_fitted.limit(level, SpeLimit::Box)?, t2, of_new.limit(level, SpeLimit::Box)?])
 }
 
 /// The rows beyond each limit in words.
-fn summary(found: Distances<'_>, level: f64, of_t2: f64, of_spe: Option<[f64; 2]>) -> String {
+fn summary(found: Distances<'_>, level: f64, of_t2: f64, of_fit: Option<[f64; 3]>) -> String {
     let mut text = String::new();
     let mut line = |name: &str, values: &[f64], limit: f64| {
         if limit.is_infinite() {
@@ -190,17 +192,23 @@ fn summary(found: Distances<'_>, level: f64, of_t2: f64, of_spe: Option<[f64; 2]
         );
     };
     line("T2", found.t2, of_t2);
-    match of_spe {
-        Some([of_fitted, of_new]) => {
+    match of_fit {
+        Some([of_fitted, t2, spe]) => {
             line("SPE", found.spe, of_fitted);
-            if of_new.is_finite() {
-                let of_new = significant(of_new);
-                let _ =
-                    writeln!(text, "SPE: {of_new} is the limit for new rows, by rows left out of the fit");
+            for (name, limit) in [("T2", t2), ("SPE", spe)] {
+                if limit.is_finite() {
+                    let limit = significant(limit);
+                    let _ = writeln!(
+                        text,
+                        "{name}: {limit} is the limit for new rows, by rows left out of the fit"
+                    );
+                }
             }
         }
         None => {
-            text.push_str("SPE: its limit follows from the rows of the fit; diagnose these with --fitted\n");
+            text.push_str(
+                "SPE: its limit follows from the rows of the fit, as a closer one for T2; diagnose these with --fitted\n",
+            );
         }
     }
     text

@@ -42,7 +42,11 @@ fn rows_and_features_have_their_diagnostics() {
     assert!((mean(0) - expected[0]).abs() < 1e-10 && (mean(2) - expected[1]).abs() < 1e-9);
     assert!(summary.contains("T2: ") && summary.contains("SPE: "), "{summary}");
     assert!(summary.contains("of 178 rows (") && summary.contains("the limit at level 0.95"), "{summary}");
-    assert!(summary.contains("is the limit for new rows, by rows left out of the fit"), "{summary}");
+    assert_eq!(
+        summary.matches("is the limit for new rows, by rows left out of the fit").count(),
+        2,
+        "{summary}"
+    );
     let (_, of_new) = diagnose(folder.path(), "wine.csv");
     assert!(of_new.contains("SPE: its limit follows from the rows of the fit"), "{of_new}");
     let (header, features) = table(&std::fs::read_to_string(features).unwrap());

@@ -1,4 +1,4 @@
-//! Squared prediction errors of the rows of a fit under fits without each of them.
+//! Distances of the rows of a fit under fits without each of them.
 
 use super::distributions::root_within;
 use super::samples::{Distances, Samples, samples_with, subtract_plane};
@@ -23,19 +23,38 @@ const LEAST_LEVERAGE: f64 = 1e-12;
 /// Least share of a squared length along an axis: equations without it have no root there.
 const LEAST_SHARE: f64 = 1e-40;
 
-/// Returns the squared prediction error that each row of a fit has under the fit of the other rows, shape (n_rows,). `x`
-/// holds all rows of the fit, `found` are their distances, and `weights` the weights of the fit; of a row with a frequency
-/// weight one observation is left out.
+/// Most multiplications of fits without each row, whose columns are divided by their own deviations.
+const MOST_REFITTED: f64 = 1e9;
+/// Fewest observations more than components for the mean of T² of rows left out: it has a variance then.
+const MORE_ROWS: f64 = 5.0;
+
+/// Distances of the rows of a fit under fits without each of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LeftOut {
+    /// T² by the variances without the row, shape (n_rows,).
+    pub t2: Vec<f64>,
+    /// Squared prediction errors, shape (n_rows,).
+    pub spe: Vec<f64>,
+    /// Factor of the limit for T² of new rows ([`t2_limit`](super::t2_limit)): the mean of `t2` over that of normal rows along
+    /// components that do not follow the rows of the fit, at most one. Variances along components near the discarded ones
+    /// are estimated too large, and T² of new rows is small. One if nothing is discarded, with fewer than `k + 5` observations,
+    /// and where errors are by leverage or as they are.
+    pub t2_factor: f64,
+}
+
+/// Returns the distances that each row of a fit has under the fit of the other rows. `x` holds all rows of the fit, `found` are
+/// their distances, and `weights` the weights of the fit; of a row with a frequency weight one observation is left out.
 ///
 /// Fewer than 200 rows for each of the `k` components and one: without a row the scatter matrix differs by a matrix of rank
 /// one, so that its eigenvalues solve a secular equation, and the derivatives of that equation give the projections of the
 /// row on its eigenvectors (Bunch, Nielsen & Sorensen 1978, doi:10.1007/BF01396012). The equation holds the variances along
-/// the leading `2 k + 10` components, from another fit, and the mean of the others; it is exact if there are no others. Scaled
-/// columns are divided by their deviations without the row, with the axes as they are. If the other fit has errors that are
-/// smaller by more than a thousandth, `x` was not fitted, and its errors are returned as they are.
+/// the leading `2 k + 10` components, from another fit, and the mean of the others; it is exact if there are no others. If the
+/// other fit has errors that are smaller by more than a thousandth, `x` was not fitted, and its distances are returned as they
+/// are. If columns are divided by their deviations, small tables are fitted without each row; else the errors are in units of
+/// the deviations without the row, with the axes as they are, and T² is in the units of all rows.
 ///
-/// With more rows the errors are divided by `(1 - h)^2`, `h` the leverage of the row: the limit for components whose
-/// variances are far above the discarded ones.
+/// With more rows the errors are divided by `(1 - h)^2` and T² by `1 - h`, `h` the leverage of the row: the limit for
+/// components whose variances are far above the discarded ones.
 ///
 /// # Errors
 /// As [`Pca::fit_with`] and [`PcaModel::transform`]; [`Error::Shape`] for other numbers of distances than rows.
@@ -45,8 +64,8 @@ pub fn left_out<T: Scalar>(
     x: &dyn Source<T>,
     weights: Option<&[f64]>,
     run: &Run<'_>,
-) -> Result<Vec<f64>> {
-    type Left<T> = fn(&PcaModel, Distances<'_>, &dyn Source<T>, Option<&[f64]>, &Run<'_>) -> Result<Vec<f64>>;
+) -> Result<LeftOut> {
+    type Left<T> = fn(&PcaModel, Distances<'_>, &dyn Source<T>, Option<&[f64]>, &Run<'_>) -> Result<LeftOut>;
     let expected = x.shape().0;
     for found in [found.t2, found.spe, found.distance2].map(<[f64]>::len) {
         if found != expected {
@@ -62,8 +81,9 @@ fn of_rows<T: Scalar>(
     x: &dyn Source<T>,
     weights: Option<&[f64]>,
     run: &Run<'_>,
-) -> Result<Vec<f64>> {
+) -> Result<LeftOut> {
     let (n, k) = (found.spe.len(), model.n_components());
+    let as_it_is = || LeftOut { t2: found.t2.to_vec(), spe: found.spe.to_vec(), t2_factor: 1.0 };
     let NormalizedWeights { values, totals } = NormalizedWeights::new(weights, n)?;
     let share = |i: usize| values.as_ref().map_or(1.0 / totals.sum, |v| v[i]);
     let removed = |i: usize| match model.options().weighting {
@@ -73,48 +93,122 @@ fn of_rows<T: Scalar>(
     let mean = |values: &[f64]| (0..n).map(|i| share(i) * values[i]).sum::<f64>();
     let n_wider = (2 * k + 10).min(n).min(model.n_features());
     if is_rounding(mean(found.spe), mean(found.distance2)) || n_wider < k {
-        return Ok(found.spe.to_vec());
+        return Ok(as_it_is());
     }
     if n >= MANY_ROWS * (k + 1) {
-        return Ok((0..n).map(|i| by_leverage(model, found, i, removed(i))).collect());
+        let (t2, spe) = (0..n).map(|i| by_leverage(model, found, i, removed(i))).unzip();
+        return Ok(LeftOut { t2, spe, t2_factor: 1.0 });
     }
+    let wider = wider_fit(model, n_wider, x, weights, run)?;
+    let of_wider = samples_with(&wider, x, run)?;
+    let without = Without::of(model, &of_wider, share);
+    if mean(found.spe) > (1.0 + SAME_PLANE) * without.discarded {
+        return Ok(as_it_is());
+    }
+    if is_refitted(model, n) {
+        let (squares, t2, spe) = by_refits(model, found, x, weights, run)?;
+        return Ok(LeftOut { t2, spe, t2_factor: without.t2_factor(mean(&squares), model.n_observations()) });
+    }
+    let mut both = vec![0.0; 2 * n];
+    Exec::run(run, |exec| {
+        exec.phase("rows left out").fill(&mut both, 2 * ROWS, |piece, out| {
+            for (i, out) in (piece * ROWS..).zip(out.chunks_exact_mut(2)) {
+                out.copy_from_slice(&without.distances(i, removed(i), of_wider.spe[i]));
+            }
+            Ok(())
+        })
+    })?;
+    let (squares, mut spe): (Vec<f64>, Vec<f64>) =
+        both.chunks_exact(2).map(|pair| (pair[0], pair[1])).unzip();
+    if let Some(power) = power_of_scales(model) {
+        let factors = of_scales(model, &wider, x, &removed, power, run)?;
+        spe.iter_mut().zip(factors).for_each(|(error, factor)| *error *= factor);
+    }
+    let t2_factor = without.t2_factor(mean(&squares), model.n_observations());
+    let t2 = squares.iter().map(|square| square * unit_without(model)).collect();
+    Ok(LeftOut { t2, spe, t2_factor })
+}
+
+/// A fit with more components than the model has, in its units.
+fn wider_fit<T: Scalar>(
+    model: &PcaModel,
+    n_components: usize,
+    x: &dyn Source<T>,
+    weights: Option<&[f64]>,
+    run: &Run<'_>,
+) -> Result<PcaModel> {
     let wider = Pca {
-        n_components: NComponents::Count(n_wider),
+        n_components: NComponents::Count(n_components),
         center: Centring::Given(model.mean().to_vec()),
         scale: Scaling::Given(model.scale().to_vec()),
         weighting: model.options().weighting,
         ..Pca::default()
     };
-    let wider = wider.fit_with(x, &Weights { samples: weights, features: model.feature_weights() }, run)?;
-    let of_wider = samples_with(&wider, x, run)?;
-    let without = Without::of(model, &of_wider, share);
-    if mean(found.spe) > (1.0 + SAME_PLANE) * without.discarded {
-        return Ok(found.spe.to_vec());
-    }
-    let mut errors = vec![0.0; n];
-    Exec::run(run, |exec| {
-        exec.phase("rows left out").fill(&mut errors, ROWS, |piece, out| {
-            for (i, out) in (piece * ROWS..).zip(out) {
-                *out = without.error(i, removed(i), of_wider.spe[i]);
-            }
-            Ok(())
-        })
-    })?;
-    let power = match model.options().scale {
-        Scaling::Deviation => 1.0,
-        Scaling::Pareto => 0.5,
-        Scaling::None | Scaling::Range | Scaling::Binomial | Scaling::Given(_) => return Ok(errors),
-    };
-    let factors = of_scales(model, &wider, x, &removed, power, run)?;
-    Ok(errors.iter().zip(factors).map(|(error, factor)| error * factor).collect())
+    wider.fit_with(x, &Weights { samples: weights, features: model.feature_weights() }, run)
 }
 
-/// The error of row `i` without its share `v` of the weights, by its leverage.
-fn by_leverage(model: &PcaModel, found: Distances<'_>, i: usize, v: f64) -> f64 {
+/// The factor of T² by the variances of a fit without one observation, over T² by their mean squares.
+fn unit_without(model: &PcaModel) -> f64 {
+    let n = model.n_observations();
+    1.0 - (n - model.divisor()) / (n - 1.0).max(1.0)
+}
+
+/// The power of the deviations that columns are divided by.
+fn power_of_scales(model: &PcaModel) -> Option<f64> {
+    match model.options().scale {
+        Scaling::Deviation => Some(1.0),
+        Scaling::Pareto => Some(0.5),
+        Scaling::None | Scaling::Range | Scaling::Binomial | Scaling::Given(_) => None,
+    }
+}
+
+/// True if columns are divided by their deviations, and the fits without each row of a few are quick and have enough rows.
+fn is_refitted(model: &PcaModel, n: usize) -> bool {
+    let (n, p) = (n as f64, model.n_features() as f64);
+    power_of_scales(model).is_some()
+        && n * n * p * n.min(p) <= MOST_REFITTED
+        && model.n_observations() > model.n_components() as f64 + MORE_ROWS
+}
+
+/// T² by mean squares and by variances, and the errors, of each row under a fit without it. Rows without weight keep theirs.
+fn by_refits<T: Scalar>(
+    model: &PcaModel,
+    found: Distances<'_>,
+    x: &dyn Source<T>,
+    weights: Option<&[f64]>,
+    run: &Run<'_>,
+) -> Result<(Vec<f64>, Vec<f64>, Vec<f64>)> {
+    let n = found.spe.len();
+    let pca = Pca { n_components: NComponents::Count(model.n_components()), ..model.options().clone() };
+    let mut weights = weights.map_or_else(|| vec![1.0; n], <[f64]>::to_vec);
+    let (mut squares, mut t2, mut spe) = (found.t2.to_vec(), found.t2.to_vec(), found.spe.to_vec());
+    for i in 0..n {
+        let weight = weights[i];
+        if weight == 0.0 {
+            continue;
+        }
+        weights[i] = match pca.weighting {
+            Weighting::Frequency => (weight - 1.0).max(0.0),
+            Weighting::Importance | Weighting::Population => 0.0,
+        };
+        let fit =
+            pca.fit_with(x, &Weights { samples: Some(&weights), features: model.feature_weights() }, run)?;
+        weights[i] = weight;
+        let of_rows = samples_with(&fit, x, run)?;
+        squares[i] = of_rows.t2[i] * fit.n_observations() / fit.divisor();
+        (t2[i], spe[i]) = (of_rows.t2[i], of_rows.spe[i]);
+    }
+    Ok((squares, t2, spe))
+}
+
+/// T² and the error of row `i` without its share `v` of the weights, by its leverage.
+fn by_leverage(model: &PcaModel, found: Distances<'_>, i: usize, v: f64) -> (f64, f64) {
     let of_mean = if model.options().center == Centring::Mean { 1.0 } else { 0.0 };
-    let leverage = v * (of_mean + found.t2[i] * (model.n_observations() / model.divisor()));
+    let squares = found.t2[i] * (model.n_observations() / model.divisor());
+    let left = 1.0 - v * (of_mean + squares);
     let most = found.distance2[i] / (1.0 - of_mean * v).powi(2);
-    (found.spe[i] / (1.0 - leverage).powi(2)).min(most)
+    let t2 = squares * (1.0 - v * (1.0 - of_mean)) / left * unit_without(model);
+    (t2, (found.spe[i] / left.powi(2)).min(most))
 }
 
 /// The scatter matrix of a fit in the axes of its components.
@@ -151,9 +245,9 @@ impl Without {
         Self { k, scores, variances, others, discarded, is_centred }
     }
 
-    /// The squared prediction error of row `i` without its share `v` of the weights; `beyond` is its squared distance from
-    /// all components.
-    fn error(&self, i: usize, v: f64, beyond: f64) -> f64 {
+    /// T² by mean squares and the squared prediction error of row `i` without its share `v` of the weights; `beyond` is its
+    /// squared distance from all components.
+    fn distances(&self, i: usize, v: f64, beyond: f64) -> [f64; 2] {
         // Of a mean, the deviation grows without the row, and with it what the scatter loses.
         let rest = if self.is_centred { (1.0 - v).max(f64::EPSILON) } else { 1.0 };
         let lost = v / rest;
@@ -168,26 +262,44 @@ impl Without {
         let leverage: f64 = poles.iter().filter(|(d, _)| *d > 0.0).map(|(d, square)| lost * square / d).sum();
         let length: f64 = poles.iter().map(|(_, square)| square).sum();
         if leverage <= LEAST_LEVERAGE || length == 0.0 {
-            return discarded / (rest * rest);
+            let kept = poles.iter().take(self.k).filter(|(d, _)| *d > 0.0);
+            let t2 = kept.map(|(d, square)| square / d).sum::<f64>();
+            return [t2 * (1.0 - v) / (rest * rest), discarded / (rest * rest)];
         }
         // In units in which the matrix of rank one has the eigenvalue one.
         for (d, square) in &mut poles {
             *d /= lost * length;
             *square = (*square / length).max(LEAST_SHARE);
         }
-        let projections = (self.k..poles.len()).map(|a| projection(&poles, a)).sum::<f64>();
-        length * projections / (rest * rest)
+        let discarded = (self.k..poles.len()).map(|a| projection(&poles, a).1).sum::<f64>();
+        let of_kept = |a: usize| match projection(&poles, a) {
+            (variance, square) if variance > 0.0 => square / variance,
+            _ => 0.0,
+        };
+        let t2 = (0..self.k.min(poles.len())).map(of_kept).sum::<f64>();
+        [t2 * (1.0 - v) / (lost * rest * rest), length * discarded / (rest * rest)]
+    }
+
+    /// The factor of the limit for T², by the mean of T² of rows left out by mean squares. That of normal rows is of the
+    /// distribution of [`t2_limit`](super::t2_limit) for one observation less, `k n / (n - k - 3)` of centred rows.
+    fn t2_factor(&self, mean: f64, n: f64) -> f64 {
+        let k = self.variances.iter().take(self.k).filter(|variance| **variance > 0.0).count() as f64;
+        if k == 0.0 || n <= k + MORE_ROWS {
+            return 1.0;
+        }
+        let expected = if self.is_centred { k * n / (n - k - 3.0) } else { k * (n - 1.0) / (n - k - 2.0) };
+        (mean / expected).min(1.0)
     }
 }
 
-/// The squared projection of `z` on eigenvector `a` of `D - z z'`, with the pairs (d, z^2) in descending order of d, and the
-/// squares of sum one: of `1 = sum z^2 / (d - m)` one root `m` lies below each d, and the projection is
+/// Eigenvalue `a` of `D - z z'` and the squared projection of `z` on its eigenvector, with the pairs (d, z^2) in descending
+/// order of d, and the squares of sum one: of `1 = sum z^2 / (d - m)` one root `m` lies below each d, and the projection is
 /// `1 / sum z^2 / (d - m)^2`.
-fn projection(poles: &[(f64, f64)], a: usize) -> f64 {
+fn projection(poles: &[(f64, f64)], a: usize) -> (f64, f64) {
     let (pole, square) = poles[a];
     let (width, next) = poles.get(a + 1).map_or((1.0, 0.0), |(d, next)| (pole - d, *next));
     if width <= 0.0 {
-        return 0.0;
+        return (pole, 0.0);
     }
     // Distances from the pole keep their digits.
     let sum = |below: f64, power: i32| -> f64 {
@@ -200,7 +312,7 @@ fn projection(poles: &[(f64, f64)], a: usize) -> f64 {
     let root = (b * b - 4.0 * constant * square * width).max(0.0).sqrt();
     let start = (2.0 * square * width / (b + root)).clamp(f64::MIN_POSITIVE, width * (1.0 - f64::EPSILON));
     let below = root_within((0.0, width), start, |below| 1.0 - sum(below, 1), |below| sum(below, 2));
-    1.0 / sum(below, 2)
+    (pole - below, 1.0 / sum(below, 2))
 }
 
 /// The ratio of the squared residual of each row in units of the deviations of columns without it to that in units of all

@@ -20,7 +20,7 @@ pub use incomplete::{
     IncompleteSamples, SpeScale, incomplete_row_contributions, incomplete_row_contributions_of,
     incomplete_samples,
 };
-pub use left_out::left_out;
+pub use left_out::{LeftOut, left_out};
 pub use limits::{Rows, SpeDistribution, SpeLimit, t2_limit, t2_limit_by};
 pub use samples::{
     Distances, RowContributions, Samples, contributions, cos2, row_contributions, row_contributions_of,

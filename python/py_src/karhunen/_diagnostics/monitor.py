@@ -10,7 +10,7 @@ import numpy as np
 from karhunen import _core
 from karhunen._diagnostics.incomplete import IncompleteSamples
 from karhunen._diagnostics.model import engine_model, fitted_model, frame
-from karhunen._diagnostics.samples import Samples, samples, spe_of_left_out
+from karhunen._diagnostics.samples import Samples, limits_of_left_out, samples
 from karhunen._inputs.matrix import to_weights
 from karhunen._shared.choices import SpeLimit
 from karhunen._shared.options import choice_option, number_option, probability
@@ -50,17 +50,19 @@ class Monitor:
     Notes
     -----
     T² of new rows has a multiple of the F distribution (Tracy, Young & Mason 1992); that of rows of the fit a
-    multiple of the beta distribution, see `limits`. Along components whose variances are near those that are discarded,
-    fewer new rows than `1 - level` are beyond the limit for T².
+    multiple of the beta distribution, see `limits`. Variances along components near the discarded ones are estimated
+    too large, and T² of new rows is smaller: the limit is multiplied by the mean of T² of rows left out of the fit over
+    that of the F distribution, if this is less than one. It is not with 200 rows and more for each component and one,
+    nor for an `IncompletePCA`: there fewer new rows than `1 - level` are beyond the limit along such components.
 
     Limits for the squared prediction error come from the mean and the variance of errors (Nomikos & MacGregor 1995,
     doi:10.1080/00401706.1995.10485888). A fit minimises the errors of its own rows. Limits for new rows therefore take
     the error of each row under the fit of the other rows, and the level allows for the number of rows from which mean
     and variance come. The scatter matrix without a row differs by a matrix of rank one, so that one more fit, with more
     components, gives the errors of all rows. With 200 rows and more for each component and one, and for an
-    `IncompletePCA`, errors are divided by ``(1 - h)**2`` instead, with the leverage `h`. Scaled columns are divided by
-    the deviations of the other rows. Rows are taken for independent: of a series, more new rows than the level says
-    are beyond both limits, and `n_observations` mends that for T².
+    `IncompletePCA`, errors are divided by ``(1 - h)**2`` instead, with the leverage `h`. If columns are divided by
+    their deviations, small tables are fitted without each row. Rows are taken for independent: of a series, more new
+    rows than the level says are beyond both limits, and `n_observations` mends that for T².
 
     Examples
     --------
@@ -101,7 +103,7 @@ class Monitor:
         else:
             weights = to_weights("sample_weight", sample_weight, len(self.fitted.t2), "rows")
             self._spe_of_fitted = _core.spe_of_rows(self.fitted.spe, self.fitted.distance2, weights)
-            self._spe_of_new = spe_of_left_out(pca, X, self.fitted, weights)
+            self._t2_factor, self._spe_of_new = limits_of_left_out(pca, X, self.fitted, weights)
         self.t2_limit, self.spe_limit = self.limits()
 
     def limits(self, level: float | None = None, *, fitted: bool = False) -> tuple[float, float]:
@@ -124,7 +126,8 @@ class Monitor:
         if isinstance(self.fitted, IncompleteSamples):
             return self._limits_of_complete_row(level, rows, of_spe)
         t2 = _core.t2_limit(engine_model(self._pca), level, rows, self._n_observations)
-        return t2, _core.spe_limit(of_spe, level, self._method)
+        factor = 1.0 if fitted else self._t2_factor
+        return t2 * factor, _core.spe_limit(of_spe, level, self._method)
 
     def check(self, X: Any) -> MonitoredRows:
         """Compare new rows with the limits.

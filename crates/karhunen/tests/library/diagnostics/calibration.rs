@@ -81,11 +81,57 @@ fn limits_of_complete_rows() {
 }
 
 /// Normal rows with `k` strong components and noise of variance one.
-fn strong((n, p, k): (usize, usize, usize), axes: &Table, seed: u64) -> Table {
+fn strong(shape: (usize, usize, usize), axes: &Table, seed: u64) -> Table {
+    planted(shape, 2.0, axes, seed)
+}
+
+fn planted((n, p, k): (usize, usize, usize), size: f64, axes: &Table, seed: u64) -> Table {
     let scores = gaussian(n, k, seed);
-    let signal = |i: usize, j: usize| (0..k).map(|l| 2.0 * scores[i][l] * axes[l][j]).sum::<f64>();
+    let signal = |i: usize, j: usize| (0..k).map(|l| size * scores[i][l] * axes[l][j]).sum::<f64>();
     let noise = gaussian(n, p, seed + 500_000);
     (0..n).map(|i| (0..p).map(|j| signal(i, j) + noise[i][j]).collect()).collect()
+}
+
+/// T² of new rows under fits of few rows, along strong components and weak ones, which follow the rows of the fit: without the
+/// factor 0 to 2% are beyond the limit of level 95% along the weakest.
+#[test]
+fn limits_of_t2_of_few_rows() {
+    for (shape, scale, repetitions) in [
+        ((25, 6, 2), false, 200),
+        ((25, 6, 2), true, 200),
+        ((50, 10, 2), false, 100),
+        ((30, 100, 3), false, 60),
+        ((30, 100, 3), true, 60),
+        ((60, 401, 4), false, 10),
+        ((60, 401, 4), true, 10),
+    ] {
+        for size in [2.0, 0.7, 0.3] {
+            let (n, p, k) = shape;
+            let (mut beyond, mut plain) = ([0.0; 2], 0.0);
+            for seed in 0..repetitions {
+                let axes = gaussian(k, p, 4_000_000 + seed);
+                let rows = planted(shape, size, &axes, 1000 * seed);
+                let more = row_major(&planted((300, p, k), size, &axes, 1_000_000 + 1000 * seed));
+                let model = fit(&Pca::new(k).scale(scale), &rows, &Weights::default());
+                let values = row_major(&rows);
+                let x = Dense::row_major(&values, n, p).unwrap();
+                let of_fit = samples(&model, &x).unwrap();
+                let factor =
+                    left_out(&model, of_fit.distances(), &x, None, &Run::default()).unwrap().t2_factor;
+                let new = samples(&model, &Dense::row_major(&more, 300, p).unwrap()).unwrap().t2;
+                let beyond_of = |limit: f64| {
+                    new.iter().map(|t2| one_if(*t2 > limit)).sum::<f64>() / (300.0 * repetitions as f64)
+                };
+                for (beyond, level) in beyond.iter_mut().zip([0.95, 0.99]) {
+                    *beyond += beyond_of(factor * t2_limit(&model, level, Rows::New).unwrap());
+                }
+                plain += beyond_of(t2_limit(&model, 0.95, Rows::New).unwrap());
+            }
+            assert!((0.035..=0.07).contains(&beyond[0]), "{shape:?} {scale} {size}: {beyond:?}");
+            assert!((0.005..=0.02).contains(&beyond[1]), "{shape:?} {scale} {size}: {beyond:?}");
+            assert!(size > 0.5 || plain < 0.02, "{shape:?}: {plain}");
+        }
+    }
 }
 
 /// Squared prediction errors of new rows under fits of few rows: by the errors of fitted rows 6 to 67% are beyond the limit
@@ -109,7 +155,7 @@ fn limits_of_spe_of_few_rows() {
             let (values, more) = (row_major(&rows), row_major(&more));
             let x = Dense::row_major(&values, n, p).unwrap();
             let of_fit = samples(&model, &x).unwrap();
-            let errors = left_out(&model, of_fit.distances(), &x, None, &Run::default()).unwrap();
+            let errors = left_out(&model, of_fit.distances(), &x, None, &Run::default()).unwrap().spe;
             let new = samples(&model, &Dense::row_major(&more, 300, p).unwrap()).unwrap().spe;
             let weights = (None, Weighting::Frequency);
             let of_new = SpeDistribution::of_left_out(&errors, &of_fit.distance2, weights).unwrap();

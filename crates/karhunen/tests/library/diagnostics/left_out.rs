@@ -1,6 +1,6 @@
 //! Errors of rows left out against fits of the other rows.
 
-use karhunen::diagnostics::{SpeDistribution, SpeLimit, left_out, samples};
+use karhunen::diagnostics::{LeftOut, SpeDistribution, SpeLimit, left_out, samples};
 use karhunen::{Dense, Pca, PcaModel, Run, Weighting, Weights};
 use karhunen_testkit::{
     Options, Weighting as OfOracle, gaussian, integer_weights, largest, row_major, uniform_weights,
@@ -16,25 +16,33 @@ fn rows(n: usize, p: usize, seed: u64) -> Table {
     gaussian(n, p, seed).iter().map(row).collect()
 }
 
-fn found(model: &PcaModel, rows: &Table, weights: Option<&[f64]>) -> Vec<f64> {
+fn found(model: &PcaModel, rows: &Table, weights: Option<&[f64]>) -> LeftOut {
     let values = row_major(rows);
     let x = Dense::row_major(&values, rows.len(), rows[0].len()).unwrap();
     let of_rows = samples(model, &x).unwrap();
     left_out(model, of_rows.distances(), &x, weights, &Run::default()).unwrap()
 }
 
-/// The squared prediction error of row `i` under the `k` leading components of the rows with the weight of this row less one
-/// observation.
-fn refitted(rows: &Table, i: usize, k: usize, options: &Options<'_>) -> f64 {
+/// The squared prediction error of row `i` and its T² by mean squares, under the `k` leading components of the rows with the
+/// weight of this row less one observation.
+fn refitted(rows: &Table, i: usize, k: usize, options: &Options<'_>) -> [f64; 2] {
     let mut weights = options.sample_weights.map_or(vec![1.0; rows.len()], <[f64]>::to_vec);
     let counts = options.weighting == OfOracle::Frequency;
     weights[i] = if counts { (weights[i] - 1.0).max(0.0) } else { 0.0 };
     let fit = weighted_pca(rows, &Options { sample_weights: Some(&weights), ..options.clone() });
     let root = |j: usize| options.feature_weights.map_or(1.0, |w| w[j].sqrt());
-    let mapped: Vec<f64> =
-        (0..rows[i].len()).map(|j| (rows[i][j] - fit.mean[j]) / fit.scale[j] * root(j)).collect();
-    let kept: f64 = fit.components[..k].iter().map(|axis| dot(axis, &mapped).powi(2)).sum();
-    dot(&mapped, &mapped) - kept
+    let mapped = |row: &[f64]| -> Vec<f64> {
+        (0..row.len()).map(|j| (row[j] - fit.mean[j]) / fit.scale[j] * root(j)).collect()
+    };
+    let own = mapped(&rows[i]);
+    let (mut error, mut t2) = (dot(&own, &own), 0.0);
+    for axis in &fit.components[..k] {
+        let square = |row: &Vec<f64>| dot(axis, &mapped(row)).powi(2);
+        let sum: f64 = rows.iter().zip(&weights).map(|(row, weight)| weight * square(row)).sum();
+        error -= square(&rows[i]);
+        t2 += square(&rows[i]) * weights.iter().sum::<f64>() / sum;
+    }
+    [error, t2]
 }
 
 /// All variances are known: few columns, or few rows.
@@ -66,9 +74,15 @@ fn errors_are_those_of_refits() {
                     weighting: of_oracle,
                     ..Options::default()
                 };
-                for (i, error) in found(&model, &rows, weights).into_iter().enumerate() {
-                    let expected = refitted(&rows, i, k, &options);
-                    close(&format!("{p} {k} {center} {weighting:?} {i}"), error, expected, 1e-10);
+                let left = found(&model, &rows, weights);
+                let n = model.n_observations();
+                // Mean squares of a fit of all rows are smaller than its variances by 1 / n, if these are of a sample.
+                let of_sample = weighting != Weighting::Population;
+                let unit = if of_sample { 1.0 - 1.0 / (n - 1.0) } else { 1.0 };
+                for (i, (error, t2)) in left.spe.iter().zip(&left.t2).enumerate() {
+                    let [of_error, of_t2] = refitted(&rows, i, k, &options);
+                    close(&format!("{p} {k} {center} {weighting:?} {i}"), *error, of_error, 1e-10);
+                    close(&format!("T2 {p} {k} {center} {weighting:?} {i}"), *t2, of_t2 * unit, 1e-9);
                 }
             }
         }
@@ -81,16 +95,16 @@ fn errors_are_those_of_refits() {
 fn errors_are_near_those_of_refits() {
     for (n, p, k, scale, each, in_sum) in [
         (25, 60, 1, false, 0.02, 0.003),
-        (30, 7, 2, true, 0.4, 0.03),
-        (25, 60, 1, true, 0.3, 0.03),
+        (30, 7, 2, true, 1e-9, 1e-9),
+        (25, 60, 1, true, 1e-9, 1e-9),
         (620, 5, 1, false, 0.05, 0.01),
     ] {
         let rows = rows(n, p, 30);
         let model = fit(&Pca::new(k).scale(scale), &rows, &Weights::default());
         let options = Options { scale, ..Options::default() };
-        let all = found(&model, &rows, None);
+        let all = found(&model, &rows, None).spe;
         let some: Vec<usize> = (0..n).step_by(n.div_ceil(30)).collect();
-        let expected: Vec<f64> = some.iter().map(|i| refitted(&rows, *i, k, &options)).collect();
+        let expected: Vec<f64> = some.iter().map(|i| refitted(&rows, *i, k, &options)[0]).collect();
         let errors: Vec<f64> = some.iter().map(|i| all[*i]).collect();
         let worst = largest(errors.iter().zip(&expected).map(|(x, y)| (x / y - 1.0).abs()));
         assert!(worst < each, "{n} {p} {scale}: {worst}");
@@ -105,11 +119,12 @@ fn rows_that_were_not_fitted_keep_their_errors() {
     let others = rows(20, 6, 4);
     let values = row_major(&others);
     let spe = samples(&model, &Dense::row_major(&values, 20, 6).unwrap()).unwrap().spe;
-    assert_eq!(found(&model, &others, None), spe);
+    let left = found(&model, &others, None);
+    assert_eq!((left.spe, left.t2_factor), (spe, 1.0));
     // One row has fewer dimensions than the model.
     let x = Dense::row_major(&values[..6], 1, 6).unwrap();
     let one = samples(&model, &x).unwrap();
-    assert_eq!(left_out(&model, one.distances(), &x, None, &Run::default()).unwrap(), one.spe);
+    assert_eq!(left_out(&model, one.distances(), &x, None, &Run::default()).unwrap().spe, one.spe);
     let two = Dense::row_major(&values[..12], 2, 6).unwrap();
     let error = left_out(&model, one.distances(), &two, None, &Run::default()).unwrap_err();
     assert!(error.to_string().contains("the distances"), "{error}");
@@ -129,9 +144,9 @@ fn a_factorial_design_has_a_limit() {
         close("limit", limit, 0.875, 1e-9);
         assert!(of_rows.spe.iter().all(|spe| *spe <= limit), "{:?} {limit}", of_rows.spe);
     }
-    let errors = found(&model, &rows, None);
-    // (8/7)^2 times the squared distance, and the ratio of the variances with and without the row.
-    let expected = (64.0 / 49.0) * (21.0 / 8.0) * (7.0 / 8.0) * (0.25 / (0.25 - 0.25 / 7.0));
+    let errors = found(&model, &rows, None).spe;
+    // The squared distance of a corner from the mean of the others, 3 (4/7)^2, over the variance of their columns.
+    let expected = 3.0 * (16.0 / 49.0) * (7.0 / 2.0);
     errors.iter().for_each(|error| close("error", *error, expected, 1e-9));
     let of_new =
         SpeDistribution::of_left_out(&errors, &of_rows.distance2, (None, Weighting::Frequency)).unwrap();
