@@ -397,7 +397,7 @@ REFUSED = [
     ({"n_components": 1.5}, "a share of the variance as a fraction"),
     ({"n_components": "mle"}, "or None for all"),
     ({"n_components": 0.5, "solver": "nystrom"}, "n_components = 0.5 is not allowed: an approximation"),
-    ({"n_components": 0.5, "solver": "stored", "kernel": "sigmoid"}, "say solver = 'full'"),
+    ({"n_components": 0.5, "solver": "stored", "kernel": "sigmoid"}, "use solver = 'full'"),
     ({"n_components": 2, "n_features": 10}, "only the solvers nystrom and fourier"),
     ({"n_components": 2, "landmarks": "leverage"}, "only the solver nystrom"),
     ({"n_components": 2, "landmarks": "all", "solver": "nystrom"}, "'uniform', 'kmeans\\+\\+', 'leverage'"),

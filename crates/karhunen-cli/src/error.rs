@@ -26,7 +26,7 @@ pub(crate) enum Failure {
     #[error("{}", .0.text_for(&Places::of_file("")))]
     File(#[from] karhunen_io::Error),
     /// A file that is write-protected, or another user's.
-    #[error("{}; give another name, or say --force to replace it", .0.text_for(&Places::of_file("")))]
+    #[error("{}; give another name, or use --force to replace it", .0.text_for(&Places::of_file("")))]
     Protected(karhunen_io::Error),
     /// An error of the library.
     #[error("{text}")]

@@ -144,7 +144,7 @@ impl PcaArgs {
             Some(other) => {
                 let name = other.named().name;
                 Err(Failure::Usage(format!(
-                    "--scale={name} does not go with {fit}; say --scale, or leave it out"
+                    "--scale={name} does not go with {fit}; use --scale, or leave it out"
                 )))
             }
         }
@@ -341,7 +341,7 @@ impl SolverArg {
             SolverArg::Auto => Ok(None),
             SolverArg::Pca(route) => Ok(Some(route)),
             SolverArg::Kernel(route) => Err(Failure::Usage(format!(
-                "--solver {route} needs a kernel; say --kernel rbf or another, or give another solver"
+                "--solver {route} needs a kernel; use --kernel rbf or another, or give another solver"
             ))),
         }
     }

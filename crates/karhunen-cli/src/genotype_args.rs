@@ -107,7 +107,7 @@ pub(crate) fn check_eigenvec(prefix: &Path, data: &[PathBuf], pca: &PcaArgs, for
     }
     if pca.scale != Some(Scaling::Binomial) || pca.no_center || pca.center_values.is_some() {
         return Err(Failure::Usage(
-            "--eigenvec writes the results of standardised genotypes; say --scale=binomial, with the means subtracted"
+            "--eigenvec writes the results of standardised genotypes; use --scale=binomial, with the means subtracted"
                 .to_owned(),
         ));
     }

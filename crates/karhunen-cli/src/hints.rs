@@ -39,7 +39,7 @@ fn of_suspect(suspect: Suspect, names: Option<&[String]>) -> String {
         Some(name) => (format!("`{}`", shortened(name)), shell_word(name)),
         None => (number.to_string(), number.to_string()),
     };
-    suspect.hint(&format!("column {shown}"), &format!("say --label {label}"))
+    suspect.hint(&format!("column {shown}"), &format!("use --label {label}"))
 }
 
 /// A hint about a column that determines the first component by its unit alone. The variance of a column is at
@@ -90,7 +90,7 @@ fn dominant(
         None => (j + 1).to_string(),
     };
     let advice = match advice {
-        ScaleAdvice::Option => "say --scale",
+        ScaleAdvice::Option => "use --scale",
         ScaleAdvice::Before => "divide the columns by their standard deviations before",
     };
     is_so.then(|| {

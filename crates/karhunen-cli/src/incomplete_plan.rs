@@ -232,7 +232,7 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
             "entries have weights: --triples ROW,COLUMN,VALUE,WEIGHT",
         ),
         (args.solver.block_size.is_some(), "--block-size", "leave it out"),
-        (!matches!(args.solver.solver, SolverArg::Auto), "--solver", "say --missing=METHOD"),
+        (!matches!(args.solver.solver, SolverArg::Auto), "--solver", "use --missing=METHOD"),
         (
             !matches!(args.n_components, None | Some(NComponents::Count(_) | NComponents::All)),
             "a share of the variance after -k",
@@ -247,7 +247,7 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
             .or_else(|| args.given.first_of::<CopyArgs>(&[]))
             .or_else(|| args.given.first_of::<PlinkArgs>(&[]))?;
         let advice = match option.as_str() {
-            "--no-center" => "say --mean none",
+            "--no-center" => "use --mean none",
             _ => "leave it out",
         };
         Some((option, advice))

@@ -107,7 +107,7 @@ pub(crate) fn check_unused(given: &Given) -> Result<()> {
     match given.first_of::<KernelArgs>(&[]) {
         None => Ok(()),
         Some(option) => Err(Failure::Usage(format!(
-            "{option} has no effect without a kernel; say --kernel rbf or another, or leave it out"
+            "{option} has no effect without a kernel; use --kernel rbf or another, or leave it out"
         ))),
     }
 }

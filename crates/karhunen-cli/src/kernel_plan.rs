@@ -120,7 +120,7 @@ fn refuse_idle(
     Err(Failure::Usage(match route {
         Some(route) => format!("{option} has no effect with --solver {route}; leave it out"),
         None if option == "--landmarks" => {
-            "--landmarks is for --solver nystrom; say --solver nystrom, or leave it out".to_owned()
+            "--landmarks is for --solver nystrom; use --solver nystrom, or leave it out".to_owned()
         }
         None => format!("{option} is for --solver nystrom or fourier; say which, or leave it out"),
     }))
@@ -291,7 +291,7 @@ mod tests {
             ("--kernel rbf --kernel-features 5", "--kernel-features is for --solver nystrom or fourier"),
             (
                 "--kernel rbf --landmarks leverage",
-                "--landmarks is for --solver nystrom; say --solver nystrom",
+                "--landmarks is for --solver nystrom; use --solver nystrom",
             ),
             ("--kernel rbf --alpha 0.5", "--alpha is the ridge of --pre-image ridge"),
             ("--kernel rbf --pre-image fixed-point --alpha 0.5", "--alpha is the ridge of --pre-image ridge"),

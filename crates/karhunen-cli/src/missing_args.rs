@@ -216,7 +216,7 @@ pub(crate) fn check_unused(given: &Given) -> Result<()> {
     match given.first_of::<FitMissingArgs>(&[]) {
         None => Ok(()),
         Some(option) => Err(Failure::Usage(format!(
-            "{option} has no effect on the fit of complete data; say --missing, or leave it out"
+            "{option} has no effect on the fit of complete data; use --missing, or leave it out"
         ))),
     }
 }

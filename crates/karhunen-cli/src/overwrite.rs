@@ -68,7 +68,7 @@ pub(crate) fn check(outputs: &[Output<'_>], force: bool) -> Result<()> {
         }
         if let Some(held) = not_own(&Existing::of(path)?, kind) {
             return Err(Failure::Usage(format!(
-                "{option} {}: the file exists and holds {held}; give another name, or say --force to overwrite it",
+                "{option} {}: the file exists and holds {held}; give another name, or use --force to overwrite it",
                 path.display()
             )));
         }
@@ -109,7 +109,7 @@ pub(crate) fn check_checkpoint(path: &Path, resume: bool, force: bool) -> Result
         other => {
             let held = described(&other);
             Err(Failure::Usage(format!(
-                "--checkpoint {shown}: the file exists and holds {held}; give another name, or say --force to overwrite it"
+                "--checkpoint {shown}: the file exists and holds {held}; give another name, or use --force to overwrite it"
             )))
         }
     }

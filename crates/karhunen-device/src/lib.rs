@@ -67,7 +67,7 @@ pub fn fit<T: Scalar>(
 /// [`Error::Option`].
 pub fn check(pca: &Pca) -> Result<()> {
     if pca.solver == Some(Route::Svd) {
-        let rule = "a device forms products, no triangle of the rows: say covariance, gram or block-krylov";
+        let rule = "a device forms products, no triangle of the rows: use covariance, gram or block-krylov";
         return Err(Error::option(options::SOLVER, OptionValue::name("svd"), rule));
     }
     if let Some(rounding) = pca.rounded_copy {

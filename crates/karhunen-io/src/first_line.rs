@@ -105,7 +105,7 @@ impl FirstLine {
             ),
         };
         let warning =
-            Phrase::new(guess).text("; say ").setting(option_names::HEADER, OptionValue::Flag(header));
+            Phrase::new(guess).text("; use ").setting(option_names::HEADER, OptionValue::Flag(header));
         Some(warning.text(" ").text(otherwise))
     }
 }

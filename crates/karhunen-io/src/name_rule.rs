@@ -368,7 +368,7 @@ impl Look<'_> {
             let doubtful = texts == 0 && (!whole || !differ) && !cells.iter().all(|cell| cell.quoted);
             let warning = doubtful.then(|| {
                 Phrase::new(
-                    "the first column has no name, holds numbers, and was taken as names of the rows; say ",
+                    "the first column has no name, holds numbers, and was taken as names of the rows; use ",
                 )
                 .setting(option_names::ROW_NAMES, OptionValue::NotGiven)
                 .text(" if it is data")
@@ -486,7 +486,7 @@ pub(crate) fn may_count_columns(
 pub(crate) fn unit_warning(cells: &[&[u8]], column: &str) -> Option<Phrase> {
     let unit = common_word(cells)?;
     let problem = format!(
-        "the first column holds numbers with `{}` and was taken as names of the rows; say ",
+        "the first column holds numbers with `{}` and was taken as names of the rows; use ",
         String::from_utf8_lossy(unit).escape_debug()
     );
     let warning = Phrase::new(problem).setting(option_names::ROW_NAMES, OptionValue::Text(column.to_owned()));

@@ -36,7 +36,7 @@ pub enum SuspectContent {
 }
 
 impl Suspect {
-    /// The hint, with the column (`` column `id` ``) and the remedy (`say --label id`) as the surface writes them.
+    /// The hint, with the column (`` column `id` ``) and the remedy (`use --label id`) as the surface writes them.
     pub fn hint(&self, column: &str, remedy: &str) -> String {
         let (holds, condition) = match self.content {
             SuspectContent::Counter => ("counts the rows".to_owned(), "if it only numbers them"),

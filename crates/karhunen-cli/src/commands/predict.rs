@@ -121,13 +121,13 @@ fn check_order(args: &PredictArgs, columns: &[String; 2], pairs: &Pairs) -> Resu
     let [first, second] = columns;
     if row == "column" && column == "row" {
         return Err(Failure::Usage(format!(
-            "{file}: the fit read the ids of rows from column {first}, which is called `column` here; say --pairs row,column, \
+            "{file}: the fit read the ids of rows from column {first}, which is called `column` here; use --pairs row,column, \
              or --pairs {first},{second} if the names are wrong"
         )));
     }
     let note = format!(
         "`{row}` was taken for the rows and `{column}` for the columns of the model, for these are columns {first} and {second}, as \
-         in the fit; say --pairs {} if that is right, --pairs {} if not",
+         in the fit; use --pairs {} if that is right, --pairs {} if not",
         joined(row, column),
         joined(column, row)
     );
@@ -264,7 +264,7 @@ impl<'a> Prediction<'a> {
         let (pairs, axis) = (self.pairs, usize::from(!is_row));
         let unit = pairs.unit;
         Failure::Data(format!(
-            "{}: {unit} {}: the model does not know the {} `{}`; drop the {unit}, or say --unknown nan",
+            "{}: {unit} {}: the model does not know the {} `{}`; drop the {unit}, or use --unknown nan",
             input_name(&self.args.pairs),
             block.line(pair),
             pairs.names[axis],

@@ -232,7 +232,7 @@ fn recognise(
         let are_scores = are_named(names, expected);
         return match (are_features, are_scores) {
             (true, true) => Err(Failure::Usage(format!(
-                "{}: the columns are called as the scores are, and as the features of the model; say --from scores or --from \
+                "{}: the columns are called as the scores are, and as the features of the model; use --from scores or --from \
                  data",
                 dataset.file
             ))),
@@ -244,7 +244,7 @@ fn recognise(
         (true, _, _) | (false, false, true) => Ok(ReconstructFrom::Data),
         (false, true, false) => Ok(ReconstructFrom::Scores),
         (false, true, true) => Err(Failure::Usage(format!(
-            "{}: {k} columns without names may be scores or features; say --from scores or --from data",
+            "{}: {k} columns without names may be scores or features; use --from scores or --from data",
             dataset.file
         ))),
         (false, false, false) => Err(Failure::Data(format!(

@@ -83,7 +83,7 @@ impl UpdatePlan {
         }
         if args.complete.scale_values.is_some() {
             return Err(Failure::Usage(
-                "--scale-values does not go with an update; say --scale --column-scale".to_owned(),
+                "--scale-values does not go with an update; use --scale --column-scale".to_owned(),
             ));
         }
         let (column, weights_file) = column_or_file(args.weights.weights.take());
@@ -210,7 +210,7 @@ fn refuse_idle(args: &StreamArgs, method: IncrementalMethod) -> Result<()> {
     ];
     match of_sketches.into_iter().find(|(_, given)| *given) {
         Some((option, _)) if method == IncrementalMethod::Scatter => Err(Failure::Usage(format!(
-            "{option} has no effect with the method scatter, which the columns allow; leave it out, or say --method sketch"
+            "{option} has no effect with the method scatter, which the columns allow; leave it out, or use --method sketch"
         ))),
         _ => Ok(()),
     }

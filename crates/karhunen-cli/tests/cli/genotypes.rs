@@ -161,7 +161,7 @@ fn options_of_genotypes_are_obeyed_or_refused() {
             "fit iris.csv --label class --scale=binomial --eigenvec x",
             "--eigenvec writes the results of a PLINK .bed file",
         ),
-        ("fit ../genotypes/people.bed --eigenvec x", "say --scale=binomial"),
+        ("fit ../genotypes/people.bed --eigenvec x", "use --scale=binomial"),
         ("fit ../genotypes/people.bed ../genotypes/new.bed --scale=binomial --eigenvec x", "one .bed file"),
         ("fit ../genotypes/people.bed --delimiter tab", "--delimiter does not apply to PLINK .bed"),
         ("fit iris.csv --label class --scale=binomial", "binomial scales need means of counts"),

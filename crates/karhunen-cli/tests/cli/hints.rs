@@ -49,8 +49,8 @@ fn units_that_drown_the_others_are_said_once() {
     // The classical case: proline has 99.8% of the variance of the wines.
     let text = notes("fit wine.csv --label class -q");
     assert!(text.starts_with("note: wine.csv: column `proline` has 99."), "{text}");
-    assert!(text.contains("say --scale") && text.lines().count() == 1, "{text}");
-    assert!(notes("fit wine.csv --label class --missing=als -k 2 -q").contains("say --scale"));
+    assert!(text.contains("use --scale") && text.lines().count() == 1, "{text}");
+    assert!(notes("fit wine.csv --label class --missing=als -k 2 -q").contains("use --scale"));
     assert_eq!(notes("fit wine.csv --label class --missing=als -k 2 --scale -q"), "");
     assert!(
         notes("fit wine.csv --label class --kernel rbf -k 2 -q")
@@ -63,7 +63,7 @@ fn units_that_drown_the_others_are_said_once() {
 fn ids_and_classes_are_said_by_every_fit() {
     let (_folder, ids) = table("t.csv", "row,a,b\n", |i| format!("{},{}", i + 1, x(i)));
     let expected = format!(
-        "note: {ids}: column `row` counts the rows and is fitted as a feature; if it only numbers them, say --label row\n"
+        "note: {ids}: column `row` counts the rows and is fitted as a feature; if it only numbers them, use --label row\n"
     );
     for fit in ["fit", "fit --missing=als -k 1", "fit --kernel rbf -k 1", "cross-validate -k 1 --folds 2"] {
         let (command, options) = fit.split_once(' ').unwrap_or((fit, ""));
@@ -82,7 +82,7 @@ fn ids_and_classes_are_said_by_every_fit() {
         "{text}"
     );
     let (_folder, bare) = table("b.csv", "", |i| format!("{},{}", x(i), i % 3));
-    assert!(notes(&format!("fit {bare} -q")).contains("say --label 3"));
+    assert!(notes(&format!("fit {bare} -q")).contains("use --label 3"));
 }
 
 #[test]

@@ -194,7 +194,7 @@ fn the_memory_limit_decides_the_route_and_no_bit() {
     let full = json(&format!("{DIGITS} --solver full"));
     assert_close(&numbers(&full["eigenvalues"]), &numbers(&tiles["eigenvalues"]), 1e-8);
     let message = refusal(&format!("{DIGITS} --solver full --memory-limit 1MB"), 2);
-    assert!(message.contains(" MB of memory, but --memory-limit is 1.0 MB; say --solver "), "{message}");
+    assert!(message.contains(" MB of memory, but --memory-limit is 1.0 MB; use --solver "), "{message}");
 }
 
 #[test]
@@ -433,7 +433,7 @@ fn what_cannot_be_fitted_is_named() {
         (
             "usarrests.csv --kernel rbf --landmarks uniform",
             2,
-            "--landmarks is for --solver nystrom; say --solver nystrom, or leave it out",
+            "--landmarks is for --solver nystrom; use --solver nystrom, or leave it out",
         ),
         (
             "usarrests.csv --kernel rbf --solver nystrom --kernel-features 3 -k 5",
@@ -464,17 +464,17 @@ fn what_cannot_be_fitted_is_named() {
         (
             "usarrests.csv --gamma 2",
             2,
-            "--gamma has no effect without a kernel; say --kernel rbf or another, or leave it out",
+            "--gamma has no effect without a kernel; use --kernel rbf or another, or leave it out",
         ),
         (
             "usarrests.csv --missing --pre-image ridge",
             2,
-            "--pre-image has no effect without a kernel; say --kernel rbf or another, or leave it out",
+            "--pre-image has no effect without a kernel; use --kernel rbf or another, or leave it out",
         ),
         (
             "usarrests.csv --solver nystrom",
             2,
-            "--solver nystrom needs a kernel; say --kernel rbf or another, or give another solver",
+            "--solver nystrom needs a kernel; use --kernel rbf or another, or give another solver",
         ),
     ];
     for (arguments, code, message) in cases {

@@ -152,7 +152,7 @@ fn ratings_become_predictions_with_errors() {
     assert!(deviation(&predicted) > deviation(&run(&folder, "predict m p.csv --noise-free")));
     assert_eq!(
         refusal(&folder, "predict m unknown.csv", 3),
-        "error: unknown.csv: line 4: the model does not know the user `eve`; drop the line, or say --unknown nan\n"
+        "error: unknown.csv: line 4: the model does not know the user `eve`; drop the line, or use --unknown nan\n"
     );
     let done = karhunen("predict m unknown.csv --unknown nan").current_dir(folder.path()).assert().success();
     let text = String::from_utf8(done.get_output().stdout.clone()).unwrap();
@@ -332,17 +332,17 @@ fn options_without_use_are_refused() {
     let cases = [
         (
             "fit u.csv --alpha 0.5",
-            "--alpha has no effect on the fit of complete data; say --missing, or leave it out",
+            "--alpha has no effect on the fit of complete data; use --missing, or leave it out",
         ),
         (
             "fit t.csv --missing --scale --mean-prior 2:5",
             "--mean-prior 2: columns that are divided by numbers of their own (--scale) have no common unit, and so no common \
              value of their means; leave it out",
         ),
-        ("fit t.csv --missing --no-center", "--no-center does not go with missing values: say --mean none"),
+        ("fit t.csv --missing --no-center", "--no-center does not go with missing values: use --mean none"),
         (
             "fit t.csv --missing --solver svd",
-            "--solver does not go with missing values: say --missing=METHOD",
+            "--solver does not go with missing values: use --missing=METHOD",
         ),
         (
             "fit t.csv --missing=em --alpha 0.5",
@@ -462,7 +462,7 @@ fn a_fit_that_stops_at_its_limit_warns_or_fails() {
     let arguments = "fit t.csv --missing=em --label class -k 2 -q --max-iter 2";
     let message = "t.csv: the cost was still falling after 2 iterations; raise --max-iter or --tol\n";
     let note = "note: t.csv: column `proline` has 99.77% of the variance, so that the others hardly count; if that is only its \
-                unit, say --scale\n";
+                unit, use --scale\n";
     let warned = karhunen(arguments).current_dir(folder.path()).assert().success();
     warned.stderr(format!("{note}warning: {message}"));
     assert_eq!(refusal(&folder, &format!("{arguments} --strict -o m"), 5), format!("{note}error: {message}"));

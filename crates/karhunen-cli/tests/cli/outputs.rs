@@ -50,13 +50,13 @@ fn only_its_own_kind_of_output_is_overwritten() {
     std::fs::write(folder.path().join("notes.csv"), "my,notes\n1,2\n").unwrap();
     std::fs::write(folder.path().join("empty.csv"), "").unwrap();
     let data = "the file exists and holds text or a table that karhunen cannot tell from other data; give another name, or \
-                say --force to overwrite it";
+                use --force to overwrite it";
     let model = |kind: &str| {
         format!(
-            "the file exists and holds a model of the kind `{kind}`; give another name, or say --force to overwrite it"
+            "the file exists and holds a model of the kind `{kind}`; give another name, or use --force to overwrite it"
         )
     };
-    let array = "the file exists and holds an array, which cannot be told from other data; give another name, or say --force \
+    let array = "the file exists and holds an array, which cannot be told from other data; give another name, or use --force \
                  to overwrite it";
     let checkpoint = "the file exists and holds the checkpoint of a fit; ";
     succeeds(&folder, "transform m t.csv -o s.npy");
@@ -141,7 +141,7 @@ fn what_is_write_protected_is_refused_before_the_work() {
     std::fs::set_permissions(&path, permissions).unwrap();
     // The data cannot be read either, which would be reported only later.
     let message = refused(&folder, "fit no_such.csv -o m", 4);
-    let expected = "error: m: writing failed: the file is write-protected; give another name, or say --force to replace it\n";
+    let expected = "error: m: writing failed: the file is write-protected; give another name, or use --force to replace it\n";
     assert_eq!(message, expected);
     assert_eq!(std::fs::read(&path).unwrap(), before);
     succeeds(&folder, "fit t.csv -k 1 -q -o m --force");
@@ -174,7 +174,7 @@ fn files_of_another_user_stay_theirs() {
     let Ok(done) = fit("") else { return };
     let message = String::from_utf8(done.stderr).unwrap();
     let expected = "error: m: writing failed: the file belongs to another user or group, and its replacement would not; give \
-                    another name, or say --force to replace it\n";
+                    another name, or use --force to replace it\n";
     assert_eq!((done.status.code(), message.as_str()), (Some(4), expected));
     assert_eq!(std::fs::metadata(&path).unwrap().uid(), 4711);
     assert!(fit(" --force").unwrap().status.success());

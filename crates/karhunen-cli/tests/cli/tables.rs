@@ -57,7 +57,7 @@ fn no_row_is_taken_for_names_against_a_model_without_names() {
     ]);
     let folder = folder.path();
     run(folder, "fit nh.csv -k 2 -q -o m");
-    let note = "note: new.csv: the first line holds numbers that count up or down, and was taken as values; say --header yes \
+    let note = "note: new.csv: the first line holds numbers that count up or down, and was taken as values; use --header yes \
                 if it holds names\n";
     for arguments in ["transform m new.csv", "transform m new.csv -q", "reconstruct m new.csv --from data -q"]
     {
@@ -121,10 +121,10 @@ fn years_and_wavelengths_are_names() {
     assert_eq!(err, "");
     let (out, err) = run(folder, "inspect years.csv");
     assert!(out.contains("3 rows x 3 columns") && out.contains("1990 "), "{out}");
-    assert!(err.contains("was taken as names; say --header no if it is data"), "{err}");
+    assert!(err.contains("was taken as names; use --header no if it is data"), "{err}");
     let (out, err) = run(folder, "inspect titled.csv");
     assert!(out.contains("3 rows x 3 columns") && out.contains("1990 "), "{out}");
-    assert!(err.contains("was taken as names; say --header no if it is data"), "{err}");
+    assert!(err.contains("was taken as names; use --header no if it is data"), "{err}");
     // The first row of a sorted table is no header, nor under a model of columns without names.
     let sorted = "time,1900,1650\nyear,1200,1100\nof,900,870\n";
     std::fs::write(folder.join("sorted.csv"), sorted).unwrap();
@@ -141,7 +141,7 @@ fn a_guess_by_one_sign_is_said_by_every_command() {
     let folder = folder.path();
     let names = |file: &str| {
         format!(
-            "note: {file}: the first line holds numbers that count up or down, and was taken as names; say --header no if it is \
+            "note: {file}: the first line holds numbers that count up or down, and was taken as names; use --header no if it is \
              data\n"
         )
     };
@@ -209,7 +209,7 @@ fn a_line_of_names_that_the_model_does_not_know_is_kept_with_a_note() {
     run(folder, "fit y18.csv -k 1 -q -o named");
     let note = |file: &str| {
         format!(
-            "note: {file}: the first line holds numbers that count up or down, and was taken as values; say --header yes if it \
+            "note: {file}: the first line holds numbers that count up or down, and was taken as values; use --header yes if it \
              holds names\n"
         )
     };
@@ -244,7 +244,7 @@ fn a_row_written_with_decimals_is_no_line_of_whole_numbers() {
     let folder = folder(&[("t.csv", &csv(&rows)), ("w.csv", "7.0,3.0,9.0\n1.2,0.5,2.1\n0.7,1.5,0.1\n")]);
     let folder = folder.path();
     let (_, err) = run(folder, "fit t.csv -k 1 -q");
-    assert!(err.contains("was taken as names; say --header no if it is data"), "{err}");
+    assert!(err.contains("was taken as names; use --header no if it is data"), "{err}");
     let (out, err) = run(folder, "inspect w.csv");
     assert!(out.contains("3 rows x 3 columns") && err.is_empty(), "{out} {err}");
 }
@@ -404,7 +404,7 @@ fn triples_by_number_note_a_line_that_counts_columns() {
         run(folder.path(), &format!("fit {file} --triples 1,2,3 -k 1 --missing=als -q --duplicates average"))
     };
     // The fit may print more notes.
-    let note = "note: counted.csv: the first line holds numbers that count up or down, and was taken as values; say --header yes \
+    let note = "note: counted.csv: the first line holds numbers that count up or down, and was taken as values; use --header yes \
                 if it holds names\n";
     let said = fit("counted.csv").1;
     assert!(said.contains(note), "{said}");
@@ -424,11 +424,11 @@ fn pairs_by_number_say_which_column_was_taken_for_what() {
     let folder = folder.path();
     run(folder, "fit r.csv --triples 1,2,3 -k 1 --missing=als -q -o m");
     // A regression: contradicting names were ignored.
-    assert!(refusal(folder, "predict m turned.csv", 2).contains("say --pairs row,column, or --pairs 1,2"));
+    assert!(refusal(folder, "predict m turned.csv", 2).contains("use --pairs row,column, or --pairs 1,2"));
     assert_eq!(
         run(folder, "predict m item.csv -q").1,
         "note: item.csv: `item` was taken for the rows and `user` for the columns of the model, for these are columns 1 and 2, as \
-         in the fit; say --pairs item,user if that is right, --pairs user,item if not\n"
+         in the fit; use --pairs item,user if that is right, --pairs user,item if not\n"
     );
     for settled in
         ["item.csv --pairs item,user", "item.csv --pairs 1,2", "row.csv", "turned.csv --pairs row,column"]
@@ -463,14 +463,14 @@ fn features_called_as_scores_are_told_from_scores() {
     // A regression: the rows were read as scores without a note.
     assert_eq!(
         refusal(folder, "reconstruct all t.csv", 2),
-        "error: t.csv: the columns are called as the scores are, and as the features of the model; say --from scores or --from \
+        "error: t.csv: the columns are called as the scores are, and as the features of the model; use --from scores or --from \
          data\n"
     );
     let (out, _) = run(folder, "reconstruct all t.csv --from data");
     crate::assert_close(&crate::parse_csv(&out)[1], &[2.0, 1.5], 1e-9);
     let (out, _) = run(folder, "reconstruct one t.csv");
     assert_eq!(out.lines().count(), 5);
-    assert!(refusal(folder, "reconstruct one s.csv", 2).contains("say --from scores or --from data"));
+    assert!(refusal(folder, "reconstruct one s.csv", 2).contains("use --from scores or --from data"));
     assert_eq!(run(folder, "reconstruct one s.csv --from scores").0.lines().count(), 3);
 }
 

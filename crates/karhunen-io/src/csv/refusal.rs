@@ -119,7 +119,7 @@ impl Reason {
             }),
             Reason::MissingWord(found) => Cause::value(
                 Phrase::new(format!(
-                    "`{}` is a missing value, as other words of the first line are; if the line holds names, say ",
+                    "`{}` is a missing value, as other words of the first line are; if the line holds names, use ",
                     show(&found)
                 ))
                 .setting(option_names::HEADER, OptionValue::Flag(true))
@@ -182,7 +182,7 @@ fn is_with_point(found: &[u8]) -> bool {
 }
 
 fn with_point(found: &[u8]) -> Cause {
-    let problem = format!("`{}` is not a number where a comma separates the decimals; say ", show(found));
+    let problem = format!("`{}` is not a number where a comma separates the decimals; use ", show(found));
     let advice = Phrase::new(problem).setting(option_names::DECIMAL_COMMA, OptionValue::Flag(false));
     let groups = is_grouped_by_points(&[found, b",0"].concat());
     Cause::value(advice.text(if groups {
@@ -229,7 +229,7 @@ fn of_text(found: &[u8], label: &str) -> Cause {
     }
     let shown = show(found);
     if found.iter().filter(|&&byte| byte == b',').count() == 1 && is_digits_and(found, b",") {
-        let problem = format!("`{shown}` is not a number here; if a comma separates the decimals, say ");
+        let problem = format!("`{shown}` is not a number here; if a comma separates the decimals, use ");
         let advice = Phrase::new(problem).setting(option_names::DECIMAL_COMMA, OptionValue::Flag(true));
         return Cause::value(advice.text(", if it groups the thousands, remove it"));
     }

@@ -141,7 +141,7 @@ fn points_that_group_thousands_are_refused_with_the_reason() {
     ] {
         let error = refused(text);
         assert!(error.starts_with(&format!("t.csv: {place} ")), "{text:?}: {error}");
-        let points = "is not a number where a comma separates the decimals; say decimal_comma = false, or remove points \
+        let points = "is not a number where a comma separates the decimals; use decimal_comma = false, or remove points \
                       that group the thousands";
         assert!(error.ends_with(if text.contains("1.000\n") { points } else { reason }), "{text:?}: {error}");
     }
@@ -333,7 +333,7 @@ fn a_first_line_of_whole_numbers_over_decimals_is_noted() {
         parse(text, &ReadOptions { header, ..ReadOptions::default() }, TINY).unwrap().warnings
     };
     let doubtful = "10,3,7\n0.5,1.5,2.5\n0.25,1,2.5\n0.5,1.5,0.75\n";
-    let warning = "the first line holds whole numbers over decimals and was taken as values; say header = true if it holds names";
+    let warning = "the first line holds whole numbers over decimals and was taken as values; use header = true if it holds names";
     assert_eq!(warnings(doubtful, None)[0].to_string(), warning);
     for (text, header) in [
         (doubtful, Some(false)),
@@ -350,13 +350,13 @@ fn a_first_line_of_whole_numbers_over_decimals_is_noted() {
 fn a_first_line_of_words_for_missing_values_is_noted() {
     let read =
         |text: &str, missing: bool| parse(text, &ReadOptions { missing, ..ReadOptions::default() }, TINY);
-    let note = "the first line holds different words for missing values and was taken as values; say header = true if it \
+    let note = "the first line holds different words for missing values and was taken as values; use header = true if it \
                 holds names";
     for text in ["NA,nan,null\n1,2,3\n4,5,7\n", "x,NA,nan\ny,1,2\nz,3,4\n"] {
         let table = read(text, true).unwrap();
         assert_eq!((table.data.shape().0, table.warnings[0].to_string()), (3, note.to_owned()), "{text}");
         let error = read(text, false).unwrap_err().to_string();
-        let advice = "`NA` is a missing value, as other words of the first line are; if the line holds names, say header = true";
+        let advice = "`NA` is a missing value, as other words of the first line are; if the line holds names, use header = true";
         assert!(error.contains(advice), "{error}");
     }
     let table = read("id,NA,nan\na,1,2\nb,3,4\n", true).unwrap();

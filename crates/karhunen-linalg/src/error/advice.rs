@@ -59,7 +59,7 @@ impl Advice {
             Self::AnotherKernel => "choose another kernel".to_owned(),
             Self::AnotherSolver => format!("choose another {}", surface.option(options::SOLVER)),
             Self::Solver { route, bytes } => {
-                format!("say {}, which needs {}", surface.setting(options::SOLVER, route), size(*bytes))
+                format!("use {}, which needs {}", surface.setting(options::SOLVER, route), size(*bytes))
             }
             Self::MemoryLimit { bytes } => format!(
                 "set {} to at least {}",
@@ -73,7 +73,7 @@ impl Advice {
                 let svd = svd.then(|| surface.setting(options::SOLVER, &OptionValue::name("svd")));
                 svd.map_or_else(
                     || problem.to_owned(),
-                    |svd| format!("{problem}, or say {svd} if it has at least as many rows as columns"),
+                    |svd| format!("{problem}, or use {svd} if it has at least as many rows as columns"),
                 )
             }
             Self::Do(phrase) => phrase.text_for(surface),

@@ -162,7 +162,7 @@ fn power_of_scales(model: &PcaModel) -> Option<f64> {
     }
 }
 
-/// True if columns are divided by their deviations, and the fits without each row of a few are quick and have enough rows.
+/// True if columns are divided by their deviations, and fits without each row are quick and have enough rows.
 fn is_refitted(model: &PcaModel, n: usize) -> bool {
     let (n, p) = (n as f64, model.n_features() as f64);
     power_of_scales(model).is_some()

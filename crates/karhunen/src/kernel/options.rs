@@ -283,7 +283,7 @@ impl KernelPca {
     pub(super) fn check_share(&self, route: KernelRoute) -> Result<()> {
         match self.n_components {
             NComponents::Variance(fraction) if route.iterates() && !self.kernel.is_positive() => {
-                let rule = "for a share of the variance, iterations need a kernel that is positive semi-definite; say ";
+                let rule = "for a share of the variance, iterations need a kernel that is positive semi-definite; use ";
                 let rule = Phrase::new(rule).setting(options::SOLVER, OptionValue::name("full"));
                 Err(Error::option(options::N_COMPONENTS, fraction, rule))
             }

@@ -106,6 +106,6 @@ impl Products for MappedOp<'_> {
 
 /// The error for the route svd, which reads rows.
 pub(crate) fn needs_rows() -> Error {
-    let rule = "an operator has products, not rows: say covariance, gram or block-krylov";
+    let rule = "an operator has products, not rows: use covariance, gram or block-krylov";
     Error::option(options::SOLVER, OptionValue::name("svd"), rule)
 }

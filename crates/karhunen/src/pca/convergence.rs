@@ -150,7 +150,7 @@ impl Input {
                      ask for fewer components",
                 );
                 let svd = || OptionValue::name(Route::Svd.name());
-                if offers_svd { text.text(", or say ").setting(options::SOLVER, svd()) } else { text }.into()
+                if offers_svd { text.text(", or use ").setting(options::SOLVER, svd()) } else { text }.into()
             }
         }
     }

@@ -37,7 +37,7 @@ pub(crate) fn fit_scatter(
     pca.check(shape)?;
     if let Some(other) = pca.solver.filter(|&route| route != Route::Covariance) {
         let rule =
-            "moments hold the covariance matrix, not the data: leave the solver out, or say covariance";
+            "moments hold the covariance matrix, not the data: leave the solver out, or use covariance";
         return Err(Error::option(options::SOLVER, other.value(), rule));
     }
     check_feature_weights(feature_weights, shape.1)?;
@@ -121,7 +121,7 @@ fn check_one_pass(pca: &Pca) -> Result<()> {
         None => Ok(()),
         Some(route) => Err(Error::OnePass {
             work: format!("the {route} route"),
-            way_out: "leave the solver out or say covariance, which takes one pass, or give data that can be read again, such as a \
+            way_out: "leave the solver out or use covariance, which takes one pass, or give data that can be read again, such as a \
                       file or an array",
         }),
     }

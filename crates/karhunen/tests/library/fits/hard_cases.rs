@@ -475,7 +475,7 @@ fn full_sparse_columns_far_from_zero_are_fitted_by_routes_that_centre_values() {
         let error = layout.with::<f64, _>(&problem.rows, |x| pca.fit(x, &problem.weights())).unwrap_err();
         assert!(error.to_string().ends_with(
             "centring costs this sparse matrix its digits, because its columns are far from zero: give it as dense, or \
-             say solver = svd if it has at least as many rows as columns"
+             use solver = svd if it has at least as many rows as columns"
         ), "{error}");
     }
 }
@@ -494,7 +494,7 @@ fn the_advice_for_missed_tolerances_depends_on_the_route() {
     let pca = |solver| Pca { solver: Some(solver), tol: Some(1e-13), ..Pca::new(20) };
     let scale = "the smallest of these variances are near the rounding errors of the largest: scale the columns, or ask for \
                  fewer components";
-    assert_eq!(advice(1e4, &pca(Route::Gram)), Some(format!("{scale}, or say solver = svd")));
+    assert_eq!(advice(1e4, &pca(Route::Gram)), Some(format!("{scale}, or use solver = svd")));
     let exact = Pca { tol: Some(1e-18), ..pca(Route::Svd) };
     assert_eq!(advice(1.0, &exact).as_deref(), Some("raise `tol`"));
     let once = Pca { max_iter: 1, ..pca(Route::BlockKrylov) };

@@ -103,7 +103,7 @@ fn a_fit_succeeds_within_each_limit_or_within_the_one_it_names() {
                 // Every limit below names the same. The choice does not depend on the number of threads: where many of them
                 // need more than it leaves, the text names the route that fits.
                 let smallest = *smallest.get_or_insert(named);
-                let other_fits = n_threads > 4 && text.contains("say solver = ");
+                let other_fits = n_threads > 4 && text.contains("use solver = ");
                 assert!(named == smallest || other_fits, "{what}: {text}");
                 let (outcome, _) = fit(None, named, NComponents::Count(5));
                 assert!(outcome.is_ok(), "{what}: {text}, but then {}", outcome.unwrap_err());

@@ -251,7 +251,7 @@ fn faulty_products_are_refused_by_name() {
     let svd = Pca { solver: Some(Route::Svd), ..Pca::new(1) };
     assert_eq!(
         message(&svd, &Faulty { value: 0.0, rows: 5 }),
-        "solver = svd is not allowed: an operator has products, not rows: say covariance, gram or block-krylov"
+        "solver = svd is not allowed: an operator has products, not rows: use covariance, gram or block-krylov"
     );
 }
 

@@ -140,7 +140,7 @@ fn work_that_needs_a_second_visit_refuses_rows_that_come_once() {
             error.to_string(),
             format!(
                 "the {route} route reads the data more than once, and this source can be read once; leave the solver out or \
-                 say covariance, which takes one pass, or give data that can be read again, such as a file or an array"
+                 use covariance, which takes one pass, or give data that can be read again, such as a file or an array"
             )
         );
     }

@@ -201,7 +201,7 @@ fn scatters_of_inconsistent_shape_are_refused() {
     assert_eq!(
         message(&Pca { solver: Some(Route::Svd), ..pca.clone() }, &whole),
         "solver = svd is not allowed: moments hold the covariance matrix, not the data: \
-         leave the solver out, or say covariance"
+         leave the solver out, or use covariance"
     );
     assert_eq!(
         message(&Pca::new(4), &whole),

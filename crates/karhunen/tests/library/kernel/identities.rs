@@ -343,5 +343,5 @@ fn a_share_of_the_variance_takes_the_fewest_components_that_exceed_it() {
     let sigmoid = Kernel::Sigmoid { gamma: Gamma::Value(0.1), coef0: 1.0 };
     let indefinite = KernelPca { kernel: sigmoid, ..with(NComponents::Variance(0.5), KernelRoute::Stored) };
     let error = indefinite.fit(&x, &Weights::default()).unwrap_err().to_string();
-    assert!(error.ends_with("say solver = full"), "{error}");
+    assert!(error.ends_with("use solver = full"), "{error}");
 }
