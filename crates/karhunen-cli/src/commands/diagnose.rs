@@ -207,7 +207,7 @@ fn summary(found: Distances<'_>, level: f64, of_t2: f64, of_fit: Option<[f64; 3]
         }
         None => {
             text.push_str(
-                "SPE: its limit follows from the rows of the fit, as a closer one for T2; diagnose these with --fitted\n",
+                "SPE: its limit follows from the rows of the fit, and so does a closer one for T2; diagnose them with --fitted\n",
             );
         }
     }

@@ -45,7 +45,9 @@ impl Rows {
             ));
             if limits.t2.is_some() {
                 let of_new = significant(t2_limit(model, level, diagnostics::Rows::New)? * left.t2_factor, 4);
-                limits.reasons.push(format!("T² of new samples has the limit {of_new}."));
+                limits.reasons.push(format!(
+                    "T² of new samples has the limit {of_new}, by samples left out of the fit."
+                ));
             }
         }
         let sizes = sizes(&found, (limits.t2, limits.spe));

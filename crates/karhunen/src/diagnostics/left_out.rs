@@ -25,8 +25,8 @@ const LEAST_SHARE: f64 = 1e-40;
 
 /// Most multiplications of fits without each row, whose columns are divided by their own deviations.
 const MOST_REFITTED: f64 = 1e9;
-/// Fewest observations more than components for the mean of T² of rows left out: it has a variance then.
-const MORE_ROWS: f64 = 5.0;
+/// Fewest observations more than components for the mean of T² of rows left out: of fewer it is too uncertain.
+const MORE_ROWS: f64 = 20.0;
 
 /// Distances of the rows of a fit under fits without each of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,8 +37,10 @@ pub struct LeftOut {
     pub spe: Vec<f64>,
     /// Factor of the limit for T² of new rows ([`t2_limit`](super::t2_limit)): the mean of `t2` over that of normal rows along
     /// components that do not follow the rows of the fit, at most one. Variances along components near the discarded ones
-    /// are estimated too large, and T² of new rows is small. One if nothing is discarded, with fewer than `k + 5` observations,
+    /// are estimated too large, and T² of new rows is small. One if nothing is discarded, with at most `k + 20` observations,
     /// and where errors are by leverage or as they are.
+    ///
+    /// Rows far from the others make it larger: the limit is then nearer that of the F distribution, and fewer rows exceed it.
     pub t2_factor: f64,
 }
 
@@ -50,8 +52,9 @@ pub struct LeftOut {
 /// row on its eigenvectors (Bunch, Nielsen & Sorensen 1978, doi:10.1007/BF01396012). The equation holds the variances along
 /// the leading `2 k + 10` components, from another fit, and the mean of the others; it is exact if there are no others. If the
 /// other fit has errors that are smaller by more than a thousandth, `x` was not fitted, and its distances are returned as they
-/// are. If columns are divided by their deviations, small tables are fitted without each row; else the errors are in units of
-/// the deviations without the row, with the axes as they are, and T² is in the units of all rows.
+/// are. If columns are divided by their deviations, tables of more than `k + 20` rows for which `n^2 p min(n, p)` is at most 1e9
+/// are fitted without each row. Else, and for rows without which a column hardly varies, the errors are in units of the
+/// deviations without the row, with the axes as they are, and T² is in the units of all rows.
 ///
 /// With more rows the errors are divided by `(1 - h)^2` and T² by `1 - h`, `h` the leverage of the row: the limit for
 /// components whose variances are far above the discarded ones.
@@ -105,10 +108,6 @@ fn of_rows<T: Scalar>(
     if mean(found.spe) > (1.0 + SAME_PLANE) * without.discarded {
         return Ok(as_it_is());
     }
-    if is_refitted(model, n) {
-        let (squares, t2, spe) = by_refits(model, found, x, weights, run)?;
-        return Ok(LeftOut { t2, spe, t2_factor: without.t2_factor(mean(&squares), model.n_observations()) });
-    }
     let mut both = vec![0.0; 2 * n];
     Exec::run(run, |exec| {
         exec.phase("rows left out").fill(&mut both, 2 * ROWS, |piece, out| {
@@ -118,11 +117,14 @@ fn of_rows<T: Scalar>(
             Ok(())
         })
     })?;
-    let (squares, mut spe): (Vec<f64>, Vec<f64>) =
+    let (mut squares, mut spe): (Vec<f64>, Vec<f64>) =
         both.chunks_exact(2).map(|pair| (pair[0], pair[1])).unzip();
     if let Some(power) = power_of_scales(model) {
         let factors = of_scales(model, &wider, x, &removed, power, run)?;
         spe.iter_mut().zip(factors).for_each(|(error, factor)| *error *= factor);
+        if is_refitted(model, n) {
+            by_refits((model, &removed), x, weights, (&mut squares, &mut spe), run)?;
+        }
     }
     let t2_factor = without.t2_factor(mean(&squares), model.n_observations());
     let t2 = squares.iter().map(|square| square * unit_without(model)).collect();
@@ -162,43 +164,50 @@ fn power_of_scales(model: &PcaModel) -> Option<f64> {
     }
 }
 
-/// True if columns are divided by their deviations, and fits without each row are quick and have enough rows.
+/// True if fits without each row are quick and have enough rows.
 fn is_refitted(model: &PcaModel, n: usize) -> bool {
     let (n, p) = (n as f64, model.n_features() as f64);
-    power_of_scales(model).is_some()
-        && n * n * p * n.min(p) <= MOST_REFITTED
-        && model.n_observations() > model.n_components() as f64 + MORE_ROWS
+    n * n * p * n.min(p) <= MOST_REFITTED && model.n_observations() > model.n_components() as f64 + MORE_ROWS
 }
 
-/// T² by mean squares and by variances, and the errors, of each row under a fit without it. Rows without weight keep theirs.
+/// Writes T² by mean squares and the error of each row under a fit without it, unless a column varies in this row above all.
 fn by_refits<T: Scalar>(
-    model: &PcaModel,
-    found: Distances<'_>,
+    (model, removed): (&PcaModel, &dyn Fn(usize) -> f64),
     x: &dyn Source<T>,
     weights: Option<&[f64]>,
+    (squares, errors): (&mut [f64], &mut [f64]),
     run: &Run<'_>,
-) -> Result<(Vec<f64>, Vec<f64>, Vec<f64>)> {
-    let n = found.spe.len();
-    let pca = Pca { n_components: NComponents::Count(model.n_components()), ..model.options().clone() };
-    let mut weights = weights.map_or_else(|| vec![1.0; n], <[f64]>::to_vec);
-    let (mut squares, mut t2, mut spe) = (found.t2.to_vec(), found.t2.to_vec(), found.spe.to_vec());
-    for i in 0..n {
+) -> Result<()> {
+    let options = model.options();
+    let pca = Pca {
+        n_components: NComponents::Count(model.n_components()),
+        center: options.center.clone(),
+        scale: options.scale.clone(),
+        weighting: options.weighting,
+        ..Pca::default()
+    };
+    let mut weights = weights.map_or_else(|| vec![1.0; errors.len()], <[f64]>::to_vec);
+    let variance = |fit: &PcaModel| fit.parts().feature_variance.clone().unwrap_or_default();
+    let of_all = variance(model);
+    for i in 0..errors.len() {
         let weight = weights[i];
         if weight == 0.0 {
             continue;
         }
-        weights[i] = match pca.weighting {
+        weights[i] = match options.weighting {
             Weighting::Frequency => (weight - 1.0).max(0.0),
             Weighting::Importance | Weighting::Population => 0.0,
         };
         let fit =
             pca.fit_with(x, &Weights { samples: Some(&weights), features: model.feature_weights() }, run)?;
         weights[i] = weight;
-        let of_rows = samples_with(&fit, x, run)?;
-        squares[i] = of_rows.t2[i] * fit.n_observations() / fit.divisor();
-        (t2[i], spe[i]) = (of_rows.t2[i], of_rows.spe[i]);
+        if variance(&fit).iter().zip(&of_all).all(|(left, all)| *left >= removed(i) * all) {
+            let of_rows = samples_with(&fit, x, run)?;
+            squares[i] = of_rows.t2[i] * fit.n_observations() / fit.divisor();
+            errors[i] = of_rows.spe[i];
+        }
     }
-    Ok((squares, t2, spe))
+    Ok(())
 }
 
 /// T² and the error of row `i` without its share `v` of the weights, by its leverage.

@@ -43,7 +43,7 @@ plain_names!(Rows);
 ///
 /// The level is exact for all components of normal rows. Variances along the leading components of few rows in many
 /// dimensions are estimated too large, and fewer rows than `1 - level` exceed the limit, unless it is multiplied by
-/// [`LeftOut::t2_factor`](super::LeftOut::t2_factor), which takes the rows of the fit. Rows are taken for independent: more
+/// [`LeftOut::t2_factor`](super::LeftOut::t2_factor), which needs the rows of the fit. Rows are taken for independent: more
 /// than that share of the rows of a series exceed it ([`t2_limit_by`]).
 ///
 /// # Errors

@@ -326,7 +326,7 @@ impl Rounds<'_> {
             found.starts = self.starts;
             if !self.pca.error_bars {
                 (parts.score_covariances, parts.loading_covariances) = (None, None);
-                parts.feature_noise_variance = None;
+                (parts.feature_noise_variance, parts.spe_scale) = (None, None);
             }
         })
     }

@@ -126,7 +126,9 @@ impl SpeScale {
         };
         let errors: Vec<f64> = (0..spe.len()).map(error).collect();
         let of_rows = Self::of_errors(&errors, (degrees, distance2), weights)?;
-        let n = NormalizedWeights::new(weights, errors.len())?.totals.sum;
+        // Rows without degrees of freedom have no error.
+        let of_row = |i: usize| if degrees[i] > 0 { weights.map_or(1.0, |w| w[i]) } else { 0.0 };
+        let n = (0..errors.len()).map(of_row).sum::<f64>();
         if of_rows.variance == 0.0 || n <= 1.0 {
             return Ok(Self::NOTHING);
         }

@@ -202,7 +202,17 @@ fn a_model_has_the_scale_of_its_rows() {
         assert_eq!(kept.n_observations, weights.map_or(90.0, |w| w.iter().sum()));
         close("variance", kept.variance, again.variance, 1e-9);
         close("dispersion", kept.dispersion, again.dispersion, 1e-9);
+        let plain = IncompletePca { error_bars: false, ..pca }.fit(&data).unwrap();
+        assert!(SpeScale::of_model(&plain).n_observations.is_infinite());
     }
+    // Rows without degrees of freedom say nothing of errors.
+    let few = |i: usize, j: usize, value: f64| if i < 20 || j < 2 { value } else { f64::NAN };
+    let x: Table = rows(81, 200, 0.0)
+        .iter()
+        .enumerate()
+        .map(|(i, row)| row.iter().enumerate().map(|(j, value)| few(i, j, *value)).collect())
+        .collect();
+    assert_eq!(SpeScale::of_model(&options.fit(&observed(&x)).unwrap()).n_observations, 20.0);
 }
 
 #[test]

@@ -145,10 +145,24 @@ fn a_factorial_design_has_a_limit() {
         assert!(of_rows.spe.iter().all(|spe| *spe <= limit), "{:?} {limit}", of_rows.spe);
     }
     let errors = found(&model, &rows, None).spe;
-    // The squared distance of a corner from the mean of the others, 3 (4/7)^2, over the variance of their columns.
-    let expected = 3.0 * (16.0 / 49.0) * (7.0 / 2.0);
+    // (8/7)^2 times the squared distance, and the ratio of the variances with and without the row.
+    let expected = (64.0 / 49.0) * (21.0 / 8.0) * (7.0 / 8.0) * (0.25 / (0.25 - 0.25 / 7.0));
     errors.iter().for_each(|error| close("error", *error, expected, 1e-9));
     let of_new =
         SpeDistribution::of_left_out(&errors, &of_rows.distance2, (None, Weighting::Frequency)).unwrap();
     close("limit", of_new.limit(0.99, SpeLimit::Box).unwrap(), expected, 1e-9);
+}
+
+/// A column that varies in one row alone has no deviation without it: the errors do not depend on its unit.
+#[test]
+fn a_column_of_one_row_has_no_unit() {
+    let of_unit = |unit: f64| {
+        let mut rows = rows(40, 6, 9);
+        rows.iter_mut().enumerate().for_each(|(i, row)| row.push(if i == 7 { unit } else { 0.0 }));
+        let model = fit(&Pca::new(2).scale(true), &rows, &Weights::default());
+        found(&model, &rows, None)
+    };
+    let [one, many] = [of_unit(1.0), of_unit(1e6)];
+    one.spe.iter().zip(&many.spe).for_each(|(a, b)| close("error", *a, *b, 1e-8));
+    close("factor", one.t2_factor, many.t2_factor, 1e-8);
 }
