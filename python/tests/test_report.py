@@ -263,8 +263,8 @@ def test_rows_are_those_of_the_fit_with_its_weights(wine, tmp_path):
     monitor = diagnostics.Monitor(pca, wine, weights, level=0.95)
     assert numbers(path)["rows"]["spe"]["limit"] == pytest.approx(monitor.limits(fitted=True)[1], rel=1e-4)
     text = path.read_text(encoding="utf-8")
-    assert f"SPE of new samples has the limit {monitor.spe_limit:.4g}" in text
-    assert f"T² of new samples has the limit {monitor.t2_limit:.4g}" in text
+    limits = f"{monitor.t2_limit:.4g} and {monitor.spe_limit:.4g}"
+    assert f"T² and SPE of new samples have the limits {limits}" in text
     assert "178 samples are given: those of the fit." in text
     assert "sample_weight=weights, level=0.95" in text
     text = pca.report(tmp_path / "b.html", wine).read_text(encoding="utf-8")

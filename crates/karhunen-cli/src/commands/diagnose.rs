@@ -137,7 +137,7 @@ impl OnValues for Diagnosis<'_> {
         diagnosed.write_to(&mut outputs, &args.output, row_names, &columns, explain)?;
         let [t2, spe, distance2] = found.into_inner().unwrap_or_else(PoisonError::into_inner);
         let distances = Distances { t2: &t2, spe: &spe, distance2: &distance2 };
-        let of_spe = if args.fitted && !args.quiet {
+        let of_fit = if args.fitted && !args.quiet {
             let weights = weights.lend().samples;
             Some(limits(model, distances, &*source, weights, (level, n, &run)).map_err(explain)?)
         } else {
@@ -152,7 +152,7 @@ impl OnValues for Diagnosis<'_> {
         }
         outputs.commit()?;
         if !args.quiet {
-            print_aside(&summary(distances, level, t2_limit, of_spe));
+            print_aside(&summary(distances, level, t2_limit, of_fit));
         }
         Ok(())
     }

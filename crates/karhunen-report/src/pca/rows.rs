@@ -34,21 +34,16 @@ impl Rows {
         let spread = SpeDistribution::of_rows(&found.spe, &found.distance2, weights)?;
         let origin = Origin::of_complete(model, &found, weights);
         let mut limits = Limits::of(model, spread, level, origin.kind())?;
-        if limits.spe.is_some() {
+        if limits.spe.is_some() && limits.t2.is_some() {
             let left = left_out(model, found.distances(), x, weights, run)?;
             let of_new = (weights, model.options().weighting);
             let of_new = SpeDistribution::of_left_out(&left.spe, &found.distance2, of_new)?;
-            let of_new = significant(of_new.limit(level, SpeLimit::Box)?, 4);
+            let spe = significant(of_new.limit(level, SpeLimit::Box)?, 4);
+            let t2 = significant(t2_limit(model, level, diagnostics::Rows::New)? * left.t2_factor, 4);
             limits.reasons.push(format!(
-                "SPE of new samples has the limit {of_new}, by samples left out of the fit: components follow the samples that \
-                 they are fitted to."
+                "T² and SPE of new samples have the limits {t2} and {spe}, by samples left out of the fit: components follow the \
+                 samples that they are fitted to."
             ));
-            if limits.t2.is_some() {
-                let of_new = significant(t2_limit(model, level, diagnostics::Rows::New)? * left.t2_factor, 4);
-                limits.reasons.push(format!(
-                    "T² of new samples has the limit {of_new}, by samples left out of the fit."
-                ));
-            }
         }
         let sizes = sizes(&found, (limits.t2, limits.spe));
         let order = odd::order(&sizes);

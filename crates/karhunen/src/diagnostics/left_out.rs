@@ -164,10 +164,12 @@ fn power_of_scales(model: &PcaModel) -> Option<f64> {
     }
 }
 
-/// True if fits without each row are quick and have enough rows.
+/// True if fits without each row are quick and have enough rows, and the model knows which columns vary.
 fn is_refitted(model: &PcaModel, n: usize) -> bool {
     let (n, p) = (n as f64, model.n_features() as f64);
-    n * n * p * n.min(p) <= MOST_REFITTED && model.n_observations() > model.n_components() as f64 + MORE_ROWS
+    model.parts().feature_variance.is_some()
+        && n * n * p * n.min(p) <= MOST_REFITTED
+        && model.n_observations() > model.n_components() as f64 + MORE_ROWS
 }
 
 /// Writes T² by mean squares and the error of each row under a fit without it, unless a column varies in this row above all.

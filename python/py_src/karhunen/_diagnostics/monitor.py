@@ -54,7 +54,8 @@ class Monitor:
     estimated too large, and T² of new rows is smaller: the limit is multiplied by the mean of T² of rows left out
     of the fit over that of the F distribution, if this is less than one. The limit is not multiplied for fits of at
     most ``k + 20`` rows or of at least ``200 (k + 1)``, with `k` components, nor for an `IncompletePCA`: there
-    fewer new rows than `1 - level` are beyond it along such components.
+    fewer new rows than `1 - level` are beyond it along such components. Rows of the fit that are far from the
+    others make the factor larger, and the limit wider.
 
     Limits for the squared prediction error come from the mean and the variance of errors (Nomikos & MacGregor 1995,
     doi:10.1080/00401706.1995.10485888). A fit minimises the errors of its own rows. Limits for new rows therefore
@@ -62,7 +63,7 @@ class Monitor:
     which mean and variance come. The scatter matrix without a row differs by a matrix of rank one, so that one more
     fit, with more components, gives the errors of all rows. With 200 rows and more for each component and one, and
     for an `IncompletePCA`, errors are divided by ``(1 - h)**2`` instead, with the leverage `h`. If columns are
-    divided by their deviations, small tables, such as 100 x 900 or 1,000 x 30, are fitted without each row. Rows
+    divided by their deviations, small tables, such as 100 x 900 or 300 x 100, are fitted without each row. Rows
     are taken for independent: of a series, more new rows than the level says are beyond both limits, and
     `n_observations` mends that for T².
 

@@ -132,11 +132,13 @@ impl IncompleteSamples {
 }
 
 impl SpeScale {
-    /// The scale of new rows, which the fit has found from its own rows as [`SpeScale::of_left_out`] does. Models of 1,000 rows
-    /// and 100,000 entries or more, of rows in parts, of earlier versions and without error bars have none: then noise has one
-    /// variance for all features, the noise variance `v` of the model, and the scale is `v (1 + h)`, because a new row meets the
-    /// errors of the means and loadings. `h` is the number of these for each feature over the mean number of entries of a feature. The largest likelihood and posterior know their scores and loadings, so that
-    /// their noise variance is too small by `1 - h`.
+    /// The scale of new rows, which the fit has found from its own rows as [`SpeScale::of_left_out`] does.
+    ///
+    /// Large models (1,000 rows and 100,000 entries or more), fits of rows in parts or without error bars, and models of
+    /// earlier versions have none. There noise has one variance for all features, the noise variance `v` of the model, and the
+    /// scale is `v (1 + h)`, because a new row meets the errors of the means and loadings: `h` is their number for each feature
+    /// over the mean number of entries of a feature. The largest likelihood and posterior know their scores and loadings, so
+    /// that their noise variance is too small by `1 - h`.
     pub fn of_model(model: &IncompleteModel) -> Self {
         if let Some(scale) = model.parts().spe_scale {
             return scale;

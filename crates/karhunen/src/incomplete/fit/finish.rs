@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::exec::Exec;
-use crate::incomplete::data::ColumnScales;
+use crate::incomplete::data::{ColumnScales, Observed};
 use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::factors::objective::{Diagonal, MeanRule, Objective};
 use crate::incomplete::factors::prior::{NormalPrior, Prior};
@@ -105,13 +105,18 @@ impl<T: Lane> RunResult<T> {
                 n_samples_in_parts: None,
             },
         };
-        let model = found
-            .into_model(model)?
-            .with_noise_of_features(|model| NoiseSums::of(model, problem.data, exec))?;
-        // Of many rows and entries the noise variance does almost as well, and this would take as long as an iteration.
-        let few = problem.data.n_observed() < LARGE || problem.data.n_samples() < MANY_ROWS;
-        if pca.error_bars && few {
-            model.with_spe_scale(problem.data, &exec.part(1.0, 1.0))
+        found.into_model(model)?.with_errors(problem.data, exec)
+    }
+}
+
+impl IncompleteModel {
+    /// The model with the noise of each feature and, of few rows, with the scale of the errors of new ones: of many rows the noise
+    /// variance does almost as well, and this would take as long as an iteration.
+    fn with_errors<T: Lane>(self, data: &Observed<T>, exec: &Exec<'_>) -> Result<Self> {
+        let is_small = data.n_observed() < LARGE || data.n_samples() < MANY_ROWS;
+        let model = self.with_noise_of_features(|model| NoiseSums::of(model, data, exec))?;
+        if is_small && model.parts().options.error_bars {
+            model.with_spe_scale(data, &exec.part(1.0, 1.0))
         } else {
             Ok(model)
         }

@@ -152,7 +152,7 @@ impl IncompleteModel {
             &found.spe_degrees,
             rows.sample_weights(),
         )?;
-        let is_known = scale.variance > 0.0 && scale.variance.is_finite() && scale.dispersion.is_finite();
+        let is_known = [scale.variance, scale.dispersion].iter().all(|x| *x > 0.0 && x.is_finite());
         Ok(self.with_columns(|parts| parts.spe_scale = is_known.then_some(scale)))
     }
 }

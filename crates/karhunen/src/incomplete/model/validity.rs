@@ -58,8 +58,10 @@ impl IncompleteParts {
             [("mean_prior", mean.as_slice(), FINITE), ("mean_prior", variance.as_slice(), POSITIVE)]
         });
         let totals = self.row_totals.map(|totals| [totals.samples, totals.entries, totals.offset_variance]);
-        let scale = self.spe_scale.map(|scale| [scale.variance, scale.dispersion]);
-        let scale = ("spe_scale", scale.as_ref().map_or(empty, |scale| &scale[..]), SIZE);
+        // Deviates of more than one observation have degrees of freedom.
+        let scale =
+            self.spe_scale.map(|scale| [scale.variance, scale.dispersion, scale.n_observations - 1.0]);
+        let scale = ("spe_scale", scale.as_ref().map_or(empty, |scale| &scale[..]), POSITIVE);
         let totals = ("row_totals", totals.as_ref().map_or(empty, |totals| &totals[..]), SIZE);
         let all = values
             .into_iter()

@@ -89,6 +89,44 @@ fn errors_are_those_of_refits() {
     }
 }
 
+/// Small tables whose columns are divided by their deviations are fitted without each row.
+#[test]
+fn distances_in_units_of_the_other_rows_are_those_of_refits() {
+    let rows = rows(30, 7, 12);
+    let counts: Vec<f64> = integer_weights(30, 4, 5).iter().map(|w| f64::from(*w)).collect();
+    for center in [true, false] {
+        for (weights, weighting, of_oracle) in [
+            (None, Weighting::Frequency, OfOracle::Frequency),
+            (Some(&counts[..]), Weighting::Frequency, OfOracle::Frequency),
+            (Some(&counts[..]), Weighting::Importance, OfOracle::Importance),
+            (Some(&counts[..]), Weighting::Population, OfOracle::Population),
+        ] {
+            let pca = Pca { weighting, ..Pca::new(2).scale(true).center(center) };
+            let model = fit(&pca, &rows, &Weights { samples: weights, features: None });
+            let options = Options {
+                sample_weights: weights,
+                center,
+                scale: true,
+                weighting: of_oracle,
+                ..Options::default()
+            };
+            let left = found(&model, &rows, weights);
+            let n = model.n_observations();
+            let unit = if weighting == Weighting::Population { 1.0 } else { 1.0 - 1.0 / (n - 1.0) };
+            let (mut mean, mut sum) = (0.0, 0.0);
+            for i in 0..rows.len() {
+                let [error, t2] = refitted(&rows, i, 2, &options);
+                close(&format!("{center} {weighting:?} {i}"), left.spe[i], error, 1e-9);
+                close(&format!("T2 {center} {weighting:?} {i}"), left.t2[i], t2 * unit, 1e-9);
+                let weight = weights.map_or(1.0, |w| w[i]);
+                (mean, sum) = (mean + weight * t2, sum + weight);
+            }
+            let expected = if center { 2.0 * n / (n - 5.0) } else { 2.0 * (n - 1.0) / (n - 4.0) };
+            close("factor", left.t2_factor, (mean / sum / expected).min(1.0), 1e-9);
+        }
+    }
+}
+
 /// Variances beyond the `2 k + 10` leading ones are known by their mean; the axes of scaled columns are those of all rows;
 /// many rows have the errors of their leverage.
 #[test]
