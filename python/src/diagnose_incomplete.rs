@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use karhunen::diagnostics::{
-    self, IncompleteSamples, RowContributions, Rows, SpeScale, incomplete_row_contributions,
-    incomplete_samples,
+    self, IncompleteNewRows, IncompleteSamples, RowContributions, Rows, SpeScale,
+    incomplete_row_contributions, incomplete_samples,
 };
 use karhunen::incomplete::{IncompleteModel as CoreModel, RowScores};
 use karhunen::{Matrix, Observed, Result, Run};
@@ -111,6 +111,35 @@ pub(crate) fn diagnose_incomplete_r2<'py>(
     give_r2(py, diagnostics::incomplete_r2(&model.get().model))
 }
 
+/// The model that keeps limits for new rows, by the fitted rows with their multiplicities.
+#[pyfunction]
+#[pyo3(signature = (model, entries, n_threads=None, on_progress=None))]
+pub(crate) fn keep_incomplete_limits(
+    py: Python<'_>,
+    model: &Bound<'_, IncompleteModel>,
+    entries: &Bound<'_, Entries>,
+    n_threads: Option<usize>,
+    on_progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<IncompleteModel> {
+    let (model, entries) = (Arc::clone(&model.get().model), entries.get());
+    let effort = Effort::new(100.0 * entries.pass_cost(model.n_components()), n_threads);
+    let (job, stored) = (KeepLimits { model }, entries.stored());
+    let model = run(py, effort, on_progress, move |run| stored.run(job, run))?;
+    Ok(IncompleteModel { model: Arc::new(model) })
+}
+
+struct KeepLimits {
+    model: Arc<CoreModel>,
+}
+
+impl EntryJob for KeepLimits {
+    type Output = CoreModel;
+    fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> Result<CoreModel> {
+        let new_rows = IncompleteNewRows::of(&self.model, entries, run)?;
+        Ok(CoreModel::clone(&self.model).with_new_rows(new_rows))
+    }
+}
+
 /// The limit of T² of each row by its degrees of freedom.
 #[pyfunction]
 pub(crate) fn incomplete_t2_limits<'py>(
@@ -140,22 +169,22 @@ pub(crate) fn incomplete_t2_p_values<'py>(
 }
 
 /// The variance and the dispersion of squared prediction errors, and the number of observations that they are estimated
-/// from: of rows for the same rows, or with their T² for new rows.
+/// from: of rows for the same rows, or with their T² and its degrees of freedom for new rows.
 #[pyfunction]
-#[pyo3(signature = (model, spe, spe_degrees, distance2, t2=None, weights=None))]
+#[pyo3(signature = (model, spe, spe_degrees, distance2, of_t2=None, weights=None))]
 pub(crate) fn incomplete_spe_scale(
     model: &Bound<'_, IncompleteModel>,
     spe: Vec<f64>,
     spe_degrees: Vec<usize>,
     distance2: Vec<f64>,
-    t2: Option<Vec<f64>>,
+    of_t2: Option<(Vec<f64>, Vec<usize>)>,
     weights: Option<Vec<f64>>,
 ) -> PyResult<[f64; 3]> {
     let found = of_spe(spe, spe_degrees, distance2);
-    let scale = match t2 {
+    let scale = match of_t2 {
         None => SpeScale::of_rows(&found, weights.as_deref()),
-        Some(t2) => {
-            let found = IncompleteSamples { t2, ..found };
+        Some((t2, t2_degrees)) => {
+            let found = IncompleteSamples { t2, t2_degrees, ..found };
             SpeScale::of_left_out(&model.get().model, &found, weights.as_deref())
         }
     };

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use karhunen::choice::Choice;
 use karhunen::diagnostics::{
     self, Adjust, Distances, Features, R2, RowContributions, Rows, Samples, SpeDistribution, SpeLimit,
-    left_out, row_contributions, samples_with,
+    row_contributions, samples_with,
 };
-use karhunen::pca::Scaling;
+use karhunen::pca::{NewRows, Scaling};
 use karhunen::{PcaModel, Result, Run, Source, Weighting};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
@@ -175,18 +175,15 @@ pub(crate) fn spe_of_rows(
 ) -> PyResult<[f64; 4]> {
     let weights = weights.map(copy_vector).transpose()?;
     let found = SpeDistribution::of_rows(&copy_vector(spe)?, &copy_vector(distance2)?, weights.as_deref());
-    Ok(numbers(found.map_err(to_python)?))
+    let SpeDistribution { mean, second, third, n_observations } = found.map_err(to_python)?;
+    Ok([mean, second, third, n_observations])
 }
 
-fn numbers(of: SpeDistribution) -> [f64; 4] {
-    [of.mean, of.second, of.third, of.n_observations]
-}
-
-/// As [`spe_of_rows`], for new rows: by T², squared prediction errors and squared distances of the fitted rows `x`. Also the
-/// factor of the limit for T².
+/// The model that keeps limits for new rows, by the fitted rows `x` and their T², squared prediction errors and squared
+/// distances.
 #[pyfunction]
 #[pyo3(signature = (model, x, distances, weights=None, n_threads=None, on_progress=None))]
-pub(crate) fn limits_of_left_out(
+pub(crate) fn keep_limits(
     py: Python<'_>,
     model: &Bound<'_, Model>,
     x: Data,
@@ -194,7 +191,7 @@ pub(crate) fn limits_of_left_out(
     weights: Option<&Array<'_>>,
     n_threads: Option<usize>,
     on_progress: Option<&Array<'_>>,
-) -> PyResult<(f64, [f64; 4])> {
+) -> PyResult<Model> {
     let model = Arc::clone(&model.get().model);
     let weights = weights.map(copy_vector).transpose()?;
     let [t2, spe, distance2] = distances;
@@ -202,28 +199,40 @@ pub(crate) fn limits_of_left_out(
     // A table of scaled columns may be fitted without each row.
     let n_fits = if model.options().scale == Scaling::None { 1.0 } else { distances[0].len() as f64 };
     let effort = Effort::new(n_fits * x.product_cost(8 * model.n_components() + 40), n_threads);
-    let job = LeftOut { model, distances, weights };
-    let (t2_factor, of_spe) = run(py, effort, on_progress, move |run| x.run(job, run))?;
-    Ok((t2_factor, numbers(of_spe)))
+    let job = KeepLimits { model, distances, weights };
+    let model = run(py, effort, on_progress, move |run| x.run(job, run))?;
+    Ok(Model { model: Arc::new(model) })
 }
 
-struct LeftOut {
+struct KeepLimits {
     model: Arc<PcaModel>,
     /// T², squared prediction errors and squared distances.
     distances: [Vec<f64>; 3],
     weights: Option<Vec<f64>>,
 }
 
-impl Job for LeftOut {
-    type Output = (f64, SpeDistribution);
-    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Self::Output> {
+impl Job for KeepLimits {
+    type Output = PcaModel;
+    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<PcaModel> {
         let Self { model, distances: [t2, spe, distance2], weights } = &self;
-        let weights = weights.as_deref();
-        let left = left_out(model, Distances { t2, spe, distance2 }, x, weights, run)?;
-        let of_spe =
-            SpeDistribution::of_left_out(&left.spe, distance2, (weights, model.options().weighting))?;
-        Ok((left.t2_factor, of_spe))
+        let found = Distances { t2, spe, distance2 };
+        let new_rows = NewRows::of_distances(model, found, x, weights.as_deref(), run)?;
+        Ok(PcaModel::clone(model).with_new_rows(new_rows))
     }
+}
+
+/// The limits of T² and of the squared prediction error of new rows, if the model keeps them.
+#[pyfunction]
+pub(crate) fn new_row_limits(
+    model: &Bound<'_, Model>,
+    n_observations: Option<f64>,
+    level: f64,
+    method: &str,
+) -> PyResult<Option<[f64; 2]>> {
+    let (method, model): (SpeLimit, _) = (named("method", method)?, &model.get().model);
+    let n = n_observations.unwrap_or(model.n_observations());
+    let limits = model.new_rows().map(|new_rows| new_rows.limits(model, n, (level, method)));
+    limits.transpose().map_err(to_python)
 }
 
 /// The limit of the squared prediction error.

@@ -67,13 +67,13 @@ mod _core {
     use crate::diagnose_incomplete::{
         diagnose_incomplete_features, diagnose_incomplete_r2, diagnose_incomplete_rows,
         explain_incomplete_rows, incomplete_model_spe_scale, incomplete_spe_limits, incomplete_spe_p_values,
-        incomplete_spe_scale, incomplete_t2_limits, incomplete_t2_p_values,
+        incomplete_spe_scale, incomplete_t2_limits, incomplete_t2_p_values, keep_incomplete_limits,
     };
     #[pymodule_export]
     use crate::diagnostics::{
         adjust_p_values, compare_categories, correlate, diagnose_features, diagnose_r2,
         diagnose_rotated_features, diagnose_rotated_incomplete_features, diagnose_rows, explain_rows,
-        limits_of_left_out, share_rows, spe_limit, spe_of_rows, squared_cosines, t2_limit,
+        keep_limits, new_row_limits, share_rows, spe_limit, spe_of_rows, squared_cosines, t2_limit,
     };
     #[pymodule_export]
     use crate::entries::{Entries, observe, observe_triples, split_entries};

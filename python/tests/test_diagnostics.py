@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from compare import assert_allclose
-from karhunen import PCA, KernelPCA, TruncatedSVD, diagnostics, rotation
+from karhunen import PCA, IncompletePCA, IncrementalPCA, KernelPCA, TruncatedSVD, diagnostics, rotation
 from scipy import stats
 from sklearn.decomposition import PCA as SklearnPCA
 
@@ -122,6 +122,85 @@ def test_a_monitor_finds_the_row_that_broke_and_its_feature(wine):
     assert new_limits[1] > fitted_limits[1]
     other = diagnostics.Monitor(pca, x, method="jackson-mudholkar")
     np.testing.assert_allclose(other.spe_limit, monitor.spe_limit, rtol=0.1)
+
+
+def test_models_keep_the_limits_of_a_monitor(wine, tmp_path):
+    x = wine.iloc[:, :ACTIVE]
+    for pca in (PCA(3, scale=True).fit(x), TruncatedSVD(3).fit(x)):
+        with pytest.raises(ValueError, match="the model keeps no limits for new rows; give the rows of the fit as X"):
+            diagnostics.Monitor(pca)
+        monitor = diagnostics.Monitor(pca, x)
+        monitor.keep()
+        pca.save(tmp_path / "wine.kh")
+        for other in (pca, pickle.loads(pickle.dumps(pca)), type(pca).load(tmp_path / "wine.kh")):
+            kept = diagnostics.Monitor(other, level=0.99)
+            assert kept.limits() == monitor.limits()
+            assert kept.limits(0.9) == monitor.limits(0.9)
+            assert kept.fitted is None
+            np.testing.assert_array_equal(kept.check(x).beyond_spe, monitor.check(x).beyond_spe)
+            with pytest.raises(ValueError, match="fitted needs the rows of the fit"):
+                kept.limits(fitted=True)
+    with pytest.raises(ValueError, match="sample_weight needs the rows of the fit"):
+        diagnostics.Monitor(pca, sample_weight=np.ones(len(x)))
+
+
+def test_streams_keep_no_limits(wine):
+    x = wine.iloc[:, :ACTIVE]
+    with pytest.raises(TypeError, match="the model of IncrementalPCA changes with its rows"):
+        diagnostics.Monitor(IncrementalPCA(3).fit(x), x).keep()
+
+
+def test_models_of_missing_values_keep_the_limits_of_a_monitor(wine, tmp_path):
+    x = wine.iloc[:, :ACTIVE]
+    holed = x.mask(np.random.default_rng(1).random(x.shape) < 0.1)
+    weights = np.random.default_rng(2).integers(1, 4, len(x))
+    for weight in (None, weights):
+        pca = IncompletePCA(3, method="ppca", scale=True, n_starts=1).fit(holed, sample_weight=weight)
+        # A fit of few rows keeps the scale of their errors by leverage.
+        by_leverage, monitor = diagnostics.Monitor(pca), diagnostics.Monitor(pca, holed, weight)
+        np.testing.assert_allclose(by_leverage.limits(), monitor.limits(), rtol=0.1)
+        assert by_leverage.limits() != monitor.limits()
+        monitor.keep()
+        pca.save(tmp_path / "wine.kh")
+        new = holed.iloc[::5]
+        for other in (pca, pickle.loads(pickle.dumps(pca)), IncompletePCA.load(tmp_path / "wine.kh")):
+            kept = diagnostics.Monitor(other)
+            assert kept.limits() == monitor.limits()
+            found, again = monitor.check(new), kept.check(new)
+            np.testing.assert_array_equal(again.t2_limit, found.t2_limit)
+            np.testing.assert_array_equal(again.spe_limit, found.spe_limit)
+            np.testing.assert_array_equal(again.samples.t2_limits(0.99), found.t2_limit)
+            with pytest.raises(ValueError, match="fitted needs the rows of the fit"):
+                kept.limits(fitted=True)
+
+
+def test_limits_of_missing_values_are_of_rows_left_out():
+    """Of twenty fits without a twentieth of the rows."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((43, 2)) @ rng.standard_normal((2, 9)) * 0.5 + rng.standard_normal((43, 9))
+    x[rng.random(x.shape) < 0.15] = np.nan
+    t2, expected, spe, degrees = [], [], [], []
+    for fold in range(20):
+        rest = np.arange(43) % 20 != fold
+        pca = IncompletePCA(2, method="ppca", n_starts=1).fit(x[rest])
+        found = diagnostics.samples(pca, x[~rest])
+        n, d = rest.sum(), found.t2_degrees
+        t2.append(found.t2)
+        expected.append(d * (n * n - 1) / (n * (n - d)) * (n - d) / (n - d - 2))
+        spe.append(found.spe)
+        degrees.append(found.spe_degrees)
+    t2, expected, spe, degrees = (np.concatenate(values) for values in (t2, expected, spe, degrees))
+    variance = spe.sum() / degrees.sum()
+    dispersion = (degrees * (spe / (degrees * variance) - 1) ** 2).mean() / 2 * 43 / 42
+    pca = IncompletePCA(2, method="ppca", n_starts=1).fit(x)
+    monitor = diagnostics.Monitor(pca, x, level=0.95)
+    factor = min(t2.sum() / expected.sum(), 1.0)
+    assert factor < 0.95
+    of_f = 2 * (43 * 43 - 1) / (43 * 41) * stats.f.ppf(0.95, 2, 41)
+    np.testing.assert_allclose(monitor.t2_limit, factor * of_f, rtol=1e-9)
+    found = diagnostics.samples(pca, x)
+    limits = found.spe_limits(0.95, (variance, dispersion, 43))
+    np.testing.assert_allclose(monitor.check(x).spe_limit, limits, rtol=1e-9)
 
 
 @pytest.mark.parametrize("method", ["box", "jackson-mudholkar"])

@@ -225,8 +225,8 @@ pub(crate) struct DiagnoseArgs {
     ///
     /// T2 of fitted rows has a beta distribution, that of new rows an F distribution. The limits for SPE follow from
     /// fitted rows: for these from their errors, for new rows from their errors under fits without them. Both are then
-    /// shown, the second as Python's Monitor has it. With missing values the limits of new rows follow from the noise
-    /// variance of the model
+    /// shown. A model of fit --limits keeps the limits for new rows. With missing values they follow from the errors of the
+    /// rows of the fit, of 1,000 rows and 100,000 entries or more from the noise variance of the model
     #[arg(long)]
     pub(crate) fitted: bool,
     /// Weight of every row in the limits for SPE, as in the fit: a column of DATA, or a file

@@ -8,7 +8,7 @@ use karhunen_io::{ReadOptions, SavedCategorical};
 
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
-use crate::fit_args::{CopyArgs, FitArgs, PcaArgs};
+use crate::fit_args::{FitArgs, PcaArgs, RowsArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
 use crate::genotype_args::PlinkArgs;
@@ -49,11 +49,11 @@ impl CategoryPlan {
         let flag = flag_of(analysis);
         refuse_useless(&args, flag)?;
         let FitArgs { data, n_components, weights, output, input, .. } = args;
-        let FitArgs { solver, copy, categories, memory, .. } = args;
+        let FitArgs { solver, rows, categories, memory, .. } = args;
         let data = one_file(data, flag)?;
         let mut pca = Pca { memory_limit: memory.memory_limit, ..Pca::default() };
         solver.apply(&mut pca)?;
-        refuse_idle((&solver, &copy), pca.solver)?;
+        refuse_idle((&solver, &rows), pca.solver)?;
         let weighting = weights.rows.weighting.unwrap_or_default();
         let (column, weights_file) = column_or_file(weights.rows.weights);
         let inputs =
@@ -123,7 +123,7 @@ fn refuse_useless(args: &FitArgs, flag: &str) -> Result<()> {
         .first_of::<PcaArgs>(&[])
         .or_else(|| given.first_of::<FitMissingArgs>(&[]))
         .or_else(|| given.first_of::<KernelArgs>(&[]))
-        .or_else(|| given.first_of::<CopyArgs>(&[]))
+        .or_else(|| given.first_of::<RowsArgs>(&[]))
         .or_else(|| given.first_of::<PlinkArgs>(&[]))
         .or_else(|| given.first_of::<CheckpointArgs>(&[]));
     match others {

@@ -38,6 +38,7 @@ use crate::values::{JsonExtent, at_least_one, choice, choice_of, possible_value}
   karhunen fit wide.npy -k 40 --rounded-copy f16 -o wide.model
   karhunen fit tall.npy -k 20 --device cuda -o tall.model
   karhunen fit spectra.csv --scale=pareto --center-values reference.csv
+  karhunen fit spectra.csv -k 3 --limits -o spectra.model
   karhunen fit people.bed --scale=binomial --eigenvec people -o people.model
   karhunen fit --from-moments *.scatter -k 5 -o all.model
   karhunen fit counties.csv --weights sizes.txt --weighting importance
@@ -87,7 +88,7 @@ pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) solver: SolverArgs,
     #[command(flatten)]
-    pub(crate) copy: CopyArgs,
+    pub(crate) rows: RowsArgs,
     #[command(flatten)]
     pub(crate) memory: MemoryArgs,
     #[command(flatten)]
@@ -151,10 +152,10 @@ impl PcaArgs {
     }
 }
 
-/// Copies of a table of complete data: in memory with fewer bytes, on a device.
+/// What a fit does with the rows of complete data: copies with fewer bytes or on a device, limits by rows left out.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Solver")]
-pub(crate) struct CopyArgs {
+pub(crate) struct RowsArgs {
     /// Keep a copy with fewer bytes a value in memory, so that a slow file is read fewer times
     ///
     /// Block Krylov iteration then multiplies the copy, and the rows of the file only to correct its products; residuals
@@ -168,6 +169,13 @@ pub(crate) struct CopyArgs {
     /// checkpoints, --rounded-copy, --scale=range and --solver svd
     #[arg(long, value_name = "DEVICE", value_parser = choice::<Backend>())]
     pub(crate) device: Option<Backend>,
+    /// Keep limits for new rows in the model, for diagnose and report
+    ///
+    /// They follow from T2 and the squared prediction error that each row has under a fit of the others, and take more
+    /// passes over the rows. Without it, diagnose of new rows compares T2 with the limit by the F distribution and has
+    /// no limit for SPE
+    #[arg(long, requires = "model", help_heading = "Output")]
+    pub(crate) limits: bool,
 }
 
 /// Weights of rows, and of columns.

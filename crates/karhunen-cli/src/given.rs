@@ -61,7 +61,7 @@ mod tests {
     use crate::category_args::CategoryArgs;
     use crate::category_plan::CategoryPlan;
     use crate::checkpoints::CheckpointArgs;
-    use crate::fit_args::{CopyArgs, PcaArgs, SolverArgs};
+    use crate::fit_args::{PcaArgs, RowsArgs, SolverArgs};
     use crate::incomplete_plan::IncompletePlan;
     use crate::kernel_args::KernelArgs;
     use crate::kernel_plan::KernelPlan;
@@ -94,13 +94,14 @@ mod tests {
             KernelArgs::augment_args,
             CategoryArgs::augment_args,
             PcaArgs::augment_args,
-            CopyArgs::augment_args,
+            RowsArgs::augment_args,
             CheckpointArgs::augment_args,
             SolverArgs::augment_args,
         ];
         let fits = [
             "",
             "--scale=binomial",
+            "-o m.model",
             "--missing=em",
             "--missing=em --checkpoint=c",
             "--kernel=linear",

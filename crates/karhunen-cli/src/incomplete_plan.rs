@@ -11,7 +11,7 @@ use karhunen_io::{ObserveOptions, ReadOptions, SavedIncomplete, read_column_numb
 use crate::category_args;
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
-use crate::fit_args::{CopyArgs, FitArgs, PcaArgs, RowWeightArgs, SolverArg, SolverArgs, WeightArgs};
+use crate::fit_args::{FitArgs, PcaArgs, RowWeightArgs, RowsArgs, SolverArg, SolverArgs, WeightArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
 use crate::genotype_args::PlinkArgs;
@@ -57,6 +57,8 @@ pub(crate) struct IncompletePlan {
     pub(crate) files: FitFiles,
     /// True if non-convergence is an error.
     pub(crate) strict: bool,
+    /// True if the model keeps limits for new rows.
+    pub(crate) limits: bool,
 }
 
 impl IncompletePlan {
@@ -80,6 +82,7 @@ impl IncompletePlan {
             memory,
             checkpoints,
             complete,
+            rows,
             given,
             ..
         } = args;
@@ -126,6 +129,7 @@ impl IncompletePlan {
             n_components,
             files,
             strict: solver.strict,
+            limits: rows.limits,
         })
     }
 
@@ -185,6 +189,7 @@ fn unstreamed(args: &FitArgs) -> Option<String> {
         .or(of_columns)
         .or(fixed)
         .or_else(|| args.given.first_of::<PcaArgs>(&[]))
+        .or_else(|| args.given.first_of::<RowsArgs>(&[]))
         .or_else(|| args.given.first_of::<FitMissingArgs>(&[&obeyed[..], &of_triples].concat()))
         .or_else(|| args.given.first_of::<SolverArgs>(&["solver", "max_iter", "seed", "threads"]))
         .or_else(|| args.given.first_of::<CheckpointArgs>(&[]))
@@ -244,7 +249,7 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
         let option = args
             .given
             .first_of::<PcaArgs>(&["scale", "scale_values"])
-            .or_else(|| args.given.first_of::<CopyArgs>(&[]))
+            .or_else(|| args.given.first_of::<RowsArgs>(&["limits"]))
             .or_else(|| args.given.first_of::<PlinkArgs>(&[]))?;
         let advice = match option.as_str() {
             "--no-center" => "use --mean none",

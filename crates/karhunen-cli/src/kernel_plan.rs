@@ -9,7 +9,7 @@ use karhunen_io::{ReadOptions, SavedKernel};
 use crate::category_args;
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
-use crate::fit_args::{CopyArgs, FitArgs, PcaArgs, SolverArgs};
+use crate::fit_args::{FitArgs, PcaArgs, RowsArgs, SolverArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
 use crate::genotype_args::PlinkArgs;
@@ -139,7 +139,7 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
         return Err(Failure::Usage(format!("{option} does not go with a kernel: {advice}")));
     }
     let of_columns = args.given.first_of::<PcaArgs>(&[]);
-    let of_rows = || args.given.first_of::<CopyArgs>(&[]).or_else(|| args.given.first_of::<PlinkArgs>(&[]));
+    let of_rows = || args.given.first_of::<RowsArgs>(&[]).or_else(|| args.given.first_of::<PlinkArgs>(&[]));
     if let Some(option) = of_columns.or_else(of_rows) {
         let advice = match option.as_str() {
             "--scale" => "columns keep their units; divide them before",

@@ -9,7 +9,7 @@ use karhunen_io::{Data, ReadOptions, SavedModel, Values, read_column_numbers};
 
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Places, Result};
-use crate::fit_args::{CopyArgs, FitArgs, SolverArgs};
+use crate::fit_args::{FitArgs, RowsArgs, SolverArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
 use crate::genotype_args::{self, PlinkArgs};
@@ -46,6 +46,8 @@ pub(crate) struct FitPlan {
     pub(crate) eigenvec: Option<PathBuf>,
     /// Where products are computed.
     pub(crate) device: Backend,
+    /// True if the model keeps limits for new rows.
+    pub(crate) limits: bool,
     /// Options of checkpoints.
     pub(crate) checkpoints: CheckpointArgs,
     /// The outputs.
@@ -59,7 +61,7 @@ impl FitPlan {
     /// [`Failure::Usage`] for contradictory options, [`Failure::File`] for an output that cannot be written.
     pub(crate) fn resolve(args: FitArgs) -> Result<Self> {
         let FitArgs { given, data, n_components, complete, weights, output, .. } = args;
-        let FitArgs { input, solver, copy, memory, checkpoints, genotypes: PlinkArgs { eigenvec }, .. } =
+        let FitArgs { input, solver, rows, memory, checkpoints, genotypes: PlinkArgs { eigenvec }, .. } =
             args;
         missing_args::check_unused(&given)?;
         kernel_args::check_unused(&given)?;
@@ -83,14 +85,14 @@ impl FitPlan {
         let read = ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) };
         let mut pca = Pca {
             weighting: weights.rows.weighting.unwrap_or_default(),
-            rounded_copy: copy.rounded_copy,
+            rounded_copy: rows.rounded_copy,
             memory_limit: memory.memory_limit,
             ..Pca::default()
         };
         complete.apply(&mut pca);
         solver.apply(&mut pca)?;
-        refuse_idle((&solver, &copy), pca.solver)?;
-        let device = copy.device.unwrap_or_default();
+        refuse_idle((&solver, &rows), pca.solver)?;
+        let device = rows.device.unwrap_or_default();
         if device != Backend::Cpu {
             check_device(&given, device, &pca)?;
         }
@@ -106,6 +108,7 @@ impl FitPlan {
             scale_values: complete.scale_values,
             eigenvec,
             device,
+            limits: rows.limits,
             checkpoints,
             files,
         })
@@ -153,12 +156,12 @@ pub(crate) fn apply_numbers(
 ///
 /// # Errors
 /// [`Failure::Usage`] for an option that the requested solver does not use.
-pub(crate) fn refuse_idle((args, copy): (&SolverArgs, &CopyArgs), solver: Option<Route>) -> Result<()> {
+pub(crate) fn refuse_idle((args, rows): (&SolverArgs, &RowsArgs), solver: Option<Route>) -> Result<()> {
     let iterates = matches!(solver, None | Some(Route::BlockKrylov));
     let useless = [
         ("--max-iter", args.max_iter.is_some() && !iterates),
         ("--block-size", args.block_size.is_some() && !iterates),
-        ("--rounded-copy", copy.rounded_copy.is_some() && !iterates),
+        ("--rounded-copy", rows.rounded_copy.is_some() && !iterates),
         ("--seed", args.seed.is_some() && solver == Some(Route::Svd)),
     ];
     match (useless.iter().find(|(_, useless)| *useless), solver) {

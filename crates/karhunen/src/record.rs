@@ -13,7 +13,7 @@ use crate::linalg::Matrix;
 
 /// Arrays that may hold infinity: if only normalised weights matter, the sum of the weights may exceed the range of
 /// f64, and the singular values with it.
-const MAY_OVERFLOW: [&str; 2] = ["sum_of_weights", "singular_values"];
+const MAY_OVERFLOW: [&str; 3] = ["sum_of_weights", "singular_values", "new_rows"];
 
 /// A fitted model, or the state of a fit, that a record holds completely, except a user-defined kernel function.
 ///

@@ -61,11 +61,13 @@ __all__ = [
     "incomplete_t2_limits",
     "incomplete_t2_p_values",
     "jackknife",
-    "limits_of_left_out",
+    "keep_incomplete_limits",
+    "keep_limits",
     "load",
     "load_rotated",
     "merge_parts",
     "names_in_files",
+    "new_row_limits",
     "note_of_weights",
     "observe",
     "observe_triples",
@@ -943,7 +945,7 @@ def incomplete_spe_scale(
     spe: NDArray[np.float64],
     spe_degrees: NDArray[np.uintp],
     distance2: NDArray[np.float64],
-    t2: NDArray[np.float64] | None = None,
+    of_t2: tuple[NDArray[np.float64], NDArray[np.uintp]] | None = None,
     weights: NDArray[np.float64] | None = None,
 ) -> list[float]: ...
 def incomplete_spe_limits(scale: list[float], spe_degrees: NDArray[np.uintp], level: float) -> NDArray[np.float64]: ...
@@ -954,14 +956,18 @@ def t2_limit(model: Model, level: float, rows: str, n_observations: float | None
 def spe_of_rows(
     spe: NDArray[np.float64], distance2: NDArray[np.float64], weights: NDArray[np.float64] | None = None
 ) -> list[float]: ...
-def limits_of_left_out(
+def keep_limits(
     model: Model,
     x: Any,
     distances: list[NDArray[np.float64]],
     weights: NDArray[np.float64] | None = None,
     n_threads: int | None = None,
     on_progress: Any = None,
-) -> tuple[float, list[float]]: ...
+) -> Model: ...
+def keep_incomplete_limits(
+    model: IncompleteModel, entries: Entries, n_threads: int | None = None, on_progress: Any = None
+) -> IncompleteModel: ...
+def new_row_limits(model: Model, n_observations: float | None, level: float, method: str) -> list[float] | None: ...
 def spe_limit(distribution: list[float], level: float, method: str) -> float: ...
 def correlate(
     scores: NDArray[np.float64],

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use karhunen::diagnostics::{
-    self, Distances, Features, Rows, SpeDistribution, SpeLimit, left_out, samples_with, t2_limit_by,
+    self, Distances, Features, Rows, SpeDistribution, SpeLimit, samples_with, t2_limit_by,
 };
+use karhunen::pca::NewRows;
 use karhunen::{Matrix, PcaModel, Run, Scalar, Source};
 use karhunen_io::{NamedMatrix, ReadOptions, Values};
 
@@ -115,9 +116,8 @@ impl OnValues for Diagnosis<'_> {
         let model = &*of_rows.unrotated().map_err(explain)?;
         let run = args.threads.run(progress);
         let level = args.level;
-        let rows = if args.fitted { Rows::Fitted } else { Rows::New };
         let n = args.observations.unwrap_or(model.n_observations());
-        let t2_limit = t2_limit_by(model, n, level, rows).map_err(explain)?;
+        t2_limit_by(model, n, level, Rows::New).map_err(explain)?;
         let found = Mutex::new([const { Vec::<f64>::new() }; ROW_COLUMNS.len()]);
         let diagnosed = ComputedRows::of_blocks(&*source, ROW_COLUMNS.len(), |block: &dyn Source<T>| {
             let of_block = samples_with(model, block, &run)?;
@@ -137,11 +137,13 @@ impl OnValues for Diagnosis<'_> {
         diagnosed.write_to(&mut outputs, &args.output, row_names, &columns, explain)?;
         let [t2, spe, distance2] = found.into_inner().unwrap_or_else(PoisonError::into_inner);
         let distances = Distances { t2: &t2, spe: &spe, distance2: &distance2 };
-        let of_fit = if args.fitted && !args.quiet {
-            let weights = weights.lend().samples;
-            Some(limits(model, distances, &*source, weights, (level, n, &run)).map_err(explain)?)
-        } else {
-            None
+        let weights = weights.lend().samples;
+        let said = match (args.quiet, args.fitted) {
+            (true, _) => String::new(),
+            (false, true) => {
+                of_fitted(model, distances, &*source, weights, (level, n, &run)).map_err(explain)?
+            }
+            (false, false) => of_new(model, distances, (level, n)).map_err(explain)?,
         };
         progress.clear();
         dataset.check_unchanged()?;
@@ -151,67 +153,54 @@ impl OnValues for Diagnosis<'_> {
             write_features(&mut outputs, path, names, &found)?;
         }
         outputs.commit()?;
-        if !args.quiet {
-            print_aside(&summary(distances, level, t2_limit, of_fit));
-        }
+        print_aside(&said);
         Ok(())
     }
 }
 
-/// The limits for the squared prediction error of fitted rows, and for T² and this error of new ones, by the rows of the fit,
-/// which are worth `n` observations.
-fn limits<T: Scalar>(
+/// The fitted rows beyond each limit in words, and the limits for new ones, if the rows are worth `n` observations.
+fn of_fitted<T: Scalar>(
     model: &PcaModel,
     found: Distances<'_>,
     x: &dyn Source<T>,
     weights: Option<&[f64]>,
     (level, n, run): (f64, f64, &Run<'_>),
-) -> karhunen::Result<[f64; 3]> {
-    let left = left_out(model, found, x, weights, run)?;
-    let of_new = (weights, model.options().weighting);
-    let of_new = SpeDistribution::of_left_out(&left.spe, found.distance2, of_new)?;
-    let of_fitted = SpeDistribution::of_rows(found.spe, found.distance2, weights)?;
-    let t2 = t2_limit_by(model, n, level, Rows::New)? * left.t2_factor;
-    Ok([of_fitted.limit(level, SpeLimit::Box)?, t2, of_new.limit(level, SpeLimit::Box)?])
+) -> karhunen::Result<String> {
+    let t2 = t2_limit_by(model, n, level, Rows::Fitted)?;
+    let spe = SpeDistribution::of_rows(found.spe, found.distance2, weights)?.limit(level, SpeLimit::Box)?;
+    let mut text = beyond("T2", found.t2, (level, t2)) + &beyond("SPE", found.spe, (level, spe));
+    let new_rows = match model.new_rows() {
+        Some(kept) => kept,
+        None => NewRows::of_distances(model, found, x, weights, run)?,
+    };
+    let limits = new_rows.limits(model, n, (level, SpeLimit::Box))?;
+    for (name, limit) in ["T2", "SPE"].into_iter().zip(limits).filter(|(_, limit)| limit.is_finite()) {
+        let limit = significant(limit);
+        let _ = writeln!(text, "{name}: {limit} is the limit for new rows, by rows left out of the fit");
+    }
+    Ok(text)
 }
 
-/// The rows beyond each limit in words.
-fn summary(found: Distances<'_>, level: f64, of_t2: f64, of_fit: Option<[f64; 3]>) -> String {
-    let mut text = String::new();
-    let mut line = |name: &str, values: &[f64], limit: f64| {
-        if limit.is_infinite() {
-            let _ = writeln!(text, "{name}: {NO_LIMIT}");
-            return;
-        }
-        let beyond = values.iter().filter(|value| **value > limit).count();
-        let share = percent(beyond as f64 / values.len().max(1) as f64);
-        let (n, limit) = (values.len(), significant(limit));
-        let _ = writeln!(
-            text,
-            "{name}: {beyond} of {n} rows ({share}) beyond {limit}, the limit at level {level}"
-        );
-    };
-    line("T2", found.t2, of_t2);
-    match of_fit {
-        Some([of_fitted, t2, spe]) => {
-            line("SPE", found.spe, of_fitted);
-            for (name, limit) in [("T2", t2), ("SPE", spe)] {
-                if limit.is_finite() {
-                    let limit = significant(limit);
-                    let _ = writeln!(
-                        text,
-                        "{name}: {limit} is the limit for new rows, by rows left out of the fit"
-                    );
-                }
-            }
-        }
-        None => {
-            text.push_str(
-                "SPE: its limit follows from the rows of the fit, and so does a closer one for T2; diagnose them with --fitted\n",
-            );
-        }
+/// The new rows beyond each limit in words.
+fn of_new(model: &PcaModel, found: Distances<'_>, (level, n): (f64, f64)) -> karhunen::Result<String> {
+    if let Some(new_rows) = model.new_rows() {
+        let [t2, spe] = new_rows.limits(model, n, (level, SpeLimit::Box))?;
+        return Ok(beyond("T2", found.t2, (level, t2)) + &beyond("SPE", found.spe, (level, spe)));
     }
-    text
+    Ok(beyond("T2", found.t2, (level, t2_limit_by(model, n, level, Rows::New)?))
+        + "SPE: its limit follows from the rows of the fit, and so does a closer one for T2; fit with --limits to keep them in the \
+           model, or diagnose the rows of the fit with --fitted\n")
+}
+
+/// The rows beyond a limit in words.
+fn beyond(name: &str, values: &[f64], (level, limit): (f64, f64)) -> String {
+    if limit.is_infinite() {
+        return format!("{name}: {NO_LIMIT}\n");
+    }
+    let beyond = values.iter().filter(|value| **value > limit).count();
+    let share = percent(beyond as f64 / values.len().max(1) as f64);
+    let (n, limit) = (values.len(), significant(limit));
+    format!("{name}: {beyond} of {n} rows ({share}) beyond {limit}, the limit at level {level}\n")
 }
 
 /// Writes the relations of the features and the components of these names.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use karhunen::error::Surface;
 use karhunen::exec::PassLog;
 use karhunen::memory::size;
-use karhunen::pca::{Convergence, Transform};
+use karhunen::pca::{Convergence, NewRows, Transform};
 use karhunen::{Matrix, Pca, PcaModel, Run, Scalar, Source, Weighting};
 use karhunen_device::Backend;
 use karhunen_io::genotypes::PlinkTables;
@@ -105,6 +105,12 @@ impl OnValues for Fit<'_> {
         };
         let places = self.dataset.places();
         let model = self.plan.checkpoints.fit_logged(self.progress, &places, explain, fit)?;
+        let model = if self.plan.limits {
+            let new_rows = NewRows::of(&model, &*source, weights.samples, &run).map_err(explain)?;
+            model.with_new_rows(new_rows)
+        } else {
+            model
+        };
         let seconds = Seconds { read: self.dataset.seconds, fit: started.elapsed().as_secs_f64() };
         let how = Transform { whiten: self.plan.files.whiten, ..Transform::default() };
         let scores = match (&self.plan.files.scores, values) {

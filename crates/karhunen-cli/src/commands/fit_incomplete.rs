@@ -4,9 +4,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use karhunen::IncompleteModel;
+use karhunen::diagnostics::IncompleteNewRows;
 use karhunen::error::Surface;
 use karhunen::incomplete::{Dominant, Overfit, RowScores};
-use karhunen_io::{NamedMatrix, ReadOptions, RowsAndColumns, Saved, SavedIncomplete};
+use karhunen_io::{NamedMatrix, ObservedData, ReadOptions, RowsAndColumns, Saved, SavedIncomplete};
 
 use crate::commands::fit_online;
 use crate::component_names::of_components;
@@ -46,6 +47,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     let started = Instant::now();
     let model =
         plan.checkpoints.fit(&pca, &dataset.table.data, plan.threads, &progress, &dataset.places())?;
+    let model = if plan.limits { with_limits(model, &plan, &dataset, &progress)? } else { model };
     let seconds = Seconds { read: dataset.seconds, fit: started.elapsed().as_secs_f64() };
     progress.clear();
     check_convergence(&plan, &dataset, &model)?;
@@ -123,6 +125,21 @@ fn check_convergence(
         warn(&message);
     }
     Ok(())
+}
+
+/// The model with limits for new rows.
+fn with_limits(
+    model: IncompleteModel,
+    plan: &IncompletePlan,
+    dataset: &ObservedDataset,
+    progress: &Progress,
+) -> Result<IncompleteModel> {
+    let run = plan.threads.run(progress);
+    let new_rows = match &dataset.table.data {
+        ObservedData::F32(entries) => IncompleteNewRows::of(&model, entries, &run),
+        ObservedData::F64(entries) => IncompleteNewRows::of(&model, entries, &run),
+    };
+    Ok(model.with_new_rows(new_rows.map_err(|error| dataset.places().explain(error))?))
 }
 
 /// Warns of parts that nothing ties to one another.

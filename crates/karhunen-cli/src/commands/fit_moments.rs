@@ -10,7 +10,7 @@ use crate::checkpoints::CheckpointArgs;
 use crate::commands::fit::write_loadings;
 use crate::error::{Failure, Places, Result};
 use crate::figures::count;
-use crate::fit_args::{CopyArgs, FitArgs, FitOutputArgs, SolverArg, WeightArgs};
+use crate::fit_args::{FitArgs, FitOutputArgs, RowsArgs, SolverArg, WeightArgs};
 use crate::fit_files::Part;
 use crate::genotype_args::PlinkArgs;
 use crate::given::Given;
@@ -107,7 +107,7 @@ fn refuse_idle(args: &FitArgs) -> Result<()> {
         .or_else(|| given.first_of::<KernelArgs>(&[]))
         .or_else(|| given.first_of::<CategoryArgs>(&[]))
         .or_else(|| given.first_of::<CheckpointArgs>(&[]))
-        .or_else(|| given.first_of::<CopyArgs>(&[]))
+        .or_else(|| given.first_of::<RowsArgs>(&[]))
         .or_else(|| given.first_of::<PlinkArgs>(&[]))
         .or_else(|| args.memory.cache.as_ref().map(|_| "--cache".to_owned()));
     match without_rows {

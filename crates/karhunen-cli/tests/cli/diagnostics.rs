@@ -61,6 +61,38 @@ fn rows_and_features_have_their_diagnostics() {
     }
 }
 
+/// A model that keeps limits has the ones of its rows, for diagnose and report.
+#[test]
+fn limits_that_a_model_keeps_are_for_new_rows() {
+    for options in ["--scale -k 3", "-k 2 --weights magnesium --weighting importance"] {
+        let weights = if options.contains("magnesium") { "--weights magnesium" } else { "" };
+        let (without, with) = (fitted(options), fitted(&format!("{options} --limits")));
+        let [(_, of_rows), (_, again)] =
+            [&without, &with].map(|folder| diagnose(folder.path(), &format!("wine.csv --fitted {weights}")));
+        assert_eq!(of_rows, again);
+        let (_, of_new) = diagnose(with.path(), "wine.csv");
+        for name in ["T2", "SPE"] {
+            let line = |text: &str, part: &str| -> String {
+                let line = text.lines().find(|line| line.starts_with(name) && line.contains(part));
+                line.unwrap_or_else(|| panic!("{part}: {text}")).to_owned()
+            };
+            let limit = line(&of_rows, "by rows left out of the fit");
+            let limit = limit.split(' ').nth(1).unwrap();
+            assert!(line(&of_new, "of 178 rows").contains(&format!("beyond {limit}, the limit")), "{of_new}");
+        }
+        let report = with.path().join("report.html");
+        let half = with.path().join("half.csv");
+        let wine = std::fs::read_to_string(examples().join("wine.csv")).unwrap();
+        std::fs::write(&half, wine.lines().take(90).collect::<Vec<_>>().join("\n")).unwrap();
+        let model = with.path().join("m.model").display().to_string();
+        karhunen(&format!("report {model} {} -q -o {}", half.display(), report.display())).assert().success();
+        let report = std::fs::read_to_string(report).unwrap();
+        assert!(report.contains("SPE (squared distance from the components): "), "no limit for SPE");
+    }
+    karhunen("fit wine.csv --label class --limits").assert().code(2);
+    karhunen("fit wine.csv --label class --kernel rbf --limits -o m.model").assert().code(2);
+}
+
 #[test]
 fn rows_in_a_file_and_in_memory_have_the_same_diagnostics() {
     let folder = fitted("--scale -k 3");
@@ -110,6 +142,20 @@ fn unsuitable_models_levels_and_outputs_are_refused() {
         3,
         "diagnostics are of models without a kernel",
     );
+}
+
+#[test]
+fn limits_of_missing_values_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let summary = |name: &str, options: &str| {
+        let model = folder.path().join(name).display().to_string();
+        let fit = "fit metabolite_missing.csv --missing=ppca --scale -k 3 -q --starts 1";
+        karhunen(&format!("{fit} {options} -o {model}")).assert().success();
+        let done = karhunen(&format!("diagnose {model} metabolite_missing.csv")).assert().success();
+        done.get_output().stdout.clone()
+    };
+    // The rows are the same, and their limits are not.
+    assert_ne!(summary("without.model", ""), summary("with.model", "--limits"));
 }
 
 #[test]

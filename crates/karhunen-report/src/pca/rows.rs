@@ -1,6 +1,7 @@
 //! The samples of complete data: scores, distances and limits.
 
-use karhunen::diagnostics::{self, Samples, SpeDistribution, SpeLimit, left_out, samples_with, t2_limit};
+use karhunen::diagnostics::{self, Samples, SpeDistribution, SpeLimit, samples_with, t2_limit};
+use karhunen::pca::NewRows;
 use karhunen::rotation::Rotation;
 use karhunen::{PcaModel, Run, Scalar, Source};
 
@@ -34,12 +35,13 @@ impl Rows {
         let spread = SpeDistribution::of_rows(&found.spe, &found.distance2, weights)?;
         let origin = Origin::of_complete(model, &found, weights);
         let mut limits = Limits::of(model, spread, level, origin.kind())?;
-        if limits.spe.is_some() && limits.t2.is_some() {
-            let left = left_out(model, found.distances(), x, weights, run)?;
-            let of_new = (weights, model.options().weighting);
-            let of_new = SpeDistribution::of_left_out(&left.spe, &found.distance2, of_new)?;
-            let spe = significant(of_new.limit(level, SpeLimit::Box)?, 4);
-            let t2 = significant(t2_limit(model, level, diagnostics::Rows::New)? * left.t2_factor, 4);
+        if origin == Origin::Fit && limits.spe.is_some() && limits.t2.is_some() {
+            let new_rows = match model.new_rows() {
+                Some(kept) => kept,
+                None => NewRows::of_distances(model, found.distances(), x, weights, run)?,
+            };
+            let of_new = new_rows.limits(model, model.n_observations(), (level, SpeLimit::Box))?;
+            let [t2, spe] = of_new.map(|limit| significant(limit, 4));
             limits.reasons.push(format!(
                 "T² and SPE of new samples have the limits {t2} and {spe}, by samples left out of the fit: components follow the \
                  samples that they are fitted to."
@@ -75,7 +77,9 @@ impl Limits {
         kind: diagnostics::Rows,
     ) -> Result<Self, Error> {
         let mut reasons = Vec::new();
-        let t2 = match t2_limit(model, level, kind) {
+        let new_rows = model.new_rows().filter(|_| kind == diagnostics::Rows::New);
+        let factor = new_rows.map_or(1.0, |new_rows| new_rows.t2_factor);
+        let t2 = match t2_limit(model, level, kind).map(|limit| limit * factor) {
             Ok(limit) if limit > 0.0 => Some(limit),
             Ok(_) => {
                 reasons.push("T² has no limit: no component has variance.".to_owned());
@@ -87,14 +91,20 @@ impl Limits {
             }
             Err(error) => return Err(error.into()),
         };
-        let spe = match kind {
-            diagnostics::Rows::New => {
+        let spread = match (kind, new_rows) {
+            (diagnostics::Rows::Fitted, _) => Some(spread),
+            (diagnostics::Rows::New, new_rows) => new_rows.map(|new_rows| new_rows.spe_distribution()),
+        };
+        let spe = match spread {
+            None => {
                 reasons.push(
-                    "SPE has no limit here: it follows from the errors of the rows of the fit, which are not given.".to_owned(),
+                    "SPE has no limit here: it follows from the errors of the rows of the fit, which the model does not keep. Keep \
+                     it with --limits of fit, or Monitor.keep in Python."
+                        .to_owned(),
                 );
                 None
             }
-            diagnostics::Rows::Fitted => {
+            Some(spread) => {
                 let limit = spread.limit(level, SpeLimit::Box)?;
                 if limit.is_infinite() {
                     reasons.push("SPE has no limit: the errors are zero to rounding.".to_owned());

@@ -12,7 +12,7 @@ use crate::scalar::{Scalar, compiled};
 use crate::source::Source;
 use crate::weights::{NormalizedWeights, Weighting, Weights};
 
-/// Rows for each component and one, from which on leverage alone says how far the plane follows a row.
+/// Rows for each component and one, and for two columns, from which on leverage alone says how far the plane follows a row.
 const MANY_ROWS: usize = 200;
 /// Share of the errors by which a plane fitted to the rows may have smaller ones.
 const SAME_PLANE: f64 = 1e-3;
@@ -26,7 +26,7 @@ const LEAST_SHARE: f64 = 1e-40;
 /// Most multiplications of fits without each row, whose columns are divided by their own deviations.
 const MOST_REFITTED: f64 = 1e9;
 /// Fewest observations more than components for the mean of T² of rows left out: of fewer it is too uncertain.
-const MORE_ROWS: f64 = 20.0;
+pub(super) const MORE_ROWS: f64 = 20.0;
 
 /// Distances of the rows of a fit under fits without each of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,14 +47,15 @@ pub struct LeftOut {
 /// Returns the distances that each row of a fit has under the fit of the other rows. `x` holds all rows of the fit, `found` are
 /// their distances, and `weights` the weights of the fit; of a row with a frequency weight one observation is left out.
 ///
-/// Fewer than 200 rows for each of the `k` components and one: without a row the scatter matrix differs by a matrix of rank
-/// one, so that its eigenvalues solve a secular equation, and the derivatives of that equation give the projections of the
-/// row on its eigenvectors (Bunch, Nielsen & Sorensen 1978, doi:10.1007/BF01396012). The equation holds the variances along
-/// the leading `2 k + 10` components, from another fit, and the mean of the others; it is exact if there are no others. If the
-/// other fit has errors that are smaller by more than a thousandth, `x` was not fitted, and its distances are returned as they
-/// are. If columns are divided by their deviations, tables of more than `k + 20` rows for which `n^2 p min(n, p)` is at most 1e9
-/// are fitted without each row. Else, and for rows without which a column hardly varies, the errors are in units of the
-/// deviations without the row, with the axes as they are, and T² is in the units of all rows.
+/// Fewer than 200 rows for each of the `k` components and one, or fewer than 100 for each column: without a row the scatter
+/// matrix differs by a matrix of rank one, so that its eigenvalues solve a secular equation, and the derivatives of that
+/// equation give the projections of the row on its eigenvectors (Bunch, Nielsen & Sorensen 1978, doi:10.1007/BF01396012). The
+/// equation holds the variances along the leading `2 k + 10` components, from another fit, and the mean of the others; it is
+/// exact if there are no others. If the other fit has errors that are smaller by more than a thousandth, `x` was not fitted,
+/// and its distances are returned as they are. If columns are divided by their deviations, tables of more than `k + 20` rows
+/// for which `n^2 p min(n, p)` is at most 1e9 are fitted without each row. Else, and for rows without which a column hardly
+/// varies, the errors are in units of the deviations without the row, with the axes as they are, and T² is in the units of
+/// all rows.
 ///
 /// With more rows the errors are divided by `(1 - h)^2` and T² by `1 - h`, `h` the leverage of the row: the limit for
 /// components whose variances are far above the discarded ones.
@@ -98,7 +99,7 @@ fn of_rows<T: Scalar>(
     if is_rounding(mean(found.spe), mean(found.distance2)) || n_wider < k {
         return Ok(as_it_is());
     }
-    if n >= MANY_ROWS * (k + 1) {
+    if n >= MANY_ROWS * (k + 1).max(model.n_features().div_ceil(2)) {
         let (t2, spe) = (0..n).map(|i| by_leverage(model, found, i, removed(i))).unzip();
         return Ok(LeftOut { t2, spe, t2_factor: 1.0 });
     }
@@ -117,15 +118,14 @@ fn of_rows<T: Scalar>(
             Ok(())
         })
     })?;
-    let (mut squares, mut spe): (Vec<f64>, Vec<f64>) =
-        both.chunks_exact(2).map(|pair| (pair[0], pair[1])).unzip();
     if let Some(power) = power_of_scales(model) {
         let factors = of_scales(model, &wider, x, &removed, power, run)?;
-        spe.iter_mut().zip(factors).for_each(|(error, factor)| *error *= factor);
+        both.chunks_exact_mut(2).zip(factors).for_each(|(pair, factor)| pair[1] *= factor);
         if is_refitted(model, n) {
-            by_refits((model, &removed), x, weights, (&mut squares, &mut spe), run)?;
+            by_refits((model, &removed), x, weights, &mut both, run)?;
         }
     }
+    let (squares, spe): (Vec<f64>, Vec<f64>) = both.chunks_exact(2).map(|pair| (pair[0], pair[1])).unzip();
     let t2_factor = without.t2_factor(mean(&squares), model.n_observations());
     let t2 = squares.iter().map(|square| square * unit_without(model)).collect();
     Ok(LeftOut { t2, spe, t2_factor })
@@ -144,6 +144,7 @@ fn wider_fit<T: Scalar>(
         center: Centring::Given(model.mean().to_vec()),
         scale: Scaling::Given(model.scale().to_vec()),
         weighting: model.options().weighting,
+        memory_limit: model.options().memory_limit,
         ..Pca::default()
     };
     wider.fit_with(x, &Weights { samples: weights, features: model.feature_weights() }, run)
@@ -174,10 +175,10 @@ fn is_refitted(model: &PcaModel, n: usize) -> bool {
 
 /// Writes T² by mean squares and the error of each row under a fit without it, unless a column varies in this row above all.
 fn by_refits<T: Scalar>(
-    (model, removed): (&PcaModel, &dyn Fn(usize) -> f64),
+    (model, removed): (&PcaModel, &(dyn Fn(usize) -> f64 + Sync)),
     x: &dyn Source<T>,
     weights: Option<&[f64]>,
-    (squares, errors): (&mut [f64], &mut [f64]),
+    pairs: &mut [f64],
     run: &Run<'_>,
 ) -> Result<()> {
     let options = model.options();
@@ -186,30 +187,33 @@ fn by_refits<T: Scalar>(
         center: options.center.clone(),
         scale: options.scale.clone(),
         weighting: options.weighting,
+        memory_limit: options.memory_limit,
         ..Pca::default()
     };
-    let mut weights = weights.map_or_else(|| vec![1.0; errors.len()], <[f64]>::to_vec);
+    let given = weights.map_or_else(|| vec![1.0; pairs.len() / 2], <[f64]>::to_vec);
+    let alone = Run { n_threads: Some(1), ..Run::default() };
     let variance = |fit: &PcaModel| fit.parts().feature_variance.clone().unwrap_or_default();
     let of_all = variance(model);
-    for i in 0..errors.len() {
-        let weight = weights[i];
-        if weight == 0.0 {
-            continue;
-        }
-        weights[i] = match options.weighting {
-            Weighting::Frequency => (weight - 1.0).max(0.0),
-            Weighting::Importance | Weighting::Population => 0.0,
-        };
-        let fit =
-            pca.fit_with(x, &Weights { samples: Some(&weights), features: model.feature_weights() }, run)?;
-        weights[i] = weight;
-        if variance(&fit).iter().zip(&of_all).all(|(left, all)| *left >= removed(i) * all) {
-            let of_rows = samples_with(&fit, x, run)?;
-            squares[i] = of_rows.t2[i] * fit.n_observations() / fit.divisor();
-            errors[i] = of_rows.spe[i];
-        }
-    }
-    Ok(())
+    Exec::run(run, |exec| {
+        exec.phase("fits without rows").fill(pairs, 2, |i, pair| {
+            if given[i] == 0.0 {
+                return Ok(());
+            }
+            let mut weights = given.clone();
+            weights[i] = match options.weighting {
+                Weighting::Frequency => (given[i] - 1.0).max(0.0),
+                Weighting::Importance | Weighting::Population => 0.0,
+            };
+            let weights = Weights { samples: Some(&weights), features: model.feature_weights() };
+            let fit = pca.fit_with(x, &weights, &alone)?;
+            if variance(&fit).iter().zip(&of_all).all(|(left, all)| *left >= removed(i) * all) {
+                let of_rows = samples_with(&fit, x, &alone)?;
+                pair[0] = of_rows.t2[i] * fit.n_observations() / fit.divisor();
+                pair[1] = of_rows.spe[i];
+            }
+            Ok(())
+        })
+    })
 }
 
 /// T² and the error of row `i` without its share `v` of the weights, by its leverage.

@@ -8,6 +8,7 @@ mod features;
 mod incomplete;
 mod left_out;
 mod limits;
+mod new_rows;
 mod samples;
 mod significance;
 mod supplementary;
@@ -17,8 +18,8 @@ pub use features::{
     rotated_incomplete_features,
 };
 pub use incomplete::{
-    IncompleteSamples, SpeScale, incomplete_row_contributions, incomplete_row_contributions_of,
-    incomplete_samples,
+    IncompleteNewRows, IncompleteSamples, SpeScale, incomplete_row_contributions,
+    incomplete_row_contributions_of, incomplete_samples,
 };
 pub use left_out::{LeftOut, left_out};
 pub use limits::{Rows, SpeDistribution, SpeLimit, t2_limit, t2_limit_by};

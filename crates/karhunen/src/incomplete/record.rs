@@ -62,6 +62,9 @@ impl IncompleteModel {
                 record.put_row(name, values);
             }
         }
+        if let Some(factor) = parts.t2_factor {
+            record.put_scalar("t2_factor", factor);
+        }
         if let Some(SpeScale { variance, dispersion, n_observations }) = parts.spe_scale {
             record.put_row("spe_scale", vec![variance, dispersion, n_observations]);
         }
@@ -96,6 +99,7 @@ impl IncompleteModel {
             noise_variance: record.take_scalar("noise_variance")?,
             feature_noise_variance: record.if_there("feature_noise_variance", Record::take_any_row)?,
             conformal_errors: record.if_there("conformal_errors", Record::take_any_row)?,
+            t2_factor: record.if_there("t2_factor", Record::take_scalar)?,
             spe_scale: record.if_there("spe_scale", take_spe_scale)?,
             scores: record.take_matrix("scores")?,
             row_offsets,

@@ -13,6 +13,7 @@ use crate::incremental::pieces::{Division, Rows};
 use crate::incremental::sketch::{Errors, Sketch};
 use crate::linalg::finite::all_within;
 use crate::moments::{Moments, Scatter, check_finite};
+use crate::pca::evidence::most_probable_dimension;
 use crate::pca::fit_scatter;
 use crate::pca::{NComponents, PcaModel};
 use crate::scalar::{Scalar, compiled};
@@ -383,9 +384,8 @@ impl IncrementalFit {
                 (pca, sketch.state.moments, bounds)
             }
         };
-        // Weights that decay are not counts, whatever those of the rows mean.
-        let decays = self.options.forget < 1.0 || self.options.half_life.is_some();
-        let pca = if decays { pca.with_effective_samples(Some(moments.totals().effective())) } else { pca };
+        let pca =
+            if self.decays() { pca.with_effective_samples(Some(moments.totals().effective())) } else { pca };
         let found = pca.n_components();
         if let Some(requested) = requested.filter(|&requested| found < requested) {
             notes.push(Note::FewerComponents { found, requested });
@@ -398,9 +398,19 @@ impl IncrementalFit {
         let most = scatter.moments.n_samples.min(self.n_features);
         let n_components = match self.options.n_components {
             NComponents::Count(k) => NComponents::Count(k.min(most)),
+            NComponents::Mle if self.decays() => {
+                let all = self.options.pca(NComponents::All).fit_scatter_with(scatter, None, run)?;
+                let n = scatter.moments.totals().effective();
+                return all.leading(most_probable_dimension(all.explained_variance(), n));
+            }
             other => other,
         };
         self.options.pca(n_components).fit_scatter_with(scatter, None, run)
+    }
+
+    /// True for weights that decay, which are not counts, whatever those of the rows mean.
+    fn decays(&self) -> bool {
+        self.options.forget < 1.0 || self.options.half_life.is_some()
     }
 
     fn model_of_sketch(&self, sketch: &Sketch, run: &Run<'_>) -> Result<(PcaModel, Vec<f64>)> {

@@ -273,6 +273,7 @@ impl Solved {
             n_samples,
             sum_of_weights: totals.sum,
             n_dimensions: None,
+            new_rows: None,
             effective_samples: (pca.weighting == Weighting::Population).then(|| totals.effective()),
             options: pca.clone(),
             dtype: dtype.to_owned(),

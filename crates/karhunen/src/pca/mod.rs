@@ -21,7 +21,7 @@ pub(crate) mod signs;
 mod transform;
 
 pub use convergence::Convergence;
-pub use model::{AboutMean, ModelParts, PcaModel};
+pub use model::{AboutMean, ModelParts, NewRows, PcaModel};
 pub use n_components::NComponents;
 pub use transform::{ScoreReceiver, Transform};
 

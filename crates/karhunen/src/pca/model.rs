@@ -46,6 +46,8 @@ pub struct ModelParts {
     /// The number of variances that can differ from zero, where columns determine one another, as the indicators of the
     /// categories of a variable do; `None` if only the numbers of rows and columns limit it.
     pub n_dimensions: Option<usize>,
+    /// What limits for new rows follow from, if they are kept ([`NewRows::of`]).
+    pub new_rows: Option<NewRows>,
     /// The options of the fit.
     pub options: Pca,
     /// Type of the data: `"f32"` or `"f64"`.
@@ -62,6 +64,20 @@ pub struct AboutMean {
     pub variance: Vec<f64>,
     /// Share of the sum of the variances of the columns.
     pub ratio: Vec<f64>,
+}
+
+/// What limits for T² and for the squared prediction error of new rows follow from: both as the rows of a fit have them under
+/// fits without them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NewRows {
+    /// Factor of the limit for T², above zero and at most one: [`LeftOut::t2_factor`](crate::diagnostics::LeftOut::t2_factor).
+    pub t2_factor: f64,
+    /// Mean of the squared prediction error; zero if nothing is discarded.
+    pub spe: f64,
+    /// Variance of the squared prediction error over twice its squared mean.
+    pub spe_second: f64,
+    /// Number of observations that mean and variance are estimated from; infinite if nothing is discarded.
+    pub n_observations: f64,
 }
 
 /// A fitted principal component analysis. Made by [`Pca::fit`].
@@ -119,6 +135,18 @@ impl TryFrom<ModelParts> for PcaModel {
         if let Some(found) = parts.n_dimensions.filter(|found| !(k..=p).contains(found)) {
             let rule = "it is at least the components and at most the columns";
             return Err(Error::ModelValue { name: "n_dimensions", value: found.to_string(), rule });
+        }
+        if let Some(NewRows { t2_factor, spe, spe_second, n_observations }) = parts.new_rows {
+            let is_size = |size: f64| (0.0..f64::INFINITY).contains(&size);
+            if !(0.0..=1.0).contains(&t2_factor)
+                || !is_size(spe)
+                || !is_size(spe_second)
+                || !(n_observations > 0.0)
+            {
+                let rule = "a factor from 0 to 1, a mean, a variance, and a number of observations above 0";
+                let value = format!("{t2_factor}, {spe}, {spe_second}, {n_observations}");
+                return Err(Error::ModelValue { name: "new_rows", value, rule });
+            }
         }
         if let Centring::Given(centers) = &mut parts.options.center {
             centers.clone_from(&parts.mean);
@@ -250,6 +278,18 @@ impl PcaModel {
         self
     }
 
+    /// What limits for new rows follow from, if they are kept.
+    pub fn new_rows(&self) -> Option<NewRows> {
+        self.parts.new_rows
+    }
+
+    /// The model that keeps what limits for new rows follow from ([`NewRows::of`]).
+    #[must_use]
+    pub fn with_new_rows(mut self, new_rows: NewRows) -> Self {
+        self.parts.new_rows = Some(new_rows);
+        self
+    }
+
     /// The options of the fit.
     pub fn options(&self) -> &Pca {
         &self.parts.options
@@ -274,8 +314,8 @@ impl PcaModel {
         })
     }
 
-    /// The model of the `k` leading components, as a fit gives that keeps `k`. The discarded variances are counted anew from
-    /// those that this model keeps and the mean of the others.
+    /// The model of the `k` leading components, as a fit gives that keeps `k`. The discarded variances are counted again, from
+    /// the ones that this model keeps and the mean of the others. Limits for new rows are not kept for fewer components.
     ///
     /// # Errors
     /// [`Error::Option`] for no component, or more than this model has.
@@ -302,6 +342,7 @@ impl PcaModel {
             let discarded = parts.discarded_variance.take().unwrap_or_default();
             parts.discarded_variance = Some([dropped, &discarded].concat());
         }
+        parts.new_rows = parts.new_rows.filter(|_| dropped.is_empty());
         parts.truncate(k);
         Self::try_from(parts)
     }

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::pca::convergence::Convergence;
-use crate::pca::model::{AboutMean, ModelParts, PcaModel};
+use crate::pca::model::{AboutMean, ModelParts, NewRows, PcaModel};
 use crate::pca::{Centring, Pca, Scaling};
 use crate::record::{Record, Recorded};
 
@@ -47,6 +47,9 @@ impl Recorded for PcaModel {
             record.put_row("variance_about_mean", variance);
             record.put_row("variance_ratio_about_mean", ratio);
         }
+        if let Some(NewRows { t2_factor, spe, spe_second, n_observations }) = parts.new_rows {
+            record.put_row("new_rows", vec![t2_factor, spe, spe_second, n_observations]);
+        }
         record.put_json("n_samples", &parts.n_samples)?;
         if let Some(n_dimensions) = &parts.n_dimensions {
             record.put_json("n_dimensions", n_dimensions)?;
@@ -66,6 +69,10 @@ impl Recorded for PcaModel {
                 ratio: record.take_any_row("variance_ratio_about_mean")?,
             })
         })?;
+        let new_rows = record.if_there("new_rows", |record, name| {
+            let of = record.take_row(name, 4)?;
+            Ok(NewRows { t2_factor: of[0], spe: of[1], spe_second: of[2], n_observations: of[3] })
+        })?;
         Self::try_from(ModelParts {
             components: record.take_matrix("components")?,
             explained_variance: record.take_any_row("explained_variance")?,
@@ -83,6 +90,7 @@ impl Recorded for PcaModel {
             sum_of_weights: record.take_scalar("sum_of_weights")?,
             effective_samples: record.if_there("effective_samples", Record::take_scalar)?,
             n_dimensions: record.optional_json("n_dimensions")?,
+            new_rows,
             options: record.json("options")?,
             dtype: record.text("dtype")?.to_owned(),
             convergence: Convergence {

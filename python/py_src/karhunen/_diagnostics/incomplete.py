@@ -147,7 +147,8 @@ class IncompleteSamples:
         new_rows : bool, default=False
             True if these are all rows of the fit, and the scale is for new ones. A fit minimises the errors of its
             rows; they are divided by ``(1 - h)**2``, with the share `h` of a row in the means and loadings of a
-            feature: ``(1 + t2)`` over the mean number of entries of a feature.
+            feature: ``(1 + t2)`` over the mean number of entries of a feature, with `t2` in units of its mean for
+            each degree of freedom. The scale of a :class:`Monitor`, of rows left out of the fit, is more accurate.
 
         Returns
         -------
@@ -159,9 +160,9 @@ class IncompleteSamples:
             With `new_rows`: the number of rows, or the sum of their weights. Limits are wider the fewer there are.
         """
         weights = to_weights("sample_weight", sample_weight, len(self.spe), "rows")
-        t2 = self.t2 if flag_option("new_rows", new_rows) else None
+        of_t2 = (self.t2, self.t2_degrees) if flag_option("new_rows", new_rows) else None
         scale = _core.incomplete_spe_scale(
-            self._pca._model_now(), self.spe, self.spe_degrees, self.distance2, t2, weights
+            self._pca._model_now(), self.spe, self.spe_degrees, self.distance2, of_t2, weights
         )
         return tuple(scale if new_rows else scale[:2])
 
@@ -200,6 +201,16 @@ def incomplete_samples(pca: Any, X: Any) -> IncompleteSamples:
         )
     index = getattr(X, "index", None) if hasattr(X, "columns") else None
     return IncompleteSamples(scores, offsets, t2, t2_degrees, spe, spe_degrees, distance2, index, _pca=pca)
+
+
+def with_incomplete_limits(pca: Any, X: Any, sample_weight: Any) -> _core.IncompleteModel:
+    """Return the model that keeps limits for new rows, by the rows of the fit."""
+    entries = to_entries(pca, X, reset=False)
+    weights = to_weights("sample_weight", sample_weight, entries.shape[0], "rows")
+    if weights is not None:
+        entries = entries.weighed(weights)
+    with pca._call() as draw:
+        return _core.keep_incomplete_limits(pca._model_now(), entries, pca.n_threads, draw)
 
 
 def incomplete_row_contributions(pca: Any, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from karhunen import _core
-from karhunen._diagnostics.incomplete import IncompleteSamples
-from karhunen._diagnostics.model import engine_model, fitted_model, frame
-from karhunen._diagnostics.samples import Samples, limits_of_left_out, samples
+from karhunen._diagnostics.incomplete import IncompleteSamples, with_incomplete_limits
+from karhunen._diagnostics.model import fitted_model, frame
+from karhunen._diagnostics.samples import Samples, samples, with_limits
 from karhunen._inputs.matrix import to_weights
 from karhunen._shared.choices import SpeLimit
 from karhunen._shared.options import choice_option, number_option, probability
@@ -26,8 +26,11 @@ class Monitor:
     ----------
     pca : PCA, TruncatedSVD, IncrementalPCA or IncompletePCA
         A fitted model.
-    X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), or path
-        The rows of the fit, which are taken to be normal operation; with missing values for an `IncompletePCA`.
+    X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), path or None, default=None
+        The rows of the fit, which are taken to be normal operation; with missing values for an `IncompletePCA`. None
+        takes what the model keeps of them: by :meth:`keep` or by ``karhunen fit --limits``. An `IncompletePCA` has
+        less accurate ones without: the fit keeps the scale of errors by the leverage of its rows if they are fewer
+        than 1,000 or have fewer than 100,000 entries, or else its noise variance is that scale.
     sample_weight : array-like of shape (n_samples,) or None
         Their weights.
     level : float, default=0.99
@@ -41,8 +44,8 @@ class Monitor:
 
     Attributes
     ----------
-    fitted : Samples or IncompleteSamples
-        Diagnostics of the rows of the fit.
+    fitted : Samples, IncompleteSamples or None
+        Diagnostics of the rows of the fit; None without `X`.
     t2_limit, spe_limit : float
         Limits for new rows, of an `IncompletePCA` for rows without missing values. `spe_limit` is infinite if the
         components explain all variance, since errors are rounding then.
@@ -53,16 +56,17 @@ class Monitor:
     multiple of the beta distribution, see `limits`. Variances along components near the discarded ones are
     estimated too large, and T² of new rows is smaller: the limit is multiplied by the mean of T² of rows left out
     of the fit over that of the F distribution, if this is less than one. The limit is not multiplied for fits of at
-    most ``k + 20`` rows or of at least ``200 (k + 1)``, with `k` components, nor for an `IncompletePCA`: there
-    fewer new rows than `1 - level` are beyond it along such components. Rows of the fit that are far from the
-    others make the factor larger, and the limit wider.
+    most ``k + 20`` rows, with `k` components: there fewer new rows than `1 - level` are beyond it along such
+    components. Rows of the fit that are far from the others make the factor larger, and the limit wider.
 
     Limits for the squared prediction error come from the mean and the variance of errors (Nomikos & MacGregor 1995,
     doi:10.1080/00401706.1995.10485888). A fit minimises the errors of its own rows. Limits for new rows therefore
     take the error of each row under the fit of the other rows, and the level allows for the number of rows from
     which mean and variance come. The scatter matrix without a row differs by a matrix of rank one, so that one more
     fit, with more components, gives the errors of all rows. With 200 rows and more for each component and one, and
-    for an `IncompletePCA`, errors are divided by ``(1 - h)**2`` instead, with the leverage `h`. If columns are
+    100 and more for each column, errors are divided by ``(1 - h)**2`` instead, with the leverage `h`, and the limit of
+    T² is not multiplied. So it is for an `IncompletePCA` of 1,000 rows and 100,000 entries or more; a smaller one is
+    fitted twenty times without a twentieth of the rows, from one start each. If columns are
     divided by their deviations, small tables, such as 100 x 900 or 300 x 100, are fitted without each row. Rows
     are taken for independent: of a series, more new rows than the level says are beyond both limits, and
     `n_observations` mends that for T².
@@ -83,7 +87,7 @@ class Monitor:
     def __init__(
         self,
         pca: Any,
-        X: Any,
+        X: Any = None,
         sample_weight: Any = None,
         *,
         level: float = 0.99,
@@ -95,19 +99,63 @@ class Monitor:
         self._level = probability("level", level)
         self._n_observations = None if n_observations is None else number_option("n_observations", n_observations)
         self._pca = pca
-        self.fitted = samples(pca, X)
-        if isinstance(self.fitted, IncompleteSamples):
-            if self._n_observations is not None:
-                raise ValueError("n_observations is for models of complete data; leave it out")
-            if self._method != "box":
-                raise ValueError(f"method = {method!r} needs rows without missing values; use 'box'")
-            self._spe_of_fitted = [*self.fitted.spe_scale(sample_weight), np.inf]
-            self._spe_of_new = list(self.fitted.spe_scale(sample_weight, new_rows=True))
-        else:
+        self.fitted = None if X is None else samples(pca, X)
+        self._of_fitted: list[float] | None = None
+        if X is None and sample_weight is not None:
+            raise ValueError("sample_weight needs the rows of the fit; give X")
+        #: The model with limits for new rows.
+        self._model: Any = fitted_model(pca)
+        if isinstance(self._model, _core.IncompleteModel):
+            self._learn_incomplete(X, sample_weight)
+        elif isinstance(self.fitted, Samples):
             weights = to_weights("sample_weight", sample_weight, len(self.fitted.t2), "rows")
-            self._spe_of_fitted = _core.spe_of_rows(self.fitted.spe, self.fitted.distance2, weights)
-            self._t2_factor, self._spe_of_new = limits_of_left_out(pca, X, self.fitted, weights)
+            self._of_fitted = _core.spe_of_rows(self.fitted.spe, self.fitted.distance2, weights)
+            self._model = with_limits(pca, X, self.fitted, weights)
         self.t2_limit, self.spe_limit = self.limits()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickling, with the model as plain values."""
+        return {**vars(self), "_model": (type(self._model), _core.to_state(self._model))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickle."""
+        vars(self).update(state, _model=_core.from_state(*state["_model"]))
+
+    def _learn_incomplete(self, X: Any, sample_weight: Any) -> None:
+        """Learn from rows with missing values, if they are given."""
+        if self._n_observations is not None:
+            raise ValueError("n_observations is for models of complete data; leave it out")
+        if self._method != "box":
+            raise ValueError(f"method = {self._method!r} needs rows without missing values; use 'box'")
+        if isinstance(self.fitted, IncompleteSamples):
+            self._of_fitted = [*self.fitted.spe_scale(sample_weight), np.inf]
+            self._model = with_incomplete_limits(self._pca, X, sample_weight)
+
+    def keep(self) -> None:
+        """Keep what the limits follow from in the model, which saves it, so that a monitor of it needs no rows.
+
+        The command line has the same limits then: ``karhunen diagnose`` and reports of new rows.
+
+        Raises
+        ------
+        TypeError
+            Of an `IncrementalPCA`, which changes with its rows: keep the monitor.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import karhunen
+        >>> from karhunen import diagnostics
+        >>> X = np.random.default_rng(0).standard_normal((60, 6)) * [9, 5, 1, 1, 1, 1]
+        >>> pca = karhunen.PCA(2).fit(X)
+        >>> monitor = diagnostics.Monitor(pca, X)
+        >>> monitor.keep()
+        >>> diagnostics.Monitor(pca).limits() == monitor.limits()
+        True
+        """
+        if fitted_model(self._pca) is not getattr(self._pca, "_model", None):
+            raise TypeError(f"the model of {type(self._pca).__name__} changes with its rows; keep the monitor")
+        self._pca._model = self._model
 
     def limits(self, level: float | None = None, *, fitted: bool = False) -> tuple[float, float]:
         """Compute the limits of T² and of the squared prediction error.
@@ -126,12 +174,20 @@ class Monitor:
             The limits.
         """
         level = self._level if level is None else probability("level", level)
-        rows, of_spe = ("fitted", self._spe_of_fitted) if fitted else ("new", self._spe_of_new)
-        if isinstance(self.fitted, IncompleteSamples):
-            return self._limits_of_complete_row(level, rows, of_spe)
-        t2 = _core.t2_limit(engine_model(self._pca), level, rows, self._n_observations)
-        factor = 1.0 if fitted else self._t2_factor
-        return t2 * factor, _core.spe_limit(of_spe, level, self._method)
+        if fitted and self._of_fitted is None:
+            raise ValueError("fitted needs the rows of the fit; give the monitor X")
+        if isinstance(self._model, _core.IncompleteModel):
+            return self._limits_of_complete_row(level, self._of_fitted if fitted else None)
+        if fitted and self._of_fitted is not None:
+            t2 = _core.t2_limit(self._model, level, "fitted", self._n_observations)
+            return t2, _core.spe_limit(self._of_fitted, level, self._method)
+        limits = _core.new_row_limits(self._model, self._n_observations, level, self._method)
+        if limits is None:
+            raise ValueError(
+                "the model keeps no limits for new rows; give the rows of the fit as X, or keep limits with "
+                "Monitor(pca, X).keep() or karhunen fit --limits"
+            )
+        return limits[0], limits[1]
 
     def check(self, X: Any) -> MonitoredRows:
         """Compare new rows with the limits.
@@ -148,16 +204,19 @@ class Monitor:
         """
         found = samples(self._pca, X)
         if isinstance(found, IncompleteSamples):
-            limits = found.t2_limits(self._level), found.spe_limits(self._level, tuple(self._spe_of_new))
-            return MonitoredRows(found, *limits)
+            t2 = _core.incomplete_t2_limits(self._model, found.t2_degrees, self._level, "new")
+            scale = _core.incomplete_model_spe_scale(self._model)
+            return MonitoredRows(found, t2, _core.incomplete_spe_limits(scale, found.spe_degrees, self._level))
         return MonitoredRows(found, self.t2_limit, self.spe_limit)
 
-    def _limits_of_complete_row(self, level: float, rows: str, scale: list[float]) -> tuple[float, float]:
+    def _limits_of_complete_row(self, level: float, of_fitted: list[float] | None) -> tuple[float, float]:
         """Return the limits of a row without missing values under an `IncompletePCA`."""
-        model = self._pca._model_now()
         n_scores = np.count_nonzero(self._pca.explained_variance_ > 0.0) + (self._pca.row_offsets_ is not None)
         degrees = np.array([n_scores, self._pca.n_features_in_ - n_scores], dtype=np.uintp)
-        t2 = _core.incomplete_t2_limits(model, degrees[:1], level, rows)
+        rows, scale = "fitted", of_fitted
+        if scale is None:
+            rows, scale = "new", _core.incomplete_model_spe_scale(self._model)
+        t2 = _core.incomplete_t2_limits(self._model, degrees[:1], level, rows)
         spe = _core.incomplete_spe_limits(scale, degrees[1:], level)
         return float(t2[0]), float(spe[0])
 

@@ -123,14 +123,12 @@ def samples(pca: Any, X: Any) -> Samples | IncompleteSamples:
     return Samples(scores, t2, spe, distance2, leverage, index, _variances=variances)
 
 
-def limits_of_left_out(
-    pca: Any, X: Any, found: Samples, weights: NDArray[np.float64] | None
-) -> tuple[float, list[float]]:
-    """Return the factor of the limit for T² and the distribution of SPE of new rows, by the rows of the fit."""
+def with_limits(pca: Any, X: Any, found: Samples, weights: NDArray[np.float64] | None) -> _core.Model:
+    """Return the model that keeps limits for new rows, by the rows of the fit."""
     rows = to_rows(pca, X, reset=False)
     distances = [found.t2, found.spe, found.distance2]
     with pca._call() as draw:
-        return _core.limits_of_left_out(engine_model(pca), rows, distances, weights, pca.n_threads, draw)
+        return _core.keep_limits(engine_model(pca), rows, distances, weights, pca.n_threads, draw)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 //! Models of complete data.
 
-use karhunen::pca::{AboutMean, ModelParts, Scaling};
+use karhunen::pca::{AboutMean, ModelParts, NewRows, Scaling};
 use karhunen::{Dense, NComponents, Pca, Weights};
 
 use super::*;
@@ -79,6 +79,8 @@ fn weights_whose_sum_overflows_read_back() {
     let weights = Weights::of_samples(&[1e308, 1e308, 1.0, 1e308]);
     let model = pca.fit(&Dense::row_major(&X, 4, 3).unwrap(), &weights).unwrap();
     assert_eq!(model.sum_of_weights(), f64::INFINITY);
+    let n_observations = f64::INFINITY;
+    let model = model.with_new_rows(NewRows { t2_factor: 0.5, spe: 1e-300, spe_second: 0.1, n_observations });
     let saved = SavedModel { model, ..saved(None) };
     save_model(&path, &saved).unwrap();
     assert_eq!(load_model(&path).unwrap(), saved);

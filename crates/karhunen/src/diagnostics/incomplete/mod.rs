@@ -1,5 +1,9 @@
 //! Rows with missing values under a model: distances within it and to it, with their limits.
 
+mod new_rows;
+
+pub use new_rows::IncompleteNewRows;
+
 use super::distributions::{chi2_quantile, chi2_upper};
 use super::limits::{Rows, check_level, level_of, t2_limit_of, t2_tail, tail_of};
 use super::samples::RowContributions;
@@ -114,20 +118,29 @@ pub fn incomplete_row_contributions_of<T: Scalar>(
 impl IncompleteSamples {
     /// Returns the limit that T² of each row, if it is normal, exceeds with probability `1 - level`, shape (n_rows,):
     /// that of [`t2_limit`](super::t2_limit) for its degrees of freedom and `n` fitted rows, as their multiplicities count
-    /// them. Zero without degrees.
+    /// them. Of new rows it is multiplied by the factor that the model keeps ([`IncompleteNewRows`]). Zero without degrees.
     ///
     /// # Errors
     /// As [`t2_limit`](super::t2_limit).
     pub fn t2_limits(&self, model: &IncompleteModel, level: f64, rows: Rows) -> Result<Vec<f64>> {
         let n = model.row_totals().samples;
-        by_degrees(&self.t2_degrees, |k| t2_limit_of(k as f64, n, level, rows))
+        let factor = factor_of(model, rows);
+        by_degrees(&self.t2_degrees, |k| Ok(factor * t2_limit_of(k as f64, n, level, rows)?))
     }
 
     /// Returns the probability that T² of each row, if it is normal, is larger than it is, shape (n_rows,). NaN without
     /// degrees of freedom.
     pub fn t2_p_values(&self, model: &IncompleteModel, rows: Rows) -> Vec<f64> {
-        let n = model.row_totals().samples;
-        self.t2.iter().zip(&self.t2_degrees).map(|(t2, k)| t2_tail(*k as f64, n, *t2, rows)).collect()
+        let (n, factor) = (model.row_totals().samples, factor_of(model, rows));
+        self.t2.iter().zip(&self.t2_degrees).map(|(t2, k)| t2_tail(*k as f64, n, t2 / factor, rows)).collect()
+    }
+}
+
+/// The factor of the limit for T² that a model keeps.
+fn factor_of(model: &IncompleteModel, rows: Rows) -> f64 {
+    match rows {
+        Rows::New => model.parts().t2_factor.unwrap_or(1.0),
+        Rows::Fitted => 1.0,
     }
 }
 
@@ -162,9 +175,10 @@ impl SpeScale {
     }
 
     /// The scale of new rows by the rows of the fit: as [`SpeScale::of_rows`], of errors over `(1 - h)^2`, with the share `h` of
-    /// a row in the means and loadings of a feature, `(1 + T²)` over the mean number of entries of a feature. For complete rows
-    /// it is the leverage, and the errors are near those of rows left out if the variances of the components are far above
-    /// the noise. Weights are multiplicities, of which one is left out.
+    /// a row in the means and loadings of a feature, `(1 + T²)` over the mean number of entries of a feature, with T² in units
+    /// of its mean for each degree of freedom. For complete rows it is the leverage, and the errors are near those of rows left
+    /// out if the variances of the components are far above the noise; [`IncompleteNewRows`] leaves rows out. Weights are
+    /// multiplicities, of which one is left out.
     ///
     /// # Errors
     /// As [`SpeScale::of_rows`].
@@ -174,7 +188,12 @@ impl SpeScale {
         weights: Option<&[f64]>,
     ) -> Result<Self> {
         let distances = [&found.t2[..], &found.spe, &found.distance2];
-        Self::left_out(model.entries_of_feature(), distances, &found.spe_degrees, weights)
+        Self::left_out(
+            model.entries_of_feature(),
+            distances,
+            [&found.t2_degrees, &found.spe_degrees],
+            weights,
+        )
     }
 
     /// Returns the limit that the squared prediction error of each row, if it is normal, exceeds with probability

@@ -22,6 +22,9 @@ use crate::scalar::Scalar;
 
 /// The phase in which entries are stored.
 pub(crate) const ENTRIES: &str = "entries";
+/// Rows and entries of a large table.
+const MANY_ROWS: usize = 1000;
+const MANY_ENTRIES: usize = 100_000;
 
 /// Treatment of repeated (row, column) pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,6 +120,11 @@ impl<T: Scalar> Observed<T> {
     /// Number of observed entries.
     pub fn n_observed(&self) -> usize {
         self.rows.n_entries()
+    }
+
+    /// False for tables so large that their rows follow a fit little, and to look at each takes long.
+    pub(crate) fn has_few_rows(&self) -> bool {
+        self.n_samples() < MANY_ROWS || self.n_observed() < MANY_ENTRIES
     }
 
     /// Number of entries observed in a row.

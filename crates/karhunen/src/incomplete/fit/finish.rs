@@ -7,7 +7,6 @@ use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::factors::objective::{Diagonal, MeanRule, Objective};
 use crate::incomplete::factors::prior::{NormalPrior, Prior};
 use crate::incomplete::factors::{FactorSide, Factors};
-use crate::incomplete::fit::agreement::LARGE;
 use crate::incomplete::fit::error_bars::{count_parameters, inverses};
 use crate::incomplete::fit::far::far_predictions;
 use crate::incomplete::fit::identifiability::identifiability;
@@ -30,9 +29,6 @@ use crate::linalg::simd::Lane;
 
 /// Note for the user on a fit without components.
 const COLLAPSED: &str = "collapsed: the most probable components are none";
-
-/// Rows of a large table from which on the scale of the errors of new rows is not found.
-const MANY_ROWS: usize = 1000;
 
 impl<T: Lane> RunResult<T> {
     /// The reason for the method, with a note on a fit without components.
@@ -113,9 +109,8 @@ impl IncompleteModel {
     /// The model with the noise of each feature and, of few rows, with the scale of the errors of new ones: of many rows the noise
     /// variance does almost as well, and this would take as long as an iteration.
     fn with_errors<T: Lane>(self, data: &Observed<T>, exec: &Exec<'_>) -> Result<Self> {
-        let is_small = data.n_observed() < LARGE || data.n_samples() < MANY_ROWS;
         let model = self.with_noise_of_features(|model| NoiseSums::of(model, data, exec))?;
-        if is_small && model.parts().options.error_bars {
+        if data.has_few_rows() && model.parts().options.error_bars {
             model.with_spe_scale(data, &exec.part(1.0, 1.0))
         } else {
             Ok(model)
@@ -172,6 +167,7 @@ impl Found {
             noise_variance: noise,
             feature_noise_variance: None,
             conformal_errors: None,
+            t2_factor: None,
             spe_scale: None,
             scores: rotated.scores,
             row_offsets: rotated.offsets,

@@ -77,6 +77,9 @@ pub struct IncompleteParts {
     /// Errors of the entries that the fit has held out, over their standard deviations, absolute and ascending: of
     /// `conformal`.
     pub conformal_errors: Option<Vec<f64>>,
+    /// The factor of the limit for T² of new rows, if it is kept
+    /// ([`IncompleteNewRows`](crate::diagnostics::IncompleteNewRows)).
+    pub t2_factor: Option<f64>,
     /// The scale of the squared prediction errors of new rows, from the rows of the fit; `None` where
     /// [`SpeScale::of_model`] takes the noise variance.
     pub spe_scale: Option<SpeScale>,

@@ -111,21 +111,35 @@ impl SpeScale {
     }
 
     /// The scale of new rows by the rows of the fit, whose features have `entries` entries on average: of errors over
-    /// `(1 - h)^2`, with the share `h` of a row in the means and loadings of a feature, `(1 + T²)` over these entries. For
-    /// complete rows it is the leverage, and the errors are near those of rows left out if the variances of the components
-    /// are far above the noise. Weights are multiplicities, of which one is left out.
+    /// `(1 - h)^2`, with the share `h` of a row in the means and loadings of a feature, `(1 + T²)` over these entries. T² is in
+    /// units of its mean for each degree of freedom, which is one unless a prior has made the variances smaller. For complete
+    /// rows `h` is the leverage, and the errors are near those of rows left out if the variances of the components are far
+    /// above the noise. Weights are multiplicities, of which one is left out.
     pub(crate) fn left_out(
         entries: f64,
         [t2, spe, distance2]: [&[f64]; 3],
-        degrees: &[usize],
+        [t2_degrees, degrees]: [&[usize]; 2],
         weights: Option<&[f64]>,
     ) -> Result<Self> {
+        let weight = |i: usize| weights.map_or(1.0, |weights| weights[i]);
+        let sum = |of: &dyn Fn(usize) -> f64| (0..t2.len()).map(|i| weight(i) * of(i)).sum::<f64>();
+        let unit = sum(&|i| t2[i]) / sum(&|i| t2_degrees[i] as f64);
+        let unit = if unit > 0.0 && unit.is_finite() { unit } else { 1.0 };
         let error = |i: usize| {
-            let h = ((1.0 + t2[i]) / entries).min(1.0);
+            let h = ((1.0 + t2[i] / unit) / entries).min(1.0);
             (spe[i] / (1.0 - h).powi(2)).min(distance2[i] / (1.0 - 1.0 / entries).powi(2))
         };
         let errors: Vec<f64> = (0..spe.len()).map(error).collect();
-        let of_rows = Self::of_errors(&errors, (degrees, distance2), weights)?;
+        Self::of_rows_left_out(&errors, (degrees, distance2), weights)
+    }
+
+    /// The scale of new rows by errors of rows left out.
+    pub(crate) fn of_rows_left_out(
+        errors: &[f64],
+        (degrees, distance2): (&[usize], &[f64]),
+        weights: Option<&[f64]>,
+    ) -> Result<Self> {
+        let of_rows = Self::of_errors(errors, (degrees, distance2), weights)?;
         // Rows without degrees of freedom have no error.
         let of_row = |i: usize| if degrees[i] > 0 { weights.map_or(1.0, |w| w[i]) } else { 0.0 };
         let n = (0..errors.len()).map(of_row).sum::<f64>();
@@ -149,10 +163,18 @@ impl IncompleteModel {
         let scale = SpeScale::left_out(
             self.entries_of_feature(),
             distances,
-            &found.spe_degrees,
+            [&found.t2_degrees, &found.spe_degrees],
             rows.sample_weights(),
         )?;
+        Ok(self.keeping(None, scale))
+    }
+
+    /// The model with a factor of the limit for T² of new rows, and the scale of their errors.
+    pub(crate) fn keeping(self, t2_factor: Option<f64>, scale: SpeScale) -> Self {
         let is_known = [scale.variance, scale.dispersion].iter().all(|x| *x > 0.0 && x.is_finite());
-        Ok(self.with_columns(|parts| parts.spe_scale = is_known.then_some(scale)))
+        self.with_columns(|parts| {
+            parts.t2_factor = t2_factor;
+            parts.spe_scale = is_known.then_some(scale);
+        })
     }
 }

@@ -39,19 +39,6 @@ impl IncompleteParts {
         let of_features =
             ("feature_noise_variance", self.feature_noise_variance.as_deref().unwrap_or(empty), SIZE);
         let errors = self.conformal_errors.as_deref().unwrap_or(empty);
-        refuse(
-            "conformal_errors",
-            errors.windows(2).find(|pair| pair[0] > pair[1]).map(|pair| pair[1]),
-            "they must ascend",
-        )?;
-        if self.conformal_errors.is_some() && (errors.is_empty() || self.score_covariances.is_none()) {
-            let rule = "there are some, and error bars";
-            return Err(Error::ModelValue {
-                name: "conformal_errors",
-                value: errors.len().to_string(),
-                rule,
-            });
-        }
         let of_errors = ("conformal_errors", errors, SIZE);
         let of_means = self.mean_prior.map(|NormalPrior { mean, variance }| ([mean], [variance]));
         let of_means = of_means.iter().flat_map(|(mean, variance)| {
@@ -84,7 +71,21 @@ impl IncompleteParts {
             let rule = "it must be f32 or f64";
             return Err(Error::ModelValue { name: "dtype", value: self.dtype.clone(), rule });
         }
+        let factor = self.t2_factor.filter(|factor| !(*factor > 0.0 && *factor <= 1.0));
+        refuse("t2_factor", factor, "it is above zero and at most one")?;
+        self.check_conformal_errors(errors)?;
         self.options.check_alone(false)
+    }
+
+    fn check_conformal_errors(&self, errors: &[f64]) -> Result<()> {
+        let name = "conformal_errors";
+        let falls = errors.windows(2).find(|pair| pair[0] > pair[1]).map(|pair| pair[1]);
+        refuse(name, falls, "they must ascend")?;
+        if self.conformal_errors.is_some() && (errors.is_empty() || self.score_covariances.is_none()) {
+            let (value, rule) = (errors.len().to_string(), "there are some, and error bars");
+            return Err(Error::ModelValue { name, value, rule });
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Errors of rows left out against fits of the other rows.
 
-use karhunen::diagnostics::{LeftOut, SpeDistribution, SpeLimit, left_out, samples};
+use karhunen::diagnostics::{LeftOut, Rows, SpeDistribution, SpeLimit, left_out, samples, t2_limit};
+use karhunen::pca::NewRows;
 use karhunen::{Dense, Pca, PcaModel, Run, Weighting, Weights};
 use karhunen_testkit::{
     Options, Weighting as OfOracle, gaussian, integer_weights, largest, row_major, uniform_weights,
@@ -166,6 +167,48 @@ fn rows_that_were_not_fitted_keep_their_errors() {
     let two = Dense::row_major(&values[..12], 2, 6).unwrap();
     let error = left_out(&model, one.distances(), &two, None, &Run::default()).unwrap_err();
     assert!(error.to_string().contains("the distances"), "{error}");
+}
+
+/// Limits for new rows that a model keeps are those of its rows, and no model of fewer components has them.
+#[test]
+fn models_keep_limits_for_new_rows() {
+    let rows = rows(40, 9, 7);
+    let model = fit(&Pca::new(3).scale(true), &rows, &Weights::default());
+    let values = row_major(&rows);
+    let x = Dense::row_major(&values, 40, 9).unwrap();
+    assert_eq!(model.new_rows(), None);
+    let model = model.clone().with_new_rows(NewRows::of(&model, &x, None, &Run::default()).unwrap());
+    let kept = model.new_rows().unwrap();
+    let left = found(&model, &rows, None);
+    let distance2 = samples(&model, &x).unwrap().distance2;
+    let spe = SpeDistribution::of_left_out(&left.spe, &distance2, (None, Weighting::Frequency)).unwrap();
+    for method in [SpeLimit::Box, SpeLimit::JacksonMudholkar] {
+        let [t2, limit] = kept.limits(&model, 40.0, (0.95, method)).unwrap();
+        close("T2", t2, left.t2_factor * t2_limit(&model, 0.95, Rows::New).unwrap(), 1e-12);
+        close("SPE", limit, spe.limit(0.95, method).unwrap(), 1e-12);
+    }
+    assert!(kept.t2_factor < 1.0);
+    assert_eq!(model.leading(3).unwrap().new_rows(), Some(kept));
+    assert_eq!(model.leading(2).unwrap().new_rows(), None);
+    // All components leave errors that are rounding.
+    let all = fit(&Pca::new(9), &rows, &Weights::default());
+    let nothing = NewRows::of(&all, &x, None, &Run::default()).unwrap();
+    assert_eq!((nothing.spe, nothing.t2_factor, nothing.n_observations), (0.0, 1.0, 40.0));
+    assert!(nothing.limits(&all, 40.0, (0.95, SpeLimit::Box)).unwrap()[1].is_infinite());
+}
+
+/// Between the equation for each row and leverage T² of new rows does not jump: few rows for the number of columns have a
+/// factor, however many they are for the components.
+#[test]
+fn the_factor_of_t2_does_not_jump() {
+    let of_rows = |n: usize, p: usize| {
+        let rows = gaussian(n, p, 70);
+        found(&fit(&Pca::new(1), &rows, &Weights::default()), &rows, None).t2_factor
+    };
+    let [before, after] = [399, 401].map(|n| of_rows(n, 60));
+    assert!(after < 0.8 && (before / after - 1.0).abs() < 0.05, "{before} {after}");
+    assert_eq!(of_rows(2000, 20), 1.0);
+    assert!(of_rows(1999, 20) > 0.85);
 }
 
 /// A factorial design has equal variances and equal errors. Without a row the plane turns away from it.

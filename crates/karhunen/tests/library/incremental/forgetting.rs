@@ -2,7 +2,7 @@
 
 use karhunen::incremental::{IncrementalMethod, IncrementalPca};
 use karhunen::pca::Route;
-use karhunen::{Dense, Pca, Run, Weighting, Weights};
+use karhunen::{Dense, NComponents, Pca, Run, Weighting, Weights};
 use karhunen_testkit::{Tolerance, assert_close, gaussian, planted, power_law, row_major, uniform_weights};
 
 use crate::incremental::fixtures::{Layout, assert_same, fitted, model, push};
@@ -106,6 +106,27 @@ fn a_half_life_equals_decayed_weights_whatever_the_batches() {
             }
         }
     }
+}
+
+/// Minka's estimate takes the effective number of weights that decay, as of the weights of a population.
+#[test]
+fn the_most_probable_dimension_counts_effective_rows() {
+    let n_components = NComponents::Mle;
+    let decayed: Vec<f64> = (0..600).map(|i| 0.5_f64.powf(f64::from(599 - i) / 30.0)).collect();
+    let mut n_other = 0;
+    for seed in 0..20 {
+        let rows = planted(600, 8, &power_law(8, 1.0), 1.0, seed).rows;
+        let values = row_major(&rows);
+        let x = Dense::row_major(&values, 600, 8).unwrap();
+        let of = |weighting| Pca { n_components, weighting, ..Pca::default() };
+        let [counts, effective] = [Weighting::Frequency, Weighting::Population]
+            .map(|weighting| of(weighting).fit(&x, &Weights::of_samples(&decayed)).unwrap().n_components());
+        let stream = IncrementalPca { half_life: Some(30.0), n_components, ..IncrementalPca::default() };
+        let found = model(&fitted(&stream, &rows, None, 50, Layout::RowMajor));
+        assert_eq!(found.pca().n_components(), effective, "{seed}");
+        n_other += usize::from(counts != effective);
+    }
+    assert!(n_other > 0);
 }
 
 /// Rows of weight zero and batches without rows leave the means.
