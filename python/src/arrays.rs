@@ -47,21 +47,30 @@ struct Layout {
     len: usize,
 }
 
-/// The layout of an array of whole, aligned values.
-fn layout<T: numpy::Element>(array: &Bound<'_, PyArrayDyn<T>>) -> PyResult<Layout> {
+/// An array of whole, aligned values: the array itself, or a copy of values that start at any byte, as they may in memory that
+/// came from another process.
+fn aligned<'py, T: numpy::Element>(
+    array: &Bound<'py, PyArrayDyn<T>>,
+) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
     let size = size_of::<T>() as isize;
-    if !array.is_aligned() || array.strides().iter().any(|stride| stride % size != 0) {
-        return Err(PyValueError::new_err("the values of the array are not aligned; copy it"));
+    if array.is_aligned() && array.strides().iter().all(|stride| stride % size == 0) {
+        return Ok(array.clone());
     }
+    Ok(array.call_method0("copy")?.cast_into()?)
+}
+
+/// The layout of an array of whole, aligned values.
+fn layout<T: numpy::Element>(array: &Bound<'_, PyArrayDyn<T>>) -> Layout {
+    let size = size_of::<T>() as isize;
     let strides: Vec<isize> = array.strides().iter().map(|stride| stride / size).collect();
     if array.is_empty() {
-        return Ok(Layout { strides, offset: 0, len: 0 });
+        return Layout { strides, offset: 0, len: 0 };
     }
     // The stride of an axis with one entry is arbitrary.
     let reach = array.shape().iter().zip(&strides).map(|(n, stride)| (*n as isize - 1) * stride);
     let (before, after) =
         reach.fold((0, 0), |(before, after), reach| (before + reach.min(0), after + reach.max(0)));
-    Ok(Layout { strides, offset: -before as usize, len: (after - before) as usize + 1 })
+    Layout { strides, offset: -before as usize, len: (after - before) as usize + 1 }
 }
 
 fn lend<T: numpy::Element>(array: &Bound<'_, PyArrayDyn<T>>, layout: &Layout) -> LentVector<T> {
@@ -83,7 +92,8 @@ impl<T: Element> LentDense<T> {
         let &[n_rows, n_cols] = array.shape() else {
             return Err(PyValueError::new_err(format!("expected a matrix, got {} axes", array.ndim())));
         };
-        let layout = layout(array)?;
+        let array = &aligned(array)?;
+        let layout = layout(array);
         Ok(Self {
             values: lend(array, &layout),
             shape: (n_rows, n_cols),
@@ -127,8 +137,8 @@ pub(crate) fn lend_vector<T: numpy::Element>(array: &Bound<'_, PyAny>) -> PyResu
     if array.ndim() != 1 || !array.is_c_contiguous() {
         return Err(PyValueError::new_err("expected a contiguous array of one axis"));
     }
-    let layout = layout(array)?;
-    Ok(lend(array, &layout))
+    let array = &aligned(array)?;
+    Ok(lend(array, &layout(array)))
 }
 
 /// A matrix of zeros allocated by numpy, which requests large pages unlike `Vec`, to be filled on any thread

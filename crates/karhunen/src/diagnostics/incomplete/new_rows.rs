@@ -9,8 +9,6 @@ use crate::scalar::{Scalar, compiled};
 
 /// Fits without a part of the rows.
 const N_FOLDS: usize = 20;
-/// Numbers of a row that is left out.
-const WIDTH: usize = 6;
 
 /// What limits for T² and for the squared prediction error of new rows with missing values follow from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,22 +41,53 @@ fn of_rows<T: Scalar>(
     data: &Observed<T>,
     run: &Run<'_>,
 ) -> Result<IncompleteNewRows> {
-    let weight = |row: usize| data.sample_weights().map_or(1.0, |weights| weights[row]);
-    let counts = |row: &usize| weight(*row) > 0.0 && data.n_observed_in_row(*row) > 0;
-    let rows: Vec<usize> = (0..data.n_samples()).filter(counts).collect();
-    let by_leverage = || {
-        let found = incomplete_samples(model, data, run)?;
-        let spe = SpeScale::of_left_out(model, &found, data.sample_weights())?;
-        Ok(IncompleteNewRows { t2_factor: 1.0, spe })
+    let found = match left_out(model, data, run) {
+        Ok(found) if !found.is_empty() => found,
+        Err(error @ Error::Stopped { .. }) => return Err(error),
+        Ok(_) | Err(_) => {
+            let found = incomplete_samples(model, data, run)?;
+            let spe = SpeScale::of_left_out(model, &found, data.sample_weights())?;
+            return Ok(IncompleteNewRows { t2_factor: 1.0, spe });
+        }
     };
+    let column = |of: fn(&LeftOut) -> f64| -> Vec<f64> { found.iter().map(of).collect() };
+    let sum = |of: fn(&LeftOut) -> f64| -> f64 { found.iter().map(|row| row.weight * of(row)).sum() };
+    let (t2, expected) = (sum(|row| row.t2), sum(|row| row.expected));
+    let k = model.explained_variance().iter().filter(|variance| **variance > 0.0).count() as f64;
+    let is_certain = model.row_totals().samples > k + MORE_ROWS && expected > 0.0 && t2 > 0.0;
+    let degrees: Vec<usize> = found.iter().map(|row| row.spe_degrees).collect();
+    let (spe, distance2, weights) =
+        (column(|row| row.spe), column(|row| row.distance2), column(|row| row.weight));
+    let spe = SpeScale::of_rows_left_out(&spe, (&degrees, &distance2), Some(&weights))?;
+    Ok(IncompleteNewRows { t2_factor: if is_certain { (t2 / expected).min(1.0) } else { 1.0 }, spe })
+}
+
+/// A row under the fit of other rows.
+#[derive(Clone, Copy, Default)]
+struct LeftOut {
+    /// Its multiplicity; zero where there is no row.
+    weight: f64,
+    t2: f64,
+    /// The mean of the distribution of [`t2_limit`](crate::diagnostics::t2_limit) for its degrees of freedom.
+    expected: f64,
+    spe: f64,
+    spe_degrees: usize,
+    distance2: f64,
+}
+
+/// The rows under fits without them; none of a large table, and of a single row.
+fn left_out<T: Scalar>(model: &IncompleteModel, data: &Observed<T>, run: &Run<'_>) -> Result<Vec<LeftOut>> {
     let of_features = model.parts().scales.weights.as_deref().filter(|_| data.feature_weights().is_none());
     let data = &match of_features {
         Some(weights) => data.clone().with_feature_weights(weights)?,
         None => data.clone(),
     };
+    let weight = |row: usize| data.sample_weights().map_or(1.0, |weights| weights[row]);
+    let counts = |row: &usize| weight(*row) > 0.0 && data.n_observed_in_row(*row) > 0;
+    let rows: Vec<usize> = (0..data.n_samples()).filter(counts).collect();
     let n_folds = N_FOLDS.min(rows.len());
     if !data.has_few_rows() || n_folds < 2 {
-        return by_leverage();
+        return Ok(Vec::new());
     }
     let options = IncompletePca {
         method: model.convergence().method,
@@ -66,49 +95,35 @@ fn of_rows<T: Scalar>(
         conformal: None,
         ..model.parts().options.clone()
     };
-    let width = WIDTH * rows.len().div_ceil(n_folds);
-    let mut found = vec![f64::NAN; n_folds * width];
+    let select = |of_fold: &dyn Fn(usize) -> bool| -> Vec<usize> {
+        rows.iter().enumerate().filter(|(at, _)| of_fold(at % n_folds)).map(|(_, row)| *row).collect()
+    };
+    let width = rows.len().div_ceil(n_folds);
+    let mut found = vec![LeftOut::default(); n_folds * width];
     let alone = Run { n_threads: Some(1), ..Run::default() };
-    let fits = Exec::run(run, |exec| {
+    Exec::run(run, |exec| {
         exec.phase("fits without rows").fill(&mut found, width, |fold, out| {
-            let (left, kept): (Vec<usize>, Vec<usize>) = (0..rows.len()).partition(|at| at % n_folds == fold);
-            let of = |places: &[usize]| {
-                let names: Vec<usize> = places.iter().map(|at| rows[*at]).collect();
-                data.select(&names, &Exec::sequential())
-            };
-            let kept = of(&kept)?;
+            let (left, kept) = (select(&|of| of == fold), select(&|of| of != fold));
+            let kept = data.select(&kept, &Exec::sequential())?;
             let fit = options.fit_with(&kept, &FitContext::default(), &alone)?;
-            let of_left = incomplete_samples(&fit, &of(&left)?, &alone)?;
+            let of_left = incomplete_samples(&fit, &data.select(&left, &Exec::sequential())?, &alone)?;
             let n = fit.row_totals().samples;
-            for (i, (out, at)) in out.chunks_exact_mut(WIDTH).zip(left).enumerate() {
+            for (i, (out, row)) in out.iter_mut().zip(left).enumerate() {
                 let degrees = of_left.t2_degrees[i] as f64;
-                // The mean of the distribution of `t2_limit` for the rows that are kept.
-                let expected = degrees * (n * n - 1.0) / (n * (n - degrees - 2.0));
-                out.copy_from_slice(&[
-                    weight(rows[at]),
-                    of_left.t2[i],
-                    expected,
-                    of_left.spe[i],
-                    of_left.spe_degrees[i] as f64,
-                    of_left.distance2[i],
-                ]);
+                *out = LeftOut {
+                    weight: weight(row),
+                    t2: of_left.t2[i],
+                    expected: degrees * (n * n - 1.0) / (n * (n - degrees - 2.0)),
+                    spe: of_left.spe[i],
+                    spe_degrees: of_left.spe_degrees[i],
+                    distance2: of_left.distance2[i],
+                };
             }
             Ok(())
         })
-    });
-    match fits {
-        Ok(()) => {}
-        Err(error @ Error::Stopped { .. }) => return Err(error),
-        Err(_) => return by_leverage(),
-    }
-    let found: Vec<&[f64]> = found.chunks_exact(WIDTH).filter(|row| !row[0].is_nan()).collect();
-    let column = |at: usize| -> Vec<f64> { found.iter().map(|row| row[at]).collect() };
-    let sum = |at: usize| -> f64 { found.iter().map(|row| row[0] * row[at]).sum() };
-    let k = model.explained_variance().iter().filter(|variance| **variance > 0.0).count() as f64;
-    let is_certain = model.row_totals().samples > k + MORE_ROWS && sum(2) > 0.0 && sum(1) > 0.0;
-    let degrees: Vec<usize> = column(4).iter().map(|degrees| *degrees as usize).collect();
-    let spe = SpeScale::of_rows_left_out(&column(3), (&degrees, &column(5)), Some(&column(0)))?;
-    Ok(IncompleteNewRows { t2_factor: if is_certain { (sum(1) / sum(2)).min(1.0) } else { 1.0 }, spe })
+    })?;
+    found.retain(|row| row.weight > 0.0);
+    Ok(found)
 }
 
 impl IncompleteModel {
