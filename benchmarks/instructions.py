@@ -32,7 +32,7 @@ SETS = {
     "avx2": {"RUST_STD_DETECT_UNSTABLE": "avx512f", "OPENBLAS_CORETYPE": "Haswell"},
 }
 TARGET = "x86_64-unknown-linux-gnu"
-#: The fastest solver of scikit-learn with an error below 2e-2.
+#: A solver of scikit-learn for each workload.
 PEERS = {
     "tall-f64": "sklearn-covariance",
     "very-tall-f32": "sklearn-covariance",

@@ -49,9 +49,7 @@ struct Layout {
 
 /// An array of whole, aligned values: the array itself, or a copy of values that start at any byte, as they may in memory that
 /// came from another process.
-fn aligned<'py, T: numpy::Element>(
-    array: &Bound<'py, PyArrayDyn<T>>,
-) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+fn aligned<'py, T: numpy::Element>(array: &Bound<'py, PyArrayDyn<T>>) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
     let size = size_of::<T>() as isize;
     if array.is_aligned() && array.strides().iter().all(|stride| stride % size == 0) {
         return Ok(array.clone());

@@ -126,6 +126,26 @@ def test_large_tasks_are_sent_to_the_workers():
             assert bits(PCA(60, tol=1e-2).fit(x)) == expected
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_workers_in_processes_of_their_own(rows):
+    """Arrays that travel between processes may start at any byte."""
+    weights = np.random.default_rng(0).integers(1, 4, len(rows)).astype(float)
+    thin = np.where(rows > 4, rows, 0)
+    holed = np.where(np.random.default_rng(1).random(rows.shape) < 0.1, np.nan, rows)
+    chunks = (700, rows.shape[1])
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
+        of_rows = da.from_array(weights, 700)
+        found = PCA(3, scale=True).fit(da.from_array(rows, chunks), sample_weight=of_rows)
+        assert_equal(found, karhunen.PCA(3, scale=True).fit(rows, sample_weight=weights))
+        sparse = da.from_array(thin, chunks).map_blocks(sp.csr_matrix, dtype=float)
+        found = PCA(3).fit(sparse, sample_weight=of_rows)
+        assert_equal(found, karhunen.PCA(3).fit(sp.csr_matrix(thin), sample_weight=weights))
+        found = IncompletePCA(3, method="em", n_starts=1, max_iter=8).fit(da.from_array(holed, chunks))
+        expected = karhunen.IncompletePCA(3, method="em", n_starts=1, max_iter=8).fit(holed)
+        np.testing.assert_allclose(found.explained_variance_, expected.explained_variance_, rtol=1e-4)
+
+
 def test_sparse_blocks_are_not_densified(lazy, rows):
     sparse = lazy.map_blocks(lambda x: sp.csr_matrix(np.where(x > 4, x, 0)), dtype=float, meta=sp.csr_matrix((0, 0)))
     expected = karhunen.PCA(4).fit(sp.csr_matrix(np.where(rows > 4, rows, 0)))

@@ -62,6 +62,26 @@ def test_packed_records_and_foreign_byte_orders_are_copied_right(table):
         assert_allclose(PCA(3).fit(x).explained_variance_, expected)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arrays_at_any_byte_are_read(table, dtype):
+    def moved(values):
+        values = np.ascontiguousarray(values)
+        memory = np.frombuffer(bytearray(values.nbytes + 1), np.uint8)
+        found = memory[1:].view(values.dtype).reshape(values.shape)
+        found[...] = values
+        assert not found.flags.aligned
+        return found
+
+    x, weights = table.astype(dtype), np.arange(1.0, len(table) + 1)
+    expected = PCA(3).fit(x, sample_weight=weights)
+    found = PCA(3).fit(moved(x), sample_weight=moved(weights))
+    assert_array_equal(found.components_, expected.components_)
+    assert_array_equal(found.transform(moved(x)), expected.transform(x))
+    sparse = sp.csr_array(np.where(x > 0, x, 0))
+    parts = [moved(part) for part in (sparse.data, sparse.indices, sparse.indptr)]
+    assert_array_equal(PCA(3).fit(sp.csr_array(tuple(parts), shape=x.shape)).mean_, PCA(3).fit(sparse).mean_)
+
+
 def test_foreign_float32_stays_float32(table):
     foreign = table.astype(">f4")
     pca = PCA(3).fit(foreign)

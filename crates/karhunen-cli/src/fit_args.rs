@@ -171,9 +171,9 @@ pub(crate) struct RowsArgs {
     pub(crate) device: Option<Backend>,
     /// Keep limits for new rows in the model, for diagnose and report
     ///
-    /// They follow from T2 and the squared prediction error that each row has under a fit of the others, and take more
-    /// passes over the rows. Without it, diagnose of new rows compares T2 with the limit by the F distribution and has
-    /// no limit for SPE
+    /// They follow from T2 and the squared prediction error of rows under fits without them, and take more passes over the
+    /// rows. Without it, diagnose of new rows compares T2 with the limit by the F distribution, and has no limit for SPE,
+    /// or with missing values a less accurate one
     #[arg(long, requires = "model", help_heading = "Output")]
     pub(crate) limits: bool,
 }

@@ -99,23 +99,17 @@ impl IncompletePlan {
         one_standard_input(&inputs)?;
         checkpoints.check(&given, &output, &inputs)?;
         let files = FitFiles::resolve(output, &inputs, SavedIncomplete::KIND)?;
-        let scale = complete.scale.unwrap_or_default();
-        let memory_limit = memory.memory_limit;
+        let (scale, memory_limit) = (complete.scale.unwrap_or_default(), memory.memory_limit);
         let mut pca = IncompletePca { memory_limit, scale, ..IncompletePca::default() };
         fit.apply(&mut pca);
         Iterations::of(&solver).apply(&mut pca);
-        let most = match n_components {
-            Some(NComponents::Count(count)) => count,
-            Some(_) => usize::MAX,
-            None => DEFAULT_COMPONENTS,
-        };
         let read = memory.within_entries(read_options(&input, &solver.threads));
         Ok(Self {
             read: ReadOptions { weights_column, ..read },
             weights_file,
             feature_weights: weights.feature_weights,
             observe: ObserveOptions {
-                fit: Some(IncompletePca { n_components: most, ..pca.clone() }),
+                fit: Some(IncompletePca { n_components: most_components(n_components), ..pca.clone() }),
                 ..fit.missing.triples.options()
             },
             pca,
@@ -193,6 +187,15 @@ fn unstreamed(args: &FitArgs) -> Option<String> {
         .or_else(|| args.given.first_of::<FitMissingArgs>(&[&obeyed[..], &of_triples].concat()))
         .or_else(|| args.given.first_of::<SolverArgs>(&["solver", "max_iter", "seed", "threads"]))
         .or_else(|| args.given.first_of::<CheckpointArgs>(&[]))
+}
+
+/// The most components that a fit may keep.
+fn most_components(n_components: Option<NComponents>) -> usize {
+    match n_components {
+        Some(NComponents::Count(count)) => count,
+        Some(_) => usize::MAX,
+        None => DEFAULT_COMPONENTS,
+    }
 }
 
 /// Early stopping with the default share for this number of entries.

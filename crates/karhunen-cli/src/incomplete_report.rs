@@ -130,12 +130,13 @@ pub(crate) fn fitted(model: &IncompleteModel) -> String {
     let held_out = model.conformal().map_or(0, |conformal| conformal.n_entries());
     let observed: usize = held_out + model.parts().n_observed.iter().sum::<usize>();
     format!(
-        "{} rows x {} columns, {}; {} {} observed ({})",
+        "{} rows x {} columns, {}; {} {} observed ({}){}",
         count(n),
         count(p),
         model.parts().dtype,
         count(observed),
         if observed == 1 { "entry" } else { "entries" },
-        percent(observed as f64 / (n as f64 * p as f64))
+        percent(observed as f64 / (n as f64 * p as f64)),
+        if model.parts().t2_factor.is_some() { "; with limits for new rows" } else { "" }
     )
 }

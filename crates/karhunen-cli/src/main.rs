@@ -58,6 +58,7 @@ mod select_args;
 mod select_folds;
 mod select_report;
 mod standard_output;
+mod state_lock;
 mod summary;
 mod update_args;
 mod update_report;

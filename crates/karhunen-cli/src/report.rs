@@ -147,10 +147,11 @@ pub(crate) fn treatment(model: &PcaModel, hint: &str) -> String {
         (Centring::Given(_), None) => "centred at given numbers, not scaled".to_owned(),
     };
     let all = model.n_samples().min(model.n_features());
+    let kept = if model.new_rows().is_some() { "; with limits for new rows" } else { "" };
     match model.n_components() {
-        1 if all == 1 => format!("{done}; the only component"),
-        k if k == all => format!("{done}; all {k} components"),
-        k => format!("{done}; {k} of {} components{hint}", count(all)),
+        1 if all == 1 => format!("{done}; the only component{kept}"),
+        k if k == all => format!("{done}; all {k} components{kept}"),
+        k => format!("{done}; {k} of {} components{hint}{kept}", count(all)),
     }
 }
 

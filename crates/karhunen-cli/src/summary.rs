@@ -35,6 +35,8 @@ pub(crate) struct ModelSummary<'a> {
     n_converged: usize,
     converged: bool,
     options: &'a Pca,
+    /// True if the model keeps limits for new rows.
+    keeps_limits: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     components: Option<Vec<Vec<f64>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,6 +71,7 @@ impl<'a> ModelSummary<'a> {
             n_converged: convergence.n_converged,
             converged: convergence.converged(),
             options: model.options(),
+            keeps_limits: model.new_rows().is_some(),
             components: full(&|| model.components().clone()),
             loadings: full(&|| model.loadings()),
         }

@@ -82,8 +82,7 @@ def iterative_pca(
     Parameters
     ----------
     X : array-like or dataframe of shape (n_samples, n_features)
-        Numbers; NaN marks a missing entry. The table is held densely. A column without entries is filled with the mean
-        of all entries.
+        Numbers; NaN marks a missing entry. The table is held densely. A column without entries is refused.
     n_components : int, default=2
         Number of components, at most ``min(n_samples - 2, n_features - 1)``; 0 fills with means.
     scale : bool, default=True

@@ -21,6 +21,7 @@ use crate::paths::{check_outputs, input_name, is_standard, one_standard_input};
 use crate::plan::{OnValues, dispatch};
 use crate::progress::Progress;
 use crate::report::Seconds;
+use crate::state_lock;
 use crate::summary::to_json;
 use crate::update_args::{StreamArgs, UpdateArgs, UpdateOutputArgs};
 use crate::update_report::{StreamSummary, UpdateReport, UpdateSummary};
@@ -29,7 +30,9 @@ use crate::update_report::{StreamSummary, UpdateReport, UpdateSummary};
 pub(crate) fn run(args: UpdateArgs) -> Result<()> {
     let plan = UpdatePlan::resolve(args)?;
     let progress = Progress::new(plan.files.quiet);
+    let _turn = state_lock::turn(&plan.args.state, &progress)?;
     let began = plan.state()?;
+    let is_new = began.is_none();
     let read = match &began {
         Some(saved) => saved.read_options(plan.read.clone()),
         None => plan.read.clone(),
@@ -50,6 +53,9 @@ pub(crate) fn run(args: UpdateArgs) -> Result<()> {
     let model = model(&plan, &saved, &progress)?;
     progress.clear();
     dataset.check_unchanged()?;
+    if is_new {
+        state_lock::check_new(&plan.args.state)?;
+    }
     plan.write(&saved, model.as_ref().ok())?;
     report(&plan, &dataset, &saved, &model, seconds)
 }

@@ -312,3 +312,50 @@ fn an_update_reads_beyond_the_limit_in_blocks() {
     let of = |state: &str| json(&format!("inspect {state} --json"))["explained_variance"].clone();
     assert_eq!(of(&held), of(&read));
 }
+
+/// Updates of one state at the same time wait for one another.
+#[test]
+fn updates_at_the_same_time_lose_no_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = at(&folder, "days.stream");
+    let parts: Vec<String> =
+        (0..6).map(|i| table(&folder, &format!("{i}.csv"), "a,b,c,d", 50 * i..50 * (i + 1))).collect();
+    succeeds(&format!("update {state} {} -k 2 -q", parts[0]));
+    std::thread::scope(|scope| {
+        for part in &parts[1..] {
+            let state = &state;
+            scope.spawn(move || karhunen(&format!("update {state} {part} -q")).assert().success());
+        }
+    });
+    let (shown, _) = succeeds(&format!("inspect {state}"));
+    assert!(shown.contains("300 rows"), "{shown}");
+}
+
+/// A state that another update begins while this one reads is not overwritten.
+#[test]
+#[cfg(unix)]
+fn a_state_that_was_begun_meanwhile_is_kept() {
+    use std::io::Write as _;
+    let folder = tempfile::tempdir().unwrap();
+    let state = at(&folder, "days.stream");
+    let part = table(&folder, "a.csv", "a,b,c,d", 0..50);
+    let mut slow = std::process::Command::new(assert_cmd::cargo::cargo_bin!("karhunen"))
+        .args(["update", &state, "-", "-k", "2", "-q"])
+        .stdin(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut rows = slow.stdin.take().unwrap();
+    rows.write_all(b"a,b,c,d\n1,2,3,4\n").unwrap();
+    rows.flush().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    succeeds(&format!("update {state} {part} -k 2 -q"));
+    let before = std::fs::read(&state).unwrap();
+    rows.write_all(b"2,3,5,4\n4,4,3,1\n7,2,3,1\n").unwrap();
+    drop(rows);
+    let done = slow.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(3));
+    let error = String::from_utf8(done.stderr).unwrap();
+    assert!(error.contains("another update began the state meanwhile"), "{error}");
+    assert_eq!(std::fs::read(&state).unwrap(), before);
+}

@@ -51,6 +51,7 @@ impl Error {
             | Error::Triple { .. }
             | Error::DuplicateEntry { .. }
             | Error::NothingObserved { .. }
+            | Error::EmptyColumn { .. }
             | Error::BlockColumns { .. }
             | Error::PartColumns { .. }
             | Error::PartChanged { .. }

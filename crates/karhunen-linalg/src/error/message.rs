@@ -199,6 +199,10 @@ impl Error {
             Error::NothingObserved { n_samples, n_features } => {
                 format!("none of the {n_samples} x {n_features} entries is observed; at least one is needed")
             }
+            Error::EmptyColumn { column: j } => format!(
+                "{} has no value in a row of positive weight, so that nothing says how to fill it; leave it out",
+                surface.column(*j)
+            ),
             Error::BlockColumns { block, found, expected } => {
                 format!("row block {block} has {}, but the first has {expected}", n_of(*found, "column"))
             }

@@ -214,6 +214,11 @@ pub enum Error {
         /// Columns of the data.
         n_features: usize,
     },
+    /// A column has no value from which its missing ones could be filled.
+    EmptyColumn {
+        /// The first such column.
+        column: usize,
+    },
     /// No entry could be held out.
     NothingSetAside {
         /// The option that sets the fraction.

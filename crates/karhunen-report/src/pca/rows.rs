@@ -98,8 +98,8 @@ impl Limits {
         let spe = match spread {
             None => {
                 reasons.push(
-                    "SPE has no limit here: it follows from the errors of the rows of the fit, which the model does not keep. Keep \
-                     it with --limits of fit, or Monitor.keep in Python."
+                    "SPE has no limit here: it follows from the errors of the rows of the fit. Keep it in the model with --limits \
+                     of fit, or Monitor.keep in Python."
                         .to_owned(),
                 );
                 None

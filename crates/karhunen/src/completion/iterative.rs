@@ -92,12 +92,12 @@ impl IterativePca {
     }
 
     /// Completes `x`, shape (n_samples, n_features), whose missing entries are NaN. `weights` holds one finite weight >= 0 for
-    /// each row. A column without entries is filled with the mean of all entries.
+    /// each row.
     ///
     /// # Errors
     /// [`Error::Option`] for too many components, a negative ridge, or a tolerance or number of iterations outside its
-    /// rule; [`Error::NonFinite`] for infinite values; [`Error::NothingObserved`] if no entry of positive weight is observed; errors of
-    /// [`Pca::fit_with`]; [`Error::Stopped`]. If the iterations do not converge, [`Completed::converged`] is false.
+    /// rule; [`Error::NonFinite`] for infinite values; [`Error::NothingObserved`] if no entry of positive weight is observed,
+    /// [`Error::EmptyColumn`] if a column has none; errors of [`Pca::fit_with`]; [`Error::Stopped`]. If the iterations do not converge, [`Completed::converged`] is false.
     pub fn complete(&self, x: &Matrix, weights: Option<&[f64]>, run: &Run<'_>) -> Result<Completed> {
         self.check(x)?;
         let (n, p) = x.shape();
@@ -220,7 +220,7 @@ const PHASE: &str = "completion";
 /// The factor of the noise variance in errors.
 const RIDGE: OptionName = OptionName::new("ridge");
 
-/// The weighted mean of the observed entries of each column; that of all entries for a column without them.
+/// The weighted mean of the observed entries of each column.
 fn means(x: &Matrix, weights: Option<&[f64]>) -> Result<Vec<f64>> {
     let (n, p) = x.shape();
     let weight = |i: usize| weights.map_or(1.0, |weights| weights[i]);
@@ -229,12 +229,13 @@ fn means(x: &Matrix, weights: Option<&[f64]>) -> Result<Vec<f64>> {
         sums[j][0] += weight(i);
         sums[j][1] += weight(i) * x[(i, j)];
     }
-    let total = sums.iter().fold([0.0; 2], |total, sum| [total[0] + sum[0], total[1] + sum[1]]);
-    if total[0] <= 0.0 {
-        return Err(Error::NothingObserved { n_samples: n, n_features: p });
+    match sums.iter().position(|[weight, _]| *weight <= 0.0) {
+        Some(_) if sums.iter().all(|[weight, _]| *weight <= 0.0) => {
+            Err(Error::NothingObserved { n_samples: n, n_features: p })
+        }
+        Some(column) => Err(Error::EmptyColumn { column }),
+        None => Ok(sums.into_iter().map(|[weight, sum]| sum / weight).collect()),
     }
-    let mean = |[weight, sum]: [f64; 2]| if weight > 0.0 { sum / weight } else { total[1] / total[0] };
-    Ok(sums.into_iter().map(mean).collect())
 }
 
 /// The fit of `completed` by `k` components of `model`, with scores that are shrunken by the noise.

@@ -303,7 +303,7 @@ impl Without {
             return 1.0;
         }
         let expected = if self.is_centred { k * n / (n - k - 3.0) } else { k * (n - 1.0) / (n - k - 2.0) };
-        (mean / expected).min(1.0)
+        if mean > 0.0 { (mean / expected).min(1.0) } else { 1.0 }
     }
 }
 

@@ -80,6 +80,19 @@ pub struct NewRows {
     pub n_observations: f64,
 }
 
+impl NewRows {
+    fn check(self) -> Result<()> {
+        let Self { t2_factor, spe, spe_second, n_observations } = self;
+        let are_sizes = [spe, spe_second].iter().all(|size| (0.0..f64::INFINITY).contains(size));
+        if t2_factor > 0.0 && t2_factor <= 1.0 && are_sizes && n_observations > 0.0 {
+            return Ok(());
+        }
+        let rule = "a factor above 0 and at most 1, a mean, a variance, and a number of observations above 0";
+        let value = format!("{t2_factor}, {spe}, {spe_second}, {n_observations}");
+        Err(Error::ModelValue { name: "new_rows", value, rule })
+    }
+}
+
 /// A fitted principal component analysis. Made by [`Pca::fit`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct PcaModel {
@@ -136,18 +149,7 @@ impl TryFrom<ModelParts> for PcaModel {
             let rule = "it is at least the components and at most the columns";
             return Err(Error::ModelValue { name: "n_dimensions", value: found.to_string(), rule });
         }
-        if let Some(NewRows { t2_factor, spe, spe_second, n_observations }) = parts.new_rows {
-            let is_size = |size: f64| (0.0..f64::INFINITY).contains(&size);
-            if !(0.0..=1.0).contains(&t2_factor)
-                || !is_size(spe)
-                || !is_size(spe_second)
-                || !(n_observations > 0.0)
-            {
-                let rule = "a factor from 0 to 1, a mean, a variance, and a number of observations above 0";
-                let value = format!("{t2_factor}, {spe}, {spe_second}, {n_observations}");
-                return Err(Error::ModelValue { name: "new_rows", value, rule });
-            }
-        }
+        parts.new_rows.map_or(Ok(()), NewRows::check)?;
         if let Centring::Given(centers) = &mut parts.options.center {
             centers.clone_from(&parts.mean);
         }

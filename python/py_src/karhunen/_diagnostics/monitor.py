@@ -55,9 +55,10 @@ class Monitor:
     T² of new rows has a multiple of the F distribution (Tracy, Young & Mason 1992); that of rows of the fit a
     multiple of the beta distribution, see `limits`. Variances along components near the discarded ones are
     estimated too large, and T² of new rows is smaller: the limit is multiplied by the mean of T² of rows left out
-    of the fit over that of the F distribution, if this is less than one. The limit is not multiplied for fits of at
-    most ``k + 20`` rows, with `k` components: there fewer new rows than `1 - level` are beyond it along such
-    components. Rows of the fit that are far from the others make the factor larger, and the limit wider.
+    of the fit over that of the F distribution, of complete rows if this is less than one. The limit is not
+    multiplied for fits of at most ``k + 20`` rows, with `k` components: there fewer new rows than `1 - level` are
+    beyond it along such components. Rows of the fit that are far from the others make the factor larger, and the
+    limit wider.
 
     Limits for the squared prediction error come from the mean and the variance of errors (Nomikos & MacGregor 1995,
     doi:10.1080/00401706.1995.10485888). A fit minimises the errors of its own rows. Limits for new rows therefore
@@ -103,8 +104,9 @@ class Monitor:
         self._of_fitted: list[float] | None = None
         if X is None and sample_weight is not None:
             raise ValueError("sample_weight needs the rows of the fit; give X")
-        #: The model with limits for new rows.
-        self._model: Any = fitted_model(pca)
+        #: The model of `pca`, and that with limits for new rows.
+        self._of_pca: Any = fitted_model(pca)
+        self._model: Any = self._of_pca
         if isinstance(self._model, _core.IncompleteModel):
             self._learn_incomplete(X, sample_weight)
         elif isinstance(self.fitted, Samples):
@@ -115,11 +117,21 @@ class Monitor:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling, with the model as plain values."""
-        return {**vars(self), "_model": (type(self._model), _core.to_state(self._model))}
+        self._check_model()
+        model = type(self._model), _core.to_state(self._model)
+        return {name: value for name, value in vars(self).items() if name != "_of_pca"} | {"_model": model}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickle."""
+        if "_model" not in state:
+            raise ValueError("the monitor was pickled by an earlier version; make it again from the rows of the fit")
         vars(self).update(state, _model=_core.from_state(*state["_model"]))
+        self._of_pca = fitted_model(self._pca)
+
+    def _check_model(self) -> None:
+        """Refuse a model that was fitted or changed after the monitor was made."""
+        if fitted_model(self._pca) is not self._of_pca:
+            raise ValueError("pca has another model than the monitor was made for; make the monitor again")
 
     def _learn_incomplete(self, X: Any, sample_weight: Any) -> None:
         """Learn from rows with missing values, if they are given."""
@@ -140,6 +152,8 @@ class Monitor:
         ------
         TypeError
             Of an `IncrementalPCA`, which changes with its rows: keep the monitor.
+        ValueError
+            If `pca` was fitted again, or an attribute assigned, after the monitor was made.
 
         Examples
         --------
@@ -153,9 +167,10 @@ class Monitor:
         >>> diagnostics.Monitor(pca).limits() == monitor.limits()
         True
         """
-        if fitted_model(self._pca) is not getattr(self._pca, "_model", None):
+        self._check_model()
+        if self._of_pca is not getattr(self._pca, "_model", None):
             raise TypeError(f"the model of {type(self._pca).__name__} changes with its rows; keep the monitor")
-        self._pca._model = self._model
+        self._pca._model = self._of_pca = self._model
 
     def limits(self, level: float | None = None, *, fitted: bool = False) -> tuple[float, float]:
         """Compute the limits of T² and of the squared prediction error.
@@ -201,7 +216,13 @@ class Monitor:
         -------
         MonitoredRows
             Their diagnostics, and which are beyond a limit.
+
+        Raises
+        ------
+        ValueError
+            If `pca` was fitted again, or an attribute assigned, after the monitor was made; as `transform`.
         """
+        self._check_model()
         found = samples(self._pca, X)
         if isinstance(found, IncompleteSamples):
             t2 = _core.incomplete_t2_limits(self._model, found.t2_degrees, self._level, "new")

@@ -13,6 +13,7 @@ from karhunen._incomplete.inputs import open_rows, row_ids, to_entries
 from karhunen._incomplete.options import engine_options, errors_as_given
 from karhunen._inputs.files import is_source
 from karhunen._shared.choices import ColumnScaling, Mean, OnlineRule
+from karhunen._shared.fitted_model import leaves_unchanged
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -38,6 +39,7 @@ class RowByRow(FittedIncomplete):
     _stream: _core.Stream | None
 
     @available_if(_learns_row_by_row)
+    @leaves_unchanged
     def partial_fit(self, X: Any, y: None = None, entry_weight: Any = None) -> Self:
         """Update the components with each of some rows in turn, without keeping the rows (method "online").
 

@@ -18,6 +18,7 @@ from karhunen._pca.pca import PCA
 from karhunen._shared.arrays import FloatArray, Matrix
 from karhunen._shared.choices import IncrementalMethod, Weighting
 from karhunen._shared.convergence import warn_unless_converged
+from karhunen._shared.fitted_model import leaves_unchanged
 from karhunen._shared.options import (
     bytes_option,
     engine_arguments,
@@ -34,6 +35,9 @@ from karhunen._shared.warning import warn
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+#: Rows from which on they are added to a copy of the sums: of fewer the copy would take longer than the rows.
+FEW_ROWS = 16
 
 
 class _Found(NamedTuple):
@@ -293,11 +297,26 @@ class IncrementalPCA(GaussianComponents):
             return self._add_batches(batches, 0)
         options = self._engine_options()
         if not self.__sklearn_is_fitted__():
-            self._begin(X, options, sample_weight, 1)
-            return self
+            return self._begin_with(X, options, sample_weight)
         self._refuse_changes(in_order_of_columns(self, options))
-        self._push(self._fit, to_rows(self, X, reset=False), sample_weight)
+        rows = to_rows(self, X, reset=False)
+        if rows.shape[0] >= FEW_ROWS:
+            return self._add_to_copy(rows, sample_weight)
+        self._push(self._fit, rows, sample_weight)
         return self._adopt_rows(self._fit)
+
+    @leaves_unchanged
+    def _begin_with(self, X: Any, options: dict[str, Any], sample_weight: Any) -> Self:
+        """Begin with the rows of `X`."""
+        self._begin(X, options, sample_weight, 1)
+        return self
+
+    @leaves_unchanged
+    def _add_to_copy(self, rows: Matrix | Source, sample_weight: Any) -> Self:
+        """Add rows to a copy of the sums, which an interrupted call leaves behind."""
+        fit = _core.IncrementalFit.resume(self._fit.state())
+        self._push(fit, rows, sample_weight)
+        return self._adopt_rows(fit)
 
     def _add_batches(self, batches: Iterator[Any], first: int) -> Self:
         """Add batches, of which errors give the number, from `first` on."""
@@ -308,6 +327,7 @@ class IncrementalPCA(GaussianComponents):
                 raise ValueError(f"batch {number}: {error}") from None
         return self
 
+    @leaves_unchanged
     def merge(self, other: IncrementalPCA) -> Self:
         """Add the rows of another estimator, fitted apart with the same options.
 
@@ -345,8 +365,9 @@ class IncrementalPCA(GaussianComponents):
             found = f"{len(theirs)} columns" if different is None else f"{different[1]!r}"
             expected = f"{len(mine)}" if different is None else f"{different[0]!r}"
             raise ValueError(f"the estimators have other columns: {found} where {expected} is expected")
-        self._fit.merge(other._fit, optional_count("n_threads", self.n_threads))
-        return self._adopt_rows(self._fit)
+        fit = _core.IncrementalFit.resume(self._fit.state())
+        fit.merge(other._fit, optional_count("n_threads", self.n_threads))
+        return self._adopt_rows(fit)
 
     def refine(self, X: Any, sample_weight: Any = None, *, tol: float | None = None) -> PCA:
         """Fit a PCA to data that can be read again, starting from the components of this estimator.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from types import FunctionType, MappingProxyType
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +27,38 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+
+def leaves_unchanged(
+    method: Callable[Concatenate[Any, _Arguments], _Result],
+) -> Callable[Concatenate[Any, _Arguments], _Result]:
+    """Decorate a method that fits: a call that raises, or is interrupted, leaves the estimator as it was."""
+
+    @wraps(method)
+    def call(self: Any, *arguments: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
+        before = dict(vars(self))
+        try:
+            return method(self, *arguments, **options)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return call
+
+
 class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base class of all estimators: pickles, files, calls of the engine."""
+    """Base class of all estimators: pickles, files, calls of the engine, fits that raise."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let `fit` and `fit_transform` of every estimator leave it unchanged if they raise."""
+        super().__init_subclass__(**options)
+        for name in ("fit", "fit_transform"):
+            method = vars(cls).get(name)
+            if isinstance(method, FunctionType):
+                setattr(cls, name, leaves_unchanged(method))
 
     n_threads: int | None
     verbose: bool
@@ -171,10 +202,11 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Return the user-defined kernel function, if the model has one."""
         return None
 
-    def _with_parts(self, parts: Mapping[str, Any]) -> Any:
+    def _with_parts(self, parts: Mapping[str, Any], without: Container[str] = ()) -> Any:
         """Return the engine's model with other numbers and arrays, by their names in records."""
         changed = {name: np.asarray(value, dtype=np.float64) for name, value in parts.items()}
-        return self._from_state({**_core.to_state(self._model), **changed})
+        kept = {name: value for name, value in _core.to_state(self._model).items() if name not in without}
+        return self._from_state({**kept, **changed})
 
     def _from_state(self, state: dict[str, Any]) -> Any:
         """Return the engine's model of a record."""
@@ -246,7 +278,8 @@ class ViewedModel(FittedModel):
         now = {name: getattr(self, f"{name}_") for name in self._views}
         assigned = {name: value for name, value in now.items() if value is not self._shown[name]}
         if assigned:
-            self._adopt(self._with_parts(assigned))
+            # Limits for new rows are of the numbers of the fit.
+            self._adopt(self._with_parts(assigned, without=("new_rows", "t2_factor", "spe_scale")))
         return self._model
 
     def _not_pickled(self) -> tuple[str, ...]:

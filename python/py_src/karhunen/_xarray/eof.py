@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from karhunen import IncompletePCA, rotation, selection
 from karhunen._shared.choices import Method, Solver, Weighting
+from karhunen._shared.fitted_model import leaves_unchanged
 from karhunen._shared.options import choice_option, flag_option
 from karhunen._shared.summary import outcome
 from karhunen._xarray.arrays import is_lazy
@@ -147,6 +148,7 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
         self.strict = strict
         self.verbose = verbose
 
+    @leaves_unchanged
     def fit(
         self,
         X: F,

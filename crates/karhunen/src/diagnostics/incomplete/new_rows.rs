@@ -13,8 +13,9 @@ const N_FOLDS: usize = 20;
 /// What limits for T² and for the squared prediction error of new rows with missing values follow from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IncompleteNewRows {
-    /// Factor of the limit for T², above zero and at most one: the mean of T² of rows left out over that of its distribution
-    /// for normal rows and variances that do not follow the rows of the fit. One with at most `k + 20` observations.
+    /// Factor of the limit for T², above zero: the mean of T² of rows left out over that of its distribution for normal rows and
+    /// variances that do not follow the rows of the fit. Methods that do not know the errors of their scores have larger T² of
+    /// few new rows, and a factor above one. One with at most `k + 20` observations.
     pub t2_factor: f64,
     /// The scale of the squared prediction errors.
     pub spe: SpeScale,
@@ -22,7 +23,7 @@ pub struct IncompleteNewRows {
 
 impl IncompleteNewRows {
     /// From all rows of a fit, with their weights as multiplicities: twenty fits with its method and options, from one start each,
-    /// leave out every twentieth row in turn, and T² and errors are of the rows left out.
+    /// leave out every twentieth row in turn, with all its observations, and T² and errors are of the rows left out.
     ///
     /// Large tables (1,000 rows and 100,000 entries or more), and tables of which a part cannot be fitted, such as with a column
     /// that is observed in one fold alone, have the factor one and the scale by [`SpeScale::of_left_out`].
@@ -59,7 +60,7 @@ fn of_rows<T: Scalar>(
     let (spe, distance2, weights) =
         (column(|row| row.spe), column(|row| row.distance2), column(|row| row.weight));
     let spe = SpeScale::of_rows_left_out(&spe, (&degrees, &distance2), Some(&weights))?;
-    Ok(IncompleteNewRows { t2_factor: if is_certain { (t2 / expected).min(1.0) } else { 1.0 }, spe })
+    Ok(IncompleteNewRows { t2_factor: if is_certain { t2 / expected } else { 1.0 }, spe })
 }
 
 /// A row under the fit of other rows.

@@ -71,8 +71,7 @@ impl IncompleteParts {
             let rule = "it must be f32 or f64";
             return Err(Error::ModelValue { name: "dtype", value: self.dtype.clone(), rule });
         }
-        let factor = self.t2_factor.filter(|factor| !(*factor > 0.0 && *factor <= 1.0));
-        refuse("t2_factor", factor, "it is above zero and at most one")?;
+        refuse("t2_factor", self.t2_factor.filter(|factor| !(POSITIVE.0)(*factor)), POSITIVE.1)?;
         self.check_conformal_errors(errors)?;
         self.options.check_alone(false)
     }

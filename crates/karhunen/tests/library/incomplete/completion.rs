@@ -189,10 +189,7 @@ fn unsuitable_options_and_tables_are_refused() {
     assert!(message(IterativePca { tol: 1.0, ..IterativePca::default() }, &x).contains("tol"));
     assert!(message(IterativePca { max_iter: 0, ..IterativePca::default() }, &x).contains("max_iter"));
     let empty = Matrix::from_fn(12, 4, |i, j| if j == 2 { f64::NAN } else { x[(i, j)] });
-    let filled = IterativePca::new(1).complete(&empty, None, &Run::default()).unwrap().completed;
-    let observed = || empty.as_slice().iter().filter(|value| !value.is_nan());
-    let of_all = observed().sum::<f64>() / observed().count() as f64;
-    (0..12).for_each(|i| close("mean of all", filled[(i, 2)], of_all, 1e-12));
+    assert!(message(IterativePca::new(1), &empty).contains("column 2 has no value"));
     let nothing = Matrix::from_fn(12, 4, |_, _| f64::NAN);
     let error = IterativePca::default().complete(&nothing, None, &Run::default());
     assert!(matches!(error, Err(Error::NothingObserved { .. })));
