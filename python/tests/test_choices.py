@@ -26,6 +26,8 @@ CHOICES = [
     (IncrementalPCA, "weighting", choices.Weighting),
     (IncompletePCA, "method", choices.Method),
     (IncompletePCA, "mean", choices.Mean),
+    (IncompletePCA.predict, "unknown", choices.Unknown),
+    (IncompletePCA.predict_interval, "unknown", choices.Unknown),
     (IncompletePCA, "noise", choices.Noise),
     (IncompletePCA, "online_rule", choices.OnlineRule),
     (KernelPCA, "kernel", choices.Kernel),

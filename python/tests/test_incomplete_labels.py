@@ -53,6 +53,9 @@ def test_dates_are_told_as_text_too(tmp_path):
     loaded = IncompletePCA.load(tmp_path / "m")
     assert loaded.row_ids_[3].startswith("2026-01-05")
     assert loaded.predict(loaded.row_ids_[3:4], ["a"]) == expected
+    date = INDICES["dates"][3]
+    for asked in ([date], [date.to_pydatetime()], [date.to_datetime64()], INDICES["dates"][3:4]):
+        assert loaded.predict(asked, ["a"]) == expected
 
 
 @pytest.mark.parametrize("index", [None, range(8), np.arange(8), list("sssstttt"), [1.0, np.nan, *range(6)]])
@@ -105,3 +108,62 @@ def test_ids_of_partial_fits_are_those_of_the_last_rows():
 def test_cross_validation_takes_labels():
     found = cross_validate_entries(IncompletePCA(1, method="em"), frame(INDICES["text"]), n_folds=2)
     assert found.errors.shape == (1, 2)
+
+
+LARGE = np.array([76561197960287930, 76561197960287931, 76561197960287933, 76561197960287935])
+
+
+def of_large_ids(dtype):
+    ids = np.repeat(LARGE.astype(dtype), 3)
+    return IncompletePCA(1, method="em", n_starts=1).fit(Observed(ids, np.tile(["a", "b", "c"], 4), np.arange(12.0)))
+
+
+@pytest.mark.parametrize("fitted", ["int64", "uint64", "object"])
+@pytest.mark.parametrize("asked", ["int64", "uint64", "object"])
+def test_large_ids_are_found_in_every_type(fitted, asked):
+    expected = of_large_ids("int64").predict(LARGE, ["a"] * 4)
+    pca = of_large_ids(fitted)
+    np.testing.assert_array_equal(pca.predict(LARGE.astype(asked), ["a"] * 4), expected)
+    with pytest.raises(ValueError, match="rows: 76561197960287932 was not among the rows of the fit"):
+        pca.predict(np.array([76561197960287932]).astype(asked), ["a"])
+
+
+def test_ids_beyond_a_type_are_unknown():
+    pca = of_large_ids("int64")
+    with pytest.raises(ValueError, match="rows: 18446744073709551615 was not among"):
+        pca.predict(np.array([2**64 - 1], dtype=np.uint64), ["a"])
+    with pytest.raises(ValueError, match="rows: -1 was not among"):
+        of_large_ids("uint64").predict(np.array([-1]), ["a"])
+    small = IncompletePCA(1, method="em", n_starts=1).fit(
+        Observed(np.repeat(np.arange(4, dtype=np.int8), 3), np.tile([0, 1, 2], 4), np.arange(12.0))
+    )
+    with pytest.raises(ValueError, match="rows: 257 was not among"):
+        small.predict(np.array([257]), [0])
+    with pytest.raises(ValueError, match="rows: -255 was not among"):
+        small.predict(np.array([-255]), [0])
+
+
+def test_large_ids_as_floats_are_refused():
+    message = r"rows: 76561197960287936 is a float of 2\*\*53 or more"
+    with pytest.raises(ValueError, match=message):
+        of_large_ids("int64").predict(LARGE.astype(float), ["a"] * 4)
+    with pytest.raises(ValueError, match=message):
+        of_large_ids(float)
+
+
+def test_unknown_pairs_may_be_nan():
+    ids = np.repeat(["u", "v", "w", "t"], 3)
+    entries = Observed(ids, np.tile(["a", "b", "c"], 4), np.arange(12.0))
+    pca = IncompletePCA(1, method="em", n_starts=1).fit(entries)
+    rows, columns = ["u", "new", "v", "w"], ["a", "a", "z", "c"]
+    values, std = pca.predict(rows, columns, unknown="nan", return_std=True)
+    lower, upper = pca.predict_interval(rows, columns, unknown="nan")
+    for found in (values, std, lower, upper):
+        assert list(np.isnan(found)) == [False, True, True, False]
+    np.testing.assert_array_equal(values[[0, 3]], pca.predict(["u", "w"], ["a", "c"]))
+    with pytest.raises(ValueError, match="rows: 'new' was not among"):
+        pca.predict(rows, columns)
+    with pytest.raises(ValueError, match="unknown = 'nan' needs pairs of rows and columns"):
+        pca.predict(np.ones((2, 2)), unknown="nan")
+    plain = IncompletePCA(1, method="em", n_starts=1).fit(np.arange(12.0).reshape(4, 3))
+    assert list(np.isnan(plain.predict([0, -1, 4, 3], [0, 0, 0, 9], unknown="nan"))) == [False, True, True, True]

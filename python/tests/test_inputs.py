@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from compare import assert_allclose
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from karhunen import PCA, IncompletePCA, KernelPCA, Nystroem, TruncatedSVD
+from karhunen import PCA, IncompletePCA, KernelPCA, Nystroem, Observed, RowBlocks, TruncatedSVD
 from karhunen._inputs import matrix as inputs
 from numpy.testing import assert_array_equal
 from scipy.sparse.linalg import LinearOperator
@@ -87,6 +87,28 @@ def test_foreign_float32_stays_float32(table):
     pca = PCA(3).fit(foreign)
     assert pca.transform(foreign).dtype == np.float32
     assert_array_equal(pca.transform(foreign), PCA(3).fit_transform(table.astype(np.float32)))
+
+
+def test_half_precision_is_read_as_single(table):
+    half = table.astype(np.float16)
+    frame = pd.DataFrame(half).add_prefix("x")
+    foreign = half.astype(">f2")
+    arrow = pa.table({name: pa.array(half[:, j]) for j, name in enumerate(frame.columns)})
+    expected = PCA(2).fit(half.astype(np.float32))
+    for x in (half, np.asfortranarray(half), half[::1, ::-1][:, ::-1], foreign, frame, arrow):
+        found = PCA(2).fit(x)
+        assert found.components_.dtype == np.float32
+        assert_array_equal(found.components_, expected.components_)
+        assert_array_equal(found.transform(x), expected.transform(half.astype(np.float32)))
+        assert_array_equal(
+            IncompletePCA(2).fit(x).components_, IncompletePCA(2).fit(half.astype(np.float32)).components_
+        )
+    scores = expected.transform(half)
+    assert_array_equal(expected.inverse_transform(scores.astype(np.float16)).dtype, np.float32)
+    n, p = half.shape
+    rows, columns = np.divmod(np.arange(n * p), p)
+    entries = Observed(rows, columns, half.ravel())
+    assert entries.dtype == np.float32
 
 
 def test_memory_maps_are_read(table, tmp_path):
@@ -213,8 +235,7 @@ def test_what_is_not_finite_is_named_wherever_it_is(estimator, table):
 @pytest.mark.parametrize(
     ("x", "message"),
     [
-        (np.zeros((3, 2), np.float16), "X has dtype float16; float32 and float64 are analysed as they are"),
-        (np.zeros((3, 2), np.longdouble), "X has dtype float128"),
+        (np.zeros((3, 2), np.longdouble), "X has dtype float128; float32 and float64 are analysed as they are"),
         (np.zeros((3, 2), complex), "Complex data not supported: X has dtype complex128"),
         (np.full((3, 2), "a"), "X has dtype <U1"),
         (np.full((3, 2), "a", object), "row 0, column 0: could not convert string to float: 'a'"),
@@ -235,7 +256,6 @@ def test_what_is_not_finite_is_named_wherever_it_is(estimator, table):
         (pl.DataFrame({"a": [1.0, 2], "b": ["x", "y"]}), "column 'b' has dtype String; float32 and float64 are"),
         (pl.DataFrame({"a": [1, 2]}).with_columns(b=pl.date(2020, 1, "a")), "column 'b' has dtype Date;"),
         (pa.table({"a": [1.0, 2], "b": ["x", "y"]}), "column 'b' has dtype string;"),
-        (pa.table({"a": pa.array(np.zeros(2, np.float16))}), "column 'a' has dtype halffloat;"),
         (np.ma.masked_less(np.arange(6.0).reshape(3, 2), 2), "X is a masked array with masked values"),
         (np.zeros(3), "Expected 2D array, got 1D array instead"),
         (np.zeros((0, 3)), "Found array with 0 sample"),
@@ -333,7 +353,7 @@ def test_large_conversions_are_told_and_only_those(table, monkeypatch):
         (np.array([[0, 1], [np.nan, 2]]), "row 1, column 0 of the scores is nan; they must be finite"),
         (np.array([[0, -np.inf]]), "row 0, column 1 of the scores is -inf"),
         (np.zeros((2, 3)), "scores: 3 columns, but 2 are needed"),
-        (np.zeros((2, 2), np.float16), "X has dtype float16"),
+        (np.zeros((2, 2), np.longdouble), "X has dtype float128"),
         (np.ma.masked_less(np.zeros((2, 2)), 1), "masked values"),
         (np.zeros(2), "Expected 2D array"),
     ],
@@ -352,3 +372,59 @@ def test_scores_of_any_layout_give_rows(table):
     for same in (np.asfortranarray(scores), scores.tolist(), pd.DataFrame(scores), scores.astype(">f8"), packed["x"]):
         assert_array_equal(pca.inverse_transform(same), expected)
     assert_array_equal(pca.inverse_transform(scores[::-2]), expected[::-2])
+
+
+def corrupt(kind, part, at, value):
+    """Return a matrix that scipy's constructor accepts, with one wrong index or pointer."""
+    matrix = kind(np.random.default_rng(0).integers(0, 3, size=(40, 6)).astype(float))
+    parts = [matrix.data.copy(), matrix.indices.copy(), matrix.indptr.copy()]
+    parts[part][at] = value
+    return kind(tuple(parts), shape=matrix.shape)
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize(("part", "at", "value"), [(1, 5, 600_000_000), (1, 5, -1), (2, 3, 125), (2, 3, 10**9)])
+def test_corrupt_sparse_matrices_are_refused(kind, part, at, value):
+    for fit in (PCA(2).fit, IncompletePCA(1).fit, lambda x: PCA(2).fit(RowBlocks(lambda: iter([x])))):
+        with pytest.raises(ValueError, match=r"ind|pointer"):
+            fit(corrupt(kind, part, at, value))
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
+def test_room_after_the_entries_is_not_read(kind):
+    matrix = kind(sp.random(60, 5, 0.5, random_state=0))
+    expected = IncompletePCA(1, n_starts=1).fit(matrix)
+    roomy = kind(matrix)
+    roomy.data = np.concatenate([matrix.data, np.full(7, 1e9)])
+    roomy.indices = np.concatenate([matrix.indices, np.full(7, 3, matrix.indices.dtype)])
+    found = IncompletePCA(1, n_starts=1).fit(roomy)
+    assert_array_equal(found.mean_, expected.mean_)
+    assert len(roomy.data) == matrix.nnz + 7
+
+
+@pytest.mark.parametrize("fill", [0.0, np.nan, 2.0])
+def test_frames_of_sparse_columns_are_their_dense_frames(table, fill):
+    dense = pd.DataFrame(np.where(table > 0.5, table, fill)).add_prefix("x")
+    sparse = dense.astype(pd.SparseDtype(float, fill))
+    expected = IncompletePCA(1, n_starts=1).fit(dense)
+    assert_array_equal(IncompletePCA(1, n_starts=1).fit(sparse).mean_, expected.mean_)
+    if fill == fill:
+        assert_allclose(PCA(2).fit(sparse).mean_, PCA(2).fit(dense).mean_)
+    else:
+        with pytest.raises(ValueError, match="NaN"):
+            PCA(2).fit(sparse)
+
+
+@pytest.mark.parametrize("estimator", [PCA(2), IncompletePCA(2, method="ppca", n_starts=1)])
+def test_weights_of_a_score_are_those_of_a_fit(table, estimator):
+    fitted, n = estimator.fit(table), len(table)
+    for at, value, message in [(0, -5.0, "is -5;"), (3, np.nan, "is NaN;"), (1, np.inf, "is inf;")]:
+        weights = np.ones(n)
+        weights[at] = value
+        with pytest.raises(ValueError, match=rf"sample_weight\[{at}\] {message}"):
+            fitted.score(table, sample_weight=weights)
+    with pytest.raises(ValueError, match=f"all {n} entries are zero"):
+        fitted.score(table, sample_weight=np.zeros(n))
+    weights = np.arange(float(n))
+    expected = np.average(fitted.score_samples(table), weights=weights)
+    np.testing.assert_allclose(fitted.score(table, sample_weight=weights), expected)

@@ -19,12 +19,12 @@ from karhunen._incomplete.ids import adopt_ids, id_list, index_of
 from karhunen._incomplete.inputs import to_entries
 from karhunen._incomplete.options import incomplete_arguments
 from karhunen._inputs import tables
-from karhunen._inputs.matrix import to_scores, to_weights
+from karhunen._inputs.matrix import mean_of, to_scores, to_weights
 from karhunen._inputs.report import about, write_page
 from karhunen._shared.arrays import FloatArray, Ids
-from karhunen._shared.choices import Method
+from karhunen._shared.choices import Method, Unknown
 from karhunen._shared.fitted_model import ViewedModel
-from karhunen._shared.options import flag_option, number_option
+from karhunen._shared.options import choice_option, flag_option, number_option
 from karhunen._shared.summary import Summarised, outcome
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ class FittedIncomplete(Summarised, ViewedModel):
         """
         likelihoods = self.score_samples(X)
         weights = to_weights("sample_weight", sample_weight, len(likelihoods), "rows")
-        return float(np.average(likelihoods, weights=weights))
+        return mean_of(likelihoods, "sample_weight", weights)
 
     def inverse_transform(self, X: Any) -> FloatArray:
         """Map scores to rows, with row offsets of zero.
@@ -269,7 +269,13 @@ class FittedIncomplete(Summarised, ViewedModel):
         return self._model_now().inverse_transform(to_scores(self, X), self.n_threads)
 
     def predict(
-        self, rows: Any, columns: Any = None, *, return_std: bool = False, noise: bool = True
+        self,
+        rows: Any,
+        columns: Any = None,
+        *,
+        return_std: bool = False,
+        noise: bool = True,
+        unknown: Unknown = "refuse",
     ) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Predict entries of the fitted data, or all entries of new rows.
 
@@ -286,6 +292,8 @@ class FittedIncomplete(Summarised, ViewedModel):
         noise : bool, default=True
             True for standard deviations of new observations, False for standard deviations of values without noise. The
             variances differ by `feature_noise_variance_`.
+        unknown : {"refuse", "nan"}, default="refuse"
+            An error for a row or column that was not fitted, or NaN for its predictions and standard deviations.
 
         Returns
         -------
@@ -308,23 +316,31 @@ class FittedIncomplete(Summarised, ViewedModel):
         flag_option("noise", noise)
         if flag_option("return_std", return_std):
             self._expect_error_bars()
+        unknown_option = choice_option("unknown", unknown, Unknown)
         if columns is None:
+            if unknown_option != "refuse":
+                raise ValueError("unknown = 'nan' needs pairs of rows and columns; leave it out")
             return self._predict_rows(rows, return_std, noise)
         n, p = self._model_now().scores.shape[0], self.n_features_in_
         if n == 0:
             raise ValueError(
                 "the rows were fitted in parts, with which their scores are; call predict or impute with rows alone"
             )
-        rows = index_of("rows", rows, self.row_ids_, n)
-        columns = index_of("columns", columns, self._column_names(columns), p)
+        rows = index_of("rows", rows, self.row_ids_, n, unknown=unknown)
+        columns = index_of("columns", columns, self._column_names(columns), p, unknown=unknown)
         rows, columns = np.broadcast_arrays(rows, columns)
-        flat = [np.ascontiguousarray(ids).ravel() for ids in (rows, columns)]
+        # Positions that are not known are -1.
+        is_unknown = (np.minimum(rows, columns) < 0).ravel()
+        flat = [np.ascontiguousarray(np.maximum(ids, 0)).ravel() for ids in (rows, columns)]
         with self._call() as draw:
             found = self._model_now().predict_pairs(*flat, bool(noise) if return_std else None, self.n_threads, draw)
+        found[is_unknown] = np.nan
         values = found[:, 0].reshape(rows.shape)
         return (values, found[:, 1].reshape(rows.shape)) if return_std else values
 
-    def predict_interval(self, rows: Any, columns: Any = None, *, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+    def predict_interval(
+        self, rows: Any, columns: Any = None, *, level: float = 0.95, unknown: Unknown = "refuse"
+    ) -> tuple[FloatArray, FloatArray]:
         """Compute intervals that hold new observations with a given probability.
 
         The ends are the predictions of :meth:`predict`, less and plus a number of standard deviations. With `conformal`
@@ -338,6 +354,8 @@ class FittedIncomplete(Summarised, ViewedModel):
             As in :meth:`predict`.
         level : float, default=0.95
             Probability, between 0 and 1; with `conformal` at most n / (n + 1).
+        unknown : {"refuse", "nan"}, default="refuse"
+            As in :meth:`predict`.
 
         Returns
         -------
@@ -365,7 +383,7 @@ class FittedIncomplete(Summarised, ViewedModel):
         check_is_fitted(self)
         self._expect_error_bars("predict_interval")
         factor = self._model_now().interval_factor(number_option("level", level))
-        values, std = self.predict(rows, columns, return_std=True)
+        values, std = self.predict(rows, columns, return_std=True, unknown=unknown)
         return values - factor * std, values + factor * std
 
     @property

@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from karhunen._shared.choices import Unknown
 
-def index_of(what: str, wanted: Any, ids: np.ndarray | None, n: int) -> np.ndarray:
+#: Whole numbers below this have an exact form as floats.
+EXACT = 2.0**53
+
+
+def index_of(what: str, wanted: Any, ids: np.ndarray | None, n: int, *, unknown: Unknown = "refuse") -> np.ndarray:
     """Return the positions of ids; without `ids`, the ids are integers below `n`.
 
     Parameters
@@ -21,6 +26,8 @@ def index_of(what: str, wanted: Any, ids: np.ndarray | None, n: int) -> np.ndarr
         Id of each position.
     n : int
         Number of positions.
+    unknown : {"refuse", "nan"}, default="refuse"
+        Raise for an id that is not among `ids`, or give it the position -1.
 
     Returns
     -------
@@ -32,29 +39,64 @@ def index_of(what: str, wanted: Any, ids: np.ndarray | None, n: int) -> np.ndarr
         if wanted.dtype.kind not in "iu" and wanted.size:
             raise ValueError(f"{what} must be whole numbers below {n}, got an array of {wanted.dtype}")
         outside = (wanted < 0) | (wanted >= n) if wanted.size else np.zeros(wanted.shape, dtype=bool)
+        if unknown == "nan":
+            return np.where(outside, 0, wanted).astype(np.int64) - outside
         if outside.any():
             raise ValueError(
                 f"{what}: {int(wanted[outside].flat[0])} is outside 0..{n - 1}: no such {what[:-1]} was fitted"
             )
         return wanted.astype(np.int64)
     flat = wanted.ravel()
+    _refuse_inexact(what, flat)
+    possible = np.ones(flat.shape, dtype=bool)
+    if ids.dtype.kind in "iu" and flat.dtype.kind in "iu" and ids.dtype != flat.dtype:
+        # numpy compares whole numbers of two types as floats.
+        possible = _is_within(flat, np.iinfo(ids.dtype))
+        flat = np.where(possible, flat, 0).astype(ids.dtype)
+    if ids.dtype.kind == "U" and (flat.dtype.kind == "M" or (flat.size and hasattr(flat[0], "isoformat"))):
+        # Files hold dates as text.
+        with suppress(TypeError, ValueError):
+            ids, flat = ids.astype("M8[us]"), flat.astype("M8[us]")
     if ids.dtype.kind == "M" and flat.dtype.kind in "OUM":
         # Dates in other units, as Python and pandas write them, or as text.
         with suppress(TypeError, ValueError):
             flat = flat.astype(ids.dtype)
     if _comparable(ids, flat) and (ids[:-1] < ids[1:]).all():
         places = np.minimum(np.searchsorted(ids, flat), len(ids) - 1)
-        known = ids[places] == flat
+        known = possible & (ids[places] == flat)
     else:
         where = {id_: place for place, id_ in enumerate(ids.tolist())}
         found = [where.get(id_, -1) for id_ in flat.tolist()]
         places = np.asarray(found, dtype=np.int64)
-        known = places >= 0
-    if not known.all():
-        unknown = flat[~known][0]
-        unknown = unknown.item() if isinstance(unknown, np.generic) else unknown
-        raise ValueError(f"{what}: {unknown!r} was not among the {what} of the fit")
+        known = possible & (places >= 0)
+    if unknown == "nan":
+        places = np.where(known, places, -1)
+    elif not known.all():
+        first = wanted.ravel()[~known][0]
+        first = first.item() if isinstance(first, np.generic) else first
+        raise ValueError(f"{what}: {first!r} was not among the {what} of the fit")
     return places.astype(np.int64, copy=False).reshape(wanted.shape)
+
+
+def _refuse_inexact(what: str, ids: np.ndarray) -> None:
+    """Refuse ids as floats that several whole numbers round to."""
+    if ids.dtype.kind == "f" and (large := np.abs(ids) >= EXACT).any():
+        raise ValueError(
+            f"{what}: {ids[large][0]:.0f} is a float of 2**53 or more, to which several whole numbers round; give "
+            "integers"
+        )
+
+
+def _is_within(ids: np.ndarray, of: np.iinfo) -> np.ndarray:
+    """Return which whole numbers an integer type can hold."""
+    within = np.ones(ids.shape, dtype=bool)
+    if ids.dtype.kind == "i" and of.kind == "u":
+        within = ids >= 0
+    elif ids.dtype.kind == "i":
+        within = ids >= of.min
+    if np.iinfo(ids.dtype).max > of.max:
+        within &= ids <= ids.dtype.type(of.max)
+    return within
 
 
 def _comparable(one: np.ndarray, other: np.ndarray) -> bool:
@@ -101,6 +143,7 @@ def numbered(name: str, ids: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     if ids.dtype.kind in "fcmM" and (missing := ids != ids).any():
         none = "NaT" if ids.dtype.kind in "mM" else "NaN"
         raise ValueError(f"{name}: entry {int(missing.argmax())} is {none}, which is no id")
+    _refuse_inexact(name, ids)
     if ids.dtype.kind in "iu" and n:
         least, most = int(ids.min()), int(ids.max())
         if most - least < max(4 * n, 1 << 20) and most < 2**63:

@@ -17,7 +17,7 @@ from karhunen._incomplete.options import engine_options
 from karhunen._incomplete.sparse_entries import broadcast_weights, entries_of_sparse
 from karhunen._inputs.files import is_source, to_open_source
 from karhunen._inputs.incomplete import without_masks
-from karhunen._inputs.matrix import to_feature_weights, to_matrix, to_weights
+from karhunen._inputs.matrix import dense_frame, to_feature_weights, to_matrix, to_weights
 from karhunen._inputs.suspects import tell_suspects
 from karhunen._shared.errors import name_column
 
@@ -57,7 +57,9 @@ def to_entries(
             _enough_samples(X.shape, min_samples)
             entries = entries_of_sparse(X, entry_weight, threads)
         else:
-            matrix = to_matrix(estimator, without_masks(X), reset=reset, min_samples=min_samples)
+            # The zeros of a frame are values, however they are stored.
+            table = dense_frame(without_masks(X), zeros_as_well=True)
+            matrix = to_matrix(estimator, table, reset=reset, min_samples=min_samples)
             if reset:
                 tell_suspects(estimator, matrix)
             weights = None

@@ -225,9 +225,9 @@ def _numbers(name: str, values: Any) -> FloatArray:
     values = np.asarray(without_masks(plain(values)))
     if values.ndim != 1:
         raise ValueError(f"{name} has shape {values.shape}; expected one axis")
-    if values.dtype.kind not in "fiubO" or (values.dtype.kind == "f" and values.dtype.itemsize not in (4, 8)):
+    if values.dtype.kind not in "fiubO" or (values.dtype.kind == "f" and values.dtype.itemsize not in (2, 4, 8)):
         raise ValueError(f"{name} has dtype {values.dtype}; only numbers can be analysed")
-    dtype = np.float32 if values.dtype == np.float32 else np.float64
+    dtype = np.float32 if values.dtype in (np.float16, np.float32) else np.float64
     return np.ascontiguousarray(values, dtype=dtype)
 
 

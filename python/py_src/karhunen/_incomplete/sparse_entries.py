@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from karhunen import _core
+from karhunen._inputs.matrix import sound
 from karhunen._shared.errors import repeated_pair
 
 
@@ -33,6 +34,8 @@ def entries_of_sparse(X: Any, weight: Any, n_threads: int | None) -> _core.Entri
             f"a sparse matrix of the format {X.format} does not tell stored zeros, which are observations, from "
             "filling; pass CSR, CSC or COO"
         )
+    if X.format in ("csr", "csc"):
+        X = sound(X)
     if X.dtype.kind not in "fiub" or (X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8)):
         raise ValueError(f"the sparse matrix has dtype {X.dtype}; only numbers can be analysed")
     dtype: Any = np.float32 if X.dtype == np.float32 else np.float64

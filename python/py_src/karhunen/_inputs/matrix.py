@@ -55,7 +55,7 @@ def to_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int
         "ensure_min_samples": min_samples,
     }
     if not _is_plain(X):
-        X = tables.as_table(X)
+        X = dense_frame(tables.as_table(X), zeros_as_well=False)
         refuse_no_data(X)
         if tables.is_table(X):
             validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -66,8 +66,7 @@ def to_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int
         return _readable(X)
     given = X
     _refuse_dtype(X)
-    if isinstance(X, np.ndarray) and X.dtype.newbyteorder("=") == np.float32:
-        X = X.astype(np.float32, copy=False)  # scikit-learn does not recognise float32 in the other byte order
+    X = _as_single(X)
     try:
         matrix = validate_data(estimator, X, reset=reset, **checks)
     except (TypeError, ValueError) as error:
@@ -101,6 +100,7 @@ def to_scores(estimator: BaseEstimator, X: Any) -> np.ndarray:
         scores = X
     else:
         _refuse_dtype(X)
+        X = _as_single(X)
         # A model without components has no scores.
         checks = {"dtype": _FLOATS, "ensure_all_finite": False, "ensure_min_features": 0}
         scores = check_array(X, estimator=estimator, input_name="X", **checks)
@@ -173,6 +173,51 @@ def _as_array(X: Any) -> Any:
     return np.asarray(X)
 
 
+def sound(X: sp.csr_array | sp.csc_array) -> sp.csr_array | sp.csc_array:
+    """Return a CSR or CSC matrix without room after its entries, which shares the arrays of `X`.
+
+    Raises
+    ------
+    ValueError
+        If indices or pointers lead out of the matrix: scipy's own conversions would read whatever memory holds.
+    """
+    view = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
+    view.check_format(full_check=True)
+    return view
+
+
+def dense_frame(X: Any, *, zeros_as_well: bool) -> Any:
+    """Convert a frame whose columns are all sparse to a dense one, if their fill values are not zero or in any case."""
+    dtypes = list(X.dtypes) if hasattr(X, "iloc") and X.ndim == 2 else []
+    if not dtypes or not all(type(dtype).__name__ == "SparseDtype" for dtype in dtypes):
+        return X
+    return X.sparse.to_dense() if zeros_as_well or any(dtype.fill_value != 0 for dtype in dtypes) else X
+
+
+def mean_of(values: np.ndarray, name: str, weights: np.ndarray | None) -> float:
+    """Return the mean of values under weights, of which those of weight zero do not count."""
+    if weights is None:
+        return float(np.mean(values))
+    refused = ~(np.isfinite(weights) & (weights >= 0.0))
+    if refused.any():
+        at = int(refused.argmax())
+        value = "NaN" if np.isnan(weights[at]) else f"{weights[at]:g}"
+        raise ValueError(f"{name}[{at}] is {value}; a weight must be finite and not negative")
+    if len(weights) and not weights.any():
+        raise ValueError(f"{name}: all {len(weights)} entries are zero; at least one must be positive")
+    counted = weights > 0.0
+    return float(np.average(values[counted], weights=weights[counted]))
+
+
+def _as_single(X: Any) -> Any:
+    """Convert float32 in the other byte order, which scikit-learn does not recognise, and float16, to float32."""
+    if isinstance(X, np.ndarray) and X.dtype.newbyteorder("=") in (np.float32, np.float16):
+        return X.astype(np.float32, copy=False)
+    if hasattr(X, "iloc") and len(X.columns) and all(dtype == np.float16 for dtype in X.dtypes):
+        return X.astype(np.float32)
+    return X
+
+
 def _refuse_dtype(X: Any) -> None:
     """Refuse data without an exact float64 or float32 representation."""
     if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
@@ -185,7 +230,7 @@ def _refuse_dtype(X: Any) -> None:
             raise ValueError(f"Complex data not supported: {what} has dtype {dtype}; analyse real and imaginary part")
         # Nullable and sparse pandas columns hold numbers of a numpy dtype.
         inner = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))
-        if (kind == "f" and np.dtype(inner).itemsize not in (4, 8)) or kind in "SUMmV":
+        if (kind == "f" and np.dtype(inner).itemsize not in (2, 4, 8)) or kind in "SUMmV":
             raise ValueError(
                 f"{what} has dtype {dtype}; {tables.ALLOWED}: convert it with X.astype('float64') if that is what "
                 f"you want{f'; {tables.CATEGORIES}' if name is not None and kind in 'SUMm' else ''}"

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from karhunen import _core
 from karhunen._inputs import tables
-from karhunen._inputs.matrix import to_matrix
+from karhunen._inputs.matrix import sound, to_matrix
 from karhunen._shared.arrays import FloatArray, Rows
 from karhunen._shared.options import is_whole
 
@@ -232,6 +232,8 @@ def _matrix(block: Any, number: int) -> tuple[FloatArray | sp.csr_array | sp.csc
     """Convert a block to a matrix, and return the names of its columns."""
     receiver = _Block()
     try:
+        if sp.issparse(block) and block.format in ("csr", "csc"):
+            block = sound(block)
         matrix = to_matrix(receiver, block, reset=True, min_samples=0)
     except (TypeError, ValueError) as error:
         raise ValueError(f"block {number}: {error}") from None

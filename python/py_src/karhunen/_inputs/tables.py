@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 #: The message for types without an exact float64 or float32 representation.
-ALLOWED = "float32 and float64 are analysed as they are, integers and booleans as float64"
+ALLOWED = "float32 and float64 are analysed as they are, float16 as float32, integers and booleans as float64"
 #: The advice for columns of text, dates and other categories.
 CATEGORIES = "karhunen.categorical.MCA and FAMD analyse categories"
 #: Bytes of a batch that a query returns.
 BATCH_BYTES = 8 * 2**20
 
-_SINGLE = {"Float32", "float"}
+_SINGLE = {"Float16", "Float32", "float", "halffloat"}
 _INTEGERS = {f"{kind}{bits}" for kind in ("Int", "UInt", "int", "uint") for bits in (8, 16, 32, 64)}
 #: Types that numpy lacks, or lacks for missing values; decimals by their name alone.
 _CAST = {"Boolean", "bool", "Null", "null", "Int128", "UInt128"}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen._inputs.files import to_rows
-from karhunen._inputs.matrix import to_weights
+from karhunen._inputs.matrix import mean_of, to_weights
 from karhunen._pca.fitted import FittedComponents
 from karhunen._shared.arrays import FloatArray
 from karhunen._shared.dtype import in_dtype
@@ -68,7 +67,7 @@ class GaussianComponents(FittedComponents):
         """
         likelihoods = self.score_samples(X)
         weights = to_weights("sample_weight", sample_weight, len(likelihoods), "rows")
-        return float(np.average(likelihoods, weights=weights))
+        return mean_of(likelihoods, "sample_weight", weights)
 
     def get_covariance(self) -> FloatArray:
         """Compute the covariance of the features under the model, in their own units.

@@ -31,6 +31,7 @@ from karhunen._shared.options import (
     tol_option,
 )
 from karhunen._shared.standardization import in_order_of_columns
+from karhunen._shared.turns import turn
 from karhunen._shared.warning import warn
 
 if TYPE_CHECKING:
@@ -41,8 +42,10 @@ FEW_ROWS = 16
 
 
 class _Found(NamedTuple):
-    """The components of the rows so far."""
+    """The components of the rows so far, and the fit and the number of rows that they are of."""
 
+    fit: _core.IncrementalFit
+    n_samples: int
     model: _core.Model
     variances: FloatArray
     residual_bounds: FloatArray
@@ -164,6 +167,8 @@ class IncrementalPCA(GaussianComponents):
     _kind = _core.IncrementalState
     #: The engine's fit, which takes more rows.
     _fit: _core.IncrementalFit
+    #: The components of its rows, once they were asked for.
+    _found: _Found | None
     #: Options of the engine with which the fit began.
     _began_with: dict[str, Any]
 
@@ -296,14 +301,15 @@ class IncrementalPCA(GaussianComponents):
         if batches is not None:
             return self._add_batches(batches, 0)
         options = self._engine_options()
-        if not self.__sklearn_is_fitted__():
-            return self._begin_with(X, options, sample_weight)
-        self._refuse_changes(in_order_of_columns(self, options))
-        rows = to_rows(self, X, reset=False)
-        if rows.shape[0] >= FEW_ROWS:
-            return self._add_to_copy(rows, sample_weight)
-        self._push(self._fit, rows, sample_weight)
-        return self._adopt_rows(self._fit)
+        with turn(self):
+            if not self.__sklearn_is_fitted__():
+                return self._begin_with(X, options, sample_weight)
+            self._refuse_changes(in_order_of_columns(self, options))
+            rows = to_rows(self, X, reset=False)
+            if rows.shape[0] >= FEW_ROWS:
+                return self._add_to_copy(rows, sample_weight)
+            self._push(self._fit, rows, sample_weight)
+            return self._adopt_rows(self._fit)
 
     @leaves_unchanged
     def _begin_with(self, X: Any, options: dict[str, Any], sample_weight: Any) -> Self:
@@ -365,9 +371,10 @@ class IncrementalPCA(GaussianComponents):
             found = f"{len(theirs)} columns" if different is None else f"{different[1]!r}"
             expected = f"{len(mine)}" if different is None else f"{different[0]!r}"
             raise ValueError(f"the estimators have other columns: {found} where {expected} is expected")
-        fit = _core.IncrementalFit.resume(self._fit.state())
-        fit.merge(other._fit, optional_count("n_threads", self.n_threads))
-        return self._adopt_rows(fit)
+        with turn(self):
+            fit = _core.IncrementalFit.resume(self._fit.state())
+            fit.merge(other._fit, optional_count("n_threads", self.n_threads))
+            return self._adopt_rows(fit)
 
     def refine(self, X: Any, sample_weight: Any = None, *, tol: float | None = None) -> PCA:
         """Fit a PCA to data that can be read again, starting from the components of this estimator.
@@ -525,11 +532,14 @@ class IncrementalPCA(GaussianComponents):
 
     def _adopt_rows(self, fit: _core.IncrementalFit) -> Self:
         """Become fitted with the rows of a fit, whose components are computed when they are asked for."""
-        self._fit = fit
-        self._found: _Found | None = None
-        self.n_samples_seen_ = fit.n_samples_seen
-        self.batch_size_ = fit.batch_size
-        self.method_ = fit.method
+        # In one step, for threads that read.
+        self.__dict__.update(
+            _fit=fit,
+            _found=None,
+            n_samples_seen_=fit.n_samples_seen,
+            batch_size_=fit.batch_size,
+            method_=fit.method,
+        )
         return self
 
     def _adopt(self, model: _core.IncrementalState) -> Self:
@@ -541,14 +551,17 @@ class IncrementalPCA(GaussianComponents):
     def _found_now(self) -> _Found:
         """Return the components of the rows so far."""
         check_is_fitted(self)
-        if self._found is None:
-            model, variances, bounds, notes = self._fit.model(optional_count("n_threads", self.n_threads))
+        fit, found = self._fit, self._found
+        if found is None or found.fit is not fit or found.n_samples != fit.n_samples_seen:
+            # Of the rows now, whatever another thread adds meanwhile.
+            now = _core.IncrementalFit.resume(fit.state())
+            model, variances, bounds, notes = now.model(optional_count("n_threads", self.n_threads))
             for array in (variances, bounds):
                 array.flags.writeable = False
-            self._found = _Found(model, variances, bounds)
+            self._found = found = _Found(fit, now.n_samples_seen, model, variances, bounds)
             for note in notes:
                 warn(note, UserWarning)
-        return self._found
+        return found
 
     def _model_now(self) -> _core.Model:
         return self._found_now.model

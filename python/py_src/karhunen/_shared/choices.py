@@ -66,6 +66,8 @@ OnlineRule: TypeAlias = Literal["diagonal", "rls", "oja"]
 Regularization: TypeAlias = float | tuple[Literal["weighted"], float] | Literal["path"]
 #: Treatments of a (row, column) pair that `Observed` receives more than once.
 Duplicates: TypeAlias = Literal["refuse", "average"]
+#: Treatment of ids that were not fitted.
+Unknown: TypeAlias = Literal["refuse", "nan"]
 
 #: Kernels by name.
 Kernel: TypeAlias = Literal[

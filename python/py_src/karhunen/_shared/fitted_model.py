@@ -42,8 +42,9 @@ def leaves_unchanged(
         try:
             return method(self, *arguments, **options)
         except BaseException:
-            vars(self).clear()
             vars(self).update(before)
+            for name in vars(self).keys() - before.keys():
+                del vars(self)[name]
             raise
 
     return call
@@ -263,11 +264,15 @@ class ViewedModel(FittedModel):
 
     def _adopt(self, model: Any) -> Self:
         """Set fitted attributes to views of the model's arrays."""
-        self._shown = {name: self._show(model, getattr(model, name)) for name in self._views}
-        for name, value in self._shown.items():
-            setattr(self, f"{name}_", value)
-        self.n_features_in_ = len(model.mean)
-        return super()._adopt(model)
+        shown = {name: self._show(model, getattr(model, name)) for name in self._views}
+        # In one step, for threads that read.
+        self.__dict__.update(
+            {f"{name}_": value for name, value in shown.items()},
+            _shown=shown,
+            n_features_in_=len(model.mean),
+            _model=model,
+        )
+        return self
 
     def _show(self, model: Any, value: Any) -> Any:
         """Convert a value of the model to a fitted attribute."""
@@ -275,11 +280,14 @@ class ViewedModel(FittedModel):
 
     def _model_now(self) -> Any:
         """Return the engine's model, rebuilt if an attribute was assigned."""
-        now = {name: getattr(self, f"{name}_") for name in self._views}
-        assigned = {name: value for name, value in now.items() if value is not self._shown[name]}
-        if assigned:
-            # Limits for new rows are of the numbers of the fit.
-            self._adopt(self._with_parts(assigned, without=("new_rows", "t2_factor", "spe_scale")))
+        # As it is now, whatever another thread fits meanwhile.
+        now = dict(self.__dict__)
+        shown = now["_shown"]
+        assigned = {name: now[f"{name}_"] for name in self._views if now[f"{name}_"] is not shown[name]}
+        if not assigned:
+            return now["_model"]
+        # Limits for new rows are of the numbers of the fit.
+        self._adopt(self._with_parts(assigned, without=("new_rows", "t2_factor", "spe_scale")))
         return self._model
 
     def _not_pickled(self) -> tuple[str, ...]:

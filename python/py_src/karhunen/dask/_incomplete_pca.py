@@ -11,6 +11,7 @@ from dask.delayed import delayed
 import karhunen
 from karhunen._cluster.driver import drive, threads_of_part
 from karhunen._shared.arrays import FloatArray
+from karhunen._shared.choices import Unknown
 from karhunen._shared.options import flag_option
 from karhunen.dask._collections import is_dataframe, is_lazy, to_collection
 from karhunen.dask._lazy import LazyRows
@@ -126,14 +127,22 @@ class IncompletePCA(LazyRows, karhunen.IncompletePCA):
             raise ValueError("return_covariance = True is not allowed: scores of a dask collection have no covariances")
         return super().transform(X)
 
-    def predict(self, rows: Any, columns: Any = None, *, return_std: bool = False, noise: bool = True) -> Any:
+    def predict(
+        self,
+        rows: Any,
+        columns: Any = None,
+        *,
+        return_std: bool = False,
+        noise: bool = True,
+        unknown: Unknown = "refuse",
+    ) -> Any:
         """Predict all entries of rows with missing values.
 
         Parameters
         ----------
         rows : dask collection as of :meth:`fit`, or array-like
             Rows with missing values.
-        columns, return_std, noise
+        columns, return_std, noise, unknown
             As of :meth:`karhunen.IncompletePCA.predict`, for rows in memory.
 
         Returns
@@ -142,7 +151,7 @@ class IncompletePCA(LazyRows, karhunen.IncompletePCA):
             Predictions: lazy and in the partitions of `rows`, if these are lazy.
         """
         if not is_lazy(rows):
-            return super().predict(rows, columns, return_std=return_std, noise=noise)
+            return super().predict(rows, columns, return_std=return_std, noise=noise, unknown=unknown)
         if columns is not None or flag_option("return_std", return_std):
             raise ValueError("columns and return_std are not allowed for a dask collection: give rows alone")
         return self._mapped(rows, "predict", self.n_features_in_)
