@@ -86,6 +86,7 @@ fn json_has_the_names_of_scikit_learn() {
         "n_converged",
         "converged",
         "options",
+        "keeps_limits",
         "notes",
         "written",
         "seconds",
