@@ -81,7 +81,7 @@ def test_interrupted_rows_of_missing_values_are_not_learned():
     assert not hasattr(unfitted, "feature_names_in_")
 
 
-def test_few_rows_are_added_in_place():
+def test_rows_that_wait_for_others_are_added_in_place():
     pca = IncrementalPCA(2).fit(FIRST)
     fit = pca._fit
     pca.partial_fit(FIRST[:3])
@@ -97,7 +97,8 @@ def test_an_interrupted_fit_of_categories_changes_nothing():
 
 def test_interrupted_batches_are_not_added():
     pca, other = IncrementalPCA(2).fit(FIRST), IncrementalPCA(2).fit(FIRST)
-    for call in (lambda pca: pca.partial_fit(FIRST), lambda pca: pca.merge(other)):
+    many = pd.concat([FIRST] * (pca.batch_size_ // len(FIRST) + 1))
+    for call, more in ((lambda pca: pca.partial_fit(many), len(many)), (lambda pca: pca.merge(other), len(FIRST))):
         fit, n = pca._fit, pca.n_samples_seen_
         # Once the rows are in, the lock of the estimator is left.
         same = pickle.loads(pickle.dumps(pca))
@@ -105,8 +106,8 @@ def test_interrupted_batches_are_not_added():
         assert_unchanged(pca, lambda call=call, pca=pca: call(pca), most)
         assert (fit.n_samples_seen, pca._fit.n_samples_seen) == (n, n)
         call(pca)
-        assert (fit.n_samples_seen, pca._fit.n_samples_seen) == (n, n + 30)
-    expected = PCA(2).fit(np.tile(FIRST, (3, 1)))
+        assert (fit.n_samples_seen, pca._fit.n_samples_seen) == (n, n + more)
+    expected = PCA(2).fit(np.tile(FIRST, (2 + len(many) // len(FIRST), 1)))
     np.testing.assert_allclose(pca.explained_variance_, expected.explained_variance_, rtol=1e-12)
 
 

@@ -37,9 +37,6 @@ from karhunen._shared.warning import warn
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: Rows from which on they are added to a copy of the sums: of fewer the copy would take longer than the rows.
-FEW_ROWS = 16
-
 
 class _Found(NamedTuple):
     """The components of the rows so far, and the fit and the number of rows that they are of."""
@@ -306,10 +303,15 @@ class IncrementalPCA(GaussianComponents):
                 return self._begin_with(X, options, sample_weight)
             self._refuse_changes(in_order_of_columns(self, options))
             rows = to_rows(self, X, reset=False)
-            if rows.shape[0] >= FEW_ROWS:
+            fit = self._fit
+            if fit.n_samples_seen % fit.batch_size + rows.shape[0] >= fit.batch_size:
                 return self._add_to_copy(rows, sample_weight)
-            self._push(self._fit, rows, sample_weight)
-            return self._adopt_rows(self._fit)
+            # Rows that only wait for others take less time than a copy.
+            try:
+                self._push(fit, rows, sample_weight)
+            finally:
+                self._adopt_rows(fit)
+            return self
 
     @leaves_unchanged
     def _begin_with(self, X: Any, options: dict[str, Any], sample_weight: Any) -> Self:
@@ -333,7 +335,6 @@ class IncrementalPCA(GaussianComponents):
                 raise ValueError(f"batch {number}: {error}") from None
         return self
 
-    @leaves_unchanged
     def merge(self, other: IncrementalPCA) -> Self:
         """Add the rows of another estimator, fitted apart with the same options.
 
@@ -372,9 +373,14 @@ class IncrementalPCA(GaussianComponents):
             expected = f"{len(mine)}" if different is None else f"{different[0]!r}"
             raise ValueError(f"the estimators have other columns: {found} where {expected} is expected")
         with turn(self):
-            fit = _core.IncrementalFit.resume(self._fit.state())
-            fit.merge(other._fit, optional_count("n_threads", self.n_threads))
-            return self._adopt_rows(fit)
+            return self._add_fit(other._fit)
+
+    @leaves_unchanged
+    def _add_fit(self, other: _core.IncrementalFit) -> Self:
+        """Add the rows of another fit to a copy of the sums."""
+        fit = _core.IncrementalFit.resume(self._fit.state())
+        fit.merge(other, optional_count("n_threads", self.n_threads))
+        return self._adopt_rows(fit)
 
     def refine(self, X: Any, sample_weight: Any = None, *, tol: float | None = None) -> PCA:
         """Fit a PCA to data that can be read again, starting from the components of this estimator.
