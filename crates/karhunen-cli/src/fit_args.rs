@@ -152,7 +152,7 @@ impl PcaArgs {
     }
 }
 
-/// What a fit does with the rows of complete data: copies with fewer bytes or on a device, limits by rows left out.
+/// Options for the rows of complete data: copies with fewer bytes or on a device, limits by rows left out.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Solver")]
 pub(crate) struct RowsArgs {

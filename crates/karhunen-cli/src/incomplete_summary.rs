@@ -38,6 +38,8 @@ pub(crate) struct IncompleteSummary<'a> {
     singular_values: &'a [f64],
     noise_variance: f64,
     feature_noise_variance: Vec<f64>,
+    /// True if the model keeps limits for new rows by rows left out.
+    keeps_limits: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     conformal: Option<ConformalSummary>,
     total_variance: f64,
@@ -93,6 +95,7 @@ impl<'a> IncompleteSummary<'a> {
             singular_values: model.singular_values(),
             noise_variance: model.noise_variance(),
             feature_noise_variance: model.feature_noise_variance(),
+            keeps_limits: parts.t2_factor.is_some(),
             conformal: model.conformal().map(ConformalSummary::of),
             total_variance: parts.total_variance,
             mean: model.mean(),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use crate::{examples, karhunen};
+use crate::{examples, json, karhunen};
 
 fn fitted(options: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -147,15 +147,34 @@ fn unsuitable_models_levels_and_outputs_are_refused() {
 #[test]
 fn limits_of_missing_values_are_kept() {
     let folder = tempfile::tempdir().unwrap();
-    let summary = |name: &str, options: &str| {
+    let fitted = |name: &str, options: &str| {
         let model = folder.path().join(name).display().to_string();
         let fit = "fit metabolite_missing.csv --missing=ppca --scale -k 3 -q --starts 1";
         karhunen(&format!("{fit} {options} -o {model}")).assert().success();
-        let done = karhunen(&format!("diagnose {model} metabolite_missing.csv")).assert().success();
-        done.get_output().stdout.clone()
+        model
     };
-    // The rows are the same, and their limits are not.
-    assert_ne!(summary("without.model", ""), summary("with.model", "--limits"));
+    let [without, with] = [fitted("without.model", ""), fitted("with.model", "--limits")];
+    // The rows are the same, and their limits are not: T2 has a factor.
+    let [plain, kept] = [&without, &with].map(|model| {
+        let done = karhunen(&format!("diagnose {model} metabolite_missing.csv -q")).assert().success();
+        table(&String::from_utf8(done.get_output().stdout.clone()).unwrap())
+    });
+    let column = |name: &str| plain.0.iter().position(|header| header == name).unwrap();
+    let ratio = |name: &str, row: usize| kept.1[row][column(name)] / plain.1[row][column(name)];
+    let factor = ratio("T2_limit", 0);
+    assert!((0.3..3.0).contains(&factor) && (factor - 1.0).abs() > 1e-6, "{factor}");
+    for row in 0..plain.1.len() {
+        assert!((ratio("T2_limit", row) / factor - 1.0).abs() < 1e-9);
+        assert!((ratio("T2", row) - 1.0).abs() < 1e-12);
+    }
+    for (model, keeps) in [(&without, false), (&with, true)] {
+        assert_eq!(json(&format!("inspect {model} --json"))["keeps_limits"], keeps);
+        let done = karhunen(&format!("inspect {model}")).assert().success();
+        let shown = String::from_utf8(done.get_output().stdout.clone()).unwrap();
+        // Lines are wrapped.
+        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(shown.contains("with limits for new rows"), keeps, "{shown}");
+    }
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub struct ModelParts {
     /// The number of variances that can differ from zero, where columns determine one another, as the indicators of the
     /// categories of a variable do; `None` if only the numbers of rows and columns limit it.
     pub n_dimensions: Option<usize>,
-    /// What limits for new rows follow from, if they are kept ([`NewRows::of`]).
+    /// The numbers that give limits for new rows, if the model keeps them ([`NewRows::of`]).
     pub new_rows: Option<NewRows>,
     /// The options of the fit.
     pub options: Pca,
@@ -66,8 +66,8 @@ pub struct AboutMean {
     pub ratio: Vec<f64>,
 }
 
-/// What limits for T² and for the squared prediction error of new rows follow from: both as the rows of a fit have them under
-/// fits without them.
+/// Numbers that give the limits for T² and for the squared prediction error of new rows. They are estimated from the rows of the
+/// fit, each under a fit without it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NewRows {
     /// Factor of the limit for T², above zero and at most one: [`LeftOut::t2_factor`](crate::diagnostics::LeftOut::t2_factor).
@@ -280,12 +280,12 @@ impl PcaModel {
         self
     }
 
-    /// What limits for new rows follow from, if they are kept.
+    /// The numbers that give limits for new rows, if the model keeps them.
     pub fn new_rows(&self) -> Option<NewRows> {
         self.parts.new_rows
     }
 
-    /// The model that keeps what limits for new rows follow from ([`NewRows::of`]).
+    /// The model that keeps the numbers for limits of new rows ([`NewRows::of`]).
     #[must_use]
     pub fn with_new_rows(mut self, new_rows: NewRows) -> Self {
         self.parts.new_rows = Some(new_rows);

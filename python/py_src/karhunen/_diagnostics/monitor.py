@@ -65,12 +65,12 @@ class Monitor:
     take the error of each row under the fit of the other rows, and the level allows for the number of rows from
     which mean and variance come. The scatter matrix without a row differs by a matrix of rank one, so that one more
     fit, with more components, gives the errors of all rows. With 200 rows and more for each component and one, and
-    100 and more for each column, errors are divided by ``(1 - h)**2`` instead, with the leverage `h`, and the limit of
-    T² is not multiplied. So it is for an `IncompletePCA` of 1,000 rows and 100,000 entries or more; a smaller one is
-    fitted twenty times without a twentieth of the rows, from one start each. If columns are
-    divided by their deviations, small tables, such as 100 x 900 or 300 x 100, are fitted without each row. Rows
-    are taken for independent: of a series, more new rows than the level says are beyond both limits, and
-    `n_observations` mends that for T².
+    100 and more for each column, errors are divided by ``(1 - h)**2`` instead, with the leverage `h`, and the limit
+    of T² is not multiplied. So it is for an `IncompletePCA` of 1,000 rows and 100,000 entries or more; a smaller
+    one is fitted twenty times without a twentieth of the rows, from one start each. If columns are divided by their
+    deviations, small tables, such as 100 x 900 or 300 x 100, are fitted without each row. Rows are taken for
+    independent: of a series, more new rows than the level says are beyond both limits, and `n_observations` mends
+    that for T².
 
     Examples
     --------
@@ -95,7 +95,6 @@ class Monitor:
         method: SpeLimit = "box",
         n_observations: float | None = None,
     ) -> None:
-        fitted_model(pca)
         self._method = choice_option("method", method, SpeLimit)
         self._level = probability("level", level)
         self._n_observations = None if n_observations is None else number_option("n_observations", n_observations)
@@ -144,7 +143,7 @@ class Monitor:
             self._model = with_incomplete_limits(self._pca, X, sample_weight)
 
     def keep(self) -> None:
-        """Keep what the limits follow from in the model, which saves it, so that a monitor of it needs no rows.
+        """Keep the numbers that give the limits in the model and its files, so that a monitor of it needs no rows.
 
         The command line has the same limits then: ``karhunen diagnose`` and reports of new rows.
 

@@ -2,7 +2,7 @@
 
 use super::{SpeScale, incomplete_samples};
 use crate::diagnostics::left_out::MORE_ROWS;
-use crate::error::{Error, Result};
+use crate::error::{ErrorKind, Result};
 use crate::exec::{Exec, Run};
 use crate::incomplete::{FitContext, IncompleteModel, IncompletePca, Observed};
 use crate::scalar::{Scalar, compiled};
@@ -10,7 +10,7 @@ use crate::scalar::{Scalar, compiled};
 /// Fits without a part of the rows.
 const N_FOLDS: usize = 20;
 
-/// What limits for T² and for the squared prediction error of new rows with missing values follow from.
+/// Numbers that give the limits for T² and for the squared prediction error of new rows with missing values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IncompleteNewRows {
     /// Factor of the limit for T², above zero: the mean of T² of rows left out over that of its distribution for normal rows and
@@ -44,7 +44,7 @@ fn of_rows<T: Scalar>(
 ) -> Result<IncompleteNewRows> {
     let found = match left_out(model, data, run) {
         Ok(found) if !found.is_empty() => found,
-        Err(error @ Error::Stopped { .. }) => return Err(error),
+        Err(error) if !matches!(error.kind(), ErrorKind::Argument | ErrorKind::Data) => return Err(error),
         Ok(_) | Err(_) => {
             let found = incomplete_samples(model, data, run)?;
             let spe = SpeScale::of_left_out(model, &found, data.sample_weights())?;
@@ -128,7 +128,7 @@ fn left_out<T: Scalar>(model: &IncompleteModel, data: &Observed<T>, run: &Run<'_
 }
 
 impl IncompleteModel {
-    /// The model that keeps what limits for new rows follow from.
+    /// The model that keeps the numbers for limits of new rows.
     #[must_use]
     pub fn with_new_rows(self, new_rows: IncompleteNewRows) -> Self {
         self.keeping(Some(new_rows.t2_factor), new_rows.spe)
