@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compare the errors of missing entries of `auto` with the best single method, on fresh splits of the committed tables.
 
-    python3 benchmarks/methods.py [--splits N]
+    python3 benchmarks/methods.py [--splits N] [--npy FILE ...]
 
 A fifth of the entries is held out at random; errors are root mean squares over these, of scaled fits in deviations of the
 columns. Prints one line for each setting, and the number of those in which `auto` is within 5% of the best.
@@ -33,8 +33,11 @@ TABLES = (
 
 def numbers(name: str):
     """Return the columns of numbers of a table that vary."""
+    import numpy as np
     import pandas as pd
 
+    if name.endswith(".npy"):
+        return np.load(name)
     (path,) = Path(ROOT, "examples/data").glob(f"{name}.csv*")
     x = pd.read_csv(path).select_dtypes("number").to_numpy(float)
     with warnings.catch_warnings():
@@ -62,6 +65,7 @@ def errors(x, scale: bool, k: int, split: int) -> list[float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--splits", type=int, default=3, help="splits of each table (default 3)")
+    parser.add_argument("--npy", nargs="+", default=[], help="further tables, such as yarn of R's package pls")
     options = parser.parse_args()
     in_venv()
     import numpy as np
@@ -69,7 +73,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     build()
     n_near, n_all = 0, 0
-    for name in TABLES:
+    for name in (*TABLES, *options.npy):
         x = numbers(name)
         for scale in (True, False):
             for k in (k for k in (2, 5, 10) if k < x.shape[1] - 1):
