@@ -374,8 +374,8 @@ pub(crate) struct PredictArgs {
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
     /// Delimiter of a text table: one character, or tab, or space for any blanks [default: detected]
-    #[arg(long, value_name = "CHAR", value_parser = delimiter, help_heading = "Input")]
-    pub(crate) delimiter: Option<u8>,
+    #[arg(long, value_name = "CHARS", value_parser = delimiter, help_heading = "Input")]
+    pub(crate) delimiter: Option<String>,
     #[command(flatten, next_help_heading = "Input")]
     pub(crate) header: HeaderArgs,
     #[command(flatten)]

@@ -280,7 +280,7 @@ impl Surface for Places<'_> {
             (option_names::ALLOW_UNMATCHED, _) => "`karhunen transform --unmatched FILE`".to_owned(),
             (option_names::HEADER, V::Flag(holds)) => format!("{flag} {}", if *holds { "yes" } else { "no" }),
             (option_names::ROW_NAMES, V::NotGiven) => format!("{flag} none"),
-            (option_names::DECIMAL_COMMA, V::Flag(false)) => "--decimal-point".to_owned(),
+            (option_names::THOUSANDS, V::Text(sign)) if sign == " " => format!("{flag} space"),
             (option_names::MAX_UNPACKED, V::Whole(bytes)) => format!("{flag} {}GB", bytes >> 30),
             (_, V::Text(text)) => format!("{flag} {}", shell_word(text)),
             (_, V::Texts(texts)) => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use karhunen_io::RowNames;
+use karhunen_io::{Label, RowNames};
 
 use crate::error::{Failure, Result};
 use crate::fit_args::{FitOutputArgs, SummaryArgs};
@@ -168,6 +168,11 @@ impl Part {
             Part::Loadings => "loadings",
         }
     }
+}
+
+/// The columns that are not features: labels, columns that were not chosen, and that of the weights.
+pub(crate) fn set_aside(labels: &[Label], left_out: &[String], weights: Option<&String>) -> Vec<String> {
+    labels.iter().map(|label| &label.name).chain(left_out).chain(weights).cloned().collect()
 }
 
 /// The column that names the rows, by name, or by the requested number.

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use karhunen::{Observer, Run};
 use karhunen_io::genotypes::GenotypeOptions;
-use karhunen_io::{Log1p, ReadOptions, RowNames};
+use karhunen_io::{Comment, Log1p, ReadOptions, RowNames, SkippedLines};
 
 use crate::error::{Failure, Result};
-use crate::values::{at_least_one, delimiter, log1p, memory};
+use crate::values::{at_least_one, comment, decimal, delimiter, log1p, memory, sign, skipped};
 
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct ThreadArgs {
@@ -33,9 +33,9 @@ impl ThreadArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// Delimiter of a text table: one character, or tab, or space for any blanks [default: detected]
-    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
-    pub(crate) delimiter: Option<u8>,
+    /// Delimiter of a text table: a character or a few such as ::, tab, or space for any blanks [default: detected]
+    #[arg(long, value_name = "CHARS", value_parser = delimiter)]
+    pub(crate) delimiter: Option<String>,
     #[command(flatten)]
     pub(crate) header: HeaderArgs,
     /// Column that names the rows, by name (by number, from 1, without names), none, or auto: that of the model,
@@ -47,19 +47,35 @@ pub(crate) struct InputArgs {
     /// A column that is not a feature, such as a class: by name, or by number from 1 if there are no names
     #[arg(long = "label", value_name = "NAME")]
     pub(crate) labels: Vec<String>,
-    /// The decimal sign is a comma [default: detected]
-    #[arg(long, conflicts_with = "decimal_point")]
-    pub(crate) decimal_comma: bool,
-    /// The decimal sign is a point
-    #[arg(long)]
-    pub(crate) decimal_point: bool,
+    /// Columns to fit, between commas; all others are left out
+    ///
+    /// By name, or by number from 1 if there are no names; may be repeated
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) columns: Vec<String>,
+    /// Decimal sign of a text table, a point or a comma [default: as the numbers show]
+    #[arg(long, value_name = "CHAR", value_parser = decimal)]
+    pub(crate) decimal: Option<char>,
+    /// Sign that groups the thousands in a text table: a comma, a point, an apostrophe, or space
+    #[arg(long, value_name = "CHAR", value_parser = sign)]
+    pub(crate) thousands: Option<char>,
+    /// Words and numbers for missing values in a text table, between commas, such as ?,n.d.,-999
+    ///
+    /// Besides the empty cell, NA, N/A, NaN, null and none in any case; may be repeated
+    #[arg(long, value_name = "WORD,...", value_delimiter = ',', allow_hyphen_values = true)]
+    pub(crate) na: Vec<String>,
+    /// Leave out lines that begin with CHAR, or no lines [default: those above a text table that begin with #]
+    #[arg(long, value_name = "CHAR|none", value_parser = comment)]
+    pub(crate) comment: Option<Comment>,
+    /// Leave out the first N lines of a text table, or the lines N to M directly below its names
+    #[arg(long, value_name = "N|N-M", value_parser = skipped)]
+    pub(crate) skip: Option<SkippedLines>,
     /// Names of the features from a text file, one on each line, if DATA has none or instead of its own
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) feature_names: Option<PathBuf>,
     /// Names of the rows from a text file, one on each line
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) sample_names: Option<PathBuf>,
-    /// Swap rows and columns of a Matrix Market file or of an array
+    /// Swap rows and columns of a text table, a Matrix Market file or an array
     #[arg(long)]
     pub(crate) transpose: bool,
     /// Array of an NPZ archive, or genome of Cell Ranger, to read [default: the only one]
@@ -87,17 +103,32 @@ impl InputArgs {
     /// The words of the command line that read the same table again.
     pub(crate) fn words(&self) -> Vec<String> {
         let path = |path: &PathBuf| path.display().to_string();
-        let delimiter = self.delimiter.map(|delimiter| match delimiter {
-            b'\t' => "tab".to_owned(),
-            b' ' => "space".to_owned(),
-            other => char::from(other).to_string(),
-        });
+        let named = |sign: String| match sign.as_str() {
+            "\t" => "tab".to_owned(),
+            " " => "space".to_owned(),
+            _ => sign,
+        };
+        let lines = |skip: SkippedLines| match skip {
+            SkippedLines { first: 1, last } => last.to_string(),
+            SkippedLines { first, last } => format!("{first}-{last}"),
+        };
+        let comment = |comment: Comment| match comment {
+            Comment::Mark(mark) => char::from(mark).to_string(),
+            Comment::Default | Comment::None => "none".to_owned(),
+        };
+        let list = |words: &[String]| (!words.is_empty()).then(|| words.join(","));
         let header = self.header.option().map(|names| if names { "yes" } else { "no" });
         let mut words = Vec::new();
         let mut add = |flag: &str, value: Option<String>| {
             words.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
         };
-        add("--delimiter", delimiter);
+        add("--delimiter", self.delimiter.clone().map(named));
+        add("--decimal", self.decimal.map(String::from));
+        add("--thousands", self.thousands.map(String::from).map(named));
+        add("--na", list(&self.na));
+        add("--comment", self.comment.map(comment));
+        add("--skip", self.skip.map(lines));
+        add("--columns", list(&self.columns));
         add("--row-names", self.row_names.clone());
         self.labels.iter().for_each(|label| add("--label", Some(label.clone())));
         add("--feature-names", self.feature_names.as_ref().map(path));
@@ -106,12 +137,7 @@ impl InputArgs {
         add("--layer", self.layer.clone());
         add("--mask", self.mask.clone());
         words.extend(header.map(|header| format!("--header={header}")));
-        let flags = [
-            ("--decimal-comma", self.decimal_comma),
-            ("--decimal-point", self.decimal_point),
-            ("--transpose", self.transpose),
-        ];
-        words.extend(flags.iter().filter(|(_, on)| *on).map(|(flag, _)| (*flag).to_owned()));
+        words.extend(self.transpose.then(|| "--transpose".to_owned()));
         words.extend(self.log1p.map(|log1p| match log1p {
             Log1p::Median => "--log1p".to_owned(),
             Log1p::To(sum) => format!("--log1p={sum}"),
@@ -123,9 +149,14 @@ impl InputArgs {
 
 /// The options for reading a table.
 pub(crate) fn read_options(input: &InputArgs, threads: &ThreadArgs) -> ReadOptions {
-    let either = |yes: bool, no: bool| if yes || no { Some(yes) } else { None };
     ReadOptions {
-        delimiter: input.delimiter,
+        delimiter: input.delimiter.clone(),
+        comment: input.comment.unwrap_or_default(),
+        skip: input.skip,
+        na: input.na.clone(),
+        columns: input.columns.clone(),
+        decimal: input.decimal,
+        thousands: input.thousands,
         header: input.header.option(),
         row_names: match input.row_names.as_deref() {
             None | Some("auto") => RowNames::Auto,
@@ -138,7 +169,6 @@ pub(crate) fn read_options(input: &InputArgs, threads: &ThreadArgs) -> ReadOptio
         sample_names: input.sample_names.clone(),
         weights_column: None,
         missing: false,
-        decimal_comma: either(input.decimal_comma, input.decimal_point),
         transpose: input.transpose,
         array: input.array.clone(),
         layer: input.layer.clone(),
@@ -201,10 +231,9 @@ impl MemoryArgs {
 /// Reading of the first line of a text table: as names or as values.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct HeaderArgs {
-    /// Read the first line as names (yes, also --header alone), as values (no), or decide from the model and the table
-    /// (auto) [default: auto]
+    /// Read the first line as names (yes, also --header alone) or as values (no) [default: as its content shows, or ask]
     #[arg(
-        long, value_enum, value_name = "yes|no|auto", num_args = 0..=1, require_equals = true,
+        long, value_enum, value_name = "yes|no", num_args = 0..=1, require_equals = true,
         default_missing_value = "yes", conflicts_with = "no_header"
     )]
     header: Option<HeaderArg>,

@@ -228,7 +228,7 @@ mod tests {
         let plan = plan(
             "x.csv -k 95% --scale --no-center --weighting population --solver block-krylov --tol 1e-4 --max-iter 7 \
              --block-size 8 --rounded-copy int8 --seed 3 --threads 2 --strict --label a --label b \
-             --decimal-comma --no-header --id-column none --delimiter tab --transpose --array x --layer y --mask z \
+             --decimal , --no-header --id-column none --delimiter tab --transpose --array x --layer y --mask z \
              --log1p=500 --weights pop",
         )
         .unwrap();
@@ -250,10 +250,10 @@ mod tests {
         assert_eq!(plan.pca((100, 50)), expected);
         assert_eq!(plan.read.labels, ["a", "b"]);
         assert_eq!(plan.read.weights_column.as_deref(), Some("pop"));
-        assert_eq!(plan.read.decimal_comma, Some(true));
+        assert_eq!(plan.read.decimal, Some(','));
         assert_eq!(plan.read.header, Some(false));
         assert_eq!(plan.read.row_names, RowNames::None);
-        assert_eq!(plan.read.delimiter, Some(b'\t'));
+        assert_eq!(plan.read.delimiter.as_deref(), Some("\t"));
         assert!(plan.read.transpose);
         assert_eq!(plan.read.array.as_deref(), Some("x"));
         assert_eq!((plan.read.layer.as_deref(), plan.read.mask.as_deref()), (Some("y"), Some("z")));

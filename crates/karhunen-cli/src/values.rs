@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use karhunen::choice::{Choice, Named};
-use karhunen_io::Log1p;
+use karhunen_io::{Comment, Log1p, SkippedLines};
 
 /// The extent of the JSON summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -42,16 +42,60 @@ pub(crate) fn at_least_one(text: &str) -> std::result::Result<NonZeroUsize, Stri
     text.parse().map_err(|_| "give a whole number of at least 1".to_owned())
 }
 
-pub(crate) fn delimiter(text: &str) -> std::result::Result<u8, String> {
-    match (text, text.as_bytes()) {
-        ("tab" | "\\t", _) => Ok(b'\t'),
-        ("space", _) => Ok(b' '),
-        ("comma", _) => Ok(b','),
-        ("semicolon", _) => Ok(b';'),
-        (_, &[byte]) if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"\"\r\n".contains(&byte) => {
-            Ok(byte)
+/// A delimiter; its characters are checked where the table is read.
+pub(crate) fn delimiter(text: &str) -> std::result::Result<String, String> {
+    match text {
+        "tab" | "\\t" => Ok("\t".to_owned()),
+        "space" => Ok(" ".to_owned()),
+        "comma" => Ok(",".to_owned()),
+        "semicolon" => Ok(";".to_owned()),
+        _ if !text.is_empty()
+            && text.chars().all(|c| c.is_ascii() && !c.is_ascii_alphanumeric() && c != '"') =>
+        {
+            Ok(text.to_owned())
         }
-        _ => Err("give one character that is no letter, digit or quote, or tab, or space".to_owned()),
+        _ => Err("give characters that are not letters, digits or quotes, or tab, or space".to_owned()),
+    }
+}
+
+/// A sign of numbers.
+pub(crate) fn sign(text: &str) -> std::result::Result<char, String> {
+    let mut chars = text.chars();
+    match (text, chars.next(), chars.next()) {
+        ("space", ..) => Ok(' '),
+        (_, Some(sign), None) => Ok(sign),
+        _ => Err("give one character, or space".to_owned()),
+    }
+}
+
+/// The sign of decimals.
+pub(crate) fn decimal(text: &str) -> std::result::Result<char, String> {
+    match text {
+        "." | "point" => Ok('.'),
+        "," | "comma" => Ok(','),
+        _ => Err("give . or ,".to_owned()),
+    }
+}
+
+/// The mark of comments.
+pub(crate) fn comment(text: &str) -> std::result::Result<Comment, String> {
+    match text.as_bytes() {
+        b"none" => Ok(Comment::None),
+        [mark @ 33..=126] if !mark.is_ascii_alphanumeric() && *mark != b'"' => Ok(Comment::Mark(*mark)),
+        _ => Err("give one character that is not a letter, digit or quote, or none".to_owned()),
+    }
+}
+
+/// Lines to leave out: the first N, or those from N to M.
+pub(crate) fn skipped(text: &str) -> std::result::Result<SkippedLines, String> {
+    let number = |text: &str| text.trim().parse::<u64>().ok().filter(|line| *line > 0);
+    let lines = match text.split_once('-') {
+        Some((first, last)) => number(first).zip(number(last)),
+        None => number(text).map(|last| (1, last)),
+    };
+    match lines {
+        Some((first, last)) if first <= last => Ok(SkippedLines { first, last }),
+        _ => Err("give a number of lines, such as 1, or lines from one, such as 2-3".to_owned()),
     }
 }
 
@@ -139,12 +183,22 @@ mod tests {
 
     #[test]
     fn delimiters() {
-        for (text, expected) in [(";", b';'), ("tab", b'\t'), ("\\t", b'\t'), ("\t", b'\t'), ("space", b' ')]
+        for (text, expected) in
+            [(";", ";"), ("tab", "\t"), ("\\t", "\t"), ("\t", "\t"), ("space", " "), ("::", "::")]
         {
-            assert_eq!(delimiter(text), Ok(expected), "{text}");
+            assert_eq!(delimiter(text).as_deref(), Ok(expected), "{text}");
         }
         for text in ["", "ab", "a", "7", "\"", "é"] {
             assert!(delimiter(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_to_leave_out() {
+        let lines = |text: &str| skipped(text).map(|SkippedLines { first, last }| (first, last));
+        assert_eq!((lines("3"), lines("2-3")), (Ok((1, 3)), Ok((2, 3))));
+        for text in ["", "0", "-1", "3-2", "a"] {
+            assert!(lines(text).is_err(), "{text}");
         }
     }
 

@@ -56,7 +56,9 @@ pub fn read_holed(path: &Path, options: &ReadOptions) -> Result<HoledTable> {
             None => Input { path: input.path, bytes: Bytes::Owned(input.bytes.into_owned()) },
         };
         let (table, form) = csv::read_form(&input, options)?;
-        Ok(HoledTable { table: named(table, options)?, text: Some((input, form)) })
+        // Rows that become columns are written as a new table.
+        let text = (!options.transpose).then_some((input, form));
+        Ok(HoledTable { table: named(table, options)?, text })
     })
 }
 

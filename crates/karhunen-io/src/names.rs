@@ -6,7 +6,7 @@ use std::path::Path;
 
 use karhunen::error::OptionName;
 
-use crate::{Cause, Error, Result};
+use crate::{Cause, Error, ReadOptions, Result, option_names};
 
 /// Maximum number of names listed in a message.
 const LISTED: usize = 12;
@@ -46,6 +46,29 @@ pub(crate) fn find_column(
             None => format!("there is no such column; there are {}", list(names)),
         }),
     }
+}
+
+/// The columns that [`ReadOptions::columns`] leaves out among those that `may_be_left_out`; none if it names none.
+///
+/// # Errors
+/// As [`find_column`]; [`Cause::Column`] for a column that another option takes, if `is_free` is false.
+pub(crate) fn unchosen(
+    path: &Path,
+    options: &ReadOptions,
+    names: Option<&[String]>,
+    is_free: &[bool],
+) -> Result<Vec<usize>> {
+    let mut wanted = vec![options.columns.is_empty(); is_free.len()];
+    for name in &options.columns {
+        let option = option_names::COLUMNS;
+        let column = find_column(path, option, name, names, is_free.len())?;
+        if !is_free[column] {
+            let problem = "the column is already taken by another option".to_owned();
+            return Err(Error::new(path, Cause::Column { option, wanted: name.clone(), problem }));
+        }
+        wanted[column] = true;
+    }
+    Ok((0..is_free.len()).filter(|column| is_free[*column] && !wanted[*column]).collect())
 }
 
 /// The position of each name, for many look-ups.

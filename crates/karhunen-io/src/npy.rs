@@ -107,6 +107,7 @@ fn table(data: Data, format: &'static str, notes: Vec<String>, warnings: Vec<Phr
         feature_names: None,
         labels: Vec::new(),
         weights: None,
+        left_out: Vec::new(),
         log1p: None,
         format,
         notes,
@@ -305,9 +306,9 @@ mod tests {
     fn options_of_tables_with_names_are_refused() {
         let bytes = file("|u1", "False", "(1, 1)", &[0]);
         let options = [
-            ReadOptions { delimiter: Some(b','), ..Default::default() },
+            ReadOptions { delimiter: Some(",".into()), ..Default::default() },
             ReadOptions { header: Some(true), ..Default::default() },
-            ReadOptions { decimal_comma: Some(false), ..Default::default() },
+            ReadOptions { decimal: Some('.'), ..Default::default() },
             ReadOptions { row_names: crate::RowNames::Column("a".into()), ..Default::default() },
             ReadOptions { labels: vec!["a".into()], ..Default::default() },
             ReadOptions { weights_column: Some("a".into()), ..Default::default() },

@@ -60,6 +60,7 @@ fn table(data: Data, notes: Vec<String>, warnings: Vec<Phrase>) -> Table {
         feature_names: None,
         labels: Vec::new(),
         weights: None,
+        left_out: Vec::new(),
         log1p: None,
         format: "NPZ (sparse)",
         notes,

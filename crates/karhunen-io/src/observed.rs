@@ -82,6 +82,8 @@ pub struct ObservedTable {
     pub id_name: Option<String>,
     /// Columns set aside by [`ReadOptions::labels`].
     pub labels: Vec<Label>,
+    /// The columns that [`ReadOptions::columns`] leaves out, in the form of that option.
+    pub left_out: Vec<String>,
     /// The column set aside by [`ReadOptions::weights_column`]: one number for each row.
     pub weights: Option<Vec<f64>>,
     /// The columns of the triples, if the file holds triples.
@@ -221,6 +223,7 @@ where
         column_ids,
         id_name: None,
         labels: Vec::new(),
+        left_out: Vec::new(),
         weights: None,
         triples: how.triples.clone(),
         format,
@@ -279,6 +282,7 @@ impl ObservedTable {
             column_ids: features.map(Ids::Texts),
             id_name: None,
             labels: Vec::new(),
+            left_out: Vec::new(),
             weights: None,
             triples: None,
             format: "NPZ (sparse)",
@@ -302,6 +306,7 @@ impl ObservedTable {
             id_name: table.id_name,
             column_ids: table.feature_names.map(Ids::Texts),
             labels: table.labels,
+            left_out: table.left_out,
             weights: table.weights,
             triples: None,
             format: table.format,
@@ -405,7 +410,7 @@ mod tests {
 
     #[test]
     fn holes_of_text_are_missing() {
-        let text = b"id,a,b,c\nx,1,,NA\ny,?,-0,3.5\nz,nan,2,\"\"\n";
+        let text = b"id,a,b,c\nx,1,,NA\ny,NULL,-0,3.5\nz,nan,2,\"\"\n";
         let table = read("t.csv", text, &ObserveOptions::default()).unwrap();
         assert_same(&dense(&table.data), &[1.0, NAN, NAN, NAN, -0.0, 3.5, NAN, 2.0, NAN]);
         assert_eq!(table.row_ids.unwrap().texts(), ["x", "y", "z"]);

@@ -6,8 +6,12 @@ use karhunen::error::{OptionName, OptionValue, Phrase, options};
 pub const ALLOW_UNMATCHED: OptionName = OptionName::new("allow_unmatched");
 /// The array of an archive.
 pub const ARRAY: OptionName = OptionName::new("array");
-/// True if a comma separates the decimals.
-pub const DECIMAL_COMMA: OptionName = OptionName::new("decimal_comma");
+/// The columns that are features.
+pub const COLUMNS: OptionName = OptionName::new("columns");
+/// The mark of lines that are comments.
+pub const COMMENT: OptionName = OptionName::new("comment");
+/// The decimal sign.
+pub const DECIMAL: OptionName = OptionName::new("decimal");
 /// The delimiter of fields.
 pub const DELIMITER: OptionName = OptionName::new("delimiter");
 /// True if values are read as 64-bit numbers.
@@ -26,12 +30,18 @@ pub const LOG1P: OptionName = OptionName::new("log1p");
 pub const MASK: OptionName = OptionName::new("mask");
 /// The most bytes that a compressed file may hold.
 pub const MAX_UNPACKED: OptionName = OptionName::new("max_unpacked");
+/// The words for missing values.
+pub const NA: OptionName = OptionName::new("na");
 /// The columns of pairs to predict.
 pub const PAIRS: OptionName = OptionName::new("pairs");
 /// The column of row names.
 pub const ROW_NAMES: OptionName = OptionName::new("row_names");
 /// A file of sample names.
 pub const SAMPLE_NAMES: OptionName = OptionName::new("sample_names");
+/// The lines to leave out.
+pub const SKIP: OptionName = OptionName::new("skip");
+/// The sign that groups the thousands.
+pub const THOUSANDS: OptionName = OptionName::new("thousands");
 /// True if rows and columns are swapped.
 pub const TRANSPOSE: OptionName = OptionName::new("transpose");
 /// The columns of triples.

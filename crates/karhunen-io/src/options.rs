@@ -23,15 +23,25 @@ pub enum Log1p {
 /// Options of [`crate::read`]. An option that the format does not use is refused, not ignored.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// Delimiter of the fields of a text table; detected among comma, semicolon, tab, bar and blanks if `None`. A blank
-    /// stands for any sequence of blanks and tabs.
-    pub delimiter: Option<u8>,
-    /// If true, the first line of a text table holds names, if false, values; detected if `None`.
+    /// Delimiter of the fields of a text table, of one or a few characters; detected among comma, semicolon, tab, bar, `::`
+    /// and blanks if `None`. A blank stands for any sequence of blanks and tabs.
+    pub delimiter: Option<String>,
+    /// If true, the first line of a text table holds names, if false, values. If `None`, its content decides, and a line that
+    /// may be both is refused.
     pub header: Option<bool>,
+    /// The lines of a text table that are comments.
+    pub comment: Comment,
+    /// Lines of a text table to leave out, above the names or directly below them.
+    pub skip: Option<SkippedLines>,
+    /// Words and numbers that stand for missing values in a text table, besides the empty cell, `NA`, `NaN`, `null` and the
+    /// like.
+    pub na: Vec<String>,
     /// The column that names the rows.
     pub row_names: RowNames,
-    /// Columns of labels, which are no features, by name or, without names, by number from 1.
+    /// Columns of labels, which are not features, by name or, without names, by number from 1.
     pub labels: Vec<String>,
+    /// The columns that are features, by name or, without names, by number from 1; all that no other option takes if empty.
+    pub columns: Vec<String>,
     /// The fitted table, if the table is read for a model: its names are used instead of detection, and columns that were
     /// not features in the fit are left out.
     pub fitted: Option<FittedTable>,
@@ -41,9 +51,12 @@ pub struct ReadOptions {
     pub feature_names: Option<PathBuf>,
     /// A text file with one row name on each line, which replace names in the data.
     pub sample_names: Option<PathBuf>,
-    /// If true, a comma separates the decimals, if false, a point; detected if `None`.
-    pub decimal_comma: Option<bool>,
-    /// Swap rows and columns of a Matrix Market file or of an array (10x Genomics files hold genes in rows).
+    /// The decimal sign of a text table, a point or a comma. If `None`, the numbers decide, and numbers that may be read in
+    /// two ways are refused.
+    pub decimal: Option<char>,
+    /// The sign that groups the thousands in a text table; a blank stands for blanks of any width.
+    pub thousands: Option<char>,
+    /// Swap rows and columns of a text table, a Matrix Market file or an array (10x Genomics files hold genes in rows).
     pub transpose: bool,
     /// Name of the array to read from an NPZ archive, or of the genome in an HDF5 file of Cell Ranger; the only one if `None`.
     pub array: Option<String>,
@@ -70,6 +83,27 @@ pub struct ReadOptions {
     pub n_threads: Option<usize>,
     #[doc(hidden)]
     pub more: More,
+}
+
+/// The lines of a text table that are comments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Comment {
+    /// Lines above the table that begin with `#`.
+    #[default]
+    Default,
+    /// None.
+    None,
+    /// All lines that begin with this character of ASCII.
+    Mark(u8),
+}
+
+/// Lines to leave out, counted from one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SkippedLines {
+    /// The first.
+    pub first: u64,
+    /// The last.
+    pub last: u64,
 }
 
 /// The column of row names.
@@ -157,7 +191,11 @@ impl ReadOptions {
             (O::DELIMITER, self.delimiter.is_some(), "has no delimiter"),
             (O::HEADER, self.header.is_some(), "has no header line"),
             (O::ROW_NAMES, self.row_names != RowNames::Auto, "has no columns of text"),
+            (O::COMMENT, self.comment != Comment::Default, "has no comments"),
+            (O::SKIP, self.skip.is_some(), "has no lines"),
+            (O::NA, !self.na.is_empty(), "has no words for missing values"),
             (O::LABELS, !self.labels.is_empty(), "has no columns to set aside"),
+            (O::COLUMNS, !self.columns.is_empty(), "is read with all its columns"),
             (
                 O::WEIGHTS_COLUMN,
                 self.weights_column.is_some(),
@@ -165,7 +203,8 @@ impl ReadOptions {
             ),
             (O::FEATURE_NAMES, self.feature_names.is_some(), "has its names"),
             (O::SAMPLE_NAMES, self.sample_names.is_some(), "has no rows"),
-            (O::DECIMAL_COMMA, self.decimal_comma.is_some(), "has no decimal sign to choose"),
+            (O::DECIMAL, self.decimal.is_some(), "has no decimal sign to choose"),
+            (O::THOUSANDS, self.thousands.is_some(), "groups no thousands"),
             (O::TRANSPOSE, self.transpose, "is read with its samples in rows"),
             (O::ARRAY, self.array.is_some(), "holds one table, not several arrays"),
             (O::LAYER, self.layer.is_some(), "has no layers"),
@@ -194,7 +233,7 @@ mod tests {
 
     #[test]
     fn options_without_use_are_refused() {
-        let options = ReadOptions { delimiter: Some(b';'), ..ReadOptions::default() };
+        let options = ReadOptions { delimiter: Some(";".into()), ..ReadOptions::default() };
         let path = Path::new("x.npy");
         assert_eq!(
             options.allow_only(path, "NPY", &[option_names::TRANSPOSE]).unwrap_err().to_string(),

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use karhunen::{Dense, Matrix, Scalar};
 
-use crate::titles::{is_id_name, plain};
 use crate::{Data, ObservedData, Values};
 
 /// Minimum number of rows of a table with suspects.
@@ -196,6 +195,41 @@ fn is_class_name(name: &str, all: &[String]) -> bool {
     let plain = plain(name);
     NAMES.contains(&plain.as_str())
         || (plain == "y" && !all.iter().any(|name| name.eq_ignore_ascii_case("x")))
+}
+
+/// Tests for names such as `id`, `row_number`, `patientId`, and the `Unnamed: 0` of an index that pandas wrote.
+fn is_id_name(name: &str) -> bool {
+    const NAMES: [&str; 19] = [
+        "id",
+        "idx",
+        "rowid",
+        "rownum",
+        "row number",
+        "unnamed: 0",
+        "index",
+        "row",
+        "no",
+        "nr",
+        "number",
+        "key",
+        "record",
+        "observation",
+        "code",
+        "zip",
+        "zipcode",
+        "zip code",
+        "postcode",
+    ];
+    let plain = plain(name);
+    let camel = name.strip_suffix("Id").or_else(|| name.strip_suffix("ID"));
+    NAMES.contains(&plain.as_str())
+        || plain.ends_with(" id")
+        || camel.is_some_and(|before| before.ends_with(|c: char| c.is_lowercase()))
+}
+
+/// The name in lower case, with spaces between its words.
+fn plain(name: &str) -> String {
+    name.to_lowercase().replace(['_', '.', '-'], " ")
 }
 
 #[cfg(test)]

@@ -25,6 +25,8 @@ pub struct Table {
     pub feature_names: Option<Vec<String>>,
     /// Columns set aside by [`crate::ReadOptions::labels`]: not part of `data`.
     pub labels: Vec<Label>,
+    /// The columns that [`crate::ReadOptions::columns`] leaves out, in the form of that option.
+    pub left_out: Vec<String>,
     /// The column set aside by [`crate::ReadOptions::weights_column`]: one number for each row.
     pub weights: Option<Vec<f64>>,
     /// The sum of each row to which counts were normalised, if [`crate::ReadOptions::log1p`] or the fit asks for it.

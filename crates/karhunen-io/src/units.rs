@@ -1,5 +1,9 @@
 //! Numbers with additional characters: units, currencies, thousands separators.
 
+use karhunen::error::{OptionValue, Phrase};
+
+use crate::option_names;
+
 /// The characters beside a number in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit<'a> {
@@ -44,8 +48,7 @@ impl<'a> Unit<'a> {
         let in_number = |c: char| c.is_ascii_digit() || ".,".contains(c) || SEPARATORS.contains(&c);
         let end = rest.find(|c: char| !in_number(c)).unwrap_or(rest.len());
         let (number, behind) = (rest[..end].trim_end(), rest[end..].trim());
-        let is_number =
-            is_digits_and(number.as_bytes(), b".,") || is_grouped_by_separators(number.as_bytes());
+        let is_number = is_digits_and(number.as_bytes(), b".,") || is_grouped_number(number.as_bytes());
         if !is_number {
             return Unit::None;
         }
@@ -125,55 +128,49 @@ fn is_mark(behind: &str) -> bool {
     stars || exponent().unwrap_or(false) || error() || unit()
 }
 
-/// Tests for an unsupported notation: digits with commas and points, or groups of three digits.
-pub(crate) fn is_grouped_number(found: &[u8]) -> bool {
-    (found.contains(&b',') && is_digits_and(found, b".,"))
-        || is_grouped_by_separators(found)
-        || is_grouped_by_points(found)
+/// Tests whether `c` is the sign of groups; a blank stands for blanks of every width, an apostrophe for both kinds.
+pub(crate) fn is_same(sign: char, c: char) -> bool {
+    match sign {
+        ' ' => [' ', '\u{a0}', '\u{2009}', '\u{202f}'].contains(&c),
+        '\'' => ['\'', '\u{2019}'].contains(&c),
+        sign => sign == c,
+    }
 }
 
-/// Tests for groups of three digits between points, commas, blanks or apostrophes. Names may be digits with commas, such as
-/// `1,1`, but hardly these.
-pub(crate) fn is_grouped_in_threes(found: &[u8]) -> bool {
-    is_grouped_by_points(found) || is_grouped_by(found, b',', b'.') || is_grouped_by_separators(found)
-}
-
-/// Tests whether points separate groups of three digits of a number that is none with a decimal point: a comma separates
-/// its decimals, or there are several points.
-pub(crate) fn is_grouped_by_points(found: &[u8]) -> bool {
-    let n_points = found.iter().filter(|byte| **byte == b'.').count();
-    (n_points > 1 || found.contains(&b',')) && is_grouped_by(found, b'.', b',')
-}
-
-/// Tests whether a sign separates groups of three digits, before the decimals that another sign separates.
-fn is_grouped_by(found: &[u8], sign: u8, decimal: u8) -> bool {
-    let unsigned = found.strip_prefix(b"-").unwrap_or(found);
-    let end = unsigned.iter().position(|byte| *byte == decimal).unwrap_or(unsigned.len());
-    let (whole, decimals) = unsigned.split_at(end);
-    let are_digits = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
-    let groups: Vec<&[u8]> = whole.split(|byte| *byte == sign).collect();
-    let (first, others) = (groups[0], &groups[1..]);
-    !others.is_empty()
-        && (1..=3).contains(&first.len())
-        && are_digits(first)
-        && others.iter().all(|group| group.len() == 3 && are_digits(group))
-        && are_digits(decimals.get(1..).unwrap_or_default())
-}
-
-/// Tests whether blanks or apostrophes separate groups of three digits.
-fn is_grouped_by_separators(found: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(found) else { return false };
-    let unsigned = text.strip_prefix('-').unwrap_or(text);
-    let (whole, decimals) = unsigned.split_at(unsigned.find(['.', ',']).unwrap_or(unsigned.len()));
+/// Tests whether `sign` separates groups of three digits before the decimals, if there are any. The first group does not
+/// begin with a zero.
+pub(crate) fn is_grouped(text: &str, sign: char, decimal: char) -> bool {
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (whole, decimals) = unsigned.split_once(decimal).unwrap_or((unsigned, ""));
     let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let mut groups = whole.split(SEPARATORS);
+    let mut groups = whole.split(|c| is_same(sign, c));
     let first = groups.next().unwrap_or_default();
     let others: Vec<&str> = groups.collect();
     (1..=3).contains(&first.len())
+        && !first.starts_with('0')
         && are_digits(first)
         && !others.is_empty()
         && others.iter().all(|group| group.len() == 3 && are_digits(group))
-        && are_digits(decimals.get(1..).unwrap_or_default())
+        && are_digits(decimals)
+}
+
+/// Tests for a number in groups of three digits.
+pub(crate) fn is_grouped_number(found: &[u8]) -> bool {
+    let Ok(text) = str::from_utf8(found) else { return false };
+    [(',', '.'), ('.', ','), (' ', '.'), ('\'', '.'), (' ', ','), ('\'', ',')].iter().any(
+        |(sign, decimal)| is_grouped(text, *sign, *decimal) && fast_float2::parse::<f64, _>(text).is_err(),
+    )
+}
+
+/// The note for a column that names the rows although its cells are numbers with a unit of letters.
+pub(crate) fn unit_warning(cells: &[&[u8]], column: &str) -> Option<Phrase> {
+    let unit = common_word(cells)?;
+    let problem = format!(
+        "the first column holds numbers with `{}` and was taken as names of the rows; use ",
+        String::from_utf8_lossy(unit).escape_debug()
+    );
+    let warning = Phrase::new(problem).setting(option_names::ROW_NAMES, OptionValue::Text(column.to_owned()));
+    Some(warning.text(" if it names them, or remove the unit"))
 }
 
 /// Tests whether the cell begins with a digit after an optional sign, and holds only digits and `others`.

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use karhunen::Scalar;
 
-use crate::input::Input;
-use crate::input::decompressed;
+use crate::csv::{Cell, Notation};
+use crate::input::{Input, decompressed};
 use crate::read::{Format, read_input, sniff};
 use crate::{Cause, Data, Error, Place, ReadOptions, Result, Values};
 
@@ -93,9 +93,11 @@ struct Column<'a> {
 
 impl<'a> Column<'a> {
     fn read(path: &'a Path, words: &Words) -> Result<Self> {
-        let options = &ReadOptions::default();
-        decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
+        let options = ReadOptions::default();
+        decompressed(Input::open_within(path, options.most_unpacked())?, &options)?.through(|input| {
             let is_text = sniff(input.as_slice(), path) == Format::Text;
+            let header = if is_text { has_header(input.as_slice()) } else { None };
+            let options = &ReadOptions { header, ..options };
             let leading_lines = input.as_slice().iter().take_while(|byte| byte.is_ascii_whitespace());
             let n_leading = leading_lines.filter(|&&byte| byte == b'\n').count();
             let table = read_input(input, options).map_err(|error| explained(error, words))?;
@@ -130,6 +132,16 @@ impl<'a> Column<'a> {
             _ => Ok(()),
         }
     }
+}
+
+/// Tests whether the first line ends in a text; `None` without a line.
+fn has_header(text: &[u8]) -> Option<bool> {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let is_line = |line: &&[u8]| !line.trim_ascii().is_empty() && !line.starts_with(b"#");
+    let line = text.split(|byte| *byte == b'\n').find(is_line)?;
+    let last = line.trim_ascii().rsplit(|byte| b",;\t| ".contains(byte)).next()?;
+    let last = last.strip_prefix(b"\"").and_then(|last| last.strip_suffix(b"\"")).unwrap_or(last);
+    Some(Cell::of(last, &Notation::default()) == Cell::Text)
 }
 
 /// The error of a file with `n_found` columns.

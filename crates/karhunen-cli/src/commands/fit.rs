@@ -19,7 +19,7 @@ use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
 use crate::figures::{duration, sum};
 use crate::fit_args::FitArgs;
-use crate::fit_files::{Part, id_column};
+use crate::fit_files::{Part, id_column, set_aside};
 use crate::fit_weights::FitWeights;
 use crate::genotype_args;
 use crate::hints;
@@ -182,10 +182,9 @@ impl Fit<'_> {
 
     fn saved(&self, model: &PcaModel) -> SavedModel {
         let (table, read) = (&self.dataset.table, &self.plan.read);
-        let labels = table.labels.iter().map(|label| &label.name);
         let beside = TableColumns {
             feature_names: table.feature_names.clone(),
-            set_aside: labels.chain(&read.weights_column).cloned().collect(),
+            set_aside: set_aside(&table.labels, &table.left_out, read.weights_column.as_ref()),
             id_column: id_column(&read.row_names, table.id_name.as_ref()),
             log1p: table.log1p,
         };

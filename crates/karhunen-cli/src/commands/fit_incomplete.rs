@@ -14,7 +14,7 @@ use crate::component_names::of_components;
 use crate::error::{Failure, Result};
 use crate::figures::{self, sum};
 use crate::fit_args::FitArgs;
-use crate::fit_files::{Part, id_column};
+use crate::fit_files::{Part, id_column, set_aside};
 use crate::incomplete_plan::IncompletePlan;
 use crate::incomplete_report::IncompleteReport;
 use crate::incomplete_rows::IncompleteRows;
@@ -217,12 +217,11 @@ fn warn(message: &str) {
 
 fn saved(plan: &IncompletePlan, dataset: &ObservedDataset, model: IncompleteModel) -> SavedIncomplete {
     let table = &dataset.table;
-    let labels = table.labels.iter().map(|label| &label.name);
     let beside = RowsAndColumns {
         row_ids: table.row_ids.clone(),
         column_ids: table.column_ids.clone(),
         triples: table.triples.clone(),
-        set_aside: labels.chain(&plan.read.weights_column).cloned().collect(),
+        set_aside: set_aside(&table.labels, &table.left_out, plan.read.weights_column.as_ref()),
         id_column: id_column(&plan.read.row_names, table.id_name.as_ref()),
     };
     SavedIncomplete { model, beside }

@@ -14,7 +14,7 @@ use crate::computed_rows::ComputedRows;
 use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
 use crate::figures::{count, duration};
-use crate::fit_files::{Part, id_column};
+use crate::fit_files::{Part, id_column, set_aside};
 use crate::incomplete_plan::IncompletePlan;
 use crate::incomplete_report::IncompleteReport;
 use crate::incomplete_rows::IncompleteRows;
@@ -108,7 +108,7 @@ impl OnlineFit<'_> {
             row_ids: Some(row_ids),
             column_ids: table.feature_names.clone().map(Ids::Texts),
             triples: None,
-            set_aside: table.labels.iter().map(|label| label.name.clone()).collect(),
+            set_aside: set_aside(&table.labels, &table.left_out, None),
             id_column: id_column(&self.plan.read.row_names, table.id_name.as_ref()),
         };
         SavedIncomplete { model, beside }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
 use crate::figures::{duration, sum};
-use crate::fit_files::id_column;
+use crate::fit_files::{id_column, set_aside};
 use crate::fit_weights::{FitWeights, column_or_file};
 use crate::input_args::read_options;
 use crate::moments_args::MomentsArgs;
@@ -55,10 +55,9 @@ pub(crate) fn run(args: MomentsArgs) -> Result<()> {
     let (scatter, seconds) = dispatch(&dataset.table.data, work)?;
     progress.clear();
     dataset.check_unchanged()?;
-    let labels = dataset.table.labels.iter().map(|label| &label.name);
     let beside = TableColumns {
         feature_names: dataset.table.feature_names.clone(),
-        set_aside: labels.chain(&read.weights_column).cloned().collect(),
+        set_aside: set_aside(&dataset.table.labels, &dataset.table.left_out, read.weights_column.as_ref()),
         id_column: id_column(&read.row_names, dataset.table.id_name.as_ref()),
         log1p: dataset.table.log1p,
     };

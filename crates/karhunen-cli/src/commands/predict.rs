@@ -36,7 +36,7 @@ pub(crate) fn run(args: PredictArgs) -> Result<()> {
     }
     let factor = interval_factor(&args, &saved)?;
     let options = args.memory.within(saved.read_options(ReadOptions {
-        delimiter: args.delimiter,
+        delimiter: args.delimiter.clone(),
         header: args.header.option(),
         n_threads: args.threads.number(),
         ..ReadOptions::default()

@@ -11,7 +11,7 @@ use karhunen_io::{ReadOptions, SavedIncremental, SavedModel, TableColumns, Value
 use crate::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
 use crate::fit_args::FitOutputArgs;
-use crate::fit_files::{FitFiles, id_column};
+use crate::fit_files::{FitFiles, id_column, set_aside};
 use crate::fit_weights::{FitWeights, column_or_file};
 use crate::hints;
 use crate::input_args::read_options;
@@ -170,10 +170,9 @@ impl UpdatePlan {
             refuse_idle(&self.args.stream, pca.method_for(p))?;
             let model = pca.start(p).map_err(|error| dataset.places().explain(error))?;
             let table = &dataset.table;
-            let labels = table.labels.iter().map(|label| &label.name);
             let beside = TableColumns {
                 feature_names: table.feature_names.clone(),
-                set_aside: labels.chain(&self.read.weights_column).cloned().collect(),
+                set_aside: set_aside(&table.labels, &table.left_out, self.read.weights_column.as_ref()),
                 id_column: id_column(&self.read.row_names, table.id_name.as_ref()),
                 log1p: table.log1p,
             };

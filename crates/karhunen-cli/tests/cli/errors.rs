@@ -115,7 +115,7 @@ fn options_out_of_their_range() {
                     variance (0.95 or 95%), or all";
     assert!(message.starts_with(expected), "{message}");
     assert!(refusal(&table, "fit t.csv --whiten", 2).contains("--scores <FILE>"));
-    assert!(refusal(&table, "fit t.csv --transpose", 2).starts_with("t.csv: --transpose does not apply"));
+    assert!(refusal(&table, "fit t.csv --layer x", 2).starts_with("t.csv: --layer does not apply"));
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn examples_as_they_should_be_fitted_get_none() {
         "house_votes_84.csv --label Class --missing -k 2",
         "metabolite_missing.csv --missing=als -k 2",
         "metabolite_complete.csv",
-        "worldbank_fertility.csv --missing=als -k 2 --label 2012 --label 2013",
+        "worldbank_fertility.csv --header yes --missing=als -k 2 --label 2012 --label 2013",
     ] {
         let arguments = format!("fit {fit} -q");
         let done = karhunen(&arguments).output().unwrap();

@@ -1,4 +1,4 @@
-//! Names of rows and columns: guessed by one rule in every command, never against the model, never without a note.
+//! Names of rows and columns: one rule in every command, never against the model, never without a question or a note.
 
 use std::path::Path;
 
@@ -57,8 +57,8 @@ fn no_row_is_taken_for_names_against_a_model_without_names() {
     ]);
     let folder = folder.path();
     run(folder, "fit nh.csv -k 2 -q -o m");
-    let note = "note: new.csv: the first line holds numbers that count up or down, and was taken as values; use --header yes \
-                if it holds names\n";
+    let note = "note: new.csv: the first line holds numbers that rise or fall throughout and is read as values; use --header \
+                yes if it holds names\n";
     for arguments in ["transform m new.csv", "transform m new.csv -q", "reconstruct m new.csv --from data -q"]
     {
         let (out, err) = run(folder, arguments);
@@ -66,7 +66,7 @@ fn no_row_is_taken_for_names_against_a_model_without_names() {
         assert_eq!(err, note, "{arguments}");
     }
     let (out, err) = run(folder, "transform m up.csv");
-    assert_eq!((out.lines().count(), err.as_str()), (4, ""));
+    assert_eq!((out.lines().count(), err), (4, note.replace("new.csv", "up.csv")));
     assert_eq!(run(folder, "transform m new.csv --header no").1, "");
     assert_eq!(run(folder, "transform m new.csv --header yes").0.lines().count(), 3);
     // Text over numbers is a name in any case.
@@ -107,44 +107,40 @@ fn ratings_and_curves_keep_their_first_row() {
 }
 
 #[test]
-fn years_and_wavelengths_are_names() {
+fn years_and_wavelengths_are_asked_about_or_noted() {
     let spectra: Vec<Vec<String>> =
         noise(120, 7).chunks(12).map(|row| row.iter().map(f64::to_string).collect()).collect();
     let wavelengths: Vec<String> = (0..12).map(|j| (900 + 2 * j).to_string()).collect();
     let nm = csv(&[vec![wavelengths], spectra.clone()].concat());
-    let years = "land,1990,1991,1992\nFrance,5000,3,2000\nItaly,7,4000,2\nSpain,8,1,6000\n";
-    let titled = years.replace("land", "country");
-    let folder = folder(&[("nm.csv", &nm), ("years.csv", years), ("titled.csv", &titled)]);
+    let years = "country,1990,1991,1992\nFrance,5000,3,2000\nItaly,7,4000,2\nSpain,8,1,6000\n";
+    let folder = folder(&[("nm.csv", &nm), ("years.csv", years)]);
     let folder = folder.path();
     let (out, err) = run(folder, "inspect nm.csv");
-    assert!(out.contains("10 rows x 12 columns") && out.contains("900 "), "{out}");
-    assert_eq!(err, "");
-    let (out, err) = run(folder, "inspect years.csv");
-    assert!(out.contains("3 rows x 3 columns") && out.contains("1990 "), "{out}");
-    assert!(err.contains("was taken as names; use --header no if it is data"), "{err}");
-    let (out, err) = run(folder, "inspect titled.csv");
-    assert!(out.contains("3 rows x 3 columns") && out.contains("1990 "), "{out}");
-    assert!(err.contains("was taken as names; use --header no if it is data"), "{err}");
-    // The first row of a sorted table is no header, nor under a model of columns without names.
-    let sorted = "time,1900,1650\nyear,1200,1100\nof,900,870\n";
-    std::fs::write(folder.join("sorted.csv"), sorted).unwrap();
-    std::fs::write(folder.join("plain.csv"), "3,1\n2,5\n7,4\n").unwrap();
-    run(folder, "fit plain.csv -k 1 -o plain.khm");
-    let (out, err) = run(folder, "transform plain.khm sorted.csv");
-    assert_eq!(out.lines().filter(|line| line.starts_with("time,")).count(), 1, "{out}");
-    assert_eq!(err, "");
+    assert!(out.contains("11 rows x 12 columns"), "{out}");
+    assert!(err.contains("rise or fall throughout and is read as values; use --header yes"), "{err}");
+    let (out, err) = run(folder, "inspect nm.csv --header yes");
+    assert!(out.contains("10 rows x 12 columns") && out.contains("900 ") && err.is_empty(), "{out} {err}");
+    // Each answer to the question is read, with the model as without.
+    for command in ["inspect", "fit", "select", "cross-validate"] {
+        assert_eq!(
+            refusal(folder, &format!("{command} years.csv"), 3),
+            "error: years.csv: line 1: `country, 1990, 1991, 1992` may name the columns or be the first row; use --header yes or \
+             --header no\n",
+            "{command}"
+        );
+    }
+    assert!(run(folder, "inspect years.csv --header yes").0.contains("3 rows x 3 columns"));
+    assert!(run(folder, "inspect years.csv --header no").0.contains("4 rows x 3 columns"));
+    run(folder, "fit years.csv --header yes -k 1 -q -o m");
+    assert_eq!(run(folder, "transform m years.csv").0.lines().count(), 4);
 }
 
 #[test]
-fn a_guess_by_one_sign_is_said_by_every_command() {
+fn a_first_line_of_rising_numbers_is_said_by_every_command() {
     let folder = folder(&[("t.csv", "0,1,2\n0.5,0.1,0.3\n0.25,0.5,0.125\n0.75,0.5,0.375\n")]);
     let folder = folder.path();
-    let names = |file: &str| {
-        format!(
-            "note: {file}: the first line holds numbers that count up or down, and was taken as names; use --header no if it is \
-             data\n"
-        )
-    };
+    let note = "note: t.csv: the first line holds numbers that rise or fall throughout and is read as values; use --header yes if \
+                it holds names\n";
     for arguments in [
         "inspect t.csv",
         "fit t.csv -k 1",
@@ -153,13 +149,10 @@ fn a_guess_by_one_sign_is_said_by_every_command() {
         "cross-validate t.csv -k 1 -q --folds 2",
         "fit t.csv --kernel rbf -k 1 -q",
     ] {
-        assert_eq!(run(folder, arguments).1, names("t.csv"), "{arguments}");
+        assert_eq!(run(folder, arguments).1, note, "{arguments}");
     }
     let found: serde_json::Value = serde_json::from_str(&run(folder, "fit t.csv -k 1 --json").0).unwrap();
-    assert_eq!((found["n_samples"].as_u64(), found["notes"].as_array().unwrap().len()), (Some(3), 1));
-    // The model has the names: nothing is guessed.
-    assert_eq!(run(folder, "transform m t.csv").1, "");
-    assert_eq!(run(folder, "impute h t.csv").1, "");
+    assert_eq!((found["n_samples"].as_u64(), found["notes"].as_array().unwrap().len()), (Some(4), 1));
     for switch in ["--header=yes", "--header yes", "--header"] {
         let (out, err) = run(folder, &format!("inspect {switch} t.csv"));
         assert!(out.contains("3 rows x 3 columns") && err.is_empty(), "{switch}: {out} {err}");
@@ -180,13 +173,15 @@ fn numbers_that_name_features_are_known_again() {
     let folder = folder(&files);
     let folder = folder.path();
     run(folder, "fit t.csv --header yes -k 1 -q -o m");
+    let known = |file: &str| {
+        format!(
+            "note: {file}: the first line holds the numbers that name the model's features and is read as names; use --header no if it is data\n"
+        )
+    };
     let (out, err) = run(folder, "transform m t.csv");
-    assert_eq!((out.lines().count(), err.as_str()), (4, ""));
+    assert_eq!((out.lines().count(), err), (4, known("t.csv")));
     let (moved, err) = run(folder, "transform m moved.csv");
-    assert!(
-        err.contains("the numbers that name the model's features, in another order, and was taken as names"),
-        "{err}"
-    );
+    assert_eq!(err, known("moved.csv"));
     let digits = |text: &str| text.lines().skip(1).map(|x| x.parse::<f64>().unwrap()).collect::<Vec<_>>();
     crate::assert_close(&digits(&moved), &digits(&out)[..2], 1e-9);
     assert_eq!(run(folder, "transform m rows.csv").0.lines().count(), 3);
@@ -206,10 +201,10 @@ fn a_line_of_names_that_the_model_does_not_know_is_kept_with_a_note() {
     let folder = folder(&files);
     let folder = folder.path();
     run(folder, "fit bare.csv -k 1 -q -o bare");
-    run(folder, "fit y18.csv -k 1 -q -o named");
+    run(folder, "fit y18.csv --header yes -k 1 -q -o named");
     let note = |file: &str| {
         format!(
-            "note: {file}: the first line holds numbers that count up or down, and was taken as values; use --header yes if it \
+            "note: {file}: the first line holds numbers that rise or fall throughout and is read as values; use --header yes if it \
              holds names\n"
         )
     };
@@ -221,16 +216,15 @@ fn a_line_of_names_that_the_model_does_not_know_is_kept_with_a_note() {
         let (out, err) = run(folder, arguments);
         assert_eq!((out.lines().count(), err), (6, note(file)), "{arguments}");
     }
-    assert_eq!(run(folder, "transform named y18.csv").1, "");
+    let known = "the numbers that name the model's features and is read as names";
+    assert!(run(folder, "transform named y18.csv").1.contains(known));
+    assert_eq!(run(folder, "transform named y18.csv --header yes").1, "");
     assert_eq!(run(folder, "transform bare bare.csv").1, "");
     // Names that are integers over integers of the same range, like a row.
     run(folder, "fit g.csv --header yes -k 1 -q -o g");
     let (out, err) = run(folder, "transform g g.csv -q");
     assert_eq!(out.lines().count(), 5);
-    assert!(
-        err.contains("the numbers that name the model's features, as a row could, and was taken as names"),
-        "{err}"
-    );
+    assert!(err.contains(known), "{err}");
     assert_eq!(run(folder, "transform g g.csv --header yes").1, "");
 }
 
@@ -244,7 +238,7 @@ fn a_row_written_with_decimals_is_no_line_of_whole_numbers() {
     let folder = folder(&[("t.csv", &csv(&rows)), ("w.csv", "7.0,3.0,9.0\n1.2,0.5,2.1\n0.7,1.5,0.1\n")]);
     let folder = folder.path();
     let (_, err) = run(folder, "fit t.csv -k 1 -q");
-    assert!(err.contains("was taken as names; use --header no if it is data"), "{err}");
+    assert!(err.contains("is read as values; use --header yes if it holds names"), "{err}");
     let (out, err) = run(folder, "inspect w.csv");
     assert!(out.contains("3 rows x 3 columns") && err.is_empty(), "{out} {err}");
 }
@@ -257,23 +251,27 @@ fn a_hole_in_the_corner_is_no_name() {
     rows[0][0].clear();
     let folder = folder(&[("t.csv", &csv(&rows))]);
     let folder = folder.path();
+    assert!(
+        refusal(folder, "fit t.csv --missing=als -k 1 -q -o m", 3).contains("--header yes or --header no")
+    );
     for fit in [
-        "fit t.csv --missing=als -k 1 -q -o m",
+        "fit t.csv --missing=als -k 1 -q -o m --header no",
         "fit t.csv --missing=als -k 1 -q -o m --header no --row-names none",
     ] {
         run(folder, fit);
-        let (out, err) = run(folder, "impute m t.csv");
+        let (out, err) = run(folder, "impute m t.csv --header no");
         let cells: Vec<usize> = out
             .lines()
             .map(|line| line.split(',').filter(|cell| cell.parse::<f64>().is_ok()).count())
             .collect();
         assert_eq!((cells, err.as_str()), (vec![4; 30], ""), "{fit}: {out}");
     }
-    // An empty corner beside names in all other columns, or beside numbers that count, belongs to row names.
+    // An empty corner next to names in all other columns belongs to row names; next to numbers it is asked about.
     std::fs::write(folder.join("r.csv"), ",a,b\n7,5,7\n9,6,8\n8,1,2\n").unwrap();
     std::fs::write(folder.join("pandas.csv"), ",0,1,2\n0,5,7,7\n1,6,8,3\n2,1,9,4\n").unwrap();
     assert!(run(folder, "inspect r.csv").0.contains("3 rows x 2 columns"));
-    assert!(run(folder, "inspect pandas.csv").0.contains("3 rows x 3 columns"));
+    assert!(refusal(folder, "inspect pandas.csv", 3).contains("--header yes or --header no"));
+    assert!(run(folder, "inspect pandas.csv --header yes").0.contains("3 rows x 3 columns"));
     assert!(run(folder, "inspect r.csv --row-names none").0.contains("3 rows x 3 columns"));
     assert!(run(folder, "inspect r.csv --id-column none").0.contains("3 rows x 3 columns"));
     // Decimals without a name above may be data.
@@ -290,7 +288,13 @@ fn a_hole_in_the_corner_is_no_name() {
 fn a_row_cut_short_is_no_line_of_names() {
     let folder = folder(&[("t.csv", "1,2\n3,4,5\n6,7,8\n")]);
     let message = refusal(folder.path(), "fit t.csv", 3);
-    assert!(message.contains("line 2: 3 fields where 2 are expected"), "{message}");
+    assert!(
+        message.contains(
+            "line 1: `1, 2` has 2 fields and the lines below 3: complete it, or, if it names all columns but the first, use \
+             --header yes"
+        ),
+        "{message}"
+    );
 }
 
 #[test]
@@ -335,9 +339,9 @@ fn numbers_with_marks_are_not_names_of_rows() {
         (">#", "remove what is written beside the number"),
         ("#*", "remove what is written beside the number"),
         ("(#)", "remove what is written beside the number"),
-        ("#'000", "remove the signs that group the thousands"),
-        ("# 000", "remove the signs that group the thousands"),
-        ("#\u{a0}000", "remove the signs that group the thousands"),
+        ("#'000", "if its digits are in groups of thousands, use --thousands '"),
+        ("# 000", "if its digits are in groups of thousands, use --thousands space"),
+        ("#\u{a0}000", "if its digits are in groups of thousands, use --thousands space"),
         ("₹#", "remove the percent sign or the currency"),
         ("USD #", "remove the percent sign or the currency"),
         ("\u{2212}#", "write its minus as `-`"),
@@ -357,6 +361,10 @@ fn numbers_with_marks_are_not_names_of_rows() {
         // Parquet stores this column as text.
         run(folder, "fit t.csv --row-names p -k 1 -q --scores s.parquet");
         let message = refusal(folder, "fit s.parquet", 3);
+        let advice = match advice.contains("--thousands") {
+            true => "remove the signs that group the thousands",
+            false => advice,
+        };
         assert!(message.contains(&format!("`{shown}` is not a number here; {advice}")), "{message}");
         std::fs::remove_file(folder.join("s.parquet")).unwrap();
     }
@@ -404,8 +412,8 @@ fn triples_by_number_note_a_line_that_counts_columns() {
         run(folder.path(), &format!("fit {file} --triples 1,2,3 -k 1 --missing=als -q --duplicates average"))
     };
     // The fit may print more notes.
-    let note = "note: counted.csv: the first line holds numbers that count up or down, and was taken as values; use --header yes \
-                if it holds names\n";
+    let note = "note: counted.csv: the first line holds numbers that rise or fall throughout and is read as values; use --header \
+                yes if it holds names\n";
     let said = fit("counted.csv").1;
     assert!(said.contains(note), "{said}");
     let said = fit("bare.csv").1;

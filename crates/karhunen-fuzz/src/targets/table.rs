@@ -25,8 +25,11 @@ pub(super) fn run(path: &Path, bytes: &[u8]) -> Verdict {
         4 => whole(path, &ReadOptions { header: Some(true), ..options }),
         5 => whole(path, &ReadOptions { header: Some(false), row_names: RowNames::None, ..options }),
         6 => whole(path, &ReadOptions { transpose: true, ..options }),
-        7 => whole(path, &ReadOptions { decimal_comma: Some(true), ..options }),
-        8 => whole(path, &ReadOptions { delimiter: Some(b' '), labels: vec!["1".to_owned()], ..options }),
+        7 => whole(path, &ReadOptions { decimal: Some(','), ..options }),
+        8 => whole(
+            path,
+            &ReadOptions { delimiter: Some(" ".to_owned()), labels: vec!["1".to_owned()], ..options },
+        ),
         9 => whole(path, &ReadOptions { weights_column: Some("2".to_owned()), missing: true, ..options }),
         10 => {
             let [row, column, value] = numbered([1, 2, 3]);

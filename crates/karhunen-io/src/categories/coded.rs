@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use karhunen::categorical::ColumnValues;
 use karhunen::error::Phrase;
 
-use crate::csv::Cell;
+use crate::csv::{Cell, Notation};
 use crate::names::shortened;
 
 /// The categories and codes of the rows that were read.
@@ -16,8 +16,8 @@ pub(crate) struct Coded {
     pub(crate) names: Vec<String>,
     /// The category of each row.
     pub(crate) codes: Vec<Option<u32>>,
-    /// True if numbers are written with a decimal comma.
-    decimal_comma: bool,
+    /// How the table writes numbers.
+    notation: Notation,
 }
 
 /// A column is probably one of numbers if at most one row in this many has another text.
@@ -26,14 +26,14 @@ const ROWS_OF_A_TEXT: usize = 20;
 const FEWEST_NUMBERS: usize = 10;
 
 impl Coded {
-    /// Holds no rows, of a table with decimal commas or points.
-    pub(crate) fn of_table(decimal_comma: bool) -> Self {
-        Self { decimal_comma, ..Self::default() }
+    /// Holds no rows, of a table in this notation.
+    pub(crate) fn of_table(notation: Notation) -> Self {
+        Self { notation, ..Self::default() }
     }
 
     /// The number that a category reads as.
     fn number(&self, name: &str) -> Option<f64> {
-        match Cell::of(name.as_bytes(), self.decimal_comma) {
+        match Cell::of(name.as_bytes(), &self.notation) {
             Cell::Number(value) => Some(value),
             _ => None,
         }
@@ -87,7 +87,7 @@ impl Coded {
         let distinct: HashSet<u32> = self.codes.iter().flatten().copied().collect();
         let n = self.codes.len();
         let differ = n > 1 && distinct.len() == n && self.names.len() == n;
-        let is_text = |name: &String| Cell::of(name.as_bytes(), self.decimal_comma) == Cell::Text;
+        let is_text = |name: &String| Cell::of(name.as_bytes(), &self.notation) == Cell::Text;
         let holds_text = || self.names.iter().any(is_text);
         (differ && holds_text())
             .then(|| self.codes.iter().flatten().map(|code| self.names[*code as usize].clone()).collect())
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn decimal_commas_are_numbers_where_the_table_has_them() {
         let of = |decimal_comma| {
-            let mut coded = Coded::of_table(decimal_comma);
+            let mut coded = Coded::of_table(Notation::with_decimal_comma(decimal_comma));
             ["10,5", "9,5"].iter().for_each(|text| coded.push(text).unwrap());
             coded
         };

@@ -79,7 +79,7 @@ impl Columns<'_> {
             has_names: true,
             sample_names,
             id_name,
-            labels: roles.labels.iter().map(|column| self.name(*column)).collect(),
+            labels: roles.labels.iter().chain(&roles.left_out).map(|column| self.name(*column)).collect(),
             weights,
             format: self.format,
             notes,

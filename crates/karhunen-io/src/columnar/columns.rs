@@ -16,13 +16,12 @@ use super::batches::{Batches, first_null, first_rounded, null};
 use super::conversions;
 use super::roles::{IdOrigin, Role, Roles, place};
 use super::rows::rows_of_columns;
-use crate::csv::Cell;
 use crate::csv::refusal::{of_decorated, set_aside};
+use crate::csv::{Cell, Notation};
 use crate::mapped::Mapped;
-use crate::name_rule::unit_warning;
 use crate::names::shortened;
 use crate::rounded::Rounded;
-use crate::units::first_decorated;
+use crate::units::{first_decorated, unit_warning};
 use crate::{Buffer, Cause, Data, Error, Label, ReadOptions, Result, Table, Values};
 
 /// Number of groups of columns per thread: several, to balance the load.
@@ -100,6 +99,7 @@ impl Columns<'_> {
             feature_names,
             labels,
             weights,
+            left_out: roles.left_out.iter().map(|column| self.name(*column)).collect(),
             log1p: None,
             format,
             notes,
@@ -153,7 +153,8 @@ impl Columns<'_> {
                     return Err(self.error_at(row, column, Cause::TextColumns(problem, advice)));
                 }
                 let cells: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
-                let n_texts = cells.iter().filter(|cell| Cell::of(cell, false) == Cell::Text).count();
+                let n_texts =
+                    cells.iter().filter(|cell| Cell::of(cell, &Notation::default()) == Cell::Text).count();
                 if let Some(row) = first_decorated(&cells, n_texts)
                     && let Some(cause) = of_decorated(cells[row], &self.name(column))
                 {

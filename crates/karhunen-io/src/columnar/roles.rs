@@ -7,7 +7,7 @@ use karhunen::error::{OptionValue, Phrase};
 use arrow_schema::{DataType, Schema};
 
 use crate::fitted_table::is_feature;
-use crate::names::{NameTable, find_column, shortened};
+use crate::names::{NameTable, find_column, shortened, unchosen};
 use crate::option_names;
 use crate::{Cause, Error, Place, ReadOptions, Result, RowNames};
 
@@ -35,6 +35,8 @@ pub(crate) struct Roles {
     pub(crate) id: IdOrigin,
     /// The columns of labels, in the order of the options.
     pub(crate) labels: Vec<usize>,
+    /// The columns that [`ReadOptions::columns`] leaves out.
+    pub(crate) left_out: Vec<usize>,
     /// Choices made automatically.
     pub(crate) notes: Vec<String>,
 }
@@ -62,10 +64,12 @@ impl Roles {
             roles: vec![Role::Value; names.len()],
             id: IdOrigin::Asked,
             labels: Vec::new(),
+            left_out: Vec::new(),
             notes: Vec::new(),
         };
         roles.assign(path, &names, options)?;
         roles.detect(schema, &names, options);
+        roles.choose(path, &names, options)?;
         roles.check(path, schema)?;
         Ok(roles)
     }
@@ -81,6 +85,7 @@ impl Roles {
             roles: vec![Role::Value; names.len()],
             id: IdOrigin::Asked,
             labels: Vec::new(),
+            left_out: Vec::new(),
             notes: Vec::new(),
         };
         roles.assign(path, &names, options)?;
@@ -90,6 +95,7 @@ impl Roles {
             roles.id = IdOrigin::Asked;
             roles.roles.iter_mut().filter(|role| **role == Role::Id).for_each(|role| *role = Role::Value);
         }
+        roles.choose(path, &names, options)?;
         roles.check_set_aside(path, schema)?;
         let other = roles
             .columns(Role::Value)
@@ -174,6 +180,14 @@ impl Roles {
         } else if is_text(kind) && !is_feature(&names[column], fitted) {
             (self.roles[column], self.id) = (Role::Id, IdOrigin::FirstText);
         }
+    }
+
+    /// Leaves out the columns of values that [`ReadOptions::columns`] does not name, if it names any.
+    fn choose(&mut self, path: &Path, names: &[String], options: &ReadOptions) -> Result<()> {
+        let is_free: Vec<bool> = self.roles.iter().map(|role| *role == Role::Value).collect();
+        self.left_out = unchosen(path, options, Some(names), &is_free)?;
+        self.left_out.iter().for_each(|column| self.roles[*column] = Role::Unused);
+        Ok(())
     }
 
     /// Refuses weights that are no numbers, and names and labels that cannot be text.

@@ -8,13 +8,12 @@ use karhunen::{Matrix, memory};
 use memchr::{memchr, memchr_iter};
 use rayon::prelude::*;
 
-use super::cells::Cell;
 use super::columns::{Columns, Role};
 use super::dialect::Dialect;
 use super::fields::{Ending, Field, Scanner, next_record};
+use super::notation::{Cell, Signs};
 use super::refusal::{Reason, Refusal};
 use crate::Error;
-use crate::first_line::FirstLine;
 use crate::rounded::{limit, rounded_text};
 
 /// The rows of one block.
@@ -30,6 +29,53 @@ pub(super) struct Rows {
     pub(super) weights: Vec<f64>,
     /// Byte offset and column of the first integer that was rounded.
     pub(super) rounded: Option<(usize, usize)>,
+    /// What the points of numbers show.
+    pub(super) points: Points,
+}
+
+/// What shows whether the points of numbers separate decimals or group thousands, as long as nothing decides.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Points {
+    /// True if a number decides, or nothing asks.
+    pub(super) decided: bool,
+    /// Byte offset of the first number with a point.
+    pub(super) first: Option<usize>,
+    /// For each column, whether it has numbers with a point, and without.
+    columns: Vec<[bool; 2]>,
+}
+
+impl Points {
+    fn of(dialect: &Dialect, n_columns: usize) -> Self {
+        let decided = !dialect.numbers.point_is_open;
+        Self { decided, first: None, columns: vec![[false; 2]; if decided { 0 } else { n_columns }] }
+    }
+
+    /// Looks at the cell `text` at `offset` in `column`.
+    #[cold]
+    fn look(&mut self, text: &[u8], offset: usize, column: usize) {
+        let text = text.trim_ascii();
+        let mut signs = Signs::default();
+        signs.look(text);
+        let pointed = text.contains(&b'.');
+        self.decided |= signs.point.decides();
+        self.columns[column][usize::from(!pointed)] = true;
+        self.first = self.first.or(pointed.then_some(offset));
+    }
+
+    /// Adds what later rows show.
+    pub(super) fn join(&mut self, other: &Self) {
+        self.decided |= other.decided;
+        self.first = self.first.or(other.first);
+        self.columns.resize(other.columns.len(), [false; 2]);
+        for (own, other) in self.columns.iter_mut().zip(&other.columns) {
+            *own = [own[0] | other[0], own[1] | other[1]];
+        }
+    }
+
+    /// Tests whether a column has numbers with a point and without.
+    pub(super) fn are_mixed(&self) -> bool {
+        self.columns.contains(&[true, true])
+    }
 }
 
 /// Parses all rows, in blocks of about `block_bytes`. The block boundaries do not depend on the number of threads,
@@ -120,6 +166,8 @@ pub(super) fn parse_in_parts(
 
 /// Cuts the rows into ranges of whole records.
 pub(super) fn cut(text: &[u8], dialect: &Dialect, first_row: usize, block_bytes: usize) -> Vec<Range<usize>> {
+    // Quotes in comments would be taken for those of fields.
+    let block_bytes = if dialect.comment.is_some() { text.len().max(1) } else { block_bytes };
     let quoted = text[first_row..].par_chunks(block_bytes).any(|chunk| memchr(b'"', chunk).is_some());
     let mut blocks = Vec::new();
     let mut start = first_row;
@@ -141,6 +189,7 @@ pub(super) fn block_end(text: &[u8], start: usize, block_bytes: usize, dialect: 
     let target = (start + block_bytes).min(text.len());
     let end = memchr(b'\n', &text[target..]).map_or(text.len(), |newline| target + newline + 1);
     match memchr(b'"', &text[start..end]) {
+        Some(_) if dialect.comment.is_some() => text.len(),
         Some(_) => next_record(text, start, target, dialect.delimiter),
         None => end,
     }
@@ -165,6 +214,9 @@ struct BlockParser<'a> {
     labels: Vec<Vec<String>>,
     weights: Vec<f64>,
     rounded: Option<(usize, usize)>,
+    points: Points,
+    /// True if numbers need no look beyond that of [`Scanner::number`].
+    is_plain: bool,
 }
 
 impl<'a> BlockParser<'a> {
@@ -175,7 +227,7 @@ impl<'a> BlockParser<'a> {
         let n_labels = columns.roles.iter().filter(|role| matches!(role, Role::Label(_))).count();
         Self {
             text,
-            scanner: Scanner::new(&text[..range.end], range.start, dialect.delimiter),
+            scanner: dialect.scanner(&text[..range.end], range.start),
             dialect,
             columns,
             values: Vec::with_capacity(n_values),
@@ -183,6 +235,8 @@ impl<'a> BlockParser<'a> {
             labels: vec![Vec::new(); n_labels],
             weights: Vec::new(),
             rounded: None,
+            points: Points::of(dialect, columns.roles.len()),
+            is_plain: dialect.numbers.is_plain(),
         }
     }
 
@@ -195,8 +249,8 @@ impl<'a> BlockParser<'a> {
         }
         let n_cols = self.columns.count(Role::Value);
         let values = Matrix::from_vec(n_rows, n_cols, self.values).expect("each record adds n_cols values");
-        let Self { ids, labels, weights, rounded, .. } = self;
-        Ok(Rows { values, ids, labels, weights, rounded })
+        let Self { ids, labels, weights, rounded, points, .. } = self;
+        Ok(Rows { values, ids, labels, weights, rounded, points })
     }
 
     #[inline]
@@ -226,6 +280,17 @@ impl<'a> BlockParser<'a> {
                     ending
                 }
                 Role::Unused => self.scanner.field()?.ending,
+                Role::Empty => {
+                    let field = self.scanner.field()?;
+                    if !field.text.is_empty() {
+                        return Err(Refusal::cell(
+                            field.offset,
+                            column,
+                            Reason::NotEmpty(field.text.to_vec()),
+                        ));
+                    }
+                    field.ending
+                }
             };
             let is_last = column + 1 == expected;
             if is_last == (ending == Ending::Record) {
@@ -241,15 +306,26 @@ impl<'a> BlockParser<'a> {
     #[inline(always)]
     fn number(&mut self, column: usize) -> Result<(f64, Ending), Refusal> {
         let start = self.scanner.offset();
-        if !self.dialect.decimal_comma
+        if self.is_plain
             && let Some(number) = self.scanner.number()
         {
             if number.0.abs() >= limit::<f64>() {
                 self.note_rounding(start, column);
             }
+            if !self.points.decided {
+                self.points.look(self.text_behind(start), start, column);
+            }
             return Ok(number);
         }
         self.unusual_number(column)
+    }
+
+    /// The text of the number that was read last.
+    #[cold]
+    fn text_behind(&self, start: usize) -> &'a [u8] {
+        let read = &self.text[start..self.scanner.offset()];
+        let is_of_number = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
+        &read[..read.iter().position(|byte| !is_of_number(byte)).unwrap_or(read.len())]
     }
 
     /// Records the first integer that `f64` cannot represent; `start` is the offset of its first digit or quote.
@@ -265,25 +341,22 @@ impl<'a> BlockParser<'a> {
     fn unusual_number(&mut self, column: usize) -> Result<(f64, Ending), Refusal> {
         let start = self.scanner.clone();
         let field = self.scanner.field()?;
-        let reason = match Cell::of(&field.text, self.dialect.decimal_comma) {
+        let reason = match Cell::of(&field.text, &self.dialect.numbers) {
             Cell::Number(value) => {
                 if value.abs() >= limit::<f64>() {
                     self.note_rounding(field.offset + usize::from(field.quoted), column);
+                }
+                if !self.points.decided {
+                    self.points.look(&field.text, field.offset, column);
                 }
                 return Ok((value, field.ending));
             }
             Cell::Missing if self.columns.holes && self.columns.roles[column] == Role::Value => {
                 return Ok((f64::NAN, field.ending));
             }
-            Cell::Missing
-                if self.dialect.first_line == FirstLine::MissingWords
-                    && memchr(b'\n', &self.text[self.columns.first_row..field.offset]).is_none() =>
-            {
-                Reason::MissingWord(field.text.to_vec())
-            }
             Cell::Missing => Reason::Missing(field.text.to_vec()),
             Cell::Infinite => Reason::Infinite(field.text.to_vec()),
-            Cell::Text => Reason::Text(field.text.to_vec()),
+            Cell::Text => Reason::Text(field.text.to_vec(), self.columns.words.clone()),
         };
         Err(self.refuse_cell(start, column, &field, reason))
     }

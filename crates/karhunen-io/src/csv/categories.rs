@@ -1,18 +1,19 @@
 //! Categories and numbers in text tables.
 
 use karhunen::categorical::{Column, ColumnValues};
-use karhunen::error::Phrase;
+use karhunen::error::{OptionValue, Phrase};
 
-use super::cells::Cell;
 use super::columns::{Columns, Role};
 use super::dialect::Dialect;
-use super::fields::{Ending, Field, Scanner};
+use super::fields::{Ending, Field};
+use super::notation::{Cell, may_be_missing};
 use super::refusal::{Reason, Refusal};
-use super::{check_options, format_name, named_tsv, notes, table_text};
+use super::{check_options, format_name, notes, table_text};
 use crate::categories::coded::Coded;
 use crate::categories::{CategoryTable, ColumnKinds};
 use crate::input::Input;
-use crate::{Cause, Error, ReadOptions, Result, RowNames};
+use crate::names::shortened;
+use crate::{Cause, Error, ReadOptions, Result, RowNames, option_names};
 
 /// Reads a table of categories and numbers.
 ///
@@ -30,7 +31,7 @@ pub(crate) fn read_categories(
     if text.is_empty() {
         return Err(Error::new(path, Cause::format("the table is empty".to_owned())));
     }
-    let (dialect, sample) = Dialect::detect_categories(text, options, named_tsv(path));
+    let (dialect, sample) = Dialect::detect(path, text, options)?;
     let mut columns = Columns::of_categories(path, text, &dialect, &sample, options)?;
     let refuse = |refusal: Refusal, names: Option<&[String]>| refusal.into_error(path, text, names);
     let layout = Layout { text, dialect: &dialect, columns: &columns };
@@ -57,6 +58,11 @@ pub(crate) fn read_categories(
         }
     }
     let mut warnings: Vec<Phrase> = dialect.first_line.warning().into_iter().collect();
+    let missing = |(name, values): &(String, Values)| match values {
+        Values::Categories(coded) => odd_category(name, coded),
+        Values::Numbers(_) => None,
+    };
+    warnings.extend(values.iter().find_map(missing).filter(|_| options.fitted.is_none()));
     if matches!(kinds, ColumnKinds::ByContent) {
         warnings.extend(values.iter().filter_map(|(name, values)| match values {
             Values::Categories(coded) => coded.warning(name),
@@ -72,13 +78,22 @@ pub(crate) fn read_categories(
         has_names: names.is_some(),
         sample_names: columns.id().map(|_| ids),
         id_name: columns.id().and_then(|id| Some(columns.names.as_ref()?[id].clone())),
-        labels: labels.collect(),
+        labels: labels.chain(columns.left_out.iter().cloned()).collect(),
         weights: options.weights_column.as_ref().map(|_| weights),
         format: format_name(dialect.delimiter),
         notes: notes(&columns, &dialect, options),
         warnings,
         columns: values.into_iter().map(|(name, values)| Column { name, values: values.into() }).collect(),
     })
+}
+
+/// The note on a category that probably stands for a missing value, such as `?`.
+fn odd_category(column: &str, coded: &Coded) -> Option<Phrase> {
+    let found = coded.names.iter().find(|name| may_be_missing(name.as_bytes()))?;
+    let (found, column) = (shortened(found), shortened(column));
+    let note =
+        format!("`{found}` is a category of the column `{column}`; if it stands for a missing value, use ");
+    Some(Phrase::new(note).setting(option_names::NA, OptionValue::Text(found.into_owned())))
 }
 
 /// The values of a column of categories or numbers.
@@ -126,7 +141,7 @@ impl Layout<'_> {
             if numbers {
                 Values::Numbers(Vec::new())
             } else {
-                Values::Categories(Coded::of_table(self.dialect.decimal_comma))
+                Values::Categories(Coded::of_table(self.dialect.numbers.clone()))
             }
         };
         let values = holds_numbers.into_iter().map(values).collect();
@@ -138,14 +153,17 @@ impl Layout<'_> {
                     self.take(&mut read.values[at], column, field)?;
                     at = (at + 1) % n_values;
                 }
-                Role::Weight => match Cell::of(&field.text, self.dialect.decimal_comma) {
+                Role::Weight => match Cell::of(&field.text, &self.dialect.numbers) {
                     Cell::Number(weight) => read.weights.push(weight),
                     _ => {
                         return Err(Refusal::cell(field.offset, column, Reason::Weight(field.text.to_vec())));
                     }
                 },
                 Role::Id => read.ids.push(text_of(column, field)?.to_owned()),
-                Role::Label(_) | Role::Unused => {}
+                Role::Empty if !field.text.is_empty() => {
+                    return Err(Refusal::cell(field.offset, column, Reason::NotEmpty(field.text.to_vec())));
+                }
+                Role::Label(_) | Role::Unused | Role::Empty => {}
             }
             Ok(())
         })?;
@@ -160,11 +178,11 @@ impl Layout<'_> {
         field: &Field<'_>,
     ) -> std::result::Result<(), Refusal> {
         let refuse = |reason| Err(Refusal::cell(field.offset, column, reason));
-        match (values, Cell::of(&field.text, self.dialect.decimal_comma)) {
+        match (values, Cell::of(&field.text, &self.dialect.numbers)) {
             (Values::Numbers(numbers), Cell::Number(number)) => numbers.push(number),
             (Values::Numbers(numbers), Cell::Missing) => numbers.push(f64::NAN),
             (Values::Numbers(_), Cell::Infinite) => return refuse(Reason::Infinite(field.text.to_vec())),
-            (Values::Numbers(_), Cell::Text) => return refuse(Reason::Text(field.text.to_vec())),
+            (Values::Numbers(_), Cell::Text) => return refuse(Reason::Text(field.text.to_vec(), Vec::new())),
             (Values::Categories(coded), Cell::Missing) => coded.push_missing(),
             (Values::Categories(coded), _) => match coded.push(text_of(column, field)?) {
                 Some(()) => {}
@@ -180,7 +198,7 @@ impl Layout<'_> {
         let mut at = 0;
         self.each(&mut |_, role, field| {
             if role == Role::Value {
-                match Cell::of(&field.text, self.dialect.decimal_comma) {
+                match Cell::of(&field.text, &self.dialect.numbers) {
                     Cell::Number(_) | Cell::Infinite => holds_number[at] = true,
                     Cell::Text => holds_text[at] = true,
                     Cell::Missing => {}
@@ -197,7 +215,7 @@ impl Layout<'_> {
         &self,
         f: &mut dyn FnMut(usize, Role, &Field<'_>) -> std::result::Result<(), Refusal>,
     ) -> std::result::Result<usize, Refusal> {
-        let mut scanner = Scanner::new(self.text, self.columns.first_row, self.dialect.delimiter);
+        let mut scanner = self.dialect.scanner(self.text, self.columns.first_row);
         let (expected, mut n_rows) = (self.columns.roles.len(), 0);
         while scanner.begin_record(self.columns.blank_lines()) {
             let start = scanner.offset();

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use karhunen::error::Phrase;
 
-use super::cells::Cell;
 use super::dialect::{Dialect, Sample};
-use super::fields::{BlankLines, Ending, Field, Scanner};
+use super::fields::{BlankLines, Ending, Field};
+use super::first_line::{Look, ends_empty, leaves_out_id};
+use super::notation::Cell;
 use super::refusal::{Reason, Refusal};
-use crate::name_rule::{FirstColumn, Look, leaves_out_id};
-use crate::names::{NameTable, find_column};
+use super::row_names::FirstColumn;
+use crate::names::{NameTable, find_column, unchosen};
 use crate::option_names;
 use crate::{Cause, Error, ReadOptions, Result, RowNames};
 
@@ -29,6 +30,8 @@ pub(super) enum Role {
     Weight,
     /// Unused: known not to be a feature.
     Unused,
+    /// Empty in every row, since lines end in a delimiter.
+    Empty,
 }
 
 /// The columns of a table, and the offset of its first row.
@@ -45,6 +48,10 @@ pub(super) struct Columns {
     pub(super) first_row: usize,
     /// True if values may be missing: they become NaN.
     pub(super) holes: bool,
+    /// Texts in columns of numbers among the first rows.
+    pub(super) words: Vec<String>,
+    /// The columns that [`ReadOptions::columns`] leaves out, in the form of the option.
+    pub(super) left_out: Vec<String>,
 }
 
 impl Columns {
@@ -66,11 +73,7 @@ impl Columns {
             && columns.id().is_none()
             && columns.roles.first() == Some(&Role::Value)
         {
-            let look = Look {
-                records: sample,
-                decimal_comma: dialect.decimal_comma,
-                fitted: options.fitted.as_ref(),
-            };
+            let look = Look { records: sample, notation: &dialect.numbers, fitted: options.fitted.as_ref() };
             let (n_values, names) = (columns.count(Role::Value), columns.value_names());
             let found = look.first_column(n_values, names.as_deref(), nameless);
             if let FirstColumn::Names { must_differ, warning } = found {
@@ -78,6 +81,8 @@ impl Columns {
                 (columns.id_must_differ, columns.warning) = (must_differ, warning);
             }
         }
+        columns.choose(path, options)?;
+        columns.words = columns.odd_words(sample, dialect);
         if let Some(refusal) = columns.text_columns(sample, dialect) {
             return Err(refuse(refusal, columns.names.as_deref()));
         }
@@ -105,6 +110,7 @@ impl Columns {
         if nameless && is_free && columns.roles.first() == Some(&Role::Value) {
             columns.roles[0] = Role::Id;
         }
+        columns.choose(path, options)?;
         if !columns.roles.contains(&Role::Value) {
             return Err(Error::new(path, Cause::format("every column is set aside".to_owned())));
         }
@@ -121,19 +127,37 @@ impl Columns {
     ) -> Result<(Self, bool)> {
         let refuse = |refusal: Refusal| refusal.into_error(path, text, None);
         let (header, first_row) = read_header(text, dialect).map_err(refuse)?;
+        if dialect.preamble.left_out.as_ref().is_some_and(|left_out| left_out.end != first_row) {
+            let message = Phrase::default()
+                .option(option_names::SKIP)
+                .text(" leaves out lines at the top, or directly below the names");
+            return Err(Error::new(path, Cause::option(message)));
+        }
         let nameless_id = header.as_ref().is_some_and(|names| leaves_out_id(names.len(), sample));
         let empty_corner = header.as_ref().is_some_and(|names| {
             names.len() > 1 && names[0].is_empty() && names[1..].iter().all(|n| !n.is_empty())
         });
-        let names = header.map(|names| complete(names, nameless_id));
-        let n_columns = names.as_ref().map_or(sample.first().map_or(0, Vec::len), Vec::len);
+        let n_fields = sample.first().map_or(0, Vec::len);
+        let mut names = header.map(|names| complete(names, nameless_id));
+        let has_room = names.as_ref().is_none_or(|names| names.len() < n_fields || has_no_last_name(names));
+        let ends_empty = ends_empty(sample) && sample.len() > 1 && has_room;
+        if let Some(names) = names.as_mut().filter(|names| ends_empty && names.len() + 1 == n_fields) {
+            names.push(String::new());
+        }
+        let n_columns = names.as_ref().map_or(n_fields, Vec::len);
+        let mut roles = vec![Role::Value; n_columns];
+        if ends_empty && n_columns == n_fields {
+            roles[n_columns - 1] = Role::Empty;
+        }
         let mut columns = Self {
-            roles: vec![Role::Value; n_columns],
+            roles,
             names,
             id_must_differ: false,
             warning: None,
             first_row,
             holes: options.missing,
+            words: Vec::new(),
+            left_out: Vec::new(),
         };
         columns.assign(path, options)?;
         Ok((columns, nameless_id || empty_corner))
@@ -180,20 +204,51 @@ impl Columns {
         Ok(())
     }
 
+    /// Leaves out the columns of values that [`ReadOptions::columns`] does not name, if it names any.
+    fn choose(&mut self, path: &Path, options: &ReadOptions) -> Result<()> {
+        let is_free: Vec<bool> = self.roles.iter().map(|role| *role == Role::Value).collect();
+        for column in unchosen(path, options, self.names.as_deref(), &is_free)? {
+            self.roles[column] = Role::Unused;
+            self.left_out.push(self.label(column));
+        }
+        Ok(())
+    }
+
+    /// The column in the form of options.
+    pub(super) fn label(&self, column: usize) -> String {
+        self.names.as_ref().map_or_else(|| (column + 1).to_string(), |names| names[column].clone())
+    }
+
+    /// The different texts in columns of numbers among the first rows, a few of them.
+    fn odd_words(&self, sample: &Sample, dialect: &Dialect) -> Vec<String> {
+        /// Most words.
+        const MOST: usize = 12;
+        let mut words: Vec<String> = Vec::new();
+        for column in 0..self.roles.len() {
+            if self.roles[column] != Role::Value || is_text(sample, column, dialect) {
+                continue;
+            }
+            for field in sample.iter().filter_map(|record| record.get(column)) {
+                let word = String::from_utf8_lossy(&field.text);
+                let is_odd = Cell::of(&field.text, &dialect.numbers) == Cell::Text && !word.contains(',');
+                if is_odd && words.len() < MOST && !words.iter().any(|known| **known == word) {
+                    words.push(word.into_owned());
+                }
+            }
+        }
+        words
+    }
+
     /// Refuses columns of numbers that contain text.
     fn text_columns(&self, sample: &Sample, dialect: &Dialect) -> Option<Refusal> {
         let is_refused =
             |&column: &usize| self.roles[column] == Role::Value && is_text(sample, column, dialect);
         let columns: Vec<usize> = (0..self.roles.len()).filter(is_refused).collect();
         let &first = columns.first()?;
-        let is_cell = |field: &&Field| !Cell::of(&field.text, dialect.decimal_comma).is_numeric();
+        let is_cell = |field: &&Field| !Cell::of(&field.text, &dialect.numbers).is_numeric();
         let field = sample.iter().filter_map(|record| record.get(first)).find(is_cell)?;
-        let label = |&column: &usize| match &self.names {
-            Some(names) => names[column].clone(),
-            None => (column + 1).to_string(),
-        };
-        let reason =
-            Reason::TextColumns { found: field.text.to_vec(), columns: columns.iter().map(label).collect() };
+        let columns = columns.iter().map(|column| self.label(*column)).collect();
+        let reason = Reason::TextColumns { found: field.text.to_vec(), columns };
         Some(Refusal::cell(field.offset, first, reason))
     }
 
@@ -224,7 +279,7 @@ pub(super) fn read_header(
     text: &[u8],
     dialect: &Dialect,
 ) -> std::result::Result<(Option<Vec<String>>, usize), Refusal> {
-    let mut scanner = Scanner::new(text, dialect.preamble.start, dialect.delimiter);
+    let mut scanner = dialect.scanner(text, dialect.preamble.start);
     if !scanner.begin_record(BlankLines::Skipped) {
         return Ok((None, scanner.offset()));
     }
@@ -240,9 +295,24 @@ pub(super) fn read_header(
         let name = std::str::from_utf8(&field.text).map_err(|_| encoding())?.to_owned();
         names.push(name);
         if field.ending == Ending::Record {
-            return Ok((Some(names), scanner.offset()));
+            return Ok((Some(names), below_left_out(text, scanner.offset(), dialect)));
         }
     }
+}
+
+/// The offset of the first row below lines that are left out, if they stand directly below the names that end at `offset`.
+fn below_left_out(text: &[u8], offset: usize, dialect: &Dialect) -> usize {
+    let between =
+        |start: usize| text.get(offset..start).is_some_and(|between| between.trim_ascii().is_empty());
+    match &dialect.preamble.left_out {
+        Some(left_out) if between(left_out.start) => left_out.end,
+        _ => offset,
+    }
+}
+
+/// Tests whether the last column alone has no name of its own.
+fn has_no_last_name(names: &[String]) -> bool {
+    names.last().is_some_and(|last| *last == format!("column {}", names.len()))
 }
 
 /// Names the unnamed id column as R leaves it out, and numbers all other columns without a name.
@@ -263,7 +333,7 @@ fn is_text(sample: &Sample, column: usize, dialect: &Dialect) -> bool {
     let cells = sample.iter().filter_map(|record| record.get(column));
     let (mut text, mut numeric) = (0, 0);
     for cell in cells {
-        match Cell::of(&cell.text, dialect.decimal_comma) {
+        match Cell::of(&cell.text, &dialect.numbers) {
             Cell::Text => text += 1,
             Cell::Missing => {}
             Cell::Number(_) | Cell::Infinite => numeric += 1,

@@ -1,21 +1,20 @@
-//! Detects the delimiter and the decimal sign of a text table from its first records.
+//! Detects the delimiter and the signs of numbers of a text table from its first records.
 
-use super::cells::Cell;
+use std::path::Path;
+
+use karhunen::error::{OptionValue, Phrase};
+
 use super::fields::{BlankLines, Delimiter, Ending, Field, Scanner};
+use super::first_line::{FirstLine, Look, leaves_out_id, names_or_comment, shown, usual_n_fields};
+use super::notation::{Cell, Notation, ask_sign};
 use super::preamble::Preamble;
-use crate::ReadOptions;
-use crate::first_line::FirstLine;
-use crate::name_rule::{Look, leaves_out_id, usual_n_fields};
-use crate::units::{is_grouped_by_points, is_grouped_number};
+use crate::input::{extension, line_of};
+use crate::options::Comment;
+use crate::units::is_grouped;
+use crate::{Cause, Error, Place, ReadOptions, Result, option_names};
 
 /// Candidates, in the order of preference for ties.
-const CANDIDATES: [Delimiter; 5] = [
-    Delimiter::Byte(b'\t'),
-    Delimiter::Byte(b';'),
-    Delimiter::Byte(b'|'),
-    Delimiter::Byte(b','),
-    Delimiter::Blanks,
-];
+const CANDIDATES: [&str; 6] = ["\t", ";", "|", ",", "::", " "];
 /// Maximum number of records in the sample; after the given number of bytes, three records suffice.
 const SAMPLE_RECORDS: usize = 100;
 const SAMPLE_BYTES: usize = 1 << 20;
@@ -24,82 +23,216 @@ const SAMPLE_BYTES: usize = 1 << 20;
 pub(super) type Sample<'a> = Vec<Vec<Field<'a>>>;
 
 /// The notation of a table.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Dialect {
     pub(super) delimiter: Delimiter,
-    pub(super) decimal_comma: bool,
+    /// The mark of comments, if they may stand between the records.
+    pub(super) comment: Option<u8>,
+    pub(super) numbers: Notation,
     /// The content of the first record.
     pub(super) first_line: FirstLine,
     /// The lines before the first record.
     pub(super) preamble: Preamble,
 }
 
-impl Dialect {
-    /// Detects the notation from the options, and otherwise from the first records. Also returns these records
-    /// without the header.
-    pub(super) fn detect<'a>(text: &'a [u8], options: &ReadOptions, named_tsv: bool) -> (Self, Sample<'a>) {
-        Self::detect_after(&Preamble::of(text, options, named_tsv), text, options, named_tsv)
-    }
-
-    /// As [`Dialect::detect`], for known lines before the first record.
-    pub(super) fn detect_after<'a>(
-        preamble: &Preamble,
-        text: &'a [u8],
-        options: &ReadOptions,
-        named_tsv: bool,
-    ) -> (Self, Sample<'a>) {
-        let (delimiter, mut sample) = match options.delimiter.or(preamble.delimiter) {
-            Some(byte) => {
-                let delimiter = if byte == b' ' { Delimiter::Blanks } else { Delimiter::Byte(byte) };
-                (delimiter, sample(text, preamble.start, delimiter))
-            }
-            None => detect_delimiter(text, preamble.start, named_tsv),
-        };
-        let decimal_comma = options
-            .decimal_comma
-            .unwrap_or_else(|| delimiter != Delimiter::Byte(b',') && detect_decimal_comma(&sample));
-        let look = Look { records: &sample, decimal_comma, fitted: options.fitted.as_ref() };
-        let first_line = match options.header {
-            Some(true) => FirstLine::Names,
-            Some(false) => FirstLine::Values,
-            None if preamble.holds_names => FirstLine::Names,
-            None => look.first_line(),
-        };
-        if first_line.holds_names() && !sample.is_empty() {
-            sample.remove(0);
-        }
-        (Self { delimiter, decimal_comma, first_line, preamble: *preamble }, sample)
-    }
+/// The first records of a table and its notation, before the first line is read.
+struct Begun<'a> {
+    dialect: Dialect,
+    sample: Sample<'a>,
 }
 
 impl Dialect {
-    /// As [`Dialect::detect`], for tables of categories, in which names stand over texts: a first record without numbers
-    /// and empty cells holds names, but not for a model whose table had none.
-    pub(super) fn detect_categories<'a>(
+    /// Detects the notation from the options, and otherwise from the first records. Also returns these records
+    /// without the names.
+    ///
+    /// # Errors
+    /// Questions about lines that have two readings; options that do not fit the text.
+    pub(super) fn detect<'a>(
+        path: &Path,
         text: &'a [u8],
         options: &ReadOptions,
-        named_tsv: bool,
-    ) -> (Self, Sample<'a>) {
-        let without_names = options.fitted.as_ref().is_some_and(|fitted| fitted.feature_names.is_none());
-        let header = options.header.or(without_names.then_some(false));
-        let (mut dialect, mut sample) =
-            Self::detect(text, &ReadOptions { header, ..options.clone() }, named_tsv);
-        let is_text = |field: &Field| Cell::of(&field.text, dialect.decimal_comma) == Cell::Text;
-        if options.header.is_none()
-            && options.fitted.is_none()
-            && dialect.first_line == FirstLine::Values
-            && sample.first().is_some_and(|first| first.iter().all(is_text))
-        {
-            dialect.first_line = FirstLine::Names;
+    ) -> Result<(Self, Sample<'a>)> {
+        let mut begun = Begun::of(path, text, options, None)?;
+        let ask = |offset: usize, question: Phrase| {
+            let place = Place { line: Some(line_of(text, offset)), ..Place::default() };
+            Error::at(path, place, Cause::format(question))
+        };
+        let Begun { dialect, sample } = &mut begun;
+        let start = dialect.preamble.start;
+        if let Some(titles) = dialect.titles(text, sample, options) {
+            return Err(ask(start, titles));
+        }
+        let look = Look { records: sample, notation: &dialect.numbers, fitted: options.fitted.as_ref() };
+        let found = look.first_line();
+        dialect.first_line = match (options.header, found) {
+            (None, Ok(found)) => found,
+            (None, Err(question)) => return Err(ask(start, question)),
+            (Some(true), Ok(found)) if !found.holds_names() => FirstLine::Values,
+            (Some(true), _) => FirstLine::Names,
+            (Some(false), _) => FirstLine::Values,
+        };
+        if options.header != Some(false) && !dialect.first_line.holds_names() {
+            let comment = dialect.preamble.comment.clone();
+            match comment.filter(|range| dialect.may_be_names(&text[range.clone()], sample)) {
+                Some(range)
+                    if options.header == Some(true) || dialect.are_known(&text[range.clone()], options) =>
+                {
+                    // The comment takes the place of the first record.
+                    dialect.preamble.start = range.start;
+                    dialect.preamble.n_comments -= 1;
+                    dialect.first_line = FirstLine::Names;
+                    return Ok((begun.dialect, begun.sample));
+                }
+                Some(range) => {
+                    let line = dialect.fields_of(&text[range.clone()]);
+                    return Err(ask(range.start, names_or_comment(&line)));
+                }
+                None if options.header == Some(true) => dialect.first_line = FirstLine::Names,
+                None => {}
+            }
+        }
+        if dialect.first_line.holds_names() && !sample.is_empty() {
+            if let Some(question) = dialect.units(text, sample) {
+                return Err(ask(sample[1][0].offset, question));
+            }
             sample.remove(0);
         }
-        (dialect, sample)
+        Ok((begun.dialect, begun.sample))
     }
+
+    /// As [`Dialect::detect`], for triples and pairs: `names` are the columns asked for by name, and `first_line` decides
+    /// what the first record holds.
+    ///
+    /// # Errors
+    /// As [`Dialect::detect`].
+    pub(super) fn detect_entries<'a>(
+        path: &Path,
+        text: &'a [u8],
+        options: &ReadOptions,
+        names: &[&str],
+        first_line: &dyn Fn(&Sample, &Notation) -> FirstLine,
+    ) -> Result<(Self, Sample<'a>)> {
+        let Begun { mut dialect, sample } = Begun::of(path, text, options, Some(names))?;
+        let comment = dialect.preamble.comment.clone();
+        dialect.first_line = first_line(&sample, &dialect.numbers);
+        if let Some(range) = comment {
+            let fields = dialect.fields_of(&text[range.clone()]);
+            let has_all = names.iter().all(|name| fields.iter().any(|field| *field.text == *name.as_bytes()));
+            if has_all && !names.is_empty() {
+                dialect.preamble.start = range.start;
+                dialect.first_line = FirstLine::Names;
+            }
+        }
+        Ok((dialect, sample))
+    }
+
+    /// The scanner of the records from an offset on.
+    pub(super) fn scanner<'a>(&self, text: &'a [u8], at: usize) -> Scanner<'a> {
+        Scanner::new(text, at, self.delimiter).without_comments(self.comment)
+    }
+
+    /// The question about lines above the table that have another number of fields.
+    fn titles(&self, text: &[u8], sample: &Sample, options: &ReadOptions) -> Option<Phrase> {
+        let look = Look { records: sample, notation: &self.numbers, fitted: None };
+        let n_titles = look.n_titles();
+        let below = sample.get(n_titles).filter(|_| n_titles > 0)?;
+        let last = line_of(text, below[0].offset) - 1;
+        let (n, usual) = (sample[0].len(), below.len());
+        let fields = format!(
+            "{} has {n} field{} and the lines below have {usual}; use ",
+            shown(&sample[0]),
+            if n == 1 { "" } else { "s" }
+        );
+        let skip = Phrase::new(fields)
+            .setting(option_names::SKIP, OptionValue::Text(last.to_string()))
+            .text(if last == 1 { " if it is a title" } else { " if the lines above are titles" });
+        let mark = sample[0][0].text.first().copied().filter(|mark| b"!%;*/@^~$&".contains(mark));
+        let all_are_marked =
+            || sample[..n_titles].iter().all(|record| record[0].text.first().copied() == mark);
+        Some(match mark.filter(|_| options.comment == Comment::Default && all_are_marked()) {
+            Some(mark) => {
+                let mark = OptionValue::Text(char::from(mark).to_string());
+                skip.text(", or ").setting(option_names::COMMENT, mark).text(" if such lines are comments")
+            }
+            None => skip,
+        })
+    }
+
+    /// The question about a second line of names, such as units.
+    fn units(&self, text: &[u8], sample: &Sample) -> Option<Phrase> {
+        let look = Look { records: sample, notation: &self.numbers, fitted: None };
+        let n_lines = look.n_lines_of_units();
+        if n_lines == 0 {
+            return None;
+        }
+        let [first, last] = [1, n_lines].map(|at| line_of(text, sample[at][0].offset));
+        let question = format!("{} holds text over numbers, as the line above does; use ", shown(&sample[1]));
+        Some(
+            Phrase::new(question)
+                .setting(option_names::SKIP, OptionValue::Text(format!("{first}-{last}")))
+                .text(" if it holds units or types, or ")
+                .setting(option_names::SKIP, OptionValue::Text((first - 1).to_string()))
+                .text(" if it holds the names and a title stands above"),
+        )
+    }
+
+    /// Tests whether a comment has as many fields as the rows.
+    fn may_be_names(&self, comment: &[u8], sample: &Sample) -> bool {
+        let n_fields = usual_n_fields(sample);
+        n_fields > 1 && self.fields_of(comment).len() == n_fields
+    }
+
+    /// Tests whether a comment holds the names of a model.
+    fn are_known(&self, comment: &[u8], options: &ReadOptions) -> bool {
+        let Some(known) = options.fitted.as_ref().and_then(|fitted| fitted.feature_names.as_ref()) else {
+            return false;
+        };
+        let fields = self.fields_of(comment);
+        known.iter().all(|name| fields.iter().any(|field| *field.text == *name.as_bytes()))
+    }
+
+    fn fields_of<'a>(&self, line: &'a [u8]) -> Vec<Field<'a>> {
+        sample(line, 0, self.delimiter, None).into_iter().next().unwrap_or_default()
+    }
+}
+
+impl<'a> Begun<'a> {
+    fn of(path: &Path, text: &'a [u8], options: &ReadOptions, names: Option<&[&str]>) -> Result<Self> {
+        let preamble = Preamble::of(path, text, options)?;
+        let comment = match options.comment {
+            Comment::Mark(mark) => Some(mark),
+            Comment::Default | Comment::None => None,
+        };
+        let start = preamble.start;
+        let given = options.delimiter.as_deref().map(Delimiter::of);
+        let named = || {
+            names.filter(|names| !names.is_empty()).and_then(|names| delimiter_between(text, start, names))
+        };
+        let (delimiter, mut sample) = match given.or(preamble.delimiter.map(Delimiter::Byte)).or_else(named) {
+            Some(delimiter) => (delimiter, sample(text, start, delimiter, comment)),
+            None => detect_delimiter(text, start, comment, is_named_tsv(path)),
+        };
+        if let Some(left_out) = &preamble.left_out {
+            sample.retain(|record| !left_out.contains(&record[0].offset));
+        }
+        let cells = sample.iter().flatten().map(|field| &*field.text);
+        let numbers = Notation::of(options, cells, delimiter == Delimiter::Byte(b',')).map_err(|number| {
+            let found = sample.iter().flatten().find(|field| *field.text == *number);
+            let line = found.map(|field| line_of(text, field.offset));
+            Error::at(path, Place { line, ..Place::default() }, ask_sign(&number, ','))
+        })?;
+        let first_line = FirstLine::Values;
+        Ok(Self { dialect: Dialect { delimiter, comment, numbers, first_line, preamble }, sample })
+    }
+}
+
+fn is_named_tsv(path: &Path) -> bool {
+    matches!(extension(path).as_deref(), Some("tsv" | "tab"))
 }
 
 /// The first records from the offset `start` on.
-pub(super) fn sample(text: &[u8], start: usize, delimiter: Delimiter) -> Sample<'_> {
-    let mut scanner = Scanner::new(text, start, delimiter);
+fn sample(text: &[u8], start: usize, delimiter: Delimiter, comment: Option<u8>) -> Sample<'_> {
+    let mut scanner = Scanner::new(text, start, delimiter).without_comments(comment);
     let mut records = Vec::new();
     while records.len() < SAMPLE_RECORDS
         && (records.len() < 3 || scanner.offset() - start < SAMPLE_BYTES)
@@ -124,12 +257,17 @@ pub(super) fn sample(text: &[u8], start: usize, delimiter: Delimiter) -> Sample<
 /// a file named `.tsv`, tabs are chosen without comparison if there are any. If the names in the first line are
 /// separated by commas, commas take precedence over blanks, which may group thousands or occur in text; so does another
 /// delimiter that separates all records alike.
-fn detect_delimiter(text: &[u8], start: usize, named_tsv: bool) -> (Delimiter, Sample<'_>) {
-    let commas = sample(text, start, Delimiter::Byte(b','));
+fn detect_delimiter(
+    text: &[u8],
+    start: usize,
+    comment: Option<u8>,
+    named_tsv: bool,
+) -> (Delimiter, Sample<'_>) {
+    let commas = sample(text, start, Delimiter::Byte(b','), comment);
     let n_names = names_between_commas(&commas);
     let mut best = (Delimiter::Byte(b','), commas, 0.0);
-    for delimiter in CANDIDATES {
-        let records = sample(text, start, delimiter);
+    for delimiter in CANDIDATES.map(Delimiter::of) {
+        let records = sample(text, start, delimiter, comment);
         if delimiter == Delimiter::Blanks
             && (records.first().is_some_and(|first| first.len() < n_names) || separates_all(best.0, &best.1))
         {
@@ -150,7 +288,7 @@ fn detect_delimiter(text: &[u8], start: usize, named_tsv: bool) -> (Delimiter, S
 /// otherwise 0. Where the comma is the decimal sign, the first line of a table without names holds numbers.
 fn names_between_commas(records: &[Vec<Field>]) -> usize {
     let Some((first, rest)) = records.split_first() else { return 0 };
-    let cells = || first.iter().map(|field| Cell::of(&field.text, false));
+    let cells = || first.iter().map(|field| Cell::of(&field.text, &Notation::default()));
     let are_names = cells().any(|cell| cell == Cell::Text)
         && cells().all(|cell| matches!(cell, Cell::Text | Cell::Missing));
     if are_names && usual_n_fields(rest) == first.len() { first.len() } else { 0 }
@@ -175,27 +313,19 @@ fn separates_all(delimiter: Delimiter, records: &[Vec<Field>]) -> bool {
 fn is_list_of_numbers(field: &Field) -> bool {
     let mut words = field.text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     !field.quoted
-        && !is_grouped_number(&field.text)
+        && !str::from_utf8(&field.text).is_ok_and(|text| is_grouped(text, ' ', '.'))
         && words.clone().count() > 1
         && words.all(|word| is_numeric(word, true))
 }
 
-/// The first candidate that separates the first record into fields with all these names, as a value of
-/// [`ReadOptions::delimiter`].
-pub(super) fn delimiter_between<'a>(
-    text: &[u8],
-    start: usize,
-    names: impl Iterator<Item = &'a str> + Clone,
-) -> Option<u8> {
-    let holds_all = |delimiter: &&Delimiter| {
-        let records = sample(text, start, **delimiter);
+/// The first candidate that separates the first record into fields with all these names.
+fn delimiter_between(text: &[u8], start: usize, names: &[&str]) -> Option<Delimiter> {
+    let holds_all = |delimiter: &Delimiter| {
+        let records = sample(text, start, *delimiter, None);
         let Some(first) = records.first() else { return false };
-        names.clone().all(|name| first.iter().any(|field| *field.text == *name.as_bytes()))
+        names.iter().all(|name| first.iter().any(|field| *field.text == *name.as_bytes()))
     };
-    CANDIDATES.iter().find(holds_all).map(|delimiter| match delimiter {
-        Delimiter::Byte(byte) => *byte,
-        Delimiter::Blanks => b' ',
-    })
+    CANDIDATES.map(Delimiter::of).into_iter().find(holds_all)
 }
 
 /// The records below the first, which may hold names, or the only record.
@@ -203,11 +333,14 @@ fn below_header<'a, 'b>(records: &'b [Vec<Field<'a>>]) -> &'b [Vec<Field<'a>>] {
     if records.len() > 1 { &records[1..] } else { records }
 }
 
-/// Tests for a number with a decimal point, or, if it may be the decimal sign, with a comma, beside which points may group
-/// the thousands: reading refuses these, where the other delimiters would cut them.
+/// Tests for a number with a decimal point, or, if it may be the decimal sign, with a comma, next to which points may group
+/// the thousands.
 fn is_numeric(text: &[u8], decimal_comma: bool) -> bool {
-    let with_comma = || Cell::of(text, true).is_numeric() || is_grouped_by_points(text);
-    Cell::of(text, false).is_numeric() || (decimal_comma && with_comma())
+    let with_comma = || {
+        Cell::of(text, &Notation::with_decimal_comma(true)).is_numeric()
+            || str::from_utf8(text).is_ok_and(|text| is_grouped(text, '.', ',') || is_grouped(text, ',', '.'))
+    };
+    Cell::of(text, &Notation::default()).is_numeric() || (decimal_comma && with_comma())
 }
 
 fn regularity(records: &[Vec<Field>], decimal_comma: bool) -> f64 {
@@ -222,19 +355,6 @@ fn regularity(records: &[Vec<Field>], decimal_comma: bool) -> f64 {
     let all = data.iter().map(Vec::len).sum();
     // A table of text alone still has a delimiter.
     share(regular, data.len()) * (0.01 + share(numeric, all))
-}
-
-fn detect_decimal_comma(records: &[Vec<Field>]) -> bool {
-    let (mut commas, mut points) = (0usize, 0usize);
-    for field in records.iter().flatten() {
-        if matches!(Cell::of(&field.text, false), Cell::Number(_)) {
-            points += usize::from(field.text.contains(&b'.'));
-        } else if matches!(Cell::of(&field.text, true), Cell::Number(_)) || is_grouped_by_points(&field.text)
-        {
-            commas += 1;
-        }
-    }
-    commas > points
 }
 
 #[cfg(test)]
@@ -271,8 +391,8 @@ mod tests {
             ("x y\n1,5 2,5\n3,5 4,5\n", Delimiter::Blanks),
         ];
         for (text, delimiter) in cases {
-            let (dialect, _) = Dialect::detect(text.as_bytes(), &ReadOptions::default(), false);
-            assert_eq!(dialect.delimiter, delimiter, "{text:?}");
+            let (found, _) = detect_delimiter(text.as_bytes(), 0, None, false);
+            assert_eq!(found, delimiter, "{text:?}");
         }
     }
 }

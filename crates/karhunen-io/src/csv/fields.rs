@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use memchr::{memchr, memchr2, memchr3};
+use memchr::{memchr, memchr2, memchr3, memmem};
 
 /// A field delimiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,40 @@ pub(crate) enum Delimiter {
     Byte(u8),
     /// Any run of blanks and tabs; blanks at the ends of a line separate nothing.
     Blanks,
+    /// Several characters.
+    Word(Word),
+}
+
+/// A delimiter of a few characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Word {
+    bytes: [u8; Word::MOST],
+    length: usize,
+}
+
+impl Word {
+    /// Most bytes.
+    pub(super) const MOST: usize = 8;
+
+    fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+impl Delimiter {
+    /// The delimiter that a value of [`crate::ReadOptions::delimiter`] stands for, of at most [`Word::MOST`] bytes.
+    pub(super) fn of(text: &str) -> Self {
+        match text.as_bytes() {
+            b" " => Self::Blanks,
+            [byte] => Self::Byte(*byte),
+            several => {
+                let length = several.len().min(Word::MOST);
+                let mut bytes = [0; Word::MOST];
+                bytes[..length].copy_from_slice(&several[..length]);
+                Self::Word(Word { bytes, length })
+            }
+        }
+    }
 }
 
 /// The end of a field.
@@ -59,12 +93,18 @@ pub(super) struct Scanner<'a> {
     text: &'a [u8],
     at: usize,
     delimiter: Delimiter,
+    comment: Option<u8>,
 }
 
 impl<'a> Scanner<'a> {
     /// Starts at offset `at`, the start of a line.
     pub(super) fn new(text: &'a [u8], at: usize, delimiter: Delimiter) -> Self {
-        Self { text, at, delimiter }
+        Self { text, at, delimiter, comment: None }
+    }
+
+    /// Passes over lines that begin with `mark`, if there is one.
+    pub(super) fn without_comments(self, mark: Option<u8>) -> Self {
+        Self { comment: mark, ..self }
     }
 
     /// The current offset.
@@ -79,6 +119,9 @@ impl<'a> Scanner<'a> {
             match &self.text[self.at..] {
                 [] => return false,
                 rest if at_line_end(rest) && blank_lines == BlankLines::Skipped => self.at += line_end(rest),
+                [first, rest @ ..] if Some(*first) == self.comment => {
+                    self.at += 1 + memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+                }
                 _ => return true,
             }
         }
@@ -135,6 +178,9 @@ impl<'a> Scanner<'a> {
                     self.at += length;
                     return Some(self.end_of_blanks());
                 }
+                Delimiter::Word(word) if rest[length..].starts_with(word.as_bytes()) => {
+                    (length + word.length, Ending::Field)
+                }
                 _ => return None,
             },
         };
@@ -153,6 +199,10 @@ impl<'a> Scanner<'a> {
         let end = match self.delimiter {
             Delimiter::Byte(delimiter) => memchr2(delimiter, b'\n', rest),
             Delimiter::Blanks => memchr3(b' ', b'\t', b'\n', rest),
+            Delimiter::Word(word) => {
+                let line = memchr(b'\n', rest).unwrap_or(rest.len());
+                Some(memmem::find(&rest[..line], word.as_bytes()).unwrap_or(line))
+            }
         };
         self.at = offset + end.unwrap_or(rest.len());
         let text = self.text[offset..self.at].trim_ascii_end();
@@ -190,6 +240,7 @@ impl<'a> Scanner<'a> {
         let delimited = match self.delimiter {
             Delimiter::Byte(delimiter) => rest.first() == Some(&delimiter),
             Delimiter::Blanks => separated,
+            Delimiter::Word(word) => rest.starts_with(word.as_bytes()),
         };
         if !delimited && !at_line_end(rest) {
             return Err(Fault::AfterQuote { offset: self.at });
@@ -200,19 +251,19 @@ impl<'a> Scanner<'a> {
 
     /// Call after the text of a field: consumes its ending.
     fn end_of_field(&mut self) -> Ending {
-        match self.delimiter {
-            Delimiter::Blanks => self.end_of_blanks(),
-            Delimiter::Byte(delimiter) => match &self.text[self.at..] {
-                [byte, ..] if *byte == delimiter => {
-                    self.at += 1;
-                    Ending::Field
-                }
-                rest => {
-                    self.at += line_end(rest);
-                    Ending::Record
-                }
-            },
+        let rest = &self.text[self.at..];
+        let length = match self.delimiter {
+            Delimiter::Blanks => return self.end_of_blanks(),
+            Delimiter::Byte(delimiter) => usize::from(rest.first() == Some(&delimiter)),
+            Delimiter::Word(word) if rest.starts_with(word.as_bytes()) => word.length,
+            Delimiter::Word(_) => 0,
+        };
+        if length > 0 {
+            self.at += length;
+            return Ending::Field;
         }
+        self.at += line_end(rest);
+        Ending::Record
     }
 
     fn end_of_blanks(&mut self) -> Ending {
@@ -304,6 +355,7 @@ fn opening_quote(text: &[u8], range: Range<usize>, delimiter: Delimiter) -> Opti
             (None | Some(b'\n'), _) => true,
             (Some(&byte), Delimiter::Byte(delimiter)) => byte == delimiter,
             (Some(_), Delimiter::Blanks) => n_blanks > 0,
+            (Some(_), Delimiter::Word(word)) => text[..quote - n_blanks].ends_with(word.as_bytes()),
         };
         if opens {
             return Some(quote);

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use super::cells::Cell;
 use super::columns::Role;
 use super::fields::{Delimiter, Scanner};
+use super::notation::Cell;
 use super::{Form, table_text};
 use crate::Result;
 use crate::input::Input;
@@ -15,7 +15,7 @@ impl Form {
     pub(crate) fn delimiter(&self) -> Option<u8> {
         match self.dialect.delimiter {
             Delimiter::Byte(byte) => Some(byte),
-            Delimiter::Blanks => None,
+            Delimiter::Blanks | Delimiter::Word(_) => None,
         }
     }
 
@@ -27,7 +27,7 @@ impl Form {
         let bytes = input.as_slice();
         let text = table_text(&input.path, bytes)?;
         let mark = bytes.len() - bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).len();
-        let scanner = Scanner::new(text, self.columns.first_row, self.dialect.delimiter);
+        let scanner = self.dialect.scanner(text, self.columns.first_row);
         Ok(Filler { form: self, input, text, scanner, mark, copied: 0 })
     }
 
@@ -38,7 +38,7 @@ impl Form {
         if filled.ends_with(b".0") {
             filled.truncate(filled.len() - 2);
         }
-        if self.dialect.decimal_comma {
+        if self.dialect.numbers.decimal_comma {
             filled[start..].iter_mut().filter(|byte| **byte == b'.').for_each(|byte| *byte = b',');
         }
     }
@@ -84,7 +84,7 @@ impl Filler<'_> {
                 if *role != Role::Value {
                     continue;
                 }
-                if Cell::of(&field.text, self.form.dialect.decimal_comma) == Cell::Missing {
+                if Cell::of(&field.text, &self.form.dialect.numbers) == Cell::Missing {
                     self.copy_to(field.offset, sink)?;
                     number.clear();
                     self.form.push(&mut number, value(row, feature));

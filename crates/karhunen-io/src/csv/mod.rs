@@ -5,13 +5,16 @@
 
 mod blocks;
 mod categories;
-mod cells;
 mod columns;
 mod dialect;
+mod doubts;
 mod fields;
 mod fill;
+mod first_line;
+mod notation;
 mod preamble;
 pub(crate) mod refusal;
+mod row_names;
 #[cfg(test)]
 mod tests;
 mod triples;
@@ -25,11 +28,12 @@ use karhunen::error::{OptionValue, Phrase};
 
 use blocks::{Rows, Stop};
 pub(crate) use categories::read_categories;
-pub(crate) use cells::Cell;
-use columns::Columns;
+use columns::{Columns, Role};
 use dialect::Dialect;
-pub(crate) use fields::Field;
-use fields::{Delimiter, Ending, Scanner};
+use doubts::Doubts;
+use fields::{Delimiter, Ending};
+use notation::ask_sign;
+pub(crate) use notation::{Cell, Notation};
 use refusal::{Reason, Refusal};
 pub(crate) use triples::{EntryForm, read_triples};
 pub(crate) use write::write;
@@ -54,11 +58,55 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     read_form(&input, options).map(|(table, _)| table)
 }
 
+/// Swaps the rows and columns of a table: the names of rows become names of columns.
+///
+/// # Errors
+/// [`Cause::Option`] for a table that does not fit in memory, and for a column of weights.
+fn transposed(path: &Path, table: Table, options: &ReadOptions) -> Result<Table> {
+    let refuse = |text: &'static str| {
+        let transpose = Phrase::default().option(option_names::TRANSPOSE);
+        Err(Error::new(path, Cause::option(transpose.text(text))))
+    };
+    if options.weights_column.is_some() {
+        return refuse(" makes features of the rows, which have no weights; give a file of weights");
+    }
+    let Data::F64(Values::Blocks(blocks)) = &table.data else {
+        return refuse(
+            " needs a table with rows, held in memory; raise the limit of memory, or transpose it before",
+        );
+    };
+    let (n, p) = table.data.shape();
+    let mut values = vec![0.0; n * p];
+    let rows = blocks.iter().flat_map(|block| (0..block.n_rows()).map(|i| block.row(i)));
+    for (i, row) in rows.enumerate() {
+        row.iter().enumerate().for_each(|(j, x)| values[j * n + i] = *x);
+    }
+    let left_out = table.labels.iter().map(|label| format!("`{}` is left out", shortened(&label.name)));
+    Ok(Table {
+        data: Data::F64(Values::Dense {
+            buffer: Buffer::Owned(values),
+            n_rows: p,
+            n_cols: n,
+            column_major: false,
+        }),
+        notes: table.notes.iter().cloned().chain(left_out).collect(),
+        sample_names: table.feature_names,
+        feature_names: table.sample_names,
+        id_name: None,
+        labels: Vec::new(),
+        left_out: Vec::new(),
+        ..table
+    })
+}
+
 fn check_options(path: &Path, options: &ReadOptions) -> Result<()> {
     use option_names as O;
-    let used = [O::DELIMITER, O::HEADER, O::ROW_NAMES, O::LABELS, O::WEIGHTS_COLUMN, O::DECIMAL_COMMA];
-    options.allow_only(path, "a text table", &used)?;
-    check_delimiter(path, options)
+    let used = [
+        [O::DELIMITER, O::HEADER, O::COMMENT, O::SKIP, O::DECIMAL, O::THOUSANDS].as_slice(),
+        &[O::NA, O::ROW_NAMES, O::LABELS, O::COLUMNS, O::WEIGHTS_COLUMN, O::TRANSPOSE],
+    ];
+    options.allow_only(path, "a text table", &used.concat())?;
+    check_signs(path, options)
 }
 
 #[cfg(test)]
@@ -80,7 +128,15 @@ pub(crate) struct Form {
 pub(crate) fn read_form(input: &Input, options: &ReadOptions) -> Result<(Table, Form)> {
     check_options(&input.path, options)?;
     let release = || input.mapped().iter().for_each(Mapped::release);
-    read_with_form(&input.path, input.as_slice(), options, (BLOCK_BYTES, &release))
+    let read = |options: &ReadOptions| {
+        read_with_form(&input.path, input.as_slice(), options, (BLOCK_BYTES, &release))
+    };
+    if !options.transpose {
+        return read(options);
+    }
+    // The columns of the file are not the features of the fit.
+    let (table, form) = read(&ReadOptions { fitted: None, ..options.clone() })?;
+    Ok((transposed(&input.path, table, options)?, form))
 }
 
 /// Reads a table in blocks of about `block_bytes`; `release` gives the memory of the parsed text back.
@@ -94,17 +150,19 @@ fn read_with_form(
     if text.is_empty() {
         return Err(Error::new(path, Cause::format("the table is empty".to_owned())));
     }
-    let (dialect, sample) = Dialect::detect(text, options, named_tsv(path));
+    let (dialect, sample) = Dialect::detect(path, text, options)?;
     let columns = Columns::of(path, text, &dialect, &sample, options)?;
     let names = columns.names.as_deref();
     let refuse = |refusal: Refusal| refusal.into_error(path, text, names);
-    let n_cols = columns.count(columns::Role::Value);
+    let n_cols = columns.count(Role::Value);
     let expected = (blocks::expected_rows(text, columns.first_row), n_cols);
+    let mut doubts = Doubts::default();
     let (rows, copied) = if options.stay_in_file(expected, 8) {
         let mut copy = Copy::new(path, expected, options)?;
         let rows = in_pool(path, options, || {
             let mut beside = Vec::new();
             blocks::parse_in_parts(text, &dialect, &columns, block_bytes, &mut |mut rows| {
+                doubts.add(&rows.values);
                 copy.push(&rows.values)?;
                 rows.values = Matrix::zeros(0, n_cols);
                 beside.push(rows);
@@ -121,10 +179,22 @@ fn read_with_form(
     } else {
         blocks::ask(path, text, &columns)?;
         let rows = in_pool(path, options, || blocks::parse(text, &dialect, &columns, block_bytes))?;
-        (rows.map_err(refuse)?, None)
+        let rows = rows.map_err(refuse)?;
+        rows.iter().for_each(|rows| doubts.add(&rows.values));
+        (rows, None)
     };
     let rounded = rows.iter().find_map(|rows| rows.rounded);
+    let mut points = blocks::Points::default();
+    rows.iter().for_each(|rows| points.join(&rows.points));
+    let open_points = open_points(path, text, points)?;
     let mut table = assemble(rows, &columns, &dialect, options);
+    table.warnings.extend(open_points);
+    if options.fitted.is_none() {
+        let values: Vec<usize> =
+            (0..columns.roles.len()).filter(|column| columns.roles[*column] == Role::Value).collect();
+        let last = table.sample_names.as_ref().and_then(|names| names.last());
+        table.warnings.extend(doubts.notes(&|j| columns.label(values[j]), last.map(String::as_str)));
+    }
     if let Some(data) = copied {
         table.data = data;
     }
@@ -148,8 +218,20 @@ fn rounded_warning(text: &[u8], names: Option<&[String]>, (offset, column): (usi
     Rounded { text, place }.warning::<f64>()
 }
 
-fn named_tsv(path: &Path) -> bool {
-    matches!(crate::input::extension(path).as_deref(), Some("tsv" | "tab"))
+/// Refuses numbers whose points may group thousands, as `1.106` among whole numbers. Where all numbers of a column have one,
+/// with three digits behind it, a note says how they are read.
+fn open_points(path: &Path, text: &[u8], points: blocks::Points) -> Result<Option<Phrase>> {
+    let Some(first) = points.first.filter(|_| !points.decided) else { return Ok(None) };
+    if points.are_mixed() {
+        let end = text[first..].iter().position(|byte| !(byte.is_ascii_digit() || b".-+".contains(byte)));
+        let number = &text[first..first + end.unwrap_or(text.len() - first)];
+        let place = Place { line: Some(line_of(text, first)), ..Place::default() };
+        return Err(Error::at(path, place, ask_sign(number, '.')));
+    }
+    let note =
+        Phrase::new("every number with a point has three digits behind it, and is read with decimals; use ");
+    let option = note.setting(option_names::THOUSANDS, OptionValue::Text(".".to_owned()));
+    Ok(Some(option.text(" if the points group thousands")))
 }
 
 /// The text without byte order mark and trailing blank lines.
@@ -180,21 +262,34 @@ fn table_text<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a [u8]> {
     Ok(&text[..end])
 }
 
-fn check_delimiter(path: &Path, options: &ReadOptions) -> Result<()> {
+/// Refuses delimiters and signs that cannot be told from numbers, and signs that are the same.
+fn check_signs(path: &Path, options: &ReadOptions) -> Result<()> {
     let refuse = |message: Phrase| Err(Error::new(path, Cause::option(message)));
     let delimiter = || Phrase::default().option(option_names::DELIMITER);
-    match options.delimiter {
-        Some(b'"' | b'\n' | b'\r' | b'.' | b'-' | b'+') => {
-            refuse(delimiter().text(" cannot be a quote, a line end, a sign or a decimal point"))
+    let is_part = |c: char| c.is_ascii_alphanumeric() || !c.is_ascii() || "\"\n\r.-+\0".contains(c);
+    match options.delimiter.as_deref() {
+        Some("") => return refuse(delimiter().text(" is empty; give the character between the fields")),
+        Some(text) if text.contains(is_part) => {
+            return refuse(delimiter().text(
+                " is made of characters of ASCII that are not letters, digits, quotes, signs, points or line ends",
+            ));
         }
-        Some(byte) if byte.is_ascii_alphanumeric() || !byte.is_ascii() || byte == 0 => {
-            refuse(delimiter().text(" must be one ASCII character, neither letter nor digit"))
+        Some(text) if text.len() > fields::Word::MOST || (text.len() > 1 && text.trim() != text) => {
+            return refuse(delimiter().text(" has at most 8 characters, without blanks at its ends"));
         }
-        Some(b',') if options.decimal_comma == Some(true) => {
-            let comma =
-                Phrase::default().setting(option_names::DECIMAL_COMMA, OptionValue::Flag(true)).text(" and ");
-            let delimiter = comma.setting(option_names::DELIMITER, OptionValue::Text(",".to_owned()));
-            refuse(delimiter.text(" exclude each other"))
+        _ => {}
+    }
+    if let Some(sign) = options.decimal.filter(|sign| ![',', '.'].contains(sign)) {
+        let decimal = Phrase::default().setting(option_names::DECIMAL, OptionValue::Text(sign.to_string()));
+        return refuse(decimal.text(": the decimal sign is a point or a comma"));
+    }
+    let thousands = || Phrase::default().option(option_names::THOUSANDS);
+    match options.thousands {
+        Some(sign) if sign.is_ascii_alphanumeric() || "+-\"\n\r".contains(sign) => {
+            refuse(thousands().text(" is not a letter, digit, sign or quote"))
+        }
+        Some(sign) if options.decimal == Some(sign) => {
+            refuse(thousands().text(" and ").option(option_names::DECIMAL).text(" are the same sign"))
         }
         _ => Ok(()),
     }
@@ -212,7 +307,7 @@ pub(crate) fn in_pool<R: Send>(
 fn assemble(blocks: Vec<Rows>, columns: &Columns, dialect: &Dialect, options: &ReadOptions) -> Table {
     let mut labels: Vec<Label> = Vec::new();
     for (label, option) in options.labels.iter().enumerate() {
-        let column = columns.roles.iter().position(|&role| role == columns::Role::Label(label));
+        let column = columns.roles.iter().position(|&role| role == Role::Label(label));
         let name = column.and_then(|c| columns.names.as_ref().map(|names| names[c].clone()));
         labels.push(Label { name: name.unwrap_or_else(|| option.clone()), values: Vec::new() });
     }
@@ -228,7 +323,7 @@ fn assemble(blocks: Vec<Rows>, columns: &Columns, dialect: &Dialect, options: &R
         }
     }
     let data = if values.is_empty() {
-        let (buffer, n_cols) = (Buffer::Owned(Vec::new()), columns.count(columns::Role::Value));
+        let (buffer, n_cols) = (Buffer::Owned(Vec::new()), columns.count(Role::Value));
         Values::Dense { buffer, n_rows: 0, n_cols, column_major: false }
     } else {
         Values::Blocks(values)
@@ -240,6 +335,7 @@ fn assemble(blocks: Vec<Rows>, columns: &Columns, dialect: &Dialect, options: &R
         feature_names: columns.value_names(),
         labels,
         weights: options.weights_column.as_ref().map(|_| weights),
+        left_out: columns.left_out.clone(),
         log1p: None,
         format: format_name(dialect.delimiter),
         notes: notes(columns, dialect, options),
@@ -253,16 +349,21 @@ fn format_name(delimiter: Delimiter) -> &'static str {
         Delimiter::Byte(b';') => "CSV (semicolons)",
         Delimiter::Byte(b'\t') => "TSV",
         Delimiter::Blanks => "text table (blanks)",
-        Delimiter::Byte(_) => "text table",
+        Delimiter::Byte(_) | Delimiter::Word(_) => "text table",
     }
 }
 
 fn notes(columns: &Columns, dialect: &Dialect, options: &ReadOptions) -> Vec<String> {
     let mut notes = dialect.preamble.notes(options);
-    if options.decimal_comma.is_none() && dialect.decimal_comma {
+    if options.decimal.is_none() && options.thousands.is_none() && dialect.numbers.decimal_comma {
         notes.push("a comma separates the decimals".to_owned());
     }
-    notes.extend(dialect.first_line.note().map(str::to_owned));
+    if let Some(sign) = dialect.numbers.thousands.filter(|_| options.thousands.is_none()) {
+        notes.push(format!("`{sign}` groups the thousands"));
+    }
+    if columns.roles.contains(&Role::Empty) {
+        notes.push("lines end in a delimiter, whose empty last column is left out".to_owned());
+    }
     if let Some(column) = columns.id().filter(|_| options.row_names == RowNames::Auto) {
         let name = columns.names.as_ref().map(|names| &names[column]).filter(|name| !name.is_empty());
         let name = name.map(|name| format!(" (`{}`)", shortened(name))).unwrap_or_default();
@@ -281,7 +382,7 @@ fn check_ids(
     let mut rows: HashMap<&str, usize> = HashMap::with_capacity(ids.len());
     let repeated = ids.iter().enumerate().find_map(|(row, id)| Some((rows.insert(id, row)?, row)));
     let Some((before, row)) = repeated else { return Ok(()) };
-    let mut scanner = Scanner::new(text, columns.first_row, dialect.delimiter);
+    let mut scanner = dialect.scanner(text, columns.first_row);
     let mut first_line = 0;
     for passed in 0..=row {
         scanner.begin_record(columns.blank_lines());

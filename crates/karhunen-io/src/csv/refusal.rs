@@ -4,11 +4,11 @@ use std::path::Path;
 
 use karhunen::error::{OptionValue, Phrase};
 
-use super::cells::Cell;
 use super::fields::Fault;
+use super::notation::{Cell, Notation};
 use crate::input::line_of;
 use crate::option_names;
-use crate::units::{Unit, is_digits_and, is_grouped_by_points, is_grouped_number};
+use crate::units::{Unit, is_grouped, is_grouped_number};
 use crate::{Cause, Error, Place};
 
 /// Maximum number of characters of a cell in a message.
@@ -32,8 +32,6 @@ pub(super) struct Refusal {
 pub(super) enum Reason {
     /// A cell without a value, and its text.
     Missing(Vec<u8>),
-    /// A word for a missing value in a first line of such words.
-    MissingWord(Vec<u8>),
     /// A number that is infinite or too large.
     Infinite(Vec<u8>),
     /// A number outside the range of the requested single precision.
@@ -46,8 +44,10 @@ pub(super) enum Reason {
     EmptyId,
     /// More ids than 32 bits can count.
     TooManyIds,
-    /// A cell that is not a number.
-    Text(Vec<u8>),
+    /// A cell that is not a number, and texts of such cells in columns of numbers.
+    Text(Vec<u8>, Vec<String>),
+    /// A cell in the last column, which has no name and is empty in the first rows.
+    NotEmpty(Vec<u8>),
     /// Columns of text, with the first cell of the first column.
     TextColumns {
         /// The text of the cell.
@@ -117,15 +117,6 @@ impl Reason {
             } else {
                 format!("`{}` is a missing value", show(&found))
             }),
-            Reason::MissingWord(found) => Cause::value(
-                Phrase::new(format!(
-                    "`{}` is a missing value, as other words of the first line are; if the line holds names, use ",
-                    show(&found)
-                ))
-                .setting(option_names::HEADER, OptionValue::Flag(true))
-                .text(", otherwise drop it, or ")
-                .fit_missing(),
-            ),
             Reason::Infinite(found) => Cause::value(format!(
                 "`{}` is infinite or too large for a 64-bit number; drop the row or give a finite number",
                 show(&found)
@@ -148,9 +139,13 @@ impl Reason {
                 Cause::value("the id is empty; give each line the id of a row and of a column".to_owned())
             }
             Reason::TooManyIds => Cause::value("there are more than 2^32 - 1 different ids".to_owned()),
-            Reason::Text(found) => of_text(&found, label),
-            Reason::TextColumns { found, .. } if is_grouped_number(&found) => of_text(&found, label),
-            Reason::TextColumns { found, .. } if is_with_point(&found) => with_point(&found),
+            Reason::Text(found, words) => of_text(&found, words, label),
+            Reason::NotEmpty(found) => Cause::format(format!(
+                "`{}` stands in a last column that has no name and is empty in the lines above; name the column, or remove \
+                 what ends these lines",
+                show(&found)
+            )),
+            Reason::TextColumns { found, .. } if is_number(&found) => of_text(&found, Vec::new(), label),
             Reason::TextColumns { found, columns } => of_text_columns(&found, columns, label),
             Reason::RepeatedId { found, line, column } => Cause::TextColumns(
                 format!(
@@ -176,20 +171,12 @@ impl Reason {
     }
 }
 
-/// Tests whether a number is valid with a decimal point: if it is refused, a decimal comma was expected.
-fn is_with_point(found: &[u8]) -> bool {
-    matches!(Cell::of(found, false), Cell::Number(_))
-}
-
-fn with_point(found: &[u8]) -> Cause {
-    let problem = format!("`{}` is not a number where a comma separates the decimals; use ", show(found));
-    let advice = Phrase::new(problem).setting(option_names::DECIMAL_COMMA, OptionValue::Flag(false));
-    let groups = is_grouped_by_points(&[found, b",0"].concat());
-    Cause::value(advice.text(if groups {
-        ", or remove points that group the thousands"
-    } else {
-        ", or correct it"
-    }))
+/// Tests for a number in another notation than that of the table.
+fn is_number(found: &[u8]) -> bool {
+    is_grouped_number(found)
+        || [false, true]
+            .iter()
+            .any(|comma| matches!(Cell::of(found, &Notation::with_decimal_comma(*comma)), Cell::Number(_)))
 }
 
 fn of_text_columns(found: &[u8], mut columns: Vec<String>, label: &str) -> Cause {
@@ -223,25 +210,38 @@ pub(crate) fn set_aside(column: &str) -> Phrase {
     Phrase::default().setting(option_names::LABELS, OptionValue::Texts(vec![column.to_owned()]))
 }
 
-fn of_text(found: &[u8], label: &str) -> Cause {
-    if is_with_point(found) {
-        return with_point(found);
-    }
+fn of_text(found: &[u8], mut words: Vec<String>, label: &str) -> Cause {
     let shown = show(found);
-    if found.iter().filter(|&&byte| byte == b',').count() == 1 && is_digits_and(found, b",") {
-        let problem = format!("`{shown}` is not a number here; if a comma separates the decimals, use ");
-        let advice = Phrase::new(problem).setting(option_names::DECIMAL_COMMA, OptionValue::Flag(true));
-        return Cause::value(advice.text(", if it groups the thousands, remove it"));
+    let text = String::from_utf8_lossy(found);
+    let sign = [',', '.', ' ', '\''].into_iter().find(|sign| {
+        is_grouped(&text, *sign, if *sign == '.' { ',' } else { '.' }) || is_grouped(&text, *sign, ',')
+    });
+    let decimal =
+        |sign: char| Phrase::default().setting(option_names::DECIMAL, OptionValue::Text(sign.into()));
+    if is_number(found) {
+        let separates = if text.contains(',') { ',' } else { '.' };
+        let may_separate = text.matches(separates).count() == 1;
+        let problem = Phrase::new(format!("`{shown}` is not a number here; "));
+        let by_decimal = problem
+            .clone()
+            .text(format!("if `{separates}` separates the decimals, use "))
+            .then(decimal(separates));
+        return Cause::value(match sign {
+            None => by_decimal.text(", or correct it"),
+            Some(sign) => if may_separate { by_decimal.text("; ") } else { problem }
+                .text("if its digits are in groups of thousands, use ")
+                .setting(option_names::THOUSANDS, OptionValue::Text(sign.into())),
+        });
     }
-    if is_grouped_number(found) {
-        return Cause::value(format!(
-            "`{shown}` is not a number here; remove the signs that group the thousands"
-        ));
-    }
-    Cause::Text(
-        format!("`{shown}` is not a number"),
-        Phrase::new("correct it, or set the column aside with ").then(set_aside(label)),
-    )
+    words.retain(|word| word.as_bytes() != found);
+    words.insert(0, text.into_owned());
+    let missing = Phrase::new("if it stands for a missing value, use ")
+        .setting(option_names::NA, OptionValue::Text(words.join(",")))
+        .text("; else ");
+    let is_word = found.len() <= SHOWN && !found.contains(&b',');
+    let advice = if is_word { missing } else { Phrase::default() };
+    let advice = advice.text("correct it, or set the column aside with ").then(set_aside(label));
+    Cause::Text(format!("`{shown}` is not a number"), advice)
 }
 
 fn show(found: &[u8]) -> String {

@@ -10,17 +10,14 @@ use memchr::memchr_iter;
 use rayon::prelude::*;
 
 use super::blocks::{block_end, cut};
-use super::cells::Cell;
 use super::columns::read_header;
-use super::dialect::{Dialect, Sample, delimiter_between};
+use super::dialect::{Dialect, Sample};
 use super::fields::{BlankLines, Ending, Scanner};
-use super::preamble::Preamble;
+use super::first_line::{FirstLine, of_entries};
+use super::notation::{Cell, Notation};
 use super::refusal::{Reason, Refusal};
-use super::{BLOCK_BYTES, check_delimiter, in_pool, named_tsv, table_text};
-use crate::first_line::FirstLine;
+use super::{BLOCK_BYTES, check_signs, in_pool, table_text};
 use crate::input::{Input, line_of};
-use crate::name_rule::{is_first_line_of_names, is_lone_line_of_names, may_count_columns};
-use crate::option_names;
 use crate::rounded::{Rounded, limit, rounded_text};
 use crate::triples::interner::{Interner, Numbered, TakesIds};
 use crate::triples::lines::LineNumbers;
@@ -44,9 +41,10 @@ pub(crate) fn read_triples<T: Scalar>(
 }
 
 fn check_options(path: &Path, options: &ReadOptions) -> Result<()> {
-    let used = [option_names::DELIMITER, option_names::HEADER, option_names::DECIMAL_COMMA];
+    use crate::option_names as O;
+    let used = [O::DELIMITER, O::HEADER, O::COMMENT, O::SKIP, O::DECIMAL, O::THOUSANDS, O::NA];
     options.allow_for_triples(path, &used)?;
-    check_delimiter(path, options)
+    check_signs(path, options)
 }
 
 pub(super) fn in_blocks<T: Scalar>(
@@ -89,17 +87,10 @@ impl EntryForm {
         if text.is_empty() {
             return refuse_empty("the table is empty");
         }
-        let names = wanted.columns.iter().map(|(_, name)| name.as_str());
-        let preamble = Preamble::of(text, options, named_tsv(path));
-        let named = || delimiter_between(text, preamble.start, names);
-        let delimiter = options.delimiter.or(preamble.delimiter).or_else(named);
-        let bare = ReadOptions { header: Some(false), delimiter, ..options.clone() };
-        let (mut dialect, sample) = Dialect::detect_after(&preamble, text, &bare, named_tsv(path));
-        if preamble.holds_names {
-            dialect.first_line = FirstLine::Names;
-        } else {
-            dialect.first_line = first_line(&sample, wanted, options, dialect.decimal_comma);
-        }
+        let names: Vec<&str> = wanted.columns.iter().map(|(_, name)| name.as_str()).collect();
+        let names = if wanted.are_numbers() { &[] } else { &names[..] };
+        let holds = |sample: &Sample, numbers: &Notation| first_line(sample, wanted, options, numbers);
+        let (dialect, sample) = Dialect::detect_entries(path, text, options, names, &holds)?;
         let (names, first_row) =
             read_header(text, &dialect).map_err(|refusal| refusal.into_error(path, text, None))?;
         let n_columns = names.as_ref().map_or(sample.first().map_or(0, Vec::len), Vec::len);
@@ -172,7 +163,7 @@ impl EntryForm {
 type RoundedAt = Option<(usize, usize)>;
 
 /// Decides whether the first record holds names: by the option, by columns requested by name, or by its cells.
-fn first_line(sample: &Sample, wanted: &Wanted, options: &ReadOptions, decimal_comma: bool) -> FirstLine {
+fn first_line(sample: &Sample, wanted: &Wanted, options: &ReadOptions, numbers: &Notation) -> FirstLine {
     let column = |role| {
         let number = wanted.columns.iter().find(|(other, _)| *other == role)?.1.parse::<usize>().ok()?;
         number.checked_sub(1)
@@ -182,12 +173,7 @@ fn first_line(sample: &Sample, wanted: &Wanted, options: &ReadOptions, decimal_c
         Some(true) => FirstLine::Names,
         Some(false) => FirstLine::Values,
         None if !wanted.are_numbers() => FirstLine::Names,
-        None if is_first_line_of_names(sample, columns, decimal_comma) => FirstLine::Names,
-        None if is_lone_line_of_names(sample, columns, decimal_comma, options.fitted.as_ref()) => {
-            FirstLine::Names
-        }
-        None if may_count_columns(sample, columns, decimal_comma) => FirstLine::CountingValues,
-        None => FirstLine::Values,
+        None => of_entries(sample, columns, numbers, options.fitted.as_ref()),
     }
 }
 
@@ -308,8 +294,9 @@ impl Layout<'_> {
         let room = |role| Vec::with_capacity(if self.form.roles.contains(&role) { n_lines } else { 0 });
         ids.iter_mut().for_each(|ids| ids.reserve(n_lines));
         let mut reader = Reader {
-            scanner: Scanner::new(&self.text[..range.end], range.start, self.form.dialect.delimiter),
+            scanner: self.form.dialect.scanner(&self.text[..range.end], range.start),
             layout: *self,
+            is_plain: self.form.dialect.numbers.is_plain(),
             ids,
             n_records: 0,
             values: room(Role::Value),
@@ -327,7 +314,7 @@ impl Layout<'_> {
 
     /// The line of each record of a block, relative to its first, if lines are blank or records span several lines.
     fn offsets(&self, range: &Range<usize>) -> std::result::Result<Vec<u32>, Refusal> {
-        let mut scanner = Scanner::new(&self.text[..range.end], range.start, self.form.dialect.delimiter);
+        let mut scanner = self.form.dialect.scanner(&self.text[..range.end], range.start);
         let (mut offsets, mut line, mut at) = (Vec::new(), 0, range.start);
         while scanner.begin_record(BlankLines::Skipped) {
             line += memchr_iter(b'\n', &self.text[at..scanner.offset()]).count() as u32;
@@ -343,6 +330,7 @@ impl Layout<'_> {
 struct Reader<'a, T, S> {
     scanner: Scanner<'a>,
     layout: Layout<'a>,
+    is_plain: bool,
     ids: [S; 2],
     n_records: usize,
     values: Vec<T>,
@@ -402,7 +390,7 @@ impl<T: Scalar, S: TakesIds> Reader<'_, T, S> {
     #[inline(always)]
     fn number(&mut self, column: usize, role: Role) -> std::result::Result<(T, Ending), Refusal> {
         let start = self.scanner.clone();
-        if !self.layout.form.dialect.decimal_comma
+        if self.is_plain
             && let Some((value, ending)) = self.scanner.number()
         {
             let converted = T::from_f64(value);
@@ -431,7 +419,7 @@ impl<T: Scalar, S: TakesIds> Reader<'_, T, S> {
         let rest = self.scanner.clone();
         let field = self.scanner.field()?;
         let text = || field.text.to_vec();
-        let reason = match Cell::of(&field.text, self.layout.form.dialect.decimal_comma) {
+        let reason = match Cell::of(&field.text, &self.layout.form.dialect.numbers) {
             Cell::Number(value) if role == Role::Weight && value < 0.0 => Reason::Weight(text()),
             Cell::Number(value) if T::from_f64(value).to_f64().is_infinite() => Reason::TooLarge(text()),
             Cell::Number(value) => {
@@ -536,7 +524,7 @@ mod tests {
         ];
         for (text, columns, n, (row, column, value)) in cases {
             let options =
-                ReadOptions { delimiter: text.contains("::").then_some(b':'), ..ReadOptions::default() };
+                ReadOptions { delimiter: text.contains("::").then(|| ":".into()), ..ReadOptions::default() };
             let read = in_blocks::<f32>(Path::new("t"), text.as_bytes(), &wanted(columns), &options, 99);
             let entries = listed(&read.unwrap_or_else(|error| panic!("{text}: {error}")));
             assert_eq!(entries.len(), n, "{text}");

@@ -6,7 +6,7 @@ use std::ops::Range;
 use karhunen::{Matrix, Scalar};
 use rayon::prelude::*;
 
-use super::cells::Cell;
+use super::notation::{Cell, Notation};
 use crate::table::{TextRows, Written};
 
 /// Number of values that a thread formats at a time, and number of such pieces held in memory.
@@ -88,8 +88,9 @@ fn end_line(lines: &mut Vec<u8>) {
 fn push_name(lines: &mut Vec<u8>, name: &str, delimiter: u8) {
     let bytes = name.as_bytes();
     let special = |byte: &u8| [delimiter, b'"', b'\n', b'\r', b'\t', b';', b'|'].contains(byte);
-    let looks_numeric = !name.is_empty() && Cell::of(bytes, false).is_numeric();
-    if looks_numeric || bytes.iter().any(special) || name.trim_ascii().len() != name.len() {
+    let looks_numeric = !name.is_empty() && Cell::of(bytes, &Notation::default()).is_numeric();
+    let is_comment = bytes.first() == Some(&b'#');
+    if looks_numeric || is_comment || bytes.iter().any(special) || name.trim_ascii().len() != name.len() {
         lines.push(b'"');
         lines.extend(name.replace('"', "\"\"").bytes());
         lines.push(b'"');

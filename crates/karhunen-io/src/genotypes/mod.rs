@@ -100,6 +100,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
         format: FORMAT,
         notes,
         warnings,
+        left_out: Vec::new(),
         log1p: None,
     })
 }

@@ -97,6 +97,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
         feature_names: None,
         labels: Vec::new(),
         weights: None,
+        left_out: Vec::new(),
         log1p: None,
         format: "Matrix Market",
         notes,

@@ -121,6 +121,7 @@ fn table(data: Data, format: &'static str) -> Table {
         feature_names: None,
         labels: Vec::new(),
         weights: None,
+        left_out: Vec::new(),
         log1p: None,
         format,
         notes: Vec::new(),

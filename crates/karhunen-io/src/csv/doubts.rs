@@ -1,0 +1,174 @@
+//! Notes about values of a text table that are probably not observations: codes for missing values, and totals.
+
+use karhunen::Matrix;
+use karhunen::error::{OptionValue, Phrase};
+
+use crate::names::shortened;
+use crate::option_names;
+
+/// Least number of rows of a table with notes.
+const FEWEST_ROWS: usize = 4;
+/// Most columns whose codes are named.
+const MOST_COLUMNS: usize = 4;
+/// Numbers other than 99, -999 and the like that programs write for missing values.
+const CODES: [f64; 7] = [-9.0, -32768.0, 1e20, -1e20, 1e30, -1e30, 9.969_209_968_386_869e36];
+/// Names of rows that hold totals.
+const TOTALS: [&str; 9] =
+    ["total", "totals", "grand total", "sum", "sums", "all", "average", "mean", "means"];
+
+/// An extreme value of a column, the number of rows that hold it, and the next value.
+#[derive(Clone, Copy, Debug)]
+struct Extreme {
+    value: f64,
+    n: usize,
+    next: f64,
+}
+
+impl Extreme {
+    fn add(&mut self, x: f64) {
+        if x < self.value {
+            *self = Self { value: x, n: 1, next: self.value };
+        } else if x == self.value {
+            self.n += 1;
+        } else if x < self.next {
+            self.next = x;
+        }
+    }
+}
+
+/// What the rows of a table show, added block by block.
+#[derive(Debug, Default)]
+pub(super) struct Doubts {
+    n_rows: usize,
+    /// For each column, its least value, and the least one of its negative.
+    extremes: Vec<[Extreme; 2]>,
+    sums: Vec<f64>,
+    last: Vec<f64>,
+}
+
+impl Doubts {
+    /// Adds a block of rows.
+    pub(super) fn add(&mut self, rows: &Matrix) {
+        let none = Extreme { value: f64::INFINITY, n: 0, next: f64::INFINITY };
+        self.extremes.resize(rows.n_cols(), [none; 2]);
+        self.sums.resize(rows.n_cols(), 0.0);
+        for i in 0..rows.n_rows() {
+            for ((x, [low, high]), sum) in rows.row(i).iter().zip(&mut self.extremes).zip(&mut self.sums) {
+                low.add(*x);
+                high.add(-*x);
+                *sum += *x;
+            }
+        }
+        self.n_rows += rows.n_rows();
+        if let Some(last) = rows.n_rows().checked_sub(1) {
+            self.last = rows.row(last).to_vec();
+        }
+    }
+
+    /// The notes; `label` names a column, `last` is the name of the last row, if it has one.
+    pub(super) fn notes(&self, label: &dyn Fn(usize) -> String, last: Option<&str>) -> Vec<Phrase> {
+        if self.n_rows < FEWEST_ROWS {
+            return Vec::new();
+        }
+        self.codes(label).into_iter().chain(self.totals(last)).collect()
+    }
+
+    /// The note on codes such as -999, at least twice in a column and far outside the range of its other values.
+    fn codes(&self, label: &dyn Fn(usize) -> String) -> Option<Phrase> {
+        let is_code = |[one, other]: &[Extreme; 2], sign: f64| {
+            let value = sign * one.value;
+            let spread = -other.value - one.next;
+            let far = one.next - one.value > spread && spread > 0.0;
+            (one.n > 1 && far && (CODES.contains(&value) || is_of_nines(value))).then_some((value, one.n))
+        };
+        let of_column = |(j, [low, high]): (usize, &[Extreme; 2])| {
+            let found = is_code(&[*low, *high], 1.0).or_else(|| is_code(&[*high, *low], -1.0));
+            found.map(|(value, n)| (label(j), value, n))
+        };
+        let found: Vec<(String, f64, usize)> =
+            self.extremes.iter().enumerate().filter_map(of_column).collect();
+        let (_, first, _) = found.first()?;
+        let alike = || found.iter().filter(|(_, value, _)| value == first);
+        let shown: Vec<String> = alike()
+            .take(MOST_COLUMNS)
+            .map(|(name, _, n)| format!("`{}` ({n} rows)", shortened(name)))
+            .collect();
+        let more = match alike().count() - shown.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let note = format!(
+            "{first} stands far outside the other values of {}{more} and is read as a value; if it stands for a missing one, use ",
+            shown.join(", ")
+        );
+        Some(Phrase::new(note).setting(option_names::NA, OptionValue::Text(first.to_string())))
+    }
+
+    /// The note on a last row that holds the sums of the others, or is called so.
+    fn totals(&self, last: Option<&str>) -> Option<Phrase> {
+        let named = last.filter(|name| TOTALS.contains(&name.trim().to_lowercase().as_str()));
+        let is_sum = |(x, sum): (&f64, &f64)| (2.0 * x - sum).abs() <= 1e-9 * sum.abs();
+        let all_are_sums =
+            self.last.iter().zip(&self.sums).all(is_sum) && self.last.iter().any(|x| *x != 0.0);
+        let what = match named {
+            Some(name) => format!("is called `{}`", name.trim()),
+            None if all_are_sums => "holds the sums of the others".to_owned(),
+            None => return None,
+        };
+        Some(Phrase::new(format!("the last row {what} and is read as a row; if it holds totals, remove it")))
+    }
+}
+
+/// Tests for a number written in nines, two at least before others: 99, -999, -99.99, 9999.9.
+fn is_of_nines(value: f64) -> bool {
+    let text = value.abs().to_string().replace('.', "");
+    text.len() > 1 && text.bytes().all(|digit| digit == b'9')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notes(rows: &[&[f64]], last: Option<&str>) -> Vec<String> {
+        let p = rows[0].len();
+        let mut doubts = Doubts::default();
+        for block in rows.chunks(2) {
+            doubts.add(&Matrix::from_vec(block.len(), p, block.concat()).unwrap());
+        }
+        doubts.notes(&|j| format!("c{j}"), last).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn codes_for_missing_values_are_said() {
+        let table: [&[f64]; 6] =
+            [&[-99.99, 1.0], &[27.09, 2.0], &[24.5, 3.0], &[-99.99, 9999.0], &[25.0, 9999.0], &[26.0, 2.5]];
+        assert_eq!(
+            notes(&table, None),
+            [
+                "-99.99 stands far outside the other values of `c0` (2 rows) and is read as a value; if it stands for a missing \
+              one, use na = -99.99"
+            ]
+        );
+        // Once, or within the range of the others, or two values alone.
+        for table in [
+            [[-999.0], [1.0], [2.0], [3.0]],
+            [[99.0], [99.0], [60.0], [10.0]],
+            [[99.0], [99.0], [0.0], [0.0]],
+            [[7777.0], [7777.0], [1.0], [3.0]],
+        ] {
+            let rows: Vec<&[f64]> = table.iter().map(<[f64; 1]>::as_slice).collect();
+            assert!(notes(&rows, None).is_empty(), "{table:?}");
+        }
+    }
+
+    #[test]
+    fn a_last_row_of_totals_is_said() {
+        let table: [&[f64]; 4] = [&[1.0, 5.0], &[2.0, 3.5], &[4.0, 0.25], &[7.0, 8.75]];
+        let note = |what| format!("the last row {what} and is read as a row; if it holds totals, remove it");
+        assert_eq!(notes(&table, Some("x")), [note("holds the sums of the others")]);
+        assert_eq!(notes(&table, Some("Total ")), [note("is called `Total`")]);
+        let other: [&[f64]; 4] = [&[1.0, 5.0], &[2.0, 3.5], &[4.0, 0.25], &[7.0, 8.0]];
+        assert!(notes(&other, Some("x")).is_empty());
+        assert!(notes(&[&[0.0], &[0.0], &[0.0], &[0.0]], None).is_empty());
+    }
+}
