@@ -28,6 +28,7 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong usage, 3 bad data, 4 input
 fn after_help() -> String {
     let left_out: Vec<&str> = [
         (cfg!(feature = "columnar"), "Parquet and Arrow (feature columnar)"),
+        (cfg!(feature = "compression"), "zstd, xz and bzip2 (compression)"),
         (cfg!(feature = "hdf5"), "HDF5 (hdf5)"),
         (cfg!(feature = "zarr"), "Zarr (zarr)"),
         (cfg!(feature = "cuda"), "GPUs (cuda)"),

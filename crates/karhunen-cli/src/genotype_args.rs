@@ -96,12 +96,17 @@ impl MatchArgs {
     }
 }
 
-/// Checks, before any work, that the files of PLINK 2 with this prefix can be written.
+/// Checks, before any work, that the files of PLINK 2 with this prefix can be written beside the other `outputs`.
 ///
 /// # Errors
-/// [`Failure::Usage`] for several data files, for another scaling and without centring, and for existing files of other
-/// content; [`Failure::File`] for files that cannot be written.
-pub(crate) fn check_eigenvec(prefix: &Path, data: &[PathBuf], pca: &PcaArgs, force: bool) -> Result<()> {
+/// [`Failure::Usage`] for several data files, for another scaling and without centring, for files that are read or written
+/// otherwise, and for existing files of other content; [`Failure::File`] for files that cannot be written.
+pub(crate) fn check_eigenvec(
+    prefix: &Path,
+    (data, inputs): (&[PathBuf], &[Option<&PathBuf>]),
+    pca: &PcaArgs,
+    (outputs, force): (&[(&str, Option<&Path>)], bool),
+) -> Result<()> {
     if data.len() != 1 {
         return Err(Failure::Usage("--eigenvec writes the results of one .bed file; give one".to_owned()));
     }
@@ -112,11 +117,10 @@ pub(crate) fn check_eigenvec(prefix: &Path, data: &[PathBuf], pca: &PcaArgs, for
         ));
     }
     let paths = PlinkTables::paths(prefix);
-    let outputs: Vec<(&str, Option<&Path>)> =
-        paths.iter().map(|path| ("--eigenvec", Some(path.as_path()))).collect();
-    check_outputs(&outputs, &[data.first()])?;
-    let outputs: Vec<_> = outputs.iter().map(|&(option, path)| (option, path, Kind::Plink)).collect();
-    overwrite::check(&outputs, force)
+    let tables = paths.iter().map(|path| ("--eigenvec", Some(path.as_path())));
+    check_outputs(&outputs.iter().copied().chain(tables.clone()).collect::<Vec<_>>(), inputs)?;
+    let tables: Vec<_> = tables.map(|(option, path)| (option, path, Kind::Plink)).collect();
+    overwrite::check(&tables, force)
 }
 
 /// Refuses data that are no genotypes, for the files of PLINK 2.

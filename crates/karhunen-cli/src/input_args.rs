@@ -66,9 +66,9 @@ pub(crate) struct InputArgs {
     /// Leave out lines that begin with CHAR, or no lines [default: those above a text table that begin with #]
     #[arg(long, value_name = "CHAR|none", value_parser = comment)]
     pub(crate) comment: Option<Comment>,
-    /// Leave out the first N lines of a text table, or the lines N to M directly below its names
+    /// Leave out the first N lines of a text table, or the lines N to M directly below its names; may be repeated
     #[arg(long, value_name = "N|N-M", value_parser = skipped)]
-    pub(crate) skip: Option<SkippedLines>,
+    pub(crate) skip: Vec<SkippedLines>,
     /// Names of the features from a text file, one on each line, if DATA has none or instead of its own
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) feature_names: Option<PathBuf>,
@@ -127,7 +127,7 @@ impl InputArgs {
         add("--thousands", self.thousands.map(String::from).map(named));
         add("--na", list(&self.na));
         add("--comment", self.comment.map(comment));
-        add("--skip", self.skip.map(lines));
+        self.skip.iter().for_each(|skip| add("--skip", Some(lines(*skip))));
         add("--columns", list(&self.columns));
         add("--row-names", self.row_names.clone());
         self.labels.iter().for_each(|label| add("--label", Some(label.clone())));
@@ -152,7 +152,7 @@ pub(crate) fn read_options(input: &InputArgs, threads: &ThreadArgs) -> ReadOptio
     ReadOptions {
         delimiter: input.delimiter.clone(),
         comment: input.comment.unwrap_or_default(),
-        skip: input.skip,
+        skip: input.skip.clone(),
         na: input.na.clone(),
         columns: input.columns.clone(),
         decimal: input.decimal,

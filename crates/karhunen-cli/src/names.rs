@@ -30,7 +30,7 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
 
 /// Tests for control characters, and for Unicode format characters and separators that reorder, hide or break
 /// text. The joiners U+200C and U+200D are excluded: several scripts and emoji need them.
-fn acts(c: char) -> bool {
+pub(crate) fn acts(c: char) -> bool {
     let formats = matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');

@@ -33,7 +33,7 @@ pub(crate) fn one_file(mut data: Vec<PathBuf>, what: &str) -> Result<PathBuf> {
     }
 }
 
-/// Refuses outputs that overwrite each other or an input, and those whose folder does not exist.
+/// Refuses outputs that overwrite each other or what is read, directly or through an input, and those whose folder does not exist.
 ///
 /// # Errors
 /// [`Failure::Usage`], [`Failure::File`].
@@ -49,7 +49,7 @@ pub(crate) fn check_outputs(outputs: &[(&str, Option<&Path>)], inputs: &[Option<
         if is_standard(Some(path)) {
             continue;
         }
-        if inputs.iter().flatten().any(|input| same_file(input, path)) {
+        if inputs.iter().flatten().any(|input| is_read(input, path)) {
             return Err(Failure::Usage(format!(
                 "{option} {} would overwrite what is read; give another name",
                 path.display()
@@ -101,6 +101,11 @@ pub(crate) fn check_table_output(path: &Path) -> Result<()> {
 fn same_file(a: &Path, b: &Path) -> bool {
     let device = std::fs::metadata(a).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
     !device && (a == b || real_path(a) == real_path(b))
+}
+
+/// Tests whether a file is an input, or read through one: a folder, a store or a set of files.
+fn is_read(input: &Path, file: &Path) -> bool {
+    same_file(input, file) || karhunen_io::is_read_through(&real_path(input), &real_path(file))
 }
 
 /// The path without links and dots; the file need not exist.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use karhunen::pca::{Centring, Route, Scaling};
 use karhunen::{NComponents, Pca, Scalar};
-use karhunen_device::Backend;
+use karhunen_device::{Backend, Device};
 use karhunen_io::{Data, ReadOptions, SavedModel, Values, read_column_numbers};
 
 use crate::checkpoints::CheckpointArgs;
@@ -15,7 +15,7 @@ use crate::fit_weights::column_or_file;
 use crate::genotype_args::{self, PlinkArgs};
 use crate::given::{Given, set};
 use crate::input_args::{ThreadArgs, read_options};
-use crate::paths::one_standard_input;
+use crate::paths::{input_names, one_standard_input};
 use crate::{category_args, kernel_args, missing_args};
 
 /// Number of components without `-k`.
@@ -80,7 +80,14 @@ impl FitPlan {
         checkpoints.check(&given, &output, &inputs)?;
         let files = FitFiles::resolve(output, &inputs, SavedModel::KIND)?;
         if let Some(prefix) = &eigenvec {
-            genotype_args::check_eigenvec(prefix, &data, &complete, files.force)?;
+            let outputs = [
+                ("-o", files.model.as_deref()),
+                ("--scores", files.scores.as_deref()),
+                ("--loadings", files.loadings.as_deref()),
+                ("--checkpoint", checkpoints.checkpoint.as_deref()),
+            ];
+            let written = (&outputs[..], files.force);
+            genotype_args::check_eigenvec(prefix, (&data, &inputs), &complete, written)?;
         }
         let read = ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) };
         let mut pca = Pca {
@@ -94,7 +101,7 @@ impl FitPlan {
         refuse_idle((&solver, &rows), pca.solver)?;
         let device = rows.device.unwrap_or_default();
         if device != Backend::Cpu {
-            check_device(&given, device, &pca)?;
+            check_device(&given, (device, &data), &pca)?;
         }
         Ok(Self {
             data,
@@ -172,16 +179,18 @@ pub(crate) fn refuse_idle((args, rows): (&SolverArgs, &RowsArgs), solver: Option
     }
 }
 
-/// Refuses options that a device has no use for.
+/// Refuses options that a device has no use for, and a device that cannot be used, before the data are read.
 ///
 /// # Errors
-/// [`Failure::Usage`].
-fn check_device(given: &Given, device: Backend, pca: &Pca) -> Result<()> {
+/// [`Failure::Usage`]; the failure of [`Device::open`].
+fn check_device(given: &Given, (device, data): (Backend, &[PathBuf]), pca: &Pca) -> Result<()> {
     if let Some(option) = given.first_of::<CheckpointArgs>(&[]) {
         let rule = "the passes are products on the device, and are not kept; leave it out";
         return Err(Failure::Usage(format!("{option} does not go with --device {device}: {rule}")));
     }
-    karhunen_device::check(pca).map_err(|error| Failure::Usage(error.text_for(&Places::of_file(""))))
+    karhunen_device::check(pca).map_err(|error| Failure::Usage(error.text_for(&Places::of_file(""))))?;
+    let found = Device::open(&[]);
+    found.map(drop).map_err(|error| Places::of_file(&input_names(data)).explain(error.into()))
 }
 
 /// Work on values of either type.

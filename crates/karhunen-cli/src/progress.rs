@@ -49,8 +49,13 @@ pub(crate) fn watch_for_stop() -> Result<()> {
     if !is_ignored(Signal::SIGHUP as i32) {
         wanted.add(Signal::SIGHUP);
     }
+    // A write beyond the size that files may have (`ulimit -f`) is an error like others.
+    let mut too_large = SigSet::empty();
+    too_large.add(Signal::SIGXFSZ);
     // Threads started later inherit the block, so that signals wait for the handler thread.
-    wanted.thread_block().map_err(|error| Failure::Signals(error.into()))?;
+    for signals in [&wanted, &too_large] {
+        signals.thread_block().map_err(|error| Failure::Signals(error.into()))?;
+    }
     let (started, begin) = std::sync::mpsc::channel();
     let watch = move || {
         let _ = started.send(());

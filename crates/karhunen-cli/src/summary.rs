@@ -7,6 +7,7 @@ use karhunen_io::Reading;
 use serde::Serialize;
 
 use crate::error::{Failure, Result};
+use crate::names::acts;
 use crate::report::Seconds;
 use crate::values::JsonExtent;
 
@@ -119,9 +120,32 @@ impl From<Reading> for ReadingSummary {
     }
 }
 
-/// The JSON text of a summary; each line ends with a newline.
+/// The JSON text of a summary; each line ends with a newline. Characters on which a terminal acts are escaped.
 pub(crate) fn to_json(summary: &impl Serialize) -> Result<String> {
-    let mut text = serde_json::to_string_pretty(summary).map_err(|e| Failure::StandardOutput(e.into()))?;
-    text.push('\n');
-    Ok(text)
+    let text = serde_json::to_string_pretty(summary).map_err(|e| Failure::StandardOutput(e.into()))?;
+    let mut escaped = String::with_capacity(text.len() + 1);
+    for c in text.chars() {
+        // Outside strings there is none but the newline, and within them it is escaped already.
+        if c == '\n' || !acts(c) {
+            escaped.push(c);
+        } else {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| escaped.push_str(&format!("\\u{unit:04x}")));
+        }
+    }
+    escaped.push('\n');
+    Ok(escaped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_on_which_a_terminal_acts_are_escaped() {
+        let names = ["\u{9b}31m", "\u{7f}\u{202e}a\n\"", "ä\u{e0001}😀"];
+        let text = to_json(&names).unwrap();
+        let expected = ["\"\\u009b31m\"", "\"\\u007f\\u202ea\\n\\\"\"", "\"ä\\udb40\\udc01😀\""];
+        assert_eq!(text, format!("[\n  {}\n]\n", expected.join(",\n  ")));
+        assert_eq!(serde_json::from_str::<Vec<String>>(&text).unwrap(), names);
+    }
 }

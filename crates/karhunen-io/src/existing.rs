@@ -7,8 +7,8 @@ use karhunen::record::Recorded;
 use safetensors::SafeTensors;
 
 use crate::columnar::parquet;
+use crate::format::{Format, sniff};
 use crate::input::Input;
-use crate::read::{Format, sniff};
 use crate::write::{Format as Written, format_of};
 use crate::{Result, model_file, pass_log};
 

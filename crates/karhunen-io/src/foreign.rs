@@ -3,7 +3,11 @@
 //! The advice is a single command if possible; `{file}` stands for the name of the file, `{stem}` for it without
 //! extension.
 
+mod texts;
+
 use std::path::Path;
+
+use crate::packed::extension;
 
 /// A known file format that is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,9 +65,6 @@ const HDF5: Foreign = Foreign {
 
 /// The format of each signature; the first match counts.
 const KINDS: &[(Sign, Foreign)] = &[
-    (First(b"\x28\xb5\x2f\xfd"), Foreign { what: "compressed with zstd", way: DECOMPRESS_FIRST }),
-    (First(b"\xfd7zXZ"), Foreign { what: "compressed with xz", way: DECOMPRESS_FIRST }),
-    (At(4, b"1AY&SY"), Foreign { what: "compressed with bzip2", way: DECOMPRESS_FIRST }),
     (First(b"\x04\x22\x4d\x18"), Foreign { what: "compressed with lz4", way: DECOMPRESS_FIRST }),
     (First(b"\x1f\x9d"), Foreign { what: "compressed with compress", way: DECOMPRESS_FIRST }),
     (
@@ -156,7 +157,7 @@ const KINDS: &[(Sign, Foreign)] = &[
         First(b"##fileformat=VCF"),
         Foreign {
             what: "a VCF file of variants",
-            way: "write it as a .bed file: plink2 --vcf '{file}' --make-bed --out '{stem}', then give '{stem}.bed'",
+            way: "write it as a .bed file: plink2 --vcf '{file}' --max-alleles 2 --make-bed --out '{stem}', then give '{stem}.bed'",
         },
     ),
     (First(b"\x80\x02"), Foreign { what: "a Python pickle", way: PICKLE }),
@@ -206,6 +207,8 @@ const ORC: Foreign = Foreign {
     way: "write it as Parquet: python -c \"import pandas; \
           pandas.read_orc('{file}').to_parquet('{stem}.parquet')\"",
 };
+const ENCRYPTED: Foreign =
+    Foreign { what: "an encrypted Parquet file", way: "write it without encryption where its keys are" };
 const SAS7BDAT: &[u8] =
     b"\0\0\0\0\0\0\0\0\0\0\0\0\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92\x08\0\x09\xc7\x31\x8c";
 
@@ -259,14 +262,13 @@ pub(crate) fn recognise(bytes: &[u8], path: &Path) -> Option<Foreign> {
         }
     };
     let found = KINDS.iter().find(|(sign, _)| fits(sign)).map(|(_, kind)| *kind);
-    let extension = crate::input::extension(path);
+    let extension = extension(path);
     let named = |kinds: &[(&str, Foreign)]| {
         kinds.iter().find(|(name, _)| extension.as_deref() == Some(name)).map(|(_, kind)| *kind)
     };
     let is_utf16 = [&b"\xff\xfe"[..], b"\xfe\xff"].iter().any(|mark| bytes.starts_with(mark));
     match found {
         Some(HDF5) => return named(&HDF5_BY_NAME).or(found),
-        Some(Foreign { way: DECOMPRESS_FIRST, .. }) => return named(&BY_NAME).or(found),
         None if !is_utf16 && bytes[..bytes.len().min(OF_TEXT)].contains(&0) => {
             if let Some(kind) = named(&BY_NAME) {
                 return Some(kind);
@@ -274,7 +276,18 @@ pub(crate) fn recognise(bytes: &[u8], path: &Path) -> Option<Foreign> {
         }
         _ => {}
     }
-    found.or_else(|| old_stata(bytes)).or_else(|| orc(bytes)).or_else(|| json(text))
+    let of_text = || texts::recognise(text, extension.as_deref());
+    found
+        .or_else(|| old_stata(bytes))
+        .or_else(|| orc(bytes))
+        .or_else(|| encrypted(bytes))
+        .or_else(|| json(text))
+        .or_else(of_text)
+}
+
+/// An encrypted Parquet file begins and ends with its signature.
+fn encrypted(bytes: &[u8]) -> Option<Foreign> {
+    (bytes.starts_with(b"PARE") && bytes.len() > 8 && bytes.ends_with(b"PARE")).then_some(ENCRYPTED)
 }
 
 /// ORC occurs at both ends, before the last byte: the name of a column of text may begin with it too.
@@ -331,9 +344,10 @@ pub(crate) fn of_archive(mut names: impl Iterator<Item = impl AsRef<str>>) -> Op
             way: "pickles can run any program and are never opened; save the tensor where it was made, with \
                   numpy.save('{stem}.npy', x.numpy())",
         }),
-        name if name.ends_with(".csv") || name.ends_with(".tsv") || name.ends_with(".txt") => {
-            Some(Foreign { what: "a zip archive of text", way: "unpack it and give the table in it" })
-        }
+        name if name.ends_with(".csv") || name.ends_with(".tsv") || name.ends_with(".txt") => Some(Foreign {
+            what: "a zip archive of several files",
+            way: "unpack it and give one of them, or their folder",
+        }),
         _ => None,
     })
 }
@@ -379,6 +393,11 @@ pub(crate) fn of_folder(path: &Path) -> Foreign {
 }
 
 impl Foreign {
+    /// Returns true if the first bytes of a content suffice to recognise the format.
+    pub(crate) fn is_of_first_bytes(self) -> bool {
+        ![JSON, JSON_LINES, ORC, ENCRYPTED].contains(&self)
+    }
+
     /// The description and the advice, with the name of the file. A command that runs Python also gives the object to
     /// pass in Python.
     pub(crate) fn message(self, path: &Path) -> String {
@@ -431,6 +450,8 @@ mod tests {
             assert_eq!(found.map(|kind| kind.what), Some("a Stata file"));
         }
         assert_eq!(recognise(b"ORC\x08\x00\x00ORC\x10", Path::new("x")), Some(ORC));
+        assert_eq!(recognise(b"PARE\x15\x04\x10\0\0\0PARE", Path::new("x")), Some(ENCRYPTED));
+        assert_eq!(recognise(b"PARE\n1\n2\n", Path::new("x")), None);
     }
 
     #[test]
@@ -478,7 +499,7 @@ mod tests {
                 "is an R object, which is not read; write its table as CSV: Rscript -e \"write.csv(readRDS('FILE'), \
                  'OUTPUT.csv', row.names=FALSE)\"",
             ),
-            (b"BZh91AY&SY", "-", "is compressed with bzip2, which is not read; decompress it first"),
+            (b"\x04\x22\x4d\x18", "-", "is compressed with lz4, which is not read; decompress it first"),
         ];
         for (bytes, path, message) in cases {
             let path = Path::new(path);
@@ -493,9 +514,7 @@ mod tests {
         let matlab = b"\0\0\0\0\x02\0\0\0\x01\0\0\0\0\0\0\0\x02\0\0\0x\0";
         assert_eq!(told(matlab, "x.MAT"), Some("a MATLAB file"));
         assert_eq!(told(b"\x09\x08\x08\0\0\x05\x05\0", "x.xls"), Some("an Excel workbook of the old kind"));
-        assert_eq!(told(b"\xfd7zXZ\0", "x.rds"), Some("an R object"));
-        assert_eq!(told(b"BZh91AY&SY", "x.RData"), Some("an R workspace"));
-        assert_eq!(told(b"\xfd7zXZ\0", "x.csv.xz"), Some("compressed with xz"));
+        assert_eq!(told(b"\xd0\xcf\x11\xe0\0", "x.xls.zip"), Some("an Excel workbook of the old kind"));
         // Texts under such names are texts.
         assert_eq!(told(b"a\tb\n1\t2\n", "x.xls"), None);
         assert_eq!(told(b"1 2\n3 4\n", "x.mat"), None);
@@ -532,7 +551,7 @@ mod tests {
         assert_eq!(archive("content.xml"), Some("an OpenDocument spreadsheet"));
         assert_eq!(archive("model/data.pkl"), Some("a PyTorch file"));
         assert_eq!(archive("zarr.json"), Some("a Zarr store"));
-        assert_eq!(archive("b.csv"), Some("a zip archive of text"));
+        assert_eq!(archive("b.csv"), Some("a zip archive of several files"));
         assert_eq!(archive("b"), None);
         let folder = tempfile::tempdir().unwrap();
         let mut found = Vec::new();

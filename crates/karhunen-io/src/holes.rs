@@ -7,10 +7,11 @@ use karhunen::source::Block;
 use karhunen::{Dense, Matrix, Observed, Run, Scalar};
 
 use crate::csv::Form;
+use crate::format::{Format, sniff};
 use crate::input::decompressed;
 use crate::input::{Bytes, Input};
 use crate::name_list::named;
-use crate::read::{Format, read_folder, read_input, sniff};
+use crate::read::{read_folder, read_input};
 use crate::replace::{Staged, stage};
 use crate::write::{Format as Written, format_of};
 use crate::{

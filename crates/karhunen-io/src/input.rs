@@ -6,8 +6,13 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{SpooledData, spooled_tempfile_in};
 
+use crate::format::{Format, is_safetensors, sniff};
 use crate::mapped::{Mapped, Stamp};
-use crate::{Cause, Error, ReadOptions, Result, foreign, gzip};
+pub(crate) use crate::packed::extension;
+use crate::{Cause, Error, ReadOptions, Result, foreign, packed};
+
+/// Number of bytes at the beginning of a content that are recognised before the rest is unpacked or read.
+const ENOUGH_TO_RECOGNISE: u64 = 64 << 10;
 
 /// The content of a file, and the path for messages.
 #[derive(Debug)]
@@ -79,16 +84,29 @@ impl Input {
         Ok(Self { path: path.to_owned(), bytes: Bytes::Owned(read_all(path, &file, most)?) })
     }
 
-    /// Reads the whole file into memory: for models, which are copied anyway, and for programs whose signal
-    /// handlers must not be changed.
+    /// Reads a model into memory: models are copied anyway, and the signal handlers of other programs must not be changed.
+    /// Of a file that does not begin as a model the first bytes are read, of a pipe or device at most those of a model
+    /// that is not packed.
     ///
     /// # Errors
-    /// [`crate::Cause::Io`]; [`crate::Cause::Changed`].
+    /// [`crate::Cause::Io`]; [`crate::Cause::Changed`]; [`crate::Cause::Option`] for a pipe or device without end.
     pub(crate) fn load(path: &Path) -> Result<Self> {
+        let most = ReadOptions::default().most_unpacked();
         if path.as_os_str() == "-" {
-            return Self::open(path);
+            return Self::open_within(path, most);
         }
-        Ok(Self { path: path.to_owned(), bytes: Bytes::Owned(read_all(path, &open_file(path)?, u64::MAX)?) })
+        let file = open_file(path)?;
+        let mut begin = Vec::new();
+        let reading = |source| Error::io(path, "reading", source);
+        if file.metadata().map_err(reading)?.is_dir() {
+            let message = "is a folder, not a model; give a file that `karhunen fit -o` wrote".to_owned();
+            return Err(Error::new(path, Cause::format(message)));
+        }
+        (&file).take(ENOUGH_TO_RECOGNISE).read_to_end(&mut begin).map_err(reading)?;
+        if !is_safetensors(&begin) {
+            return Ok(Self { path: path.to_owned(), bytes: Bytes::Owned(begin) });
+        }
+        Ok(Self { path: path.to_owned(), bytes: Bytes::Owned(read_all_after(begin, path, &file, most)?) })
     }
 
     /// The content.
@@ -139,13 +157,18 @@ fn reading_failed(path: &Path, source: std::io::Error, n_bytes: u64) -> Error {
 
 /// Reads a whole file, which must not change meanwhile; of a pipe or device at most `most` bytes.
 fn read_all(path: &Path, file: &File, most: u64) -> Result<Vec<u8>> {
+    read_all_after(Vec::new(), path, file, most)
+}
+
+/// As [`read_all`], for a file whose first bytes were read.
+fn read_all_after(mut bytes: Vec<u8>, path: &Path, file: &File, most: u64) -> Result<Vec<u8>> {
     let metadata = file.metadata().map_err(|source| Error::io(path, "reading", source))?;
     let most = if metadata.is_file() { u64::MAX } else { most };
-    let mut bytes = Vec::new();
-    let read = file.take(most.saturating_add(1)).read_to_end(&mut bytes);
+    let rest = most.saturating_add(1).saturating_sub(bytes.len() as u64);
+    let read = file.take(rest).read_to_end(&mut bytes);
     read.map_err(|source| reading_failed(path, source, metadata.len().max(bytes.len() as u64)))?;
     if bytes.len() as u64 > most {
-        return Err(Error::new(path, gzip::endless(most)));
+        return Err(Error::new(path, packed::endless(most)));
     }
     if metadata.is_file() {
         Stamp::of(&metadata).check(path, file)?;
@@ -168,19 +191,30 @@ fn read_standard_input(path: &Path, most: u64) -> Result<Vec<u8>> {
     let read = std::io::stdin().lock().take(most.saturating_add(1)).read_to_end(&mut bytes);
     read.map_err(|source| reading_failed(path, source, bytes.len() as u64))?;
     if bytes.len() as u64 > most {
-        return Err(Error::new(path, gzip::endless(most)));
+        return Err(Error::new(path, packed::endless(most)));
     }
     Ok(bytes)
 }
 
-/// The content of a gzip file, or the file unchanged.
+/// The content of a packed file, or the file unchanged. A format that is not read is refused by its first bytes.
+///
+/// # Errors
+/// Those of [`packed::Packing::unpacked`]; [`crate::Cause::Io`] for a temporary copy; [`crate::Cause::Format`].
 pub(crate) fn decompressed(input: Input, options: &ReadOptions) -> Result<Input> {
-    if !input.as_slice().starts_with(gzip::MAGIC) {
-        return Ok(input);
-    }
+    // An archive named .npz is one of arrays, or damaged.
+    let is_npz = input.path.extension().is_some_and(|end| end.eq_ignore_ascii_case("npz"));
+    let packing = packed::packing(input.as_slice()).filter(|_| !is_npz);
+    let Some(packing) = packing else { return Ok(input) };
     input.through(|input| {
+        let begin = packing.first_bytes(input.as_slice(), ENOUGH_TO_RECOGNISE);
+        if let Format::Foreign(kind) = sniff(&begin, &input.path)
+            && kind.is_of_first_bytes()
+        {
+            return Err(Error::new(&input.path, Cause::format(kind.message(&input.path))));
+        }
         let Some(limit) = options.memory_limit else {
-            let content = gzip::unpacked(input.as_slice(), options.most_unpacked())
+            let content = packing
+                .unpacked(input.as_slice(), options.most_unpacked())
                 .map_err(|cause| Error::new(&input.path, cause))?;
             return Ok(Input { path: input.path, bytes: Bytes::Owned(content) });
         };
@@ -192,7 +226,8 @@ pub(crate) fn decompressed(input: Input, options: &ReadOptions) -> Result<Input>
             mapped.iter().for_each(Mapped::release);
             content.write_all(part).map_err(|source| *failed(source).cause)
         };
-        gzip::unpack_to(input.as_slice(), options.most_unpacked(), &mut write)
+        packing
+            .unpack_to(input.as_slice(), options.most_unpacked(), &mut write)
             .map_err(|cause| Error::new(&input.path, cause))?;
         let bytes = match content.into_inner() {
             SpooledData::InMemory(content) => Bytes::Owned(content.into_inner()),
@@ -209,13 +244,6 @@ pub(crate) fn decompressed(input: Input, options: &ReadOptions) -> Result<Input>
 pub(crate) fn copying_failed(path: &Path, folder: &Path, source: std::io::Error) -> Error {
     let message = format!("the temporary copy of its content in {}: {source}", folder.display());
     Error::io(path, "writing", std::io::Error::new(source.kind(), message))
-}
-
-/// The extension in lower case, without that of the compression.
-pub(crate) fn extension(path: &Path) -> Option<String> {
-    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-    let name = name.strip_suffix(".gz").unwrap_or(&name);
-    Some(name.rsplit_once('.')?.1.to_owned())
 }
 
 #[cfg(all(test, unix))]

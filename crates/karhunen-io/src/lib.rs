@@ -1,7 +1,7 @@
 //! Files for karhunen: readers of tables and sparse matrices, writers, and model files. One format per file.
 //!
-//! Three features, all of them defaults, bring readers with large dependencies: `columnar` Parquet and Arrow IPC, `hdf5`
-//! AnnData and Cell Ranger in HDF5, `zarr` Zarr stores. Without a feature its formats are recognised and refused.
+//! Four features, all of them defaults, bring readers with large dependencies: `columnar` Parquet and Arrow IPC, `compression`
+//! files packed with zstd, xz and bzip2, `hdf5` AnnData and Cell Ranger in HDF5, `zarr` Zarr stores. Without a feature its formats are recognised and refused.
 
 mod beside;
 #[cfg(unix)]
@@ -25,8 +25,8 @@ mod fitted_table;
 #[cfg(all(test, feature = "columnar"))]
 mod fixtures;
 mod foreign;
+mod format;
 pub mod genotypes;
-mod gzip;
 #[cfg_attr(not(feature = "hdf5"), path = "left_out/hdf5.rs")]
 mod hdf5;
 mod holes;
@@ -50,6 +50,7 @@ mod npz_sparse;
 mod observed;
 pub mod option_names;
 mod options;
+mod packed;
 mod pairs;
 mod pass_log;
 mod read;
@@ -102,7 +103,7 @@ pub use saved::{
 };
 pub use suspects::{Columns, Suspect, SuspectContent, suspects, suspects_of};
 pub use table::{Buffer, Data, Label, NamedMatrix, RowWriter, RowsToWrite, Table, Values};
-pub use tables::read_tables;
+pub use tables::{is_read_through, read_tables};
 pub use triples::TripleColumns;
 pub use triples::pair_block::PairBlock;
 pub use weights::{read_column_numbers, read_weights};

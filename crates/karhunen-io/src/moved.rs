@@ -45,8 +45,12 @@ impl<T: Scalar> BlockReader<T> for Moved<T> {
     }
 
     fn held(&self, block_bytes: usize) -> f64 {
+        self.held_within(block_bytes, None)
+    }
+
+    fn held_within(&self, block_bytes: usize, limit: Option<u64>) -> f64 {
         // A block in its old order, beside the new one.
-        block_bytes as f64 + self.rows.held_beside(block_bytes)
+        block_bytes as f64 + self.rows.held_beside_within(block_bytes, limit)
     }
 
     fn read_again(&self) {

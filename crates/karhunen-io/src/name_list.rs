@@ -41,7 +41,7 @@ pub(crate) fn listed(options: &ReadOptions, n: usize, p: usize) -> Result<Lists>
 }
 
 /// Reads `n_expected` names from a text file with one name per line; a line is a name in full. Empty lines at the
-/// end are ignored; gzip is decompressed; `-` reads standard input. Messages call the names `what`.
+/// end are ignored; packed files are unpacked; `-` reads standard input. Messages call the names `what`.
 ///
 /// # Errors
 /// [`Cause::Io`] if the file cannot be read; [`Cause::Format`] if it is not text, has an empty line before the
@@ -54,7 +54,7 @@ fn read_names(path: &Path, what: &str, n_expected: usize, options: &ReadOptions)
             let line = Some(line as u64 + 1);
             Error::at(path, Place { line, ..Place::default() }, Cause::format(message))
         };
-        let mut names = Vec::with_capacity(n_expected.min(bytes.len()));
+        let (mut names, mut n_found) = (Vec::with_capacity(n_expected.min(bytes.len())), 0);
         for (line, text) in bytes.trim_ascii_end().split(|&byte| byte == b'\n').enumerate() {
             let not_text = || at(line, "is not UTF-8 text; give one name on each line".to_owned());
             let name = std::str::from_utf8(text).map_err(|_| not_text())?.trim_end_matches('\r');
@@ -64,10 +64,13 @@ fn read_names(path: &Path, what: &str, n_expected: usize, options: &ReadOptions)
             if name.trim().is_empty() {
                 return Err(at(line, format!("is empty; give a name for each of the {what}")));
             }
-            names.push(name.to_owned());
+            n_found += 1;
+            if n_found <= n_expected {
+                names.push(name.to_owned());
+            }
         }
-        if names.len() != n_expected {
-            let message = format!("holds {} names, but the data have {n_expected} {what}", names.len());
+        if n_found != n_expected {
+            let message = format!("holds {n_found} names, but the data have {n_expected} {what}");
             return Err(Error::new(path, Cause::format(message)));
         }
         Ok(names)

@@ -13,7 +13,7 @@ use crate::mapped::Mapped;
 use crate::option_names;
 use crate::zip_archive::{MOST_INFLATED, zip_cause};
 use crate::{Cause, Error, ObservedData, Place, ReadOptions, Result, Table};
-use crate::{foreign, gzip, npy, npz_sparse};
+use crate::{foreign, npy, npz_sparse, packed};
 
 /// Reads the only array of an archive, the array that [`ReadOptions::array`] names, or a sparse matrix.
 ///
@@ -128,7 +128,7 @@ impl<'a> Archive<'a> {
             return Err(lying());
         }
         if declared > packed.max(most_unpacked) {
-            return Err(refuse(gzip::too_much(most_unpacked)));
+            return Err(refuse(packed::too_much(most_unpacked)));
         }
         let damaged = |error: std::io::Error| {
             refuse(Cause::format(format!("cannot be unpacked, the archive is damaged ({error})")))

@@ -9,13 +9,14 @@ use karhunen::incomplete::Duplicates;
 use karhunen::{IncompletePca, Observed, Run, Scalar};
 
 use crate::columnar::{arrow, parquet};
+use crate::format::{Format, sniff};
 use crate::ids::Ids;
 use crate::input::Input;
 use crate::input::decompressed;
 use crate::name_list::{listed, named};
 use crate::option_names;
 use crate::option_names::average;
-use crate::read::{Format, NO_BANNER, no_data, read_folder, read_input, sniff};
+use crate::read::{NO_BANNER, no_data, read_folder, read_input};
 use crate::triples::{Entries, TripleColumns, Wanted};
 use crate::{Cause, Data, Error, Label, ReadOptions, Result, Table, Values, csv, matrix_market, npz};
 
@@ -129,6 +130,10 @@ pub fn read_observed_rows(path: &Path, options: &ReadOptions, how: &ObserveOptio
     let entries = |table| Ok(ObservedRows::Entries(Box::new(table)));
     let options = &ReadOptions { missing: true, ..options.clone() };
     options.log1p_of_fit(path)?;
+    if how.triples.is_some() && path.is_dir() {
+        let message = "is a folder; triples are read from one file of CSV, TSV, Parquet or Arrow";
+        return Err(Error::new(path, Cause::format(message.to_owned())));
+    }
     if how.triples.is_none()
         && let Some(table) = read_folder(path, options)?
     {

@@ -31,8 +31,8 @@ pub struct ReadOptions {
     pub header: Option<bool>,
     /// The lines of a text table that are comments.
     pub comment: Comment,
-    /// Lines of a text table to leave out, above the names or directly below them.
-    pub skip: Option<SkippedLines>,
+    /// Lines of a text table to leave out: the first ones, and others directly below the names.
+    pub skip: Vec<SkippedLines>,
     /// Words and numbers that stand for missing values in a text table, besides the empty cell, `NA`, `NaN`, `null` and the
     /// like.
     pub na: Vec<String>,
@@ -192,7 +192,7 @@ impl ReadOptions {
             (O::HEADER, self.header.is_some(), "has no header line"),
             (O::ROW_NAMES, self.row_names != RowNames::Auto, "has no columns of text"),
             (O::COMMENT, self.comment != Comment::Default, "has no comments"),
-            (O::SKIP, self.skip.is_some(), "has no lines"),
+            (O::SKIP, !self.skip.is_empty(), "has no lines"),
             (O::NA, !self.na.is_empty(), "has no words for missing values"),
             (O::LABELS, !self.labels.is_empty(), "has no columns to set aside"),
             (O::COLUMNS, !self.columns.is_empty(), "is read with all its columns"),

@@ -7,11 +7,11 @@ use karhunen::error::Phrase;
 
 use crate::columnar::pairs::ColumnPairs;
 use crate::csv::{EntryForm, in_pool};
+use crate::format::{Format, sniff};
 use crate::ids::Ids;
 use crate::input::{Input, decompressed};
 use crate::mapped::Mapped;
 use crate::observed::check_entries;
-use crate::read::{Format, sniff};
 use crate::replace::Staged;
 use crate::table::{RowWriter, RowsToWrite, TextRows, Written, WrittenRows};
 use crate::triples::pair_block::Visitor;
@@ -40,7 +40,7 @@ pub struct Pairs {
 }
 
 enum Content {
-    Text(Input, EntryForm),
+    Text(Input, Box<EntryForm>),
     Columns(ColumnPairs),
 }
 
@@ -67,7 +67,7 @@ pub fn open_pairs(path: &Path, options: &ReadOptions, columns: &[String; 2]) -> 
                     names: form.axes.clone(),
                     warnings: form.warning().into_iter().collect(),
                     unit: "line",
-                    content: Content::Text(input, form),
+                    content: Content::Text(input, Box::new(form)),
                 });
             }
         };

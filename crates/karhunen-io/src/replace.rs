@@ -206,16 +206,16 @@ enum Target {
     File(PathBuf, Option<Metadata>),
 }
 
-/// Follows links, of which the last may point to a file that does not exist yet.
-fn followed(path: &Path) -> PathBuf {
+/// Follows links, of which the last may point to a file that does not exist yet; `None` for a loop.
+fn followed(path: &Path) -> Option<PathBuf> {
     /// The limit of Linux.
     const LINKS: usize = 40;
     let mut target = path.to_owned();
     for _ in 0..LINKS {
-        let Ok(next) = std::fs::read_link(&target) else { break };
+        let Ok(next) = std::fs::read_link(&target) else { return Some(target) };
         target = target.parent().unwrap_or(Path::new("")).join(next);
     }
-    target
+    None
 }
 
 fn target_of(path: &Path) -> std::io::Result<Target> {
@@ -223,7 +223,7 @@ fn target_of(path: &Path) -> std::io::Result<Target> {
         return Ok(Target::StandardOutput);
     }
     // A link is kept: its target is replaced.
-    let target = std::fs::canonicalize(path).unwrap_or_else(|_| followed(path));
+    let target = std::fs::canonicalize(path).or_else(|error| followed(path).ok_or(error))?;
     match std::fs::metadata(&target) {
         Ok(metadata) if metadata.is_dir() => Err(std::io::ErrorKind::IsADirectory.into()),
         Ok(metadata) if !metadata.is_file() => Ok(Target::Direct(target)),

@@ -149,16 +149,26 @@ impl<U: Scalar> BlockReader<U> for Stacked {
     }
 
     fn held(&self, block_bytes: usize) -> f64 {
+        BlockReader::<U>::held_within(self, block_bytes, None)
+    }
+
+    fn held_within(&self, block_bytes: usize, limit: Option<u64>) -> f64 {
         let (mut in_memory, mut reading) = (0.0, 0.0);
+        // As the parts of a stack are read: each within its share of the limit.
+        let share = limit.map_or(0.0, |limit| (limit / self.parts.len() as u64) as f64);
         for Part { data, .. } in &self.parts {
             let (n_rows, n_cols) = data.shape();
-            let n_values = n_rows as f64 * n_cols as f64;
+            let n_bytes =
+                n_rows as f64 * n_cols as f64 * if matches!(data, Data::F32(_)) { 4.0 } else { 8.0 };
             // One part is read at a time; parts in memory stay there.
-            match data {
-                Data::F32(Values::InFile(rows)) => reading = rows.held_beside(block_bytes).max(reading),
-                Data::F64(Values::InFile(rows)) => reading = rows.held_beside(block_bytes).max(reading),
-                Data::F32(_) => in_memory += 4.0 * n_values,
-                Data::F64(_) => in_memory += 8.0 * n_values,
+            let of_reading = match data {
+                Data::F32(Values::InFile(rows)) => Some(rows.held_beside(block_bytes)),
+                Data::F64(Values::InFile(rows)) => Some(rows.held_beside(block_bytes)),
+                Data::F32(_) | Data::F64(_) => None,
+            };
+            match of_reading.filter(|_| n_bytes > share) {
+                Some(held) => reading = held.max(reading),
+                None => in_memory += n_bytes,
             }
         }
         // A block of the part, beside that of the stack.

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use karhunen::error::Phrase;
 
 use crate::foreign;
-use crate::input::extension;
+use crate::genotypes::layout;
 use crate::names::shortened;
 use crate::option_names;
 use crate::options::Log1p;
+use crate::packed::extension;
 use crate::single_cell;
 use crate::stacked::stack_values;
 use crate::zarr_marks;
@@ -85,6 +86,24 @@ fn tables_in(path: &Path) -> Result<Option<Vec<PathBuf>>> {
     }
     files.sort();
     Ok(Some(files))
+}
+
+/// Returns true if a reader of `input` may read `file`: a file of a folder of parts or of Cell Ranger, any file of a Zarr
+/// store, or the .bim or .fam that belongs to a .bed file. Both paths are without links and dots.
+#[must_use]
+pub fn is_read_through(input: &Path, file: &Path) -> bool {
+    if zarr_marks::is_folder(input) {
+        return file.starts_with(input);
+    }
+    if single_cell::is_folder(input) {
+        return file.parent() == Some(input) && file.is_file();
+    }
+    if input.is_dir() {
+        return tables_in(input)
+            .is_ok_and(|files| files.is_some_and(|files| files.iter().any(|part| part == file)));
+    }
+    let is_bed = extension(input).as_deref() == Some("bed");
+    is_bed && ["bim", "fam"].iter().any(|end| layout::companion(input, end) == file)
 }
 
 /// The message for a folder without tables.

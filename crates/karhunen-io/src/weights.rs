@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use karhunen::Scalar;
+use karhunen::{Scalar, memory};
 
 use crate::csv::{Cell, Notation};
+use crate::format::{Format, sniff};
 use crate::input::{Input, decompressed};
-use crate::read::{Format, read_input, sniff};
+use crate::read::read_input;
 use crate::{Cause, Data, Error, Place, ReadOptions, Result, Values};
 
 /// Reads weights: a text file of one column, with or without a header, or an NPY file of one dimension.
@@ -16,7 +17,7 @@ use crate::{Cause, Data, Error, Place, ReadOptions, Result, Values};
 /// Those of [`crate::read`]; [`Cause::Format`] for more than one column, or a number of weights other than
 /// `n_expected`; [`Cause::Value`] for a negative weight, with its line.
 pub fn read_weights(path: &Path, n_expected: Option<usize>) -> Result<Vec<f64>> {
-    let column = Column::read(path, &WEIGHTS)?;
+    let column = Column::read(path, n_expected, &WEIGHTS)?;
     if column.names.is_some() {
         return Err(refused(path, 2, &WEIGHTS));
     }
@@ -36,7 +37,7 @@ pub fn read_weights(path: &Path, n_expected: Option<usize>) -> Result<Vec<f64>> 
 /// As [`read_weights`]; [`Cause::Format`] for names if the columns have none, for names that differ, and for a name that
 /// occurs twice.
 pub fn read_column_numbers(path: &Path, columns: Option<&[String]>, n_expected: usize) -> Result<Vec<f64>> {
-    let column = Column::read(path, &NUMBERS)?;
+    let column = Column::read(path, Some(n_expected), &NUMBERS)?;
     let Some(names) = &column.names else {
         column.check_length(Some(n_expected), &NUMBERS)?;
         return Ok(column.numbers);
@@ -91,10 +92,24 @@ struct Column<'a> {
     has_header: bool,
 }
 
+/// The most bytes of `n` numbers: a line is short, with a name beside the number too.
+fn most_bytes(n: usize) -> u64 {
+    (1 << 20) + 1024 * n as u64
+}
+
 impl<'a> Column<'a> {
-    fn read(path: &'a Path, words: &Words) -> Result<Self> {
-        let options = ReadOptions::default();
-        decompressed(Input::open_within(path, options.most_unpacked())?, &options)?.through(|input| {
+    fn read(path: &'a Path, n_expected: Option<usize>, words: &Words) -> Result<Self> {
+        let options = ReadOptions { max_unpacked: n_expected.map(most_bytes), ..ReadOptions::default() };
+        let most = options.most_unpacked();
+        let content = Input::open_within(path, most).and_then(|input| decompressed(input, &options));
+        let limited = |error: Error| match (&*error.cause, n_expected) {
+            (Cause::Option(_), Some(n)) => too_long(path, n, words),
+            _ => error,
+        };
+        content.map_err(limited)?.through(|input| {
+            if let Some(n) = n_expected.filter(|_| input.as_slice().len() as u64 > most) {
+                return Err(too_long(path, n, words));
+            }
             let is_text = sniff(input.as_slice(), path) == Format::Text;
             let header = if is_text { has_header(input.as_slice()) } else { None };
             let options = &ReadOptions { header, ..options };
@@ -142,6 +157,13 @@ fn has_header(text: &[u8]) -> Option<bool> {
     let last = line.trim_ascii().rsplit(|byte| b",;\t| ".contains(byte)).next()?;
     let last = last.strip_prefix(b"\"").and_then(|last| last.strip_suffix(b"\"")).unwrap_or(last);
     Some(Cell::of(last, &Notation::default()) == Cell::Text)
+}
+
+/// The error of a file that holds more than `n` numbers take.
+fn too_long(path: &Path, n: usize, words: &Words) -> Error {
+    let (what, most) = (words.plural, memory::size(most_bytes(n) as f64));
+    let message = format!("holds more than {most}, too much for {n} {what}; keep the {what} alone");
+    Error::new(path, Cause::format(message))
 }
 
 /// The error of a file with `n_found` columns.

@@ -1,5 +1,6 @@
 //! Writes tables to files in the format of the extension.
 
+use std::io::Write;
 use std::path::Path;
 
 use karhunen::Scalar;
@@ -55,10 +56,28 @@ pub(crate) fn stage_written<T: Scalar>(
     numbers: &dyn RowsToWrite<T>,
 ) -> Result<Staged> {
     stage(path, |mut sink| match format {
-        Format::Text { delimiter } => csv::write(sink, table, delimiter),
+        Format::Text { delimiter } => csv::write(&mut WithoutZeros(sink), table, delimiter),
         Format::Npy => npy::write(&mut sink, numbers),
         Format::Parquet => parquet::write(sink, table),
     })
+}
+
+/// A text. A zero byte, which only a name can bring, is an error: no reader takes it for text.
+struct WithoutZeros<'a>(&'a mut (dyn Write + Send));
+
+impl Write for WithoutZeros<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if memchr::memchr(0, bytes).is_some() {
+            let message =
+                "a name holds a NUL byte, which no text table can; rename it, or write .npy or .parquet";
+            return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, message));
+        }
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// Writes a file of these bytes beside its target until [`Staged::commit`], like [`stage_table`].

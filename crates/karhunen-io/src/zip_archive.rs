@@ -14,7 +14,9 @@ pub(crate) fn zip_cause(error: ZipError) -> Cause {
             "is encrypted; write it again without a password".to_owned()
         }
         ZipError::CompressionMethodNotSupported(method) => {
-            format!("is packed with zip method {method}; write it again with numpy.savez_compressed")
+            format!(
+                "is packed with zip method {method}; pack it again with deflate, in Python with numpy.savez_compressed"
+            )
         }
         error => format!("is not a whole zip archive ({error}); copy or write it again"),
     })

@@ -36,6 +36,7 @@ fn the_help_names_what_is_left_out() {
     let help = crate::output("--help").replace('\n', " ");
     let names = [
         (cfg!(feature = "columnar"), "Parquet and Arrow (feature columnar)"),
+        (cfg!(feature = "compression"), "zstd, xz and bzip2 (compression)"),
         (cfg!(feature = "hdf5"), "HDF5 (hdf5)"),
         (cfg!(feature = "zarr"), "Zarr (zarr)"),
         (cfg!(feature = "cuda"), "GPUs (cuda)"),

@@ -352,3 +352,82 @@ fn models_of_version_0_1_0_give_what_they_gave() {
         assert!(message.contains("made with --starts 1, now there is --starts 2"), "{message}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn what_is_read_through_a_folder_a_set_or_a_store_is_not_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir(at("parts")).unwrap();
+    for name in ["parts/a.csv", "parts/b.csv"] {
+        std::fs::write(at(name), "PC1,PC2\n1,2\n3,5\n4,4\n7,1\n").unwrap();
+    }
+    for end in ["bed", "bim", "fam"] {
+        std::fs::copy(examples().join("../genotypes/people").with_extension(end), at(&format!("g.{end}")))
+            .unwrap();
+    }
+    std::fs::create_dir(at("s.zarr")).unwrap();
+    std::fs::write(at("s.zarr/.zgroup"), "{\"zarr_format\": 2}").unwrap();
+    std::os::unix::fs::symlink(at("parts"), at("link")).unwrap();
+    for (arguments, option, name) in [
+        ("fit parts -k 1", "--scores", "parts/a.csv"),
+        ("fit parts -k 1 --force", "--loadings", "link/b.csv"),
+        ("fit link -k 1 --force", "-o", "parts/b.csv"),
+        ("fit g.bed -k 2 --force", "-o", "g.bim"),
+        ("fit g.bed -k 2 --force", "--scores", "g.fam"),
+        ("fit s.zarr -k 2 --force", "-o", "s.zarr/.zgroup"),
+        ("fit s.zarr -k 2 --force", "-o", "s.zarr/new"),
+        ("fit parts -k 1 --force", "--checkpoint", "parts/a.csv"),
+        ("moments parts --force", "-o", "parts/a.csv"),
+    ] {
+        let before = std::fs::read(at(name)).ok();
+        let message = refused(&folder, &format!("{arguments} {option} {name}"), 2);
+        let expected = format!("{option} {name} would overwrite what is read; give another name");
+        assert!(message.contains(&expected), "{message}");
+        assert_eq!(std::fs::read(at(name)).ok(), before, "{name}");
+    }
+    let command = "fit g.bed -k 2 --scale=binomial --eigenvec g";
+    for (option, name) in [("-o", "g.eigenval"), ("--checkpoint", "g.afreq")] {
+        let message = refused(&folder, &format!("{command} {option} {name}"), 2);
+        let expected = format!("{option} and --eigenvec both write to {name}; give each its own");
+        assert!(message.contains(&expected), "{message}");
+    }
+    // A file that is not read may stand in the folder.
+    karhunen("fit parts -k 1 -q -o parts/m.model").current_dir(folder.path()).assert().success();
+    karhunen("fit parts -k 1 -q -o parts/m.model").current_dir(folder.path()).assert().success();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_loop_of_links_is_no_target() {
+    let folder = folder();
+    for (name, target) in [("l1", "l2"), ("l2", "l1")] {
+        std::os::unix::fs::symlink(target, folder.path().join(name)).unwrap();
+    }
+    let message = refused(&folder, "fit t.csv -k 1 -q -o l1", 4);
+    assert!(message.contains("l1: writing failed: Too many levels of symbolic links"), "{message}");
+    assert_eq!(std::fs::read_link(folder.path().join("l1")).unwrap(), Path::new("l2"));
+}
+
+/// A limit of the size of files (`ulimit -f`) is an error of writing, and a warning for checkpoints.
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_grow_is_an_error() {
+    let folder = folder();
+    let rows: String = (0..3000).map(|i: i32| format!("{},{}.5,{}\n", i % 7, i * i % 1013, i % 5)).collect();
+    std::fs::write(folder.path().join("long.csv"), rows).unwrap();
+    let before = names(folder.path());
+    let run = |arguments: &str| {
+        let program = env!("CARGO_BIN_EXE_karhunen");
+        let script = format!("ulimit -f 2; exec {program} {arguments}");
+        std::process::Command::new("sh").args(["-c", &script]).current_dir(folder.path()).output().unwrap()
+    };
+    let done = run("fit long.csv -k 2 -q --scores new.csv");
+    let message = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(4), "{message}");
+    assert!(message.contains("new.csv: writing failed: File too large"), "{message}");
+    assert_eq!(names(folder.path()), before);
+    let kept = "fit holes.csv --missing=als -k 1 --max-iter 5 --checkpoint kept --checkpoint-every 0";
+    let done = run(&format!("{kept} --json"));
+    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+}

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use super::table::{CategoryTable, ColumnKinds};
 use crate::columnar::{arrow, parquet};
+use crate::format::{Format, sniff};
 use crate::input::{Input, decompressed};
 use crate::name_list::listed;
-use crate::read::{Format, NO_BANNER, no_data, sniff};
-use crate::{Cause, Error, ReadOptions, Result, csv};
+use crate::read::{NO_BANNER, no_data};
+use crate::{Cause, Error, ReadOptions, Result, csv, single_cell, zarr_marks};
 
 /// Reads a table of categories and numbers: CSV and other text tables, Parquet or Arrow; `-` reads standard input.
-/// Files compressed with gzip are decompressed. The table is held in memory.
+/// Packed files are unpacked. The table is held in memory.
 ///
 /// The first column names the rows if it has no name below a header, or holds texts that all differ.
 ///
@@ -23,8 +24,13 @@ pub fn read_categories(path: &Path, kinds: ColumnKinds<'_>, options: &ReadOption
     let of_numbers = || {
         "holds numbers alone; tables of categories are read from CSV, TSV, Parquet or Arrow files".to_owned()
     };
-    if path.is_dir() {
+    if single_cell::is_folder(path) || zarr_marks::is_folder(path) {
         return refuse(of_numbers());
+    }
+    if path.is_dir() {
+        return refuse(
+            "is a folder; a table of categories is read from one file: make one of its parts".to_owned(),
+        );
     }
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
         let table = match sniff(input.as_slice(), path) {

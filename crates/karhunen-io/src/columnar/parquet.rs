@@ -23,11 +23,11 @@ use super::triples;
 use crate::categories::{CategoryTable, ColumnKinds};
 use crate::csv::in_pool;
 use crate::decoder::{self, damaged};
-use crate::gzip;
 use crate::ids::{Ids, integer};
 use crate::input::{Bytes, Input};
 use crate::mapped::Mapped;
 use crate::option_names;
+use crate::packed;
 use crate::table::{TextRows, Written};
 use crate::triples::{Entries, Wanted};
 use crate::{Cause, Error, ReadOptions, Result, Table};
@@ -127,7 +127,7 @@ fn check_unpacked(metadata: &ArrowReaderMetadata, most: u64) -> std::result::Res
         .filter(|column| column.compression() != Compression::UNCOMPRESSED);
     let declared =
         packed.fold(0u64, |sum, column| sum.saturating_add(column.uncompressed_size().unsigned_abs()));
-    if declared > most { Err(gzip::too_much(most)) } else { Ok(()) }
+    if declared > most { Err(packed::too_much(most)) } else { Ok(()) }
 }
 
 /// A file whose footer was read.

@@ -28,15 +28,14 @@ impl Preamble {
     /// Lines to leave out that the text does not have.
     pub(super) fn of(path: &std::path::Path, text: &[u8], options: &ReadOptions) -> Result<Self> {
         let (mut start, mut left_out) = (0, None);
-        if let Some(SkippedLines { first, last }) = options.skip {
+        for &SkippedLines { first, last } in &options.skip {
             let range = lines(text, first, last).ok_or_else(|| {
                 let message = format!("the file has fewer than {last} lines to leave out");
                 Error::new(path, Cause::option(message))
             })?;
-            if first == 1 {
-                start = range.end;
-            } else {
-                left_out = Some(range);
+            match first {
+                1 => start = range.end,
+                _ => left_out = Some(range),
             }
         }
         let (delimiter, mut at) =
@@ -158,7 +157,7 @@ mod tests {
     fn lines_are_left_out_by_number() {
         let text = b"a title\nx,y\nm,s\n1,2\n";
         let of = |first, last| {
-            let options = ReadOptions { skip: Some(SkippedLines { first, last }), ..ReadOptions::default() };
+            let options = ReadOptions { skip: vec![SkippedLines { first, last }], ..ReadOptions::default() };
             Preamble::of(Path::new("t"), text, &options)
         };
         assert_eq!(of(1, 1).unwrap().start, 8);

@@ -96,7 +96,7 @@ impl Look<'_> {
         let is_so = |record: &Vec<Field>| {
             record[0].quoted
                 && matches!(Cell::of(&record[0].text, self.notation), Cell::Number(_))
-                && record[1..].iter().any(|field| !field.quoted)
+                && record[1..].iter().any(|field| !field.quoted && !field.text.is_empty())
         };
         !self.records.is_empty() && self.records.iter().all(is_so)
     }

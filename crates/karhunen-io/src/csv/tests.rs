@@ -500,7 +500,7 @@ fn each_question_is_settled_by_the_options_it_names() {
     };
     assert_eq!(read(comment, &|o| o.fitted = Some(fitted())), (texts(&["a", "b"]), numbers.clone()));
     let titled = "Global means\na,b\n1,2\n3,4\n";
-    let skip = |first, last| Some(SkippedLines { first, last });
+    let skip = |first, last| vec![SkippedLines { first, last }];
     assert_eq!(read("Global means\na,b,c\n1,2,5\n3,4,7\n", &|o| o.skip = skip(1, 1)).1[0], [1.0, 2.0, 5.0]);
     assert!(parse(titled, &ReadOptions { skip: skip(1, 1), ..ReadOptions::default() }, TINY).is_ok());
     let units = "a,b\nm,kg\n1,2\n3,4\n";
@@ -516,6 +516,75 @@ fn each_question_is_settled_by_the_options_it_names() {
     // Lines that stand elsewhere are not left out.
     let error = parse(units, &ReadOptions { skip: skip(3, 3), ..ReadOptions::default() }, TINY).unwrap_err();
     assert_eq!(error.to_string(), "t.csv: `skip` leaves out lines at the top, or directly below the names");
+}
+
+/// What other programs add to a table.
+const MUTATIONS: [&str; 6] = ["title", "comment", "units", "thousands", "ids", "trailing"];
+
+/// A table with mutations, and the options that read it.
+fn mutated(seed: usize, delimiter: &str, mutations: &[&str]) -> (String, ReadOptions, Vec<Vec<f64>>) {
+    let has = |name: &str| mutations.contains(&name);
+    let (mut options, mut lines) = (ReadOptions::default(), Vec::new());
+    let truth: Vec<Vec<f64>> = (0..9)
+        .map(|i| (0..3).map(|j| (1000 + (i * 7 + j * 3 + seed) * 613 % 8000) as f64).collect())
+        .collect();
+    let end = if has("trailing") { delimiter } else { "" };
+    let id = |text: &str| if has("ids") { format!("{text}{delimiter}") } else { String::new() };
+    let row = |first: &str, cells: [String; 3]| format!("{}{}{end}", id(first), cells.join(delimiter));
+    if has("title") {
+        lines.push("Means of one station".to_owned());
+        options.skip.push(SkippedLines { first: 1, last: 1 });
+    }
+    if has("comment") {
+        lines.push("# made by hand on a monday".to_owned());
+    }
+    lines.push(row("id", ["a", "b", "c"].map(str::to_owned)));
+    if has("units") {
+        lines.push(row("text", ["m", "kg", "s"].map(str::to_owned)));
+        let line = lines.len() as u64;
+        options.skip.push(SkippedLines { first: line, last: line });
+    }
+    for (i, values) in truth.iter().enumerate() {
+        let number = |j: usize| match (has("thousands"), delimiter) {
+            (false, _) => format!("{}", values[j]),
+            (true, ",") => format!("\"{},{:03}\"", values[j] as u64 / 1000, values[j] as u64 % 1000),
+            (true, _) => format!("{},{:03}", values[j] as u64 / 1000, values[j] as u64 % 1000),
+        };
+        lines.push(row(&format!("r{i}"), [0, 1, 2].map(number)));
+    }
+    options.thousands = has("thousands").then_some(',');
+    (lines.join("\n") + "\n", options, truth)
+}
+
+#[test]
+fn no_pair_of_mutations_is_misread_in_silence() {
+    let mut pairs: Vec<Vec<&str>> = vec![Vec::new()];
+    for (i, one) in MUTATIONS.iter().enumerate() {
+        pairs.push(vec![*one]);
+        pairs.extend(MUTATIONS[i + 1..].iter().map(|other| vec![*one, *other]));
+    }
+    let (mut n_tables, mut n_asked) = (0, 0);
+    for (mutations, seed) in pairs.iter().flat_map(|pair| (0..4).map(move |seed| (pair, seed))) {
+        for delimiter in [",", ";", "\t"] {
+            let (text, options, truth) = mutated(seed, delimiter, mutations);
+            let right = |table: &Table| {
+                (values(table), table.feature_names.clone()) == (truth.clone(), texts(&["a", "b", "c"]))
+            };
+            n_tables += 1;
+            match parse(&text, &ReadOptions::default(), BLOCK_BYTES) {
+                Ok(table) => assert!(right(&table), "{mutations:?} {text}: {table:?}"),
+                Err(error) => {
+                    n_asked += 1;
+                    let error = error.to_string();
+                    assert!(["skip", "thousands"].iter().any(|option| error.contains(option)), "{error}");
+                }
+            }
+            let table = parse(&text, &options, BLOCK_BYTES);
+            let table = table.unwrap_or_else(|error| panic!("{mutations:?} {text}: {error}"));
+            assert!(right(&table), "{mutations:?} {text}: {:?} {:?}", table.feature_names, values(&table));
+        }
+    }
+    assert_eq!((n_tables, n_asked), (264, 180));
 }
 
 #[test]

@@ -164,6 +164,12 @@ pub trait BlockReader<T>: Send + Sync {
     /// Bytes that reading takes beside the blocks, for blocks of `block_bytes` bytes.
     fn held(&self, block_bytes: usize) -> f64;
 
+    /// As [`BlockReader::held`], if the memory limit of reading was `limit`: a larger one may hold values in memory that stay
+    /// in their files now.
+    fn held_within(&self, block_bytes: usize, _limit: Option<u64>) -> f64 {
+        self.held(block_bytes)
+    }
+
     /// Announces further visits, so that the system's page cache may keep the file.
     fn read_again(&self) {}
 
@@ -289,6 +295,11 @@ impl<T: Scalar> FileRows<T> {
         self.blocks.held(block_bytes)
     }
 
+    /// As [`FileRows::held_beside`], if the memory limit of reading was `limit`.
+    pub(crate) fn held_beside_within(&self, block_bytes: usize, limit: Option<u64>) -> f64 {
+        self.blocks.held_within(block_bytes, limit)
+    }
+
     /// Rows of a block.
     pub(crate) fn rows_at_once(&self) -> usize {
         self.rows_of(self.block_bytes)
@@ -357,10 +368,10 @@ impl<T: Scalar> Source<T> for FileRows<T> {
 
     fn memory_within(&self, factor: f64) -> VisitMemory {
         // A conversion beyond the range of the integer saturates.
-        let within = |limit| block_bytes((limit as f64 * factor) as u64);
-        let bytes = self.memory_limit.map_or(self.block_bytes, within);
+        let limit = self.memory_limit.map(|limit| (limit as f64 * factor) as u64);
+        let bytes = limit.map_or(self.block_bytes, block_bytes);
         let block = self.rows_of(bytes).min(self.shape.0) as f64 * self.row_bytes();
-        VisitMemory { held: BLOCKS_HELD * block + self.blocks.held(block as usize), block }
+        VisitMemory { held: BLOCKS_HELD * block + self.blocks.held_within(block as usize, limit), block }
     }
 
     fn block_bytes(&self) -> f64 {

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::packed;
+
 /// The name of the format in [`crate::Table::format`].
 pub const FORMAT: &str = "PLINK .bed";
 /// The first two bytes of a .bed file.
@@ -15,7 +17,7 @@ pub(super) const HEADER: usize = 3;
 
 /// The path of the file with the extension `extension` that belongs to a .bed file.
 pub(crate) fn companion(bed: &Path, extension: &str) -> PathBuf {
-    let plain =
-        if bed.extension().is_some_and(|end| end == "gz") { bed.with_extension("") } else { bed.to_owned() };
-    plain.with_extension(extension)
+    let ending = bed.extension().map(|end| format!(".{}", end.to_string_lossy()));
+    let is_packed = ending.is_some_and(|ending| packed::ENDINGS.contains(&ending.as_str()));
+    if is_packed { bed.with_extension("").with_extension(extension) } else { bed.with_extension(extension) }
 }

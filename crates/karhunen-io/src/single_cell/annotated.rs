@@ -36,15 +36,20 @@ pub(super) fn read(file: &Store, options: &ReadOptions) -> Result<Annotated> {
     let (place, var) = place(file, options)?;
     let matrix = matrix(file, &place)?;
     let (n, p) = matrix.shape;
-    let (cells, genes) = (names(file, "obs")?, names(file, &var)?);
-    for (group, names, expected) in [("obs", &cells, n), (var.as_str(), &genes, p)] {
-        if let Some(found) = names.as_ref().map(Vec::len).filter(|found| *found != expected) {
-            let message = format!(
-                "`{group}` has {found} names, but `{place}` has shape ({n}, {p}); the file is damaged"
-            );
-            return Err(Error::new(file.path(), Cause::format(message)));
-        }
-    }
+    // A number of names that differs is refused before any name is read.
+    let named = |group: &str, expected: usize| {
+        let check = |found: usize| {
+            let problem = || {
+                format!(
+                    "`{group}` has {found} names, but `{place}` has shape ({n}, {p}); the file is damaged"
+                )
+            };
+            let refused = || Error::new(file.path(), Cause::format(problem()));
+            if found == expected { Ok(()) } else { Err(refused()) }
+        };
+        names(file, group, &check)
+    };
+    let (cells, genes) = (named("obs", n)?, named(&var, p)?);
     let mask = options.mask.as_ref().map(|column| mask(file, &var, column, p)).transpose()?;
     Ok(Annotated { matrix, cells, genes, mask })
 }
@@ -125,30 +130,35 @@ fn matrix(file: &Store, place: &str) -> Result<Stored> {
     }
 }
 
-/// The names in the index of `obs` or `var`.
-fn names(file: &Store, group: &str) -> Result<Option<Vec<String>>> {
+/// The names in the index of `obs` or `var`, whose number `check` accepts.
+fn names(file: &Store, group: &str, check: &dyn Fn(usize) -> Result<()>) -> Result<Option<Vec<String>>> {
     match file.kind(group)? {
         Some(Kind::Array) => {
             let records = file.array(group)?;
             let fields = records.field_names();
             let index =
                 ["index", "_index"].into_iter().find(|index| fields.iter().any(|field| field == index));
-            index.map(|index| records.texts(Some(index))).transpose()
+            index.map(|index| check(records.len()?).and_then(|()| records.texts(Some(index)))).transpose()
         }
         Some(Kind::Group) => {
             let index = file.text(group, "_index")?.unwrap_or_else(|| "_index".to_owned());
-            texts(file, &format!("{group}/{index}"))
+            texts(file, &format!("{group}/{index}"), check)
         }
         None => Ok(None),
     }
 }
 
-/// Texts: an array, one with a mask beside it, or categories with the number of each row.
-fn texts(file: &Store, name: &str) -> Result<Option<Vec<String>>> {
+/// Texts, whose number `check` accepts: an array, one with a mask beside it, or categories with the number of each row.
+fn texts(file: &Store, name: &str, check: &dyn Fn(usize) -> Result<()>) -> Result<Option<Vec<String>>> {
     match file.kind(name)? {
-        Some(Kind::Array) => file.array(name)?.texts(None).map(Some),
+        Some(Kind::Array) => {
+            let values = file.array(name)?;
+            check(values.len()?)?;
+            values.texts(None).map(Some)
+        }
         Some(Kind::Group) if file.kind(&format!("{name}/values"))? == Some(Kind::Array) => {
             let values = file.array(&format!("{name}/values"))?;
+            check(values.len()?)?;
             if file.kind(&format!("{name}/mask"))? == Some(Kind::Array) {
                 let absent = file.array(&format!("{name}/mask"))?.flags(None)?.unwrap_or_default();
                 if let Some(row) = absent.iter().position(|&absent| absent) {
@@ -162,6 +172,10 @@ fn texts(file: &Store, name: &str) -> Result<Option<Vec<String>>> {
         Some(Kind::Group) => {
             let (codes, categories) =
                 (file.array(&format!("{name}/codes"))?, file.array(&format!("{name}/categories"))?);
+            check(codes.len()?)?;
+            if categories.len()? > codes.len()? {
+                return Err(categories.refuse("has more categories than rows; remove those without rows"));
+            }
             let (of_rows, texts) = (codes.positions::<usize>(0..codes.len()?)?, categories.texts(None)?);
             let found: Option<Vec<String>> = of_rows.iter().map(|&code| texts.get(code).cloned()).collect();
             found

@@ -1,12 +1,12 @@
 //! Folders of Cell Ranger: `matrix.mtx` with genes in rows, `barcodes.tsv`, and `features.tsv` or, before version 3,
-//! `genes.tsv`; each may be packed with gzip.
+//! `genes.tsv`; each may be packed.
 
 use std::path::{Path, PathBuf};
 
 use super::Genes;
 use crate::input::{Input, decompressed};
-use crate::matrix_market;
 use crate::{Cause, Error, Place, ReadOptions, Result, Table};
+use crate::{matrix_market, packed};
 
 /// Returns true for a folder that holds `matrix.mtx`.
 pub(crate) fn is_folder(path: &Path) -> bool {
@@ -41,10 +41,8 @@ pub(crate) fn read_folder(path: &Path, options: &ReadOptions) -> Result<Table> {
 
 /// A file of the folder, packed or not.
 fn part(folder: &Path, name: &str) -> Option<PathBuf> {
-    [name.to_owned(), format!("{name}.gz")]
-        .into_iter()
-        .map(|name| folder.join(name))
-        .find(|path| path.is_file())
+    let endings = std::iter::once("").chain(packed::ENDINGS);
+    endings.map(|ending| folder.join(format!("{name}{ending}"))).find(|path| path.is_file())
 }
 
 fn open(path: &Path, options: &ReadOptions) -> Result<Input> {

@@ -119,6 +119,7 @@ impl Stored {
                 return in_file(Box::new(DenseRows { array, shape: (n, p), mapped: mapped.clone() }), None);
             }
             Layout::Dense(array) => {
+                refuse_chunks(&array, n as f64 * p as f64 * size_of::<T>() as f64, options)?;
                 ask(n as f64 * p as f64 * 2.0 * size_of::<T>() as f64).map_err(failed)?;
                 let buffer = Buffer::Owned(array.numbers(&[0..n, 0..p])?);
                 return Ok(Values::Dense { buffer, n_rows: n, n_cols: p, column_major: false });
@@ -148,6 +149,8 @@ impl Stored {
             refuse_repeated(file.path(), &indices, n_repeated, options.missing)?;
             return Ok(Values::InFile(rows));
         }
+        refuse_chunks(&values, n_entries as f64 * size_of::<T>() as f64, options)?;
+        refuse_chunks(&indices, n_entries as f64 * size_of::<u64>() as f64, options)?;
         ask(n_entries as f64 * 2.0 * (size_of::<T>() + size_of::<u64>()) as f64).map_err(failed)?;
         let positions: Vec<u32> = indices.positions(0..n_entries)?;
         let entries: Vec<T> = values.entries(0..n_entries)?;
@@ -213,6 +216,19 @@ fn ask(bytes: f64) -> karhunen::Result<()> {
     memory::ask("the matrix", bytes, || {
         vec![karhunen::error::Advice::RaiseLimit, "take fewer rows or columns".into()]
     })
+}
+
+/// Refuses an array whose values, of `n_bytes` bytes, fit the memory limit, but not its chunks, which are larger.
+fn refuse_chunks(array: &Array, n_bytes: f64, options: &ReadOptions) -> Result<()> {
+    let held = array.held();
+    if held <= 2.0 * n_bytes + options.most_held() as f64 {
+        return Ok(());
+    }
+    let message = format!(
+        "has chunks larger than the memory that may be used: reading one takes {}; write it with smaller chunks",
+        memory::size(held)
+    );
+    Err(array.refuse(&message))
 }
 
 /// Rows of an array.

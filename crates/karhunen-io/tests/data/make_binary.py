@@ -73,6 +73,13 @@ def columns():
         pa.feather.write_feather(kinds, str(HERE / f"kinds_{compression}.arrow"), compression=compression, chunksize=2)
     with pa.ipc.new_stream(HERE / "kinds.arrows", kinds.schema) as stream:
         stream.write_table(kinds, max_chunksize=2)
+    pyarrow.parquet.write_table(
+        pa.table({"a": X[0], "b": X[1]}),
+        HERE / "page_checksums.parquet",
+        write_page_checksum=True,
+        compression="none",
+        use_dictionary=False,
+    )
     for compression in ["gzip", "brotli", "lz4", "snappy", "zstd", "none"]:
         pa.parquet.write_table(pa.table({"a": X[0], "b": X[1]}), HERE / f"{compression}.parquet", compression=compression)
     single = pa.table({"a": X[0].astype("float32"), "b": X[1].astype("float32")})

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "columnar")]
+use crate::values::visited;
 use karhunen::Dense;
 use karhunen::kernel::NystromMap;
 use karhunen_io::{
@@ -114,4 +116,28 @@ fn kinds_that_only_the_library_writes_give_what_version_0_1_0_gave() {
     close(&saved.model.transform(&x).unwrap(), "about_mean.csv");
     let about_mean = saved.model.parts().about_mean.clone().unwrap();
     assert_eq!((about_mean.variance, about_mean.ratio), (vec![1.5, 0.25], vec![0.75, 0.125]));
+}
+
+#[cfg(feature = "columnar")]
+#[test]
+fn checksums_of_parquet_pages_are_verified() {
+    use karhunen_io::read;
+    let sound = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/binary/page_checksums.parquet");
+    let mut bytes = std::fs::read(&sound).unwrap();
+    assert_eq!(
+        visited(&read(&sound, &ReadOptions::default()).unwrap()).unwrap(),
+        [1.5, 4.0, -2.0, 5.25, 3.0, -6.0]
+    );
+    // Neither the least nor the largest value, which the header of the page holds too.
+    let value = bytes.windows(8).position(|bytes| bytes == 1.5_f64.to_le_bytes()).unwrap();
+    bytes[value + 6] ^= 1;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.parquet");
+    std::fs::write(&path, bytes).unwrap();
+    for memory_limit in [None, Some(1)] {
+        let options = ReadOptions { memory_limit, ..ReadOptions::default() };
+        let outcome = read(&path, &options).map_err(|error| error.to_string());
+        let message = outcome.and_then(|table| visited(&table)).unwrap_err();
+        assert!(message.contains("CRC"), "{message}");
+    }
 }

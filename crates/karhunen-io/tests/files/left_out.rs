@@ -106,3 +106,15 @@ fn stores_of_zarr_are_recognised_in_folders_and_archives() {
     std::fs::write(folder.path().join(".zgroup"), "{\"zarr_format\": 2}").unwrap();
     assert_unread(folder.path(), "Zarr", "zarr");
 }
+
+#[cfg(not(feature = "compression"))]
+#[test]
+fn packed_files_are_recognised_by_their_content() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.csv");
+    for (begin, what) in [(&b"\x28\xb5\x2f\xfd"[..], "zstd"), (b"\xfd7zXZ\0", "xz"), (b"BZh91AY&SY", "bzip2")]
+    {
+        std::fs::write(&path, begin).unwrap();
+        assert_unread(&path, what, "compression");
+    }
+}

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::values::visited;
 use karhunen::Matrix;
 use karhunen::matrix::{Major, SparseMatrix};
 use karhunen::source::Block;
@@ -62,11 +63,99 @@ fn real_tables_have_their_published_means() {
     assert_eq!(wine.feature_names.unwrap()[0], "alcohol");
 }
 
+fn zipped(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, content) in files {
+        zip.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+        zip.write_all(content).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
 #[test]
-fn gzip_is_read_as_the_file_inside() {
+fn a_packed_file_is_read_as_the_file_inside() {
     let plain = std::fs::read(data("wine.csv")).unwrap();
-    let packed = read_text("wine.csv.gz", &gzip(&plain), &ReadOptions::default()).unwrap();
-    assert_eq!(rows(&packed), rows(&read(&data("wine.csv"), &ReadOptions::default()).unwrap()));
+    let expected = rows(&read(&data("wine.csv"), &ReadOptions::default()).unwrap());
+    let packed = [
+        ("wine.csv.gz", gzip(&plain)),
+        ("wine.csv.zip", zipped(&[("wine.csv", &plain)])),
+        #[cfg(feature = "compression")]
+        ("wine.csv.zst", zstd::encode_all(&plain[..], 1).unwrap()),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in packed {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        for memory_limit in [None, Some(1)] {
+            let options = ReadOptions { memory_limit, ..ReadOptions::default() };
+            assert_eq!(visited(&read(&path, &options).unwrap()).unwrap(), expected.concat(), "{name}");
+        }
+    }
+    // The packed files of a folder are its parts.
+    let parts = karhunen_io::read_tables(&[folder.path().to_owned()], &ReadOptions::default()).unwrap();
+    let n_parts = if cfg!(feature = "compression") { 3 } else { 2 };
+    assert_eq!(parts.data.shape(), (n_parts * expected.len(), expected[0].len()));
+}
+
+#[test]
+fn a_format_that_is_not_read_is_refused_before_all_of_it_is_unpacked() {
+    let variants = [&b"##fileformat=VCFv4.2\n"[..], &vec![b'#'; 1 << 20]].concat();
+    let options = ReadOptions { max_unpacked: Some(100_000), ..ReadOptions::default() };
+    for (name, content) in [("x.vcf.gz", gzip(&variants)), ("x.zip", zipped(&[("x.vcf", &variants)]))] {
+        let message = read_text(name, &content, &options).unwrap_err().to_string();
+        assert!(message.contains("is a VCF file of variants, which is not read"), "{message}");
+        assert!(message.contains("--max-alleles 2 --make-bed"), "{message}");
+    }
+    let two = zipped(&[("a.csv", b"1,2\n"), ("b.csv", b"1,2\n")]);
+    let message = read_text("x.zip", &two, &ReadOptions::default()).unwrap_err().to_string();
+    assert!(message.contains("is a zip archive of several files, which is not read"), "{message}");
+}
+
+#[test]
+fn numbers_of_rows_and_columns_are_read_to_what_they_may_take() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w");
+    std::fs::write(&path, gzip(&vec![b'1'; 4 << 20])).unwrap();
+    let message = read_weights(&path, Some(3)).unwrap_err().to_string();
+    assert!(
+        message.ends_with("w: holds more than 1.1 MB, too much for 3 weights; keep the weights alone"),
+        "{message}"
+    );
+    std::fs::write(&path, vec![b'1'; 4 << 20]).unwrap();
+    assert_eq!(read_weights(&path, Some(3)).unwrap_err().to_string(), message);
+    #[cfg(unix)]
+    {
+        let message = read_weights("/dev/zero".as_ref(), Some(3)).unwrap_err().to_string();
+        assert!(message.starts_with("/dev/zero: holds more than 1.1 MB, too much"), "{message}");
+        let message = karhunen_io::load_any_model("/dev/zero".as_ref()).unwrap_err().to_string();
+        assert!(message.starts_with("/dev/zero: is not a karhunen model file"), "{message}");
+        let message = karhunen_io::load_checkpoint("/dev/zero".as_ref()).unwrap_err().to_string();
+        assert!(message.starts_with("/dev/zero: is no checkpoint"), "{message}");
+    }
+    let message = karhunen_io::load_any_model(folder.path()).unwrap_err().to_string();
+    assert!(
+        message.ends_with("is a folder, not a model; give a file that `karhunen fit -o` wrote"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_name_that_a_text_cannot_hold_is_refused_on_writing() {
+    let folder = tempfile::tempdir().unwrap();
+    let matrix = Matrix::from_vec(2, 1, vec![1.0, 4.0]).unwrap();
+    let table = NamedMatrix {
+        matrix: &matrix,
+        row_names: None,
+        row_header: "",
+        labels: &[],
+        column_names: &["n\0ul".to_owned()],
+        numeric_ids: false,
+    };
+    let path = folder.path().join("x.csv");
+    let message = write_table(&path, &table).unwrap_err().to_string();
+    assert!(message.contains("a name holds a NUL byte, which no text table can"), "{message}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    write_table(&folder.path().join("x.npy"), &table).unwrap();
 }
 
 #[test]

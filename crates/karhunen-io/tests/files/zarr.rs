@@ -528,3 +528,28 @@ fn a_store_that_changes_during_a_fit_is_refused() {
     fs::remove_file(&file).unwrap();
     assert!(visited(&table).is_err());
 }
+
+#[test]
+fn the_number_of_names_is_compared_before_they_are_read() {
+    let folder = Folder::of("cells_v2.zarr.zip");
+    let n = 1_u64 << 50;
+    folder.edit("obs/_index/.zarray", |m| m["shape"] = json!([n]));
+    let refused = folder.refusal(&ReadOptions::default());
+    let expected = format!("STORE: `obs` has {n} names, but `X` has shape (");
+    assert!(refused.starts_with(&expected) && refused.ends_with("the file is damaged"), "{refused}");
+}
+
+#[test]
+fn chunks_that_exceed_the_limit_where_the_values_do_not_are_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("x.zarr");
+    fs::create_dir(&path).unwrap();
+    let metadata = json!({"zarr_format": 2, "shape": [4, 3], "chunks": [1 << 20, 1 << 10], "dtype": "<f8",
+        "compressor": null, "fill_value": 1.0, "order": "C", "filters": null});
+    fs::write(path.join(".zarray"), metadata.to_string()).unwrap();
+    let within = |limit| read(&path, &ReadOptions { memory_limit: limit, ..ReadOptions::default() });
+    assert_eq!(dense(&within(None).unwrap()).len(), 12);
+    let message = within(Some(100_000_000)).unwrap_err().to_string();
+    let expected = "has chunks larger than the memory that may be used: reading one takes 17.2 GB; write it with smaller chunks";
+    assert!(message.ends_with(expected), "{message}");
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -109,6 +110,9 @@ def to_open_source(
     return source, row_names
 
 
+#: The name of a .bed file, packed or not.
+_BED = re.compile(r"\.bed(\.(gz|zst|xz|bz2|zip))?$", re.IGNORECASE)
+
 #: The means of the columns of a model, and whether strands are flipped and variants may lack.
 _Matched: TypeAlias = tuple[list[float] | None, bool, bool]
 
@@ -116,7 +120,7 @@ _Matched: TypeAlias = tuple[list[float] | None, bool, bool]
 def _variants_of_fit(estimator: BaseEstimator, given: Sequence[Any], paths: list[str]) -> _Matched | None:
     """Return how the variants of files of genotypes are matched with those of the fit; None for other files."""
     known = getattr(estimator, "feature_names_in_", None)
-    if known is None or not any(path.lower().endswith((".bed", ".bed.gz")) for path in paths):
+    if known is None or not any(_BED.search(path) for path in paths):
         return None
     means = estimator.mean_ if getattr(estimator, "center", True) is True else None
     options = [path for path in given if isinstance(path, Bed)]
