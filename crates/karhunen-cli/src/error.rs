@@ -1,7 +1,7 @@
 //! Failures of commands, and their exit codes.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use karhunen::ErrorKind;
 use karhunen::error::{OptionName, OptionValue, Phrase, Surface, Weighed, options};
@@ -105,6 +105,17 @@ impl Failure {
             ErrorKind::NotConverged => 5,
             ErrorKind::Memory => OUT_OF_MEMORY,
             ErrorKind::Stopped => stop_code(),
+        }
+    }
+
+    /// The file that was to be opened and does not exist.
+    pub(crate) fn missing_file(&self) -> Option<&Path> {
+        let Failure::File(error) = self else { return None };
+        match &*error.cause {
+            Cause::Io { action: "opening", source } if source.kind() == io::ErrorKind::NotFound => {
+                Some(&error.path)
+            }
+            _ => None,
         }
     }
 

@@ -260,6 +260,6 @@ enum HeaderArg {
     Yes,
     /// It holds values
     No,
-    /// Decided by the model and by the content of the table
+    /// As the content of the table shows, or asked about
     Auto,
 }

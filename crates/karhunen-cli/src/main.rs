@@ -41,6 +41,7 @@ mod missing_args;
 mod moments_args;
 mod moments_report;
 mod names;
+mod neighbours;
 mod observed_dataset;
 mod outputs;
 mod overwrite;
@@ -95,7 +96,7 @@ fn main() -> ExitCode {
 
 /// Parses a command line.
 fn parse(words: Vec<OsString>) -> Result<Cli, clap::Error> {
-    let matches = help::definition().try_get_matches_from(words)?;
+    let matches = help::definition().try_get_matches_from(words).map_err(neighbours::advised)?;
     Cli::from_arg_matches(&matches)
 }
 

@@ -113,5 +113,7 @@ pub(crate) fn print_warnings(file: &str, warnings: &[String]) {
 /// Prints the failure of a command on standard error.
 pub(crate) fn print_failure(failure: &Failure) {
     let label = console::style("error:").for_stderr().red().bold();
-    print_aside(&format!("{label} {}\n", visible(&failure.to_string())));
+    let similar = failure.missing_file().and_then(karhunen_io::similar_file);
+    let hint = similar.map_or_else(String::new, |path| format!("; did you mean {}?", path.display()));
+    print_aside(&format!("{label} {}\n", visible(&format!("{failure}{hint}"))));
 }

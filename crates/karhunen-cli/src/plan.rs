@@ -55,6 +55,18 @@ pub(crate) struct FitPlan {
 }
 
 impl FitPlan {
+    /// Refuses a device that cannot be used, before the data are read.
+    ///
+    /// # Errors
+    /// The failure of [`Device::open`].
+    pub(crate) fn check_device(&self) -> Result<()> {
+        if self.device == Backend::Cpu {
+            return Ok(());
+        }
+        let found = Device::open(&[]);
+        found.map(drop).map_err(|error| Places::of_file(&input_names(&self.data)).explain(error.into()))
+    }
+
     /// Resolves the arguments of `fit`.
     ///
     /// # Errors
@@ -101,7 +113,7 @@ impl FitPlan {
         refuse_idle((&solver, &rows), pca.solver)?;
         let device = rows.device.unwrap_or_default();
         if device != Backend::Cpu {
-            check_device(&given, (device, &data), &pca)?;
+            check_device(&given, device, &pca)?;
         }
         Ok(Self {
             data,
@@ -179,18 +191,16 @@ pub(crate) fn refuse_idle((args, rows): (&SolverArgs, &RowsArgs), solver: Option
     }
 }
 
-/// Refuses options that a device has no use for, and a device that cannot be used, before the data are read.
+/// Refuses options that a device has no use for.
 ///
 /// # Errors
-/// [`Failure::Usage`]; the failure of [`Device::open`].
-fn check_device(given: &Given, (device, data): (Backend, &[PathBuf]), pca: &Pca) -> Result<()> {
+/// [`Failure::Usage`].
+fn check_device(given: &Given, device: Backend, pca: &Pca) -> Result<()> {
     if let Some(option) = given.first_of::<CheckpointArgs>(&[]) {
         let rule = "the passes are products on the device, and are not kept; leave it out";
         return Err(Failure::Usage(format!("{option} does not go with --device {device}: {rule}")));
     }
-    karhunen_device::check(pca).map_err(|error| Failure::Usage(error.text_for(&Places::of_file(""))))?;
-    let found = Device::open(&[]);
-    found.map(drop).map_err(|error| Places::of_file(&input_names(data)).explain(error.into()))
+    karhunen_device::check(pca).map_err(|error| Failure::Usage(error.text_for(&Places::of_file(""))))
 }
 
 /// Work on values of either type.

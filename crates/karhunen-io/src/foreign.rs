@@ -344,10 +344,9 @@ pub(crate) fn of_archive(mut names: impl Iterator<Item = impl AsRef<str>>) -> Op
             way: "pickles can run any program and are never opened; save the tensor where it was made, with \
                   numpy.save('{stem}.npy', x.numpy())",
         }),
-        name if name.ends_with(".csv") || name.ends_with(".tsv") || name.ends_with(".txt") => Some(Foreign {
-            what: "a zip archive of several files",
-            way: "unpack it and give one of them, or their folder",
-        }),
+        name if name.ends_with(".csv") || name.ends_with(".tsv") || name.ends_with(".txt") => {
+            Some(Foreign { what: "a zip archive without arrays", way: "unpack it and give the table in it" })
+        }
         _ => None,
     })
 }
@@ -551,7 +550,7 @@ mod tests {
         assert_eq!(archive("content.xml"), Some("an OpenDocument spreadsheet"));
         assert_eq!(archive("model/data.pkl"), Some("a PyTorch file"));
         assert_eq!(archive("zarr.json"), Some("a Zarr store"));
-        assert_eq!(archive("b.csv"), Some("a zip archive of several files"));
+        assert_eq!(archive("b.csv"), Some("a zip archive without arrays"));
         assert_eq!(archive("b"), None);
         let folder = tempfile::tempdir().unwrap();
         let mut found = Vec::new();

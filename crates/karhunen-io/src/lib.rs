@@ -87,7 +87,7 @@ pub use ids::{IdLookup, Ids};
 pub use mapped::Mapped;
 pub use messages::{from_bytes, to_bytes};
 pub use moment_files::load_moments;
-pub use names::{shell_word, shortened};
+pub use names::{shell_word, shortened, similar_file};
 pub use observed::{
     ObserveOptions, ObservedData, ObservedRows, ObservedTable, read_observed, read_observed_rows,
 };

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use karhunen::error::OptionName;
 
@@ -136,6 +136,18 @@ pub fn shell_word(name: &str) -> String {
     } else {
         format!("'{}'", name.replace('\'', r"'\''"))
     }
+}
+
+/// The file next to one that does not exist with the closest name, if one is close.
+pub fn similar_file(path: &Path) -> Option<PathBuf> {
+    /// Most names that are compared.
+    const MOST: usize = 10_000;
+    let wanted = path.file_name()?.to_str()?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
+    let name = |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
+    let names: Vec<String> = entries.take(MOST).filter_map(name).collect();
+    closest(wanted, &names).map(|name| path.with_file_name(name))
 }
 
 /// The closest name to `wanted`, ignoring case, if at most a third of the characters differ.

@@ -2,7 +2,7 @@
 
 use crate::workspace::Package;
 
-const ALLOWED: [&str; 11] = [
+const ALLOWED: [&str; 12] = [
     "0BSD",
     "Apache-2.0",
     "BSD-2-Clause",
@@ -14,6 +14,7 @@ const ALLOWED: [&str; 11] = [
     "Unicode-3.0",
     "Unlicense",
     "Zlib",
+    "bzip2-1.0.6",
 ];
 
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";

@@ -46,6 +46,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
         return fit_incomplete::run(args);
     }
     let plan = FitPlan::resolve(args)?;
+    plan.check_device()?;
     let progress = Progress::new(plan.files.quiet);
     let mut dataset = Dataset::read_all(&plan.data, &plan.read, &progress).map_err(or_categories)?;
     dataset.hint(hints::of_table(&dataset.table.data, dataset.table.feature_names.as_deref()));

@@ -122,6 +122,8 @@ fn options_out_of_their_range() {
 fn files_that_are_not_there_or_cannot_be_written() {
     let message = refusal(&[], "fit nope.csv", 4);
     assert!(message.starts_with("nope.csv: opening failed: "), "{message}");
+    let message = refusal(&[("t.csv", "a,b\n1,2\n3,4\n")], "fit tt.csv", 4);
+    assert!(message.ends_with("; did you mean t.csv?"), "{message}");
     assert_eq!(
         refusal(&[("t.csv", "a,b\n1,2\n3,4\n5,7\n")], "fit t.csv -o no/where", 4),
         "no/where: writing failed: there is no folder no; make it first"

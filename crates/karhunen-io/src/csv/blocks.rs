@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::columns::{Columns, Role};
 use super::dialect::Dialect;
+use super::doubts::Doubts;
 use super::fields::{Ending, Field, Scanner, next_record};
 use super::notation::{Cell, Signs};
 use super::refusal::{Reason, Refusal};
@@ -31,6 +32,8 @@ pub(super) struct Rows {
     pub(super) rounded: Option<(usize, usize)>,
     /// What the points of numbers show.
     pub(super) points: Points,
+    /// What the values show.
+    pub(super) doubts: Doubts,
 }
 
 /// What shows whether the points of numbers separate decimals or group thousands, as long as nothing decides.
@@ -50,9 +53,23 @@ impl Points {
         Self { decided, first: None, columns: vec![[false; 2]; if decided { 0 } else { n_columns }] }
     }
 
-    /// Looks at the cell `text` at `offset` in `column`.
+    /// Looks at a number that was read from the beginning of `read`, at an offset in a column.
+    #[inline]
+    fn see(&mut self, read: &[u8], value: f64, place: (usize, usize)) {
+        // The shortest number in groups is `1.000`, before a delimiter.
+        let may_have_point = value.fract() != 0.0 || (read.len() > 5 && memchr(b'.', read).is_some());
+        if may_have_point {
+            let is_of_number = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
+            let end = read.iter().position(|byte| !is_of_number(byte)).unwrap_or(read.len());
+            self.look(&read[..end], place);
+        } else {
+            self.columns[place.1][1] = true;
+        }
+    }
+
+    /// Looks at the text of a number.
     #[cold]
-    fn look(&mut self, text: &[u8], offset: usize, column: usize) {
+    fn look(&mut self, text: &[u8], (offset, column): (usize, usize)) {
         let text = text.trim_ascii();
         let mut signs = Signs::default();
         signs.look(text);
@@ -250,7 +267,8 @@ impl<'a> BlockParser<'a> {
         let n_cols = self.columns.count(Role::Value);
         let values = Matrix::from_vec(n_rows, n_cols, self.values).expect("each record adds n_cols values");
         let Self { ids, labels, weights, rounded, points, .. } = self;
-        Ok(Rows { values, ids, labels, weights, rounded, points })
+        let doubts = Doubts::of(&values);
+        Ok(Rows { values, ids, labels, weights, rounded, points, doubts })
     }
 
     #[inline]
@@ -313,19 +331,12 @@ impl<'a> BlockParser<'a> {
                 self.note_rounding(start, column);
             }
             if !self.points.decided {
-                self.points.look(self.text_behind(start), start, column);
+                let read = &self.text[start..self.scanner.offset()];
+                self.points.see(read, number.0, (start, column));
             }
             return Ok(number);
         }
         self.unusual_number(column)
-    }
-
-    /// The text of the number that was read last.
-    #[cold]
-    fn text_behind(&self, start: usize) -> &'a [u8] {
-        let read = &self.text[start..self.scanner.offset()];
-        let is_of_number = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
-        &read[..read.iter().position(|byte| !is_of_number(byte)).unwrap_or(read.len())]
     }
 
     /// Records the first integer that `f64` cannot represent; `start` is the offset of its first digit or quote.
@@ -347,7 +358,7 @@ impl<'a> BlockParser<'a> {
                     self.note_rounding(field.offset + usize::from(field.quoted), column);
                 }
                 if !self.points.decided {
-                    self.points.look(&field.text, field.offset, column);
+                    self.points.look(&field.text, (field.offset, column));
                 }
                 return Ok((value, field.ending));
             }

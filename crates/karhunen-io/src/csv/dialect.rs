@@ -64,33 +64,26 @@ impl Dialect {
         }
         let look = Look { records: sample, notation: &dialect.numbers, fitted: options.fitted.as_ref() };
         let found = look.first_line();
+        let are_below = found.as_ref().is_ok_and(|found| found.holds_names());
+        let comment = dialect.preamble.comment.clone().filter(|range| {
+            options.header != Some(false) && !are_below && dialect.may_be_names(&text[range.clone()], sample)
+        });
+        if let Some(range) = comment {
+            let comment = &text[range.clone()];
+            if options.header.is_none() && !dialect.are_known(comment, options) {
+                return Err(ask(range.start, names_or_comment(&dialect.fields_of(comment))));
+            }
+            // The comment takes the place of the first record.
+            dialect.preamble.start = range.start;
+            dialect.preamble.n_comments -= 1;
+            dialect.first_line = FirstLine::Names;
+            return Ok((begun.dialect, begun.sample));
+        }
         dialect.first_line = match (options.header, found) {
-            (None, Ok(found)) => found,
-            (None, Err(question)) => return Err(ask(start, question)),
-            (Some(true), Ok(found)) if !found.holds_names() => FirstLine::Values,
+            (None, found) => found.map_err(|question| ask(start, question))?,
             (Some(true), _) => FirstLine::Names,
             (Some(false), _) => FirstLine::Values,
         };
-        if options.header != Some(false) && !dialect.first_line.holds_names() {
-            let comment = dialect.preamble.comment.clone();
-            match comment.filter(|range| dialect.may_be_names(&text[range.clone()], sample)) {
-                Some(range)
-                    if options.header == Some(true) || dialect.are_known(&text[range.clone()], options) =>
-                {
-                    // The comment takes the place of the first record.
-                    dialect.preamble.start = range.start;
-                    dialect.preamble.n_comments -= 1;
-                    dialect.first_line = FirstLine::Names;
-                    return Ok((begun.dialect, begun.sample));
-                }
-                Some(range) => {
-                    let line = dialect.fields_of(&text[range.clone()]);
-                    return Err(ask(range.start, names_or_comment(&line)));
-                }
-                None if options.header == Some(true) => dialect.first_line = FirstLine::Names,
-                None => {}
-            }
-        }
         if dialect.first_line.holds_names() && !sample.is_empty() {
             if let Some(question) = dialect.units(text, sample) {
                 return Err(ask(sample[1][0].offset, question));

@@ -25,43 +25,74 @@ struct Extreme {
 }
 
 impl Extreme {
-    fn add(&mut self, x: f64) {
-        if x < self.value {
-            *self = Self { value: x, n: 1, next: self.value };
-        } else if x == self.value {
-            self.n += 1;
-        } else if x < self.next {
-            self.next = x;
+    const NONE: Self = Self { value: f64::INFINITY, n: 0, next: f64::INFINITY };
+
+    /// Of the values, which are seen one by one.
+    fn of(values: impl Iterator<Item = f64>) -> Self {
+        let mut extreme = Self::NONE;
+        values.for_each(|value| extreme.join(Self { value, n: 1, next: f64::INFINITY }));
+        extreme
+    }
+
+    fn join(&mut self, other: Self) {
+        if other.value < self.value {
+            let next = if other.next < self.value { other.next } else { self.value };
+            *self = Self { next, ..other };
+        } else if other.value == self.value {
+            self.n += other.n;
+            self.next = if other.next < self.next { other.next } else { self.next };
+        } else if other.value < self.next {
+            self.next = other.value;
         }
     }
 }
 
-/// What the rows of a table show, added block by block.
-#[derive(Debug, Default)]
+/// What the rows of a table show.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Doubts {
     n_rows: usize,
-    /// For each column, its least value, and the least one of its negative.
+    /// For each column, its least value, and the least one of its negative. Those that are not codes are not counted.
     extremes: Vec<[Extreme; 2]>,
     sums: Vec<f64>,
     last: Vec<f64>,
 }
 
 impl Doubts {
-    /// Adds a block of rows.
-    pub(super) fn add(&mut self, rows: &Matrix) {
-        let none = Extreme { value: f64::INFINITY, n: 0, next: f64::INFINITY };
-        self.extremes.resize(rows.n_cols(), [none; 2]);
-        self.sums.resize(rows.n_cols(), 0.0);
+    /// Of a block of rows.
+    pub(super) fn of(rows: &Matrix) -> Self {
+        let p = rows.n_cols();
+        let (mut low, mut high, mut sums) =
+            (vec![f64::INFINITY; p], vec![f64::NEG_INFINITY; p], vec![0.0; p]);
         for i in 0..rows.n_rows() {
-            for ((x, [low, high]), sum) in rows.row(i).iter().zip(&mut self.extremes).zip(&mut self.sums) {
-                low.add(*x);
-                high.add(-*x);
+            let seen = low.iter_mut().zip(&mut high).zip(&mut sums);
+            for (x, ((low, high), sum)) in rows.row(i).iter().zip(seen) {
+                *low = if *x < *low { *x } else { *low };
+                *high = if *x > *high { *x } else { *high };
                 *sum += *x;
             }
         }
-        self.n_rows += rows.n_rows();
-        if let Some(last) = rows.n_rows().checked_sub(1) {
-            self.last = rows.row(last).to_vec();
+        let extreme = |j: usize, value: f64, sign: f64| match is_code(value) {
+            true => Extreme::of((0..rows.n_rows()).map(|i| sign * rows[(i, j)])),
+            false => Extreme { value: sign * value, n: 1, next: f64::INFINITY },
+        };
+        let extremes = (0..p).map(|j| [extreme(j, low[j], 1.0), extreme(j, high[j], -1.0)]).collect();
+        let last = rows.n_rows().checked_sub(1).map_or_else(Vec::new, |last| rows.row(last).to_vec());
+        Self { n_rows: rows.n_rows(), extremes, sums, last }
+    }
+
+    /// Adds later rows.
+    pub(super) fn join(&mut self, other: &Self) {
+        let p = other.sums.len();
+        self.extremes.resize(p, [Extreme::NONE; 2]);
+        self.sums.resize(p, 0.0);
+        for (own, other) in self.extremes.iter_mut().zip(&other.extremes) {
+            own[0].join(other[0]);
+            own[1].join(other[1]);
+        }
+        self.sums.iter_mut().zip(&other.sums).for_each(|(own, other)| *own += other);
+        self.n_rows += other.n_rows;
+        if other.n_rows > 0 {
+            self.last.clone_from(&other.last);
         }
     }
 
@@ -75,14 +106,14 @@ impl Doubts {
 
     /// The note on codes such as -999, at least twice in a column and far outside the range of its other values.
     fn codes(&self, label: &dyn Fn(usize) -> String) -> Option<Phrase> {
-        let is_code = |[one, other]: &[Extreme; 2], sign: f64| {
+        let stands_far = |[one, other]: &[Extreme; 2], sign: f64| {
             let value = sign * one.value;
             let spread = -other.value - one.next;
             let far = one.next - one.value > spread && spread > 0.0;
-            (one.n > 1 && far && (CODES.contains(&value) || is_of_nines(value))).then_some((value, one.n))
+            (one.n > 1 && far && is_code(value)).then_some((value, one.n))
         };
         let of_column = |(j, [low, high]): (usize, &[Extreme; 2])| {
-            let found = is_code(&[*low, *high], 1.0).or_else(|| is_code(&[*high, *low], -1.0));
+            let found = stands_far(&[*low, *high], 1.0).or_else(|| stands_far(&[*high, *low], -1.0));
             found.map(|(value, n)| (label(j), value, n))
         };
         let found: Vec<(String, f64, usize)> =
@@ -119,8 +150,17 @@ impl Doubts {
     }
 }
 
-/// Tests for a number written in nines, two at least before others: 99, -999, -99.99, 9999.9.
-fn is_of_nines(value: f64) -> bool {
+/// Tests for a number that programs write for missing values: in nines alone, two at least, such as 99, -999, -99.99, or one
+/// of a few others.
+fn is_code(value: f64) -> bool {
+    if CODES.contains(&value) {
+        return true;
+    }
+    // Most numbers do not begin with a nine.
+    let size = value.abs();
+    if !(size >= 9.0 && size / 10f64.powi(size.log10().floor() as i32) >= 9.0) {
+        return false;
+    }
     let text = value.abs().to_string().replace('.', "");
     text.len() > 1 && text.bytes().all(|digit| digit == b'9')
 }
@@ -133,7 +173,7 @@ mod tests {
         let p = rows[0].len();
         let mut doubts = Doubts::default();
         for block in rows.chunks(2) {
-            doubts.add(&Matrix::from_vec(block.len(), p, block.concat()).unwrap());
+            doubts.join(&Doubts::of(&Matrix::from_vec(block.len(), p, block.concat()).unwrap()));
         }
         doubts.notes(&|j| format!("c{j}"), last).iter().map(ToString::to_string).collect()
     }

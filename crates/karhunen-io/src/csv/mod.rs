@@ -162,7 +162,7 @@ fn read_with_form(
         let rows = in_pool(path, options, || {
             let mut beside = Vec::new();
             blocks::parse_in_parts(text, &dialect, &columns, block_bytes, &mut |mut rows| {
-                doubts.add(&rows.values);
+                doubts.join(&rows.doubts);
                 copy.push(&rows.values)?;
                 rows.values = Matrix::zeros(0, n_cols);
                 beside.push(rows);
@@ -180,7 +180,7 @@ fn read_with_form(
         blocks::ask(path, text, &columns)?;
         let rows = in_pool(path, options, || blocks::parse(text, &dialect, &columns, block_bytes))?;
         let rows = rows.map_err(refuse)?;
-        rows.iter().for_each(|rows| doubts.add(&rows.values));
+        rows.iter().for_each(|rows| doubts.join(&rows.doubts));
         (rows, None)
     };
     let rounded = rows.iter().find_map(|rows| rows.rounded);

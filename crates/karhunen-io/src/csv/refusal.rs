@@ -105,6 +105,15 @@ impl Refusal {
             name: name.cloned(),
         };
         let label = name.cloned().or(self.column.map(|column| (column + 1).to_string()));
+        let is_comment = text.get(self.offset) == Some(&b'#');
+        if let (Reason::Ragged { .. }, true) = (&self.reason, is_comment) {
+            let message = Phrase::new(
+                "the line begins with `#` below the first row, and has another number of fields; use ",
+            )
+            .setting(option_names::COMMENT, OptionValue::Text("#".to_owned()))
+            .text(" if such lines are comments");
+            return Error::at(path, place, Cause::format(message));
+        }
         Error::at(path, place, self.reason.into_cause(&label.unwrap_or_default()))
     }
 }

@@ -513,6 +513,13 @@ fn each_question_is_settled_by_the_options_it_names() {
     let tags = "#x\t1\t2\n#y\t3\t4\n";
     let rows_of_tags = |o: &mut ReadOptions| (o.comment, o.header) = (Comment::None, Some(false));
     assert_eq!(read(tags, &rows_of_tags).1, numbers);
+    let otus = "#OTU ID\ta\tb\nx\t1\t2\ny\t3\t4\n";
+    assert!(looked(otus, None).unwrap_err().contains("the comment `OTU ID, a, b` may name the columns"));
+    assert_eq!(read(otus, &|o| o.header = Some(true)), (texts(&["a", "b"]), numbers.clone()));
+    assert_eq!(read(otus, &|o| o.header = Some(false)), (None, numbers.clone()));
+    let middle = "a,b\n1,2\n# half\n3,4\n";
+    assert!(looked(middle, None).unwrap_err().ends_with("use comment = # if such lines are comments"));
+    assert_eq!(read(middle, &|o| o.comment = Comment::Mark(b'#')).1, numbers);
     // Lines that stand elsewhere are not left out.
     let error = parse(units, &ReadOptions { skip: skip(3, 3), ..ReadOptions::default() }, TINY).unwrap_err();
     assert_eq!(error.to_string(), "t.csv: `skip` leaves out lines at the top, or directly below the names");

@@ -3,6 +3,7 @@
 mod damage;
 #[cfg(feature = "columnar")]
 mod file_rows;
+mod kinds;
 #[cfg(not(all(feature = "columnar", feature = "hdf5", feature = "zarr")))]
 mod left_out;
 mod malformed;

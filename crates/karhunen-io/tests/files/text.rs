@@ -108,7 +108,7 @@ fn a_format_that_is_not_read_is_refused_before_all_of_it_is_unpacked() {
     }
     let two = zipped(&[("a.csv", b"1,2\n"), ("b.csv", b"1,2\n")]);
     let message = read_text("x.zip", &two, &ReadOptions::default()).unwrap_err().to_string();
-    assert!(message.contains("is a zip archive of several files, which is not read"), "{message}");
+    assert!(message.contains("is a zip archive without arrays, which is not read"), "{message}");
 }
 
 #[test]
