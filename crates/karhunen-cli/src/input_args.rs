@@ -60,7 +60,7 @@ pub(crate) struct InputArgs {
     pub(crate) thousands: Option<char>,
     /// Words and numbers for missing values in a text table, between commas, such as ?,n.d.,-999
     ///
-    /// Besides the empty cell, NA, N/A, NaN, null and none in any case; may be repeated
+    /// Besides the empty cell, NA, N/A, NaN and null in any case; may be repeated
     #[arg(long, value_name = "WORD,...", value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) na: Vec<String>,
     /// Leave out lines that begin with CHAR, or no lines [default: those above a text table that begin with #]

@@ -7,7 +7,7 @@ use crate::units::{is_grouped, is_same};
 use crate::{Cause, ReadOptions};
 
 /// Words for a missing value besides an empty cell, in any case. Any other needs [`ReadOptions::na`].
-const MISSING: [&str; 7] = ["NA", "N/A", "#N/A", "<NA>", "NaN", "null", "none"];
+const MISSING: [&str; 6] = ["NA", "N/A", "#N/A", "<NA>", "NaN", "null"];
 
 /// Words that other programs write for missing values, besides signs alone such as `---` and `?`.
 const FOREIGN_MISSING: [&str; 10] =
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn cells_are_numbers_missing_infinite_or_text() {
-        let cases: [(&str, bool, Cell); 32] = [
+        let cases: [(&str, bool, Cell); 33] = [
             ("1", false, Cell::Number(1.0)),
             ("+1.5", false, Cell::Number(1.5)),
             ("-.5", false, Cell::Number(-0.5)),
@@ -258,7 +258,8 @@ mod tests {
             ("<NA>", false, Cell::Missing),
             ("NaN", false, Cell::Missing),
             ("-nan", false, Cell::Missing),
-            ("None", false, Cell::Missing),
+            ("None", false, Cell::Text),
+            ("NULL", false, Cell::Missing),
             ("?", false, Cell::Text),
             ("-", false, Cell::Text),
             (".", false, Cell::Text),

@@ -213,7 +213,7 @@ fn signs() -> Vec<(&'static str, String, Fate)> {
         ("currency.csv", with(",", &|x| format!("${x}")), Asked("remove the percent sign or the currency")),
         ("empty.csv", word(""), Asked("is a missing value")),
         ("na.csv", word("na"), Asked("is a missing value")),
-        ("none.csv", word("None"), Asked("is a missing value")),
+        ("none.csv", word("None"), Asked("na = None")),
         ("question.csv", word("?"), Asked("na = ?")),
         ("dash.csv", word("---"), Asked("na = ---")),
         ("not_determined.csv", word("n.d."), Asked("na = n.d.")),
