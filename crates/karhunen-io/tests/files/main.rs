@@ -10,7 +10,6 @@ mod malformed;
 #[cfg(feature = "hdf5")]
 mod single_cell;
 mod text;
-#[cfg(feature = "hdf5")]
 mod values;
 // Every store is compared with the same data in HDF5.
 #[cfg(all(feature = "hdf5", feature = "zarr"))]

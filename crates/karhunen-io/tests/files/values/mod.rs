@@ -37,6 +37,7 @@ pub(crate) fn visited(table: &Table) -> Result<Vec<f64>, String> {
 }
 
 /// All values, row by row.
+#[cfg(feature = "hdf5")]
 pub(crate) fn dense(table: &Table) -> Vec<f64> {
     visited(table).unwrap()
 }
