@@ -219,7 +219,10 @@ struct Parameters;
 
 impl Surface for Parameters {
     fn option(&self, option: OptionName) -> String {
-        name(option).to_owned()
+        match is_of_read(option) {
+            true => format!("karhunen.read(path, {}=...)", name(option)),
+            false => name(option).to_owned(),
+        }
     }
 
     fn setting(&self, option: OptionName, value: &OptionValue) -> String {
@@ -232,6 +235,9 @@ impl Surface for Parameters {
                 "regularization = 0".to_owned()
             }
             (_, OptionValue::Given) => name(option).to_owned(),
+            (option, value) if is_of_read(option) => {
+                format!("karhunen.read(path, {}={})", name(option), of_read(option, value))
+            }
             _ => format!("{} = {}", name(option), literal(value)),
         }
     }
@@ -272,12 +278,37 @@ impl Surface for NamedColumn {
     }
 }
 
+/// Tests for an option of `karhunen.read`.
+fn is_of_read(option: OptionName) -> bool {
+    use karhunen_io::option_names as O;
+    [
+        [O::ARRAY, O::COLUMNS, O::COMMENT, O::DECIMAL, O::DELIMITER, O::HEADER, O::LABELS].as_slice(),
+        &[O::MAX_UNPACKED, O::NA, O::ROW_NAMES, O::SKIP, O::THOUSANDS, O::TRANSPOSE, O::WEIGHTS_COLUMN],
+    ]
+    .concat()
+    .contains(&option)
+}
+
+/// Formats a value of an option of `karhunen.read` as a Python literal.
+fn of_read(option: OptionName, value: &OptionValue) -> String {
+    use karhunen_io::option_names as O;
+    match (option, value) {
+        (O::SKIP, OptionValue::Text(lines)) => match lines.split_once('-') {
+            Some((first, last)) => format!("({first}, {last})"),
+            None => lines.clone(),
+        },
+        (O::NA, OptionValue::Text(words)) => format!("{:?}", words.split(',').collect::<Vec<_>>()),
+        _ => literal(value),
+    }
+}
+
 /// The parameter of an option.
 fn name(option: OptionName) -> &'static str {
     match option {
         options::SAMPLE_WEIGHTS => "sample_weight",
         options::FEATURE_WEIGHTS => "feature_weight",
         options::ENTRY_WEIGHTS => "entry_weight",
+        karhunen_io::option_names::WEIGHTS_COLUMN => "weights",
         option => option.field(),
     }
 }
@@ -339,6 +370,6 @@ pub(crate) fn file_to_python(error: karhunen_io::Error) -> PyErr {
         },
         Cause::Changed { .. } => PyOSError::new_err(error.to_string()),
         Cause::Library(inner) => of_kind(inner.kind(), error.to_string()),
-        _ => PyValueError::new_err(error.to_string()),
+        _ => PyValueError::new_err(error.text_for(&Parameters)),
     }
 }

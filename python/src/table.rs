@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use karhunen::memory;
 use karhunen_io::genotypes::GenotypeOptions;
-use karhunen_io::{Data, FittedTable, Log1p, ReadOptions, Table, Values, read_tables};
+use karhunen_io::{
+    Comment, Data, FittedTable, Log1p, ReadOptions, RowNames, SkippedLines, Table, Values, read_tables,
+};
 use pyo3::prelude::*;
 
-use crate::errors::file_to_python;
+use crate::errors::{file_to_python, said};
 use crate::observer::{Effort, run};
 
 /// Of a model of genotypes: the means of the columns, and whether strands are flipped and variants may lack.
@@ -22,6 +24,59 @@ type Cells = (Option<String>, Option<String>, Option<String>, bool, Option<f64>)
 /// the variants.
 type Fitted = (usize, Option<Vec<String>>, Option<f64>, Option<Matched>);
 
+/// The options of `karhunen.read`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct TableOptions {
+    delimiter: Option<String>,
+    header: Option<bool>,
+    decimal: Option<char>,
+    thousands: Option<char>,
+    /// "auto", no mark if `None`, or one.
+    comment: Option<String>,
+    skip: Vec<(u64, u64)>,
+    na: Vec<String>,
+    /// "auto", none if `None`, or a column.
+    row_names: Option<String>,
+    labels: Vec<String>,
+    columns: Vec<String>,
+    weights: Option<String>,
+    transpose: bool,
+    array: Option<String>,
+    max_unpacked: Option<u64>,
+}
+
+impl TableOptions {
+    fn apply(self, options: ReadOptions) -> ReadOptions {
+        let comment = match self.comment.as_deref().map(str::as_bytes) {
+            Some(b"auto") => Comment::Default,
+            Some([mark, ..]) => Comment::Mark(*mark),
+            Some([]) | None => Comment::None,
+        };
+        ReadOptions {
+            delimiter: self.delimiter,
+            header: self.header,
+            decimal: self.decimal,
+            thousands: self.thousands,
+            comment,
+            skip: self.skip.into_iter().map(|(first, last)| SkippedLines { first, last }).collect(),
+            na: self.na,
+            row_names: match self.row_names {
+                Some(name) if name == "auto" => RowNames::Auto,
+                Some(name) => RowNames::Column(name),
+                None => RowNames::None,
+            },
+            labels: self.labels,
+            columns: self.columns,
+            weights_column: self.weights,
+            transpose: self.transpose,
+            array: self.array,
+            max_unpacked: self.max_unpacked,
+            ..options
+        }
+    }
+}
+
 /// A table of files. Values beyond the memory limit stay in the files.
 #[pyclass(frozen, module = "karhunen._core")]
 pub(crate) struct FileTable {
@@ -29,6 +84,8 @@ pub(crate) struct FileTable {
     feature_names: Option<Vec<String>>,
     sample_names: Option<Vec<String>>,
     log1p: Option<f64>,
+    labels: Vec<(String, Vec<String>)>,
+    weights: Option<Vec<f64>>,
     warnings: Vec<String>,
 }
 
@@ -37,9 +94,9 @@ impl FileTable {
     /// Opens files and folders as one table. Values that need more than half of `memory_limit` bytes, by default half of
     /// the machine's memory, stay in the files. With `missing`, values may be missing, and values that need more than a
     /// sixteenth of `memory_limit` stay in the files, because the observed entries take the memory. `cells` has the options
-    /// of files of cells, and `fitted` the table of a model that the rows are read for.
+    /// of files of cells, `table` those of `karhunen.read`, and `fitted` the table of a model that the rows are read for.
     #[new]
-    #[pyo3(signature = (paths, memory_limit, cache_dir, n_threads, missing, cells=None, fitted=None))]
+    #[pyo3(signature = (paths, memory_limit, cache_dir, n_threads, missing, cells=None, fitted=None, table=None))]
     #[expect(clippy::too_many_arguments, reason = "the arguments of Python's class")]
     fn new(
         py: Python<'_>,
@@ -50,6 +107,7 @@ impl FileTable {
         missing: bool,
         cells: Option<Cells>,
         fitted: Option<Fitted>,
+        table: Option<TableOptions>,
     ) -> PyResult<Self> {
         let most = memory::limit(memory_limit).bytes / if missing { 16.0 } else { 2.0 };
         let memory_limit = Some(most as u64);
@@ -59,8 +117,12 @@ impl FileTable {
             let log1p = is_log1p.then(|| target.map_or(Log1p::Median, Log1p::To));
             options = ReadOptions { layer, mask, array, log1p, ..options };
         }
+        let of_table = table.is_some();
+        if let Some(table) = table {
+            options = table.apply(options);
+        }
         if let Some((n_features, feature_names, log1p, matched)) = fitted {
-            if of_cells || matched.is_some() {
+            if of_table || of_cells || matched.is_some() {
                 let table = FittedTable { n_features, feature_names, log1p, ..FittedTable::default() };
                 options.fitted = Some(table);
             } else {
@@ -75,10 +137,12 @@ impl FileTable {
             let options = ReadOptions { n_threads: run.n_threads, ..options };
             Ok(read_tables(&paths, &options))
         })?;
-        let Table { data, feature_names, sample_names, log1p, warnings, .. } =
+        let Table { data, feature_names, sample_names, log1p, labels, weights, warnings, .. } =
             table.map_err(file_to_python)?;
-        let warnings = warnings.iter().map(ToString::to_string).collect();
-        Ok(Self { data: SharedData(Arc::new(data)), feature_names, sample_names, log1p, warnings })
+        let labels = labels.into_iter().map(|label| (label.name, label.values)).collect();
+        let warnings = warnings.iter().map(said).collect();
+        let data = SharedData(Arc::new(data));
+        Ok(Self { data, feature_names, sample_names, log1p, labels, weights, warnings })
     }
 
     /// (n_samples, n_features).
@@ -108,6 +172,18 @@ impl FileTable {
     #[getter]
     fn log1p(&self) -> Option<f64> {
         self.log1p
+    }
+
+    /// The columns of labels: their names, and one text for each row.
+    #[getter]
+    fn labels(&self) -> Vec<(String, Vec<String>)> {
+        self.labels.clone()
+    }
+
+    /// The column of weights.
+    #[getter]
+    fn weights(&self) -> Option<Vec<f64>> {
+        self.weights.clone()
     }
 
     /// Possible faults of the table, each with a remedy.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         cross_validate_entries,
     )
     from karhunen._inputs.row_blocks import RowBlocks
+    from karhunen._inputs.table import Table, read
     from karhunen._kernel import KernelConvergence, KernelPCA, Nystroem
     from karhunen._pca import PCA, Convergence, IncrementalPCA, Scatter, TruncatedSVD
 
@@ -38,6 +39,7 @@ __all__ = [
     "Observed",
     "RowBlocks",
     "Scatter",
+    "Table",
     "TruncatedSVD",
     "__version__",
     "cluster",
@@ -45,6 +47,7 @@ __all__ = [
     "diagnostics",
     "genotypes",
     "plot",
+    "read",
     "rotation",
     "selection",
 ]
@@ -59,6 +62,7 @@ _HOMES = {
         *("FarPredictions", "Identifiability", "Overfit", "Run", "StartAgreement", "FeatureErrors"),
     ),
     "karhunen._inputs.row_blocks": ("RowBlocks",),
+    "karhunen._inputs.table": ("Table", "read"),
     "karhunen._kernel": ("KernelConvergence", "KernelPCA", "Nystroem"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -276,6 +276,7 @@ class FileTable:
         missing: bool,
         cells: tuple[str | None, str | None, str | None, bool, float | None] | None = None,
         fitted: tuple[int, list[str] | None, float | None, tuple[list[float] | None, bool, bool] | None] | None = None,
+        table: dict[str, Any] | None = None,
     ) -> FileTable: ...
     @property
     def shape(self) -> tuple[int, int]:
@@ -289,6 +290,12 @@ class FileTable:
     @property
     def sample_names(self) -> list[str] | None:
         """One name for each row."""
+    @property
+    def labels(self) -> list[tuple[str, list[str]]]:
+        """The columns of labels: their names, and one text for each row."""
+    @property
+    def weights(self) -> list[float] | None:
+        """The column of weights."""
     @property
     def log1p(self) -> float | None:
         """The sum of each row to which counts were normalised."""

@@ -16,6 +16,7 @@ from karhunen._inputs.cells import Cells, cells_among
 from karhunen._inputs.matrix import to_matrix
 from karhunen._inputs.row_blocks import RowBlocks, to_source
 from karhunen._inputs.suspects import tell_suspects
+from karhunen._inputs.table import table_among
 from karhunen._shared.arrays import Matrix
 from karhunen._shared.options import bytes_option, optional_count
 from karhunen._shared.warning import warn
@@ -98,7 +99,7 @@ def to_open_source(
         matched = None if reset else _variants_of_fit(estimator, given, paths)
         cells = cells_among(given)
         source = table = _open_files(
-            estimator, (paths, cells), missing, None if reset else _as_fitted(estimator, matched)
+            estimator, (paths, cells, table_among(given)), missing, None if reset else _as_fitted(estimator, matched)
         )
         names, what, row_names = table.feature_names, paths[0], table.sample_names
     n = source.shape[0]
@@ -146,12 +147,15 @@ def _as_fitted(estimator: BaseEstimator, matched: _Matched | None) -> _Fitted:
 
 
 def _open_files(
-    estimator: BaseEstimator, files: tuple[list[str], Cells | None], missing: bool, fitted: _Fitted | None
+    estimator: BaseEstimator,
+    files: tuple[list[str], Cells | None, dict[str, Any] | None],
+    missing: bool,
+    fitted: _Fitted | None,
 ) -> _core.FileTable:
     """Open files, for an estimator if it is fitted."""
-    paths, cells = files
+    paths, cells, table = files
     cache = getattr(estimator, "cache_dir", None)
-    table = _core.FileTable(
+    opened = _core.FileTable(
         paths,
         bytes_option("memory_limit", getattr(estimator, "memory_limit", None)),
         None if cache is None else os.fspath(cache),
@@ -159,10 +163,11 @@ def _open_files(
         missing,
         None if cells is None else cells._options(),
         fitted,
+        table,
     )
-    for message in table.warnings:
+    for message in opened.warnings:
         warn(f"{paths[0]}: {message}", UserWarning)
-    return table
+    return opened
 
 
 def _compare_columns(estimator: BaseEstimator, what: str, p: int, names: Sequence[str] | None, *, reset: bool) -> None:

@@ -1,0 +1,91 @@
+"""Tables in files whose content has two readings, read by the options that their errors name."""
+
+import re
+
+import karhunen
+import numpy as np
+import pytest
+from karhunen import PCA, IncompletePCA
+
+
+def write(folder, text, name="t.csv"):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+ROWS = np.random.default_rng(0).normal(size=(12, 3)).round(2)
+LINES = "".join(",".join(map(str, row)) + "\n" for row in ROWS)
+
+
+def follow(path, message):
+    """Evaluate the first advice of an error."""
+    advice = re.search(r"karhunen\.read\(path, (\w+=(?:\[[^]]*\]|\([^)]*\)|[^)]*))\)", message)
+    assert advice, message
+    return eval(f"karhunen.read(path, {advice.group(1)})", {"karhunen": karhunen, "path": path})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Means of a year\na,b,c\n" + LINES,
+        "a,b,c\nm,kg,s\n" + LINES,
+        "id,412,443,490\n" + "".join(f"s{i},{line}" for i, line in enumerate(LINES.splitlines(True))),
+        "a,b,c,class\n" + "".join(f"{line},{'xy'[i % 2]}\n" for i, line in enumerate(LINES.splitlines())),
+    ],
+)
+def test_advice_is_followed_to_the_fit(tmp_path, text):
+    path = write(tmp_path, text)
+    with pytest.raises(ValueError, match=r"karhunen\.read") as error:
+        PCA().fit(path)
+    pca = PCA().fit(follow(path, str(error.value)))
+    np.testing.assert_allclose(pca.explained_variance_, PCA().fit(ROWS).explained_variance_, rtol=1e-12)
+
+
+def test_words_for_missing_values_are_named_by_the_error(tmp_path):
+    path = write(tmp_path, "a,b,c\n" + LINES + "n.d.,1,2\n")
+    with pytest.raises(ValueError, match=r"karhunen\.read") as error:
+        IncompletePCA(1).fit(path)
+    pca = IncompletePCA(1).fit(follow(path, str(error.value)))
+    assert pca.n_samples_ == 13
+
+
+def test_labels_weights_and_names_are_kept(tmp_path):
+    lines = "".join(f"r{i},{i + 1},{'xy'[i % 2]},{line}" for i, line in enumerate(LINES.splitlines(True)))
+    table = karhunen.read(write(tmp_path, "id,w,class,a,b,c\n" + lines), labels="class", weights="w")
+    assert table.feature_names == ["a", "b", "c"]
+    assert table.sample_names[:2] == ["r0", "r1"]
+    assert table.labels["class"][:2] == ["x", "y"]
+    weights = np.arange(1.0, 13.0)
+    np.testing.assert_array_equal(table.sample_weight, weights)
+    pca = PCA().fit(table, sample_weight=table.sample_weight)
+    expected = PCA().fit(ROWS, sample_weight=weights)
+    np.testing.assert_allclose(pca.explained_variance_, expected.explained_variance_, rtol=1e-12)
+    np.testing.assert_allclose(pca.transform(table), expected.transform(ROWS), atol=1e-12)
+
+
+def test_columns_are_chosen_and_tables_turned(tmp_path):
+    path = write(tmp_path, "a,b,c\n" + LINES)
+    pca = PCA().fit(karhunen.read(path, columns=["a", "c"]))
+    np.testing.assert_allclose(pca.mean_, ROWS[:, [0, 2]].mean(axis=0), rtol=1e-12)
+    turned = "gene," + ",".join(f"s{i}" for i in range(12)) + "\n"
+    turned += "".join(f"g{j}," + ",".join(map(str, ROWS[:, j])) + "\n" for j in range(3))
+    pca = PCA().fit(karhunen.read(write(tmp_path, turned, "g.csv"), transpose=True))
+    np.testing.assert_allclose(pca.mean_, ROWS.mean(axis=0), rtol=1e-12)
+    assert list(pca.feature_names_in_) == ["g0", "g1", "g2"]
+
+
+def test_arrays_are_chosen(tmp_path):
+    path = tmp_path / "two.npz"
+    np.savez(path, X=ROWS, y=ROWS[:, 0])
+    with pytest.raises(ValueError, match=r"choose one with karhunen\.read\(path, array=\.\.\.\): `X`, `y`"):
+        PCA().fit(path)
+    assert PCA().fit(karhunen.read(path, array="X")).n_samples_ == 12
+
+
+def test_files_of_one_table_have_the_same_options(tmp_path):
+    path = write(tmp_path, "a,b,c\n" + LINES)
+    with pytest.raises(ValueError, match="the same options"):
+        PCA().fit([karhunen.read(path), karhunen.read(path, header=True)])
+    with pytest.raises(TypeError, match="path must be"):
+        karhunen.read([path])
