@@ -111,6 +111,25 @@ impl Columns for ObservedData {
     }
 }
 
+/// Tests whether a table in memory is symmetric, as matrices of correlations and covariances are.
+pub fn is_symmetric(data: &Data) -> bool {
+    /// Most columns that are compared.
+    const MOST: usize = 2000;
+    fn of(table: &dyn Columns) -> bool {
+        let (n, p) = table.shape();
+        if n != p || !(3..=MOST).contains(&n) {
+            return false;
+        }
+        let columns: Option<Vec<Vec<f64>>> = (0..p).map(|j| table.column(j, n)).collect();
+        let alike = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
+        columns.is_some_and(|x| (0..p).all(|j| (0..j).all(|i| alike(x[i][j], x[j][i]))))
+    }
+    match data {
+        Data::F32(values) => of(values),
+        Data::F64(values) => of(values),
+    }
+}
+
 /// Finds the suspects of a table in memory; `names` are the names of its columns, if any. Tables that stay in their file
 /// and sparse ones have none.
 pub fn suspects_of(data: &Data, names: Option<&[String]>) -> Vec<Suspect> {

@@ -30,13 +30,13 @@ pub(super) struct Rows {
     pub(super) weights: Vec<f64>,
     /// Byte offset and column of the first integer that was rounded.
     pub(super) rounded: Option<(usize, usize)>,
-    /// What the points of numbers show.
+    /// Whether points separate decimals or group thousands.
     pub(super) points: Points,
-    /// What the values show.
+    /// Codes and totals among the values.
     pub(super) doubts: Doubts,
 }
 
-/// What shows whether the points of numbers separate decimals or group thousands, as long as nothing decides.
+/// The evidence on whether points separate decimals or group thousands, collected until one number decides.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Points {
     /// True if a number decides, or nothing asks.
@@ -183,9 +183,9 @@ pub(super) fn parse_in_parts(
 
 /// Cuts the rows into ranges of whole records.
 pub(super) fn cut(text: &[u8], dialect: &Dialect, first_row: usize, block_bytes: usize) -> Vec<Range<usize>> {
-    // Quotes in comments would be taken for those of fields.
-    let block_bytes = if dialect.comment.is_some() { text.len().max(1) } else { block_bytes };
     let quoted = text[first_row..].par_chunks(block_bytes).any(|chunk| memchr(b'"', chunk).is_some());
+    // A quote in a comment would be taken for the quote of a field.
+    let block_bytes = if quoted && dialect.comment.is_some() { text.len() } else { block_bytes };
     let mut blocks = Vec::new();
     let mut start = first_row;
     while start < text.len() {

@@ -1,5 +1,7 @@
 //! Categories and numbers in text tables.
 
+use std::path::Path;
+
 use karhunen::categorical::{Column, ColumnValues};
 use karhunen::error::{OptionValue, Phrase};
 
@@ -27,6 +29,7 @@ pub(crate) fn read_categories(
 ) -> Result<CategoryTable> {
     let path = &input.path;
     check_options(path, options)?;
+    refuse_turned(path, options)?;
     let text = table_text(path, input.as_slice())?;
     if text.is_empty() {
         return Err(Error::new(path, Cause::format("the table is empty".to_owned())));
@@ -42,33 +45,19 @@ pub(crate) fn read_categories(
         |at: usize| names.as_ref().map_or_else(|| format!("x{}", at + 1), |names| names[at].clone());
     let mut values: Vec<(String, Values)> =
         values.into_iter().enumerate().map(|(at, values)| (name_of(at), values)).collect();
-    let may_name_rows = options.row_names == RowNames::Auto
-        && columns.id().is_none()
-        && columns.roles.first() == Some(&Role::Value)
-        && values.len() > 1
-        && options.fitted.as_ref().is_none_or(|fitted| values.len() > fitted.n_features);
-    if let Some((_, Values::Categories(coded))) = values.first().filter(|_| may_name_rows)
-        && let Some(found) = coded.as_row_names()
-    {
+    if let Some(found) = take_row_names(&mut values, &mut columns, options) {
         ids = found;
-        values.remove(0);
-        columns.roles[0] = Role::Id;
-        if names.is_none() {
-            values.iter_mut().enumerate().for_each(|(at, (name, _))| *name = format!("x{}", at + 1));
-        }
     }
-    let mut warnings: Vec<Phrase> = dialect.first_line.warning().into_iter().collect();
-    let missing = |(name, values): &(String, Values)| match values {
-        Values::Categories(coded) => odd_category(name, coded),
+    let content = values.iter().filter_map(|(name, values)| match values {
+        Values::Categories(coded) => Some((name, coded)),
         Values::Numbers(_) => None,
-    };
-    warnings.extend(values.iter().find_map(missing).filter(|_| options.fitted.is_none()));
-    if matches!(kinds, ColumnKinds::ByContent) {
-        warnings.extend(values.iter().filter_map(|(name, values)| match values {
-            Values::Categories(coded) => coded.warning(name),
-            Values::Numbers(_) => None,
-        }));
-    }
+    });
+    let odd = content.clone().filter(|_| options.fitted.is_none());
+    let mostly_numbers = content.filter(|_| matches!(kinds, ColumnKinds::ByContent));
+    let warnings = (dialect.first_line.warning().into_iter())
+        .chain(odd.filter_map(|(name, coded)| odd_category(name, coded)))
+        .chain(mostly_numbers.filter_map(|(name, coded)| coded.warning(name)))
+        .collect();
     let labels = options.labels.iter().enumerate().map(|(label, option)| {
         let column = columns.roles.iter().position(|&role| role == Role::Label(label));
         column.and_then(|c| Some(columns.names.as_ref()?[c].clone())).unwrap_or_else(|| option.clone())
@@ -87,12 +76,46 @@ pub(crate) fn read_categories(
     })
 }
 
-/// The note on a category that probably stands for a missing value, such as `?`.
+/// Refuses to swap rows and columns.
+///
+/// # Errors
+/// [`Cause::Option`].
+fn refuse_turned(path: &Path, options: &ReadOptions) -> Result<()> {
+    if !options.transpose {
+        return Ok(());
+    }
+    let transpose = Phrase::default().option(option_names::TRANSPOSE);
+    let message =
+        transpose.text(" does not apply to a table of categories, whose columns are variables; leave it out");
+    Err(Error::new(path, Cause::option(message)))
+}
+
+/// Takes the first column out of the values, if no option or model says what it is and its texts name the rows; returns them.
+fn take_row_names(
+    values: &mut Vec<(String, Values)>,
+    columns: &mut Columns,
+    options: &ReadOptions,
+) -> Option<Vec<String>> {
+    let may_name_rows = options.row_names == RowNames::Auto
+        && columns.id().is_none()
+        && columns.roles.first() == Some(&Role::Value)
+        && values.len() > 1
+        && options.fitted.as_ref().is_none_or(|fitted| values.len() > fitted.n_features);
+    let (_, Values::Categories(coded)) = values.first().filter(|_| may_name_rows)? else { return None };
+    let found = coded.as_row_names()?;
+    values.remove(0);
+    columns.roles[0] = Role::Id;
+    if columns.names.is_none() {
+        values.iter_mut().enumerate().for_each(|(at, (name, _))| *name = format!("x{}", at + 1));
+    }
+    Some(found)
+}
+
+/// The note on a category that probably marks a missing value, such as `?`.
 fn odd_category(column: &str, coded: &Coded) -> Option<Phrase> {
     let found = coded.names.iter().find(|name| may_be_missing(name.as_bytes()))?;
     let (found, column) = (shortened(found), shortened(column));
-    let note =
-        format!("`{found}` is a category of the column `{column}`; if it stands for a missing value, use ");
+    let note = format!("`{found}` is a category of the column `{column}`; if it marks a missing value, use ");
     Some(Phrase::new(note).setting(option_names::NA, OptionValue::Text(found.into_owned())))
 }
 

@@ -127,12 +127,7 @@ impl Columns {
     ) -> Result<(Self, bool)> {
         let refuse = |refusal: Refusal| refusal.into_error(path, text, None);
         let (header, first_row) = read_header(text, dialect).map_err(refuse)?;
-        if dialect.preamble.left_out.as_ref().is_some_and(|left_out| left_out.end != first_row) {
-            let message = Phrase::default()
-                .option(option_names::SKIP)
-                .text(" leaves out lines at the top, or directly below the names");
-            return Err(Error::new(path, Cause::option(message)));
-        }
+        check_left_out(path, dialect, first_row)?;
         let nameless_id = header.as_ref().is_some_and(|names| leaves_out_id(names.len(), sample));
         let empty_corner = header.as_ref().is_some_and(|names| {
             names.len() > 1 && names[0].is_empty() && names[1..].iter().all(|n| !n.is_empty())
@@ -307,6 +302,21 @@ fn below_left_out(text: &[u8], offset: usize, dialect: &Dialect) -> usize {
     match &dialect.preamble.left_out {
         Some(left_out) if between(left_out.start) => left_out.end,
         _ => offset,
+    }
+}
+
+/// Refuses lines to leave out that stand elsewhere than directly below the names, above the first row.
+///
+/// # Errors
+/// [`Cause::Option`].
+pub(super) fn check_left_out(path: &Path, dialect: &Dialect, first_row: usize) -> Result<()> {
+    match &dialect.preamble.left_out {
+        Some(left_out) if left_out.end != first_row => {
+            let skip = Phrase::default().option(option_names::SKIP);
+            let message = skip.text(" leaves out lines at the top, or directly below the names");
+            Err(Error::new(path, Cause::option(message)))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -208,15 +208,39 @@ impl<'a> Begun<'a> {
         if let Some(left_out) = &preamble.left_out {
             sample.retain(|record| !left_out.contains(&record[0].offset));
         }
-        let cells = sample.iter().flatten().map(|field| &*field.text);
-        let numbers = Notation::of(options, cells, delimiter == Delimiter::Byte(b',')).map_err(|number| {
-            let found = sample.iter().flatten().find(|field| *field.text == *number);
-            let line = found.map(|field| line_of(text, field.offset));
-            Error::at(path, Place { line, ..Place::default() }, ask_sign(&number, ','))
-        })?;
+        let comma_separates = delimiter == Delimiter::Byte(b',');
+        let numbers = match Notation::of(options, &numbers_in(&sample), comma_separates) {
+            Ok(numbers) => numbers,
+            // The ids of triples and pairs may have commas; a value with one is refused where it stands.
+            Err(_) if names.is_some() => {
+                let decimal = Some('.');
+                Notation::of(&ReadOptions { decimal, ..options.clone() }, &[], comma_separates)
+                    .unwrap_or_default()
+            }
+            Err(number) => {
+                let found = sample.iter().flatten().find(|field| *field.text == *number);
+                let line = found.map(|field| line_of(text, field.offset));
+                return Err(Error::at(path, Place { line, ..Place::default() }, ask_sign(&number, ',')));
+            }
+        };
         let first_line = FirstLine::Values;
         Ok(Self { dialect: Dialect { delimiter, comment, numbers, first_line, preamble }, sample })
     }
+}
+
+/// The cells of the columns that hold numbers, in some notation.
+fn numbers_in<'a>(sample: &'a Sample) -> Vec<&'a [u8]> {
+    let is_number = |cell: &&[u8]| {
+        cell.iter().any(u8::is_ascii_digit)
+            && cell.iter().all(|byte| byte.is_ascii_digit() || b",.+-eE".contains(byte))
+    };
+    let of_column = |column: usize| {
+        let cells = || sample.iter().filter_map(move |record| Some(&*record.get(column)?.text));
+        let n_numbers = cells().filter(is_number).count();
+        let most = n_numbers * 2 >= cells().filter(|cell| !cell.is_empty()).count();
+        cells().filter(move |_| most)
+    };
+    (0..usual_n_fields(sample)).flat_map(of_column).collect()
 }
 
 fn is_named_tsv(path: &Path) -> bool {

@@ -47,7 +47,7 @@ impl Extreme {
     }
 }
 
-/// What the rows of a table show.
+/// Codes and totals among the rows of a table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Doubts {
     n_rows: usize,
@@ -118,21 +118,26 @@ impl Doubts {
         };
         let found: Vec<(String, f64, usize)> =
             self.extremes.iter().enumerate().filter_map(of_column).collect();
-        let (_, first, _) = found.first()?;
-        let alike = || found.iter().filter(|(_, value, _)| value == first);
-        let shown: Vec<String> = alike()
+        let mut codes: Vec<f64> = found.iter().map(|(_, value, _)| *value).collect();
+        codes.sort_by(f64::total_cmp);
+        codes.dedup();
+        let codes: Vec<String> = codes.iter().map(f64::to_string).collect();
+        let shown: Vec<String> = found
+            .iter()
             .take(MOST_COLUMNS)
-            .map(|(name, _, n)| format!("`{}` ({n} rows)", shortened(name)))
+            .map(|(name, value, n)| format!("{value} in {n} rows of `{}`", shortened(name)))
             .collect();
-        let more = match alike().count() - shown.len() {
+        let more = match found.len() - shown.len() {
             0 => String::new(),
-            more => format!(" and {more} more"),
+            1 => ", and in 1 more column".to_owned(),
+            more => format!(", and in {more} more columns"),
         };
         let note = format!(
-            "{first} stands far outside the other values of {}{more} and is read as a value; if it stands for a missing one, use ",
+            "{}{more}: far outside the other values, and read as values; if they mark missing values, use ",
             shown.join(", ")
         );
-        Some(Phrase::new(note).setting(option_names::NA, OptionValue::Text(first.to_string())))
+        let advice = || Phrase::new(note).setting(option_names::NA, OptionValue::Text(codes.join(",")));
+        (!found.is_empty()).then(advice)
     }
 
     /// The note on a last row that holds the sums of the others, or is called so.
@@ -185,8 +190,8 @@ mod tests {
         assert_eq!(
             notes(&table, None),
             [
-                "-99.99 stands far outside the other values of `c0` (2 rows) and is read as a value; if it stands for a missing \
-              one, use na = -99.99"
+                "-99.99 in 2 rows of `c0`, 9999 in 2 rows of `c1`: far outside the other values, and read as values; if they mark \
+              missing values, use na = -99.99,9999"
             ]
         );
         // Once, or within the range of the others, or two values alone.

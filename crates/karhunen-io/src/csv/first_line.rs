@@ -1,4 +1,5 @@
-//! What the first record of a text table holds: names, values, or either, which is asked about. Table in `docs/names.md`.
+//! Decides whether the first record of a text table holds names or values, and asks where both are possible. The table is in
+//! `docs/names.md`.
 
 use std::collections::HashSet;
 
@@ -286,7 +287,8 @@ pub(crate) fn leaves_out_id(n_names: usize, rows: &[Vec<Field>]) -> bool {
     n_names + 1 == usual_n_fields(rows) && !ends_empty(rows) && (n_names > 1 || rows.iter().all(is_name))
 }
 
-/// What the first line of triples or pairs holds. `columns` are the indices of row, column and value; pairs have no value.
+/// Decides whether the first line of triples or pairs holds names. `columns` are the indices of row, column and value; pairs
+/// have no value.
 /// Text that is not a number as a value, or text over whole numbers as ids, are names; the numbers 0, 1, 2, … over decimals,
 /// or over ids of text, may be.
 pub(crate) fn of_entries(

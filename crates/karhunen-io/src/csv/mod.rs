@@ -13,6 +13,8 @@ mod fill;
 mod first_line;
 mod notation;
 mod preamble;
+#[cfg(test)]
+mod question_tests;
 pub(crate) mod refusal;
 mod row_names;
 #[cfg(test)]
@@ -153,39 +155,14 @@ fn read_with_form(
     let (dialect, sample) = Dialect::detect(path, text, options)?;
     let columns = Columns::of(path, text, &dialect, &sample, options)?;
     let names = columns.names.as_deref();
-    let refuse = |refusal: Refusal| refusal.into_error(path, text, names);
-    let n_cols = columns.count(Role::Value);
-    let expected = (blocks::expected_rows(text, columns.first_row), n_cols);
-    let mut doubts = Doubts::default();
-    let (rows, copied) = if options.stay_in_file(expected, 8) {
-        let mut copy = Copy::new(path, expected, options)?;
-        let rows = in_pool(path, options, || {
-            let mut beside = Vec::new();
-            blocks::parse_in_parts(text, &dialect, &columns, block_bytes, &mut |mut rows| {
-                doubts.join(&rows.doubts);
-                copy.push(&rows.values)?;
-                rows.values = Matrix::zeros(0, n_cols);
-                beside.push(rows);
-                release();
-                Ok(())
-            })?;
-            Ok::<_, Stop>(beside)
-        })?;
-        let rows = rows.map_err(|stop| match stop {
-            Stop::Refusal(refusal) => refuse(refusal),
-            Stop::Copy(error) => error,
-        })?;
-        (rows, Some(copy.finish(options.most_held())?.into()))
-    } else {
-        blocks::ask(path, text, &columns)?;
-        let rows = in_pool(path, options, || blocks::parse(text, &dialect, &columns, block_bytes))?;
-        let rows = rows.map_err(refuse)?;
-        rows.iter().for_each(|rows| doubts.join(&rows.doubts));
-        (rows, None)
-    };
+    let layout = Layout { path, text, dialect: &dialect, columns: &columns };
+    let (rows, copied) = layout.parse(options, block_bytes, release)?;
     let rounded = rows.iter().find_map(|rows| rows.rounded);
-    let mut points = blocks::Points::default();
-    rows.iter().for_each(|rows| points.join(&rows.points));
+    let (mut points, mut doubts) = (blocks::Points::default(), Doubts::default());
+    for rows in &rows {
+        points.join(&rows.points);
+        doubts.join(&rows.doubts);
+    }
     let open_points = open_points(path, text, points)?;
     let mut table = assemble(rows, &columns, &dialect, options);
     table.warnings.extend(open_points);
@@ -201,9 +178,55 @@ fn read_with_form(
     table.warnings.extend(rounded.map(|place| rounded_warning(text, names, place)));
     if columns.id_must_differ {
         check_ids(text, &dialect, &columns, table.sample_names.as_deref().unwrap_or_default())
-            .map_err(refuse)?;
+            .map_err(|refusal| refusal.into_error(path, text, names))?;
     }
     Ok((table, Form { dialect, columns }))
+}
+
+/// A text, its notation and its columns.
+struct Layout<'a> {
+    path: &'a Path,
+    text: &'a [u8],
+    dialect: &'a Dialect,
+    columns: &'a Columns,
+}
+
+impl Layout<'_> {
+    /// Parses the rows in blocks of about `block_bytes`. Values beyond the memory limit are returned as data in a temporary
+    /// copy; `release` gives the memory of the parsed text back.
+    fn parse(
+        &self,
+        options: &ReadOptions,
+        block_bytes: usize,
+        release: &(dyn Fn() + Sync),
+    ) -> Result<(Vec<Rows>, Option<Data>)> {
+        let Self { path, text, dialect, columns } = *self;
+        let refuse = |refusal: Refusal| refusal.into_error(path, text, columns.names.as_deref());
+        let n_cols = columns.count(Role::Value);
+        let expected = (blocks::expected_rows(text, columns.first_row), n_cols);
+        if !options.stay_in_file(expected, 8) {
+            blocks::ask(path, text, columns)?;
+            let rows = in_pool(path, options, || blocks::parse(text, dialect, columns, block_bytes))?;
+            return Ok((rows.map_err(refuse)?, None));
+        }
+        let mut copy = Copy::new(path, expected, options)?;
+        let rows = in_pool(path, options, || {
+            let mut without_values = Vec::new();
+            blocks::parse_in_parts(text, dialect, columns, block_bytes, &mut |mut rows| {
+                copy.push(&rows.values)?;
+                rows.values = Matrix::zeros(0, n_cols);
+                without_values.push(rows);
+                release();
+                Ok(())
+            })?;
+            Ok::<_, Stop>(without_values)
+        })?;
+        let rows = rows.map_err(|stop| match stop {
+            Stop::Refusal(refusal) => refuse(refusal),
+            Stop::Copy(error) => error,
+        })?;
+        Ok((rows, Some(copy.finish(options.most_held())?.into())))
+    }
 }
 
 /// A warning about an integer that was rounded, given its byte offset and column.

@@ -47,7 +47,7 @@ impl Cell {
     }
 }
 
-/// Tests for a text that probably stands for a missing value, though no option says so.
+/// Tests for a text that probably marks a missing value, though no option says so.
 pub(crate) fn may_be_missing(text: &[u8]) -> bool {
     FOREIGN_MISSING.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(text))
         || !text.iter().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())
@@ -74,18 +74,14 @@ impl Notation {
         Self { decimal_comma, ..Self::default() }
     }
 
-    /// Decides from the options, and otherwise from the texts of the first cells. One number that has one reading decides
-    /// for all; `comma_separates` states that the comma is the delimiter, so that points separate decimals.
+    /// Decides from the options, and otherwise from the first cells of columns of numbers. One number that has one reading
+    /// decides for all; `comma_separates` states that the comma is the delimiter, so that points separate decimals.
     ///
     /// # Errors
     /// The first number with a comma, if all of them have two readings.
-    pub(crate) fn of<'a>(
-        options: &ReadOptions,
-        cells: impl Iterator<Item = &'a [u8]>,
-        comma_separates: bool,
-    ) -> Result<Self, Vec<u8>> {
+    pub(crate) fn of(options: &ReadOptions, cells: &[&[u8]], comma_separates: bool) -> Result<Self, Vec<u8>> {
         let mut signs = Signs::default();
-        cells.for_each(|cell| signs.look(cell));
+        cells.iter().for_each(|cell| signs.look(cell));
         let (decimal_comma, thousands) = signs.decide(options, comma_separates)?;
         let number = |word: &String| fast_float2::parse(word.replace(',', ".")).ok();
         Ok(Self {
@@ -135,7 +131,7 @@ impl Notation {
     }
 }
 
-/// What the numbers of a table show about the comma, or about the point.
+/// The evidence on one sign, the comma or the point.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shown {
     /// How many numbers have it as decimal sign only, such as `0,5`.
@@ -153,7 +149,7 @@ impl Shown {
     }
 }
 
-/// What the numbers of a table show about commas and points.
+/// The evidence on commas and points in the numbers of a table.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Signs {
     pub(crate) comma: Shown,
@@ -280,7 +276,8 @@ mod tests {
 
     /// The decimal sign, the sign between groups, or the number that has two readings.
     fn read(cells: &str, options: &ReadOptions) -> Result<(char, Option<char>), String> {
-        let notation = Notation::of(options, cells.split(' ').map(str::as_bytes), false);
+        let cells: Vec<&[u8]> = cells.split(' ').map(str::as_bytes).collect();
+        let notation = Notation::of(options, &cells, false);
         let signs = |notation: Notation| (if notation.decimal_comma { ',' } else { '.' }, notation.thousands);
         notation.map(signs).map_err(|number| String::from_utf8(number).unwrap())
     }
@@ -331,7 +328,7 @@ mod tests {
     #[test]
     fn words_and_numbers_of_the_option_are_missing() {
         let options = ReadOptions { na: vec!["n.d.".into(), "-99.99".into()], ..ReadOptions::default() };
-        let notation = Notation::of(&options, std::iter::empty(), true).unwrap();
+        let notation = Notation::of(&options, &[], true).unwrap();
         for text in ["n.d.", "-99.99", "-99.990", "NA"] {
             assert_eq!(Cell::of(text.as_bytes(), &notation), Cell::Missing, "{text}");
         }

@@ -1,4 +1,4 @@
-//! Lines that are no records: the line `sep=;` of Excel, comments, and lines that [`ReadOptions::skip`] leaves out.
+//! Lines that are not records: the line `sep=;` of Excel, comments, and lines that [`ReadOptions::skip`] leaves out.
 
 use std::ops::Range;
 

@@ -137,6 +137,7 @@ impl Reason {
                 ))
                 .setting(option_names::DOUBLE, OptionValue::Flag(true)),
             ),
+            Reason::NoValue(found) if is_number(&found) => of_text(&found, Vec::new(), label),
             Reason::NoValue(found) => {
                 Cause::value(format!("`{}` is not a number; correct it, or drop the line", show(&found)))
             }
@@ -244,7 +245,7 @@ fn of_text(found: &[u8], mut words: Vec<String>, label: &str) -> Cause {
     }
     words.retain(|word| word.as_bytes() != found);
     words.insert(0, text.into_owned());
-    let missing = Phrase::new("if it stands for a missing value, use ")
+    let missing = Phrase::new("if it marks a missing value, use ")
         .setting(option_names::NA, OptionValue::Text(words.join(",")))
         .text("; else ");
     let is_word = found.len() <= SHOWN && !found.contains(&b',');

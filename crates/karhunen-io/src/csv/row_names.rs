@@ -1,4 +1,4 @@
-//! Whether the first column of a text table names the rows, if no option says so. Table in `docs/names.md`.
+//! Decides whether the first column of a text table names the rows, if no option says so. The table is in `docs/names.md`.
 
 use karhunen::error::{OptionValue, Phrase};
 

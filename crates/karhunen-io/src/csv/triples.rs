@@ -10,7 +10,7 @@ use memchr::memchr_iter;
 use rayon::prelude::*;
 
 use super::blocks::{block_end, cut};
-use super::columns::read_header;
+use super::columns::{check_left_out, read_header};
 use super::dialect::{Dialect, Sample};
 use super::fields::{BlankLines, Ending, Scanner};
 use super::first_line::{FirstLine, of_entries};
@@ -93,6 +93,7 @@ impl EntryForm {
         let (dialect, sample) = Dialect::detect_entries(path, text, options, names, &holds)?;
         let (names, first_row) =
             read_header(text, &dialect).map_err(|refusal| refusal.into_error(path, text, None))?;
+        check_left_out(path, &dialect, first_row)?;
         let n_columns = names.as_ref().map_or(sample.first().map_or(0, Vec::len), Vec::len);
         let roles = wanted.roles(path, names.as_deref(), n_columns)?;
         // An empty table is valid input for a model, but not for a fit.
