@@ -58,6 +58,19 @@ pub(crate) enum Part {
 }
 
 impl FitFiles {
+    /// The options of the files that are written, with that of a checkpoint.
+    pub(crate) fn outputs<'a>(
+        &'a self,
+        checkpoint: Option<&'a Path>,
+    ) -> [(&'static str, Option<&'a Path>); 4] {
+        [
+            ("-o", self.model.as_deref()),
+            ("--scores", self.scores.as_deref()),
+            ("--loadings", self.loadings.as_deref()),
+            ("--checkpoint", checkpoint),
+        ]
+    }
+
     /// Checks the outputs of a fit and determines the form of the summary. `inputs` are the files that the fit
     /// reads, `kind` is the kind of its model.
     ///

@@ -96,7 +96,7 @@ impl MatchArgs {
     }
 }
 
-/// Checks, before any work, that the files of PLINK 2 with this prefix can be written beside the other `outputs`.
+/// Checks, before any work, that the files of PLINK 2 with this prefix can be written next to the other `outputs`.
 ///
 /// # Errors
 /// [`Failure::Usage`] for several data files, for another scaling and without centring, for files that are read or written

@@ -3,7 +3,9 @@
 
 use karhunen::PcaModel;
 use karhunen::pca::{Centring, Scaling};
-use karhunen_io::{Columns, Data, ObservedData, Suspect, shell_word, shortened, suspects, suspects_of};
+use karhunen_io::{
+    Columns, Data, ObservedData, Suspect, is_symmetric, shell_word, shortened, suspects, suspects_of,
+};
 
 use crate::figures::percent;
 
@@ -11,8 +13,11 @@ use crate::figures::percent;
 const FEWEST_ROWS: usize = 10;
 /// Maximum number of empty columns named in a note.
 const MOST_EMPTY: usize = 4;
-/// A dominant column has this fraction of the total variance, and this multiple of the others' average variance.
-const DOMINANT: (f64, f64) = (0.95, 1000.0);
+/// Dominant columns, a few at most, have this fraction of the total variance, and on average this multiple of the variance of
+/// the others.
+const DOMINANT: (f64, f64) = (0.95, 20.0);
+/// Most dominant columns that are named.
+const MOST_DOMINANT: usize = 4;
 
 /// The remedy for a dominant column.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +38,13 @@ pub(crate) fn of_observed(data: &ObservedData, names: Option<&[String]>) -> Vec<
     suspects(data, names).iter().map(|suspect| of_suspect(*suspect, names)).collect()
 }
 
+/// A hint about a table that is symmetric.
+pub(crate) fn of_matrix(data: &Data) -> Option<String> {
+    let hint = "the table is symmetric, as a matrix of correlations or covariances is, and its rows are fitted as observations; if it is \
+                one, give the rows that it was computed from";
+    is_symmetric(data).then(|| hint.to_owned())
+}
+
 fn of_suspect(suspect: Suspect, names: Option<&[String]>) -> String {
     let number = suspect.column + 1;
     let (shown, label) = match names.map(|names| &names[suspect.column]) {
@@ -42,8 +54,8 @@ fn of_suspect(suspect: Suspect, names: Option<&[String]>) -> String {
     suspect.hint(&format!("column {shown}"), &format!("use --label {label}"))
 }
 
-/// A hint about a column that determines the first component by its unit alone. The variance of a column is at
-/// least the part that this component explains.
+/// A hint about a few columns that determine the first components by their units alone. The variance of a column is at least
+/// the part that the components explain.
 pub(crate) fn of_model(model: &PcaModel, names: Option<&[String]>) -> Option<String> {
     let options = model.options();
     let (total, p) = (model.total_variance(), model.n_features());
@@ -52,10 +64,11 @@ pub(crate) fn of_model(model: &PcaModel, names: Option<&[String]>) -> Option<Str
     if !as_measured || weighted || p < 2 || model.n_samples() < FEWEST_ROWS {
         return None;
     }
-    let first = *model.explained_variance().first()?;
-    let parts = (0..p).map(|j| first * model.components()[(0, j)].powi(2));
-    let (j, part) = parts.enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    dominant(j, part, total, p, names, ScaleAdvice::Option)
+    let explained = model.explained_variance();
+    let part = |j: usize| {
+        explained.iter().enumerate().map(|(k, variance)| variance * model.components()[(k, j)].powi(2)).sum()
+    };
+    dominant(&(0..p).map(part).collect::<Vec<f64>>(), total, names, ScaleAdvice::Option)
 }
 
 /// As [`of_model`], from the variances of the columns of `n` rows.
@@ -68,37 +81,35 @@ pub(crate) fn of_variances(
     if n < FEWEST_ROWS {
         return None;
     }
-    let (j, largest) = variances.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    dominant(j, largest, variances.iter().sum(), variances.len(), names, advice)
+    dominant(variances, variances.iter().sum(), names, advice)
 }
 
-fn dominant(
-    j: usize,
-    variance: f64,
-    total: f64,
-    p: usize,
-    names: Option<&[String]>,
-    advice: ScaleAdvice,
-) -> Option<String> {
-    let others = (total - variance) / (p as f64 - 1.0);
-    let is_so = total.is_finite()
-        && variance >= DOMINANT.0 * total
-        && others > 0.0
-        && variance >= DOMINANT.1 * others;
-    let shown = match names {
-        Some(names) => format!("`{}`", shortened(&names[j])),
+fn dominant(variances: &[f64], total: f64, names: Option<&[String]>, advice: ScaleAdvice) -> Option<String> {
+    let p = variances.len();
+    let mut order: Vec<usize> = (0..p).collect();
+    order.sort_by(|a, b| variances[*b].total_cmp(&variances[*a]));
+    let share = |n: usize| order[..n].iter().map(|j| variances[*j]).sum::<f64>();
+    let n = (1..=MOST_DOMINANT.min(p.saturating_sub(1))).find(|n| share(*n) >= DOMINANT.0 * total)?;
+    let others = (total - share(n)) / (p - n) as f64;
+    if !(total.is_finite() && others > 0.0 && share(n) / n as f64 >= DOMINANT.1 * others) {
+        return None;
+    }
+    let shown = |j: &usize| match names {
+        Some(names) => format!("`{}`", shortened(&names[*j])),
         None => (j + 1).to_string(),
     };
+    let shown: Vec<String> = order[..n].iter().map(shown).collect();
     let advice = match advice {
         ScaleAdvice::Option => "use --scale",
         ScaleAdvice::Before => "divide the columns by their standard deviations before",
     };
-    is_so.then(|| {
-        format!(
-            "column {shown} has {} of the variance, so that the others hardly count; if that is only its unit, {advice}",
-            percent(variance / total)
-        )
-    })
+    let (columns, units) = if n == 1 { ("column", "its unit") } else { ("columns", "their units") };
+    let verb = if n == 1 { "has" } else { "have" };
+    let percent = percent(share(n) / total);
+    Some(format!(
+        "{columns} {} {verb} {percent} of the variance, so that the others hardly count; if that is only {units}, {advice}",
+        shown.join(", ")
+    ))
 }
 
 /// The variances of the columns of observed entries; zero for columns with fewer than two.
@@ -186,7 +197,9 @@ mod tests {
         let hint = of_variances(&[1.0, 4000.0, 2.0], 30, Some(&names("a b c")), ScaleAdvice::Before).unwrap();
         assert!(hint.starts_with("column `b` has 99.93% of the variance"), "{hint}");
         assert_eq!(of_variances(&[1.0, 4000.0, 2.0], 9, None, ScaleAdvice::Before), None);
-        for variances in [&[1.0, 800.0][..], &[4000.0], &[0.0, 5.0], &[3000.0, 2.0, 900.0], &[f64::NAN, 1.0]]
+        let hint = of_variances(&[1.0, 4000.0, 3000.0, 2.0, 1.0], 30, None, ScaleAdvice::Option).unwrap();
+        assert!(hint.starts_with("columns 2, 3 have 99.94% of the variance"), "{hint}");
+        for variances in [&[1.0, 15.0][..], &[4000.0], &[0.0, 5.0], &[3000.0, 900.0, 800.0], &[f64::NAN, 1.0]]
         {
             assert_eq!(of_variances(variances, 30, None, ScaleAdvice::Option), None, "{variances:?}");
         }

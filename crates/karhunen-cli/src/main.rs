@@ -96,7 +96,9 @@ fn main() -> ExitCode {
 
 /// Parses a command line.
 fn parse(words: Vec<OsString>) -> Result<Cli, clap::Error> {
-    let matches = help::definition().try_get_matches_from(words).map_err(neighbours::advised)?;
+    let command = words.get(1).and_then(|word| word.to_str()).unwrap_or_default().to_owned();
+    let advised = |error| neighbours::advised(error, help::definition().find_subcommand(&command));
+    let matches = help::definition().try_get_matches_from(words).map_err(advised)?;
     Cli::from_arg_matches(&matches)
 }
 

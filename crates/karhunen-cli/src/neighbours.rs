@@ -1,5 +1,6 @@
 //! Words of other programs in a command line, and what does the same here.
 
+use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -7,66 +8,69 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 const OPTIONS: [(&[&str], &str); 22] = [
     (
         &["standardize", "standardise", "std", "uv", "unit-variance", "correlation", "cor", "scale-unit"],
-        "--scale",
+        "use --scale",
     ),
-    (&["n", "n-components", "ncomp", "ncp", "n-comps", "rank", "npcs", "n-pcs", "pcs", "nf", "dims"], "-k"),
-    (&["drop", "exclude", "ignore", "labels", "class", "target", "quali-sup"], "--label"),
-    (&["usecols", "cols", "select", "features", "variables"], "--columns"),
-    (&["index-col", "row-name", "id", "ids", "rownames"], "--row-names"),
-    (&["sep", "delim", "separator"], "--delimiter"),
-    (&["dec", "decimal-comma", "decimal-point"], "--decimal"),
-    (&["na-values", "na-strings", "missing-values", "nan", "missing-code"], "--na"),
-    (&["skiprows", "skip-rows", "skip-lines"], "--skip"),
+    (
+        &["n", "n-components", "ncomp", "ncp", "n-comps", "rank", "npcs", "n-pcs", "pcs", "nf", "dims"],
+        "use -k",
+    ),
+    (&["drop", "exclude", "ignore", "labels", "class", "target", "quali-sup"], "use --label"),
+    (&["usecols", "cols", "select", "features", "variables"], "use --columns"),
+    (&["index-col", "row-name", "id", "ids", "rownames"], "use --row-names"),
+    (&["sep", "delim", "separator"], "use --delimiter"),
+    (&["dec", "decimal-comma", "decimal-point"], "use --decimal"),
+    (&["na-values", "na-strings", "missing-values", "nan", "missing-code"], "use --na"),
+    (&["skiprows", "skip-rows", "skip-lines"], "use --skip"),
     (
         &["center", "centre", "with-mean", "zero-center"],
-        "--no-center, to leave out the centring that is the default",
+        "columns are centred by default; use --no-center to leave it out",
     ),
-    (&["n-jobs", "jobs", "cores", "n-threads", "nthreads"], "--threads"),
-    (&["svd-solver", "method"], "--solver, or --missing=METHOD for missing values"),
-    (&["out", "save", "outfile", "out-file"], "-o for the model, --scores or --loadings for tables"),
-    (&["sample-weight", "row-w", "wt", "freq"], "--weights"),
-    (&["col-w", "variable-weights"], "--feature-weights"),
-    (&["log", "normalize-total", "normalize"], "--log1p"),
-    (&["use-highly-variable", "mask-var", "hvg"], "--mask highly_variable"),
-    (&["random-state", "random-seed"], "--seed"),
-    (&["impute", "fill"], "--missing, or `karhunen complete`"),
-    (&["bfile", "bed", "pfile"], "the name of the .bed file as DATA"),
+    (&["n-jobs", "jobs", "cores", "n-threads", "nthreads"], "use --threads"),
+    (&["svd-solver", "method"], "use --solver, or --missing=METHOD for missing values"),
+    (&["out", "save", "outfile", "out-file"], "use -o for the model, --scores or --loadings for tables"),
+    (&["sample-weight", "row-w", "wt", "freq"], "use --weights"),
+    (&["col-w", "variable-weights"], "use --feature-weights"),
+    (&["log", "normalize-total", "normalize"], "use --log1p"),
+    (&["use-highly-variable", "mask-var", "hvg"], "use --mask highly_variable"),
+    (&["random-state", "random-seed"], "use --seed"),
+    (&["impute", "fill"], "use --missing, or `karhunen complete`"),
+    (&["bfile", "bed", "pfile"], "give the name of the .bed file as DATA"),
     (
         &["maf", "geno", "mind", "hwe", "keep", "extract", "remove"],
-        "plink2 before: variants and samples are not filtered here",
+        "filter variants and samples with plink2 before the fit",
     ),
-    (&["format", "input-format", "type"], "nothing: the content of a file says its format"),
+    (&["format", "input-format", "type"], "leave it out: the content of a file says its format"),
 ];
 
 /// Values of options: the option, words of other programs, and the value here.
 const VALUES: [(&str, &[&str], &str); 9] = [
-    ("--kernel", &["gaussian", "gauss", "rbfdot", "radial"], "--kernel rbf"),
-    ("--kernel", &["poly", "polydot"], "--kernel polynomial"),
-    ("--kernel", &["vanilladot", "none"], "--kernel linear"),
-    ("--kernel", &["laplacedot", "laplace"], "--kernel laplacian"),
+    ("--kernel", &["gaussian", "gauss", "rbfdot", "radial"], "use --kernel rbf"),
+    ("--kernel", &["poly", "polydot"], "use --kernel polynomial"),
+    ("--kernel", &["vanilladot", "none"], "use --kernel linear"),
+    ("--kernel", &["laplacedot", "laplace"], "use --kernel laplacian"),
     (
         "--solver",
         &["randomized", "randomised", "arpack", "lobpcg", "irlba", "propack"],
-        "--solver block-krylov",
+        "use --solver block-krylov",
     ),
-    ("--solver", &["covariance_eigh", "eigen", "princomp"], "--solver covariance"),
-    ("--solver", &["lapack", "prcomp", "svds"], "--solver svd"),
-    ("--scale", &["true", "yes", "uv", "unit", "std", "standard"], "--scale alone"),
-    ("--scale", &["false", "no", "none", "ctr"], "no --scale: columns are not scaled by default"),
+    ("--solver", &["covariance_eigh", "eigen", "princomp"], "use --solver covariance"),
+    ("--solver", &["lapack", "prcomp", "svds"], "use --solver svd"),
+    ("--scale", &["true", "yes", "uv", "unit", "std", "standard"], "use --scale alone"),
+    ("--scale", &["false", "no", "none", "ctr"], "leave --scale out: columns are not scaled by default"),
 ];
 
 /// Commands of other programs, and what does the same.
 const COMMANDS: [(&[&str], &str); 5] = [
-    (&["pca", "prcomp", "princomp", "train", "run", "svd"], "karhunen fit"),
-    (&["project", "apply", "score", "scores"], "karhunen transform"),
-    (&["plot", "view", "html"], "karhunen report"),
-    (&["info", "describe", "show", "head", "summary"], "karhunen inspect"),
-    (&["fill", "interpolate"], "karhunen complete"),
+    (&["pca", "prcomp", "princomp", "train", "run", "svd"], "use `karhunen fit`"),
+    (&["project", "apply", "score", "scores"], "use `karhunen transform`"),
+    (&["plot", "view", "html"], "use `karhunen report`"),
+    (&["info", "describe", "show", "head", "summary"], "use `karhunen inspect`"),
+    (&["fill", "interpolate"], "use `karhunen complete`"),
 ];
 
-/// The error with a tip for the words of other programs. A similar argument of clap stays only where it begins alike: others
-/// change the meaning of the command.
-pub(crate) fn advised(mut error: clap::Error) -> clap::Error {
+/// The error with a tip for the words of other programs, if `command` has the options that the tip names. A similar argument
+/// of clap stays only where it begins alike: others change the meaning of the command.
+pub(crate) fn advised(mut error: clap::Error, command: Option<&Command>) -> clap::Error {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
         _ => String::new(),
@@ -85,6 +89,8 @@ pub(crate) fn advised(mut error: clap::Error) -> clap::Error {
         }
         _ => return error,
     };
+    let tip =
+        tip.filter(|tip| options_in(tip).all(|option| command.is_some_and(|command| has(command, option))));
     if error.kind() == ErrorKind::UnknownArgument && (tip.is_some() || !begins_alike(&argument, &similar)) {
         // The line of usage is that of the similar argument.
         for kind in [ContextKind::SuggestedArg, ContextKind::Suggested, ContextKind::Usage] {
@@ -92,10 +98,24 @@ pub(crate) fn advised(mut error: clap::Error) -> clap::Error {
         }
     }
     if let Some(here) = tip {
-        let tip = StyledStr::from(format!("here it is {here}"));
+        let tip = StyledStr::from(here);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }
     error
+}
+
+/// The options that a tip names.
+fn options_in(tip: &str) -> impl Iterator<Item = &str> {
+    let words = tip.split([' ', ',', '=', ';', ':']);
+    words.filter(|word| word.len() > 1 && word.starts_with('-'))
+}
+
+/// Tests whether a command has an option, `-k` or `--kernel`.
+fn has(command: &Command, option: &str) -> bool {
+    command.get_arguments().any(|arg| match option.strip_prefix("--") {
+        Some(long) => arg.get_long() == Some(long),
+        None => arg.get_short() == option.chars().nth(1),
+    })
 }
 
 fn of_word(table: &[(&[&str], &'static str)], word: &str) -> Option<&'static str> {
@@ -119,24 +139,23 @@ mod tests {
     use super::*;
 
     fn message(words: &str) -> String {
-        let words = std::iter::once("karhunen").chain(words.split(' '));
-        let error = crate::help::definition().try_get_matches_from(words).unwrap_err();
-        advised(error).to_string()
+        let words = std::iter::once("karhunen").chain(words.split(' ')).map(Into::into).collect();
+        crate::parse(words).unwrap_err().to_string()
     }
 
     #[test]
     fn words_of_other_programs_are_answered_with_ours() {
         for (words, tip) in [
-            ("fit t.csv --standardize", "here it is --scale"),
-            ("fit t.csv -n 3", "here it is -k"),
-            ("fit t.csv --n_components 3", "here it is -k"),
-            ("fit t.csv --na.strings x", "here it is --na"),
-            ("fit t.csv --format csv", "here it is nothing: the content of a file says its format"),
-            ("fit t.csv --maf 0.1", "here it is plink2 before"),
-            ("fit t.csv --kernel gaussian", "here it is --kernel rbf"),
-            ("fit t.csv --solver randomized", "here it is --solver block-krylov"),
-            ("fit t.csv --scale=TRUE", "here it is --scale alone"),
-            ("pca t.csv", "here it is karhunen fit"),
+            ("fit t.csv --standardize", "use --scale"),
+            ("fit t.csv -n 3", "use -k"),
+            ("fit t.csv --n_components 3", "use -k"),
+            ("fit t.csv --na.strings x", "use --na"),
+            ("fit t.csv --format csv", "leave it out: the content of a file says its format"),
+            ("fit t.csv --maf 0.1", "filter variants and samples with plink2"),
+            ("fit t.csv --kernel gaussian", "use --kernel rbf"),
+            ("fit t.csv --solver randomized", "use --solver block-krylov"),
+            ("fit t.csv --scale=TRUE", "use --scale alone"),
+            ("pca t.csv", "use `karhunen fit`"),
         ] {
             let message = message(words);
             assert!(message.contains(tip), "{words}: {message}");
@@ -144,6 +163,8 @@ mod tests {
         }
         assert!(message("fit t.csv --compnents 3").contains("'--components'"));
         assert!(message("fitt t.csv").contains("'fit'"));
+        // An option that the command does not have.
+        assert!(!message("transform m t.csv --standardize").contains("--scale"));
         // Another meaning.
         assert!(!message("fit t.csv --inform x").contains("similar"), "{}", message("fit t.csv --inform x"));
     }
@@ -152,18 +173,16 @@ mod tests {
     fn every_option_that_is_named_exists_and_no_word_is_ours() {
         let definition = crate::help::definition();
         let fit = definition.find_subcommand("fit").unwrap();
-        let exists = |name: &str| fit.get_arguments().any(|arg| arg.get_long() == Some(name));
-        let all = OPTIONS.iter().map(|(_, here)| *here).chain(VALUES.iter().map(|(_, _, here)| *here));
-        for here in
-            all.flat_map(|text| text.split([' ', ',', '='])).filter_map(|word| word.strip_prefix("--"))
-        {
-            assert!(exists(here.trim_end_matches(':')), "--{here}");
+        for tip in OPTIONS.iter().map(|(_, tip)| *tip).chain(VALUES.iter().map(|(_, _, tip)| *tip)) {
+            assert!(options_in(tip).all(|option| has(fit, option)), "{tip}");
         }
+        let exists = |name: &str| has(fit, &format!("--{name}"));
         for word in OPTIONS.iter().flat_map(|(words, _)| *words) {
             assert!(!exists(word), "--{word}");
         }
-        for (words, here) in COMMANDS {
-            assert!(definition.find_subcommand(here.split_once(' ').unwrap().1).is_some(), "{here}");
+        for (words, tip) in COMMANDS {
+            let command = tip.trim_end_matches('`').split(' ').next_back().unwrap();
+            assert!(definition.find_subcommand(command).is_some(), "{tip}");
             assert!(words.iter().all(|word| definition.find_subcommand(word).is_none()));
         }
     }

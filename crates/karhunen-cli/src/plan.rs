@@ -92,14 +92,8 @@ impl FitPlan {
         checkpoints.check(&given, &output, &inputs)?;
         let files = FitFiles::resolve(output, &inputs, SavedModel::KIND)?;
         if let Some(prefix) = &eigenvec {
-            let outputs = [
-                ("-o", files.model.as_deref()),
-                ("--scores", files.scores.as_deref()),
-                ("--loadings", files.loadings.as_deref()),
-                ("--checkpoint", checkpoints.checkpoint.as_deref()),
-            ];
-            let written = (&outputs[..], files.force);
-            genotype_args::check_eigenvec(prefix, (&data, &inputs), &complete, written)?;
+            let outputs = files.outputs(checkpoints.checkpoint.as_deref());
+            genotype_args::check_eigenvec(prefix, (&data, &inputs), &complete, (&outputs, files.force))?;
         }
         let read = ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) };
         let mut pca = Pca {

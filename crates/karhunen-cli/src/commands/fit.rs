@@ -50,6 +50,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     let progress = Progress::new(plan.files.quiet);
     let mut dataset = Dataset::read_all(&plan.data, &plan.read, &progress).map_err(or_categories)?;
     dataset.hint(hints::of_table(&dataset.table.data, dataset.table.feature_names.as_deref()));
+    dataset.hint(hints::of_matrix(&dataset.table.data));
     if plan.eigenvec.is_some() {
         genotype_args::check_table(&dataset)?;
     }
@@ -62,9 +63,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     let pca = plan.pca_of(dataset.table.data.shape(), dataset.table.feature_names.as_deref())?;
     let fit = Fit { plan: &plan, pca: &pca, dataset: &dataset, weights: &weights, progress: &progress };
     let (model, seconds) = dispatch(&dataset.table.data, fit)?;
-    if dataset.hints.is_empty() {
-        dataset.hint(hints::of_model(&model, dataset.table.feature_names.as_deref()));
-    }
+    dataset.hint(hints::of_model(&model, dataset.table.feature_names.as_deref()));
     dataset.hint(weights.note(pca.weighting));
     warn_of_components(model.convergence(), &dataset.places());
     report(&plan, &dataset, &weights, &model, seconds)

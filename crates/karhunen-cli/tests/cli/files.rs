@@ -50,10 +50,10 @@ fn whitened_scores_have_unit_variance() {
 #[test]
 fn every_format_that_is_written_is_read_again() {
     let folder = tempfile::tempdir().unwrap();
-    let expected = parse_csv(&output("fit usarrests.csv -k 2 --scores - --quiet"));
+    let expected = parse_csv(&output("fit usarrests.csv -k 2 --scale --scores - --quiet"));
     for name in ["s.csv", "s.tsv", "s.npy", "s.parquet"] {
         let path = folder.path().join(name).display().to_string();
-        karhunen(&format!("fit usarrests.csv -k 2 --quiet --scores {path}"))
+        karhunen(&format!("fit usarrests.csv -k 2 --quiet --scale --scores {path}"))
             .assert()
             .success()
             .stdout("")

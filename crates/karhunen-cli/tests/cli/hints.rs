@@ -24,7 +24,6 @@ fn x(i: usize) -> String {
 fn examples_as_they_should_be_fitted_get_none() {
     for fit in [
         "usarrests.csv --scale",
-        "usarrests.csv",
         "iris.csv --label class",
         "wine.csv --label class --scale",
         "breast_cancer.csv --label class --scale",
@@ -50,6 +49,15 @@ fn units_that_drown_the_others_are_said_once() {
     let text = notes("fit wine.csv --label class -q");
     assert!(text.starts_with("note: wine.csv: column `proline` has 99."), "{text}");
     assert!(text.contains("use --scale") && text.lines().count() == 1, "{text}");
+    // No note suppresses another.
+    let text = notes("fit wine.csv -q");
+    assert!(
+        text.contains("column `class` holds 3 whole numbers") && text.contains("column `proline` has 99."),
+        "{text}"
+    );
+    assert!(notes("fit usarrests.csv -q").contains("column `Assault` has 95."));
+    let text = notes("fit breast_cancer.csv --label class -q");
+    assert!(text.contains("columns `worst_area`, `mean_area` have 9"), "{text}");
     assert!(notes("fit wine.csv --label class --missing=als -k 2 -q").contains("use --scale"));
     assert_eq!(notes("fit wine.csv --label class --missing=als -k 2 --scale -q"), "");
     assert!(
@@ -60,8 +68,23 @@ fn units_that_drown_the_others_are_said_once() {
 }
 
 #[test]
+fn a_correlation_matrix_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.csv");
+    let fit = |corner: &str| {
+        let text = format!(",a,b,c\na,1.0,0.57,0.16\nb,0.57,1.0,0.79\nc,{corner},0.79,1.0\n");
+        std::fs::write(&path, text).unwrap();
+        notes(&format!("fit {} -q", path.display()))
+    };
+    assert!(fit("0.16").contains("the table is symmetric, as a matrix of correlations or covariances is"));
+    assert_eq!(fit("0.17"), "");
+}
+
+#[test]
 fn ids_and_classes_are_said_by_every_fit() {
-    let (_folder, ids) = table("t.csv", "row,a,b\n", |i| format!("{},{}", i + 1, x(i)));
+    let (_folder, ids) = table("t.csv", "row,a,b\n", |i| {
+        format!("{},{},{}", i + 1, 10.5 * (i * 17 % 13) as f64, 30.5 * (i * i % 11) as f64)
+    });
     let expected = format!(
         "note: {ids}: column `row` counts the rows and is fitted as a feature; if it only numbers them, use --label row\n"
     );

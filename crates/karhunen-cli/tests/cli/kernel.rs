@@ -31,11 +31,12 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// The message of a command that must fail, without its `error: `.
+/// The message of a command that must fail, without its `error: ` and notes before it.
 fn refusal(arguments: &str, code: i32) -> String {
     let done = karhunen(arguments).assert().code(code).stdout("");
     let text = String::from_utf8(done.get_output().stderr.clone()).unwrap();
-    text.strip_prefix("error: ").unwrap_or_else(|| panic!("{text}")).trim_end().to_owned()
+    let error = text.lines().skip_while(|line| line.starts_with("note: ")).collect::<Vec<_>>().join("\n");
+    error.strip_prefix("error: ").unwrap_or_else(|| panic!("{text}")).to_owned()
 }
 
 /// Writes rows below the column names of iris.

@@ -180,3 +180,23 @@ fn absurd_numbers_of_threads_are_refused_before_any_is_started() {
     }
     karhunen("fit iris.csv --label class -q --threads 1000").assert().success();
 }
+
+#[test]
+fn every_limit_from_the_one_that_an_error_advises_fits_a_folder_of_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let parts = folder.path().join("parts");
+    std::fs::create_dir(&parts).unwrap();
+    (0..10).for_each(|part| npy(&parts.join(format!("{part}.npy")), 6000, 80, |e| noise(part * 480_000 + e)));
+    let fit = |limit: &str| {
+        let command = format!("fit parts -k 5 -q --memory-limit {limit}");
+        let done = karhunen(&command).current_dir(folder.path()).output().unwrap();
+        (done.status.code(), String::from_utf8(done.stderr).unwrap())
+    };
+    let (code, error) = fit("72MB");
+    assert_eq!(code, Some(2), "{error}");
+    let advised: f64 = error.split("at least ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    for more in [0.1, 1.0, 4.0, 9.0, 14.0, 30.0, 45.0, 60.0, 100.0] {
+        let (code, error) = fit(&format!("{}MB", advised + more));
+        assert_eq!(code, Some(0), "{advised} + {more}: {error}");
+    }
+}

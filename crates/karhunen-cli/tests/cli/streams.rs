@@ -21,16 +21,16 @@ fn a_table_comes_from_the_standard_input() {
 
 #[test]
 fn a_model_passes_through_a_pipe() {
-    let fitted = karhunen("fit usarrests.csv -k 2 -o - -q").assert().success().stderr("");
+    let fitted = karhunen("fit usarrests.csv -k 2 --scale -o - -q").assert().success().stderr("");
     let model = fitted.get_output().stdout.clone();
     let scores = karhunen("transform - usarrests.csv").write_stdin(model).assert().success();
     let scores = String::from_utf8(scores.get_output().stdout.clone()).unwrap();
-    assert_eq!(scores, output("fit usarrests.csv -k 2 --scores - -q"));
+    assert_eq!(scores, output("fit usarrests.csv -k 2 --scale --scores - -q"));
 }
 
 #[test]
 fn the_summary_makes_way_for_scores() {
-    let done = karhunen("fit usarrests.csv -k 2 --scores -").assert().success();
+    let done = karhunen("fit usarrests.csv -k 2 --scale --scores -").assert().success();
     let (out, err) = (&done.get_output().stdout, &done.get_output().stderr);
     assert!(out.starts_with(b"sample,PC1,PC2\nAlabama,"));
     let summary = String::from_utf8(err.clone()).unwrap();
