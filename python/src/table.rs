@@ -126,7 +126,7 @@ impl FileTable {
                 let table = FittedTable { n_features, feature_names, log1p, ..FittedTable::default() };
                 options.fitted = Some(table);
             } else {
-                options.log1p = log1p.map(Log1p::To);
+                options.log1p = log1p.map(Log1p::OfFit);
             }
             if let Some((means, flip_strand, allow_unmatched)) = matched {
                 options.genotypes =

@@ -6,11 +6,13 @@ import pickle
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from compare import assert_allclose
 from karhunen import PCA, IncompletePCA, IncrementalPCA, Scatter
 from karhunen.anndata import Cells
+from karhunen.diagnostics import samples
 
 #: 150 cells and 110 genes; layers by_gene, counts and dense; a column highly_variable of var.
 FILE = Path(__file__).parents[2] / "golden" / "scanpy_cells.h5ad"
@@ -104,3 +106,33 @@ def test_options_that_do_not_fit_are_refused():
         Cells(Cells(FILE))
     with pytest.raises(ValueError, match="where values are missing"):
         IncompletePCA(2).fit(Cells(FILE, layer="counts", log1p=True))
+
+
+def test_arrays_of_counts_are_refused_under_a_model_of_normalised_counts(counts, tmp_path):
+    pca = PCA(3).fit(Cells(FILE, layer="counts", log1p=True))
+    names = pca.feature_names_in_
+    x, counts = pd.DataFrame(normalised(counts), columns=names), pd.DataFrame(counts, columns=names)
+    scores = pca.transform(x)
+    for rows in (counts, counts.astype(int), counts.astype(pd.SparseDtype(float, 0))):
+        with pytest.raises(ValueError, match=r"X holds counts, and PCA was fitted to counts divided by the sum"):
+            pca.transform(rows)
+    pca.save(tmp_path / "m")
+    with pytest.raises(ValueError, match="X holds counts"):
+        samples(PCA.load(tmp_path / "m"), counts)
+    # X of the file is normalised already.
+    for rows in (FILE, Cells(FILE)):
+        with pytest.raises(ValueError, match="is not a whole number, and the model normalises counts"):
+            pca.transform(rows)
+    np.save(tmp_path / "x.npy", x)
+    with pytest.raises(ValueError, match="is not a whole number"):
+        pca.transform(tmp_path / "x.npy")
+    np.save(tmp_path / "counts.npy", counts)
+    assert_allclose(pca.transform(tmp_path / "counts.npy"), scores, atol=1e-8)
+
+
+def test_the_page_repeats_the_normalisation(tmp_path):
+    pca = PCA(3).fit(Cells(FILE, layer="counts", log1p=40))
+    page = pca.report(tmp_path / "r.html", Cells(FILE, layer="counts")).read_text(encoding="utf-8")
+    assert "log1p=40.0" in page
+    assert "--log1p=40" in page
+    assert "divided by the sum of their row, multiplied by 40" in page

@@ -140,7 +140,7 @@ impl InputArgs {
         words.extend(self.transpose.then(|| "--transpose".to_owned()));
         words.extend(self.log1p.map(|log1p| match log1p {
             Log1p::Median => "--log1p".to_owned(),
-            Log1p::To(sum) => format!("--log1p={sum}"),
+            Log1p::To(sum) | Log1p::OfFit(sum) => format!("--log1p={sum}"),
         }));
         words.extend(self.max_unpacked.map(|size| format!("--max-unpacked={size}")));
         words

@@ -65,6 +65,15 @@ impl RowModel {
         }
     }
 
+    /// The sum of each row to which counts were normalised before the fit.
+    pub(crate) fn log1p(&self) -> Option<f64> {
+        match self {
+            RowModel::Complete(saved) => saved.beside.log1p,
+            RowModel::Kernel(saved) => saved.beside.log1p,
+            RowModel::Rotated(saved) => saved.beside.log1p,
+        }
+    }
+
     /// Returns true if the model can map scores to rows.
     pub(crate) fn reconstructs(&self) -> bool {
         match self {

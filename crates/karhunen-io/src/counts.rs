@@ -23,6 +23,8 @@ struct Preparation {
     columns: Option<Columns>,
     /// The divisor of every row.
     divisors: Option<Vec<f64>>,
+    /// True if the counts must be whole numbers.
+    whole: bool,
 }
 
 struct Columns {
@@ -56,7 +58,8 @@ pub(crate) fn prepared(
     if let (Some(names), Some(columns)) = (&mut table.feature_names, &columns) {
         *names = columns.kept.iter().map(|&j| std::mem::take(&mut names[j])).collect();
     }
-    let preparation = Preparation { path: path.to_owned(), n_cols: p, columns, divisors: None };
+    let whole = matches!(log1p, Some(Log1p::OfFit(_)));
+    let preparation = Preparation { path: path.to_owned(), n_cols: p, columns, divisors: None, whole };
     let (data, target) = match table.data {
         Data::F32(values) => {
             let (values, target) = preparation.of(values, log1p)?;
@@ -99,7 +102,8 @@ impl ReadOptions {
                         " does not apply, for the model was fitted to values as they are; leave it out",
                     ));
                 }
-                (_, Some(Some(fitted))) => Some(Log1p::To(fitted)),
+                (Some(_), Some(Some(fitted))) => Some(Log1p::To(fitted)),
+                (None, Some(Some(fitted))) => Some(Log1p::OfFit(fitted)),
                 (given, _) => given,
             };
         if log1p.is_some() && self.missing {
@@ -189,7 +193,7 @@ impl Preparation {
     fn set_divisors(&mut self, mut sums: Vec<f64>, log1p: Option<Log1p>) -> Result<Option<f64>> {
         let target = match log1p {
             None => return Ok(None),
-            Some(Log1p::To(target)) => target,
+            Some(Log1p::To(target) | Log1p::OfFit(target)) => target,
             Some(Log1p::Median) => {
                 let mut positive: Vec<f64> = sums.iter().copied().filter(|&sum| sum > 0.0).collect();
                 positive.sort_unstable_by(f64::total_cmp);
@@ -230,7 +234,11 @@ impl Preparation {
         let mut add = |i: usize, j: usize, value: T| {
             let value = value.to_f64();
             sums[first + i] += value;
-            if value >= 0.0 && value.is_finite() { Ok(()) } else { Err(self.no_count(first + i, j, value)) }
+            let is_count = value >= 0.0 && value.is_finite();
+            match is_count && !(self.whole && value.fract() != 0.0) {
+                true => Ok(()),
+                false => Err(self.no_count(first + i, j, value)),
+            }
         };
         match block {
             OwnedBlock::Dense { values, n_rows, column_major } => {
@@ -254,9 +262,19 @@ impl Preparation {
 
     fn no_count(&self, row: usize, column: usize, value: f64) -> Error {
         let place = Place { row: Some(row as u64 + 1), column: Some(column as u64 + 1), ..Place::default() };
-        let message = Phrase::new(format!("{value} is no count; leave out "))
-            .option(option_names::LOG1P)
-            .text(" if the values were normalised before");
+        let log1p = option_names::LOG1P;
+        let message = match self.whole {
+            true => Phrase::new(format!(
+                "{value} is not a whole number, and the model normalises counts: give counts, by "
+            ))
+            .option(option_names::LAYER)
+            .text(" if a layer holds them; with ")
+            .option(log1p)
+            .text(", as in the fit, counts may be fractions"),
+            false => Phrase::new(format!("{value} is no count; leave out "))
+                .option(log1p)
+                .text(" if the values were normalised before"),
+        };
         Error::at(&self.path, place, Cause::value(message))
     }
 

@@ -18,6 +18,9 @@ pub enum Log1p {
     Median,
     /// The target.
     To(f64),
+    /// The target of a fit, for rows that its model is applied to: these must be whole numbers, because others may be
+    /// normalised already. [`Log1p::To`] takes all counts.
+    OfFit(f64),
 }
 
 /// Options of [`crate::read`]. An option that the format does not use is refused, not ignored.

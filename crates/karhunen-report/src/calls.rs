@@ -59,13 +59,26 @@ pub(crate) fn calls(
         Some(Step { result, expression, .. }) => (format!("{result} = {expression}\n"), (*result).to_owned()),
         None => (String::new(), "pca".to_owned()),
     };
+    let cells = cells(report);
     let python = format!(
-        "import karhunen\n\npca = karhunen.{estimator}\npca.fit(X{weights})\n{step_line}{reported}.report(\"report.html\"{rows})"
+        "import karhunen\n\n{cells}pca = karhunen.{estimator}\npca.fit(X{weights})\n{step_line}{reported}.report(\"report.html\"{rows})"
     );
     vec![
         Calls { heading: "On the command line", text: command_line(report, given, fit, step) },
         Calls { heading: "In Python", text: python },
     ]
+}
+
+/// The line of Python that reads counts and normalises them, if they were.
+fn cells(report: &Report<'_>) -> String {
+    let Some(sum) = report.log1p else { return String::new() };
+    let value_of = |flag: &str| {
+        let at = report.data_options.iter().position(|word| word == flag)?;
+        report.data_options.get(at + 1)
+    };
+    let named = |name: &str| value_of(&format!("--{name}")).map(|value| format!("{name}={value:?}, "));
+    let options: String = ["layer", "mask"].into_iter().filter_map(named).collect();
+    format!("X = karhunen.anndata.Cells({:?}, {options}log1p={sum:?})\n", report.data_name)
 }
 
 /// The file of the model before a step.
@@ -74,7 +87,12 @@ const BEFORE: &str = "fitted.model";
 fn command_line(report: &Report<'_>, given: Given, options: &[String], step: Option<&Step>) -> String {
     let (shown, data) = (word(report.model_name), word(report.data_name));
     let fitted = if step.is_some() { BEFORE } else { &shown };
-    let input: Vec<String> = report.data_options.iter().map(|option| word(option)).collect();
+    let mut input: Vec<String> = report.data_options.iter().map(|option| word(option)).collect();
+    if let Some(sum) = report.log1p {
+        // The model knows the sum, which `--log1p` alone would take from the rows.
+        input.retain(|option| !option.starts_with("--log1p"));
+        input.push(format!("--log1p={sum}"));
+    }
     let mut fit = vec![format!("karhunen fit {data}")];
     fit.extend(input.iter().chain(options).cloned());
     fit.push(format!("-o {fitted}"));

@@ -65,6 +65,8 @@ pub struct Report<'a> {
     pub data_name: &'a str,
     /// Words of the command line that say how the data are read, such as `--label` and `class`.
     pub data_options: &'a [String],
+    /// The sum of each row to which counts were normalised before the fit.
+    pub log1p: Option<f64>,
     /// The Python expression that makes the unfitted estimator; that of the options of the model if `None`.
     pub estimator: Option<&'a str>,
     #[doc(hidden)]
@@ -82,6 +84,7 @@ impl Default for Report<'_> {
             model_name: "pca.model",
             data_name: "data.csv",
             data_options: &[],
+            log1p: None,
             estimator: None,
             more: karhunen::More,
         }
@@ -270,6 +273,16 @@ impl Report<'_> {
 
     fn features(&self, n: usize) -> Result<Names<'_>, Error> {
         Names::of_features(self.feature_names, n)
+    }
+
+    /// The sentence about the normalisation of counts, if any.
+    pub(crate) fn normalised(&self) -> Option<String> {
+        self.log1p.map(|sum| {
+            format!(
+                "Before the fit, counts were divided by the sum of their row, multiplied by {}, and ln(1 + x) was taken.",
+                numbers::significant(sum, 6)
+            )
+        })
     }
 
     fn render(&self, content: Content) -> Result<String, Error> {

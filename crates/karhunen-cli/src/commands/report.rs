@@ -111,6 +111,10 @@ fn of_model(args: &ReportArgs, model: &Loaded) -> Result<String> {
         title: title(args).unwrap_or_else(|| file_name(&name)),
         feature_names: names.as_deref(),
         model_name: &name_in_call(&args.model, "MODEL"),
+        log1p: match model {
+            Loaded::Rows(model) => model.log1p(),
+            Loaded::Incomplete(_) | Loaded::RotatedIncomplete(_) => None,
+        },
         ..Report::default()
     };
     let page = match model {
@@ -130,6 +134,7 @@ struct About<'a> {
     feature_names: Option<&'a [String]>,
     sample_names: Option<&'a [String]>,
     sample_weights: Option<&'a [f64]>,
+    log1p: Option<f64>,
     /// Words of the command line that read the entries of triples.
     triples: Vec<String>,
 }
@@ -141,7 +146,7 @@ impl About<'_> {
         make: impl FnOnce(&Report<'_>) -> std::result::Result<String, karhunen_report::Error>,
         explain: impl Fn(karhunen::Error) -> Failure,
     ) -> Result<String> {
-        let Self { args, file, feature_names, sample_names, sample_weights, ref triples } = *self;
+        let Self { args, file, feature_names, sample_names, sample_weights, log1p, ref triples } = *self;
         let (model_name, mut data_options) = (name_in_call(&args.model, "MODEL"), args.input.words());
         data_options.extend_from_slice(triples);
         let report = Report {
@@ -153,6 +158,7 @@ impl About<'_> {
             model_name: &model_name,
             data_name: if is_standard(args.data.as_deref()) { "DATA" } else { file },
             data_options: &data_options,
+            log1p,
             ..Report::default()
         };
         make(&report).map_err(|error| failure(error, explain))
@@ -196,6 +202,7 @@ impl OnValues for Rows<'_> {
             feature_names: model.feature_names(),
             sample_names: dataset.table.sample_names.as_deref(),
             sample_weights: weights.lend().samples,
+            log1p: model.log1p(),
             triples: Vec::new(),
         };
         let make = |report: &Report<'_>| match model {
@@ -230,6 +237,7 @@ fn of_incomplete_rows(
         feature_names: names.as_deref(),
         sample_names: sample_names.as_deref(),
         sample_weights: weights.as_ref().map(|(weights, _)| &weights[..]),
+        log1p: None,
         triples: triples.map_or_else(Vec::new, |columns| vec!["--triples".to_owned(), words_of(&columns)]),
     };
     let explain =

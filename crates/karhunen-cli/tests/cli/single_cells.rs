@@ -108,3 +108,40 @@ fn moments_of_another_normalisation_are_refused() {
     assert!(!output(&format!("inspect {}", path("c"))).contains("ln(1 + x)"));
     assert_eq!(json(&format!("inspect {} --json", path("c"))).get("log1p"), None);
 }
+
+#[test]
+fn values_that_are_normalised_already_are_not_normalised_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    output(&format!("fit {CELLS} -k 2 --layer counts --log1p=40 -q -o {}", path("m")));
+    for command in ["transform", "diagnose"] {
+        let done = karhunen(&format!("{command} {} {CELLS}", path("m"))).assert().failure();
+        let text = String::from_utf8(done.get_output().stderr.clone()).unwrap();
+        assert!(text.contains("is not a whole number, and the model normalises counts"), "{text}");
+        assert!(text.contains("--layer") && text.contains("--log1p"), "{text}");
+    }
+    // Counts with fractions, which the user vouches for.
+    std::fs::write(folder.path().join("f.csv"), "a,b,c\n0.5,2,1\n1,2.5,3\n4,1,0.5\n2,2,2.5\n").unwrap();
+    output(&format!("fit {} -k 1 --log1p=4 -q -o {}", path("f.csv"), path("f.model")));
+    karhunen(&format!("transform {} {}", path("f.model"), path("f.csv"))).assert().failure();
+    output(&format!("transform {} {} --log1p=4", path("f.model"), path("f.csv")));
+}
+
+#[test]
+fn a_page_of_normalised_counts_says_so_and_repeats_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    for kernel in ["", "--kernel linear"] {
+        output(&format!("fit {CELLS} -k 2 --layer counts --log1p=40 {kernel} -q -o {} --force", path("m")));
+        output(&format!("report {} {CELLS} --layer counts -o {} --force", path("m"), path("rows.html")));
+        output(&format!("report {} -o {} --force", path("m"), path("model.html")));
+        for (page, words) in [("rows.html", "--layer counts --log1p=40"), ("model.html", "--log1p=40")] {
+            let page = std::fs::read_to_string(path(page)).unwrap();
+            assert_eq!(page.matches(words).count(), if words.contains("layer") { 2 } else { 1 }, "{words}");
+            assert!(page.contains("divided by the sum of their row, multiplied by 40"));
+            assert!(page.contains("karhunen.anndata.Cells("));
+        }
+    }
+    let page = std::fs::read_to_string(path("rows.html")).unwrap();
+    assert!(page.contains("layer=") && page.contains("log1p=40.0"));
+}

@@ -23,7 +23,7 @@ pub(crate) fn content(report: &Report<'_>, model: &KernelModel, rows: Option<Row
         residuals: Some(&model.convergence().residuals),
     };
     Content {
-        fitted: facts::fitted(model),
+        fitted: facts::fitted(model).into_iter().chain(report.normalised()).collect(),
         exactness: facts::exactness(model),
         choice: Chosen::none(facts::choice()),
         components: leading.table(None),

@@ -35,7 +35,7 @@ pub(crate) fn content(
     };
     let choice = Chosen::of_spectrum(model);
     Ok(Content {
-        fitted: facts::fitted(model),
+        fitted: facts::fitted(model).into_iter().chain(report.normalised()).collect(),
         exactness: facts::exactness(model),
         components: leading.table(Some((&found, names))),
         scree: leading.scree(choice.standard_errors.clone()),

@@ -38,6 +38,7 @@ pub(crate) fn content(
     Ok(Content {
         fitted: facts::fitted(model)
             .into_iter()
+            .chain(report.normalised())
             .chain([sentence(rotated), DISTANCES.to_owned()])
             .chain(correlated(rotated))
             .collect(),

@@ -52,6 +52,7 @@ def about(estimator: Any, X: Any, level: float | None, title: str | None) -> dic
         "title": "Principal components" if title is None else title,
         "level": chance,
         "sample_weight": None,
+        "log1p": getattr(estimator, "_columns_of_file", {}).get("log1p"),
         # On one line, as a call that can be copied.
         "estimator": " ".join(BaseEstimator.__repr__(estimator).split()),
         "feature_names": None if columns is None else [str(name) for name in columns],
