@@ -46,6 +46,8 @@ pub(crate) fn to_python(error: Error) -> PyErr {
         ],
         Error::DuplicateEntry { row, column } => place(*row, *column, true),
         Error::NonFinite { row, column, .. }
+        | Error::NonFiniteUnweighted { row, column, .. }
+        | Error::NoCount { row, column, .. }
         | Error::NegativeValue { row, column, .. }
         | Error::EntryWeight { row, column, .. } => place(*row, *column, false),
         _ => Vec::new(),
@@ -132,7 +134,12 @@ fn of_categories(fault: &CategoryFault) -> Option<String> {
             if known.len() > LISTED {
                 listed.push("...".to_owned());
             }
-            format!("column {}: row {row} {found}; its categories are {}", text(column), listed.join(", "))
+            format!(
+                "column {}: row {row} {found}; its categories are {}; handle_unknown = \"ignore\" takes such rows by their \
+                 other columns",
+                text(column),
+                listed.join(", ")
+            )
         }
         CategoryFault::Number { column, row, value } => {
             let found = if value.is_nan() { "nan".to_owned() } else { value.to_string() };
@@ -199,6 +206,8 @@ fn names_row(error: &Error) -> bool {
     matches!(
         error,
         Error::NonFinite { .. }
+            | Error::NonFiniteUnweighted { .. }
+            | Error::NoCount { .. }
             | Error::NegativeValue { .. }
             | Error::EntryWeight { .. }
             | Error::DuplicateEntry { .. }

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from compare import assert_allclose
-from karhunen import PCA, Scatter
+from karhunen import PCA, IncompletePCA, Scatter
 from karhunen.resampling import bootstrap
 from karhunen.selection import parallel_analysis
 from sklearn.base import clone
@@ -129,3 +129,31 @@ def test_other_tools_take_the_options(x):
 def test_errors_name_the_option_and_the_column(x, options, message):
     with pytest.raises(ValueError, match=message):
         PCA(2, **options).fit(x)
+
+
+@pytest.mark.parametrize("code", [-1, 3, 9])
+@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sp.csr_array, sp.csc_array, pd.DataFrame])
+def test_codes_of_missing_genotypes_are_no_counts(code, form):
+    x = np.random.default_rng(0).integers(0, 3, size=(30, 6)).astype(float)
+    x[7, 2] = x[9, 1] = code
+    with pytest.raises(ValueError, match=rf"row 7, column 2.* is {code}, and binomial scales need counts from 0 to 2"):
+        PCA(2, scale="binomial").fit(form(x))
+    # Rows of weight zero do not count.
+    weights = np.ones(30)
+    weights[[7, 9]] = 0
+    PCA(2, scale="binomial").fit(form(x), sample_weight=weights)
+
+
+def test_codes_among_observed_entries_and_sums_are_no_counts():
+    x = np.random.default_rng(0).integers(0, 3, size=(30, 6)).astype(float)
+    x[3, 3] = np.nan
+    IncompletePCA(1, scale="binomial").fit(x)
+    x[7, 2] = 9
+    with pytest.raises(ValueError, match=r"row 7, column 2 is 9, and binomial scales need counts"):
+        IncompletePCA(1, scale="binomial").fit(x)
+    x[3, 3], x[:, 2] = 0, np.eye(30)[0] * 9
+    with pytest.raises(ValueError, match="counts 0, 1, 2 deviate less"):
+        PCA(1, scale="binomial").fit(Scatter().add(x))
+    # Dosages are rounded.
+    x[:, 2] = np.eye(30)[0] * 2.0000002
+    PCA(1, scale="binomial").fit(x)

@@ -8,7 +8,7 @@ import sklearn
 from compare import assert_allclose
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from karhunen import PCA
+from karhunen import PCA, IncrementalPCA, KernelPCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -130,3 +130,15 @@ def test_weights_that_sum_to_one_are_no_frequencies(shape, container):
     population = PCA(2, weighting="population").fit(x, sample_weight=weights)
     ratio = (shape[0] - 1) / shape[0]
     assert_allclose(population.explained_variance_, importance.explained_variance_ * ratio, rtol=1e-10)
+
+
+@pytest.mark.parametrize("estimator", [PCA(1), PCA(1, solver="svd"), IncrementalPCA(1), KernelPCA(1, kernel="rbf")])
+def test_a_value_that_is_missing_in_a_row_of_weight_zero_says_so(estimator):
+    x = np.arange(12.0).reshape(6, 2) ** 1.5
+    x[4, 1] = np.nan
+    weights = np.array([1, 1, 2, 1, 0, 1])
+    with pytest.raises(ValueError, match=r"row 4, column 1 is NaN; the row has weight zero .* leave the row out"):
+        estimator.fit(x, sample_weight=weights)
+    weights[4] = 1
+    with pytest.raises(ValueError, match=r"row 4, column 1 is NaN; remove or impute it"):
+        estimator.fit(x, sample_weight=weights)

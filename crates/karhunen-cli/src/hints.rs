@@ -71,6 +71,20 @@ pub(crate) fn of_model(model: &PcaModel, names: Option<&[String]>) -> Option<Str
     dominant(&(0..p).map(part).collect::<Vec<f64>>(), total, names, ScaleAdvice::Option)
 }
 
+/// A hint about a column that is constant as read, at a number so large that f64 rounds whole numbers.
+pub(crate) fn of_rounded(model: &PcaModel, names: Option<&[String]>) -> Option<String> {
+    const BEYOND_WHOLE: f64 = 9_007_199_254_740_992.0;
+    let variances = model.parts().feature_variance.as_ref()?;
+    let column =
+        (0..variances.len()).find(|&j| variances[j] == 0.0 && model.mean()[j].abs() >= BEYOND_WHOLE)?;
+    let shown =
+        names.map_or_else(|| (column + 1).to_string(), |names| format!("`{}`", shortened(&names[column])));
+    Some(format!(
+        "column {shown} has no variance, and its numbers are of 2^53 and more, where f64 rounds whole numbers; if they \
+         differ in their last digits, subtract a constant before"
+    ))
+}
+
 /// As [`of_model`], from the variances of the columns of `n` rows.
 pub(crate) fn of_variances(
     variances: &[f64],

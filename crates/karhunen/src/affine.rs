@@ -1,6 +1,6 @@
 //! The map that centres and scales, built from moments: `x_j -> (x_j - mean_j) * sqrt(c_j) / d_j`.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, options};
 use crate::exec::{Resumable, State};
 use crate::linalg::ColumnMap;
 use crate::moments::Columns;
@@ -63,7 +63,8 @@ impl Affine {
     /// `feature_weights` are checked by the caller.
     ///
     /// # Errors
-    /// [`Error::Overflow`] for a column whose scale or variance is beyond f64; [`Error::ColumnValue`] for a binomial scale
+    /// [`Error::Overflow`] for a column whose scale or variance is beyond f64, [`Error::Underflow`] if all are below it;
+    /// [`Error::ColumnValue`] for a binomial scale
     /// of a mean that no counts out of two have.
     pub(crate) fn new(
         columns: &Columns,
@@ -74,6 +75,11 @@ impl Affine {
         let mean = |j: usize| center.given().map_or(columns.mean[j], |centers| centers[j]);
         let scale: Result<Vec<f64>> = (0..p).map(|j| scales.of_column(j, spread[j], mean(j))).collect();
         let scale = scale?;
+        if let (Scales::Binomial, Some(j)) = (scales, columns.first_beyond_counts()) {
+            let rule = "counts 0, 1, 2 deviate less from their mean; codes of missing genotypes must be missing values";
+            let value = columns.deviation[j];
+            return Err(Error::ColumnValue { option: options::SCALE, column: j, value, rule });
+        }
         let weight = |j: usize| feature_weights.map_or(1.0, |c| c[j]);
         let factor: Vec<f64> = (0..p).map(|j| weight(j).sqrt() / scale[j]).collect();
         let is_beyond = |j: &usize| !(factor[*j].is_finite() && scale[*j].is_finite());
@@ -85,6 +91,13 @@ impl Affine {
         if !total_variance.is_finite() {
             let column = variance.iter().position(|v| !v.is_finite()).unwrap_or(0);
             return Err(Error::Overflow { statistic: "variance", column });
+        }
+        if total_variance < f64::MIN_POSITIVE
+            && let Some(column) = (0..p)
+                .filter(|j| weight(*j) * spread[*j] > 0.0)
+                .max_by(|a, b| (spread[*a] * factor[*a]).total_cmp(&(spread[*b] * factor[*b])))
+        {
+            return Err(Error::Underflow { column });
         }
         let (mean, remainder) = match center {
             Centring::None => (vec![0.0; p], Vec::new()),

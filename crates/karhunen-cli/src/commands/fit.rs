@@ -64,6 +64,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     let fit = Fit { plan: &plan, pca: &pca, dataset: &dataset, weights: &weights, progress: &progress };
     let (model, seconds) = dispatch(&dataset.table.data, fit)?;
     dataset.hint(hints::of_model(&model, dataset.table.feature_names.as_deref()));
+    dataset.hint(hints::of_rounded(&model, dataset.table.feature_names.as_deref()));
     dataset.hint(weights.note(pca.weighting));
     warn_of_components(model.convergence(), &dataset.places());
     report(&plan, &dataset, &weights, &model, seconds)

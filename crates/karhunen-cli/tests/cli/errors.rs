@@ -24,16 +24,21 @@ fn a_missing_value_has_a_line_and_a_column() {
     );
 }
 
-#[test]
-fn a_value_that_is_not_finite_in_an_array_has_a_row_and_a_column() {
+/// The bytes of an NPY file of `n` rows.
+fn array(values: &[f64], n: usize) -> Vec<u8> {
     let mut npy = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
-    let mut header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }".to_vec();
+    let shape = (n, values.len() / n);
+    let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape:?}, }}").into_bytes();
     header.resize(0x75, b' ');
     header.push(b'\n');
     npy.extend(header);
-    for value in [1.0, 2.0, f64::NAN, 4.0_f64] {
-        npy.extend(value.to_le_bytes());
-    }
+    npy.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    npy
+}
+
+#[test]
+fn a_value_that_is_not_finite_in_an_array_has_a_row_and_a_column() {
+    let npy = array(&[1.0, 2.0, f64::NAN, 4.0], 2);
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("x.npy"), npy).unwrap();
     karhunen("fit x.npy").current_dir(folder.path()).assert().code(3).stdout("").stderr(
@@ -139,4 +144,29 @@ fn usage_errors_are_two() {
     for arguments in ["", "fit", "transform a b c", "nonsense", "fit x --solver fast", "fit x --threads 0"] {
         karhunen(arguments).assert().code(2).stdout("");
     }
+}
+
+#[test]
+fn a_missing_value_in_a_row_of_weight_zero_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let npy = array(&[1.0, 2.0, 3.0, 1.0, 2.0, 5.0, 4.0, f64::NAN, 4.0, 4.0], 5);
+    std::fs::write(folder.path().join("x.npy"), npy).unwrap();
+    std::fs::write(folder.path().join("w.txt"), "1\n1\n1\n0\n2\n").unwrap();
+    for options in ["-k 1", "--kernel rbf -k 1"] {
+        let fit = format!("fit x.npy --weights w.txt {options}");
+        let done = karhunen(&fit).current_dir(folder.path()).assert().failure();
+        let text = String::from_utf8(done.get_output().stderr.clone()).unwrap();
+        assert!(text.contains("row 4, column 2 is NaN; the row has weight zero"), "{text}");
+    }
+}
+
+#[test]
+fn variances_below_the_range_of_numbers_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("t.csv"), "a,b\n1e-200,2e-200\n3e-200,1e-200\n2e-200,5e-200\n")
+        .unwrap();
+    let done = karhunen("fit t.csv").current_dir(folder.path()).assert().failure();
+    let text = String::from_utf8(done.get_output().stderr.clone()).unwrap();
+    assert!(text.contains("below the range of f64, of which column 2 (`b`) has the largest"), "{text}");
+    karhunen("fit t.csv --scale").current_dir(folder.path()).assert().success();
 }

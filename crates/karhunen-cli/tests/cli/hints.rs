@@ -122,3 +122,13 @@ fn fractional_counts_are_said() {
     // Numbers of people in cells.
     assert!(!notes("fit titanic.csv --mca --weights passengers -q").contains(said));
 }
+
+#[test]
+fn whole_numbers_that_f64_rounds_are_said() {
+    let (_folder, path) =
+        table("ids.csv", "id,a,b\n", |i| format!("{},{}", 1_152_921_504_606_846_976 + i % 4, x(i)));
+    let text = notes(&format!("fit {path} --scale -q"));
+    assert!(text.contains("column `id` has no variance, and its numbers are of 2^53 and more"), "{text}");
+    let (_folder, path) = table("c.csv", "c,a,b\n", |i| format!("7,{}", x(i)));
+    assert!(!notes(&format!("fit {path} --scale -q")).contains("2^53"));
+}

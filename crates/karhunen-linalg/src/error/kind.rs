@@ -42,6 +42,9 @@ impl Error {
             Error::Empty { .. }
             | Error::OneSample
             | Error::NonFinite { .. }
+            | Error::NonFiniteUnweighted { .. }
+            | Error::NoCount { .. }
+            | Error::Underflow { .. }
             | Error::Overflow { .. }
             | Error::SpreadTooLarge { .. }
             | Error::Strides { .. }

@@ -158,6 +158,24 @@ impl Error {
                 };
                 format!("{}, {} is {value}; {advice}", surface.row(*i), surface.column(*j))
             }
+            Error::NonFiniteUnweighted { row: i, column: j, value } => format!(
+                "{}, {} is {value}; the row has weight zero and does not count, but its values are read: leave the row out, \
+                 or give it any numbers",
+                surface.row(*i),
+                surface.column(*j)
+            ),
+            Error::NoCount { row: i, column: j, value } => format!(
+                "{}, {} is {value}, and binomial scales need counts from 0 to 2; if that is a code of a missing genotype, \
+                 give a missing value, and {}",
+                surface.row(*i),
+                surface.column(*j),
+                surface.fit_missing()
+            ),
+            Error::Underflow { column: j } => format!(
+                "the variance of every column is below the range of f64, of which {} has the largest; multiply the data by a \
+                 constant before fitting",
+                surface.column(*j)
+            ),
             Error::Overflow { statistic, column: j } => format!(
                 "the {statistic} of {} is beyond the range of f64; multiply or divide that column by a constant before \
                  fitting",

@@ -61,6 +61,29 @@ pub enum Error {
         /// The value found.
         value: f64,
     },
+    /// A value of a row of weight zero is NaN or infinite.
+    NonFiniteUnweighted {
+        /// First offending row.
+        row: usize,
+        /// Its first offending column.
+        column: usize,
+        /// The value found.
+        value: f64,
+    },
+    /// A value is no count out of two, which binomial scales need.
+    NoCount {
+        /// First offending row.
+        row: usize,
+        /// Its first offending column.
+        column: usize,
+        /// The value found.
+        value: f64,
+    },
+    /// Columns vary, but all variances are below the smallest number of full precision.
+    Underflow {
+        /// The column that varies most.
+        column: usize,
+    },
     /// Every value is finite, but a mean or variance is not.
     Overflow {
         /// `"mean"`, `"variance"`, `"scale"`, …
@@ -525,6 +548,8 @@ impl Error {
     pub fn of_rows_from(mut self, first: usize) -> Self {
         match &mut self {
             Self::NonFinite { row, .. }
+            | Self::NonFiniteUnweighted { row, .. }
+            | Self::NoCount { row, .. }
             | Self::NegativeValue { row, .. }
             | Self::ScoreOverflow { row, .. }
             | Self::ValueOverflow { row, .. }

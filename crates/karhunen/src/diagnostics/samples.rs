@@ -184,7 +184,7 @@ pub fn row_contributions<T: Scalar>(
     Exec::run(run, |exec| {
         let exec = exec.phase("contributions");
         x.visit(&mut |first, block| {
-            check_finite(&block, first)?;
+            check_finite(&block, first, None)?;
             let places = first * p..(first + block.n_rows()) * p;
             let pieces = residuals.as_mut_slice()[places.clone()]
                 .chunks_mut(ROWS * p)

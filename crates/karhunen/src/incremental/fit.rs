@@ -264,7 +264,7 @@ impl IncrementalFit {
                 Err(error) => return Err(error),
             }
         }
-        check_finite(rows, visit.first)?;
+        check_finite(rows, visit.first, weights)?;
         // Sums may leave the range of f64, also those of rows that wait: a trial shows it before anything
         // changes.
         let mut trial = self.clone();

@@ -2,8 +2,7 @@
 
 use crate::error::{Error, OptionValue, Result, options};
 use crate::kernel::function::Kernel;
-use crate::kernel::stored::for_each_stored;
-use crate::moments::check_finite;
+use crate::moments::{check_finite, first_entry};
 use crate::scalar::Scalar;
 use crate::source::{Block, Passes, Source};
 use crate::weights::Weights;
@@ -29,27 +28,12 @@ pub(super) fn refuse_negative<T: Scalar>(x: &dyn Source<T>, kernel: &'static str
 /// # Errors
 /// [`Error::NonFinite`]; [`Error::NegativeValue`].
 pub(super) fn check_block<T: Scalar>(block: &Block<'_, T>, first: usize, kernel: &Kernel) -> Result<()> {
-    check_finite(block, first)?;
+    check_finite(block, first, None)?;
     if kernel.refuses_negative() { refuse_negative_in(block, first, kernel.name()) } else { Ok(()) }
 }
 
 fn refuse_negative_in<T: Scalar>(block: &Block<'_, T>, first: usize, kernel: &'static str) -> Result<()> {
-    let found = match block {
-        Block::Dense(x) => {
-            let mut places = (0..x.n_rows()).flat_map(|i| (0..x.n_cols()).map(move |j| (i, j)));
-            places.find(|&(i, j)| x.get(i, j).to_f64() < 0.0).map(|(i, j)| (i, j, x.get(i, j).to_f64()))
-        }
-        Block::Sparse(x) => {
-            let mut found: Option<(usize, usize, f64)> = None;
-            for_each_stored(x, |i, j, value| {
-                if value < 0.0 && found.is_none_or(|(row, column, _)| (i, j) < (row, column)) {
-                    found = Some((i, j, value));
-                }
-            });
-            found
-        }
-    };
-    match found {
+    match first_entry(block, |_, value| value < 0.0) {
         Some((row, column, value)) => Err(Error::NegativeValue { row: first + row, column, value, kernel }),
         None => Ok(()),
     }

@@ -34,6 +34,13 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
+    /// The first column that deviates from its mean more than counts out of two can.
+    pub(crate) fn first_beyond_counts(&self) -> Option<usize> {
+        const ROUNDING: f64 = 0.01;
+        let most = |mean: f64| mean * (2.0 - mean) + ROUNDING;
+        (0..self.mean.len()).find(|&j| self.deviation[j].powi(2) > most(self.mean[j]))
+    }
+
     /// Takes means and variances from `moments`. Reads columns again whose squared deviations underflow, or whose
     /// deviation or distance to a given centre is near the rounding of their mean: about their first value and in units of
     /// their largest difference from it. A constant column has a deviation of exactly zero.

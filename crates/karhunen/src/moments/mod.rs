@@ -317,12 +317,67 @@ pub(crate) fn check_size((n_samples, n_features): (usize, usize)) -> Result<()> 
 /// Refuses a block with NaN or infinite values; `first` is the number of its first row in the source.
 ///
 /// # Errors
-/// [`Error::NonFinite`] for the first such value, in the order of rows.
-pub(crate) fn check_finite<T: Scalar>(block: &Block<'_, T>, first: usize) -> Result<()> {
+/// [`Error::NonFinite`] for the first such value, in the order of rows; [`Error::NonFiniteUnweighted`] if its row has weight
+/// zero.
+pub(crate) fn check_finite<T: Scalar>(
+    block: &Block<'_, T>,
+    first: usize,
+    weights: Option<&[f64]>,
+) -> Result<()> {
     match first_non_finite(block) {
+        Some((row, column, value)) if weights.is_some_and(|w| w[row] == 0.0) => {
+            Err(Error::NonFiniteUnweighted { row: first + row, column, value })
+        }
         Some((row, column, value)) => Err(Error::NonFinite { row: first + row, column, value }),
         None => Ok(()),
     }
+}
+
+/// Tests for a count out of two, or the rounded mean of such counts.
+pub(crate) fn is_count(value: f64) -> bool {
+    const ROUNDING: f64 = 1e-3;
+    (-ROUNDING..=2.0 + ROUNDING).contains(&value)
+}
+
+/// Refuses finite values beyond 0 and 2 in rows of positive weight; `first` is the number of the first row in the source.
+///
+/// # Errors
+/// [`Error::NoCount`] for the first such value, in the order of rows.
+pub(crate) fn check_counts<T: Scalar>(
+    block: &Block<'_, T>,
+    first: usize,
+    weights: Option<&[f64]>,
+) -> Result<()> {
+    let is_refused =
+        |i: usize, value: f64| value.is_finite() && !is_count(value) && weights.is_none_or(|w| w[i] > 0.0);
+    match first_entry(block, is_refused) {
+        Some((row, column, value)) => Err(Error::NoCount { row: first + row, column, value }),
+        None => Ok(()),
+    }
+}
+
+/// The first entry in the order of rows that `f` holds for, by its row and value, as (row, column, value). Zeros that sparse
+/// rows do not store are passed over.
+pub(crate) fn first_entry<T: Scalar>(
+    block: &Block<'_, T>,
+    f: impl Fn(usize, f64) -> bool,
+) -> Option<(usize, usize, f64)> {
+    let mut found: Option<(usize, usize, f64)> = None;
+    let mut look = |i: usize, j: usize, value: f64| {
+        if f(i, value) && found.is_none_or(|(row, column, _)| (i, j) < (row, column)) {
+            found = Some((i, j, value));
+        }
+    };
+    match block {
+        Block::Dense(x) if x.n_rows() > 0 && x.contiguous_row(0).is_none() => {
+            (0..x.n_cols()).for_each(|j| (0..x.n_rows()).for_each(|i| look(i, j, x.get(i, j).to_f64())))
+        }
+        Block::Dense(x) => {
+            (0..x.n_rows()).for_each(|i| (0..x.n_cols()).for_each(|j| look(i, j, x.get(i, j).to_f64())))
+        }
+        Block::Sparse(x) => far_columns::for_each(x, look),
+    }
+    found
 }
 
 /// The first NaN or infinite entry in the order of rows, as (row, column, value).

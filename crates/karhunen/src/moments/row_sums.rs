@@ -116,5 +116,5 @@ pub(super) fn add_checked<T: Scalar, A: RowSums>(
         return Ok(());
     }
     total.add_rows(block, weights, exec)?;
-    if total.is_finite() { Ok(()) } else { check_finite(block, first) }
+    if total.is_finite() { Ok(()) } else { check_finite(block, first, weights) }
 }

@@ -3,7 +3,7 @@
 use crate::affine::{Affine, Standardization};
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Run};
-use crate::moments::{Columns, check_size};
+use crate::moments::{Columns, check_counts, check_size};
 use crate::operator::{Copying, FirstPass, Logged, Products, Standardized, describe};
 use crate::pca::convergence::{Convergence, Input};
 use crate::pca::evidence::most_probable_dimension;
@@ -56,7 +56,11 @@ pub(crate) fn fit<T: Scalar>(
         (RouteChoice::Route(route, _), None) => Some(problem.predicted_passes(*route)),
         (RouteChoice::Estimate(_), _) => None,
     };
-    let predicted = predicted.map(|passes| passes + usize::from(pca.scale == Scaling::Range));
+    // Genotypes of packed files are counts.
+    let checks =
+        pca.scale == Scaling::Binomial && !matches!(x.pass(), Pass::Costly { kind: PassKind::Packed, .. });
+    let more = usize::from(pca.scale == Scaling::Range || checks);
+    let predicted = predicted.map(|passes| passes + more);
     let rows = x;
     let copying = Copying::new(x, rounding);
     let x = &Counted::new(&copying).observed(run.observer, predicted);
@@ -92,6 +96,11 @@ pub(crate) fn fit<T: Scalar>(
         let one_pass = covariance && sums && pca.n_components != NComponents::Count(0);
         if let (RouteChoice::Route(route, _), false) = (&choice, one_pass) {
             allowance.let_keep(x, &problem, *route, n_threads);
+        }
+        if checks {
+            x.visit(&mut |first, block| {
+                check_counts(&block, first, shares.map(|w| &w[first..first + block.n_rows()]))
+            })?;
         }
         let ranges = match pca.scale {
             Scaling::Range => Some(logged::ranges(x, shares, &exec.phase("ranges"))?),

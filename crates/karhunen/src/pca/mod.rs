@@ -154,7 +154,8 @@ impl Pca {
     ///
     /// # Errors
     /// [`Error::OnePass`] for another route over a source of one pass;
-    /// [`Error::NComponents`] unless 0 <= n_components <= min(n_samples, n_features); [`Error::NonFinite`] for NaN
+    /// [`Error::NComponents`] unless 0 <= n_components <= min(n_samples, n_features); [`Error::NoCount`] for a binomial scale of other
+    /// values; [`Error::NonFinite`] for NaN
     /// and infinite values; [`Error::ColumnValue`] and [`Error::Shape`] for given centres and scales; errors of weights; [`Error::Option`]; [`Error::NotConverged`] if `strict`; any error
     /// `x` raises while read.
     pub fn fit<T: Scalar>(&self, x: &dyn Source<T>, weights: &Weights<'_>) -> Result<PcaModel> {

@@ -157,7 +157,7 @@ impl PcaModel {
                         return Ok(());
                     }
                     // A value that is not finite shows in the scores; it is searched for while the block is valid.
-                    check_finite(&block, first)?;
+                    check_finite(&block, first, None)?;
                     Err(score_overflow(out, first, k))
                 })
             })

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result, options};
 use crate::exec::{Exec, Run};
 use crate::incomplete::data::{ENTRIES, Observed};
+use crate::moments::is_count;
 use crate::scalar::{Scalar, largest};
 use crate::scaling::{Scales, Scaling};
 use crate::weights::check_feature_weights;
@@ -30,7 +31,7 @@ impl ColumnScales {
     ///
     /// # Errors
     /// [`Error::Shape`] and [`Error::ColumnValue`] for given numbers, and for a binomial scale of a mean that no counts out
-    /// of two have; [`Error::Overflow`] for a scale beyond `f64`; [`Error::Stopped`].
+    /// of two have; [`Error::NoCount`] for its entries; [`Error::Overflow`] for a scale beyond `f64`; [`Error::Stopped`].
     pub(crate) fn of<T: Scalar>(
         data: &Observed<T>,
         scaling: &Scaling,
@@ -43,7 +44,8 @@ impl ColumnScales {
         match scaling {
             Scaling::None => return Ok(Self { scale: None, weights }),
             Scaling::Given(values) => return Ok(Self { scale: Some(values.clone()), weights }),
-            Scaling::Deviation | Scaling::Pareto | Scaling::Range | Scaling::Binomial => {}
+            Scaling::Binomial => check_counts(data)?,
+            Scaling::Deviation | Scaling::Pareto | Scaling::Range => {}
         }
         let spreads = Spread::of_columns(data, centred, run)?;
         let ranges = spreads.iter().map(|spread| spread.range).collect::<Vec<_>>();
@@ -175,6 +177,21 @@ struct Spread {
     mean: f64,
     /// The largest less the smallest entry.
     range: f64,
+}
+
+/// Refuses entries that are no counts out of two.
+///
+/// # Errors
+/// [`Error::NoCount`] for the first one, in the order of rows.
+fn check_counts<T: Scalar>(data: &Observed<T>) -> Result<()> {
+    for row in 0..data.n_samples() {
+        let line = data.rows.line(row);
+        if let Some(e) = line.values.iter().position(|value| !is_count(value.to_f64())) {
+            let (column, value) = (line.indices[e] as usize, line.values[e].to_f64());
+            return Err(Error::NoCount { row, column, value });
+        }
+    }
+    Ok(())
 }
 
 impl Spread {
