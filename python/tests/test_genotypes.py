@@ -142,7 +142,7 @@ def test_tables_of_plink_are_written_and_refusals(pca, tmp_path):
     shutil.copy(PEOPLE, tmp_path / "alone.bed")
     with pytest.raises(OSError, match=r"alone\.bim"):
         PCA(2).fit(tmp_path / "alone.bed")
-    with pytest.raises(ValueError, match="binomial scales need means of counts"):
+    with pytest.raises(ValueError, match="binomial scales need counts from 0 to 2"):
         PCA(2, scale="binomial").fit(np.arange(12.0).reshape(4, 3))
     with pytest.raises(ValueError, match="have no names"):
         unmatched(PCA(2).fit(np.arange(12.0).reshape(4, 3) ** 2), NEW)

@@ -164,7 +164,7 @@ fn options_of_genotypes_are_obeyed_or_refused() {
         ("fit ../genotypes/people.bed --eigenvec x", "use --scale=binomial"),
         ("fit ../genotypes/people.bed ../genotypes/new.bed --scale=binomial --eigenvec x", "one .bed file"),
         ("fit ../genotypes/people.bed --delimiter tab", "--delimiter does not apply to PLINK .bed"),
-        ("fit iris.csv --label class --scale=binomial", "binomial scales need means of counts"),
+        ("fit iris.csv --label class --scale=binomial", "binomial scales need counts from 0 to 2"),
     ];
     for (command, part) in cases {
         let refused = karhunen(command).assert().failure();
@@ -186,4 +186,62 @@ fn texts_of_others_are_not_overwritten_by_eigenvalues() {
     // The files of an earlier fit give way.
     karhunen(&fit).current_dir(folder()).assert().success();
     karhunen(&fit).current_dir(folder()).assert().success();
+}
+
+#[test]
+fn chromosomes_that_are_no_autosomes_get_a_note() {
+    let out = tempfile::tempdir().unwrap();
+    let at = |name: &str| out.path().join(name);
+    for ending in ["bed", "bim", "fam"] {
+        std::fs::copy(folder().join(format!("people.{ending}")), at(&format!("g.{ending}"))).unwrap();
+    }
+    let notes = || {
+        let done = karhunen("fit g.bed -k 1").current_dir(out.path()).assert().success();
+        String::from_utf8(done.get_output().stderr.clone()).unwrap()
+    };
+    assert!(!notes().contains("--autosome"));
+    let bim = std::fs::read_to_string(at("g.bim")).unwrap();
+    let moved: Vec<String> = bim
+        .lines()
+        .enumerate()
+        .map(|(i, line)| {
+            let (_, rest) = line.split_once('\t').unwrap();
+            format!("{}\t{rest}\n", ["1", "chrX", "26", "2"][i % 4])
+        })
+        .collect();
+    std::fs::write(at("g.bim"), moved.concat()).unwrap();
+    let text = notes().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("the variants of chromosome 26, X are fitted as all others"), "{text}");
+    // Dogs have 38 autosomes.
+    std::fs::write(at("g.bim"), moved.concat().replace("chrX\t", "38\t")).unwrap();
+    assert!(!notes().contains("--autosome"));
+}
+
+#[test]
+fn codes_of_missing_genotypes_are_no_counts() {
+    let out = tempfile::tempdir().unwrap();
+    let table = "a,b,c\n0,1,2\n1,1,0\n2,0,9\n0,2,1\n1,-1,1\n";
+    std::fs::write(out.path().join("g.csv"), table).unwrap();
+    let refused = |options: &str| {
+        let fit = format!("fit g.csv --scale=binomial -k 1 {options}");
+        let done = karhunen(&fit).current_dir(out.path()).assert().failure();
+        String::from_utf8(done.get_output().stderr.clone()).unwrap()
+    };
+    for options in ["", "--missing"] {
+        let text = refused(options);
+        assert!(text.contains("row 3, column 3 (`c`) is 9, and binomial scales need counts"), "{text}");
+        assert!(text.contains("--missing"), "{text}");
+    }
+    karhunen("fit g.csv --scale=binomial -k 1 --missing --na 9,-1")
+        .current_dir(out.path())
+        .assert()
+        .success();
+    // Sums of rows have no single values, but codes deviate too much.
+    let table = "a,b\n0,1\n1,1\n2,0\n0,9\n1,0\n1,0\n2,1\n0,0\n";
+    std::fs::write(out.path().join("g.csv"), table).unwrap();
+    karhunen("moments g.csv -o g.moments -q").current_dir(out.path()).assert().success();
+    let from = "fit --from-moments g.moments --scale=binomial -k 1";
+    let done = karhunen(from).current_dir(out.path()).assert().failure();
+    let text = String::from_utf8(done.get_output().stderr.clone()).unwrap();
+    assert!(text.contains("counts 0, 1, 2 deviate less"), "{text}");
 }

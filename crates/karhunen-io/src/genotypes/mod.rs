@@ -14,6 +14,7 @@ pub use matching::{Reason, Unmatched, unmatched};
 pub use options::GenotypeOptions;
 pub use plink_tables::PlinkTables;
 pub use samples::{Sample, read_samples};
+use variants::no_autosomes;
 pub use variants::{Variant, read_variants};
 
 use karhunen::error::Phrase;
@@ -58,7 +59,10 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     let counts = |variant: usize| Counts::of(packed::of_variant(input.as_slice(), variant, n), n);
     let mut warnings = Vec::new();
     let (columns, names, notes) = match &options.fitted {
-        None => of_all(&variants, counts, options),
+        None => {
+            warnings.extend(no_autosomes(&variants));
+            of_all(&variants, counts, options)
+        }
         Some(fitted) => {
             let Some(names) = &fitted.feature_names else {
                 return Err(refuse(

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use karhunen::error::Phrase;
+
 use crate::input::Input;
 use crate::names::shortened;
 use crate::{Cause, Error, Place, Result};
@@ -34,6 +36,28 @@ pub(crate) fn parts_of_name(name: &str) -> Option<(&str, &str, &str)> {
     let (front, other) = name.strip_suffix(')')?.rsplit_once("(/")?;
     let (id, counted) = front.rsplit_once('_')?;
     Some((id, counted, other))
+}
+
+/// The note about variants of other human chromosomes than autosomes, if there are any: PLINK's codes 23 to 26 and their
+/// letters. The codes are autosomes of a species with more of them.
+pub(super) fn no_autosomes(variants: &[Variant]) -> Option<Phrase> {
+    let plain = |variant: &Variant| variant.chromosome.trim_start_matches("chr").to_ascii_uppercase();
+    let mut found: Vec<String> = variants.iter().map(plain).collect();
+    found.dedup();
+    let is_human = found.iter().filter_map(|name| name.parse::<u32>().ok()).all(|number| number <= 26);
+    found.retain(|name| match name.parse::<u32>() {
+        Ok(number) => is_human && (23..=26).contains(&number),
+        Err(_) => ["X", "Y", "XY", "MT", "M", "PAR1", "PAR2"].contains(&&name[..]),
+    });
+    found.sort_unstable();
+    found.dedup();
+    let names = found.join(", ");
+    (!found.is_empty()).then(|| {
+        Phrase::new(format!(
+            "the variants of chromosome {names} are fitted as all others, though men have one copy of X; \
+             `plink2 --autosome --make-bed` writes a file without them"
+        ))
+    })
 }
 
 /// Reads the variants of a .bim file: lines of chromosome, id, centimorgans, base pairs, and two alleles.
