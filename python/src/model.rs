@@ -13,11 +13,17 @@ use pyo3::types::PyDict;
 
 use crate::arrays::{Fresh, LentVector, give_matrix, lend_vector};
 use crate::dtype::{Data, Element, Job};
-use crate::errors::{remedy, to_python};
+use crate::errors::remedy;
 use crate::model_class::{ModelClass, view, view_matrix};
 use crate::observer::{Effort, run};
 use crate::options::Options;
 use crate::passes::{GivenLog, Passes};
+
+/// A product of the components with themselves, on one thread.
+fn of_square(model: &PcaModel) -> Effort {
+    let p = model.n_features() as f64;
+    Effort::new(p * p * model.n_components() as f64, Some(1))
+}
 
 /// Fits components to `x`; `checkpoint` keeps the passes. `device` holds folders of libraries for a fit on a GPU.
 #[pyfunction]
@@ -216,12 +222,14 @@ impl Model {
 
     /// The covariance of the features under the model.
     fn covariance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        give_matrix(py, self.model.covariance().map_err(to_python)?)
+        let model = Arc::clone(&self.model);
+        give_matrix(py, run(py, of_square(&self.model), None, move |_| model.covariance())?)
     }
 
     /// The inverse of the covariance.
     fn precision<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        give_matrix(py, self.model.precision().map_err(to_python)?)
+        let model = Arc::clone(&self.model);
+        give_matrix(py, run(py, of_square(&self.model), None, move |_| model.precision())?)
     }
 
     /// Scores of rows, in the type of `x`.

@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import threading
+import time
 
 import joblib
 import numpy as np
@@ -287,3 +289,30 @@ def test_variances_that_float32_cannot_hold_stay_float64(size, table):
     assert pca.components_.dtype == pca.mean_.dtype == pca.singular_values_.dtype == np.float32
     assert pca.explained_variance_.dtype == np.float64
     assert_allclose(pca.explained_variance_, np.var(pca.transform(x).astype(float), axis=0, ddof=1), rtol=1e-4)
+
+
+def test_covariance_and_precision_are_those_of_numpy_and_free_the_interpreter():
+    x = np.random.default_rng(0).normal(size=(500, 400))
+    pca = PCA(300, scale=True).fit(x)
+    weights, noise = pca.explained_variance_ - pca.noise_variance_, pca.noise_variance_
+    inner = (pca.components_.T * weights) @ pca.components_ + noise * np.eye(400)
+    expected = inner * np.outer(pca.scale_, pca.scale_)
+    found = pca.get_covariance()
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(found, found.T)
+    np.testing.assert_allclose(pca.get_precision() @ found, np.eye(400), atol=1e-8)
+    large, ticks, done = PCA(600).fit(np.random.default_rng(1).normal(size=(700, 1500))), [], threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.002)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    start = time.perf_counter()
+    large.get_covariance()
+    end = time.perf_counter()
+    done.set()
+    thread.join()
+    assert sum(start + 0.02 < at < end for at in ticks) >= 2

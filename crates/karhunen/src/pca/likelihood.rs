@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::exec::Run;
 use crate::linalg::Matrix;
 use crate::linalg::decomp::eigh;
+use crate::linalg::dense::small::t_multiply;
 use crate::pca::{PcaModel, Transform};
 use crate::scalar::{Scalar, compiled};
 use crate::source::Source;
@@ -112,12 +113,17 @@ impl PcaModel {
 
     /// `G (W' diag(weights) W + rest I) G` with `G = diag(outer)`.
     fn spread(&self, weights: &[f64], rest: f64, outer: impl Fn(usize) -> f64) -> Matrix {
-        let p = self.n_features();
         let w = self.components();
-        Matrix::from_fn(p, p, |i, j| {
-            let sum: f64 = (0..self.n_components()).map(|c| w[(c, i)] * weights[c] * w[(c, j)]).sum();
-            (sum + if i == j { rest } else { 0.0 }) * outer(i) * outer(j)
-        })
+        let weighted = Matrix::from_fn(w.n_rows(), w.n_cols(), |c, j| weights[c] * w[(c, j)]);
+        let mut spread = t_multiply(w, &weighted);
+        for j in 0..w.n_cols() {
+            spread[(j, j)] += rest;
+            for i in 0..=j {
+                spread[(i, j)] *= outer(i) * outer(j);
+            }
+        }
+        spread.mirror_upper();
+        spread
     }
 
     fn positive_factors(&self) -> Result<&[f64]> {
