@@ -7,6 +7,7 @@ use karhunen::{Error, Matrix, Result};
 use pyo3::prelude::*;
 
 use crate::arrays::{copy_matrix, give_matrix};
+use crate::observer::in_function;
 
 /// Calls a Python function with two float64 arrays of rows, (a, p) and (b, p); it returns a float64 array (a, b).
 pub(crate) struct Called {
@@ -22,7 +23,7 @@ impl Called {
 
     fn call(&self, py: Python<'_>, x: &Matrix, y: &Matrix) -> PyResult<Matrix> {
         let blocks = (give_matrix(py, x.clone())?, give_matrix(py, y.clone())?);
-        copy_matrix(&self.function.bind(py).call1(blocks)?)
+        copy_matrix(&in_function(|| self.function.bind(py).call1(blocks))?)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Runs long work without the interpreter lock, reports progress and handles signals.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -67,6 +68,19 @@ impl News {
     }
 }
 
+thread_local! {
+    /// True while this thread runs a function of Python for the engine.
+    static IN_FUNCTION: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a function of Python for the engine: what it asks of the engine gets one thread, unless it asks for more.
+pub(crate) fn in_function<R>(f: impl FnOnce() -> R) -> R {
+    let before = IN_FUNCTION.replace(true);
+    let result = f();
+    IN_FUNCTION.set(before);
+    result
+}
+
 /// Multiplications of work too short to be interrupted: some ten milliseconds.
 const SMALL: f64 = 2e7;
 
@@ -101,7 +115,8 @@ impl Effort {
         if requested.is_some() {
             return Self { cost, n_threads: requested };
         }
-        if cost <= ONE_THREAD {
+        // A worker of the shared pool waits for a kernel function, which must not wait for the pool.
+        if cost <= ONE_THREAD || IN_FUNCTION.get() {
             return Self { cost, n_threads: Some(1) };
         }
         let me = std::process::id();

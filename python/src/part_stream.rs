@@ -9,6 +9,7 @@ use pyo3::types::PyIterator;
 use crate::arrays::{LentDense, LentVector, lend_vector};
 use crate::dtype::Element;
 use crate::errors::while_reading;
+use crate::observer::in_function;
 
 /// An iterator over pairs of a matrix of `T` and its weights or None. A batch is released before the next is asked for.
 pub(crate) struct PartStream<T> {
@@ -36,7 +37,7 @@ impl<T: Element> Stream<T> for PartStream<T> {
     }
 
     fn next(&mut self) -> karhunen::Result<Option<Batch<'_, T>>> {
-        self.step()
+        in_function(|| self.step())
             .map_err(|error| Error::Read { row: None, source: Box::new(while_reading("the part", error)) })?;
         let Some((rows, weights)) = &self.held else { return Ok(None) };
         let weights = weights.as_ref().map(LentVector::as_slice);

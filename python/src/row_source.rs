@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 
 use crate::dtype::{Data as Given, Element, LentMatrix};
 use crate::errors::{to_python, while_reading};
+use crate::observer::in_function;
 use crate::table::SharedData;
 
 /// Rows of a function of Python, read ahead by one thread.
@@ -73,9 +74,10 @@ impl<T: Element> BlockReader<T> for Factory {
         f: &mut dyn FnMut(OwnedBlock<T>) -> bool,
     ) -> karhunen_io::Result<()> {
         let failed = |error| while_reading("RowBlocks", error);
-        let blocks = Python::attach(|py| self.open.call1(py, (first,))).map_err(failed)?;
+        let blocks = in_function(|| Python::attach(|py| self.open.call1(py, (first,)))).map_err(failed)?;
+        let next = || in_function(|| Python::attach(|py| next_block(blocks.bind(py))));
         // The interpreter lock is free while `f` waits.
-        while let Some(rows) = Python::attach(|py| next_block(blocks.bind(py))).map_err(failed)? {
+        while let Some(rows) = next().map_err(failed)? {
             *reached += rows.n_rows();
             if !f(rows) {
                 break;

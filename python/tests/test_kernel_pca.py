@@ -531,3 +531,15 @@ def test_shares_are_of_the_positive_eigenvalues(tmp_path):
     stored.save(tmp_path / "stored.model")
     assert np.isnan(KernelPCA.load(tmp_path / "stored.model").explained_variance_ratio_).all()
     assert_allclose(pickle.loads(pickle.dumps(full)).explained_variance_ratio_, shares[:3], rtol=1e-10)
+
+
+def test_a_kernel_function_may_fit_with_karhunen():
+    x = np.random.default_rng(0).normal(size=(900, 300))
+
+    def kernel(a, b):
+        PCA(2).fit(x)
+        return a @ b.T
+
+    found = KernelPCA(2, kernel=kernel).fit(x[:300])
+    expected = KernelPCA(2, kernel="linear").fit(x[:300])
+    assert_allclose(found.eigenvalues_, expected.eigenvalues_, rtol=1e-8)
