@@ -194,16 +194,19 @@ impl CategoricalModel {
     }
 
     /// Principal coordinates of rows, shape (n_rows, n_components).
-    #[pyo3(signature = (columns, n_threads=None, on_progress=None))]
+    #[pyo3(signature = (columns, ignore_unknown=false, n_threads=None, on_progress=None))]
     fn transform<'py>(
         &self,
         py: Python<'py>,
         columns: Vec<GivenColumn<'_>>,
+        ignore_unknown: bool,
         n_threads: Option<usize>,
         on_progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Array<'py>> {
-        self.of_rows(py, columns, n_threads, on_progress, |model, columns, run| {
-            model.transform_with(columns, Transform::default(), run)
+        let how = Transform::default();
+        self.of_rows(py, columns, n_threads, on_progress, move |model, columns, run| match ignore_unknown {
+            true => model.transform_known_with(columns, how, run),
+            false => model.transform_with(columns, how, run),
         })
     }
 
@@ -224,15 +227,17 @@ impl CategoricalModel {
     }
 
     /// Squared cosines of rows, shape (n_rows, n_components).
-    #[pyo3(signature = (columns, n_threads=None, on_progress=None))]
+    #[pyo3(signature = (columns, ignore_unknown=false, n_threads=None, on_progress=None))]
     fn row_cos2<'py>(
         &self,
         py: Python<'py>,
         columns: Vec<GivenColumn<'_>>,
+        ignore_unknown: bool,
         n_threads: Option<usize>,
         on_progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Array<'py>> {
-        self.of_rows(py, columns, n_threads, on_progress, CoreModel::row_cos2_with)
+        let work = if ignore_unknown { CoreModel::row_cos2_known_with } else { CoreModel::row_cos2_with };
+        self.of_rows(py, columns, n_threads, on_progress, work)
     }
 }
 

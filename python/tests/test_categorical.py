@@ -381,3 +381,34 @@ def test_the_pca_of_an_mca_counts_people_and_is_not_resampled(titanic, tmp_path)
     of_pca = diagnostics.describe(mca.transform(titanic), age, counts, model=mca.pca_, level=1)
     of_mca = diagnostics.describe(mca.transform(titanic), age, counts, weighting="frequency", level=1)
     assert of_pca["PC1"].equals(of_mca["PC1"])
+
+
+def test_unseen_categories_are_refused_or_ignored(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"a": rng.choice(list("xyz"), 60), "b": rng.choice(list("pq"), 60), "c": rng.choice(["u", "v"], 60)}
+    )
+    new = table.iloc[:3].copy()
+    new.loc[0, "a"] = "rare"
+    new.loc[1, "a"] = None
+    mca = MCA(2).fit(table)
+    with pytest.raises(ValueError, match=r"row 0 is 'rare'.*handle_unknown = \"ignore\" takes such rows"):
+        mca.transform(new)
+    mca = MCA(2, handle_unknown="ignore").fit(table)
+    found = mca.transform(new)
+    at = {name: place for place, name in enumerate(mca.category_names_)}
+    for row in (0, 1):
+        known = [at[f"{name}={new[name].iloc[row]}"] for name in ("b", "c")]
+        expected = mca.category_coordinates_[known].sum(axis=0) / 3 / np.sqrt(mca.explained_variance_)
+        assert_allclose(found[row], expected, atol=1e-10)
+    assert_allclose(found[2], mca.transform(table)[2], atol=1e-12)
+    assert np.isfinite(mca.row_cos2(new)).all()
+    numbers = table.assign(number=rng.normal(size=60))
+    famd = FAMD(2, handle_unknown="ignore").fit(numbers)
+    scores = famd.transform(new.assign(number=numbers["number"][:3]))
+    assert np.isfinite(scores).all()
+    # A row with nothing known but the mean of the numbers is the mean.
+    nothing = pd.DataFrame({"a": ["?"], "b": ["?"], "c": ["?"], "number": [numbers["number"].mean()]})
+    assert_allclose(famd.transform(nothing), 0, atol=1e-10)
+    with pytest.raises(ValueError, match="handle_unknown"):
+        MCA(handle_unknown="skip").fit(table)

@@ -216,3 +216,9 @@ def test_every_option_and_attribute_is_documented(estimator):
     shown = {name for name in dir(fitted) if name.endswith("_") and not name.startswith("_")}
     missing = {name for name in shown if not re.search(rf"^    .*\b{name}\b", attributes, re.MULTILINE)}
     assert missing == set()
+
+
+def test_every_public_module_is_loaded_by_its_name():
+    code = "import karhunen; print(karhunen.categorical.MCA, karhunen.resampling.bootstrap, karhunen.completion)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "karhunen.categorical.MCA" in done.stdout

@@ -69,8 +69,8 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 #: Public modules, imported with their first use.
 _MODULES = (
-    *("anndata", "cluster", "completion", "dask", "diagnostics", "genotypes", "plot", "resampling", "rotation"),
-    *("selection", "spark", "xarray"),
+    *("anndata", "categorical", "cluster", "completion", "dask", "diagnostics", "genotypes", "plot"),
+    *("resampling", "rotation", "selection", "spark", "xarray"),
 )
 
 #: Modules of earlier versions, which their pickles name.

@@ -773,7 +773,11 @@ class CategoricalModel:
     def corrected_eigenvalues(self, correction: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return corrected eigenvalues and their shares."""
     def transform(
-        self, columns: list[_Column], n_threads: int | None = None, on_progress: _OnProgress | None = None
+        self,
+        columns: list[_Column],
+        ignore_unknown: bool = False,
+        n_threads: int | None = None,
+        on_progress: _OnProgress | None = None,
     ) -> NDArray[np.float64]:
         """Return principal coordinates of rows, shape (n_rows, n_components)."""
     def row_contributions(
@@ -785,7 +789,11 @@ class CategoricalModel:
     ) -> NDArray[np.float64]:
         """Return shares of rows of the fit in the variance of each component, shape (n_rows, n_components)."""
     def row_cos2(
-        self, columns: list[_Column], n_threads: int | None = None, on_progress: _OnProgress | None = None
+        self,
+        columns: list[_Column],
+        ignore_unknown: bool = False,
+        n_threads: int | None = None,
+        on_progress: _OnProgress | None = None,
     ) -> NDArray[np.float64]:
         """Return squared cosines of rows, shape (n_rows, n_components)."""
 

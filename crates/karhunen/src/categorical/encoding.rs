@@ -144,6 +144,11 @@ impl Encoding {
     /// [`Error::Categories`] if the columns are not those of the fit in their order, a number is not finite, or a row
     /// has a category that no row of the fit had; [`Error::Shape`] for another number of columns; [`Error::Memory`].
     pub(super) fn matrix(&self, columns: &[Column]) -> Result<SparseMatrix<f64>> {
+        self.matrix_of(columns, false)
+    }
+
+    /// As [`Encoding::matrix`]; with `ignore_unknown`, categories that no row of the fit had give indicators of zero.
+    pub(super) fn matrix_of(&self, columns: &[Column], ignore_unknown: bool) -> Result<SparseMatrix<f64>> {
         let n = n_rows(columns)?;
         self.check_columns(columns)?;
         let (q, n_columns) = (columns.len(), self.n_numbers() + self.starts().last().copied().unwrap_or(0));
@@ -173,6 +178,10 @@ impl Encoding {
                     for ((row, at), code) in places(next_indicator).enumerate().zip(codes) {
                         let place = code.map_or(missing, |code| known[code as usize]);
                         let Some(place) = place else {
+                            if ignore_unknown {
+                                (indices[at], values[at]) = (category as u32, 0.0);
+                                continue;
+                            }
                             return Err(Error::Categories(CategoryFault::Unknown {
                                 column: column.name.clone(),
                                 row,

@@ -6,7 +6,7 @@ use super::fit::rows;
 use super::options::{Analysis, CategoricalPca};
 use crate::error::{Error, Result};
 use crate::exec::Run;
-use crate::linalg::Matrix;
+use crate::linalg::{Matrix, SparseMatrix};
 use crate::pca::{PcaModel, Transform};
 use crate::weights::NormalizedWeights;
 
@@ -146,6 +146,15 @@ impl CategoricalModel {
         self.pca.transform_with(&self.encoding.matrix(columns)?.view(), how, run)
     }
 
+    /// As [`CategoricalModel::transform_with`], of rows that may have categories that no row of the fit had, or lack values
+    /// where none of the fit did: their indicators are zero, and the coordinates are those by the other columns.
+    ///
+    /// # Errors
+    /// As [`CategoricalModel::transform_with`], except for such rows.
+    pub fn transform_known_with(&self, columns: &[Column], how: Transform, run: &Run<'_>) -> Result<Matrix> {
+        self.pca.transform_with(&self.encoding.matrix_of(columns, true)?.view(), how, run)
+    }
+
     /// The share of each row of the fit in the variance of each component, shape (n_rows, n_components), given the rows
     /// and weights of the fit; those of a component sum to one.
     ///
@@ -191,12 +200,23 @@ impl CategoricalModel {
     /// # Errors
     /// As [`CategoricalModel::row_cos2`], and [`Error::Stopped`] if the observer cancels.
     pub fn row_cos2_with(&self, columns: &[Column], run: &Run<'_>) -> Result<Matrix> {
-        let matrix = self.encoding.matrix(columns)?;
+        self.cos2_of(&self.encoding.matrix(columns)?, run)
+    }
+
+    /// As [`CategoricalModel::row_cos2_with`], of rows as [`CategoricalModel::transform_known_with`] takes them.
+    ///
+    /// # Errors
+    /// As [`CategoricalModel::transform_known_with`].
+    pub fn row_cos2_known_with(&self, columns: &[Column], run: &Run<'_>) -> Result<Matrix> {
+        self.cos2_of(&self.encoding.matrix_of(columns, true)?, run)
+    }
+
+    fn cos2_of(&self, matrix: &SparseMatrix<f64>, run: &Run<'_>) -> Result<Matrix> {
         let mut found = self.pca.transform_with(&matrix.view(), Transform::default(), run)?;
         let (mean, scale) = (self.pca.mean(), self.pca.scale());
         let at_zero: Vec<f64> = mean.iter().zip(scale).map(|(mean, scale)| (mean / scale).powi(2)).collect();
         let of_zeros: f64 = at_zero.iter().sum();
-        for (i, (indices, values)) in rows(&matrix).enumerate() {
+        for (i, (indices, values)) in rows(matrix).enumerate() {
             let stored = indices.iter().map(|j| *j as usize).zip(values);
             let moved: f64 =
                 stored.map(|(j, value)| ((value - mean[j]) / scale[j]).powi(2) - at_zero[j]).sum();

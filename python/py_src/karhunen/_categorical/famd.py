@@ -28,7 +28,7 @@ class FAMD(Categorical):
     ----------
     n_components : int, float, str or None, default=None
         As of :class:`MCA`; all are columns of numbers, and categories less the number of their variables.
-    weighting, solver, tol, max_iter, random_state, n_threads, strict, memory_limit, verbose
+    weighting, handle_unknown, solver, tol, max_iter, random_state, n_threads, strict, memory_limit, verbose
         As of :class:`MCA`.
 
     Attributes

@@ -44,7 +44,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 #: Arguments that are no options of the engine.
-_OTHERS = frozenset(("random_state", "verbose"))
+_OTHERS = frozenset(("random_state", "verbose", "handle_unknown"))
+
+#: What is done with rows of a category that no row of the fit had.
+Unknown = Literal["error", "ignore"]
 
 
 class Categorical(FittedModel):
@@ -74,6 +77,7 @@ class Categorical(FittedModel):
         n_components: int | float | str | None = None,
         *,
         weighting: Weighting = "frequency",
+        handle_unknown: Unknown = "error",
         solver: Solver = "auto",
         tol: float | None = None,
         max_iter: int = 1000,
@@ -85,6 +89,7 @@ class Categorical(FittedModel):
     ) -> None:
         self.n_components = n_components
         self.weighting = weighting
+        self.handle_unknown = handle_unknown
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -168,11 +173,12 @@ class Categorical(FittedModel):
         Raises
         ------
         ValueError
-            If the columns are not those of the fit, or a row has a category that no row of the fit had.
+            If the columns are not those of the fit, or a row has a category that no row of the fit had, unless
+            `handle_unknown` is "ignore".
         """
         given = self._columns_like_fit(X)
         with self._call() as draw:
-            return self._model.transform(given, self.n_threads, draw)
+            return self._model.transform(given, self._ignores(), self.n_threads, draw)
 
     def row_contributions(self, X: Any, sample_weight: Any = None) -> FloatArray:
         """Compute the share of each row of the fit in the variance of each component.
@@ -209,7 +215,7 @@ class Categorical(FittedModel):
         """
         given = self._columns_like_fit(X)
         with self._call() as draw:
-            return self._model.row_cos2(given, self.n_threads, draw)
+            return self._model.row_cos2(given, self._ignores(), self.n_threads, draw)
 
     def to_frame(self) -> Any:
         """Return one row for each category: coordinates, contributions, squared cosines and v-tests, as a DataFrame."""
@@ -225,6 +231,10 @@ class Categorical(FittedModel):
     def _numbers_in(self, column: Column) -> FloatArray | None:
         """Return the numbers of a column of a fit; None if it holds categories."""
         return None
+
+    def _ignores(self) -> bool:
+        """Return whether rows may have categories that no row of the fit had."""
+        return choice_option("handle_unknown", self.handle_unknown, Unknown) == "ignore"
 
     def _columns_like_fit(self, X: Any) -> list[EngineColumn]:
         """Return the columns of rows of the fit, or of others."""
@@ -260,6 +270,7 @@ class Categorical(FittedModel):
     def _engine_options(self) -> dict[str, Any]:
         """Check every option and return those of the engine."""
         flag_option("verbose", self.verbose)
+        self._ignores()
         return {
             **engine_arguments(self, _OTHERS),
             "analysis": self._analysis,
