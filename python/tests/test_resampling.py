@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from compare import assert_allclose
 from karhunen import PCA, KernelPCA, TruncatedSVD
 from karhunen.resampling import bootstrap, jackknife
 from scipy.stats import t
@@ -243,3 +244,16 @@ def test_large_counts_take_no_longer_and_one_row_is_refused(x):
     assert (found.explained_variance.standard_error < 1e-4 * found.explained_variance.estimate).all()
     with pytest.raises(ValueError, match="row 0 holds nearly all of the weight"):
         bootstrap(PCA(1), x[:4], [1e3, 1e-9, 1e-9, 1e-9], n_draws=100)
+
+
+def test_the_weights_of_features_are_those_of_the_fit():
+    x = np.random.default_rng(0).normal(size=(40, 4)) * [1.0, 2.0, 3.0, 4.0]
+    weights = np.array([4.0, 1.0, 0.5, 0.1])
+    pca = PCA(2).fit(x, feature_weight=weights)
+    for resample, options in ((bootstrap, {"n_draws": 20}), (jackknife, {})):
+        found = resample(pca, x, **options)
+        assert_allclose(found.explained_variance_ratio.estimate, pca.explained_variance_ratio_, rtol=1e-10)
+        given = resample(PCA(2), x, feature_weight=weights, **options)
+        assert_allclose(found.loadings.standard_error, given.loadings.standard_error, rtol=1e-8)
+        plain = resample(pca, x, feature_weight=np.ones(4), **options)
+        assert_allclose(plain.explained_variance.estimate, PCA(2).fit(x).explained_variance_, rtol=1e-10)

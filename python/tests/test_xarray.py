@@ -559,3 +559,29 @@ def test_latitudes_may_be_in_radians():
     expected = EOF(3).fit(degrees, weights="coslat").explained_variance_
     found = EOF(3).fit(radians, weights="coslat").explained_variance_
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_arrays_of_numpy_are_weights():
+    rng = np.random.default_rng(0)
+    field = xr.DataArray(
+        rng.normal(size=(30, 4, 5)),
+        dims=("time", "lat", "lon"),
+        coords={"lat": [-60.0, -20.0, 20.0, 60.0], "lon": np.arange(5) * 10.0},
+    )
+    weights = np.sqrt(np.cos(np.deg2rad(field.lat.values)))[..., np.newaxis]
+    found, expected = EOF(2).fit(field, weights=weights), EOF(2).fit(field, weights="coslat")
+    assert_allclose(found.explained_variance_.values, expected.explained_variance_.values, rtol=1e-12)
+    with pytest.raises(
+        ValueError, match=r"have the shape \(4,\), which does not broadcast to its points \(lat 4, lon 5\)"
+    ):
+        EOF(2).fit(field, weights=weights[:, 0])
+
+
+def test_intervals_take_the_weights_of_the_areas():
+    from karhunen.resampling import bootstrap
+
+    rng = np.random.default_rng(0)
+    field = xr.DataArray(rng.normal(size=(40, 6)), dims=("time", "lat"), coords={"lat": [0.0, 20, 40, 60, 70, 80]})
+    eof = EOF(2).fit(field, weights="coslat")
+    found = bootstrap(eof.pca_, field.values, n_draws=20).explained_variance_ratio
+    assert_allclose(found.estimate, eof.explained_variance_ratio_.values, rtol=1e-10)

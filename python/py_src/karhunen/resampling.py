@@ -13,6 +13,7 @@ from karhunen._diagnostics.model import component_names, engine_model, frame
 from karhunen._inputs.files import to_rows
 from karhunen._inputs.matrix import tell_counts, to_feature_weights, to_weights
 from karhunen._shared.choices import Alignment
+from karhunen._shared.errors import a_kind
 from karhunen._shared.fitted_model import feature_names
 from karhunen._shared.options import (
     choice_option,
@@ -179,7 +180,8 @@ def bootstrap(
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights of the rows.
     feature_weight : array-like of shape (n_features,) or None, default=None
-        Weights of the features.
+        Weights of the features; None takes those that `pca` was fitted with, such as the areas of an
+        :class:`~karhunen.xarray.EOF`.
     n_draws : int, default=1000
         Number of draws, at least 20.
     groups : int, array-like of shape (n_samples,) or None, default=None
@@ -277,7 +279,8 @@ def jackknife(
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights of the rows.
     feature_weight : array-like of shape (n_features,) or None, default=None
-        Weights of the features.
+        Weights of the features; None takes those that `pca` was fitted with, such as the areas of an
+        :class:`~karhunen.xarray.EOF`.
     n_groups : int or None, default=None
         Number of groups that the rows are divided into at random, at least 3; None leaves out single rows. The time is
         that of a fit for each group or row (delete-a-group jackknife; Busing, Meijer & van der Leeden 1999, Statistics
@@ -329,7 +332,7 @@ def _fits(
 ) -> tuple[Any, dict[str, Any], tuple[Any, ...]]:
     """Check the arguments of resampling: an estimator of its own, the options of the engine, and what it is given."""
     if not isinstance(pca, (PCA, TruncatedSVD)):
-        raise TypeError(f"pca is a {type(pca).__name__}; pass a karhunen.PCA or TruncatedSVD")
+        raise TypeError(f"pca is {a_kind(pca)}; pass a karhunen.PCA or TruncatedSVD")
     if hasattr(pca, "_of_categories"):
         name, _ = pca._of_categories
         raise ValueError(
@@ -345,11 +348,17 @@ def _fits(
     n, p = rows.shape
     samples = to_weights("sample_weight", sample_weight, n, "rows")
     tell_counts(getattr(estimator, "weighting", "population"), samples)
-    features = to_feature_weights(estimator, feature_weight, p)
+    features = to_feature_weights(estimator, _weights_of_fit(pca, p) if feature_weight is None else feature_weight, p)
     options = estimator._engine_options()
     if isinstance(estimator, PCA):
         options = in_order_of_columns(estimator, options)
     return estimator, options, (rows, chance, aligned, seed, samples, features)
+
+
+def _weights_of_fit(pca: Any, p: int) -> Any:
+    """Return the weights of `p` features that `pca` was fitted with, if it is fitted and has any."""
+    weights = pca._model_now().feature_weights if pca.__sklearn_is_fitted__() else None
+    return weights if weights is not None and len(weights) == p else None
 
 
 def _groups(groups: Any, n: int) -> list[int] | None:

@@ -5,6 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 
+def a_kind(found: Any) -> str:
+    """Return the type of an object with its article: a PCA, an IncompletePCA."""
+    name = type(found).__name__
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+
+
 def repeated_pair(error: ValueError) -> tuple[int, int] | None:
     """Return row and column of an entry given more than once, if an error reports one."""
     if not getattr(error, "is_repeated", False):

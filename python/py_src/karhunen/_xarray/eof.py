@@ -167,10 +167,11 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
             Arrays of a list may have dimensions of the same name and different length.
         dim : hashable or sequence of hashable, default="time"
             Dimension of the samples, or several. All others are those of the points.
-        weights : None, "coslat", DataArray, or a mapping, Dataset or list of these for each variable
+        weights : None, "coslat", DataArray, ndarray, or a mapping, Dataset or list of these for each variable
             Nonnegative numbers that multiply the anomalies, **the roots of areas**, as in eofs and xeofs, with
-            dimensions of the points. "coslat" is the square root of the cosine of the latitude, which may be
-            one-dimensional or two-dimensional. Their squares are the `feature_weight` of :meth:`karhunen.PCA.fit`.
+            dimensions of the points; an array without labels broadcasts to the points as in numpy. "coslat" is the
+            square root of the cosine of the latitude, which may be one-dimensional or two-dimensional. Their squares
+            are the `feature_weight` of :meth:`karhunen.PCA.fit`.
         sample_weight : DataArray or array-like with one entry for each sample, or None
             Nonnegative weights of the samples; `weighting` states their meaning.
         persist : bool, default=False

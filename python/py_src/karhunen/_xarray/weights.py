@@ -22,7 +22,7 @@ def weights_of_points(weights: Any, grids: Grids) -> NDArray[np.float64] | None:
 
     Parameters
     ----------
-    weights : None, "coslat", DataArray, or one of these for each variable
+    weights : None, "coslat", DataArray, ndarray, or one of these for each variable
         Weights.
     grids : Grids
         The points.
@@ -49,11 +49,13 @@ def _of_variable(weights: Any, grid: Grid) -> NDArray[np.float64]:
         return np.ones(grid.n_kept)
     if isinstance(weights, str) and weights == "coslat":
         weights = _root_of_cosine(_latitude(grid))
+    if isinstance(weights, np.ndarray):
+        weights = _labelled(weights, grid)
     if not isinstance(weights, xr.DataArray):
         shown = repr(weights) if isinstance(weights, str) else type(weights).__name__
         raise ValueError(
-            f"weights = {shown} is not allowed for {grid.label}: give 'coslat', None, or a DataArray with dimensions "
-            "of the points"
+            f"weights = {shown} is not allowed for {grid.label}: give 'coslat', None, a DataArray with dimensions "
+            "of the points, or an array that broadcasts to them"
         )
     strange = [dim for dim in weights.dims if dim not in grid.kept.dims]
     if strange:
@@ -71,6 +73,17 @@ def _of_variable(weights: Any, grid: Grid) -> NDArray[np.float64]:
             "numbers"
         )
     return np.array(taken)
+
+
+def _labelled(weights: NDArray[Any], grid: Grid) -> xr.DataArray:
+    """Return an array of numpy with the dimensions and labels of the points, to whose shape it broadcasts."""
+    try:
+        return grid.kept.copy(data=np.array(np.broadcast_to(weights, grid.kept.shape), dtype=np.float64))
+    except ValueError:
+        sizes = ", ".join(f"{dim} {size}" for dim, size in grid.kept.sizes.items())
+        raise ValueError(
+            f"weights of {grid.label} have the shape {weights.shape}, which does not broadcast to its points ({sizes})"
+        ) from None
 
 
 def _root_of_cosine(latitude: xr.DataArray) -> xr.DataArray:
