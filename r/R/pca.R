@@ -11,9 +11,9 @@
 #' weights minus one). With `"importance"` a constant factor of the weights changes nothing; with `"population"` the
 #' divisor is their sum. Frequencies that are not whole numbers give a warning: weights of a survey need `"importance"`.
 #'
-#' Differences from `prcomp`: `sdev` has the standard deviations of the components that are kept, because others need not be
-#' computed; `total_variance` has the sum of all variances, of which `summary` gives the shares. In every column of `rotation`
-#' the entry of largest absolute value is positive. A constant column that `scale. = TRUE` cannot scale is divided by one.
+#' As of `prcomp`, `sdev` has all standard deviations, of which other functions take shares. If fewer components are kept than
+#' n and p allow, the others take a second fit; where these are more than 1,000, the others are equal and have the sum of the
+#' variances that are left out. In every column of `rotation` the entry of largest absolute value is positive. A constant column that `scale. = TRUE` cannot scale is divided by one.
 #'
 #' The fit stops on an interrupt (Ctrl-C, Esc).
 #'
@@ -40,7 +40,7 @@
 #' @param threads Number of threads; all processors if `NULL`. The result has the same bits for every number.
 #'
 #' @return An object of the classes `kh_pca` and `prcomp`, a list of
-#' \item{sdev}{standard deviations of the components, (k)}
+#' \item{sdev}{all standard deviations, (the smaller of n and p); the first k are those of the components that are kept}
 #' \item{rotation}{the components as orthonormal columns, (p, k)}
 #' \item{center, scale}{the numbers subtracted from and dividing the columns, or `FALSE`, (p)}
 #' \item{x}{scores of the rows, (n, k), if `retx`}
@@ -101,12 +101,17 @@ kh_pca.default <- function(x, rank. = NULL, center = TRUE, scale. = FALSE, weigh
   weights <- as_weights(weights, "weights")
   column_weights <- as_weights(column_weights, "column_weights")
   fit <- .Call(C_fit_pca, call, data, options, weights, column_weights, if (!is.null(tol)) as.double(tol))
+  refit <- function() {
+    options$n_components <- "all"
+    options$solver <- NULL
+    .Call(C_fit_pca, call, data, options, weights, column_weights, NULL)
+  }
   names <- component_names(length(fit$variance))
   convergence <- fit[c("solver", "reason", "n_passes", "residuals", "tol", "converged")]
   warn_unconverged(convergence, fit$advice)
   if (nzchar(fit$note)) warning(fit$note, call. = FALSE)
   out <- list(
-    sdev = sqrt(fit$variance),
+    sdev = all_sdev(fit, min(data$dim), refit),
     rotation = with_names(fit$rotation, columns, names),
     center = if (isFALSE(center)) FALSE else stats::setNames(fit$center, columns),
     scale = if (isFALSE(scale.)) FALSE else stats::setNames(fit$scale, columns)
@@ -147,6 +152,19 @@ kh_pca.formula <- function(formula, data = NULL, subset, na.action, ...) {
   fit
 }
 
+# All standard deviations, at most `most`, of a fit that keeps the first; `refit` fits all components.
+all_sdev <- function(fit, most, refit) {
+  k <- length(fit$variance)
+  left_out <- most - k
+  if (left_out <= 0L) return(sqrt(fit$variance))
+  rest <- if (most <= 1000L) {
+    refit()$variance[k + seq_len(left_out)]
+  } else {
+    rep((fit$total_variance - sum(fit$variance)) / left_out, left_out)
+  }
+  sqrt(c(fit$variance, pmax(rest, 0)))
+}
+
 # The number of components as the engine takes it, of at most `most`.
 components_to_keep <- function(rank., variance, most) {
   if (!is.null(rank.) && !is.null(variance)) {
@@ -164,8 +182,8 @@ components_to_keep <- function(rank., variance, most) {
 #' @param digits Number of significant digits to print.
 #' @export
 print.kh_pca <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
-  k <- length(x$sdev)
-  cat(sprintf("Standard deviations (1, .., p=%d):\n", k))
+  k <- ncol(x$rotation)
+  cat(sprintf("Standard deviations (1, .., p=%d):\n", length(x$sdev)))
   print(x$sdev, digits = digits, ...)
   cat(sprintf("\nRotation (n x k) = (%d x %d):\n", nrow(x$rotation), k))
   print(x$rotation, digits = digits, ...)
@@ -179,7 +197,7 @@ print.kh_pca <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
 #' @param object A fit.
 #' @export
 summary.kh_pca <- function(object, ...) {
-  object$importance <- importance_of(object$sdev, object$share, colnames(object$rotation))
+  object$importance <- importance_of(object$sdev[seq_along(object$share)], object$share, colnames(object$rotation))
   class(object) <- c("summary.kh_pca", "summary.prcomp")
   object
 }

@@ -15,8 +15,8 @@ expect_near <- function(a, b, tol = TOL, info = NULL) {
 # Equality with a fit of prcomp, up to signs.
 expect_prcomp <- function(fit, peer, info = NULL) {
   # Components without variance have any direction.
-  expect_near(fit$sdev, peer$sdev[seq_along(fit$sdev)], info = paste(info, "sdev"))
-  k <- sum(fit$sdev > 1e-8 * fit$sdev[1])
+  expect_near(fit$sdev, peer$sdev, info = paste(info, "sdev"))
+  k <- sum(fit$sdev[seq_len(ncol(fit$rotation))] > 1e-8 * fit$sdev[1])
   expect_near(aligned(fit$rotation[, seq_len(k)], peer$rotation[, seq_len(k)]), peer$rotation[, seq_len(k)], info = paste(info, "rotation"))
   expect_near(aligned(fit$x[, seq_len(k)], peer$x[, seq_len(k)]), peer$x[, seq_len(k)], info = paste(info, "x"))
   expect_near(fit$center, peer$center, 1e-13, info = paste(info, "center"))
