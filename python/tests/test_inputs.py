@@ -13,8 +13,10 @@ import scipy.sparse as sp
 from compare import assert_allclose
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from karhunen import PCA, IncompletePCA, KernelPCA, Nystroem, Observed, RowBlocks, TruncatedSVD
+from karhunen import PCA, IncompletePCA, IncrementalPCA, KernelPCA, Nystroem, Observed, RowBlocks, TruncatedSVD, plot
 from karhunen._inputs import matrix as inputs
+from karhunen.diagnostics import samples
+from karhunen.resampling import bootstrap
 from numpy.testing import assert_array_equal
 from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import DataConversionWarning
@@ -428,3 +430,65 @@ def test_weights_of_a_score_are_those_of_a_fit(table, estimator):
     weights = np.arange(float(n))
     expected = np.average(fitted.score_samples(table), weights=weights)
     np.testing.assert_allclose(fitted.score(table, sample_weight=weights), expected)
+
+
+@pytest.mark.parametrize(
+    ("give", "said"),
+    [
+        (lambda x: PCA(1).fit(Observed(list("aabb"), list("xyxy"), [1.0, 2, 3, 4])), "X is an Observed, whose entries"),
+        (lambda x: PCA(1).fit(TruncatedSVD(1).fit(x)), r"X is an estimator \(TruncatedSVD\); pass rows"),
+        (lambda x: PCA(1).fit(x.astype(str).astype(np.dtypes.StringDType())), "X has dtype StringDType"),
+        (
+            lambda x: PCA(1).fit(pd.DataFrame({"a": [1.0, 2], "b": [[1], [2]]})),
+            r"row 0, column 1 \('b'\): .*list",
+        ),
+        (lambda x: PCA(1).fit(pd.DataFrame({"b": [1, pd.NA, 2]}, dtype=object)), r"row 1, column 0 \('b'\): .*Float64"),
+        (lambda x: IncompletePCA(1).fit(sp.coo_array(x[:, 0])), r"X is a sparse array of shape \(40,\)"),
+        (lambda x: Nystroem(kernel_params=1).fit(x), "kernel_params = 1 is not allowed: it must be a dict"),
+        (lambda x: PCA(1, random_state=-1).fit(x), "random_state = -1 is not allowed"),
+        (lambda x: IncrementalPCA("95%", method="sketch").fit(x), "n_components = '95%' is not allowed: a sketch"),
+        (lambda x: bootstrap(IncompletePCA(1), x), "pca is an IncompletePCA"),
+        (lambda x: plot.scree(PCA(0).fit(x)), "the model has no components"),
+        (lambda x: plot.missing(Observed(list("ab"), list("xy"), [1.0, 2])), "X is an Observed"),
+        (lambda x: plot.monitor(samples(PCA(2).fit(x), x)), "values is of the type Samples; give one number"),
+    ],
+)
+def test_errors_name_what_was_given(give, said):
+    with pytest.raises((ValueError, TypeError), match=said):
+        give(np.random.default_rng(0).normal(size=(40, 5)))
+
+
+def test_one_row_of_an_incremental_fit_is_shown():
+    one = IncrementalPCA(2).partial_fit([[1.0, 2.0]])
+    assert "IncrementalPCA" in one._repr_html_()
+    assert "IncrementalPCA" in one._repr_mimebundle_()["text/html"]
+    assert not hasattr(one, "mean_")
+    with pytest.raises(ValueError, match="the data have one row"):
+        one.components_  # noqa: B018
+
+
+def test_sparse_indices_of_any_integers_are_read():
+    x = sp.random(30, 5, density=0.5, random_state=0, format="csr")
+    expected = PCA(2).fit(x).explained_variance_
+    for dtype in (np.uint32, np.int16, np.uint64):
+        other = x.copy()
+        other.indices, other.indptr = other.indices.astype(dtype), other.indptr.astype(dtype)
+        assert_array_equal(PCA(2).fit(other).explained_variance_, expected)
+
+
+def test_whole_numbers_that_are_rounded_are_said_and_variances_that_vanish_refused():
+    small = np.random.default_rng(0).integers(0, 4, size=(50, 3)).astype(np.int64)
+    large = small + 2**60
+    for form in (np.asarray, pd.DataFrame, pl.from_numpy, sp.csr_array, np.ndarray.tolist):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            PCA(1).fit(form(large))
+        assert any("whole numbers of 2**53 and more" in str(warning.message) for warning in told)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PCA(1).fit(small + 2**40)
+        PCA(1).fit(small * 1e20)
+    for estimator in (PCA(1), PCA(1, solver="svd"), TruncatedSVD(1)):
+        with pytest.raises(ValueError, match="variance of every column is below the range of f64"):
+            estimator.fit(small * 1e-200)
+    assert PCA(1, scale=True).fit(small * 1e-200).explained_variance_[0] > 1

@@ -9,19 +9,20 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
+from karhunen._shared.errors import a_kind
 
 
 def fitted_model(pca: Any) -> _core.Model | _core.IncompleteModel:
     """Return the engine's model of a fitted estimator, of complete data or with missing values."""
     if not hasattr(pca, "_model_now"):
         raise TypeError(
-            f"pca is a {type(pca).__name__}; pass a fitted karhunen.PCA, TruncatedSVD, IncrementalPCA or IncompletePCA"
+            f"pca is {a_kind(pca)}; pass a fitted karhunen.PCA, TruncatedSVD, IncrementalPCA or IncompletePCA"
         )
     check_is_fitted(pca)
     model = pca._model_now()
     if not isinstance(model, (_core.Model, _core.IncompleteModel)):
         raise TypeError(
-            f"diagnostics of a {type(pca).__name__} are not available; pass a fitted karhunen.PCA, TruncatedSVD, "
+            f"diagnostics of {a_kind(pca)} are not available; pass a fitted karhunen.PCA, TruncatedSVD, "
             "IncrementalPCA or IncompletePCA"
         )
     return model
@@ -40,7 +41,7 @@ def engine_model(pca: Any) -> _core.Model:
     model = fitted_model(pca)
     if not isinstance(model, _core.Model):
         raise TypeError(
-            f"diagnostics of a {type(pca).__name__} are not available; pass a fitted karhunen.PCA, TruncatedSVD or "
+            f"diagnostics of {a_kind(pca)} are not available; pass a fitted karhunen.PCA, TruncatedSVD or "
             "IncrementalPCA"
         )
     return model

@@ -92,6 +92,8 @@ def row_ids(X: Any) -> np.ndarray | None:
         return X.row_ids
     if not hasattr(X, "iloc"):
         return None
+    if hasattr(X, "dask"):
+        raise ValueError("X is a dask DataFrame; pass X.compute(), or use karhunen.dask.IncompletePCA")
     return _labels(X.index)
 
 

@@ -34,6 +34,8 @@ def entries_of_sparse(X: Any, weight: Any, n_threads: int | None) -> _core.Entri
             f"a sparse matrix of the format {X.format} does not tell stored zeros, which are observations, from "
             "filling; pass CSR, CSC or COO"
         )
+    if len(X.shape) != 2:
+        raise ValueError(f"X is a sparse array of shape {X.shape}; pass rows and columns, as X.reshape(1, -1)")
     if X.format in ("csr", "csc"):
         X = sound(X)
     if X.dtype.kind not in "fiub" or (X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8)):

@@ -48,6 +48,16 @@ def to_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int
     numpy array, or CSR or CSC matrix, of float32 or float64
         `X` itself if possible.
     """
+    matrix = _converted(estimator, X, reset=reset, min_samples=min_samples)
+    if reset:
+        _tell_rounding(X, matrix)
+    else:
+        _refuse_counts(estimator, matrix)
+    return matrix
+
+
+def _converted(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int) -> Matrix:
+    """Return `X` as :func:`to_matrix` does, before its values are looked at."""
     checks = {
         "accept_sparse": ("csr", "csc"),
         "dtype": _FLOATS,
@@ -230,10 +240,10 @@ def _refuse_dtype(X: Any) -> None:
             raise ValueError(f"Complex data not supported: {what} has dtype {dtype}; analyse real and imaginary part")
         # Nullable and sparse pandas columns hold numbers of a numpy dtype.
         inner = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))
-        if (kind == "f" and np.dtype(inner).itemsize not in (2, 4, 8)) or kind in "SUMmV":
+        if (kind == "f" and np.dtype(inner).itemsize not in (2, 4, 8)) or kind in "SUMmVT":
             raise ValueError(
                 f"{what} has dtype {dtype}; {tables.ALLOWED}: convert it with X.astype('float64') if that is what "
-                f"you want{f'; {tables.CATEGORIES}' if name is not None and kind in 'SUMm' else ''}"
+                f"you want{f'; {tables.CATEGORIES}' if name is not None and kind in 'SUMmT' else ''}"
             )
 
 
@@ -245,10 +255,13 @@ def _name_entry(error: TypeError | ValueError, X: Any) -> TypeError | ValueError
     for j in range(X.shape[1]):
         for i, value in enumerate(X.iloc[:, j] if is_frame else X[:, j]):
             try:
-                np.asarray([value], dtype=object).astype(np.float64)
-            except (TypeError, ValueError) as reason:
+                np.fromiter([value], dtype=object).astype(np.float64)
+            except (TypeError, ValueError) as failure:
+                reason: Any = failure
                 if type(value).__name__ == "NAType":
-                    continue
+                    reason = "a missing value, NA, in a column of objects; convert the column with .astype('Float64')"
+                elif np.ndim(value) > 0:
+                    reason = f"the value is of the type {type(value).__name__}"
                 name = f" ({str(X.columns[j])!r})" if is_frame else ""
                 # scikit-learn's estimator checks require a TypeError for objects in arrays.
                 kind = ValueError if is_frame else type(error)
@@ -266,6 +279,8 @@ def _readable(X: np.ndarray) -> np.ndarray:
 
 def _readable_sparse(X: sp.csr_array | sp.csc_array) -> sp.csr_array | sp.csc_array:
     """Copy a matrix if its arrays are longer than its pointers state, or not contiguous."""
+    if X.indices.dtype not in (np.int32, np.int64) or X.indptr.dtype != X.indices.dtype:
+        X = type(X)((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape)
     contiguous = all(array.flags.c_contiguous for array in (X.data, X.indices, X.indptr))
     if contiguous and len(X.data) == len(X.indices) == X.indptr[-1]:
         return X
@@ -289,6 +304,46 @@ def _tell_large_copy(given: Any, read: Any) -> None:
         warn(
             f"X ({form}) was copied to {to}, which took {size / 1e6:.0f} MB; pass it in that form to save the memory",
             DataConversionWarning,
+        )
+
+
+def _refuse_counts(estimator: BaseEstimator, matrix: Any) -> None:
+    """Refuse whole numbers for a model whose counts were normalised as they were read from their file."""
+    target = getattr(estimator, "_columns_of_file", {}).get("log1p")
+    if target is None:
+        return
+    values = matrix.data if sp.issparse(matrix) else matrix
+    if values.any() and (values >= 0).all() and (values == np.rint(values)).all():
+        raise ValueError(
+            f"X holds counts, and {type(estimator).__name__} was fitted to counts divided by the sum of their row, "
+            f"times {target:g}, then ln(1 + x); normalise X so, or pass the file of the counts"
+        )
+
+
+#: The first whole number whose successor float64 lacks.
+_BEYOND_WHOLE = 2.0**53
+
+
+def _tell_rounding(given: Any, matrix: Any) -> None:
+    """Warn of whole numbers that float64 rounds."""
+    if _is_plain(given):
+        return
+    if hasattr(given, "dtype"):
+        dtypes = [given.dtype]
+    elif isinstance(given, (list, tuple)):
+        dtypes = [np.asarray(given).dtype]
+    elif hasattr(given, "iloc") or tables.is_table(given):
+        dtypes = list(given.dtypes) if hasattr(given, "dtypes") else given.schema.types
+    else:
+        return
+    if not any("int64" in str(dtype).lower() for dtype in dtypes):
+        return
+    values = matrix.data if sp.issparse(matrix) else matrix
+    if np.abs(values).max(initial=0.0) >= _BEYOND_WHOLE:
+        warn(
+            "X holds whole numbers of 2**53 and more, which float64 rounds, so that small differences are lost; "
+            "subtract a constant from such columns before the fit",
+            UserWarning,
         )
 
 

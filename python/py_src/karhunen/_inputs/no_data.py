@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 #: Library, end of the type's name, description, advice. No library is imported for the test.
 _WAYS = (
@@ -30,6 +31,7 @@ _WAYS = (
     ("h5py", "Group", "a group of an HDF5 file", "one of its datasets, X['name']"),
     ("zarr", "Group", "a zarr group", "one of its arrays, X['name']"),
     ("numpy", "NpzFile", "an archive of arrays", "one of them, X['name']"),
+    ("karhunen", "Observed", "an Observed, whose entries may be missing", "it to IncompletePCA, or a table"),
     ("karhunen", "RowBlocks", "a RowBlocks, which PCA and IncompletePCA read", "np.concatenate(list(blocks()))"),
     ("scipy", "LinearOperator", "a LinearOperator, which has no entries", "the matrix itself"),
 )
@@ -66,6 +68,8 @@ def refuse_no_data(X: Any) -> None:
     for of, ending, what, way in _WAYS:
         if library == of and kind.__name__.endswith(ending):
             raise ValueError(f"X is {what}; pass {way}")
+    if isinstance(X, BaseEstimator):
+        raise ValueError(f"X is an estimator ({kind.__name__}); pass rows of numbers, an array or a table")
     for types, what, way in _TYPES:
         if isinstance(X, types):
             raise ValueError(f"X is {what} ({kind.__name__}); pass {way}")

@@ -206,6 +206,8 @@ class Nystroem(FittedKernel):
             raise ValueError(
                 "Don't pass gamma, coef0 or degree to Nystroem if the kernel is a function: give it its kernel_params"
             )
+        if self.kernel_params is not None and not isinstance(self.kernel_params, dict):
+            raise ValueError(f"kernel_params = {self.kernel_params!r} is not allowed: it must be a dict or None")
         if not callable(self.kernel) and self.kernel_params is not None:
             unknown = set(self.kernel_params) - set(PARAMETERS)
             if unknown:

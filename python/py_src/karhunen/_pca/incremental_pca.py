@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
@@ -487,6 +488,10 @@ class IncrementalPCA(GaussianComponents):
         """Check every option and return those of the engine, except the seed."""
         for name in ("whiten", "copy", "verbose"):
             flag_option(name, getattr(self, name))
+        if self.method == "sketch" and not is_whole(self.n_components):
+            raise ValueError(
+                f"n_components = {self.n_components!r} is not allowed: a sketch needs the number of components"
+            )
         return {
             **engine_arguments(self, NOT_INCREMENTAL),
             "n_components": n_components_option(self.n_components),
@@ -515,7 +520,10 @@ class IncrementalPCA(GaussianComponents):
     def _fit_rows(self, X: Any, sample_weight: Any) -> Matrix | Source:
         least = 1 if self.weighting == "population" or sample_weight is not None else 2
         matrix = self._begin(X, self._engine_options(), sample_weight, least)
-        _ = self._found_now
+        try:
+            _ = self._found_now
+        except NotFittedError as error:
+            raise ValueError(str(error)) from None
         return matrix
 
     def _begin(self, X: Any, options: dict[str, Any], sample_weight: Any, min_samples: int) -> Matrix | Source:
@@ -561,7 +569,11 @@ class IncrementalPCA(GaussianComponents):
         if found is None or found.fit is not fit or found.n_samples != fit.n_samples_seen:
             # Of the rows now, whatever another thread adds meanwhile.
             now = _core.IncrementalFit.resume(fit.state())
-            model, variances, bounds, notes = now.model(optional_count("n_threads", self.n_threads))
+            try:
+                model, variances, bounds, notes = now.model(optional_count("n_threads", self.n_threads))
+            except ValueError as error:
+                # Also an AttributeError: of such rows, attributes such as `mean_` are not there yet.
+                raise NotFittedError(str(error)) from None
             for array in (variances, bounds):
                 array.flags.writeable = False
             self._found = found = _Found(fit, now.n_samples_seen, model, variances, bounds)

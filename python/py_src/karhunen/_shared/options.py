@@ -191,6 +191,8 @@ def seed_option(random_state: Any) -> int:
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63))
+    if is_whole(random_state):
+        raise ValueError(f"random_state = {random_state} is not allowed: give None, or a number from 0 to 2**64 - 1")
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 

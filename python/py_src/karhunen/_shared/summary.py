@@ -6,11 +6,13 @@ import json
 import math
 import shutil
 import textwrap
+from contextlib import suppress
 from html import escape
 from importlib import import_module
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
@@ -150,7 +152,8 @@ class Summarised:
         """Return what notebooks show: scikit-learn's diagram and, of a fitted model, its summary."""
         bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
         if "text/html" in bundle and self.__sklearn_is_fitted__():  # type: ignore[attr-defined]
-            bundle["text/html"] += self.summary()._repr_html_()
+            with suppress(NotFittedError):
+                bundle["text/html"] += self.summary()._repr_html_()
         return bundle
 
 

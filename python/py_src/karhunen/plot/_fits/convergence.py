@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen._shared.choices import Across
+from karhunen._shared.errors import a_kind
 from karhunen._shared.options import choice_option
 from karhunen.plot._parts.axes import COLOURS, FAINT, axes
 
@@ -53,7 +54,7 @@ def convergence(pca: Any, *, by: Across = "iteration", label: str | None = None,
     check_is_fitted(pca)
     told = getattr(pca, "convergence_", None)
     if not hasattr(told, "held_out_rmses"):
-        raise ValueError(f"pca is a {type(pca).__name__}; only fits of IncompletePCA have a record of iterations")
+        raise ValueError(f"pca is {a_kind(pca)}; only fits of IncompletePCA have a record of iterations")
     choice_option("by", by, Across)
     if not len(told.iterations):
         raise ValueError("the fit has no record of iterations: partial_fit makes none")

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen._diagnostics.model import component_names
+from karhunen._shared.errors import a_kind
 from karhunen._shared.fitted_model import feature_names as names_of_fit
 from karhunen.diagnostics import correlations, features
 from karhunen.rotation import Rotation
@@ -21,13 +22,17 @@ def check(pca: Any) -> None:
         return
     for name in ("fit", "transform"):
         if not hasattr(pca, name):
-            raise ValueError(f"pca is a {type(pca).__name__}; pass a fitted karhunen.PCA or scikit-learn's")
+            raise ValueError(f"pca is {a_kind(pca)}; pass a fitted karhunen.PCA or scikit-learn's")
     check_is_fitted(pca)
+    if hasattr(pca, "pca_"):
+        raise ValueError(f"pca is {a_kind(pca)}; pass its pca_")
     if not hasattr(pca, "components_") or not hasattr(pca, "explained_variance_ratio_"):
         raise ValueError(
-            f"pca is a {type(pca).__name__} without components_ and explained_variance_ratio_; "
+            f"pca is {a_kind(pca)} without components_ and explained_variance_ratio_; "
             "of a pipeline, pass the step that is a PCA"
         )
+    if n_components(pca) == 0:
+        raise ValueError("the model has no components; fit at least one")
 
 
 def is_rotated(pca: Any) -> bool:

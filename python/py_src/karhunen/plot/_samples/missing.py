@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from karhunen._inputs.no_data import refuse_no_data
 from karhunen.plot._parts import bars, fitted_model, labelling
 from karhunen.plot._parts.axes import COLOURS, FAINT, GREY, INK, SOFT, axes, colour_bar, laid_out
 
@@ -60,6 +61,7 @@ def missing(X: Any, *, feature_names: Sequence[Any] | None = None, ax: Axes | No
     """
     if sp.issparse(X):
         raise ValueError("X is sparse, and entries that are not stored are zeros; pass a dense table with NaN")
+    refuse_no_data(X)
     if not hasattr(X, "shape"):
         X = np.asarray(X)
     shape = tuple(X.shape)

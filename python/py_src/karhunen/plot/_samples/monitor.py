@@ -68,7 +68,13 @@ def monitor(
     >>> [text.get_text() for text in ax.texts]
     ['95 %', '99 %', '2']
     """
-    y = np.asarray(values, dtype=float)
+    try:
+        y = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"values is of the type {type(values).__name__}; give one number for each sample, such as `t2` or `spe` of "
+            "diagnostics.samples"
+        ) from None
     if y.ndim != 1 or not np.isfinite(y).any() or np.isinf(y).any():
         raise ValueError(f"values has shape {y.shape}; give one finite number for each sample, or NaN for a gap")
     lines = {} if limits is None else {str(key): float(limit) for key, limit in limits.items()}
