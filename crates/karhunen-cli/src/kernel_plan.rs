@@ -51,11 +51,12 @@ impl KernelPlan {
         refuse_useless(&args)?;
         category_args::check_unused(&args.given)?;
         let FitArgs { data, n_components, weights, output, input, .. } = args;
-        let FitArgs { solver, missing, kernel: asked, memory, checkpoints, given, .. } = args;
+        let FitArgs { complete, solver, missing, kernel: asked, memory, checkpoints, given, .. } = args;
         let data = one_file(data, "a fit with a kernel")?;
         let mut pca = KernelPca {
             kernel: asked.kernel(kernel)?,
             pre_image: asked.pre_image(missing.alpha)?,
+            center: !complete.no_center,
             memory_limit: memory.memory_limit,
             ..KernelPca::default()
         };
@@ -138,12 +139,11 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
     if let Some((_, option, advice)) = useless.into_iter().find(|(given, ..)| *given) {
         return Err(Failure::Usage(format!("{option} does not go with a kernel: {advice}")));
     }
-    let of_columns = args.given.first_of::<PcaArgs>(&[]);
+    let of_columns = args.given.first_of::<PcaArgs>(&["no_center"]);
     let of_rows = || args.given.first_of::<RowsArgs>(&[]).or_else(|| args.given.first_of::<PlinkArgs>(&[]));
     if let Some(option) = of_columns.or_else(of_rows) {
         let advice = match option.as_str() {
             "--scale" => "columns keep their units; divide them before",
-            "--no-center" => "components are those about the mean in feature space",
             _ => "leave it out",
         };
         return Err(Failure::Usage(format!("{option} does not go with a kernel: {advice}")));
@@ -183,6 +183,7 @@ mod tests {
         )
         .unwrap();
         let expected = KernelPca {
+            center: true,
             kernel: Kernel::Polynomial { degree: 2.0, gamma: Gamma::Value(0.5), coef0: -1.0 },
             n_components: NComponents::Count(7),
             solver: Some(KernelRoute::Nystrom),
@@ -304,7 +305,6 @@ mod tests {
             ),
             ("--kernel rbf --dtype f32", "--dtype does not go with a kernel"),
             ("--kernel rbf --scale", "--scale does not go with a kernel"),
-            ("--kernel rbf --no-center", "--no-center does not go with a kernel"),
             ("--kernel rbf --weighting importance", "--weighting does not go with a kernel"),
             ("--kernel rbf --feature-weights w", "--feature-weights does not go with a kernel"),
             ("--kernel rbf --loadings l.csv", "--loadings does not go with a kernel"),

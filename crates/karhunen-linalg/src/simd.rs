@@ -7,6 +7,8 @@ use crate::scalar::Scalar;
 
 /// Element types of packed panels.
 pub trait Lane: Scalar {
+    /// The smallest positive normal number.
+    const LEAST_NORMAL: Self;
     /// A vector register.
     type Vector<S: Simd>: Pod;
     /// `x` in every lane.
@@ -33,6 +35,7 @@ pub trait Lane: Scalar {
 }
 
 impl Lane for f64 {
+    const LEAST_NORMAL: Self = f64::MIN_POSITIVE;
     type Vector<S: Simd> = S::f64s;
     #[inline(always)]
     fn splat<S: Simd>(simd: S, x: f64) -> S::f64s {
@@ -70,6 +73,7 @@ impl Lane for f64 {
 }
 
 impl Lane for f32 {
+    const LEAST_NORMAL: Self = f32::MIN_POSITIVE;
     type Vector<S: Simd> = S::f32s;
     #[inline(always)]
     fn splat<S: Simd>(simd: S, x: f32) -> S::f32s {

@@ -136,11 +136,7 @@ impl NormalizedWeights {
         let sum: f64 = weights.iter().sum();
         let sum_of_squares = values.iter().map(|v| v * v).sum();
         let heaviest = weights.iter().position(|&w| w == largest);
-        // `sum v (1 - v)`. For the largest `v`, `1 - v` is the sum of the others, which may be below rounding.
-        let others = || values.iter().enumerate().filter(|(row, _)| Some(*row) != heaviest).map(|(_, v)| *v);
-        let of_heaviest = heaviest.map_or(0.0, |row| values[row]);
-        let rest_of_squares =
-            of_heaviest * others().sum::<f64>() + others().map(|v| v * (1.0 - v)).sum::<f64>();
+        let rest_of_squares = importance_divisor(&values, 1.0);
         let whole = weights.iter().all(|w| w.fract() == 0.0);
         let root_sum = largest.sqrt() * relative_sum.sqrt();
         let totals = Totals { n_samples: n, sum, root_sum, sum_of_squares, rest_of_squares, heaviest, whole };
@@ -160,10 +156,9 @@ impl Totals {
             Weighting::Frequency if self.sum.is_infinite() => Ok(1.0),
             Weighting::Frequency => Ok(self.sum / (self.sum - 1.0)),
             Weighting::Importance => {
-                // Below `least` the rounding error of the heaviest row exceeds the other rows; without rows, the
-                // rounding error of the difference does.
-                let least = if self.heaviest.is_some() { 1e-20 } else { f64::EPSILON };
-                if self.rest_of_squares <= least {
+                // Below it the rounding error of the heaviest row exceeds the other rows.
+                const LEAST: f64 = 1e-20;
+                if self.rest_of_squares <= LEAST {
                     return Err(Error::ImportanceSingle { row: self.heaviest });
                 }
                 Ok(1.0 / self.rest_of_squares)
@@ -202,6 +197,17 @@ impl Totals {
             Weighting::Importance => self.effective().sqrt(),
         }
     }
+}
+
+/// The divisor `s - sum(w^2) / s` of importance weights whose sum is `s`, as the sum of `w_i w_k / s` over pairs of different
+/// rows: the difference would lose small weights next to a large one.
+pub(crate) fn importance_divisor(weights: &[f64], s: f64) -> f64 {
+    let (mut earlier, mut pairs) = (0.0, 0.0);
+    for &weight in weights {
+        pairs += weight * (earlier / s);
+        earlier += weight;
+    }
+    if pairs > 0.0 { 2.0 * pairs } else { 0.0 }
 }
 
 /// Tests that frequency weights with this sum represent at least two observations.

@@ -95,11 +95,8 @@ impl DeviceMatrix {
             Rows::Dense(rows) => rows.moments(&self.gpu, shares, exec)?,
             Rows::Sparse(rows) => rows.moments(&self.gpu, shares)?,
         };
-        let n_samples = self.shape.0;
-        let unweighted = n_samples as f64;
-        let weight = shares.map_or(unweighted, |shares| shares.iter().sum());
-        let weight_squared = shares.map_or(unweighted, |shares| shares.iter().map(|v| v * v).sum());
-        Ok(Moments { n_samples, weight, weight_squared, mean, sum_of_squares, whole: shares.is_none() })
+        let of_weights = Moments::of_weights(shares, self.shape.0);
+        Ok(Moments { mean, mean_rest: Vec::new(), sum_of_squares, whole: shares.is_none(), ..of_weights })
     }
 }
 

@@ -74,6 +74,7 @@ impl Error {
             | Error::Record { .. }
             | Error::NegativeValue { .. }
             | Error::KernelValue { .. }
+            | Error::NotCovariance { .. }
             | Error::NotSymmetric { .. }
             | Error::NegativeEigenvalue { .. }
             | Error::Categories(_)

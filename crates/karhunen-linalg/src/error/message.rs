@@ -257,8 +257,18 @@ impl Error {
                  degree (a whole one where values are raised to it that may be negative), or correct the kernel function",
                 surface.row(*i)
             ),
-            Error::NotSymmetric { row: i, column: j, value, mirrored } => format!(
-                "the kernel matrix is not symmetric: {}, {} is {value:?}, but {}, {} is {mirrored:?}",
+            Error::NotCovariance { column: Some(j), value } => {
+                format!(
+                    "the variance of {} is {value}; a covariance matrix has none below zero",
+                    surface.column(*j)
+                )
+            }
+            Error::NotCovariance { column: None, value } => format!(
+                "the smallest eigenvalue of the covariance matrix is {value:.6}, and a covariance matrix has none below zero; one of \
+                 pairwise correlations or of rounded values may: fit the rows that it was computed from"
+            ),
+            Error::NotSymmetric { matrix, row: i, column: j, value, mirrored } => format!(
+                "{matrix} is not symmetric: {}, {} is {value:?}, but {}, {} is {mirrored:?}",
                 surface.row(*i),
                 surface.column(*j),
                 surface.row(*j),

@@ -405,6 +405,8 @@ pub enum Error {
     },
     /// A precomputed kernel matrix is not symmetric.
     NotSymmetric {
+        /// The matrix: `"the kernel matrix"` or `"the covariance matrix"`.
+        matrix: &'static str,
         /// The row.
         row: usize,
         /// The column.
@@ -414,13 +416,20 @@ pub enum Error {
         /// The value at (column, row).
         mirrored: f64,
     },
+    /// A matrix of covariances has a negative variance or eigenvalue.
+    NotCovariance {
+        /// The column of the variance; `None` for the smallest eigenvalue.
+        column: Option<usize>,
+        /// The variance or eigenvalue.
+        value: f64,
+    },
     /// A requested eigenvalue of the kernel matrix is far below zero.
     NegativeEigenvalue {
         /// Smallest of the requested eigenvalues.
         smallest: f64,
         /// Largest eigenvalue.
         largest: f64,
-        /// The matrix: `"the centred kernel matrix"` or `"the kernel matrix of the landmarks"`.
+        /// The matrix: `"the kernel matrix"` or `"the kernel matrix of the landmarks"`.
         matrix: &'static str,
         /// Alternative remedies.
         advice: Vec<Advice>,

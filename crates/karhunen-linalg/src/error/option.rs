@@ -69,6 +69,7 @@ pub mod options {
         N_FEATURES = "n_features",
         N_FOLDS = "n_folds",
         N_LANDMARKS = "n_landmarks",
+        N_SAMPLES = "n_samples",
         N_OVERSAMPLES = "n_oversamples",
         N_STARTS = "n_starts",
         N_THREADS = "n_threads",

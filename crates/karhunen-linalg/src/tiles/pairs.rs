@@ -112,8 +112,7 @@ impl Term for ChiSquared {
     fn add<S: Simd, E: Lane>(simd: S, a: E::Vector<S>, b: E::Vector<S>, sum: E::Vector<S>) -> E::Vector<S> {
         let difference = E::sub(simd, a, b);
         // Zero divided by the smallest normal number is zero.
-        let whole =
-            E::max(simd, E::add(simd, a, b), E::splat(simd, E::from_f64(f64::from(f32::MIN_POSITIVE))));
+        let whole = E::max(simd, E::add(simd, a, b), E::splat(simd, E::LEAST_NORMAL));
         E::mul_add(simd, difference, E::div(simd, difference, whole), sum)
     }
 }

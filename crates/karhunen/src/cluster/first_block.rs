@@ -38,7 +38,8 @@ impl FirstBlock {
         let p = moments.mean.len();
         let mut block = Self::empty(p, width, seed);
         if moments.weight > 0.0 {
-            let map = ColumnMap { shift: &moments.mean, remainder: &[], factor: &vec![1.0; p] };
+            let map =
+                ColumnMap { shift: &moments.mean, remainder: moments.remainder(), factor: &vec![1.0; p] };
             let product = blocks::normal(x, map, weights, &block.random(), exec)?;
             // Any block is a start: zeros take the place of a product beyond f64.
             if product.as_slice().iter().all(|value| value.is_finite()) {

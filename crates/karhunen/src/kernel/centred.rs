@@ -9,6 +9,7 @@ use crate::kernel::gram::Gram;
 use crate::linalg::Matrix;
 use crate::linalg::tiles::exp::Exp;
 use crate::operator::SymOp;
+use crate::scalar::largest_magnitude;
 
 /// The means of the kernel matrix.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,12 +22,21 @@ pub(super) struct Means {
 
 impl Means {
     /// Zero for a sum or an eigenvalue within the rounding of centring, otherwise `value`. `epsilon` is the relative
-    /// rounding of kernel values. The scale is `||K sqrt(v)||`, at most the largest eigenvalue before centring.
+    /// rounding of kernel values.
     pub(super) fn without_rounding(&self, value: f64, shares: &[f64], epsilon: f64) -> f64 {
         /// Number of rounding errors: of a kernel value, a mean and a difference.
         const ROUNDINGS: f64 = 4.0;
-        let squares: f64 = self.of_rows.iter().zip(shares).map(|(a, v)| (a * v.sqrt()).powi(2)).sum();
-        if value.abs() <= ROUNDINGS * epsilon * squares.sqrt() { 0.0 } else { value }
+        if value.abs() <= ROUNDINGS * epsilon * self.size(shares) { 0.0 } else { value }
+    }
+
+    /// `||K sqrt(v)||`, at most the largest eigenvalue before centring.
+    pub(super) fn size(&self, shares: &[f64]) -> f64 {
+        // The squares of large kernel values are beyond f64.
+        let unit = largest_magnitude(&self.of_rows);
+        if unit == 0.0 {
+            return 0.0;
+        }
+        unit * self.of_rows.iter().zip(shares).map(|(a, v)| (a / unit).powi(2) * v).sum::<f64>().sqrt()
     }
 }
 
@@ -35,15 +45,18 @@ impl Means {
 pub(super) struct Centred<'a, E> {
     gram: &'a Gram<'a, E>,
     shares: &'a [f64],
+    centers: bool,
     roots: Vec<f64>,
-    /// Computed with the first product.
+    /// Computed with the first product; zeros without centring.
     means: Mutex<Option<Means>>,
 }
 
 impl<'a, E: Exp> Centred<'a, E> {
-    /// `shares`, one for each row, sum to one.
-    pub(super) fn new(gram: &'a Gram<'a, E>, shares: &'a [f64]) -> Self {
-        Self { gram, shares, roots: shares.iter().map(|v| v.sqrt()).collect(), means: Mutex::new(None) }
+    /// `shares`, one for each row, sum to one. The matrix is weighted and not centred unless `centers`.
+    pub(super) fn new(gram: &'a Gram<'a, E>, (shares, centers): (&'a [f64], bool)) -> Self {
+        let none = (!centers).then(|| Means { of_rows: vec![0.0; shares.len()], of_all: 0.0 });
+        let roots = shares.iter().map(|v| v.sqrt()).collect();
+        Self { gram, shares, centers, roots, means: Mutex::new(none) }
     }
 
     /// The means, from one product unless they are known.
@@ -56,6 +69,11 @@ impl<'a, E: Exp> Centred<'a, E> {
         }
         self.apply(&Matrix::zeros(self.shares.len(), 1), exec)?;
         self.known().ok_or(Error::KernelValue { row: 0 })
+    }
+
+    /// The part of the columns of `q` along `v^(1/2)` that centring removes.
+    fn along(&self, q: &Matrix) -> Vec<f64> {
+        if self.centers { along(q, &self.roots) } else { vec![0.0; q.n_cols()] }
     }
 
     fn known(&self) -> Option<Means> {
@@ -85,7 +103,7 @@ impl<E: Exp> SymOp for Centred<'_, E> {
     /// otherwise rounding errors of the means would appear as an eigenvalue.
     fn apply(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         let (n, l) = q.shape();
-        let along = along(q, &self.roots);
+        let along = self.along(q);
         let known = self.known();
         let extra = usize::from(known.is_none());
         let w = Matrix::from_fn(n, l + extra, |i, c| {
@@ -108,7 +126,7 @@ impl<E: Exp> SymOp for Centred<'_, E> {
                 *y = (*y - with_mean - (a - means.of_all) * sum) * root;
             }
         }
-        let along = self::along(&y, &self.roots);
+        let along = self.along(&y);
         for (i, root) in self.roots.iter().enumerate() {
             y.row_mut(i).iter_mut().zip(&along).for_each(|(y, along)| *y -= along * root);
         }
@@ -128,11 +146,11 @@ fn along(q: &Matrix, roots: &[f64]) -> Vec<f64> {
 /// The weighted, centred kernel matrix, formed, shape (n, n), and the means.
 pub(super) fn centred_matrix<E: Exp>(
     gram: &Gram<'_, E>,
-    shares: &[f64],
+    (shares, centers): (&[f64], bool),
     exec: &Exec<'_>,
 ) -> Result<(Matrix, Means)> {
     let n = shares.len();
-    let means = Centred::new(gram, shares).means(exec)?;
+    let means = Centred::new(gram, (shares, centers)).means(exec)?;
     let roots: Vec<f64> = shares.iter().map(|v| v.sqrt()).collect();
     let mut matrix = Matrix::try_zeros("the kernel matrix", n, n)?;
     let w = crate::linalg::tiles::pairs::width::<E>();
@@ -153,7 +171,9 @@ pub(super) fn centred_matrix<E: Exp>(
         }
     }
     matrix.mirror_upper();
-    centre_again(&mut matrix, &roots);
+    if centers {
+        centre_again(&mut matrix, &roots);
+    }
     Ok((matrix, means))
 }
 

@@ -19,6 +19,7 @@ use crate::kernel::select::{KernelProblem, choose};
 use crate::kernel::spectrum::{KernelSpectrum, beginning, clip, full, truncated};
 use crate::kernel::tiles::{Called, Computed, Tiles};
 use crate::linalg::tiles::exp::Exp;
+use crate::linalg::tiles::pairs::Pairing;
 use crate::linalg::{Dense, Matrix};
 use crate::memory;
 use crate::moments::{Moments, check_size};
@@ -73,7 +74,9 @@ pub(super) fn fit<T: Scalar>(
         let kernel = gamma::resolve(&options.kernel, &moments, &shares, options.seed, |chosen| {
             KernelRows::gather(x, chosen)
         })?;
-        let shift = if kernel.ignores_shifts() && !x.is_sparse() { moments.mean.clone() } else { Vec::new() };
+        let is_dense = if route.approximates() { !x.is_sparse() } else { KernelRows::collects_dense(x) };
+        let ignores = kernel.ignores_shifts() && (options.center || kernel != Kernel::Linear);
+        let shift = if ignores && is_dense { moments.mean.clone() } else { Vec::new() };
         let tol = tolerance(options, single);
         if route.approximates() {
             let preparation = Preparation { shift: &shift, normalize: kernel.normalizes() };
@@ -315,7 +318,14 @@ impl Exact<'_> {
         let iteration =
             IterationOptions { tol: FINER * iteration.tol, max_iter: iteration.max_iter / 2, ..iteration };
         let wanted = self.options.n_components.wanted(self.shares.len(), 0.0);
-        beginning(&self.gram::<f32>(&tiles, exec)?, &self.kernel, self.shares, wanted, &iteration, exec)
+        beginning(
+            &self.gram::<f32>(&tiles, exec)?,
+            &self.kernel,
+            (self.shares, self.options.center),
+            wanted,
+            &iteration,
+            exec,
+        )
     }
 
     /// The kernel matrix of the routes.
@@ -330,6 +340,7 @@ impl Exact<'_> {
     fn iteration<'b>(&self, begun: Option<&'b Pairs>) -> IterationOptions<'b> {
         IterationOptions {
             tol: self.tol,
+            centring: 0.0,
             max_iter: self.options.max_iter - begun.map_or(0, |pairs| pairs.n_products),
             block_size: self.options.block_size,
             reading: None,
@@ -347,12 +358,28 @@ impl Exact<'_> {
         let n_components = self.options.n_components;
         // Given values have the rounding errors of their own type.
         let epsilon = if self.single && self.rows.is_none() { f32::EPSILON.into() } else { E::EPSILON };
-        if self.route == KernelRoute::Full {
-            return full(gram, &self.kernel, self.shares, n_components, epsilon, exec);
+        let rows = (self.shares, self.options.center);
+        let found = if self.route == KernelRoute::Full {
+            full(gram, &self.kernel, rows, n_components, epsilon, exec)?
+        } else {
+            let iteration = self.iteration(begun);
+            truncated(gram, &self.kernel, rows, n_components, &iteration, epsilon, exec)?
+        };
+        let n_passes = found.n_passes + begun.map_or(0, |pairs| pairs.n_products);
+        let rounding = epsilon * (found.means.size(self.shares) + self.size_of_distances());
+        Ok(KernelSpectrum { n_passes, ..found.with_rounding(rounding, self.shares) })
+    }
+
+    /// The size of the numbers whose differences are the distances of sparse rows, as they enter kernel values.
+    fn size_of_distances(&self) -> f64 {
+        match (self.rows, self.kernel.gamma()) {
+            (Some(KernelRows::Sparse { values, .. }), Some(Gamma::Value(gamma)))
+                if self.kernel.ignores_shifts() && matches!(self.kernel.pairing(), Pairing::Product) =>
+            {
+                2.0 * gamma * values.iter().map(|x| x * x).sum::<f64>() / self.shares.len() as f64
+            }
+            _ => 0.0,
         }
-        let iteration = self.iteration(begun);
-        let found = truncated(gram, &self.kernel, self.shares, n_components, &iteration, epsilon, exec)?;
-        Ok(KernelSpectrum { n_passes: found.n_passes + begun.map_or(0, |pairs| pairs.n_products), ..found })
     }
 
     /// All parts of the model but its basis.
@@ -399,7 +426,7 @@ impl Exact<'_> {
         })
     }
 
-    /// The coefficients of kernel values in scores, and the offsets subtracted, with centring.
+    /// The coefficients of kernel values in scores, and the offsets subtracted: zeros without centring.
     fn coefficients(
         &self,
         eigenvectors: &Matrix,
@@ -421,7 +448,7 @@ impl Exact<'_> {
             let means = &spectrum.means;
             let with_means: f64 = (0..n).map(|i| coefficients[(i, c)] * means.of_rows[i]).sum();
             offsets[c] = with_means - sum * means.of_all;
-            for i in 0..n {
+            for i in (0..n).filter(|_| self.options.center) {
                 coefficients[(i, c)] -= sum * self.shares[i];
             }
         }

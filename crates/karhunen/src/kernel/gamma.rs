@@ -59,11 +59,10 @@ fn median_distance(kernel: &Kernel, rows: &KernelRows, shares: &[f64], mean: &[f
     let (w, n) = (width::<f64>(), points.n());
     let padded = n.next_multiple_of(w);
     let norms = points.squared_norms();
-    // A squared distance is a difference of sums of `p` products, whose rounding errors remain for equal rows.
-    let rounding = match kernel.pairing() {
-        Pairing::Product => (mean.len() + 4) as f64 * f64::EPSILON,
-        _ => 0.0,
-    };
+    // A squared distance is a difference of sums of `p` products, whose rounding errors remain for equal rows; other distances
+    // of sparse rows are differences of sums of `p` terms.
+    let rounding = (mean.len() + 4) as f64 * f64::EPSILON;
+    let is_difference_of_squares = matches!(kernel.pairing(), Pairing::Product);
     let mut distances: Vec<(f64, f64)> = Vec::new();
     let (mut panel, mut tile) = (PointPanel::new(), vec![0.0; w * padded]);
     for start in (0..n).step_by(w) {
@@ -71,11 +70,16 @@ fn median_distance(kernel: &Kernel, rows: &KernelRows, shares: &[f64], mean: &[f
         for i in start..n.min(start + w) {
             distances.extend((i + 1..n).filter_map(|j| {
                 let d = tile[(j / w * w + i - start) * w + j % w];
-                (d > rounding * (norms[i] + norms[j])).then(|| (d, shares[i] * shares[j]))
+                let size = if is_difference_of_squares { norms[i] + norms[j] } else { 0.0 };
+                (d > rounding * size).then(|| (d, shares[i] * shares[j]))
             }));
         }
     }
     distances.sort_by(|a, b| a.0.total_cmp(&b.0));
+    if !is_difference_of_squares && matches!(rows, KernelRows::Sparse { .. }) {
+        let largest = distances.last().map_or(0.0, |distance| distance.0);
+        distances.retain(|distance| distance.0 > rounding * largest);
+    }
     let total: f64 = distances.iter().map(|d| d.1).sum();
     let mut reached = 0.0;
     for (distance, weight) in distances {

@@ -168,7 +168,7 @@ impl Asymmetry {
             return Ok(());
         }
         let (row, column, value, mirrored) = self.worst;
-        Err(Error::NotSymmetric { row, column, value, mirrored })
+        Err(Error::NotSymmetric { matrix: "the kernel matrix", row, column, value, mirrored })
     }
 }
 

@@ -160,7 +160,8 @@ pub struct KernelParts {
     pub coefficients: Matrix,
     /// Subtracted from the scores, one for each component.
     pub offsets: Vec<f64>,
-    /// Eigenvalues of the centred kernel matrix, descending; with weights, those of the matrix of repeated rows.
+    /// Eigenvalues of the kernel matrix, centred unless the fit was without, descending; with weights, those of the matrix of
+    /// repeated rows.
     pub eigenvalues: Vec<f64>,
     /// The sum of all positive eigenvalues, kept or not. `None` if it is unknown: an iteration with a kernel that may have
     /// negative eigenvalues finds no more than the trace, which includes them.
@@ -296,7 +297,7 @@ impl KernelModel {
         self.parts.n_samples
     }
 
-    /// Eigenvalues of the centred kernel matrix, descending, as scikit-learn's `KernelPCA.eigenvalues_`: sums of
+    /// Eigenvalues of the kernel matrix, centred unless the fit was without, descending, as scikit-learn's `KernelPCA.eigenvalues_`: sums of
     /// squared scores. With weights, those of the matrix of repeated rows.
     pub fn eigenvalues(&self) -> &[f64] {
         &self.parts.eigenvalues

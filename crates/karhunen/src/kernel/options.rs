@@ -165,6 +165,10 @@ pub struct KernelPca {
     /// Number of components to keep. A fraction of the variance needs an exact solver and a positive semi-definite
     /// kernel, or the solver `full`.
     pub n_components: NComponents,
+    /// Subtract the mean in feature space. Without it, components are those of the kernel matrix as it is, about the origin of
+    /// feature space: their variances are mean squares, and scores need no kernel values but those of the new row. For the
+    /// exact solvers.
+    pub center: bool,
     /// The route to the components; chosen by the number of rows and components and by the memory limit if `None`.
     pub solver: Option<KernelRoute>,
     /// The rule that chooses the landmarks of the solver `nystrom`.
@@ -201,6 +205,7 @@ impl Default for KernelPca {
         Self {
             kernel: Kernel::default(),
             n_components: NComponents::All,
+            center: true,
             solver: None,
             landmarks: Landmarks::Uniform,
             n_features: None,
@@ -220,11 +225,14 @@ impl KernelPca {
     /// The options on which the products of a fit with the kernel matrix depend.
     pub(super) fn facts(&self) -> Vec<Fact> {
         // All fields are listed, so that a new option is not forgotten.
-        let Self { kernel, n_components, solver, tol, max_iter, block_size, memory_limit, seed, .. } = self;
+        let Self {
+            kernel, n_components, center, solver, tol, max_iter, block_size, memory_limit, seed, ..
+        } = self;
         let Self { landmarks: _, n_features: _, pre_image: _, strict: _, more: _, .. } = self;
         let options = [
             (options::KERNEL, kernel.value()),
             (options::N_COMPONENTS, n_components.value()),
+            (options::CENTER, (*center).into()),
             (options::SOLVER, solver.map(|route| route.value()).into()),
             (options::TOL, (*tol).into()),
             (options::MAX_ITER, (*max_iter).into()),
@@ -342,6 +350,10 @@ impl KernelPca {
             );
         }
         let Some(route) = self.solver.filter(|route| route.approximates()) else { return Ok(()) };
+        if !self.center {
+            let rule = "an approximation subtracts the mean of its features; leave the solver out, or use an exact one";
+            return refuse(options::CENTER, false.into(), rule);
+        }
         let value = match self.n_components {
             NComponents::Variance(fraction) => Some(fraction.into()),
             NComponents::All => Some(OptionValue::All),

@@ -153,7 +153,7 @@ impl KernelModel {
 const ROWS: usize = 16;
 
 /// The iteration `x <- sum_i g_i k(x, x_i) x_i / sum_i g_i k(x, x_i)` for the point `sum_i g_i phi(x_i)` of
-/// feature space: `g = v + A z` with the coefficients `A` of the scores `z`.
+/// feature space: `g = v + A z` with the coefficients `A` of the scores `z`; `g = A z` without centring.
 struct FixedPoint<'a> {
     parts: &'a KernelParts,
     shares: &'a [f64],
@@ -258,7 +258,8 @@ impl<'a> FixedPoint<'a> {
             for j in 0..self.shares.len() {
                 let along: f64 =
                     z.row(i).iter().zip(self.parts.coefficients.row(j)).map(|(z, a)| z * a).sum();
-                weights[(j / w * n_left + r) * w + j % w] = self.shares[j] + along;
+                let mean = if self.parts.options.center { self.shares[j] } else { 0.0 };
+                weights[(j / w * n_left + r) * w + j % w] = mean + along;
             }
         }
         weights

@@ -76,6 +76,7 @@ impl<T: Scalar> Reduced<'_, T> {
     ) -> Result<(Projected, Approximation)> {
         let iteration = IterationOptions {
             tol: self.tol,
+            centring: 0.0,
             max_iter: self.options.max_iter,
             block_size: None,
             reading: None,

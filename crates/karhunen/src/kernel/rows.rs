@@ -33,10 +33,17 @@ pub enum KernelRows {
 }
 
 impl KernelRows {
+    /// Tests whether [`KernelRows::collect`] copies zeros too: of dense data, and of sparse data of which at least half is
+    /// stored, which take no more memory so and can be shifted.
+    pub(super) fn collects_dense<T: Scalar>(x: &dyn Source<T>) -> bool {
+        let (n, p) = x.shape();
+        !x.is_sparse() || x.n_stored() as f64 >= 0.5 * n as f64 * p as f64
+    }
+
     /// Copies all rows of a source.
     pub(super) fn collect<T: Scalar>(x: &dyn Source<T>, exec: &Exec<'_>) -> Result<Self> {
         let (n, p) = x.shape();
-        if !x.is_sparse() {
+        if Self::collects_dense(x) {
             let mut rows = Matrix::try_zeros("a copy of the rows", n, p)?;
             x.visit(&mut |first, block| {
                 let here = &mut rows.as_mut_slice()[first * p..(first + block.n_rows()) * p];

@@ -41,16 +41,17 @@ fn trace<E: Exp>(gram: &Gram<'_, E>, shares: &[f64], means: &Means) -> Result<f6
     Ok(shares.iter().zip(&diagonal).zip(&means.of_rows).map(|((v, k), a)| v * (k - a)).sum())
 }
 
-/// The largest eigenpairs of the kernel matrix, formed. `epsilon` is the relative rounding of kernel values.
+/// The largest eigenpairs of the kernel matrix, formed; centred if `centers`. `epsilon` is the relative rounding of kernel
+/// values.
 pub(super) fn full<E: Exp>(
     gram: &Gram<'_, E>,
     kernel: &Kernel,
-    shares: &[f64],
+    (shares, centers): (&[f64], bool),
     n_components: NComponents,
     epsilon: f64,
     exec: &Exec<'_>,
 ) -> Result<KernelSpectrum> {
-    let (matrix, means) = centred_matrix(gram, shares, &exec.phase("kernel matrix"))?;
+    let (matrix, means) = centred_matrix(gram, (shares, centers), &exec.phase("kernel matrix"))?;
     let exec = exec.phase("eigenvectors");
     let n = matrix.n_rows();
     let reduced = Reduced::of(&matrix)?;
@@ -71,13 +72,13 @@ pub(super) fn full<E: Exp>(
 pub(super) fn truncated<E: Exp>(
     gram: &Gram<'_, E>,
     kernel: &Kernel,
-    shares: &[f64],
+    (shares, centers): (&[f64], bool),
     n_components: NComponents,
     iteration: &IterationOptions<'_>,
     epsilon: f64,
     exec: &Exec<'_>,
 ) -> Result<KernelSpectrum> {
-    let op = Centred::new(gram, shares);
+    let op = Centred::new(gram, (shares, centers));
     let exec = exec.phase("block Krylov").part(if iteration.start.is_some() { BEGINNING } else { 0.0 }, 1.0);
     let total = |means: &Means| Ok(means.without_rounding(trace(gram, shares, means)?, shares, epsilon));
     // A share refers to the total, which takes the means. Otherwise the first product of the iteration yields them.
@@ -103,7 +104,7 @@ const BEGINNING: f64 = 0.75;
 pub(super) fn beginning<E: Exp>(
     gram: &Gram<'_, E>,
     kernel: &Kernel,
-    shares: &[f64],
+    (shares, centers): (&[f64], bool),
     wanted: Wanted,
     iteration: &IterationOptions<'_>,
     exec: &Exec<'_>,
@@ -111,7 +112,7 @@ pub(super) fn beginning<E: Exp>(
     let exec = exec.phase("block Krylov").part(0.0, BEGINNING);
     let block_size = iteration.block_size.or(Some(width::<E>()));
     let iteration = &IterationOptions { block_size, ..*iteration };
-    Ok(iterated(&Centred::new(gram, shares), kernel, wanted, iteration, &exec)?.0)
+    Ok(iterated(&Centred::new(gram, (shares, centers)), kernel, wanted, iteration, &exec)?.0)
 }
 
 /// The largest eigenpairs, and the smallest eigenvalue if that may be negative. A start, of as many columns as pairs are
@@ -261,7 +262,7 @@ pub(super) fn clip(values: &mut [f64], scale: f64, single: bool) -> Result<()> {
     let smallest = values.last().copied().unwrap_or(0.0);
     if smallest < -negative_share * largest.max(0.0) && smallest * scale < -negative {
         let (smallest, largest) = (smallest * scale, largest * scale);
-        let matrix = "the centred kernel matrix";
+        let matrix = "the kernel matrix";
         let advice = vec![Advice::FewerComponents, Advice::AnotherKernel];
         return Err(Error::NegativeEigenvalue { smallest, largest, matrix, advice });
     }
@@ -283,6 +284,17 @@ impl KernelSpectrum {
         if self.values.first() == Some(&0.0) && self.values.last() == Some(&0.0) {
             // Residuals relative to a rounding error are meaningless.
             self.residuals.fill(0.0);
+        }
+        self
+    }
+
+    /// Adds independent rounding errors of kernel values, of size `error`, to the residuals: those of the centred matrix have
+    /// a norm of at most about `2 error / sqrt(n)`.
+    pub(super) fn with_rounding(mut self, error: f64, shares: &[f64]) -> Self {
+        let largest = self.values.first().copied().unwrap_or(0.0);
+        if largest > 0.0 {
+            let norm = 2.0 * error * shares.iter().map(|v| v * v).sum::<f64>().sqrt() / largest;
+            self.residuals.iter_mut().for_each(|residual| *residual = residual.hypot(norm));
         }
         self
     }
@@ -315,7 +327,7 @@ mod tests {
         let gram = Gram::recomputed(&tiles);
         let shares = vec![1.0 / n as f64; n];
         let count = NComponents::Count(k);
-        let all = full(&gram, &kernel, &shares, count, f64::EPSILON, &exec).unwrap();
+        let all = full(&gram, &kernel, (&shares, true), count, f64::EPSILON, &exec).unwrap();
         let found = |start: &Matrix| {
             let iteration = IterationOptions {
                 tol: 1e-9,
@@ -325,7 +337,7 @@ mod tests {
                 seed: 0,
                 start: Some(start),
             };
-            truncated(&gram, &kernel, &shares, count, &iteration, f64::EPSILON, &exec).unwrap()
+            truncated(&gram, &kernel, (&shares, true), count, &iteration, f64::EPSILON, &exec).unwrap()
         };
         let (from_all, from_any) = (found(&all.vectors), found(&orthonormal(n, k, 5)));
         assert_eq!(from_all.n_passes, 1);

@@ -9,7 +9,7 @@ use crate::linalg::dense::pack::Mapped;
 use crate::linalg::dense::rank_k::bands::add_rows;
 use crate::linalg::dense::rank_k::{PANEL, PRIVATE_WIDTH, STRIP, add_products};
 use crate::linalg::{ColumnMap, Dense, Matrix};
-use crate::moments::dense_sums;
+use crate::moments::{Moments, Scatter, dense_sums, exact_sum};
 use crate::scalar::Scalar;
 
 /// Number of rows of the provisional mean: few, because they are read once more.
@@ -30,29 +30,27 @@ pub(crate) struct Scratch {
     sums: Vec<f64>,
 }
 
-/// Sets `mean` to the means of the columns of `x` and `scatter` to the upper triangle of the scatter about them;
-/// returns the sum of weights. NaN and infinite values propagate into the results.
+/// Sets `part` to the moments of the rows of `x` and the upper triangle of their scatter. NaN and infinite values propagate
+/// into the results.
 pub(crate) fn accumulate<T: Scalar>(
     x: &Dense<'_, T>,
     weights: Option<&[f64]>,
-    mean: &mut [f64],
-    scatter: &mut Matrix,
+    Scatter { moments, matrix: scatter }: &mut Scatter,
     scratch: &mut Scratch,
-) -> f64 {
-    let weight = weights.map_or(x.n_rows() as f64, |w| w.iter().sum());
+) {
+    moments.set_weights(weights, x.n_rows());
     let roots: Option<Vec<f64>> = weights.map(|w| w.iter().map(|w| w.sqrt()).collect());
     let first = 0..x.n_rows().min(FIRST);
-    let origin = dense_sums::first_row(x, weights);
-    dense_sums::mean_near(&x.rows(first.clone()), weights.map(|w| &w[first]), &origin, mean);
+    let origin = dense_sums::heaviest_row(x, weights);
+    dense_sums::mean_near(&x.rows(first.clone()), weights.map(|w| &w[first]), &origin, &mut moments.mean);
     for last in [false, true] {
-        let origin = mean.to_vec();
+        let origin = moments.mean.clone();
         scatter.as_mut_slice().fill(0.0);
         products_about(&origin, x, roots.as_deref(), scatter, scratch);
-        if move_to_mean(&origin, &scratch.sums, weight, mean, scatter) || last {
+        if move_to_mean(&origin, &scratch.sums, moments, scatter) || last {
             break;
         }
     }
-    weight
 }
 
 /// Adds the products of deviations from `origin` to the upper triangle of `scatter`, and sums the deviations.
@@ -84,25 +82,26 @@ pub(super) fn is_near(about_pivot: f64, about_mean: f64) -> bool {
     about_pivot <= WORST * about_mean || about_pivot == 0.0
 }
 
-/// Turns sums about `origin` into `mean` and the upper triangle of the scatter about it. Returns false if that loses
-/// more than two digits.
+/// Turns sums about `origin` into the means and squares of `moments` and the upper triangle of the scatter about the means.
+/// Returns false if that loses more than two digits.
 pub(super) fn move_to_mean(
     origin: &[f64],
     sums: &[f64],
-    weight: f64,
-    mean: &mut [f64],
+    moments: &mut Moments,
     scatter: &mut Matrix,
 ) -> bool {
+    let Moments { weight, mean, mean_rest, sum_of_squares, .. } = moments;
     let mut near = true;
     for (i, &origin) in origin.iter().enumerate() {
-        let shift = if weight > 0.0 { sums[i] / weight } else { sums[i] };
-        mean[i] = origin + shift;
+        let shift = if *weight > 0.0 { sums[i] / *weight } else { sums[i] };
+        (mean[i], mean_rest[i]) = exact_sum(origin, shift);
         let row = &mut scatter.row_mut(i)[i..];
         let about_pivot = row[0];
         row.iter_mut().zip(&sums[i..]).for_each(|(product, sum)| *product -= shift * sum);
         near &= is_near(about_pivot, row[0]);
         // Cancellation may leave a negative rounding error; NaN propagates.
         row[0] = if row[0] < 0.0 { 0.0 } else { row[0] };
+        sum_of_squares[i] = row[0];
     }
     near
 }
@@ -115,10 +114,12 @@ mod tests {
     fn scatter<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>) -> (f64, Vec<f64>, Matrix) {
         let p = x.n_cols();
         // Previous contents must not matter.
-        let (mut mean, mut scatter) = (vec![7.0; p], Matrix::from_fn(p, p, |_, _| 7.0));
-        let weight = accumulate(x, weights, &mut mean, &mut scatter, &mut Scratch::default());
-        scatter.mirror_upper();
-        (weight, mean, scatter)
+        let moments = Moments { mean: vec![7.0; p], ..Moments::empty(p) };
+        let mut part = Scatter { moments, matrix: Matrix::from_fn(p, p, |_, _| 7.0) };
+        accumulate(x, weights, &mut part, &mut Scratch::default());
+        let Scatter { moments: Moments { weight, mean, .. }, mut matrix } = part;
+        matrix.mirror_upper();
+        (weight, mean, matrix)
     }
 
     /// Weighted means and products from the definition.

@@ -1,7 +1,7 @@
 //! Weighted mean and squared deviations of the columns of a dense array, in one pass.
 //!
-//! Deviations are taken from the first row with weight as provisional mean: a constant column has a variance of exactly zero,
-//! and a large offset costs no digits. If the first row is such an outlier that the sum of squares would lose
+//! Deviations are taken from the first row of the largest weight as provisional mean: a constant column has a variance of exactly zero,
+//! and a large offset costs no digits. If that row is such an outlier that the sum of squares would lose
 //! digits, the piece is read again about its mean.
 
 use std::ops::Range;
@@ -10,7 +10,8 @@ use pulp::{Simd, WithSimd};
 
 use crate::linalg::Dense;
 use crate::linalg::simd::dispatch;
-use crate::scalar::Scalar;
+use crate::moments::{Moments, exact_sum};
+use crate::scalar::{Scalar, largest};
 
 /// Number of rows of a piece: enough to repay a thread, few enough to divide wide tables among threads.
 pub(crate) fn piece_rows(n_cols: usize) -> usize {
@@ -23,16 +24,11 @@ const TILE: usize = 1024;
 /// Largest allowed ratio of the sums of squares about the provisional mean and about the mean: 2 digits are lost.
 const WORST_RATIO: f64 = 100.0;
 
-/// Sets `mean` and `sum_of_squares` (one entry per column) to those of the rows of `x`; returns the sum of
-/// weights. NaN and infinite values propagate into the results.
-pub(crate) fn accumulate<T: Scalar>(
-    x: &Dense<'_, T>,
-    weights: Option<&[f64]>,
-    mean: &mut [f64],
-    sum_of_squares: &mut [f64],
-) -> f64 {
-    let weight = weights.map_or(x.n_rows() as f64, |w| w.iter().sum());
-    let mut origin = first_row(x, weights);
+/// Sets `part` to the moments of the rows of `x`. NaN and infinite values propagate into the results.
+pub(crate) fn accumulate<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>, part: &mut Moments) {
+    part.set_weights(weights, x.n_rows());
+    let Moments { weight, mean, mean_rest, sum_of_squares, .. } = part;
+    let mut origin = heaviest_row(x, weights);
     for last in [false, true] {
         mean.fill(0.0);
         sum_of_squares.fill(0.0);
@@ -45,10 +41,10 @@ pub(crate) fn accumulate<T: Scalar>(
         });
         let mut far = false;
         for j in 0..mean.len() {
-            let shift = if weight > 0.0 { mean[j] / weight } else { mean[j] };
+            let shift = if *weight > 0.0 { mean[j] / *weight } else { mean[j] };
             let about_mean = sum_of_squares[j] - mean[j] * shift;
             far |= sum_of_squares[j] > WORST_RATIO * about_mean;
-            mean[j] = origin[j] + shift;
+            (mean[j], mean_rest[j]) = exact_sum(origin[j], shift);
             // Cancellation may leave a negative rounding error; NaN propagates.
             sum_of_squares[j] = if about_mean < 0.0 { 0.0 } else { about_mean };
         }
@@ -57,14 +53,15 @@ pub(crate) fn accumulate<T: Scalar>(
         }
         origin.copy_from_slice(mean);
     }
-    weight
 }
 
-/// The first row with weight; the first row if none has. About it a column that is constant where rows have weight has
-/// deviations of exactly zero.
-pub(super) fn first_row<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>) -> Vec<f64> {
-    let first = weights.and_then(|weights| weights.iter().position(|&weight| weight > 0.0)).unwrap_or(0);
-    (0..x.n_cols()).map(|j| x.get(first, j).to_f64()).collect()
+/// The first row of the largest weight. About it a column that is constant where rows have weight has deviations of exactly
+/// zero, and its own deviations, which are zero, lose no digits of the others.
+pub(super) fn heaviest_row<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>) -> Vec<f64> {
+    let largest = weights.map(|weights| largest(weights.iter().copied()));
+    let row =
+        weights.and_then(|weights| weights.iter().position(|&weight| Some(weight) == largest)).unwrap_or(0);
+    (0..x.n_cols()).map(|j| x.get(row, j).to_f64()).collect()
 }
 
 /// Sets `mean` to the weighted means of the columns, which should be near `origin`; returns the sum of weights. If
@@ -193,9 +190,10 @@ mod tests {
     use super::*;
 
     fn moments(x: &Dense<'_, f64>, weights: Option<&[f64]>) -> (f64, Vec<f64>, Vec<f64>) {
-        let (mut mean, mut squares) = (vec![7.0; x.n_cols()], vec![7.0; x.n_cols()]);
-        let weight = accumulate(x, weights, &mut mean, &mut squares);
-        (weight, mean, squares)
+        let sevens = vec![7.0; x.n_cols()];
+        let mut part = Moments { mean: sevens.clone(), sum_of_squares: sevens, ..Moments::empty(x.n_cols()) };
+        accumulate(x, weights, &mut part);
+        (part.weight, part.mean, part.sum_of_squares)
     }
 
     #[test]

@@ -1,22 +1,15 @@
-//! Means and standard deviations of columns, accurate even if squared deviations underflow or the mean rounds.
+//! Means and standard deviations of columns, accurate even if squared deviations underflow.
 
 use crate::error::Result;
-use crate::moments::Moments;
-use crate::moments::sparse_sums;
+use crate::moments::{Moments, exact_sum, sparse_sums};
 use crate::scalar::Scalar;
 use crate::scaling::Centring;
 use crate::source::{Block, Source};
 
 /// Squared deviations below this have lost digits to underflow, or vanished.
 const UNDERFLOW: f64 = 1e-280;
-/// Deviations below this many units of rounding of the mean change with its rounding: at this number, the variance
-/// by the relative amount 2.5e-13.
-const ROUNDING_UNITS: f64 = 1e6;
-
-/// Largest relative change of a second moment about a given centre by the rounding of the mean.
-const ROUNDED_MOMENT: f64 = 1e-12;
-
-/// From moments alone, a deviation of at most this many units of rounding of the mean counts as zero.
+/// A deviation from a mean that is known to f64 alone, or of a constant column from a given centre, counts as zero up to this
+/// many units of rounding of the mean.
 const CONSTANT_UNITS: f64 = 4.0;
 
 /// Tests whether squares of such deviations have lost digits.
@@ -41,9 +34,8 @@ impl Columns {
         (0..self.mean.len()).find(|&j| self.deviation[j].powi(2) > most(self.mean[j]))
     }
 
-    /// Takes means and variances from `moments`. Reads columns again whose squared deviations underflow, or whose
-    /// deviation or distance to a given centre is near the rounding of their mean: about their first value and in units of
-    /// their largest difference from it. A constant column has a deviation of exactly zero.
+    /// Takes means and variances from `moments`. Reads columns again whose squared deviations underflow: about the value of
+    /// the heaviest row and in units of their largest difference from it. A constant column has a deviation of exactly zero.
     ///
     /// # Errors
     /// Errors of `x` while it is read.
@@ -51,47 +43,32 @@ impl Columns {
         moments: &Moments,
         x: &dyn Source<T>,
         weights: Option<&[f64]>,
-        center: &Centring,
     ) -> Result<Self> {
         let p = moments.mean.len();
-        let mut mean = moments.mean.clone();
-        let mut deviation: Vec<f64> = (0..p).map(|j| moments.variance(j).sqrt()).collect();
-        let is_delicate = |j: &usize| {
-            let near = deviation[*j] <= ROUNDING_UNITS * f64::EPSILON * mean[*j].abs();
-            let about_center = center.given().is_some_and(|centers| {
-                let offset = mean[*j] - centers[*j];
-                let moment = moments.variance(*j) + offset * offset;
-                2.0 * f64::EPSILON * (mean[*j] * offset).abs() > ROUNDED_MOMENT * moment
-            });
-            near || about_center || moments.variance(*j) < UNDERFLOW
-        };
-        let delicate: Vec<usize> = (0..p).filter(is_delicate).collect();
-        let mut remainder = Vec::new();
-        for (&j, column) in delicate.iter().zip(read_again(&delicate, moments.weight, x, weights)?) {
-            deviation[j] = column.deviation();
-            // The first value is so near the mean that the difference is exact.
-            let rest = (column.origin - mean[j]) + column.largest * column.mean;
-            let nearest = mean[j] + rest;
-            let rest = rest - (nearest - mean[j]);
-            mean[j] = nearest;
-            if rest != 0.0 && (deviation[j] > 0.0 || center.given().is_some()) {
-                remainder.resize(p, 0.0);
-                remainder[j] = rest;
+        let mut columns = Self::of_moments(moments);
+        let tiny: Vec<usize> = (0..p).filter(|j| moments.variance(*j) < UNDERFLOW).collect();
+        for (&j, column) in tiny.iter().zip(read_again(&tiny, moments.weight, x, weights)?) {
+            columns.deviation[j] = column.deviation();
+            let (mean, rest) = exact_sum(column.origin, column.largest * column.mean);
+            columns.mean[j] = mean;
+            if rest != 0.0 && columns.deviation[j] > 0.0 {
+                columns.remainder.resize(p, 0.0);
+                columns.remainder[j] = rest;
             }
         }
-        Ok(Self { mean, remainder, deviation })
+        Ok(columns)
     }
 
-    /// Takes means and variances from `moments` alone. A column whose deviation is within [`CONSTANT_UNITS`]
-    /// counts as constant, because sums over sparse parts leave rounding errors of that size.
+    /// Takes means and variances from `moments` alone. Where means are known to f64 alone, deviations at the level of their
+    /// rounding count as zero.
     pub(crate) fn of_moments(moments: &Moments) -> Self {
+        let units = if moments.mean_rest.is_empty() { CONSTANT_UNITS } else { 0.0 };
         let deviation = |j: usize| {
             let deviation = moments.variance(j).sqrt();
-            let rounding = CONSTANT_UNITS * f64::EPSILON * moments.mean[j].abs();
-            if deviation <= rounding { 0.0 } else { deviation }
+            if deviation <= units * f64::EPSILON * moments.mean[j].abs() { 0.0 } else { deviation }
         };
-        let p = moments.mean.len();
-        Self { mean: moments.mean.clone(), remainder: Vec::new(), deviation: (0..p).map(deviation).collect() }
+        let deviation = (0..moments.mean.len()).map(deviation).collect();
+        Self { mean: moments.mean.clone(), remainder: moments.remainder().to_vec(), deviation }
     }
 
     /// The deviation of column `j` about its mean, about zero without centring, or about a given centre.
@@ -109,25 +86,40 @@ impl Columns {
         }
     }
 
-    /// Bounds the variance that the rounding of the means adds to columns with these factors. Columns whose deviation is near
-    /// that rounding add none: [`Columns::new`] computes the remainders of their means.
-    pub(crate) fn variance_of_rounding(&self, factor: &[f64]) -> f64 {
-        let rounding = |j: usize| f64::EPSILON * self.mean[j].abs();
-        let is_rounded = |j: &usize| self.deviation[*j] > ROUNDING_UNITS * rounding(*j);
-        (0..factor.len()).filter(is_rounded).map(|j| (rounding(j) * factor[j]).powi(2)).sum()
+    /// Bounds the variance along a component, of columns with these factors, that comes from the rounding of the `n_rows`
+    /// values of each column. A value `x` is rounded by half a unit at most, with a mean square of up to `(epsilon x)^2 / 12`,
+    /// and the largest variance of `n` independent rows is `(1 + sqrt(p / n))^2` times as large (Marchenko & Pastur 1967,
+    /// doi:10.1070/SM1967v001n04ABEH001994). `epsilon` is that of a deviation from the mean, smaller where one row has nearly
+    /// all weight.
+    pub(crate) fn rounding_along(
+        &self,
+        component: &[f64],
+        factor: &[f64],
+        (epsilon, n_rows): (f64, f64),
+    ) -> f64 {
+        // A twelfth, and some room for chance.
+        const OF_ROUNDING: f64 = 1.0 / 8.0;
+        let largest = (1.0 + (component.len() as f64 / n_rows).sqrt()).powi(2);
+        let of_column =
+            |j: usize| (component[j] * epsilon * self.mean[j].hypot(self.deviation[j]) * factor[j]).powi(2);
+        OF_ROUNDING * largest * (0..component.len()).map(of_column).sum::<f64>()
     }
 
     /// Tests whether products about the means, without scaling, have lost digits.
     pub(crate) fn need_care(&self) -> bool {
-        !self.remainder.is_empty() || self.deviation.iter().any(|&deviation| underflows(deviation))
+        self.deviation.iter().any(|&deviation| underflows(deviation))
     }
 }
 
 /// Sums over one column of the differences from `origin` in units of `largest`, without rows of weight zero.
 #[derive(Clone, Default)]
 struct Differences {
-    /// The first stored value; zero if nothing is stored.
+    /// The value of the first row of the largest weight, among stored values; zero if nothing is stored.
     origin: f64,
+    /// That weight.
+    heaviest: f64,
+    lowest: f64,
+    highest: f64,
     n_stored: usize,
     largest: f64,
     /// Sum of the weights of the stored entries.
@@ -139,6 +131,18 @@ struct Differences {
 impl Differences {
     fn of(&self, value: f64) -> f64 {
         if self.largest > 0.0 { (value - self.origin) / self.largest } else { 0.0 }
+    }
+
+    fn see(&mut self, weight: f64, value: f64) {
+        if self.n_stored == 0 {
+            (self.lowest, self.highest) = (value, value);
+        }
+        if weight > self.heaviest {
+            (self.heaviest, self.origin) = (weight, value);
+        }
+        self.n_stored += 1;
+        self.lowest = self.lowest.min(value);
+        self.highest = self.highest.max(value);
     }
 
     fn deviation(&self) -> f64 {
@@ -160,16 +164,12 @@ fn read_again<T: Scalar>(
     let n_rows = (0..x.shape().0).filter(|&row| weight(row) > 0.0).count();
     visit_columns(x, columns, |row, c, value| {
         if weight(row) > 0.0 {
-            let sum = &mut sums[c];
-            if sum.n_stored == 0 {
-                sum.origin = value;
-            }
-            sum.n_stored += 1;
-            sum.largest = sum.largest.max((value - sum.origin).abs());
+            sums[c].see(weight(row), value);
         }
     })?;
-    for sum in sums.iter_mut().filter(|sum| sum.n_stored < n_rows) {
-        sum.largest = sum.largest.max(sum.origin.abs());
+    for sum in &mut sums {
+        let unstored = if sum.n_stored < n_rows { sum.origin.abs() } else { 0.0 };
+        sum.largest = (sum.highest - sum.origin).max(sum.origin - sum.lowest).max(unstored);
     }
     if sums.iter().all(|sum| sum.largest == 0.0) {
         return Ok(sums);

@@ -6,6 +6,7 @@ pub(crate) mod dense_sums;
 mod deviations;
 mod far_columns;
 mod few_entries;
+mod of_covariance;
 pub(crate) mod packed;
 pub(crate) mod ranges;
 #[cfg(feature = "serde")]
@@ -28,8 +29,9 @@ use crate::linalg::{Dense, Sparse};
 use crate::memory;
 use crate::scalar::{Scalar, compiled};
 use crate::source::{Block, Source};
-use crate::weights::Totals;
+use crate::weights::{Totals, importance_divisor};
 use row_sums::RowSums;
+use sparse_sums::ColumnMoments;
 
 /// Weighted moments of the rows about their mean, for each column separately. [`Scatter`] adds the products
 /// between columns.
@@ -56,10 +58,16 @@ pub struct Moments {
     pub n_samples: usize,
     /// Sum of the weights.
     pub weight: f64,
-    /// Sum of the squared weights, for the divisor of importance weights.
+    /// Sum of the squared weights.
     pub weight_squared: f64,
+    /// The divisor of importance weights, `weight - weight_squared / weight`, as a sum of positive terms.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub divisor: f64,
     /// Weighted mean of each column.
     pub mean: Vec<f64>,
+    /// The mean of each column less its rounded value in `mean`. Empty if the means are known to f64 alone.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub mean_rest: Vec<f64>,
     /// Weighted sum of squared deviations from the mean, of each column.
     pub sum_of_squares: Vec<f64>,
     /// True if all weights are integers, so that they can count repetitions.
@@ -74,10 +82,28 @@ impl Moments {
             n_samples: 0,
             weight: 0.0,
             weight_squared: 0.0,
+            divisor: 0.0,
             mean: vec![0.0; n_features],
+            mean_rest: vec![0.0; n_features],
             sum_of_squares: vec![0.0; n_features],
             whole: true,
         }
+    }
+
+    /// The moments of `n` rows with these weights (1 where `None`) and no columns.
+    pub fn of_weights(weights: Option<&[f64]>, n: usize) -> Self {
+        let mut moments = Self::empty(0);
+        moments.set_weights(weights, n);
+        moments
+    }
+
+    /// Sets what does not depend on columns to that of `n` rows with these weights.
+    pub(crate) fn set_weights(&mut self, weights: Option<&[f64]>, n: usize) {
+        self.n_samples = n;
+        self.weight = weights.map_or(n as f64, |w| w.iter().sum());
+        self.weight_squared = weights.map_or(n as f64, |w| w.iter().map(|w| w * w).sum());
+        self.divisor = weights.map_or(n.saturating_sub(1) as f64, |w| importance_divisor(w, self.weight));
+        self.whole = weights.is_none_or(|w| w.iter().all(|w| w.fract() == 0.0));
     }
 
     /// Reads `x` once (sparse data twice). `weights` holds one weight for each row; all are one if `None`. The
@@ -111,11 +137,10 @@ impl Moments {
     }
 
     fn of_sparse<T: Scalar>(x: &Sparse<'_, T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
-        let weight = weights.map_or(x.n_rows() as f64, |w| w.iter().sum());
-        let (mean, sum_of_squares) = sparse_sums::moments(x, weights, weight, exec)?;
-        let weight_squared = squared(weights, x.n_rows());
-        let whole = are_whole(weights);
-        Ok(Self { n_samples: x.n_rows(), weight, weight_squared, mean, sum_of_squares, whole })
+        let of_weights = Self::of_weights(weights, x.n_rows());
+        let ColumnMoments { mean, mean_rest, sum_of_squares } =
+            sparse_sums::moments(x, weights, of_weights.weight, exec)?;
+        Ok(Self { mean, mean_rest, sum_of_squares, ..of_weights })
     }
 
     /// Adds the rows of `x`, the first of which begins a piece.
@@ -130,11 +155,7 @@ impl Moments {
         exec.fold_into(total, x.n_rows().div_ceil(piece_rows), zero, |piece, part| {
             let rows = piece * piece_rows..((piece + 1) * piece_rows).min(x.n_rows());
             let weights = weights.map(|w| &w[rows.clone()]);
-            part.n_samples = rows.len();
-            part.weight_squared = squared(weights, rows.len());
-            part.whole = are_whole(weights);
-            part.weight =
-                dense_sums::accumulate(&x.rows(rows), weights, &mut part.mean, &mut part.sum_of_squares);
+            dense_sums::accumulate(&x.rows(rows), weights, part);
             Ok(())
         })
     }
@@ -186,6 +207,7 @@ impl Moments {
         let factor = if weight_squared.is_normal() { factor } else { 0.0 };
         self.weight *= factor;
         self.weight_squared *= factor * factor;
+        self.divisor *= factor;
         self.sum_of_squares.iter_mut().for_each(|sum| *sum *= factor);
         self.whole = false;
     }
@@ -207,6 +229,11 @@ impl Moments {
         self.n_samples += other.n_samples;
         self.weight_squared += other.weight_squared;
         self.whole &= other.whole;
+        let weight = self.weight + other.weight;
+        if other.weight > 0.0 {
+            let (mine, others) = (self.weight / weight, other.weight / weight);
+            self.divisor = self.divisor * mine + other.divisor * others + 2.0 * self.weight * others;
+        }
         // Rows without weight must not give 0 / 0; non-finite values must propagate, to be found later.
         if other.weight == 0.0 && other.mean.iter().all(|m| m.is_finite()) {
             return;
@@ -215,16 +242,24 @@ impl Moments {
             for (mean, other) in self.mean.iter_mut().zip(&other.mean) {
                 *mean = if mean.is_finite() { *other } else { *mean };
             }
+            self.mean_rest.clone_from(&other.mean_rest);
             self.sum_of_squares.iter_mut().zip(&other.sum_of_squares).for_each(|(sum, other)| *sum += other);
             self.weight = other.weight;
             return;
         }
-        let weight = self.weight + other.weight;
         let share = other.weight / weight;
+        let is_exact = !self.mean_rest.is_empty() && !other.mean_rest.is_empty();
         for j in 0..self.mean.len() {
-            let delta = other.mean[j] - self.mean[j];
-            self.mean[j] += delta * share;
+            let delta = self.to_mean_of(other, j);
+            let (mean, rest) = exact_sum(self.mean[j], self.rest(j) + delta * share);
+            self.mean[j] = mean;
+            if is_exact {
+                self.mean_rest[j] = rest;
+            }
             self.sum_of_squares[j] += other.sum_of_squares[j] + delta * delta * share * self.weight;
+        }
+        if !is_exact {
+            self.mean_rest = Vec::new();
         }
         self.weight = weight;
     }
@@ -238,7 +273,27 @@ impl Moments {
         } else {
             0.0
         };
-        (self.mean.iter().zip(&other.mean).map(|(mine, others)| others - mine).collect(), weight)
+        ((0..self.mean.len()).map(|j| self.to_mean_of(other, j)).collect(), weight)
+    }
+
+    /// The difference of the means of column `j`, to about all digits of f64.
+    fn to_mean_of(&self, other: &Self, j: usize) -> f64 {
+        (other.mean[j] - self.mean[j]) + (other.rest(j) - self.rest(j))
+    }
+
+    fn rest(&self, j: usize) -> f64 {
+        self.mean_rest.get(j).copied().unwrap_or(0.0)
+    }
+
+    /// What the rounding of the means has left, for all columns; empty if that is within the rounding of the deviations
+    /// everywhere. Rows about rounded means have a direction of these rests.
+    pub(crate) fn remainder(&self) -> &[f64] {
+        const NEGLIGIBLE: f64 = 4.0 * f64::EPSILON;
+        let matters = |j: usize| {
+            let deviation = (self.sum_of_squares[j] / self.weight).sqrt();
+            deviation > 0.0 && self.rest(j).abs() > NEGLIGIBLE * deviation
+        };
+        if (0..self.mean_rest.len()).any(matters) { &self.mean_rest } else { &[] }
     }
 
     /// Totals of the weights.
@@ -249,7 +304,7 @@ impl Moments {
             sum: self.weight,
             root_sum: self.weight.sqrt(),
             sum_of_squares,
-            rest_of_squares: 1.0 - sum_of_squares,
+            rest_of_squares: self.divisor / self.weight,
             heaviest: None,
             whole: self.whole,
         }
@@ -293,14 +348,11 @@ impl Moments {
     }
 }
 
-/// Tests that all weights are integers; missing weights are ones.
-fn are_whole(weights: Option<&[f64]>) -> bool {
-    weights.is_none_or(|weights| weights.iter().all(|w| w.fract() == 0.0))
-}
-
-/// The sum of the squared weights of `n` rows.
-fn squared(weights: Option<&[f64]>, n: usize) -> f64 {
-    weights.map_or(n as f64, |w| w.iter().map(|w| w * w).sum())
+/// `a + b` rounded, and what the rounding has left (Knuth's exact addition of two numbers).
+pub(crate) fn exact_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    let part = sum - a;
+    (sum, (a - (sum - part)) + (b - part))
 }
 
 /// Checks the memory of a few vectors along both sides: a small sparse file may declare any shape.
@@ -416,20 +468,25 @@ impl RowSums for Option<Moments> {
 
 impl Resumable for Moments {
     fn exchange(&mut self, state: &mut State) -> Result<()> {
-        let Self { n_samples, weight, weight_squared, mean, sum_of_squares, whole } = self;
+        let Self { n_samples, weight, weight_squared, divisor, mean, mean_rest, sum_of_squares, whole } =
+            self;
         n_samples.exchange(state)?;
         state.number(weight)?;
         state.number(weight_squared)?;
+        state.number(divisor)?;
         state.flag(whole)?;
         state.slice(mean)?;
+        state.slice(mean_rest)?;
         state.slice(sum_of_squares)
     }
 }
 
 impl Accumulate for Moments {
     fn reset(&mut self) {
-        (self.n_samples, self.weight, self.weight_squared) = (0, 0.0, 0.0);
+        (self.n_samples, self.weight, self.weight_squared, self.divisor) = (0, 0.0, 0.0, 0.0);
         self.mean.fill(0.0);
+        self.mean_rest.clear();
+        self.mean_rest.resize(self.mean.len(), 0.0);
         self.sum_of_squares.fill(0.0);
     }
     fn merge(&mut self, other: &Self) {

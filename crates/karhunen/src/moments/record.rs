@@ -46,7 +46,9 @@ impl Moments {
     /// Adds the arrays; the numbers of rows and columns, and `whole`, are for the caller.
     pub(crate) fn put<'a>(&'a self, record: &mut Record<'a>) {
         record.put_row("weights", vec![self.weight, self.weight_squared]);
+        record.put_row("divisor", vec![self.divisor]);
         record.put_row("mean", &self.mean);
+        record.put_row("mean_rest", &self.mean_rest);
         record.put_row("sum_of_squares", &self.sum_of_squares);
     }
 
@@ -56,11 +58,25 @@ impl Moments {
     /// [`crate::Error::Record`] for arrays that are missing or damaged; [`Moments::check`].
     pub(crate) fn take(record: &mut Record<'_>, n_samples: usize, p: usize, whole: bool) -> Result<Self> {
         let weights = record.take_not_negative("weights", 2)?;
+        let (weight, weight_squared) = (weights[0], weights[1]);
+        // Files of version 0.2 and before have neither the divisor nor the rests of the means.
+        let divisor = record.if_there("divisor", |record, name| record.take_not_negative(name, 1))?;
+        let difference = (weight - weight_squared / weight).max(0.0);
+        let mean_rest = record.if_there("mean_rest", Record::take_any_row)?.unwrap_or_default();
+        if !mean_rest.is_empty() && mean_rest.len() != p {
+            return Err(in_array(
+                "mean_rest",
+                format!("has {} values for {p} columns; the file is damaged, make it again", mean_rest.len()),
+            ));
+        }
         let moments = Self {
             n_samples,
-            weight: weights[0],
-            weight_squared: weights[1],
+            weight,
+            weight_squared,
+            divisor: divisor
+                .map_or(if difference > f64::EPSILON * weight { difference } else { 0.0 }, |d| d[0]),
             mean: record.take_row("mean", p)?,
+            mean_rest,
             sum_of_squares: record.take_not_negative("sum_of_squares", p)?,
             whole,
         };

@@ -8,7 +8,7 @@ use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::memory;
 use crate::moments::decay::{Aged, Cut, check_decay};
 use crate::moments::row_sums::{self, RowSums};
-use crate::moments::{Moments, are_whole, dense_scatter, sparse_scatter, squared, wide_scatter};
+use crate::moments::{Moments, dense_scatter, sparse_scatter, wide_scatter};
 use crate::scalar::{Scalar, compiled};
 use crate::source::{Block, Source, Stream};
 
@@ -145,7 +145,8 @@ impl Scatter {
         let mut moments = None;
         moments.add_rows(block, weights, &exec.part(0.0, 0.2))?;
         let moments = moments.unwrap_or_else(|| Moments::empty(block.n_cols()));
-        let map = ColumnMap { shift: &moments.mean, remainder: &[], factor: &vec![1.0; moments.mean.len()] };
+        let (shift, remainder) = (&moments.mean, moments.remainder());
+        let map = ColumnMap { shift, remainder, factor: &vec![1.0; shift.len()] };
         let exec = exec.part(0.2, 1.0);
         let matrix = match block {
             Block::Dense(x) => rank_k::scatter(*x, map, weights, &exec)?,
@@ -312,6 +313,9 @@ impl Scatter {
         let mut moved = Self { moments: self.moments.clone(), ..Self::empty(p) };
         for (i, &to) in places.iter().enumerate() {
             moved.moments.mean[to] = self.moments.mean[i];
+            if let Some(&rest) = self.moments.mean_rest.get(i) {
+                moved.moments.mean_rest[to] = rest;
+            }
             moved.moments.sum_of_squares[to] = self.moments.sum_of_squares[i];
             for (&product, &at) in self.matrix.row(i).iter().zip(places) {
                 moved.matrix[(to, at)] = product;
@@ -332,7 +336,9 @@ impl Scatter {
     /// Checks the public fields, which other programs may have set.
     pub(crate) fn check_shape(&self) -> Result<()> {
         let p = self.moments.mean.len();
+        let rests = self.moments.mean_rest.len();
         let lengths = [
+            ("the rests of the means of a scatter", "values", if rests == 0 { p } else { rests }),
             ("the sums of squares of a scatter", "values", self.moments.sum_of_squares.len()),
             ("the matrix of a scatter", "rows", self.matrix.n_rows()),
             ("the matrix of a scatter", "columns", self.matrix.n_cols()),
@@ -346,10 +352,13 @@ impl Scatter {
     /// The population covariance of the mapped rows: products about `map.shift`, with normalised weights. Takes no
     /// memory beside the scatter matrix.
     pub(crate) fn into_covariance(self, map: ColumnMap<'_>) -> Matrix {
-        let Self { moments: Moments { weight, mean, .. }, mut matrix } = self;
+        let Self { moments, mut matrix } = self;
+        let at = |values: &[f64], j: usize| values.get(j).copied().unwrap_or(0.0);
+        let rest = moments.remainder();
+        let offset = |j: usize| (moments.mean[j] - map.shift[j]) + (at(rest, j) - at(map.remainder, j));
         // Mapped before they are multiplied: products of tiny or huge means leave the range of f64.
-        let offset = mean.iter().zip(map.shift).zip(map.factor);
-        let offset: Vec<f64> = offset.map(|((mean, shift), factor)| (mean - shift) * factor).collect();
+        let offset: Vec<f64> = map.factor.iter().enumerate().map(|(j, factor)| offset(j) * factor).collect();
+        let Moments { weight, mean, .. } = moments;
         for (i, row) in matrix.as_mut_slice().chunks_exact_mut(mean.len().max(1)).enumerate() {
             for (j, product) in row.iter_mut().enumerate() {
                 *product = *product / weight * map.factor[i] * map.factor[j] + offset[i] * offset[j];
@@ -464,17 +473,9 @@ struct ScatterPart {
 impl ScatterPart {
     /// Sets the sums to those of a piece.
     fn set<T: Scalar>(&mut self, rows: &Dense<'_, T>, weights: Option<&[f64]>, cut: Cut) {
-        let Self { total: Scatter { moments, matrix }, scratch, kept } = self;
         let aged = cut.aged(weights, rows.n_rows());
-        let weights = aged.weights.as_deref();
-        *kept = aged.kept;
-        moments.n_samples = rows.n_rows();
-        moments.weight_squared = squared(weights, rows.n_rows());
-        moments.whole = are_whole(weights);
-        moments.weight = dense_scatter::accumulate(rows, weights, &mut moments.mean, matrix, scratch);
-        for (j, sum) in moments.sum_of_squares.iter_mut().enumerate() {
-            *sum = matrix[(j, j)];
-        }
+        self.kept = aged.kept;
+        dense_scatter::accumulate(rows, aged.weights.as_deref(), &mut self.total, &mut self.scratch);
     }
 }
 

@@ -9,11 +9,26 @@ use crate::linalg::sparse::plan::Extent;
 use crate::linalg::sparse::products::check_weights;
 use crate::linalg::sparse::view::Indices;
 use crate::linalg::{Major, Sparse};
+use crate::moments::exact_sum;
 use crate::scalar::Scalar;
+
+/// Means and squares of columns, as in [`Moments`](crate::moments::Moments).
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ColumnMoments {
+    pub(crate) mean: Vec<f64>,
+    pub(crate) mean_rest: Vec<f64>,
+    pub(crate) sum_of_squares: Vec<f64>,
+}
+
+impl ColumnMoments {
+    fn zeros(p: usize) -> Self {
+        Self { mean: vec![0.0; p], mean_rest: vec![0.0; p], sum_of_squares: vec![0.0; p] }
+    }
+}
 
 /// For every column j its mean `sum_i w_i x_ij / s` and its sum of squares about it,
 /// `sum_i w_i (x_ij - mean_j)^2`, in f64 and in two passes; `s` is `sum_of_weights`, and the weights are 1 where
-/// `row_weights` is `None`.
+/// `row_weights` is `None`. The second pass corrects the mean of the first (Chan, Golub & LeVeque 1983, equation 1.7).
 ///
 /// Entries that are not stored have the total weight less that of the stored ones, by compensated summation: a
 /// full column of large mean and small variance must not gain variance from the rounding of `s`.
@@ -25,7 +40,7 @@ pub(crate) fn moments<T: Scalar>(
     row_weights: Option<&[f64]>,
     sum_of_weights: f64,
     exec: &Exec<'_>,
-) -> Result<(Vec<f64>, Vec<f64>)> {
+) -> Result<ColumnMoments> {
     check_weights(x, row_weights)?;
     if x.major() == Major::Rows && x.n_stored() < x.n_cols() / 8 {
         return of_few_columns(x, row_weights, sum_of_weights, exec);
@@ -39,19 +54,35 @@ fn dense_enough<T: Scalar>(
     row_weights: Option<&[f64]>,
     sum_of_weights: f64,
     exec: &Exec<'_>,
-) -> Result<(Vec<f64>, Vec<f64>)> {
+) -> Result<ColumnMoments> {
     let (sums, missing) = column_sums(x, row_weights, &exec.part(0.0, 0.5))?;
     // A block without weight has no mean; its sums, zero or NaN, take the place of means.
     let divisor = if sum_of_weights > 0.0 { sum_of_weights } else { 1.0 };
     let mean: Vec<f64> = sums.iter().map(|sum| sum / divisor).collect();
-    let mut squares = with_lines!(x, |lines| match x.major() {
-        Major::Rows => squares_by_rows(&lines, row_weights, &mean, &exec.part(0.5, 1.0))?,
-        Major::Columns => squares_by_columns(&lines, row_weights, &mean, &exec.part(0.5, 1.0))?,
+    let about = with_lines!(x, |lines| match x.major() {
+        Major::Rows => sums_about_by_rows(&lines, row_weights, &mean, &exec.part(0.5, 1.0))?,
+        Major::Columns => sums_about_by_columns(&lines, row_weights, &mean, &exec.part(0.5, 1.0))?,
     });
-    for (square, (mean, missing)) in squares.iter_mut().zip(mean.iter().zip(&missing)) {
-        *square += missing * mean * mean;
+    let mut found = ColumnMoments { mean, ..ColumnMoments::zeros(about.len()) };
+    for (j, (SumsAbout { first, square }, missing)) in about.into_iter().zip(missing).enumerate() {
+        let mean = found.mean[j];
+        let (first, square) = (first - missing * mean, square + missing * mean * mean);
+        let shift = first / divisor;
+        (found.mean[j], found.mean_rest[j]) = exact_sum(mean, shift);
+        found.sum_of_squares[j] = without_rounding(square, first * shift);
+        if found.sum_of_squares[j] == 0.0 {
+            // Of a constant column, whose value f64 holds.
+            found.mean_rest[j] = 0.0;
+        }
     }
-    Ok((mean, squares))
+    Ok(found)
+}
+
+/// `square - moved`, zero if rounding has left it: in a constant column, whose mean of the first pass is rounded.
+fn without_rounding(square: f64, moved: f64) -> f64 {
+    const ROUNDING: f64 = 1e-13;
+    let about_mean = square - moved;
+    if about_mean <= ROUNDING * square { 0.0 } else { about_mean }
 }
 
 /// [`moments`] for data most of whose columns are empty: renumbers the others, so that the memory beside the
@@ -61,7 +92,7 @@ fn of_few_columns<T: Scalar>(
     row_weights: Option<&[f64]>,
     sum_of_weights: f64,
     exec: &Exec<'_>,
-) -> Result<(Vec<f64>, Vec<f64>)> {
+) -> Result<ColumnMoments> {
     let indices: Vec<usize> =
         with_lines!(x, |lines| (0..x.n_stored()).map(|entry| lines.index(entry)).collect());
     let mut columns = indices.clone();
@@ -72,12 +103,14 @@ fn of_few_columns<T: Scalar>(
     // An extra empty column avoids a division by zero columns.
     let shape = (x.n_rows(), columns.len() + 1);
     let fewer = Sparse::of_parts(shape, Major::Rows, x.pointers(), Indices::U64(&numbers), x.values());
-    let (found_mean, found_squares) = dense_enough(&fewer, row_weights, sum_of_weights, exec)?;
-    let (mut mean, mut squares) = (vec![0.0; x.n_cols()], vec![0.0; x.n_cols()]);
+    let found = dense_enough(&fewer, row_weights, sum_of_weights, exec)?;
+    let mut all = ColumnMoments::zeros(x.n_cols());
     for (number, column) in columns.into_iter().enumerate() {
-        (mean[column], squares[column]) = (found_mean[number], found_squares[number]);
+        all.mean[column] = found.mean[number];
+        all.mean_rest[column] = found.mean_rest[number];
+        all.sum_of_squares[column] = found.sum_of_squares[number];
     }
-    Ok((mean, squares))
+    Ok(all)
 }
 
 /// Weighted sums of the columns, and for each the weight of the entries that are not stored.
@@ -187,7 +220,7 @@ fn weight(row_weights: Option<&[f64]>, i: usize) -> f64 {
     row_weights.map_or(1.0, |weights| weights[i])
 }
 
-/// A sum with about twice the digits of f64 (Knuth's exact addition of two numbers).
+/// A sum with about twice the digits of f64.
 #[derive(Clone, Copy, Default)]
 struct Compensated {
     high: f64,
@@ -197,14 +230,16 @@ struct Compensated {
 impl Compensated {
     #[inline(always)]
     fn add(&mut self, value: f64) {
-        let sum = self.high + value;
-        let part = sum - self.high;
-        self.low += (self.high - (sum - part)) + (value - part);
+        let (sum, rest) = exact_sum(self.high, value);
         self.high = sum;
+        self.low += rest;
     }
 
+    /// The difference; zero if it is rounding.
     fn minus(&self, other: &Self) -> f64 {
-        (self.high - other.high) + (self.low - other.low)
+        const ROUNDING: f64 = 1e-26;
+        let difference = (self.high - other.high) + (self.low - other.low);
+        if difference.abs() <= ROUNDING * self.high { 0.0 } else { difference }
     }
 }
 
@@ -230,16 +265,33 @@ impl Accumulate for SparseColumnSums {
     }
 }
 
-/// Sums of squares of columns.
-struct Squares(Vec<f64>);
+/// Weighted sum of the deviations of the stored entries of a column from a value, and of their squares.
+#[derive(Clone, Copy, Default)]
+struct SumsAbout {
+    first: f64,
+    square: f64,
+}
 
-impl Accumulate for Squares {
+impl SumsAbout {
+    #[inline(always)]
+    fn add(&mut self, weight: f64, deviation: f64) {
+        let weighted = weight * deviation;
+        self.first += weighted;
+        self.square += weighted * deviation;
+    }
+}
+
+/// Sums of all columns.
+struct ColumnSumsAbout(Vec<SumsAbout>);
+
+impl Accumulate for ColumnSumsAbout {
     fn reset(&mut self) {
-        self.0.fill(0.0);
+        self.0.fill(SumsAbout::default());
     }
     fn merge(&mut self, other: &Self) {
         for (a, b) in self.0.iter_mut().zip(&other.0) {
-            *a += b;
+            a.first += b.first;
+            a.square += b.square;
         }
     }
 }
@@ -280,24 +332,23 @@ fn sums_by_rows<I: Index, T: Scalar>(
     Ok((total.sums, missing))
 }
 
-fn squares_by_rows<I: Index, T: Scalar>(
+fn sums_about_by_rows<I: Index, T: Scalar>(
     lines: &Lines<'_, I, T>,
     row_weights: Option<&[f64]>,
     mean: &[f64],
     exec: &Exec<'_>,
-) -> Result<Vec<f64>> {
+) -> Result<Vec<SumsAbout>> {
     let n = lines.len();
     let piece = lines_per_piece(lines.extent());
     let total = exec.fold(
         n.div_ceil(piece),
-        || Squares(vec![0.0; mean.len()]),
+        || ColumnSumsAbout(vec![SumsAbout::default(); mean.len()]),
         |index, total| {
             for i in index * piece..n.min((index + 1) * piece) {
                 let weight = weight(row_weights, i);
                 let (indices, values) = lines.line(i);
                 for (index, value) in indices.iter().zip(values) {
-                    let distance = value.to_f64() - mean[index.at()];
-                    total.0[index.at()] += weight * distance * distance;
+                    total.0[index.at()].add(weight, value.to_f64() - mean[index.at()]);
                 }
             }
             Ok(())
@@ -332,24 +383,23 @@ fn sums_by_columns<I: Index, T: Scalar>(
     Ok(pairs.into_iter().unzip())
 }
 
-fn squares_by_columns<I: Index, T: Scalar>(
+fn sums_about_by_columns<I: Index, T: Scalar>(
     lines: &Lines<'_, I, T>,
     row_weights: Option<&[f64]>,
     mean: &[f64],
     exec: &Exec<'_>,
-) -> Result<Vec<f64>> {
-    let mut squares = vec![0.0; lines.len()];
-    exec.fill(&mut squares, COLUMNS, |piece, squares| {
-        for (j, square) in (piece * COLUMNS..).zip(squares) {
+) -> Result<Vec<SumsAbout>> {
+    let mut sums = vec![SumsAbout::default(); lines.len()];
+    exec.fill(&mut sums, COLUMNS, |piece, sums| {
+        for (j, sum) in (piece * COLUMNS..).zip(sums) {
             let (indices, values) = lines.line(j);
             for (index, value) in indices.iter().zip(values) {
-                let distance = value.to_f64() - mean[j];
-                *square += weight(row_weights, index.at()) * distance * distance;
+                sum.add(weight(row_weights, index.at()), value.to_f64() - mean[j]);
             }
         }
         Ok(())
     })?;
-    Ok(squares)
+    Ok(sums)
 }
 
 #[cfg(test)]
@@ -377,14 +427,12 @@ mod tests {
                     let sum: f64 = (0..n).map(|i| weight(weights, i)).sum();
                     let (mean, squares) = naive(&case.dense, weights);
                     let (single, double) = (case.sparse::<f32>(major), case.sparse::<f64>(major));
+                    let both = |found: ColumnMoments| [found.mean, found.sum_of_squares].concat();
                     let found = for_all_threads(case.name, |exec| {
-                        let (mut found, squares) = moments(&single.view(), weights, sum, exec)?;
-                        found.extend(squares);
-                        Ok(found)
+                        moments(&single.view(), weights, sum, exec).map(both)
                     });
-                    let (found_mean, found_squares) =
-                        moments(&double.view(), weights, sum, &Exec::sequential()).unwrap();
-                    assert_eq!(found, [found_mean, found_squares].concat(), "{}", case.name);
+                    let of_double = moments(&double.view(), weights, sum, &Exec::sequential()).unwrap();
+                    assert_eq!(found, both(of_double), "{}", case.name);
                     let expected = [mean, squares].concat();
                     // Values are below 5, so no term is above 25 times the sum of weights.
                     assert_near(case.name, &found, &expected, &[25.0 * sum + 5.0], 1e-14);
@@ -404,17 +452,18 @@ mod tests {
         for weights in [None, Some([0.5, 2.0, 0.0, 1.25])] {
             let weights = weights.as_ref().map(|w| w.as_slice());
             let sum = weights.map_or(4.0, |w| w.iter().sum());
-            let (mean, squares) = moments(&few, weights, sum, &Exec::sequential()).unwrap();
+            let at = |found: &ColumnMoments, j: usize| {
+                (found.mean[j], found.mean_rest[j], found.sum_of_squares[j])
+            };
+            let expected = moments(&few, weights, sum, &Exec::sequential()).unwrap();
             let found = moments(&many, weights, sum, &Exec::sequential()).unwrap();
-            assert_eq!((found.0.len(), found.1.len()), (100_000, 100_000));
+            assert_eq!((found.mean.len(), found.sum_of_squares.len()), (100_000, 100_000));
             for (j, place) in [(0, 7), (2, 5000), (3, 99_999)] {
-                assert_eq!((found.0[place], found.1[place]), (mean[j], squares[j]), "{j}");
+                assert_eq!(at(&found, place), at(&expected, j), "{j}");
             }
-            assert_eq!(
-                found.0.iter().filter(|mean| **mean != 0.0).count(),
-                mean.iter().filter(|m| **m != 0.0).count()
-            );
-            assert_eq!((found.0[0], found.1[0]), (0.0, 0.0));
+            let n_means = |found: &ColumnMoments| found.mean.iter().filter(|mean| **mean != 0.0).count();
+            assert_eq!(n_means(&found), n_means(&expected));
+            assert_eq!(at(&found, 0), (0.0, 0.0, 0.0));
         }
     }
 
@@ -431,9 +480,10 @@ mod tests {
         let zeros = vec![0u32; 2000];
         let by_rows = Sparse::csr(n, 1, &pointers, &zeros, &values).unwrap();
         for x in [by_columns, by_rows] {
-            let (mean, squares) = moments(&x, Some(&weights), 200.0, &Exec::sequential()).unwrap();
-            assert!((mean[0] - (1e8 + 0.5)).abs() < 1e-6, "{}", mean[0]);
-            assert!((squares[0] - 50.0).abs() < 1e-6, "{}", squares[0]);
+            let ColumnMoments { mean, mean_rest, sum_of_squares } =
+                moments(&x, Some(&weights), 200.0, &Exec::sequential()).unwrap();
+            assert!((mean[0] - (1e8 + 0.5) + mean_rest[0]).abs() < 1e-14, "{} {}", mean[0], mean_rest[0]);
+            assert!((sum_of_squares[0] - 50.0).abs() < 1e-12, "{}", sum_of_squares[0]);
         }
     }
 

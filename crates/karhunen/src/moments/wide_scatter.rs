@@ -13,7 +13,7 @@ use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::moments::dense_scatter::{is_near, move_to_mean};
 use crate::moments::row_sums::{self, RowSums};
 use crate::moments::scatter::Scatter;
-use crate::moments::{Moments, are_whole, dense_sums, squared};
+use crate::moments::{Moments, dense_sums};
 use crate::scalar::Scalar;
 use crate::source::{Block, Passes, Source, Stream};
 
@@ -156,7 +156,7 @@ fn mean_of_first_piece<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>) -> 
     let rows = rows_from((0..n).step_by(height).find(has_weight).unwrap_or(0));
     let (piece, weights) = (x.rows(rows.clone()), weights.map(|w| &w[rows]));
     let mut mean = vec![0.0; p];
-    dense_sums::mean_near(&piece, weights, &dense_sums::first_row(&piece, weights), &mut mean);
+    dense_sums::mean_near(&piece, weights, &dense_sums::heaviest_row(&piece, weights), &mut mean);
     mean
 }
 
@@ -199,10 +199,7 @@ impl AboutPivot {
         for start in (0..x.n_rows()).step_by(piece) {
             let rows = start..x.n_rows().min(start + piece);
             let weights = weights.map(|w| &w[rows.clone()]);
-            self.counts.n_samples += rows.len();
-            self.counts.weight += weights.map_or(rows.len() as f64, |w| w.iter().sum());
-            self.counts.weight_squared += squared(weights, rows.len());
-            self.counts.whole &= are_whole(weights);
+            self.counts.add(&Moments::of_weights(weights, rows.len()));
         }
         let roots: Option<Vec<f64>> = weights.map(|w| w.iter().map(|w| w.sqrt()).collect());
         let factor = vec![1.0; self.pivot.len()];
@@ -225,9 +222,9 @@ impl AboutPivot {
     /// The upper triangle of the scatter, and whether the pivot is near the mean.
     fn finish(self) -> (Scatter, bool) {
         let Self { pivot, counts, sums, products: mut matrix } = self;
-        let mut mean = vec![0.0; pivot.len()];
-        let near = move_to_mean(&pivot, &sums, counts.weight, &mut mean, &mut matrix);
-        let sum_of_squares = (0..mean.len()).map(|j| matrix[(j, j)]).collect();
-        (Scatter { moments: Moments { mean, sum_of_squares, ..counts }, matrix }, near)
+        let zeros = || vec![0.0; pivot.len()];
+        let mut moments = Moments { mean: zeros(), mean_rest: zeros(), sum_of_squares: zeros(), ..counts };
+        let near = move_to_mean(&pivot, &sums, &mut moments, &mut matrix);
+        (Scatter { moments, matrix }, near)
     }
 }

@@ -182,7 +182,9 @@ impl Sums<'_> {
     /// The map by the moments, unless they have no weight or a column is beyond f64.
     fn affine_of(&self, moments: Option<&Moments>) -> Option<Affine> {
         let moments = moments.filter(|moments| moments.weight > 0.0)?;
-        Affine::new(&Columns::of_moments(moments), self.first_pass.standardization).ok()
+        // Means rounded to f64 are near enough for a start.
+        let columns = Columns { remainder: Vec::new(), ..Columns::of_moments(moments) };
+        Affine::new(&columns, self.first_pass.standardization).ok()
     }
 
     /// Makes the product of a window the next block, if `row` ends one.

@@ -203,7 +203,7 @@ impl Standard<'_> {
 /// The moments of the columns by products with unit vectors.
 fn moments_by_units<O: LinOp + ?Sized>(op: &O, shares: Option<&[f64]>, exec: &Exec<'_>) -> Result<Moments> {
     let (n, p) = op.shape();
-    let mut all = Moments { n_samples: n, weight: n as f64, weight_squared: n as f64, ..Moments::empty(0) };
+    let mut all = Moments::of_weights(None, n);
     let most = units_at_a_time((n, p));
     for start in (0..p).step_by(most) {
         let width = most.min(p - start);
@@ -219,10 +219,12 @@ fn moments_by_units<O: LinOp + ?Sized>(op: &O, shares: Option<&[f64]>, exec: &Ex
             Error::Overflow { statistic, column } => Error::Overflow { statistic, column: start + column },
             error => error,
         })?;
-        all.mean.extend(found.mean);
-        all.sum_of_squares.extend(found.sum_of_squares);
+        all.mean.extend(&found.mean);
+        all.mean_rest.extend(&found.mean_rest);
+        all.sum_of_squares.extend(&found.sum_of_squares);
         if shares.is_some() {
-            (all.weight, all.weight_squared, all.whole) = (found.weight, found.weight_squared, found.whole);
+            let Moments { mean, mean_rest, sum_of_squares, .. } = all;
+            all = Moments { mean, mean_rest, sum_of_squares, ..found };
         }
     }
     Ok(all)

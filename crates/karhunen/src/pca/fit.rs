@@ -13,7 +13,7 @@ use crate::pca::logged::Before;
 use crate::pca::model::{ModelParts, PcaModel};
 use crate::pca::{NComponents, Pca, logged, rounded, signs};
 use crate::scalar::Scalar;
-use crate::scaling::{Centring, Scales, Scaling};
+use crate::scaling::{Scales, Scaling};
 use crate::solver::select::{RouteChoice, choose};
 use crate::solver::{self, IterationOptions, Problem, Reading, Route, Spectrum};
 use crate::source::{Counted, Pass, PassKind, Passes, Source};
@@ -124,13 +124,20 @@ pub(crate) fn fit<T: Scalar>(
             }
             None => (logged::moments(x, shares, &exec.phase("means and variances"))?, None, None),
         };
-        let columns = Columns::new(&moments, x, shares, &pca.center)?;
+        let columns = Columns::new(&moments, x, shares)?;
         let affine = Affine::new(&columns, standardization)?;
         if x.is_sparse() {
             check_factors(&affine.factor)?;
         }
         let wanted = pca.n_components.wanted(n.min(p), affine.total_variance);
-        let iteration = IterationOptions { reading: problem.blocks(), start, ..iteration(pca, tol) };
+        // Rounding errors of rows are independent.
+        let centring = |epsilon: f64| epsilon * totals.sum_of_squares.sqrt();
+        let iteration = IterationOptions {
+            centring: centring(T::EPSILON),
+            reading: problem.blocks(),
+            start,
+            ..iteration(pca, tol)
+        };
         let mut cancelled = 0.0;
         let (route, reason, spectrum) = match scatter {
             // Products of tiny values underflow, and products about rounded means lose digits. In both cases the
@@ -179,9 +186,10 @@ pub(crate) fn fit<T: Scalar>(
                 };
                 // The SVD route centres tall data before it multiplies them, the covariance route columns far from zero.
                 if (route != Route::Svd || n < p) && route != Route::Covariance {
-                    let epsilon = if route == Route::BlockKrylov { T::EPSILON } else { f64::EPSILON };
+                    let epsilon =
+                        if x.is_sparse() || route == Route::BlockKrylov { T::EPSILON } else { f64::EPSILON };
                     let largest = spectrum.values.first().copied().unwrap_or(0.0);
-                    cancelled = epsilon * op.cancelled(largest) * totals.sum_of_squares.sqrt();
+                    cancelled = centring(epsilon) * op.cancelled(largest);
                 }
                 (route, reason, spectrum)
             }
@@ -201,16 +209,29 @@ pub(crate) fn fit<T: Scalar>(
         } else {
             (route, reason, spectrum)
         };
-        if route == Route::Svd && pca.center == Centring::Mean {
-            // Rows about rounded means have a direction of their rounding error, which is no component.
-            let rounding = columns.variance_of_rounding(&affine.factor);
-            spectrum.truncate(spectrum.values.iter().take_while(|variance| **variance > rounding).count());
-        }
+        spectrum.truncate(n_above_rounding::<T>(&spectrum, route, (&columns, &affine.factor), &totals));
         let input = if refines { Input::Refined } else { Input::Rows };
         let (n_passes, n_samples, dtype) = (x.n_visits(), n, T::NAME);
         Solved { route, reason, tol, n_passes, spectrum, cancelled, input, affine, totals, n_samples, dtype }
             .model(pca, weights.features, exec)
     })
+}
+
+/// The number of leading components that are not directions of rounding: of values to their type, or of products in it.
+fn n_above_rounding<T: Scalar>(
+    spectrum: &Spectrum,
+    route: Route,
+    (columns, factor): (&Columns, &[f64]),
+    totals: &Totals,
+) -> usize {
+    let rounding = (T::EPSILON * totals.rest_of_squares.sqrt(), totals.effective());
+    let largest = spectrum.values.first().copied().unwrap_or(0.0);
+    let of_products = if route == Route::BlockKrylov { 0.5 * T::EPSILON * largest } else { 0.0 };
+    let exceeds = |a: &usize| {
+        let of_values = columns.rounding_along(spectrum.components.row(*a), factor, rounding);
+        spectrum.values[*a] > of_values.max(of_products)
+    };
+    (0..spectrum.values.len()).take_while(exceeds).count()
 }
 
 /// A fit whose spectrum is known.
@@ -298,7 +319,7 @@ pub(super) fn tolerance<T: Scalar>(pca: &Pca) -> f64 {
 
 pub(super) fn iteration(pca: &Pca, tol: f64) -> IterationOptions<'static> {
     let Pca { max_iter, block_size, seed, .. } = *pca;
-    IterationOptions { tol, max_iter, block_size, reading: None, seed, start: None }
+    IterationOptions { tol, centring: 0.0, max_iter, block_size, reading: None, seed, start: None }
 }
 
 /// Factors of the columns, zero for columns that equal what is subtracted, whose products are rounding errors.

@@ -106,11 +106,12 @@ fn by_products(
     let map = ColumnMap { factor: &factor, ..affine.map() };
     let start = first_block.basis(moments, &affine.mean, &factor, &exec.phase("first block"))?;
     let op = PartProducts { driver, shape: (n_samples, p), map, weight: moments.weight, sparse, start };
-    let iteration = IterationOptions { reading: problem.blocks(), ..iteration(pca, tol) };
+    let epsilon = if dtype == f32::NAME { f32::EPSILON.into() } else { f64::EPSILON };
+    let centring = epsilon * totals.sum_of_squares.sqrt();
+    let iteration = IterationOptions { centring, reading: problem.blocks(), ..iteration(pca, tol) };
     let spectrum = solver::solve(&op, route, wanted, &iteration, exec)?;
     let largest = spectrum.values.first().copied().unwrap_or(0.0);
-    let epsilon = if dtype == f32::NAME { f32::EPSILON.into() } else { f64::EPSILON };
-    let cancelled = epsilon * op.cancelled(largest) * totals.sum_of_squares.sqrt();
+    let cancelled = centring * op.cancelled(largest);
     let reason = match pca.solver {
         Some(_) => "asked for".to_owned(),
         None if p > SCATTER_COLUMNS => format!("more than {SCATTER_COLUMNS} columns in parts"),

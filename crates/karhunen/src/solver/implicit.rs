@@ -32,11 +32,24 @@ pub(super) fn seek(
     let (n, p) = op.shape();
     let exec = exec.phase("block Krylov");
     if p <= n || iteration.start.is_some() {
-        let sought = seek_leading(&Normal(op), wanted, iteration, |_| iteration.tol, seek, &exec)?;
+        let tightened = |values: &[f64]| tolerance_beside_rounding(iteration, values, op);
+        let sought = seek_leading(&Normal(op), wanted, iteration, tightened, seek, &exec)?;
         return sought.and_then(|pairs| pairs.into_spectrum(&exec.phase("components")));
     }
     // Mapping back amplifies the residuals of small eigenvalues.
-    let tightened = |values: &[f64]| iteration.tol / longest(Route::BlockKrylov, values, op);
+    let tightened = |values: &[f64]| {
+        tolerance_beside_rounding(iteration, values, op) / longest(Route::BlockKrylov, values, op)
+    };
     let sought = seek_leading(&NormalT(op), wanted, iteration, tightened, seek, &exec)?;
     sought.and_then(|pairs| image(op, pairs, Route::BlockKrylov, iteration.seed, &exec.phase("components")))
+}
+
+/// The tolerance of the iteration that leaves room for the rounding of centring. The whole tolerance where that rounding
+/// exceeds it: such pairs do not converge.
+fn tolerance_beside_rounding(iteration: &IterationOptions<'_>, values: &[f64], op: &dyn Products) -> f64 {
+    const LEAST: f64 = 0.1;
+    let tol = iteration.tol;
+    let largest = values.first().copied().unwrap_or(0.0);
+    let rounding = iteration.centring * op.cancelled(largest) / largest;
+    if rounding < tol { (tol * tol - rounding * rounding).sqrt().max(LEAST * tol) } else { tol }
 }

@@ -263,8 +263,9 @@ pub(super) fn seek_leading(
             (k + k / 10 + 2).min(dim)
         }
     };
+    let mut exec = exec.part(0.0, 1.0);
     loop {
-        let pairs = match krylov.leading(wanted, k, exec)? {
+        let pairs = match krylov.leading(wanted, k, &exec)? {
             Search::Found(pairs) => pairs,
             Search::Short(more) => {
                 if (seek.leave)(more, Some(k))? {
@@ -279,6 +280,8 @@ pub(super) fn seek_leading(
         if smaller < tol {
             tol = smaller;
             krylov.tighten(tol);
+            // What remains is little, and the end has been reported.
+            exec = exec.part(1.0, 1.0);
             continue;
         }
         return Ok(Sought::Found(Pairs {
@@ -342,8 +345,15 @@ mod tests {
         Wanted::Share { sum: share * total, total }
     }
 
-    const ITERATION: IterationOptions<'_> =
-        IterationOptions { tol: 1e-8, max_iter: 1000, block_size: None, reading: None, seed: 0, start: None };
+    const ITERATION: IterationOptions<'_> = IterationOptions {
+        tol: 1e-8,
+        centring: 0.0,
+        max_iter: 1000,
+        block_size: None,
+        reading: None,
+        seed: 0,
+        start: None,
+    };
 
     #[test]
     fn a_search_ends_after_the_spectrum_estimate_if_a_share_takes_many_pairs() {

@@ -224,7 +224,15 @@ mod tests {
     }
 
     fn iteration(tol: f64) -> IterationOptions<'static> {
-        IterationOptions { tol, max_iter: 100, block_size: None, reading: None, seed: 0, start: None }
+        IterationOptions {
+            tol,
+            centring: 0.0,
+            max_iter: 100,
+            block_size: None,
+            reading: None,
+            seed: 0,
+            start: None,
+        }
     }
 
     fn tols(first: f64) -> RoundTols {

@@ -18,6 +18,11 @@ pub(crate) enum Wanted {
 pub(crate) struct IterationOptions<'a> {
     /// Largest residual allowed, relative to the largest eigenvalue.
     pub(crate) tol: f64,
+    /// The rounding of centring that is added to the residuals, as a multiple of [`Products::cancelled`] by the largest
+    /// eigenvalue: block Krylov iteration stops where both are within `tol`.
+    ///
+    /// [`Products::cancelled`]: crate::operator::Products::cancelled
+    pub(crate) centring: f64,
     /// The most products with the matrix.
     pub(crate) max_iter: usize,
     /// Block size; chosen if `None`.

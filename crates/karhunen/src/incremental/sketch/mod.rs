@@ -219,8 +219,10 @@ impl Sketch {
         let kept = forget * aged.kept;
         let part = moments(&block, weights, &exec.part(0.0, 0.1))?;
         let factor = self.factor();
-        let shift = if self.rules.center { part.mean.clone() } else { vec![0.0; factor.len()] };
-        let map = ColumnMap { shift: &shift, remainder: &[], factor: &factor };
+        let zeros = vec![0.0; factor.len()];
+        let (shift, remainder) =
+            if self.rules.center { (&part.mean, part.remainder()) } else { (&zeros, &[][..]) };
+        let map = ColumnMap { shift, remainder, factor: &factor };
         let rows = BlockRows::new(&block, map, weights);
         let probe = |exec: &Exec<'_>| match &block {
             Block::Dense(x) => blocks::normal(x as &dyn Source<f64>, map, weights, &self.theta, exec),
@@ -263,8 +265,8 @@ impl Sketch {
         let factor = self.factor();
         let apart = self.rules.center && before > 0.0;
         let between = apart.then(|| {
-            let means = part.mean.iter().zip(&old.moments.mean).zip(&factor);
-            let delta = means.map(|((new, old), factor)| (new - old) * factor).collect();
+            let (delta, _) = old.moments.between(part);
+            let delta = delta.iter().zip(&factor).map(|(delta, factor)| delta * factor).collect();
             Between::new(delta, before * (part.weight / (before + part.weight)))
         });
         let old = Directions { vectors: &old.directions, squares: &squares };

@@ -8,7 +8,6 @@ use crate::linalg::Matrix;
 use crate::linalg::normals::gaussian;
 use crate::moments::{Columns, Moments};
 use crate::operator::blocks;
-use crate::pca::Centring;
 use crate::random::{Generator, Purpose, shuffle};
 use crate::scalar::Scalar;
 use crate::source::Source;
@@ -111,7 +110,7 @@ impl<'a> Tables<'a> {
             NormalizedWeights::new(rows.of_deviations(weights), x.shape().0)?;
         let shares = shares.as_deref();
         let moments = Moments::of(x, shares, run)?;
-        let deviations = Columns::new(&moments, x, shares, &Centring::Mean)?.deviation;
+        let deviations = Columns::new(&moments, x, shares)?.deviation;
         let meaning = if rows.weights.is_some() { Weighting::Frequency } else { weighting };
         let factor = totals.correction(meaning)?.sqrt();
         let deviations = deviations.iter().map(|deviation| deviation * factor).collect();

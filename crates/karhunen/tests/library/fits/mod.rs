@@ -14,6 +14,7 @@ mod hard_cases;
 mod held_operator;
 mod interrupted;
 mod kept;
+mod last_digits;
 mod limits;
 mod logged;
 mod meanings;

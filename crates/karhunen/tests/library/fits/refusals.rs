@@ -63,13 +63,17 @@ fn bad_values_are_refused_in_rows_of_weight_zero_and_in_a_transform() {
     for layout in Layout::ALL {
         let fitted = layout.with::<f64, _>(&rows, |x| Pca::new(2).fit(x, &Weights::of_samples(&weights)));
         let transformed = layout.with::<f64, _>(&rows, |x| model.transform(x));
-        for error in [fitted.unwrap_err(), transformed.unwrap_err()] {
-            assert!(matches!(error, Error::NonFinite { row: 4, column: 1, .. }), "{layout:?}: {error}");
-            assert!(
-                error.to_string().contains("fit an `IncompletePca`, which takes missing values"),
-                "{error}"
-            );
-        }
+        let (fitted, transformed) = (fitted.unwrap_err(), transformed.unwrap_err());
+        assert!(
+            matches!(fitted, Error::NonFiniteUnweighted { row: 4, column: 1, .. }),
+            "{layout:?}: {fitted}"
+        );
+        assert!(
+            matches!(transformed, Error::NonFinite { row: 4, column: 1, .. }),
+            "{layout:?}: {transformed}"
+        );
+        let text = transformed.to_string();
+        assert!(text.contains("fit an `IncompletePca`, which takes missing values"), "{text}");
     }
 }
 

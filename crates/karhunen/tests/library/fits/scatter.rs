@@ -187,7 +187,7 @@ fn non_finite_values_are_found_in_rows_without_weight_too() {
             Moments::of(x, Some(&weights), &Run::threads(1)).unwrap_err(),
             Pca::default().fit(x, &Weights::of_samples(&weights)).unwrap_err(),
         ] {
-            assert!(matches!(error, Error::NonFinite { row: 0, column: 1, .. }), "{error}");
+            assert!(matches!(error, Error::NonFiniteUnweighted { row: 0, column: 1, .. }), "{error}");
         }
     });
 }
@@ -270,5 +270,35 @@ fn squares_of_few_sparse_rows_are_not_negative() {
             let read = Scatter::from_record(&mut sums.to_record().unwrap().clone()).unwrap();
             assert_eq!(read, sums);
         }
+    }
+}
+
+/// A matrix of covariances, with means and the number of rows, gives the fit of the rows.
+#[test]
+fn a_covariance_matrix_gives_the_model_of_its_rows() {
+    let rows = planted(50, 4, &power_law(4, 1.0), 3.0, 6).rows;
+    let expected =
+        Layout::RowMajor.with::<f64, _>(&rows, |x| Pca::new(4).fit(x, &Weights::default())).unwrap();
+    let sums = scatter(&rows, Layout::RowMajor, None);
+    let covariance: Rows =
+        (0..4).map(|i| sums.matrix.row(i).iter().map(|sum| sum / 49.0).collect()).collect();
+    for layout in [Layout::RowMajor, Layout::Csr32] {
+        let of = |rows: &Rows, n| {
+            layout.with::<f64, _>(rows, |x| Scatter::of_covariance(x, &sums.moments.mean, n))
+        };
+        let found = Pca::new(4).fit_scatter(&of(&covariance, 50).unwrap(), None).unwrap();
+        let variances = expected.explained_variance();
+        assert_close("variances", found.explained_variance(), variances, within(variances[0]));
+        assert_components("components", &components(&found), &components(&expected), variances, within(1.0));
+        assert_eq!((found.n_samples(), found.n_observations()), (50, 50.0));
+        assert_eq!(found.mean(), sums.moments.mean);
+        let mut other = covariance.clone();
+        other[2][2] = -1.0;
+        assert!(matches!(of(&other, 50), Err(Error::NotCovariance { column: Some(2), .. })));
+        other[2][2] = 0.0;
+        assert!(matches!(of(&other, 50), Err(Error::NotCovariance { column: None, .. })));
+        other[2][1] += 1.0;
+        assert!(matches!(of(&other, 50), Err(Error::NotSymmetric { row: 2, column: 1, .. })));
+        assert!(matches!(of(&covariance, 1), Err(Error::Option { .. })));
     }
 }

@@ -400,7 +400,7 @@ fn scales_that_the_data_do_not_have_are_named() {
     let data = observed(&problem());
     let with = |scale: Scaling| IncompletePca { scale, ..IncompletePca::new(2) }.fit(&data);
     let beyond = with(Scaling::Binomial).unwrap_err();
-    assert!(matches!(&beyond, Error::ColumnValue { column: 3, .. }), "{beyond:?}");
+    assert!(matches!(&beyond, Error::NoCount { row: 0, column: 4, .. }), "{beyond:?}");
     assert!(matches!(with(Scaling::Given(vec![1.0])), Err(Error::Shape { found: 1, expected: 8, .. })));
     let negative = with(Scaling::Given(vec![1.0, 1.0, -1.0, 1.0, 1.0, 1.0, 1.0, 1.0]));
     assert!(matches!(negative, Err(Error::ColumnValue { column: 2, .. })));

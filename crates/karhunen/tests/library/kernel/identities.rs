@@ -48,6 +48,29 @@ fn the_linear_kernel_equals_pca() {
 }
 
 #[test]
+fn without_centring_the_linear_kernel_equals_the_truncated_svd() {
+    let rows: Rows = cloud(600, 5, 6).iter().map(|row| row.iter().map(|x| x + 2.0).collect()).collect();
+    let values = rows.concat();
+    let x = Dense::row_major(&values, 600, 5).unwrap();
+    let weights: Vec<f64> = integer_weights(600, 3, 5).into_iter().map(f64::from).collect();
+    for weights in [None, Some(&weights[..])] {
+        let given = weights.map_or(Weights::default(), Weights::of_samples);
+        let svd = Pca { center: false.into(), ..Pca::new(3) }.fit(&x, &given).unwrap();
+        let expected: Vec<f64> = svd.singular_values().iter().map(|s| s * s).collect();
+        for route in EXACT {
+            let pca = KernelPca { center: false, solver: Some(route), tol: Some(1e-13), ..KernelPca::new(3) };
+            let model = KernelPca { kernel: Kernel::Linear, ..pca }.fit(&x, &given).unwrap();
+            let apart = largest_difference(model.eigenvalues(), &expected);
+            assert!(apart <= 1e-11 * expected[0], "{route}: {apart:e}");
+            let (found, wanted) = (model.transform(&x).unwrap(), svd.transform(&x).unwrap());
+            let size = |z: &[f64]| -> Vec<f64> { z.iter().map(|z| z.abs()).collect() };
+            let apart = largest_difference(&size(found.as_slice()), &size(wanted.as_slice()));
+            assert!(apart <= 1e-8 * expected[0].sqrt(), "{route}: scores differ by {apart:e}");
+        }
+    }
+}
+
+#[test]
 fn the_quadratic_kernel_equals_pca_of_all_products() {
     let rows = cloud(500, 4, 2);
     let (gamma, coef0) = (0.5f64, 0.7f64);

@@ -5,6 +5,7 @@ mod fixtures;
 mod golden;
 mod identities;
 mod kernels;
+mod last_digits;
 mod nystrom;
 mod preimages;
 mod refusals;
