@@ -27,10 +27,10 @@ pub(crate) struct MatchArgs {
     /// Variants with the alleles A and T, or C and G, are then not matched, because both strands have the same alleles
     #[arg(long)]
     pub(crate) flip_strand: bool,
-    /// Write the variants of the model that the file lacks here, with the reason, and take their means
+    /// Write the variants of the model that the file lacks here, with the reason, and do without them
     ///
-    /// CSV, TSV or Parquet by extension. `transform --unshrunk` leaves these variants out. Without this option, a file that
-    /// lacks variants of the model is refused
+    /// CSV, TSV or Parquet by extension. Scores are those of least squares on the other genotypes; of rotated and kernel
+    /// components, variants that are lacking take their means. Without this option, a file that lacks variants is refused
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) unmatched: Option<PathBuf>,
 }

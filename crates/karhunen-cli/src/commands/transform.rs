@@ -50,8 +50,9 @@ pub(crate) fn run(args: TransformArgs) -> Result<()> {
     model.check_whiten(args.whiten)?;
     model.check_unshrunk(args.unshrunk)?;
     let read = args.genotypes.within(read_options(&args.input, &args.threads));
-    // The projection without shrinkage takes missing values.
-    let read = ReadOptions { missing: args.unshrunk, ..read };
+    // The projection without shrinkage and least squares take missing values.
+    let by_least_squares = unmatched.is_some() && matches!(model, RowModel::Complete(_));
+    let read = ReadOptions { missing: args.unshrunk || by_least_squares, ..read };
     let options = args.memory.within(model.read_options(read));
     let dataset = Dataset::read(&args.data, &options, &progress)?;
     args.genotypes.check_used(dataset.table.format)?;
@@ -163,7 +164,8 @@ impl OnValues for Scores<'_> {
         let how = Transform { whiten: self.args.whiten, ..Transform::default() };
         let run = self.args.threads.run(self.progress);
         let mut outputs = Outputs::new(self.args.force);
-        if let (Values::InFile(_), false) = (values, self.args.unshrunk) {
+        let unmatched = self.args.genotypes.unmatched.is_some();
+        if let (Values::InFile(_), false) = (values, self.args.unshrunk || unmatched) {
             let rows = match self.model {
                 RowModel::Complete(saved) => ComputedRows::scores(&saved.model, &*source, how, &run),
                 RowModel::Kernel(saved) => {
@@ -185,6 +187,7 @@ impl OnValues for Scores<'_> {
         }
         let scores = match self.model {
             RowModel::Complete(saved) if self.args.unshrunk => saved.model.transform_oadp(&*source, &run),
+            RowModel::Complete(saved) if unmatched => saved.model.transform_observed(&*source, how, &run),
             model => model.transform_with(&*source, how, &run),
         };
         let scores = scores.map_err(explain)?;

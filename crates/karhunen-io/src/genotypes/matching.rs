@@ -255,10 +255,7 @@ pub(super) fn refuse_unmatched(
             Reason::Alleles | Reason::Ambiguous => "; are the alleles those of the same strand and letters?",
         })
     } else {
-        message
-            .text("; ")
-            .setting(ALLOW_UNMATCHED, OptionValue::Flag(true))
-            .text(" takes the mean in their place")
+        message.text("; ").setting(ALLOW_UNMATCHED, OptionValue::Flag(true)).text(" does without them")
     };
     Err(Error::new(bed, Cause::format(message)))
 }

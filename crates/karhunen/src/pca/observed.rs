@@ -5,8 +5,8 @@ use crate::exec::{Exec, Run};
 use crate::linalg::Matrix;
 use crate::linalg::decomp::eigh::eigh;
 use crate::operator::blocks;
-use crate::pca::PcaModel;
 use crate::pca::lengths::mapped_at_once;
+use crate::pca::{PcaModel, Transform};
 use crate::scalar::Scalar;
 use crate::source::Source;
 
@@ -15,6 +15,25 @@ use crate::source::Source;
 const LEAST: f64 = 1e-8;
 
 impl PcaModel {
+    /// As [`PcaModel::transform_with`], for dense rows of which values may be missing (NaN), such as new samples without some
+    /// of the columns: by least squares on the observed columns, so that missing values do not draw scores towards zero, as
+    /// means in their place do. Scores are NaN where the observed columns do not determine them. Time for a row: `k^2` for
+    /// each missing value and `k^3`.
+    ///
+    /// # Errors
+    /// As [`PcaModel::transform_with`], but for NaN.
+    pub fn transform_observed<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        how: Transform,
+        run: &Run<'_>,
+    ) -> Result<Matrix<T>> {
+        self.check_columns("data to transform", x.shape().1, self.n_features())?;
+        let (projections, factors) = (self.observed_projections(x, run)?, self.score_factors(how));
+        let (n, k) = (x.shape().0, self.n_components());
+        Ok(Matrix::from_fn(n, k, |i, c| T::from_f64(projections[(i, c)] * factors[c])))
+    }
+
     /// Projections of rows of which values may be missing (NaN), and their squared lengths, shape (n_rows, n_components + 1).
     ///
     /// With the standardised row x, the components V as columns and the observed columns O, the projection is that of least

@@ -117,6 +117,16 @@ impl PcaModel {
         })
     }
 
+    /// The factors of scores.
+    pub(super) fn score_factors(&self, how: Transform) -> Vec<f64> {
+        let factor = |deviation: f64| match deviation {
+            _ if !how.whiten => 1.0,
+            0.0 => 0.0,
+            deviation => 1.0 / deviation,
+        };
+        self.deviations().into_iter().map(factor).collect()
+    }
+
     /// Calls `f` with every block and a function that writes the scores of its rows.
     fn visit_scores<T: Scalar>(
         &self,
@@ -128,17 +138,12 @@ impl PcaModel {
         let (n, p) = x.shape();
         self.check_columns("data to transform", p, self.n_features())?;
         let k = self.n_components();
-        let deviations = self.deviations();
-        let weight = |c: usize| match deviations[c] {
-            _ if !how.whiten => 1.0,
-            0.0 => 0.0,
-            deviation => 1.0 / deviation,
-        };
+        let weights = self.score_factors(how);
         // Without rows there is no work.
         if n == 0 {
             return Ok(());
         }
-        let q = Matrix::from_fn(p, k, |j, c| self.components()[(c, j)] * weight(c));
+        let q = Matrix::from_fn(p, k, |j, c| self.components()[(c, j)] * weights[c]);
         Exec::run(run, |exec| {
             let exec = exec.phase("scores");
             x.visit(&mut |first, block| {
