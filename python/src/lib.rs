@@ -109,7 +109,7 @@ mod _core {
     #[pymodule_export]
     use crate::row_source::RowSource;
     #[pymodule_export]
-    use crate::scatter::{Scatter, fit_scatter, sum_rows};
+    use crate::scatter::{Scatter, fit_scatter, sum_rows, sums_of_covariance};
     #[pymodule_export]
     #[pymodule_export]
     use crate::selection::{parallel_analysis, select_components, separate_components, suggest_components};

@@ -33,6 +33,32 @@ pub(crate) fn sum_rows(
     Ok(Scatter { sums: Arc::new(sums) })
 }
 
+/// The sums of `n_samples` rows with this covariance matrix, divisor n - 1.
+#[pyfunction]
+pub(crate) fn sums_of_covariance(
+    py: Python<'_>,
+    x: Data,
+    mean: &Bound<'_, PyAny>,
+    n_samples: usize,
+) -> PyResult<Scatter> {
+    let effort = Effort::new((x.shape().1 as f64).powi(3), None);
+    let job = OfCovariance { mean: lend_vector(mean)?, n_samples };
+    let sums = run(py, effort, None, move |run| x.run(job, run))?;
+    Ok(Scatter { sums: Arc::new(sums) })
+}
+
+struct OfCovariance {
+    mean: LentVector<f64>,
+    n_samples: usize,
+}
+
+impl Job for OfCovariance {
+    type Output = Sums;
+    fn run<T: Element>(self, x: &dyn Source<T>, _: &Run<'_>) -> Result<Sums> {
+        Sums::of_covariance(x, self.mean.as_slice(), self.n_samples)
+    }
+}
+
 struct SumRows {
     pca: Pca,
     weights: Option<LentVector<f64>>,

@@ -30,6 +30,29 @@ KERNELS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:the kernel is not positive semi-definite")
+@pytest.mark.parametrize("solver", ["full", "stored", "tiles"])
+@pytest.mark.parametrize(("kernel", "parameters", "positive"), KERNELS)
+def test_without_centring_the_matrix_stays_as_it_is(table, kernel, parameters, positive, solver):
+    x = np.abs(table) if positive else table
+    values, new = (
+        pairwise_kernels(rows, x[:45], metric=kernel, **gamma_of(kernel, parameters)) for rows in (x[:45], x)
+    )
+    eigenvalues, vectors = (part[..., ::-1][..., :3] for part in np.linalg.eigh(values))
+    ours = KernelPCA(3, kernel=kernel, solver=solver, center=False, tol=1e-12, **parameters).fit(x[:45])
+    assert_allclose(ours.eigenvalues_, eigenvalues, rtol=0, atol=1e-10 * eigenvalues[0])
+    expected = np.abs(new @ vectors / np.sqrt(eigenvalues))
+    assert_allclose(np.abs(ours.transform(x)), expected, rtol=0, atol=1e-7 * np.sqrt(eigenvalues[0]))
+
+
+def test_pre_images_without_centring_are_near_the_rows(table):
+    x = table[:60]
+    pca = KernelPCA(60, kernel="rbf", gamma=0.05, center=False, fit_inverse_transform=True).fit(x)
+    assert_allclose(pca.inverse_transform(pca.transform(x)), x, rtol=0, atol=1e-4)
+    with pytest.raises(ValueError, match="center = False is not allowed: an approximation subtracts the mean"):
+        KernelPCA(3, kernel="rbf", solver="nystrom", center=False).fit(x)
+
+
 def gamma_of(kernel, parameters):
     """Return the default gamma of scikit-learn's estimator, which differs from that of its function for chi2."""
     return {"gamma": 1 / 8, **parameters} if kernel == "rbf" else parameters

@@ -143,3 +143,37 @@ def test_what_needs_rows_refuses_sums(x):
     with pytest.raises((TypeError, ValueError)):
         TruncatedSVD().fit(scatter)
     assert PCA(n_components=2, whiten=True).fit(scatter, feature_weight=[1, 2, 1, 0]).transform(x).shape == (60, 2)
+
+
+@pytest.mark.parametrize("options", [{}, {"scale": True}, {"weighting": "population"}, {"n_components": 2}])
+def test_the_covariance_matrix_gives_the_model_of_its_rows(x, options):
+    frame = pd.DataFrame(x, columns=list("abcd"))
+    expected = PCA(**options).fit(frame)
+    found = PCA.from_covariance(frame.cov(), n_samples=60, mean=frame.mean(), **options)
+    assert_same_model(found, expected)
+    np.testing.assert_allclose(found.transform(frame), expected.transform(frame), atol=1e-10)
+    assert found.feature_names_in_.tolist() == list("abcd")
+    assert found.noise_variance_ == pytest.approx(expected.noise_variance_, abs=1e-12)
+
+
+def test_correlations_are_the_covariances_of_standardized_columns(x):
+    found = PCA.from_covariance(np.corrcoef(x.T), n_samples=60)
+    expected = PCA(scale=True).fit(x)
+    np.testing.assert_allclose(found.explained_variance_, expected.explained_variance_, rtol=1e-11)
+    np.testing.assert_array_equal(found.mean_, np.zeros(4))
+
+
+def test_what_is_not_a_covariance_matrix_is_refused(x):
+    cases = [
+        ([[1.0, 0.5], [0.4, 1.0]], "the covariance matrix is not symmetric: row 1, column 0 is 0.4"),
+        ([[1.0, 0.5], [0.5, -1.0]], "the variance of column 1 is -1"),
+        ([[1.0, 2.0], [2.0, 1.0]], "the smallest eigenvalue of the covariance matrix is -1.0"),
+        ([[1.0, 0.5]], "1 row, but 2 are needed"),
+    ]
+    for matrix, message in cases:
+        with pytest.raises(ValueError, match=message):
+            Scatter.from_covariance(matrix, n_samples=10)
+    with pytest.raises(ValueError, match="n_samples = 1 is not allowed: a covariance matrix comes from two rows or more"):
+        Scatter.from_covariance([[1.0]], n_samples=1)
+    with pytest.raises(ValueError, match="but the covariance matrix has 2 columns"):
+        Scatter.from_covariance(np.eye(2), n_samples=10, mean=[1.0])

@@ -17,10 +17,10 @@ pub(crate) struct CategoryArgs {
     /// Weights are numbers of respondents; use --weighting for others, such as survey weights. Texts are sorted,
     /// dictionaries of Parquet and Arrow keep their order, and rows whose value is missing have the category "missing".
     /// Values agree with FactoMineR
-    #[arg(long, conflicts_with_all = ["famd", "kernel", "missing", "from_moments"])]
+    #[arg(long, conflicts_with_all = ["famd", "kernel", "missing", "from_moments", "from_covariance"])]
     pub(crate) mca: bool,
     /// Factor analysis of mixed data: columns whose values are all numbers hold numbers, others categories
-    #[arg(long, conflicts_with_all = ["kernel", "missing", "from_moments"])]
+    #[arg(long, conflicts_with_all = ["kernel", "missing", "from_moments", "from_covariance"])]
     pub(crate) famd: bool,
     /// Write shares, coordinates, contributions, squared cosines and v-tests of the categories here
     ///

@@ -264,6 +264,7 @@ impl Surface for Places<'_> {
             options::N_FEATURES => "kernel-features",
             options::N_FOLDS => "folds",
             options::N_OVERSAMPLES => "oversamples",
+            options::N_SAMPLES => "rows",
             options::N_STARTS => "starts",
             options::N_THREADS => "threads",
             options::SAMPLE_WEIGHTS | option_names::WEIGHTS_COLUMN => "weights",

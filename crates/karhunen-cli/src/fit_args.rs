@@ -83,6 +83,15 @@ pub(crate) struct FitArgs {
     /// The files hold moments that `karhunen moments` wrote: fit the rows of all of them
     #[arg(long, help_heading = "Input")]
     pub(crate) from_moments: bool,
+    /// The table is a matrix of covariances or correlations: fit the rows that it was computed from
+    ///
+    /// A square table with a column of numbers for each row, such as R's cor() writes. Covariances have the divisor rows - 1.
+    /// The model has means of zero unless --center-values gives them
+    #[arg(long, requires = "n_rows", conflicts_with = "from_moments", help_heading = "Input")]
+    pub(crate) from_covariance: bool,
+    /// Number of rows behind the matrix of --from-covariance
+    #[arg(long = "rows", value_name = "N", requires = "from_covariance", help_heading = "Input")]
+    pub(crate) n_rows: Option<usize>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]

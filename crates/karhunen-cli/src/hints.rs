@@ -41,7 +41,7 @@ pub(crate) fn of_observed(data: &ObservedData, names: Option<&[String]>) -> Vec<
 /// A hint about a table that is symmetric.
 pub(crate) fn of_matrix(data: &Data) -> Option<String> {
     let hint = "the table is symmetric, as a matrix of correlations or covariances is, and its rows are fitted as observations; if it is \
-                one, give the rows that it was computed from";
+                one, use --from-covariance and --rows N, the number of rows that it was computed from";
     is_symmetric(data).then(|| hint.to_owned())
 }
 

@@ -89,6 +89,7 @@ __all__ = [
     "sum_part",
     "sum_rows",
     "summarise",
+    "sums_of_covariance",
     "suspect_columns",
     "t2_limit",
     "takes_batches",
@@ -254,6 +255,9 @@ def sum_rows(
     on_progress: _OnProgress | None = None,
 ) -> Scatter:
     """Sum the weights, means and products of columns of the rows of `x`."""
+
+def sums_of_covariance(x: _Data, mean: NDArray[np.float64], n_samples: int) -> Scatter:
+    """Return the sums of `n_samples` rows with the covariance matrix `x`."""
 
 def fit_scatter(
     scatter: Scatter,

@@ -33,7 +33,7 @@ use crate::summary::{FitSummary, ModelSummary};
 
 /// Fits, writes and reports.
 pub(crate) fn run(args: FitArgs) -> Result<()> {
-    if args.from_moments {
+    if args.from_moments || args.from_covariance {
         return fit_moments::run(args);
     }
     if let Some(kernel) = args.kernel.kernel {

@@ -1,19 +1,24 @@
-//! `karhunen fit --from-moments`: fits moments of parts of the data, which `karhunen moments` summed.
+//! `karhunen fit --from-moments` and `--from-covariance`: fits moments of parts of the data, which `karhunen moments` summed,
+//! and matrices of covariances.
 
+use std::path::Path;
 use std::time::Instant;
 
+use karhunen::moments::Scatter;
 use karhunen::pca::Route;
-use karhunen_io::{SavedModel, SavedScatter, load_moments, read_weights};
+use karhunen_io::{
+    Data, SavedModel, SavedScatter, TableColumns, load_moments, read_column_numbers, read_weights,
+};
 
 use crate::category_args::CategoryArgs;
 use crate::checkpoints::CheckpointArgs;
 use crate::commands::fit::write_loadings;
+use crate::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
 use crate::figures::count;
 use crate::fit_args::{FitArgs, FitOutputArgs, RowsArgs, SolverArg, WeightArgs};
 use crate::fit_files::Part;
 use crate::genotype_args::PlinkArgs;
-use crate::given::Given;
 use crate::hints;
 use crate::input_args::InputArgs;
 use crate::kernel_args::KernelArgs;
@@ -30,10 +35,15 @@ use crate::summary::{FitSummary, ModelSummary, to_json};
 pub(crate) fn run(mut args: FitArgs) -> Result<()> {
     refuse_idle(&args)?;
     args.solver.solver = SolverArg::Pca(Route::Covariance);
+    // The fit has no rows to subtract them from: they are the means of the sums.
+    let (n_rows, means) = (args.n_rows, args.complete.center_values.take_if(|_| args.from_covariance));
     let plan = FitPlan::resolve(args)?;
     let progress = Progress::new(plan.files.quiet);
     let started = Instant::now();
-    let saved = progress.spin("reading moments".to_owned(), || load_moments(&plan.data))?;
+    let saved = match n_rows {
+        Some(n_rows) => of_covariance(&plan, means.as_deref(), n_rows, &progress)?,
+        None => progress.spin("reading moments".to_owned(), || load_moments(&plan.data))?,
+    };
     check_stop()?;
     let read = started.elapsed().as_secs_f64();
     let SavedScatter { model: scatter, beside } = saved;
@@ -50,7 +60,10 @@ pub(crate) fn run(mut args: FitArgs) -> Result<()> {
         .map_err(|error| places.explain(error))?;
     let seconds = Seconds { read, fit: started.elapsed().as_secs_f64() };
     progress.clear();
-    let described = headline(&scatter.moments);
+    let described = match n_rows {
+        Some(n) => format!("a covariance matrix of {} columns, of {} rows", count(p), count(n)),
+        None => headline(&scatter.moments),
+    };
     let hints: Vec<String> = hints::of_model(&model, features).into_iter().collect();
     print_warnings(&file, &hints);
     let saved = SavedModel { model: model.clone(), beside: beside.clone() };
@@ -72,7 +85,7 @@ pub(crate) fn run(mut args: FitArgs) -> Result<()> {
     plan.files.print_summary(text, |extent, written| {
         to_json(&FitSummary {
             file: &file,
-            format: "moments",
+            format: if n_rows.is_some() { "covariance matrix" } else { "moments" },
             model: ModelSummary::new(&model, features, extent),
             notes: &hints,
             reading: None,
@@ -82,23 +95,63 @@ pub(crate) fn run(mut args: FitArgs) -> Result<()> {
     })
 }
 
+/// Reads the matrix of `--from-covariance` as a table.
+fn of_covariance(
+    plan: &FitPlan,
+    means: Option<&Path>,
+    n_rows: usize,
+    progress: &Progress,
+) -> Result<SavedScatter> {
+    let Dataset { file, table, .. } = Dataset::read_all(&plan.data, &plan.read, progress)?;
+    let p = table.data.shape().1;
+    let features = table.feature_names.as_deref();
+    if let (Some(rows), Some(columns)) = (&table.sample_names, features)
+        && let Some((row, column)) = rows.iter().zip(columns).find(|(row, column)| row != column)
+    {
+        return Err(Failure::Data(format!(
+            "{file}: row `{row}` is where the columns have `{column}`; a covariance matrix has the same names in rows and columns"
+        )));
+    }
+    let places = Places { file: &file, samples: features, features };
+    let mean = means.map(|path| read_column_numbers(path, features, p)).transpose()?;
+    let mean = mean.unwrap_or_else(|| vec![0.0; p]);
+    let model = match &table.data {
+        Data::F32(values) => values.source().and_then(|x| Scatter::of_covariance(&*x, &mean, n_rows)),
+        Data::F64(values) => values.source().and_then(|x| Scatter::of_covariance(&*x, &mean, n_rows)),
+    };
+    let model = model.map_err(|error| places.explain(error))?;
+    Ok(SavedScatter {
+        model,
+        beside: TableColumns { feature_names: table.feature_names, ..TableColumns::default() },
+    })
+}
+
 /// # Errors
 /// [`Failure::Usage`] for an option that needs rows.
 fn refuse_idle(args: &FitArgs) -> Result<()> {
     let FitArgs { given, solver, .. } = args;
+    let idle = |option: &str, why: &str| {
+        let source = if args.from_covariance { "--from-covariance" } else { "--from-moments" };
+        Failure::Usage(format!("{option} does not go with {source}: {why}; leave it out"))
+    };
     match solver.solver {
         SolverArg::Auto | SolverArg::Pca(Route::Covariance) => {}
         SolverArg::Pca(_) | SolverArg::Kernel(_) => {
             return Err(idle("--solver", "only the solver covariance needs no rows"));
         }
     }
-    let of_rows = |given: &Given| {
-        given
-            .first_of::<InputArgs>(&[])
-            .or_else(|| given.first_of::<WeightArgs>(&["weighting", "feature_weights"]))
-    };
-    if let Some(option) = of_rows(given) {
-        return Err(idle(&option, "it belongs to `karhunen moments`, which reads the rows"));
+    let of_input = given.first_of::<InputArgs>(&[]).filter(|_| !args.from_covariance);
+    if let Some(option) = of_input.or_else(|| given.first_of::<WeightArgs>(&["weighting", "feature_weights"]))
+    {
+        let why = if args.from_covariance {
+            "it needs the rows"
+        } else {
+            "it belongs to `karhunen moments`, which reads the rows"
+        };
+        return Err(idle(&option, why));
+    }
+    if args.from_covariance && args.complete.no_center {
+        return Err(idle("--no-center", "covariances are about the means"));
     }
     let others = ["model", "loadings", "force", "json", "quiet"];
     let without_rows = given
@@ -114,8 +167,4 @@ fn refuse_idle(args: &FitArgs) -> Result<()> {
         Some(option) => Err(idle(&option, "it needs the rows")),
         None => Ok(()),
     }
-}
-
-fn idle(option: &str, why: &str) -> Failure {
-    Failure::Usage(format!("{option} does not go with --from-moments: {why}; leave it out"))
 }

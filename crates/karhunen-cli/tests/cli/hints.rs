@@ -71,13 +71,16 @@ fn units_that_drown_the_others_are_said_once() {
 fn a_correlation_matrix_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("r.csv");
-    let fit = |corner: &str| {
+    let fit = |corner: &str, options: &str| {
         let text = format!(",a,b,c\na,1.0,0.57,0.16\nb,0.57,1.0,0.79\nc,{corner},0.79,1.0\n");
         std::fs::write(&path, text).unwrap();
-        notes(&format!("fit {} -q", path.display()))
+        notes(&format!("fit {} -q {options}", path.display()))
     };
-    assert!(fit("0.16").contains("the table is symmetric, as a matrix of correlations or covariances is"));
-    assert_eq!(fit("0.17"), "");
+    let note = fit("0.16", "");
+    assert!(note.contains("the table is symmetric, as a matrix of correlations or covariances is"), "{note}");
+    assert!(note.contains("use --from-covariance and --rows N"), "{note}");
+    assert_eq!(fit("0.16", "--from-covariance --rows 20"), "");
+    assert_eq!(fit("0.17", ""), "");
 }
 
 #[test]

@@ -94,18 +94,22 @@ fn the_numbers_are_those_of_scikit_learn() {
 
 #[test]
 fn the_linear_kernel_is_principal_component_analysis() {
-    let plain = json("fit wine.csv --label class -k 4 --json");
-    let kernel = json("fit wine.csv --label class -k 4 --kernel linear --json");
-    let n = plain["n_samples"].as_f64().unwrap();
-    let variances: Vec<f64> = numbers(&plain["explained_variance"]).iter().map(|v| v * (n - 1.0)).collect();
-    assert_close(&numbers(&kernel["eigenvalues"]), &variances, 1e-12);
-    let ratio = "explained_variance_ratio";
-    assert_close(&numbers(&kernel[ratio]), &numbers(&plain[ratio]), 1e-12);
-    // The rules for signs differ.
-    let sizes = |text: &str| -> Vec<f64> { parse_csv(text).concat().iter().map(|z| z.abs()).collect() };
-    let plain = output("fit wine.csv --label class -k 4 -q --scores -");
-    let kernel = output("fit wine.csv --label class -k 4 -q --kernel linear --scores -");
-    assert_close(&sizes(&kernel), &sizes(&plain), 1e-10);
+    for centre in ["", "--no-center"] {
+        let fit = format!("fit wine.csv --label class -k 4 {centre}");
+        let plain = json(&format!("{fit} --json"));
+        let kernel = json(&format!("{fit} --kernel linear --json"));
+        let n = plain["n_samples"].as_f64().unwrap();
+        let variances = numbers(&plain["explained_variance"]).into_iter();
+        let sums: Vec<f64> = variances.map(|v| v * (n - 1.0)).collect();
+        assert_close(&numbers(&kernel["eigenvalues"]), &sums, 1e-12);
+        let ratio = "explained_variance_ratio";
+        assert_close(&numbers(&kernel[ratio]), &numbers(&plain[ratio]), 1e-12);
+        // The rules for signs differ.
+        let sizes = |text: &str| -> Vec<f64> { parse_csv(text).concat().iter().map(|z| z.abs()).collect() };
+        let plain = output(&format!("{fit} -q --scores -"));
+        let kernel = output(&format!("{fit} -q --kernel linear --scores -"));
+        assert_close(&sizes(&kernel), &sizes(&plain), 1e-10);
+    }
 }
 
 /// Inner products of the iris rows about a corner; the columns have the names of the rows.

@@ -145,3 +145,65 @@ fn moments_and_options_of_rows_are_refused_where_they_do_not_belong() {
         karhunen("moments iris.csv --label class -q --memory-limit 1kB --force -o").arg(&sums).assert();
     assert.code(2);
 }
+
+/// The correlations of three columns, with names of rows and columns as R writes them.
+fn correlations(folder: &Path, second: &str, mirrored: &str) -> PathBuf {
+    let file = folder.join("correlations.csv");
+    let text = format!(
+        "\"\",\"a\",\"b\",\"c\"\n\"a\",1,0.572065,0.158916\n\"{second}\",{mirrored},1,0.789859\n\"c\",0.158916,0.789859,1\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+#[test]
+fn a_covariance_matrix_is_fitted_with_its_number_of_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = correlations(folder.path(), "b", "0.572065");
+    let (model, means) = (folder.path().join("m"), folder.path().join("means.csv"));
+    std::fs::write(&means, "column,mean\nc,30\na,10\nb,20\n").unwrap();
+    let output = format!("-o {} --center-values {}", model.display(), means.display());
+    let fitted = fit(&format!("--from-covariance --rows 12 {output}"), std::slice::from_ref(&file));
+    close(
+        &fitted["explained_variance"],
+        &Value::from(vec![2.0547724677345642, 0.8494176675772923, 0.09580986468814283]),
+    );
+    assert_eq!(
+        (&fitted["n_samples"], &fitted["format"]),
+        (&Value::from(12), &Value::from("covariance matrix"))
+    );
+    assert_eq!(fitted["notes"], Value::Array(Vec::new()));
+    assert_eq!(numbers(&fitted["mean"]), [10.0, 20.0, 30.0]);
+    let rows = folder.path().join("rows.csv");
+    std::fs::write(&rows, "a,b,c\n10,20,30\n11,20,30\n").unwrap();
+    let scores =
+        karhunen(&format!("transform {} {} -o -", model.display(), rows.display())).assert().success();
+    let scores = String::from_utf8(scores.get_output().stdout.clone()).unwrap();
+    assert_eq!(scores.lines().nth(1), Some("0,0,0"));
+}
+
+#[test]
+fn what_is_not_a_covariance_matrix_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let refusal = |file: &Path, options: &str| {
+        let done = karhunen(&format!("fit {options}")).arg(file).assert().failure();
+        String::from_utf8(done.get_output().stderr.clone()).unwrap()
+    };
+    let file = correlations(folder.path(), "x", "0.572065");
+    let other = refusal(&file, "--from-covariance --rows 12");
+    assert!(other.contains("row `x` is where the columns have `b`"), "{other}");
+    let file = correlations(folder.path(), "b", "0.5");
+    let other = refusal(&file, "--from-covariance --rows 12");
+    assert!(other.contains("the covariance matrix is not symmetric"), "{other}");
+    for (options, message) in [
+        ("--from-covariance", "--rows <N>"),
+        ("--rows 12", "--from-covariance"),
+        ("--from-covariance --rows 1", "--rows 1: a covariance matrix comes from two rows or more"),
+        ("--from-covariance --rows 12 --no-center", "--no-center does not go with --from-covariance"),
+        ("--from-covariance --rows 12 --scores s.csv", "--scores does not go with --from-covariance"),
+        ("--from-covariance --rows 12 --weights w", "--weights does not go with --from-covariance"),
+    ] {
+        let found = refusal(&file, options);
+        assert!(found.contains(message), "{options}: {found}");
+    }
+}

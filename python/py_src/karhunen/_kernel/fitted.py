@@ -155,12 +155,12 @@ class FittedKernelPCA(Summarised, FittedKernel):
 
     @property
     def eigenvalues_(self) -> FloatArray:
-        """Eigenvalues of the centred kernel matrix, shape (n_components,)."""
+        """Eigenvalues of the kernel matrix, shape (n_components,)."""
         return self._array("eigenvalues_", self._fitted("eigenvalues_").eigenvalues)
 
     @property
     def eigenvectors_(self) -> FloatArray:
-        """Eigenvectors of the centred kernel matrix, shape (n_samples, n_components)."""
+        """Eigenvectors of the kernel matrix, shape (n_samples, n_components)."""
         model = self._fitted("eigenvectors_")
         if model.approximation is not None:
             raise AttributeError(f"the solver {model.solver} keeps no eigenvectors: nothing that grows with n_samples")

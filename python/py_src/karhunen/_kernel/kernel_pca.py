@@ -73,6 +73,9 @@ or callable, default="linear"
         Constant that "poly" and "sigmoid" add to inner products.
     kernel_params : dict or None, default=None
         Keyword arguments of a callable.
+    center : bool, default=True
+        Subtract the mean in feature space. Without it, components are eigenvectors of the kernel matrix as it is, as
+        `PCA(center=False)` is for the kernel "linear". For exact solvers.
     alpha : float or None, default=None
         Ridge penalty of `pre_image="ridge"`; None is 1, as in scikit-learn.
     fit_inverse_transform : bool, default=False
@@ -123,10 +126,10 @@ or callable, default="linear"
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
-        Eigenvalues of the centred kernel matrix in decreasing order, which are the sums of squares of the scores. With
-        weights, those of the matrix of repeated rows.
+        Eigenvalues of the kernel matrix (centred unless `center=False`) in decreasing order, which are the sums of
+        squares of the scores. With weights, those of the matrix of repeated rows.
     eigenvectors_ : ndarray of shape (n_samples, n_components)
-        Eigenvectors of the centred kernel matrix. The entry with the largest absolute value in each is positive. Not
+        Eigenvectors of the same matrix. The entry with the largest absolute value in each is positive. Not
         available from the approximate solvers, which store nothing proportional to n_samples.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Share of the sum of all positive eigenvalues. NaN where that sum is unknown: the solvers "stored" and "tiles"
@@ -185,6 +188,7 @@ or callable, default="linear"
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
+        center: bool = True,
         alpha: float | None = None,
         fit_inverse_transform: bool = False,
         pre_image: PreImage = "auto",
@@ -210,6 +214,7 @@ or callable, default="linear"
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.center = center
         self.alpha = alpha
         self.fit_inverse_transform = fit_inverse_transform
         self.pre_image = pre_image
@@ -342,6 +347,7 @@ or callable, default="linear"
             "n_threads": threads_option(self),
             "kernel": kernel_option(self.kernel, self.gamma, self.degree, self.coef0),
             "n_components": n_components_option(self.n_components),
+            "center": flag_option("center", self.center),
             "solver": solver_option(self.solver, self.eigen_solver),
             "pre_image": pre_image_option(self),
             "memory_limit": bytes_option("memory_limit", self.memory_limit),

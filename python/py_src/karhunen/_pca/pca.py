@@ -306,6 +306,37 @@ class PCA(FittedAtOnce, GaussianComponents):
         self._fit(X, sample_weight, feature_weight, log)
         return self
 
+    @classmethod
+    def from_covariance(cls, covariance: Any, *, n_samples: int, mean: ArrayLike | None = None, **options: Any) -> Self:
+        """Fit rows of which only the covariance matrix is known, as of a publication.
+
+        Parameters
+        ----------
+        covariance, n_samples, mean
+            As in :meth:`Scatter.from_covariance`. The number of rows is needed because standard errors, limits and
+            rules for the number of components depend on it.
+        **options
+            Parameters of the estimator, such as `n_components`.
+
+        Returns
+        -------
+        PCA
+            A fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`Scatter.from_covariance`.
+
+        Examples
+        --------
+        >>> from karhunen import PCA
+        >>> pca = PCA.from_covariance([[1.0, 0.5], [0.5, 1.0]], n_samples=50, n_components=1)
+        >>> pca.explained_variance_
+        array([1.5])
+        """
+        return cls(**options).fit(Scatter.from_covariance(covariance, n_samples=n_samples, mean=mean))
+
     def fit_transform(
         self, X: Any, y: None = None, sample_weight: Any = None, feature_weight: Any = None
     ) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
@@ -14,7 +14,7 @@ from karhunen._inputs.files import set_columns, to_rows
 from karhunen._inputs.matrix import to_weights
 from karhunen._shared.arrays import FloatArray
 from karhunen._shared.errors import name_column
-from karhunen._shared.options import bytes_option, optional_count
+from karhunen._shared.options import bytes_option, count_option, optional_count
 from karhunen._shared.progress import progress
 
 if TYPE_CHECKING:
@@ -129,6 +129,50 @@ class Scatter(BaseEstimator):
         except ValueError as error:
             raise name_column(error, getattr(self, "feature_names_in_", None)) from error.__cause__
         return self
+
+    @classmethod
+    def from_covariance(cls, covariance: Any, *, n_samples: int, mean: ArrayLike | None = None) -> Self:
+        """Return the sums of rows of which only the covariance matrix is known, as of a publication.
+
+        Parameters
+        ----------
+        covariance : array-like or dataframe of shape (n_features, n_features), or path
+            Covariances with the divisor n_samples - 1, or correlations, which are the covariances of standardized
+            columns.
+        n_samples : int
+            Number of rows that it was computed from.
+        mean : array-like of shape (n_features,) or None, default=None
+            Means of the columns. None is zero: rows to be transformed have to be centred.
+
+        Returns
+        -------
+        Scatter
+            The sums.
+
+        Raises
+        ------
+        ValueError
+            If the matrix is not square or symmetric, or has a variance or an eigenvalue below zero.
+
+        Examples
+        --------
+        >>> from karhunen import PCA, Scatter
+        >>> sums = Scatter.from_covariance([[1.0, 0.5], [0.5, 1.0]], n_samples=50)
+        >>> PCA().fit(sums).explained_variance_
+        array([1.5, 0.5])
+        """
+        scatter = cls()
+        matrix = to_rows(scatter, covariance, reset=True)
+        count = count_option("n_samples", n_samples)
+        p = matrix.shape[1]
+        means = np.zeros(p) if mean is None else np.ascontiguousarray(mean, dtype=np.float64)
+        if means.shape != (p,):
+            raise ValueError(f"mean has shape {means.shape}, but the covariance matrix has {p} columns")
+        try:
+            scatter._sums = _core.sums_of_covariance(matrix, means, count)
+        except ValueError as error:
+            raise name_column(error, getattr(scatter, "feature_names_in_", None)) from error.__cause__
+        return scatter
 
     def merge(self, other: Scatter) -> Self:
         """Add the rows of another scatter. Columns are matched by name if both have names.
