@@ -311,6 +311,12 @@ fn of_read(option: OptionName, value: &OptionValue) -> String {
     }
 }
 
+/// The parameters that errors name.
+#[pyfunction]
+pub(crate) fn named_parameters() -> Vec<&'static str> {
+    options::ALL.iter().chain(karhunen_io::option_names::ALL).map(|option| name(*option)).collect()
+}
+
 /// The parameter of an option.
 fn name(option: OptionName) -> &'static str {
     match option {

@@ -78,7 +78,7 @@ mod _core {
     #[pymodule_export]
     use crate::entries::{Entries, observe, observe_triples, split_entries};
     #[pymodule_export]
-    use crate::errors::NotConvergedError;
+    use crate::errors::{NotConvergedError, named_parameters};
     #[pymodule_export]
     use crate::genotypes::{unmatched_variants, write_plink};
     #[pymodule_export]

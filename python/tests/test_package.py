@@ -1,6 +1,7 @@
 """The package as a whole: imports, documentation, types."""
 
 import ast
+import contextlib
 import doctest
 import graphlib
 import importlib
@@ -27,6 +28,21 @@ def module_name(path):
 
 
 MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def test_every_parameter_that_errors_name_exists():
+    found = set()
+    for name in MODULES:
+        module = None
+        # Packages that are not installed, such as pyspark.
+        with contextlib.suppress(ImportError):
+            module = importlib.import_module(name)
+        for member in (getattr(module, public) for public in getattr(module, "__all__", ())):
+            of_class = [method for _, method in inspect.getmembers(member, callable)] if inspect.isclass(member) else []
+            for function in (member, *of_class):
+                with contextlib.suppress(TypeError, ValueError):
+                    found.update(inspect.signature(function).parameters)
+    assert sorted(set(karhunen._core.named_parameters()) - found) == []
 
 
 def test_importing_the_package_imports_numpy_at_most():

@@ -89,3 +89,19 @@ def test_files_of_one_table_have_the_same_options(tmp_path):
         PCA().fit([karhunen.read(path), karhunen.read(path, header=True)])
     with pytest.raises(TypeError, match="path must be"):
         karhunen.read([path])
+
+
+def test_options_of_other_kinds_are_refused():
+    for options, message in [
+        ({"header": "no"}, "header = 'no' is not allowed: it must be True or False"),
+        ({"transpose": "no"}, "transpose = 'no' is not allowed"),
+        ({"skip": -1}, "skip = -1 is not allowed: give the number of lines"),
+        ({"skip": "2-3"}, "skip = '2-3' is not allowed"),
+        ({"skip": [2, 3]}, r"for lines 2 and 3 give \(2, 3\)"),
+        ({"labels": None}, "labels = None is not allowed: give a str"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            karhunen.read("t.csv", **options)
+    assert karhunen.read("t.csv", skip=np.int64(1), na=np.int64(-99)).options["na"] == ["-99"]
+    assert karhunen.read("t.csv", skip=[1, (3, 4)]).options["skip"] == [(1, 1), (3, 4)]
+    assert karhunen.read("t.csv", skip=0).options["skip"] == []

@@ -163,17 +163,36 @@ def test_correlations_are_the_covariances_of_standardized_columns(x):
     np.testing.assert_array_equal(found.mean_, np.zeros(4))
 
 
+def test_names_of_a_covariance_matrix_are_matched(x, tmp_path):
+    frame = pd.DataFrame(x, columns=list("abcd"))
+    order = list("dbca")
+    found = PCA.from_covariance(frame.cov(), n_samples=60, mean=frame.mean()[order])
+    np.testing.assert_allclose(found.mean_, x.mean(axis=0), rtol=1e-14)
+    frame.cov().loc[order].to_csv(tmp_path / "c.csv")
+    for given in (frame.cov().loc[order], tmp_path / "c.csv"):
+        with pytest.raises(ValueError, match="row 'd' is where the columns have 'a'"):
+            Scatter.from_covariance(given, n_samples=60)
+    with pytest.raises(ValueError, match="mean needs a finite number"):
+        Scatter.from_covariance(frame.cov(), n_samples=60, mean=pd.Series([1.0], index=["a"]))
+    with pytest.raises(ValueError, match="center does not go with a covariance matrix"):
+        PCA.from_covariance(frame.cov(), n_samples=60, center=False)
+
+
 def test_what_is_not_a_covariance_matrix_is_refused(x):
     cases = [
         ([[1.0, 0.5], [0.4, 1.0]], "the covariance matrix is not symmetric: row 1, column 0 is 0.4"),
         ([[1.0, 0.5], [0.5, -1.0]], "the variance of column 1 is -1"),
-        ([[1.0, 2.0], [2.0, 1.0]], "the smallest eigenvalue of the covariance matrix is -1.0"),
+        ([[1.0, 2.0], [2.0, 1.0]], "the smallest eigenvalue of the covariance matrix is -1.000e"),
         ([[1.0, 0.5]], "1 row, but 2 are needed"),
     ]
     for matrix, message in cases:
         with pytest.raises(ValueError, match=message):
             Scatter.from_covariance(matrix, n_samples=10)
-    with pytest.raises(ValueError, match="n_samples = 1 is not allowed: a covariance matrix comes from two rows or more"):
+    with pytest.raises(ValueError, match="n_samples = 2 is not allowed: the covariance matrix has as many eigenvalues"):
+        Scatter.from_covariance(np.eye(3), n_samples=2)
+    with pytest.raises(
+        ValueError, match="n_samples = 1 is not allowed: a covariance matrix comes from two rows or more"
+    ):
         Scatter.from_covariance([[1.0]], n_samples=1)
     with pytest.raises(ValueError, match="but the covariance matrix has 2 columns"):
         Scatter.from_covariance(np.eye(2), n_samples=10, mean=[1.0])

@@ -268,6 +268,7 @@ impl Surface for Places<'_> {
             options::N_STARTS => "starts",
             options::N_THREADS => "threads",
             options::SAMPLE_WEIGHTS | option_names::WEIGHTS_COLUMN => "weights",
+            option_names::ALLOW_UNMATCHED => "unmatched",
             option_names::LABELS => "label",
             option_names::DOUBLE => "dtype",
             option => return format!("--{}", option.field().replace('_', "-")),
@@ -457,7 +458,8 @@ mod tests {
             options::START,
         ];
         let places = Places::of_file("");
-        for option in options::ALL.iter().filter(|option| !none.contains(option)) {
+        let all = options::ALL.iter().chain(option_names::ALL).filter(|option| !none.contains(option));
+        for option in all {
             let flag = places.option(*option);
             assert!(flags.contains(&flag), "{flag}");
         }

@@ -87,7 +87,7 @@ pub(crate) struct FitArgs {
     ///
     /// A square table with a column of numbers for each row, such as R's cor() writes. Covariances have the divisor rows - 1.
     /// The model has means of zero unless --center-values gives them
-    #[arg(long, requires = "n_rows", conflicts_with = "from_moments", help_heading = "Input")]
+    #[arg(long, conflicts_with = "from_moments", help_heading = "Input")]
     pub(crate) from_covariance: bool,
     /// Number of rows behind the matrix of --from-covariance
     #[arg(long = "rows", value_name = "N", requires = "from_covariance", help_heading = "Input")]

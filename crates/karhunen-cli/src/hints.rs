@@ -45,6 +45,13 @@ pub(crate) fn of_matrix(data: &Data) -> Option<String> {
     is_symmetric(data).then(|| hint.to_owned())
 }
 
+/// A hint about a model of covariances without means.
+pub(crate) fn of_means() -> String {
+    "the means are not known: transform takes rows that are centred, and standardized if these are correlations; \
+     --center-values FILE gives the means"
+        .to_owned()
+}
+
 fn of_suspect(suspect: Suspect, names: Option<&[String]>) -> String {
     let number = suspect.column + 1;
     let (shown, label) = match names.map(|names| &names[suspect.column]) {

@@ -151,11 +151,10 @@ pub(crate) fn kept_line(model: &KernelModel, hint: &str) -> String {
     let (k, n) = (model.n_components(), model.n_samples());
     let components = if k == 1 { "component" } else { "components" };
     let rows = if n == 1 { "row" } else { "rows" };
+    let centred = if model.options().center { "centred in feature space" } else { "not centred" };
     match model.options().n_components {
-        NComponents::All => {
-            format!("centred in feature space; all {k} {components} of {} {rows}", count(n))
-        }
-        _ => format!("centred in feature space; {k} {components} of {} {rows}{hint}", count(n)),
+        NComponents::All => format!("{centred}; all {k} {components} of {} {rows}", count(n)),
+        _ => format!("{centred}; {k} {components} of {} {rows}{hint}", count(n)),
     }
 }
 

@@ -5,7 +5,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Options of scikit-learn, pandas, R, SIMCA, plink and scanpy, in lower case with hyphens, and what does the same.
-const OPTIONS: [(&[&str], &str); 22] = [
+const OPTIONS: [(&[&str], &str); 24] = [
     (
         &["standardize", "standardise", "std", "uv", "unit-variance", "correlation", "cor", "scale-unit"],
         "use --scale",
@@ -17,6 +17,8 @@ const OPTIONS: [(&[&str], &str); 22] = [
     (&["drop", "exclude", "ignore", "labels", "class", "target", "quali-sup"], "use --label"),
     (&["usecols", "cols", "select", "features", "variables"], "use --columns"),
     (&["index-col", "row-name", "id", "ids", "rownames"], "use --row-names"),
+    (&["cov", "corr", "covariance", "covmat"], "use --from-covariance and --rows N"),
+    (&["nobs", "n-obs", "n-samples"], "use --rows N, with --from-covariance"),
     (&["sep", "delim", "separator"], "use --delimiter"),
     (&["dec", "decimal-comma", "decimal-point"], "use --decimal"),
     (&["na-values", "na-strings", "missing-values", "nan", "missing-code"], "use --na"),

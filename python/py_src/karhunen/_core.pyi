@@ -66,6 +66,7 @@ __all__ = [
     "load",
     "load_rotated",
     "merge_parts",
+    "named_parameters",
     "names_in_files",
     "new_row_limits",
     "note_of_weights",
@@ -848,6 +849,9 @@ def round_to_single(values: NDArray[np.float64], n_threads: int | None = None) -
 
 def save(path: str | PathLike[str], model: _AnyModel, beside: Mapping[str, Any]) -> None:
     """Write a model file; `beside` has the form that `load` returns."""
+
+def named_parameters() -> list[str]:
+    """Return the parameters that errors name."""
 
 def load(
     kind: type[_Kind], path: str | PathLike[str], function: _BlockKernel | None = None

@@ -4,8 +4,9 @@
 use std::path::Path;
 use std::time::Instant;
 
-use karhunen::moments::Scatter;
-use karhunen::pca::Route;
+use karhunen::error::Surface as _;
+use karhunen::moments::{Moments, Scatter};
+use karhunen::pca::{Route, Scaling};
 use karhunen_io::{
     Data, SavedModel, SavedScatter, TableColumns, load_moments, read_column_numbers, read_weights,
 };
@@ -60,11 +61,10 @@ pub(crate) fn run(mut args: FitArgs) -> Result<()> {
         .map_err(|error| places.explain(error))?;
     let seconds = Seconds { read, fit: started.elapsed().as_secs_f64() };
     progress.clear();
-    let described = match n_rows {
-        Some(n) => format!("a covariance matrix of {} columns, of {} rows", count(p), count(n)),
-        None => headline(&scatter.moments),
-    };
-    let hints: Vec<String> = hints::of_model(&model, features).into_iter().collect();
+    let described = described(&scatter.moments, n_rows);
+    let without_means = n_rows.is_some() && means.is_none();
+    let hints: Vec<String> =
+        hints::of_model(&model, features).into_iter().chain(without_means.then(hints::of_means)).collect();
     print_warnings(&file, &hints);
     let saved = SavedModel { model: model.clone(), beside: beside.clone() };
     plan.files.write(|outputs, part, path| match part {
@@ -95,6 +95,16 @@ pub(crate) fn run(mut args: FitArgs) -> Result<()> {
     })
 }
 
+/// The data in the report.
+fn described(moments: &Moments, n_rows: Option<usize>) -> String {
+    match n_rows {
+        Some(n) => {
+            format!("a covariance matrix of {} columns, of {} rows", count(moments.mean.len()), count(n))
+        }
+        None => headline(moments),
+    }
+}
+
 /// Reads the matrix of `--from-covariance` as a table.
 fn of_covariance(
     plan: &FitPlan,
@@ -119,7 +129,14 @@ fn of_covariance(
         Data::F32(values) => values.source().and_then(|x| Scatter::of_covariance(&*x, &mean, n_rows)),
         Data::F64(values) => values.source().and_then(|x| Scatter::of_covariance(&*x, &mean, n_rows)),
     };
-    let model = model.map_err(|error| places.explain(error))?;
+    let model = model.map_err(|error| match error {
+        karhunen::Error::NonFinite { row, column, value } => Failure::Data(format!(
+            "{file}: {}, {} is {value}; a covariance matrix is complete and finite",
+            places.row(row),
+            places.column(column)
+        )),
+        error => places.explain(error),
+    })?;
     Ok(SavedScatter {
         model,
         beside: TableColumns { feature_names: table.feature_names, ..TableColumns::default() },
@@ -130,6 +147,13 @@ fn of_covariance(
 /// [`Failure::Usage`] for an option that needs rows.
 fn refuse_idle(args: &FitArgs) -> Result<()> {
     let FitArgs { given, solver, .. } = args;
+    if args.from_covariance && args.n_rows.is_none() {
+        return Err(Failure::Usage(
+            "--from-covariance needs --rows N, the number of rows that the matrix was computed from: errors, limits and rules \
+             depend on it"
+                .to_owned(),
+        ));
+    }
     let idle = |option: &str, why: &str| {
         let source = if args.from_covariance { "--from-covariance" } else { "--from-moments" };
         Failure::Usage(format!("{option} does not go with {source}: {why}; leave it out"))
@@ -150,8 +174,16 @@ fn refuse_idle(args: &FitArgs) -> Result<()> {
         };
         return Err(idle(&option, why));
     }
-    if args.from_covariance && args.complete.no_center {
-        return Err(idle("--no-center", "covariances are about the means"));
+    if args.from_covariance {
+        let by_rows = matches!(args.complete.scale, Some(Scaling::Binomial | Scaling::Range));
+        let useless = [
+            ("--no-center", args.complete.no_center, "covariances are about the means"),
+            ("--scale", by_rows, "that divisor needs the rows"),
+            ("--log1p", args.input.log1p.is_some(), "it normalises the counts of rows"),
+        ];
+        if let Some((option, _, why)) = useless.into_iter().find(|(_, given, _)| *given) {
+            return Err(idle(option, why));
+        }
     }
     let others = ["model", "loadings", "force", "json", "quiet"];
     let without_rows = given

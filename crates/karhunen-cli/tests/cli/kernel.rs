@@ -102,6 +102,8 @@ fn the_linear_kernel_is_principal_component_analysis() {
         let variances = numbers(&plain["explained_variance"]).into_iter();
         let sums: Vec<f64> = variances.map(|v| v * (n - 1.0)).collect();
         assert_close(&numbers(&kernel["eigenvalues"]), &sums, 1e-12);
+        let said = output(&format!("{fit} --kernel linear"));
+        assert_eq!(said.contains("\nnot centred; 4 components"), !centre.is_empty(), "{said}");
         let ratio = "explained_variance_ratio";
         assert_close(&numbers(&kernel[ratio]), &numbers(&plain[ratio]), 1e-12);
         // The rules for signs differ.
@@ -149,7 +151,7 @@ fn a_kernel_matrix_may_be_given() {
     assert_eq!(
         refusal(&format!("fit {matrix} --kernel precomputed"), 3),
         format!(
-            "{matrix}: the kernel matrix is not symmetric: row 2, column 1 (`a`) is 3.0, but row 1, column 2 (`b`) is 2.0"
+            "{matrix}: the kernel matrix is not symmetric: row 2, column 1 (`a`) is 3.0, but row 1, column 2 (`b`) is 2.0; both triangles are needed"
         )
     );
 }

@@ -196,7 +196,9 @@ fn what_is_not_a_covariance_matrix_is_refused() {
     let other = refusal(&file, "--from-covariance --rows 12");
     assert!(other.contains("the covariance matrix is not symmetric"), "{other}");
     for (options, message) in [
-        ("--from-covariance", "--rows <N>"),
+        ("--from-covariance", "--from-covariance needs --rows N, the number of rows"),
+        ("--from-covariance --rows 12 --log1p", "--log1p does not go with --from-covariance"),
+        ("--from-covariance --rows 12 --scale=range", "--scale does not go with --from-covariance"),
         ("--rows 12", "--from-covariance"),
         ("--from-covariance --rows 1", "--rows 1: a covariance matrix comes from two rows or more"),
         ("--from-covariance --rows 12 --no-center", "--no-center does not go with --from-covariance"),

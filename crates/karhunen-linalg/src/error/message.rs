@@ -264,11 +264,11 @@ impl Error {
                 )
             }
             Error::NotCovariance { column: None, value } => format!(
-                "the smallest eigenvalue of the covariance matrix is {value:.6}, and a covariance matrix has none below zero; one of \
+                "the smallest eigenvalue of the covariance matrix is {value:.3e}, and a covariance matrix has none below zero; one of \
                  pairwise correlations or of rounded values may: fit the rows that it was computed from"
             ),
             Error::NotSymmetric { matrix, row: i, column: j, value, mirrored } => format!(
-                "{matrix} is not symmetric: {}, {} is {value:?}, but {}, {} is {mirrored:?}",
+                "{matrix} is not symmetric: {}, {} is {value:?}, but {}, {} is {mirrored:?}; both triangles are needed",
                 surface.row(*i),
                 surface.column(*j),
                 surface.row(*j),

@@ -29,7 +29,7 @@ pub(super) fn of_kernel(report: &Report<'_>, model: &KernelModel, with_rows: boo
         shell.push("--weights WEIGHTS".to_owned());
     }
     for (flag, argument, in_shell, in_python) in words(options) {
-        shell.push(format!("{flag} {in_shell}"));
+        shell.push(format!("{flag} {in_shell}").trim_end().to_owned());
         python.push(format!("{argument}={in_python}"));
     }
     let expression = format!("KernelPCA({})", python.join(", "));
@@ -60,6 +60,9 @@ fn words(options: &KernelPca) -> Vec<Word> {
         }
         Kernel::Sigmoid { coef0, .. } => add("--coef0", "coef0", number(coef0), number(coef0)),
         _ => {}
+    }
+    if !options.center {
+        add("--no-center", "center", String::new(), "False".to_owned());
     }
     if let Some(route) = options.solver {
         add("--solver", "solver", route.name().to_owned(), quoted(route.name()));

@@ -30,7 +30,11 @@ pub(super) fn fitted(model: &KernelModel) -> Vec<String> {
             counted(model.n_features(), "feature"),
             if parts.dtype == "f32" { "single-precision (f32)" } else { "double-precision (f64)" },
         ),
-        format!("The kernel was {}: {formula}{with}. The kernel matrix was centred.", kernel.name()),
+        format!(
+            "The kernel was {}: {formula}{with}. The kernel matrix was {}centred.",
+            kernel.name(),
+            if parts.options.center { "" } else { "not " }
+        ),
         weights(model),
         shares(model),
     ];

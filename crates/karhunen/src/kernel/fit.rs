@@ -448,8 +448,8 @@ impl Exact<'_> {
             let means = &spectrum.means;
             let with_means: f64 = (0..n).map(|i| coefficients[(i, c)] * means.of_rows[i]).sum();
             offsets[c] = with_means - sum * means.of_all;
-            for i in (0..n).filter(|_| self.options.center) {
-                coefficients[(i, c)] -= sum * self.shares[i];
+            if self.options.center {
+                (0..n).for_each(|i| coefficients[(i, c)] -= sum * self.shares[i]);
             }
         }
         (coefficients, offsets)

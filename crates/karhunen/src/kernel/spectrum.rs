@@ -331,6 +331,7 @@ mod tests {
         let found = |start: &Matrix| {
             let iteration = IterationOptions {
                 tol: 1e-9,
+                centring: 0.0,
                 max_iter: 100,
                 block_size: None,
                 reading: None,

@@ -12,6 +12,8 @@ use crate::source::{Block, Source};
 const ASYMMETRY: f64 = 1e-6;
 /// Smallest eigenvalue below zero that counts as zero, relative to the trace.
 const NEGATIVE: f64 = 1e-8;
+/// Smallest eigenvalue above zero, relative to the trace: rounded tables have others.
+const RANK: f64 = 1e-4;
 
 impl Scatter {
     /// The sums of `n_samples` rows whose covariance matrix, shape (n_features, n_features), and means are known: a published
@@ -57,8 +59,12 @@ impl Scatter {
         check_values(&covariance)?;
         let divisor = (n_samples - 1) as f64;
         let matrix = Matrix::from_fn(p, p, |i, j| 0.5 * (covariance[(i, j)] + covariance[(j, i)]) * divisor);
+        let sum_of_squares: Vec<f64> = (0..p).map(|j| matrix[(j, j)]).collect();
+        if let Some(column) = sum_of_squares.iter().position(|sum| !sum.is_finite()) {
+            return Err(Error::Overflow { statistic: "variance", column });
+        }
         check_positive(&matrix, divisor)?;
-        let sum_of_squares = (0..p).map(|j| matrix[(j, j)]).collect();
+        check_rank(&matrix, n_samples)?;
         // Published means are rounded.
         let (mean, mean_rest) = (mean.to_vec(), Vec::new());
         let moments = Moments { mean, mean_rest, sum_of_squares, ..Moments::of_weights(None, n_samples) };
@@ -105,6 +111,22 @@ fn check_values(covariance: &Matrix) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Refuses more eigenvalues above zero than so many rows have about their mean.
+fn check_rank(matrix: &Matrix, n_samples: usize) -> Result<()> {
+    let p = matrix.n_rows();
+    if n_samples > p {
+        return Ok(());
+    }
+    let trace: f64 = (0..p).map(|j| matrix[(j, j)]).sum();
+    let rank = eigh(matrix)?.values.iter().filter(|value| **value > RANK * trace).count();
+    if rank < n_samples {
+        return Ok(());
+    }
+    let rule =
+        "the covariance matrix has as many eigenvalues above zero or more, and so many rows have one less";
+    Err(Error::option(options::N_SAMPLES, n_samples, rule))
 }
 
 /// Refuses an eigenvalue below zero; `divisor` divides those of `matrix`.

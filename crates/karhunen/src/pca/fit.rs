@@ -217,6 +217,11 @@ pub(crate) fn fit<T: Scalar>(
     })
 }
 
+/// The rounding of products with rows of type `T`, as a share of the largest variance.
+fn rounding_of_products<T: Scalar>(route: Route) -> f64 {
+    if route == Route::BlockKrylov { 0.5 * T::EPSILON } else { 0.0 }
+}
+
 /// The number of leading components that are not directions of rounding: of values to their type, or of products in it.
 fn n_above_rounding<T: Scalar>(
     spectrum: &Spectrum,
@@ -226,7 +231,7 @@ fn n_above_rounding<T: Scalar>(
 ) -> usize {
     let rounding = (T::EPSILON * totals.rest_of_squares.sqrt(), totals.effective());
     let largest = spectrum.values.first().copied().unwrap_or(0.0);
-    let of_products = if route == Route::BlockKrylov { 0.5 * T::EPSILON * largest } else { 0.0 };
+    let of_products = rounding_of_products::<T>(route) * largest;
     let exceeds = |a: &usize| {
         let of_values = columns.rounding_along(spectrum.components.row(*a), factor, rounding);
         spectrum.values[*a] > of_values.max(of_products)
@@ -267,7 +272,12 @@ impl Solved {
         };
         let largest = spectrum.values.first().copied().unwrap_or(0.0);
         let side = shape.0.min(shape.1);
+        let rank = spectrum.values.len().min(k);
         spectrum.complete(k, largest * route.rounding(side), &exec.phase("components"))?;
+        // What was dropped as rounding of products may be a variance.
+        let dropped =
+            if largest > 0.0 && dtype == f32::NAME { rounding_of_products::<f32>(route) } else { 0.0 };
+        spectrum.residuals[rank..].fill(dropped);
         // The largest variance is at least the mean, even if rounding has cancelled it.
         let scale = largest.max(affine.total_variance / side as f64);
         let cancelled = if scale > 0.0 { cancelled / scale } else { 0.0 };

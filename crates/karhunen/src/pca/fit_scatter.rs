@@ -41,7 +41,8 @@ pub(crate) fn fit_scatter(
         return Err(Error::option(options::SOLVER, other.value(), rule));
     }
     check_feature_weights(feature_weights, shape.1)?;
-    ask(&Allowance::in_memory(pca), pca, shape, run)?;
+    // No more rows are held than there are columns.
+    ask(&Allowance::in_memory(pca), pca, (shape.0.min(shape.1), shape.1), run)?;
     let (reason, dtype, tol) = ("fitted from moments", f64::NAME, tolerance::<f64>(pca));
     Exec::run(run, |exec| {
         model(pca, scatter.clone(), feature_weights, Origin { reason, n_passes: 0, dtype, tol }, exec)

@@ -35,6 +35,7 @@ class MCA(Categorical):
         What :meth:`transform` does with a row that has a category that no row of the fit had, or lacks a value where
         none did: raise an error, or take its indicators of this column as zeros, as scikit-learn's `OneHotEncoder`. The
         coordinates are then those by its other columns; zeros and the means of the indicators give the same ones.
+        Files do not keep it: a loaded model has the default, which `set_params` changes.
     solver : {"auto", "svd", "covariance", "gram", "block-krylov"}, default="auto"
         As of :class:`~karhunen.PCA`, as are the following.
     tol : float or None, default=None

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from karhunen import _core
-from karhunen._shared.options import bytes_option
+from karhunen._shared.options import bytes_option, flag_option, is_whole
 
 
 @dataclass(frozen=True)
@@ -122,33 +122,47 @@ def read(
         If `path` is not one path.
     """
 
-    def several(given: Any) -> list[Any]:
-        one = isinstance(given, (str, int, float)) or (given and isinstance(given, tuple) and len(given) == 2)
-        return [given] if one else list(given)
-
-    def words(given: Any) -> list[str]:
-        return [str(word) for word in ([given] if isinstance(given, (str, int, float)) else given)]
+    def words(name: str, given: Any) -> list[str]:
+        one = isinstance(given, str) or np.ndim(given) == 0
+        if given is None or (not one and not isinstance(given, Iterable)):
+            raise ValueError(f"{name} = {given!r} is not allowed: give a str, or a list of them")
+        return [str(word) for word in ([given] if one else given)]
 
     if isinstance(path, Table) or not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"path must be the path of a file or folder, got {path!r}")
-    lines = [(1, given) if isinstance(given, int) else tuple(given) for given in several(skip)]
     options = {
         "delimiter": delimiter,
-        "header": None if header is None else bool(header),
+        "header": None if header is None else flag_option("header", header),
         "decimal": decimal,
         "thousands": thousands,
         "comment": comment,
-        "skip": lines,
-        "na": words(na),
+        "skip": _skipped(skip),
+        "na": words("na", na),
         "row_names": row_names,
-        "labels": words(labels),
-        "columns": words(columns),
+        "labels": words("labels", labels),
+        "columns": words("columns", columns),
         "weights": weights,
-        "transpose": bool(transpose),
+        "transpose": flag_option("transpose", transpose),
         "array": array,
         "max_unpacked": bytes_option("max_unpacked", max_unpacked),
     }
     return Table(os.fspath(path), options)
+
+
+def _skipped(skip: Any) -> list[tuple[int, int]]:
+    """Return the first and the last line of each run of lines to leave out."""
+    given = skip if isinstance(skip, list) else [skip] if skip not in ((), 0) else []
+    runs = [(1, run) if is_whole(run) else run for run in given]
+    for run in runs:
+        is_pair = isinstance(run, tuple) and len(run) == 2 and all(is_whole(line) for line in run)
+        if not is_pair or not 1 <= run[0] <= run[1]:
+            raise ValueError(
+                f"skip = {skip!r} is not allowed: give the number of lines to leave out at the top, or (first, last) "
+                "for lines directly below the names, or a list of these"
+            )
+    if sum(is_whole(run) for run in given) > 1:
+        raise ValueError(f"skip = {skip!r} has several numbers of lines at the top; for lines 2 and 3 give (2, 3)")
+    return [(int(first), int(last)) for first, last in runs]
 
 
 def table_among(given: Iterable[Any]) -> dict[str, Any] | None:

@@ -335,6 +335,8 @@ class PCA(FittedAtOnce, GaussianComponents):
         >>> pca.explained_variance_
         array([1.5])
         """
+        if options.get("center", True) is not True:
+            raise ValueError("center does not go with a covariance matrix, which is about the means; leave it out")
         return cls(**options).fit(Scatter.from_covariance(covariance, n_samples=n_samples, mean=mean))
 
     def fit_transform(

@@ -165,7 +165,14 @@ class Scatter(BaseEstimator):
         matrix = to_rows(scatter, covariance, reset=True)
         count = count_option("n_samples", n_samples)
         p = matrix.shape[1]
-        means = np.zeros(p) if mean is None else np.ascontiguousarray(mean, dtype=np.float64)
+        names = getattr(scatter, "feature_names_in_", None)
+        _check_row_names(covariance, matrix, names)
+        # A series of other labels than the columns has NaN, which is refused.
+        by_name = None if names is None else getattr(mean, "reindex", None)
+        given = mean if by_name is None else by_name(names)
+        means = np.zeros(p) if given is None else np.ascontiguousarray(given, dtype=np.float64)
+        if not np.isfinite(means).all():
+            raise ValueError("mean needs a finite number for each column of the covariance matrix")
         if means.shape != (p,):
             raise ValueError(f"mean has shape {means.shape}, but the covariance matrix has {p} columns")
         try:
@@ -312,3 +319,18 @@ class Scatter(BaseEstimator):
         if "_sums" in state:
             state["_sums"] = _core.from_state(_core.Scatter, state["_sums"])
         super().__setstate__(state)
+
+
+def _check_row_names(given: Any, matrix: Any, columns: NDArray[np.object_] | None) -> None:
+    """Refuse a covariance matrix whose rows have other names than its columns, in their order."""
+    rows = matrix.sample_names if isinstance(matrix, _core.FileTable) else None
+    if rows is None and hasattr(given, "index") and hasattr(given, "columns"):
+        rows = [str(name) for name in given.index] if any(isinstance(name, str) for name in given.index) else None
+    if rows is None or columns is None:
+        return
+    for row, column in zip(rows, columns, strict=False):
+        if row != str(column):
+            raise ValueError(
+                f"row {row!r} is where the columns have {column!r}; a covariance matrix has the same names in rows and "
+                "columns"
+            )

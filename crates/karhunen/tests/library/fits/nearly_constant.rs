@@ -106,7 +106,7 @@ fn fits_of_moments_find_the_variance_in_the_last_digits() {
     for layout in [Layout::RowMajor, Layout::Csr32] {
         let mut scatter = Scatter::empty(3);
         for part in rows.chunks(7) {
-            let part = layout.with::<f64, _>(&part.to_vec(), |x| Scatter::of(x, None, &run)).unwrap();
+            let part = layout.with::<f64, _>(part, |x| Scatter::of(x, None, &run)).unwrap();
             scatter.merge(&part).unwrap();
         }
         let model = pca.fit_scatter(&scatter, None).unwrap();
@@ -124,9 +124,7 @@ fn fits_of_moments_find_no_variance_in_constant_columns() {
     for layout in [Layout::RowMajor, Layout::Csr32] {
         let mut scatter = Scatter::empty(3);
         for part in rows.chunks(37) {
-            scatter
-                .merge(&layout.with::<f64, _>(&part.to_vec(), |x| Scatter::of(x, None, &run)).unwrap())
-                .unwrap();
+            scatter.merge(&layout.with::<f64, _>(part, |x| Scatter::of(x, None, &run)).unwrap()).unwrap();
         }
         let model = Pca { scale: true.into(), ..Pca::new(1) }.fit_scatter(&scatter, None).unwrap();
         assert_eq!((model.scale()[0], model.scale()[2]), (1.0, 1.0), "{layout:?}");
