@@ -214,11 +214,11 @@ impl Columns {
         self.names.as_ref().map_or_else(|| (column + 1).to_string(), |names| names[column].clone())
     }
 
-    /// The different texts in columns of numbers among the first rows, a few of them.
+    /// The words for missing values that were given, and the other texts in columns of numbers among the first rows.
     fn odd_words(&self, sample: &Sample, dialect: &Dialect) -> Vec<String> {
         /// Most words.
-        const MOST: usize = 12;
-        let mut words: Vec<String> = Vec::new();
+        const MOST: usize = 60;
+        let mut words = dialect.numbers.words.clone();
         for column in 0..self.roles.len() {
             if self.roles[column] != Role::Value || is_text(sample, column, dialect) {
                 continue;

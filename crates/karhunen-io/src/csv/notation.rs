@@ -63,7 +63,7 @@ pub(crate) struct Notation {
     /// True if nothing shows yet whether a point separates decimals or groups thousands.
     pub(crate) point_is_open: bool,
     /// Further words for missing values.
-    words: Vec<String>,
+    pub(super) words: Vec<String>,
     /// Numbers that stand for missing values.
     pub(crate) codes: Vec<f64>,
 }
