@@ -22,7 +22,7 @@ type Cells = (Option<String>, Option<String>, Option<String>, bool, Option<f64>)
 
 /// The table of a model: its number of columns, their names, the sum of each row to which counts were normalised, and
 /// the variants.
-type Fitted = (usize, Option<Vec<String>>, Option<f64>, Option<Matched>);
+type Fitted = (usize, Option<Vec<String>>, Vec<String>, Option<f64>, Option<Matched>);
 
 /// The options of `karhunen.read`.
 #[derive(FromPyObject)]
@@ -86,6 +86,7 @@ pub(crate) struct FileTable {
     log1p: Option<f64>,
     labels: Vec<(String, Vec<String>)>,
     weights: Option<Vec<f64>>,
+    set_aside: Vec<String>,
     warnings: Vec<String>,
 }
 
@@ -121,9 +122,10 @@ impl FileTable {
         if let Some(table) = table {
             options = table.apply(options);
         }
-        if let Some((n_features, feature_names, log1p, matched)) = fitted {
-            if of_table || of_cells || matched.is_some() {
-                let table = FittedTable { n_features, feature_names, log1p, ..FittedTable::default() };
+        if let Some((n_features, feature_names, set_aside, log1p, matched)) = fitted {
+            if of_table || of_cells || matched.is_some() || !set_aside.is_empty() {
+                let table =
+                    FittedTable { n_features, feature_names, set_aside, log1p, ..FittedTable::default() };
                 options.fitted = Some(table);
             } else {
                 options.log1p = log1p.map(Log1p::OfFit);
@@ -133,16 +135,19 @@ impl FileTable {
                     GenotypeOptions { flip_strand, allow_unmatched, means, ..GenotypeOptions::default() };
             }
         }
+        let weights_column = options.weights_column.clone();
         let table = run(py, Effort::new(Effort::LONG, n_threads), None, move |run| {
             let options = ReadOptions { n_threads: run.n_threads, ..options };
             Ok(read_tables(&paths, &options))
         })?;
-        let Table { data, feature_names, sample_names, log1p, labels, weights, warnings, .. } =
+        let Table { data, feature_names, sample_names, log1p, labels, left_out, weights, warnings, .. } =
             table.map_err(file_to_python)?;
+        let names = labels.iter().map(|label| &label.name).chain(&left_out).chain(&weights_column);
+        let set_aside = names.cloned().collect();
         let labels = labels.into_iter().map(|label| (label.name, label.values)).collect();
         let warnings = warnings.iter().map(said).collect();
         let data = SharedData(Arc::new(data));
-        Ok(Self { data, feature_names, sample_names, log1p, labels, weights, warnings })
+        Ok(Self { data, feature_names, sample_names, log1p, labels, weights, set_aside, warnings })
     }
 
     /// (n_samples, n_features).
@@ -160,6 +165,11 @@ impl FileTable {
     #[getter]
     fn feature_names(&self) -> Option<Vec<String>> {
         self.feature_names.clone()
+    }
+
+    #[getter]
+    fn set_aside(&self) -> Vec<String> {
+        self.set_aside.clone()
     }
 
     /// One name for each row.

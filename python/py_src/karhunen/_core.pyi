@@ -280,7 +280,8 @@ class FileTable:
         n_threads: int | None,
         missing: bool,
         cells: tuple[str | None, str | None, str | None, bool, float | None] | None = None,
-        fitted: tuple[int, list[str] | None, float | None, tuple[list[float] | None, bool, bool] | None] | None = None,
+        fitted: tuple[int, list[str] | None, list[str], float | None, tuple[list[float] | None, bool, bool] | None]
+        | None = None,
         table: dict[str, Any] | None = None,
     ) -> FileTable: ...
     @property
@@ -301,6 +302,9 @@ class FileTable:
     @property
     def weights(self) -> list[float] | None:
         """The column of weights."""
+    @property
+    def set_aside(self) -> list[str]:
+        """The columns that are not features: labels, columns that were not chosen, and that of the weights."""
     @property
     def log1p(self) -> float | None:
         """The sum of each row to which counts were normalised."""

@@ -132,16 +132,19 @@ def _variants_of_fit(estimator: BaseEstimator, given: Sequence[Any], paths: list
     )
 
 
-#: The number of columns of a fit, their names, the sum of each row to which counts were normalised, and the variants.
-_Fitted: TypeAlias = tuple[int, list[str] | None, float | None, _Matched | None]
+#: The number of columns of a fit, their names, the columns that are not features, the sum of each row to which counts
+#: were normalised, and the variants.
+_Fitted: TypeAlias = tuple[int, list[str] | None, list[str], float | None, _Matched | None]
 
 
 def _as_fitted(estimator: BaseEstimator, matched: _Matched | None) -> _Fitted:
     names = getattr(estimator, "feature_names_in_", None)
+    of_file = getattr(estimator, "_columns_of_file", {})
     return (
         estimator.n_features_in_,
         None if names is None else [str(name) for name in names],
-        getattr(estimator, "_columns_of_file", {}).get("log1p"),
+        list(of_file.get("set_aside", ())),
+        of_file.get("log1p"),
         matched,
     )
 

@@ -162,7 +162,7 @@ class FittedAtOnce(FittedComponents, ViewedModel):
         with self._call() as draw:
             model = _core.fit(matrix, options, samples, features, draw, log, device)
         self._adopt_found(model)
-        self._keep_log1p(matrix)
+        self._keep_columns_of_file(matrix)
 
     def _begin_in_parts(
         self, feature_weight: Any, log: PassLog | None, columns: Sequence[str] | None

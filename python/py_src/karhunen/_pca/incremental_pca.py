@@ -535,7 +535,7 @@ class IncrementalPCA(GaussianComponents):
         self._push(fit, matrix, sample_weight)
         self._began_with = options
         self.__dict__.pop("_columns_of_file", None)
-        self._keep_log1p(matrix)
+        self._keep_columns_of_file(matrix)
         self._adopt_rows(fit)
         return matrix
 

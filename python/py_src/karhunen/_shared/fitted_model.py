@@ -85,10 +85,13 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.__dict__.pop("_columns_of_file", None)
         return self._adopt(model)
 
-    def _keep_log1p(self, rows: Any) -> None:
-        """Remember the sum of each row to which the counts of a file were normalised, for the rows of later calls."""
-        # Sparse matrices have a method of this name.
-        if isinstance(rows, _core.FileTable) and rows.log1p is not None:
+    def _keep_columns_of_file(self, rows: Any) -> None:
+        """Remember how the rows of a file were prepared, for the files of later calls."""
+        if not isinstance(rows, _core.FileTable):
+            return
+        if rows.set_aside:
+            self._columns_of_file = {**self._columns_of_file, "set_aside": rows.set_aside}
+        if rows.log1p is not None:
             self._columns_of_file = {**self._columns_of_file, "log1p": rows.log1p}
 
     def _adopt_file(self, model: Any, beside: Mapping[str, Any]) -> Self:
