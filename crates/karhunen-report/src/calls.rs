@@ -9,6 +9,21 @@ pub(crate) struct Calls {
     text: String,
 }
 
+impl Calls {
+    /// The calls without the fit, of a model of sums that the page does not have: they begin with the model file.
+    pub(crate) fn without_fit(self, report: &Report<'_>) -> Self {
+        let of_fit = ["karhunen fit ", "X = ", "pca = ", "pca.fit("];
+        let rest = self.text.lines().filter(|line| !of_fit.iter().any(|start| line.starts_with(start)));
+        let load = format!("pca = karhunen.PCA.load({:?})", report.model_name);
+        let lines = rest.flat_map(|line| match line {
+            "import karhunen" => vec![line, "", &load],
+            "" => Vec::new(),
+            line => vec![line],
+        });
+        Self { text: lines.collect::<Vec<_>>().join("\n"), ..self }
+    }
+}
+
 /// The rows of a page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Given {

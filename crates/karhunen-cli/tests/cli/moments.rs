@@ -180,6 +180,12 @@ fn a_covariance_matrix_is_fitted_with_its_number_of_rows() {
         karhunen(&format!("transform {} {} -o -", model.display(), rows.display())).assert().success();
     let scores = String::from_utf8(scores.get_output().stdout.clone()).unwrap();
     assert_eq!(scores.lines().nth(1), Some("0,0,0"));
+    // The page cannot repeat the fit of a matrix that it does not have.
+    let page = folder.path().join("r.html");
+    karhunen(&format!("report {} -o {} -q", model.display(), page.display())).assert().success();
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("karhunen report ") && !page.contains("karhunen fit "), "the calls");
+    assert!(page.contains("pca = karhunen.PCA.load("), "the calls");
 }
 
 #[test]

@@ -21,7 +21,11 @@ pub(super) fn of_pca(
     if model.feature_weights().is_some() {
         weights.push_str(", feature_weight=feature_weights");
     }
-    calls(report, Given::limited(with_rows), &fit_options(model), (&expression(model), &weights), step)
+    let calls =
+        calls(report, Given::limited(with_rows), &fit_options(model), (&expression(model), &weights), step);
+    // Sums of rows, and a matrix of covariances, are not the rows of the page.
+    let of_sums = model.convergence().n_passes == 0 && report.estimator.is_none();
+    if of_sums { calls.into_iter().map(|calls| calls.without_fit(report)).collect() } else { calls }
 }
 
 fn fit_options(model: &PcaModel) -> Vec<String> {
