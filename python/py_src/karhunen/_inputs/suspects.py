@@ -25,5 +25,6 @@ def tell_suspects(estimator: Any, rows: Any) -> None:
     names = getattr(estimator, "feature_names_in_", None)
     if names is None or not isinstance(rows, (np.ndarray, _core.FileTable)):
         return
-    for text in _core.suspect_columns(rows, [str(name) for name in names], "leave the column out"):
+    of_file = " (karhunen.read(path, labels=...))" if isinstance(rows, _core.FileTable) else ""
+    for text in _core.suspect_columns(rows, [str(name) for name in names], f"leave the column out{of_file}"):
         warn(text, UserWarning)
