@@ -279,7 +279,11 @@ fn other_notation(text: &str) -> Option<&'static str> {
 
 fn show(found: &[u8]) -> String {
     let text = String::from_utf8_lossy(found);
-    let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+    let escaped = |c: char| match c {
+        '\'' | '"' => String::from(c),
+        c => c.escape_debug().collect(),
+    };
+    let mut shown: String = text.chars().take(SHOWN).map(escaped).collect();
     if text.chars().nth(SHOWN).is_some() {
         shown.push('…');
     }
