@@ -48,8 +48,7 @@ pub(crate) fn run(mut args: FitArgs) -> Result<()> {
     check_stop()?;
     let read = started.elapsed().as_secs_f64();
     let SavedScatter { model: scatter, beside } = saved;
-    let features = beside.feature_names.as_deref();
-    let p = scatter.moments.mean.len();
+    let (features, p) = (beside.feature_names.as_deref(), scatter.moments.mean.len());
     let feature_weights =
         plan.feature_weights.as_deref().map(|path| read_weights(path, Some(p))).transpose()?;
     let file = input_names(&plan.data);
@@ -61,7 +60,6 @@ pub(crate) fn run(mut args: FitArgs) -> Result<()> {
         .map_err(|error| places.explain(error))?;
     let seconds = Seconds { read, fit: started.elapsed().as_secs_f64() };
     progress.clear();
-    let described = described(&scatter.moments, n_rows);
     let without_means = n_rows.is_some() && means.is_none();
     let hints: Vec<String> =
         hints::of_model(&model, features).into_iter().chain(without_means.then(hints::of_means)).collect();
@@ -79,6 +77,7 @@ pub(crate) fn run(mut args: FitArgs) -> Result<()> {
             n => format!("; {} parts", count(n)),
         };
         let hint = if plan.chose_components() { " (-k chooses)" } else { "" };
+        let described = described(&scatter.moments, n_rows);
         let data = [format!("{file}: {described}{parts}"), treatment(&model, hint)];
         ModelReport { model: &model, features, data: &data, seconds: Some(seconds), written }.render(layout)
     };

@@ -350,10 +350,7 @@ impl KernelPca {
             );
         }
         let Some(route) = self.solver.filter(|route| route.approximates()) else { return Ok(()) };
-        if !self.center {
-            let rule = "an approximation subtracts the mean of its features; leave the solver out, or use an exact one";
-            return refuse(options::CENTER, false.into(), rule);
-        }
+        self.check_centre()?;
         let value = match self.n_components {
             NComponents::Variance(fraction) => Some(fraction.into()),
             NComponents::All => Some(OptionValue::All),
@@ -378,6 +375,13 @@ impl KernelPca {
             return refuse(options::SOLVER, route.value(), rule);
         }
         Ok(())
+    }
+
+    /// Refuses an approximation without centring.
+    fn check_centre(&self) -> Result<()> {
+        let rule =
+            "an approximation subtracts the mean of its features; leave the solver out, or use an exact one";
+        if self.center { Ok(()) } else { Err(Error::option(options::CENTER, false, rule)) }
     }
 
     /// Number of landmarks or Fourier features.

@@ -217,6 +217,22 @@ pub(crate) fn fit<T: Scalar>(
     })
 }
 
+/// Truncates or extends to `k` components, of a fit of rows whose shorter side is `side`.
+fn complete(
+    spectrum: &mut Spectrum,
+    k: usize,
+    (route, side, dtype): (Route, usize, &str),
+    exec: &Exec<'_>,
+) -> Result<()> {
+    let largest = spectrum.values.first().copied().unwrap_or(0.0);
+    let rank = spectrum.values.len().min(k);
+    spectrum.complete(k, largest * route.rounding(side), &exec.phase("components"))?;
+    // What was dropped as rounding of products may be a variance.
+    let dropped = if largest > 0.0 && dtype == f32::NAME { rounding_of_products::<f32>(route) } else { 0.0 };
+    spectrum.residuals[rank..].fill(dropped);
+    Ok(())
+}
+
 /// The rounding of products with rows of type `T`, as a share of the largest variance.
 fn rounding_of_products<T: Scalar>(route: Route) -> f64 {
     if route == Route::BlockKrylov { 0.5 * T::EPSILON } else { 0.0 }
@@ -272,12 +288,7 @@ impl Solved {
         };
         let largest = spectrum.values.first().copied().unwrap_or(0.0);
         let side = shape.0.min(shape.1);
-        let rank = spectrum.values.len().min(k);
-        spectrum.complete(k, largest * route.rounding(side), &exec.phase("components"))?;
-        // What was dropped as rounding of products may be a variance.
-        let dropped =
-            if largest > 0.0 && dtype == f32::NAME { rounding_of_products::<f32>(route) } else { 0.0 };
-        spectrum.residuals[rank..].fill(dropped);
+        complete(&mut spectrum, k, (route, side, dtype), exec)?;
         // The largest variance is at least the mean, even if rounding has cancelled it.
         let scale = largest.max(affine.total_variance / side as f64);
         let cancelled = if scale > 0.0 { cancelled / scale } else { 0.0 };

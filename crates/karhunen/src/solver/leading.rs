@@ -228,6 +228,19 @@ pub(crate) fn leading(
     }
 }
 
+fn krylov_options(iteration: &IterationOptions<'_>, wanted: Wanted) -> KrylovOptions {
+    let reading = iteration.reading;
+    KrylovOptions {
+        tol: iteration.tol,
+        max_iter: iteration.max_iter,
+        block_size: iteration.block_size.or(reading.map(|b| b.width)).or(wide_enough(wanted)),
+        max_basis: reading.and_then(|b| b.basis),
+        check_every_product: reading.is_some(),
+        seed: iteration.seed,
+        start: iteration.start.cloned(),
+    }
+}
+
 /// As [`leading`], but may leave for another route if a share takes many pairs.
 pub(super) fn seek_leading(
     op: &dyn SymOp,
@@ -237,19 +250,8 @@ pub(super) fn seek_leading(
     seek: &Seek<'_>,
     exec: &Exec<'_>,
 ) -> Result<Sought<Pairs>> {
-    let (dim, reading) = (op.dim(), iteration.reading);
-    let mut krylov = BlockKrylov::new(
-        op,
-        KrylovOptions {
-            tol: iteration.tol,
-            max_iter: iteration.max_iter,
-            block_size: iteration.block_size.or(reading.map(|b| b.width)).or(wide_enough(wanted)),
-            max_basis: reading.and_then(|b| b.basis),
-            check_every_product: reading.is_some(),
-            seed: iteration.seed,
-            start: iteration.start.cloned(),
-        },
-    )?;
+    let dim = op.dim();
+    let mut krylov = BlockKrylov::new(op, krylov_options(iteration, wanted))?;
     let mut tol = iteration.tol;
     let mut k = match wanted {
         Wanted::Count(k) => k,
