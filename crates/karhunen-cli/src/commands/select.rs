@@ -168,7 +168,8 @@ impl OnValues for Selecting<'_> {
     fn on<T: Scalar>(self, values: &Values<T>) -> Self::Output {
         let Self { args, observations, dataset, weights, progress } = self;
         let explain = |error: karhunen::Error| dataset.explain(error);
-        let is_missing = |error: &karhunen::Error| matches!(error, karhunen::Error::NonFinite { value, .. } if value.is_nan());
+        use karhunen::Error::{NonFinite, NonFiniteUnweighted};
+        let is_missing = |error: &karhunen::Error| matches!(error, NonFinite { value, .. } | NonFiniteUnweighted { value, .. } if value.is_nan());
         let source = values.source().map_err(explain)?;
         let (n, p) = source.shape();
         let most =

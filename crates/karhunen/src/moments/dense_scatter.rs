@@ -9,7 +9,8 @@ use crate::linalg::dense::pack::Mapped;
 use crate::linalg::dense::rank_k::bands::add_rows;
 use crate::linalg::dense::rank_k::{PANEL, PRIVATE_WIDTH, STRIP, add_products};
 use crate::linalg::{ColumnMap, Dense, Matrix};
-use crate::moments::{Moments, Scatter, dense_sums, exact_sum};
+use crate::moments::dense_sums;
+use crate::moments::exact_sum::{ColumnsMut, exact_sum};
 use crate::scalar::Scalar;
 
 /// Number of rows of the provisional mean: few, because they are read once more.
@@ -30,24 +31,23 @@ pub(crate) struct Scratch {
     sums: Vec<f64>,
 }
 
-/// Sets `part` to the moments of the rows of `x` and the upper triangle of their scatter. NaN and infinite values propagate
-/// into the results.
-pub(crate) fn accumulate<T: Scalar>(
+/// Sets `columns` to the moments of the rows of `x`, whose weights sum to `weight`, and `scatter` to the upper triangle of
+/// their scatter. NaN and infinite values propagate into the results.
+pub(super) fn accumulate<T: Scalar>(
     x: &Dense<'_, T>,
-    weights: Option<&[f64]>,
-    Scatter { moments, matrix: scatter }: &mut Scatter,
+    (weights, weight): (Option<&[f64]>, f64),
+    (mut columns, scatter): (ColumnsMut<'_>, &mut Matrix),
     scratch: &mut Scratch,
 ) {
-    moments.set_weights(weights, x.n_rows());
     let roots: Option<Vec<f64>> = weights.map(|w| w.iter().map(|w| w.sqrt()).collect());
     let first = 0..x.n_rows().min(FIRST);
     let origin = dense_sums::heaviest_row(x, weights);
-    dense_sums::mean_near(&x.rows(first.clone()), weights.map(|w| &w[first]), &origin, &mut moments.mean);
+    dense_sums::mean_near(&x.rows(first.clone()), weights.map(|w| &w[first]), &origin, columns.mean);
     for last in [false, true] {
-        let origin = moments.mean.clone();
+        let origin = columns.mean.to_vec();
         scatter.as_mut_slice().fill(0.0);
         products_about(&origin, x, roots.as_deref(), scatter, scratch);
-        if move_to_mean(&origin, &scratch.sums, moments, scatter) || last {
+        if move_to_mean(&origin, &scratch.sums, weight, (&mut columns, scatter)) || last {
             break;
         }
     }
@@ -82,18 +82,18 @@ pub(super) fn is_near(about_pivot: f64, about_mean: f64) -> bool {
     about_pivot <= WORST * about_mean || about_pivot == 0.0
 }
 
-/// Turns sums about `origin` into the means and squares of `moments` and the upper triangle of the scatter about the means.
+/// Turns sums about `origin` into the means and squares of `columns` and the upper triangle of the scatter about the means.
 /// Returns false if that loses more than two digits.
 pub(super) fn move_to_mean(
     origin: &[f64],
     sums: &[f64],
-    moments: &mut Moments,
-    scatter: &mut Matrix,
+    weight: f64,
+    (columns, scatter): (&mut ColumnsMut<'_>, &mut Matrix),
 ) -> bool {
-    let Moments { weight, mean, mean_rest, sum_of_squares, .. } = moments;
+    let ColumnsMut { mean, mean_rest, sum_of_squares } = columns;
     let mut near = true;
     for (i, &origin) in origin.iter().enumerate() {
-        let shift = if *weight > 0.0 { sums[i] / *weight } else { sums[i] };
+        let shift = if weight > 0.0 { sums[i] / weight } else { sums[i] };
         (mean[i], mean_rest[i]) = exact_sum(origin, shift);
         let row = &mut scatter.row_mut(i)[i..];
         let about_pivot = row[0];
@@ -114,12 +114,13 @@ mod tests {
     fn scatter<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>) -> (f64, Vec<f64>, Matrix) {
         let p = x.n_cols();
         // Previous contents must not matter.
-        let moments = Moments { mean: vec![7.0; p], ..Moments::empty(p) };
-        let mut part = Scatter { moments, matrix: Matrix::from_fn(p, p, |_, _| 7.0) };
-        accumulate(x, weights, &mut part, &mut Scratch::default());
-        let Scatter { moments: Moments { weight, mean, .. }, mut matrix } = part;
-        matrix.mirror_upper();
-        (weight, mean, matrix)
+        let (mut mean, mut rest, mut squares) = (vec![7.0; p], vec![7.0; p], vec![7.0; p]);
+        let mut scatter = Matrix::from_fn(p, p, |_, _| 7.0);
+        let weight = weights.map_or(x.n_rows() as f64, |w| w.iter().sum());
+        let columns = ColumnsMut { mean: &mut mean, mean_rest: &mut rest, sum_of_squares: &mut squares };
+        accumulate(x, (weights, weight), (columns, &mut scatter), &mut Scratch::default());
+        scatter.mirror_upper();
+        (weight, mean, scatter)
     }
 
     /// Weighted means and products from the definition.

@@ -10,7 +10,7 @@ use pulp::{Simd, WithSimd};
 
 use crate::linalg::Dense;
 use crate::linalg::simd::dispatch;
-use crate::moments::{Moments, exact_sum};
+use crate::moments::exact_sum::{ColumnsMut, exact_sum};
 use crate::scalar::{Scalar, largest};
 
 /// Number of rows of a piece: enough to repay a thread, few enough to divide wide tables among threads.
@@ -24,10 +24,14 @@ const TILE: usize = 1024;
 /// Largest allowed ratio of the sums of squares about the provisional mean and about the mean: 2 digits are lost.
 const WORST_RATIO: f64 = 100.0;
 
-/// Sets `part` to the moments of the rows of `x`. NaN and infinite values propagate into the results.
-pub(crate) fn accumulate<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>, part: &mut Moments) {
-    part.set_weights(weights, x.n_rows());
-    let Moments { weight, mean, mean_rest, sum_of_squares, .. } = part;
+/// Sets `columns` to the moments of the rows of `x`, whose weights sum to `weight`. NaN and infinite values propagate into
+/// the results.
+pub(super) fn accumulate<T: Scalar>(
+    x: &Dense<'_, T>,
+    (weights, weight): (Option<&[f64]>, f64),
+    columns: ColumnsMut<'_>,
+) {
+    let ColumnsMut { mean, mean_rest, sum_of_squares } = columns;
     let mut origin = heaviest_row(x, weights);
     for last in [false, true] {
         mean.fill(0.0);
@@ -41,7 +45,7 @@ pub(crate) fn accumulate<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>, p
         });
         let mut far = false;
         for j in 0..mean.len() {
-            let shift = if *weight > 0.0 { mean[j] / *weight } else { mean[j] };
+            let shift = if weight > 0.0 { mean[j] / weight } else { mean[j] };
             let about_mean = sum_of_squares[j] - mean[j] * shift;
             far |= sum_of_squares[j] > WORST_RATIO * about_mean;
             (mean[j], mean_rest[j]) = exact_sum(origin[j], shift);
@@ -190,10 +194,12 @@ mod tests {
     use super::*;
 
     fn moments(x: &Dense<'_, f64>, weights: Option<&[f64]>) -> (f64, Vec<f64>, Vec<f64>) {
-        let sevens = vec![7.0; x.n_cols()];
-        let mut part = Moments { mean: sevens.clone(), sum_of_squares: sevens, ..Moments::empty(x.n_cols()) };
-        accumulate(x, weights, &mut part);
-        (part.weight, part.mean, part.sum_of_squares)
+        let (mut mean, mut rest, mut squares) =
+            (vec![7.0; x.n_cols()], vec![7.0; x.n_cols()], vec![7.0; x.n_cols()]);
+        let weight = weights.map_or(x.n_rows() as f64, |w| w.iter().sum());
+        let columns = ColumnsMut { mean: &mut mean, mean_rest: &mut rest, sum_of_squares: &mut squares };
+        accumulate(x, (weights, weight), columns);
+        (weight, mean, squares)
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Means and standard deviations of columns, accurate even if squared deviations underflow.
 
 use crate::error::Result;
-use crate::moments::{Moments, exact_sum, sparse_sums};
+use crate::moments::exact_sum::exact_sum;
+use crate::moments::{Moments, sparse_sums};
 use crate::scalar::Scalar;
 use crate::scaling::Centring;
 use crate::source::{Block, Source};

@@ -4,6 +4,7 @@ mod decay;
 pub(crate) mod dense_scatter;
 pub(crate) mod dense_sums;
 mod deviations;
+pub(crate) mod exact_sum;
 mod far_columns;
 mod few_entries;
 mod of_covariance;
@@ -28,8 +29,10 @@ use crate::exec::{Accumulate, Exec, Resumable, Run, State};
 use crate::linalg::{Dense, Sparse};
 use crate::memory;
 use crate::scalar::{Scalar, compiled};
+use crate::scaling::is_count;
 use crate::source::{Block, Source};
 use crate::weights::{Totals, importance_divisor};
+use exact_sum::{ColumnsMut, exact_sum};
 use row_sums::RowSums;
 use sparse_sums::ColumnMoments;
 
@@ -106,6 +109,11 @@ impl Moments {
         self.whole = weights.is_none_or(|w| w.iter().all(|w| w.fract() == 0.0));
     }
 
+    fn columns_mut(&mut self) -> ColumnsMut<'_> {
+        let Self { mean, mean_rest, sum_of_squares, .. } = self;
+        ColumnsMut { mean, mean_rest, sum_of_squares }
+    }
+
     /// Reads `x` once (sparse data twice). `weights` holds one weight for each row; all are one if `None`. The
     /// moments of rows whose weights are all zero can be merged, but have no mean.
     ///
@@ -155,7 +163,9 @@ impl Moments {
         exec.fold_into(total, x.n_rows().div_ceil(piece_rows), zero, |piece, part| {
             let rows = piece * piece_rows..((piece + 1) * piece_rows).min(x.n_rows());
             let weights = weights.map(|w| &w[rows.clone()]);
-            dense_sums::accumulate(&x.rows(rows), weights, part);
+            part.set_weights(weights, rows.len());
+            let weight = part.weight;
+            dense_sums::accumulate(&x.rows(rows), (weights, weight), part.columns_mut());
             Ok(())
         })
     }
@@ -348,13 +358,6 @@ impl Moments {
     }
 }
 
-/// `a + b` rounded, and what the rounding has left (Knuth's exact addition of two numbers).
-pub(crate) fn exact_sum(a: f64, b: f64) -> (f64, f64) {
-    let sum = a + b;
-    let part = sum - a;
-    (sum, (a - (sum - part)) + (b - part))
-}
-
 /// Checks the memory of a few vectors along both sides: a small sparse file may declare any shape.
 pub(crate) fn check_size((n_samples, n_features): (usize, usize)) -> Result<()> {
     const VECTORS: f64 = 8.0;
@@ -383,12 +386,6 @@ pub(crate) fn check_finite<T: Scalar>(
         Some((row, column, value)) => Err(Error::NonFinite { row: first + row, column, value }),
         None => Ok(()),
     }
-}
-
-/// Tests for a count out of two, or the rounded mean of such counts.
-pub(crate) fn is_count(value: f64) -> bool {
-    const ROUNDING: f64 = 1e-3;
-    (-ROUNDING..=2.0 + ROUNDING).contains(&value)
 }
 
 /// Refuses finite values beyond 0 and 2 in rows of positive weight; `first` is the number of the first row in the source.

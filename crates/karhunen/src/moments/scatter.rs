@@ -475,7 +475,10 @@ impl ScatterPart {
     fn set<T: Scalar>(&mut self, rows: &Dense<'_, T>, weights: Option<&[f64]>, cut: Cut) {
         let aged = cut.aged(weights, rows.n_rows());
         self.kept = aged.kept;
-        dense_scatter::accumulate(rows, aged.weights.as_deref(), &mut self.total, &mut self.scratch);
+        let Scatter { moments, matrix } = &mut self.total;
+        moments.set_weights(aged.weights.as_deref(), rows.n_rows());
+        let weights = (aged.weights.as_deref(), moments.weight);
+        dense_scatter::accumulate(rows, weights, (moments.columns_mut(), matrix), &mut self.scratch);
     }
 }
 

@@ -9,7 +9,7 @@ use crate::linalg::sparse::plan::Extent;
 use crate::linalg::sparse::products::check_weights;
 use crate::linalg::sparse::view::Indices;
 use crate::linalg::{Major, Sparse};
-use crate::moments::exact_sum;
+use crate::moments::exact_sum::exact_sum;
 use crate::scalar::Scalar;
 
 /// Means and squares of columns, as in [`Moments`](crate::moments::Moments).

@@ -224,7 +224,8 @@ impl AboutPivot {
         let Self { pivot, counts, sums, products: mut matrix } = self;
         let zeros = || vec![0.0; pivot.len()];
         let mut moments = Moments { mean: zeros(), mean_rest: zeros(), sum_of_squares: zeros(), ..counts };
-        let near = move_to_mean(&pivot, &sums, &mut moments, &mut matrix);
+        let weight = moments.weight;
+        let near = move_to_mean(&pivot, &sums, weight, (&mut moments.columns_mut(), &mut matrix));
         (Scatter { moments, matrix }, near)
     }
 }

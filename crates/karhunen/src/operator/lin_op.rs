@@ -216,6 +216,9 @@ fn moments_by_units<O: LinOp + ?Sized>(op: &O, shares: Option<&[f64]>, exec: &Ex
             Error::NonFinite { row, column, value } => {
                 Error::NonFinite { row, column: start + column, value }
             }
+            Error::NonFiniteUnweighted { row, column, value } => {
+                Error::NonFiniteUnweighted { row, column: start + column, value }
+            }
             Error::Overflow { statistic, column } => Error::Overflow { statistic, column: start + column },
             error => error,
         })?;

@@ -173,3 +173,8 @@ mod divisor;
 mod stored;
 
 pub(crate) use divisor::Scales;
+/// Tests for a count out of two, which binomial scales need, or the rounded mean of such counts.
+pub(crate) fn is_count(value: f64) -> bool {
+    const ROUNDING: f64 = 1e-3;
+    (-ROUNDING..=2.0 + ROUNDING).contains(&value)
+}

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use crate::error::{Error, Result, options};
 use crate::exec::{Exec, Run};
 use crate::incomplete::data::{ENTRIES, Observed};
-use crate::moments::is_count;
 use crate::scalar::{Scalar, largest};
-use crate::scaling::{Scales, Scaling};
+use crate::scaling::{Scales, Scaling, is_count};
 use crate::weights::check_feature_weights;
 
 /// Number of columns per piece of work.

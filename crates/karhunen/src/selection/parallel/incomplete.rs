@@ -29,7 +29,7 @@ pub(super) fn select<T: Scalar>(
     run: &Run<'_>,
 ) -> Result<Selection> {
     match complete::select(rule, x, weights, run) {
-        Err(Error::NonFinite { value, .. }) if value.is_nan() => {}
+        Err(Error::NonFinite { value, .. } | Error::NonFiniteUnweighted { value, .. }) if value.is_nan() => {}
         found => return found,
     }
     let table = values(x)?;
