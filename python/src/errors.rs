@@ -323,6 +323,8 @@ fn name(option: OptionName) -> &'static str {
         options::SAMPLE_WEIGHTS => "sample_weight",
         options::FEATURE_WEIGHTS => "feature_weight",
         options::ENTRY_WEIGHTS => "entry_weight",
+        options::N_LANDMARKS => "n_components",
+        options::SEED => "random_state",
         karhunen_io::option_names::WEIGHTS_COLUMN => "weights",
         option => option.field(),
     }

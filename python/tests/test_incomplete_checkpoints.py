@@ -162,7 +162,7 @@ def test_it_is_no_parameter(x, tmp_path):
 def test_refusals(x, tmp_path):
     path = tmp_path / "c"
     IncompletePCA(2).fit(x, checkpoint=path, checkpoint_every=0)
-    with pytest.raises(ValueError, match=r"made with seed = 0, now there is seed = 5;"):
+    with pytest.raises(ValueError, match=r"made with random_state = 0, now there is random_state = 5;"):
         IncompletePCA(2, random_state=5).fit(x, checkpoint=path, resume=True)
     for arguments, message in [
         ({"resume": True}, "resume = True needs the file to go on from"),

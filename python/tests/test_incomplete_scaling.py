@@ -113,7 +113,7 @@ def test_given_scales_belong_to_the_names_of_columns(x):
 def test_unsuitable_arguments_are_named(x):
     with pytest.raises(ValueError, match="scale = 'yes'"):
         IncompletePCA(2, scale="yes").fit(x)
-    with pytest.raises(ValueError, match=r"column 2.*within 0 and 2"):
+    with pytest.raises(ValueError, match=r"row 0, column 2 is .*counts from 0 to 2"):
         IncompletePCA(2, scale="binomial").fit(x)
     with pytest.raises(ValueError, match="column 1"):
         IncompletePCA(2, scale=[1.0, 0.0, 1.0, 1.0, 1.0, 1.0]).fit(x)

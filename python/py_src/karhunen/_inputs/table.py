@@ -151,7 +151,8 @@ def read(
 
 def _skipped(skip: Any) -> list[tuple[int, int]]:
     """Return the first and the last line of each run of lines to leave out."""
-    given = skip if isinstance(skip, list) else [skip] if skip not in ((), 0) else []
+    is_none = (isinstance(skip, tuple) and not skip) or (is_whole(skip) and skip == 0)
+    given = skip if isinstance(skip, list) else [] if is_none else [skip]
     runs = [(1, run) if is_whole(run) else run for run in given]
     for run in runs:
         is_pair = isinstance(run, tuple) and len(run) == 2 and all(is_whole(line) for line in run)
