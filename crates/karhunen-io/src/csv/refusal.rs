@@ -249,41 +249,14 @@ fn of_text(found: &[u8], mut words: Vec<String>, label: &str) -> Cause {
         .setting(option_names::NA, OptionValue::Text(words.join(",")))
         .text("; else ");
     let is_word = found.len() <= SHOWN && !found.contains(&b',');
-    let notation =
-        other_notation(&String::from_utf8_lossy(found)).map(|what| Phrase::new(format!("{what}; ")));
-    let advice = notation.unwrap_or_default().then(if is_word { missing } else { Phrase::default() });
+    let advice = if is_word { missing } else { Phrase::default() };
     let advice = advice.text("correct it, or set the column aside with ").then(set_aside(label));
     Cause::Text(format!("`{shown}` is not a number"), advice)
 }
 
-/// How a number of other programs is written here.
-fn other_notation(text: &str) -> Option<&'static str> {
-    let is_number = |text: &str| fast_float2::parse::<f64, _>(text).is_ok();
-    let becomes_number = |sign: char, with: &str| text.contains(sign) && is_number(&text.replace(sign, with));
-    let in_brackets = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
-    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
-    if becomes_number('\u{2212}', "-") {
-        Some("its minus sign is U+2212: write it as -")
-    } else if in_brackets.is_some_and(is_number) {
-        Some("a number in brackets is negative in accounts: write it with a minus sign")
-    } else if becomes_number('D', "e") || becomes_number('d', "e") {
-        Some("the exponent of a Fortran number is written e here")
-    } else if becomes_number('_', "") {
-        Some("leave out the underscores between its digits")
-    } else if digits.is_some_and(|digits| u64::from_str_radix(digits, 16).is_ok()) {
-        Some("it is hexadecimal: write it as a decimal number")
-    } else {
-        None
-    }
-}
-
 fn show(found: &[u8]) -> String {
     let text = String::from_utf8_lossy(found);
-    let escaped = |c: char| match c {
-        '\'' | '"' => String::from(c),
-        c => c.escape_debug().collect(),
-    };
-    let mut shown: String = text.chars().take(SHOWN).map(escaped).collect();
+    let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
     if text.chars().nth(SHOWN).is_some() {
         shown.push('…');
     }

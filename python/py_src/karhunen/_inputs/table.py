@@ -14,7 +14,7 @@ from karhunen import _core
 from karhunen._shared.options import bytes_option, flag_option, is_whole
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Table(os.PathLike[str]):
     """A table in a file, and how it is read: what :func:`karhunen.read` returns, to be passed instead of a path.
 
