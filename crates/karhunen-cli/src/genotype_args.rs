@@ -29,8 +29,8 @@ pub(crate) struct MatchArgs {
     pub(crate) flip_strand: bool,
     /// Write the variants of the model that the file lacks here, with the reason, and do without them
     ///
-    /// CSV, TSV or Parquet by extension. Scores are those of least squares on the other genotypes; of rotated and kernel
-    /// components, variants that are lacking take their means. Without this option, a file that lacks variants is refused
+    /// CSV, TSV or Parquet by extension. Scores come from least squares on the other genotypes; for rotated and
+    /// kernel components, variants that are lacking take their means. Without this option, a file that lacks variants is refused
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) unmatched: Option<PathBuf>,
 }

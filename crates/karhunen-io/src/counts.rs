@@ -37,7 +37,7 @@ struct Columns {
 /// are those of all columns.
 ///
 /// # Errors
-/// [`Cause::Value`] for a value that is no count; [`Cause::Option`] for a target out of range.
+/// [`Cause::Value`] for a value that is not a count; [`Cause::Option`] for a target out of range.
 pub(crate) fn prepared(
     mut table: Table,
     path: &Path,
@@ -271,7 +271,7 @@ impl Preparation {
             .text(" if a layer holds them; with ")
             .option(log1p)
             .text(", as in the fit, counts may be fractions"),
-            false => Phrase::new(format!("{value} is no count; leave out "))
+            false => Phrase::new(format!("{value} is not a count; leave out "))
                 .option(log1p)
                 .text(" if the values were normalised before"),
         };

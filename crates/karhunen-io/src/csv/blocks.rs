@@ -30,7 +30,7 @@ pub(super) struct Rows {
     pub(super) weights: Vec<f64>,
     /// Byte offset and column of the first integer that was rounded.
     pub(super) rounded: Option<(usize, usize)>,
-    /// Whether points separate decimals or group thousands.
+    /// The meaning of points: decimals or groups of thousands.
     pub(super) points: Points,
     /// Codes and totals among the values.
     pub(super) doubts: Doubts,

@@ -174,7 +174,7 @@ fn each_question_is_settled_by_the_options_it_names() {
     assert_eq!(error.to_string(), "t.csv: `skip` leaves out lines at the top, or directly below the names");
 }
 
-/// What other programs add to a table.
+/// Lines and cells that other programs add to a table.
 const MUTATIONS: [&str; 6] = ["title", "comment", "units", "thousands", "ids", "trailing"];
 
 /// A table with mutations, and the options that read it.

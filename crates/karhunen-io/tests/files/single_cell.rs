@@ -326,7 +326,7 @@ fn parts_that_do_not_exist_are_refused_with_those_that_do() {
     let negative = ReadOptions { log1p: Some(Log1p::Median), ..ReadOptions::default() };
     assert_eq!(
         refusal(&sample("mini_mat_int_64_neg.anndata-v0.12.6.h5ad"), &negative),
-        "FILE: row 1: column 1: -83 is no count; leave out `log1p` if the values were normalised before"
+        "FILE: row 1: column 1: -83 is not a count; leave out `log1p` if the values were normalised before"
     );
     let twice = read_tables(&[file.clone(), file], &negative).unwrap_err().to_string();
     assert!(twice.contains("`log1p` takes the median of one file"), "{twice}");

@@ -70,7 +70,7 @@ pub enum Error {
         /// The value found.
         value: f64,
     },
-    /// A value is no count out of two, which binomial scales need.
+    /// A value is not a count out of two, which binomial scales need.
     NoCount {
         /// First offending row.
         row: usize,

@@ -165,7 +165,7 @@ pub struct KernelPca {
     /// Number of components to keep. A fraction of the variance needs an exact solver and a positive semi-definite
     /// kernel, or the solver `full`.
     pub n_components: NComponents,
-    /// Subtract the mean in feature space. Without it, components are those of the kernel matrix as it is, about the origin of
+    /// Subtract the mean in feature space. Without it, components are eigenvectors of the kernel matrix as it is, about the origin of
     /// feature space: their variances are mean squares, and scores need no kernel values but those of the new row. For the
     /// exact solvers.
     pub center: bool,

@@ -288,7 +288,7 @@ impl KernelSpectrum {
         self
     }
 
-    /// Adds independent rounding errors of kernel values, of size `error`, to the residuals: those of the centred matrix have
+    /// Adds independent rounding errors of kernel values, of size `error`, to the residuals: the errors of the centred matrix have
     /// a norm of at most about `2 error / sqrt(n)`.
     pub(super) fn with_rounding(mut self, error: f64, shares: &[f64]) -> Self {
         let largest = self.values.first().copied().unwrap_or(0.0);

@@ -295,7 +295,7 @@ impl Moments {
         self.mean_rest.get(j).copied().unwrap_or(0.0)
     }
 
-    /// What the rounding of the means has left, for all columns; empty if that is within the rounding of the deviations
+    /// The rests of the means of all columns; empty if they are within the rounding of the deviations
     /// everywhere. Rows about rounded means have a direction of these rests.
     pub(crate) fn remainder(&self) -> &[f64] {
         const NEGLIGIBLE: f64 = 4.0 * f64::EPSILON;

@@ -227,7 +227,7 @@ fn complete(
     let largest = spectrum.values.first().copied().unwrap_or(0.0);
     let rank = spectrum.values.len().min(k);
     spectrum.complete(k, largest * route.rounding(side), &exec.phase("components"))?;
-    // What was dropped as rounding of products may be a variance.
+    // A variance may have been dropped with the rounding of products.
     let dropped = if largest > 0.0 && dtype == f32::NAME { rounding_of_products::<f32>(route) } else { 0.0 };
     spectrum.residuals[rank..].fill(dropped);
     Ok(())

@@ -32,13 +32,13 @@ pub(super) fn seek(
     let (n, p) = op.shape();
     let exec = exec.phase("block Krylov");
     if p <= n || iteration.start.is_some() {
-        let tightened = |values: &[f64]| tolerance_beside_rounding(iteration, values, op);
+        let tightened = |values: &[f64]| tolerance_left_by_rounding(iteration, values, op);
         let sought = seek_leading(&Normal(op), wanted, iteration, tightened, seek, &exec)?;
         return sought.and_then(|pairs| pairs.into_spectrum(&exec.phase("components")));
     }
     // Mapping back amplifies the residuals of small eigenvalues.
     let tightened = |values: &[f64]| {
-        tolerance_beside_rounding(iteration, values, op) / longest(Route::BlockKrylov, values, op)
+        tolerance_left_by_rounding(iteration, values, op) / longest(Route::BlockKrylov, values, op)
     };
     let sought = seek_leading(&NormalT(op), wanted, iteration, tightened, seek, &exec)?;
     sought.and_then(|pairs| image(op, pairs, Route::BlockKrylov, iteration.seed, &exec.phase("components")))
@@ -46,7 +46,7 @@ pub(super) fn seek(
 
 /// The tolerance of the iteration that leaves room for the rounding of centring. The whole tolerance where that rounding
 /// exceeds it: such pairs do not converge.
-fn tolerance_beside_rounding(iteration: &IterationOptions<'_>, values: &[f64], op: &dyn Products) -> f64 {
+fn tolerance_left_by_rounding(iteration: &IterationOptions<'_>, values: &[f64], op: &dyn Products) -> f64 {
     const LEAST: f64 = 0.1;
     let tol = iteration.tol;
     let largest = values.first().copied().unwrap_or(0.0);

@@ -282,7 +282,7 @@ pub(super) fn seek_leading(
         if smaller < tol {
             tol = smaller;
             krylov.tighten(tol);
-            // What remains is little, and the end has been reported.
+            // The end has been reported, and little remains.
             exec = exec.part(1.0, 1.0);
             continue;
         }

@@ -32,9 +32,9 @@ class MCA(Categorical):
         Meaning of the weights: v-tests count frequency weights as numbers of respondents, and other weights, such as
         survey weights, as their effective number ``sum(w)**2 / sum(w**2)``. Nothing else depends on it.
     handle_unknown : {"error", "ignore"}, default="error"
-        What :meth:`transform` does with a row that has a category that no row of the fit had, or lacks a value where
-        none did: raise an error, or take its indicators of this column as zeros, as scikit-learn's `OneHotEncoder`. The
-        coordinates are then those by its other columns; zeros and the means of the indicators give the same ones.
+        How :meth:`transform` treats a row with a category that no row of the fit had, or without a value where all of
+        them had one: raise an error, or take its indicators of this column as zeros, as scikit-learn's `OneHotEncoder`.
+        Its coordinates then follow from its other columns; zeros and the means of the indicators give the same ones.
         Files do not keep it: a loaded model has the default, which `set_params` changes.
     solver : {"auto", "svd", "covariance", "gram", "block-krylov"}, default="auto"
         As of :class:`~karhunen.PCA`, as are the following.

@@ -178,7 +178,7 @@ struct Spread {
     range: f64,
 }
 
-/// Refuses entries that are no counts out of two.
+/// Refuses entries that are not counts out of two.
 ///
 /// # Errors
 /// [`Error::NoCount`] for the first one, in the order of rows.
