@@ -52,9 +52,13 @@ impl Columns {
             columns.deviation[j] = column.deviation();
             let (mean, rest) = exact_sum(column.origin, column.largest * column.mean);
             columns.mean[j] = mean;
-            if rest != 0.0 && columns.deviation[j] > 0.0 {
+            let rest = if columns.deviation[j] > 0.0 { rest } else { 0.0 };
+            if rest != 0.0 {
                 columns.remainder.resize(p, 0.0);
-                columns.remainder[j] = rest;
+            }
+            // The rest of the mean from the moments is not that of this mean.
+            if let Some(remainder) = columns.remainder.get_mut(j) {
+                *remainder = rest;
             }
         }
         Ok(columns)
