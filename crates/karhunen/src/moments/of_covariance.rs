@@ -125,7 +125,7 @@ fn check_rank(matrix: &Matrix, n_samples: usize) -> Result<()> {
         return Ok(());
     }
     let rule =
-        "the covariance matrix has as many eigenvalues above zero or more, and so many rows have one less";
+        "the covariance matrix of n rows has at most n - 1 eigenvalues above zero, and this one has more";
     Err(Error::option(options::N_SAMPLES, n_samples, rule))
 }
 
