@@ -61,13 +61,17 @@ impl Moments {
         let (weight, weight_squared) = (weights[0], weights[1]);
         // Files of version 0.2 and before have neither the divisor nor the rests of the means.
         let divisor = record.if_there("divisor", |record, name| record.take_not_negative(name, 1))?;
-        let difference = (weight - weight_squared / weight).max(0.0);
+        let difference = if weight > 0.0 { (weight - weight_squared / weight).max(0.0) } else { 0.0 };
         let mean_rest = record.if_there("mean_rest", Record::take_any_row)?.unwrap_or_default();
         if !mean_rest.is_empty() && mean_rest.len() != p {
             return Err(in_array(
                 "mean_rest",
                 format!("has {} values for {p} columns; the file is damaged, make it again", mean_rest.len()),
             ));
+        }
+        if weight == 0.0 && weight_squared > 0.0 {
+            let problem = format!("hold the sums 0 and {weight_squared}; the file is damaged, make it again");
+            return Err(in_array("weights", problem));
         }
         let moments = Self {
             n_samples,
@@ -170,6 +174,11 @@ mod tests {
             record.put_row("weights", vec![-1.0, 1.0]);
         });
         assert!(weights.contains("weights"), "{weights}");
+        let zero = broken(&|record| {
+            record.take_any_row("weights").unwrap();
+            record.put_row("weights", vec![-0.0, 9.0]);
+        });
+        assert!(zero.contains("`weights`: hold the sums 0 and 9"), "{zero}");
         let huge = broken(&|record| {
             let counts = Counts { n_samples: 10, n_features: usize::MAX, whole: true };
             record.put_json("counts", &counts).unwrap();
