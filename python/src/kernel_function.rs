@@ -23,13 +23,13 @@ impl Called {
 
     fn call(&self, py: Python<'_>, x: &Matrix, y: &Matrix) -> PyResult<Matrix> {
         let blocks = (give_matrix(py, x.clone())?, give_matrix(py, y.clone())?);
-        copy_matrix(&in_function(|| self.function.bind(py).call1(blocks))?)
+        copy_matrix(&self.function.bind(py).call1(blocks)?)
     }
 }
 
 impl BlockKernel for Called {
     fn evaluate(&self, x: &Matrix, y: &Matrix) -> Result<Matrix> {
-        Python::attach(|py| self.call(py, x, y)).map_err(|exception| {
+        in_function(|| Python::attach(|py| self.call(py, x, y))).map_err(|exception| {
             self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(exception);
             Error::Stopped { phase: "kernel function" }
         })

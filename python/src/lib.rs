@@ -94,6 +94,8 @@ mod _core {
     #[pymodule_export]
     use crate::nystrom_map::{NystromMap, fit_nystrom};
     #[pymodule_export]
+    use crate::observer::end;
+    #[pymodule_export]
     use crate::options::names_in_files;
     #[pymodule_export]
     use crate::record::{from_state, load, load_rotated, save, to_state};

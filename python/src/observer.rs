@@ -1,10 +1,10 @@
 //! Runs long work without the interpreter lock, reports progress and handles signals.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use karhunen::exec::{Iteration, Unobserved};
 use karhunen::{Flow, Observer, Result, Run};
@@ -73,12 +73,41 @@ thread_local! {
     static IN_FUNCTION: Cell<bool> = const { Cell::new(false) };
 }
 
+/// True once the interpreter ends.
+static ENDING: AtomicBool = AtomicBool::new(false);
+/// Number of functions of Python that run for the engine.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
 /// Runs a function of Python for the engine: what it asks of the engine gets one thread, unless it asks for more.
-pub(crate) fn in_function<R>(f: impl FnOnce() -> R) -> R {
+///
+/// # Errors
+/// Those of `f`; `RuntimeError` once the interpreter ends.
+pub(crate) fn in_function<R>(f: impl FnOnce() -> PyResult<R>) -> PyResult<R> {
+    // Counted before the test, so that either `end` waits for this function or the function does not begin.
+    RUNNING.fetch_add(1, Ordering::SeqCst);
     let before = IN_FUNCTION.replace(true);
-    let result = f();
+    let result = if ENDING.load(Ordering::SeqCst) {
+        Err(PyRuntimeError::new_err("the interpreter ends: no function of Python is called any more"))
+    } else {
+        f()
+    };
     IN_FUNCTION.set(before);
+    RUNNING.fetch_sub(1, Ordering::SeqCst);
     result
+}
+
+/// Lets the functions of Python that run for the engine end, and no other begin, for at most five seconds. Called before
+/// the interpreter ends: it would take their threads away while they run, which ends the process.
+#[pyfunction]
+pub(crate) fn end(py: Python<'_>) {
+    const PATIENCE: Duration = Duration::from_secs(5);
+    ENDING.store(true, Ordering::SeqCst);
+    py.detach(|| {
+        let start = Instant::now();
+        while RUNNING.load(Ordering::SeqCst) > 0 && start.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    });
 }
 
 /// Multiplications of work too short to be interrupted: some ten milliseconds.

@@ -84,7 +84,7 @@ impl<T: Element> BlockReader<T> for Factory {
             }
         }
         // The clauses of the generator that end it run on the thread that read from it.
-        Python::attach(|py| blocks.bind(py).call_method0("close").map(drop)).map_err(failed)
+        in_function(|| Python::attach(|py| blocks.bind(py).call_method0("close").map(drop))).map_err(failed)
     }
 
     fn held(&self, _: usize) -> f64 {

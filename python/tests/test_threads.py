@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -122,3 +123,28 @@ def test_a_fork_of_a_fit_that_takes_rows_does_not_wait():
     finally:
         done.set()
         thread.join()
+
+
+FIT_AT_EXIT = """
+import threading
+import numpy as np
+from karhunen import KernelPCA
+X, begun = np.random.default_rng(0).normal(size=(1000, 400)), threading.Event()
+
+def kernel(a, b):
+    begun.set()
+    return a @ b.T
+
+def work():
+    while True:
+        KernelPCA(3, kernel=kernel).fit(X)
+
+threading.Thread(target=work, daemon=True).start()
+assert begun.wait(20)
+"""
+
+
+def test_a_kernel_function_that_runs_while_the_interpreter_ends_does_not_abort():
+    # The errors of the thread are its own.
+    ends = [subprocess.run([sys.executable, "-c", FIT_AT_EXIT], stderr=subprocess.PIPE, timeout=60) for _ in range(5)]
+    assert [end.returncode for end in ends] == [0] * 5, ends[0].stderr

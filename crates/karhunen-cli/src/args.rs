@@ -395,6 +395,7 @@ pub(crate) enum UnknownArg {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   karhunen inspect counties.model
+  karhunen inspect rows.npz --memory-limit 2GB
   karhunen inspect table.csv --label class --json | jq .feature_names")]
 pub(crate) struct InspectArgs {
     /// A model or a data file; - for the standard input
@@ -410,6 +411,8 @@ pub(crate) struct InspectArgs {
     pub(crate) threads: ThreadArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
 }
 
 /// The input of `reconstruct`.

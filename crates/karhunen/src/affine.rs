@@ -63,7 +63,8 @@ impl Affine {
     /// `feature_weights` are checked by the caller.
     ///
     /// # Errors
-    /// [`Error::Overflow`] for a column whose scale or variance is beyond f64, [`Error::Underflow`] if all are below it;
+    /// [`Error::Overflow`] for a column whose scale or variance is beyond f64, or is lost in sums of squares that scale it;
+    /// [`Error::Underflow`] if all variances are below f64;
     /// [`Error::ColumnValue`] for a binomial scale
     /// of a mean that no counts out of two have.
     pub(crate) fn new(
@@ -79,6 +80,9 @@ impl Affine {
             let rule = "counts 0, 1, 2 deviate less from their mean; codes of missing genotypes must be missing values";
             let value = columns.deviation[j];
             return Err(Error::ColumnValue { option: options::SCALE, column: j, value, rule });
+        }
+        if let (Scales::Deviation(_) | Scales::Pareto(_), Some(column)) = (scales, columns.lost) {
+            return Err(Error::Overflow { statistic: "variance", column });
         }
         let weight = |j: usize| feature_weights.map_or(1.0, |c| c[j]);
         let factor: Vec<f64> = (0..p).map(|j| weight(j).sqrt() / scale[j]).collect();
@@ -96,6 +100,7 @@ impl Affine {
             && let Some(column) = (0..p)
                 .filter(|j| weight(*j) * spread[*j] > 0.0)
                 .max_by(|a, b| (spread[*a] * factor[*a]).total_cmp(&(spread[*b] * factor[*b])))
+                .or(columns.lost)
         {
             return Err(Error::Underflow { column });
         }
@@ -118,7 +123,12 @@ mod tests {
     use super::*;
 
     fn columns() -> Columns {
-        Columns { mean: vec![3.0, 0.1, 0.0], remainder: Vec::new(), deviation: vec![4.0, 0.0, 0.0] }
+        Columns {
+            mean: vec![3.0, 0.1, 0.0],
+            remainder: Vec::new(),
+            deviation: vec![4.0, 0.0, 0.0],
+            lost: None,
+        }
     }
 
     /// The map with these centres and scales.
@@ -164,8 +174,12 @@ mod tests {
         fn rule(center: &Centring) -> Standardization<'_> {
             Standardization { center, scales: Scales::Binomial, feature_weights: None }
         }
-        let counts =
-            Columns { mean: vec![0.5, 2.0, 0.0], remainder: Vec::new(), deviation: vec![0.7, 0.0, 0.0] };
+        let counts = Columns {
+            mean: vec![0.5, 2.0, 0.0],
+            remainder: Vec::new(),
+            deviation: vec![0.7, 0.0, 0.0],
+            lost: None,
+        };
         let scale = Affine::new(&counts, rule(&Centring::Mean)).unwrap().scale;
         // f = 1/4: 2 * 1/4 * 3/4.
         assert_eq!(scale, [0.375_f64.sqrt(), 1.0, 1.0]);

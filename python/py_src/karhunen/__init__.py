@@ -4,12 +4,14 @@ Estimators with scikit-learn's interface on an engine in Rust. scikit-learn itse
 estimator, so that ``import karhunen`` stays light.
 """
 
+import atexit
 import sys
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from karhunen._core import NotConvergedError, __version__
+from karhunen._core import end as _end
 
 if TYPE_CHECKING:
     from karhunen import cluster, diagnostics, genotypes, plot, rotation, selection
@@ -72,6 +74,9 @@ _MODULES = (
     *("anndata", "categorical", "cluster", "completion", "dask", "diagnostics", "genotypes", "plot"),
     *("resampling", "rotation", "selection", "spark", "xarray"),
 )
+
+# Functions of Python that run for the engine in daemon threads end before the interpreter does.
+atexit.register(_end)
 
 #: Modules of earlier versions, which their pickles name.
 _FORMER_MODULES = (

@@ -842,6 +842,7 @@ _Kind = TypeVar(
 )
 
 def names_in_files() -> dict[str, str]: ...
+def end() -> None: ...
 def to_state(model: _AnyModel) -> dict[str, Any]:
     """Return the record of a model, except a kernel function: arrays (views of the model) and texts."""
 

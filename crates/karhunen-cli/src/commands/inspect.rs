@@ -37,7 +37,7 @@ pub(crate) fn run(args: InspectArgs) -> Result<()> {
     let progress = Progress::new(args.json.is_some());
     let names = [args.input.feature_names.as_ref(), args.input.sample_names.as_ref()];
     one_standard_input(&[&[Some(&args.file)], &names[..]].concat())?;
-    let options = read_options(&args.input, &args.threads);
+    let options = args.memory.within(read_options(&args.input, &args.threads));
     match Dataset::read_any(&args.file, &options, &progress)? {
         (Content::Model { saved: AnyModel::Complete(saved), version }, _) => model(&args, &saved, &version),
         (Content::Model { saved: AnyModel::Incomplete(saved), version }, _) => {

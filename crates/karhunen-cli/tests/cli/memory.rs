@@ -200,3 +200,19 @@ fn every_limit_from_the_one_that_an_error_advises_fits_a_folder_of_parts() {
         assert_eq!(code, Some(0), "{advised} + {more}: {error}");
     }
 }
+
+#[test]
+fn inspect_keeps_within_its_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(b"a,b\n").unwrap();
+    (0..5000).for_each(|i| writeln!(encoder, "{},{}", noise(i), noise(7 * i)).unwrap());
+    std::fs::write(folder.path().join("t.csv.gz"), encoder.finish().unwrap()).unwrap();
+    let run = |arguments: &str| karhunen(arguments).current_dir(folder.path()).output().unwrap();
+    let (plain, limited) = (run("inspect t.csv.gz"), run("inspect t.csv.gz --memory-limit 50kB --cache ."));
+    assert!(plain.status.success() && plain.stdout == limited.stdout, "{limited:?}");
+    // What is unpacked goes to a temporary file.
+    let refused = run("inspect t.csv.gz --memory-limit 50kB --cache nowhere");
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(4) && error.contains("the temporary copy"), "{error}");
+}

@@ -39,7 +39,7 @@ impl ColumnPairs {
     ) -> Result<(Self, [String; 2])> {
         let (path, mapped) = (input.path.clone(), input.mapped());
         options.allow_for_triples(&path, &[])?;
-        let (file, schema, n_rows) = parquet::open(&path, input.bytes, options.most_unpacked())?;
+        let (file, schema, n_rows) = parquet::open(&path, input.bytes, options)?;
         Self::of(&path, (schema, n_rows, Box::new(file)), mapped, wanted)
     }
 

@@ -7,18 +7,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::{ArrayRef, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use karhunen::{Matrix, Scalar};
+use karhunen::{Matrix, Scalar, memory};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
 use parquet::arrow::arrow_writer::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::basic::{Compression, Type, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use super::batches::Batches;
 use super::columns::{self, Columns};
 use super::parquet_limits::{check_pages, check_schema};
+use super::roles::place;
 use super::triples;
 use crate::categories::{CategoryTable, ColumnKinds};
 use crate::csv::in_pool;
@@ -73,7 +74,7 @@ fn with_columns<R: Send>(
         &[option_names::ROW_NAMES, option_names::LABELS, option_names::WEIGHTS_COLUMN],
     )?;
     let mapped = bytes.mapped();
-    let (file, schema, n_rows) = open(&path, bytes, options.most_unpacked())?;
+    let (file, schema, n_rows) = open(&path, bytes, options)?;
     let batches = Arc::new(file);
     let columns = Columns { path: &path, format: "Parquet", schema, n_rows, batches, n_bytes, mapped };
     in_pool(&path, options, || read(&columns))?
@@ -90,7 +91,7 @@ pub(crate) fn read_triples<T: Scalar>(
 ) -> Result<Entries<T>> {
     let Input { path, bytes } = input;
     options.allow_for_triples(&path, &[])?;
-    let (file, schema, n_rows) = open(&path, bytes, options.most_unpacked())?;
+    let (file, schema, n_rows) = open(&path, bytes, options)?;
     let file = triples::File { path: &path, schema: &schema, n_rows, batches: &file };
     in_pool(&path, options, || file.entries(wanted))?
 }
@@ -100,23 +101,24 @@ pub(crate) fn read_triples<T: Scalar>(
 /// # Errors
 /// [`crate::Cause::Format`] for damaged files.
 pub(crate) fn column_names(input: Input) -> Result<Vec<String>> {
-    let (_, schema, _) = open(&input.path, input.bytes, ReadOptions::default().most_unpacked())?;
+    let (_, schema, _) = open(&input.path, input.bytes, &ReadOptions::default())?;
     Ok(schema.fields().iter().map(|field| field.name().clone()).collect())
 }
 
 /// The file, the names and types of its columns, and its number of rows.
-pub(crate) fn open(path: &Path, bytes: Bytes, most_unpacked: u64) -> Result<(File, SchemaRef, usize)> {
+pub(crate) fn open(path: &Path, bytes: Bytes, options: &ReadOptions) -> Result<(File, SchemaRef, usize)> {
     let mapped = bytes.mapped();
     let bytes = columns::shared(bytes);
     check_schema(&bytes).map_err(|error| damaged(path, &error))?;
     let metadata = decoder::run(path, || ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new()))?;
     let release = || mapped.iter().for_each(Mapped::release);
     let pages = check_pages(metadata.metadata(), &bytes, &release).map_err(|error| damaged(path, &error))?;
-    check_unpacked(&metadata, most_unpacked).map_err(|cause| Error::new(path, cause))?;
+    check_unpacked(&metadata, options.most_unpacked()).map_err(|cause| Error::new(path, cause))?;
     let declared = metadata.metadata().file_metadata().num_rows();
     let n_rows = usize::try_from(declared).map_err(|_| damaged(path, &format!("{declared} rows")))?;
     let schema = metadata.schema().clone();
-    Ok((File { path: path.to_owned(), bytes, metadata, pages }, schema, n_rows))
+    let (path, most_held) = (path.to_owned(), options.most_held());
+    Ok((File { path, bytes, metadata, pages, most_held }, schema, n_rows))
 }
 
 /// Refuses columns that declare more than `most` bytes after decompression.
@@ -137,6 +139,33 @@ pub(crate) struct File {
     metadata: ArrowReaderMetadata,
     /// Most bytes of unpacked pages that a reader of each column holds at a time.
     pages: Vec<u64>,
+    /// Most bytes of values to hold in memory.
+    most_held: u64,
+}
+
+impl File {
+    /// Refuses texts of which one page exceeds the memory limit: all of it is decoded at a time.
+    ///
+    /// # Errors
+    /// [`Cause::Format`].
+    fn check_texts(&self, columns: &[usize]) -> Result<()> {
+        /// The page, its values, and the copies that they become.
+        const COPIES: u64 = 4;
+        let schema = self.metadata.parquet_schema();
+        for &column in columns.iter().filter(|&&column| column < schema.num_columns()) {
+            let need = COPIES.saturating_mul(self.pages.get(column).copied().unwrap_or(0));
+            if need > self.most_held && schema.column(column).physical_type() == Type::BYTE_ARRAY {
+                let message = format!(
+                    "takes {} to read, more than the memory that may be used; write the file with smaller pages, or \
+                     without the column",
+                    memory::size(need as f64)
+                );
+                let place = place(self.metadata.schema(), None, column);
+                return Err(Error::at(&self.path, place, Cause::format(message)));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Batches for File {
@@ -150,6 +179,7 @@ impl Batches for File {
         first: usize,
         f: &mut dyn FnMut(usize, &RecordBatch) -> Result<bool>,
     ) -> Result<()> {
+        self.check_texts(columns)?;
         // Groups of rows before `first` are not decoded.
         let (mut end, mut n_passed) = (0, 0);
         for group in self.metadata.metadata().row_groups() {
@@ -369,5 +399,31 @@ mod tests {
         let named =
             ReadOptions { row_names: RowNames::Column("my city".to_owned()), ..ReadOptions::default() };
         assert_eq!(read_bytes(bytes, &named).sample_names.as_deref(), Some(&names[..]));
+    }
+
+    #[test]
+    fn texts_that_exceed_the_memory_limit_are_refused() {
+        let names = ["x".repeat(3_000_000), "y".to_owned()];
+        let (matrix, columns) = (Matrix::from_fn(2, 1, |i, _| i as f64), ["x".to_owned()]);
+        let table = NamedMatrix {
+            matrix: &matrix,
+            row_names: Some(&names),
+            row_header: "text",
+            labels: &[],
+            column_names: &columns,
+            numeric_ids: false,
+        };
+        let mut bytes = Vec::new();
+        write(&mut bytes, &table).unwrap();
+        let within = |limit| {
+            let input = Input { path: "x.parquet".into(), bytes: Bytes::Owned(bytes.clone()) };
+            read(input, &ReadOptions { memory_limit: Some(limit), ..ReadOptions::default() })
+        };
+        assert_eq!(within(13_000_000).unwrap().sample_names.unwrap()[0].len(), 3_000_000);
+        assert_eq!(
+            within(10_000_000).unwrap_err().to_string(),
+            "x.parquet: column 1 (`text`): takes 12.0 MB to read, more than the memory that may be used; write the file \
+             with smaller pages, or without the column"
+        );
     }
 }

@@ -9,8 +9,8 @@ use karhunen::matrix::Major;
 use super::matrix::Stored;
 use crate::names::list;
 use crate::option_names;
-use crate::store::Store;
 use crate::store::kind::Kind;
+use crate::store::{Array, Store};
 use crate::{Cause, Error, ReadOptions, Result};
 
 /// The matrix that the options choose, with its names.
@@ -160,7 +160,9 @@ fn texts(file: &Store, name: &str, check: &dyn Fn(usize) -> Result<()>) -> Resul
             let values = file.array(&format!("{name}/values"))?;
             check(values.len()?)?;
             if file.kind(&format!("{name}/mask"))? == Some(Kind::Array) {
-                let absent = file.array(&format!("{name}/mask"))?.flags(None)?.unwrap_or_default();
+                let absent = file.array(&format!("{name}/mask"))?;
+                check(absent.len()?)?;
+                let absent = absent.flags(None)?.unwrap_or_default();
                 if let Some(row) = absent.iter().position(|&absent| absent) {
                     return Err(
                         values.refuse(&format!("has no name at row {}; give each row a name", row + 1))
@@ -186,13 +188,23 @@ fn texts(file: &Store, name: &str, check: &dyn Fn(usize) -> Result<()>) -> Resul
     }
 }
 
-/// The truth values of a column of categories; `None` if those are no truth values.
-fn of_categories(file: &Store, name: &str, refuse: &dyn Fn(String) -> Error) -> Result<Option<Vec<bool>>> {
+/// The truth values of a column of categories, whose number of rows `check` accepts; `None` if those are not truth values.
+fn of_categories(
+    file: &Store,
+    name: &str,
+    check: &dyn Fn(&Array) -> Result<()>,
+    refuse: &dyn Fn(String) -> Error,
+) -> Result<Option<Vec<bool>>> {
     if file.kind(&format!("{name}/categories"))? != Some(Kind::Array) {
         return Ok(None);
     }
-    let Some(flags) = file.array(&format!("{name}/categories"))?.flags(None)? else { return Ok(None) };
-    let codes = file.array(&format!("{name}/codes"))?;
+    let (categories, codes) =
+        (file.array(&format!("{name}/categories"))?, file.array(&format!("{name}/codes"))?);
+    check(&codes)?;
+    if categories.len()? > codes.len()? {
+        return Err(categories.refuse("has more categories than rows; remove those without rows"));
+    }
+    let Some(flags) = categories.flags(None)? else { return Ok(None) };
     let of_rows = codes.positions::<i64>(0..codes.len()?)?;
     let flag = |&code: &i64| match usize::try_from(code) {
         Ok(code) => flags
@@ -216,6 +228,16 @@ fn mask(file: &Store, var: &str, column: &str, p: usize) -> Result<Vec<bool>> {
         let there = if columns.is_empty() { "none".to_owned() } else { list(columns) };
         refuse(format!("`{var}` has no such column; there are {there}"))
     };
+    // The number of values is compared before they are read: a damaged file may declare any.
+    let check = |values: &Array| match values.len()? {
+        n if n == p => Ok(()),
+        n => Err(refuse(format!("it has {n} values for {p} genes; the file is damaged"))),
+    };
+    let checked = |name: &str, field| {
+        let values = file.array(name)?;
+        check(&values)?;
+        values.flags(field)
+    };
     let flags = match file.kind(var)? {
         Some(Kind::Array) => {
             let records = file.array(var)?;
@@ -224,20 +246,20 @@ fn mask(file: &Store, var: &str, column: &str, p: usize) -> Result<Vec<bool>> {
                 columns.retain(|found| found != "index" && found != "_index");
                 return Err(missing(&columns));
             }
-            records.flags(Some(column))?
+            checked(var, Some(column))?
         }
         Some(Kind::Group) => {
             let name = format!("{var}/{column}");
             match file.kind(&name)? {
-                Some(Kind::Array) => file.array(&name)?.flags(None)?,
+                Some(Kind::Array) => checked(&name, None)?,
                 Some(Kind::Group) if file.kind(&format!("{name}/mask"))? == Some(Kind::Array) => {
-                    let absent = file.array(&format!("{name}/mask"))?.flags(None)?;
+                    let absent = checked(&format!("{name}/mask"), None)?;
                     if absent.is_some_and(|absent| absent.contains(&true)) {
                         return Err(refuse("some of its values are missing".to_owned()));
                     }
-                    file.array(&format!("{name}/values"))?.flags(None)?
+                    checked(&format!("{name}/values"), None)?
                 }
-                Some(Kind::Group) => of_categories(file, &name, &refuse)?,
+                Some(Kind::Group) => of_categories(file, &name, &check, &refuse)?,
                 None => {
                     let (groups, arrays) = file.members(var)?;
                     let mut columns = [groups, arrays].concat();
@@ -250,9 +272,6 @@ fn mask(file: &Store, var: &str, column: &str, p: usize) -> Result<Vec<bool>> {
         None => None,
     };
     let flags = flags.ok_or_else(no_flags)?;
-    if flags.len() != p {
-        return Err(refuse(format!("it has {} values for {p} genes; the file is damaged", flags.len())));
-    }
     if !flags.contains(&true) {
         return Err(refuse(format!("it takes none of the {p} genes")));
     }

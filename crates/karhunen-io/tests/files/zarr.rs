@@ -540,6 +540,23 @@ fn the_number_of_names_is_compared_before_they_are_read() {
 }
 
 #[test]
+fn the_number_of_values_of_a_mask_is_compared_before_they_are_read() {
+    for (mask, array) in [
+        ("highly_variable", "highly_variable"),
+        ("categories", "categories/codes"),
+        ("nullable", "nullable/values"),
+        ("nullable", "nullable/mask"),
+    ] {
+        let folder = Folder::of("cells_v2.zarr.zip");
+        let n = 1_u64 << 50;
+        folder.edit(&format!("var/{array}/.zarray"), |m| m["shape"] = json!([n]));
+        let options = ReadOptions { mask: Some(mask.to_owned()), ..ReadOptions::default() };
+        let refused = folder.refusal(&options);
+        assert!(refused.contains(&format!("it has {n} values for ")), "{array}: {refused}");
+    }
+}
+
+#[test]
 fn chunks_that_exceed_the_limit_where_the_values_do_not_are_refused() {
     let parent = tempfile::tempdir().unwrap();
     let path = parent.path().join("x.zarr");

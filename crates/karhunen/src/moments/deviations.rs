@@ -9,6 +9,8 @@ use crate::source::{Block, Source};
 
 /// Squared deviations below this have lost digits to underflow, or vanished.
 const UNDERFLOW: f64 = 1e-280;
+/// Values of a larger mean differ by more than [`UNDERFLOW`] allows, or are equal.
+const SMALLEST_MEAN: f64 = 1e-124;
 /// A deviation from a mean that is known to f64 alone, or of a constant column from a given centre, counts as zero up to this
 /// many units of rounding of the mean.
 const CONSTANT_UNITS: f64 = 4.0;
@@ -25,6 +27,8 @@ pub(crate) struct Columns {
     /// The exact mean less `mean`, for columns that need it; empty if none does.
     pub(crate) remainder: Vec<f64>,
     pub(crate) deviation: Vec<f64>,
+    /// The first column of which sums of squares do not show whether it varies.
+    pub(crate) lost: Option<usize>,
 }
 
 impl Columns {
@@ -46,7 +50,7 @@ impl Columns {
         weights: Option<&[f64]>,
     ) -> Result<Self> {
         let p = moments.mean.len();
-        let mut columns = Self::of_moments(moments);
+        let mut columns = Self { lost: None, ..Self::of_moments(moments) };
         let tiny: Vec<usize> = (0..p).filter(|j| moments.variance(*j) < UNDERFLOW).collect();
         for (&j, column) in tiny.iter().zip(read_again(&tiny, moments.weight, x, weights)?) {
             columns.deviation[j] = column.deviation();
@@ -72,8 +76,17 @@ impl Columns {
             let deviation = moments.variance(j).sqrt();
             if deviation <= units * f64::EPSILON * moments.mean[j].abs() { 0.0 } else { deviation }
         };
-        let deviation = (0..moments.mean.len()).map(deviation).collect();
-        Self { mean: moments.mean.clone(), remainder: moments.remainder().to_vec(), deviation }
+        let p = moments.mean.len();
+        let is_lost = |j: &usize| {
+            let mean = moments.mean[*j].abs();
+            mean > 0.0 && mean < SMALLEST_MEAN && moments.variance(*j) < UNDERFLOW
+        };
+        Self {
+            mean: moments.mean.clone(),
+            remainder: moments.remainder().to_vec(),
+            deviation: (0..p).map(deviation).collect(),
+            lost: (0..p).find(is_lost),
+        }
     }
 
     /// The deviation of column `j` about its mean, about zero without centring, or about a given centre.

@@ -183,7 +183,7 @@ impl Sums<'_> {
     fn affine_of(&self, moments: Option<&Moments>) -> Option<Affine> {
         let moments = moments.filter(|moments| moments.weight > 0.0)?;
         // Means rounded to f64 are near enough for a start.
-        let columns = Columns { remainder: Vec::new(), ..Columns::of_moments(moments) };
+        let columns = Columns { remainder: Vec::new(), lost: None, ..Columns::of_moments(moments) };
         Affine::new(&columns, self.first_pass.standardization).ok()
     }
 

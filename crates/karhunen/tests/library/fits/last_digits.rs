@@ -1,8 +1,8 @@
 //! The last digits: of sums of parts far from zero, of divisors, of values in single precision.
 
 use karhunen::moments::Scatter;
-use karhunen::pca::Route;
-use karhunen::{Pca, PcaModel, Run, Weighting, Weights};
+use karhunen::pca::{Route, Scaling};
+use karhunen::{Error, Pca, PcaModel, Run, Weighting, Weights};
 use karhunen_testkit::{Rows, Tolerance, assert_close, gaussian};
 
 use crate::fits::expect::SOLVERS;
@@ -136,4 +136,23 @@ fn residuals_of_sparse_rows_far_from_zero_count_the_rounding_of_centring() {
         let reported = model.convergence().residuals[0];
         assert!(reported > 1e-6 && reported > error / 2.0, "{solver}: {reported:e}, error {error:e}");
     }
+}
+
+/// Squares of such deviations vanish in sums: the rows give their variance, sums refuse to call them constant.
+#[test]
+fn columns_whose_squares_vanish_in_sums_are_refused_where_they_decide() {
+    let rows: Rows = gaussian(20, 2, 4).iter().map(|row| vec![row[0], 1e-200 * row[1]]).collect();
+    let sums = scatter(&rows, Layout::RowMajor, None);
+    let scaled = Pca { scale: Scaling::Deviation, ..Pca::new(2) };
+    let of_rows = fit::<f64>(&rows, Layout::RowMajor, &scaled, None);
+    assert!((of_rows.explained_variance().iter().sum::<f64>() - 2.0).abs() < 1e-14);
+    let refusal = scaled.fit_scatter(&sums, None).unwrap_err();
+    assert!(matches!(refusal, Error::Overflow { statistic: "variance", column: 1 }), "{refusal}");
+    // Next to the variance of the other column it is nothing.
+    let plain = Pca::new(1).fit_scatter(&sums, None).unwrap();
+    let expected = fit::<f64>(&rows, Layout::RowMajor, &Pca::new(1), None).explained_variance()[0];
+    assert!((plain.explained_variance()[0] / expected - 1.0).abs() < 1e-14);
+    let tiny: Rows = rows.iter().map(|row| vec![row[1]]).collect();
+    let refusal = Pca::new(1).fit_scatter(&scatter(&tiny, Layout::RowMajor, None), None).unwrap_err();
+    assert!(matches!(refusal, Error::Underflow { column: 0 }), "{refusal}");
 }
