@@ -108,16 +108,17 @@ def test_options_of_other_kinds_are_refused():
     assert karhunen.read("t.csv", skip=0).options["skip"] == []
 
 
-def test_what_a_fit_leaves_out_is_left_out_of_later_files(tmp_path):
+@pytest.mark.parametrize("kind", [PCA, IncompletePCA])
+def test_what_a_fit_leaves_out_is_left_out_of_later_files(tmp_path, kind):
     rows = np.random.default_rng(0).normal(size=(20, 3)).round(3)
     lines = [f"{a},{b},{c},{'xyz'[i % 3]},{i % 4 + 1}" for i, (a, b, c) in enumerate(rows)]
     path = write(tmp_path, "a,b,c,class,times\n" + "\n".join(lines) + "\n")
-    pca = PCA(2).fit(karhunen.read(path, labels="class", weights="times"))
+    pca = kind(2).fit(karhunen.read(path, labels="class", weights="times"))
     frame = pd.DataFrame(rows, columns=list("abc"))
     expected = pca.transform(frame)
     np.testing.assert_allclose(pca.transform(path), expected, rtol=1e-12)
     pca.save(tmp_path / "m")
-    np.testing.assert_allclose(PCA.load(tmp_path / "m").transform(path), expected, rtol=1e-12)
-    chosen = PCA(2).fit(karhunen.read(path, columns=["c", "a"]))
+    np.testing.assert_allclose(kind.load(tmp_path / "m").transform(path), expected, rtol=1e-12)
+    chosen = kind(2).fit(karhunen.read(path, columns=["c", "a"]))
     np.testing.assert_allclose(chosen.transform(path), chosen.transform(frame[["a", "c"]]), rtol=1e-12)
-    assert not PCA(2).fit(rows)._columns_of_file["set_aside"]
+    assert not kind(2).fit(rows)._columns_of_file["set_aside"]

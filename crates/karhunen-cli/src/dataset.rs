@@ -199,7 +199,8 @@ impl Dataset {
 pub(crate) fn neither_file_nor_column(error: karhunen_io::Error, options: &ReadOptions) -> Failure {
     match (&*error.cause, &options.weights_column) {
         (Cause::Column { option: option_names::WEIGHTS_COLUMN, .. }, Some(name)) => {
-            Failure::Usage(format!("{}; and there is no file {name}", error.text_for(&Places::of_file(""))))
+            let path = if Path::new(name).is_dir() { "is a folder" } else { "is not a file" };
+            Failure::Usage(format!("{}; and {name} {path}", error.text_for(&Places::of_file(""))))
         }
         _ => error.into(),
     }

@@ -45,6 +45,7 @@ __all__ = [
     "diagnose_rotated_features",
     "diagnose_rotated_incomplete_features",
     "diagnose_rows",
+    "end",
     "explain_incomplete_rows",
     "explain_rows",
     "fit",

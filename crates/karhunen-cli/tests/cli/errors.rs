@@ -69,7 +69,7 @@ fn columns_of_text_are_set_aside_by_label() {
 fn weights_that_are_neither_a_column_nor_a_file() {
     assert_eq!(
         refusal(&[TABLE], "fit t.csv --label sex --weights hight", 2),
-        "t.csv: --weights hight: there is no such column; did you mean `height`?; and there is no file hight"
+        "t.csv: --weights hight: there is no such column; did you mean `height`?; and hight is not a file"
     );
 }
 

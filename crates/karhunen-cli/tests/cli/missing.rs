@@ -429,7 +429,7 @@ fn weights_that_are_none_are_refused() {
         (
             "fit n.csv --missing --weights v",
             2,
-            "n.csv: --weights v: there is no such column; there are `a`, `b`, `w`; and there is no file v",
+            "n.csv: --weights v: there is no such column; there are `a`, `b`, `w`; and v is not a file",
         ),
         (
             "fit n.csv --missing --label w --weights s.txt --weighting population",

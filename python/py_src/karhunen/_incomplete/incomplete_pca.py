@@ -421,6 +421,8 @@ class IncompletePCA(RowByRow):
         feature_weight: Any = None,
     ) -> _core.Entries:
         options = engine_options(self)
+        # Those of an earlier fit.
+        self.__dict__.pop("_columns_of_file", None)
         entries = to_fit_entries(self, X, sample_weight, entry_weight, feature_weight)
         begin = None if start is None else to_start(start, entries.shape, options["n_components"])
         with self._call() as draw:
