@@ -1,7 +1,7 @@
 //! Dispatches on the type of the data; no other module does.
 
 use karhunen::{Error, Observed, Result, Run, Scalar, Source};
-use karhunen_io::{Data as TableData, OwnedBlock, Suspect, suspects, suspects_of};
+use karhunen_io::{Columns, Data as TableData, OwnedBlock};
 use numpy::PyArrayDyn;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -114,14 +114,14 @@ impl Data {
         }
     }
 
-    /// The columns that are probably no features; none of sparse rows, and of rows that stay in files.
-    pub(crate) fn suspects(&self, names: &[String]) -> Result<Vec<Suspect>> {
-        match self {
-            Data::F32(LentMatrix::Dense(x)) => Ok(suspects(&x.view()?, Some(names))),
-            Data::F64(LentMatrix::Dense(x)) => Ok(suspects(&x.view()?, Some(names))),
-            Data::F32(LentMatrix::Sparse(_)) | Data::F64(LentMatrix::Sparse(_)) => Ok(Vec::new()),
-            Data::Shared(rows) => Ok(suspects_of(rows.data(), Some(names))),
-        }
+    /// Runs `look` on rows that are held densely in memory; `None` of others.
+    pub(crate) fn look<R>(&self, look: impl FnOnce(&dyn Columns) -> R) -> Result<Option<R>> {
+        Ok(match self {
+            Data::F32(LentMatrix::Dense(x)) => Some(look(&x.view()?)),
+            Data::F64(LentMatrix::Dense(x)) => Some(look(&x.view()?)),
+            Data::F32(LentMatrix::Sparse(_)) | Data::F64(LentMatrix::Sparse(_)) => None,
+            Data::Shared(rows) => Some(look(rows.data())),
+        })
     }
 
     /// Allocates one row of `width` values, in the type of the data, for every row.

@@ -81,3 +81,19 @@ def test_examples_have_no_false_alarm():
     assert {path.name for path in Path(EXAMPLES).glob("*.csv")} <= set(sets)
     with pytest.warns(UserWarning, match="column 'target' holds 3 whole numbers"):
         PCA(2).fit(load_iris(as_frame=True).frame)
+
+
+def test_symmetric_tables_are_named_and_the_advice_fits_them(tmp_path):
+    rows = pd.DataFrame(np.random.default_rng(3).normal(size=(50, 4)), columns=list("abcd"))
+    rows["b"] += rows["a"]
+    table = rows.corr()
+    table.to_csv(tmp_path / "r.csv", index=False)
+    for estimator, given in ((PCA(2), table), (IncompletePCA(1), table), (PCA(2), tmp_path / "r.csv")):
+        with pytest.warns(UserWarning, match=r"symmetric, .* use PCA\.from_covariance\(table, n_samples=\.\.\.\)"):
+            estimator.fit(given)
+    fit = PCA.from_covariance(table, n_samples=50, n_components=2)
+    expected = PCA(2, scale=True).fit(rows).explained_variance_
+    np.testing.assert_allclose(fit.explained_variance_, expected, rtol=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        KernelPCA(2, kernel="precomputed").fit(table)

@@ -3,9 +3,7 @@
 
 use karhunen::PcaModel;
 use karhunen::pca::{Centring, Scaling};
-use karhunen_io::{
-    Columns, Data, ObservedData, Suspect, is_symmetric, shell_word, shortened, suspects, suspects_of,
-};
+use karhunen_io::{Columns, Data, ObservedData, Suspect, shell_word, shortened, suspects, symmetric_hint};
 
 use crate::figures::percent;
 
@@ -30,7 +28,7 @@ pub(crate) enum ScaleAdvice {
 
 /// Hints about the columns of a table; `names` are their names, if any.
 pub(crate) fn of_table(data: &Data, names: Option<&[String]>) -> Vec<String> {
-    suspects_of(data, names).iter().map(|suspect| of_suspect(*suspect, names)).collect()
+    suspects(data, names).iter().map(|suspect| of_suspect(*suspect, names)).collect()
 }
 
 /// As [`of_table`], for a table with missing values.
@@ -40,9 +38,7 @@ pub(crate) fn of_observed(data: &ObservedData, names: Option<&[String]>) -> Vec<
 
 /// A hint about a table that is symmetric.
 pub(crate) fn of_matrix(data: &Data) -> Option<String> {
-    let hint = "the table is symmetric, as a matrix of correlations or covariances is, and its rows are fitted as observations; if it is \
-                one, use --from-covariance and --rows N, the number of rows that it was computed from";
-    is_symmetric(data).then(|| hint.to_owned())
+    symmetric_hint(data, "use --from-covariance and --rows N, the number of rows that it was computed from")
 }
 
 /// A hint about a model of covariances without means.

@@ -101,7 +101,7 @@ pub use saved::{
     SavedNystrom, SavedRotated, SavedRotatedIncomplete, SavedScatter, Stored, load_any_model, load_model,
     save_model, stage_model,
 };
-pub use suspects::{Columns, Suspect, SuspectContent, is_symmetric, suspects, suspects_of};
+pub use suspects::{Columns, Suspect, SuspectContent, suspects, symmetric_hint};
 pub use table::{Buffer, Data, Label, NamedMatrix, RowWriter, RowsToWrite, Table, Values};
 pub use tables::{is_read_through, read_tables};
 pub use triples::TripleColumns;

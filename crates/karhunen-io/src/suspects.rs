@@ -111,35 +111,40 @@ impl Columns for ObservedData {
     }
 }
 
-/// Tests whether a table in memory is symmetric, as matrices of correlations and covariances are.
-pub fn is_symmetric(data: &Data) -> bool {
+impl Columns for Data {
+    fn shape(&self) -> (usize, usize) {
+        Data::shape(self)
+    }
+
+    fn column(&self, j: usize, rows: usize) -> Option<Vec<f64>> {
+        match self {
+            Data::F32(values) => values.column(j, rows),
+            Data::F64(values) => values.column(j, rows),
+        }
+    }
+}
+
+/// A hint about a table in memory that is symmetric, as matrices of correlations and covariances are; `remedy` fits it as one.
+pub fn symmetric_hint(table: &dyn Columns, remedy: &str) -> Option<String> {
     /// Most columns that are compared.
     const MOST: usize = 2000;
-    fn of(table: &dyn Columns) -> bool {
-        let (n, p) = table.shape();
-        if n != p || !(3..=MOST).contains(&n) {
-            return false;
-        }
-        let columns: Option<Vec<Vec<f64>>> = (0..p).map(|j| table.column(j, n)).collect();
-        let alike = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
-        columns.is_some_and(|x| (0..p).all(|j| (0..j).all(|i| alike(x[i][j], x[j][i]))))
+    let (n, p) = table.shape();
+    if n != p || !(3..=MOST).contains(&n) {
+        return None;
     }
-    match data {
-        Data::F32(values) => of(values),
-        Data::F64(values) => of(values),
-    }
+    let x: Vec<Vec<f64>> = (0..p).map(|j| table.column(j, n)).collect::<Option<_>>()?;
+    let alike = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
+    let is_symmetric = (0..p).all(|j| (0..j).all(|i| alike(x[i][j], x[j][i])));
+    is_symmetric.then(|| {
+        format!(
+            "the table is symmetric, as a matrix of correlations or covariances is, and its rows are fitted as \
+             observations; if it is one, {remedy}"
+        )
+    })
 }
 
-/// Finds the suspects of a table in memory; `names` are the names of its columns, if any. Tables that stay in their file
-/// and sparse ones have none.
-pub fn suspects_of(data: &Data, names: Option<&[String]>) -> Vec<Suspect> {
-    match data {
-        Data::F32(values) => suspects(values, names),
-        Data::F64(values) => suspects(values, names),
-    }
-}
-
-/// Finds the suspects among columns. Reads a few rows of most, all rows of those alone that may be suspects.
+/// Finds the suspects among columns; `names` are their names, if any. Reads a few rows of most, all rows of those alone that may
+/// be suspects. Tables that stay in their file and sparse ones have none.
 pub fn suspects(columns: &dyn Columns, names: Option<&[String]>) -> Vec<Suspect> {
     let (n, p) = columns.shape();
     if n < FEWEST_ROWS || p < 2 {
@@ -262,7 +267,7 @@ mod tests {
         let (n_rows, n_cols) = (n, columns.len());
         let data = Data::F64(Values::Dense { buffer, n_rows, n_cols, column_major: true });
         let names: Option<Vec<String>> = names.map(|names| names.split(' ').map(str::to_owned).collect());
-        let found = suspects_of(&data, names.as_deref());
+        let found = suspects(&data, names.as_deref());
         assert!(found.iter().all(|suspect| suspect.column == 1), "{found:?}");
         found.into_iter().map(|suspect| suspect.content).collect()
     }

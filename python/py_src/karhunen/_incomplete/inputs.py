@@ -210,6 +210,7 @@ def open_rows(
         raise ValueError("entry_weight is not taken beside a path or RowBlocks; pass an array, or an Observed")
     source, row_names = to_open_source(estimator, X, reset=reset, min_samples=min_samples, missing=True)
     if reset:
+        tell_suspects(estimator, source)
         estimator._keep_columns_of_file(source)
     return source, None if row_names is None else np.array(row_names, dtype=object)
 

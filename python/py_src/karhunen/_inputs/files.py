@@ -33,7 +33,13 @@ def is_source(X: Any) -> bool:
 
 
 def to_rows(
-    estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int = 1, missing: bool = False
+    estimator: BaseEstimator,
+    X: Any,
+    *,
+    reset: bool,
+    min_samples: int = 1,
+    missing: bool = False,
+    observations: bool = True,
 ) -> Matrix | Source:
     """Open `X` if the engine reads its rows itself, and otherwise convert it as :func:`to_matrix` does.
 
@@ -49,6 +55,8 @@ def to_rows(
         Minimum number of rows.
     missing : bool
         True if values of files may be missing.
+    observations : bool
+        False if the rows are not observations, whose columns are looked at for ids and classes.
 
     Returns
     -------
@@ -56,11 +64,12 @@ def to_rows(
         Rows that the engine reads.
     """
     if not is_source(X):
-        matrix = to_matrix(estimator, X, reset=reset, min_samples=min_samples)
-        if reset:
-            tell_suspects(estimator, matrix)
-        return matrix
-    return to_open_source(estimator, X, reset=reset, min_samples=min_samples, missing=missing)[0]
+        matrix: Matrix | Source = to_matrix(estimator, X, reset=reset, min_samples=min_samples)
+    else:
+        matrix = to_open_source(estimator, X, reset=reset, min_samples=min_samples, missing=missing)[0]
+    if reset and observations:
+        tell_suspects(estimator, matrix)
+    return matrix
 
 
 def to_open_source(
@@ -106,8 +115,6 @@ def to_open_source(
     if n < min_samples:
         raise ValueError(f"{what}: {n} row(s), while a minimum of {min_samples} is required by {_name(estimator)}")
     _compare_columns(estimator, what, source.shape[1], names, reset=reset)
-    if reset:
-        tell_suspects(estimator, source)
     return source, row_names
 
 

@@ -11,9 +11,9 @@ from karhunen._shared.warning import warn
 
 
 def tell_suspects(estimator: Any, rows: Any) -> None:
-    """Warn of columns of a fit that are probably ids, counters of rows or classes.
+    """Warn of columns of a fit that are probably ids, counters of rows or classes, and of a symmetric table.
 
-    Only columns with names are looked at, of rows that are held densely in memory.
+    Only tables whose columns have names are looked at, of rows that are held densely in memory.
 
     Parameters
     ----------

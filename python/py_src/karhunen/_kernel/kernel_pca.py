@@ -314,7 +314,8 @@ or callable, default="linear"
         if log is not None and function is not None:
             raise ValueError("checkpoint needs a kernel of karhunen: nothing tells whether a function is the same")
         matrix = to_matrix(self, X, reset=True)
-        tell_suspects(self, matrix)
+        if self.kernel != "precomputed":
+            tell_suspects(self, matrix)
         weights = to_weights("sample_weight", sample_weight, matrix.shape[0], "rows")
         self._check_form(matrix, function)
         keep_zeros = not flag_option("remove_zero_eig", self.remove_zero_eig)

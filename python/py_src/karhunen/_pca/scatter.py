@@ -162,7 +162,7 @@ class Scatter(BaseEstimator):
         array([1.5, 0.5])
         """
         scatter = cls()
-        matrix = to_rows(scatter, covariance, reset=True)
+        matrix = to_rows(scatter, covariance, reset=True, observations=False)
         count = count_option("n_samples", n_samples)
         p = matrix.shape[1]
         names = getattr(scatter, "feature_names_in_", None)
