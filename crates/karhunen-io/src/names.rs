@@ -112,6 +112,15 @@ pub(crate) fn cut(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
+/// As [`cut`], with control characters escaped.
+pub(crate) fn printable(text: &str, most: usize) -> String {
+    let escaped = |c: char| match c {
+        '\'' | '"' | '\\' => c.to_string(),
+        c => c.escape_debug().to_string(),
+    };
+    cut(text, most).chars().map(escaped).collect()
+}
+
 /// The names in backquotes, at most twelve.
 pub(crate) fn list(names: &[String]) -> String {
     let mut text: Vec<String> =
@@ -126,13 +135,15 @@ pub(crate) fn list(names: &[String]) -> String {
 ///
 /// ```
 /// assert_eq!(karhunen_io::shell_word("x.csv"), "x.csv");
-/// assert_eq!(karhunen_io::shell_word("my file's"), r"'my file'\''s'");
+/// assert_eq!(karhunen_io::shell_word("my file's"), "\"my file's\"");
 /// ```
 pub fn shell_word(name: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-.:/…".contains(c);
     let name = shortened(name);
     if !name.is_empty() && name.chars().all(plain) {
         name.into_owned()
+    } else if name.contains('\'') && !name.contains(['"', '$', '`', '\\', '!']) {
+        format!("\"{name}\"")
     } else {
         format!("'{}'", name.replace('\'', r"'\''"))
     }

@@ -78,7 +78,7 @@ impl<'a> Unit<'a> {
             Unit::Mark if text.contains(['D', 'd']) && text.ends_with(|c: char| c.is_ascii_digit()) => {
                 Some("write its exponent with `e`")
             }
-            Unit::Mark => Some("remove what is written beside the number"),
+            Unit::Mark => Some("remove what is written next to the number"),
         }
     }
 }
@@ -243,7 +243,7 @@ mod tests {
         for (cell, advice) in [
             ("12%", Some("remove the percent sign or the currency")),
             ("3 000", Some("remove the signs that group the thousands")),
-            ("10°C", Some("remove what is written beside the number")),
+            ("10°C", Some("remove what is written next to the number")),
             ("\u{2212}3", Some("write its minus as `-`")),
             ("1.5D+03", Some("write its exponent with `e`")),
             ("12kg", None),

@@ -8,7 +8,8 @@ use karhunen::error::Surface as _;
 use karhunen::moments::{Moments, Scatter};
 use karhunen::pca::{Route, Scaling};
 use karhunen_io::{
-    Data, SavedModel, SavedScatter, TableColumns, load_moments, read_column_numbers, read_weights,
+    Data, ReadOptions, SavedModel, SavedScatter, TableColumns, load_moments, read_column_numbers,
+    read_weights,
 };
 
 use crate::category_args::CategoryArgs;
@@ -111,7 +112,9 @@ fn of_covariance(
     n_rows: usize,
     progress: &Progress,
 ) -> Result<SavedScatter> {
-    let Dataset { file, table, .. } = Dataset::read_all(&plan.data, &plan.read, progress)?;
+    // A missing entry is named as one of the matrix.
+    let options = ReadOptions { missing: true, ..plan.read.clone() };
+    let Dataset { file, table, .. } = Dataset::read_all(&plan.data, &options, progress)?;
     let p = table.data.shape().1;
     let features = table.feature_names.as_deref();
     if let (Some(rows), Some(columns)) = (&table.sample_names, features)
@@ -130,9 +133,10 @@ fn of_covariance(
     };
     let model = model.map_err(|error| match error {
         karhunen::Error::NonFinite { row, column, value } => Failure::Data(format!(
-            "{file}: {}, {} is {value}; a covariance matrix is complete and finite",
+            "{file}: {}, {} is {}; a covariance matrix has a finite number in every cell of both triangles",
             places.row(row),
-            places.column(column)
+            places.column(column),
+            if value.is_nan() { "missing".to_owned() } else { value.to_string() },
         )),
         error => places.explain(error),
     })?;

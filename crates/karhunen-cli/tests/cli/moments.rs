@@ -215,3 +215,14 @@ fn what_is_not_a_covariance_matrix_is_refused() {
         assert!(found.contains(message), "{options}: {found}");
     }
 }
+
+#[test]
+fn a_triangle_of_a_covariance_matrix_is_refused_by_its_first_empty_cell() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("r.csv"), ",a,b,c\na,1,,\nb,0.5,1,\nc,0.2,0.3,1\n").unwrap();
+    let run = karhunen("fit r.csv --from-covariance --rows 50").current_dir(folder.path()).assert();
+    run.code(3).stderr(
+        "error: r.csv: row 1 (`a`), column 2 (`b`) is missing; a covariance matrix has a finite number in every cell of both \
+         triangles\n",
+    );
+}

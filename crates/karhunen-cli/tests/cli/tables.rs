@@ -330,16 +330,16 @@ fn numbers_with_marks_are_not_names_of_rows() {
     let folder = folder(&[]);
     let folder = folder.path();
     for (cell, advice) in [
-        ("#°C", "remove what is written beside the number"),
-        ("# °", "remove what is written beside the number"),
-        ("#µm", "remove what is written beside the number"),
-        ("#mg/l", "remove what is written beside the number"),
-        ("# m/s", "remove what is written beside the number"),
-        ("<0.0#", "remove what is written beside the number"),
-        (">#", "remove what is written beside the number"),
-        ("#*", "remove what is written beside the number"),
-        ("(#)", "remove what is written beside the number"),
-        ("#'000", "if its digits are in groups of thousands, use --thousands '"),
+        ("#°C", "remove what is written next to the number"),
+        ("# °", "remove what is written next to the number"),
+        ("#µm", "remove what is written next to the number"),
+        ("#mg/l", "remove what is written next to the number"),
+        ("# m/s", "remove what is written next to the number"),
+        ("<0.0#", "remove what is written next to the number"),
+        (">#", "remove what is written next to the number"),
+        ("#*", "remove what is written next to the number"),
+        ("(#)", "remove what is written next to the number"),
+        ("#'000", "if its digits are in groups of thousands, use --thousands \"'\""),
         ("# 000", "if its digits are in groups of thousands, use --thousands space"),
         ("#\u{a0}000", "if its digits are in groups of thousands, use --thousands space"),
         ("₹#", "remove the percent sign or the currency"),
@@ -351,7 +351,7 @@ fn numbers_with_marks_are_not_names_of_rows() {
             (3..9).map(|i| format!("{},{}.5,{}\n", cell.replace('#', &i.to_string()), i, i * i)).collect();
         std::fs::write(folder.join("t.csv"), format!("p,a,b\n{rows}")).unwrap();
         let message = refusal(folder, "fit t.csv", 3);
-        let shown: String = cell.replace('#', "3").chars().flat_map(char::escape_debug).collect();
+        let shown = cell.replace('#', "3").replace('\u{a0}', "\\u{a0}");
         assert!(
             message.contains(&format!(
                 "t.csv: line 2: column 1 (`p`): `{shown}` is not a number here; {advice}"

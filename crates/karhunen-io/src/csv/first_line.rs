@@ -9,6 +9,7 @@ use super::dialect::Sample;
 use super::fields::Field;
 use super::notation::{Cell, Notation, may_be_missing};
 use crate::fitted_table::FittedTable;
+use crate::names::printable;
 use crate::option_names;
 use crate::units::is_grouped;
 
@@ -257,11 +258,7 @@ pub(super) fn shown(line: &[Field]) -> String {
     let cells: Vec<String> =
         line.iter().map(|field| String::from_utf8_lossy(&field.text).into_owned()).collect();
     let text = cells.join(", ");
-    let mut begin: String = text.chars().take(MOST).flat_map(char::escape_debug).collect();
-    if text.chars().nth(MOST).is_some() {
-        begin.push('…');
-    }
-    format!("`{begin}`")
+    format!("`{}`", printable(&text, MOST))
 }
 
 /// The most frequent number of fields of a record; the first one in case of a tie.

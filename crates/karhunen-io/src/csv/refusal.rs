@@ -7,6 +7,7 @@ use karhunen::error::{OptionValue, Phrase};
 use super::fields::Fault;
 use super::notation::{Cell, Notation};
 use crate::input::line_of;
+use crate::names::printable;
 use crate::option_names;
 use crate::units::{Unit, is_grouped, is_grouped_number};
 use crate::{Cause, Error, Place};
@@ -250,15 +251,11 @@ fn of_text(found: &[u8], mut words: Vec<String>, label: &str) -> Cause {
         .text("; else ");
     let is_word = found.len() <= SHOWN && !found.contains(&b',');
     let advice = if is_word { missing } else { Phrase::default() };
-    let advice = advice.text("correct it, or set the column aside with ").then(set_aside(label));
+    let correct = Unit::advice(found).unwrap_or("correct it");
+    let advice = advice.text(format!("{correct}, or set the column aside with ")).then(set_aside(label));
     Cause::Text(format!("`{shown}` is not a number"), advice)
 }
 
 fn show(found: &[u8]) -> String {
-    let text = String::from_utf8_lossy(found);
-    let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
-    if text.chars().nth(SHOWN).is_some() {
-        shown.push('…');
-    }
-    shown
+    printable(&String::from_utf8_lossy(found), SHOWN)
 }
