@@ -70,7 +70,9 @@ fn transposed(path: &Path, table: Table, options: &ReadOptions) -> Result<Table>
         Err(Error::new(path, Cause::option(transpose.text(text))))
     };
     if options.weights_column.is_some() {
-        return refuse(" makes features of the rows, which have no weights; give a file of weights");
+        return refuse(
+            " makes features of the rows, which have no weights; give the weights of the rows apart, in a file or as numbers",
+        );
     }
     let Data::F64(Values::Blocks(blocks)) = &table.data else {
         return refuse(
