@@ -76,9 +76,12 @@ pub(crate) fn package() -> Result<PathBuf, String> {
     if tarball.exists() { Ok(tarball) } else { Err(format!("R CMD build left no {}", tarball.display())) }
 }
 
-/// Copies the crates of the library and makes a workspace of them and of the crate of the package, with the locked versions.
+/// The crates that the tarball holds.
+const CRATES: [&str; 3] = ["karhunen", "karhunen-io", "karhunen-linalg"];
+
+/// Copies the crates of the engine and makes a workspace of them and of the crate of the package, with the locked versions.
 fn copy_crates(src: &Path) -> Result<(), String> {
-    for name in ["karhunen", "karhunen-linalg"] {
+    for name in CRATES {
         let (from, to) = (root().join("crates").join(name), src.join("crates").join(name));
         copy(&from.join("src"), &to.join("src"))?;
         let manifest = read(&from.join("Cargo.toml"))?;
@@ -89,7 +92,8 @@ fn copy_crates(src: &Path) -> Result<(), String> {
     write(&own, &without_tables(&read(&own)?, &aligned))?;
     let workspace =
         without_tables(&read(&root().join("Cargo.toml"))?, &["[workspace]", "[profile.release.package]"]);
-    let members = "[workspace]\nresolver = \"3\"\nmembers = [\"rust\", \"crates/karhunen\", \"crates/karhunen-linalg\"]\n\n";
+    let members = CRATES.map(|name| format!(", \"crates/{name}\"")).concat();
+    let members = format!("[workspace]\nresolver = \"3\"\nmembers = [\"rust\"{members}]\n\n");
     write(&src.join("Cargo.toml"), &format!("{members}{workspace}"))?;
     copy(&root().join("Cargo.lock"), &src.join("Cargo.lock"))?;
     // Drops the packages that only other crates need from the lock file, and fails if a crate is missing.

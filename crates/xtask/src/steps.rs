@@ -190,8 +190,8 @@ fn no_input_breaks_an_invariant(_: &mut Counts) -> Result<(), String> {
     Ok(())
 }
 
-/// The programs whose dependencies are compiled once for all. The engine of the R package is compiled with the workspace.
-const PROGRAMS: [&str; 3] = ["karhunen-cli", "karhunen-python", "xtask"];
+/// The programs whose dependencies are compiled once for all.
+const PROGRAMS: [&str; 4] = ["karhunen-cli", "karhunen-python", "karhunen-r", "xtask"];
 
 /// Compiles each package without its default features, and with each of its features alone; runs the README's first command
 /// and the tests of what such a build says. Compares the features of dependencies between programs.
