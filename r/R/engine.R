@@ -12,6 +12,7 @@ engine_call <- function(name, threads, columns = NULL) {
 # Data in the form of the engine, with the names of rows and columns. No numbers are copied: a list in R holds references.
 # Only matrices of classes that store less than a matrix (symmetric, triangular, by rows) are converted first.
 engine_data <- function(x, what = "x") {
+  refuse_path(x, what)
   if (is.data.frame(x)) {
     check_columns(x, what)
     names <- in_utf8(list(if (.row_names_info(x) > 0L) row.names(x), names(x)))
@@ -36,6 +37,13 @@ engine_data <- function(x, what = "x") {
   # A matrix of integers is one vector, which the engine converts a block of rows at a time.
   form <- if (is.double(x)) "matrix" else "columns"
   list(form = form, values = if (is.double(x)) x else list(x), dim = dim(x), names = both_names(x))
+}
+
+# Refuses a path where a table is meant.
+refuse_path <- function(x, what) {
+  if (is.character(x) && length(x) == 1L) {
+    stop(what, " is a text, not a table; if it is the path of a file, use kh_read(", deparse(as.vector(x)), ")", call. = FALSE)
+  }
 }
 
 # dimnames as a list of two, either of which may be NULL.
@@ -71,6 +79,7 @@ first_few <- function(texts, most = 8L) {
 
 # New rows for a fit: their columns in the order of the fit, found by their names if both have names.
 engine_newdata <- function(newdata, columns, p) {
+  refuse_path(newdata, "newdata")
   if (is.null(dim(newdata))) stop("newdata must be a matrix or a data frame", call. = FALSE)
   newdata <- in_order(newdata, columns)
   if (ncol(newdata) != p) {

@@ -55,7 +55,7 @@
 #' \item{call}{the call}
 #' \item{model}{the fitted model of the engine, which `saveRDS` keeps}
 #'
-#' @seealso [kh_impute()] for missing values, [kh_kpca()] for kernels, [stats::prcomp()].
+#' @seealso [kh_read()] for files, [kh_impute()] for missing values, [kh_kpca()] for kernels, [stats::prcomp()].
 #' @examples
 #' fit <- kh_pca(USArrests, scale. = TRUE)
 #' fit

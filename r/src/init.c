@@ -29,6 +29,8 @@ SEXP savvy_kh_interval_factor__ffi(SEXP, SEXP, SEXP);
 SEXP savvy_kh_fit_kernel__ffi(SEXP, SEXP, SEXP, SEXP);
 SEXP savvy_kh_kernel_scores__ffi(SEXP, SEXP, SEXP);
 SEXP savvy_kh_kernel_rows__ffi(SEXP, SEXP, SEXP);
+SEXP savvy_kh_read_table__ffi(SEXP, SEXP, SEXP, SEXP);
+SEXP savvy_kh_read_arguments__ffi(void);
 
 static SEXP fit_pca(SEXP call, SEXP data, SEXP options, SEXP weights, SEXP column_weights, SEXP tol) {
     return checked(savvy_kh_fit_pca__ffi(call, data, options, weights, column_weights, tol));
@@ -66,6 +68,14 @@ static SEXP kernel_rows(SEXP call, SEXP model, SEXP scores) {
     return checked(savvy_kh_kernel_rows__ffi(call, model, scores));
 }
 
+static SEXP read_table(SEXP call, SEXP path, SEXP options, SEXP aside) {
+    return checked(savvy_kh_read_table__ffi(call, path, options, aside));
+}
+
+static SEXP read_arguments(void) {
+    return checked(savvy_kh_read_arguments__ffi());
+}
+
 static const R_CallMethodDef entries[] = {
     {"fit_pca", (DL_FUNC)&fit_pca, 6},
     {"pca_scores", (DL_FUNC)&pca_scores, 3},
@@ -76,6 +86,8 @@ static const R_CallMethodDef entries[] = {
     {"fit_kernel", (DL_FUNC)&fit_kernel, 4},
     {"kernel_scores", (DL_FUNC)&kernel_scores, 3},
     {"kernel_rows", (DL_FUNC)&kernel_rows, 3},
+    {"read_table", (DL_FUNC)&read_table, 4},
+    {"read_arguments", (DL_FUNC)&read_arguments, 0},
     {NULL, NULL, 0},
 };
 

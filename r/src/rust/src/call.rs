@@ -1,6 +1,6 @@
 //! Arguments of a call of R beside its data: the function, the number of threads, the names of the columns.
 
-use savvy::{ListSexp, Sexp, TypedSexp, savvy_err};
+use savvy::{ListSexp, Sexp, StringSexp, TypedSexp, savvy_err};
 
 /// The R function that called, its threads, and the names of columns for messages.
 pub(crate) struct Call {
@@ -40,6 +40,14 @@ pub(crate) fn text(list: &ListSexp, name: &str) -> savvy::Result<String> {
         TypedSexp::String(text) if text.len() == 1 => Ok(text.to_vec()[0].to_owned()),
         _ => Err(savvy_err!("internal error: `{name}` is no text")),
     }
+}
+
+/// The texts of this name in a list.
+///
+/// # Errors
+/// A list without them.
+pub(crate) fn texts(list: &ListSexp, name: &str) -> savvy::Result<Vec<&'static str>> {
+    Ok(StringSexp::try_from(element(list, name)?)?.to_vec())
 }
 
 /// The element of this name in a list.

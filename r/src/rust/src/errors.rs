@@ -1,7 +1,10 @@
 //! Errors of the engine as messages that name R's arguments, and count rows and columns from one.
 
+use std::io::ErrorKind;
+
 use karhunen::Error;
 use karhunen::error::{Advice, OptionName, OptionValue, Surface, Weighed, options};
+use karhunen_io::{Cause, option_names, similar_file};
 use savvy::NotAvailableValue;
 
 use crate::call::Call;
@@ -10,6 +13,28 @@ impl Call {
     /// The R error of an error of the engine.
     pub(crate) fn error(&self, error: &Error) -> savvy::Error {
         savvy::Error::GeneralError(self.message_of(error))
+    }
+
+    /// The R error of a file that cannot be read.
+    pub(crate) fn file_error(&self, error: &karhunen_io::Error) -> savvy::Error {
+        let hint = match &*error.cause {
+            Cause::LeftOut { what, feature } => {
+                let way = match *feature {
+                    "columnar" if *what == "Arrow" => "use arrow::read_feather()",
+                    "columnar" => "use arrow::read_parquet()",
+                    "hdf5" => "use rhdf5::h5read(), or anndata::read_h5ad() for an AnnData",
+                    "zarr" => "use Rarr::read_zarr_array(), or anndata::read_zarr() for an AnnData",
+                    _ if *what == "zstd" => "unpack it with the program zstd",
+                    _ => "unpack it, a text with writeLines(readLines(path), file)",
+                };
+                let path = error.path.display();
+                return savvy::Error::GeneralError(format!("{path}: kh_read() does not read {what}; {way}"));
+            }
+            Cause::Io { source, .. } if source.kind() == ErrorKind::NotFound => similar_file(&error.path),
+            _ => None,
+        };
+        let hint = hint.map_or_else(String::new, |path| format!("; did you mean {}?", path.display()));
+        savvy::Error::GeneralError(error.text_for(self) + &hint)
     }
 
     fn message_of(&self, error: &Error) -> String {
@@ -56,7 +81,7 @@ impl Call {
             options::N_COMPONENTS if pca => "rank.",
             options::N_COMPONENTS => "ncomp",
             options::SCALE => "scale.",
-            options::SAMPLE_WEIGHTS => "weights",
+            options::SAMPLE_WEIGHTS | option_names::WEIGHTS_COLUMN => "weights",
             options::FEATURE_WEIGHTS => "column_weights",
             options::N_THREADS => "threads",
             options::TOL if pca => "residual_tol",
@@ -73,7 +98,7 @@ impl Surface for Call {
     fn setting(&self, option: OptionName, value: &OptionValue) -> String {
         match value {
             OptionValue::Given => self.option(option),
-            _ => format!("{} = {}", self.argument(option), literal(value)),
+            _ => format!("{} = {}", self.argument(option), value_of(option, value)),
         }
     }
 
@@ -94,10 +119,29 @@ impl Surface for Call {
 }
 
 /// A value of an option as R writes it.
+fn value_of(option: OptionName, value: &OptionValue) -> String {
+    match (option, value) {
+        (option_names::SKIP, OptionValue::Text(lines)) => match lines.split_once('-') {
+            Some((first, last)) => format!("c({first}, {last})"),
+            None => lines.clone(),
+        },
+        (option_names::NA, OptionValue::Text(words)) => {
+            literal(&OptionValue::Texts(words.split(',').map(str::to_owned).collect()))
+        }
+        _ => literal(value),
+    }
+}
+
+/// A value as R writes it.
 fn literal(value: &OptionValue) -> String {
     match value {
         OptionValue::Name { name, .. } => format!("\"{name}\""),
         OptionValue::Text(text) => format!("\"{}\"", text.escape_debug()),
+        OptionValue::Texts(texts) => {
+            let texts: Vec<String> =
+                texts.iter().map(|text| format!("\"{}\"", text.escape_debug())).collect();
+            if let [text] = &texts[..] { text.clone() } else { format!("c({})", texts.join(", ")) }
+        }
         OptionValue::Flag(true) => "TRUE".to_owned(),
         OptionValue::Flag(false) => "FALSE".to_owned(),
         OptionValue::All | OptionValue::NotGiven => "NULL".to_owned(),

@@ -10,6 +10,7 @@ mod incomplete;
 mod kernel;
 mod options;
 mod pca;
+mod read;
 mod record;
 mod results;
 mod run;

@@ -3,7 +3,7 @@
 use karhunen::record::{Array, Number, Numbers, Record, Recorded};
 use savvy::{ListSexp, OwnedListSexp, OwnedRawSexp, OwnedRealSexp, OwnedStringSexp, Sexp, savvy_err};
 
-use crate::call::{Call, element, text};
+use crate::call::{Call, element, text, texts};
 use crate::results::Fields;
 
 const DAMAGED: &str = "the model is damaged, fit it again";
@@ -93,8 +93,4 @@ fn put(
         _ => return Err(savvy_err!("{DAMAGED}")),
     }
     Ok(())
-}
-
-fn texts(list: &ListSexp, name: &str) -> savvy::Result<Vec<&'static str>> {
-    Ok(savvy::StringSexp::try_from(element(list, name)?)?.to_vec())
 }
