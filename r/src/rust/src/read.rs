@@ -7,8 +7,8 @@ use karhunen::error::{OptionValue, Surface};
 use karhunen::matrix::{Major, Sparse};
 use karhunen::source::Block;
 use karhunen_io::{
-    Cause, Comment, Content, Data, Error, ReadOptions, RowNames, SkippedLines, Table, Values, is_symmetric,
-    option_names, read_any, read_tables, suspects_of,
+    Cause, Comment, Content, Data, Error, ReadOptions, RowNames, SkippedLines, Table, Values, option_names,
+    read_any, read_tables, suspects, symmetric_hint,
 };
 use savvy::{
     EnvironmentSexp, ListSexp, NotAvailableValue, OwnedIntegerSexp, OwnedListSexp, OwnedLogicalSexp,
@@ -142,7 +142,7 @@ fn with_values<T: Scalar>(call: &Call, values: &Values<T>, table: &Table) -> sav
 fn notes(call: &Call, table: &Table) -> Vec<String> {
     let mut notes: Vec<String> = table.warnings.iter().map(|note| note.text_for(call)).collect();
     let names = table.feature_names.as_deref();
-    for suspect in suspects_of(&table.data, names) {
+    for suspect in suspects(&table.data, names) {
         let number = (suspect.column + 1).to_string();
         let (column, label) = match names.map(|names| &names[suspect.column]) {
             Some(name) => (format!("column {number} ({name})"), name.clone()),
@@ -151,13 +151,7 @@ fn notes(call: &Call, table: &Table) -> Vec<String> {
         let label = call.setting(option_names::LABELS, &OptionValue::Text(label));
         notes.push(suspect.hint(&column, &format!("use {label}")));
     }
-    if is_symmetric(&table.data) {
-        notes.push(
-            "the table is symmetric, as a matrix of correlations or covariances is; if it is one, use \
-             princomp(covmat = x), because kh_pca() takes its rows for observations"
-                .to_owned(),
-        );
-    }
+    notes.extend(symmetric_hint(&table.data, "use princomp(covmat = x)"));
     notes
 }
 
