@@ -94,7 +94,7 @@ mod _core {
     #[pymodule_export]
     use crate::nystrom_map::{NystromMap, fit_nystrom};
     #[pymodule_export]
-    use crate::observer::end;
+    use crate::observer::{end, forked};
     #[pymodule_export]
     use crate::options::names_in_files;
     #[pymodule_export]

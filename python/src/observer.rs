@@ -64,7 +64,7 @@ impl News {
     /// Calls `warn(message)` once for each message.
     fn tell(&self, warn: &Bound<'_, PyAny>) -> PyResult<()> {
         let messages = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        messages.into_iter().try_for_each(|message| warn.call1((message,)).map(drop))
+        in_function(|| messages.into_iter().try_for_each(|message| warn.call1((message,)).map(drop)))
     }
 }
 
@@ -83,17 +83,41 @@ static RUNNING: AtomicUsize = AtomicUsize::new(0);
 /// # Errors
 /// Those of `f`; `RuntimeError` once the interpreter ends.
 pub(crate) fn in_function<R>(f: impl FnOnce() -> PyResult<R>) -> PyResult<R> {
-    // Counted before the test, so that either `end` waits for this function or the function does not begin.
-    RUNNING.fetch_add(1, Ordering::SeqCst);
-    let before = IN_FUNCTION.replace(true);
-    let result = if ENDING.load(Ordering::SeqCst) {
-        Err(PyRuntimeError::new_err("the interpreter ends: no function of Python is called any more"))
-    } else {
-        f()
-    };
-    IN_FUNCTION.set(before);
-    RUNNING.fetch_sub(1, Ordering::SeqCst);
-    result
+    let _running = Running::new();
+    if ENDING.load(Ordering::SeqCst) {
+        return Err(PyRuntimeError::new_err(
+            "the interpreter ends: no function of Python is called any more",
+        ));
+    }
+    f()
+}
+
+/// A function that runs. Counted before it looks whether the interpreter ends, so that either [`end`] waits for the function
+/// or the function does not begin.
+struct Running {
+    /// The value of [`IN_FUNCTION`] before.
+    before: bool,
+}
+
+impl Running {
+    fn new() -> Self {
+        RUNNING.fetch_add(1, Ordering::SeqCst);
+        Self { before: IN_FUNCTION.replace(true) }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        IN_FUNCTION.set(self.before);
+        // None are left to count in the child of a fork.
+        let _ = RUNNING.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
+    }
+}
+
+/// Forgets the functions that ran in other threads when the process was forked: they do not run in the child.
+#[pyfunction]
+pub(crate) fn forked() {
+    RUNNING.store(0, Ordering::SeqCst);
 }
 
 /// Lets the functions of Python that run for the engine end, and no other begin, for at most five seconds. Called before
@@ -270,13 +294,13 @@ pub(crate) fn tell(on_progress: Option<&Bound<'_, PyAny>>, shared: &Shared) -> P
     let Some(on_progress) = on_progress else { return Ok(()) };
     let (phase, fraction) = *shared.progress.lock().unwrap_or_else(PoisonError::into_inner);
     let iteration = *shared.iteration.lock().unwrap_or_else(PoisonError::into_inner);
-    match iteration.filter(|at| at.phase == phase) {
+    in_function(|| match iteration.filter(|at| at.phase == phase) {
         None => on_progress.call1((phase, fraction)),
         Some(at) => {
             let remaining = at.remaining.map(|remaining| remaining.as_secs_f64());
             let numbers = (at.iteration, at.rmse, at.held_out_rmse, at.elapsed.as_secs_f64(), remaining);
             on_progress.call1((phase, fraction, numbers))
         }
-    }
+    })
     .map(drop)
 }

@@ -20,9 +20,12 @@ type Matched = (Option<Vec<f64>>, bool, bool);
 /// is given.
 type Cells = (Option<String>, Option<String>, Option<String>, bool, Option<f64>);
 
-/// The table of a model: its number of columns, their names, the sum of each row to which counts were normalised, and
-/// the variants.
-type Fitted = (usize, Option<Vec<String>>, Vec<String>, Option<f64>, Option<Matched>);
+/// The columns of a fitted file that are not features, the one that names the rows, and words for missing values.
+type Besides = (Vec<String>, Option<String>, Vec<String>);
+
+/// The table of a model: its number of columns, their names, what is besides them, the sum of each row to which counts were
+/// normalised, and the variants.
+type Fitted = (usize, Option<Vec<String>>, Besides, Option<f64>, Option<Matched>);
 
 /// The options of `karhunen.read`.
 #[derive(FromPyObject)]
@@ -87,6 +90,8 @@ pub(crate) struct FileTable {
     labels: Vec<(String, Vec<String>)>,
     weights: Option<Vec<f64>>,
     set_aside: Vec<String>,
+    id_column: Option<String>,
+    na: Vec<String>,
     warnings: Vec<String>,
 }
 
@@ -122,11 +127,19 @@ impl FileTable {
         if let Some(table) = table {
             options = table.apply(options);
         }
-        if let Some((n_features, feature_names, set_aside, log1p, matched)) = fitted {
-            if of_table || of_cells || matched.is_some() || !set_aside.is_empty() {
-                let table =
-                    FittedTable { n_features, feature_names, set_aside, log1p, ..FittedTable::default() };
-                options.fitted = Some(table);
+        if let Some((n_features, feature_names, (set_aside, id_column, na), log1p, matched)) = fitted {
+            let of_columns = id_column.is_some() || !set_aside.is_empty() || !na.is_empty();
+            if of_table || of_cells || matched.is_some() || of_columns {
+                let score_names = Vec::new();
+                options.fitted = Some(FittedTable {
+                    feature_names,
+                    n_features,
+                    set_aside,
+                    id_column,
+                    na,
+                    log1p,
+                    score_names,
+                });
             } else {
                 options.log1p = log1p.map(Log1p::OfFit);
             }
@@ -135,7 +148,11 @@ impl FileTable {
                     GenotypeOptions { flip_strand, allow_unmatched, means, ..GenotypeOptions::default() };
             }
         }
-        let weights_column = options.weights_column.clone();
+        let (weights_column, na) = (options.weights_column.clone(), options.na.clone());
+        let id_column = match &options.row_names {
+            RowNames::Column(name) => Some(name.clone()),
+            RowNames::Auto | RowNames::None => None,
+        };
         let table = run(py, Effort::new(Effort::LONG, n_threads), None, move |run| {
             let options = ReadOptions { n_threads: run.n_threads, ..options };
             Ok(read_tables(&paths, &options))
@@ -147,7 +164,18 @@ impl FileTable {
         let labels = labels.into_iter().map(|label| (label.name, label.values)).collect();
         let warnings = warnings.iter().map(said).collect();
         let data = SharedData(Arc::new(data));
-        Ok(Self { data, feature_names, sample_names, log1p, labels, weights, set_aside, warnings })
+        Ok(Self {
+            data,
+            feature_names,
+            sample_names,
+            log1p,
+            labels,
+            weights,
+            set_aside,
+            id_column,
+            na,
+            warnings,
+        })
     }
 
     /// (n_samples, n_features).
@@ -170,6 +198,16 @@ impl FileTable {
     #[getter]
     fn set_aside(&self) -> Vec<String> {
         self.set_aside.clone()
+    }
+
+    #[getter]
+    fn id_column(&self) -> Option<String> {
+        self.id_column.clone()
+    }
+
+    #[getter]
+    fn na(&self) -> Vec<String> {
+        self.na.clone()
     }
 
     /// One name for each row.

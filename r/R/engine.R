@@ -176,6 +176,11 @@ as_weights <- function(weights, name) {
   as.double(weights)
 }
 
+# Weights of the rows; by default those of the column that kh_read() was told of.
+row_weights <- function(x, weights) {
+  as_weights(if (is.null(weights)) attr(x, "weights", exact = TRUE) else weights, "weights")
+}
+
 # The names of k components, as prcomp gives them.
 component_names <- function(k) if (k > 0L) paste0("PC", seq_len(k))
 

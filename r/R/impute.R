@@ -71,7 +71,7 @@ kh_impute <- function(x, ncomp, method = "auto", scale. = FALSE, weights = NULL,
   options$method <- method
   options$scale <- by_column(scale., "scale.", data$dim[2L], scalings)
   call <- engine_call("kh_impute", threads, columns)
-  weights <- as_weights(weights, "weights")
+  weights <- row_weights(x, weights)
   column_weights <- as_weights(column_weights, "column_weights")
   fit <- .Call(C_fit_incomplete, call, data, options, weights, column_weights)
   names <- component_names(length(fit$variance))

@@ -58,7 +58,7 @@ kh_kpca <- function(x, ncomp = 2, kernel = "rbf", gamma = NULL, degree = 3, coef
   }
   options$pre_image <- engine_pre_image(pre_image, alpha)
   call <- engine_call("kh_kpca", threads, data$names[[2L]])
-  fit <- .Call(C_fit_kernel, call, data, options, as_weights(weights, "weights"))
+  fit <- .Call(C_fit_kernel, call, data, options, row_weights(x, weights))
   names <- component_names(length(fit$eigenvalues))
   convergence <- fit[c("solver", "reason", "residuals", "tol", "converged")]
   warn_unconverged(convergence, fit$advice)

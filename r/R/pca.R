@@ -98,7 +98,7 @@ kh_pca.default <- function(x, rank. = NULL, center = TRUE, scale. = FALSE, weigh
     stop("tol must be a number of at least 0", call. = FALSE)
   }
   call <- engine_call("kh_pca", threads, columns)
-  weights <- as_weights(weights, "weights")
+  weights <- row_weights(x, weights)
   column_weights <- as_weights(column_weights, "column_weights")
   fit <- .Call(C_fit_pca, call, data, options, weights, column_weights, if (!is.null(tol)) as.double(tol))
   refit <- function() {

@@ -34,8 +34,8 @@
 #'
 #' @return A numeric matrix, with `NA` where a value is missing and with the names of rows and columns that the file has; a
 #'   `dgCMatrix` of the package \pkg{Matrix} if the file holds a sparse matrix. Its attribute `labels` is a data frame of the
-#'   columns `labels`, with the texts of the file; its attribute `weights` has the numbers of the column `weights`, for
-#'   `kh_pca(x, weights = attr(x, "weights"))`.
+#'   columns `labels`, with the texts of the file; its attribute `weights` has the numbers of the column `weights`, which fits
+#'   of the matrix take unless they are given others (`x[1:10, ]` drops attributes).
 #'
 #' @seealso [kh_pca()], [kh_impute()] and [kh_kpca()], which take the result.
 #' @examples
@@ -100,9 +100,9 @@ one_flag <- function(value, name) {
 # The first and the last line of each run of lines to leave out, as texts.
 skipped_lines <- function(skip) {
   runs <- if (is.list(skip)) skip else list(skip)
-  runs <- runs[lengths(runs) > 0L & !vapply(runs, identical, NA, 0)]
+  runs <- runs[lengths(runs) > 0L & !vapply(runs, function(run) is.numeric(run) && identical(as.double(run), 0), NA)]
   at_top <- lengths(runs) == 1L
-  runs[at_top] <- lapply(runs[at_top], function(number) c(1, number))
+  runs[at_top] <- lapply(runs[at_top], function(number) if (is.numeric(number)) c(1, number))
   is_run <- function(run) {
     is.numeric(run) && length(run) == 2L && all(is.finite(run) & run == trunc(run) & run >= 1) && run[1L] <= run[2L]
   }

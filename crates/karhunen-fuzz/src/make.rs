@@ -75,6 +75,7 @@ fn models(folder: &Path) -> Result<(), String> {
             feature_names: scaled.then(|| names("x", P)),
             set_aside: if scaled { vec!["class".to_owned()] } else { Vec::new() },
             id_column: scaled.then(|| "id".to_owned()),
+            na: if scaled { vec!["-999".to_owned()] } else { Vec::new() },
             log1p: scaled.then_some(1e4),
         };
         save_model(&folder.join(name).with_extension("model"), &Saved { model, beside }).map_err(message)?;

@@ -37,6 +37,9 @@ pub struct TableColumns {
     pub set_aside: Vec<String>,
     /// The column that was chosen for row names by an option.
     pub id_column: Option<String>,
+    /// Words and numbers that marked missing values, besides the usual ones.
+    #[serde(default)]
+    pub na: Vec<String>,
     /// The sum of each row to which counts were normalised before the fit.
     pub log1p: Option<f64>,
 }
@@ -50,7 +53,7 @@ impl Beside for TableColumns {
         if let Some(target) = &self.log1p {
             record.put_json("log1p", target)?;
         }
-        put_columns(record, &self.set_aside, self.id_column.as_ref())
+        put_columns(record, (&self.set_aside, self.id_column.as_ref(), &self.na))
     }
 
     fn take(record: &mut Record<'_>, (_, n_features): (usize, usize)) -> Result<Self> {
@@ -62,13 +65,13 @@ impl Beside for TableColumns {
             );
             return Err(Error::Record { array: None, problem });
         }
-        let (set_aside, id_column) = columns(record)?;
-        Ok(Self { feature_names, set_aside, id_column, log1p: record.optional_json("log1p")? })
+        let (set_aside, id_column, na) = columns(record)?;
+        Ok(Self { feature_names, set_aside, id_column, na, log1p: record.optional_json("log1p")? })
     }
 
     fn fitted_table(&self, n_features: usize) -> FittedTable {
-        let Self { feature_names, set_aside, id_column, log1p } = self.clone();
-        FittedTable { feature_names, n_features, set_aside, id_column, log1p, ..FittedTable::default() }
+        let Self { feature_names, set_aside, id_column, na, log1p } = self.clone();
+        FittedTable { feature_names, n_features, set_aside, id_column, na, log1p, ..FittedTable::default() }
     }
 }
 
@@ -86,6 +89,8 @@ pub struct RowsAndColumns {
     pub set_aside: Vec<String>,
     /// The column that was chosen for row names by an option.
     pub id_column: Option<String>,
+    /// Words and numbers that marked missing values, besides the usual ones.
+    pub na: Vec<String>,
 }
 
 impl Beside for RowsAndColumns {
@@ -101,14 +106,14 @@ impl Beside for RowsAndColumns {
         if let Some(columns) = &self.triples {
             record.put_json("triples", columns)?;
         }
-        put_columns(record, &self.set_aside, self.id_column.as_ref())
+        put_columns(record, (&self.set_aside, self.id_column.as_ref(), &self.na))
     }
 
     fn take(record: &mut Record<'_>, (n, p): (usize, usize)) -> Result<Self> {
         let (row_ids, column_ids) = (take_ids(record, "row_ids", n)?, take_ids(record, "column_ids", p)?);
         let triples = record.optional_json("triples")?;
-        let (set_aside, id_column) = columns(record)?;
-        Ok(Self { row_ids, column_ids, triples, set_aside, id_column })
+        let (set_aside, id_column, na) = columns(record)?;
+        Ok(Self { row_ids, column_ids, triples, set_aside, id_column, na })
     }
 
     fn fitted_table(&self, n_features: usize) -> FittedTable {
@@ -117,6 +122,7 @@ impl Beside for RowsAndColumns {
             n_features,
             set_aside: self.set_aside.clone(),
             id_column: self.id_column.clone(),
+            na: self.na.clone(),
             ..FittedTable::default()
         }
     }
@@ -126,15 +132,21 @@ fn expect(what: &'static str, axis: &'static str, found: usize, expected: usize)
     if found == expected { Ok(()) } else { Err(Error::Shape { what, axis, found, expected }) }
 }
 
-fn put_columns(record: &mut Record<'_>, set_aside: &[String], id_column: Option<&String>) -> Result<()> {
-    if !set_aside.is_empty() {
-        record.put_json("set_aside", &set_aside)?;
+fn put_columns(
+    record: &mut Record<'_>,
+    (set_aside, id_column, na): (&[String], Option<&String>, &[String]),
+) -> Result<()> {
+    for (name, words) in [("set_aside", set_aside), ("na", na)] {
+        if !words.is_empty() {
+            record.put_json(name, &words)?;
+        }
     }
     id_column.map_or(Ok(()), |name| record.put_json("id_column", name))
 }
 
-fn columns(record: &Record<'_>) -> Result<(Vec<String>, Option<String>)> {
-    Ok((record.optional_json("set_aside")?.unwrap_or_default(), record.optional_json("id_column")?))
+fn columns(record: &Record<'_>) -> Result<(Vec<String>, Option<String>, Vec<String>)> {
+    let words = |name| Ok::<_, Error>(record.optional_json::<Vec<String>>(name)?.unwrap_or_default());
+    Ok((words("set_aside")?, record.optional_json("id_column")?, words("na")?))
 }
 
 /// Adds ids: integers as one array, texts as their bytes and the end of each.

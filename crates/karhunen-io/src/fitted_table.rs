@@ -11,6 +11,8 @@ pub struct FittedTable {
     pub set_aside: Vec<String>,
     /// The column that named the rows, by name or number, if known.
     pub id_column: Option<String>,
+    /// Words and numbers for missing values, besides those of the options.
+    pub na: Vec<String>,
     /// The sum of each row to which counts were normalised before the fit.
     pub log1p: Option<f64>,
     /// Names of the scores under the model, if the table may hold scores in place of rows.

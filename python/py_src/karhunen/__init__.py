@@ -5,6 +5,7 @@ estimator, so that ``import karhunen`` stays light.
 """
 
 import atexit
+import os
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from karhunen._core import NotConvergedError, __version__
 from karhunen._core import end as _end
+from karhunen._core import forked as _forked
 
 if TYPE_CHECKING:
     from karhunen import cluster, diagnostics, genotypes, plot, rotation, selection
@@ -75,8 +77,10 @@ _MODULES = (
     *("resampling", "rotation", "selection", "spark", "xarray"),
 )
 
-# Functions of Python that run for the engine in daemon threads end before the interpreter does.
+# Functions of Python that run for the engine end before the interpreter does.
 atexit.register(_end)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 #: Modules of earlier versions, which their pickles name.
 _FORMER_MODULES = (

@@ -54,6 +54,7 @@ __all__ = [
     "fit_kernel",
     "fit_nystrom",
     "fit_scatter",
+    "forked",
     "from_state",
     "incomplete_model_spe_scale",
     "incomplete_spe_limits",
@@ -306,6 +307,12 @@ class FileTable:
     @property
     def set_aside(self) -> list[str]:
         """The columns that are not features: labels, columns that were not chosen, and that of the weights."""
+    @property
+    def id_column(self) -> str | None:
+        """The column that was chosen to name the rows."""
+    @property
+    def na(self) -> list[str]:
+        """The words and numbers that were chosen for missing values."""
     @property
     def log1p(self) -> float | None:
         """The sum of each row to which counts were normalised."""
@@ -843,7 +850,12 @@ _Kind = TypeVar(
 )
 
 def names_in_files() -> dict[str, str]: ...
-def end() -> None: ...
+def end() -> None:
+    """Let the functions that run for the engine end, and no other begin, before the interpreter ends."""
+
+def forked() -> None:
+    """Forget the functions that ran in other threads before a fork."""
+
 def to_state(model: _AnyModel) -> dict[str, Any]:
     """Return the record of a model, except a kernel function: arrays (views of the model) and texts."""
 

@@ -140,6 +140,7 @@ fn saved(plan: &CategoryPlan, dataset: &CategoryDataset, model: &CategoricalMode
         feature_names: table.has_names.then(names),
         set_aside: table.labels.iter().chain(&read.weights_column).cloned().collect(),
         id_column: id_column(&read.row_names, table.id_name.as_ref()),
+        na: read.na.clone(),
         log1p: None,
     };
     SavedCategorical { model: model.clone(), beside }

@@ -223,6 +223,7 @@ fn saved(plan: &IncompletePlan, dataset: &ObservedDataset, model: IncompleteMode
         triples: table.triples.clone(),
         set_aside: set_aside(&table.labels, &table.left_out, plan.read.weights_column.as_ref()),
         id_column: id_column(&plan.read.row_names, table.id_name.as_ref()),
+        na: plan.read.na.clone(),
     };
     SavedIncomplete { model, beside }
 }

@@ -113,6 +113,7 @@ impl Fit<'_> {
             feature_names: table.feature_names.clone(),
             set_aside: set_aside(&table.labels, &table.left_out, read.weights_column.as_ref()),
             id_column: id_column(&read.row_names, table.id_name.as_ref()),
+            na: read.na.clone(),
             log1p: table.log1p,
         };
         SavedKernel { model, beside }

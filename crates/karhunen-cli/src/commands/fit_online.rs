@@ -110,6 +110,7 @@ impl OnlineFit<'_> {
             triples: None,
             set_aside: set_aside(&table.labels, &table.left_out, None),
             id_column: id_column(&self.plan.read.row_names, table.id_name.as_ref()),
+            na: self.plan.read.na.clone(),
         };
         SavedIncomplete { model, beside }
     }

@@ -59,6 +59,7 @@ pub(crate) fn run(args: MomentsArgs) -> Result<()> {
         feature_names: dataset.table.feature_names.clone(),
         set_aside: set_aside(&dataset.table.labels, &dataset.table.left_out, read.weights_column.as_ref()),
         id_column: id_column(&read.row_names, dataset.table.id_name.as_ref()),
+        na: read.na.clone(),
         log1p: dataset.table.log1p,
     };
     let saved = SavedScatter { model: scatter, beside };

@@ -174,6 +174,7 @@ impl UpdatePlan {
                 feature_names: table.feature_names.clone(),
                 set_aside: set_aside(&table.labels, &table.left_out, self.read.weights_column.as_ref()),
                 id_column: id_column(&self.read.row_names, table.id_name.as_ref()),
+                na: self.read.na.clone(),
                 log1p: table.log1p,
             };
             return Ok(SavedIncremental { model, beside });

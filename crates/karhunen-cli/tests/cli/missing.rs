@@ -554,3 +554,30 @@ fn columns_without_a_value_are_said() {
     let done = karhunen(fit).current_dir(folder.path()).assert().success();
     assert!(!String::from_utf8_lossy(&done.get_output().stderr).contains("holds no value"));
 }
+
+#[test]
+fn words_for_missing_values_are_kept_for_later_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String = (0..20)
+        .map(|i| {
+            let a = if i == 4 || i == 9 { "-999".to_owned() } else { format!("{}", i * 3 % 11) };
+            format!("{a},{},{}\n", i * 5 % 13, if i == 7 { "n.d.".to_owned() } else { format!("{i}.5") })
+        })
+        .collect();
+    std::fs::write(folder.path().join("t.csv"), format!("a,b,c\n{rows}")).unwrap();
+    let run = |arguments: &str| {
+        let done = karhunen(arguments).current_dir(folder.path()).assert().success();
+        String::from_utf8(done.get_output().stdout.clone()).unwrap()
+    };
+    run("fit t.csv --missing=ppca -k 1 --na -999,n.d. -q -o m");
+    for command in ["transform", "impute"] {
+        let told = run(&format!("{command} m t.csv --na -999,n.d."));
+        assert_eq!(run(&format!("{command} m t.csv")), told, "{command}");
+        assert!(!told.contains("-999"), "{told}");
+    }
+    // Without them, codes are named under a model, too.
+    run("fit t.csv --missing=ppca -k 1 --na n.d. -q -o plain");
+    let done = karhunen("impute plain t.csv").current_dir(folder.path()).assert().success();
+    let notes = String::from_utf8(done.get_output().stderr.clone()).unwrap();
+    assert!(notes.contains("-999 in 2 rows of `a`"), "{notes}");
+}

@@ -105,3 +105,83 @@ fn a_page_of_a_weighted_fit_takes_its_weights() {
     let kernel = format!("report {} wine.csv --label class --weights proline -o {}", at("k"), at("k.html"));
     assert!(message(&kernel, 2).contains("--weights has no effect on the page of a kernel model"));
 }
+
+/// Options of a fit that are not of its data, and the data with their own options.
+const REPEATED: [(&str, &str); 31] = [
+    ("wine.csv --label class", ""),
+    ("wine.csv --label class", "--scale -k 3"),
+    ("wine.csv --label class", "--scale=pareto -k 2"),
+    ("wine.csv --label class", "--scale=range -k 2"),
+    ("wine.csv --label class", "--no-center -k 2"),
+    ("wine.csv --label class", "--center-values CENTERS -k 3"),
+    ("wine.csv --label class", "--scale-values SCALES -k 2"),
+    ("wine.csv --label class", "--weights WEIGHTS -k 2"),
+    ("wine.csv --label class", "--weights WEIGHTS --weighting importance --scale -k 2"),
+    ("wine.csv --label class", "--feature-weights FEATURE_WEIGHTS -k 2"),
+    ("wine.csv --label class", "-k 0.95"),
+    ("wine.csv --label class", "-k all --solver svd"),
+    ("wine.csv --label class", "--solver gram -k 3"),
+    ("wine.csv --label class", "--solver block-krylov -k 3 --seed 7 --tol 1e-9 --max-iter 50"),
+    ("wine.csv --label class", "--solver covariance -k 2 --strict"),
+    ("wine.csv --label class", "--missing=als -k 2"),
+    ("wine.csv --label class", "--missing=ppca -k 2 --scale --seed 4"),
+    ("wine.csv --label class", "--missing=vb -k 3 --noise feature --starts 2"),
+    ("wine.csv --label class", "--missing=ridge -k 2 --regularization weighted:0.5 --mean fixed"),
+    ("wine.csv --label class", "--missing=soft -k 2 --early-stopping=0.1 --row-offsets"),
+    ("metabolite_missing.csv", "--missing -k 2"),
+    ("wine.csv --label class", "--kernel rbf --gamma median -k 2"),
+    ("wine.csv --label class", "--kernel polynomial --degree 2 --coef0 0.5 --no-center -k 2"),
+    (
+        "wine.csv --label class",
+        "--kernel laplacian --solver nystrom --kernel-features 40 --landmarks leverage -k 2 --seed 3",
+    ),
+    ("wine.csv --label class", "--kernel rbf --solver fourier --kernel-features 60 -k 2 --strict"),
+    ("wine.csv --label class", "--kernel sigmoid --gamma 0.001 --coef0 0.1 --weights WEIGHTS -k 2"),
+    ("wine.csv --label class", "--kernel rbf -k 0.5 --pre-image ridge"),
+    ("usarrests.csv --row-names State", "--scale -k 2"),
+    ("rust_docs_bow.mtx.gz", "-k 5 --log1p"),
+    ("iris.csv --columns sepal_length_cm,petal_length_cm", "-k 1"),
+    ("iris.csv --label class --skip 2-3 --na 5.1", "--missing=ppca -k 1"),
+];
+
+/// Bits of a model, without the time of its fit.
+fn arrays(path: &std::path::Path) -> Vec<(String, Vec<u8>)> {
+    let bytes = std::fs::read(path).unwrap();
+    let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    let named = tensors.tensors().into_iter().filter(|(name, _)| name != "trace_seconds");
+    let mut found: Vec<_> = named.map(|(name, view)| (name, view.data().to_vec())).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn the_command_of_a_page_repeats_the_fit_to_the_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for (name, n) in [("WEIGHTS", 178), ("CENTERS", 13), ("SCALES", 13), ("FEATURE_WEIGHTS", 13)] {
+        let numbers: String = (0..n).map(|i| format!("{}\n", 1 + i % 3)).collect();
+        std::fs::write(at(name), numbers).unwrap();
+    }
+    // In the folder of the data the files of weights have longer names; one of them is a part of another.
+    let files = |command: &str| {
+        let named = |word: &str| match word {
+            "WEIGHTS" | "CENTERS" | "SCALES" | "FEATURE_WEIGHTS" => at(word).display().to_string(),
+            word => word.to_owned(),
+        };
+        command.split(' ').map(named).collect::<Vec<_>>().join(" ")
+    };
+    for (data, options) in REPEATED {
+        let (model, again, page) = (at("a.model"), at("b.model"), at("r.html"));
+        let fit = files(&format!("fit {data} {options} -q --force -o {}", model.display()));
+        karhunen(&fit).assert().success();
+        let has_limits = !options.contains("--missing") && !options.contains("--kernel");
+        let weights = if options.contains("--weights") && has_limits { "--weights WEIGHTS" } else { "" };
+        let report = format!("report {} {data} {weights} -q --force -o {}", model.display(), page.display());
+        karhunen(&files(&report)).assert().success();
+        let page = std::fs::read_to_string(page).unwrap();
+        let call = page.split("karhunen fit ").nth(1).unwrap().split(['\n', '<']).next().unwrap();
+        let (call, _) = call.rsplit_once(" -o ").unwrap();
+        karhunen(&files(&format!("fit {call} -q --force -o {}", again.display()))).assert().success();
+        assert!(arrays(&model) == arrays(&again), "{data} {options}: {call}");
+    }
+}

@@ -96,16 +96,22 @@ impl Doubts {
         }
     }
 
-    /// The notes; `label` names a column, `last` is the name of the last row, if it has one.
-    pub(super) fn notes(&self, label: &dyn Fn(usize) -> String, last: Option<&str>) -> Vec<Phrase> {
+    /// The notes; `label` names a column, `last` is the name of the last row, if it has one, and `given` are the words for
+    /// missing values.
+    pub(super) fn notes(
+        &self,
+        label: &dyn Fn(usize) -> String,
+        last: Option<&str>,
+        given: &[String],
+    ) -> Vec<Phrase> {
         if self.n_rows < FEWEST_ROWS {
             return Vec::new();
         }
-        self.codes(label).into_iter().chain(self.totals(last)).collect()
+        self.codes(label, given).into_iter().chain(self.totals(last)).collect()
     }
 
     /// The note on codes such as -999, at least twice in a column and far outside the range of its other values.
-    fn codes(&self, label: &dyn Fn(usize) -> String) -> Option<Phrase> {
+    fn codes(&self, label: &dyn Fn(usize) -> String, given: &[String]) -> Option<Phrase> {
         let stands_far = |[one, other]: &[Extreme; 2], sign: f64| {
             let value = sign * one.value;
             let spread = -other.value - one.next;
@@ -136,7 +142,10 @@ impl Doubts {
             "{}{more}: far outside the other values, and read as values; if they mark missing values, use ",
             shown.join(", ")
         );
-        let advice = || Phrase::new(note).setting(option_names::NA, OptionValue::Text(codes.join(",")));
+        let advice = || {
+            Phrase::new(note)
+                .setting(option_names::NA, OptionValue::Text([given, &codes[..]].concat().join(",")))
+        };
         (!found.is_empty()).then(advice)
     }
 
@@ -180,7 +189,7 @@ mod tests {
         for block in rows.chunks(2) {
             doubts.join(&Doubts::of(&Matrix::from_vec(block.len(), p, block.concat()).unwrap()));
         }
-        doubts.notes(&|j| format!("c{j}"), last).iter().map(ToString::to_string).collect()
+        doubts.notes(&|j| format!("c{j}"), last, &[]).iter().map(ToString::to_string).collect()
     }
 
     #[test]

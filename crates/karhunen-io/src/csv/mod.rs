@@ -168,12 +168,11 @@ fn read_with_form(
     let open_points = open_points(path, text, points)?;
     let mut table = assemble(rows, &columns, &dialect, options);
     table.warnings.extend(open_points);
-    if options.fitted.is_none() {
-        let values: Vec<usize> =
-            (0..columns.roles.len()).filter(|column| columns.roles[*column] == Role::Value).collect();
-        let last = table.sample_names.as_ref().and_then(|names| names.last());
-        table.warnings.extend(doubts.notes(&|j| columns.label(values[j]), last.map(String::as_str)));
-    }
+    let values: Vec<usize> =
+        (0..columns.roles.len()).filter(|column| columns.roles[*column] == Role::Value).collect();
+    let (label, last) =
+        (|j: usize| columns.label(values[j]), table.sample_names.as_ref().and_then(|names| names.last()));
+    table.warnings.extend(doubts.notes(&label, last.map(String::as_str), &options.na));
     if let Some(data) = copied {
         table.data = data;
     }

@@ -83,6 +83,8 @@ impl Notation {
         let mut signs = Signs::default();
         cells.iter().for_each(|cell| signs.look(cell));
         let (decimal_comma, thousands) = signs.decide(options, comma_separates)?;
+        let of_fit = options.fitted.iter().flat_map(|fitted| &fitted.na);
+        let words: Vec<String> = options.na.iter().chain(of_fit).cloned().collect();
         let number = |word: &String| fast_float2::parse(word.replace(',', ".")).ok();
         Ok(Self {
             decimal_comma,
@@ -90,8 +92,8 @@ impl Notation {
             point_is_open: options.decimal.is_none()
                 && options.thousands.is_none()
                 && !(decimal_comma || thousands.is_some() || comma_separates || signs.point.decides()),
-            words: options.na.clone(),
-            codes: options.na.iter().filter_map(number).collect(),
+            codes: words.iter().filter_map(number).collect(),
+            words,
         })
     }
 

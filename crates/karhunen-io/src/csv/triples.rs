@@ -560,6 +560,19 @@ mod tests {
         assert_eq!(read(None), [1.0, 7.0]);
     }
 
+    #[test]
+    fn a_first_record_of_numbers_does_not_name_columns() {
+        let options = ReadOptions::default();
+        let read = |wanted: &Wanted| {
+            in_blocks::<f64>(Path::new("t"), b"196\t242\t3\n186\t302\t4\n", wanted, &options, 99)
+        };
+        assert_eq!(
+            read(&wanted("user,item,rating")).unwrap_err().to_string(),
+            "t: triples = user: the columns have no names; give a number from 1 to 3"
+        );
+        assert_eq!(read(&wanted("1,2,3")).unwrap().values, [3.0, 4.0]);
+    }
+
     proptest! {
         #[test]
         fn what_is_read_is_what_a_slow_reader_reads(

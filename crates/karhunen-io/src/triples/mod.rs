@@ -83,7 +83,9 @@ impl Wanted {
     /// [`Cause::Option`] for a column that does not exist or is requested twice.
     pub(crate) fn roles(&self, path: &Path, names: Option<&[String]>, n_columns: usize) -> Result<Vec<Role>> {
         let mut roles = vec![Role::Unused; n_columns];
-        let by_name = names.filter(|names| self.are_names(names) || !self.are_numbers());
+        // A first record of numbers does not name columns.
+        let has_text = |names: &[String]| names.iter().any(|name| name.parse::<f64>().is_err());
+        let by_name = names.filter(|names| self.are_names(names) || (!self.are_numbers() && has_text(names)));
         for (role, wanted) in &self.columns {
             let column = find_column(path, self.option, wanted, by_name, n_columns)?;
             if roles[column] != Role::Unused {

@@ -94,5 +94,8 @@ fn words(options: &KernelPca) -> Vec<Word> {
     if options.seed != usual.seed {
         add("--seed", "random_state", options.seed.to_string());
     }
+    if options.strict {
+        words.push(("--strict", "strict", String::new(), "True".to_owned()));
+    }
     words
 }

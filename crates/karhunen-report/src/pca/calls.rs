@@ -58,6 +58,7 @@ fn fit_options(model: &PcaModel) -> Vec<String> {
     }
     add(options.max_iter != default.max_iter, format!("--max-iter {}", options.max_iter));
     add(options.seed != default.seed, format!("--seed {}", options.seed));
+    add(options.strict, "--strict".to_owned());
     words
 }
 

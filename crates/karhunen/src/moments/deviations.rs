@@ -9,7 +9,9 @@ use crate::source::{Block, Source};
 
 /// Squared deviations below this have lost digits to underflow, or vanished.
 const UNDERFLOW: f64 = 1e-280;
-/// Values of a larger mean differ by more than [`UNDERFLOW`] allows, or are equal.
+/// Below this the squares that add up to a variance have lost digits.
+const LOST: f64 = f64::MIN_POSITIVE / f64::EPSILON;
+/// Values of a larger mean differ by more than squares need, or are equal.
 const SMALLEST_MEAN: f64 = 1e-124;
 /// A deviation from a mean that is known to f64 alone, or of a constant column from a given centre, counts as zero up to this
 /// many units of rounding of the mean.
@@ -78,8 +80,8 @@ impl Columns {
         };
         let p = moments.mean.len();
         let is_lost = |j: &usize| {
-            let mean = moments.mean[*j].abs();
-            mean > 0.0 && mean < SMALLEST_MEAN && moments.variance(*j) < UNDERFLOW
+            let (mean, variance) = (moments.mean[*j].abs(), moments.variance(*j));
+            variance < LOST && (variance > 0.0 || (mean > 0.0 && mean < SMALLEST_MEAN))
         };
         Self {
             mean: moments.mean.clone(),

@@ -108,6 +108,10 @@ fn check_values(covariance: &Matrix) -> Result<()> {
                 let matrix = "the covariance matrix";
                 return Err(Error::NotSymmetric { matrix, row, column, value, mirrored });
             }
+            // No correlation is above one; such values may overflow in what follows.
+            if value.abs() > (1.0 + ASYMMETRY) * size {
+                return Err(Error::NotCovariance { column: None, value: size - value.abs() });
+            }
         }
     }
     Ok(())

@@ -421,7 +421,7 @@ class IncompletePCA(RowByRow):
         feature_weight: Any = None,
     ) -> _core.Entries:
         options = engine_options(self)
-        # Those of an earlier fit.
+        # A file of an earlier fit left these.
         self.__dict__.pop("_columns_of_file", None)
         entries = to_fit_entries(self, X, sample_weight, entry_weight, feature_weight)
         begin = None if start is None else to_start(start, entries.shape, options["n_components"])
@@ -445,6 +445,7 @@ class IncompletePCA(RowByRow):
     def _adopt_in_parts(self, model: _core.IncompleteModel, names: Sequence[str] | None) -> None:
         """Take the model of a fit to rows in parts, and the names of their columns."""
         adopt_ids(self, None, None)
+        self.__dict__.pop("_columns_of_file", None)
         set_columns(self, model.components.shape[1], names)
         self._adopt_found(model)
 

@@ -17,7 +17,7 @@ from karhunen._incomplete.options import engine_options
 from karhunen._incomplete.sparse_entries import broadcast_weights, entries_of_sparse
 from karhunen._inputs.files import is_source, to_open_source
 from karhunen._inputs.incomplete import without_masks
-from karhunen._inputs.matrix import dense_frame, to_feature_weights, to_matrix, to_weights
+from karhunen._inputs.matrix import dense_frame, to_feature_weights, to_matrix, to_row_weights, to_weights
 from karhunen._inputs.suspects import tell_suspects
 from karhunen._shared.errors import name_column
 
@@ -179,10 +179,12 @@ def _entries_of_source(
         entries = _core.observe(source, None, estimator.n_threads, options)
     except ValueError as error:
         raise name_column(error, getattr(estimator, "feature_names_in_", None)) from None
-    if reset:
-        estimator.row_ids_ = ids
-        estimator.column_ids_ = None
-    return entries
+    if not reset:
+        return entries
+    estimator.row_ids_ = ids
+    estimator.column_ids_ = None
+    weights = to_row_weights(source, None)
+    return entries if weights is None else entries.weighed(weights)
 
 
 def open_rows(

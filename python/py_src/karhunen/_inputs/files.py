@@ -139,9 +139,11 @@ def _variants_of_fit(estimator: BaseEstimator, given: Sequence[Any], paths: list
     )
 
 
-#: The number of columns of a fit, their names, the columns that are not features, the sum of each row to which counts
-#: were normalised, and the variants.
-_Fitted: TypeAlias = tuple[int, list[str] | None, list[str], float | None, _Matched | None]
+#: The columns of a fitted file that are not features, the one that names the rows, and words for missing values.
+_Besides: TypeAlias = tuple[list[str], str | None, list[str]]
+#: The number of columns of a fit, their names, what is besides them, the sum of each row to which counts were
+#: normalised, and the variants.
+_Fitted: TypeAlias = tuple[int, list[str] | None, _Besides, float | None, _Matched | None]
 
 
 def _as_fitted(estimator: BaseEstimator, matched: _Matched | None) -> _Fitted:
@@ -150,7 +152,7 @@ def _as_fitted(estimator: BaseEstimator, matched: _Matched | None) -> _Fitted:
     return (
         estimator.n_features_in_,
         None if names is None else [str(name) for name in names],
-        list(of_file.get("set_aside", ())),
+        (list(of_file.get("set_aside", ())), of_file.get("id_column"), list(of_file.get("na", ()))),
         of_file.get("log1p"),
         matched,
     )

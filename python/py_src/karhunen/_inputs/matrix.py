@@ -146,6 +146,13 @@ def to_weights(name: str, weights: Any, n: int, axis: str) -> np.ndarray | None:
     return vector
 
 
+def to_row_weights(rows: Any, sample_weight: Any) -> np.ndarray | None:
+    """Convert weights of the rows as :func:`to_weights`; by default those of the file that holds the rows."""
+    if sample_weight is None and isinstance(rows, _core.FileTable):
+        sample_weight = rows.weights
+    return to_weights("sample_weight", sample_weight, rows.shape[0], "rows")
+
+
 def tell_counts(weighting: str, weights: np.ndarray | None) -> None:
     """Warn of weights that are to count observations and are not whole numbers."""
     note = None if weights is None else _core.note_of_weights(weighting, weights)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ class Table(os.PathLike[str]):
 
     @property
     def sample_weight(self) -> np.ndarray | None:
-        """The column of weights, for ``fit(table, sample_weight=table.sample_weight)``."""
+        """The column of weights, which fits take unless they are given others."""
         weights = self._content.weights
         return None if weights is None else np.array(weights)
 
@@ -103,7 +104,7 @@ def read(
     labels, columns : str or list of str, default=()
         Columns that are not features; and the columns to fit, where others are left out.
     weights : str, optional
-        Column of the weights of the rows: ``table.sample_weight``.
+        Column of the weights of the rows, which fits take unless they are given others.
     transpose : bool, default=False
         Swap rows and columns.
     array : str, optional
@@ -123,8 +124,8 @@ def read(
     """
 
     def words(name: str, given: Any) -> list[str]:
-        one = isinstance(given, str) or np.ndim(given) == 0
-        if given is None or (not one and not isinstance(given, Iterable)):
+        one = isinstance(given, (str, Number)) and not isinstance(given, bool)
+        if not one and not isinstance(given, Iterable):
             raise ValueError(f"{name} = {given!r} is not allowed: give a str, or a list of them")
         return [str(word) for word in ([given] if one else given)]
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from karhunen import _core
 from karhunen._inputs import tables
 from karhunen._inputs.files import Source, to_rows
-from karhunen._inputs.matrix import to_weights
+from karhunen._inputs.matrix import to_row_weights
 from karhunen._pca.gaussian import GaussianComponents
 from karhunen._pca.options import NOT_INCREMENTAL, column_scale_option
 from karhunen._pca.pca import PCA
@@ -412,7 +412,7 @@ class IncrementalPCA(GaussianComponents):
         """
         check_is_fitted(self)
         matrix = to_rows(self, X, reset=False)
-        weights = to_weights("sample_weight", sample_weight, matrix.shape[0], "rows")
+        weights = to_row_weights(matrix, sample_weight)
         threads = optional_count("n_threads", self.n_threads)
         with self._call() as draw:
             model = self._fit.refine(matrix, weights, tol_option(tol), threads, draw)
@@ -540,7 +540,7 @@ class IncrementalPCA(GaussianComponents):
         return matrix
 
     def _push(self, fit: _core.IncrementalFit, matrix: Matrix | Source, sample_weight: Any) -> None:
-        weights = to_weights("sample_weight", sample_weight, matrix.shape[0], "rows")
+        weights = to_row_weights(matrix, sample_weight)
         with self._call() as draw:
             fit.push(matrix, weights, optional_count("n_threads", self.n_threads), draw)
 

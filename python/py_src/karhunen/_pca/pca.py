@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
 from karhunen._inputs.files import Source, set_columns, to_rows
-from karhunen._inputs.matrix import tell_counts, to_feature_weights, to_weights
+from karhunen._inputs.matrix import tell_counts, to_feature_weights, to_row_weights
 from karhunen._pca.fitted import FittedAtOnce
 from karhunen._pca.gaussian import GaussianComponents
 from karhunen._pca.options import shared_options, solver_option
@@ -377,7 +377,7 @@ class PCA(FittedAtOnce, GaussianComponents):
         least = 1 if self.weighting == "population" or sample_weight is not None else 2
         matrix = to_rows(self, X, reset=True, min_samples=least)
         n, p = matrix.shape
-        samples = to_weights("sample_weight", sample_weight, n, "rows")
+        samples = to_row_weights(matrix, sample_weight)
         tell_counts(self.weighting, samples)
         features = to_feature_weights(self, feature_weight, p)
         self._fit_matrix(matrix, in_order_of_columns(self, options), samples, features, log, device)

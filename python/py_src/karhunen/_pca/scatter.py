@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from karhunen import _core
 from karhunen._inputs.files import set_columns, to_rows
-from karhunen._inputs.matrix import to_weights
+from karhunen._inputs.matrix import to_row_weights
 from karhunen._shared.arrays import FloatArray
 from karhunen._shared.errors import name_column
 from karhunen._shared.options import bytes_option, count_option, optional_count
@@ -120,7 +120,7 @@ class Scatter(BaseEstimator):
                 "a Scatter does not keep the log1p of its rows: fit a PCA or an IncrementalPCA, or use karhunen "
                 "moments --log1p on the command line"
             )
-        weights = to_weights("sample_weight", sample_weight, matrix.shape[0], "rows")
+        weights = to_row_weights(matrix, sample_weight)
         limit, n_threads = bytes_option("memory_limit", self.memory_limit), optional_count("n_threads", self.n_threads)
         try:
             with progress(self.verbose, type(self).__name__) as draw:

@@ -164,6 +164,12 @@ fn or_na<T: Scalar>(value: T) -> f64 {
 /// Values as a matrix of R, whose order is by columns.
 fn dense<T: Scalar>(call: &Call, values: &Values<T>) -> savvy::Result<OwnedRealSexp> {
     let (n, p) = values.shape();
+    if i32::try_from(n).is_err() || i32::try_from(p).is_err() {
+        return Err(savvy_err!(
+            "the table has {n} rows and {p} columns, more than a matrix of R, which has at most {}",
+            i32::MAX
+        ));
+    }
     let mut out = OwnedRealSexp::new(n * p)?;
     let all = out.as_mut_slice();
     let source = values.source().map_err(|error| call.error(&error))?;

@@ -47,6 +47,7 @@ fn beside() -> RowsAndColumns {
         }),
         set_aside: vec!["class".to_owned()],
         id_column: Some("id".to_owned()),
+        na: vec!["n.d.".to_owned()],
     }
 }
 

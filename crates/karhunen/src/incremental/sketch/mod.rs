@@ -205,7 +205,8 @@ impl Sketch {
         let Aged { weights, .. } = self.rules.cut.aged(held.weights.as_deref(), held.n_rows);
         let moments = moments(&held.block()?, weights.as_deref(), exec)?;
         let correction = moments.totals().correction(self.rules.weighting).unwrap_or(1.0);
-        let columns = Columns::of_moments(&moments);
+        // Later rows decide whether a column varies.
+        let columns = Columns { lost: None, ..Columns::of_moments(&moments) };
         let (center, scales) = (&self.rules.center.into(), Scales::Deviation(correction));
         Ok(Affine::new(&columns, Standardization { center, scales, feature_weights: None })?.scale)
     }
