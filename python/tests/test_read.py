@@ -6,7 +6,7 @@ import karhunen
 import numpy as np
 import pandas as pd
 import pytest
-from karhunen import PCA, IncompletePCA
+from karhunen import PCA, IncompletePCA, IncrementalPCA, Scatter
 
 
 def write(folder, text, name="t.csv"):
@@ -122,3 +122,40 @@ def test_what_a_fit_leaves_out_is_left_out_of_later_files(tmp_path, kind):
     chosen = kind(2).fit(karhunen.read(path, columns=["c", "a"]))
     np.testing.assert_allclose(chosen.transform(path), chosen.transform(frame[["a", "c"]]), rtol=1e-12)
     assert not kind(2).fit(rows)._columns_of_file["set_aside"]
+
+
+def test_weights_words_and_names_that_were_chosen_are_those_of_the_fit(tmp_path):
+    rows = np.random.default_rng(1).normal(size=(20, 3)).round(3)
+    lines = [f"{100 + i},{a},{b},{-999 if i == 4 else c},{i % 4 + 1}" for i, (a, b, c) in enumerate(rows)]
+    path = write(tmp_path, "id,a,b,c,times\n" + "\n".join(lines) + "\n")
+    table = karhunen.read(path, row_names="id", weights="times", na=-999)
+    values = rows.copy()
+    values[4, 2] = np.nan
+    times = np.arange(20) % 4 + 1
+    fit = IncompletePCA(1, n_starts=1).fit(table)
+    expected = IncompletePCA(1, n_starts=1).fit(values, sample_weight=times)
+    np.testing.assert_allclose(fit.explained_variance_, expected.explained_variance_, rtol=1e-12)
+    fit.save(tmp_path / "m")
+    frame = pd.DataFrame(values, columns=list("abc"))
+    for later in (fit, IncompletePCA.load(tmp_path / "m")):
+        np.testing.assert_allclose(later.transform(path), fit.transform(frame), rtol=1e-9)
+    complete = write(tmp_path, "id,a,b,c,times\n" + "\n".join(lines).replace("-999", "0.5") + "\n", "c.csv")
+    values[4, 2] = 0.5
+    table = karhunen.read(complete, row_names="id", weights="times")
+    expected = PCA(2).fit(values, sample_weight=times)
+    for kind in (PCA(2), IncrementalPCA(2)):
+        kind.fit(table)
+        np.testing.assert_allclose(kind.explained_variance_, expected.explained_variance_, rtol=1e-12)
+        np.testing.assert_allclose(abs(kind.transform(complete)), abs(expected.transform(values)), rtol=1e-9)
+    sums = PCA(2).fit(Scatter().add(table))
+    np.testing.assert_allclose(sums.explained_variance_, expected.explained_variance_, rtol=1e-12)
+    plain = PCA(2).fit(table, sample_weight=np.ones(20)).explained_variance_
+    np.testing.assert_allclose(plain, PCA(2).fit(values).explained_variance_, rtol=1e-12)
+
+
+def test_several_names_may_be_any_collection():
+    for given in ({"a"}, ("a",), iter(["a"]), {"a": 1}.keys()):
+        assert karhunen.read("t.csv", labels=given).options["labels"] == ["a"]
+    for wrong in (None, True):
+        with pytest.raises(ValueError, match="labels"):
+            karhunen.read("t.csv", labels=wrong)

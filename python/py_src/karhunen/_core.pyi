@@ -282,7 +282,13 @@ class FileTable:
         n_threads: int | None,
         missing: bool,
         cells: tuple[str | None, str | None, str | None, bool, float | None] | None = None,
-        fitted: tuple[int, list[str] | None, list[str], float | None, tuple[list[float] | None, bool, bool] | None]
+        fitted: tuple[
+            int,
+            list[str] | None,
+            tuple[list[str], str | None, list[str]],
+            float | None,
+            tuple[list[float] | None, bool, bool] | None,
+        ]
         | None = None,
         table: dict[str, Any] | None = None,
     ) -> FileTable: ...

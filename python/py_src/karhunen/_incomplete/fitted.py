@@ -508,7 +508,9 @@ class FittedIncomplete(Summarised, ViewedModel):
         check_is_fitted(self)
         return self.components_.T * np.sqrt(self.explained_variance_)
 
-    _columns_of_file: Mapping[str, Any] = MappingProxyType({"triples": None, "set_aside": (), "id_column": None, "na": ()})
+    _columns_of_file: Mapping[str, Any] = MappingProxyType(
+        {"triples": None, "set_aside": (), "id_column": None, "na": ()}
+    )
 
     def _beside(self) -> dict[str, Any]:
         columns = self.column_ids_ if self.column_ids_ is not None else getattr(self, "feature_names_in_", None)

@@ -376,7 +376,7 @@ class PCA(FittedAtOnce, GaussianComponents):
             )
         least = 1 if self.weighting == "population" or sample_weight is not None else 2
         matrix = to_rows(self, X, reset=True, min_samples=least)
-        n, p = matrix.shape
+        p = matrix.shape[1]
         samples = to_row_weights(matrix, sample_weight)
         tell_counts(self.weighting, samples)
         features = to_feature_weights(self, feature_weight, p)
