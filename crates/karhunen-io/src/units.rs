@@ -2,6 +2,7 @@
 
 use karhunen::error::{OptionValue, Phrase};
 
+use crate::names::printable;
 use crate::option_names;
 
 /// The characters beside a number in a cell.
@@ -20,6 +21,8 @@ pub(crate) enum Unit<'a> {
     Word(&'a [u8]),
 }
 
+/// Most characters of a cell in a note.
+const SHOWN: usize = 40;
 /// Currency signs, and the codes of the most traded currencies.
 const CURRENCIES: [char; 13] = ['$', '€', '£', '¥', '₹', '₽', '₩', '₺', '₴', '₪', '₫', '₱', '₿'];
 const CODES: [&str; 16] = [
@@ -162,15 +165,35 @@ pub(crate) fn is_grouped_number(found: &[u8]) -> bool {
     )
 }
 
-/// The note for a column that names the rows although its cells are numbers with a unit of letters.
+/// The note for a column that names the rows although its cells are numbers with a unit of letters, or may be numbers in a
+/// notation that is not read.
 pub(crate) fn unit_warning(cells: &[&[u8]], column: &str) -> Option<Phrase> {
-    let unit = common_word(cells)?;
-    let problem = format!(
-        "the first column holds numbers with `{}` and was taken as names of the rows; use ",
-        String::from_utf8_lossy(unit).escape_debug()
-    );
+    let (holds, remedy) = match common_word(cells) {
+        Some(unit) => (
+            format!("numbers with `{}`", printable(&String::from_utf8_lossy(unit), SHOWN)),
+            "remove the unit",
+        ),
+        None => {
+            let odd = cells.iter().find(|cell| !is_of_digits_and(cell, "-/:"))?;
+            let may_be = cells.len() > 1 && cells.iter().all(|cell| may_be_number(cell));
+            let shown = may_be.then(|| printable(&String::from_utf8_lossy(odd), SHOWN))?;
+            (format!("`{shown}` and the like"), "write the numbers plainly")
+        }
+    };
+    let problem = format!("the first column holds {holds} and was taken as names of the rows; use ");
     let warning = Phrase::new(problem).setting(option_names::ROW_NAMES, OptionValue::Text(column.to_owned()));
-    Some(warning.text(" if it names them, or remove the unit"))
+    Some(warning.text(format!(" if it names them, or {remedy}")))
+}
+
+/// Tests for digits and signs without a letter, as of a number in a notation that is not read.
+fn may_be_number(cell: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(cell);
+    text.contains(char::is_numeric) && !text.contains(char::is_alphabetic)
+}
+
+/// Tests for a text of digits and `others` alone, as dates and ranges are.
+fn is_of_digits_and(cell: &[u8], others: &str) -> bool {
+    String::from_utf8_lossy(cell).chars().all(|c| c.is_ascii_digit() || others.contains(c))
 }
 
 /// Tests whether the cell begins with a digit after an optional sign, and holds only digits and `others`.
@@ -260,5 +283,32 @@ mod tests {
         assert_eq!(decorated(&["x", "y", "6 000"]), (Some(2), false));
         assert_eq!(decorated(&["1kg", "2kg"]), (None, true));
         assert_eq!(decorated(&["1a", "2b"]), (None, false));
+    }
+
+    #[test]
+    fn names_that_may_be_numbers_get_a_note() {
+        let note = |cells: &[&str]| {
+            let cells: Vec<&[u8]> = cells.iter().map(|cell| cell.as_bytes()).collect();
+            unit_warning(&cells, "mass").map(|note| note.to_string())
+        };
+        for cells in [
+            ["95,04,143", "15,54,476"],
+            ["9_504_143", "1_554_476"],
+            ["95.04\u{a0}", "15.54\u{a0}"],
+            ["95.04 (0.31)", "15.54 (0.20)"],
+            ["9\u{b7}50", "1\u{b7}25"],
+        ] {
+            let shown = cells[0].replace('\u{a0}', "\\u{a0}");
+            assert_eq!(
+                note(&cells).unwrap(),
+                format!(
+                    "the first column holds `{shown}` and the like and was taken as names of the rows; use row_names = \
+                     mass if it names them, or write the numbers plainly"
+                )
+            );
+        }
+        for cells in [["2001-05-03", "2001-05-04"], ["83-88", "89-92"], ["r1", "r2"], ["10.1A", "10.2B"]] {
+            assert_eq!(note(&cells), None);
+        }
     }
 }

@@ -203,7 +203,7 @@ impl<'a> Begun<'a> {
         };
         let (delimiter, mut sample) = match given.or(preamble.delimiter.map(Delimiter::Byte)).or_else(named) {
             Some(delimiter) => (delimiter, sample(text, start, delimiter, comment)),
-            None => detect_delimiter(text, start, comment, is_named_tsv(path)),
+            None => detect_delimiter(text, start, comment, (is_named_tsv(path), &signs(options))),
         };
         if let Some(left_out) = &preamble.left_out {
             sample.retain(|record| !left_out.contains(&record[0].offset));
@@ -273,18 +273,32 @@ fn sample(text: &[u8], start: usize, delimiter: Delimiter, comment: Option<u8>) 
 /// The candidate that gives most records the same number of fields, at least two, and the most numeric fields. In
 /// a file named `.tsv`, tabs are chosen without comparison if there are any. If the names in the first line are
 /// separated by commas, commas take precedence over blanks, which may group thousands or occur in text; so does another
-/// delimiter that separates all records alike.
-fn detect_delimiter(
-    text: &[u8],
+/// delimiter that separates all records alike. A sign of numbers among `signs` separates fields only where quotes hold it
+/// within fields.
+fn detect_delimiter<'a>(
+    text: &'a [u8],
     start: usize,
     comment: Option<u8>,
-    named_tsv: bool,
-) -> (Delimiter, Sample<'_>) {
+    (named_tsv, signs): (bool, &[char]),
+) -> (Delimiter, Sample<'a>) {
     let commas = sample(text, start, Delimiter::Byte(b','), comment);
     let n_names = names_between_commas(&commas);
-    let mut best = (Delimiter::Byte(b','), commas, 0.0);
-    for delimiter in CANDIDATES.map(Delimiter::of) {
+    let is_sign = |delimiter: &str, records: &[Vec<Field>]| {
+        let is_held =
+            |field: &Field| field.quoted && field.text.windows(1).any(|c| c == delimiter.as_bytes());
+        signs.iter().any(|sign| delimiter.chars().eq([*sign])) && !records.iter().flatten().any(is_held)
+    };
+    let mut best = if is_sign(",", &commas) {
+        (Delimiter::Byte(b';'), sample(text, start, Delimiter::Byte(b';'), comment), 0.0)
+    } else {
+        (Delimiter::Byte(b','), commas, 0.0)
+    };
+    for candidate in CANDIDATES {
+        let delimiter = Delimiter::of(candidate);
         let records = sample(text, start, delimiter, comment);
+        if is_sign(candidate, &records) {
+            continue;
+        }
         if delimiter == Delimiter::Blanks
             && (records.first().is_some_and(|first| first.len() < n_names) || separates_all(best.0, &best.1))
         {
@@ -299,6 +313,11 @@ fn detect_delimiter(
         }
     }
     (best.0, best.1)
+}
+
+/// The signs of numbers that the options state.
+fn signs(options: &ReadOptions) -> Vec<char> {
+    options.decimal.into_iter().chain(options.thousands).collect()
 }
 
 /// The number of comma-separated names in the first record, if it holds no numbers and as many fields as most others;
@@ -408,8 +427,17 @@ mod tests {
             ("x y\n1,5 2,5\n3,5 4,5\n", Delimiter::Blanks),
         ];
         for (text, delimiter) in cases {
-            let (found, _) = detect_delimiter(text.as_bytes(), 0, None, false);
+            let (found, _) = detect_delimiter(text.as_bytes(), 0, None, (false, &[]));
             assert_eq!(found, delimiter, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_declared_sign_of_numbers_separates_only_fields_that_quotes_keep() {
+        let find = |text: &'static str, sign| detect_delimiter(text.as_bytes(), 0, None, (false, &[sign])).0;
+        assert_eq!(find("1,234\n2,345\n3,456\n", ','), Delimiter::Byte(b';'));
+        assert_eq!(find("1 234\n2 345\n3 456\n", ' '), Delimiter::Byte(b','));
+        assert_eq!(find("a,\"1,234\"\nb,\"2,345\"\n", ','), Delimiter::Byte(b','));
+        assert_eq!(find("1,5;2\n2,5;3\n", ','), Delimiter::Byte(b';'));
     }
 }

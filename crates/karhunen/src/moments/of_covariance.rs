@@ -108,9 +108,15 @@ fn check_values(covariance: &Matrix) -> Result<()> {
                 let matrix = "the covariance matrix";
                 return Err(Error::NotSymmetric { matrix, row, column, value, mirrored });
             }
-            // No correlation is above one; such values may overflow in what follows.
-            if value.abs() > (1.0 + ASYMMETRY) * size {
-                return Err(Error::NotCovariance { column: None, value: size - value.abs() });
+        }
+    }
+    // No correlation is above one; such values may overflow in what follows.
+    for row in 0..p {
+        for column in 0..row {
+            let size = (covariance[(row, row)] * covariance[(column, column)]).sqrt();
+            let value = covariance[(row, column)].abs();
+            if value > (1.0 + ASYMMETRY) * size {
+                return Err(Error::NotCovariance { column: None, value: size - value });
             }
         }
     }
