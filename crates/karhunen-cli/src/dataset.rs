@@ -144,7 +144,21 @@ impl Dataset {
     /// Those of [`names::order`].
     pub(crate) fn order(&self, known: Option<&[String]>, n_features: usize) -> Result<Option<Vec<usize>>> {
         let (_, n_columns) = self.table.data.shape();
-        names::order(n_features, known, &self.file, self.table.feature_names.as_deref(), n_columns)
+        let columns = self.table.feature_names.as_deref();
+        names::order(n_features, known, &self.file, columns, n_columns).map_err(|failure| match failure {
+            Failure::Data(message) if self.rows_are_features(known, n_features) => {
+                Failure::Data(format!("{message}; its rows are the features of the model: use --transpose"))
+            }
+            failure => failure,
+        })
+    }
+
+    /// Tests whether the rows have the names of the features, or their number where there are no names.
+    fn rows_are_features(&self, known: Option<&[String]>, n_features: usize) -> bool {
+        match (&self.table.sample_names, known) {
+            (Some(rows), Some(known)) => known.iter().all(|name| rows.contains(name)),
+            _ => self.table.data.shape().0 == n_features,
+        }
     }
 
     /// Brings the columns into the order of the features `known`, where both have names.

@@ -1,8 +1,10 @@
 //! Hints about columns that are probably not features, or whose variance dominates; each states a remedy. A fit
 //! prints the hints, which change no result.
 
-use karhunen::PcaModel;
+use karhunen::incremental::IncrementalFit;
+use karhunen::moments::Scatter;
 use karhunen::pca::{Centring, Scaling};
+use karhunen::{PcaModel, Run};
 use karhunen_io::{Columns, Data, ObservedData, Suspect, shell_word, shortened, suspects, symmetric_hint};
 
 use crate::figures::percent;
@@ -39,6 +41,27 @@ pub(crate) fn of_observed(data: &ObservedData, names: Option<&[String]>) -> Vec<
 /// A hint about a table that is symmetric.
 pub(crate) fn of_matrix(data: &Data) -> Option<String> {
     symmetric_hint(data, "use --from-covariance and --rows N, the number of rows that it was computed from")
+}
+
+/// A hint about rows that count once each, where those before had weights. Weights that decay hide which they had.
+pub(crate) fn of_weights_before(state: &IncrementalFit, run: &Run<'_>) -> Option<String> {
+    let options = state.options();
+    let is_whole = options.half_life.is_none() && options.forget == 1.0;
+    let moments = state.moments(run).ok().filter(|_| is_whole)?;
+    let hint = "the rows before had weights, and these count once each; use --weights for theirs";
+    (moments.weight != moments.n_samples as f64).then(|| hint.to_owned())
+}
+
+/// A hint about correlations that are scaled once more, or given the means of other units.
+pub(crate) fn of_correlations(scatter: &Scatter, is_scaled: bool) -> Option<String> {
+    let moments = &scatter.moments;
+    let rows = moments.n_samples as f64;
+    let is_one = |squares: &f64| (squares / (rows - 1.0) - 1.0).abs() < 1e-9;
+    let of_units = is_scaled || moments.mean.iter().any(|mean| *mean != 0.0);
+    let hint = "the matrix has ones on its diagonal, as one of correlations has, whose columns are standardized already: given means \
+                and scales do not fit them; for rows as they were measured multiply each correlation by both standard \
+                deviations, and use --scale";
+    (of_units && moments.sum_of_squares.iter().all(is_one)).then(|| hint.to_owned())
 }
 
 /// A hint about a model of covariances without means.

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use karhunen::PcaModel;
 use karhunen::error::Surface as _;
 use karhunen::moments::{Moments, Scatter};
 use karhunen::pca::{Route, Scaling};
@@ -61,9 +62,7 @@ pub(crate) fn run(mut args: FitArgs) -> Result<()> {
         .map_err(|error| places.explain(error))?;
     let seconds = Seconds { read, fit: started.elapsed().as_secs_f64() };
     progress.clear();
-    let without_means = n_rows.is_some() && means.is_none();
-    let hints: Vec<String> =
-        hints::of_model(&model, features).into_iter().chain(without_means.then(hints::of_means)).collect();
+    let hints = hints_of(&model, features, n_rows.map(|_| (&scatter, means.is_some())));
     print_warnings(&file, &hints);
     let saved = SavedModel { model: model.clone(), beside: beside.clone() };
     plan.files.write(|outputs, part, path| match part {
@@ -93,6 +92,19 @@ pub(crate) fn run(mut args: FitArgs) -> Result<()> {
             seconds,
         })
     })
+}
+
+/// Hints about the model, and about the matrix that its sums are of, with or without given means.
+fn hints_of(
+    model: &PcaModel,
+    features: Option<&[String]>,
+    of_matrix: Option<(&Scatter, bool)>,
+) -> Vec<String> {
+    let is_scaled = matches!(model.options().scale, Scaling::Given(_));
+    let of_matrix = of_matrix.map(|(scatter, has_means)| {
+        [(!has_means).then(hints::of_means), hints::of_correlations(scatter, is_scaled)]
+    });
+    hints::of_model(model, features).into_iter().chain(of_matrix.into_iter().flatten().flatten()).collect()
 }
 
 /// The data in the report.

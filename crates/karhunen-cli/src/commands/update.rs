@@ -47,6 +47,9 @@ pub(crate) fn run(args: UpdateArgs) -> Result<()> {
     }
     let column = read.weights_column.as_deref();
     let weights = FitWeights::read(plan.weights_file.as_deref(), column, None, &dataset)?;
+    if let Some(saved) = began.as_ref().filter(|_| weights.lend().samples.is_none()) {
+        dataset.hint(hints::of_weights_before(&saved.model, &plan.args.threads.run(&progress)));
+    }
     let saved = plan.fit(began, &dataset)?;
     let push = Push { plan: &plan, saved, dataset: &dataset, weights: &weights, progress: &progress };
     let (saved, seconds) = dispatch(&dataset.table.data, push)?;

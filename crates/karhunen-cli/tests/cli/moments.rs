@@ -172,7 +172,9 @@ fn a_covariance_matrix_is_fitted_with_its_number_of_rows() {
         (&fitted["n_samples"], &fitted["format"]),
         (&Value::from(12), &Value::from("covariance matrix"))
     );
-    assert_eq!(fitted["notes"], Value::Array(Vec::new()));
+    // Means of rows as measured, next to correlations.
+    let notes = fitted["notes"].as_array().unwrap();
+    assert!(notes.len() == 1 && notes[0].as_str().unwrap().contains("ones on its diagonal"), "{notes:?}");
     assert_eq!(numbers(&fitted["mean"]), [10.0, 20.0, 30.0]);
     let rows = folder.path().join("rows.csv");
     std::fs::write(&rows, "a,b,c\n10,20,30\n11,20,30\n").unwrap();
@@ -225,4 +227,28 @@ fn a_triangle_of_a_covariance_matrix_is_refused_by_its_first_empty_cell() {
         "error: r.csv: row 1 (`a`), column 2 (`b`) is missing; a covariance matrix has a finite number in every cell of both \
          triangles\n",
     );
+}
+
+#[test]
+fn correlations_with_scales_or_means_get_a_note() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("r.csv"), ",a,b\na,1,0.5\nb,0.5,1\n").unwrap();
+    std::fs::write(at("c.csv"), ",a,b\na,4,3\nb,3,9\n").unwrap();
+    std::fs::write(at("d.txt"), "2\n3\n").unwrap();
+    let notes = |arguments: &str| {
+        let done = karhunen(&format!("fit {arguments} --from-covariance --rows 50 -q"))
+            .current_dir(folder.path())
+            .assert();
+        String::from_utf8(done.success().get_output().stderr.clone()).unwrap()
+    };
+    for (arguments, expected) in [
+        ("r.csv", false),
+        ("r.csv --scale-values d.txt", true),
+        ("r.csv --center-values d.txt", true),
+        ("c.csv --scale --center-values d.txt", false),
+    ] {
+        let found = notes(arguments);
+        assert_eq!(found.contains("the matrix has ones on its diagonal"), expected, "{arguments}: {found}");
+    }
 }

@@ -529,3 +529,20 @@ fn whole_numbers_that_are_rounded_are_said() {
     );
     assert_eq!(run(folder, "fit r.csv --triples u,i,r -k 1 --missing=als -q --dtype f64").1, "");
 }
+
+#[test]
+fn rows_that_are_the_features_of_a_model_are_named_with_transpose() {
+    let lines: String = (0..4)
+        .map(|j| {
+            format!("g{j},{}\n", (0..7).map(|i| (i * (j + 2) % 5).to_string()).collect::<Vec<_>>().join(","))
+        })
+        .collect();
+    let table = format!("gene,{}\n{lines}", (0..7).map(|i| format!("s{i}")).collect::<Vec<_>>().join(","));
+    let folder = folder(&[("t.csv", &table)]);
+    let folder = folder.path();
+    run(folder, "fit t.csv --transpose -k 1 -q -o m");
+    let message = refusal(folder, "transform m t.csv", 3);
+    assert!(message.contains("its rows are the features of the model: use --transpose"), "{message}");
+    let scores = run(folder, "transform m t.csv --transpose").0;
+    assert_eq!(scores.lines().count(), 8, "{scores}");
+}

@@ -359,3 +359,20 @@ fn a_state_that_was_begun_meanwhile_is_kept() {
     assert!(error.contains("another update began the state meanwhile"), "{error}");
     assert_eq!(std::fs::read(&state).unwrap(), before);
 }
+
+#[test]
+fn rows_without_weights_after_rows_with_them_get_a_note() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String = (0..40).map(|i| format!("{},{},{}\n", i % 7, i * i % 11, 1 + i % 3)).collect();
+    std::fs::write(folder.path().join("t.csv"), format!("a,b,w\n{rows}")).unwrap();
+    let notes = |arguments: &str| {
+        let done = karhunen(arguments).current_dir(folder.path()).assert().success();
+        String::from_utf8(done.get_output().stderr.clone()).unwrap()
+    };
+    let said = "the rows before had weights, and these count once each; use --weights for theirs";
+    assert!(!notes("update s.state t.csv -k 1 --weights w -q").contains(said));
+    assert!(notes("update s.state t.csv -q").contains(said));
+    assert!(!notes("update s.state t.csv --weights w -q").contains(said));
+    notes("update plain.state t.csv -k 1 --label w -q");
+    assert!(!notes("update plain.state t.csv -q").contains(said));
+}

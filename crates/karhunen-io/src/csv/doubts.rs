@@ -110,20 +110,26 @@ impl Doubts {
         self.codes(label, given).into_iter().chain(self.totals(last)).collect()
     }
 
-    /// The note on codes such as -999, at least twice in a column and far outside the range of its other values.
+    /// The note on codes such as -999, at least twice in the table and far outside the range of the other values of a column.
     fn codes(&self, label: &dyn Fn(usize) -> String, given: &[String]) -> Option<Phrase> {
         let stands_far = |[one, other]: &[Extreme; 2], sign: f64| {
             let value = sign * one.value;
             let spread = -other.value - one.next;
             let far = one.next - one.value > spread && spread > 0.0;
-            (one.n > 1 && far && is_code(value)).then_some((value, one.n))
+            (far && is_code(value)).then_some((value, one.n))
         };
         let of_column = |(j, [low, high]): (usize, &[Extreme; 2])| {
             let found = stands_far(&[*low, *high], 1.0).or_else(|| stands_far(&[*high, *low], -1.0));
             found.map(|(value, n)| (label(j), value, n))
         };
-        let found: Vec<(String, f64, usize)> =
+        let mut found: Vec<(String, f64, usize)> =
             self.extremes.iter().enumerate().filter_map(of_column).collect();
+        let total = |code: f64| -> usize {
+            found.iter().filter(|(_, value, _)| *value == code).map(|(_, _, n)| n).sum()
+        };
+        let is_repeated: Vec<bool> = found.iter().map(|(_, value, _)| total(*value) > 1).collect();
+        let mut is_repeated = is_repeated.into_iter();
+        found.retain(|_| is_repeated.next() == Some(true));
         let mut codes: Vec<f64> = found.iter().map(|(_, value, _)| *value).collect();
         codes.sort_by(f64::total_cmp);
         codes.dedup();
@@ -131,7 +137,10 @@ impl Doubts {
         let shown: Vec<String> = found
             .iter()
             .take(MOST_COLUMNS)
-            .map(|(name, value, n)| format!("{value} in {n} rows of `{}`", shortened(name)))
+            .map(|(name, value, n)| {
+                let rows = if *n == 1 { "row" } else { "rows" };
+                format!("{value} in {n} {rows} of `{}`", shortened(name))
+            })
             .collect();
         let more = match found.len() - shown.len() {
             0 => String::new(),
@@ -202,6 +211,12 @@ mod tests {
                 "-99.99 in 2 rows of `c0`, 9999 in 2 rows of `c1`: far outside the other values, and read as values; if they mark \
               missing values, use na = -99.99,9999"
             ]
+        );
+        let table: [&[f64]; 5] = [&[-999.0, 1.0], &[1.0, 2.0], &[2.0, -999.0], &[4.0, 3.5], &[3.0, 3.0]];
+        let found = notes(&table, None);
+        assert!(
+            found[0].starts_with("-999 in 1 row of `c0`, -999 in 1 row of `c1`: far outside"),
+            "{found:?}"
         );
         // Once, or within the range of the others, or two values alone.
         for table in [
