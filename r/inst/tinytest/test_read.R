@@ -57,7 +57,7 @@ expect_identical(attr(x, "weights"), as.double(12:1))
 expect_near(kh_pca(x, weights = attr(x, "weights"))$sdev, prcomp(rows[rep(1:12, 12:1), ])$sdev)
 # Fits take them unless they are given others.
 expect_identical(kh_pca(x)$sdev, kh_pca(x, weights = 12:1)$sdev)
-expect_identical(kh_pca(x, weights = rep(1, 12))$sdev, kh_pca(rows)$sdev)
+expect_near(kh_pca(x, weights = rep(1, 12))$sdev, kh_pca(rows)$sdev)
 expect_identical(kh_read(full, columns = c("c", "a"), row_names = NULL, labels = c("id", "class"))[, "a"], rows[, "a"])
 expect_identical(colnames(kh_read(full, columns = c("a", "c"))), c("a", "c"))
 nameless <- written(paste(lines, classes, sep = ","))
