@@ -151,10 +151,12 @@ impl File {
     fn check_texts(&self, columns: &[usize]) -> Result<()> {
         /// The page, its values, and the copies that they become.
         const COPIES: u64 = 4;
+        /// Bytes too few to be counted.
+        const FEW: u64 = 8 << 20;
         let schema = self.metadata.parquet_schema();
         for &column in columns.iter().filter(|&&column| column < schema.num_columns()) {
             let need = COPIES.saturating_mul(self.pages.get(column).copied().unwrap_or(0));
-            if need > self.most_held && schema.column(column).physical_type() == Type::BYTE_ARRAY {
+            if need > self.most_held.max(FEW) && schema.column(column).physical_type() == Type::BYTE_ARRAY {
                 let message = format!(
                     "takes {} to read, more than the memory that may be used; write the file with smaller pages, or \
                      without the column",
