@@ -147,7 +147,7 @@ impl Dataset {
         let columns = self.table.feature_names.as_deref();
         names::order(n_features, known, &self.file, columns, n_columns).map_err(|failure| match failure {
             Failure::Data(message) if self.rows_are_features(known, n_features) => {
-                Failure::Data(format!("{message}; its rows are the features of the model: use --transpose"))
+                Failure::Data(format!("{message}; use --transpose if its rows are the features of the model"))
             }
             failure => failure,
         })

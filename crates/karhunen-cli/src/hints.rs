@@ -49,7 +49,9 @@ pub(crate) fn of_weights_before(state: &IncrementalFit, run: &Run<'_>) -> Option
     let is_whole = options.half_life.is_none() && options.forget == 1.0;
     let moments = state.moments(run).ok().filter(|_| is_whole)?;
     let hint = "the rows before had weights, and these count once each; use --weights for theirs";
-    (moments.weight != moments.n_samples as f64).then(|| hint.to_owned())
+    // Weights of a survey may sum to the number of rows.
+    let rows = moments.n_samples as f64;
+    ((moments.weight, moments.weight_squared) != (rows, rows)).then(|| hint.to_owned())
 }
 
 /// A hint about correlations that are scaled once more, or given the means of other units.

@@ -112,7 +112,7 @@ pub(crate) fn cut(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// As [`cut`], with control characters escaped.
+/// As [`cut`], with characters that do not show escaped.
 pub(crate) fn printable(text: &str, most: usize) -> String {
     let escaped = |c: char| match c {
         '\'' | '"' | '\\' => c.to_string(),

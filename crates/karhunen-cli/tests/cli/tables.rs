@@ -542,7 +542,7 @@ fn rows_that_are_the_features_of_a_model_are_named_with_transpose() {
     let folder = folder.path();
     run(folder, "fit t.csv --transpose -k 1 -q -o m");
     let message = refusal(folder, "transform m t.csv", 3);
-    assert!(message.contains("its rows are the features of the model: use --transpose"), "{message}");
+    assert!(message.contains("use --transpose if its rows are the features of the model"), "{message}");
     let scores = run(folder, "transform m t.csv --transpose").0;
     assert_eq!(scores.lines().count(), 8, "{scores}");
 }

@@ -373,6 +373,11 @@ fn rows_without_weights_after_rows_with_them_get_a_note() {
     assert!(!notes("update s.state t.csv -k 1 --weights w -q").contains(said));
     assert!(notes("update s.state t.csv -q").contains(said));
     assert!(!notes("update s.state t.csv --weights w -q").contains(said));
+    // These sum to the number of rows.
+    let even: String = (0..40).map(|i| format!("{}\n", [0.5, 1.5][i % 2])).collect();
+    std::fs::write(folder.path().join("w.txt"), even).unwrap();
+    notes("update even.state t.csv -k 1 --label w --weights w.txt -q");
+    assert!(notes("update even.state t.csv -q").contains(said));
     notes("update plain.state t.csv -k 1 --label w -q");
     assert!(!notes("update plain.state t.csv -q").contains(said));
 }

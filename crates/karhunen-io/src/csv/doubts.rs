@@ -122,14 +122,10 @@ impl Doubts {
             let found = stands_far(&[*low, *high], 1.0).or_else(|| stands_far(&[*high, *low], -1.0));
             found.map(|(value, n)| (label(j), value, n))
         };
-        let mut found: Vec<(String, f64, usize)> =
-            self.extremes.iter().enumerate().filter_map(of_column).collect();
-        let total = |code: f64| -> usize {
-            found.iter().filter(|(_, value, _)| *value == code).map(|(_, _, n)| n).sum()
-        };
-        let is_repeated: Vec<bool> = found.iter().map(|(_, value, _)| total(*value) > 1).collect();
-        let mut is_repeated = is_repeated.into_iter();
-        found.retain(|_| is_repeated.next() == Some(true));
+        let all: Vec<(String, f64, usize)> = self.extremes.iter().enumerate().filter_map(of_column).collect();
+        let total =
+            |code: f64| all.iter().filter(|(_, value, _)| *value == code).map(|(_, _, n)| n).sum::<usize>();
+        let found: Vec<_> = all.iter().filter(|(_, code, _)| total(*code) > 1).collect();
         let mut codes: Vec<f64> = found.iter().map(|(_, value, _)| *value).collect();
         codes.sort_by(f64::total_cmp);
         codes.dedup();
