@@ -176,7 +176,7 @@ as_weights <- function(weights, name) {
   as.double(weights)
 }
 
-# Weights of the rows; by default those of the column that kh_read() was told of.
+# Weights of the rows; by default the column that was given to kh_read().
 row_weights <- function(x, weights) {
   as_weights(if (is.null(weights)) attr(x, "weights", exact = TRUE) else weights, "weights")
 }

@@ -11,7 +11,7 @@ pub struct FittedTable {
     pub set_aside: Vec<String>,
     /// The column that named the rows, by name or number, if known.
     pub id_column: Option<String>,
-    /// Words and numbers for missing values, besides those of the options.
+    /// Words and numbers for missing values, in addition to the options.
     pub na: Vec<String>,
     /// The sum of each row to which counts were normalised before the fit.
     pub log1p: Option<f64>,

@@ -202,7 +202,7 @@ impl ReadOptions {
             (
                 O::WEIGHTS_COLUMN,
                 self.weights_column.is_some(),
-                "has no columns to set aside: give the weights of the rows apart, in a file or as numbers",
+                "has no column of weights: give the weights of the rows apart, in a file or as numbers",
             ),
             (O::FEATURE_NAMES, self.feature_names.is_some(), "has its names"),
             (O::SAMPLE_NAMES, self.sample_names.is_some(), "has no rows"),

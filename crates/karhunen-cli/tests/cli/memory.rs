@@ -211,7 +211,7 @@ fn inspect_keeps_within_its_limit() {
     let run = |arguments: &str| karhunen(arguments).current_dir(folder.path()).output().unwrap();
     let (plain, limited) = (run("inspect t.csv.gz"), run("inspect t.csv.gz --memory-limit 50kB --cache ."));
     assert!(plain.status.success() && plain.stdout == limited.stdout, "{limited:?}");
-    // What is unpacked goes to a temporary file.
+    // The unpacked text goes to a temporary file.
     let refused = run("inspect t.csv.gz --memory-limit 50kB --cache nowhere");
     let error = String::from_utf8(refused.stderr).unwrap();
     assert!(refused.status.code() == Some(4) && error.contains("the temporary copy"), "{error}");

@@ -147,7 +147,7 @@ def to_weights(name: str, weights: Any, n: int, axis: str) -> np.ndarray | None:
 
 
 def to_row_weights(rows: Any, sample_weight: Any) -> np.ndarray | None:
-    """Convert weights of the rows as :func:`to_weights`; by default those of the file that holds the rows."""
+    """Convert weights of the rows as :func:`to_weights`; by default the weights in the file of the rows."""
     if sample_weight is None and isinstance(rows, _core.FileTable):
         sample_weight = rows.weights
     return to_weights("sample_weight", sample_weight, rows.shape[0], "rows")

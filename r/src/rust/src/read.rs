@@ -115,7 +115,7 @@ fn with_values<T: Scalar>(call: &Call, values: &Values<T>, table: &Table) -> sav
     if let Values::Sparse(matrix) = values {
         return sparse(&matrix.view(), dimnames)?.into();
     }
-    // What an attribute is set to is protected from R's collector by its owner until then.
+    // The owner of a value protects it from R's collector until the attribute is set.
     let mut matrix = dense(call, values)?;
     if names != [None, None] {
         matrix.set_attrib("dimnames", Sexp(dimnames.inner()))?;
@@ -125,7 +125,7 @@ fn with_values<T: Scalar>(call: &Call, values: &Values<T>, table: &Table) -> sav
         for (i, label) in table.labels.iter().enumerate() {
             labels.set_name_and_value(i, &label.name, OwnedStringSexp::try_from_slice(&label.values)?)?;
         }
-        // So many rows without names.
+        // R's compact form of the number of rows, which have no names.
         let rows = OwnedIntegerSexp::try_from_slice([i32::na(), -i32::try_from(values.shape().0)?])?;
         labels.set_attrib("row.names", Sexp(rows.inner()))?;
         labels.set_class(["data.frame"])?;
@@ -138,7 +138,7 @@ fn with_values<T: Scalar>(call: &Call, values: &Values<T>, table: &Table) -> sav
     matrix.into()
 }
 
-/// What the reader says of the table, and what in it is probably not a feature or an observation.
+/// The warnings of the reader, and hints about columns that are probably not features, and about symmetric tables.
 fn notes(call: &Call, table: &Table) -> Vec<String> {
     let mut notes: Vec<String> = table.warnings.iter().map(|note| note.text_for(call)).collect();
     let names = table.feature_names.as_deref();

@@ -300,5 +300,9 @@ fn a_covariance_matrix_gives_the_model_of_its_rows() {
         other[2][1] += 1.0;
         assert!(matches!(of(&other, 50), Err(Error::NotSymmetric { row: 2, column: 1, .. })));
         assert!(matches!(of(&covariance, 1), Err(Error::Option { .. })));
+        // Sums of squares of the size of these overflow.
+        let mut beyond = covariance.clone();
+        (beyond[0][1], beyond[1][0]) = (1e308, 1e308);
+        assert!(matches!(of(&beyond, 50), Err(Error::NotCovariance { column: None, .. })));
     }
 }
