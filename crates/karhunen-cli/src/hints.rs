@@ -5,7 +5,9 @@ use karhunen::incremental::IncrementalFit;
 use karhunen::moments::Scatter;
 use karhunen::pca::{Centring, Scaling};
 use karhunen::{PcaModel, Run};
-use karhunen_io::{Columns, Data, ObservedData, Suspect, shell_word, shortened, suspects, symmetric_hint};
+use karhunen_io::{
+    Columns, Data, ObservedData, Suspect, Table, shell_word, shortened, suspects, symmetric_hint,
+};
 
 use crate::figures::percent;
 
@@ -28,9 +30,14 @@ pub(crate) enum ScaleAdvice {
     Before,
 }
 
-/// Hints about the columns of a table; `names` are their names, if any.
-pub(crate) fn of_table(data: &Data, names: Option<&[String]>) -> Vec<String> {
-    suspects(data, names).iter().map(|suspect| of_suspect(*suspect, names)).collect()
+/// Hints about the columns of a table. They are called by the names or numbers of their file: without names there are none where
+/// other columns of the file are not features.
+pub(crate) fn of_table(table: &Table) -> Vec<String> {
+    let names = table.feature_names.as_deref();
+    if !table.is_numbered_as_its_file() {
+        return Vec::new();
+    }
+    suspects(&table.data, names).iter().map(|suspect| of_suspect(*suspect, names)).collect()
 }
 
 /// As [`of_table`], for a table with missing values.

@@ -200,7 +200,11 @@ impl ObservedDataset {
             return;
         }
         let (data, names) = (&self.table.data, self.column_names.as_deref());
-        let mut hints = hints::of_observed(data, names);
+        let ObservedTable { labels, left_out, weights, row_ids, .. } = &self.table;
+        // As of `hints::of_table`.
+        let is_whole = labels.is_empty() && left_out.is_empty() && weights.is_none() && row_ids.is_none();
+        let mut hints =
+            if names.is_some() || is_whole { hints::of_observed(data, names) } else { Vec::new() };
         if !scaled {
             let variances = hints::variances(data);
             hints.extend(hints::of_variances(&variances, data.shape().0, names, ScaleAdvice::Option));

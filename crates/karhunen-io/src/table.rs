@@ -40,6 +40,16 @@ pub struct Table {
     pub warnings: Vec<Phrase>,
 }
 
+impl Table {
+    /// Tests whether the features have names, or the numbers that they have in the file: no other column was taken out.
+    pub fn is_numbered_as_its_file(&self) -> bool {
+        let Self { sample_names, feature_names, labels, left_out, weights, .. } = self;
+        let is_whole =
+            sample_names.is_none() && labels.is_empty() && left_out.is_empty() && weights.is_none();
+        feature_names.is_some() || is_whole
+    }
+}
+
 /// A column set aside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Label {

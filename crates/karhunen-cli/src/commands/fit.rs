@@ -49,7 +49,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     plan.check_device()?;
     let progress = Progress::new(plan.files.quiet);
     let mut dataset = Dataset::read_all(&plan.data, &plan.read, &progress).map_err(or_categories)?;
-    dataset.hint(hints::of_table(&dataset.table.data, dataset.table.feature_names.as_deref()));
+    dataset.hint(hints::of_table(&dataset.table));
     dataset.hint(hints::of_matrix(&dataset.table.data));
     if plan.eigenvec.is_some() {
         genotype_args::check_table(&dataset)?;

@@ -33,7 +33,7 @@ pub(crate) fn run(args: FitArgs, kernel: Kernel) -> Result<()> {
     // The columns of a precomputed kernel matrix stand for rows.
     if plan.kernel() != Kernel::Precomputed {
         let (data, names) = (&dataset.table.data, dataset.table.feature_names.as_deref());
-        let mut found = hints::of_table(data, names);
+        let mut found = hints::of_table(&dataset.table);
         found.extend(hints::of_variances(
             &hints::table_variances(data),
             data.shape().0,

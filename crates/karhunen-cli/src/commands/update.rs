@@ -39,7 +39,7 @@ pub(crate) fn run(args: UpdateArgs) -> Result<()> {
     };
     let mut dataset = Dataset::read_all(&plan.args.data, &read, &progress)?;
     if began.is_none() {
-        dataset.hint(hints::of_table(&dataset.table.data, dataset.table.feature_names.as_deref()));
+        dataset.hint(hints::of_table(&dataset.table));
     }
     if let Some(saved) = &began {
         let known = saved.beside.feature_names.as_deref();

@@ -137,3 +137,23 @@ fn whole_numbers_that_f64_rounds_are_said() {
     let (_folder, path) = table("c.csv", "c,a,b\n", |i| format!("7,{}", x(i)));
     assert!(!notes(&format!("fit {path} --scale -q")).contains("2^53"));
 }
+
+/// The first feature is the second column of the file: a hint with its number would leave another column out.
+#[test]
+fn features_without_names_are_not_named_by_number_next_to_labels() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String =
+        (1..=20).map(|i| format!("{},{i},{}.5,{}\n", ["x", "y"][i % 2], i * i % 7, i % 3)).collect();
+    std::fs::write(folder.path().join("t.csv"), &rows).unwrap();
+    let plain: String = rows.lines().map(|line| format!("{}\n", &line[2..])).collect();
+    std::fs::write(folder.path().join("plain.csv"), plain).unwrap();
+    for method in ["", "--missing=ppca"] {
+        let notes = |arguments: &str| {
+            let done =
+                karhunen(&format!("fit {arguments} {method} -k 1 -q")).current_dir(folder.path()).assert();
+            String::from_utf8(done.success().get_output().stderr.clone()).unwrap()
+        };
+        assert!(notes("plain.csv --header no").contains("column 1 counts the rows"), "{method}");
+        assert!(!notes("t.csv --header no --label 1").contains("counts the rows"), "{method}");
+    }
+}

@@ -107,7 +107,7 @@ fn a_page_of_a_weighted_fit_takes_its_weights() {
 }
 
 /// Options of a fit that are not of its data, and the data with their own options.
-const REPEATED: [(&str, &str); 31] = [
+const REPEATED: [(&str, &str); 32] = [
     ("wine.csv --label class", ""),
     ("wine.csv --label class", "--scale -k 3"),
     ("wine.csv --label class", "--scale=pareto -k 2"),
@@ -117,6 +117,7 @@ const REPEATED: [(&str, &str); 31] = [
     ("wine.csv --label class", "--scale-values SCALES -k 2"),
     ("wine.csv --label class", "--weights WEIGHTS -k 2"),
     ("wine.csv --label class", "--weights WEIGHTS --weighting importance --scale -k 2"),
+    ("wine.csv --label class", "--weights EVEN_WEIGHTS -k 2"),
     ("wine.csv --label class", "--feature-weights FEATURE_WEIGHTS -k 2"),
     ("wine.csv --label class", "-k 0.95"),
     ("wine.csv --label class", "-k all --solver svd"),
@@ -162,10 +163,15 @@ fn the_command_of_a_page_repeats_the_fit_to_the_bit() {
         let numbers: String = (0..n).map(|i| format!("{}\n", 1 + i % 3)).collect();
         std::fs::write(at(name), numbers).unwrap();
     }
+    // Weights that sum to the number of rows.
+    let even: String = (0..178).map(|i| format!("{}\n", [0.5, 1.5][i % 2])).collect();
+    std::fs::write(at("EVEN_WEIGHTS"), even).unwrap();
     // In the folder of the data the files of weights have longer names; one of them is a part of another.
     let files = |command: &str| {
         let named = |word: &str| match word {
-            "WEIGHTS" | "CENTERS" | "SCALES" | "FEATURE_WEIGHTS" => at(word).display().to_string(),
+            "WEIGHTS" | "EVEN_WEIGHTS" | "CENTERS" | "SCALES" | "FEATURE_WEIGHTS" => {
+                at(word).display().to_string()
+            }
             word => word.to_owned(),
         };
         command.split(' ').map(named).collect::<Vec<_>>().join(" ")
@@ -175,12 +181,16 @@ fn the_command_of_a_page_repeats_the_fit_to_the_bit() {
         let fit = files(&format!("fit {data} {options} -q --force -o {}", model.display()));
         karhunen(&fit).assert().success();
         let has_limits = !options.contains("--missing") && !options.contains("--kernel");
-        let weights = if options.contains("--weights") && has_limits { "--weights WEIGHTS" } else { "" };
+        let even = if options.contains("EVEN_") { "EVEN_WEIGHTS" } else { "WEIGHTS" };
+        let weights = format!("--weights {even}");
+        let weights = if options.contains("--weights") && has_limits { &weights[..] } else { "" };
         let report = format!("report {} {data} {weights} -q --force -o {}", model.display(), page.display());
         karhunen(&files(&report)).assert().success();
         let page = std::fs::read_to_string(page).unwrap();
         let call = page.split("karhunen fit ").nth(1).unwrap().split(['\n', '<']).next().unwrap();
         let (call, _) = call.rsplit_once(" -o ").unwrap();
+        let call = &call.replace("--weights WEIGHTS", &format!("--weights {even}"));
+        assert_eq!(page.contains("strict=True"), options.contains("--strict"), "{options}");
         karhunen(&files(&format!("fit {call} -q --force -o {}", again.display()))).assert().success();
         assert!(arrays(&model) == arrays(&again), "{data} {options}: {call}");
     }

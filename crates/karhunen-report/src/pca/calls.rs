@@ -15,20 +15,26 @@ pub(super) fn of_pca(
     step: Option<&Step>,
 ) -> Vec<Calls> {
     let mut weights = String::new();
-    if is_weighted(model) {
+    let weighted = is_weighted(report, model);
+    if weighted {
         weights.push_str(", sample_weight=weights");
     }
     if model.feature_weights().is_some() {
         weights.push_str(", feature_weight=feature_weights");
     }
-    let calls =
-        calls(report, Given::limited(with_rows), &fit_options(model), (&expression(model), &weights), step);
+    let calls = calls(
+        report,
+        Given::limited(with_rows),
+        &fit_options(model, weighted),
+        (&expression(model), &weights),
+        step,
+    );
     // Sums of rows, and a matrix of covariances, are not the rows of the page.
     let of_sums = model.convergence().n_passes == 0 && report.estimator.is_none();
     if of_sums { calls.into_iter().map(|calls| calls.without_fit(report)).collect() } else { calls }
 }
 
-fn fit_options(model: &PcaModel) -> Vec<String> {
+fn fit_options(model: &PcaModel, weighted: bool) -> Vec<String> {
     let options = model.options();
     let default = Pca::default();
     let mut words = match options.n_components {
@@ -47,7 +53,7 @@ fn fit_options(model: &PcaModel) -> Vec<String> {
         Centring::None => add(true, "--no-center".to_owned()),
         Centring::Given(_) => add(true, "--center-values CENTERS".to_owned()),
     }
-    add(is_weighted(model), "--weights WEIGHTS".to_owned());
+    add(weighted, "--weights WEIGHTS".to_owned());
     add(options.weighting != default.weighting, format!("--weighting {}", options.weighting.name()));
     add(model.feature_weights().is_some(), "--feature-weights FEATURE_WEIGHTS".to_owned());
     if let Some(route) = options.solver {
@@ -89,9 +95,13 @@ fn expression(model: &PcaModel) -> String {
     }
     add(options.max_iter != default.max_iter, format!("max_iter={}", options.max_iter));
     add(options.seed != default.seed, format!("random_state={}", options.seed));
+    add(options.strict, "strict=True".to_owned());
     format!("PCA({})", words.join(", "))
 }
 
-fn is_weighted(model: &PcaModel) -> bool {
-    model.sum_of_weights() != model.n_samples() as f64 || model.options().weighting == Weighting::Importance
+/// Tests whether the rows of the fit had weights, which may sum to their number, or those of the page have.
+fn is_weighted(report: &Report<'_>, model: &PcaModel) -> bool {
+    report.sample_weights.is_some()
+        || model.sum_of_weights() != model.n_samples() as f64
+        || model.options().weighting == Weighting::Importance
 }

@@ -142,13 +142,15 @@ fn with_values<T: Scalar>(call: &Call, values: &Values<T>, table: &Table) -> sav
 fn notes(call: &Call, table: &Table) -> Vec<String> {
     let mut notes: Vec<String> = table.warnings.iter().map(|note| note.text_for(call)).collect();
     let names = table.feature_names.as_deref();
-    for suspect in suspects(&table.data, names) {
+    let found = if table.is_numbered_as_its_file() { suspects(&table.data, names) } else { Vec::new() };
+    for suspect in found {
         let number = (suspect.column + 1).to_string();
         let (column, label) = match names.map(|names| &names[suspect.column]) {
             Some(name) => (format!("column {number} ({name})"), name.clone()),
             None => (format!("column {number}"), number),
         };
-        let label = call.setting(option_names::LABELS, &OptionValue::Text(label));
+        let labels = table.labels.iter().map(|given| given.name.clone()).chain([label]).collect();
+        let label = call.setting(option_names::LABELS, &OptionValue::Texts(labels));
         notes.push(suspect.hint(&column, &format!("use {label}")));
     }
     notes.extend(symmetric_hint(&table.data, "use princomp(covmat = x)"));
