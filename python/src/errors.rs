@@ -351,7 +351,10 @@ fn literal(value: &OptionValue) -> String {
         OptionValue::Sized(name, size) => format!("('{name}', {size})"),
         OptionValue::Pair(first, second) => format!("({first}, {second})"),
         OptionValue::Text(text) => format!("'{}'", text.escape_debug()),
-        OptionValue::Texts(texts) => format!("{texts:?}"),
+        OptionValue::Texts(texts) => match &texts[..] {
+            [text] => format!("'{}'", text.escape_debug()),
+            texts => format!("{texts:?}"),
+        },
         OptionValue::Flag(true) => "True".to_owned(),
         OptionValue::Flag(false) => "False".to_owned(),
         OptionValue::All | OptionValue::NotGiven => "None".to_owned(),

@@ -1,16 +1,19 @@
 //! Tables in files, whose rows the engine reads itself.
 
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use karhunen::memory;
 use karhunen_io::genotypes::GenotypeOptions;
 use karhunen_io::{
-    Comment, Data, FittedTable, Log1p, ReadOptions, RowNames, SkippedLines, Table, Values, read_tables,
+    Comment, Data, FittedTable, Log1p, OfFile, ReadOptions, RowNames, SkippedLines, Table, Values,
+    read_tables,
 };
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::errors::{file_to_python, said};
+use crate::errors::{file_to_python, said, to_python};
 use crate::observer::{Effort, run};
 
 /// Of a model of genotypes: the means of the columns, and whether strands are flipped and variants may lack.
@@ -20,12 +23,9 @@ type Matched = (Option<Vec<f64>>, bool, bool);
 /// is given.
 type Cells = (Option<String>, Option<String>, Option<String>, bool, Option<f64>);
 
-/// The columns of a fitted file that are not features, the one that names the rows, and words for missing values.
-type Besides = (Vec<String>, Option<String>, Vec<String>);
-
-/// The table of a model: its number of columns, their names, what is besides them, the sum of each row to which counts were
-/// normalised, and the variants.
-type Fitted = (usize, Option<Vec<String>>, Besides, Option<f64>, Option<Matched>);
+/// The table of a model: its number of columns, their names, how its file was read as JSON, the sum of each row to which
+/// counts were normalised, and the variants.
+type Fitted = (usize, Option<Vec<String>>, Option<String>, Option<f64>, Option<Matched>);
 
 /// The options of `karhunen.read`.
 #[derive(FromPyObject)]
@@ -89,9 +89,7 @@ pub(crate) struct FileTable {
     log1p: Option<f64>,
     labels: Vec<(String, Vec<String>)>,
     weights: Option<Vec<f64>>,
-    set_aside: Vec<String>,
-    id_column: Option<String>,
-    na: Vec<String>,
+    of_file: OfFile,
     warnings: Vec<String>,
 }
 
@@ -118,64 +116,43 @@ impl FileTable {
         let most = memory::limit(memory_limit).bytes / if missing { 16.0 } else { 2.0 };
         let memory_limit = Some(most as u64);
         let mut options = ReadOptions { memory_limit, cache_dir, missing, ..ReadOptions::default() };
-        let of_cells = cells.is_some();
         if let Some((layer, mask, array, is_log1p, target)) = cells {
             let log1p = is_log1p.then(|| target.map_or(Log1p::Median, Log1p::To));
             options = ReadOptions { layer, mask, array, log1p, ..options };
         }
-        let of_table = table.is_some();
         if let Some(table) = table {
             options = table.apply(options);
         }
-        if let Some((n_features, feature_names, (set_aside, id_column, na), log1p, matched)) = fitted {
-            let of_columns = id_column.is_some() || !set_aside.is_empty() || !na.is_empty();
-            if of_table || of_cells || matched.is_some() || of_columns {
-                let score_names = Vec::new();
-                options.fitted = Some(FittedTable {
-                    feature_names,
-                    n_features,
-                    set_aside,
-                    id_column,
-                    na,
-                    log1p,
-                    score_names,
-                });
-            } else {
-                options.log1p = log1p.map(Log1p::OfFit);
-            }
+        if let Some((n_features, feature_names, of_file, log1p, matched)) = fitted {
+            let of_file = of_file.as_deref().map(serde_json::from_str::<OfFile>).transpose();
+            let of_file =
+                of_file.map_err(|error| PyValueError::new_err(error.to_string()))?.unwrap_or_default();
+            let score_names = Vec::new();
+            options.fitted = Some(FittedTable { feature_names, n_features, of_file, log1p, score_names });
             if let Some((means, flip_strand, allow_unmatched)) = matched {
                 options.genotypes =
                     GenotypeOptions { flip_strand, allow_unmatched, means, ..GenotypeOptions::default() };
             }
         }
-        let (weights_column, na) = (options.weights_column.clone(), options.na.clone());
-        let id_column = match &options.row_names {
-            RowNames::Column(name) => Some(name.clone()),
-            RowNames::Auto | RowNames::None => None,
-        };
+        let asked = options.clone();
+        let known = asked.fitted.as_ref().and_then(|fitted| fitted.feature_names.as_deref());
         let table = run(py, Effort::new(Effort::LONG, n_threads), None, move |run| {
             let options = ReadOptions { n_threads: run.n_threads, ..options };
             Ok(read_tables(&paths, &options))
         })?;
+        let mut table = table.map_err(file_to_python)?;
+        if let Some(places) = known.and_then(|known| places(known, table.feature_names.as_deref()?)) {
+            let moved = table.data.with_columns_at(places, memory_limit);
+            table.data = moved.map_err(to_python)?;
+            table.feature_names = known.map(<[String]>::to_vec);
+        }
         let Table { data, feature_names, sample_names, log1p, labels, left_out, weights, warnings, .. } =
-            table.map_err(file_to_python)?;
-        let names = labels.iter().map(|label| &label.name).chain(&left_out).chain(&weights_column);
-        let set_aside = names.cloned().collect();
+            table;
+        let of_file = OfFile::of(&asked, (&labels, &left_out), None);
         let labels = labels.into_iter().map(|label| (label.name, label.values)).collect();
         let warnings = warnings.iter().map(said).collect();
         let data = SharedData(Arc::new(data));
-        Ok(Self {
-            data,
-            feature_names,
-            sample_names,
-            log1p,
-            labels,
-            weights,
-            set_aside,
-            id_column,
-            na,
-            warnings,
-        })
+        Ok(Self { data, feature_names, sample_names, log1p, labels, weights, of_file, warnings })
     }
 
     /// (n_samples, n_features).
@@ -195,19 +172,15 @@ impl FileTable {
         self.feature_names.clone()
     }
 
+    /// How the file was read, if there is anything to say of it.
     #[getter]
-    fn set_aside(&self) -> Vec<String> {
-        self.set_aside.clone()
-    }
-
-    #[getter]
-    fn id_column(&self) -> Option<String> {
-        self.id_column.clone()
-    }
-
-    #[getter]
-    fn na(&self) -> Vec<String> {
-        self.na.clone()
+    fn of_file<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if self.of_file == OfFile::default() {
+            return Ok(None);
+        }
+        let text =
+            serde_json::to_string(&self.of_file).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        py.import("json")?.call_method1("loads", (text,)).map(Some)
     }
 
     /// One name for each row.
@@ -239,6 +212,14 @@ impl FileTable {
     fn warnings(&self) -> Vec<String> {
         self.warnings.clone()
     }
+}
+
+/// For each column, the index of the feature of its name, if the columns are all features in another order.
+fn places(known: &[String], columns: &[String]) -> Option<Vec<usize>> {
+    let at: HashMap<&String, usize> = known.iter().enumerate().map(|(j, name)| (name, j)).collect();
+    let places: Vec<usize> = columns.iter().map(|name| at.get(name).copied()).collect::<Option<_>>()?;
+    let distinct: HashSet<usize> = places.iter().copied().collect();
+    (columns != known && distinct.len() == known.len() && columns.len() == known.len()).then_some(places)
 }
 
 impl FileTable {

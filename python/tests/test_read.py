@@ -121,7 +121,7 @@ def test_what_a_fit_leaves_out_is_left_out_of_later_files(tmp_path, kind):
     np.testing.assert_allclose(kind.load(tmp_path / "m").transform(path), expected, rtol=1e-12)
     chosen = kind(2).fit(karhunen.read(path, columns=["c", "a"]))
     np.testing.assert_allclose(chosen.transform(path), chosen.transform(frame[["a", "c"]]), rtol=1e-12)
-    assert not kind(2).fit(rows)._columns_of_file["set_aside"]
+    assert not kind(2).fit(rows)._columns_of_file
 
 
 def test_weights_words_and_names_that_were_chosen_are_those_of_the_fit(tmp_path):
@@ -151,6 +151,30 @@ def test_weights_words_and_names_that_were_chosen_are_those_of_the_fit(tmp_path)
     np.testing.assert_allclose(sums.explained_variance_, expected.explained_variance_, rtol=1e-12)
     plain = PCA(2).fit(table, sample_weight=np.ones(20)).explained_variance_
     np.testing.assert_allclose(plain, PCA(2).fit(values).explained_variance_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [PCA, IncompletePCA])
+def test_columns_in_another_order_are_matched_by_name(tmp_path, kind):
+    frame = pd.DataFrame(np.random.default_rng(2).normal(size=(20, 3)).round(3), columns=list("abc"))
+    pca = kind(2).fit(write(tmp_path, frame.to_csv(index=False)))
+    moved = write(tmp_path, frame[["c", "a", "b"]].to_csv(index=False), "moved.csv")
+    np.testing.assert_array_equal(pca.transform(moved), pca.transform(frame))
+    other = write(tmp_path, frame.rename(columns={"b": "d"}).to_csv(index=False), "other.csv")
+    with pytest.raises(ValueError, match="column 1 is 'd', but the estimator was fitted with 'b' there"):
+        pca.transform(other)
+
+
+def test_a_square_file_without_names_under_a_fit_of_columns_is_asked_about(tmp_path):
+    rows = np.random.default_rng(3).normal(size=(3, 3)).round(3)
+    path = write(tmp_path, "".join(",".join(map(str, row)) + "\n" for row in rows))
+    pca = PCA(1).fit(karhunen.read(path, transpose=True))
+    pca.save(tmp_path / "m")
+    for model in (pca, PCA.load(tmp_path / "m")):
+        with pytest.raises(
+            ValueError, match="its samples in columns, and this one has as many rows as columns"
+        ) as error:
+            model.transform(path)
+        np.testing.assert_array_equal(model.transform(follow(path, str(error.value))), pca.transform(rows.T))
 
 
 def test_several_names_may_be_any_collection():

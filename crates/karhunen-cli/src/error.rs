@@ -9,6 +9,7 @@ use karhunen_io::{Cause, Table, option_names, shell_word, shortened};
 
 use crate::component_names::of_component;
 use crate::progress::stop_code;
+use crate::values::joined;
 
 /// A result of a command.
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
@@ -295,6 +296,7 @@ impl Surface for Places<'_> {
             (option_names::ROW_NAMES, V::NotGiven) => format!("{flag} none"),
             (option_names::THOUSANDS, V::Text(sign)) if sign == " " => format!("{flag} space"),
             (option_names::MAX_UNPACKED, V::Whole(bytes)) => format!("{flag} {}GB", bytes >> 30),
+            (option_names::NA, V::Texts(words)) => format!("{flag} {}", shell_word(&joined(words))),
             (_, V::Text(text)) => format!("{flag} {}", shell_word(text)),
             (_, V::Texts(texts)) => {
                 let each: Vec<_> = texts.iter().map(|text| format!("{flag} {}", shell_word(text))).collect();

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use karhunen_io::{Label, RowNames};
-
 use crate::error::{Failure, Result};
 use crate::fit_args::{FitOutputArgs, SummaryArgs};
 use crate::outputs::{Outputs, check_standard_output, print, print_aside};
@@ -180,19 +178,6 @@ impl Part {
             Part::Scores => "scores",
             Part::Loadings => "loadings",
         }
-    }
-}
-
-/// The columns that are not features: labels, columns that were not chosen, and that of the weights.
-pub(crate) fn set_aside(labels: &[Label], left_out: &[String], weights: Option<&String>) -> Vec<String> {
-    labels.iter().map(|label| &label.name).chain(left_out).chain(weights).cloned().collect()
-}
-
-/// The column that names the rows, by name, or by the requested number.
-pub(crate) fn id_column(asked: &RowNames, found: Option<&String>) -> Option<String> {
-    match asked {
-        RowNames::Column(name) => Some(name.clone()),
-        RowNames::Auto | RowNames::None => found.filter(|name| !name.is_empty()).cloned(),
     }
 }
 

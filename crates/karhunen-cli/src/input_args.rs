@@ -9,7 +9,7 @@ use karhunen_io::genotypes::GenotypeOptions;
 use karhunen_io::{Comment, Log1p, ReadOptions, RowNames, SkippedLines};
 
 use crate::error::{Failure, Result};
-use crate::values::{at_least_one, comment, decimal, delimiter, log1p, memory, sign, skipped};
+use crate::values::{at_least_one, comment, decimal, delimiter, log1p, memory, sign, skipped, split};
 
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct ThreadArgs {
@@ -49,8 +49,8 @@ pub(crate) struct InputArgs {
     pub(crate) labels: Vec<String>,
     /// Columns to fit, between commas; all others are left out
     ///
-    /// By name, or by number from 1 if there are no names; may be repeated
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    /// By name, or by number from 1 if there are no names, in quotes if it has a comma; may be repeated
+    #[arg(long, value_name = "NAME,...")]
     pub(crate) columns: Vec<String>,
     /// Decimal sign of a text table, a point or a comma [default: as the numbers show]
     #[arg(long, value_name = "CHAR", value_parser = decimal)]
@@ -60,8 +60,8 @@ pub(crate) struct InputArgs {
     pub(crate) thousands: Option<char>,
     /// Words and numbers for missing values in a text table, between commas, such as ?,n.d.,-999
     ///
-    /// Besides the empty cell, NA, N/A, NaN and null in any case; may be repeated
-    #[arg(long, value_name = "WORD,...", value_delimiter = ',', allow_hyphen_values = true)]
+    /// Besides the empty cell, NA, N/A, NaN and null in any case; a word with a comma in quotes; may be repeated
+    #[arg(long, value_name = "WORD,...", allow_hyphen_values = true)]
     pub(crate) na: Vec<String>,
     /// Leave out lines that begin with CHAR, or no lines [default: those above a text table that begin with #]
     #[arg(long, value_name = "CHAR|none", value_parser = comment)]
@@ -153,8 +153,8 @@ pub(crate) fn read_options(input: &InputArgs, threads: &ThreadArgs) -> ReadOptio
         delimiter: input.delimiter.clone(),
         comment: input.comment.unwrap_or_default(),
         skip: input.skip.clone(),
-        na: input.na.clone(),
-        columns: input.columns.clone(),
+        na: split(&input.na),
+        columns: split(&input.columns),
         decimal: input.decimal,
         thousands: input.thousands,
         header: input.header.option(),

@@ -99,6 +99,25 @@ pub(crate) fn skipped(text: &str) -> std::result::Result<SkippedLines, String> {
     }
 }
 
+/// The words between the commas of each text; words in double quotes may hold commas.
+pub(crate) fn split(texts: &[String]) -> Vec<String> {
+    let records = |text: &String| {
+        let reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+        reader.into_records().filter_map(|record| record.ok()).collect::<Vec<_>>()
+    };
+    let words = |record: csv::StringRecord| record.iter().map(str::to_owned).collect::<Vec<_>>();
+    texts.iter().flat_map(records).flat_map(words).collect()
+}
+
+/// The words between commas, as [`split`] reads them.
+pub(crate) fn joined(words: &[String]) -> String {
+    let quoted = |word: &String| {
+        let is_plain = !word.contains([',', '"', '\n', '\r']);
+        if is_plain { word.clone() } else { format!("\"{}\"", word.replace('"', "\"\"")) }
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(",")
+}
+
 /// The sum of each row, or the median of all.
 pub(crate) fn log1p(text: &str) -> std::result::Result<Log1p, String> {
     match text.parse::<f64>() {
@@ -218,6 +237,15 @@ mod tests {
         for text in ["", "GB", "0", "-1GB", "nan", "two", "1PB", "1e30"] {
             assert!(memory(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn words_with_commas_are_in_quotes() {
+        let texts = ["a,\"<0,5\",,-9", "c d"].map(str::to_owned);
+        let words = split(&texts);
+        assert_eq!(words, ["a", "<0,5", "", "-9", "c d"]);
+        assert_eq!(joined(&words), "a,\"<0,5\",,-9,c d");
+        assert_eq!(split(&[joined(&["\"".to_owned(), "x\"y,".to_owned()])]), ["\"", "x\"y,"]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use karhunen::{
     Dense, IncompletePca, IncrementalPca, KernelPca, Matrix, NComponents, Observed, Pca, PcaModel, Run,
     Weights,
 };
-use karhunen_io::{Ids, RowsAndColumns, Saved, TableColumns, save_checkpoint, save_model};
+use karhunen_io::{Ids, OfFile, RowsAndColumns, Saved, TableColumns, save_checkpoint, save_model};
 
 use crate::corpus::home;
 use crate::targets::checkpoint_data;
@@ -73,9 +73,12 @@ fn models(folder: &Path) -> Result<(), String> {
             PcaModel::try_from(ModelParts { about_mean, ..model.parts().clone() }).map_err(message)?;
         let beside = TableColumns {
             feature_names: scaled.then(|| names("x", P)),
-            set_aside: if scaled { vec!["class".to_owned()] } else { Vec::new() },
-            id_column: scaled.then(|| "id".to_owned()),
-            na: if scaled { vec!["-999".to_owned()] } else { Vec::new() },
+            of_file: OfFile {
+                set_aside: if scaled { vec!["class".to_owned()] } else { Vec::new() },
+                id_column: scaled.then(|| "id".to_owned()),
+                na: if scaled { vec!["-999".to_owned()] } else { Vec::new() },
+                transposed: scaled,
+            },
             log1p: scaled.then_some(1e4),
         };
         save_model(&folder.join(name).with_extension("model"), &Saved { model, beside }).map_err(message)?;

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::Ids;
-use crate::{FittedTable, TripleColumns};
+use crate::{FittedTable, Label, OfFile, ReadOptions, RowNames, TripleColumns};
 
 /// The content of a model file besides the model, for one kind of model. The Python package uses the names of the
 /// fields.
@@ -27,19 +27,57 @@ pub trait Beside: Clone + std::fmt::Debug + Default + PartialEq + Serialize + De
     fn fitted_table(&self, n_features: usize) -> FittedTable;
 }
 
+impl OfFile {
+    /// That of a file read with `options`, which left out `labels` and `left_out` and found the row names in `id_name`.
+    #[must_use]
+    pub fn of(
+        options: &ReadOptions,
+        (labels, left_out): (&[Label], &[String]),
+        id_name: Option<&String>,
+    ) -> Self {
+        let names = labels.iter().map(|label| &label.name).chain(left_out).chain(&options.weights_column);
+        Self {
+            set_aside: names.cloned().collect(),
+            id_column: match &options.row_names {
+                RowNames::Column(name) => Some(name.clone()),
+                RowNames::Auto | RowNames::None => id_name.filter(|name| !name.is_empty()).cloned(),
+            },
+            na: options.na.clone(),
+            transposed: options.transpose,
+        }
+    }
+
+    fn put(&self, record: &mut Record<'_>) -> Result<()> {
+        for (name, words) in [("set_aside", &self.set_aside), ("na", &self.na)] {
+            if !words.is_empty() {
+                record.put_json(name, words)?;
+            }
+        }
+        if self.transposed {
+            record.put_json("transposed", &true)?;
+        }
+        self.id_column.as_ref().map_or(Ok(()), |name| record.put_json("id_column", name))
+    }
+
+    fn take(record: &Record<'_>) -> Result<Self> {
+        let words = |name| Ok::<_, Error>(record.optional_json::<Vec<String>>(name)?.unwrap_or_default());
+        Ok(Self {
+            set_aside: words("set_aside")?,
+            id_column: record.optional_json("id_column")?,
+            na: words("na")?,
+            transposed: record.optional_json("transposed")?.unwrap_or_default(),
+        })
+    }
+}
+
 /// The names of the columns of the fitted table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct TableColumns {
     /// One name for each feature, if the data had names; for a precomputed kernel, one for each fitted row.
     pub feature_names: Option<Vec<String>>,
-    /// Names of the columns besides the features in the fitted file: weights and labels.
-    pub set_aside: Vec<String>,
-    /// The column that was chosen for row names by an option.
-    pub id_column: Option<String>,
-    /// Words and numbers that marked missing values, besides the usual ones.
-    #[serde(default)]
-    pub na: Vec<String>,
+    /// How the file was read.
+    pub of_file: OfFile,
     /// The sum of each row to which counts were normalised before the fit.
     pub log1p: Option<f64>,
 }
@@ -53,7 +91,7 @@ impl Beside for TableColumns {
         if let Some(target) = &self.log1p {
             record.put_json("log1p", target)?;
         }
-        put_columns(record, (&self.set_aside, self.id_column.as_ref(), &self.na))
+        self.of_file.put(record)
     }
 
     fn take(record: &mut Record<'_>, (_, n_features): (usize, usize)) -> Result<Self> {
@@ -65,13 +103,13 @@ impl Beside for TableColumns {
             );
             return Err(Error::Record { array: None, problem });
         }
-        let (set_aside, id_column, na) = columns(record)?;
-        Ok(Self { feature_names, set_aside, id_column, na, log1p: record.optional_json("log1p")? })
+        let of_file = OfFile::take(record)?;
+        Ok(Self { feature_names, of_file, log1p: record.optional_json("log1p")? })
     }
 
     fn fitted_table(&self, n_features: usize) -> FittedTable {
-        let Self { feature_names, set_aside, id_column, na, log1p } = self.clone();
-        FittedTable { feature_names, n_features, set_aside, id_column, na, log1p, ..FittedTable::default() }
+        let Self { feature_names, of_file, log1p } = self.clone();
+        FittedTable { feature_names, n_features, of_file, log1p, ..FittedTable::default() }
     }
 }
 
@@ -85,12 +123,8 @@ pub struct RowsAndColumns {
     pub column_ids: Option<Ids>,
     /// The columns of the fitted file, if it was a table of triples.
     pub triples: Option<TripleColumns>,
-    /// Names of the columns besides the features in the fitted table: weights and labels.
-    pub set_aside: Vec<String>,
-    /// The column that was chosen for row names by an option.
-    pub id_column: Option<String>,
-    /// Words and numbers that marked missing values, besides the usual ones.
-    pub na: Vec<String>,
+    /// How the file was read.
+    pub of_file: OfFile,
 }
 
 impl Beside for RowsAndColumns {
@@ -106,23 +140,20 @@ impl Beside for RowsAndColumns {
         if let Some(columns) = &self.triples {
             record.put_json("triples", columns)?;
         }
-        put_columns(record, (&self.set_aside, self.id_column.as_ref(), &self.na))
+        self.of_file.put(record)
     }
 
     fn take(record: &mut Record<'_>, (n, p): (usize, usize)) -> Result<Self> {
         let (row_ids, column_ids) = (take_ids(record, "row_ids", n)?, take_ids(record, "column_ids", p)?);
         let triples = record.optional_json("triples")?;
-        let (set_aside, id_column, na) = columns(record)?;
-        Ok(Self { row_ids, column_ids, triples, set_aside, id_column, na })
+        Ok(Self { row_ids, column_ids, triples, of_file: OfFile::take(record)? })
     }
 
     fn fitted_table(&self, n_features: usize) -> FittedTable {
         FittedTable {
             feature_names: self.column_ids.as_ref().map(Ids::texts),
             n_features,
-            set_aside: self.set_aside.clone(),
-            id_column: self.id_column.clone(),
-            na: self.na.clone(),
+            of_file: self.of_file.clone(),
             ..FittedTable::default()
         }
     }
@@ -130,23 +161,6 @@ impl Beside for RowsAndColumns {
 
 fn expect(what: &'static str, axis: &'static str, found: usize, expected: usize) -> Result<()> {
     if found == expected { Ok(()) } else { Err(Error::Shape { what, axis, found, expected }) }
-}
-
-fn put_columns(
-    record: &mut Record<'_>,
-    (set_aside, id_column, na): (&[String], Option<&String>, &[String]),
-) -> Result<()> {
-    for (name, words) in [("set_aside", set_aside), ("na", na)] {
-        if !words.is_empty() {
-            record.put_json(name, &words)?;
-        }
-    }
-    id_column.map_or(Ok(()), |name| record.put_json("id_column", name))
-}
-
-fn columns(record: &Record<'_>) -> Result<(Vec<String>, Option<String>, Vec<String>)> {
-    let words = |name| Ok::<_, Error>(record.optional_json::<Vec<String>>(name)?.unwrap_or_default());
-    Ok((words("set_aside")?, record.optional_json("id_column")?, words("na")?))
 }
 
 /// Adds ids: integers as one array, texts as their bytes and the end of each.

@@ -1,5 +1,22 @@
 //! The columns of the table that a model was fitted to.
 
+use serde::{Deserialize, Serialize};
+
+/// How the fitted file was read, so that later files are read in the same way.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OfFile {
+    /// Columns that are not features, by name, or by number from 1 without names: weights, labels, and what
+    /// [`crate::ReadOptions::columns`] leaves out.
+    pub set_aside: Vec<String>,
+    /// The column that was chosen for row names by an option.
+    pub id_column: Option<String>,
+    /// Words and numbers that marked missing values, besides the usual ones.
+    pub na: Vec<String>,
+    /// True if the features were the rows of the file.
+    pub transposed: bool,
+}
+
 /// The columns of a fitted table, as its model records them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FittedTable {
@@ -7,12 +24,8 @@ pub struct FittedTable {
     pub feature_names: Option<Vec<String>>,
     /// Number of features.
     pub n_features: usize,
-    /// Columns that are not features, by name, or by number from 1 if the table had no names: labels and weights.
-    pub set_aside: Vec<String>,
-    /// The column that named the rows, by name or number, if known.
-    pub id_column: Option<String>,
-    /// Words and numbers for missing values, in addition to the options.
-    pub na: Vec<String>,
+    /// How its file was read.
+    pub of_file: OfFile,
     /// The sum of each row to which counts were normalised before the fit.
     pub log1p: Option<f64>,
     /// Names of the scores under the model, if the table may hold scores in place of rows.
@@ -25,8 +38,8 @@ impl FittedTable {
     pub(crate) fn numbered(&self, n_columns: usize) -> Option<(Vec<usize>, Option<usize>)> {
         let place =
             |number: &String| number.parse::<usize>().ok()?.checked_sub(1).filter(|at| *at < n_columns);
-        let set_aside: Option<Vec<usize>> = self.set_aside.iter().map(place).collect();
-        let (set_aside, id) = (set_aside?, self.id_column.as_ref().and_then(place));
+        let set_aside: Option<Vec<usize>> = self.of_file.set_aside.iter().map(place).collect();
+        let (set_aside, id) = (set_aside?, self.of_file.id_column.as_ref().and_then(place));
         let n_known = self.n_features + set_aside.len() + usize::from(id.is_some());
         // A further column may name the rows even though no option requested it.
         let fits = n_known == n_columns || (id.is_none() && n_known + 1 == n_columns);

@@ -218,8 +218,11 @@ fn options_choose_the_columns() {
 fn columns_known_to_be_no_features_are_left_out_where_they_exist() {
     let options = ReadOptions {
         fitted: Some(crate::FittedTable {
-            set_aside: ["group", "day", "weight", "gone"].map(str::to_owned).to_vec(),
-            id_column: Some("int8".into()),
+            of_file: crate::OfFile {
+                set_aside: ["group", "day", "weight", "gone"].map(str::to_owned).to_vec(),
+                id_column: Some("int8".into()),
+                ..crate::OfFile::default()
+            },
             ..crate::FittedTable::default()
         }),
         ..Default::default()

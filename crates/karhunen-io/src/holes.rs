@@ -49,7 +49,7 @@ pub fn read_holed(path: &Path, options: &ReadOptions) -> Result<HoledTable> {
     }
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
         if sniff(input.as_slice(), path) != Format::Text {
-            return Ok(HoledTable { table: named(read_input(input, options)?, options)?, text: None });
+            return Ok(HoledTable { table: named(path, read_input(input, options)?, options)?, text: None });
         }
         // Copies a small text, which is read a second time after the last check for changes.
         let input = match input.bytes.mapped().filter(|map| map.len() as u64 > options.most_held()) {
@@ -59,7 +59,7 @@ pub fn read_holed(path: &Path, options: &ReadOptions) -> Result<HoledTable> {
         let (table, form) = csv::read_form(&input, options)?;
         // Rows that become columns are written as a new table.
         let text = (!options.transpose).then_some((input, form));
-        Ok(HoledTable { table: named(table, options)?, text })
+        Ok(HoledTable { table: named(path, table, options)?, text })
     })
 }
 

@@ -81,7 +81,7 @@ pub use decoder::is_decoding;
 pub use error::{Cause, Error, ErrorKind, Place, Result};
 pub use existing::Existing;
 pub use file_rows::{BlockReader, FileRows, OwnedBlock, Reading};
-pub use fitted_table::FittedTable;
+pub use fitted_table::{FittedTable, OfFile};
 pub use holes::{HoledTable, Predict, Predicted, read_holed};
 pub use ids::{IdLookup, Ids};
 pub use mapped::Mapped;

@@ -43,9 +43,12 @@ pub fn load_moments(paths: &[PathBuf]) -> Result<SavedScatter> {
             None => part.model,
         };
         total.model.merge(&model).map_err(library)?;
-        for name in part.beside.set_aside {
-            if !total.beside.set_aside.contains(&name) {
-                total.beside.set_aside.push(name);
+        let (of_part, of_total) = (part.beside.of_file, &mut total.beside.of_file);
+        for (words, all) in [(of_part.set_aside, &mut of_total.set_aside), (of_part.na, &mut of_total.na)] {
+            for word in words {
+                if !all.contains(&word) {
+                    all.push(word);
+                }
             }
         }
     }
@@ -110,11 +113,11 @@ mod tests {
         let together = merged(&[first.clone(), second]).unwrap();
         assert_eq!(together.model, expected);
         let mut other = saved(&turned(&ROWS[6..]), Some(["c", "a", "b"]));
-        other.beside.set_aside = vec!["w".to_owned()];
+        other.beside.of_file.set_aside = vec!["w".to_owned()];
         let together = merged(&[first.clone(), other]).unwrap();
         assert_eq!(together.model, expected);
         assert_eq!(together.beside.feature_names, first.beside.feature_names);
-        assert_eq!(together.beside.set_aside, ["w"]);
+        assert_eq!(together.beside.of_file.set_aside, ["w"]);
         assert_eq!(merged(std::slice::from_ref(&first)).unwrap(), first);
     }
 

@@ -2,14 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use karhunen::error::{OptionValue, Phrase};
+
 use crate::input::{Input, decompressed};
+use crate::option_names;
 use crate::{Cause, Error, Place, ReadOptions, Result, Table};
 
 /// Adds to a table the names that the options take from separate files.
 ///
 /// # Errors
 /// Those of [`read_names`].
-pub(crate) fn named(mut table: Table, options: &ReadOptions) -> Result<Table> {
+pub(crate) fn named(path: &Path, mut table: Table, options: &ReadOptions) -> Result<Table> {
     let (n, p) = table.data.shape();
     let (samples, features) = listed(options, n, p)?;
     let lists = [
@@ -21,6 +24,17 @@ pub(crate) fn named(mut table: Table, options: &ReadOptions) -> Result<Table> {
         if names.replace(list).is_some() {
             table.notes.push(format!("the {what} have the names of {}, not their own", path.display()));
         }
+    }
+    let fitted = options.fitted.as_ref().filter(|fitted| fitted.of_file.transposed && !options.transpose);
+    if table.feature_names.is_none() && n == p && fitted.is_some_and(|fitted| fitted.n_features == p) {
+        let question = Phrase::new(
+            "the model was fitted to a file with its samples in columns, and this one has as many rows as columns, \
+             without names; use ",
+        );
+        let advice = question.setting(option_names::TRANSPOSE, OptionValue::Flag(true));
+        let message =
+            advice.text(" if its samples are columns too; if they are rows, give its columns names");
+        return Err(Error::new(path, Cause::option(message)));
     }
     Ok(table)
 }

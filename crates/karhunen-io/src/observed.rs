@@ -153,7 +153,7 @@ pub fn read_observed_rows(path: &Path, options: &ReadOptions, how: &ObserveOptio
                 return entries(ObservedTable::averaged(data, options)?);
             }
             check_duplicates(path, how)?;
-            let table = named(read_input(input, options)?, options)?;
+            let table = named(path, read_input(input, options)?, options)?;
             // Genotypes stay in their file in any case.
             let held = format == Format::Bed && !options.stay_in_file(table.data.shape(), size_of::<f32>());
             return match &table.data {
@@ -207,7 +207,7 @@ where
             Some(entries) => (entries, "Matrix Market"),
             None => {
                 check_duplicates(&path, how)?;
-                let table = named(matrix_market::read(input, options)?, options)?;
+                let table = named(&path, matrix_market::read(input, options)?, options)?;
                 return ObservedTable::of(table, &path, how, &options.run());
             }
         },

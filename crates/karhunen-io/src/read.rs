@@ -40,7 +40,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
         return Ok(table);
     }
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?
-        .through(|input| named(read_input(input, options)?, options))
+        .through(|input| named(path, read_input(input, options)?, options))
 }
 
 /// Reads a folder that is one table: of Cell Ranger, or a Zarr store. Returns `None` for files and other folders.
@@ -55,7 +55,7 @@ pub(crate) fn read_folder(path: &Path, options: &ReadOptions) -> Result<Option<T
     } else {
         return Ok(None);
     };
-    named(table, options).map(Some)
+    named(path, table, options).map(Some)
 }
 
 /// The content of a file.
@@ -107,7 +107,7 @@ pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
         let missing =
             !matches!(sniff(input.as_slice(), path), Format::MatrixMarket | Format::Npz | Format::Hdf5);
         let options = &ReadOptions { missing, ..options.clone() };
-        Ok(Content::Table(Box::new(named(read_input(input, options)?, options)?)))
+        Ok(Content::Table(Box::new(named(path, read_input(input, options)?, options)?)))
     })
 }
 

@@ -285,7 +285,7 @@ class FileTable:
         fitted: tuple[
             int,
             list[str] | None,
-            tuple[list[str], str | None, list[str]],
+            str | None,
             float | None,
             tuple[list[float] | None, bool, bool] | None,
         ]
@@ -311,14 +311,8 @@ class FileTable:
     def weights(self) -> list[float] | None:
         """The column of weights."""
     @property
-    def set_aside(self) -> list[str]:
-        """The columns that are not features: labels, columns that were not chosen, and that of the weights."""
-    @property
-    def id_column(self) -> str | None:
-        """The column that was chosen to name the rows."""
-    @property
-    def na(self) -> list[str]:
-        """The words and numbers that were chosen for missing values."""
+    def of_file(self) -> dict[str, Any] | None:
+        """How the file was read, if there is anything to say of it."""
     @property
     def log1p(self) -> float | None:
         """The sum of each row to which counts were normalised."""

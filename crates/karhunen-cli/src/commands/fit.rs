@@ -10,7 +10,7 @@ use karhunen::pca::{Convergence, NewRows, Transform};
 use karhunen::{Matrix, Pca, PcaModel, Run, Scalar, Source, Weighting};
 use karhunen_device::Backend;
 use karhunen_io::genotypes::PlinkTables;
-use karhunen_io::{Cause, NamedMatrix, Reading, SavedModel, TableColumns, Values};
+use karhunen_io::{Cause, NamedMatrix, OfFile, Reading, SavedModel, TableColumns, Values};
 
 use crate::commands::{fit_categories, fit_incomplete, fit_kernel, fit_moments};
 use crate::component_names::{of_component, of_components};
@@ -19,7 +19,7 @@ use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
 use crate::figures::{duration, sum};
 use crate::fit_args::FitArgs;
-use crate::fit_files::{Part, id_column, set_aside};
+use crate::fit_files::Part;
 use crate::fit_weights::FitWeights;
 use crate::genotype_args;
 use crate::hints;
@@ -185,9 +185,7 @@ impl Fit<'_> {
         let (table, read) = (&self.dataset.table, &self.plan.read);
         let beside = TableColumns {
             feature_names: table.feature_names.clone(),
-            set_aside: set_aside(&table.labels, &table.left_out, read.weights_column.as_ref()),
-            id_column: id_column(&read.row_names, table.id_name.as_ref()),
-            na: read.na.clone(),
+            of_file: OfFile::of(read, (&table.labels, &table.left_out), table.id_name.as_ref()),
             log1p: table.log1p,
         };
         SavedModel { model: model.clone(), beside }

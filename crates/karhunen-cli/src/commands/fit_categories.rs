@@ -7,7 +7,7 @@ use karhunen::categorical::{Analysis, CategoricalModel, CategoricalPca, Category
 use karhunen::error::options;
 use karhunen::pca::Transform;
 use karhunen::{Error, Matrix, NComponents, Weighting};
-use karhunen_io::{ColumnKinds, NamedMatrix, SavedCategorical, TableColumns, stage_table};
+use karhunen_io::{ColumnKinds, NamedMatrix, OfFile, SavedCategorical, TableColumns, stage_table};
 
 use crate::category_dataset::CategoryDataset;
 use crate::category_plan::CategoryPlan;
@@ -18,7 +18,7 @@ use crate::component_names::{CATEGORY_COLUMNS, SHARE, of_components};
 use crate::error::Result;
 use crate::figures::sum;
 use crate::fit_args::FitArgs;
-use crate::fit_files::{Part, id_column};
+use crate::fit_files::Part;
 use crate::fit_weights::{note, sample_weights};
 use crate::outputs::{Outputs, print_warnings};
 use crate::progress::Progress;
@@ -138,9 +138,7 @@ fn saved(plan: &CategoryPlan, dataset: &CategoryDataset, model: &CategoricalMode
     let names = || table.columns.iter().map(|column| column.name.clone()).collect();
     let beside = TableColumns {
         feature_names: table.has_names.then(names),
-        set_aside: table.labels.iter().chain(&read.weights_column).cloned().collect(),
-        id_column: id_column(&read.row_names, table.id_name.as_ref()),
-        na: read.na.clone(),
+        of_file: OfFile::of(read, (&[], &table.labels), table.id_name.as_ref()),
         log1p: None,
     };
     SavedCategorical { model: model.clone(), beside }

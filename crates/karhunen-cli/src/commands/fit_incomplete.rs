@@ -7,14 +7,14 @@ use karhunen::IncompleteModel;
 use karhunen::diagnostics::IncompleteNewRows;
 use karhunen::error::Surface;
 use karhunen::incomplete::{Dominant, Overfit, RowScores};
-use karhunen_io::{NamedMatrix, ObservedData, ReadOptions, RowsAndColumns, Saved, SavedIncomplete};
+use karhunen_io::{NamedMatrix, ObservedData, OfFile, ReadOptions, RowsAndColumns, Saved, SavedIncomplete};
 
 use crate::commands::fit_online;
 use crate::component_names::of_components;
 use crate::error::{Failure, Result};
 use crate::figures::{self, sum};
 use crate::fit_args::FitArgs;
-use crate::fit_files::{Part, id_column, set_aside};
+use crate::fit_files::Part;
 use crate::incomplete_plan::IncompletePlan;
 use crate::incomplete_report::IncompleteReport;
 use crate::incomplete_rows::IncompleteRows;
@@ -221,9 +221,7 @@ fn saved(plan: &IncompletePlan, dataset: &ObservedDataset, model: IncompleteMode
         row_ids: table.row_ids.clone(),
         column_ids: table.column_ids.clone(),
         triples: table.triples.clone(),
-        set_aside: set_aside(&table.labels, &table.left_out, plan.read.weights_column.as_ref()),
-        id_column: id_column(&plan.read.row_names, table.id_name.as_ref()),
-        na: plan.read.na.clone(),
+        of_file: OfFile::of(&plan.read, (&table.labels, &table.left_out), table.id_name.as_ref()),
     };
     SavedIncomplete { model, beside }
 }

@@ -6,7 +6,7 @@ use karhunen::exec::PassLog;
 use karhunen::kernel::Kernel;
 use karhunen::pca::Transform;
 use karhunen::{KernelModel, KernelPca, Matrix, Scalar, Source};
-use karhunen_io::{NamedMatrix, SavedKernel, TableColumns, Values};
+use karhunen_io::{NamedMatrix, OfFile, SavedKernel, TableColumns, Values};
 
 use crate::commands::fit::warn_of_convergence;
 use crate::component_names::of_components;
@@ -14,7 +14,7 @@ use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::figures::sum;
 use crate::fit_args::FitArgs;
-use crate::fit_files::{Part, id_column, set_aside};
+use crate::fit_files::Part;
 use crate::fit_weights::FitWeights;
 use crate::hints::{self, ScaleAdvice};
 use crate::kernel_plan::KernelPlan;
@@ -111,9 +111,7 @@ impl Fit<'_> {
         let (table, read) = (&self.dataset.table, &self.plan.read);
         let beside = TableColumns {
             feature_names: table.feature_names.clone(),
-            set_aside: set_aside(&table.labels, &table.left_out, read.weights_column.as_ref()),
-            id_column: id_column(&read.row_names, table.id_name.as_ref()),
-            na: read.na.clone(),
+            of_file: OfFile::of(read, (&table.labels, &table.left_out), table.id_name.as_ref()),
             log1p: table.log1p,
         };
         SavedKernel { model, beside }

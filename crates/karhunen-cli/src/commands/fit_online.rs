@@ -7,14 +7,14 @@ use karhunen::error::rounded_up;
 use karhunen::incomplete::{IncompleteStream, MeanMode};
 use karhunen::memory::size;
 use karhunen::{IncompleteModel, Observed, Scalar, Source};
-use karhunen_io::{Data, Ids, ObservedData, Reading, RowsAndColumns, SavedIncomplete, Values};
+use karhunen_io::{Data, Ids, ObservedData, OfFile, Reading, RowsAndColumns, SavedIncomplete, Values};
 
 use crate::commands::fit_incomplete::{row_header, write_loadings};
 use crate::computed_rows::ComputedRows;
 use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
 use crate::figures::{count, duration};
-use crate::fit_files::{Part, id_column, set_aside};
+use crate::fit_files::Part;
 use crate::incomplete_plan::IncompletePlan;
 use crate::incomplete_report::IncompleteReport;
 use crate::incomplete_rows::IncompleteRows;
@@ -108,9 +108,7 @@ impl OnlineFit<'_> {
             row_ids: Some(row_ids),
             column_ids: table.feature_names.clone().map(Ids::Texts),
             triples: None,
-            set_aside: set_aside(&table.labels, &table.left_out, None),
-            id_column: id_column(&self.plan.read.row_names, table.id_name.as_ref()),
-            na: self.plan.read.na.clone(),
+            of_file: OfFile::of(&self.plan.read, (&table.labels, &table.left_out), table.id_name.as_ref()),
         };
         SavedIncomplete { model, beside }
     }

@@ -6,13 +6,12 @@ use std::time::Instant;
 
 use karhunen::moments::Scatter;
 use karhunen::{Pca, Scalar};
-use karhunen_io::{ReadOptions, SavedScatter, TableColumns, Values};
+use karhunen_io::{OfFile, ReadOptions, SavedScatter, TableColumns, Values};
 use serde::Serialize;
 
 use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
 use crate::figures::{duration, sum};
-use crate::fit_files::{id_column, set_aside};
 use crate::fit_weights::{FitWeights, column_or_file};
 use crate::input_args::read_options;
 use crate::moments_args::MomentsArgs;
@@ -57,9 +56,11 @@ pub(crate) fn run(args: MomentsArgs) -> Result<()> {
     dataset.check_unchanged()?;
     let beside = TableColumns {
         feature_names: dataset.table.feature_names.clone(),
-        set_aside: set_aside(&dataset.table.labels, &dataset.table.left_out, read.weights_column.as_ref()),
-        id_column: id_column(&read.row_names, dataset.table.id_name.as_ref()),
-        na: read.na.clone(),
+        of_file: OfFile::of(
+            &read,
+            (&dataset.table.labels, &dataset.table.left_out),
+            dataset.table.id_name.as_ref(),
+        ),
         log1p: dataset.table.log1p,
     };
     let saved = SavedScatter { model: scatter, beside };

@@ -6,12 +6,12 @@ use std::time::Instant;
 use karhunen::error::{OptionName, OptionValue, Surface, options};
 use karhunen::incremental::{IncrementalMethod, IncrementalModel, IncrementalPca};
 use karhunen::{ErrorKind, Run, Scalar};
-use karhunen_io::{ReadOptions, SavedIncremental, SavedModel, TableColumns, Values, load_model};
+use karhunen_io::{OfFile, ReadOptions, SavedIncremental, SavedModel, TableColumns, Values, load_model};
 
 use crate::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
 use crate::fit_args::FitOutputArgs;
-use crate::fit_files::{FitFiles, id_column, set_aside};
+use crate::fit_files::FitFiles;
 use crate::fit_weights::{FitWeights, column_or_file};
 use crate::hints;
 use crate::input_args::read_options;
@@ -175,9 +175,7 @@ impl UpdatePlan {
             let table = &dataset.table;
             let beside = TableColumns {
                 feature_names: table.feature_names.clone(),
-                set_aside: set_aside(&table.labels, &table.left_out, self.read.weights_column.as_ref()),
-                id_column: id_column(&self.read.row_names, table.id_name.as_ref()),
-                na: self.read.na.clone(),
+                of_file: OfFile::of(&self.read, (&table.labels, &table.left_out), table.id_name.as_ref()),
                 log1p: table.log1p,
             };
             return Ok(SavedIncremental { model, beside });

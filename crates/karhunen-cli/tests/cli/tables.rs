@@ -546,3 +546,34 @@ fn rows_that_are_the_features_of_a_model_are_named_with_transpose() {
     let scores = run(folder, "transform m t.csv --transpose").0;
     assert_eq!(scores.lines().count(), 8, "{scores}");
 }
+
+#[test]
+fn a_square_file_without_names_under_a_model_of_columns_is_asked_about() {
+    let square = "1.5,2.25,4.5\n3.5,1.25,0.5\n2.5,2.5,1.75\n";
+    let named = format!("a,b,c\n{square}");
+    let folder = folder(&[("t.csv", square), ("named.csv", &named), ("list.txt", "a\nb\nc\n")]);
+    let folder = folder.path();
+    run(folder, "fit t.csv --transpose -k 1 -q -o m --scores s.csv");
+    let message = refusal(folder, "transform m t.csv", 2);
+    let question = "the model was fitted to a file with its samples in columns, and this one has as many rows as \
+                    columns, without names; use --transpose if its samples are columns too; if they are rows, give its \
+                    columns names";
+    assert!(message.contains(question), "{message}");
+    let of_columns = run(folder, "transform m t.csv --transpose").0;
+    assert_eq!(of_columns, std::fs::read_to_string(folder.join("s.csv")).unwrap());
+    let of_rows = run(folder, "transform m named.csv").0;
+    assert_ne!(of_rows, of_columns);
+    assert_eq!(run(folder, "transform m t.csv --feature-names list.txt").0, of_rows);
+}
+
+#[test]
+fn words_and_names_with_commas_are_in_quotes() {
+    let table = "\"a,b\";c\n1;2\n\"<0,5\";3\n4;1\n2;5\n3;3.5\n";
+    let folder = folder(&[("t.csv", table)]);
+    let folder = folder.path();
+    let message = refusal(folder, "fit t.csv --missing=als -k 1", 3);
+    assert!(message.contains("use --na '\"<0,5\"'"), "{message}");
+    let fitted = run(folder, "fit t.csv --missing=als -k 1 --columns \"a,b\",c --na \"<0,5\" --json").0;
+    let fitted: serde_json::Value = serde_json::from_str(&fitted).unwrap();
+    assert_eq!(fitted["n_observed"], 9);
+}

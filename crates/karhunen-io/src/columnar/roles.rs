@@ -142,9 +142,9 @@ impl Roles {
             }
         }
         let Some(fitted) = &options.fitted else { return Ok(()) };
-        let known = fitted.id_column.iter().filter(|_| options.row_names == RowNames::Auto);
+        let known = fitted.of_file.id_column.iter().filter(|_| options.row_names == RowNames::Auto);
         let known = known.map(|name| (name, Role::Id));
-        for (name, role) in known.chain(fitted.set_aside.iter().map(|name| (name, Role::Unused))) {
+        for (name, role) in known.chain(fitted.of_file.set_aside.iter().map(|name| (name, Role::Unused))) {
             if let Some(column) = table.only(name).filter(|&column| self.roles[column] == Role::Value) {
                 self.roles[column] = role;
             }

@@ -116,7 +116,7 @@ fn odd_category(column: &str, coded: &Coded) -> Option<Phrase> {
     let found = coded.names.iter().find(|name| may_be_missing(name.as_bytes()))?;
     let (found, column) = (shortened(found), shortened(column));
     let note = format!("`{found}` is a category of the column `{column}`; if it marks a missing value, use ");
-    Some(Phrase::new(note).setting(option_names::NA, OptionValue::Text(found.into_owned())))
+    Some(Phrase::new(note).setting(option_names::NA, OptionValue::Texts(vec![found.into_owned()])))
 }
 
 /// The values of a column of categories or numbers.

@@ -184,8 +184,8 @@ impl Columns {
         let (set_aside, id) = match &self.names {
             Some(names) => {
                 let table = NameTable::of(names);
-                let places = fitted.set_aside.iter().filter_map(|name| table.only(name)).collect();
-                (places, fitted.id_column.as_deref().and_then(|name| table.only(name)))
+                let places = fitted.of_file.set_aside.iter().filter_map(|name| table.only(name)).collect();
+                (places, fitted.of_file.id_column.as_deref().and_then(|name| table.only(name)))
             }
             None => fitted.numbered(self.roles.len()).unwrap_or_default(),
         };

@@ -147,10 +147,8 @@ impl Doubts {
             "{}{more}: far outside the other values, and read as values; if they mark missing values, use ",
             shown.join(", ")
         );
-        let advice = || {
-            Phrase::new(note)
-                .setting(option_names::NA, OptionValue::Text([given, &codes[..]].concat().join(",")))
-        };
+        let advice =
+            || Phrase::new(note).setting(option_names::NA, OptionValue::Texts([given, &codes[..]].concat()));
         (!found.is_empty()).then(advice)
     }
 
@@ -205,7 +203,7 @@ mod tests {
             notes(&table, None),
             [
                 "-99.99 in 2 rows of `c0`, 9999 in 2 rows of `c1`: far outside the other values, and read as values; if they mark \
-              missing values, use na = -99.99,9999"
+              missing values, use na = [\"-99.99\", \"9999\"]"
             ]
         );
         let table: [&[f64]; 5] = [&[-999.0, 1.0], &[1.0, 2.0], &[2.0, -999.0], &[4.0, 3.5], &[3.0, 3.0]];

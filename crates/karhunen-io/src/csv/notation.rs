@@ -83,7 +83,7 @@ impl Notation {
         let mut signs = Signs::default();
         cells.iter().for_each(|cell| signs.look(cell));
         let (decimal_comma, thousands) = signs.decide(options, comma_separates)?;
-        let of_fit = options.fitted.iter().flat_map(|fitted| &fitted.na);
+        let of_fit = options.fitted.iter().flat_map(|fitted| &fitted.of_file.na);
         let words: Vec<String> = options.na.iter().chain(of_fit).cloned().collect();
         let number = |word: &String| fast_float2::parse(word.replace(',', ".")).ok();
         Ok(Self {

@@ -109,7 +109,7 @@ fn questions_show_the_line_and_name_the_options() {
         ),
         (
             "a,b\n1,na.\n2,1\nx,5\n",
-            "line 2: column 2 (`b`): `na.` is not a number; if it marks a missing value, use na = na.,x; else correct it, \
+            "line 2: column 2 (`b`): `na.` is not a number; if it marks a missing value, use na = [\"na.\", \"x\"]; else correct it, \
              or set the column aside with labels = [\"b\"]",
         ),
     ];
@@ -122,7 +122,7 @@ fn questions_show_the_line_and_name_the_options() {
 fn words_for_missing_values_that_were_given_stay_in_the_advice() {
     let options = ReadOptions { na: vec!["none".to_owned()], missing: true, ..ReadOptions::default() };
     let error = parse("a,b\n1,none\n2,1\n3,n.d.\n", &options, BLOCK_BYTES).map(drop).unwrap_err().to_string();
-    assert!(error.contains("use na = n.d.,none; else"), "{error}");
+    assert!(error.contains("use na = [\"n.d.\", \"none\"]; else"), "{error}");
 }
 
 #[test]
@@ -353,8 +353,8 @@ fn categories_are_asked_about_alike_and_not_turned() {
     assert_eq!(
         warnings,
         [
-            "`-` is a category of the column `a`; if it marks a missing value, use na = -",
-            "`?` is a category of the column `b`; if it marks a missing value, use na = ?"
+            "`-` is a category of the column `a`; if it marks a missing value, use na = [\"-\"]",
+            "`?` is a category of the column `b`; if it marks a missing value, use na = [\"?\"]"
         ]
     );
     let error = read("x,u\nx,v\ny,u\n", &ReadOptions::default()).unwrap_err();

@@ -247,10 +247,9 @@ fn of_text(found: &[u8], mut words: Vec<String>, label: &str) -> Cause {
     words.retain(|word| word.as_bytes() != found);
     words.insert(0, text.into_owned());
     let missing = Phrase::new("if it marks a missing value, use ")
-        .setting(option_names::NA, OptionValue::Text(words.join(",")))
+        .setting(option_names::NA, OptionValue::Texts(words))
         .text("; else ");
-    let is_word = found.len() <= SHOWN && !found.contains(&b',');
-    let advice = if is_word { missing } else { Phrase::default() };
+    let advice = if found.len() <= SHOWN { missing } else { Phrase::default() };
     let correct = Unit::advice(found).unwrap_or("correct it");
     let advice = advice.text(format!("{correct}, or set the column aside with ")).then(set_aside(label));
     Cause::Text(format!("`{shown}` is not a number"), advice)

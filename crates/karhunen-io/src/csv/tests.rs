@@ -385,8 +385,11 @@ fn a_column_beside_all_scores_names_the_rows() {
 fn columns_known_to_be_no_features_are_left_out_where_they_exist() {
     let options = ReadOptions {
         fitted: Some(crate::FittedTable {
-            set_aside: vec!["group".to_owned(), "weight".to_owned(), "gone".to_owned()],
-            id_column: Some("id".to_owned()),
+            of_file: crate::OfFile {
+                set_aside: vec!["group".to_owned(), "weight".to_owned(), "gone".to_owned()],
+                id_column: Some("id".to_owned()),
+                ..crate::OfFile::default()
+            },
             ..crate::FittedTable::default()
         }),
         ..ReadOptions::default()

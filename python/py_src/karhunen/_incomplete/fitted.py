@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -508,10 +507,6 @@ class FittedIncomplete(Summarised, ViewedModel):
         check_is_fitted(self)
         return self.components_.T * np.sqrt(self.explained_variance_)
 
-    _columns_of_file: Mapping[str, Any] = MappingProxyType(
-        {"triples": None, "set_aside": (), "id_column": None, "na": ()}
-    )
-
     def _beside(self) -> dict[str, Any]:
         columns = self.column_ids_ if self.column_ids_ is not None else getattr(self, "feature_names_in_", None)
         return {
@@ -525,7 +520,7 @@ class FittedIncomplete(Summarised, ViewedModel):
             None if beside[name] is None else np.asarray(beside[name]) for name in ("row_ids", "column_ids")
         )
         adopt_ids(self, rows, columns)
-        self._columns_of_file = {name: beside[name] for name in self._columns_of_file}
+        self._columns_of_file = {name: beside[name] for name in ("triples", "of_file")}
         return self._adopt(model)
 
     def _adopt(self, model: _core.IncompleteModel) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Sequence
@@ -139,21 +140,20 @@ def _variants_of_fit(estimator: BaseEstimator, given: Sequence[Any], paths: list
     )
 
 
-#: The columns of a fitted file that are not features, the one that names the rows, and words for missing values.
-_Besides: TypeAlias = tuple[list[str], str | None, list[str]]
-#: The number of columns of a fit, their names, what is besides them, the sum of each row to which counts were
+#: The number of columns of a fit, their names, how its file was read as JSON, the sum of each row to which counts were
 #: normalised, and the variants.
-_Fitted: TypeAlias = tuple[int, list[str] | None, _Besides, float | None, _Matched | None]
+_Fitted: TypeAlias = tuple[int, list[str] | None, str | None, float | None, _Matched | None]
 
 
 def _as_fitted(estimator: BaseEstimator, matched: _Matched | None) -> _Fitted:
     names = getattr(estimator, "feature_names_in_", None)
-    of_file = getattr(estimator, "_columns_of_file", {})
+    kept = getattr(estimator, "_columns_of_file", {})
+    of_file = kept.get("of_file")
     return (
         estimator.n_features_in_,
         None if names is None else [str(name) for name in names],
-        (list(of_file.get("set_aside", ())), of_file.get("id_column"), list(of_file.get("na", ()))),
-        of_file.get("log1p"),
+        None if of_file is None else json.dumps(of_file),
+        kept.get("log1p"),
         matched,
     )
 

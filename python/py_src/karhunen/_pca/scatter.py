@@ -251,12 +251,7 @@ class Scatter(BaseEstimator):
             File to write, in safetensors format whatever its extension.
         """
         names = getattr(self, "feature_names_in_", None)
-        beside: dict[str, Any] = {
-            "feature_names": None if names is None else names.tolist(),
-            "set_aside": [],
-            "id_column": None,
-        }
-        _core.save(path, self._fitted(), beside)
+        _core.save(path, self._fitted(), {"feature_names": None if names is None else names.tolist()})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -71,9 +71,8 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     _kind: type[Any]
     #: Convert the engine's options that have another form or name in files to the estimator's arguments.
     _arguments: Callable[[dict[str, Any]], dict[str, Any]]
-    #: Columns of the fitted file that are not features and its words for missing values, as model files of the command
-    #: line record them, and the sum of each row to which its counts were normalised.
-    _columns_of_file: Mapping[str, Any] = MappingProxyType({"set_aside": (), "id_column": None, "na": ()})
+    #: How the fitted file was read, as in model files, and the sum of each row to which its counts were normalised.
+    _columns_of_file: Mapping[str, Any] = MappingProxyType({})
 
     def _adopt(self, model: Any) -> Self:
         """Become fitted with a model of the engine."""
@@ -89,9 +88,8 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Remember how the rows of a file were prepared, for the files of later calls."""
         if not isinstance(rows, _core.FileTable):
             return
-        if rows.set_aside or rows.id_column or rows.na:
-            chosen = {"set_aside": rows.set_aside, "id_column": rows.id_column, "na": rows.na}
-            self._columns_of_file = {**self._columns_of_file, **chosen}
+        if rows.of_file is not None:
+            self._columns_of_file = {**self._columns_of_file, "of_file": rows.of_file}
         if rows.log1p is not None:
             self._columns_of_file = {**self._columns_of_file, "log1p": rows.log1p}
 
@@ -99,8 +97,7 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Become fitted with the content of a model file."""
         if beside["feature_names"] is not None:
             self.feature_names_in_ = np.asarray(beside["feature_names"], dtype=object)
-        known = (*self._columns_of_file, "log1p")
-        self._columns_of_file = {name: beside[name] for name in known if name in beside}
+        self._columns_of_file = {name: beside[name] for name in ("of_file", "log1p") if name in beside}
         return self._adopt(model)
 
     def _model_now(self) -> Any:

@@ -125,9 +125,6 @@ fn value_of(option: OptionName, value: &OptionValue) -> String {
             Some((first, last)) => format!("c({first}, {last})"),
             None => lines.clone(),
         },
-        (option_names::NA, OptionValue::Text(words)) => {
-            literal(&OptionValue::Texts(words.split(',').map(str::to_owned).collect()))
-        }
         _ => literal(value),
     }
 }

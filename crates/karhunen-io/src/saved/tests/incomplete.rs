@@ -45,9 +45,7 @@ fn beside() -> RowsAndColumns {
             value: "rating".to_owned(),
             weight: None,
         }),
-        set_aside: vec!["class".to_owned()],
-        id_column: Some("id".to_owned()),
-        na: vec!["n.d.".to_owned()],
+        of_file: of_file(),
     }
 }
 

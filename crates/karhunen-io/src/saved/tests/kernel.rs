@@ -20,9 +20,7 @@ fn values<T: Scalar>() -> Vec<T> {
 
 fn saved(model: KernelModel) -> SavedKernel {
     let feature_names = Some(["a", "", "ü \"quoted\""].map(str::to_owned).to_vec());
-    let (set_aside, id_column) = (vec!["class".to_owned()], Some("id".to_owned()));
-    let na = vec!["-999".to_owned()];
-    Saved { model, beside: TableColumns { feature_names, set_aside, id_column, na, log1p: Some(1e4) } }
+    Saved { model, beside: TableColumns { feature_names, of_file: of_file(), log1p: Some(1e4) } }
 }
 
 /// Writes and reads a model; both are the same, and so are their scores and pre-images.

@@ -8,10 +8,22 @@ mod pca;
 
 use karhunen::record::Number;
 
+use crate::OfFile;
+
 use super::*;
 use crate::checksum::sealed_again;
 use crate::input::Bytes;
 use crate::model_numbers;
+
+/// How a file was read, with every field.
+fn of_file() -> OfFile {
+    OfFile {
+        set_aside: vec!["class".to_owned()],
+        id_column: Some("id".to_owned()),
+        na: vec!["-999".to_owned()],
+        transposed: true,
+    }
+}
 
 /// The bytes of a file.
 fn written(record: &Record<'_>) -> Vec<u8> {

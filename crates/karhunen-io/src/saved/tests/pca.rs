@@ -14,9 +14,7 @@ fn saved(feature_weights: Option<&[f64]>) -> SavedModel {
     let weights = Weights { features: feature_weights, ..Weights::default() };
     let model = pca.fit(&x, &weights).unwrap();
     let feature_names = Some(["a", "ü \"quoted\"", "c"].map(str::to_owned).to_vec());
-    let (set_aside, id_column) = (vec!["class".to_owned()], Some("id".to_owned()));
-    let na = vec!["-999".to_owned()];
-    Saved { model, beside: TableColumns { feature_names, set_aside, id_column, na, log1p: Some(1e4) } }
+    Saved { model, beside: TableColumns { feature_names, of_file: of_file(), log1p: Some(1e4) } }
 }
 
 fn with(about_mean: Option<AboutMean>, model: &PcaModel) -> karhunen::Result<PcaModel> {
