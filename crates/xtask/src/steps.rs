@@ -21,8 +21,10 @@ const FIRST: [Step; 4] = [
     ("python", python::test),
 ];
 
-/// The second ring, which `cargo xtask test all` runs after the first: other versions, other programs, and the rest.
-const SECOND: [Step; 10] = [
+/// The second ring, which `cargo xtask test all` runs after the first: long tests, other versions, other programs, and the
+/// rest.
+const SECOND: [Step; 11] = [
+    ("slow", slow_tests_pass),
     ("licences", licences_are_allowed),
     ("oldest", python::test_oldest),
     ("site", python::test_site),
@@ -131,6 +133,12 @@ fn clippy_is_silent(_: &mut Counts) -> Result<(), String> {
 /// Unit tests, integration tests and doctests, each binary even after another has failed.
 fn tests_pass(counts: &mut Counts) -> Result<(), String> {
     cargo_test(&["--workspace"], counts)
+}
+
+/// The simulations and the trials of every place that take more than four seconds each, with the programs of the step `tests`.
+/// Those that take minutes are left to `cargo xtask calibrate`.
+fn slow_tests_pass(counts: &mut Counts) -> Result<(), String> {
+    cargo_test(&["--workspace", "--test", "library", "--", "--ignored", "--skip", "rates_of_"], counts)
 }
 
 /// Runs `cargo test` with further arguments, and adds the numbers of its tests.

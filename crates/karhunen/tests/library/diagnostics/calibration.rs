@@ -95,6 +95,7 @@ fn planted((n, p, k): (usize, usize, usize), size: f64, axes: &Table, seed: u64)
 /// T² of new rows under fits of few rows, along strong components and weak ones, which follow the rows of the fit: without the
 /// factor 0 to 2% are beyond the limit of level 95% along the weakest.
 #[test]
+#[ignore = "seconds: cargo xtask test slow"]
 fn limits_of_t2_of_few_rows() {
     for (shape, scale, repetitions) in [
         ((25, 6, 2), false, 200),
@@ -264,6 +265,7 @@ fn limits_of_spe_of_few_rows_with_missing_values() {
 /// T² and squared prediction errors of new rows with missing values, along strong components and components near the noise, by
 /// rows left out. By leverage 0.2 to 9% of the errors and 0 to 7% of T² are beyond the limits of level 95%.
 #[test]
+#[ignore = "seconds: cargo xtask test slow"]
 fn limits_of_rows_with_missing_values_left_out() {
     for (shape, method, repetitions) in [
         ((25, 6, 2), Method::Ppca, 60),
@@ -503,6 +505,7 @@ fn intervals_by_the_bootstrap() {
 }
 
 #[test]
+#[ignore = "seconds: cargo xtask test slow"]
 fn intervals_by_the_jackknife() {
     let jackknife = |n_groups: Option<usize>, k: usize, n: usize| {
         move |seed: u64| {
@@ -560,6 +563,7 @@ fn intervals_of_correlations() {
 
 /// Data without components: parallel analysis keeps none in 95% of the cases, with and without missing values.
 #[test]
+#[ignore = "seconds: cargo xtask test slow"]
 fn parallel_analysis_of_noise() {
     // Of m tables, the variance of the data exceeds the quantile with probability (m - 0.95 (m - 1)) / (m + 1): 5.5% of
     // 199, and 6.5% of 59.

@@ -163,6 +163,7 @@ fn wide_scatter_goes_on_in_either_visit() {
 }
 
 #[test]
+#[ignore = "seconds: cargo xtask test slow"]
 fn iteration_goes_on_in_its_first_pass_and_in_products() {
     let (n, p) = (6_000, 600);
     let (values, weights) = (values(n, p), some_weights(n));

@@ -80,6 +80,7 @@ pub(crate) fn written_limit(text: &str) -> u64 {
 }
 
 #[test]
+#[ignore = "seconds: cargo xtask test slow"]
 fn a_fit_succeeds_within_each_limit_or_within_the_one_it_names() {
     let routes =
         [None, Some(Route::Svd), Some(Route::Covariance), Some(Route::Gram), Some(Route::BlockKrylov)];
@@ -233,6 +234,7 @@ fn values_that_are_kept_packed_change_no_bit() {
 }
 
 #[test]
+#[ignore = "seconds: cargo xtask test slow"]
 fn blocks_of_very_many_vectors_are_multiplied_by_values_that_are_not_packed() {
     // Two private sums of as many vectors of 1,460 values exceed 32 MiB.
     let (n, p) = (1_500, 1_460);

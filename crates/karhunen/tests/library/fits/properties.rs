@@ -219,6 +219,7 @@ fn same_bits_for_every_number_of_threads_f64() {
 }
 
 #[test]
+#[ignore = "seconds: cargo xtask test slow"]
 fn same_bits_for_every_number_of_threads_f32() {
     same_bits_for_every_number_of_threads::<f32>();
 }

@@ -296,6 +296,7 @@ fn packing_does_not_set_the_progress_back() {
 }
 
 #[test]
+#[ignore = "seconds: cargo xtask test slow"]
 fn an_observer_receives_the_progress_and_may_cancel_anywhere() {
     let rows = planted(700, 60, &power_law(50, 0.5), 1.0, 7).rows;
     for layout in Layout::FEW {

@@ -22,6 +22,7 @@ fn fit(x: &dyn Source<f64>, share: f64, limit: u64, n_threads: usize) -> Result<
 }
 
 #[test]
+#[ignore = "seconds: cargo xtask test slow"]
 fn the_limit_that_a_refusal_names_after_the_estimate_suffices() {
     let mut n_late = 0;
     for exponent in [0.4, 1.2] {

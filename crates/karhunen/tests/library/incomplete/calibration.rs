@@ -90,6 +90,7 @@ fn intervals_of_a_small_ridge_cover() {
 }
 
 #[test]
+#[ignore = "seconds: cargo xtask test slow"]
 fn intervals_of_variational_bayes_cover() {
     for method in [Method::Vb, Method::VbFull, Method::VbFixed] {
         for missing in [0.4, 0.6, 0.8] {
@@ -111,6 +112,7 @@ fn intervals_of_probabilistic_pca_cover() {
 }
 
 #[test]
+#[ignore = "seconds: cargo xtask test slow"]
 fn intervals_with_row_offsets_cover() {
     for method in [Method::VbFull, Method::Vb, Method::VbFixed, Method::Ppca, Method::Em, Method::Ridge] {
         for missing in [0.4, 0.6] {

@@ -54,6 +54,7 @@ fn reported_extremes_equal_those_of_all_predictions() {
 }
 
 #[test]
+#[ignore = "seconds: cargo xtask test slow"]
 fn far_fills_of_iterated_pca_equal_those_of_all_fills() {
     let mut n_found = 0;
     for seed in 0..60 {

@@ -174,6 +174,7 @@ fn empty_rows_and_columns_give_finite_results() {
 }
 
 #[test]
+#[ignore = "seconds: cargo xtask test slow"]
 fn the_number_of_threads_changes_no_bit() {
     // Long enough for several pieces of work, with a divided column.
     let (n, p) = (70_000, 3);

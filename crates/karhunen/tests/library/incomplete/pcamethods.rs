@@ -70,6 +70,7 @@ fn r2_is_that_of_pcamethods() {
 /// Folds are random here and diagonals in random order there; both hold out every entry once, and have as many folds and the
 /// same denominator.
 #[test]
+#[ignore = "seconds: cargo xtask test slow"]
 fn q2_is_that_of_pcamethods_within_its_spread() {
     const REPETITIONS: u64 = 5;
     for case in cases() {

@@ -186,6 +186,7 @@ fn entries_of(rows: &Rows) -> Observed<f64> {
 }
 
 #[test]
+#[ignore = "seconds: cargo xtask test slow"]
 fn the_rank_of_complete_data_is_chosen() {
     for seed in 0..4 {
         for rank in 1..=4 {

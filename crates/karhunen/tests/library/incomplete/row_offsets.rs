@@ -328,6 +328,7 @@ fn rows_without_entries_have_no_offset() {
 }
 
 #[test]
+#[ignore = "seconds: cargo xtask test slow"]
 fn given_means_and_no_means_are_obeyed() {
     let holes = planted((60, 10), 1.0, 0.3, 10);
     let data = observed(&holes);
