@@ -225,7 +225,7 @@ fn write_npy(path: &Path, (n, p): (usize, usize), single: bool, of: impl Fn(usiz
 }
 
 /// Writes the tables that the cases read.
-fn write_tables(folder: &Path) {
+pub(crate) fn write_tables(folder: &Path) {
     let at = |name: &str| folder.join(name);
     let sparse = |i: usize, j: usize| if (i * 5 + j * 3).is_multiple_of(4) { value(i, j) } else { 0.0 };
     let gap =
@@ -301,7 +301,7 @@ fn run(folder: &Path, arguments: &str) {
     }
 }
 
-fn program() -> Command {
+pub(crate) fn program() -> Command {
     let given = std::env::var_os("KARHUNEN_PROGRAM").map(PathBuf::from);
     Command::new(given.unwrap_or_else(|| assert_cmd::cargo::cargo_bin("karhunen")))
 }
@@ -313,17 +313,20 @@ fn checksum(bytes: &[u8]) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The file of checksums for this processor: its vendor, family, model and instruction set. None that the system does not
-/// describe has one.
-fn of_processor() -> PathBuf {
+/// The kind of this processor: its vendor, family, model and instruction set.
+pub(crate) fn processor() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
         let line = text.lines().find(|line| line.split(':').next().unwrap_or("").trim() == name);
         line.and_then(|line| line.split(':').nth(1)).unwrap_or("unknown").trim().to_owned()
     };
     let level = if std::is_x86_feature_detected!("avx512f") { "avx512" } else { "avx2" };
-    let name = [field("vendor_id"), field("cpu family"), field("model"), level.to_owned()].join("-");
-    goldens().join(format!("{name}.txt"))
+    [field("vendor_id"), field("cpu family"), field("model"), level.to_owned()].join("-")
+}
+
+/// The file of checksums for this processor. None that the system does not describe has one.
+fn of_processor() -> PathBuf {
+    goldens().join(format!("{}.txt", processor()))
 }
 
 fn goldens() -> PathBuf {
@@ -338,7 +341,7 @@ fn read_lines(path: &Path) -> BTreeMap<String, String> {
 }
 
 /// The names of the files in a folder.
-fn files(folder: &Path) -> BTreeSet<String> {
+pub(crate) fn files(folder: &Path) -> BTreeSet<String> {
     fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 

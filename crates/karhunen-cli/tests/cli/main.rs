@@ -46,6 +46,8 @@ mod single_cells;
 mod streams;
 mod tables;
 mod updates;
+#[cfg(all(target_arch = "x86_64", feature = "columnar", feature = "hdf5"))]
+mod words;
 mod zero_rows;
 
 use std::path::{Path, PathBuf};
