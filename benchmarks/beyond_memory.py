@@ -1,12 +1,9 @@
 #!/usr/bin/env python3
-"""Measure fits of rows from a slow source: copies in memory, and reading beside the computation.
+"""Measure fits of rows from a slow source: how much of reading and computing overlaps.
 
     python3 benchmarks/beyond_memory.py [WORKLOAD ...] [--rates MB/S ...] [--rounds N] [--threads N] [--quick] [--installed]
 
-The source is an array in a file whose blocks are delayed, so that reading takes what it would at each rate. Workloads:
-
-`copies`: 40,000 x 6,000 float32 (960 MB), 40 components by block Krylov iteration to 1e-6 within 900 MB: without a
-copy in memory, with `rounded_copy="f16"` and with "int8".
+The source is an array in a file whose blocks are delayed, so that reading takes what it would at each rate. The workload:
 
 `overlap`: 100,000 x 2,000 float32 (800 MB), 50 components in one pass by the covariance: the time of the fit beside
 the longer of reading alone and of the fit from memory.
@@ -28,8 +25,8 @@ from incremental import begin, record
 from run import HERE, environment_of
 
 #: Number of rows, number of columns, number of components.
-WORKLOADS = {"copies": (40_000, 6_000, 40), "overlap": (100_000, 2_000, 50)}
-FITS = {"copies": ("none", "f16", "int8"), "overlap": ("read alone", "from memory", "both")}
+WORKLOADS = {"overlap": (100_000, 2_000, 50)}
+FITS = {"overlap": ("read alone", "from memory", "both")}
 LIMIT = 900e6
 
 
@@ -81,9 +78,7 @@ def one(workload: str, fit: str, options: dict) -> dict:
         for _ in blocks():
             pass
         return {"seconds": time.perf_counter() - start, "passes": 1, "peak_mb": 0, "residual": 0}
-    if workload == "copies":
-        pca = PCA(k, solver="block-krylov", rounded_copy=None if fit == "none" else fit, **common).fit(rows)
-    elif fit == "from memory":
+    if fit == "from memory":
         held = np.array(values)
         start = time.perf_counter()
         pca = PCA(k, solver="covariance", n_threads=options["threads"]).fit(held)
@@ -111,18 +106,15 @@ def measure(workload: str, rate: float, options: argparse.Namespace) -> list[dic
         for fit, found in runs.items():
             found.append(alone(workload, fit, settings))
     seconds = {fit: statistics.median(one["seconds"] for one in found) for fit, found in runs.items()}
-    if workload == "copies":
-        beside, which = seconds["none"], "without a copy"
-    else:
-        beside, which = max(seconds["read alone"], seconds["from memory"]), "the longer of the two"
+    longer = max(seconds["read alone"], seconds["from memory"])
     lines = []
     for fit, found in runs.items():
         line = {"workload": workload, "rate_mb_s": rate, "fit": fit, "median_s": seconds[fit]}
         line |= {name: found[-1][name] for name in ("passes", "residual", "peak_mb")}
-        line["ratio"] = seconds[fit] / beside
+        line["ratio"] = seconds[fit] / longer
         lines.append(line)
         print(
-            f"{workload:>8} {rate:>6.0f} MB/s {fit:<12} {seconds[fit]:>7.2f} s, {line['ratio']:.2f} of {which}; "
+            f"{workload:>8} {rate:>6.0f} MB/s {fit:<12} {seconds[fit]:>7.2f} s, {line['ratio']:.2f} of the longer of the two; "
             f"{line['passes']} passes, worst residual {line['residual']:.1e}, peak {line['peak_mb']:.0f} MB",
             flush=True,
         )

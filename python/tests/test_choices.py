@@ -18,7 +18,6 @@ CHOICES = [
     (PCA, "scale", choices.ColumnScaling),
     (PCA, "weighting", choices.Weighting),
     (PCA, "svd_solver", choices.SvdSolver),
-    (PCA, "rounded_copy", choices.Rounding),
     (PCA, "device", choices.Device),
     (TruncatedSVD, "algorithm", choices.Algorithm),
     (MCA, "solver", choices.Solver),

@@ -35,7 +35,6 @@ def test_without_a_gpu_the_error_says_what_was_looked_for(table):
     [
         ({"solver": "svd"}, "solver = 'svd' is not allowed: a device forms products"),
         ({"scale": "range"}, "scale = 'range' is not allowed: a device sums"),
-        ({"rounded_copy": "f16"}, "rounded_copy = 'f16' is not allowed: a device holds the values"),
     ],
 )
 def test_options_without_use_are_refused(table, options, message):

@@ -59,19 +59,6 @@ def test_scores_are_those_of_the_array(rows):
     assert repr(blocks) == "RowBlocks(? x ?)"
 
 
-@pytest.mark.parametrize("rounding", ["f16", "int8"])
-def test_a_rounded_copy_saves_passes_and_no_accuracy(rows, rounding):
-    blocks = RowBlocks(Calls(rows), 30, n_samples=3000)
-    pca = PCA(3, solver="block-krylov", rounded_copy=rounding).fit(blocks)
-    exact = PCA(3, solver="covariance").fit(rows)
-    assert pca.n_iter_ <= 5
-    assert pca.convergence_.reason.endswith(f"over a copy of {rounding} values")
-    assert pca.residuals_.max() <= 1e-8
-    np.testing.assert_allclose(pca.components_, exact.components_, atol=1e-7)
-    with pytest.raises(ValueError, match=f"rounded_copy = '{rounding}' is not allowed: only the solver block-krylov"):
-        PCA(3, solver="covariance", rounded_copy=rounding).fit(blocks)
-
-
 def test_rows_with_missing_values_are_learned_block_by_block(rows, tmp_path):
     x = np.where(np.random.default_rng(1).random(rows.shape) < 0.3, np.nan, rows)
     np.save(tmp_path / "x.npy", x)

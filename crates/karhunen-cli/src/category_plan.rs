@@ -49,11 +49,11 @@ impl CategoryPlan {
         let flag = flag_of(analysis);
         refuse_useless(&args, flag)?;
         let FitArgs { data, n_components, weights, output, input, .. } = args;
-        let FitArgs { solver, rows, categories, memory, .. } = args;
+        let FitArgs { solver, categories, memory, .. } = args;
         let data = one_file(data, flag)?;
         let mut pca = Pca { memory_limit: memory.memory_limit, ..Pca::default() };
         solver.apply(&mut pca)?;
-        refuse_idle((&solver, &rows), pca.solver)?;
+        refuse_idle(&solver, pca.solver)?;
         let weighting = weights.rows.weighting.unwrap_or_default();
         let (column, weights_file) = column_or_file(weights.rows.weights);
         let inputs =

@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use karhunen::choice::{Choice, Named};
 use karhunen::kernel::KernelRoute;
-use karhunen::pca::{Rounding, Route, Scaling};
+use karhunen::pca::{Route, Scaling};
 use karhunen::{KernelPca, NComponents, Pca, Weighting};
 use karhunen_device::Backend;
 
@@ -35,7 +35,6 @@ use crate::values::{JsonExtent, at_least_one, choice, choice_of, possible_value}
   karhunen fit big.npy --kernel rbf --solver nystrom --kernel-features 2000
   karhunen fit large.parquet --memory-limit 2GB -o large.model
   karhunen fit large.npy -k 40 --checkpoint l.checkpoint --resume -o l.model
-  karhunen fit wide.npy -k 40 --rounded-copy f16 -o wide.model
   karhunen fit tall.npy -k 20 --device cuda -o tall.model
   karhunen fit spectra.csv --scale=pareto --center-values reference.csv
   karhunen fit spectra.csv -k 3 --limits -o spectra.model
@@ -161,21 +160,15 @@ impl PcaArgs {
     }
 }
 
-/// Options for the rows of complete data: copies with fewer bytes or on a device, limits by rows left out.
+/// Options for the rows of complete data: products on a device, limits by rows left out.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Solver")]
 pub(crate) struct RowsArgs {
-    /// Keep a copy with fewer bytes a value in memory, so that a slow file is read fewer times
-    ///
-    /// Block Krylov iteration then multiplies the copy, and the rows of the file only to correct its products; residuals
-    /// are those of the rows. For dense tables of more than 5,000 columns, whose covariance is not computed in one pass
-    #[arg(long, value_name = "ROUNDING", value_parser = choice::<Rounding>())]
-    pub(crate) rounded_copy: Option<Rounding>,
     /// Where products are computed [default: cpu]
     ///
     /// cuda copies the table to the first GPU of NVIDIA, once, and multiplies it there in double precision. It needs the
     /// driver and cuBLAS of CUDA 12 or 13 (for sparse tables cuSPARSE), which are loaded where they are asked for. Without
-    /// checkpoints, --rounded-copy, --scale=range and --solver svd
+    /// checkpoints, --scale=range and --solver svd
     #[arg(long, value_name = "DEVICE", value_parser = choice::<Backend>())]
     pub(crate) device: Option<Backend>,
     /// Keep limits for new rows in the model, for diagnose and report

@@ -9,7 +9,7 @@ use karhunen_io::{Data, ReadOptions, SavedModel, Values, read_column_numbers};
 
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Places, Result};
-use crate::fit_args::{FitArgs, RowsArgs, SolverArgs};
+use crate::fit_args::{FitArgs, SolverArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
 use crate::genotype_args::{self, PlinkArgs};
@@ -98,13 +98,12 @@ impl FitPlan {
         let read = ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) };
         let mut pca = Pca {
             weighting: weights.rows.weighting.unwrap_or_default(),
-            rounded_copy: rows.rounded_copy,
             memory_limit: memory.memory_limit,
             ..Pca::default()
         };
         complete.apply(&mut pca);
         solver.apply(&mut pca)?;
-        refuse_idle((&solver, &rows), pca.solver)?;
+        refuse_idle(&solver, pca.solver)?;
         let device = rows.device.unwrap_or_default();
         if device != Backend::Cpu {
             check_device(&given, device, &pca)?;
@@ -169,12 +168,11 @@ pub(crate) fn apply_numbers(
 ///
 /// # Errors
 /// [`Failure::Usage`] for an option that the requested solver does not use.
-pub(crate) fn refuse_idle((args, rows): (&SolverArgs, &RowsArgs), solver: Option<Route>) -> Result<()> {
+pub(crate) fn refuse_idle(args: &SolverArgs, solver: Option<Route>) -> Result<()> {
     let iterates = matches!(solver, None | Some(Route::BlockKrylov));
     let useless = [
         ("--max-iter", args.max_iter.is_some() && !iterates),
         ("--block-size", args.block_size.is_some() && !iterates),
-        ("--rounded-copy", rows.rounded_copy.is_some() && !iterates),
         ("--seed", args.seed.is_some() && solver == Some(Route::Svd)),
     ];
     match (useless.iter().find(|(_, useless)| *useless), solver) {
@@ -240,7 +238,7 @@ mod tests {
     fn options_reach_the_fit() {
         let plan = plan(
             "x.csv -k 95% --scale --no-center --weighting population --solver block-krylov --tol 1e-4 --max-iter 7 \
-             --block-size 8 --rounded-copy int8 --seed 3 --threads 2 --strict --label a --label b \
+             --block-size 8 --seed 3 --threads 2 --strict --label a --label b \
              --decimal , --no-header --id-column none --delimiter tab --transpose --array x --layer y --mask z \
              --log1p=500 --weights pop",
         )
@@ -254,7 +252,6 @@ mod tests {
             tol: Some(1e-4),
             max_iter: 7,
             block_size: Some(8),
-            rounded_copy: Some(karhunen::pca::Rounding::Int8),
             memory_limit: None,
             seed: 3,
             strict: true,

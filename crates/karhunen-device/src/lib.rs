@@ -46,7 +46,7 @@ use karhunen::{Error, Pca, PcaModel, Result, Run, Scalar, Source, Weights};
 ///
 /// # Errors
 /// As [`Pca::fit_operator_weighted`]; [`Error::Device`] if there is no device or its memory is too
-/// small; [`Error::Option`] for the solver svd, a rounded copy, and scaling by ranges, before a device is
+/// small; [`Error::Option`] for the solver svd and for scaling by ranges, before a device is
 /// looked for.
 pub fn fit<T: Scalar>(
     pca: &Pca,
@@ -69,10 +69,6 @@ pub fn check(pca: &Pca) -> Result<()> {
     if pca.solver == Some(Route::Svd) {
         let rule = "a device forms products, no triangle of the rows: use covariance, gram or block-krylov";
         return Err(Error::option(options::SOLVER, OptionValue::name("svd"), rule));
-    }
-    if let Some(rounding) = pca.rounded_copy {
-        let rule = "a device holds the values themselves: leave it out";
-        return Err(Error::option(options::ROUNDED_COPY, OptionValue::name(rounding.name()), rule));
     }
     if pca.scale == karhunen::pca::Scaling::Range {
         let rule = "a device sums, and looks for no smallest and largest values: give the ranges as scales";

@@ -1,7 +1,7 @@
 //! What a device refuses, and its error where there is none.
 
 use karhunen::error::options;
-use karhunen::pca::{Rounding, Route, Scaling};
+use karhunen::pca::{Route, Scaling};
 use karhunen::{Dense, Error, ErrorKind, Pca, Run, Weights};
 use karhunen_device::{Device, DeviceError, fit};
 
@@ -14,9 +14,8 @@ fn fitted(pca: &Pca) -> karhunen::Result<karhunen::PcaModel> {
 #[test]
 fn options_without_use_are_refused_before_a_device_is_looked_for() {
     let svd = Pca { solver: Some(Route::Svd), ..Pca::new(1) };
-    let copy = Pca { rounded_copy: Some(Rounding::F16), ..Pca::new(1) };
     let range = Pca { scale: Scaling::Range, ..Pca::new(1) };
-    for (pca, name) in [(svd, options::SOLVER), (copy, options::ROUNDED_COPY), (range, options::SCALE)] {
+    for (pca, name) in [(svd, options::SOLVER), (range, options::SCALE)] {
         let error = fitted(&pca).unwrap_err();
         assert!(matches!(error, Error::Option { option, .. } if option == name), "{error}");
     }

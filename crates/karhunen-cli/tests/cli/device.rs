@@ -18,7 +18,6 @@ fn fits_and_options_without_use_for_a_device_refuse_it() {
         ("--mca", "--device does not go with --mca"),
         ("--solver svd", "--solver svd is not allowed: a device forms products"),
         ("--scale=range", "--scale=range is not allowed: a device sums"),
-        ("--rounded-copy f16", "--rounded-copy f16 is not allowed: a device holds the values"),
         ("--checkpoint no.checkpoint", "--checkpoint does not go with --device cuda"),
     ] {
         let found = refusal(&format!("fit iris.csv --label class --device cuda {arguments}"), 2);

@@ -79,7 +79,6 @@ pub mod options {
         REFIT = "refit",
         REGULARIZATION = "regularization",
         RMSE_TOL = "rmse_tol",
-        ROUNDED_COPY = "rounded_copy",
         ROW = "row",
         ROW_OFFSETS = "row_offsets",
         SAMPLE_WEIGHTS = "sample_weights",

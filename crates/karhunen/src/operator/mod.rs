@@ -7,7 +7,6 @@ mod lin_op;
 mod logged;
 mod mapped;
 mod normal;
-mod rounded;
 mod standardized;
 
 pub(crate) use first_pass::{FirstPass, moments_and_start};
@@ -16,8 +15,6 @@ pub use lin_op::{LinOp, Profile, Side, Standard};
 pub(crate) use logged::{Logged, LoggedSym, logged_pass};
 pub(crate) use mapped::{MappedOp, needs_rows};
 pub(crate) use normal::{Normal, NormalT};
-pub use rounded::Rounding;
-pub(crate) use rounded::{Copying, FIRST, RoundedRows};
 pub(crate) use standardized::{Standardized, cancelled_by_correction};
 mod dense_sym;
 

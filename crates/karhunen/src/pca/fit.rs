@@ -4,14 +4,14 @@ use crate::affine::{Affine, Standardization};
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Run};
 use crate::moments::{Columns, check_counts, check_size};
-use crate::operator::{Copying, FirstPass, Logged, Products, Standardized, describe};
+use crate::operator::{FirstPass, Logged, Products, Standardized, describe};
 use crate::pca::convergence::{Convergence, Input};
 use crate::pca::evidence::most_probable_dimension;
 use crate::pca::fit_scatter::fit_once;
 use crate::pca::limit::{self, Allowance};
 use crate::pca::logged::Before;
 use crate::pca::model::{ModelParts, PcaModel};
-use crate::pca::{NComponents, Pca, logged, rounded, signs};
+use crate::pca::{NComponents, Pca, logged, signs};
 use crate::scalar::Scalar;
 use crate::scaling::{Scales, Scaling};
 use crate::solver::select::{RouteChoice, choose};
@@ -50,11 +50,9 @@ pub(crate) fn fit<T: Scalar>(
     let tol = tolerance::<T>(pca);
     let problem = problem::<T>(pca, x, shares.is_some(), log.is_some());
     let choice = chosen(pca, &problem);
-    let rounding = rounded::wanted(&choice, &problem)?;
-    let predicted = match (&choice, rounding) {
-        (RouteChoice::Route(..), Some(rounding)) => Some(1 + rounding.predicted_passes(tol)),
-        (RouteChoice::Route(route, _), None) => Some(problem.predicted_passes(*route)),
-        (RouteChoice::Estimate(_), _) => None,
+    let predicted = match &choice {
+        RouteChoice::Route(route, _) => Some(problem.predicted_passes(*route)),
+        RouteChoice::Estimate(_) => None,
     };
     // Genotypes of packed files are counts.
     let checks =
@@ -62,8 +60,7 @@ pub(crate) fn fit<T: Scalar>(
     let more = usize::from(pca.scale == Scaling::Range || checks);
     let predicted = predicted.map(|passes| passes + more);
     let rows = x;
-    let copying = Copying::new(x, rounding);
-    let x = &Counted::new(&copying).observed(run.observer, predicted);
+    let x = &Counted::new(x).observed(run.observer, predicted);
     let held = |factor| x.memory_within(factor).held;
     let allowance = Allowance::of(pca, x.pass(), &held);
     let n_threads = run.expected_threads();
@@ -154,14 +151,9 @@ pub(crate) fn fit<T: Scalar>(
                 }
                 let op = Logged::new(&standardized, x);
                 let (route, reason, spectrum) = match choice {
-                    RouteChoice::Route(route, reason) => match copying.rounded(&exec.phase("copy"))? {
-                        Some(copy) => {
-                            let data = (copy, affine.map(), shares);
-                            let spectrum = rounded::solve::<T>(&op, data, wanted, &iteration, exec)?;
-                            (route, format!("{reason}; over a copy of {} values", copy.rounding()), spectrum)
-                        }
-                        None => (route, reason, solver::solve(&op, route, wanted, &iteration, exec)?),
-                    },
+                    RouteChoice::Route(route, reason) => {
+                        (route, reason, solver::solve(&op, route, wanted, &iteration, exec)?)
+                    }
                     RouteChoice::Estimate(n_steps) => {
                         let ask = |route, k| {
                             if route != Route::BlockKrylov {
@@ -362,9 +354,8 @@ fn problem<T: Scalar>(pca: &Pca, x: &dyn Source<T>, weighted: bool, is_logged: b
     let room = sums.k.is_some() || sums.limit.is_none();
     let packs = !sparse && reading.is_none() && x.n_blocks() == Some(1) && room;
     let beside = limit::beside(x.pass());
-    let rounding = pca.rounded_copy.filter(|_| reading.is_some());
     let value_bytes = size_of::<T>();
-    Problem { n_stored, sparse, value_bytes, beside, reading, packs, rounding, is_logged, ..sums }
+    Problem { n_stored, sparse, value_bytes, beside, reading, packs, is_logged, ..sums }
 }
 
 /// The start that the first pass makes: for block Krylov iteration on the side of the columns, over rows that every pass
@@ -415,7 +406,6 @@ pub(super) fn problem_of_sums(pca: &Pca, (n, p): (usize, usize)) -> Problem {
         block_size: pca.block_size,
         reading: None,
         packs: false,
-        rounding: None,
         is_logged: false,
     }
 }

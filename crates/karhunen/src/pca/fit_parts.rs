@@ -140,10 +140,6 @@ fn wants_scatter(pca: &Pca) -> bool {
 
 /// Number of columns up to which the first pass sums the scatter matrix, within the memory limit.
 fn scatter_columns(pca: &Pca) -> Result<usize> {
-    if let Some(rounding) = pca.rounded_copy {
-        let rule = "the rows of parts are with the engine, which keeps no copies";
-        return Err(Error::option(options::ROUNDED_COPY, rounding.value(), rule));
-    }
     let most = pca.memory_limit.map_or(usize::MAX, |limit| (limit as f64 / SCATTER_BYTES).sqrt() as usize);
     match (pca.solver, pca.n_components) {
         (Some(Route::Covariance), _) => Ok(most),

@@ -111,10 +111,6 @@ pub(super) fn fit_stream<T: Scalar>(
 
 /// Refuses the routes that read the data again.
 fn check_one_pass(pca: &Pca) -> Result<()> {
-    if let Some(rounding) = pca.rounded_copy {
-        let rule = "rows that come once, and sums of rows, are not read again";
-        return Err(Error::option(options::ROUNDED_COPY, rounding.value(), rule));
-    }
     pca.refuse_range(
         "ranges take a pass of their own, and sums of rows hold none: give the ranges as scales",
     )?;

@@ -80,7 +80,7 @@ impl<'a> Allowance<'a> {
         let mut advice = Vec::new();
         let (smallest, bytes) = problem.least(n_threads);
         // No other route makes a copy that was asked for.
-        if smallest != route && problem.rounding.is_none() && fits(bytes) {
+        if smallest != route && fits(bytes) {
             advice.push(smallest.advice(self.beside + bytes));
         }
         if n_threads > 1 && fits(problem.need(route, 1)) {
@@ -139,7 +139,7 @@ impl<'a> Allowance<'a> {
         // A larger limit may permit to read all values into memory.
         let all = (problem.n_stored * problem.value_bytes) as f64;
         if problem.reading.is_some() && bytes >= all {
-            let in_memory = Problem { reading: None, rounding: None, beside: 0.0, ..limited };
+            let in_memory = Problem { reading: None, beside: 0.0, ..limited };
             let (other, need_in_memory) = dearest(courses(&in_memory), n_threads);
             if need_in_memory > need {
                 return (other, need_in_memory);

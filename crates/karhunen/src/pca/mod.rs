@@ -16,7 +16,6 @@ mod oadp;
 mod observed;
 #[cfg(feature = "serde")]
 mod record;
-mod rounded;
 pub(crate) mod signs;
 mod transform;
 
@@ -33,7 +32,6 @@ use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::{Fact, PassLog, Run};
 use crate::growth::More;
 use crate::moments::Scatter;
-pub use crate::operator::Rounding;
 use crate::operator::{LinOp, describe_weights};
 use crate::scalar::{Scalar, compiled};
 pub use crate::scaling::{Centring, Scaling};
@@ -74,12 +72,6 @@ pub struct Pca {
     pub max_iter: usize,
     /// Block size of block Krylov iteration; chosen if `None`.
     pub block_size: Option<usize>,
-    /// Keep a copy of the rows in memory with fewer bytes a value, for rows that every pass reads again from a slow source.
-    /// Block Krylov iteration then multiplies the copy, and the rows themselves only to correct its products: in two to
-    /// four passes with f16, three to six with int8, the first pass included. The residuals are those of the rows. It
-    /// takes effect where block Krylov iteration is chosen or requested; other routes read the rows once, and rows in
-    /// memory need no copy. `max_iter` bounds the products with the copy, too.
-    pub rounded_copy: Option<Rounding>,
     /// Most bytes that a fit may hold: the rows that its source holds or keeps, and the work of the route. If `None`,
     /// half of the memory that the machine or the process may have, for sources that read their rows in every visit;
     /// rows in memory have no limit but that of the process. A limit may change the route, and with it the last bits.
@@ -108,7 +100,6 @@ impl Default for Pca {
             tol: None,
             max_iter: 1000,
             block_size: None,
-            rounded_copy: None,
             memory_limit: None,
             seed: 0,
             strict: false,
@@ -371,7 +362,7 @@ impl Pca {
     fn facts(&self) -> Vec<Fact> {
         // All fields are listed, so that a new option is not forgotten. `strict` matters after the last pass.
         let Self { n_components, center, scale, weighting, solver, tol, max_iter, block_size, .. } = self;
-        let Self { rounded_copy, memory_limit, seed, strict: _, more: _, .. } = self;
+        let Self { memory_limit, seed, strict: _, more: _, .. } = self;
         [
             (options::N_COMPONENTS, n_components.value()),
             (options::CENTER, center.value()),
@@ -381,7 +372,6 @@ impl Pca {
             (options::TOL, (*tol).into()),
             (options::MAX_ITER, (*max_iter).into()),
             (options::BLOCK_SIZE, (*block_size).into()),
-            (options::ROUNDED_COPY, rounded_copy.map(|rounding| rounding.value()).into()),
             (options::MEMORY_LIMIT, (*memory_limit).into()),
             (options::SEED, (*seed).into()),
         ]
@@ -433,12 +423,6 @@ impl Pca {
             }
             (_, 0, _) => refuse(options::MAX_ITER, 0usize.into(), "at least one iteration is needed"),
             (_, _, Some(0)) => refuse(options::BLOCK_SIZE, 0usize.into(), "at least one column is needed"),
-            _ if self.rounded_copy.is_some()
-                && self.solver.is_some_and(|route| route != Route::BlockKrylov) =>
-            {
-                let given = self.rounded_copy.map(|rounding| rounding.value()).into();
-                refuse(options::ROUNDED_COPY, given, "only the solver block-krylov makes a copy")
-            }
             (_, _, Some(size)) if self.solver.is_some_and(|route| route != Route::BlockKrylov) => {
                 refuse(options::BLOCK_SIZE, size.into(), "only the solver block-krylov works in blocks")
             }

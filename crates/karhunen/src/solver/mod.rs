@@ -13,7 +13,6 @@ mod need;
 mod pace;
 mod problem;
 mod route;
-pub(crate) mod secant;
 pub(crate) mod select;
 mod spectrum;
 mod spectrum_estimate;

@@ -7,12 +7,10 @@
 use crate::linalg::decomp::{svd, tridiagonal, tsqr};
 use crate::linalg::dense::products::{PackedRows, are_wide};
 use crate::linalg::dense::rank_k;
-use crate::operator::FIRST;
 use crate::solver::block_krylov;
 use crate::solver::leading::iterates;
 use crate::solver::problem::{Blocks, Problem};
 use crate::solver::route::Route;
-use crate::solver::secant;
 
 /// Bytes of an f64.
 const F64: f64 = 8.0;
@@ -51,16 +49,7 @@ impl Problem {
     /// As [`Problem::need`], with these blocks of block Krylov iteration.
     fn need_with(&self, blocks: Option<Blocks>, route: Route, n_threads: usize) -> f64 {
         let work = bytes_with(blocks, route, self, self.k_or_guess(), n_threads);
-        work + self.copied(route, blocks) + self.logged(route, blocks)
-    }
-
-    /// Memory estimate in bytes of the rounded copy, the first rows beside it, and the products that correct it.
-    fn copied(&self, route: Route, blocks: Option<Blocks>) -> f64 {
-        let (Route::BlockKrylov, Some(rounding)) = (route, self.rounding) else { return 0.0 };
-        let copy = self.n as f64 * self.p as f64 * rounding.bytes() as f64;
-        let first = (FIRST * self.p * self.value_bytes) as f64;
-        let n_start = blocks.map_or(0, |blocks| blocks.width);
-        copy + first + secant::need(self.p, self.k.unwrap_or(0), n_start)
+        work + self.logged(route, blocks)
     }
 
     /// Memory estimate in bytes of the largest result of a pass, and of its values on the way to the log.
@@ -237,7 +226,6 @@ mod tests {
             block_size: None,
             reading,
             packs: false,
-            rounding: None,
             is_logged: false,
         }
     }

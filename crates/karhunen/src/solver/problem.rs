@@ -1,7 +1,5 @@
 //! Size and storage of a fit, from which the route is chosen.
 
-use crate::operator::Rounding;
-
 /// Size and storage of a fit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Problem {
@@ -27,8 +25,6 @@ pub(crate) struct Problem {
     pub(crate) reading: Option<Reading>,
     /// True if block Krylov iteration may keep the values packed: of dense rows in memory, in one block.
     pub(crate) packs: bool,
-    /// The copy that block Krylov iteration makes of rows that every pass reads again, if one was asked for.
-    pub(crate) rounding: Option<Rounding>,
     /// True if a log keeps the results of passes.
     pub(crate) is_logged: bool,
 }

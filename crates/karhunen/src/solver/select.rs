@@ -289,7 +289,6 @@ mod tests {
             block_size: None,
             reading: None,
             packs: true,
-            rounding: None,
             is_logged: false,
         }
     }
@@ -307,7 +306,6 @@ mod tests {
             block_size: None,
             reading: None,
             packs: false,
-            rounding: None,
             is_logged: false,
         }
     }

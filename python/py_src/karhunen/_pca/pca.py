@@ -24,7 +24,6 @@ from karhunen._shared.choices import (
     ColumnScaling,
     Device,
     PowerIterationNormalizer,
-    Rounding,
     Solver,
     SvdSolver,
     Weighting,
@@ -33,7 +32,6 @@ from karhunen._shared.device import device_option, refuse_device
 from karhunen._shared.options import (
     bytes_option,
     check_sketch_options,
-    choice_option,
     flag_option,
     n_components_of,
     n_components_option,
@@ -93,11 +91,6 @@ class PCA(FittedAtOnce, GaussianComponents):
         is read in every pass. None is half of the machine's memory for such a table, and no limit for arrays.
         The solver "block-krylov" may keep the values of a dense array packed for its products, in as many bytes again:
         at most half of the limit, or a quarter of the free memory without one. That saves time and changes no bit.
-    rounded_copy : {"f16", "int8"} or None, default=None
-        Keep a copy of a table in a file in memory, with two bytes or one byte a value. Block Krylov iteration then
-        multiplies the copy, and the values of the file only to correct its products: two to four passes over the file
-        with "f16", three to six with "int8". Residuals are those of the file. It pays where a pass over the file takes
-        much longer than one over the copy, and takes effect where the solver is "block-krylov".
     device : {"cpu", "cuda"}, default="cpu"
         Where the products of a fit are computed. "cuda" copies `X` to the first GPU of NVIDIA, once, and multiplies it
         there in double precision, for the same result to rounding. It needs the driver and cuBLAS of CUDA 12 or 13
@@ -203,7 +196,6 @@ class PCA(FittedAtOnce, GaussianComponents):
         n_threads: int | None = None,
         strict: bool = False,
         memory_limit: int | None = None,
-        rounded_copy: Rounding | None = None,
         device: Device = "cpu",
         cache_dir: str | PathLike[str] | None = None,
         verbose: bool = False,
@@ -225,7 +217,6 @@ class PCA(FittedAtOnce, GaussianComponents):
         self.n_threads = n_threads
         self.strict = strict
         self.memory_limit = memory_limit
-        self.rounded_copy = rounded_copy
         self.device = device
         self.cache_dir = cache_dir
         self.verbose = verbose
@@ -412,13 +403,11 @@ class PCA(FittedAtOnce, GaussianComponents):
         for name in ("whiten", "copy"):
             flag_option(name, getattr(self, name))
         check_sketch_options(self)
-        copy = self.rounded_copy
         return {
             **shared_options(self),
             **standardization_options(self),
             "n_components": n_components_option(self.n_components, mle=True),
             "memory_limit": bytes_option("memory_limit", self.memory_limit),
-            "rounded_copy": None if copy is None else choice_option("rounded_copy", copy, Rounding),
             "solver": solver_option(self.solver, self.svd_solver),
         }
 

@@ -16,8 +16,6 @@ Algorithm: TypeAlias = Literal["auto", "svd", "covariance", "gram", "block-krylo
 #: Settings of scikit-learn's randomized solver.
 Auto: TypeAlias = Literal["auto"]
 PowerIterationNormalizer: TypeAlias = Literal["auto", "QR", "LU", "none"]
-#: Roundings of a copy of rows that are read in every pass.
-Rounding: TypeAlias = Literal["f16", "int8"]
 #: Where products of a `PCA` are computed.
 Device: TypeAlias = Literal["cpu", "cuda"]
 #: Divisors of the columns of a `PCA`, beside flags and numbers.

@@ -1,7 +1,7 @@
-//! Memory limits of fits that keep a rounded copy of the rows, or whose passes a log keeps.
+//! Memory limits of fits whose passes a log keeps.
 
 use karhunen::exec::{Fact, PassLog};
-use karhunen::pca::{Rounding, Route};
+use karhunen::pca::Route;
 use karhunen::{Dense, Error, ErrorKind, Pca, PcaModel, Result, Run, Source, Sparse, Weights};
 use karhunen_testkit::{Columns, gaussian, row_major, sparse};
 
@@ -84,27 +84,6 @@ fn the_smallest_limit_of_a_fit_with_a_log_suffices() {
             }
         }
         assert!(n_refused.iter().all(|number| *number > 0), "{n} x {p}: {n_refused:?}");
-    }
-}
-
-#[test]
-fn the_smallest_limit_of_a_fit_with_a_rounded_copy_suffices() {
-    let (n, p) = (3_000, 700);
-    let values = row_major(&gaussian(n, p, 8));
-    for rounding in [Rounding::F16, Rounding::Int8] {
-        for solver in [None, Some(Route::BlockKrylov)] {
-            for is_logged in [false, true] {
-                let within = |limit: u64| {
-                    let disk = Disk::holding(3e6, &values, (n, p), 100).within(limit as f64, 0.1);
-                    let rounded_copy = Some(rounding);
-                    let pca =
-                        Pca { solver, rounded_copy, memory_limit: Some(limit), max_iter: 1, ..Pca::new(3) };
-                    fit(&pca, &disk, is_logged, 3)
-                };
-                let what = format!("{solver:?}, {rounding:?}, log {is_logged}");
-                assert!(each_limit_that_is_named_suffices(&what, 64, within) > 0, "{what}");
-            }
-        }
     }
 }
 

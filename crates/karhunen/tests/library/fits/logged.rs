@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use karhunen::exec::{Fact, PassLog};
 use karhunen::kernel::{Gamma, Kernel, KernelRoute};
-use karhunen::pca::{Rounding, Route, Scaling};
+use karhunen::pca::{Route, Scaling};
 use karhunen::{Dense, Error, KernelPca, NComponents, Pca, Result, Run, Source, Sparse, Weights};
 use karhunen_testkit::{Columns, gaussian, row_major, sparse};
 
@@ -62,10 +62,10 @@ fn interrupted_anywhere<S: Source<f64>>(
         // The whole model, with the number of passes.
         assert_eq!(pca.fit_logged(&x, weights, &log, &run).unwrap(), expected, "{pca:?} after {n_held}");
         assert!(log.kept.into_inner().unwrap() == all[n_held..], "{pca:?} after {n_held}");
-        // Of the route svd only the first pass is kept. A copy is made by a visit of its own.
+        // Of the route svd only the first pass is kept.
         let most = match expected.convergence().solver {
             Route::Svd => of_fit.saturating_sub(1),
-            _ => usize::from(pca.rounded_copy.is_some()),
+            _ => 0,
         };
         if n_held == all.len() {
             assert!(visits(&x) <= most, "{pca:?}: {} passes of {of_fit} are made again", visits(&x));
@@ -95,8 +95,6 @@ fn dense_rows_of_a_disk_are_visited_only_for_passes_that_are_missing() {
         let by_range = |solver| Pca { solver: Some(solver), ..Pca::new(4) }.scale(Scaling::Range);
         assert_eq!(tall(by_range(Route::Covariance).center(vec![2.0; 60])), 2);
         assert!(tall(by_range(Route::BlockKrylov)) > 3);
-        let rounded_copy = Some(Rounding::Int8);
-        assert!(tall(Pca { solver: Some(Route::BlockKrylov), rounded_copy, ..Pca::new(4) }) > 3);
         assert_eq!(tall(Pca { solver: Some(Route::Gram), ..Pca::new(4) }), 3);
         let share = NComponents::Variance(0.6);
         assert!(tall(Pca { n_components: share, solver: Some(Route::BlockKrylov), ..Pca::default() }) > 2);

@@ -26,7 +26,6 @@ mod parts;
 mod passes;
 mod properties;
 mod refusals;
-mod rounded;
 mod scatter;
 mod shares;
 mod sources;
