@@ -29,11 +29,10 @@ pub(crate) struct CheckpointArgs {
     /// Keep the state of the fit in FILE: --resume continues a killed fit, to the same model
     ///
     /// With --missing the state after an iteration, which Ctrl-C writes again; otherwise the result of every pass over
-    /// the data, or over the kernel matrix, and from time to time, of rows that are read in blocks, the part of a pass, in
-    /// FILE.part
+    /// the data, or over the kernel matrix
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) checkpoint: Option<PathBuf>,
-    /// Time between writes of the state, each after an iteration or, without --missing, within a pass [default: 60]
+    /// Time between writes of the state with --missing, each after an iteration [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) checkpoint_every: Option<Duration>,
     /// Resume from the checkpoint; start if there is none yet. Without it, an existing file is not overwritten,
@@ -66,10 +65,8 @@ impl CheckpointArgs {
             let path = path.display();
             return Err(Failure::Usage(format!("--checkpoint {path} is a folder; give a file")));
         }
-        let part = PassLogFile::part_of(path);
         let outputs = [
             ("--checkpoint", Some(path)),
-            ("--checkpoint", Some(part.as_path())),
             ("-o", output.model.as_deref()),
             ("--scores", output.scores.as_deref()),
             ("--loadings", output.loadings.as_deref()),
@@ -78,18 +75,19 @@ impl CheckpointArgs {
         check_checkpoint(path, self.resume, output.force)
     }
 
-    /// As [`CheckpointArgs::check`], for a fit with a kernel, which keeps whole passes.
+    /// As [`CheckpointArgs::check`], for a fit that keeps its passes.
     ///
     /// # Errors
     /// As [`CheckpointArgs::check`], also for a time between checkpoints.
-    pub(crate) fn check_of_kernel(
+    pub(crate) fn check_of_passes(
         &self,
         given: &Given,
         output: &FitOutputArgs,
         inputs: &[Option<&PathBuf>],
     ) -> Result<()> {
         if self.checkpoint_every.is_some() {
-            let message = "--checkpoint-every has no effect with a kernel: every pass is kept; leave it out";
+            let message =
+                "--checkpoint-every has no effect without --missing: every pass is kept; leave it out";
             return Err(Failure::Usage(message.to_owned()));
         }
         self.check(given, output, inputs)
@@ -108,15 +106,14 @@ impl CheckpointArgs {
         fit: impl FnOnce(Option<&dyn PassLog>) -> karhunen::Result<M>,
     ) -> Result<M> {
         let Some(path) = &self.checkpoint else { return fit(None).map_err(explain) };
-        let every = self.checkpoint_every.unwrap_or(DEFAULT_EVERY);
-        let log = PassLogFile::new(path, self.resume)?.every(every);
+        let log = PassLogFile::new(path, self.resume)?;
         let model = fit(Some(&Announced { log: &log, path, progress }));
         tell(progress, log.news());
         model.map_err(|error| match error {
             Error::OtherFit { .. } | Error::OtherOption { .. } => {
                 Failure::library(&Places::of_file(&path.display().to_string()), &error)
             }
-            Error::Stopped { .. } if log.holds_any() => Failure::StoppedAt(path.clone()),
+            Error::Stopped { .. } if log.n_kept() > 0 => Failure::StoppedAt(path.clone()),
             Error::Stopped { .. } => places.explain(error),
             error => explain(error),
         })
@@ -197,23 +194,6 @@ impl PassLog for Announced<'_> {
 
     fn keep(&self, name: &'static str, result: &[f64]) -> karhunen::Result<()> {
         self.log.keep(name, result)
-    }
-
-    fn wants_part(&self) -> bool {
-        self.log.wants_part()
-    }
-
-    fn keep_part(&self, name: &'static str, part: &[f64]) -> karhunen::Result<()> {
-        self.log.keep_part(name, part)
-    }
-
-    fn take_part(&self, name: &'static str) -> karhunen::Result<Option<Vec<f64>>> {
-        let part = self.log.take_part(name)?;
-        if part.is_some() {
-            let message = format!("{}: goes on within pass {}", self.path.display(), self.log.n_kept() + 1);
-            tell(self.progress, Some(CheckpointNews::Again(message)));
-        }
-        Ok(part)
     }
 }
 

@@ -67,7 +67,7 @@ impl KernelPlan {
         let inputs =
             [Some(&data), weights_file.as_ref(), input.feature_names.as_ref(), input.sample_names.as_ref()];
         one_standard_input(&inputs)?;
-        checkpoints.check_of_kernel(&given, &output, &inputs)?;
+        checkpoints.check_of_passes(&given, &output, &inputs)?;
         let files = FitFiles::resolve(output, &inputs, SavedKernel::KIND)?;
         Ok(Self {
             read: ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) },
@@ -301,7 +301,7 @@ mod tests {
             ("--kernel rbf --regularization 1", "--regularization does not go with a kernel"),
             (
                 "--kernel rbf --checkpoint c --checkpoint-every 5",
-                "--checkpoint-every has no effect with a kernel",
+                "--checkpoint-every has no effect without --missing",
             ),
             ("--kernel rbf --dtype f32", "--dtype does not go with a kernel"),
             ("--kernel rbf --scale", "--scale does not go with a kernel"),

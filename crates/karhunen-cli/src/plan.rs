@@ -89,7 +89,7 @@ impl FitPlan {
         ];
         let inputs: Vec<_> = data.iter().map(Some).chain(others).collect();
         one_standard_input(&inputs)?;
-        checkpoints.check(&given, &output, &inputs)?;
+        checkpoints.check_of_passes(&given, &output, &inputs)?;
         let files = FitFiles::resolve(output, &inputs, SavedModel::KIND)?;
         if let Some(prefix) = &eigenvec {
             let outputs = files.outputs(checkpoints.checkpoint.as_deref());

@@ -70,9 +70,7 @@ fn kind(bytes: &[u8]) -> Existing {
         .filter(|entries| entries.contains_key("karhunen"))
         .and_then(|mut entries| entries.remove("kind"))
     {
-        Some(kind) if [Checkpoint::KIND, pass_log::KIND, pass_log::PART].contains(&kind.as_str()) => {
-            Existing::Checkpoint
-        }
+        Some(kind) if [Checkpoint::KIND, pass_log::KIND].contains(&kind.as_str()) => Existing::Checkpoint,
         Some(kind) => Existing::Model(kind),
         None => Existing::Other,
     }

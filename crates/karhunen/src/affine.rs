@@ -1,7 +1,6 @@
 //! The map that centres and scales, built from moments: `x_j -> (x_j - mean_j) * sqrt(c_j) / d_j`.
 
 use crate::error::{Error, Result, options};
-use crate::exec::{Resumable, State};
 use crate::linalg::ColumnMap;
 use crate::moments::Columns;
 use crate::scaling::{Centring, Scales};
@@ -32,33 +31,7 @@ pub(crate) struct Affine {
     pub(crate) total_variance: f64,
 }
 
-/// The map by moments, whose means have no remainder.
-impl Resumable for Affine {
-    fn exchange(&mut self, state: &mut State) -> Result<()> {
-        let Self { mean, remainder, scale, factor, variance, total_variance } = self;
-        state.slice(mean)?;
-        state.slice(remainder)?;
-        state.slice(scale)?;
-        state.slice(factor)?;
-        state.slice(variance)?;
-        state.number(total_variance)
-    }
-}
-
 impl Affine {
-    /// The map of `p` columns that changes nothing.
-    pub(crate) fn identity(p: usize) -> Self {
-        let (mean, ones) = (vec![0.0; p], vec![1.0; p]);
-        Self {
-            mean,
-            remainder: Vec::new(),
-            scale: ones.clone(),
-            factor: ones.clone(),
-            variance: ones,
-            total_variance: p as f64,
-        }
-    }
-
     /// Builds the map from the mean and the population standard deviation of each column. Given centres, scales and
     /// `feature_weights` are checked by the caller.
     ///

@@ -391,18 +391,9 @@ impl<T: Scalar> Source<T> for FileRows<T> {
     }
 
     fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> karhunen::Result<()>) -> karhunen::Result<()> {
-        self.visit_from(0, f)
-    }
-
-    fn visit_from(
-        &self,
-        row: usize,
-        f: &mut dyn FnMut(usize, Block<'_, T>) -> karhunen::Result<()>,
-    ) -> karhunen::Result<()> {
         let check = |row| self.check_unchanged().map_err(|error| unreadable(row, error));
-        // A visit that goes on after an interruption does not use the rows that are kept.
-        let kept = if row == 0 { self.kept().blocks.clone() } else { Vec::new() };
-        let mut first = row;
+        let kept = self.kept().blocks.clone();
+        let mut first = 0;
         check(first)?;
         for rows in kept {
             f(first, rows.block(self.shape.1)?)?;

@@ -4,40 +4,27 @@
 //! that identify the fit, then one record for each pass. If the process is killed during a write, the last record is
 //! incomplete; such a record is ignored and overwritten.
 //!
-//! The part of the present pass is one more record, in a file of its own beside the first (`FILE.part`), which is
-//! written beside it and renamed: whenever the process is killed, the last part is complete. It holds the facts of the
-//! fit and the number of its pass. The file is removed after the record of the pass is on the disk; if it is left
-//! behind, its number tells that it is out of date.
-//!
-//! [`records`] reads and writes the records of both files, [`state`] finds the passes and locks their file, [`part`]
-//! keeps the second file.
+//! [`records`] reads and writes the records, [`state`] finds the passes and locks the file.
 
-mod part;
 mod records;
 mod state;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use karhunen::exec::{Fact, PassLog};
 use karhunen::record::Record;
 
-pub(crate) use records::{KIND, PART};
+pub(crate) use records::KIND;
 
 use crate::pass_log::records::{PASS, append, record_at};
 use crate::pass_log::state::{Facts, LockedFile, State, as_library};
-use crate::replace::Staged;
 use crate::saved::stage_record;
 use crate::{CheckpointNews, Error, Result};
 
-/// Default time between two writes of parts of a pass.
-const INTERVAL: Duration = Duration::from_secs(60);
-
-/// Stores the passes of a fit in a file ([`PassLog`]), and every 60 seconds the part of the present pass, in a file
-/// beside it whose name ends in `.part`. A failure to write a pass does not end the fit; later passes are not stored
-/// then, because passes are stored in order. A part that cannot be written is tried again after the same time.
+/// Stores the passes of a fit in a file ([`PassLog`]). A failure to write a pass does not end the fit; later passes are not
+/// stored then, because passes are stored in order.
 ///
 /// ```
 /// use karhunen::{Dense, Pca, Run, Weights};
@@ -57,9 +44,6 @@ const INTERVAL: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub struct PassLogFile {
     path: PathBuf,
-    /// The file that holds the part of the present pass.
-    part: PathBuf,
-    interval: Duration,
     state: Mutex<State>,
 }
 
@@ -67,34 +51,15 @@ impl PassLogFile {
     /// Creates an empty log, or opens the log at `path` if `resume` is true and the file exists.
     ///
     /// # Errors
-    /// [`crate::Cause::Io`]; [`crate::Cause::Format`] for a file of another kind, also where the part of a pass would
-    /// be written, and for a record that is damaged and not the last.
+    /// [`crate::Cause::Io`]; [`crate::Cause::Format`] for a file of another kind, and for a record that is damaged and not the
+    /// last.
     pub fn new(path: &Path, resume: bool) -> Result<Self> {
         let mut state = State::default();
-        let part = Self::part_of(path);
-        part::check(&part)?;
         if resume && path.exists() {
             let mut file = File::open(path).map_err(|error| Error::io(path, "reading", error))?;
             state.read(path, &mut file)?;
         }
-        Ok(Self { path: path.to_owned(), part, interval: INTERVAL, state: Mutex::new(state) })
-    }
-
-    /// Returns the path of the file that holds the part of a pass: `path` and `.part`.
-    pub fn part_of(path: &Path) -> PathBuf {
-        part::beside(path)
-    }
-
-    /// Sets the least time between two writes of parts of a pass. The default is 60 seconds.
-    #[must_use]
-    pub fn every(self, interval: Duration) -> Self {
-        Self { interval, ..self }
-    }
-
-    /// Returns true if the file holds a pass, or the part of one.
-    pub fn holds_any(&self) -> bool {
-        let state = self.state();
-        state.n_kept > 0 || state.has_part
+        Ok(Self { path: path.to_owned(), state: Mutex::new(state) })
     }
 
     /// Returns the number of passes in the file.
@@ -143,7 +108,6 @@ impl PassLog for PassLogFile {
                 }
                 Err(error) => state.failure = Some(error.to_string()),
             }
-            part::remove(&self.part);
             return Ok(());
         };
         // Other versions may make other passes.
@@ -162,11 +126,7 @@ impl PassLog for PassLogFile {
     }
 
     fn take(&self, name: &'static str) -> karhunen::Result<Option<Vec<f64>>> {
-        let next = {
-            let mut state = self.state();
-            state.since = Instant::now();
-            state.ahead.pop_front()
-        };
+        let next = self.state().ahead.pop_front();
         let Some(place) = next else { return Ok(None) };
         let mut record = self.read_record(place).map_err(as_library)?;
         let found = record.text("pass")?;
@@ -189,37 +149,10 @@ impl PassLog for PassLogFile {
         let begin = state.end;
         let Some(LockedFile(file)) = &mut state.file else { return Ok(()) };
         match append(file, begin, &record) {
-            Ok(end) => {
-                (state.end, state.n_kept) = (end, state.n_kept + 1);
-                if std::mem::take(&mut state.has_part) {
-                    part::remove(&self.part);
-                }
-            }
+            Ok(end) => (state.end, state.n_kept) = (end, state.n_kept + 1),
             Err(error) => state.failure = Some(Error::io(&self.path, "writing", error).to_string()),
         }
         Ok(())
-    }
-
-    fn wants_part(&self) -> bool {
-        let state = self.state();
-        state.failure.is_none() && state.since.elapsed() >= self.interval
-    }
-
-    fn keep_part(&self, name: &'static str, part: &[f64]) -> karhunen::Result<()> {
-        let mut state = self.state();
-        let Some((_, facts)) = &state.fit else { return Ok(()) };
-        let record = part::record(facts, state.n_kept, name, part)?;
-        let written = stage_record(&self.part, &record).and_then(Staged::commit);
-        state.has_part |= written.is_ok();
-        state.since = Instant::now();
-        Ok(())
-    }
-
-    fn take_part(&self, name: &'static str) -> karhunen::Result<Option<Vec<f64>>> {
-        let mut state = self.state();
-        let found = part::read(&self.part, state.fit.as_ref(), state.n_kept, name)?;
-        state.has_part |= found.is_some();
-        Ok(found)
     }
 }
 

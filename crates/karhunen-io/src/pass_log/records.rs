@@ -13,8 +13,6 @@ use crate::{Error, Result, model_file};
 pub(crate) const KIND: &str = "pass-log";
 /// The kind of the other records.
 pub(super) const PASS: &str = "pass";
-/// The kind of the part of a pass.
-pub(crate) const PART: &str = "pass-part";
 /// Largest length of the header of a record.
 const LONGEST_HEADER: u64 = 1 << 20;
 

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::path::Path;
-use std::time::Instant;
 
 use crate::model_file::refused;
 use crate::pass_log::records::{KIND, PASS, find_record, record_at};
@@ -13,7 +12,7 @@ use crate::{Cause, Error, Result};
 pub(super) type Facts = Vec<(String, String)>;
 
 /// The state of a log.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct State {
     /// The version that made the file, and the facts of its fit; `None` before the file exists.
     pub(super) fit: Option<(String, Facts)>,
@@ -26,10 +25,6 @@ pub(super) struct State {
     pub(super) file: Option<LockedFile>,
     /// The write error after which no pass is stored.
     pub(super) failure: Option<String>,
-    /// True if the part of the present pass is stored.
-    pub(super) has_part: bool,
-    /// The begin of the present pass, or the last attempt to store a part of it.
-    pub(super) since: Instant,
 }
 
 /// A file whose lock ends with it. Closing the file is not enough: a process that was forked meanwhile holds a copy of
@@ -41,13 +36,6 @@ impl Drop for LockedFile {
     fn drop(&mut self) {
         // Nothing is locked if the file system has no locks.
         let _ = self.0.unlock();
-    }
-}
-
-impl Default for State {
-    fn default() -> Self {
-        let (fit, ahead, file, failure) = (None, VecDeque::new(), None, None);
-        Self { fit, ahead, end: 0, n_kept: 0, file, failure, has_part: false, since: Instant::now() }
     }
 }
 

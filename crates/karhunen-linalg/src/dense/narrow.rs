@@ -8,8 +8,7 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 
 use crate::Matrix;
-use crate::error::Result;
-use crate::exec::{Accumulate, Resumable, State};
+use crate::exec::Accumulate;
 use crate::prefetch::{LINE, prefetch_line};
 use crate::scalar::{Scalar, largest_magnitude};
 use crate::simd::{Lane, dispatch};
@@ -73,12 +72,6 @@ impl Narrow {
     /// The vectors as the columns of a matrix.
     pub fn into_matrix(self) -> Matrix {
         Matrix::from_fn(self.len, self.n_vectors, |j, c| self.values[c * self.width + j])
-    }
-}
-
-impl Resumable for Narrow {
-    fn exchange(&mut self, state: &mut State) -> Result<()> {
-        state.slice(&mut self.values)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::dense::pack::Mapped;
 use crate::dense::pieces::RowPieces;
 use crate::dense::products::wide::WideSum;
 use crate::error::Result;
-use crate::exec::{Accumulate, Exec, Resumable, State};
+use crate::exec::{Accumulate, Exec};
 use crate::scalar::{Scalar, is_single};
 use crate::simd::Lane;
 use crate::{ColumnMap, Dense, Matrix};
@@ -201,25 +201,6 @@ impl<'a> RowSum<'a> {
         }
     }
 
-    /// Replaces the block of a sum `M' W M q`; the sum so far stays.
-    pub fn multiply_by(&mut self, block: &Matrix) {
-        match self {
-            RowSum::F32(sum) => sum.middle.multiply_by(block),
-            RowSum::F64(sum) => sum.middle.multiply_by(block),
-        }
-    }
-
-    /// As [`Resumable::exchange`], for rows of `p` columns. The block is not part of it.
-    ///
-    /// # Errors
-    /// As [`Resumable::exchange`].
-    pub fn exchange(&mut self, p: usize, state: &mut State) -> Result<()> {
-        match self {
-            RowSum::F32(sum) => sum.exchange(p, state),
-            RowSum::F64(sum) => sum.exchange(p, state),
-        }
-    }
-
     /// The sum, shape (p, l); `None` without rows or vectors.
     pub fn finish(self) -> Option<Matrix> {
         match self {
@@ -243,12 +224,6 @@ fn tiled<E: Lane>(block: &Matrix) -> Vec<Factor<E>> {
 }
 
 impl<E: Lane> MiddleStep<'_, E> {
-    fn multiply_by(&mut self, block: &Matrix) {
-        if let MiddleStep::Product { q, .. } = self {
-            *q = tiled(block);
-        }
-    }
-
     fn n_vectors(&self) -> usize {
         match self {
             MiddleStep::Given(u) => u.n_cols(),
@@ -326,14 +301,6 @@ impl<'a, E: Lane> Backward<'a, E> {
         total.or_else(|| self.wide.map(WideSum::into_matrix))
     }
 
-    fn exchange(&mut self, p: usize, state: &mut State) -> Result<()> {
-        let l = self.middle.n_vectors();
-        if wide::are_wide(p, l) {
-            return state.option(&mut self.wide, || WideSum::zeros::<E>(p, l));
-        }
-        state.option(&mut self.total, || ProductPart::zeros(p, l))
-    }
-
     fn add<T: Scalar>(&mut self, first: usize, m: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<()> {
         let (p, l) = (m.n_cols(), self.middle.n_vectors());
         if l == 0 {
@@ -392,12 +359,6 @@ pub struct ProductPart<E> {
 impl<E> ProductPart<E> {
     fn zeros(p: usize, l: usize) -> Self {
         Self { sum: Narrow::zeros::<E>(p, l), panel: None }
-    }
-}
-
-impl<E> Resumable for ProductPart<E> {
-    fn exchange(&mut self, state: &mut State) -> Result<()> {
-        self.sum.exchange(state)
     }
 }
 

@@ -13,7 +13,7 @@ use pulp::{Simd, WithSimd};
 
 use crate::dense::pack::{Layout, Mapped};
 use crate::error::Result;
-use crate::exec::{Accumulate, Exec, Resumable, State};
+use crate::exec::{Accumulate, Exec};
 use crate::prefetch::prefetch;
 use crate::scalar::Scalar;
 use crate::simd::{Lane, dispatch};
@@ -184,28 +184,6 @@ struct RankKPart {
 impl RankKPart {
     fn zeros(p: usize) -> Self {
         Self { sum: Matrix::zeros(p, p), packed: Vec::new() }
-    }
-}
-
-impl Resumable for RankKPart {
-    fn exchange(&mut self, state: &mut State) -> Result<()> {
-        self.sum.exchange_upper(state)
-    }
-}
-
-impl Resumable for RankK {
-    fn exchange(&mut self, state: &mut State) -> Result<()> {
-        let p = self.n_cols;
-        if p <= PRIVATE_WIDTH {
-            return state.option(&mut self.pieces, || RankKPart::zeros(p));
-        }
-        let mut is_some = self.bands.is_some();
-        state.flag(&mut is_some)?;
-        if !is_some {
-            self.bands = None;
-            return Ok(());
-        }
-        self.bands.get_or_insert_with(|| Matrix::zeros(p, p)).exchange_upper(state)
     }
 }
 

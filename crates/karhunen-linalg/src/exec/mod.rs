@@ -21,7 +21,6 @@ use crate::error::{Error, Result};
 use crate::exec::pool::check_threads;
 #[cfg(feature = "parallel")]
 use crate::exec::pool::{Pool, current_pool, pool, worth_starting};
-use crate::exec::resume::OpenPass;
 
 /// A partial result that pieces of work add to.
 pub trait Accumulate: Send {
@@ -41,8 +40,6 @@ pub struct Exec<'a> {
     span: (f64, f64),
     reports_residuals: bool,
     log: Option<&'a dyn PassLog>,
-    /// The pass that is being made, if the log keeps its sums.
-    pass: Option<&'a OpenPass<'a>>,
     /// The pool whose threads share the work of the calling thread; the current rayon pool if `None`.
     #[cfg(feature = "parallel")]
     pool: Option<&'a Pool>,
@@ -58,7 +55,6 @@ impl<'a> Exec<'a> {
             span: (0.0, 1.0),
             reports_residuals: true,
             log: None,
-            pass: None,
             #[cfg(feature = "parallel")]
             pool: None,
         }
@@ -109,8 +105,7 @@ impl<'a> Exec<'a> {
     }
 
     /// Returns the result of a pass over the data: from the log, if it holds it, and otherwise from `make`, whose
-    /// result is then kept. `empty` returns a result of the same shape. Visits with the [`Exec`] that `make` receives
-    /// go on from sums that an earlier run kept within the pass.
+    /// result is then kept. `empty` returns a result of the same shape.
     ///
     /// # Errors
     /// [`Error::OtherFit`] if the log holds a result of another size; errors of the log and of `make`.
@@ -126,39 +121,9 @@ impl<'a> Exec<'a> {
             State::read(values, &mut result)?;
             return Ok(result);
         }
-        let pass = OpenPass::new(log, name)?;
-        let mut result = make(&Exec { pass: Some(&pass), ..*self })?;
+        let mut result = make(self)?;
         log.keep(name, &State::written(&mut result)?)?;
         Ok(result)
-    }
-
-    /// Begins a visit of the present pass: sets `sums` to those that an earlier run kept, if it was interrupted in this
-    /// visit.
-    ///
-    /// # Errors
-    /// [`Error::OtherFit`] for sums of another size.
-    pub fn begin_visit(&self, sums: &mut dyn Resumable) -> Result<()> {
-        self.pass.map_or(Ok(()), |pass| pass.begin_visit(sums))
-    }
-
-    /// Offers the sums of the present visit to the log, which keeps them from time to time.
-    ///
-    /// # Errors
-    /// Those of the log.
-    pub fn keep_visit(&self, sums: &mut dyn Resumable) -> Result<()> {
-        self.pass.map_or(Ok(()), |pass| pass.keep_visit(sums))
-    }
-
-    /// Ends a visit of the present pass.
-    pub fn end_visit(&self) {
-        if let Some(pass) = self.pass {
-            pass.end_visit();
-        }
-    }
-
-    /// Number of visits of the present pass that an earlier run had completed when it kept the sums of the next one.
-    pub fn n_earlier_visits(&self) -> usize {
-        self.pass.map_or(0, OpenPass::n_earlier_visits)
     }
 
     /// Returns true if a log keeps the results of passes.

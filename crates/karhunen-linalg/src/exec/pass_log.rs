@@ -4,8 +4,7 @@ use crate::error::{Error, OptionName, OptionValue, Result};
 
 /// Keeps the result of every pass of a fit over its data, so that a fit that was interrupted makes only the passes that
 /// are missing when it is started again. A fit makes the same passes in the same order whenever its data and options
-/// are the same, so the model has the same bits as without the interruption. A log may also keep parts of a pass: the
-/// sums over the rows so far, from which a long pass goes on.
+/// are the same, so the model has the same bits as without the interruption.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -54,30 +53,6 @@ pub trait PassLog: Sync {
     /// # Errors
     /// An error ends the fit. A log that cannot be written should report it and let the fit go on.
     fn keep(&self, name: &'static str, result: &[f64]) -> Result<()>;
-
-    /// Returns true if the part of the pass that was made should be kept now. Asked at the end of blocks of rows, of
-    /// passes that sum over rows in several blocks. By default no part is kept.
-    fn wants_part(&self) -> bool {
-        false
-    }
-
-    /// Keeps a part of the next pass, called `name`, in place of its earlier part. The result of the pass replaces
-    /// both.
-    ///
-    /// # Errors
-    /// As [`PassLog::keep`].
-    fn keep_part(&self, _name: &'static str, _part: &[f64]) -> Result<()> {
-        Ok(())
-    }
-
-    /// Returns the part of the next pass, called `name`, that was kept last, if the log holds one. Called when
-    /// [`PassLog::take`] returned no result.
-    ///
-    /// # Errors
-    /// As [`PassLog::take`].
-    fn take_part(&self, _name: &'static str) -> Result<Option<Vec<f64>>> {
-        Ok(None)
-    }
 }
 
 /// An option or a property of the data on which the passes of a fit depend.

@@ -1,11 +1,8 @@
-//! Values that a log stores: the result of each pass of a fit and, within a pass, the sums so far.
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
+//! Values that a log stores: the result of each pass of a fit.
 
 use crate::error::{Error, Result};
-use crate::exec::PassLog;
 
-/// A result, or sums over the first rows of a visit, which a log keeps as values.
+/// A result of a pass, which a log keeps as values.
 pub trait Resumable {
     /// Passes every value to `state`, always in the same order: it is written, or replaced by the one that was written.
     /// Shapes do not change.
@@ -121,76 +118,10 @@ impl Resumable for usize {
     }
 }
 
-impl<A: Resumable + ?Sized> Resumable for &mut A {
-    fn exchange(&mut self, state: &mut State) -> Result<()> {
-        (**self).exchange(state)
-    }
-}
-
 impl<A: Resumable, B: Resumable> Resumable for (A, B) {
     fn exchange(&mut self, state: &mut State) -> Result<()> {
         self.0.exchange(state)?;
         self.1.exchange(state)
-    }
-}
-
-/// A pass that is being made, in one visit or several, and the log that keeps its sums.
-pub(super) struct OpenPass<'a> {
-    log: &'a dyn PassLog,
-    name: &'static str,
-    visits: Mutex<Visits>,
-}
-
-struct Visits {
-    /// The sums that an earlier run kept, until a visit goes on from them.
-    kept: Option<Vec<f64>>,
-    /// Number of visits that ended, those of the earlier run included.
-    n_ended: usize,
-    /// Number of visits that ended in the earlier run.
-    n_earlier: usize,
-}
-
-impl<'a> OpenPass<'a> {
-    /// Begins the pass `name`.
-    ///
-    /// # Errors
-    /// Those of the log.
-    pub(super) fn new(log: &'a dyn PassLog, name: &'static str) -> Result<Self> {
-        let visits = Visits { kept: log.take_part(name)?, n_ended: 0, n_earlier: 0 };
-        Ok(Self { log, name, visits: Mutex::new(visits) })
-    }
-
-    fn visits(&self) -> MutexGuard<'_, Visits> {
-        self.visits.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// As [`crate::exec::Exec::begin_visit`].
-    pub(super) fn begin_visit(&self, sums: &mut dyn Resumable) -> Result<()> {
-        let mut visits = self.visits();
-        let Some(values) = visits.kept.take() else { return Ok(()) };
-        let mut part = (0, sums);
-        State::read(values, &mut part)?;
-        (visits.n_ended, visits.n_earlier) = (part.0, part.0);
-        Ok(())
-    }
-
-    /// As [`crate::exec::Exec::keep_visit`].
-    pub(super) fn keep_visit(&self, sums: &mut dyn Resumable) -> Result<()> {
-        if !self.log.wants_part() {
-            return Ok(());
-        }
-        let n_ended = self.visits().n_ended;
-        self.log.keep_part(self.name, &State::written(&mut (n_ended, sums))?)
-    }
-
-    /// As [`crate::exec::Exec::end_visit`].
-    pub(super) fn end_visit(&self) {
-        self.visits().n_ended += 1;
-    }
-
-    /// As [`crate::exec::Exec::n_earlier_visits`].
-    pub(super) fn n_earlier_visits(&self) -> usize {
-        self.visits().n_earlier
     }
 }
 

@@ -444,9 +444,6 @@ impl RowSums for Option<Moments> {
     fn piece_rows(n_cols: usize) -> usize {
         dense_sums::piece_rows(n_cols)
     }
-    fn exchange(&mut self, n_cols: usize, state: &mut State) -> Result<()> {
-        state.option(self, || Moments::empty(n_cols))
-    }
     fn add_rows<T: Scalar>(
         &mut self,
         block: &Block<'_, T>,

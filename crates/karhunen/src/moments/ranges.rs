@@ -80,10 +80,6 @@ impl RowSums for Option<Extremes> {
         dense_sums::piece_rows(n_cols)
     }
 
-    fn exchange(&mut self, n_cols: usize, state: &mut State) -> Result<()> {
-        state.option(self, || Extremes::empty(n_cols))
-    }
-
     fn add_rows<T: Scalar>(
         &mut self,
         block: &Block<'_, T>,

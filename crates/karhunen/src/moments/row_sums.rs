@@ -1,13 +1,11 @@
 //! Sums over the rows of sources and of streams, block by block.
 
-use std::cell::Cell;
-
 use crate::error::{Error, Result};
-use crate::exec::{Accumulate, Exec, Resumable, State};
+use crate::exec::{Accumulate, Exec};
 use crate::linalg::Dense;
 use crate::moments::{check_finite, check_size};
 use crate::scalar::Scalar;
-use crate::source::{Aligned, Block, Source, Stream, sum_pieces};
+use crate::source::{Aligned, Block, Source, Stream, visit_pieces};
 use crate::weights::check_weights;
 
 /// Sums over rows that include the moments of the rows.
@@ -16,11 +14,6 @@ pub(super) trait RowSums {
     fn is_finite(&self) -> bool;
     /// Number of dense rows of a piece.
     fn piece_rows(n_cols: usize) -> usize;
-    /// As [`Resumable::exchange`], for rows of `n_cols` columns.
-    ///
-    /// # Errors
-    /// As [`Resumable::exchange`].
-    fn exchange(&mut self, n_cols: usize, state: &mut State) -> Result<()>;
     /// Adds the rows of a block. The first row of a dense block begins a piece.
     fn add_rows<T: Scalar>(
         &mut self,
@@ -28,18 +21,6 @@ pub(super) trait RowSums {
         weights: Option<&[f64]>,
         exec: &Exec<'_>,
     ) -> Result<()>;
-}
-
-/// Sums over rows of a known number of columns.
-struct OfColumns<'a, A> {
-    n_cols: usize,
-    sums: &'a mut A,
-}
-
-impl<A: RowSums> Resumable for OfColumns<'_, A> {
-    fn exchange(&mut self, state: &mut State) -> Result<()> {
-        self.sums.exchange(self.n_cols, state)
-    }
 }
 
 /// Adds `part` to `total`.
@@ -50,7 +31,7 @@ pub(super) fn add<A: Accumulate>(total: &mut Option<A>, part: A) {
     }
 }
 
-/// Adds all rows of `x`, in one visit. A log keeps the sums within it.
+/// Adds all rows of `x`, in one visit.
 pub(super) fn add_source<T: Scalar, A: RowSums>(
     total: &mut A,
     x: &dyn Source<T>,
@@ -63,10 +44,9 @@ pub(super) fn add_source<T: Scalar, A: RowSums>(
     }
     check_size((n_samples, n_features))?;
     check_weights(weights, n_samples)?;
-    let mut total = OfColumns { n_cols: n_features, sums: total };
     let pieces = |rows: &Dense<'_, T>| A::piece_rows(rows.n_cols()).into();
-    sum_pieces(x, &mut total, &pieces, exec, |total, rows, block, exec| {
-        add_checked(total.sums, rows.start, block, weights.map(|w| &w[rows]), exec)
+    visit_pieces(x, &pieces, exec, |rows, block, exec| {
+        add_checked(total, rows.start, block, weights.map(|w| &w[rows]), exec)
     })
 }
 
@@ -77,8 +57,7 @@ pub(super) fn add_stream<T: Scalar, A: RowSums>(
     exec: &Exec<'_>,
 ) -> Result<()> {
     let n_features = stream.n_features();
-    let pieces = Cell::default();
-    let mut cut = Aligned::new(&pieces);
+    let mut cut = Aligned::new();
     let (mut n_batches, mut n_samples) = (0, 0);
     // The number of rows, and so the fraction done, is unknown before the end.
     let exec = &exec.part(0.0, 0.0);

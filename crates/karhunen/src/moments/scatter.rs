@@ -422,9 +422,6 @@ impl RowSums for Option<Scatter> {
     fn piece_rows(n_cols: usize) -> usize {
         dense_scatter::piece_rows(n_cols)
     }
-    fn exchange(&mut self, n_cols: usize, state: &mut State) -> Result<()> {
-        state.option(self, || Scatter::empty(n_cols))
-    }
     fn add_rows<T: Scalar>(
         &mut self,
         block: &Block<'_, T>,

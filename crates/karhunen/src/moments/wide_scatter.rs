@@ -6,7 +6,7 @@
 //! are added, and begin another sum if they lie far from the pivot.
 
 use crate::error::Result;
-use crate::exec::{Exec, Resumable, State};
+use crate::exec::Exec;
 use crate::linalg::dense::pack::Mapped;
 use crate::linalg::dense::rank_k::{STRIP, bands};
 use crate::linalg::{ColumnMap, Dense, Matrix};
@@ -109,13 +109,6 @@ impl RowSums for WideScatter {
         bands::piece_rows(n_cols)
     }
 
-    fn exchange(&mut self, n_cols: usize, state: &mut State) -> Result<()> {
-        state.flag(&mut self.about_mean)?;
-        let empty = || AboutPivot::new(vec![0.0; n_cols], Matrix::zeros(n_cols, n_cols));
-        state.option(&mut self.about, empty)?;
-        state.option(&mut self.others, || Scatter::empty(n_cols))
-    }
-
     fn add_rows<T: Scalar>(
         &mut self,
         block: &Block<'_, T>,
@@ -169,16 +162,6 @@ struct AboutPivot {
     sums: Vec<f64>,
     /// `sum_i w_i (x_i - pivot) (x_i - pivot)'`, its upper triangle.
     products: Matrix,
-}
-
-impl Resumable for AboutPivot {
-    fn exchange(&mut self, state: &mut State) -> Result<()> {
-        let Self { pivot, counts, sums, products } = self;
-        state.slice(pivot)?;
-        counts.exchange(state)?;
-        state.slice(sums)?;
-        products.exchange_upper(state)
-    }
 }
 
 impl AboutPivot {

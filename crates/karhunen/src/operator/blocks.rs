@@ -6,7 +6,7 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 
 use crate::error::Result;
-use crate::exec::{Accumulate as _, Exec, Resumable, State};
+use crate::exec::{Accumulate as _, Exec};
 use crate::linalg::dense::pieces::RowPieces;
 use crate::linalg::dense::products::{self as dense_products, RowSum};
 use crate::linalg::dense::rank_k::{self, RankK};
@@ -16,7 +16,7 @@ use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::moments::{sparse_scatter, sparse_sums};
 use crate::operator::Side;
 use crate::scalar::Scalar;
-use crate::source::{self, Block, PiecesOf, Source, sum_pieces};
+use crate::source::{Block, Source, visit_pieces};
 
 /// `M Q` into `out` (row-major, n x l).
 pub(crate) fn project<T: Scalar, U: Scalar>(
@@ -30,22 +30,6 @@ pub(crate) fn project<T: Scalar, U: Scalar>(
         Block::Dense(x) => dense_products::project(*x, map, q, out, exec),
         Block::Sparse(x) => sparse_products::project(x, &map, q, exec, out),
     }
-}
-
-/// Visits the rows of `x`, dense ones in whole `pieces`. The [`Exec`] that `f` receives reports their
-/// part of the progress.
-pub(crate) fn visit_pieces<T: Scalar>(
-    x: &dyn Source<T>,
-    pieces: &PiecesOf<'_, T>,
-    exec: &Exec<'_>,
-    mut f: impl FnMut(Range<usize>, &Block<'_, T>, &Exec<'_>) -> Result<()>,
-) -> Result<()> {
-    let n = x.shape().0 as f64;
-    source::visit_pieces(x, pieces, &mut |first, block| {
-        let rows = first..first + block.n_rows();
-        let part = exec.part(rows.start as f64 / n, rows.end as f64 / n);
-        f(rows, &block, &part)
-    })
 }
 
 /// A sum over the dense blocks, and one over the other blocks, of shape `shape`.
@@ -77,25 +61,6 @@ impl<D> BlockSums<D> {
         });
         total.unwrap_or_else(|| Matrix::zeros(shape.0, shape.1))
     }
-
-    fn exchange_others(&mut self, state: &mut State) -> Result<()> {
-        let (n_rows, n_cols) = self.shape;
-        state.option(&mut self.others, || Matrix::zeros(n_rows, n_cols))
-    }
-}
-
-impl Resumable for BlockSums<RowSum<'_>> {
-    fn exchange(&mut self, state: &mut State) -> Result<()> {
-        self.dense.exchange(self.shape.0, state)?;
-        self.exchange_others(state)
-    }
-}
-
-impl Resumable for BlockSums<RankK> {
-    fn exchange(&mut self, state: &mut State) -> Result<()> {
-        self.dense.exchange(state)?;
-        self.exchange_others(state)
-    }
 }
 
 /// `M'U` of all rows, shape (p, l), in one visit.
@@ -107,7 +72,7 @@ pub(crate) fn apply_t<T: Scalar>(
 ) -> Result<Matrix> {
     let mut total = BlockSums::new(RowSum::of_given::<T>(u), (x.shape().1, u.n_cols()));
     let pieces = |rows: &Dense<'_, T>| dense_products::row_pieces(rows, u.n_rows(), u.n_cols());
-    sum_pieces(x, &mut total, &pieces, exec, |total, rows, block, exec| {
+    visit_pieces(x, &pieces, exec, |rows, block, exec| {
         let is_all = rows.len() == u.n_rows();
         match block {
             // A wide array in one block is multiplied without private sums.
@@ -134,7 +99,7 @@ pub(crate) fn normal<T: Scalar>(
     let n = x.shape().0;
     let mut total = NormalSum::new::<T>(n, Cow::Borrowed(q), row_weights);
     let pieces = |rows: &Dense<'_, T>| normal_pieces(rows, n, q.n_cols());
-    sum_pieces(x, &mut total, &pieces, exec, |total, rows, block, exec| total.add(rows, block, map, exec))?;
+    visit_pieces(x, &pieces, exec, |rows, block, exec| total.add(rows, block, map, exec))?;
     Ok(total.finish().1)
 }
 
@@ -166,17 +131,6 @@ pub(crate) struct NormalSum<'a> {
     q: Cow<'a, Matrix>,
     row_weights: Option<&'a [f64]>,
     sums: BlockSums<RowSum<'a>>,
-}
-
-/// A block that is borrowed stays as it is.
-impl Resumable for NormalSum<'_> {
-    fn exchange(&mut self, state: &mut State) -> Result<()> {
-        if let Cow::Owned(q) = &mut self.q {
-            q.exchange(state)?;
-            self.sums.dense.multiply_by(q);
-        }
-        self.sums.exchange(state)
-    }
 }
 
 impl<'a> NormalSum<'a> {
@@ -220,7 +174,7 @@ pub(crate) fn scatter<T: Scalar>(
     let p = x.shape().1;
     let mut total = BlockSums::new(RankK::new(p), (p, p));
     let pieces = total.dense.piece_rows().into();
-    sum_pieces(x, &mut total, &|_| pieces, exec, |total, rows, block, exec| {
+    visit_pieces(x, &|_| pieces, exec, |rows, block, exec| {
         let weights = row_weights.map(|w| &w[rows]);
         match block {
             Block::Dense(x) => total.dense.add(*x, map, weights, exec),

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::affine::{Affine, Standardization};
 use crate::error::Result;
-use crate::exec::{Exec, Resumable, State};
+use crate::exec::Exec;
 use crate::linalg::decomp::orthonormal::orthonormalize;
 use crate::linalg::normals::gaussian;
 use crate::linalg::{Dense, Matrix};
@@ -17,7 +17,7 @@ use crate::moments::{Columns, Moments};
 use crate::operator::blocks::{NormalSum, normal_pieces};
 use crate::random::Purpose;
 use crate::scalar::Scalar;
-use crate::source::{Block, Source, sum_pieces};
+use crate::source::{Block, Source, visit_pieces};
 
 /// Number of parts of the rows; windows end after 1, 2, 4, .. of them.
 const PARTS: usize = 64;
@@ -51,7 +51,6 @@ pub(crate) fn moments_and_start<T: Scalar>(
     let mut sums = Sums {
         first_pass,
         n,
-        p,
         shares,
         moments: None,
         affine: None,
@@ -59,7 +58,7 @@ pub(crate) fn moments_and_start<T: Scalar>(
         window: 1,
     };
     let pieces = |rows: &Dense<'_, T>| normal_pieces(rows, n, width);
-    sum_pieces(x, &mut sums, &pieces, exec, |sums, Range { start: first, .. }, block, _| {
+    visit_pieces(x, &pieces, exec, |Range { start: first, .. }, block, _| {
         let Block::Dense(rows) = block else { return sums.add_sparse(first, block, exec) };
         let piece = normal_pieces(rows, n, width).n_rows;
         let mut done = 0;
@@ -87,7 +86,6 @@ fn basis_of(product: NormalSum<'_>, seed: u64, exec: &Exec<'_>) -> Result<Matrix
 struct Sums<'a> {
     first_pass: FirstPass<'a>,
     n: usize,
-    p: usize,
     shares: Option<&'a [f64]>,
     moments: Option<Moments>,
     /// The map by the moments at the last cut, at first by those of the first piece; `None` while no row has weight.
@@ -96,16 +94,6 @@ struct Sums<'a> {
     product: NormalSum<'a>,
     /// The present window ends after so many of the [`PARTS`].
     window: usize,
-}
-
-impl Resumable for Sums<'_> {
-    fn exchange(&mut self, state: &mut State) -> Result<()> {
-        let p = self.p;
-        state.option(&mut self.moments, || Moments::empty(p))?;
-        state.option(&mut self.affine, || Affine::identity(p))?;
-        self.product.exchange(state)?;
-        self.window.exchange(state)
-    }
 }
 
 impl Sums<'_> {

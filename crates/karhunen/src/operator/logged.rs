@@ -36,7 +36,7 @@ pub(crate) fn logged_pass<T: Scalar, A: Resumable>(
     let before = x.n_visits();
     let make_and_count = |exec: &Exec<'_>| {
         let result = make(exec)?;
-        Ok((result, x.n_visits() - before + exec.n_earlier_visits()))
+        Ok((result, x.n_visits() - before))
     };
     let (result, n_visits) = exec.pass(name, || (empty(), 0), make_and_count)?;
     x.count_up_to(before + n_visits);

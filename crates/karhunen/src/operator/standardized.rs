@@ -11,7 +11,7 @@ use crate::linalg::dense::rank_k;
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::operator::{Products, Side, blocks, image_by_parts};
 use crate::scalar::Scalar;
-use crate::source::{Block, Source};
+use crate::source::{Block, Source, visit_pieces};
 
 /// Bytes of a panel of explicit mapped values.
 const PANEL_BYTES: usize = 16 << 20;
@@ -291,7 +291,7 @@ impl<T: Scalar> Products for Standardized<'_, T> {
         }
         let mut total = None;
         let piece_rows = triangle_rows(p);
-        blocks::visit_pieces(self.x, &|_| piece_rows.into(), exec, |rows, block, exec| {
+        visit_pieces(self.x, &|_| piece_rows.into(), exec, |rows, block, exec| {
             exec.fold_into(
                 &mut total,
                 rows.len().div_ceil(piece_rows),

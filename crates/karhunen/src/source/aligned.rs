@@ -1,11 +1,10 @@
 //! Cuts dense blocks into pieces counted from the first row of the source, so that sums over pieces do not depend on
 //! the blocks.
 
-use std::cell::Cell;
 use std::ops::Range;
 
 use crate::error::{Error, Result};
-use crate::exec::{Exec, Resumable, State};
+use crate::exec::Exec;
 use crate::linalg::Dense;
 use crate::linalg::dense::pieces::RowPieces;
 use crate::scalar::Scalar;
@@ -24,84 +23,36 @@ pub(crate) type Receiver<'f, T> = dyn FnMut(usize, Block<'_, T>, Option<&[f64]>)
 /// Returns the pieces of rows in the memory layout of the argument.
 pub(crate) type PiecesOf<'f, T> = dyn Fn(&Dense<'_, T>) -> RowPieces + 'f;
 
-/// The first row that a visit has not passed on, and the pieces that it cuts.
-#[derive(Clone, Copy, Default)]
-struct Place {
-    row: usize,
-    pieces: PieceShape,
-}
-
-impl Resumable for Place {
-    fn exchange(&mut self, state: &mut State) -> Result<()> {
-        self.row.exchange(state)?;
-        self.pieces.n_rows.exchange(state)?;
-        state.flag(&mut self.pieces.column_major)
-    }
-}
-
-/// Visits `x` as [`visit_pieces`] does, and calls `add` to add the rows to `sums`. If the pass is kept in a log, the
-/// sums are offered to it after each run of pieces, and the visit goes on from those that an earlier run kept. The
-/// [`Exec`] that `add` receives reports the rows' part of the progress.
-///
-/// # Errors
-/// As [`visit_pieces`]; those of the log.
-pub(crate) fn sum_pieces<T: Scalar, A: Resumable>(
-    x: &dyn Source<T>,
-    sums: &mut A,
-    pieces_of: &PiecesOf<'_, T>,
-    exec: &Exec<'_>,
-    mut add: impl FnMut(&mut A, Range<usize>, &Block<'_, T>, &Exec<'_>) -> Result<()>,
-) -> Result<()> {
-    let n = x.shape().0;
-    let mut begin = Place::default();
-    exec.begin_visit(&mut (&mut begin, &mut *sums))?;
-    let pieces = Cell::new(begin.pieces);
-    visit_from(x, (begin.row, &pieces), pieces_of, &mut |first, block| {
-        let rows = first..first + block.n_rows();
-        let part = exec.part(rows.start as f64 / n as f64, rows.end as f64 / n as f64);
-        add(sums, rows.clone(), &block, &part)?;
-        if rows.end == n {
-            return Ok(());
-        }
-        exec.keep_visit(&mut (&mut Place { row: rows.end, pieces: pieces.get() }, &mut *sums))
-    })?;
-    exec.end_visit();
-    Ok(())
-}
-
 /// Visits `x` as [`Source::visit`] does, but passes dense rows in runs of whole pieces, counted
 /// from the first row of the source; the last piece may be shorter. Of long blocks only the pieces that extend over
 /// two of them are copied; short blocks are copied together. A single block, and the blocks of a source with sparse
-/// blocks, are passed unchanged.
+/// blocks, are passed unchanged. The [`Exec`] that `f` receives reports the rows' part of the progress.
 ///
 /// # Errors
 /// Those of [`Source::visit`]; [`Error::Shape`] for a source whose blocks have another shape than it states.
 pub(crate) fn visit_pieces<T: Scalar>(
     x: &dyn Source<T>,
     pieces_of: &PiecesOf<'_, T>,
-    f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>,
+    exec: &Exec<'_>,
+    mut f: impl FnMut(Range<usize>, &Block<'_, T>, &Exec<'_>) -> Result<()>,
 ) -> Result<()> {
-    visit_from(x, (0, &Cell::default()), pieces_of, f)
-}
-
-/// As [`visit_pieces`], from row `row` on, at which a piece begins.
-fn visit_from<T: Scalar>(
-    x: &dyn Source<T>,
-    (row, pieces): (usize, &Cell<PieceShape>),
-    pieces_of: &PiecesOf<'_, T>,
-    f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>,
-) -> Result<()> {
-    let mut stated = Stated { shape: x.shape(), n_read: row };
+    let n = x.shape().0 as f64;
+    let mut f = |first: usize, block: Block<'_, T>| {
+        let rows = first..first + block.n_rows();
+        let part = exec.part(rows.start as f64 / n, rows.end as f64 / n);
+        f(rows, &block, &part)
+    };
+    let mut stated = Stated::of(x);
     if x.is_sparse() || x.n_blocks() == Some(1) {
-        x.visit_from(row, &mut |first, block| {
+        x.visit(&mut |first, block| {
             stated.check(&block)?;
             f(first, block)
         })?;
         return stated.check_end();
     }
-    let mut cut = Aligned::new(pieces);
+    let mut cut = Aligned::new();
     let mut receive = |first: usize, block: Block<'_, T>, _: Option<&[f64]>| f(first, block);
-    x.visit_from(row, &mut |first, block| {
+    x.visit(&mut |first, block| {
         stated.check(&block)?;
         cut.push(first, block, None, pieces_of, &mut receive)
     })?;
@@ -148,7 +99,7 @@ impl Stated {
 
 /// The pieces into which rows are cut.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct PieceShape {
+struct PieceShape {
     /// Number of rows of a piece; zero before the memory layout of the rows is decided.
     n_rows: usize,
     /// The layout in which rows are collected.
@@ -156,8 +107,9 @@ pub(crate) struct PieceShape {
 }
 
 /// Rows that are collected until they fill whole pieces.
-pub(crate) struct Aligned<'p, T> {
-    pieces: &'p Cell<PieceShape>,
+pub(crate) struct Aligned<T> {
+    /// The pieces, when the memory layout of the rows is decided.
+    pieces: PieceShape,
     /// Largest number of rows held; zero before the first block of known layout.
     capacity: usize,
     /// Least number of pieces of a block that is passed without a copy.
@@ -171,11 +123,11 @@ pub(crate) struct Aligned<'p, T> {
     first: usize,
 }
 
-impl<'p, T: Scalar> Aligned<'p, T> {
-    /// Holds no rows. `pieces` is set when the memory layout of the rows is decided, unless it was set before.
-    pub(crate) fn new(pieces: &'p Cell<PieceShape>) -> Self {
+impl<T: Scalar> Aligned<T> {
+    /// Holds no rows.
+    pub(crate) fn new() -> Self {
         Self {
-            pieces,
+            pieces: PieceShape::default(),
             capacity: 0,
             long: LONG,
             values: Vec::new(),
@@ -205,16 +157,16 @@ impl<'p, T: Scalar> Aligned<'p, T> {
         };
         if self.capacity == 0 {
             self.n_cols = rows.n_cols();
-            if self.pieces.get().n_rows == 0 {
+            if self.pieces.n_rows == 0 {
                 // A single row does not show the memory layout.
                 if rows.n_rows() == 1 && self.n_held < UNDECIDED {
                     self.hold(first, &rows, weights);
                     return Ok(());
                 }
                 let (n_rows, column_major) = (pieces_of(&rows).n_rows.max(1), rows.is_column_major());
-                self.pieces.set(PieceShape { n_rows, column_major });
+                self.pieces = PieceShape { n_rows, column_major };
             }
-            let n_rows = self.pieces.get().n_rows;
+            let n_rows = self.pieces.n_rows;
             let n_pieces = HELD_VALUES / (n_rows * rows.n_cols().max(1));
             self.long = if pieces_of(&rows).shared { 1 } else { LONG };
             self.capacity = n_rows * n_pieces.max(self.long);
@@ -225,7 +177,7 @@ impl<'p, T: Scalar> Aligned<'p, T> {
                 self.push(first, held, weights.as_deref(), pieces_of, f)?;
             }
         }
-        let (n, piece_rows) = (rows.n_rows(), self.pieces.get().n_rows);
+        let (n, piece_rows) = (rows.n_rows(), self.pieces.n_rows);
         let mut done = 0;
         while done < n {
             let is_long = n - done >= self.long * piece_rows;
@@ -262,7 +214,7 @@ impl<'p, T: Scalar> Aligned<'p, T> {
             }
         }
         let row = |i: usize| (0..self.n_cols).map(move |j| rows.get(i, j));
-        if self.pieces.get().column_major {
+        if self.pieces.column_major {
             self.values.resize(self.capacity * self.n_cols, T::default());
             let columns = rows.t();
             for (j, held) in self.values.chunks_exact_mut(self.capacity).enumerate() {
@@ -292,7 +244,7 @@ impl<'p, T: Scalar> Aligned<'p, T> {
             return Ok(());
         }
         let shape = (std::mem::take(&mut self.n_held), self.n_cols);
-        let column_major = self.pieces.get().column_major;
+        let column_major = self.pieces.column_major;
         let strides = if column_major { (1, self.capacity as isize) } else { (self.n_cols as isize, 1) };
         let rows = Dense::strided(&self.values, shape, strides, 0)?;
         f(self.first, Block::Dense(rows), self.weights.as_deref())

@@ -42,11 +42,8 @@ impl<'a, T: Scalar> Counted<'a, T> {
 impl<T: Scalar> Source<T> for Counted<'_, T> {
     properties_of!(|wrapper| wrapper.source);
     fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()> {
-        self.visit_from(0, f)
-    }
-    fn visit_from(&self, row: usize, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()> {
         let number = self.n_visits.fetch_add(1, Ordering::Relaxed) + 1;
-        let Some((observer, predicted)) = self.observer else { return self.source.visit_from(row, f) };
+        let Some((observer, predicted)) = self.observer else { return self.source.visit(f) };
         let bytes = match self.source.pass() {
             Pass::Memory => 0.0,
             Pass::Costly { bytes, .. } => bytes,
@@ -56,8 +53,8 @@ impl<T: Scalar> Source<T> for Counted<'_, T> {
         let tell = |n_done: usize| {
             observer.visit(&Visit { number, predicted, bytes, done: n_done as f64 / n_rows, more: More });
         };
-        tell(row);
-        self.source.visit_from(row, &mut |first, block| {
+        tell(0);
+        self.source.visit(&mut |first, block| {
             let end = first + block.n_rows();
             f(first, block)?;
             tell(end);

@@ -5,12 +5,12 @@ mod counted;
 mod row_blocks;
 mod stream;
 
-pub(crate) use aligned::{Aligned, PiecesOf, Stated, sum_pieces, visit_pieces};
+pub(crate) use aligned::{Aligned, Stated, visit_pieces};
 pub(crate) use counted::Counted;
 pub use row_blocks::RowBlocks;
 pub use stream::{Batch, Stream};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::linalg::{Dense, Sparse};
 use crate::scalar::Scalar;
 
@@ -45,22 +45,6 @@ impl<T: Scalar> Block<'_, T> {
         match self {
             Block::Dense(x) => x.n_rows() * x.n_cols(),
             Block::Sparse(x) => x.n_stored(),
-        }
-    }
-
-    /// The rows without the first `n`.
-    ///
-    /// # Errors
-    /// [`Error::OtherFit`] for a part of the rows of a sparse block.
-    fn without_first(self, n: usize) -> Result<Self> {
-        match self {
-            block if n == 0 => Ok(block),
-            Block::Dense(x) => Ok(Block::Dense(x.rows(n..x.n_rows()))),
-            Block::Sparse(x) => Err(Error::OtherFit {
-                what: "blocks of sparse rows",
-                found: "another first row".to_owned(),
-                expected: format!("a block of {} rows", x.n_rows()),
-            }),
         }
     }
 }
@@ -169,24 +153,9 @@ pub trait Source<T: Scalar>: Sync {
     /// # Errors
     /// Errors of `f`; [`crate::Error::Read`] with the first row that could not be read.
     fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()>;
-
-    /// Visits the rows from row `row` on: a visit that goes on after an interruption, which counts as one. By default
-    /// all blocks are visited, and `f` does not receive the rows before; a source that reads its rows should not read
-    /// those.
-    ///
-    /// # Errors
-    /// As [`Source::visit`]; [`crate::Error::OtherFit`] for a row within a sparse block.
-    fn visit_from(&self, row: usize, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()> {
-        self.visit(&mut |first, block| {
-            if row > 0 && first + block.n_rows() <= row {
-                return Ok(());
-            }
-            f(first.max(row), block.without_first(row.saturating_sub(first))?)
-        })
-    }
 }
 
-/// Implements all methods of [`Source`] but `visit` and `visit_from` by those of the wrapped source `$inner`. Without it,
+/// Implements all methods of [`Source`] but `visit` by those of the wrapped source `$inner`. Without it,
 /// a wrapper that lacks one of them would silently have its default.
 macro_rules! properties_of {
     (|$wrapper:ident| $inner:expr) => {
@@ -238,9 +207,6 @@ impl<T: Scalar, S: Source<T> + ?Sized> Source<T> for &S {
     properties_of!(|source| (**source));
     fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()> {
         (**self).visit(f)
-    }
-    fn visit_from(&self, row: usize, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()> {
-        (**self).visit_from(row, f)
     }
 }
 

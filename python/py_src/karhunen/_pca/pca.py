@@ -257,8 +257,7 @@ class PCA(FittedAtOnce, GaussianComponents):
             File that keeps the result of every pass over the data: after an interruption, a fit with `resume`
             makes only the passes that are missing, and gives the same model, bit for bit. Without `resume`, an existing
             file is refused. If a pass cannot be written, the fit issues a `RuntimeWarning` and continues. The
-            passes of the solver "svd" are not kept. During a long pass over rows in blocks, such as those of a file,
-            the sums so far are written every 60 seconds to a file beside it, whose name ends in ".part".
+            passes of the solver "svd" are not kept.
         resume : bool, default=False
             Continue from `checkpoint`, or start if the file does not exist. Data, weights and options must be those of
             the fit that wrote it.

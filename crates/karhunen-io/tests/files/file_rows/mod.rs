@@ -4,6 +4,5 @@ mod coordinates;
 mod faults;
 mod fits;
 mod fixtures;
-mod interrupted;
 mod tables;
 mod visits;

@@ -285,26 +285,14 @@ fn check_wide<T: Scalar>(n: usize, l: usize) {
                 Exec::run(&Run::threads(threads), |exec| sum.add(0, x, map, exec)).unwrap();
                 all.push(sum.finish().unwrap());
             }
-            // In two runs, the second by a sum that takes over the state of the first.
-            let mut first = begin();
-            first.add(0, x.rows(0..group), map, &Exec::sequential()).unwrap();
-            let mut second = begin();
-            let state = State::written(&mut OfColumns(p, &mut first)).unwrap();
-            State::read(state, &mut OfColumns(p, &mut second)).unwrap();
-            second.add(group, x.rows(group..n), map, &Exec::sequential()).unwrap();
-            all.push(second.finish().unwrap());
+            // In two blocks.
+            let mut sum = begin();
+            sum.add(0, x.rows(0..group), map, &Exec::sequential()).unwrap();
+            sum.add(group, x.rows(group..n), map, &Exec::sequential()).unwrap();
+            all.push(sum.finish().unwrap());
         }
         assert_close(all[0].as_slice(), expected, *size, 16.0 * T::EPSILON, &format!("{} {number}", T::NAME));
         assert!(all.iter().all(|found| *found == all[0]), "{} {number}", T::NAME);
-    }
-}
-
-/// A sum and the number of its columns.
-struct OfColumns<'a, 'b>(usize, &'a mut RowSum<'b>);
-
-impl Resumable for OfColumns<'_, '_> {
-    fn exchange(&mut self, state: &mut State) -> Result<()> {
-        self.1.exchange(self.0, state)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::dense::narrow::{Narrow, NarrowPanel, PanelShape};
 use crate::dense::pack::Mapped;
 use crate::dense::products::{MiddleStep, PRIVATE_BYTES};
 use crate::error::Result;
-use crate::exec::{Exec, Resumable, State};
+use crate::exec::Exec;
 use crate::scalar::Scalar;
 use crate::simd::Lane;
 
@@ -117,11 +117,5 @@ impl WideSum {
                 .copy_from_slice(sum.into_matrix().as_slice());
         }
         out
-    }
-}
-
-impl Resumable for WideSum {
-    fn exchange(&mut self, state: &mut State) -> Result<()> {
-        self.tiles.iter_mut().try_for_each(|(_, sum)| sum.exchange(state))
     }
 }

@@ -15,7 +15,6 @@ pub(crate) struct Disk<'a, T> {
     /// Bytes that a visit holds for each byte of the memory limit, and that limit.
     share: (f64, f64),
     n_visits: AtomicUsize,
-    n_read: AtomicUsize,
     /// Calls that permit rows to be kept: the visits before, and the bytes.
     kept: Mutex<Vec<(usize, f64)>>,
 }
@@ -28,8 +27,14 @@ impl<'a, T: Scalar> Disk<'a, T> {
     /// Visits hold `held` bytes at a time.
     pub(crate) fn holding(held: f64, values: &'a [T], (n, p): (usize, usize), height: usize) -> Self {
         let rows = Dense::row_major(values, n, p).unwrap();
-        let (n_visits, n_read) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Self { rows, height, held, share: (0.0, 0.0), n_visits, n_read, kept: Mutex::new(Vec::new()) }
+        Self {
+            rows,
+            height,
+            held,
+            share: (0.0, 0.0),
+            n_visits: AtomicUsize::new(0),
+            kept: Mutex::new(Vec::new()),
+        }
     }
 
     /// Visits hold `share` of a memory limit of `limit` bytes more.
@@ -39,11 +44,6 @@ impl<'a, T: Scalar> Disk<'a, T> {
 
     pub(crate) fn visits(&self) -> usize {
         self.n_visits.load(Ordering::Relaxed)
-    }
-
-    /// Number of rows that were passed, in all visits.
-    pub(crate) fn n_read(&self) -> usize {
-        self.n_read.load(Ordering::Relaxed)
     }
 
     /// The bytes that it was permitted to keep, before the first visit.
@@ -81,14 +81,10 @@ impl<T: Scalar> Source<T> for Disk<'_, T> {
         false
     }
     fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()> {
-        self.visit_from(0, f)
-    }
-    fn visit_from(&self, row: usize, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()> {
         self.n_visits.fetch_add(1, Ordering::Relaxed);
         let n = self.rows.n_rows();
-        (row..n).step_by(self.height).try_for_each(|first| {
+        (0..n).step_by(self.height).try_for_each(|first| {
             let rows = first..n.min(first + self.height);
-            self.n_read.fetch_add(rows.len(), Ordering::Relaxed);
             f(first, Block::Dense(self.rows.rows(rows)))
         })
     }

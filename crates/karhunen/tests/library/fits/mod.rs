@@ -12,7 +12,6 @@ mod expect;
 mod golden;
 mod hard_cases;
 mod held_operator;
-mod interrupted;
 mod kept;
 mod last_digits;
 mod limits;
