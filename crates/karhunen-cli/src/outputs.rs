@@ -1,4 +1,4 @@
-//! The files that a command writes: all are prepared before the first is renamed to its target.
+//! The files that a command writes: all are prepared before the first is renamed to its target, the model last.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,6 +14,8 @@ use crate::standard_output;
 /// Files prepared beside their targets.
 pub(crate) struct Outputs {
     staged: Vec<Staged>,
+    /// The models among them: a new model shows that the other files are of the same run.
+    models: Vec<Staged>,
     /// True if protected files are replaced.
     force: bool,
 }
@@ -21,7 +23,7 @@ pub(crate) struct Outputs {
 impl Outputs {
     /// No files yet; `force` replaces protected files.
     pub(crate) fn new(force: bool) -> Self {
-        Self { staged: Vec::new(), force }
+        Self { staged: Vec::new(), models: Vec::new(), force }
     }
 
     /// Prepares a table; writes it at once to standard output.
@@ -31,18 +33,12 @@ impl Outputs {
 
     /// Prepares a model; writes it at once to standard output.
     pub(crate) fn model<M: Stored>(&mut self, path: &Path, model: &Saved<M>) -> Result<()> {
-        self.stage(karhunen_io::stage_model(path, model))
+        keep(&mut self.models, karhunen_io::stage_model(path, model))
     }
 
     /// Adds a prepared file.
     pub(crate) fn stage(&mut self, staged: karhunen_io::Result<Staged>) -> Result<()> {
-        match staged.map_err(Failure::from) {
-            Ok(staged) => self.staged.push(staged),
-            // The reader of standard output closed it: the other files are still written.
-            Err(failure) if failure.is_broken_pipe() => {}
-            Err(failure) => return Err(failure),
-        }
-        check_stop()
+        keep(&mut self.staged, staged)
     }
 
     /// As [`Outputs::stage`]; errors of the library that ended the writing are translated by `explain`.
@@ -60,12 +56,23 @@ impl Outputs {
         }
     }
 
-    /// Renames every file to its target, all or none.
-    pub(crate) fn commit(self) -> Result<()> {
+    /// Renames every file to its target, the models last; none if one of them may not be replaced.
+    pub(crate) fn commit(mut self) -> Result<()> {
         let _hold = hold_commit();
         check_stop()?;
+        self.staged.append(&mut self.models);
         Ok(karhunen_io::publish(self.staged, self.force)?)
     }
+}
+
+fn keep(files: &mut Vec<Staged>, staged: karhunen_io::Result<Staged>) -> Result<()> {
+    match staged.map_err(Failure::from) {
+        Ok(staged) => files.push(staged),
+        // The reader of standard output closed it: the other files are still written.
+        Err(failure) if failure.is_broken_pipe() => {}
+        Err(failure) => return Err(failure),
+    }
+    check_stop()
 }
 
 /// Fails if standard output is closed.

@@ -32,7 +32,6 @@ mod hdf5;
 mod holes;
 mod ids;
 mod input;
-mod journal;
 mod mapped;
 mod matrix_market;
 mod messages;

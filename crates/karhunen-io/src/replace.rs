@@ -7,10 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::NamedTempFile;
 
-use crate::journal::{Folders, Rename, folder_of, is_pending};
 use crate::{Error, Result, temporaries};
 
-/// Files not yet renamed, except those of a set whose journal is complete: a later run renames them.
+/// Files not yet renamed.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Removes the files that are being written or wait for [`Staged::commit`]: for a process that ends without
@@ -56,42 +55,20 @@ impl Staged {
     }
 }
 
-/// Renames files to their targets, all or none as seen by later runs of karhunen: if the process is killed, the
-/// next process that reads or writes there completes the renames. Files that are write-protected or belong to
-/// another user are replaced only with `force`.
+/// Renames files to their targets, one after the other in the order given. Files that are write-protected or belong
+/// to another user are replaced only with `force`.
 ///
 /// # Errors
 /// [`crate::Cause::Io`]: if a file must not be replaced, all targets are unchanged; the system may also refuse a
-/// rename.
+/// rename, after those before it.
 pub fn publish(staged: Vec<Staged>, force: bool) -> Result<()> {
-    let mut files: Vec<(PathBuf, Option<Beside>)> = Vec::new();
-    for Staged { path, beside } in staged {
-        if let Some(beside) = beside {
-            if !force {
-                check_target(&beside.target, beside.keeps_owner)
-                    .map_err(|source| Error::io(&path, "writing", source))?;
-            }
-            files.push((path, Some(beside)));
-        }
+    let files: Vec<(PathBuf, Beside)> =
+        staged.into_iter().filter_map(|Staged { path, beside }| Some((path, beside?))).collect();
+    let writing = |path: &Path, source| Error::io(path, "writing", source);
+    for (path, beside) in files.iter().filter(|_| !force) {
+        check_target(&beside.target, beside.keeps_owner).map_err(|source| writing(path, source))?;
     }
-    let Some((path, _)) = files.first() else { return Ok(()) };
-    let mut at = path.clone();
-    let renames: Vec<Rename> = files.iter().filter_map(|(_, beside)| beside.as_ref()?.rename()).collect();
-    let folders = Folders::of(renames.iter().map(|rename| rename.to.as_path()));
-    let outcome = folders.publish(&renames, |next| {
-        if next == 0 {
-            // From the first rename on, the set is published: none of its files may be discarded.
-            unfinished().retain(|path| renames.iter().all(|rename| rename.from != *path));
-        }
-        match files[next].1.take() {
-            Some(beside) => {
-                at.clone_from(&files[next].0);
-                beside.persist()
-            }
-            None => Ok(()),
-        }
-    });
-    outcome.map_err(|source| Error::io(&at, "writing", source))
+    files.into_iter().try_for_each(|(path, beside)| beside.persist().map_err(|source| writing(&path, source)))
 }
 
 /// Checks, before any work, that a file can be written and may be replaced, as [`publish`] does without `force`,
@@ -146,10 +123,7 @@ impl Beside {
     fn new(target: PathBuf, existing: Option<&Metadata>) -> std::io::Result<Self> {
         let folder = folder_of(&target);
         let own = unfinished().clone();
-        drop(Folders::of(std::iter::once(target.as_path())));
-        if !is_pending(&folder) {
-            temporaries::sweep_once(&folder, &own);
-        }
+        temporaries::sweep_once(&folder, &own);
         // The list stays locked until the file is on it.
         let mut unfinished = unfinished();
         let file = temporaries::create(&folder)?;
@@ -162,15 +136,13 @@ impl Beside {
         Ok(Self { file: Some(file), target, keeps_owner })
     }
 
-    fn rename(&self) -> Option<Rename> {
-        Some(Rename { from: self.file.as_ref()?.path().to_owned(), to: self.target.clone() })
-    }
-
+    /// Renames the file to the target; the name reaches the disk before the next file takes its place.
     fn persist(mut self) -> std::io::Result<()> {
         let Some(file) = self.file.take() else { return Ok(()) };
         let path = file.path().to_owned();
         let outcome = file.persist(&self.target).map(drop).map_err(|error| error.error);
         unfinished().retain(|other| *other != path);
+        sync(&folder_of(&self.target));
         outcome
     }
 }
@@ -180,6 +152,19 @@ impl Drop for Beside {
         if let Some(file) = self.file.take() {
             unfinished().retain(|other| other != file.path());
         }
+    }
+}
+
+/// The canonical folder of a file.
+fn folder_of(file: &Path) -> PathBuf {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned())
+}
+
+/// Flushes the names of a folder to the disk, if the system can.
+fn sync(folder: &Path) {
+    if let Ok(folder) = File::open(folder) {
+        let _ = folder.sync_all();
     }
 }
 

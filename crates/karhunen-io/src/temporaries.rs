@@ -57,8 +57,7 @@ pub(crate) fn create(folder: &Path) -> std::io::Result<NamedTempFile> {
     Err(std::io::Error::other("other runs take every temporary file for one of a dead process"))
 }
 
-/// Removes the files of dead processes from a folder, once per process; `own` are the files of this process. To be
-/// called after sets of outputs of dead processes are completed: completion needs their files.
+/// Removes the files of dead processes from a folder, once per process; `own` are the files of this process.
 pub(crate) fn sweep_once(folder: &Path, own: &[PathBuf]) {
     static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if SWEPT.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned()) {
@@ -83,11 +82,6 @@ fn sweep(folder: &Path, own: &[PathBuf]) {
             let _ = std::fs::remove_file(path);
         }
     }
-}
-
-/// Returns true if the name is that of a temporary file of karhunen.
-pub(crate) fn is_ours(name: &OsStr) -> bool {
-    owner(name).is_some()
 }
 
 /// The system and the process in the name of a temporary file.
