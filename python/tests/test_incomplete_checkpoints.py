@@ -102,7 +102,7 @@ def test_a_fit_that_ended_is_found_again(x, tmp_path):
     same_model(whole, IncompletePCA(3).fit(x, checkpoint=str(tmp_path / "c"), resume=True))
     # Without `resume` the file is not overwritten. If there is no file, the fit starts.
     state = (tmp_path / "c").read_bytes()
-    with pytest.raises(FileExistsError, match=r"c exists; pass resume=True to go on from it, or remove it"):
+    with pytest.raises(FileExistsError, match=r"c exists; pass resume=True to continue it, or remove it"):
         IncompletePCA(3).fit(x, checkpoint=tmp_path / "c")
     assert (tmp_path / "c").read_bytes() == state
     same_model(whole, IncompletePCA(3).fit(x, checkpoint=tmp_path / "d", resume=True))

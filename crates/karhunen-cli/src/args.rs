@@ -14,6 +14,7 @@ use crate::given::Given;
 use crate::input_args::{HeaderArgs, InputArgs, MemoryArgs, ThreadArgs};
 use crate::missing_args::{TriplesArgs, pair, share};
 use crate::moments_args::MomentsArgs;
+use crate::overwrite::FORCE;
 use crate::report_args::ReportArgs;
 use crate::rotate_args::RotateArgs;
 use crate::select_args::SelectArgs;
@@ -103,8 +104,7 @@ pub(crate) struct ManArgs {
     /// Folder for the pages: karhunen.1, karhunen-fit.1, …
     #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub(crate) folder: PathBuf,
-    /// Overwrite existing files of any content. Without it, only manual pages of karhunen are overwritten
-    #[arg(long)]
+    #[arg(long, help = FORCE)]
     pub(crate) force: bool,
 }
 
@@ -174,11 +174,7 @@ pub(crate) struct TransformArgs {
     /// projected by least squares on its observed columns
     #[arg(long, conflicts_with = "whiten")]
     pub(crate) unshrunk: bool,
-    /// Overwrite an existing file of any content
-    ///
-    /// Without it, only tables whose columns are scores are overwritten, and no file that is write-protected or
-    /// another user's
-    #[arg(long)]
+    #[arg(long, help = FORCE)]
     pub(crate) force: bool,
     /// Print no progress
     #[arg(short, long)]
@@ -242,10 +238,7 @@ pub(crate) struct DiagnoseArgs {
     /// n (1 - r^2) / (1 + r^2). By default the rows, or what their weights count as
     #[arg(long, value_name = "N")]
     pub(crate) observations: Option<f64>,
-    /// Overwrite an existing file of any content
-    ///
-    /// Without it, only tables of diagnostics are overwritten, and no file that is write-protected or another user's
-    #[arg(long)]
+    #[arg(long, help = FORCE)]
     pub(crate) force: bool,
     /// Print no progress and no summary
     #[arg(short, long)]
@@ -285,8 +278,7 @@ pub(crate) struct ReconstructArgs {
     /// The scores are whitened
     #[arg(long)]
     pub(crate) whiten: bool,
-    /// Overwrite an existing file of any content
-    #[arg(long)]
+    #[arg(long, help = FORCE)]
     pub(crate) force: bool,
     /// Print no progress
     #[arg(short, long)]
@@ -316,8 +308,7 @@ pub(crate) struct ImputeArgs {
     /// From CSV to CSV every byte except the missing cells is unchanged
     #[arg(short, long, value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,
-    /// Overwrite an existing file of any content
-    #[arg(long)]
+    #[arg(long, help = FORCE)]
     pub(crate) force: bool,
     /// Print no progress
     #[arg(short, long)]
@@ -363,11 +354,7 @@ pub(crate) struct PredictArgs {
     /// calibrated if the fit had --conformal, otherwise of normal errors
     #[arg(long, value_name = "LEVEL", value_parser = share, conflicts_with = "noise_free")]
     pub(crate) interval: Option<f64>,
-    /// Overwrite an existing file of any content
-    ///
-    /// Without it, only tables that `predict` wrote with standard deviations are overwritten, and no file that is
-    /// write-protected or another user's
-    #[arg(long)]
+    #[arg(long, help = FORCE)]
     pub(crate) force: bool,
     /// Print no progress
     #[arg(short, long)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use karhunen::categorical::{Analysis, CategoricalPca};
 use karhunen::{NComponents, Pca};
-use karhunen_io::{ReadOptions, SavedCategorical};
+use karhunen_io::ReadOptions;
 
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
@@ -15,7 +15,7 @@ use crate::genotype_args::PlinkArgs;
 use crate::input_args::{ThreadArgs, read_options};
 use crate::kernel_args::KernelArgs;
 use crate::missing_args::FitMissingArgs;
-use crate::overwrite::{self, Kind};
+use crate::overwrite;
 use crate::paths::{check_outputs, check_table_output, is_standard, one_file, one_standard_input};
 use crate::plan::refuse_idle;
 
@@ -72,9 +72,9 @@ impl CategoryPlan {
                 ("--categories", Some(path)),
             ];
             check_outputs(&outputs, &inputs)?;
-            overwrite::check(&[("--categories", Some(path), Kind::Categories)], output.force)?;
+            overwrite::check(&[("--categories", Some(path))], output.force)?;
         }
-        let files = FitFiles::resolve(output, &inputs, SavedCategorical::KIND)?;
+        let files = FitFiles::resolve(output, &inputs)?;
         Ok(Self {
             read: ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) },
             data,

@@ -10,6 +10,7 @@ use crate::error::{Failure, Result};
 use crate::fit_args::RowWeightArgs;
 use crate::given::set;
 use crate::input_args::{InputArgs, ThreadArgs};
+use crate::overwrite::FORCE;
 use crate::values::at_least_one;
 
 #[derive(Debug, Args)]
@@ -32,8 +33,7 @@ pub(crate) struct CompleteArgs {
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) pca: CompletionArgs,
-    /// Overwrite an existing file of any content
-    #[arg(long)]
+    #[arg(long, help = FORCE)]
     pub(crate) force: bool,
     /// Print no progress and no summary
     #[arg(short, long)]

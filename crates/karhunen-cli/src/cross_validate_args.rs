@@ -10,6 +10,7 @@ use karhunen::pca::Scaling;
 use crate::fit_args::scaling;
 use crate::input_args::{InputArgs, ThreadArgs};
 use crate::missing_args::{MISSING, MissingArgs, penalty};
+use crate::overwrite::FORCE;
 use crate::values::{ComponentList, at_least_one, component_list};
 
 /// The heading of options about the iterations.
@@ -60,11 +61,7 @@ pub(crate) struct CrossValidateArgs {
     /// CSV, TSV, NPY or Parquet by extension; - for CSV on the standard output
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
-    /// Overwrite an existing file of any content
-    ///
-    /// Without it, only tables that `cross-validate` wrote are overwritten, and no file that is write-protected or
-    /// another user's
-    #[arg(long)]
+    #[arg(long, help = FORCE)]
     pub(crate) force: bool,
     /// Print the errors and choices as JSON
     #[arg(long, conflicts_with = "quiet")]

@@ -15,7 +15,7 @@ use crate::given::set;
 use crate::incomplete_plan::{Iterations, with_usual_share};
 use crate::input_args::{ThreadArgs, read_options};
 use crate::outputs::check_standard_output;
-use crate::overwrite::{self, Kind};
+use crate::overwrite;
 use crate::paths::{check_outputs, check_table_output, is_standard, one_standard_input};
 use crate::values::{ComponentList, JsonExtent};
 
@@ -74,7 +74,7 @@ impl CrossValidatePlan {
         if let Some(path) = &args.output {
             check_table_output(path)?;
         }
-        overwrite::check(&[("-o", args.output.as_deref(), Kind::Choices)], args.force)?;
+        overwrite::check(&[("-o", args.output.as_deref())], args.force)?;
         let summary = match (args.quiet, args.json, is_standard(args.output.as_deref())) {
             (true, ..) => SummaryForm::None,
             (_, true, true) => {

@@ -19,6 +19,7 @@ use crate::given::{Given, set};
 use crate::input_args::{InputArgs, MemoryArgs, ThreadArgs};
 use crate::kernel_args::KernelArgs;
 use crate::missing_args::FitMissingArgs;
+use crate::overwrite::FORCE;
 use crate::values::{JsonExtent, at_least_one, choice, choice_of, possible_value};
 
 #[derive(Debug, Args)]
@@ -226,11 +227,7 @@ pub(crate) struct FitOutputArgs {
     /// CSV, TSV, NPY or Parquet by extension; - for CSV on the standard output
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) loadings: Option<PathBuf>,
-    /// Overwrite existing files of any content
-    ///
-    /// Without it, only models of the same kind and tables whose columns are such scores or loadings are
-    /// overwritten, and no file that is write-protected or another user's
-    #[arg(long)]
+    #[arg(long, help = FORCE)]
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) summary: SummaryArgs,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Failure, Result};
 use crate::fit_args::{FitOutputArgs, SummaryArgs};
 use crate::outputs::{Outputs, check_standard_output, print, print_aside};
-use crate::overwrite::{self, Kind};
+use crate::overwrite;
 use crate::paths::{check_outputs, check_table_output, is_standard};
 use crate::report::Layout;
 use crate::values::JsonExtent;
@@ -70,15 +70,11 @@ impl FitFiles {
     }
 
     /// Checks the outputs of a fit and determines the form of the summary. `inputs` are the files that the fit
-    /// reads, `kind` is the kind of its model.
+    /// reads.
     ///
     /// # Errors
     /// [`Failure::Usage`] for contradictory outputs, [`Failure::File`] for one that cannot be written.
-    pub(crate) fn resolve(
-        output: FitOutputArgs,
-        inputs: &[Option<&PathBuf>],
-        kind: &'static str,
-    ) -> Result<Self> {
+    pub(crate) fn resolve(output: FitOutputArgs, inputs: &[Option<&PathBuf>]) -> Result<Self> {
         let outputs = [
             ("-o", output.model.as_deref()),
             ("--scores", output.scores.as_deref()),
@@ -94,10 +90,7 @@ impl FitFiles {
                     .to_owned(),
             ));
         }
-        let kinds = [Kind::Model(kind), Kind::Scores, Kind::Loadings];
-        let targets: Vec<overwrite::Output<'_>> =
-            outputs.iter().zip(kinds).map(|(&(option, path), kind)| (option, path, kind)).collect();
-        overwrite::check(&targets, output.force)?;
+        overwrite::check(&outputs, output.force)?;
         let summary = summary_form(output.summary, outputs.iter().any(|(_, path)| is_standard(*path)))?;
         // Checked before the fit rather than after.
         if matches!(summary, SummaryForm::Text | SummaryForm::Json(_)) {

@@ -12,7 +12,7 @@ use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
 use crate::fit_args::PcaArgs;
 use crate::outputs::Outputs;
-use crate::overwrite::{self, Kind};
+use crate::overwrite;
 use crate::paths::check_outputs;
 
 /// The columns of the table of variants that are not matched.
@@ -117,9 +117,8 @@ pub(crate) fn check_eigenvec(
         ));
     }
     let paths = PlinkTables::paths(prefix);
-    let tables = paths.iter().map(|path| ("--eigenvec", Some(path.as_path())));
-    check_outputs(&outputs.iter().copied().chain(tables.clone()).collect::<Vec<_>>(), inputs)?;
-    let tables: Vec<_> = tables.map(|(option, path)| (option, path, Kind::Plink)).collect();
+    let tables: Vec<_> = paths.iter().map(|path| ("--eigenvec", Some(path.as_path()))).collect();
+    check_outputs(&[outputs, &tables].concat(), inputs)?;
     overwrite::check(&tables, force)
 }
 

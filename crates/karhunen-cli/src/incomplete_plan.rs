@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use karhunen::incomplete::{MeanMode, Method, NoiseModel};
 use karhunen::pca::Scaling;
 use karhunen::{IncompletePca, NComponents};
-use karhunen_io::{ObserveOptions, ReadOptions, SavedIncomplete, read_column_numbers};
+use karhunen_io::{ObserveOptions, ReadOptions, read_column_numbers};
 
 use crate::category_args;
 use crate::checkpoints::CheckpointArgs;
@@ -98,7 +98,7 @@ impl IncompletePlan {
         ];
         one_standard_input(&inputs)?;
         checkpoints.check(&given, &output, &inputs)?;
-        let files = FitFiles::resolve(output, &inputs, SavedIncomplete::KIND)?;
+        let files = FitFiles::resolve(output, &inputs)?;
         let (scale, memory_limit) = (complete.scale.unwrap_or_default(), memory.memory_limit);
         let mut pca = IncompletePca { memory_limit, scale, ..IncompletePca::default() };
         fit.apply(&mut pca);

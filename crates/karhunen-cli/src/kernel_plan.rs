@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use karhunen::kernel::{Gamma, Kernel, KernelRoute};
 use karhunen::{KernelPca, NComponents};
-use karhunen_io::{ReadOptions, SavedKernel};
+use karhunen_io::ReadOptions;
 
 use crate::category_args;
 use crate::checkpoints::CheckpointArgs;
@@ -68,7 +68,7 @@ impl KernelPlan {
             [Some(&data), weights_file.as_ref(), input.feature_names.as_ref(), input.sample_names.as_ref()];
         one_standard_input(&inputs)?;
         checkpoints.check_of_passes(&given, &output, &inputs)?;
-        let files = FitFiles::resolve(output, &inputs, SavedKernel::KIND)?;
+        let files = FitFiles::resolve(output, &inputs)?;
         Ok(Self {
             read: ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) },
             data,

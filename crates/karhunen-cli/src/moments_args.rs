@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use crate::input_args::{InputArgs, MemoryArgs, ThreadArgs};
+use crate::overwrite::FORCE;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -28,10 +29,7 @@ pub(crate) struct MomentsArgs {
     /// A column by name, or by number from 1 if there are no names; a file of one column, with or without a header
     #[arg(long, value_name = "FILE|COLUMN", value_hint = ValueHint::FilePath)]
     pub(crate) weights: Option<PathBuf>,
-    /// Overwrite an existing file of any content
-    ///
-    /// Without it, only moments are overwritten, and no file that is write-protected or another user's
-    #[arg(long)]
+    #[arg(long, help = FORCE)]
     pub(crate) force: bool,
     /// Print the summary as JSON
     #[arg(long, conflicts_with = "quiet")]

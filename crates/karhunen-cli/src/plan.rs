@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use karhunen::pca::{Centring, Route, Scaling};
 use karhunen::{NComponents, Pca, Scalar};
 use karhunen_device::{Backend, Device};
-use karhunen_io::{Data, ReadOptions, SavedModel, Values, read_column_numbers};
+use karhunen_io::{Data, ReadOptions, Values, read_column_numbers};
 
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Places, Result};
@@ -90,7 +90,7 @@ impl FitPlan {
         let inputs: Vec<_> = data.iter().map(Some).chain(others).collect();
         one_standard_input(&inputs)?;
         checkpoints.check_of_passes(&given, &output, &inputs)?;
-        let files = FitFiles::resolve(output, &inputs, SavedModel::KIND)?;
+        let files = FitFiles::resolve(output, &inputs)?;
         if let Some(prefix) = &eigenvec {
             let outputs = files.outputs(checkpoints.checkpoint.as_deref());
             genotype_args::check_eigenvec(prefix, (&data, &inputs), &complete, (&outputs, files.force))?;

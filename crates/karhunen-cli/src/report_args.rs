@@ -7,6 +7,7 @@ use clap::{Args, ValueHint};
 use crate::given::Given;
 use crate::input_args::{InputArgs, MemoryArgs, ThreadArgs};
 use crate::missing_args::TriplesArgs;
+use crate::overwrite::FORCE;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -43,10 +44,7 @@ pub(crate) struct ReportArgs {
     /// Title of the page [default: the name of the data, or of the model]
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
-    /// Overwrite an existing file of any content
-    ///
-    /// Without it, only pages of this command are overwritten, and no file that is write-protected or another user's
-    #[arg(long)]
+    #[arg(long, help = FORCE)]
     pub(crate) force: bool,
     /// Print no progress
     #[arg(short, long)]

@@ -8,6 +8,7 @@ use karhunen::rotation::{Criterion, Method};
 
 use crate::error::{Failure, Result};
 use crate::fit_args::{FitOutputArgs, SummaryArgs};
+use crate::overwrite::FORCE;
 use crate::values::{at_least_one, choice};
 
 #[derive(Debug, Args)]
@@ -103,11 +104,7 @@ pub(crate) struct RotateOutputArgs {
     /// The columns are RC1, RC2, …. CSV, TSV, NPY or Parquet by extension; - for CSV on the standard output
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     loadings: Option<PathBuf>,
-    /// Overwrite existing files of any content
-    ///
-    /// Without it, only rotated models and tables of loadings are overwritten, and no file that is write-protected or
-    /// another user's
-    #[arg(long)]
+    #[arg(long, help = FORCE)]
     force: bool,
     #[command(flatten)]
     summary: SummaryArgs,

@@ -10,6 +10,7 @@ use karhunen::{IncrementalPca, NComponents};
 use crate::fit_args::{PcaArgs, RowWeightArgs, SummaryArgs, n_components};
 use crate::given::set;
 use crate::input_args::{InputArgs, MemoryArgs, ThreadArgs};
+use crate::overwrite::FORCE;
 use crate::values::{at_least_one, choice};
 
 #[derive(Debug, Args)]
@@ -92,10 +93,7 @@ pub(crate) struct UpdateOutputArgs {
     /// A safetensors file, which inspect describes; - for the standard output. transform and reconstruct read STATE too
     #[arg(short = 'o', long = "output", value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub(crate) model: Option<PathBuf>,
-    /// Overwrite a MODEL of any content
-    ///
-    /// Without it, only models of complete data are overwritten, and no file that is write-protected or another user's
-    #[arg(long)]
+    #[arg(long, help = FORCE)]
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) summary: SummaryArgs,

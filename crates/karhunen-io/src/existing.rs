@@ -1,4 +1,4 @@
-//! Identifies the content of an existing file from its first bytes, so that commands recognise files of karhunen.
+//! Identifies the content of an existing file from its first bytes, so that commands recognise models and checkpoints.
 
 use std::path::Path;
 
@@ -6,14 +6,9 @@ use karhunen::incomplete::Checkpoint;
 use karhunen::record::Recorded;
 use safetensors::SafeTensors;
 
-use crate::columnar::parquet;
 use crate::format::{Format, sniff};
 use crate::input::Input;
-use crate::write::{Format as Written, format_of};
 use crate::{Result, model_file, pass_log};
-
-/// Maximum number of bytes of the first line of a text.
-const FIRST_LINE: usize = 1 << 22;
 
 /// The content of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,18 +19,12 @@ pub enum Existing {
     Model(String),
     /// The state of a fit.
     Checkpoint,
-    /// A table, with its column names: Parquet, or text with the delimiter of the extension.
-    Table(Vec<String>),
-    /// A page of HTML, with its first line.
-    Page(String),
-    /// Numbers without names: NPY.
-    Array,
     /// Anything else.
     Other,
 }
 
 impl Existing {
-    /// Reads the first line of a text, or the header of another format.
+    /// Reads the header of a model.
     ///
     /// # Errors
     /// [`crate::Cause::Io`] if it cannot be read.
@@ -46,17 +35,7 @@ impl Existing {
         }
         let input = Input::open(path)?;
         let bytes = input.as_slice();
-        Ok(match sniff(bytes, path) {
-            Format::Model => kind(bytes),
-            Format::Npy => Existing::Array,
-            Format::Text => first_line(bytes, path).map_or(Existing::Other, Existing::Table),
-            Format::Parquet => parquet::column_names(input).map_or(Existing::Other, Existing::Table),
-            Format::Foreign(_) if bytes.starts_with(b"<!") => {
-                let line = bytes[..bytes.len().min(FIRST_LINE)].split(|byte| *byte == b'\n').next();
-                Existing::Page(String::from_utf8_lossy(line.unwrap_or_default()).trim_end().to_owned())
-            }
-            _ => Existing::Other,
-        })
+        Ok(if sniff(bytes, path) == Format::Model { kind(bytes) } else { Existing::Other })
     }
 }
 
@@ -74,15 +53,4 @@ fn kind(bytes: &[u8]) -> Existing {
         Some(kind) => Existing::Model(kind),
         None => Existing::Other,
     }
-}
-
-fn first_line(bytes: &[u8], path: &Path) -> Option<Vec<String>> {
-    let delimiter = match format_of(path) {
-        Ok(Written::Text { delimiter }) => delimiter,
-        _ => b',',
-    };
-    let begin = &bytes[..bytes.len().min(FIRST_LINE)];
-    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).from_reader(begin);
-    let names = reader.headers().ok()?;
-    Some(names.iter().map(str::to_owned).collect())
 }

@@ -66,7 +66,7 @@ fn load(path: &Path) -> Result<SavedScatter> {
         Existing::Model(kind) if kind == SavedScatter::KIND => load_model(path),
         Existing::Model(_) => refuse("a model"),
         Existing::Checkpoint => refuse("a checkpoint"),
-        Existing::Table(_) | Existing::Page(_) | Existing::Array | Existing::Other => refuse("data"),
+        Existing::Other => refuse("data"),
     }
 }
 

@@ -35,7 +35,6 @@ mod scaling;
 mod summary;
 
 pub use error::Error;
-pub use page::FIRST_LINE;
 pub use summary::{ComponentRow, Summary};
 
 use karhunen::rotation::RotatedModel;

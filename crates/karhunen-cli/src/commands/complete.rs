@@ -12,7 +12,7 @@ use crate::fit_weights::{column_or_file, sample_weights};
 use crate::input_args::read_options;
 use crate::names::visible;
 use crate::outputs::{Outputs, print_aside, print_warnings};
-use crate::overwrite::{self, Kind};
+use crate::overwrite;
 use crate::paths::{check_outputs, check_table_output, input_name, is_standard, one_standard_input};
 use crate::progress::{Progress, check_stop};
 
@@ -30,7 +30,7 @@ pub(crate) fn run(args: CompleteArgs) -> Result<()> {
     one_standard_input(&inputs)?;
     check_outputs(&[("-o", Some(&args.output))], &inputs)?;
     check_table_output(&args.output)?;
-    overwrite::check(&[("-o", Some(&args.output), Kind::Rows)], args.force)?;
+    overwrite::check(&[("-o", Some(&args.output))], args.force)?;
     let progress = Progress::new(args.quiet);
     let read = ReadOptions { weights_column: column, ..read_options(&args.input, &args.threads) };
     let file = input_name(&args.data);

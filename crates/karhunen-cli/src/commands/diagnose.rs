@@ -25,7 +25,7 @@ use crate::input_args::read_options;
 use crate::missing_args::TriplesArgs;
 use crate::names;
 use crate::outputs::{Outputs, print_aside};
-use crate::overwrite::{self, Kind};
+use crate::overwrite;
 use crate::paths::{check_outputs, check_tables, input_name, one_standard_input};
 use crate::plan::{OnValues, dispatch};
 use crate::progress::Progress;
@@ -36,15 +36,11 @@ pub(crate) const NO_LIMIT: &str = "the components explain all variance, so there
 
 /// Reads a model and rows, and writes their diagnostics.
 pub(crate) fn run(args: DiagnoseArgs) -> Result<()> {
-    let outputs = [
-        ("-o", Some(&*args.output), Kind::RowDiagnostics),
-        ("--features", args.features.as_deref(), Kind::FeatureDiagnostics),
-    ];
+    let outputs = [("-o", Some(&*args.output)), ("--features", args.features.as_deref())];
     let weights = RowWeights::of(args.weights.as_ref());
-    let written = outputs.map(|(option, path, _)| (option, path));
-    check_tables([&args.model, &args.data], &args.input, &written)?;
+    check_tables([&args.model, &args.data], &args.input, &outputs)?;
     one_standard_input(&[Some(&args.model), Some(&args.data), weights.file.as_ref()])?;
-    check_outputs(&written, &[weights.file.as_ref()])?;
+    check_outputs(&outputs, &[weights.file.as_ref()])?;
     overwrite::check(&outputs, args.force)?;
     let progress = Progress::new(args.quiet);
     let model = match loaded::any(&args.model, "diagnose")? {

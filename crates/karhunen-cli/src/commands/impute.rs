@@ -14,14 +14,14 @@ use crate::input_args::read_options;
 use crate::names::visible;
 use crate::observed_dataset::{Advice, matched, placed, scores};
 use crate::outputs::{Outputs, print_aside, print_warnings};
-use crate::overwrite::{self, Kind};
+use crate::overwrite;
 use crate::paths::{check_files, input_name, is_standard};
 use crate::progress::{Progress, check_stop};
 
 /// Reads a model and a table, and writes the completed table.
 pub(crate) fn run(args: ImputeArgs) -> Result<()> {
     check_files([&args.model, &args.data], &args.input, &args.output)?;
-    overwrite::check(&[("-o", Some(&args.output), Kind::Rows)], args.force)?;
+    overwrite::check(&[("-o", Some(&args.output))], args.force)?;
     let progress = Progress::new(args.quiet);
     let saved = loaded::incomplete(&args.model, "impute")?;
     let options = args.memory.within(saved.read_options(read_options(&args.input, &args.threads)));

@@ -11,7 +11,7 @@ use crate::args::ManArgs;
 use crate::error::Result;
 use crate::help::{Notes, reference};
 use crate::outputs::Outputs;
-use crate::overwrite::{self, Kind, MANUAL_PAGE};
+use crate::overwrite;
 
 /// Writes the pages.
 pub(crate) fn run(args: &ManArgs) -> Result<()> {
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ManArgs) -> Result<()> {
     let pages: Vec<(PathBuf, &Command)> =
         commands.map(|command| (args.folder.join(format!("{}.1", name_of(command))), command)).collect();
     for (path, _) in &pages {
-        overwrite::check(&[("man", Some(path), Kind::ManualPage)], args.force)?;
+        overwrite::check(&[("man", Some(path))], args.force)?;
     }
     let mut outputs = Outputs::new(args.force);
     for (path, command) in &pages {
@@ -49,7 +49,7 @@ fn page(command: &Command) -> std::io::Result<Vec<u8>> {
         .after_help(Resettable::Reset)
         .after_long_help(Resettable::Reset);
     let program = concat!("karhunen ", env!("CARGO_PKG_VERSION"));
-    let mut page = format!("{MANUAL_PAGE}\n").into_bytes();
+    let mut page = Vec::new();
     Man::new(options).source(program).manual("Karhunen manual").render(&mut page)?;
     let mut rest = Roff::new();
     let Notes { examples, prose } = Notes::of(command);

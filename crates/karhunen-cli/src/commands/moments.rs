@@ -17,7 +17,7 @@ use crate::input_args::read_options;
 use crate::moments_args::MomentsArgs;
 use crate::moments_report::MomentsSummary;
 use crate::outputs::{Outputs, check_standard_output, print, print_aside};
-use crate::overwrite::{self, Kind};
+use crate::overwrite;
 use crate::paths::{check_outputs, is_standard, one_standard_input};
 use crate::plan::{OnValues, dispatch};
 use crate::progress::Progress;
@@ -41,7 +41,7 @@ pub(crate) fn run(args: MomentsArgs) -> Result<()> {
         let message = "--json and an output `-` both ask for the standard output; give that output a file";
         return Err(Failure::Usage(message.to_owned()));
     }
-    overwrite::check(&[("-o", Some(&args.output), Kind::Model(SavedScatter::KIND))], args.force)?;
+    overwrite::check(&[("-o", Some(&args.output))], args.force)?;
     if !args.quiet {
         check_standard_output()?;
     }

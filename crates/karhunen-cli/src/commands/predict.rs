@@ -15,7 +15,7 @@ use crate::error::{Failure, Places, Result, with_flags};
 use crate::figures::count;
 use crate::names::visible;
 use crate::outputs::{Outputs, print_aside, print_warnings};
-use crate::overwrite::{self, Kind};
+use crate::overwrite;
 use crate::paths::{check_outputs, check_table_output, input_name, one_standard_input};
 use crate::progress::{Progress, check_stop};
 
@@ -25,7 +25,7 @@ pub(crate) fn run(args: PredictArgs) -> Result<()> {
     one_standard_input(&inputs)?;
     check_outputs(&[("-o", Some(&args.output))], &inputs)?;
     check_table_output(&args.output)?;
-    overwrite::check(&[("-o", Some(&args.output), Kind::Predictions)], args.force)?;
+    overwrite::check(&[("-o", Some(&args.output))], args.force)?;
     let progress = Progress::new(args.quiet);
     let saved = loaded::incomplete(&args.model, "predict")?;
     if args.noise_free && saved.model.parts().score_covariances.is_none() {

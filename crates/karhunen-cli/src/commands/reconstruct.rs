@@ -19,7 +19,7 @@ use crate::input_args::read_options;
 use crate::names;
 use crate::observed_dataset::{Advice, block_scores, matched, placed, scores};
 use crate::outputs::Outputs;
-use crate::overwrite::{self, Kind};
+use crate::overwrite;
 use crate::paths::{check_files, input_name};
 use crate::plan::{OnValues, dispatch};
 use crate::progress::Progress;
@@ -28,7 +28,7 @@ use crate::row_model::RowModel;
 /// Reads a model and scores or rows, and writes the reconstruction.
 pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
     check_files([&args.model, &args.data], &args.input, &args.output)?;
-    overwrite::check(&[("-o", Some(&args.output), Kind::Rows)], args.force)?;
+    overwrite::check(&[("-o", Some(&args.output))], args.force)?;
     let progress = Progress::new(args.quiet);
     let model = match loaded::any(&args.model, "reconstruct")? {
         Loaded::Rows(model) => model,

@@ -15,7 +15,7 @@ use crate::input_args::{InputArgs, MemoryArgs, read_options};
 use crate::missing_args::TriplesArgs;
 use crate::observed_dataset::{EntryArgs, ObservedDataset};
 use crate::outputs::Outputs;
-use crate::overwrite::{self, Kind};
+use crate::overwrite;
 use crate::paths::{check_outputs, input_name, is_standard, one_standard_input};
 use crate::plan::{OnValues, dispatch};
 use crate::progress::Progress;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: ReportArgs) -> Result<()> {
             check_outputs(&[output], &[Some(&args.model)])?;
         }
     }
-    overwrite::check(&[("-o", Some(&args.output), Kind::Report)], args.force)?;
+    overwrite::check(&[("-o", Some(&args.output))], args.force)?;
     let model = loaded::any(&args.model, "report")?;
     if let (Loaded::Rows(RowModel::Kernel(_)), Some(_)) = (&model, args.level) {
         return Err(Failure::Usage(

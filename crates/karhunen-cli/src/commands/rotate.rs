@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use karhunen::record::Recorded;
 use karhunen::rotation::{Components, Criterion, RotatedModel};
 use karhunen::{Matrix, Run, Scalar};
 use karhunen_io::{
@@ -86,7 +85,7 @@ where
     let RotateArgs { model: path, n_components, criterion, output } = args;
     let method = criterion.method()?;
     let inputs = [Some(&path), criterion.target.as_ref()];
-    let files = FitFiles::resolve(output.into(), &inputs, <RotatedModel<M> as Recorded>::KIND)?;
+    let files = FitFiles::resolve(output.into(), &inputs)?;
     let progress = Progress::new(files.quiet);
     let file = input_name(&path);
     let k = n_components.map(usize::from);

@@ -19,7 +19,7 @@ use crate::input_args::read_options;
 use crate::missing_args::TriplesArgs;
 use crate::observed_dataset::{Advice, ObservedContent, ObservedDataset, block_scores, matched, scores};
 use crate::outputs::Outputs;
-use crate::overwrite::{self, Kind};
+use crate::overwrite;
 use crate::paths::check_tables;
 use crate::plan::{OnValues, dispatch};
 use crate::progress::Progress;
@@ -28,9 +28,8 @@ use crate::row_model::RowModel;
 /// Reads a model and rows, and writes their scores.
 pub(crate) fn run(args: TransformArgs) -> Result<()> {
     let unmatched = args.genotypes.unmatched.as_deref();
-    let paths = [("-o", Some(args.output.as_path())), ("--unmatched", unmatched)];
-    check_tables([&args.model, &args.data], &args.input, &paths)?;
-    let outputs = [("-o", Some(&*args.output), Kind::Scores), ("--unmatched", unmatched, Kind::Unmatched)];
+    let outputs = [("-o", Some(args.output.as_path())), ("--unmatched", unmatched)];
+    check_tables([&args.model, &args.data], &args.input, &outputs)?;
     overwrite::check(&outputs, args.force)?;
     let progress = Progress::new(args.quiet);
     let model = match load_any_model(&args.model)? {

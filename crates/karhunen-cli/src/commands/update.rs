@@ -115,7 +115,7 @@ impl UpdatePlan {
             force: *force,
             summary: *summary,
         };
-        let files = FitFiles::resolve(output, &inputs, SavedModel::KIND)?;
+        let files = FitFiles::resolve(output, &inputs)?;
         let read = ReadOptions { weights_column: column, ..read_options(&args.input, &args.threads) };
         let read = args.memory.within(read);
         Ok(Self { args, read, weights_file, files })

@@ -121,12 +121,12 @@ fn new_samples_have_the_scores_of_plink() {
     assert_eq!(text.lines().filter(|line| line.contains(",absent,")).count(), 25);
     assert_eq!(text.lines().filter(|line| line.contains(",other alleles,")).count(), 39);
     // Told of strands, variants on the other one are matched, and those without a visible strand are not.
-    let (done, flipped) = run(&format!("{unmatched} --flip-strand"), "flipped.csv");
+    let (done, flipped) = run(&format!("{unmatched} --flip-strand --force"), "flipped.csv");
     done.success();
     let text = std::fs::read_to_string(&list).unwrap();
     assert_eq!(text.lines().filter(|line| line.contains(",other alleles,")).count(), 0);
     assert!(text.lines().filter(|line| line.contains(",ambiguous strand,")).count() == 48);
-    let (done, unshrunk) = run(&format!("{unmatched} --flip-strand --unshrunk"), "unshrunk.csv");
+    let (done, unshrunk) = run(&format!("{unmatched} --flip-strand --unshrunk --force"), "unshrunk.csv");
     done.success();
     let length = |path: &Path| {
         let rows = rows(path, ',');
@@ -135,7 +135,7 @@ fn new_samples_have_the_scores_of_plink() {
     let (plain, corrected) = (length(&flipped), length(&unshrunk));
     assert!(corrected > 1.1 * plain, "{plain} {corrected}");
     // Variants that are not matched are left out, and do not take their means.
-    let said = run(&format!("{unmatched} --flip-strand --unshrunk"), "again.csv").0.success();
+    let said = run(&format!("{unmatched} --flip-strand --unshrunk --force"), "again.csv").0.success();
     assert!(!String::from_utf8_lossy(&said.get_output().stderr).contains("take their means"));
 }
 
@@ -221,9 +221,8 @@ fn texts_of_others_are_not_overwritten_by_eigenvalues() {
     let kept = std::fs::read_to_string(prefix.with_extension("eigenval")).unwrap();
     assert_eq!(kept, "notes\nprecious\n");
     std::fs::remove_file(prefix.with_extension("eigenval")).unwrap();
-    // The files of an earlier fit give way.
     karhunen(&fit).current_dir(folder()).assert().success();
-    karhunen(&fit).current_dir(folder()).assert().success();
+    karhunen(&format!("{fit} --force")).current_dir(folder()).assert().success();
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn the_numbers_are_those_of_scikit_learn() {
         let case = &golden["kernels"][name];
         let scores = at(&folder, "s.csv");
         let summary = json(&format!(
-            "fit iris.csv --label class --kernel {options} --tol 1e-12 --json -o {model} --scores {scores}"
+            "fit iris.csv --label class --kernel {options} --tol 1e-12 --json -o {model} --scores {scores} --force"
         ));
         let eigenvalues = numbers(&case["eigenvalues"]);
         assert_close(&numbers(&summary["eigenvalues"]), &eigenvalues, 1e-12);
@@ -84,7 +84,7 @@ fn the_numbers_are_those_of_scikit_learn() {
     let scale = json("fit iris.csv --label class --kernel rbf --gamma scale --json");
     assert_close(&[scale["gamma"].as_f64().unwrap()], &[golden["gamma_scale"].as_f64().unwrap()], 1e-13);
     karhunen(&format!(
-        "fit iris.csv --label class --kernel rbf --gamma 0.4 -k 3 --pre-image ridge --alpha 0.1 -q -o {model}"
+        "fit iris.csv --label class --kernel rbf --gamma 0.4 -k 3 --pre-image ridge --alpha 0.1 -q --force -o {model}"
     ))
     .assert()
     .success();
@@ -507,7 +507,7 @@ fn models_without_pre_images_say_whether_a_fit_can_have_them() {
         ("rbf", "fit again with --pre-image auto"),
     ];
     for (kernel, advice) in cases {
-        output(&format!("fit usarrests.csv --kernel {kernel} -k 2 -o {model} --quiet"));
+        output(&format!("fit usarrests.csv --kernel {kernel} -k 2 -o {model} --quiet --force"));
         let message = refusal(&format!("reconstruct {model} usarrests.csv -o {}", at(&folder, "r.csv")), 3);
         let expected =
             format!("{model}: the model holds nothing that rows are found from scores with; {advice}");
@@ -515,7 +515,7 @@ fn models_without_pre_images_say_whether_a_fit_can_have_them() {
     }
     let kernel = at(&folder, "k.csv");
     std::fs::write(&kernel, products()).unwrap();
-    output(&format!("fit {kernel} --kernel precomputed -k 2 -o {model} --quiet"));
+    output(&format!("fit {kernel} --kernel precomputed -k 2 -o {model} --quiet --force"));
     let message = refusal(&format!("reconstruct {model} {kernel} -o {}", at(&folder, "r.csv")), 3);
     assert!(message.ends_with("; the kernel precomputed has no pre-images: fit with another"), "{message}");
 }

@@ -396,7 +396,10 @@ fn weights_repeat_rows() {
     let files = [("w.csv", &weighted[..]), ("r.csv", &repeated), ("t.csv", &holed), ("w.txt", &file)];
     let folder = folder(&files);
     let loadings = |arguments: &str| {
-        run(&folder, &format!("fit {arguments} --missing -k 3 --label class -q --loadings l.csv -o m"));
+        run(
+            &folder,
+            &format!("fit {arguments} --missing -k 3 --label class -q --loadings l.csv -o m --force"),
+        );
         let text = read(&folder, "l.csv");
         let numbers = text.lines().skip(1).flat_map(|line| line.split(',').skip(1));
         numbers.map(|x| x.parse().unwrap()).collect::<Vec<f64>>()
@@ -500,7 +503,7 @@ fn a_column_that_hides_components_is_warned_of() {
     }
     let folder = folder(&[("units.csv", &table)]);
     let said = |arguments: &str| {
-        let arguments = format!("fit units.csv --missing -k 2 -q -o m {arguments}");
+        let arguments = format!("fit units.csv --missing -k 2 -q -o m --force {arguments}");
         let done = karhunen(&arguments).current_dir(folder.path()).assert().success();
         String::from_utf8(done.get_output().stderr.clone()).unwrap()
     };
@@ -521,7 +524,7 @@ fn values_filled_far_outside_what_was_observed_are_warned_of() {
     }
     let folder = folder(&[("far.csv", &table)]);
     let said = |method: &str| {
-        let arguments = format!("fit far.csv --missing={method} -k 2 -q -o m --max-iter 5000");
+        let arguments = format!("fit far.csv --missing={method} -k 2 -q -o m --force --max-iter 5000");
         let done = karhunen(&arguments).current_dir(folder.path()).assert().success();
         String::from_utf8(done.get_output().stderr.clone()).unwrap()
     };

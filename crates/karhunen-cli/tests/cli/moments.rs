@@ -137,7 +137,7 @@ fn moments_and_options_of_rows_are_refused_where_they_do_not_belong() {
     refused("fit --from-moments iris.csv", 3, "iris.csv: holds data, not moments");
     refused("fit --from-moments -k 5", 2, "-k 5 is more than the 150 x 4 table allows");
     refused("fit --from-moments --memory-limit 1kB", 2, "set --memory-limit to at least");
-    refused("moments iris.csv --weights nowhere -o", 2, "nowhere");
+    refused("moments iris.csv --weights nowhere --force -o", 2, "nowhere");
     let assert = karhunen("transform").arg(&sums).arg("iris.csv").assert().code(3);
     let message = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
     assert!(message.contains("holds the moments of rows, not a model"), "{message}");

@@ -41,69 +41,50 @@ fn names(folder: &Path) -> BTreeSet<String> {
         .collect()
 }
 
-#[cfg(feature = "columnar")]
 #[test]
-fn only_its_own_kind_of_output_is_overwritten() {
+fn nothing_is_overwritten_without_force() {
     let folder = folder();
     let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
     std::fs::write(folder.path().join("notes"), "my notes\n").unwrap();
-    std::fs::write(folder.path().join("notes.csv"), "my,notes\n1,2\n").unwrap();
+    std::fs::write(folder.path().join("notes.csv"), "my,notes\n").unwrap();
     std::fs::write(folder.path().join("empty.csv"), "").unwrap();
-    let data = "the file exists and holds text or a table that karhunen cannot tell from other data; give another name, or \
-                use --force to overwrite it";
-    let model = |kind: &str| {
-        format!(
-            "the file exists and holds a model of the kind `{kind}`; give another name, or use --force to overwrite it"
-        )
-    };
-    let array = "the file exists and holds an array, which cannot be told from other data; give another name, or use --force \
-                 to overwrite it";
-    let checkpoint = "the file exists and holds the checkpoint of a fit; ";
     succeeds(&folder, "transform m t.csv -o s.npy");
-    succeeds(&folder, "transform m t.csv -o s.parquet");
-    succeeds(&folder, "reconstruct m s.csv -o back.csv");
-    succeeds(&folder, "impute i holes.csv -q -o filled.csv");
-    succeeds(&folder, "cross-validate holes.csv -k 1 --max-iter 5 -q -o cv.csv");
-    // A second run replaces files that the command recognises as its own output and refuses others.
-    for again in [
-        FIT,
-        "transform m t.csv -o s.csv",
-        "transform m t.csv -o s.parquet",
-        "transform m t.csv -o empty.csv",
-        "fit holes.csv --missing=als -k 1 -q -o i",
-        "cross-validate holes.csv -k 1 --max-iter 5 -q -o cv.csv",
-    ] {
-        succeeds(&folder, again);
-    }
-    let cases: [(&str, &str, &str); 14] = [
-        ("fit t.csv -o", "notes", data),
-        ("fit t.csv -o", "s.csv", data),
-        ("fit t.csv -o", "i", &model("incomplete-pca")),
-        ("fit t.csv --kernel rbf -k 1 -o", "m", &model("pca")),
-        ("fit holes.csv --missing -o", "m", &model("pca")),
-        ("fit t.csv -o", "c", checkpoint),
-        ("fit t.csv --scores", "l.csv", data),
-        ("fit t.csv --scores", "notes.csv", data),
-        ("fit t.csv --loadings", "s.csv", data),
-        ("transform m t.csv -o", "notes.csv", data),
-        ("transform m t.csv -o", "s.npy", array),
-        ("reconstruct m s.csv -o", "back.csv", data),
-        ("impute i holes.csv -o", "filled.csv", data),
-        ("cross-validate holes.csv -k 1 -o", "s.csv", data),
+    succeeds(&folder, "transform m t.csv -o empty.csv");
+    succeeds(&folder, "moments t.csv -q -o t.scatter");
+    succeeds(&folder, "update state t.csv -k 2 -q");
+    succeeds(&folder, "update state t.csv -q");
+    let cases = [
+        ("fit t.csv -o", "notes"),
+        ("fit t.csv -o", "m"),
+        ("fit t.csv -o", "c"),
+        ("fit t.csv --scores", "s.csv"),
+        ("fit t.csv --loadings", "l.csv"),
+        ("fit t.csv --kernel rbf -k 1 -o", "m"),
+        ("fit holes.csv --missing -o", "i"),
+        ("transform m t.csv -o", "s.npy"),
+        ("transform m t.csv -o", "empty.csv"),
+        ("reconstruct m s.csv -o", "notes.csv"),
+        ("impute i holes.csv -o", "notes.csv"),
+        ("complete holes.csv -k 1 -o", "notes.csv"),
+        ("diagnose m t.csv -o", "s.csv"),
+        ("diagnose m t.csv -o d.csv --features", "s.csv"),
+        ("cross-validate holes.csv -k 1 -o", "s.csv"),
+        ("rotate m -o", "s.csv"),
+        ("moments t.csv -o", "t.scatter"),
+        ("report m -o", "notes"),
+        ("update state t.csv -o", "m"),
     ];
-    for (command, name, message) in cases {
+    for (command, name) in cases {
         let before = read(name);
         let found = refused(&folder, &format!("{command} {name}"), 2);
         let option = command.rsplit(' ').next().unwrap();
-        assert!(
-            found.starts_with(&format!("error: {option} {name}: {message}")),
-            "{command} {name}: {found}"
-        );
+        let advice = "the file exists; give another name, or use --force to overwrite it";
+        assert_eq!(found, format!("error: {option} {name}: {advice}\n"), "{command} {name}");
         assert_eq!(read(name), before, "{command} {name}");
         succeeds(&folder, &format!("{command} {name} --force"));
-        // The other files had the same content before.
-        if !["s.npy", "back.csv", "filled.csv"].contains(&name) {
-            assert_ne!(read(name), before, "{command} {name} --force");
+        // These hold what the command writes already.
+        if !["s.npy", "empty.csv", "t.scatter"].contains(&name) {
+            assert!(read(name) != before, "{command} {name} --force");
         }
         std::fs::write(folder.path().join(name), before).unwrap();
     }
@@ -116,13 +97,13 @@ fn a_checkpoint_is_gone_on_from_or_begun_anew_as_was_asked() {
     let before = read();
     let fit = "fit holes.csv --missing=als -k 1 -q --max-iter 2 --checkpoint";
     let message = refused(&folder, &format!("{fit} c"), 2);
-    let expected = "error: --checkpoint c: the file exists and holds the checkpoint of a fit; go on from it with --resume, \
-                    begin anew and overwrite it with --force, or give another name\n";
+    let expected = "error: --checkpoint c: the file exists and holds the checkpoint of a fit; continue it with --resume, start \
+                    again and overwrite it with --force, or give another name\n";
     assert_eq!(message, expected);
-    for (name, held) in [("t.csv", ""), ("m", "a model of the kind `pca`"), ("notes", "text or a table")] {
-        std::fs::write(folder.path().join("notes"), "my notes\n").unwrap();
+    for name in ["t.csv", "m"] {
         let message = refused(&folder, &format!("{fit} {name}"), 2);
-        let expected = format!("error: --checkpoint {name}: the file exists and holds {held}");
+        let expected =
+            format!("error: --checkpoint {name}: the file exists; give another name, or use --force");
         assert!(message.starts_with(&expected), "{message}");
     }
     assert_eq!(read(), before);
@@ -160,7 +141,7 @@ fn files_of_another_user_stay_theirs() {
         // Only the superuser can change the owner of files.
         return;
     }
-    succeeds(&folder, FIT);
+    succeeds(&folder, &format!("{FIT} --force"));
     assert_eq!(std::fs::metadata(&path).unwrap().uid(), 4711);
     let all = |mode| std::fs::Permissions::from_mode(mode);
     std::fs::set_permissions(folder.path(), all(0o777)).unwrap();
@@ -195,7 +176,7 @@ fn runs_that_are_killed_leave_whole_files_and_the_model_last() {
             .collect();
         std::fs::write(at(name), format!("a,b,c\n{rows}")).unwrap();
     }
-    let fit = |data: &str| format!("fit {data} -k 2 -q -o m --scores s.csv --loadings l.csv");
+    let fit = |data: &str| format!("fit {data} -k 2 -q --force -o m --scores s.csv --loadings l.csv");
     let set = || ["m", "s.csv", "l.csv"].map(|name| std::fs::read(at(name)).unwrap());
     let sets = ["one.csv", "two.csv"].map(|data| {
         karhunen(&fit(data)).current_dir(folder.path()).assert().success();
@@ -229,7 +210,7 @@ fn runs_that_are_killed_leave_whole_files_and_the_model_last() {
 #[test]
 fn runs_side_by_side_leave_whole_files() {
     let folder = folder();
-    let fit = |k: usize| format!("fit t.csv -k {k} -q -o m --scores s.csv --loadings l.csv");
+    let fit = |k: usize| format!("fit t.csv -k {k} -q --force -o m --scores s.csv --loadings l.csv");
     let set = || ["m", "s.csv", "l.csv"].map(|name| std::fs::read(folder.path().join(name)).unwrap());
     let sets: Vec<_> = (1..=3)
         .map(|k| {
@@ -265,7 +246,7 @@ fn a_damaged_model_is_refused_by_every_command() {
         assert!(message.ends_with("restore a copy, or fit it again\n"), "{message}");
     }
     // The advice can be followed.
-    succeeds(&folder, FIT);
+    succeeds(&folder, &format!("{FIT} --force"));
     succeeds(&folder, "transform m t.csv");
 }
 
@@ -402,7 +383,7 @@ fn what_is_read_through_a_folder_a_set_or_a_store_is_not_overwritten() {
     }
     // A file that is not read may stand in the folder.
     karhunen("fit parts -k 1 -q -o parts/m.model").current_dir(folder.path()).assert().success();
-    karhunen("fit parts -k 1 -q -o parts/m.model").current_dir(folder.path()).assert().success();
+    karhunen("fit parts -k 1 -q -o parts/m.model --force").current_dir(folder.path()).assert().success();
 }
 
 #[cfg(unix)]

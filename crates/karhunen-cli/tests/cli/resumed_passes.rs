@@ -60,7 +60,7 @@ fn checkpoints_that_would_be_lost_or_do_not_fit_are_refused() {
     };
     model(folder.path(), &format!("{FIT} --checkpoint c"));
     let before = std::fs::read(folder.path().join("c")).unwrap();
-    refused(&format!("{FIT} --checkpoint c"), 2, "go on from it with --resume");
+    refused(&format!("{FIT} --checkpoint c"), 2, "continue it with --resume");
     refused(&format!("{FIT} --checkpoint t.csv"), 2, "would overwrite what is read");
     refused(
         &format!("{FIT} --checkpoint c --resume --scale"),

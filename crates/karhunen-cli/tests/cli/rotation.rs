@@ -75,7 +75,6 @@ fn scores_are_uncorrelated_and_reconstruct_the_rows_of_the_components() {
     run(at, "fit wine.csv --label class --scale -k 3 -q -o @/three.model");
     let (_, expected) = table(&run(at, "reconstruct @/three.model wine.csv").0);
     run(at, "transform @/r.model wine.csv -o @/s.csv");
-    run(at, "transform @/r.model wine.csv -o @/s.csv");
     for what in ["wine.csv", "@/s.csv", "wine.csv --memory-limit 20MB"] {
         let (_, rows) = table(&run(at, &format!("reconstruct @/r.model {what}")).0);
         assert_eq!(rows.len(), 178);
@@ -100,7 +99,7 @@ fn methods_have_their_options_and_tell_them() {
         ("--method promax --power 3", "promax with power 3 and Kaiser normalisation"),
         ("--method oblimin --gamma -0.5", "oblimin with gamma -0.5"),
     ] {
-        let (text, _) = run(at, &format!("rotate @/m.model -k 3 {options} -o @/r.model"));
+        let (text, _) = run(at, &format!("rotate @/m.model -k 3 {options} -o @/r.model --force"));
         assert!(text.contains(told), "{options}: {text}");
         assert_eq!(
             text.contains("correlations of the components"),
@@ -126,7 +125,7 @@ fn a_target_is_matched_by_name_and_taken_from_an_earlier_rotation() {
     let expected = numbers(&json(&run(at, "inspect @/r.model --json=full").0)["pattern"]);
     // An earlier rotation of the model takes no part.
     for model in ["m.model", "r.model"] {
-        run(at, &format!("rotate @/{model} --target @/turned.csv -q -o @/again.model"));
+        run(at, &format!("rotate @/{model} --target @/turned.csv -q -o @/again.model --force"));
         let found = json(&run(at, "inspect @/again.model --json=full").0);
         assert_eq!(found["method"], "procrustes");
         for (a, b) in numbers(&found["pattern"]).iter().flatten().zip(expected.iter().flatten()) {
@@ -157,7 +156,7 @@ fn diagnostics_and_reports_are_of_the_rotated_components() {
     for (row, structure) in features.iter().zip(&pattern) {
         assert!((row[0] - structure[0]).abs() < 1e-12);
     }
-    run(at, "diagnose @/r.model wine.csv -q --features @/f.csv -o @/d.csv");
+    run(at, "diagnose @/r.model wine.csv -q --features @/f.csv -o @/d.csv --force");
     run(at, "report @/r.model wine.csv --label class -o @/r.html -q");
     let page = std::fs::read_to_string(at.join("r.html")).unwrap();
     for said in
@@ -165,7 +164,7 @@ fn diagnostics_and_reports_are_of_the_rotated_components() {
     {
         assert!(page.contains(said), "{said}");
     }
-    run(at, "report @/r.model -o @/r.html -q");
+    run(at, "report @/r.model -o @/r.html -q --force");
 }
 
 #[test]

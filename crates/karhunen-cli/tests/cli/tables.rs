@@ -101,7 +101,7 @@ fn ratings_and_curves_keep_their_first_row() {
         std::fs::write(folder.join("t.csv"), csv(&rows)).unwrap();
         let found: serde_json::Value = serde_json::from_str(&run(folder, "inspect t.csv --json").0).unwrap();
         assert_eq!(found["n_samples"], rows.len(), "{:?}", rows[0]);
-        run(folder, "fit t.csv -k 1 -q -o m");
+        run(folder, "fit t.csv -k 1 -q -o m --force");
         assert_eq!(run(folder, "transform m t.csv -q").0.lines().count(), rows.len() + 1, "{:?}", rows[0]);
     }
 }
@@ -255,8 +255,8 @@ fn a_hole_in_the_corner_is_no_name() {
         refusal(folder, "fit t.csv --missing=als -k 1 -q -o m", 3).contains("--header yes or --header no")
     );
     for fit in [
-        "fit t.csv --missing=als -k 1 -q -o m --header no",
-        "fit t.csv --missing=als -k 1 -q -o m --header no --row-names none",
+        "fit t.csv --missing=als -k 1 -q -o m --force --header no",
+        "fit t.csv --missing=als -k 1 -q -o m --force --header no --row-names none",
     ] {
         run(folder, fit);
         let (out, err) = run(folder, "impute m t.csv --header no");

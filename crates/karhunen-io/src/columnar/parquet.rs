@@ -96,15 +96,6 @@ pub(crate) fn read_triples<T: Scalar>(
     in_pool(&path, options, || file.entries(wanted))?
 }
 
-/// The names of the columns.
-///
-/// # Errors
-/// [`crate::Cause::Format`] for damaged files.
-pub(crate) fn column_names(input: Input) -> Result<Vec<String>> {
-    let (_, schema, _) = open(&input.path, input.bytes, &ReadOptions::default())?;
-    Ok(schema.fields().iter().map(|field| field.name().clone()).collect())
-}
-
 /// The file, the names and types of its columns, and its number of rows.
 pub(crate) fn open(path: &Path, bytes: Bytes, options: &ReadOptions) -> Result<(File, SchemaRef, usize)> {
     let mapped = bytes.mapped();

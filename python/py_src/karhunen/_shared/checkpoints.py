@@ -48,7 +48,7 @@ def to_pass_log(path: Any, resume: Any) -> PassLog | None:
         raise IsADirectoryError(f"checkpoint: {path} is a folder; give a file")
     if not resume and os.path.isfile(path) and os.path.getsize(path) > 0:
         raise FileExistsError(
-            f"checkpoint: {path} exists; pass resume=True to go on from it, or remove it to begin anew"
+            f"checkpoint: {path} exists; pass resume=True to continue it, or remove it to start again"
         )
     return path, bool(resume), _warn_of_loss
 
