@@ -100,10 +100,7 @@ mod _core {
     #[pymodule_export]
     use crate::record::{from_state, load, load_rotated, save, to_state};
     #[pymodule_export]
-    use crate::report::{
-        summarise, write_incomplete_report, write_kernel_report, write_report,
-        write_rotated_incomplete_report, write_rotated_report,
-    };
+    use crate::report::{summarise, write_report};
     #[pymodule_export]
     use crate::resampling::{bootstrap, jackknife, scores_of_draws};
     #[pymodule_export]

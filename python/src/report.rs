@@ -3,11 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use karhunen::rotation::RotatedModel as CoreRotated;
-use karhunen::{
-    IncompleteModel as CoreIncomplete, KernelModel as CoreKernel, Observed, PcaModel, Run, Source,
-};
-use karhunen_report::Report;
+use karhunen::{Observed, Run, Source};
+use karhunen_report::{Described, DescribedEntries, DescribedRows, Report};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -50,133 +47,6 @@ impl About {
     }
 }
 
-/// A page, or an error other than of the library.
-type Made = Result<String, karhunen_report::Error>;
-
-/// Writes the page of a model, and of rows if they are given, beside `path` and renames it into place.
-#[pyfunction]
-#[pyo3(signature = (model, path, about, x=None, n_threads=None, on_progress=None))]
-pub(crate) fn write_report(
-    py: Python<'_>,
-    model: &Bound<'_, Model>,
-    path: PathBuf,
-    about: About,
-    x: Option<Data>,
-    n_threads: Option<usize>,
-    on_progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<()> {
-    let model = Arc::clone(&model.get().model);
-    let made = match x {
-        None => py.detach(|| about.report().of_pca(&model)),
-        Some(x) => {
-            let effort = Effort::new(x.product_cost(3 * model.n_components() + 1), n_threads);
-            let page = OfRows { model, about };
-            run(py, effort, on_progress, move |run| x.run(page, run))?
-        }
-    };
-    write(py, &path, made)
-}
-
-/// As [`write_report`], of a model whose components are rotated.
-#[pyfunction]
-#[pyo3(signature = (model, path, about, x=None, n_threads=None, on_progress=None))]
-pub(crate) fn write_rotated_report(
-    py: Python<'_>,
-    model: &Bound<'_, RotatedModel>,
-    path: PathBuf,
-    about: About,
-    x: Option<Data>,
-    n_threads: Option<usize>,
-    on_progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<()> {
-    let model = Arc::clone(&model.get().model);
-    let made = match x {
-        None => py.detach(|| about.report().of_rotated(&model)),
-        Some(x) => {
-            let effort = Effort::new(x.product_cost(3 * model.model().n_components() + 1), n_threads);
-            let page = OfRotatedRows { model, about };
-            run(py, effort, on_progress, move |run| x.run(page, run))?
-        }
-    };
-    write(py, &path, made)
-}
-
-/// As [`write_report`], of a model of data with missing values.
-#[pyfunction]
-#[pyo3(signature = (model, path, about, entries=None, n_threads=None, on_progress=None))]
-pub(crate) fn write_incomplete_report(
-    py: Python<'_>,
-    model: &Bound<'_, IncompleteModel>,
-    path: PathBuf,
-    about: About,
-    entries: Option<&Bound<'_, Entries>>,
-    n_threads: Option<usize>,
-    on_progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<()> {
-    let model = Arc::clone(&model.get().model);
-    let made = match entries {
-        None => py.detach(|| about.report().of_incomplete(&model)),
-        Some(entries) => {
-            let entries = entries.get();
-            let effort = Effort::new(3.0 * entries.pass_cost(model.n_components()), n_threads);
-            let (page, stored) = (OfEntries { model, about }, entries.stored());
-            run(py, effort, on_progress, move |run| stored.run(page, run))?
-        }
-    };
-    write(py, &path, made)
-}
-
-/// As [`write_incomplete_report`], of a model whose components are rotated.
-#[pyfunction]
-#[pyo3(signature = (model, path, about, entries=None, n_threads=None, on_progress=None))]
-pub(crate) fn write_rotated_incomplete_report(
-    py: Python<'_>,
-    model: &Bound<'_, RotatedIncompleteModel>,
-    path: PathBuf,
-    about: About,
-    entries: Option<&Bound<'_, Entries>>,
-    n_threads: Option<usize>,
-    on_progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<()> {
-    let model = Arc::clone(&model.get().model);
-    let made = match entries {
-        None => py.detach(|| about.report().of_rotated_incomplete(&model)),
-        Some(entries) => {
-            let entries = entries.get();
-            let effort = Effort::new(3.0 * entries.pass_cost(model.model().n_components()), n_threads);
-            let (page, stored) = (OfRotatedEntries { model, about }, entries.stored());
-            run(py, effort, on_progress, move |run| stored.run(page, run))?
-        }
-    };
-    write(py, &path, made)
-}
-
-/// As [`write_report`], of a kernel model.
-#[pyfunction]
-#[pyo3(signature = (model, path, about, x=None, n_threads=None, on_progress=None))]
-pub(crate) fn write_kernel_report(
-    py: Python<'_>,
-    model: &Bound<'_, KernelModel>,
-    path: PathBuf,
-    about: About,
-    x: Option<Data>,
-    n_threads: Option<usize>,
-    on_progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<()> {
-    let fitted = model.get();
-    let model = Arc::clone(&fitted.model);
-    let made = match x {
-        None => py.detach(|| about.report().of_kernel(&model)),
-        Some(x) => {
-            let effort = Effort::new(x.product_cost(model.parts().basis.len()), n_threads);
-            let page = OfKernelRows { model, about };
-            let made = run(py, effort, on_progress, move |run| x.run(page, run));
-            made.map_err(|error| cause(fitted.called.as_ref(), error))?
-        }
-    };
-    write(py, &path, made)
-}
-
 /// A fitted model with components.
 #[derive(FromPyObject)]
 pub(crate) enum Shown<'py> {
@@ -185,6 +55,63 @@ pub(crate) enum Shown<'py> {
     RotatedIncomplete(Bound<'py, RotatedIncompleteModel>),
     Incomplete(Bound<'py, IncompleteModel>),
     Kernel(Bound<'py, KernelModel>),
+}
+
+impl Shown<'_> {
+    fn described(&self) -> &(dyn Described + Sync) {
+        match self {
+            Shown::Complete(model) => &*model.get().model,
+            Shown::Rotated(model) => &*model.get().model,
+            Shown::RotatedIncomplete(model) => &*model.get().model,
+            Shown::Incomplete(model) => &*model.get().model,
+            Shown::Kernel(model) => &*model.get().model,
+        }
+    }
+}
+
+/// Writes the page of a model, and of rows if they are given (data, or entries for a model of missing values), to a file
+/// next to `path` and renames it into place.
+#[pyfunction]
+#[pyo3(signature = (model, path, about, rows=None, n_threads=None, on_progress=None))]
+pub(crate) fn write_report(
+    py: Python<'_>,
+    model: Shown<'_>,
+    path: PathBuf,
+    about: About,
+    rows: Option<&Bound<'_, PyAny>>,
+    n_threads: Option<usize>,
+    on_progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    let Some(rows) = rows else {
+        let described = model.described();
+        let made = py.detach(|| about.report().page(described));
+        return write(py, &path, made);
+    };
+    let how = (n_threads, on_progress);
+    let made = match &model {
+        Shown::Complete(model) => {
+            let model = &model.get().model;
+            of_rows(model, 3 * model.n_components() + 1, about, rows, how)?
+        }
+        Shown::Rotated(model) => {
+            let model = &model.get().model;
+            of_rows(model, 3 * model.model().n_components() + 1, about, rows, how)?
+        }
+        Shown::Kernel(model) => {
+            let fitted = model.get();
+            of_rows(&fitted.model, fitted.model.parts().basis.len(), about, rows, how)
+                .map_err(|error| cause(fitted.called.as_ref(), error))?
+        }
+        Shown::Incomplete(model) => {
+            let model = &model.get().model;
+            of_entries(model, model.n_components(), about, rows, how)?
+        }
+        Shown::RotatedIncomplete(model) => {
+            let model = &model.get().model;
+            of_entries(model, model.model().n_components(), about, rows, how)?
+        }
+    };
+    write(py, &path, made)
 }
 
 /// The sentences and the table of components of the page of a model, as JSON.
@@ -196,29 +123,61 @@ pub(crate) fn summarise(
     feature_names: Option<Vec<String>>,
 ) -> PyResult<String> {
     let report = Report { feature_names: feature_names.as_deref(), ..Report::default() };
-    let made = match model {
-        Shown::Complete(model) => {
-            let model = &model.get().model;
-            py.detach(|| report.summary_of_pca(model))
-        }
-        Shown::Rotated(model) => {
-            let model = &model.get().model;
-            py.detach(|| report.summary_of_rotated(model))
-        }
-        Shown::RotatedIncomplete(model) => {
-            let model = &model.get().model;
-            py.detach(|| report.summary_of_rotated_incomplete(model))
-        }
-        Shown::Incomplete(model) => {
-            let model = &model.get().model;
-            py.detach(|| report.summary_of_incomplete(model))
-        }
-        Shown::Kernel(model) => {
-            let model = &model.get().model;
-            Ok(py.detach(|| report.summary_of_kernel(model)))
-        }
-    };
-    to_json(&made.map_err(page_error)?)
+    let described = model.described();
+    to_json(&py.detach(|| report.summary(described)).map_err(page_error)?)
+}
+
+/// A page, or an error other than of the library.
+type Made = Result<String, karhunen_report::Error>;
+
+/// The number of threads and the function that is called on progress.
+type How<'a, 'py> = (Option<usize>, Option<&'a Bound<'py, PyAny>>);
+
+/// The page of a model and data, in time proportional to that of `n_products` products of the data with a vector.
+fn of_rows<M: DescribedRows + Send + Sync + 'static>(
+    model: &Arc<M>,
+    n_products: usize,
+    about: About,
+    rows: &Bound<'_, PyAny>,
+    (n_threads, on_progress): How<'_, '_>,
+) -> PyResult<Made> {
+    let data: Data = rows.extract()?;
+    let effort = Effort::new(data.product_cost(n_products), n_threads);
+    let page = Page { model: Arc::clone(model), about };
+    run(rows.py(), effort, on_progress, move |run| data.run(page, run))
+}
+
+/// The page of a model of `n_components` components and entries.
+fn of_entries<M: DescribedEntries + Send + Sync + 'static>(
+    model: &Arc<M>,
+    n_components: usize,
+    about: About,
+    rows: &Bound<'_, PyAny>,
+    (n_threads, on_progress): How<'_, '_>,
+) -> PyResult<Made> {
+    let entries = rows.cast::<Entries>()?.get();
+    let effort = Effort::new(3.0 * entries.pass_cost(n_components), n_threads);
+    let (page, stored) = (Page { model: Arc::clone(model), about }, entries.stored());
+    run(rows.py(), effort, on_progress, move |run| stored.run(page, run))
+}
+
+struct Page<M> {
+    model: Arc<M>,
+    about: About,
+}
+
+impl<M: DescribedRows + Send + Sync + 'static> Job for Page<M> {
+    type Output = Made;
+    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> karhunen::Result<Made> {
+        of_library(self.about.report().page_of_rows(&*self.model, x, run))
+    }
+}
+
+impl<M: DescribedEntries + Send + Sync + 'static> EntryJob for Page<M> {
+    type Output = Made;
+    fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> karhunen::Result<Made> {
+        of_library(self.about.report().page_of_entries(&*self.model, entries, run))
+    }
 }
 
 fn page_error(error: karhunen_report::Error) -> PyErr {
@@ -238,65 +197,5 @@ fn of_library(made: Made) -> karhunen::Result<Made> {
     match made {
         Err(karhunen_report::Error::Library(error)) => Err(error),
         made => Ok(made),
-    }
-}
-
-struct OfRotatedRows {
-    model: Arc<CoreRotated>,
-    about: About,
-}
-
-impl Job for OfRotatedRows {
-    type Output = Made;
-    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> karhunen::Result<Made> {
-        of_library(self.about.report().of_rotated_and_rows(&self.model, x, run))
-    }
-}
-
-struct OfRows {
-    model: Arc<PcaModel>,
-    about: About,
-}
-
-impl Job for OfRows {
-    type Output = Made;
-    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> karhunen::Result<Made> {
-        of_library(self.about.report().of_pca_and_rows(&self.model, x, run))
-    }
-}
-
-struct OfEntries {
-    model: Arc<CoreIncomplete>,
-    about: About,
-}
-
-impl EntryJob for OfEntries {
-    type Output = Made;
-    fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> karhunen::Result<Made> {
-        of_library(self.about.report().of_incomplete_and_rows(&self.model, entries, run))
-    }
-}
-
-struct OfRotatedEntries {
-    model: Arc<CoreRotated<CoreIncomplete>>,
-    about: About,
-}
-
-impl EntryJob for OfRotatedEntries {
-    type Output = Made;
-    fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> karhunen::Result<Made> {
-        of_library(self.about.report().of_rotated_incomplete_and_rows(&self.model, entries, run))
-    }
-}
-
-struct OfKernelRows {
-    model: Arc<CoreKernel>,
-    about: About,
-}
-
-impl Job for OfKernelRows {
-    type Output = Made;
-    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> karhunen::Result<Made> {
-        of_library(self.about.report().of_kernel_and_rows(&self.model, x, run))
     }
 }

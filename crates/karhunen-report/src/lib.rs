@@ -11,7 +11,7 @@
 //! let x = [1.0, 2.0, 0.0, 2.0, 4.1, 1.0, 3.0, 5.9, 0.0, 4.0, 8.0, 1.0, 5.0, 9.8, 0.5];
 //! let x = Dense::row_major(&x, 5, 3)?;
 //! let model = Pca { scale: true.into(), ..Pca::new(1) }.fit(&x, &Weights::default())?;
-//! let page = Report { title: "Five rows", ..Report::default() }.of_pca_and_rows(&model, &x, &Default::default())?;
+//! let page = Report { title: "Five rows", ..Report::default() }.page_of_rows(&model, &x, &Default::default())?;
 //! assert!(page.starts_with("<!doctype html>") && page.contains("<h1>Five rows</h1>"));
 //! # Ok::<(), karhunen_report::Error>(())
 //! ```
@@ -19,6 +19,7 @@
 mod calls;
 mod choice;
 mod components;
+mod described;
 mod error;
 mod features;
 mod incomplete;
@@ -34,15 +35,14 @@ mod rotation;
 mod scaling;
 mod summary;
 
+pub use described::{Described, DescribedEntries, DescribedRows};
 pub use error::Error;
 pub use summary::{ComponentRow, Summary};
 
-use karhunen::rotation::RotatedModel;
-use karhunen::{IncompleteModel, KernelModel, Observed, PcaModel, Run, Scalar, Source};
+use karhunen::{Observed, Run, Scalar, Source};
 
 use crate::names::Names;
 use crate::page::{Content, Page};
-use crate::points::Rows;
 
 /// The texts of a report besides the numbers of the model.
 #[derive(Clone, Debug)]
@@ -96,178 +96,48 @@ impl Report<'_> {
     /// # Errors
     /// [`Error::Names`] for another number of names than features; [`Error::Library`] for a model of a version that did not
     /// keep the variances of its features.
-    pub fn of_pca(&self, model: &PcaModel) -> Result<String, Error> {
-        let names = self.features(model.n_features())?;
-        self.render(pca::content(self, model, &names, None)?)
+    pub fn page(&self, model: &dyn Described) -> Result<String, Error> {
+        self.render(model.content(self)?)
     }
 
-    /// The page of a model and rows. They are read three times at most, and once more for those that are explained. They
-    /// count as the rows of the fit if there are as many, and their scores have the variances of the fit; the page says which
-    /// limits follow.
+    /// The page of a model and rows without missing values. They are read three times at most, and once more for those that
+    /// are explained. They count as the rows of the fit if there are as many, and their scores have the variances of the fit;
+    /// the page says which limits follow.
     ///
     /// # Errors
-    /// As [`Report::of_pca`]; [`Error::Names`] for another number of names than rows; [`Error::Library`] for a `level` that is
-    /// no probability, rows with another number of columns, unsuitable weights, and errors of `x`.
-    pub fn of_pca_and_rows<T: Scalar>(
+    /// As [`Report::page`]; [`Error::Names`] for another number of names than rows; [`Error::Weights`] for weights with a
+    /// kernel model; [`Error::Library`] for a `level` that is not a probability, rows with another number of columns,
+    /// unsuitable weights, and errors of `x`.
+    pub fn page_of_rows<T: Scalar>(
         &self,
-        model: &PcaModel,
+        model: &impl DescribedRows,
         x: &dyn Source<T>,
         run: &Run<'_>,
     ) -> Result<String, Error> {
-        let features = self.features(model.n_features())?;
-        let samples = Names::of_samples(self.sample_names, x.shape().0)?;
-        let rows = Rows::of_complete(model, x, (&features, &samples), self, None, run)?;
-        self.render(pca::content(self, model, &features, Some(rows))?)
+        self.render(model.content_of_rows(self, x, run)?)
     }
 
-    /// The page of a model whose components are rotated, alone.
+    /// The page of a model and rows with missing values. They count as the rows of the fit if there are as many, with as many
+    /// entries in each column, and the scores of the fit. T² and SPE are of all components of the fit, also if
+    /// these are rotated.
     ///
     /// # Errors
-    /// As [`Report::of_pca`].
-    pub fn of_rotated(&self, rotated: &RotatedModel) -> Result<String, Error> {
-        let names = self.features(rotated.model().n_features())?;
-        self.render(pca::rotated_content(self, rotated, &names, None)?)
-    }
-
-    /// The page of a model whose components are rotated, and rows.
-    ///
-    /// # Errors
-    /// As [`Report::of_pca_and_rows`].
-    pub fn of_rotated_and_rows<T: Scalar>(
+    /// As [`Report::page_of_rows`].
+    pub fn page_of_entries<T: Scalar>(
         &self,
-        rotated: &RotatedModel,
-        x: &dyn Source<T>,
-        run: &Run<'_>,
-    ) -> Result<String, Error> {
-        let model = rotated.model().leading(rotated.n_components())?;
-        let features = self.features(model.n_features())?;
-        let samples = Names::of_samples(self.sample_names, x.shape().0)?;
-        let rotation = Some(rotated.rotation());
-        let rows = Rows::of_complete(&model, x, (&features, &samples), self, rotation, run)?;
-        self.render(pca::rotated_content(self, rotated, &features, Some(rows))?)
-    }
-
-    /// The page of a model of data with missing values alone.
-    ///
-    /// # Errors
-    /// [`Error::Names`] for another number of names than features.
-    pub fn of_incomplete(&self, model: &IncompleteModel) -> Result<String, Error> {
-        let names = self.features(model.n_features())?;
-        self.render(incomplete::content(self, model, &names, None)?)
-    }
-
-    /// The page of a model of data with missing values and rows. They count as the rows of the fit if there are as many, with
-    /// as many entries in each column, and their scores are those of the fit.
-    ///
-    /// # Errors
-    /// As [`Report::of_incomplete`]; [`Error::Names`] for another number of names than rows; [`Error::Library`] for a `level`
-    /// that is no probability, rows with another number of columns, and unsuitable weights.
-    pub fn of_incomplete_and_rows<T: Scalar>(
-        &self,
-        model: &IncompleteModel,
+        model: &impl DescribedEntries,
         rows: &Observed<T>,
         run: &Run<'_>,
     ) -> Result<String, Error> {
-        let features = self.features(model.n_features())?;
-        let samples = Names::of_samples(self.sample_names, rows.n_samples())?;
-        let shown = incomplete::rows_and_holes(self, model, rows, (&features, &samples), None, run)?;
-        self.render(incomplete::content(self, model, &features, Some(shown))?)
+        self.render(model.content_of_entries(self, rows, run)?)
     }
 
-    /// The page of a model of data with missing values whose components are rotated, alone.
+    /// The sentences and the table of components of [`Report::page`].
     ///
     /// # Errors
-    /// As [`Report::of_incomplete`].
-    pub fn of_rotated_incomplete(&self, rotated: &RotatedModel<IncompleteModel>) -> Result<String, Error> {
-        let names = self.features(rotated.model().n_features())?;
-        self.render(incomplete::rotated_content(self, rotated, &names, None)?)
-    }
-
-    /// The page of a model of data with missing values whose components are rotated, and rows. T² and SPE are those of all
-    /// components of the model.
-    ///
-    /// # Errors
-    /// As [`Report::of_incomplete_and_rows`].
-    pub fn of_rotated_incomplete_and_rows<T: Scalar>(
-        &self,
-        rotated: &RotatedModel<IncompleteModel>,
-        rows: &Observed<T>,
-        run: &Run<'_>,
-    ) -> Result<String, Error> {
-        let model = rotated.model();
-        let features = self.features(model.n_features())?;
-        let samples = Names::of_samples(self.sample_names, rows.n_samples())?;
-        let shown = incomplete::rows_and_holes(self, model, rows, (&features, &samples), Some(rotated), run)?;
-        self.render(incomplete::rotated_content(self, rotated, &features, Some(shown))?)
-    }
-
-    /// The page of a kernel model alone.
-    ///
-    /// # Errors
-    /// [`Error::Page`] if the page cannot be written.
-    pub fn of_kernel(&self, model: &KernelModel) -> Result<String, Error> {
-        self.render(kernel::content(self, model, None))
-    }
-
-    /// The page of a kernel model and rows.
-    ///
-    /// # Errors
-    /// [`Error::Names`] for another number of names than rows; [`Error::Weights`] for weights; [`Error::Library`] for rows with
-    /// another number of columns, and errors of `x`.
-    pub fn of_kernel_and_rows<T: Scalar>(
-        &self,
-        model: &KernelModel,
-        x: &dyn Source<T>,
-        run: &Run<'_>,
-    ) -> Result<String, Error> {
-        if self.sample_weights.is_some() {
-            return Err(Error::Weights);
-        }
-        let samples = Names::of_samples(self.sample_names, x.shape().0)?;
-        let rows = Rows::of_kernel(model, x, &samples, run)?;
-        self.render(kernel::content(self, model, Some(rows)))
-    }
-
-    /// The sentences and the table of components of [`Report::of_pca`].
-    ///
-    /// # Errors
-    /// As [`Report::of_pca`].
-    pub fn summary_of_pca(&self, model: &PcaModel) -> Result<Summary, Error> {
-        Ok(pca::content(self, model, &self.features(model.n_features())?, None)?.into())
-    }
-
-    /// The sentences and the table of components of [`Report::of_rotated`].
-    ///
-    /// # Errors
-    /// As [`Report::of_rotated`].
-    pub fn summary_of_rotated(&self, rotated: &RotatedModel) -> Result<Summary, Error> {
-        let names = self.features(rotated.model().n_features())?;
-        Ok(pca::rotated_content(self, rotated, &names, None)?.into())
-    }
-
-    /// The sentences and the table of components of [`Report::of_incomplete`].
-    ///
-    /// # Errors
-    /// As [`Report::of_incomplete`].
-    pub fn summary_of_incomplete(&self, model: &IncompleteModel) -> Result<Summary, Error> {
-        Ok(incomplete::content(self, model, &self.features(model.n_features())?, None)?.into())
-    }
-
-    /// The sentences and the table of components of [`Report::of_rotated_incomplete`].
-    ///
-    /// # Errors
-    /// As [`Report::of_rotated_incomplete`].
-    pub fn summary_of_rotated_incomplete(
-        &self,
-        rotated: &RotatedModel<IncompleteModel>,
-    ) -> Result<Summary, Error> {
-        let names = self.features(rotated.model().n_features())?;
-        Ok(incomplete::rotated_content(self, rotated, &names, None)?.into())
-    }
-
-    /// The sentences and the table of components of [`Report::of_kernel`].
-    pub fn summary_of_kernel(&self, model: &KernelModel) -> Summary {
-        kernel::content(self, model, None).into()
+    /// As [`Report::page`].
+    pub fn summary(&self, model: &dyn Described) -> Result<Summary, Error> {
+        Ok(model.content(self)?.into())
     }
 
     fn features(&self, n: usize) -> Result<Names<'_>, Error> {

@@ -20,7 +20,7 @@ const TABLES: &str = include_str!("../assets/tables.js");
 const ECHARTS: &str = include_str!("../assets/echarts/echarts.min.js");
 
 /// The content of a page, the same for models of all kinds.
-pub(crate) struct Content {
+pub struct Content {
     pub(crate) fitted: Vec<String>,
     pub(crate) exactness: Vec<String>,
     pub(crate) choice: Chosen,

@@ -35,7 +35,7 @@ fn numbers_are_those_of_the_diagnostics() {
     let values = rows(80, 6);
     let model = fitted(&values, (80, 6), 3);
     let x = Dense::row_major(&values, 80, 6).unwrap();
-    let page = Report::default().of_pca_and_rows(&model, &x, &Run::default()).unwrap();
+    let page = Report::default().page_of_rows(&model, &x, &Run::default()).unwrap();
     let (found, numbers) = (samples(&model, &x).unwrap(), numbers(&page));
     for i in [0, 17, 79] {
         for (shown, expected) in [
@@ -61,7 +61,7 @@ fn rotated_components_are_shown_in_place_of_the_others() {
     let x = Dense::row_major(&values, 80, 6).unwrap();
     let oblimin = Criterion::Oblimin(Oblimin { gamma: -1.0, kaiser: true, ..Oblimin::default() });
     let rotated = RotatedModel::new(model.clone(), Some(3), oblimin, &Run::default()).unwrap();
-    let page = Report::default().of_rotated_and_rows(&rotated, &x, &Run::default()).unwrap();
+    let page = Report::default().page_of_rows(&rotated, &x, &Run::default()).unwrap();
     let (scores, numbers) = (rotated.transform_with(&x, &Run::default()).unwrap(), numbers(&page));
     let shown = |value: &Value, expected: f64| {
         let shown = value.as_f64().unwrap();
@@ -102,7 +102,7 @@ fn names_are_text_and_nothing_is_requested() {
         data_name: HOSTILE,
         ..Report::default()
     };
-    let page = report.of_pca_and_rows(&model, &x, &Run::default()).unwrap();
+    let page = report.page_of_rows(&model, &x, &Run::default()).unwrap();
     assert!(page.starts_with("<!doctype html>"));
     assert!(!page.contains("<img src=x"), "markup of a name");
     assert_eq!(page.matches("</script>").count(), page.matches("<script").count());
@@ -118,7 +118,7 @@ fn pages_of_many_rows_are_small() {
     let values = rows(30_000, 5);
     let model = fitted(&values, (30_000, 5), 5);
     let x = Dense::row_major(&values, 30_000, 5).unwrap();
-    let page = Report::default().of_pca_and_rows(&model, &x, &Run::default()).unwrap();
+    let page = Report::default().page_of_rows(&model, &x, &Run::default()).unwrap();
     assert_eq!(numbers(&page)["rows"]["t2"]["values"].as_array().unwrap().len(), 10_000);
     assert!(page.len() < 3_000_000, "{}", page.len());
     assert!(page.contains("hold 10\u{a0}000 of 30\u{a0}000 samples"));
@@ -130,19 +130,19 @@ fn unsuitable_arguments_are_named() {
     let model = fitted(&values, (30, 4), 2);
     let names = vec!["a".to_owned(); 3];
     let report = Report { feature_names: Some(&names), ..Report::default() };
-    let error = report.of_pca(&model).unwrap_err();
+    let error = report.page(&model).unwrap_err();
     assert!(matches!(error, Error::Names { what: "features", found: 3, expected: 4 }), "{error}");
     let x = Dense::row_major(&values[..90], 30, 3).unwrap();
     assert!(matches!(
-        Report::default().of_pca_and_rows(&model, &x, &Run::default()),
+        Report::default().page_of_rows(&model, &x, &Run::default()),
         Err(Error::Library(karhunen::Error::Shape { .. }))
     ));
     let x = Dense::row_major(&values, 30, 4).unwrap();
     let report = Report { level: 1.5, ..Report::default() };
-    assert!(report.of_pca_and_rows(&model, &x, &Run::default()).is_err());
+    assert!(report.page_of_rows(&model, &x, &Run::default()).is_err());
     // A model without components has a page, too.
     let none = fitted(&values, (30, 4), 0);
-    assert!(Report::default().of_pca(&none).unwrap().contains("No component was kept"));
+    assert!(Report::default().page(&none).unwrap().contains("No component was kept"));
 }
 
 /// Rows with every fifth value missing.
@@ -158,7 +158,7 @@ fn pages_of_missing_values_show_where_they_are() {
     let model = IncompletePca { method: Method::Ppca, scale: true.into(), ..IncompletePca::new(2) }
         .fit(&data)
         .unwrap();
-    let page = Report::default().of_incomplete_and_rows(&model, &data, &Run::default()).unwrap();
+    let page = Report::default().page_of_entries(&model, &data, &Run::default()).unwrap();
     let (found, numbers) = (incomplete_samples(&model, &data, &Run::default()).unwrap(), numbers(&page));
     let limits = found.t2_limits(&model, 0.95, diagnostics::Rows::Fitted).unwrap();
     for i in [0, 40, 89] {
@@ -185,11 +185,11 @@ fn pages_of_missing_values_show_where_they_are() {
         assert!(page.contains(said), "{said}");
     }
     // The model alone knows the numbers of missing values, not their certainty.
-    let alone = Report::default().of_incomplete(&model).unwrap();
+    let alone = Report::default().page(&model).unwrap();
     assert!(alone.contains("108 of 540 entries are missing (20.0%)") && !alone.contains("id=\"samples\""));
-    let new = Report::default().of_incomplete_and_rows(&model, &holed(30, 6), &Run::default()).unwrap();
+    let new = Report::default().page_of_entries(&model, &holed(30, 6), &Run::default()).unwrap();
     assert!(new.contains("they are taken to be new") && new.contains("id=\"odd\""));
-    let other = Report::default().of_incomplete_and_rows(&model, &holed(30, 5), &Run::default());
+    let other = Report::default().page_of_entries(&model, &holed(30, 5), &Run::default());
     assert!(matches!(other, Err(Error::Library(karhunen::Error::Shape { .. }))), "{other:?}");
 }
 
@@ -199,7 +199,7 @@ fn pages_of_kernels_show_scores_without_features() {
     let x = Dense::row_major(&values, 60, 4).unwrap();
     let kernel = Kernel::Rbf { gamma: Gamma::Value(0.25) };
     let model = KernelPca { kernel, ..KernelPca::new(3) }.fit(&x, &Weights::default()).unwrap();
-    let page = Report::default().of_kernel_and_rows(&model, &x, &Run::default()).unwrap();
+    let page = Report::default().page_of_rows(&model, &x, &Run::default()).unwrap();
     let (scores, numbers) = (model.transform(&x).unwrap(), numbers(&page));
     for i in [0, 30, 59] {
         let shown = numbers["rows"]["scores"][2][i].as_f64().unwrap();
@@ -217,7 +217,7 @@ fn pages_of_kernels_show_scores_without_features() {
     for absent in ["id=\"features\"", "id=\"odd\"", "id=\"distances\"", "id=\"holes\""] {
         assert!(!page.contains(absent), "{absent}");
     }
-    assert!(Report::default().of_kernel(&model).unwrap().contains("id=\"scree\""));
+    assert!(Report::default().page(&model).unwrap().contains("id=\"scree\""));
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn limits_of_a_weighted_fit_are_of_weighted_rows() {
         let pca = Pca { weighting, scale: true.into(), ..Pca::new(2) };
         let model = pca.fit(&x, &Weights::of_samples(&weights)).unwrap();
         let report = Report { sample_weights: Some(&weights), ..Report::default() };
-        let page = report.of_pca_and_rows(&model, &x, &Run::default()).unwrap();
+        let page = report.page_of_rows(&model, &x, &Run::default()).unwrap();
         assert!(page.contains("80 samples are given: those of the fit."), "{weighting:?}");
         assert!(
             page.contains("sample_weight=weights, level=0.95") && page.contains("--weights WEIGHTS --level")
@@ -241,13 +241,13 @@ fn limits_of_a_weighted_fit_are_of_weighted_rows() {
         let shown = shown["rows"]["spe"]["limit"].as_f64().unwrap();
         assert!((shown - limit).abs() <= 1e-4 * limit, "{shown} {limit}");
         // Without the weights they are not those of the fit.
-        let page = Report::default().of_pca_and_rows(&model, &x, &Run::default()).unwrap();
+        let page = Report::default().page_of_rows(&model, &x, &Run::default()).unwrap();
         assert!(
             page.contains("without the weights of the fit")
                 && numbers(&page)["rows"]["spe"]["limit"].is_null()
         );
         let few = Report { sample_weights: Some(&weights[..3]), ..Report::default() };
-        assert!(few.of_pca_and_rows(&model, &x, &Run::default()).is_err());
+        assert!(few.page_of_rows(&model, &x, &Run::default()).is_err());
     }
 }
 
@@ -263,12 +263,12 @@ fn errors_of_a_few_rows_give_no_limit() {
     let pca = Pca { weighting: Weighting::Importance, ..Pca::new(3) };
     let model = pca.fit(&x, &Weights::of_samples(&weights)).unwrap();
     let report = Report { sample_weights: Some(&weights), ..Report::default() };
-    let page = report.of_pca_and_rows(&model, &x, &Run::default()).unwrap();
+    let page = report.page_of_rows(&model, &x, &Run::default()).unwrap();
     assert!(page.contains("a few samples have nearly all of the error"));
     assert!(numbers(&page)["rows"]["spe"]["limit"].is_null());
     // The others have three components without noise.
     let model = Pca::new(2).fit(&others, &Weights::default()).unwrap();
-    let page = Report::default().of_pca_and_rows(&model, &others, &Run::default()).unwrap();
+    let page = Report::default().page_of_rows(&model, &others, &Run::default()).unwrap();
     assert!(!page.contains("a few samples have") && numbers(&page)["rows"]["spe"]["limit"].is_f64());
 }
 
@@ -283,9 +283,8 @@ fn rows_are_those_of_the_fit_by_their_values() {
         for center in [Centring::Mean, Centring::None] {
             let pca = Pca { center, scale: scale.into(), ..Pca::new(2) };
             let model = pca.fit(&x(first), &Weights::default()).unwrap();
-            let origin = |values: &[f64]| {
-                Report::default().of_pca_and_rows(&model, &x(values), &Run::default()).unwrap()
-            };
+            let origin =
+                |values: &[f64]| Report::default().page_of_rows(&model, &x(values), &Run::default()).unwrap();
             assert!(origin(first).contains("those of the fit."));
             assert!(origin(second).contains("but with other scores; they are taken to be new."));
         }
@@ -293,12 +292,12 @@ fn rows_are_those_of_the_fit_by_their_values() {
     let (fitted, other) =
         (Observed::from_dense(&x(first)).unwrap(), Observed::from_dense(&x(second)).unwrap());
     let model = IncompletePca::new(2).fit(&fitted).unwrap();
-    let origin = |rows| Report::default().of_incomplete_and_rows(&model, rows, &Run::default()).unwrap();
+    let origin = |rows| Report::default().page_of_entries(&model, rows, &Run::default()).unwrap();
     assert!(origin(&fitted).contains("those of the fit.") && origin(&other).contains("with other scores"));
     // A kernel model has no limits, so that weights would change nothing.
     let model = KernelPca::new(2).fit(&x(first), &Weights::default()).unwrap();
     let report = Report { sample_weights: Some(&[1.0; 80]), ..Report::default() };
-    assert!(matches!(report.of_kernel_and_rows(&model, &x(first), &Run::default()), Err(Error::Weights)));
+    assert!(matches!(report.page_of_rows(&model, &x(first), &Run::default()), Err(Error::Weights)));
 }
 
 #[test]
@@ -307,7 +306,7 @@ fn calls_read_the_data_as_they_were_read() {
     let model = fitted(&values, (30, 4), 2);
     let options = ["--label", "a class", "--header=yes"].map(str::to_owned);
     let report = Report { data_options: &options, data_name: "my data.csv", ..Report::default() };
-    let page = report.of_pca(&model).unwrap();
+    let page = report.page(&model).unwrap();
     assert!(
         page.contains(
             "karhunen fit &#x27;my data.csv&#x27; --label &#x27;a class&#x27; --header=yes -k 2 --scale"
@@ -322,7 +321,7 @@ fn calls_of_weighted_fits_name_the_weights() {
     let weighted = holed(90, 6).with_sample_weights(&weights).unwrap();
     for (data, expected) in [(&weighted, true), (&holed(90, 6), false)] {
         let model = IncompletePca::new(2).fit(data).unwrap();
-        let page = Report::default().of_incomplete(&model).unwrap();
+        let page = Report::default().page(&model).unwrap();
         assert_eq!(page.contains("sample_weight=weights"), expected);
         assert_eq!(page.contains("--missing -k 2 --weights WEIGHTS"), expected);
     }
@@ -333,7 +332,7 @@ fn data_without_variance_are_described_as_such() {
     let values = [3.0; 60];
     let model = fitted(&values, (20, 3), 1);
     let x = Dense::row_major(&values, 20, 3).unwrap();
-    let page = Report::default().of_pca_and_rows(&model, &x, &Run::default()).unwrap();
+    let page = Report::default().page_of_rows(&model, &x, &Run::default()).unwrap();
     for said in
         ["The data have no variance", "T² has no limit: no component has variance", "zero to rounding"]
     {
@@ -345,12 +344,12 @@ fn data_without_variance_are_described_as_such() {
 #[test]
 fn one_component_is_in_the_singular_and_idle_rules_have_no_picture() {
     let values = rows(80, 9);
-    let page = Report::default().of_pca(&fitted(&values, (80, 9), 1)).unwrap();
+    let page = Report::default().page(&fitted(&values, (80, 9), 1)).unwrap();
     assert!(page.contains("One component was kept; it explains"));
     // The fit has the other variances too.
     assert!(page.contains("id=\"rules\"") && numbers_of_rules(&page) > 0);
     let constant = vec![1.0; 80 * 9];
-    let idle = Report::default().of_pca(&fitted(&constant, (80, 9), 1)).unwrap();
+    let idle = Report::default().page(&fitted(&constant, (80, 9), 1)).unwrap();
     assert!(!idle.contains("id=\"rules\"") && numbers_of_rules(&idle) == 0);
 }
 

@@ -99,12 +99,8 @@ __all__ = [
     "takes_missing_values",
     "to_state",
     "unmatched_variants",
-    "write_incomplete_report",
-    "write_kernel_report",
     "write_plink",
     "write_report",
-    "write_rotated_incomplete_report",
-    "write_rotated_report",
 ]
 
 __version__: str
@@ -1073,22 +1069,6 @@ def rotate(
     gamma: float | None = None,
     target: NDArray[np.float64] | None = None,
 ) -> RotatedModel | RotatedIncompleteModel: ...
-def write_rotated_incomplete_report(
-    model: RotatedIncompleteModel,
-    path: str,
-    about: dict[str, Any],
-    entries: Entries | None = None,
-    n_threads: int | None = None,
-    on_progress: _OnProgress | None = None,
-) -> None: ...
-def write_rotated_report(
-    model: RotatedModel,
-    path: str,
-    about: dict[str, Any],
-    x: _Data | None = None,
-    n_threads: int | None = None,
-    on_progress: _OnProgress | None = None,
-) -> None: ...
 def complete(
     x: NDArray[np.float64],
     options: dict[str, Any],
@@ -1132,26 +1112,10 @@ def suspect_columns(x: _Data, names: list[str], remedy: str) -> list[str]:
     """Return a hint for each column that is probably no feature; `remedy` is said in each."""
 
 def write_report(
-    model: Model,
+    model: Model | RotatedModel | RotatedIncompleteModel | IncompleteModel | KernelModel,
     path: str,
     about: dict[str, Any],
-    x: _Data | None = None,
-    n_threads: int | None = None,
-    on_progress: _OnProgress | None = None,
-) -> None: ...
-def write_incomplete_report(
-    model: IncompleteModel,
-    path: str,
-    about: dict[str, Any],
-    entries: Entries | None = None,
-    n_threads: int | None = None,
-    on_progress: _OnProgress | None = None,
-) -> None: ...
-def write_kernel_report(
-    model: KernelModel,
-    path: str,
-    about: dict[str, Any],
-    x: _Data | None = None,
+    rows: _Data | Entries | None = None,
     n_threads: int | None = None,
     on_progress: _OnProgress | None = None,
 ) -> None: ...

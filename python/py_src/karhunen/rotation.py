@@ -218,12 +218,9 @@ class Rotation:
             The file.
         """
         texts = about(self._pca, X, level, title)
-        if isinstance(self._rotated, _core.RotatedIncompleteModel):
-            entries = None if X is None else to_entries(self._pca, X, reset=False)
-            write = _core.write_rotated_incomplete_report
-            return write_page(self._pca, write, path, entries, texts, self._rotated, sample_weight)
-        rows = None if X is None else to_rows(self._pca, X, reset=False)
-        return write_page(self._pca, _core.write_rotated_report, path, rows, texts, self._rotated, sample_weight)
+        to_given = to_entries if isinstance(self._rotated, _core.RotatedIncompleteModel) else to_rows
+        rows = None if X is None else to_given(self._pca, X, reset=False)
+        return write_page(self._pca, path, rows, texts, self._rotated, sample_weight)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the rotated model to a file that :meth:`load` and the command line ``karhunen`` read.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use karhunen::{Observed, Run, Scalar};
 use karhunen_io::{ObservedData, ReadOptions, RowsAndColumns, Saved, TripleColumns, Values};
-use karhunen_report::Report;
+use karhunen_report::{Described, Report};
 
 use crate::commands::loaded::{self, Loaded};
 use crate::dataset::Dataset;
@@ -117,14 +117,14 @@ fn of_model(args: &ReportArgs, model: &Loaded) -> Result<String> {
         },
         ..Report::default()
     };
-    let page = match model {
-        Loaded::Rows(RowModel::Complete(saved)) => report.of_pca(&saved.model),
-        Loaded::Rows(RowModel::Kernel(saved)) => report.of_kernel(&saved.model),
-        Loaded::Rows(RowModel::Rotated(saved)) => report.of_rotated(&saved.model),
-        Loaded::Incomplete(saved) => report.of_incomplete(&saved.model),
-        Loaded::RotatedIncomplete(saved) => report.of_rotated_incomplete(&saved.model),
+    let model: &dyn Described = match model {
+        Loaded::Rows(RowModel::Complete(saved)) => &saved.model,
+        Loaded::Rows(RowModel::Kernel(saved)) => &saved.model,
+        Loaded::Rows(RowModel::Rotated(saved)) => &saved.model,
+        Loaded::Incomplete(saved) => &saved.model,
+        Loaded::RotatedIncomplete(saved) => &saved.model,
     };
-    page.map_err(|error| failure(error, |error| Places::of_file(&name).explain(error)))
+    report.page(model).map_err(|error| failure(error, |error| Places::of_file(&name).explain(error)))
 }
 
 /// The texts of a page besides the numbers of the model and the rows.
@@ -206,9 +206,9 @@ impl OnValues for Rows<'_> {
             triples: Vec::new(),
         };
         let make = |report: &Report<'_>| match model {
-            RowModel::Complete(saved) => report.of_pca_and_rows(&saved.model, &*source, &run),
-            RowModel::Kernel(saved) => report.of_kernel_and_rows(&saved.model, &*source, &run),
-            RowModel::Rotated(saved) => report.of_rotated_and_rows(&saved.model, &*source, &run),
+            RowModel::Complete(saved) => report.page_of_rows(&saved.model, &*source, &run),
+            RowModel::Kernel(saved) => report.page_of_rows(&saved.model, &*source, &run),
+            RowModel::Rotated(saved) => report.page_of_rows(&saved.model, &*source, &run),
         };
         about.page(make, explain)
     }
@@ -259,8 +259,8 @@ fn of_entries<T: Scalar>(
     explain: impl Fn(karhunen::Error) -> Failure,
 ) -> Result<String> {
     let make = |report: &Report<'_>| match model.rotated() {
-        Some(rotated) => report.of_rotated_incomplete_and_rows(rotated, entries, run),
-        None => report.of_incomplete_and_rows(model.fitted(), entries, run),
+        Some(rotated) => report.page_of_entries(rotated, entries, run),
+        None => report.page_of_entries(model.fitted(), entries, run),
     };
     about.page(make, explain)
 }

@@ -10,7 +10,6 @@ use karhunen::rotation::RotatedModel;
 use karhunen::{IncompleteModel, Observed, Run, Scalar, diagnostics};
 
 pub(crate) use holes::{HoleTable, Holes};
-pub(crate) use rotated::content as rotated_content;
 
 use crate::choice::Chosen;
 use crate::components::Leading;
@@ -18,24 +17,44 @@ use crate::features::FeatureTable;
 use crate::names::{Names, component};
 use crate::page::Content;
 use crate::points::Rows;
-use crate::{Error, Report};
+use crate::{Described, DescribedEntries, Error, Report};
+
+impl Described for IncompleteModel {
+    fn content(&self, report: &Report<'_>) -> Result<Content, Error> {
+        content(report, self, &report.features(self.n_features())?, None)
+    }
+}
+
+impl DescribedEntries for IncompleteModel {
+    fn content_of_entries<T: Scalar>(
+        &self,
+        report: &Report<'_>,
+        rows: &Observed<T>,
+        run: &Run<'_>,
+    ) -> Result<Content, Error> {
+        let features = report.features(self.n_features())?;
+        let shown = rows_and_holes(report, self, rows, &features, None, run)?;
+        content(report, self, &features, Some(shown))
+    }
+}
 
 /// The rows of a page, with scores of rotated components if these are given, and their missing values.
-pub(crate) fn rows_and_holes<T: Scalar>(
+fn rows_and_holes<T: Scalar>(
     report: &Report<'_>,
     model: &IncompleteModel,
     rows: &Observed<T>,
-    (features, samples): (&Names<'_>, &Names<'_>),
+    features: &Names<'_>,
     rotated: Option<&RotatedModel<IncompleteModel>>,
     run: &Run<'_>,
 ) -> Result<(Rows, Holes), Error> {
-    let shown = Rows::of_incomplete(model, rows, (features, samples), report, rotated, run)?;
+    let samples = Names::of_samples(report.sample_names, rows.n_samples())?;
+    let shown = Rows::of_incomplete(model, rows, (features, &samples), report, rotated, run)?;
     let holes = Holes::of_rows(model, rows, features, shown.is_of_fit, run)?;
     Ok((shown, holes))
 }
 
 /// The content for a model, and its rows if they are given.
-pub(crate) fn content(
+fn content(
     report: &Report<'_>,
     model: &IncompleteModel,
     names: &Names<'_>,

@@ -1,21 +1,40 @@
 //! The content of a page about rotated components of data with missing values.
 
 use karhunen::rotation::RotatedModel;
-use karhunen::{IncompleteModel, diagnostics};
+use karhunen::{IncompleteModel, Observed, Run, Scalar, diagnostics};
 
 use crate::components::Leading;
 use crate::features::FeatureTable;
-use crate::incomplete::{Holes, calls, content as of_model};
+use crate::incomplete::{Holes, calls, content as of_model, rows_and_holes};
 use crate::names::{Names, rotated_component};
 use crate::page::Content;
 use crate::points::Rows;
 use crate::rotation::{correlated, iterations, sentence, step};
-use crate::{Error, Report};
+use crate::{Described, DescribedEntries, Error, Report};
 
 const UNCHANGED: &str = "T², SPE and predictions are those of the fit; no rotation changes them.";
 
+impl Described for RotatedModel<IncompleteModel> {
+    fn content(&self, report: &Report<'_>) -> Result<Content, Error> {
+        content(report, self, &report.features(self.model().n_features())?, None)
+    }
+}
+
+impl DescribedEntries for RotatedModel<IncompleteModel> {
+    fn content_of_entries<T: Scalar>(
+        &self,
+        report: &Report<'_>,
+        rows: &Observed<T>,
+        run: &Run<'_>,
+    ) -> Result<Content, Error> {
+        let features = report.features(self.model().n_features())?;
+        let shown = rows_and_holes(report, self.model(), rows, &features, Some(self), run)?;
+        content(report, self, &features, Some(shown))
+    }
+}
+
 /// The content for a rotated model, and its rows if they are given.
-pub(crate) fn content(
+fn content(
     report: &Report<'_>,
     rotated: &RotatedModel<IncompleteModel>,
     names: &Names<'_>,

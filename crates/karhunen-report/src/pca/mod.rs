@@ -7,9 +7,7 @@ mod odd;
 mod rotated;
 mod rows;
 
-pub(crate) use rotated::content as rotated_content;
-
-use karhunen::{PcaModel, diagnostics};
+use karhunen::{PcaModel, Run, Scalar, Source, diagnostics};
 
 use crate::choice::Chosen;
 use crate::components::Leading;
@@ -17,10 +15,30 @@ use crate::features::FeatureTable;
 use crate::names::{Names, component};
 use crate::page::Content;
 use crate::points::Rows;
-use crate::{Error, Report};
+use crate::{Described, DescribedRows, Error, Report};
+
+impl Described for PcaModel {
+    fn content(&self, report: &Report<'_>) -> Result<Content, Error> {
+        content(report, self, &report.features(self.n_features())?, None)
+    }
+}
+
+impl DescribedRows for PcaModel {
+    fn content_of_rows<T: Scalar>(
+        &self,
+        report: &Report<'_>,
+        x: &dyn Source<T>,
+        run: &Run<'_>,
+    ) -> Result<Content, Error> {
+        let features = report.features(self.n_features())?;
+        let samples = Names::of_samples(report.sample_names, x.shape().0)?;
+        let rows = Rows::of_complete(self, x, (&features, &samples), report, None, run)?;
+        content(report, self, &features, Some(rows))
+    }
+}
 
 /// The content for a model, and its rows if they are given.
-pub(crate) fn content(
+fn content(
     report: &Report<'_>,
     model: &PcaModel,
     names: &Names<'_>,

@@ -1,7 +1,7 @@
 //! The content of a page about rotated components.
 
-use karhunen::diagnostics;
 use karhunen::rotation::RotatedModel;
+use karhunen::{Run, Scalar, Source, diagnostics};
 
 use crate::choice::Chosen;
 use crate::components::Leading;
@@ -11,12 +11,34 @@ use crate::page::Content;
 use crate::pca::{calls, facts};
 use crate::points::Rows;
 use crate::rotation::{correlated, iterations, sentence, step};
-use crate::{Error, Report};
+use crate::{Described, DescribedRows, Error, Report};
 
 const DISTANCES: &str = "T² and SPE are those of these components; no rotation changes them.";
 
+impl Described for RotatedModel {
+    fn content(&self, report: &Report<'_>) -> Result<Content, Error> {
+        content(report, self, &report.features(self.model().n_features())?, None)
+    }
+}
+
+impl DescribedRows for RotatedModel {
+    fn content_of_rows<T: Scalar>(
+        &self,
+        report: &Report<'_>,
+        x: &dyn Source<T>,
+        run: &Run<'_>,
+    ) -> Result<Content, Error> {
+        let model = self.model().leading(self.n_components())?;
+        let features = report.features(model.n_features())?;
+        let samples = Names::of_samples(report.sample_names, x.shape().0)?;
+        let rotation = Some(self.rotation());
+        let rows = Rows::of_complete(&model, x, (&features, &samples), report, rotation, run)?;
+        content(report, self, &features, Some(rows))
+    }
+}
+
 /// The content for a rotated model, and its rows if they are given.
-pub(crate) fn content(
+fn content(
     report: &Report<'_>,
     rotated: &RotatedModel,
     names: &Names<'_>,

@@ -170,7 +170,7 @@ class FittedIncomplete(Summarised, ViewedModel):
         check_is_fitted(self)
         texts = about(self, X, level, title)
         entries = None if X is None else to_entries(self, X, reset=False)
-        return write_page(self, _core.write_incomplete_report, path, entries, texts, sample_weight=sample_weight)
+        return write_page(self, path, entries, texts, sample_weight=sample_weight)
 
     def transform_offsets(self, X: Any) -> FloatArray:
         """Compute the offsets of rows with missing values, jointly with their scores; zeros without `row_offsets`.

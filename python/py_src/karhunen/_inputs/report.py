@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from karhunen import _core
 from karhunen._inputs.matrix import to_weights
 from karhunen._shared.options import probability
 
 
 def write_page(
     estimator: Any,
-    write: Callable[..., None],
     path: str | os.PathLike[str],
     rows: Any,
     texts: dict[str, Any],
     model: Any = None,
     sample_weight: Any = None,
 ) -> Path:
-    """Write the page of a fitted estimator and of rows, if there are any, by a function of the engine.
+    """Write the page of a fitted estimator and of rows, if there are any.
 
     The page is of `model`, or of the engine's model of the estimator.
     """
@@ -33,7 +32,7 @@ def write_page(
     file = Path(path)
     shown = estimator._model_now() if model is None else model
     with estimator._call() as draw:
-        write(shown, os.fspath(file), texts, rows, estimator.n_threads, draw)
+        _core.write_report(shown, os.fspath(file), texts, rows, estimator.n_threads, draw)
     return file
 
 

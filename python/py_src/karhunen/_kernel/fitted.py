@@ -274,7 +274,7 @@ class FittedKernelPCA(Summarised, FittedKernel):
         check_is_fitted(self)
         texts = about(self, X, None, title)
         rows = None if X is None else to_matrix(self, X, reset=False)
-        return write_page(self, _core.write_kernel_report, path, rows, texts)
+        return write_page(self, path, rows, texts)
 
     def inverse_transform(self, X: Any) -> FloatArray:
         """Map scores to rows by the method `pre_image`.

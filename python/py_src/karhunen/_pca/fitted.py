@@ -118,7 +118,7 @@ class FittedComponents(Summarised, FittedModel):
         check_is_fitted(self)
         texts = about(self, X, level, title)
         rows = None if X is None else to_rows(self, X, reset=False)
-        return write_page(self, _core.write_report, path, rows, texts, sample_weight=sample_weight)
+        return write_page(self, path, rows, texts, sample_weight=sample_weight)
 
     def _whitened(self) -> bool:
         """Return whether scores have unit variance."""
