@@ -1,8 +1,10 @@
 //! The fit of a matrix known only by its products.
 
 use super::convergence::Input;
-use super::fit::{Solved, check_factors, factors_of_varying, iteration, problem_of_sums, tolerance};
+use super::factors::{check_factors, factors_of_varying};
 use super::limit::{Allowance, only};
+use super::plan::{iteration, problem_of_sums, tolerance};
+use super::solved::Solved;
 use super::{NComponents, Pca, PcaModel};
 use crate::affine::{Affine, Standardization};
 use crate::error::{Advice, Error, Result};

@@ -2,9 +2,11 @@
 //! iteration.
 
 use super::convergence::Input;
-use super::fit::{Solved, check_factors, factors_of_varying, iteration, problem_of_sums, tolerance};
+use super::factors::{check_factors, factors_of_varying};
 use super::fit_scatter::{self, Origin};
 use super::limit::{Allowance, only};
+use super::plan::{iteration, problem_of_sums, tolerance};
+use super::solved::Solved;
 use super::{NComponents, Pca, PcaModel};
 use crate::affine::{Affine, Standardization};
 use crate::choice::Choice;

@@ -1,8 +1,10 @@
 //! Fits from sums over the rows: of data that were read before, and of data that can be read once.
 
 use super::convergence::Input;
-use super::fit::{Solved, check_factors, factors_of_varying, iteration, problem_of_sums, tolerance};
+use super::factors::{check_factors, factors_of_varying};
 use super::limit::Allowance;
+use super::plan::{iteration, problem_of_sums, tolerance};
+use super::solved::Solved;
 use super::{Pca, PcaModel};
 use crate::affine::{Affine, Standardization};
 use crate::choice::Choice;

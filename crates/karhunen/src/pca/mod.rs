@@ -2,6 +2,7 @@
 
 mod convergence;
 pub(crate) mod evidence;
+mod factors;
 mod fit;
 mod fit_operator;
 mod fit_parts;
@@ -14,9 +15,11 @@ mod model;
 mod n_components;
 mod oadp;
 mod observed;
+mod plan;
 #[cfg(feature = "serde")]
 mod record;
 pub(crate) mod signs;
+mod solved;
 mod transform;
 
 pub use convergence::Convergence;
@@ -206,7 +209,7 @@ impl Pca {
     /// # Ok::<(), karhunen::Error>(())
     /// ```
     pub fn memory_need<T: Scalar>(&self, x: &dyn Source<T>, run: &Run<'_>) -> f64 {
-        compiled!(T, fit::memory_need::<T> => fn(&Pca, &dyn Source<T>, &Run<'_>) -> f64)(self, x, run)
+        compiled!(T, plan::memory_need::<T> => fn(&Pca, &dyn Source<T>, &Run<'_>) -> f64)(self, x, run)
     }
 
     /// Sums the rows of `x` for [`Pca::fit_scatter`]: as [`Scatter::of`], within the memory limit of the fit. `weights`

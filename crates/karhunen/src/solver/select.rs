@@ -140,10 +140,10 @@ pub(crate) enum RouteChoice {
 
 impl RouteChoice {
     /// The reason for the route; empty before a spectrum estimate.
-    pub(crate) fn reason(self) -> String {
+    pub(crate) fn reason(&self) -> &str {
         match self {
             Self::Route(_, reason) => reason,
-            Self::Estimate(_) => String::new(),
+            Self::Estimate(_) => "",
         }
     }
 }
