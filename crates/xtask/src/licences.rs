@@ -1,5 +1,7 @@
 //! Licences of dependencies: all come from crates.io under a licence compatible with MIT or Apache-2.0.
 
+use spdx::{Expression, LicenseReq, ParseMode};
+
 use crate::workspace::Package;
 
 const ALLOWED: [&str; 12] = [
@@ -40,45 +42,11 @@ fn problem(package: &Package) -> Option<String> {
     }
 }
 
-/// Evaluates an SPDX expression (and the old form `MIT/Apache-2.0`): every part of some alternative must be
-/// allowed.
+/// Tests whether every part of some alternative of an SPDX expression is allowed; `MIT/Apache-2.0` is an old form. An exception
+/// only extends the permissions of its licence.
 fn is_allowed(expression: &str) -> bool {
-    let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
-    let mut tokens = spaced.split_whitespace().peekable();
-    let allowed = any_of(&mut tokens);
-    allowed && tokens.peek().is_none()
-}
-
-type Tokens<'a> = std::iter::Peekable<std::str::SplitWhitespace<'a>>;
-
-fn any_of(tokens: &mut Tokens<'_>) -> bool {
-    let mut allowed = all_of(tokens);
-    while tokens.next_if_eq(&"OR").is_some() {
-        // Both sides are parsed in any case.
-        allowed |= all_of(tokens);
-    }
-    allowed
-}
-
-fn all_of(tokens: &mut Tokens<'_>) -> bool {
-    let mut allowed = one(tokens);
-    while tokens.next_if_eq(&"AND").is_some() {
-        allowed &= one(tokens);
-    }
-    allowed
-}
-
-fn one(tokens: &mut Tokens<'_>) -> bool {
-    if tokens.next_if_eq(&"(").is_some() {
-        let allowed = any_of(tokens);
-        return tokens.next_if_eq(&")").is_some() && allowed;
-    }
-    let allowed = tokens.next().is_some_and(|name| ALLOWED.contains(&name));
-    // An exception only extends the permissions of the licence.
-    if tokens.next_if_eq(&"WITH").is_some() {
-        tokens.next();
-    }
-    allowed
+    let allowed = |wanted: &LicenseReq| wanted.license.id().is_some_and(|id| ALLOWED.contains(&id.name));
+    Expression::parse_mode(expression, ParseMode::LAX).is_ok_and(|parsed| parsed.evaluate(allowed))
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
-//! Data that change during a command, and pipes that end early.
+//! Data that change during a command.
 
 use std::fs::{self, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
-use std::process::Stdio;
 
 use super::bench::{Bench, Job};
 use super::kills::put;
-use super::run::{Files, check_files, files, finish, run, start};
+use super::run::{Files, files, finish, run, start};
 use super::{Strike, Unable};
 
 /// A job on the file `data` (with an extension) in its own folder, and another content for the file.
@@ -150,65 +149,4 @@ fn outputs(folder: &Path, reading: &Reading) -> Result<Files, String> {
     let mut found = files(folder)?;
     found.remove(&reading.name);
     Ok(found)
-}
-
-/// Writes the data to a pipe in pieces, some of one byte, and ends it early in three moments of four: the command
-/// must give the results for a file of the same content.
-pub(super) fn pipes(bench: &Bench) -> Result<Strike<'_>, Unable> {
-    let readings = readings(bench)?;
-    Ok(Box::new(move |moment| {
-        let reading = moment.choose(&readings);
-        let whole = reading.content.len();
-        let end = if moment.index % 4 == 3 { whole } else { (moment.at * whole as f64) as usize };
-        let arguments: Vec<String> = reading
-            .job
-            .arguments
-            .iter()
-            .map(|word| if *word == reading.name { "-".to_owned() } else { word.clone() })
-            .collect();
-        let errors = moment.folder.join("errors");
-        let (piped, filed) = (moment.folder.join("piped"), moment.folder.join("filed"));
-        put(&piped, &Files::new())?;
-        put(&filed, &Files::new())?;
-        let failed = |error: std::io::Error| error.to_string();
-        let mut command = bench.command(&piped, &arguments);
-        let log = fs::File::create(&errors).map_err(failed)?;
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log).spawn().map_err(failed)?;
-        if let Some(mut pipe) = child.stdin.take() {
-            let mut at = 0;
-            while at < end {
-                let most =
-                    if moment.random.uniform() < 0.1 { 1.0 } else { 60_000.0 * moment.random.uniform() };
-                let next = end.min(at + 1 + most as usize);
-                // The command may close the pipe before the end of the data.
-                if pipe.write_all(&reading.content[at..next]).is_err() {
-                    break;
-                }
-                at = next;
-            }
-        }
-        let found = finish(child, &errors)?;
-        let code = found.check(&[0, 2, 3])?;
-        let cut = moment.folder.join("cut");
-        fs::write(&cut, &reading.content[..end]).map_err(failed)?;
-        let mut command = bench.command(&filed, &arguments);
-        let log = moment.folder.join("file-errors");
-        let input = fs::File::open(&cut).map_err(failed)?;
-        let status = command
-            .stdin(input)
-            .stdout(Stdio::null())
-            .stderr(fs::File::create(&log).map_err(failed)?)
-            .status()
-            .map_err(failed)?;
-        let mut text = String::new();
-        fs::File::open(&log).and_then(|mut file| file.read_to_string(&mut text)).map_err(failed)?;
-        if status.code() != Some(code) || text != found.errors {
-            return Err(format!(
-                "{} cut to {end} bytes: by a pipe code {code} and {:?}, from a file {status} and {text:?}",
-                reading.name, found.errors
-            ));
-        }
-        check_files(&piped, &files(&filed)?)
-    }))
 }

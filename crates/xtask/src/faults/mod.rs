@@ -54,41 +54,38 @@ impl From<String> for Unable {
     }
 }
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 5] = [
     Kind {
-        name: "kill-fit",
-        about: "SIGKILL during a fit with checkpoints; resumed, to the same bits",
-        prepare: kills::fits,
+        name: "kill",
+        about: "SIGKILL during a fit with checkpoints, resumed to the same bits, or while outputs are written",
+        prepare: kills_at_any_time,
     },
     Kind {
-        name: "kill-write",
-        about: "SIGKILL while outputs are written; each is whole, old or new",
-        prepare: kills::writes,
-    },
-    Kind {
-        name: "stop-fit",
-        about: "SIGINT, SIGTERM or SIGHUP during a fit with checkpoints",
-        prepare: stops::fits,
-    },
-    Kind {
-        name: "stop-write",
-        about: "SIGINT, SIGTERM or SIGHUP while outputs are written",
-        prepare: stops::writes,
+        name: "stop",
+        about: "SIGINT, SIGTERM or SIGHUP during a fit with checkpoints or while outputs are written",
+        prepare: stops_at_any_time,
     },
     Kind { name: "full-disk", about: "outputs on a file system that fills up", prepare: space::disk },
-    Kind { name: "size-limit", about: "outputs beyond the largest size of a file", prepare: space::limit },
     Kind {
         name: "changed-data",
         about: "data cut, rewritten, lengthened or replaced while they are used",
         prepare: changes::files_that_change,
     },
-    Kind {
-        name: "cut-pipe",
-        about: "data from a pipe in small pieces that ends early",
-        prepare: changes::pipes,
-    },
     Kind { name: "memory", about: "memory that runs out, over every command", prepare: memory::limits },
 ];
+
+fn kills_at_any_time(bench: &Bench) -> Result<Strike<'_>, Unable> {
+    Ok(one_of([kills::fits(bench)?, kills::writes(bench)?]))
+}
+
+fn stops_at_any_time(bench: &Bench) -> Result<Strike<'_>, Unable> {
+    Ok(one_of([stops::fits(bench)?, stops::writes(bench)?]))
+}
+
+/// Strikes in one of two ways, drawn for each moment.
+fn one_of<'a>(strikes: [Strike<'a>; 2]) -> Strike<'a> {
+    Box::new(move |moment| moment.choose(&strikes)(moment))
+}
 
 /// One moment at which a fault strikes.
 pub(super) struct Moment {
@@ -254,9 +251,9 @@ mod tests {
             let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
             Wanted::parse(&words)
         };
-        let wanted = parse("kill-fit --moments 1000 --seed 7 memory").unwrap();
+        let wanted = parse("kill --moments 1000 --seed 7 memory").unwrap();
         assert_eq!((wanted.moments, wanted.seed), (1000, 7));
-        assert_eq!(wanted.kinds, ["kill-fit", "memory"]);
+        assert_eq!(wanted.kinds, ["kill", "memory"]);
         assert_eq!(parse("").unwrap().moments, MOMENTS);
         for wrong in ["--moments", "--moments many", "earthquake"] {
             assert!(parse(wrong).is_err(), "{wrong}");

@@ -1,4 +1,4 @@
-//! Lack of space for outputs: a small file system, and a limit of the size of files.
+//! Lack of space for outputs: a small file system.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -76,22 +76,6 @@ fn checkpoint(bench: &Bench, moment: &mut Moment, jobs: &[Job]) -> Result<(), St
         Some(name) => Err(format!("{name} was left on the full disk")),
         None => Ok(()),
     }
-}
-
-/// Writes under a limit of the size of files below the largest output.
-pub(super) fn limit(bench: &Bench) -> Result<Strike<'_>, Unable> {
-    let jobs = write_jobs(bench)?;
-    Ok(Box::new(move |moment| {
-        let [old, new] = moment.choose(&jobs);
-        let (folder, errors) = (moment.folder.join("work"), moment.folder.join("errors"));
-        put(&folder, &old.outputs)?;
-        let largest = new.outputs.values().map(Vec::len).max().unwrap_or(0);
-        let blocks = (moment.at * largest as f64 / 512.0) as usize;
-        // Without the trap, the system would end the process by a signal.
-        let before = format!("trap '' XFSZ; ulimit -f {blocks}");
-        let done = run(&mut bench.shell(&before, &folder, &new.arguments), &errors)?;
-        all_or_nothing(&done, &folder, old, new)
-    }))
 }
 
 /// Checks that all outputs are new, or that all are old and the message names one.
