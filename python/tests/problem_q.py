@@ -1,4 +1,4 @@
-"""Problem Q of docs/missing-values/reference.md, 40 x 12, 314 of 480 entries observed, generated from a formula."""
+"""Problem Q of docs/log/reference-values.md, 40 x 12, 314 of 480 entries observed, generated from a formula."""
 
 from collections.abc import Iterator
 

@@ -22,7 +22,7 @@ def golden(options: dict[str, object], name: str) -> tuple[dict[str, object], fl
     return options, found["cost"], found["rmse"], found["hidden_rmse"]
 
 
-#: Options, cost, RMSE, RMSE of the hidden entries; for methods with priors from docs/missing-values/reference.md.
+#: Options, cost, RMSE, RMSE of the hidden entries; for methods with priors from docs/log/reference-values.md.
 OPTIMA = {
     "em": golden({}, "least_squares"),
     "cg": golden({}, "least_squares"),

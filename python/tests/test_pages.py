@@ -44,7 +44,7 @@ def test_links_lead_somewhere(page):
 
 def test_there_are_pages():
     names = {str(page.relative_to(ROOT)) for page in PAGES}
-    assert {"README.md", "CONTRIBUTING.md", "docs/map.md", "docs/missing-values/README.md"} <= names
+    assert {"README.md", "CONTRIBUTING.md", "docs/map.md", "docs/missing-values.md"} <= names
 
 
 def test_pages_that_the_code_cites_exist():

@@ -69,7 +69,7 @@ impl Holes {
         Self { complete, observed, noise_free }
     }
 
-    /// Problem Q of `docs/missing-values/reference.md`: 40 x 12, two components, 314 observed entries.
+    /// Problem Q of `docs/log/reference-values.md`: 40 x 12, two components, 314 observed entries.
     pub fn problem_q() -> Self {
         Self::planted(40, 12, &[2.0, 1.0], 0.25, 0.4, 2007)
     }

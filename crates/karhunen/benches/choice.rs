@@ -1,5 +1,5 @@
 //! The choice of a route compared with the best one: the processor time of fits by each route, over shapes,
-//! densities, spectra and requests. Prints one line of CSV for each case as it ends; `docs/routes.md` states the
+//! densities, spectra and requests. Prints one line of CSV for each case as it ends; `docs/log/routes.md` states the
 //! expected results.
 //!
 //! `cargo bench --bench choice` runs all of them, which takes hours; arguments restrict it to the cases whose

@@ -145,7 +145,7 @@ impl NormalizedWeights {
 }
 
 impl Totals {
-    /// `f`, the ratio of the reported to the population variance, for each meaning of weights: `docs/weights.md`.
+    /// `f`, the ratio of the reported to the population variance, for each meaning of weights: `docs/moments.md`.
     pub(crate) fn correction(&self, weighting: Weighting) -> Result<f64> {
         let too_small = !counts_several(self.sum);
         match weighting {

@@ -181,7 +181,7 @@ fn described(online: &OnlineSummary) -> [String; 2] {
     [
         format!(
             "the observed entries exceed the memory: learned block by block in {passes}, less accurately than by a fit \
-             of all entries (docs/missing-values/online.md)"
+             of all entries (docs/missing-values-methods.md)"
         ),
         format!(
             "the model holds the last {rows} rows, which predict knows; errors and variances are theirs; transform and \

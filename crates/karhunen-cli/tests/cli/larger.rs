@@ -317,7 +317,7 @@ fn rows_with_more_entries_than_the_limit_are_learned_block_by_block() {
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let counted = if passes == 1 { "in 1 pass," } else { "in 2 passes," };
         for part in
-            [counted, "docs/missing-values/online.md", "the model holds the last", "MB read in all passes"]
+            [counted, "docs/missing-values-methods.md", "the model holds the last", "MB read in all passes"]
         {
             assert!(words.contains(part), "{part}: {text}");
         }

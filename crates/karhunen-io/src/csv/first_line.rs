@@ -1,5 +1,5 @@
 //! Decides whether the first record of a text table holds names or values, and asks where both are possible. The table is in
-//! `docs/names.md`.
+//! `docs/formats.md`.
 
 use std::collections::HashSet;
 

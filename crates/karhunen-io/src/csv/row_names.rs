@@ -1,4 +1,4 @@
-//! Decides whether the first column of a text table names the rows, if no option says so. The table is in `docs/names.md`.
+//! Decides whether the first column of a text table names the rows, if no option says so. The table is in `docs/formats.md`.
 
 use karhunen::error::{OptionValue, Phrase};
 

@@ -256,7 +256,7 @@ pub enum NoiseModel {
     #[default]
     Shared,
     /// A variance of each feature: factor analysis, for `ppca` and the variational methods
-    /// (`docs/missing-values/feature-noise.md`).
+    /// (`docs/missing-values-variational.md`).
     Feature,
 }
 
@@ -321,7 +321,7 @@ pub struct IncompletePca {
     pub mean_prior: MeanPrior,
     /// If true, the means have a normal prior whose variance is learned from the posteriors of all features (empirical
     /// Bayes), and its mean too unless `mean_prior.value` is given: features with few entries shrink towards the others.
-    /// For the variational methods, `docs/missing-values/variational.md`.
+    /// For the variational methods, `docs/missing-values-variational.md`.
     pub learn_mean_prior: bool,
     /// Strength `b` of the hyperprior on every learned variance `v`, inverse-gamma(b, b) in units of the mean squared
     /// deviation of an entry: as if `2 b` values of that size had been seen. Zero for none. For the variational methods.
@@ -364,7 +364,7 @@ pub struct IncompletePca {
     pub time_limit: Option<Duration>,
     /// Number of random starts that are fitted to the end; the best result is kept. If `None`, short starts are compared until
     /// two agree, at most six, and the best is fitted to the end; tables of fewer than 100,000 observed entries are also fitted
-    /// from random starts until two have the lowest cost, at most four fits (`docs/missing-values/starts.md`). A given start, a
+    /// from random starts until two have the lowest cost, at most four fits (`docs/missing-values-methods.md`). A given start, a
     /// path of penalties and `online` have one start.
     pub n_starts: Option<usize>,
     /// Seed of the random starts and of the held-out entries.

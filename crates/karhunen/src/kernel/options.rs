@@ -57,7 +57,7 @@ pub enum PreImage {
     /// nearest scores; every iterate is a weighted mean of fitted rows.
     FixedPoint,
     /// The fixed-point iteration for the kernel rbf on the exact routes, because it denoises better
-    /// (`docs/kernel/pre-images.md`); otherwise kernel ridge regression of the centred rows, which shrinks rows
+    /// (`docs/kernel.md`); otherwise kernel ridge regression of the centred rows, which shrinks rows
     /// towards their mean and not, as [`PreImage::Ridge`], towards zero.
     Auto {
         /// The ridge of kernel ridge regression.

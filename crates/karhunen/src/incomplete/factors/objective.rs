@@ -1,5 +1,5 @@
 //! The cost: squared errors of the observed entries, penalties, and a prior of the mean
-//! (`docs/missing-values/cost.md`):
+//! (`docs/missing-values.md`):
 //!
 //! `F = sum_O e_ij^2 + sum_jk dA_jk a_jk^2 + sum_ik dS_ik s_ik^2 + sum_i dB_i b_i^2 + kappa sum_j (mu_j - m0)^2`
 //!

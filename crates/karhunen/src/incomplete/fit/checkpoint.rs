@@ -77,7 +77,7 @@ pub struct Checkpoints<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
     /// The version of karhunen that made the checkpoint. Versions with other iterations refuse it: see
-    /// `docs/missing-values/checkpoints.md`.
+    /// `docs/determinism.md`.
     pub version: String,
     /// The options of the fit.
     pub options: IncompletePca,

@@ -1,4 +1,4 @@
-//! Noise variance and covariances of point estimates (`docs/missing-values/model.md`).
+//! Noise variance and covariances of point estimates (`docs/missing-values-variational.md`).
 
 use crate::error::Result;
 use crate::exec::Exec;

@@ -1,4 +1,4 @@
-//! Fits with a noise variance of each feature: factor analysis of incomplete data (`docs/missing-values/feature-noise.md`).
+//! Fits with a noise variance of each feature: factor analysis of incomplete data (`docs/missing-values-variational.md`).
 
 use std::time::{Duration, Instant};
 

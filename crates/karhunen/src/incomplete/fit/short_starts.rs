@@ -1,4 +1,4 @@
-//! Short starts of a fit, which are compared before one of them is continued (`docs/missing-values/starts.md`).
+//! Short starts of a fit, which are compared before one of them is continued (`docs/missing-values-methods.md`).
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -188,7 +188,7 @@ impl<'a, T: Lane> Table<'a, T> {
 /// Half of the deviation `v` of noise, by the sum of squared residuals `squares` of a fit with so many entries and parameters;
 /// at most the mean square of the entries, `most`. A ridge shrinks singular values by the penalty, and `v` times
 /// [`level_of_noise`] are those of noise alone (Koltchinskii, Lounici & Tsybakov 2011, doi:10.1214/11-AOS894); half of it
-/// predicts best, `docs/missing-values/least-squares.md`.
+/// predicts best, `docs/log/missing-values.md`.
 pub(crate) fn noise_penalty(squares: f64, (entries, parameters): (f64, f64), most: f64) -> f64 {
     /// Least share of the entries that count beside the parameters.
     const LEAST: f64 = 0.25;

@@ -1,5 +1,5 @@
 //! Variational Bayes with factorial posteriors, of Raiko, Ilin & Karhunen (2007);
-//! `docs/missing-values/variational.md`: `q = prod N(a_jk; a, a~) prod N(s_ik; s, s~) prod N(mu_j; mu, mu~)`,
+//! `docs/missing-values-variational.md`: `q = prod N(a_jk; a, a~) prod N(s_ik; s, s~) prod N(mu_j; mu, mu~)`,
 //! `p(a_jk) = N(0, 1)`, `p(s_ik) = N(0, v_sk)`. Row offsets are scores with certain loadings,
 //! `p(b_i) = N(0, v_b)`; `v_b` is learned with the other variances.
 

@@ -1,6 +1,6 @@
 //! Posteriors with full covariances: of loadings and scores in variational Bayes, of scores alone in probabilistic
 //! PCA (the EM algorithm of Tipping & Bishop with missing values). Ilin & Raiko (2010), "Practical approaches to
-//! principal component analysis in the presence of missing values"; `docs/missing-values/variational.md`.
+//! principal component analysis in the presence of missing values"; `docs/missing-values-variational.md`.
 //!
 //! `q = prod N(a_j; a_j, Sa_j) prod N(s_i; s_i, Ss_i) prod N(mu_j; mu_j, mu~_j)`, `p(s) = N(0, I)`,
 //! `p(a_jk) = N(0, v_ak)`.

@@ -1,5 +1,5 @@
 //! Regularised PCA with learned variances: the most probable loadings and scores
-//! (`docs/missing-values/variational.md`).
+//! (`docs/missing-values-variational.md`).
 //!
 //! `C = sum_O (e^2 / v_x + ln v_x) + sum a^2 + sum (s^2 / v_sk + ln v_sk)`, twice the negative log posterior. It
 //! falls without bound along vanishing components, which are therefore pruned; all may be. Row offsets add

@@ -1,4 +1,4 @@
-//! Intervals from the errors of entries that a fit has held out (`docs/missing-values/model.md`).
+//! Intervals from the errors of entries that a fit has held out (`docs/missing-values-variational.md`).
 
 use statrs::function::erf::erf_inv;
 

@@ -207,7 +207,7 @@ impl std::fmt::Display for Identifiability {
     }
 }
 
-/// Agreement of the starts of a fit (`docs/missing-values/starts.md`).
+/// Agreement of the starts of a fit (`docs/missing-values-methods.md`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct StartAgreement {

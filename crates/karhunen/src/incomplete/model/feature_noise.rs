@@ -1,4 +1,4 @@
-//! The noise of each feature, from the residuals of its entries (`docs/missing-values/model.md`).
+//! The noise of each feature, from the residuals of its entries (`docs/missing-values-variational.md`).
 
 use crate::error::Result;
 use crate::exec::{Accumulate, Exec};

@@ -259,7 +259,7 @@ impl IncompleteModel {
 
     /// Variance of the observations of each feature about their predictions, shape (n_features,), in the squared units of
     /// the data: from the residuals of its entries, as they would be if each entry were left out, shrunk towards
-    /// [`IncompleteModel::noise_variance`] (`docs/missing-values/model.md`). That of all features for fits without error
+    /// [`IncompleteModel::noise_variance`] (`docs/missing-values-variational.md`). That of all features for fits without error
     /// bars and models of earlier versions.
     pub fn feature_noise_variance(&self) -> Vec<f64> {
         (0..self.n_features()).map(|j| self.noise_in(j) / self.parts.scales.factor(j).powi(2)).collect()

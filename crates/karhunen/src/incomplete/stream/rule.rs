@@ -1,4 +1,4 @@
-//! Oja's and Karhunen's rules for one row at a time with missing entries (`docs/missing-values/online.md`).
+//! Oja's and Karhunen's rules for one row at a time with missing entries (`docs/missing-values-methods.md`).
 
 use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::{Exec, Flow, Run};

@@ -1,4 +1,4 @@
-//! Variance explained by components, and the total variance: `docs/missing-values/model.md`.
+//! Variance explained by components, and the total variance: `docs/missing-values.md`.
 //!
 //! The total is the variance of complete rows under the fit: that along the components over all rows, that of the
 //! row offsets, and the residual variance. Complete data have this variance. With missing values the variance of

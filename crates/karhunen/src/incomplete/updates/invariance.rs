@@ -1,5 +1,5 @@
 //! Exact steps along the gauge: changes of the factors that alter the penalties and leave every prediction the
-//! same (`docs/missing-values/invariance.md`).
+//! same (`docs/missing-values-methods.md`).
 
 use crate::error::Result;
 use crate::exec::Exec;

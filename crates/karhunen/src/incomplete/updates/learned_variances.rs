@@ -1,4 +1,4 @@
-//! Updates of learned variances under their hyperprior (`docs/missing-values/variational.md`).
+//! Updates of learned variances under their hyperprior (`docs/missing-values-variational.md`).
 
 use crate::incomplete::updates::prepared::MeanSquares;
 

@@ -1,4 +1,4 @@
-//! Covariances of point estimates under a normal prior (`docs/missing-values/model.md`).
+//! Covariances of point estimates under a normal prior (`docs/missing-values-variational.md`).
 
 use crate::linalg::Matrix;
 use crate::linalg::decomp::cholesky::Upper;

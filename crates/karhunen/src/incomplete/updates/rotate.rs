@@ -1,5 +1,5 @@
 //! From fitted factors to principal components, orthonormal directions in order of variance
-//! (`docs/missing-values/model.md`).
+//! (`docs/missing-values.md`).
 
 use crate::error::Result;
 use crate::exec::Exec;

@@ -1,5 +1,5 @@
 //! Affine change of the scores that lowers the cost of methods with posteriors
-//! (`docs/missing-values/invariance.md`).
+//! (`docs/missing-values-variational.md`).
 
 use pulp::{Simd, WithSimd};
 

@@ -1,4 +1,4 @@
-//! Values that the entries leave open under least squares (`docs/missing-values/model.md`): scores of rows with fewer entries
+//! Values that the entries leave open under least squares (`docs/missing-values.md`): scores of rows with fewer entries
 //! than components, loadings of features with one entry.
 
 use crate::error::Result;

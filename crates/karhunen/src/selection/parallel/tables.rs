@@ -40,7 +40,7 @@ pub(super) struct TableRows {
 
 impl TableRows {
     /// Rows that are counted are repeated, or drawn if another number of observations is given. Weights of another meaning
-    /// stay with the rows: tables of fewer rows that count alike have other variances (`docs/weights.md`).
+    /// stay with the rows: tables of fewer rows that count alike have other variances (`docs/moments.md`).
     pub(super) fn new(
         weights: Option<&[f64]>,
         (totals, weighting): (&Totals, Weighting),

@@ -1,4 +1,4 @@
-//! Numerically hard data: the claims of `docs/numerical-care.md`, one by one.
+//! Numerically hard data: what `docs/moments.md` says of digits, line by line.
 
 use karhunen::error::Fields;
 use karhunen::pca::{Centring, Route};

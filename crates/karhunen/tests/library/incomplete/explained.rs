@@ -51,7 +51,7 @@ fn probabilistic_components_explain_their_expected_variance() {
 
 #[test]
 fn variational_components_explain_the_products_of_their_variances() {
-    // Problem Q: v_a v_s of `docs/missing-values/reference.md`, for each of 12 features.
+    // Problem Q: v_a v_s of `docs/log/reference-values.md`, for each of 12 features.
     let data = observed(&Holes::problem_q());
     for method in [Method::Vb, Method::VbFull] {
         let model = strict(method, 2).fit(&data).unwrap();

@@ -1,4 +1,4 @@
-//! PCA with missing values: the reference values of `docs/missing-values/reference.md`, and properties of every
+//! PCA with missing values: the reference values of `docs/log/reference-values.md`, and properties of every
 //! method.
 
 mod calibration;

@@ -153,7 +153,7 @@ fn few_fits_end_at_a_wrong_optimum() {
     assert!(wrong <= 1 && from_one >= 5, "{wrong} {from_one}");
 }
 
-/// The rates in `docs/missing-values/starts.md`.
+/// The rates in `docs/log/missing-values.md`.
 #[test]
 #[ignore = "minutes: cargo xtask calibrate"]
 #[allow(clippy::print_stdout)]

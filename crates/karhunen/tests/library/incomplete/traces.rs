@@ -1,4 +1,4 @@
-//! Costs by iteration, from the start of `docs/missing-values/reference.md`.
+//! Costs by iteration, from the start of `docs/log/reference-values.md`.
 
 use karhunen::incomplete::{FitContext, MeanMode, Method, TraceEntry};
 use karhunen::{IncompletePca, Run};
