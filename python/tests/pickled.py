@@ -23,7 +23,7 @@ def data() -> np.ndarray:
     return np.sin(i) * (j + 1) + np.cos(2.5 * i) * (2 - j) + 0.1 * np.sin(3 * i * (j + 1)) + j
 
 
-def with_holes() -> np.ndarray:
+def with_missing() -> np.ndarray:
     """Return `data` without five of its entries."""
     x = data()
     x[[0, 3, 5, 8, 11], [1, 2, 0, 3, 1]] = np.nan
@@ -32,18 +32,20 @@ def with_holes() -> np.ndarray:
 
 def fitted() -> dict[str, Any]:
     """Fit every estimator; return the results and one object of every class of convergence records."""
-    x, holes = data(), with_holes()
+    x, incomplete = data(), with_missing()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        far = IncompletePCA(2, method="em", mean_prior=(1000.0, -300.0), max_iter=50, n_starts=1).fit(holes)
+        far = IncompletePCA(2, method="em", mean_prior=(1000.0, -300.0), max_iter=50, n_starts=1).fit(incomplete)
     return {
         "pca": PCA(2, scale=True).fit(x.astype(np.float32), sample_weight=np.arange(12)),
         "truncated_svd": TruncatedSVD(2).fit(x),
-        "incomplete_pca": IncompletePCA(2, n_starts=2, max_iter=200).fit(holes),
-        "streamed": IncompletePCA(1, n_starts=1).partial_fit(holes[:6]).partial_fit(holes[6:]),
+        "incomplete_pca": IncompletePCA(2, n_starts=2, max_iter=200).fit(incomplete),
+        "streamed": IncompletePCA(1, n_starts=1).partial_fit(incomplete[:6]).partial_fit(incomplete[6:]),
         "kernel_pca": KernelPCA(2, kernel="rbf", fit_inverse_transform=True).fit(x),
         "nystroem": Nystroem(gamma=0.1, n_components=3).fit(x),
-        "cross_validation": cross_validate_entries(IncompletePCA(method="ppca"), holes, n_components=[1, 2], n_folds=3),
+        "cross_validation": cross_validate_entries(
+            IncompletePCA(method="ppca"), incomplete, n_components=[1, 2], n_folds=3
+        ),
         "far_predictions": far,
     }
 

@@ -282,7 +282,7 @@ def test_fewer_rows_than_columns():
         assert_equal(cluster.fit(PCA(4, solver=solver, tol=1e-11), cut(x, step=11)), PCA(4).fit(x))
 
 
-def with_holes(n=600, p=9):
+def with_missing(n=600, p=9):
     rng = np.random.default_rng(5)
     x = rng.normal(size=(n, 2)) @ rng.normal(size=(2, p)) + 0.3 * rng.normal(size=(n, p)) + 4
     x[rng.random(x.shape) < 0.3] = np.nan
@@ -291,10 +291,10 @@ def with_holes(n=600, p=9):
 
 @pytest.mark.parametrize("method", ["em", "als"])
 def test_incomplete_rows_in_parts_have_the_fit_of_all(method):
-    x = with_holes()
+    x = with_missing()
     weights = np.random.default_rng(1).integers(1, 4, size=len(x))
     stored = [sp.csr_array(np.nan_to_num(part)) for part in np.split(x, [100, 350])]
-    # Zeros that stand for holes are not stored.
+    # Zeros in place of missing entries are not stored.
     for part in stored:
         part.eliminate_zeros()
     whole = IncompletePCA(2, method=method, n_starts=1).fit(x, sample_weight=weights)
@@ -313,7 +313,7 @@ def test_incomplete_rows_in_parts_have_the_fit_of_all(method):
 
 
 def test_variational_bayes_in_parts_has_the_fit_of_all():
-    x, run = with_holes(), {"method": "vb-full", "tol": 1e-8, "n_starts": 1}
+    x, run = with_missing(), {"method": "vb-full", "tol": 1e-8, "n_starts": 1}
     weights = np.random.default_rng(1).integers(1, 4, size=len(x))
     whole = IncompletePCA(4, **run).fit(x, sample_weight=weights)
     parts = [(x[i:j], weights[i:j]) for i, j in [(0, 100), (100, 100), (100, 350), (350, 600)]]
@@ -333,7 +333,7 @@ def test_variational_bayes_in_parts_has_the_fit_of_all():
 
 
 def test_incomplete_models_of_parts_are_kept_in_files(tmp_path):
-    x = with_holes()
+    x = with_missing()
     pca = cluster.fit(IncompletePCA(2), [x[:300], x[300:]])
     assert (pca.method_, pca.convergence_.reason) == ("als", "rows in parts")
     pca.save(tmp_path / "parts.model")
@@ -346,7 +346,7 @@ def test_incomplete_models_of_parts_are_kept_in_files(tmp_path):
 @pytest.mark.filterwarnings("ignore:. missing entries are predicted far outside")
 @pytest.mark.parametrize("method", ["em", "als", "vb-full"])
 def test_incomplete_parts_of_scaled_and_weighted_columns(method):
-    x = with_holes() * np.logspace(-2, 2, with_holes().shape[1])
+    x = with_missing() * np.logspace(-2, 2, with_missing().shape[1])
     weights = np.linspace(0.5, 2, x.shape[1])
     options = {"method": method, "scale": True, "tol": 0, "max_iter": 20, "n_starts": 1}
     whole = IncompletePCA(2, **options).fit(x, feature_weight=weights)
@@ -358,7 +358,7 @@ def test_incomplete_parts_of_scaled_and_weighted_columns(method):
 
 
 def test_incomplete_parts_that_cannot_be_used():
-    x = with_holes()
+    x = with_missing()
     for options, message in [
         ({"method": "vb"}, "method = 'vb' is not allowed: rows in parts are fitted by the methods em, als and vb-full"),
         ({"row_offsets": True}, "row_offsets = True is not allowed"),
@@ -374,7 +374,7 @@ def test_incomplete_parts_that_cannot_be_used():
     x[310, 4] = np.inf
     with pytest.raises(ValueError, match="part 1: row 10, column 4 is inf"):
         cluster.fit(IncompletePCA(2), [x[:300], x[300:]])
-    before = IncompletePCA(2).fit(with_holes())
+    before = IncompletePCA(2).fit(with_missing())
     components = before.components_
     with pytest.raises(ValueError, match="part 1"):
         cluster.fit(before, [x[:300], x[300:]])
@@ -384,7 +384,7 @@ def test_incomplete_parts_that_cannot_be_used():
 
 
 def test_an_incomplete_fit_that_is_resumed_has_the_same_bits(tmp_path):
-    x = with_holes()
+    x = with_missing()
     parts = [x[:300], x[300:]]
     whole = cluster.fit(IncompletePCA(2, tol=1e-9), parts)
     log = tmp_path / "log"
@@ -419,7 +419,7 @@ def test_sparse_columns_far_from_zero_keep_their_digits():
 
 
 def test_incomplete_parts_take_what_is_taken_in_memory():
-    x = with_holes()
+    x = with_missing()
     masked = np.ma.masked_invalid(x)
     whole = IncompletePCA(2).fit(x)
     of_masked = cluster.fit(IncompletePCA(2, method="als"), [masked[:300], masked[300:]])

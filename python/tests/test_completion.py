@@ -36,12 +36,12 @@ def test_fills_are_those_of_missmda(golden, table):
             ridge=case["ridge"],
             sample_weight=None if weights is None else np.array(weights, dtype=float),
         )
-        holes = table.isna().to_numpy()
-        filled = found.completed.to_numpy().T[holes.T]
+        missing = table.isna().to_numpy()
+        filled = found.completed.to_numpy().T[missing.T]
         np.testing.assert_allclose(filled, case["filled"], atol=1e-9)
         np.testing.assert_allclose(found.fitted.iloc[:3, :5], case["fitted_head"], atol=1e-9)
         assert list(found.completed.columns) == list(table.columns)
-        np.testing.assert_array_equal(found.completed.to_numpy()[~holes], table.to_numpy()[~holes])
+        np.testing.assert_array_equal(found.completed.to_numpy()[~missing], table.to_numpy()[~missing])
     for case in golden["chosen"]:
         number, criterion = completion.choose_n_components(table, scale=case["scale"])
         assert number == case["ncp"]

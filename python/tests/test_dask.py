@@ -131,7 +131,7 @@ def test_workers_in_processes_of_their_own(rows):
     """Arrays that travel between processes may start at any byte."""
     weights = np.random.default_rng(0).integers(1, 4, len(rows)).astype(float)
     thin = np.where(rows > 4, rows, 0)
-    holed = np.where(np.random.default_rng(1).random(rows.shape) < 0.1, np.nan, rows)
+    incomplete = np.where(np.random.default_rng(1).random(rows.shape) < 0.1, np.nan, rows)
     chunks = (700, rows.shape[1])
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
@@ -141,8 +141,8 @@ def test_workers_in_processes_of_their_own(rows):
         sparse = da.from_array(thin, chunks).map_blocks(sp.csr_matrix, dtype=float)
         found = PCA(3).fit(sparse, sample_weight=of_rows)
         assert_equal(found, karhunen.PCA(3).fit(sp.csr_matrix(thin), sample_weight=weights))
-        found = IncompletePCA(3, method="em", n_starts=1, max_iter=8).fit(da.from_array(holed, chunks))
-        expected = karhunen.IncompletePCA(3, method="em", n_starts=1, max_iter=8).fit(holed)
+        found = IncompletePCA(3, method="em", n_starts=1, max_iter=8).fit(da.from_array(incomplete, chunks))
+        expected = karhunen.IncompletePCA(3, method="em", n_starts=1, max_iter=8).fit(incomplete)
         np.testing.assert_allclose(found.explained_variance_, expected.explained_variance_, rtol=1e-4)
 
 
@@ -421,7 +421,7 @@ def test_ctrl_c_stops_a_fit():
 
 
 @pytest.fixture
-def holes():
+def incomplete():
     """Return rows of two components and noise, a third of whose entries are missing."""
     rng = np.random.default_rng(2)
     x = rng.normal(size=(3000, 2)) @ rng.normal(size=(2, 12)) + 0.3 * rng.normal(size=(3000, 12)) + 2
@@ -430,24 +430,24 @@ def holes():
 
 
 @pytest.mark.parametrize("method", ["em", "als", "vb-full"])
-def test_incomplete_rows(holes, method):
-    whole = karhunen.IncompletePCA(2, method=method, n_starts=1).fit(holes)
-    weights = np.arange(len(holes)) % 3 + 1
-    weighted = karhunen.IncompletePCA(2, method=method, n_starts=1).fit(holes, sample_weight=weights)
-    lazy = da.from_array(holes, chunks=(700, 5))
+def test_incomplete_rows(incomplete, method):
+    whole = karhunen.IncompletePCA(2, method=method, n_starts=1).fit(incomplete)
+    weights = np.arange(len(incomplete)) % 3 + 1
+    weighted = karhunen.IncompletePCA(2, method=method, n_starts=1).fit(incomplete, sample_weight=weights)
+    lazy = da.from_array(incomplete, chunks=(700, 5))
     pca = IncompletePCA(2, method=method, n_starts=1).fit(lazy)
     again = IncompletePCA(2, method=method, n_starts=1).fit(lazy, sample_weight=da.from_array(weights, chunks=500))
     for found, expected in ((pca, whole), (again, weighted)):
         np.testing.assert_allclose(found.components_, expected.components_, rtol=0, atol=1e-9)
         np.testing.assert_allclose(found.explained_variance_, expected.explained_variance_, rtol=1e-9)
     scores, filled = pca.transform(lazy), pca.impute(lazy)
-    assert (scores.shape, filled.shape, filled.chunks[0]) == ((len(holes), 2), holes.shape, lazy.chunks[0])
-    np.testing.assert_allclose(scores.compute(), whole.transform(holes), rtol=0, atol=1e-8)
-    np.testing.assert_allclose(filled.compute(), whole.impute(holes), rtol=0, atol=1e-8)
-    np.testing.assert_array_equal(pca.transform(holes), scores.compute())
+    assert (scores.shape, filled.shape, filled.chunks[0]) == ((len(incomplete), 2), incomplete.shape, lazy.chunks[0])
+    np.testing.assert_allclose(scores.compute(), whole.transform(incomplete), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(filled.compute(), whole.impute(incomplete), rtol=0, atol=1e-8)
+    np.testing.assert_array_equal(pca.transform(incomplete), scores.compute())
     back = pca.inverse_transform(scores).compute()
-    np.testing.assert_allclose(back[np.isnan(holes)], filled.compute()[np.isnan(holes)], rtol=1e-9)
-    np.testing.assert_array_equal(pca.predict(lazy).compute(), pca.predict(holes))
+    np.testing.assert_allclose(back[np.isnan(incomplete)], filled.compute()[np.isnan(incomplete)], rtol=1e-9)
+    np.testing.assert_array_equal(pca.predict(lazy).compute(), pca.predict(incomplete))
     for method in (pca.transform_offsets, pca.partial_fit):
         with pytest.raises(TypeError, match="takes rows in memory"):
             method(lazy)
@@ -456,10 +456,12 @@ def test_incomplete_rows(holes, method):
             call()
 
 
-def test_incomplete_dataframes_and_sparse_blocks(holes):
+def test_incomplete_dataframes_and_sparse_blocks(incomplete):
     dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
     names = [f"c{j}" for j in range(12)]
-    frame = dd.from_pandas(pd.DataFrame(holes, columns=names).astype({"c3": "float32", "c4": "Float64"}), npartitions=3)
+    frame = dd.from_pandas(
+        pd.DataFrame(incomplete, columns=names).astype({"c3": "float32", "c4": "Float64"}), npartitions=3
+    )
     pca = IncompletePCA(2, method="em", n_starts=1).fit(frame)
     assert list(pca.feature_names_in_) == names
     filled = pca.impute(frame)
@@ -468,14 +470,14 @@ def test_incomplete_dataframes_and_sparse_blocks(holes):
     assert dict(computed.dtypes) == dict(filled.dtypes)
     assert not computed.isna().any().any()
     # Entries that are not stored are missing.
-    stored = da.from_array(np.nan_to_num(holes), chunks=(700, 12)).map_blocks(sp.csr_array).persist()
+    stored = da.from_array(np.nan_to_num(incomplete), chunks=(700, 12)).map_blocks(sp.csr_array).persist()
     of_stored = IncompletePCA(2, method="em", n_starts=1).fit(stored)
-    whole = karhunen.IncompletePCA(2, method="em", n_starts=1).fit(holes)
+    whole = karhunen.IncompletePCA(2, method="em", n_starts=1).fit(incomplete)
     np.testing.assert_allclose(of_stored.components_, whole.components_, rtol=0, atol=1e-9)
 
 
-def test_repeated_reading_of_incomplete_rows_is_told(holes):
-    lazy = da.from_array(holes, chunks=(700, 12)) + 0.0
+def test_repeated_reading_of_incomplete_rows_is_told(incomplete):
+    lazy = da.from_array(incomplete, chunks=(700, 12)) + 0.0
     with pytest.warns(UserWarning, match=r"every iteration computes the partitions of X anew; .*persist=True"):
         components = IncompletePCA(2).fit(lazy).components_
     with warnings.catch_warnings():

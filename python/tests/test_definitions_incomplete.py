@@ -53,7 +53,7 @@ def scale(request):
     return request.param
 
 
-def table_with_holes(dtype="float64"):
+def table_with_missing(dtype="float64"):
     """Return votes of 150 members of the US house, (150, 16); missing where they did not vote, and elsewhere."""
     votes = pd.read_csv(ROOT / "examples/data/house_votes_84.csv").iloc[:, 1:].to_numpy(dtype=dtype)
     votes = votes[np.isnan(votes).sum(axis=1) < 3][:150]
@@ -114,7 +114,7 @@ def fitted(x, storage="dense", rows=None, entries=None, features=None, scale=Fal
 
 
 def test_samples_and_terms(storage, dtype, rows, entries, features, scale):
-    x = table_with_holes(dtype)
+    x = table_with_missing(dtype)
     pca = fitted(x, storage, rows, entries, features, scale)
     covariance = np.diag(scores_prior(pca, x, rows))
     loadings = pca.components_.T.astype(np.float64)
@@ -140,7 +140,7 @@ def test_samples_and_terms(storage, dtype, rows, entries, features, scale):
 
 def test_features(storage, dtype, rows, entries, features, scale):
     """The variance of a feature is that along the components, and that of its entries less that of their fit."""
-    x = table_with_holes(dtype)
+    x = table_with_missing(dtype)
     pca = fitted(x, storage, rows, entries, features, scale)
     found = diagnostics.features(pca)
     loadings = pca.components_.T.astype(np.float64)
@@ -163,7 +163,7 @@ def test_features(storage, dtype, rows, entries, features, scale):
 @pytest.mark.parametrize("offsets", [False, True])
 @pytest.mark.parametrize("method", ["em", "ppca", "vb-full"])
 def test_multiplicities_are_repeated_rows(method, offsets, scale):
-    x = table_with_holes()
+    x = table_with_missing()
     counts = np.arange(150) % 3 + 1
     options = {"method": method, "row_offsets": offsets, "scale": scale, "tol": 1e-11, "max_iter": 20_000}
     weighted = IncompletePCA(K, **options).fit(x, sample_weight=counts)
@@ -192,7 +192,7 @@ def test_multiplicities_are_repeated_rows(method, offsets, scale):
 
 
 def test_limits_and_p_values(rows, entries):
-    x = table_with_holes()
+    x = table_with_missing()
     pca = fitted(x, rows=rows, entries=entries)
     found = diagnostics.samples(pca, x)
     n, k, d = 150.0 if rows is None else rows.sum(), found.t2_degrees.astype(float), found.spe_degrees.astype(float)
@@ -245,7 +245,7 @@ def test_limits_and_p_values(rows, entries):
 @pytest.mark.parametrize("method", ["ppca", "vb-full"])
 def test_learned_variances(method, dtype, entries, scale):
     """The posterior covariance of a fitted row, ``(V' W V / v + S^-1)^-1``, tells the covariance S of T²."""
-    x = table_with_holes(dtype)
+    x = table_with_missing(dtype)
     pca = fitted(x, entries=entries, scale=scale, method=method)
     loadings, noise = pca.components_.T.astype(np.float64), pca.noise_variance_
     found = diagnostics.samples(pca, triples(x, entries))

@@ -173,17 +173,17 @@ def test_streams_keep_no_limits(wine):
 
 def test_models_of_missing_values_keep_the_limits_of_a_monitor(wine, tmp_path):
     x = wine.iloc[:, :ACTIVE]
-    holed = x.mask(np.random.default_rng(1).random(x.shape) < 0.1)
+    incomplete = x.mask(np.random.default_rng(1).random(x.shape) < 0.1)
     weights = np.random.default_rng(2).integers(1, 4, len(x))
     for weight in (None, weights):
-        pca = IncompletePCA(3, method="ppca", scale=True, n_starts=1).fit(holed, sample_weight=weight)
+        pca = IncompletePCA(3, method="ppca", scale=True, n_starts=1).fit(incomplete, sample_weight=weight)
         # A fit of few rows keeps the scale of their errors by leverage.
-        by_leverage, monitor = diagnostics.Monitor(pca), diagnostics.Monitor(pca, holed, weight)
+        by_leverage, monitor = diagnostics.Monitor(pca), diagnostics.Monitor(pca, incomplete, weight)
         np.testing.assert_allclose(by_leverage.limits(), monitor.limits(), rtol=0.1)
         assert by_leverage.limits() != monitor.limits()
         monitor.keep()
         pca.save(tmp_path / "wine.kh")
-        new = holed.iloc[::5]
+        new = incomplete.iloc[::5]
         for other in (pca, pickle.loads(pickle.dumps(pca)), IncompletePCA.load(tmp_path / "wine.kh")):
             kept = diagnostics.Monitor(other)
             assert kept.limits() == monitor.limits()

@@ -11,8 +11,8 @@ import pytest
 from karhunen import diagnostics
 
 
-@pytest.fixture(name="holes")
-def table_with_holes() -> np.ndarray:
+@pytest.fixture(name="incomplete")
+def table_with_missing() -> np.ndarray:
     """Return rows of two components and noise, a fifth of whose entries are missing."""
     rng = np.random.default_rng(5)
     x = rng.standard_normal((400, 2)) @ rng.standard_normal((2, 8)) * 2 + 0.4 * rng.standard_normal((400, 8)) + 3
@@ -38,12 +38,12 @@ def test_complete_rows_are_those_of_pca():
     np.testing.assert_allclose(terms[1].spe, terms[0].spe, atol=1e-4)
 
 
-def test_outlying_entries_are_found(holes):
+def test_outlying_entries_are_found(incomplete):
     names = [f"v{j}" for j in range(8)]
-    table = pd.DataFrame(holes, columns=names, index=[f"r{i}" for i in range(400)])
+    table = pd.DataFrame(incomplete, columns=names, index=[f"r{i}" for i in range(400)])
     model = karhunen.IncompletePCA(2, method="ppca").fit(table)
     new = table.iloc[:20].copy()
-    column = int(np.flatnonzero(~np.isnan(holes[3]))[0])
+    column = int(np.flatnonzero(~np.isnan(incomplete[3]))[0])
     new.iloc[3, column] += 8.0
     checked = diagnostics.Monitor(model, table, level=0.999).check(new)
     assert checked.beyond_spe[3]
@@ -51,7 +51,7 @@ def test_outlying_entries_are_found(holes):
     terms = diagnostics.row_contributions(model, new.iloc[[3]])
     assert np.nanargmax(terms.spe[0]) == column
     assert terms.names == names
-    assert np.isnan(terms.t2[0, np.isnan(holes[3])]).all()
+    assert np.isnan(terms.t2[0, np.isnan(incomplete[3])]).all()
     frame = checked.samples.to_frame()
     assert list(frame.index) == list(new.index)
     assert (frame.T2_degrees + frame.SPE_degrees == new.notna().sum(axis=1)).all()
@@ -59,9 +59,9 @@ def test_outlying_entries_are_found(holes):
     assert p[3] < 1e-6 < np.delete(p, 3).min()
 
 
-def test_p_values_and_limits_agree(holes):
-    model = karhunen.IncompletePCA(2, method="ppca").fit(holes)
-    found = diagnostics.samples(model, holes)
+def test_p_values_and_limits_agree(incomplete):
+    model = karhunen.IncompletePCA(2, method="ppca").fit(incomplete)
+    found = diagnostics.samples(model, incomplete)
     for fitted in (False, True):
         beyond = found.t2 > found.t2_limits(0.9, fitted=fitted)
         np.testing.assert_array_equal(found.t2_p_values(fitted=fitted) < 0.1, beyond)
@@ -70,20 +70,20 @@ def test_p_values_and_limits_agree(holes):
     again = pickle.loads(pickle.dumps(found))
     np.testing.assert_array_equal(again.t2_limits(), found.t2_limits())
     weighted = found.spe_scale(np.r_[np.ones(200), np.zeros(200)])
-    assert weighted == pytest.approx(diagnostics.samples(model, holes[:200]).spe_scale())
+    assert weighted == pytest.approx(diagnostics.samples(model, incomplete[:200]).spe_scale())
 
 
-def test_errors_name_the_argument(holes):
-    model = karhunen.IncompletePCA(2, method="ppca").fit(holes)
-    found = diagnostics.samples(model, holes[:5])
+def test_errors_name_the_argument(incomplete):
+    model = karhunen.IncompletePCA(2, method="ppca").fit(incomplete)
+    found = diagnostics.samples(model, incomplete[:5])
     with pytest.raises(ValueError, match="level"):
         found.t2_limits(1.0)
     with pytest.raises(ValueError, match="scale is"):
         found.spe_limits(scale=(np.nan, 1.0))
     with pytest.raises(ValueError, match="method"):
-        diagnostics.Monitor(model, holes, method="jackson-mudholkar")
+        diagnostics.Monitor(model, incomplete, method="jackson-mudholkar")
     with pytest.raises(ValueError, match="8 features"):
-        diagnostics.samples(model, holes[:, :3])
+        diagnostics.samples(model, incomplete[:, :3])
     kernel = karhunen.KernelPCA(2).fit(np.random.default_rng(0).random((20, 3)))
     with pytest.raises(TypeError, match="KernelPCA"):
         diagnostics.samples(kernel, np.ones((2, 3)))

@@ -81,12 +81,14 @@ def test_a_series_is_matched_by_name(wine):
 def fits_of_weighted_columns(wine, weights):
     """Return numbers of every fit that takes weights of the columns."""
     sums = Scatter().add(wine)
-    holes = wine.mask(np.arange(wine.size).reshape(wine.shape) % 7 == 0)
+    incomplete = wine.mask(np.arange(wine.size).reshape(wine.shape) % 7 == 0)
     yield PCA(2, scale=True).fit(wine, feature_weight=weights).components_
     yield PCA(2, scale=True).fit_transform(wine, feature_weight=weights)
     yield PCA(2, scale=True).fit(sums, feature_weight=weights).components_
-    yield IncompletePCA(2, scale=True, tol=1e-3).fit(holes, feature_weight=weights).components_
-    found = cross_validate_entries(IncompletePCA(1, scale=True, tol=1e-3), holes, n_folds=2, feature_weight=weights)
+    yield IncompletePCA(2, scale=True, tol=1e-3).fit(incomplete, feature_weight=weights).components_
+    found = cross_validate_entries(
+        IncompletePCA(1, scale=True, tol=1e-3), incomplete, n_folds=2, feature_weight=weights
+    )
     yield found.features.q2
     for estimator in (PCA(2, scale=True), TruncatedSVD(2)):
         yield resampling.bootstrap(estimator, wine, feature_weight=weights, n_draws=20).loadings.upper

@@ -52,10 +52,10 @@ def test_problem_q_ends_at_its_optimum(method):
     assert np.nansum(x) == pytest.approx(20.6543986537, abs=1e-9)
     options, cost, rmse, hidden = OPTIMA[method]
     pca = IncompletePCA(2, method=method, tol=1e-12, max_iter=20_000, **options).fit(x)
-    holes = np.isnan(x)
+    missing = np.isnan(x)
     assert pca.convergence_.cost == pytest.approx(cost, rel=2e-6)
     assert pca.convergence_.rmse == pytest.approx(rmse, rel=2e-5)
-    error = (pca.impute(x) - full)[holes]
+    error = (pca.impute(x) - full)[missing]
     assert np.sqrt(np.mean(error**2)) == pytest.approx(hidden, rel=1e-4)
 
 
@@ -123,9 +123,9 @@ def test_standard_deviations_are_calibrated(method, missing):
 def test_new_rows_have_calibrated_deviations_too():
     x, full = planted(500, 40, 3, 0.5, seed=9)
     pca = IncompletePCA(3).fit(x[:250])
-    new, holes = x[250:], np.isnan(x[250:])
+    new, missing = x[250:], np.isnan(x[250:])
     value, std = pca.predict(new, return_std=True)
-    assert 0.93 < (np.abs(value - full[250:]) < 1.96 * std)[holes].mean() < 0.97
+    assert 0.93 < (np.abs(value - full[250:]) < 1.96 * std)[missing].mean() < 0.97
     scores, covariances = pca.transform(new, return_covariance=True)
     assert_array_equal(scores, pca.transform(new))
     assert covariances.shape == (250, 3, 3)
@@ -220,12 +220,12 @@ def test_entry_weights_are_inverse_variances():
     rng = np.random.default_rng(1)
     weights = rng.integers(0, 3, x.shape).astype(float)
     options = {"method": "em", "tol": 1e-12, "max_iter": 5000}
-    holes = np.where(weights == 0, np.nan, x)
+    incomplete = np.where(weights == 0, np.nan, x)
     weighted = IncompletePCA(2, **options).fit(x, entry_weight=weights)
     assert_allclose(
-        weighted.components_, IncompletePCA(2, **options).fit(holes, entry_weight=weights).components_, atol=1e-6
+        weighted.components_, IncompletePCA(2, **options).fit(incomplete, entry_weight=weights).components_, atol=1e-6
     )
-    assert not np.allclose(weighted.components_, IncompletePCA(2, **options).fit(holes).components_, atol=1e-3)
+    assert not np.allclose(weighted.components_, IncompletePCA(2, **options).fit(incomplete).components_, atol=1e-3)
     by_rows = IncompletePCA(2, **options).fit(x, entry_weight=weights[:, :1] + 1)
     by_all = IncompletePCA(2, **options).fit(x, entry_weight=np.repeat(weights[:, :1] + 1, 15, axis=1))
     assert_array_equal(by_rows.components_, by_all.components_)
@@ -234,7 +234,7 @@ def test_entry_weights_are_inverse_variances():
 @pytest.mark.parametrize("rule", ["diagonal", "rls"])
 def test_partial_fit_comes_near_the_batch(rule):
     x, full = planted(3000, 20, 2, 0.4)
-    holes = np.isnan(x)
+    missing = np.isnan(x)
     online = IncompletePCA(2, method="online", online_rule=rule)
     for _ in range(5):
         for rows in np.split(x, 30):
@@ -243,17 +243,17 @@ def test_partial_fit_comes_near_the_batch(rule):
     assert online.method_ == "online"
     assert online.scores_.shape == (100, 2)
     batch = IncompletePCA(2).fit(x)
-    errors = [np.sqrt(np.mean((pca.impute(x) - full)[holes] ** 2)) for pca in (online, batch)]
+    errors = [np.sqrt(np.mean((pca.impute(x) - full)[missing] ** 2)) for pca in (online, batch)]
     assert errors[0] < 1.01 * errors[1]
 
 
 def test_partial_fit_goes_on_from_a_fit():
     x, full = planted(2000, 20, 2, 0.4)
-    holes = np.isnan(x)
+    missing = np.isnan(x)
     pca = IncompletePCA(2).fit(x[:1000])
 
     def error() -> float:
-        return np.sqrt(np.mean((pca.impute(x) - full)[holes] ** 2))
+        return np.sqrt(np.mean((pca.impute(x) - full)[missing] ** 2))
 
     before = error()
     for rows in np.split(x[1000:], 20):

@@ -114,7 +114,7 @@ def test_files_of_ratings_keep_their_ids(tmp_path):
         IncompletePCA.load(tmp_path / "nothing.model")
 
 
-def test_a_pipeline_takes_holes(x):
+def test_a_pipeline_takes_missing_values(x):
     y = np.nansum(x, axis=1)
     model = make_pipeline(IncompletePCA(2), LinearRegression()).fit(x, y)
     assert model.predict(x).shape == (40,)

@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal
 from sklearn.model_selection import GridSearchCV
 
 
-def holed(n=120, p=9, rank=3, seed=0):
+def with_missing(n=120, p=9, rank=3, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, rank)) * [3.0, 2.0, 1.0] @ rng.normal(size=(rank, p)) + 0.5 * rng.normal(size=(n, p)) + 4.0
     x[rng.random(x.shape) < 0.3] = np.nan
@@ -32,7 +32,7 @@ def densities(x, mean, loadings, scores, noise):
 @pytest.mark.parametrize("method", ["ppca", "vb-full", "vb", "vb-fixed", "map", "auto"])
 @pytest.mark.parametrize("row_offsets", [False, True])
 def test_scores_are_log_densities_of_what_was_observed(method, row_offsets):
-    x = holed()
+    x = with_missing()
     x[5] = np.nan
     pca = IncompletePCA(3, method=method, row_offsets=row_offsets, max_iter=200, tol=1e-4).fit(x)
     state = _core.to_state(pca._model_now())
@@ -51,7 +51,7 @@ def test_scores_are_log_densities_of_what_was_observed(method, row_offsets):
 
 
 def test_weights_of_entries_are_precisions():
-    x = holed()
+    x = with_missing()
     rows, columns = np.nonzero(~np.isnan(x))
     weights = np.random.default_rng(1).uniform(0.2, 5.0, len(rows))
     pca = IncompletePCA(2, method="ppca").fit(x)
@@ -74,12 +74,12 @@ def test_complete_data_have_the_likelihood_of_pca():
 
 
 def test_grid_search_finds_the_planted_rank():
-    search = GridSearchCV(IncompletePCA(method="ppca"), {"n_components": [1, 2, 3, 4, 5]}, cv=4).fit(holed(300))
+    search = GridSearchCV(IncompletePCA(method="ppca"), {"n_components": [1, 2, 3, 4, 5]}, cv=4).fit(with_missing(300))
     assert search.best_params_ == {"n_components": 3}
 
 
 def test_methods_without_variances_say_so():
-    x = holed()
+    x = with_missing()
     assert not hasattr(IncompletePCA(method="em"), "score")
     message = (
         "method = 'em' learns no variances, so it has no likelihood; compare such fits with cross_validate_entries"

@@ -21,14 +21,14 @@ MEANS = 0.44515250179
 
 @pytest.fixture(scope="module")
 def table():
-    holes, full = (pd.read_csv(DATA / f"metabolite_{name}.csv") for name in ("missing", "complete"))
-    assert int(holes.isna().sum().sum()) == 419
-    return holes, full
+    incomplete, full = (pd.read_csv(DATA / f"metabolite_{name}.csv") for name in ("missing", "complete"))
+    assert int(incomplete.isna().sum().sum()) == 419
+    return incomplete, full
 
 
 def error(values, table):
-    holes, full = table
-    return float(np.sqrt(np.mean((values.to_numpy() - full.to_numpy())[holes.isna().to_numpy()] ** 2)))
+    incomplete, full = table
+    return float(np.sqrt(np.mean((values.to_numpy() - full.to_numpy())[incomplete.isna().to_numpy()] ** 2)))
 
 
 def test_the_measure_is_that_of_the_peers(table):

@@ -26,7 +26,7 @@ def wine():
 
 
 @pytest.fixture(scope="module")
-def holes(wine):
+def missing(wine):
     i, j = np.indices(wine.shape)
     return (7 * i + 3 * j) % 19 == 0
 
@@ -90,14 +90,14 @@ def test_parallel_analysis(expected, wine):
     assert found.n_components == expected["parallel_n_components"]
 
 
-def test_rows_with_missing_entries(expected, wine, holes):
+def test_rows_with_missing_entries(expected, wine, missing):
     """The error is that of the projection to the model plane; T² takes the noise of the scores into account."""
     projected = expected["projected"]["pmp"]
     pca = PCA(3, scale=True).fit(wine)
     incomplete = IncompletePCA(3, method="em", scale=True, tol=1e-15, max_iter=20_000).fit(wine)
     signs = signs_of(incomplete.components_.T, expected["complete"]["loadings"])
     close(incomplete.components_.T, expected["complete"]["loadings"], signs, atol=1e-6)
-    broken = np.where(holes, np.nan, wine)[HEAD]
+    broken = np.where(missing, np.nan, wine)[HEAD]
     found = diagnostics.samples(incomplete, broken)
     close(found.spe, np.square(projected["root_spe"]), rtol=1e-6)
     terms = diagnostics.row_contributions(incomplete, broken)
@@ -112,10 +112,10 @@ def test_rows_with_missing_entries(expected, wine, holes):
         close(found.t2[i], scores @ np.linalg.solve(spread, scores), rtol=1e-5)
 
 
-def test_one_component_of_a_table_with_missing_entries(expected, wine, holes):
+def test_one_component_of_a_table_with_missing_entries(expected, wine, missing):
     """NIPALS with missing entries solves the least squares problem of one component, about given means."""
     expected = expected["nipals"]
-    x = np.where(holes, np.nan, wine)
+    x = np.where(missing, np.nan, wine)
     close(np.nanmean(x, axis=0), expected["center"])
     pca = IncompletePCA(1, method="em", scale=True, mean="fixed", tol=1e-16, max_iter=50_000).fit(x)
     close(pca.mean_, expected["center"])

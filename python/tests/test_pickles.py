@@ -37,7 +37,7 @@ def test_pickles_name_public_classes(fitted):
 def test_pickles_of_earlier_versions_load(fitted):
     kept = pickle.loads(pickled.FILE.read_bytes())
     assert set(kept) == set(fitted)
-    x, holes = pickled.data(), pickled.with_holes()
+    x, with_missing = pickled.data(), pickled.with_missing()
     for name, now in fitted.items():
         then = kept[name]
         assert type(then) is type(now)
@@ -46,7 +46,7 @@ def test_pickles_of_earlier_versions_load(fitted):
             assert then.errors.shape == now.errors.shape
             continue
         incomplete = name in ("incomplete_pca", "streamed", "far_predictions")
-        rows = holes if incomplete else x
+        rows = with_missing if incomplete else x
         # Fits to incomplete data start elsewhere today, and converge to the same model.
         tolerance = 1e-3 if incomplete else 1e-6
         if name == "far_predictions":
@@ -59,7 +59,7 @@ def test_pickles_of_earlier_versions_load(fitted):
             assert then.n_iter_ == now.n_iter_ or (incomplete and then.n_iter_ > 0)
     assert type(kept["incomplete_pca"].convergence_.runs[1]) is karhunen.Run
     assert kept["far_predictions"].convergence_.far_predictions.count == 2
-    assert kept["streamed"].partial_fit(holes).n_samples_seen_ == 24
+    assert kept["streamed"].partial_fit(with_missing).n_samples_seen_ == 24
 
 
 def test_a_pickle_is_the_first_that_a_program_reads():

@@ -278,7 +278,7 @@ def test_rows_are_those_of_the_fit_with_its_weights(wine, tmp_path):
 
 
 @pytest.fixture(scope="module", name="ozone")
-def table_with_holes():
+def table_with_missing():
     rng = np.random.default_rng(3)
     x = rng.standard_normal((120, 2)) @ rng.standard_normal((2, 7)) + 0.3 * rng.standard_normal((120, 7))
     x[rng.random(x.shape) < 0.2] = np.nan

@@ -247,7 +247,7 @@ def test_features_of_a_rotation_are_those_of_its_scores(wine, rotate, scale, wei
 
 
 @pytest.fixture(scope="module")
-def holes(wine):
+def incomplete(wine):
     x = wine.copy()
     x[np.random.default_rng(3).random(x.shape) < 0.1] = np.nan
     return pd.DataFrame(x, columns=load_wine().feature_names)
@@ -255,30 +255,32 @@ def holes(wine):
 
 @pytest.mark.parametrize("rotate", [rotation.varimax, rotation.promax, rotation.oblimin])
 @pytest.mark.parametrize("method", ["ppca", "em"])
-def test_rotations_of_rows_with_missing_values(holes, rotate, method):
-    pca = IncompletePCA(3, method=method, scale=True).fit(holes)
+def test_rotations_of_rows_with_missing_values(incomplete, rotate, method):
+    pca = IncompletePCA(3, method=method, scale=True).fit(incomplete)
     found = rotate(pca)
     assert found.converged
     np.testing.assert_allclose(found.pattern, pca.loadings_ @ found.matrix, atol=1e-12)
-    scores = found.transform(holes)
-    np.testing.assert_allclose(found.inverse_transform(scores), pca.inverse_transform(pca.transform(holes)), atol=1e-8)
+    scores = found.transform(incomplete)
+    np.testing.assert_allclose(
+        found.inverse_transform(scores), pca.inverse_transform(pca.transform(incomplete)), atol=1e-8
+    )
     rows = pca.mean_ + pca.scale_ * (scores @ found.pattern.T)
     np.testing.assert_allclose(found.inverse_transform(scores), rows, atol=1e-8)
     related = diagnostics.features(found)
     np.testing.assert_allclose(related.communalities, diagnostics.features(pca).communalities, atol=1e-9)
-    assert found.transform(holes.astype(np.float32)).dtype == np.float32
+    assert found.transform(incomplete.astype(np.float32)).dtype == np.float32
     again = pickle.loads(pickle.dumps(found))
-    np.testing.assert_array_equal(again.transform(holes), scores)
+    np.testing.assert_array_equal(again.transform(incomplete), scores)
 
 
-def test_rotations_of_rows_with_missing_values_in_files_pages_and_pictures(holes, tmp_path):
-    found = rotation.varimax(IncompletePCA(3, method="ppca", scale=True).fit(holes))
+def test_rotations_of_rows_with_missing_values_in_files_pages_and_pictures(incomplete, tmp_path):
+    found = rotation.varimax(IncompletePCA(3, method="ppca", scale=True).fit(incomplete))
     found.save(tmp_path / "m")
     again = rotation.Rotation.load(tmp_path / "m")
-    assert again.names == list(holes.columns)
-    np.testing.assert_array_equal(again.transform(holes), found.transform(holes))
+    assert again.names == list(incomplete.columns)
+    np.testing.assert_array_equal(again.transform(incomplete), found.transform(incomplete))
     assert "rotated by varimax" in str(found.summary())
-    page = found.report(tmp_path / "r.html", holes).read_text(encoding="utf-8")
+    page = found.report(tmp_path / "r.html", incomplete).read_text(encoding="utf-8")
     assert "karhunen.rotation.varimax(pca, n_components=3)" in page
     with pytest.raises(ValueError, match="rotated-incomplete-pca"):
         IncompletePCA.load(tmp_path / "m")

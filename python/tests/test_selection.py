@@ -131,16 +131,16 @@ def test_parallel_analysis_finds_the_rank_with_missing_values(missing, null):
     rng = np.random.default_rng(5)
     scores, loadings = rng.normal(size=(200, 3)), np.kron(np.eye(3), np.ones((1, 4)))
     x = 1.3 * scores @ loadings + rng.normal(size=(200, 12)) + 10.0
-    holed = np.where(rng.random(x.shape) < missing, np.nan, x)
-    found = selection.parallel_analysis(holed, scale=True, null=null, n_draws=60)
+    incomplete = np.where(rng.random(x.shape) < missing, np.nan, x)
+    found = selection.parallel_analysis(incomplete, scale=True, null=null, n_draws=60)
     assert found.n_components == 3
     assert found.rule == f"parallel-{null}"
-    masked = selection.parallel_analysis(np.ma.masked_invalid(holed), scale=True, null=null, n_draws=60)
+    masked = selection.parallel_analysis(np.ma.masked_invalid(incomplete), scale=True, null=null, n_draws=60)
     np.testing.assert_array_equal(masked.values, found.values)
     with pytest.raises(ValueError, match="scale"):
-        selection.parallel_analysis(holed, scale="range", n_draws=5)
+        selection.parallel_analysis(incomplete, scale="range", n_draws=5)
     with pytest.raises(ValueError, match="n_components"):
-        selection.parallel_analysis(holed, n_components=13, n_draws=5)
+        selection.parallel_analysis(incomplete, n_components=13, n_draws=5)
 
 
 def test_series_are_compared_with_as_many_rows_as_they_are_worth():

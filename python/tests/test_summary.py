@@ -82,12 +82,12 @@ def test_notebooks_show_escaped_names(wine):
 
 
 def test_every_kind_of_model_has_a_summary(wine, pca):
-    holes = wine.mask(wine > 1000.0)
+    with_missing = wine.mask(wine > 1000.0)
     models = [
         TruncatedSVD(2).fit(wine),
         IncrementalPCA(2).fit(wine),
         KernelPCA(2, kernel="rbf").fit(wine),
-        IncompletePCA(2).fit(holes),
+        IncompletePCA(2).fit(with_missing),
         rotation.varimax(pca),
     ]
     for model in models:

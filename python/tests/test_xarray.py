@@ -182,8 +182,8 @@ def test_the_fit_is_that_of_rows_of_points():
 
 def test_points_and_samples_without_values_are_left_out_and_come_back():
     array = field()
-    holes = array.where((array.lat != array.lat[0]) & (array.time != 1984))
-    eof = EOF(2).fit(holes)
+    incomplete = array.where((array.lat != array.lat[0]) & (array.time != 1984))
+    eof = EOF(2).fit(incomplete)
     assert (eof.n_points_, eof.n_samples_) == (15, 29)
     expected = EOF(2).fit(array.isel(lat=slice(1, None)).drop_sel(time=1984))
     assert_allclose(eof.eofs()[:, 1:].values, expected.eofs().values, rtol=0, atol=1e-12)
@@ -191,20 +191,20 @@ def test_points_and_samples_without_values_are_left_out_and_come_back():
     assert np.isnan(eof.pcs().sel(time=1984)).all()
     assert_allclose(eof.pcs().drop_sel(time=1984).values, expected.pcs().values, rtol=0, atol=1e-12)
     back = eof.reconstruct()
-    assert np.array_equal(np.isnan(back.values), np.isnan(holes.values))
+    assert np.array_equal(np.isnan(back.values), np.isnan(incomplete.values))
     # Values at points that the fit left out are ignored.
     assert_allclose(eof.transform(array).drop_sel(time=1984).values, expected.pcs().values, rtol=0, atol=1e-12)
-    assert np.isnan(eof.transform(holes).sel(time=1984)).all()
+    assert np.isnan(eof.transform(incomplete).sel(time=1984)).all()
 
 
 def test_isolated_missing_values_are_refused_or_estimated():
     array = field(n=60)
-    holes = array.copy()
-    holes[4, 1, 2] = holes[9, 1, 2] = holes[7, 3, 0] = np.nan
+    incomplete = array.copy()
+    incomplete[4, 1, 2] = incomplete[9, 1, 2] = incomplete[7, 3, 0] = np.nan
     message = r"t has 3 missing values at 2 of its 20 points with values, such as lat=-20.0, lon=2, time=1984"
     with pytest.raises(ValueError, match=message):
-        EOF(2).fit(holes)
-    eof = EOF(3, missing="vb-full").fit(holes, weights="coslat")
+        EOF(2).fit(incomplete)
+    eof = EOF(3, missing="vb-full").fit(incomplete, weights="coslat")
     complete = EOF(3).fit(array, weights="coslat")
     assert isinstance(eof.pca_, karhunen.IncompletePCA)
     cosines = abs((eof.eofs() * complete.eofs()).sum(["lat", "lon"]))
@@ -212,17 +212,17 @@ def test_isolated_missing_values_are_refused_or_estimated():
     found = eof.reconstruct()
     assert not found.isnull().any()
     assert abs(float(found[4, 1, 2] - array[4, 1, 2])) < 5
-    assert eof.transform(holes).shape == (60, 3)
+    assert eof.transform(incomplete).shape == (60, 3)
     correlations = eof.eofs_as_correlation()
     assert float(abs(correlations).max()) <= 1
     # A complete field is fitted as such.
     assert isinstance(EOF(3, missing="auto").fit(array).pca_, karhunen.PCA)
     with pytest.raises(ValueError, match="the number of modes must be given as an int"):
-        EOF(missing="auto").fit(holes)
+        EOF(missing="auto").fit(incomplete)
     with pytest.raises(ValueError, match="solver = 'gram' has no effect on a field with missing values"):
-        EOF(3, missing="auto", solver="gram").fit(holes)
+        EOF(3, missing="auto", solver="gram").fit(incomplete)
     with pytest.raises(ValueError, match="2 values of the field are missing at points where the fit had values"):
-        complete.transform(holes[[4, 7]])
+        complete.transform(incomplete[[4, 7]])
 
 
 def test_infinite_values_are_refused():
@@ -427,15 +427,15 @@ def test_chunked_variables_and_missing_values():
     assert eof.eofs().t.dtype == eof.pcs().dtype == np.float32
     # Both are float32 copies of results in float64.
     assert_allclose(eof.eofs().p.values, expected.eofs().p.values, rtol=0, atol=1e-6)
-    holes = data.t.astype(float)
-    holes[3, 2, 2] = np.nan
+    incomplete = data.t.astype(float)
+    incomplete[3, 2, 2] = np.nan
     with pytest.raises(ValueError, match="t has 1 missing values at 1 of its 20 points"):
-        EOF(2).fit(holes.chunk(time=10))
-    one = EOF(2, missing="als").fit(holes.chunk(time=10))
+        EOF(2).fit(incomplete.chunk(time=10))
+    one = EOF(2, missing="als").fit(incomplete.chunk(time=10))
     assert one.eofs().dims == ("mode", "lat", "lon")
     assert one.pcs().compute().shape == (30, 2)
     with pytest.raises(ValueError, match="weights are not available for a chunked field"):
-        EOF(2, missing="als").fit(holes.chunk(time=10), weights="coslat")
+        EOF(2, missing="als").fit(incomplete.chunk(time=10), weights="coslat")
 
 
 @pytest.mark.parametrize("suffix", ["nc", "zarr"])

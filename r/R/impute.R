@@ -52,12 +52,12 @@
 #' @examples
 #' x <- as.matrix(iris[, 1:4])
 #' set.seed(1)
-#' holes <- sample(length(x), 60)
-#' missing <- replace(x, holes, NA)
+#' removed <- sample(length(x), 60)
+#' missing <- replace(x, removed, NA)
 #' fit <- kh_impute(missing, ncomp = 2)
 #' fit
 #' # The errors have about the size of their standard deviations.
-#' sd((fit$completed - x)[holes] / fit$sd[holes])
+#' sd((fit$completed - x)[removed] / fit$sd[removed])
 #' predict(fit, missing[1:3, ], type = "completed")
 #' biplot(fit)
 #' @export

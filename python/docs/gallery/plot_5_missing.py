@@ -17,8 +17,8 @@ data = next(p for p in Path.cwd().resolve().parents if (p / "examples/data").exi
 wine = pd.read_csv(data / "wine.csv")
 grower = wine.pop("class")
 full = (wine - wine.mean()) / wine.std()
-holes = np.random.default_rng(0).random(full.shape) < 1 / 3
-table = full.mask(holes)
+missing = np.random.default_rng(0).random(full.shape) < 1 / 3
+table = full.mask(missing)
 
 pca = IncompletePCA(8).fit(table)
 print(f"{pca.n_components_} of 8 components are supported; {pca.convergence_.reason}")
@@ -34,7 +34,7 @@ plt.show()
 
 # %%
 # Intervals of 95% should contain 95% of the removed entries.
-i, j = np.nonzero(holes)
+i, j = np.nonzero(missing)
 value, std = pca.predict(i, j, return_std=True)
 inside = np.abs(value - full.to_numpy()[i, j]) < 1.96 * std
 print(f"{inside.mean():.1%} of {len(i)} values are inside")

@@ -1,10 +1,10 @@
 """
-Personality items, with holes
-=============================
+Personality items with missing answers
+======================================
 
 2,800 people and 25 statements about themselves, five for each of five traits, answered from 1 (very inaccurate) to 6
 (very accurate): ``bfi`` of R's psych, with items of the International Personality Item Pool. Few answers are missing,
-but leaving out everyone with a hole would lose 364 people.
+but leaving out everyone with a missing answer would lose 364 people.
 """
 
 import tempfile
@@ -23,12 +23,13 @@ print(f"{missing:.1%} of the answers are missing, of {incomplete} people")
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
-# The holes are filled from the answers that each person gave. A deviation says how far a filled answer may be off.
+# Missing answers are filled from the answers that each person gave. A deviation says how far a filled answer may be
+# off.
 pca = IncompletePCA(5, scale=True).fit(items)
 filled, deviation = pca.impute(items, return_std=True)
-holes = items.isna().to_numpy()
+unanswered = items.isna().to_numpy()
 print(
-    f"filled answers: {np.sqrt(np.mean(np.asarray(deviation)[holes] ** 2)):.2f} off, where answers vary by "
+    f"filled answers: {np.sqrt(np.mean(np.asarray(deviation)[unanswered] ** 2)):.2f} off, where answers vary by "
     f"{items.std().mean():.2f}"
 )
 
@@ -62,6 +63,6 @@ page = rotated.report(Path(tempfile.mkdtemp(), "personality.html"), filled, titl
 print(f"{page.name}: {page.stat().st_size / 1e6:.1f} MB")
 
 # %%
-# That of the fit to the answers as they are says where the holes are, and how certain their fills.
-page = pca.report(Path(tempfile.mkdtemp(), "holes.html"), items, title="25 personality items, with holes")
+# The report of the fit to the original answers shows where answers are missing, and how certain the filled ones are.
+page = pca.report(Path(tempfile.mkdtemp(), "missing.html"), items, title="25 personality items, some missing")
 print(f"{page.name}: {page.stat().st_size / 1e6:.1f} MB")

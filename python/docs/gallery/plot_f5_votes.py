@@ -22,7 +22,7 @@ print(f"{missing:.1%} of the votes are missing; {complete} members voted always"
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-# Where the holes are: a few members hardly ever voted, and one question was avoided.
+# Where votes are missing: a few members hardly ever voted, and one question was avoided.
 plot.missing(votes)
 
 # %%
@@ -49,6 +49,6 @@ certainty = pd.Series(std).groupby(votes.columns[j]).mean().sort_values()
 print(pd.concat([certainty.head(2), certainty.tail(2)]).round(2).to_string())
 
 # %%
-# The report says it all in sentences, with a table of the holes.
+# The report says it all in sentences, with a table of the missing votes.
 page = pca.report(Path(tempfile.mkdtemp(), "votes.html"), votes, title="Votes of the House, 1984")
 print(f"{page.name}: {page.stat().st_size / 1e6:.1f} MB")

@@ -1,8 +1,8 @@
 # Errors name R's arguments, and rows and columns from one.
 x <- as.matrix(iris[, 1:4])
-hole <- replace(x, 153, NA)
-expect_error(kh_pca(hole), "row 3, column 2 (Sepal.Width) is NA; remove or impute it, or use kh_impute()", fixed = TRUE)
-expect_error(kh_pca(as.data.frame(hole)), "row 3, column 2 (Sepal.Width) is NA", fixed = TRUE)
+with_na <- replace(x, 153, NA)
+expect_error(kh_pca(with_na), "row 3, column 2 (Sepal.Width) is NA; remove or impute it, or use kh_impute()", fixed = TRUE)
+expect_error(kh_pca(as.data.frame(with_na)), "row 3, column 2 (Sepal.Width) is NA", fixed = TRUE)
 counts <- matrix(1:6, 3)
 counts[2, 1] <- NA
 expect_error(kh_pca(counts), "row 2, column 1 is NA;", fixed = TRUE)

@@ -13,7 +13,7 @@ expect_equal(fit$n_observed, 600)
 factors <- kh_impute(x, 1, method = "ppca", noise = "feature")
 expect_true(length(factors$scale) == 4L && all(factors$scale > 0) && length(unique(factors$scale)) == 4L)
 
-# Rank one with a hole: the row is twice another.
+# Rank one with a missing entry: the row is twice another.
 rank1 <- rbind(c(1, 2, 3), c(-1, -2, -3), c(2, NA, 6), c(-2, -4, -6))
 fit <- kh_impute(rank1, 1, method = "em", error_bars = FALSE)
 expect_near(fit$completed[3, 2], 4, 1e-4)
@@ -21,21 +21,21 @@ expect_null(fit$sd)
 expect_error(predict(fit, rank1, type = "sd"), "no standard deviations")
 expect_error(predict(fit, type = "sd"), "no standard deviations")
 
-# Definitions of the parts, with holes.
+# Definitions of the parts, with missing entries.
 set.seed(1)
-holes <- sample(length(x), 60)
-missing <- replace(x, holes, NA)
+removed <- sample(length(x), 60)
+missing <- replace(x, removed, NA)
 fit <- kh_impute(missing, 2)
 model <- sweep(tcrossprod(fit$x, fit$rotation), 2, fit$center, "+")
 expect_near(fit$fitted, model)
-expect_identical(fit$completed[-holes], x[-holes])
-expect_near(fit$completed[holes], model[holes])
-expect_true(all(fit$sd[-holes] == 0) && all(fit$sd[holes] > sqrt(fit$feature_noise_variance)[col(x)[holes]]))
+expect_identical(fit$completed[-removed], x[-removed])
+expect_near(fit$completed[removed], model[removed])
+expect_true(all(fit$sd[-removed] == 0) && all(fit$sd[removed] > sqrt(fit$feature_noise_variance)[col(x)[removed]]))
 expect_near(crossprod(fit$rotation), diag(2))
 # Sixty errors, each over its standard deviation, have a mean square within a half of one.
-expect_true(abs(mean(((fit$completed - x)[holes] / fit$sd[holes])^2) - 1) < 0.5)
-expect_identical(residuals(fit)[holes], rep(0, 60))
-expect_near(residuals(fit)[-holes], (x - model)[-holes])
+expect_true(abs(mean(((fit$completed - x)[removed] / fit$sd[removed])^2) - 1) < 0.5)
+expect_identical(residuals(fit)[removed], rep(0, 60))
+expect_near(residuals(fit)[-removed], (x - model)[-removed])
 expect_identical(fitted(fit), fit$fitted)
 
 # Rows of the fit as new rows: for least squares the scores are those that fit best.
@@ -46,7 +46,7 @@ expect_identical(predict(fit, type = "sd"), fit$sd)
 em <- kh_impute(missing, 2, method = "em", tol = 1e-12)
 row <- which(rowSums(is.na(missing)) == 1)[1]
 seen <- !is.na(missing[row, ])
-expect_near(em$convergence$rmse, sqrt(mean((em$fitted - x)[-holes]^2)), 1e-8)
+expect_near(em$convergence$rmse, sqrt(mean((em$fitted - x)[-removed]^2)), 1e-8)
 scores <- qr.solve(em$rotation[seen, ], (missing[row, ] - em$center)[seen])
 expect_near(predict(em, missing[row, , drop = FALSE]), t(scores), 1e-8)
 
@@ -56,7 +56,7 @@ expect_near(normal$upper - normal$lower, 2 * qnorm(0.975) * fit$sd)
 conformal <- kh_impute(missing, 2, conformal = 0.2)
 # The last entry of a row is never held out.
 expect_true(conformal$n_observed %in% 432:435)
-inside <- function(interval) mean(interval$lower[holes] <= x[holes] & x[holes] <= interval$upper[holes])
+inside <- function(interval) mean(interval$lower[removed] <= x[removed] & x[removed] <= interval$upper[removed])
 expect_true(abs(inside(predict(conformal, missing, type = "interval", level = 0.8)) - 0.8) < 0.15)
 expect_error(predict(conformal, type = "interval", level = 0.999), "up to the level 0.990")
 

@@ -23,14 +23,14 @@ expect_near(residuals(fit, x), dense - fitted(fit))
 # Weights of rows, and the missing entries of a sparse matrix.
 times <- rep(1:3, 40)
 expect_near(kh_pca(x, weights = times)$sdev, prcomp(dense[rep(1:120, times), ])$sdev)
-holes <- kh_impute(x, 2)
+from_sparse <- kh_impute(x, 2)
 complete <- kh_impute(replace(dense, dense == 0, NA), 2)
-expect_near(holes$fitted, complete$fitted)
-expect_near(holes$completed, complete$completed)
-expect_near(holes$sd, complete$sd)
+expect_near(from_sparse$fitted, complete$fitted)
+expect_near(from_sparse$completed, complete$completed)
+expect_near(from_sparse$sd, complete$sd)
 
 # A stored NA is a missing value.
-holed <- Matrix::rsparsematrix(30, 6, density = 0.4)
-holed@x[3] <- NA
-fit <- kh_impute(holed, 1)
+with_na <- Matrix::rsparsematrix(30, 6, density = 0.4)
+with_na@x[3] <- NA
+fit <- kh_impute(with_na, 1)
 expect_false(anyNA(fit$completed))

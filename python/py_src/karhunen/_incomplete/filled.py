@@ -66,10 +66,10 @@ def _pandas(X: Any, values: np.ndarray) -> Any:
     filled = X.copy(deep=False)
     for j in range(X.shape[1]):
         column = X.iloc[:, j]
-        holes = column.isna().to_numpy()
-        if holes.any():
+        missing = column.isna().to_numpy()
+        if missing.any():
             new = column.to_numpy(dtype=values.dtype, na_value=np.nan, copy=True)
-            new[holes] = values[holes, j]
+            new[missing] = values[missing, j]
             filled.isetitem(j, new)
     return filled
 
@@ -78,12 +78,12 @@ def _polars(X: Any, values: np.ndarray) -> Any:
     polars = import_module("polars")
     columns = []
     for j, column in enumerate(X.get_columns()):
-        holes = column.is_null().to_numpy()
+        missing = column.is_null().to_numpy()
         if column.dtype.is_float():
-            holes = holes | column.is_nan().fill_null(True).to_numpy()
-        if holes.any():
+            missing = missing | column.is_nan().fill_null(True).to_numpy()
+        if missing.any():
             new = column.cast(polars.Float32 if values.dtype == np.float32 else polars.Float64).to_numpy().copy()
-            new[holes] = values[holes, j]
+            new[missing] = values[missing, j]
             column = polars.Series(column.name, new)
         columns.append(column)
     return polars.DataFrame(columns)
@@ -96,9 +96,9 @@ def _pyarrow(X: Any, values: np.ndarray) -> Any:
         column = X.column(j)
         chunks = column if isinstance(column, pyarrow.ChunkedArray) else pyarrow.chunked_array([column])
         new = np.array(chunks.to_numpy(), dtype=values.dtype)
-        holes = np.isnan(new)
-        if holes.any():
-            new[holes] = values[holes, j]
+        missing = np.isnan(new)
+        if missing.any():
+            new[missing] = values[missing, j]
             column = pyarrow.array(new)
         columns.append(column)
     return type(X).from_arrays(columns, names=X.schema.names)

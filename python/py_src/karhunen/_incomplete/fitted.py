@@ -163,7 +163,7 @@ class FittedIncomplete(Summarised, ViewedModel):
         >>> rng = np.random.default_rng(0)
         >>> x = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 6)) + 0.2 * rng.normal(size=(60, 6))
         >>> x[rng.random(x.shape) < 0.2] = np.nan
-        >>> path = IncompletePCA(2).fit(x).report(pathlib.Path(tempfile.mkdtemp(), "holes.html"), x)
+        >>> path = IncompletePCA(2).fit(x).report(pathlib.Path(tempfile.mkdtemp(), "report.html"), x)
         >>> path.read_text(encoding="utf-8")[:15]
         '<!doctype html>'
         """

@@ -68,7 +68,7 @@ def beside(parts: Sequence[Any]) -> Any:
     return da.concatenate(parts, axis=1).rechunk({1: -1})
 
 
-def holes(parts: Sequence[Any]) -> list[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]]:
+def count_missing(parts: Sequence[Any]) -> list[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]]:
     """Count values that are missing or infinite, in one pass over chunked rows.
 
     Parameters

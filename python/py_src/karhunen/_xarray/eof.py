@@ -195,7 +195,7 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
         flag_option("center", self.center)
         if self.missing != "refuse":
             choice_option("missing", self.missing, Method)
-        field = read(X, dim, holes_allowed=self.missing != "refuse")
+        field = read(X, dim, missing_allowed=self.missing != "refuse")
         rows, lazy = field.rows, is_lazy(field.rows)
         if lazy and flag_option("persist", persist):
             rows = rows.persist()
@@ -207,11 +207,11 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
             for grid, start, end in zip(field.grids.grids, ends[:-1], ends[1:], strict=True):
                 own = slice(int(start), int(end))
                 multipliers[own] /= deviation_of(
-                    self, rows[:, own], samples, multipliers[own], grid.label, field.n_holes
+                    self, rows[:, own], samples, multipliers[own], grid.label, field.n_missing
                 )
-        pca = estimator_of_rows(self, lazy, field.n_holes, way)
+        pca = estimator_of_rows(self, lazy, field.n_missing, way)
         squares = {} if multipliers is None else {"feature_weight": multipliers**2}
-        if lazy and squares and field.n_holes:
+        if lazy and squares and field.n_missing:
             raise ValueError(
                 "weights are not available for a chunked field with values that are missing at some samples; load it, "
                 "or multiply the field by them before the fit"
@@ -393,7 +393,7 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
 
     def _scores_of(self, X: Any) -> tuple[Samples, Any]:
         check_is_fitted(self)
-        field = read_new(X, self._grids, holes_allowed=isinstance(self.pca_, IncompletePCA))
+        field = read_new(X, self._grids, missing_allowed=isinstance(self.pca_, IncompletePCA))
         pca = lazily(self.pca_) if is_lazy(field.rows) else self.pca_
         return field.samples, pca.transform(field.rows)
 

@@ -22,7 +22,7 @@ def scaling_of(scale: Any) -> Literal["none", "std", "variable"]:
     return cast(Literal["std", "variable"], scale)
 
 
-def estimator_of_rows(eof: Any, lazy: bool, n_holes: int, way: str) -> Any:
+def estimator_of_rows(eof: Any, lazy: bool, n_missing: int, way: str) -> Any:
     """Return the estimator for a field.
 
     Parameters
@@ -31,7 +31,7 @@ def estimator_of_rows(eof: Any, lazy: bool, n_holes: int, way: str) -> Any:
         Options.
     lazy : bool
         True if the field is chunked.
-    n_holes : int
+    n_missing : int
         Number of values that are missing at some samples only.
     way : {"none", "std", "variable"}
         The option `scale`.
@@ -46,10 +46,10 @@ def estimator_of_rows(eof: Any, lazy: bool, n_holes: int, way: str) -> Any:
     ValueError
         If values are missing, and an option has no effect then.
     """
-    make = getattr(import_module("karhunen.dask" if lazy else "karhunen"), "IncompletePCA" if n_holes else "PCA")
+    make = getattr(import_module("karhunen.dask" if lazy else "karhunen"), "IncompletePCA" if n_missing else "PCA")
     same = {"scale": way == "std", "max_iter": eof.max_iter, "random_state": eof.random_state}
     same |= {"n_threads": eof.n_threads, "verbose": eof.verbose}
-    if not n_holes:
+    if not n_missing:
         complete = {name: getattr(eof, name) for name in ("center", "weighting", "solver", "tol", "strict")}
         return make(eof.n_components, **same, **complete)
     for name, default in (("weighting", "frequency"), ("solver", "auto"), ("strict", False)):
@@ -57,7 +57,7 @@ def estimator_of_rows(eof: Any, lazy: bool, n_holes: int, way: str) -> Any:
             raise ValueError(f"{name} = {getattr(eof, name)!r} has no effect on a field with missing values")
     if not is_whole(eof.n_components):
         raise ValueError(
-            f"n_components = {eof.n_components!r} is not allowed: {n_holes} values are missing at some samples, and "
+            f"n_components = {eof.n_components!r} is not allowed: {n_missing} values are missing at some samples, and "
             "the number of modes must be given as an int"
         )
     tol = {} if eof.tol is None else {"tol": eof.tol}
@@ -65,7 +65,7 @@ def estimator_of_rows(eof: Any, lazy: bool, n_holes: int, way: str) -> Any:
 
 
 def deviation_of(
-    eof: Any, rows: Any, samples: Any, multipliers: NDArray[np.float64], label: str, n_holes: int
+    eof: Any, rows: Any, samples: Any, multipliers: NDArray[np.float64], label: str, n_missing: int
 ) -> float:
     """Return the root of the variance of the weighted points of a variable.
 
@@ -81,7 +81,7 @@ def deviation_of(
         Weights of the points.
     label : str
         Name of the variable in messages.
-    n_holes : int
+    n_missing : int
         Number of values of the field that are missing at some samples only.
 
     Returns
@@ -94,7 +94,7 @@ def deviation_of(
     ValueError
         If it is zero, or values are missing.
     """
-    if n_holes:
+    if n_missing:
         raise ValueError(
             f"scale = 'variable' needs the variance of {label}, which is not known where values are missing at some "
             "samples; divide the variables before the fit"

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from karhunen._xarray.arrays import as_rows, beside, holes
+from karhunen._xarray.arrays import as_rows, beside, count_missing
 from karhunen._xarray.grid import Grid, Grids, Kind, describe, spread
 
 
@@ -69,7 +69,7 @@ class Field:
     samples: Samples
     grids: Grids
     #: Number of values that are missing at some samples only.
-    n_holes: int
+    n_missing: int
 
 
 def variables(X: Any) -> tuple[Kind, list[tuple[str, xr.DataArray]]]:
@@ -103,7 +103,7 @@ def dimensions(dim: Any) -> tuple[Hashable, ...]:
     return dims
 
 
-def read(X: Any, dim: Any, *, holes_allowed: bool) -> Field:
+def read(X: Any, dim: Any, *, missing_allowed: bool) -> Field:
     """Read a field for a fit.
 
     Parameters
@@ -112,7 +112,7 @@ def read(X: Any, dim: Any, *, holes_allowed: bool) -> Field:
         The field.
     dim : hashable or sequence of hashable
         Dimensions of the samples.
-    holes_allowed : bool
+    missing_allowed : bool
         True if values may be missing at some samples only.
 
     Returns
@@ -144,12 +144,12 @@ def read(X: Any, dim: Any, *, holes_allowed: bool) -> Field:
         at_points = array.isel(dict.fromkeys(dims, 0), drop=True)
         alone = [name for name, values in array.coords.items() if set(values.dims) & set(dims)]
         shapes.append(at_points.drop_vars(alone, errors="ignore"))
-    counts = holes(parts)
+    counts = count_missing(parts)
     empty = sum(by_row for _, by_row, _ in counts) == sum(rows.shape[1] for rows in parts)
     n = int((~empty).sum())
     if n == 0:
         raise ValueError("all values of the field are missing")
-    grids, n_holes, found = [], 0, ""
+    grids, n_missing, found = [], 0, ""
     for (label, array), rows, shape, (by_column, _, infinite) in zip(given, parts, shapes, counts, strict=True):
         left = by_column - int(empty.sum())
         kept = xr.DataArray(
@@ -161,9 +161,9 @@ def read(X: Any, dim: Any, *, holes_allowed: bool) -> Field:
             raise ValueError(_infinite(grid, rows, infinite, first, dims))
         isolated = np.flatnonzero((left > 0) & (left < n))
         if len(isolated):
-            n_holes += int(left[isolated].sum())
+            n_missing += int(left[isolated].sum())
             found = found or _isolated(grid, rows, isolated, left, first, empty)
-    if n_holes and not holes_allowed:
+    if n_missing and not missing_allowed:
         raise ValueError(
             f"{found}. Points and samples without any value are left out by themselves, but not these: fill them, drop "
             "their points, or fit EOF(..., missing='auto'), which estimates components from the values that are there"
@@ -171,10 +171,10 @@ def read(X: Any, dim: Any, *, holes_allowed: bool) -> Field:
     samples = Samples(first.copy(data=~empty.reshape(first.shape)))
     layout = Grids(kind, dict(X.attrs) if kind == "dataset" else {}, grids)
     rows = beside([grid.take(samples.take(part)) for grid, part in zip(grids, parts, strict=True)])
-    return Field(rows, samples, layout, n_holes)
+    return Field(rows, samples, layout, n_missing)
 
 
-def read_new(X: Any, grids: Grids, *, holes_allowed: bool) -> Field:
+def read_new(X: Any, grids: Grids, *, missing_allowed: bool) -> Field:
     """Read a field at the points of a fit; its other dimensions are those of the samples.
 
     Raises
@@ -208,14 +208,14 @@ def read_new(X: Any, grids: Grids, *, holes_allowed: bool) -> Field:
     rows = beside(parts)
     empty = np.zeros(first.shape, dtype=bool)
     if isinstance(rows, np.ndarray):
-        ((by_column, by_row, infinite),) = holes([rows])
+        ((by_column, by_row, infinite),) = count_missing([rows])
         empty = (by_row == rows.shape[1]).reshape(first.shape)
-        n_holes = int(by_column.sum()) - int(empty.sum()) * rows.shape[1]
+        n_missing = int(by_column.sum()) - int(empty.sum()) * rows.shape[1]
         if infinite.any():
             raise ValueError(f"{int(infinite.sum())} values of the field are infinite")
-        if n_holes and not holes_allowed:
+        if n_missing and not missing_allowed:
             raise ValueError(
-                f"{n_holes} values of the field are missing at points where the fit had values; fill them, or fit "
+                f"{n_missing} values of the field are missing at points where the fit had values; fill them, or fit "
                 "EOF(..., missing='auto')"
             )
     samples = Samples(first.copy(data=~empty))

@@ -70,7 +70,7 @@ def missing(X: Any, *, feature_names: Sequence[Any] | None = None, ax: Axes | No
     n, p = shape
     names = _names(X, feature_names, p)
     edges = np.linspace(0, n, min(n, ROWS) + 1).astype(int)
-    counts = np.stack([_holes(X, a, b).sum(axis=0) for a, b in itertools.pairwise(edges)])
+    counts = np.stack([_missing_entries(X, a, b).sum(axis=0) for a, b in itertools.pairwise(edges)])
     starts = np.linspace(0, p, min(p, COLUMNS) + 1).astype(int)
     sizes = np.outer(np.diff(edges), np.diff(starts))
     shares = np.add.reduceat(counts, starts[:-1], axis=1) / sizes
@@ -108,7 +108,7 @@ def _draw_shares(ax: Axes, percent: np.ndarray, title: str) -> None:
 
 
 def _name_columns(ax: Axes, names: list[str], columns: np.ndarray) -> None:
-    """Write the names below the map, where there is no space for all those of the columns with the most holes."""
+    """Write the names below the map; if space is short, only those with the most missing entries."""
     ax.set_xticks([])
     width, height = laid_out(ax)
     named = labelling.apart(np.arange(len(names)), columns, bars.USUAL * bars.LINE * len(names) / width)
@@ -126,7 +126,7 @@ def _names(X: Any, given: Sequence[Any] | None, p: int) -> list[str]:
     return [str(name) for name in given]
 
 
-def _holes(X: Any, first: int, last: int) -> np.ndarray:
+def _missing_entries(X: Any, first: int, last: int) -> np.ndarray:
     """Return which entries of rows `first` to `last` are missing, as booleans (last - first, n_features)."""
     if hasattr(X, "isna"):
         return X.iloc[first:last].isna().to_numpy()
