@@ -106,7 +106,7 @@ def load(rows: list[dict]) -> float:
 
 
 def highlights(rows: list[dict]) -> str:
-    """Write the table of the landing page: karhunen beside the fastest accurate solver of scikit-learn."""
+    """Write the table of the landing page: karhunen and the fastest accurate solver of scikit-learn."""
     lines = [
         ".. list-table::",
         "   :class: figures",

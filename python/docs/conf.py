@@ -60,7 +60,7 @@ html_static_path = ["_static"]
 html_css_files = ["karhunen.css"]
 html_copy_source = False
 html_show_sphinx = False
-# Pages without others below them need no navigation beside them.
+# Pages without others below them need no sidebar.
 _alone = [page.stem for page in HERE.glob("*.rst") if page.stem != "api"]
 html_sidebars = {name: [] for name in [*_alone, "search", "genindex", "py-modindex", "generated/gallery/*"]}
 html_theme_options = {

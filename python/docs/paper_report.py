@@ -83,7 +83,7 @@ def costs(record: dict) -> list[str]:
 
 
 def claims(record: dict) -> list[str]:
-    """Write the statements of the paper beside our results."""
+    """Write the statements of the paper with our results."""
     runs, target = record["runs"], target_of(record)
     gradient, natural, speed_up = (runs[name] for name in ("gradient", "natural gradient", "speed-up"))
     times = [time_to(run, target) or float("inf") for run in (gradient, natural, speed_up)]
@@ -114,7 +114,7 @@ def claims(record: dict) -> list[str]:
         ("The natural gradient overfits less.", f"up by {rise['natural gradient']:.4f}",
          rise["natural gradient"] < min(rise["gradient"], rise["speed-up"])),
         ("Regularisation helps a lot.",
-         f"{least['regularised']:.4f} at best, beside {unregularised:.4f} without; but {last['regularised']:.4f} in "
+         f"{least['regularised']:.4f} at best, against {unregularised:.4f} without; but {last['regularised']:.4f} in "
          f"the end, as {record['components'] - runs['regularised']['components']} components vanish",
          least["regularised"] < unregularised and last["regularised"] < least["regularised"] + 0.01),
         ("Variational Bayes does not overfit.", f"VB1 up by {rise['VB1']:.4f}, VB2 by {rise['VB2']:.4f}",

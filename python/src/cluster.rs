@@ -1,4 +1,4 @@
-//! Fits of data in parts: the driver, which runs beside the calling thread, and the work of a part.
+//! Fits of data in parts: the driver, which runs on its own thread, and the work of a part.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -186,11 +186,11 @@ impl Effort {
     }
 }
 
-/// Runs `work` without the interpreter lock: directly if it is small and reports no progress, otherwise as [`beside`]
-/// does.
+/// Runs `work` without the interpreter lock: directly if it is small and reports no progress, otherwise as
+/// [`on_thread`] does.
 ///
 /// # Errors
-/// As [`beside`].
+/// As [`on_thread`].
 pub(crate) fn run<R: Send + 'static>(
     py: Python<'_>,
     effort: Effort,
@@ -200,7 +200,7 @@ pub(crate) fn run<R: Send + 'static>(
     if effort.cost <= SMALL && on_progress.is_none() {
         return py.detach(|| work(&effort.run(&Unobserved))).map_err(to_python);
     }
-    beside(py, effort, on_progress, None, work)
+    on_thread(py, effort, on_progress, None, work)
 }
 
 /// As [`run`], for work that writes a checkpoint after a request to stop: the call waits for it, until a second
@@ -215,7 +215,7 @@ pub(crate) fn run_keeping<R: Send + 'static>(
     news: (&News, &Bound<'_, PyAny>),
     work: impl FnOnce(&Run<'_>) -> Result<R> + Send + 'static,
 ) -> PyResult<R> {
-    beside(py, effort, on_progress, Some(news), work)
+    on_thread(py, effort, on_progress, Some(news), work)
 }
 
 /// Runs `work` on a separate thread, without the interpreter lock. Ten times a second the calling thread, which
@@ -225,7 +225,7 @@ pub(crate) fn run_keeping<R: Send + 'static>(
 ///
 /// # Errors
 /// Those of `work`; exceptions of signal handlers, `on_progress` or `warn`.
-fn beside<R: Send + 'static>(
+fn on_thread<R: Send + 'static>(
     py: Python<'_>,
     effort: Effort,
     on_progress: Option<&Bound<'_, PyAny>>,

@@ -156,32 +156,32 @@ fn put_array(record: &mut Record<'_>, name: &str, value: &Bound<'_, PyAny>) -> P
         })
 }
 
-/// Writes a model file; `beside` is its content besides the model.
+/// Writes a model file; `extras` is its content besides the model.
 #[pyfunction]
 pub(crate) fn save(
     py: Python<'_>,
     path: PathBuf,
     model: AnyModel<'_>,
-    beside: &Bound<'_, PyAny>,
+    extras: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
-    let beside: String = py.import("json")?.call_method1("dumps", (beside,))?.extract()?;
+    let extras: String = py.import("json")?.call_method1("dumps", (extras,))?.extract()?;
     match &model {
-        AnyModel::Complete(model) => save_as(py, path, model.get(), &beside),
-        AnyModel::Incomplete(model) => save_as(py, path, model.get(), &beside),
-        AnyModel::Kernel(model) => save_as(py, path, model.get(), &beside),
-        AnyModel::Categorical(model) => save_as(py, path, model.get(), &beside),
-        AnyModel::Nystrom(model) => save_as(py, path, model.get(), &beside),
-        AnyModel::Scatter(sums) => save_as(py, path, sums.get(), &beside),
-        AnyModel::Incremental(state) => save_as(py, path, state.get(), &beside),
-        AnyModel::Rotated(model) => save_as(py, path, model.get(), &beside),
-        AnyModel::RotatedIncomplete(model) => save_as(py, path, model.get(), &beside),
+        AnyModel::Complete(model) => save_as(py, path, model.get(), &extras),
+        AnyModel::Incomplete(model) => save_as(py, path, model.get(), &extras),
+        AnyModel::Kernel(model) => save_as(py, path, model.get(), &extras),
+        AnyModel::Categorical(model) => save_as(py, path, model.get(), &extras),
+        AnyModel::Nystrom(model) => save_as(py, path, model.get(), &extras),
+        AnyModel::Scatter(sums) => save_as(py, path, sums.get(), &extras),
+        AnyModel::Incremental(state) => save_as(py, path, state.get(), &extras),
+        AnyModel::Rotated(model) => save_as(py, path, model.get(), &extras),
+        AnyModel::RotatedIncomplete(model) => save_as(py, path, model.get(), &extras),
     }
 }
 
-fn save_as<M: ModelClass>(py: Python<'_>, path: PathBuf, model: &M, beside: &str) -> PyResult<()> {
-    let beside = serde_json::from_str(beside).map_err(|error| PyValueError::new_err(error.to_string()))?;
+fn save_as<M: ModelClass>(py: Python<'_>, path: PathBuf, model: &M, extras: &str) -> PyResult<()> {
+    let extras = serde_json::from_str(extras).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let model = M::Core::clone(model.core());
-    py.detach(|| save_model(&path, &Saved { model, beside })).map_err(file_to_python)
+    py.detach(|| save_model(&path, &Saved { model, beside: extras })).map_err(file_to_python)
 }
 
 /// Reads a model file: the model, the other content of the file, and the options of the fit, if it has any. `function` is the kernel
@@ -227,11 +227,11 @@ pub(crate) fn load_rotated(py: Python<'_>, path: PathBuf) -> PyResult<Py<PyAny>>
 /// The model of a file, the other content, and the options of the fit.
 fn loaded<'py, M: ModelClass>(
     py: Python<'py>,
-    Saved { model, beside }: Saved<M::Core>,
+    Saved { model, beside: extras }: Saved<M::Core>,
     function: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Loaded<'py, M>> {
     let options = M::options(&model)?;
     let loads = |text: String| py.import("json")?.call_method1("loads", (text,));
-    let (beside, options) = (loads(to_json(&beside)?)?, loads(options)?);
-    Ok((Bound::new(py, M::wrap(model, function))?, beside, options))
+    let (extras, options) = (loads(to_json(&extras)?)?, loads(options)?);
+    Ok((Bound::new(py, M::wrap(model, function))?, extras, options))
 }

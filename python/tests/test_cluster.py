@@ -211,7 +211,7 @@ def test_an_empty_part_changes_no_type(rows):
     assert cluster.fit(PCA(3), [x[:100], np.empty((0, 40)), x[100:200]]).components_.dtype == np.float32
 
 
-def test_fits_beside_each_other_do_not_wait_for_threads(rows):
+def test_simultaneous_fits_do_not_wait_for_threads(rows):
     def load(part):
         PCA(2).fit(part)
         return part

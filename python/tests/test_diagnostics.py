@@ -1,4 +1,4 @@
-"""Diagnostics beside FactoMineR's, on wine with two supplementary numbers and a supplementary category."""
+"""Diagnostics compared with FactoMineR's, on wine with two supplementary numbers and a supplementary category."""
 
 import json
 import pickle

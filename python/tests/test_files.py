@@ -114,7 +114,7 @@ def test_entries_of_a_file_are_those_of_its_array(tmp_path):
     np.testing.assert_allclose(named.components_, expected.components_, atol=1e-9)
     assert list(named.feature_names_in_) == list(frame.columns)
     assert list(named.row_ids_[:2]) == ["r0", "r1"]
-    with pytest.raises(ValueError, match="entry_weight is not taken beside a path or RowBlocks"):
+    with pytest.raises(ValueError, match="entry_weight cannot be used with a path or RowBlocks"):
         IncompletePCA(2).fit(tmp_path / "x.npy", entry_weight=np.ones(x.shape))
 
 

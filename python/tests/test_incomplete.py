@@ -273,7 +273,7 @@ def test_the_paper_s_small_example():
     assert_allclose(soft.singular_values_, pca.singular_values_, rtol=1e-3)
 
 
-def test_error_bars_of_offsets_beside_components_that_have_vanished():
+def test_error_bars_of_offsets_when_components_have_vanished():
     rng = np.random.default_rng(4)
     x = 8 * rng.normal(size=(7, 6))
     x[rng.random(x.shape) < 0.4] = np.nan

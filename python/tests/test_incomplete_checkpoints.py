@@ -138,7 +138,7 @@ def test_what_is_write_protected_is_not_replaced(x, tmp_path):
     assert path.read_bytes() == before
 
 
-def test_weights_and_starts_stand_beside_it(x, tmp_path):
+def test_weights_and_starts_combine_with_checkpoints(x, tmp_path):
     weights = np.random.default_rng(0).integers(0, 3, 300)
     fit = {"sample_weight": weights, "checkpoint": tmp_path / "c", "checkpoint_every": 0}
     whole = IncompletePCA(2).fit(x, **fit)

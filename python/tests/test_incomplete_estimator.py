@@ -344,7 +344,7 @@ def test_a_column_that_hides_components_is_warned_of():
     x[rng.random(x.shape) < 0.2] = np.nan
     x[:, 4] *= 1e5
     table = pd.DataFrame(x, columns=list("abcdefghij"))
-    message = r"2 components have no variance: beside column 'e', all columns together have \d\.\de-\d+ of it; set"
+    message = r"2 components have no variance: apart from column 'e', all columns together have \d\.\de-\d+ of it; set"
     with pytest.warns(ConvergenceWarning, match=message):
         IncompletePCA(3).fit(table)
     with warnings.catch_warnings():

@@ -280,7 +280,7 @@ REFUSED = {
         {"entry_weight": np.ones(40)},
         r"shape \(40,\), but X has shape \(40, 12\)",
     ),
-    "weights beside Observed": (lambda x: Observed(*stored(x)), {"entry_weight": 1}, "pass them there"),
+    "weights with Observed": (lambda x: Observed(*stored(x)), {"entry_weight": 1}, "pass them there"),
     "one row": (lambda x: x[:1], {}, "1 sample"),
     "one row of Observed": (lambda x: Observed([0, 0], [0, 1], [1, 2]), {}, "1 sample"),
 }

@@ -99,7 +99,7 @@ def test_every_form_of_data_and_weights(x, weights):
     )
 
 
-def test_they_stand_beside_weights_of_entries(x, weights):
+def test_they_combine_with_weights_of_entries(x, weights):
     entry_weight = np.random.default_rng(7).uniform(0.5, 2, x.shape)
     both = IncompletePCA(2).fit(x, sample_weight=weights, entry_weight=entry_weight)
     repeated = IncompletePCA(2).fit(

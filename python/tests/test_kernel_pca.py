@@ -212,9 +212,7 @@ def test_a_function_of_neither_form_is_refused(table):
     def whole_block(X, Y):
         return X @ Y.T / np.abs(X).max()
 
-    with pytest.raises(
-        ValueError, match=r"another value beside other rows than alone; for two rows .* \(8,\) it raised"
-    ):
+    with pytest.raises(ValueError, match=r"another value in a block than alone; for two rows .* \(8,\) it raised"):
         KernelPCA(2, kernel=lambda X, Y: np.atleast_2d(whole_block(X, Y) if X.ndim == 2 else [1.0, 2.0])).fit(table)
     with pytest.raises(
         ValueError, match=r"shapes \(2, 8\) and \(3, 8\) the kernel function raised KeyError: 'gamma'"

@@ -1,4 +1,4 @@
-"""Memory of a fit beside the data, as reported by the system."""
+"""Memory of a fit without the data, as reported by the system."""
 
 import subprocess
 import sys

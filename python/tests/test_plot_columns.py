@@ -51,7 +51,7 @@ def test_a_column_of_the_table_colours_rows(frame, form, draw):
 
 @pytest.mark.parametrize("form", [lambda x: x, pl.DataFrame, pa.Table.from_pandas])
 @pytest.mark.parametrize("draw", [plot.scores, plot.biplot, plot.scores_3d])
-def test_a_column_of_a_table_beside_colours_rows(frame, form, draw):
+def test_a_column_of_a_separate_table_colours_rows(frame, form, draw):
     x = frame[list("abcd")].to_numpy()
     ax = draw(PCA(3).fit(x), x, color_by="Class", data=form(frame[["Class", "note"]]))
     assert entries(ax) == ["u", "v"]

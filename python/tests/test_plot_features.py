@@ -41,7 +41,7 @@ def names(ax):
     return [label.get_text() for label in ax.get_yticklabels()]
 
 
-def test_contributions_are_ranked_squares_beside_their_mean(pca, wine):
+def test_contributions_are_ranked_squares_with_their_mean(pca, wine):
     ax = plot.contributions(pca, component=1, n_features=5)
     squares = 100.0 * pca.components_[1] ** 2
     order = np.argsort(-squares)[:5]
@@ -180,7 +180,7 @@ def test_nothing_is_cut_off_or_covered(wine):
     ax.figure.draw_without_rendering()
     title = ax.child_axes[0]._left_title.get_window_extent()
     assert title.y1 <= ax.figure.bbox.y1
-    # Forty groups have a legend of two columns, beside the vertical axis of three components.
+    # Forty groups have a legend of two columns, next to the vertical axis of three components.
     rows = rng.normal(size=(400, 5))
     group = np.array([f"hospital {i % 40}" for i in range(400)])
     ax = plot.scores_3d(PCA(3).fit(rows), rows, color_by=group, max_groups=40)

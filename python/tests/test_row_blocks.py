@@ -74,7 +74,7 @@ def test_rows_with_missing_values_are_learned_block_by_block(rows, tmp_path):
     cosines = np.linalg.svd(blocks.components_ @ at_once.components_.T, compute_uv=False)
     assert cosines.min() > 0.999
     assert blocks.partial_fit(tmp_path / "x.npy").n_samples_seen_ == 6000
-    with pytest.raises(ValueError, match="entry_weight is not taken beside a path"):
+    with pytest.raises(ValueError, match="entry_weight cannot be used with a path"):
         IncompletePCA(4).partial_fit(tmp_path / "x.npy", entry_weight=np.ones_like(x))
 
 

@@ -81,7 +81,7 @@ def test_a_kernel_matrix_that_is_not_symmetric_is_refused():
 
 
 @pytest.mark.parametrize("eigen_solver", ["auto", "dense", "arpack", "randomized"])
-def test_positive_eigenvalues_are_found_beside_larger_negative_ones(eigen_solver):
+def test_positive_eigenvalues_are_found_among_larger_negative_ones(eigen_solver):
     basis = np.linalg.qr(np.random.default_rng(5).normal(size=(8, 8)))[0]
     basis[:, 0] = 1
     basis = np.linalg.qr(basis)[0]

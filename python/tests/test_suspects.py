@@ -73,8 +73,8 @@ def test_examples_have_no_false_alarm():
         "worldbank_fertility.csv": ["iso3", "2012", "2013"],
         "titanic.csv": ["class", "sex", "age", "survived"],
     }
-    for name, beside in sets.items():
-        x = pd.read_csv(EXAMPLES / name).drop(columns=beside)
+    for name, dropped in sets.items():
+        x = pd.read_csv(EXAMPLES / name).drop(columns=dropped)
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message=".*is fitted as a feature")
             (IncompletePCA(1) if x.isna().any(axis=None) or x.shape[1] == 1 else PCA(1)).fit(x)

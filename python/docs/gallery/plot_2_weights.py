@@ -49,7 +49,7 @@ counted = PCA(3, scale=True).fit(few, sample_weight=times)
 print(f"largest difference of the components: {np.abs(counted.components_ - repeated.components_).max():.0e}")
 
 # %%
-# The report says how the weights count, beside what the components are about.
+# The report says how the weights count and what the components are about.
 file = Path(tempfile.mkdtemp(), "counties.html")
 page = weighted.report(file, counties, sample_weight=people, title="Midwest, by people")
 print(f"{page.name}: {page.stat().st_size / 1e6:.1f} MB")

@@ -34,8 +34,8 @@ for name, pca in ways.items():
     pictures[name] = pca.fit(learnt).inverse_transform(pca.transform(shown))
 
 # %%
-# Mean squared errors stand beside the rows of the picture. Settings are the best of their kind on digits not shown
-# here (``benchmarks/preimages.py``), except alpha = 1, scikit-learn's default.
+# Mean squared errors are next to the rows of the picture. Settings are the best of their kind on digits not shown here
+# (``benchmarks/preimages.py``), except alpha = 1, scikit-learn's default.
 figure, axes = plt.subplots(len(pictures), 12, figsize=(11, 5.6), layout="constrained")
 for row, (name, images) in zip(axes, pictures.items(), strict=True):
     for ax, image in zip(row, images, strict=False):

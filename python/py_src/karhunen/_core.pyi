@@ -861,8 +861,8 @@ def from_state(kind: type[_Kind], state: dict[str, Any], function: _BlockKernel 
 def round_to_single(values: NDArray[np.float64], n_threads: int | None = None) -> NDArray[np.float32] | None:
     """Round a contiguous array of one axis to float32; None if the largest value is outside its range."""
 
-def save(path: str | PathLike[str], model: _AnyModel, beside: Mapping[str, Any]) -> None:
-    """Write a model file; `beside` has the form that `load` returns."""
+def save(path: str | PathLike[str], model: _AnyModel, extras: Mapping[str, Any]) -> None:
+    """Write a model file; `extras` has the form that `load` returns."""
 
 def named_parameters() -> list[str]:
     """Return the parameters that errors name."""

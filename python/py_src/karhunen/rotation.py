@@ -245,7 +245,7 @@ class Rotation:
         >>> rotation.Rotation.load(path)
         <Rotation of 3 components by varimax with Kaiser normalisation: 33.41%, 20.55%, 12.57%>
         """
-        _core.save(path, self._rotated, self._pca._beside())
+        _core.save(path, self._rotated, self._pca._extras())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -266,11 +266,11 @@ class Rotation:
         OSError, ValueError
             If the file cannot be read or holds another kind of model.
         """
-        rotated, beside, options = _core.load_rotated(path)
+        rotated, extras, options = _core.load_rotated(path)
         if isinstance(rotated, _core.RotatedIncompleteModel):
             incomplete = IncompletePCA(**IncompletePCA._stored(options))
-            return cls(rotated, incomplete._adopt_file(rotated.fitted, beside))
-        return cls(rotated, PCA(**PCA._stored(options))._adopt_file(rotated.fitted, beside))
+            return cls(rotated, incomplete._adopt_file(rotated.fitted, extras))
+        return cls(rotated, PCA(**PCA._stored(options))._adopt_file(rotated.fitted, extras))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling, with the rotated model as plain values."""

@@ -68,8 +68,8 @@ DIFFERENCES = {
         "test_a_kernel_matrix_that_is_not_symmetric_is_refused",
     ),
     "test_precomputed_kernel_not_psd[randomized]": Difference(
-        "the wanted eigenvalues are found beside negative ones of larger size",
-        "test_positive_eigenvalues_are_found_beside_larger_negative_ones",
+        "the wanted eigenvalues are found among negative ones of larger size",
+        "test_positive_eigenvalues_are_found_among_larger_negative_ones",
     ),
     "test_nystroem_approximation": Difference(
         "sigmoid and additive_chi2 are not positive semi-definite, which landmarks need",

@@ -320,15 +320,15 @@ class Categorical(FittedModel):
         self.variable_eta2_ = model.eta2()
         return super()._adopt(model)
 
-    def _adopt_file(self, model: _core.CategoricalModel, beside: Mapping[str, Any]) -> Self:
+    def _adopt_file(self, model: _core.CategoricalModel, extras: Mapping[str, Any]) -> Self:
         # Files hold the names of categories, not their values.
         self.categories_ = {name: texts for name, texts, _ in model.variables if texts is not None}
-        self._has_names = beside["feature_names"] is not None
-        return super()._adopt_file(model, beside)
+        self._has_names = extras["feature_names"] is not None
+        return super()._adopt_file(model, extras)
 
-    def _beside(self) -> dict[str, Any]:
-        beside = super()._beside()
-        return beside if self._has_names else {**beside, "feature_names": None}
+    def _extras(self) -> dict[str, Any]:
+        extras = super()._extras()
+        return extras if self._has_names else {**extras, "feature_names": None}
 
     def _not_pickled(self) -> tuple[str, ...]:
         return (

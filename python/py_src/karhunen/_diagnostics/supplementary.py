@@ -111,7 +111,7 @@ def _dense_blocks(values: Any) -> Iterator[NDArray[np.float64]]:
 
 @dataclass(frozen=True, eq=False)
 class Categories:
-    """Categories of one variable beside components.
+    """Categories of one supplementary variable.
 
     Attributes
     ----------

@@ -314,8 +314,8 @@ def warn_of_dominant(dominant: tuple[int, float, int] | None, names: Ids | None)
     column, others, n_lost = dominant
     components = "a component has" if n_lost == 1 else f"{n_lost} components have"
     warn(
-        f"{components} no variance: beside {column_text(column, names)}, all columns together have {others:.1e} of it; "
-        "set scale=True if columns have different units",
+        f"{components} no variance: apart from {column_text(column, names)}, all columns together have {others:.1e} of "
+        "it; set scale=True if columns have different units",
         ConvergenceWarning,
     )
 

@@ -507,7 +507,7 @@ class FittedIncomplete(Summarised, ViewedModel):
         check_is_fitted(self)
         return self.components_.T * np.sqrt(self.explained_variance_)
 
-    def _beside(self) -> dict[str, Any]:
+    def _extras(self) -> dict[str, Any]:
         columns = self.column_ids_ if self.column_ids_ is not None else getattr(self, "feature_names_in_", None)
         return {
             "row_ids": id_list("row", self.row_ids_),
@@ -515,12 +515,12 @@ class FittedIncomplete(Summarised, ViewedModel):
             **self._columns_of_file,
         }
 
-    def _adopt_file(self, model: _core.IncompleteModel, beside: Mapping[str, Any]) -> Self:
+    def _adopt_file(self, model: _core.IncompleteModel, extras: Mapping[str, Any]) -> Self:
         rows, columns = (
-            None if beside[name] is None else np.asarray(beside[name]) for name in ("row_ids", "column_ids")
+            None if extras[name] is None else np.asarray(extras[name]) for name in ("row_ids", "column_ids")
         )
         adopt_ids(self, rows, columns)
-        self._columns_of_file = {name: beside[name] for name in ("triples", "of_file")}
+        self._columns_of_file = {name: extras[name] for name in ("triples", "of_file")}
         return self._adopt(model)
 
     def _adopt(self, model: _core.IncompleteModel) -> Self:

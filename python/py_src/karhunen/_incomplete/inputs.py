@@ -209,7 +209,7 @@ def open_rows(
         Names of the rows.
     """
     if entry_weight is not None:
-        raise ValueError("entry_weight is not taken beside a path or RowBlocks; pass an array, or an Observed")
+        raise ValueError("entry_weight cannot be used with a path or RowBlocks; pass an array, or an Observed")
     source, row_names = to_open_source(estimator, X, reset=reset, min_samples=min_samples, missing=True)
     if reset:
         tell_suspects(estimator, source)
@@ -221,7 +221,7 @@ def _entries_of_observed(
     estimator: BaseEstimator, X: Observed, *, reset: bool, entry_weight: Any, min_samples: int
 ) -> _core.Entries:
     if entry_weight is not None:
-        raise ValueError("entry_weight is not taken beside Observed, which has weights of its own: pass them there")
+        raise ValueError("entry_weight cannot be used with Observed, which has weights of its own: pass them there")
     _enough_samples(X.shape, min_samples)
     if reset:
         estimator.n_features_in_ = X.shape[1]

@@ -14,8 +14,8 @@ def in_order_of_data(estimator: BaseEstimator, weight: Any, X: Any) -> Any:
     """Return weights of entries in the order of the rows and columns of `X`.
 
     The weights of a dataframe belong to the rows and columns of its labels, those of a pandas Series to the columns of
-    its labels. The order counts if either `X` or the weights have no labels, or labels that count from 0; a default
-    index of weights beside the same numbers in another order is refused.
+    its labels. The order counts if either `X` or the weights have no labels, or labels that count from 0; weights with
+    a default index are refused if `X` has the same numbers in another order.
 
     Parameters
     ----------

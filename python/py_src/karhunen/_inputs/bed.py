@@ -16,7 +16,7 @@ class Bed(os.PathLike[str]):
     Parameters
     ----------
     path : str or path
-        The file, with its .bim and .fam beside it.
+        The file, with its .bim and .fam in the same folder.
     flip_strand : bool, default=False
         Match variants whose alleles are those of the other strand. Variants with the alleles A and T, or C and G, are
         then not matched, because both strands have the same alleles.

@@ -117,13 +117,13 @@ class FittedKernel(FittedModel):
         1
         """
         function = None if kernel is None else block_kernel(kernel, kernel_params)
-        model, beside, options = _core.load(cls._kind, path, function)
+        model, extras, options = _core.load(cls._kind, path, function)
         arguments = cls._stored(options)
         if (arguments["kernel"] == "custom") != (kernel is not None):
             raise ValueError(f"{os.fspath(path)}: the kernel of the model is {function_advice(kernel)}")
         if kernel is not None:
             arguments.update(kernel=kernel, kernel_params=kernel_params)
-        return cls(**arguments)._adopt_file(model, beside)
+        return cls(**arguments)._adopt_file(model, extras)
 
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags for the accepted input."""

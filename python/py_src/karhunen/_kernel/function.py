@@ -69,7 +69,7 @@ class BlockKernel:
                 # A function of two rows may accept blocks, for example of three rows and three features, as matrices.
                 if all(self._is_same_alone(X, Y, values, i) for i in (0, 1)):
                     return False
-                blocks = "gave a pair of rows another value beside other rows than alone"
+                blocks = "gave a pair of rows another value in a block than alone"
             else:
                 blocks = f"returned an array of shape {values.shape}"
         except Exception as error:

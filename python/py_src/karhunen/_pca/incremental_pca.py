@@ -598,8 +598,8 @@ class IncrementalPCA(GaussianComponents):
         """Return whether there are rows."""
         return "_fit" in vars(self)
 
-    def _adopt_file(self, model: _core.IncrementalState, beside: Mapping[str, Any]) -> Self:
-        super()._adopt_file(model, beside)
+    def _adopt_file(self, model: _core.IncrementalState, extras: Mapping[str, Any]) -> Self:
+        super()._adopt_file(model, extras)
         self._began_with = {**self._engine_options(), "seed": seed_option(self.random_state)}
         return self
 
@@ -631,8 +631,8 @@ class IncrementalPCA(GaussianComponents):
         >>> IncrementalPCA.load(path).partial_fit([[2.0, 2.0]]).mean_
         array([1., 1.])
         """
-        state, beside, options = _core.load(cls._kind, path)
-        return cls(**cls._stored(options), column_scale=state.column_scale)._adopt_file(state, beside)
+        state, extras, options = _core.load(cls._kind, path)
+        return cls(**cls._stored(options), column_scale=state.column_scale)._adopt_file(state, extras)
 
     @staticmethod
     def _arguments(options: dict[str, Any]) -> dict[str, Any]:

@@ -410,8 +410,8 @@ class PCA(FittedAtOnce, GaussianComponents):
             "solver": solver_option(self.solver, self.svd_solver),
         }
 
-    def _adopt_file(self, model: _core.Model, beside: Mapping[str, Any]) -> Self:
-        super()._adopt_file(model, beside)
+    def _adopt_file(self, model: _core.Model, extras: Mapping[str, Any]) -> Self:
+        super()._adopt_file(model, extras)
         # Files hold given centres and scales once, as those of the model.
         for name in ("center", "scale"):
             if isinstance(getattr(self, name), list):

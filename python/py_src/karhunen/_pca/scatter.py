@@ -272,10 +272,10 @@ class Scatter(BaseEstimator):
         OSError, ValueError
             If the file cannot be read or holds something else.
         """
-        sums, beside, _ = _core.load(_core.Scatter, path)
+        sums, extras, _ = _core.load(_core.Scatter, path)
         scatter = cls()
         scatter._sums = sums
-        set_columns(scatter, len(sums.mean), beside["feature_names"])
+        set_columns(scatter, len(sums.mean), extras["feature_names"])
         return scatter
 
     def _fitted(self) -> _core.Scatter:

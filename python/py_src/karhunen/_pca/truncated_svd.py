@@ -201,8 +201,8 @@ class TruncatedSVD(FittedAtOnce):
                 "mean; read it with PCA.load"
             )
 
-    def _adopt_file(self, model: _core.Model, beside: Mapping[str, Any]) -> Self:
-        super()._adopt_file(model, beside)
+    def _adopt_file(self, model: _core.Model, extras: Mapping[str, Any]) -> Self:
+        super()._adopt_file(model, extras)
         if model.about_mean is not None:
             self._show_variances(*(np.array(values) for values in model.about_mean))
         return self

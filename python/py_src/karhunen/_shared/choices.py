@@ -18,7 +18,7 @@ Auto: TypeAlias = Literal["auto"]
 PowerIterationNormalizer: TypeAlias = Literal["auto", "QR", "LU", "none"]
 #: Where products of a `PCA` are computed.
 Device: TypeAlias = Literal["cpu", "cuda"]
-#: Divisors of the columns of a `PCA`, beside flags and numbers.
+#: Divisors of the columns of a `PCA`, in addition to flags and numbers.
 ColumnScaling: TypeAlias = Literal["std", "pareto", "range", "binomial"]
 #: Meanings of a sample weight.
 Weighting: TypeAlias = Literal["frequency", "importance", "population"]

@@ -80,7 +80,7 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return self
 
     def _adopt_fit(self, model: Any) -> Self:
-        """Become fitted with a new model, fitted to data without columns besides the features."""
+        """Become fitted with a new model, fitted to data without columns other than the features."""
         self.__dict__.pop("_columns_of_file", None)
         return self._adopt(model)
 
@@ -93,11 +93,11 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if rows.log1p is not None:
             self._columns_of_file = {**self._columns_of_file, "log1p": rows.log1p}
 
-    def _adopt_file(self, model: Any, beside: Mapping[str, Any]) -> Self:
+    def _adopt_file(self, model: Any, extras: Mapping[str, Any]) -> Self:
         """Become fitted with the content of a model file."""
-        if beside["feature_names"] is not None:
-            self.feature_names_in_ = np.asarray(beside["feature_names"], dtype=object)
-        self._columns_of_file = {name: beside[name] for name in ("of_file", "log1p") if name in beside}
+        if extras["feature_names"] is not None:
+            self.feature_names_in_ = np.asarray(extras["feature_names"], dtype=object)
+        self._columns_of_file = {name: extras[name] for name in ("of_file", "log1p") if name in extras}
         return self._adopt(model)
 
     def _model_now(self) -> Any:
@@ -165,7 +165,7 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         array([0.5, 0.5])
         """
         check_is_fitted(self)
-        _core.save(path, self._model_of_file(), self._beside())
+        _core.save(path, self._model_of_file(), self._extras())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -186,16 +186,16 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         OSError, ValueError
             If the file cannot be read or holds another kind of model.
         """
-        model, beside, options = _core.load(cls._kind, path)
+        model, extras, options = _core.load(cls._kind, path)
         cls._check_file(path, model)
-        return cls(**cls._stored(options))._adopt_file(model, beside)
+        return cls(**cls._stored(options))._adopt_file(model, extras)
 
     @classmethod
     def _stored(cls, options: dict[str, Any]) -> dict[str, Any]:
         """Convert the engine's options, as files hold them, to the estimator's arguments."""
         return {**stored_arguments(cls, options), **cls._arguments(options)}
 
-    def _beside(self) -> dict[str, Any]:
+    def _extras(self) -> dict[str, Any]:
         """Return the content of a file besides the model."""
         names = getattr(self, "feature_names_in_", None)
         return {"feature_names": None if names is None else names.tolist(), **self._columns_of_file}

@@ -147,7 +147,7 @@ class IncompletePCA(
     numPartitions : int
         Number of partitions of rows. If it is not set, one for a fit to up to 10 million entries, else one for every 5
         million, and Spark's own number for the scores of the model. The whole fit to one partition is one task, which
-        reads the entries once, unless it keeps a `checkpoint`. Beside Spark's own memory it takes 60 bytes for each
+        reads the entries once, unless it keeps a `checkpoint`. On top of Spark's own memory it takes 60 bytes for each
         entry if the labels of rows are integers, and 160 if they have 36 characters.
     numThreads : int, default=1
         Number of threads of a task; set `spark.task.cpus` to the same number.

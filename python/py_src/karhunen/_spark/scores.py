@@ -52,7 +52,7 @@ def with_scores(dataset: DataFrame, columns: Columns, pca: karhunen.PCA, name: s
     ValueError
         For columns of types that Spark does not pass to Python.
     """
-    # Not as a user-defined function of the features: in Spark 4.3 those fail beside vectors that come from Parquet.
+    # Not as a user-defined function of the features: in Spark 4.3 those fail with vectors that come from Parquet.
     fields = dataset.schema.fields
     refuse_types(fields)
     positions = columns.positions(dataset)

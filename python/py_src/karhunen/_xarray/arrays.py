@@ -56,7 +56,7 @@ def as_rows(array: xr.DataArray, label: str, samples: Sequence[Hashable], points
     return data.reshape((n, p))
 
 
-def beside(parts: Sequence[Any]) -> Any:
+def side_by_side(parts: Sequence[Any]) -> Any:
     """Return rows of several variables side by side."""
     if len(parts) == 1:
         rows = parts[0]

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from karhunen._xarray.arrays import as_rows, beside, count_missing
+from karhunen._xarray.arrays import as_rows, count_missing, side_by_side
 from karhunen._xarray.grid import Grid, Grids, Kind, describe, spread
 
 
@@ -170,7 +170,7 @@ def read(X: Any, dim: Any, *, missing_allowed: bool) -> Field:
         )
     samples = Samples(first.copy(data=~empty.reshape(first.shape)))
     layout = Grids(kind, dict(X.attrs) if kind == "dataset" else {}, grids)
-    rows = beside([grid.take(samples.take(part)) for grid, part in zip(grids, parts, strict=True)])
+    rows = side_by_side([grid.take(samples.take(part)) for grid, part in zip(grids, parts, strict=True)])
     return Field(rows, samples, layout, n_missing)
 
 
@@ -205,7 +205,7 @@ def read_new(X: Any, grids: Grids, *, missing_allowed: bool) -> Field:
             raise ValueError(f"{grid.label} has other samples than {grids.grids[0].label}")
         parts.append(grid.take(as_rows(array, grid.label, first.dims, grid.kept.dims)))
     assert first is not None
-    rows = beside(parts)
+    rows = side_by_side(parts)
     empty = np.zeros(first.shape, dtype=bool)
     if isinstance(rows, np.ndarray):
         ((by_column, by_row, infinite),) = count_missing([rows])

@@ -1,4 +1,4 @@
-//! Arguments of a call of R beside its data: the function, the number of threads, the names of the columns.
+//! Arguments of a call of R other than its data: the function, the number of threads, the names of the columns.
 
 use savvy::{ListSexp, Sexp, StringSexp, TypedSexp, savvy_err};
 

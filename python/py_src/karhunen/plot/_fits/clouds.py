@@ -17,7 +17,7 @@ from karhunen.plot._samples import columns, groups, outlines, points
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Number of ellipses of features and of rows unless it is given, and of clouds that "auto" draws beside them.
+#: Number of ellipses of features and of rows unless it is given, and of clouds that "auto" draws with them.
 FEATURES, ROWS, CLOUDS = 30, 200, 12
 #: Most points of one cloud: more do not show more.
 MOST_POINTS = 500

@@ -91,8 +91,8 @@ def cross_validation(
     ax.set_xlabel("Components" if across == "n_components" else "Penalty")
     ax.grid(axis="y", color=FAINT, linewidth=0.6)
     # Lines of shares end anywhere on the right.
-    beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if kind == "share" else {}
-    ax.legend(frameon=False, **beside)
+    placement = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if kind == "share" else {}
+    ax.legend(frameon=False, **placement)
     return ax
 
 

@@ -40,7 +40,7 @@ def place(
     size: float = 8.5,
     colour: str = INK,
 ) -> list[int]:
-    """Write `texts` beside the points `at` (n, 2) in order, without overlaps; return which were written.
+    """Write `texts` next to the points `at` (n, 2) in order, without overlaps; return which were written.
 
     A label is tried in the direction `toward` (n, 2) if given, else to the right, and then in directions farther from
     it, until it covers no earlier label, no `obstacles` (m, 2), no other point and no line from a label to its point.

@@ -60,7 +60,7 @@ def biplot(
     color_by : array-like of shape (n_samples,), str or None, default=None
         Groups, numbers or the name of a column of `X` or `data`, as in :func:`scores`.
     data : dataframe of n_samples rows or None, default=None
-        A table beside `X`, of which `color_by` names a column.
+        A separate table, of which `color_by` names a column.
     max_groups : int or None, default=30
         Number of groups with a look of their own, as in :func:`scores`.
     labels : sequence of shape (n_samples,), bool or None, default=None

@@ -1,4 +1,4 @@
-"""Columns that colour rows: of the table of the features, or of one beside it."""
+"""Columns that colour rows: of the table of the features, or of a separate one."""
 
 from __future__ import annotations
 
@@ -72,5 +72,5 @@ def _features_of(pca: Any, names: list[Any], color_by: str) -> list[Any]:
     features = getattr(model, "feature_names_in_", None)
     if features is not None:
         return list(features)
-    is_beside = len(names) == model.n_features_in_ + 1
-    return [name for name in names if name != color_by] if is_beside else names
+    is_extra = len(names) == model.n_features_in_ + 1
+    return [name for name in names if name != color_by] if is_extra else names

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 MOST_LARGE = 12
 #: Area of crosses and stars as a multiple of that of other markers, of which they fill a part.
 THIN = 1.9
-#: Place of the legend beside 3d Axes, as a share of their width.
-BESIDE_3D = 1.14
+#: Place of the legend next to 3d Axes, as a share of their width.
+LEGEND_3D = 1.14
 #: Area of the markers in a legend as a multiple of the size of its names.
 LEGEND = 3.5
 
@@ -82,7 +82,7 @@ def look_of(n: int) -> dict[str, Any]:
 
 
 def legend(ax: Axes, colouring: Colouring, own: bool) -> None:
-    """Write a legend of the groups beside the Axes, in as many columns as its height needs.
+    """Write a legend of the groups next to the Axes, in as many columns as its height needs.
 
     A figure of karhunen (`own`) becomes wider where the legend has several columns.
     """
@@ -100,10 +100,10 @@ def legend(ax: Axes, colouring: Colouring, own: bool) -> None:
     names = dict(zip(groups, labelling.shorten(groups, labelling.LONGEST if columns == 1 else 18), strict=True))
     short = [names.get(labels[i], labels[i]) for i in order]
     # The vertical axis of a 3d plot has its numbers and its label at the right.
-    left = 1.0 if ax.name != "3d" else BESIDE_3D
-    beside = {"loc": "upper left", "bbox_to_anchor": (left, 1.0), "borderaxespad": 0.0, "alignment": "left"}
+    left = 1.0 if ax.name != "3d" else LEGEND_3D
+    placement = {"loc": "upper left", "bbox_to_anchor": (left, 1.0), "borderaxespad": 0.0, "alignment": "left"}
     style = {"frameon": False, "handletextpad": 0.3, "columnspacing": 0.8, "fontsize": size}
-    written = ax.legend([handles[i] for i in order], short, title=colouring.name, ncols=columns, **beside, **style)
+    written = ax.legend([handles[i] for i in order], short, title=colouring.name, ncols=columns, **placement, **style)
     for handle in written.legend_handles:
         handle.set_alpha(1.0)
         handle.set_sizes([LEGEND * size])
@@ -111,7 +111,7 @@ def legend(ax: Axes, colouring: Colouring, own: bool) -> None:
         width = written.get_window_extent(figure.canvas.get_renderer()).width / figure.dpi
         width += (left - 1.0) * ax.get_window_extent().width / figure.dpi
         figure.set_size_inches(figure.get_figwidth() + width, figure.get_figheight())
-        # The place of a legend beside 3d Axes follows from their size, and their size from the legend.
+        # The place of a legend next to 3d Axes follows from their size, and their size from the legend.
         for _ in range(3 if ax.name == "3d" else 0):
             figure.draw_without_rendering()
 

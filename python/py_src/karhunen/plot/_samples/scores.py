@@ -51,7 +51,7 @@ def scores(
         a legend; numbers get a colour bar. Missing values are grey. The name of a pandas series becomes the title. A
         string is the name of a column of `X`, which may then hold columns that are no features, or of `data`.
     data : dataframe of n_samples rows or None, default=None
-        A table beside `X`, of which `color_by` names a column, such as the groups of the rows.
+        A separate table, of which `color_by` names a column, such as the groups of the rows.
     max_groups : int or None, default=30
         Number of groups with a look of their own: the largest. The others are grey and one entry of the legend, with
         their number; None draws all. Colours and markers repeat after 60 groups.
