@@ -44,7 +44,7 @@ def newest(records: Path) -> list[dict]:
     for path in sorted(records.glob("*.csv")):
         with open(path, newline="") as file:
             rows = [row | {"record": path.name} for row in csv.DictReader(file)]
-        # Records older than the package name no versions; those of reading files have no variances.
+        # Records older than the package name no versions; records of reading files have no variances.
         rows = [row for row in rows if row.get("version") is not None and row.get("worst_error")]
         for workload in dict.fromkeys(row["workload"] for row in rows):
             found[workload] = [row for row in rows if row["workload"] == workload]

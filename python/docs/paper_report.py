@@ -130,7 +130,7 @@ def claims(record: dict) -> list[str]:
 
 
 def target_of(record: dict) -> float:
-    """Return the error nine tenths of the way from that of the means to the best of the gradient methods."""
+    """Return the error nine tenths of the way from the error of the means to the best of the gradient methods."""
     best = min(record["runs"][name]["train"][-1][1] for name in ("gradient", "natural gradient", "speed-up"))
     return round(best + 0.1 * (record["rmse_of_means"] - best), 3)
 

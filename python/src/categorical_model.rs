@@ -24,7 +24,7 @@ use crate::options::Options;
 /// and the names of the categories.
 type GivenColumn<'py> = (String, Bound<'py, PyAny>, Option<Vec<String>>);
 
-/// A variable: its name, the categories unless it holds numbers, and whether the last is that of missing values.
+/// A variable: its name, the categories unless it holds numbers, and whether the last is for missing values.
 type VariableParts = (String, Option<Vec<String>>, bool);
 
 type Array<'py> = Bound<'py, PyAny>;

@@ -21,7 +21,7 @@ type Choice = (usize, Option<(&'static str, f64)>);
 
 /// Fits every number of components and every penalty to the complement of every fold. Returns the choices, and by name:
 /// `errors` (n_choices, n_folds), the numbers of all features, (n_choices,), and of each as `features`, (n_choices,
-/// n_features); `best_index`, and `simplest_index`, that of the simplest choice within one standard error of the best, both
+/// n_features); `best_index`, and `simplest_index` of the simplest choice within one standard error of the best, both
 /// `None` if the means are that choice; `msep_of_means`; `rules`, the number of components by the rules of selection.
 #[pyfunction]
 #[pyo3(signature = (entries, options, n_folds, n_components, penalties, on_progress=None))]
@@ -70,7 +70,7 @@ pub(crate) fn cross_validate<'py>(
     Ok((told.collect(), found))
 }
 
-/// Numbers of each choice: their name, that of all features, and those of each feature.
+/// Numbers of each choice: their name, the number of all features, and the numbers of each feature.
 type Number = (&'static str, fn(&CrossValidated) -> f64, fn(&FeatureErrors) -> &[f64]);
 
 const NUMBERS: [Number; 5] = [

@@ -81,8 +81,8 @@ impl Data {
         }
     }
 
-    /// Approximate number of multiplications of a fit: a product with the transpose and its decomposition. Eight of those of
-    /// dense rows take as long as one of other products.
+    /// Approximate number of multiplications of a fit: a product with the transpose and its decomposition. Eight of
+    /// them for dense rows take as long as one of other products.
     pub(crate) fn fit_cost(&self) -> f64 {
         let size = self.size();
         let small = size.shape.0.min(size.shape.1) as f64;

@@ -166,7 +166,7 @@ const READ: f64 = 20.0;
 
 /// The entries of `x`: the values of an array that are not NaN, or the stored values of a sparse matrix. `weights`
 /// have the dtype of `x`, and its shape, or one value for each stored entry. Rows that the engine reads itself have no
-/// weights; `options` are those of a fit, whose memory limit their entries and the fit share.
+/// weights; `options` are the options of a fit, whose memory limit their entries and the fit share.
 #[pyfunction]
 #[pyo3(signature = (x, weights=None, n_threads=None, options=None))]
 pub(crate) fn observe(

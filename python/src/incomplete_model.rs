@@ -385,8 +385,8 @@ impl IncompleteModel {
         self.values_of::<f64>(py, copy_matrix(scores)?, n_threads, on_progress)
     }
 
-    /// Predicted values of entries of the fitted data, with standard deviations unless `noise` is `None`: those of new
-    /// observations if true, those of the values without noise if false.
+    /// Predicted values of entries of the fitted data, with standard deviations unless `noise` is `None`: of new
+    /// observations if true, of the values without noise if false.
     #[pyo3(signature = (rows, columns, noise=None, n_threads=None, on_progress=None))]
     fn predict_pairs<'py>(
         &self,

@@ -77,7 +77,7 @@ fn choice_of<C: Choice>(
 }
 
 impl<O: DeserializeOwned> Options<O> {
-    /// As [`Options::read`], with a kernel by the names of scikit-learn; `place` is that of the kernel.
+    /// As [`Options::read`], with a kernel by the names of scikit-learn; `place` finds the kernel.
     ///
     /// # Errors
     /// As [`Options::read`].

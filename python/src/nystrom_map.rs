@@ -31,7 +31,7 @@ pub(crate) fn fit_nystrom(
     let Options { engine: nystrom, n_threads } =
         Options::with_kernel(options, |nystrom: &mut Nystrom| &mut nystrom.kernel)?;
     let m = nystrom.n_landmarks.min(x.shape().0);
-    // Kernel values of candidates and landmarks, and the decomposition of those of the landmarks.
+    // Kernel values of candidates and landmarks, and the decomposition of the landmarks' own.
     let cost = match called {
         Some(_) => f64::INFINITY,
         None => x.product_cost(1) * m as f64 + 10.0 * (m as f64).powi(3),

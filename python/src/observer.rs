@@ -81,7 +81,7 @@ static RUNNING: AtomicUsize = AtomicUsize::new(0);
 /// Runs a function of Python for the engine: what it asks of the engine gets one thread, unless it asks for more.
 ///
 /// # Errors
-/// Those of `f`; `RuntimeError` once the interpreter ends.
+/// As `f`; `RuntimeError` once the interpreter ends.
 pub(crate) fn in_function<R>(f: impl FnOnce() -> PyResult<R>) -> PyResult<R> {
     let _running = Running::new();
     if ENDING.load(Ordering::SeqCst) {
@@ -224,7 +224,7 @@ pub(crate) fn run_keeping<R: Send + 'static>(
 /// result dropped, unless `keeping` provides checkpoints.
 ///
 /// # Errors
-/// Those of `work`; exceptions of signal handlers, `on_progress` or `warn`.
+/// As `work`; exceptions of signal handlers, `on_progress` or `warn`.
 fn on_thread<R: Send + 'static>(
     py: Python<'_>,
     effort: Effort,
@@ -280,7 +280,7 @@ pub(crate) fn start(work: impl FnOnce() + Send + 'static) -> PyResult<()> {
 /// Waits for a message, at most for `timeout`.
 ///
 /// # Errors
-/// Those of [`Receiver::recv_timeout`].
+/// As [`Receiver::recv_timeout`].
 pub(crate) fn wait<R: Send>(
     receiver: &mut Receiver<R>,
     timeout: Duration,

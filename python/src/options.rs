@@ -57,7 +57,7 @@ impl Options<IncompletePca> {
     }
 }
 
-/// The items of a dict of options. An error is that of the current one.
+/// The items of a dict of options. An error belongs to the current one.
 struct Fields<'py> {
     items: BoundDictIterator<'py>,
     current: Option<(String, Bound<'py, PyAny>)>,

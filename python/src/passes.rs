@@ -21,7 +21,7 @@ impl Passes {
     /// Opens the file.
     ///
     /// # Errors
-    /// Those of the file.
+    /// As [`PassLogFile::new`].
     pub(crate) fn open(py: Python<'_>, given: Option<&GivenLog<'_>>) -> PyResult<Self> {
         let Some((path, resume, _)) = given else { return Ok(Self::none()) };
         let log = py.detach(|| PassLogFile::new(path, *resume)).map_err(file_to_python)?;

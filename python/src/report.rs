@@ -192,7 +192,7 @@ fn write(py: Python<'_>, path: &Path, made: Made) -> PyResult<()> {
     py.detach(|| karhunen_io::stage_bytes(path, text.as_bytes())?.commit()).map_err(file_to_python)
 }
 
-/// Returns errors of the library as its jobs do, because those of rows are translated with their places.
+/// Returns errors of the library as its jobs do, because errors of rows are translated with their places.
 fn of_library(made: Made) -> karhunen::Result<Made> {
     match made {
         Err(karhunen_report::Error::Library(error)) => Err(error),

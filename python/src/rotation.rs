@@ -125,12 +125,12 @@ impl RotatedIncompleteModel {
         describe(slf.as_any(), &slf.get().model)
     }
 
-    /// Scores of the rotated components from those of the model.
+    /// Scores of the rotated components from the model's scores.
     fn of_scores<'py>(&self, py: Python<'py>, scores: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         give_matrix(py, self.model.of_scores(&copy_matrix(scores)?).map_err(to_python)?)
     }
 
-    /// Scores of the model from those of the rotated components.
+    /// Scores of the model from the scores of the rotated components.
     fn to_scores<'py>(&self, py: Python<'py>, scores: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         give_matrix(py, self.model.to_scores(&copy_matrix(scores)?).map_err(to_python)?)
     }

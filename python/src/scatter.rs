@@ -121,7 +121,7 @@ impl Scatter {
         view_matrix(slf, |sums| &sums.matrix)
     }
 
-    /// The sums of these rows and those of `other`, whose column `j` is column `places[j]` of these.
+    /// The sums of these and the `other` rows, whose column `j` is column `places[j]` of these.
     #[pyo3(signature = (other, places=None))]
     fn merged(&self, py: Python<'_>, other: &Bound<'_, Self>, places: Option<Vec<usize>>) -> PyResult<Self> {
         let (sums, other) = (Arc::clone(&self.sums), Arc::clone(&other.get().sums));

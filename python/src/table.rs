@@ -98,7 +98,8 @@ impl FileTable {
     /// Opens files and folders as one table. Values that need more than half of `memory_limit` bytes, by default half of
     /// the machine's memory, stay in the files. With `missing`, values may be missing, and values that need more than a
     /// sixteenth of `memory_limit` stay in the files, because the observed entries take the memory. `cells` has the options
-    /// of files of cells, `table` those of `karhunen.read`, and `fitted` the table of a model that the rows are read for.
+    /// of files of cells, `table` the options of `karhunen.read`, and `fitted` the table of a model that the rows are
+    /// read for.
     #[new]
     #[pyo3(signature = (paths, memory_limit, cache_dir, n_threads, missing, cells=None, fitted=None, table=None))]
     #[expect(clippy::too_many_arguments, reason = "the arguments of Python's class")]

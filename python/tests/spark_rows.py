@@ -56,7 +56,7 @@ def inputs(form, x):
 
 
 def close(model, expected, tolerance=1e-12):
-    """Compare a model with that of rows in memory, before values are rounded to float32."""
+    """Compare a model with the model of rows in memory, before values are rounded to float32."""
     found, expected = model.toKarhunen()._model_now(), expected._model_now()
     for name in ("components", "explained_variance", "explained_variance_ratio", "mean", "scale", "noise_variance"):
         a, b = np.asarray(getattr(found, name)), np.asarray(getattr(expected, name))

@@ -87,7 +87,7 @@ def test_models_come_back_from_files_and_pickles(analysis, answers, mixed, tmp_p
     # Files hold the names of categories.
     texts = {name: [f"{category}" for category in found] for name, found in expected.categories_.items()}
     assert loaded.categories_ == texts
-    # The options are those of the fit.
+    # The options are the same as in the fit.
     again = clone(loaded).fit(table, sample_weight=np.arange(1, len(table) + 1))
     np.testing.assert_array_equal(again.category_coordinates_, expected.category_coordinates_)
     # A loaded model is written as it was read.

@@ -44,7 +44,7 @@ def test_counts_are_normalised_as_in_memory(counts, log1p, target):
     cells = Cells(FILE, layer="counts", log1p=log1p)
     pca, expected = PCA(3).fit(cells), PCA(3).fit(x)
     assert_allclose(pca.explained_variance_, expected.explained_variance_, rtol=1e-10)
-    # Cells of later calls are normalised as those of the fit, whether they ask for it or not.
+    # Cells of later calls are normalised as in the fit, whether they ask for it or not.
     for later in (cells, Cells(FILE, layer="counts")):
         assert_allclose(np.abs(pca.transform(later)), np.abs(expected.transform(x)), atol=1e-8)
 

@@ -1,4 +1,4 @@
-"""Estimators of dask collections: equal to those of rows in memory, with bits that depend on the partitions alone."""
+"""Estimators of dask collections: the fits of rows in memory, with bits that depend on the partitions alone."""
 
 import os
 import pickle
@@ -308,7 +308,7 @@ def test_errors_and_notes(lazy, rows):
         PCA(3, solver="block-krylov").fit(noise)
     PCA(3, solver="block-krylov").fit(noise, persist=True)
     PCA(3, solver="block-krylov").fit(noise.persist())
-    with pytest.raises(TypeError, match="not ndarray; those of karhunen take rows in memory"):
+    with pytest.raises(TypeError, match="not ndarray; the estimators of karhunen take rows in memory"):
         PCA(3).fit(rows)
     with pytest.raises(ValueError, match="sample_weight has 5 entries; X has 5000 rows"):
         PCA(3).fit(lazy, sample_weight=np.ones(5))

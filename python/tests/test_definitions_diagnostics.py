@@ -119,7 +119,7 @@ def test_limits(case):
     of_fitted, spe_of_fitted = monitor.limits(fitted=True)
     assert_allclose(spe_of_fitted, limit, rtol=10 * case.rounding)
     n = fit.n
-    # Variances with the divisor n make T2 larger than that of the theory.
+    # Variances with the divisor n make T2 larger than in the theory.
     larger = n / (n - 1) if case.weighting == "population" else 1.0
     of_new = [larger * K * (n**2 - 1) / (n * (n - K)) * stats.f.ppf(level, K, n - K) for level in (0.9, 0.99)]
     # Of rows left out T2 is smaller, by one factor for all levels.

@@ -139,7 +139,7 @@ def test_samples_and_terms(storage, dtype, rows, entries, features, scale):
 
 
 def test_features(storage, dtype, rows, entries, features, scale):
-    """The variance of a feature is that along the components, and that of its entries less that of their fit."""
+    """A feature has its variance along the components, plus the variance of its entries less the one of their fit."""
     x = table_with_missing(dtype)
     pca = fitted(x, storage, rows, entries, features, scale)
     found = diagnostics.features(pca)

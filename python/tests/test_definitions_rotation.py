@@ -64,7 +64,7 @@ def quartimax_angle(s, t):
 
 
 def check(case, found, matrix, tolerance):
-    """Compare a rotation with that of plain loadings by `matrix`, up to order and signs."""
+    """Compare a rotation with plain loadings rotated by `matrix`, up to order and signs."""
     fit = case.plain()
     loadings, u = fit.loadings(K), np.sqrt(fit.u)[:, None]
     pattern = loadings @ matrix

@@ -149,7 +149,7 @@ def test_north(case):
 
 
 def plain_draws(case, null, n_draws, seed):
-    """Return variances of tables of independent columns, each with the weighted distribution of that of the data."""
+    """Return variances of tables of independent columns with the weighted distributions of the data."""
     fit, rng = case.plain(), np.random.default_rng(seed)
     meaning = case.weighting
     rows = round(fit.n)

@@ -439,9 +439,9 @@ def test_descriptions_say_which_columns_they_could_not_use(wine):
     with pytest.raises(ValueError, match="level = 5 is not allowed"):
         diagnostics.describe(scores, table, level=5)
     frame = pd.DataFrame(scores)
-    with pytest.raises(ValueError, match="the index of table is not that of scores"):
+    with pytest.raises(ValueError, match="the index of table differs from the index of scores"):
         diagnostics.describe(frame, table.iloc[::-1])
-    with pytest.raises(ValueError, match="the index of labels is not that of scores"):
+    with pytest.raises(ValueError, match="the index of labels differs from the index of scores"):
         diagnostics.categories(frame, wine["class"].iloc[::-1])
 
 
@@ -456,7 +456,7 @@ def test_variables_of_the_fit_have_no_p_value():
     for component in described.values():
         assert component.loc[list("abcde"), "p_value"].isna().all()
         assert component.index[0] == "other"
-    # The meaning of the weights is that of the model.
+    # The weights have the meaning of the model.
     by_hand = diagnostics.correlations(scores, other.to_numpy()[:, None], weights, weighting="importance").p_values[0]
     assert_allclose([described[name].loc["other", "p_value"] for name in ("PC1", "PC2")], by_hand)
     with pytest.raises(ValueError, match="fitted without column names"):

@@ -91,7 +91,7 @@ def test_what_a_fit_tells():
     assert told.iterations[-1] == pca.n_iter_
     assert (np.diff(told.seconds) >= 0).all()
     assert (told.steps[1:] > 0).all()
-    # That of the model, whose components are rotated.
+    # The error of the model, whose components are rotated.
     assert told.held_out_rmse == pytest.approx(np.nanmin(told.held_out_rmses), rel=1e-12)
     assert told.rmse in told.rmses
     assert_allclose(pca.singular_values_, np.linalg.norm(pca.scores_, axis=0))
@@ -277,7 +277,7 @@ def test_error_bars_of_offsets_when_components_have_vanished():
     rng = np.random.default_rng(4)
     x = 8 * rng.normal(size=(7, 6))
     x[rng.random(x.shape) < 0.4] = np.nan
-    # The unit of the covariances was that of variances near zero, and those of offsets overflowed.
+    # The unit of the covariances came from variances near zero, and covariances of offsets overflowed.
     pca = IncompletePCA(3, method="vb-fixed", row_offsets=True).fit(x)
     assert pca.explained_variance_.max() == 0.0
     assert np.isfinite(pca.score_covariances_).all()

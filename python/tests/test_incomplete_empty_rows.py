@@ -35,7 +35,7 @@ def test_new_rows_with_few_entries_have_the_deviations_of_fitted_ones(x, method)
     rows = [3, 4, 8, 20]
     _, std = pca.predict(x[rows], return_std=True)
     _, expected = pca.predict(np.reshape(rows, (-1, 1)), np.arange(6), return_std=True)
-    # Fitted scores that the entries determine are short of the optimum; the others are those of new rows.
+    # Fitted scores that the entries determine are short of the optimum; the others equal scores of new rows.
     assert_allclose(pca.transform(x[[3]]), pca.scores_[[3]], rtol=1e-9)
     assert_allclose(std, expected, rtol=2e-2)
     assert (std[:2].max(axis=1) > 2 * np.sqrt(pca.noise_variance_)).all()

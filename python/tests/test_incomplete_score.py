@@ -61,7 +61,7 @@ def test_weights_of_entries_are_precisions():
         seen = columns[rows == row]
         noise = np.diag(pca.noise_variance_ / weights[rows == row])
         normal = multivariate_normal(pca.mean_[seen], covariance[np.ix_(seen, seen)] + noise)
-        # At convergence, the variance of the scores is that of the prior.
+        # At convergence, the scores have the variance of the prior.
         assert found[row] == pytest.approx(normal.logpdf(x[row, seen]), rel=1e-3)
 
 

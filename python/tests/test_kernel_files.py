@@ -39,7 +39,7 @@ def test_models_come_back(table, pca, tmp_path):
     if pca.fit_inverse_transform:
         scores = fitted.transform(x)
         np.testing.assert_array_equal(again.inverse_transform(scores), fitted.inverse_transform(scores))
-    # The options are those of the fit: fitting again gives the same model.
+    # The options are the same as in the fit: fitting again gives the same model.
     np.testing.assert_array_equal(clone(again).fit(x).eigenvalues_, fitted.eigenvalues_)
     differing = {"random_state", "pre_image", "max_iter", "tol"}
     for name, value in pca.get_params().items():

@@ -54,7 +54,7 @@ def test_pre_images_without_centring_are_near_the_rows(table):
 
 
 def gamma_of(kernel, parameters):
-    """Return the default gamma of scikit-learn's estimator, which differs from that of its function for chi2."""
+    """Return the default gamma of scikit-learn's estimator, which differs from its function's for chi2."""
     return {"gamma": 1 / 8, **parameters} if kernel == "rbf" else parameters
 
 

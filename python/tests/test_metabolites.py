@@ -42,7 +42,7 @@ def test_the_measure_is_that_of_the_peers(table):
         # At the optimum; the peer stops a little before it.
         ("imputation", "svdImpute", 1e-5),
         ("em", "nipals", 0.0),
-        # At the optimum of the likelihood; the peer's error is that of least squares.
+        # At the optimum of the likelihood; the peer has the error of least squares.
         ("ppca", "ppca", 3e-3),
         ("vb-full", "bpca", 0.0),
     ],

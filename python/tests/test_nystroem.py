@@ -120,7 +120,7 @@ def test_landmarks_are_drawn_in_proportion_to_weights(table):
         assert (weights[nystroem.component_indices_] > 0).all()
         heavy += (nystroem.component_indices_ < 10).sum()
     assert heavy > 95
-    # The rule for gamma uses weights as multiplicities: the result is that of repeated rows.
+    # The rule for gamma uses weights as multiplicities: the result is the same as with repeated rows.
     repeated = Nystroem(gamma="median", n_components=5).fit(np.repeat(table, weights // 100, axis=0))
     counted = Nystroem(gamma="median", n_components=5).fit(table, sample_weight=weights // 100)
     assert counted.gamma_ == pytest.approx(repeated.gamma_, rel=1e-12)

@@ -1,6 +1,6 @@
 """Values of eofs and xeofs on anomalies of the sea surface temperature.
 
-`golden/make_eofs.py` made the file. Weights of these programs multiply the field; those of karhunen are their squares.
+`golden/make_eofs.py` made the file. Weights of these programs multiply the field; karhunen's are their squares.
 """
 
 import numpy as np

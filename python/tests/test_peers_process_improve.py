@@ -67,11 +67,11 @@ def test_limits(expected, wine):
     t2 = np.array([monitor.limits(level)[0] for level in levels])
     # Its limits follow from the errors of fitted rows.
     spe = np.array([monitor.limits(level, fitted=True)[1] for level in levels])
-    # karhunen multiplies them by the mean of T² of rows left out over that of the F distribution, at most one.
+    # karhunen multiplies them by the mean of T² of rows left out over the mean of the F distribution, at most one.
     factor = t2[0] / expected["t2_limits"][0]
     assert 0.95 < factor < 1.0
     close(t2, factor * np.array(expected["t2_limits"]))
-    # process-improve takes the variance of the errors with divisor n - 1, karhunen with n, as that of the rows.
+    # process-improve takes the variance of the errors with divisor n - 1, karhunen with n, as for the rows.
     errors = monitor.fitted.spe
     n = len(errors)
     for divisor, limits in ((n, spe), (n - 1, np.square(expected["root_spe_limits"]))):
@@ -91,7 +91,7 @@ def test_parallel_analysis(expected, wine):
 
 
 def test_rows_with_missing_entries(expected, wine, missing):
-    """The error is that of the projection to the model plane; T² takes the noise of the scores into account."""
+    """The error is from the projection to the model plane; T² takes the noise of the scores into account."""
     projected = expected["projected"]["pmp"]
     pca = PCA(3, scale=True).fit(wine)
     incomplete = IncompletePCA(3, method="em", scale=True, tol=1e-15, max_iter=20_000).fit(wine)

@@ -76,7 +76,7 @@ def test_components_of_weighted_correlations(psych, counties, pca):
     ("rotate", "tolerance"), [("varimax", 2e-7), ("quartimax", 1e-6), ("oblimin", 1e-6), ("promax", 2e-2)]
 )
 def test_rotations_of_weighted_correlations(psych, counties, pca, rotate, tolerance):
-    """To the tolerance of psych's iterations; those of promax stop at that of R's varimax, 1e-5."""
+    """To the tolerance of psych's iterations; promax stops at the tolerance of R's varimax, 1e-5."""
     expected = psych[rotate]
     found = getattr(rotation, rotate)(pca, n_components=3)
     pattern = np.array(expected["loadings"])
@@ -137,7 +137,7 @@ def check_descriptions(expected, table, scores, w):
         close(numbers.to_numpy(), axis["quanti"], rtol=1e-8, atol=1e-300)
         group = described[described["kind"] == "categories"][["statistic", "p_value"]].to_numpy()
         close(group, axis["quali"], rtol=1e-8, atol=1e-300)
-    # The test of a category by dimdesc is that of the correlation with its indicator.
+    # dimdesc tests a category by the correlation with its indicator.
     indicators = np.column_stack([table["Competition"] == name.split("=")[1] for name in axis["category_names"]])
     tests = diagnostics.correlations(scores[:, 1:2], indicators.astype(float), w)
     close(tests.p_values[:, 0], np.array(axis["category"])[:, 1], rtol=1e-8, atol=1e-300)

@@ -42,7 +42,7 @@ def texts(ax):
 
 def boxes(ax):
     ax.figure.canvas.figure.draw_without_rendering()
-    # The extent of the text alone: that of an annotation includes its line.
+    # The extent of the text alone: the extent of an annotation includes its line.
     return [Text.get_window_extent(text) for text in texts(ax)]
 
 

@@ -90,6 +90,6 @@ def test_names_that_no_table_has_are_refused(frame):
         plot.scores(pca, x, color_by="Class", data=frame[:10])
     with pytest.raises(ValueError, match="data is a table of which color_by names a column"):
         plot.scores(pca, x, color_by=frame["Class"], data=frame)
-    # Columns that are not asked for are those of another table.
+    # Columns that are not asked for belong to another table.
     with pytest.raises(ValueError, match="feature names"):
         plot.scores(pca, frame[["a", "b", "c"]], color_by="a")

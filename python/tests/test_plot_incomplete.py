@@ -74,7 +74,7 @@ def test_what_cannot_be_drawn(x):
     complete = np.nan_to_num(x)
     with pytest.raises(ValueError, match="only fits of IncompletePCA"):
         plot.convergence(PCA(2).fit(complete))
-    with pytest.raises(ValueError, match="those of a PCA are not"):
+    with pytest.raises(ValueError, match="the scores of a PCA are not"):
         plot.scores(PCA(2).fit(complete), complete, deviations=1)
     pca = IncompletePCA(2).fit(x)
     with pytest.raises(ValueError, match="by = 'cost'"):

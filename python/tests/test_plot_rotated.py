@@ -93,7 +93,7 @@ def test_rows_are_rotated_scores(rotated, wine):
     ax = plot.scores_3d(rotated, data)
     assert_allclose(np.column_stack(ax.collections[0]._offsets3d), expected[:, :3])
     assert ax.get_zlabel().startswith("RC3 (")
-    with pytest.raises(ValueError, match="those of a Rotation are not"):
+    with pytest.raises(ValueError, match="the scores of a Rotation are not"):
         plot.scores(rotated, data, deviations=1)
 
 

@@ -146,7 +146,7 @@ def test_a_checker_of_accessibility_finds_nothing(opened, pages, kind, width, sc
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
     page = opened(pages[kind], width, scheme)
     if kind != "alone":
-        # Marked and selected rows are those of least contrast.
+        # Marked and selected rows have the least contrast.
         page.locator("#sample-table tbody input[type=checkbox]").first.check()
     found = axe.run(page).response
     problems = [(one["id"], one["impact"], one["nodes"][0]["html"][:200]) for one in found["violations"]]

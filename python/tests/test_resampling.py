@@ -113,7 +113,7 @@ def test_loadings_of_components_are_less_certain_than_those_of_their_plane(x):
 
 
 def test_ends_are_undefined_where_bias_exceeds_the_sampling_error():
-    # The first variance of wide noise is several times that of the population.
+    # The first variance of wide noise is several times the variance of the population.
     noise = np.random.default_rng(0).standard_normal((40, 400))
     found = bootstrap(PCA(3), noise, n_draws=100).explained_variance
     assert np.isnan(found.lower).all()

@@ -112,7 +112,7 @@ def test_frames_give_their_names():
     np.testing.assert_allclose(pca.components_, PCA(2).fit(frame).components_, atol=1e-12)
     with pytest.raises(ValueError, match="column 0 is 'c', but the estimator was fitted with 'a' there"):
         pca.transform(RowBlocks(lambda: [frame[["c", "b", "a"]]]))
-    with pytest.raises(ValueError, match="the columns of block 1 have other names than those of the first"):
+    with pytest.raises(ValueError, match="the columns of block 1 have other names than the columns of the first"):
         PCA(1).fit(RowBlocks(lambda: [frame, frame[["c", "b", "a"]]]))
 
 

@@ -48,7 +48,7 @@ def test_layers_masks_and_normalisation_are_those_of_hdf5(store, layer):
     found = pca.fit_transform(Cells(store, layer=layer, mask=mask, log1p=True))
     expected = PCA(3).fit_transform(Cells(FILE, layer=layer, mask=mask, log1p=True))
     np.testing.assert_array_equal(found, expected)
-    # Cells of later calls are normalised as those of the fit, and its genes are taken out of the store.
+    # Cells of later calls are normalised as in the fit, and its genes are taken out of the store.
     np.testing.assert_array_equal(pca.transform(Cells(store, layer=layer)), found)
     np.testing.assert_array_equal(pca.transform(Cells(FILE, layer=layer)), found)
 

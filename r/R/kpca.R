@@ -144,7 +144,7 @@ predict.kh_kpca <- function(object, newdata, ..., threads = getOption("karhunen.
 }
 
 #' @rdname kh_kpca
-#' @param scores Scores, (n, k): those of the fit by default.
+#' @param scores Scores, (n, k), by default from the fit.
 #' @return `fitted` gives the rows whose images in feature space are near the scores, of fits with `pre_image`.
 #' @export
 fitted.kh_kpca <- function(object, scores = object$x, ..., threads = getOption("karhunen.threads")) {

@@ -40,7 +40,7 @@
 #' @param threads Number of threads; all processors if `NULL`. The result has the same bits for every number.
 #'
 #' @return An object of the classes `kh_pca` and `prcomp`, a list of
-#' \item{sdev}{all standard deviations, (the smaller of n and p); the first k are those of the components that are kept}
+#' \item{sdev}{all standard deviations, (the smaller of n and p); the first k belong to the components that are kept}
 #' \item{rotation}{the components as orthonormal columns, (p, k)}
 #' \item{center, scale}{the numbers subtracted from and dividing the columns, or `FALSE`, (p)}
 #' \item{x}{scores of the rows, (n, k), if `retx`}
@@ -229,7 +229,7 @@ predict.kh_pca <- function(object, newdata, ..., threads = getOption("karhunen.t
 }
 
 #' @rdname kh_pca
-#' @param scores Scores, (n, k): those of the fit by default.
+#' @param scores Scores, (n, k), by default from the fit.
 #' @return `fitted` gives the rows that the kept components make of the scores, `residuals` what they leave of `newdata`.
 #' @export
 fitted.kh_pca <- function(object, scores = object$x, ..., threads = getOption("karhunen.threads")) {

@@ -41,7 +41,7 @@ size = np.log10(people).rename("log10 of population")
 plot.scores(weighted, counties, color_by=size)
 
 # %%
-# A weight is a count: the fit equals that of repeated rows.
+# A weight is a count: the fit equals the fit of repeated rows.
 few = counties.head(50)
 times = np.arange(50) % 4
 repeated = PCA(3, scale=True).fit(few.loc[few.index.repeat(times)])

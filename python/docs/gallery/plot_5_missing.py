@@ -40,8 +40,8 @@ inside = np.abs(value - full.to_numpy()[i, j]) < 1.96 * std
 print(f"{inside.mean():.1%} of {len(i)} values are inside")
 
 # %%
-# Least squares fits noise: its held-out error rises again while that of the fitted entries still falls. That of
-# variational Bayes does not rise.
+# Least squares fits noise: its held-out error rises again while the error of the fitted entries still falls. With
+# variational Bayes it does not rise.
 ax = None
 for method in ("newton", "vb-full"):
     fit = IncompletePCA(4, method=method, early_stopping=0.1, tol=1e-7).fit(table)

@@ -34,8 +34,8 @@ print(
 )
 
 # %%
-# How many components? Parallel analysis keeps those whose variance exceeds that of shuffled answers: six, the last by
-# 2 % only. The items were written for five traits, so five are rotated.
+# How many components? Parallel analysis keeps those with more variance than shuffled answers have: six, the last by 2 %
+# only. The items were written for five traits, so five are rotated.
 complete = PCA(scale=True).fit(filled)
 rules = [*selection.rules(complete), selection.parallel_analysis(filled, scale=True, n_draws=100)]
 plot.selection(rules)

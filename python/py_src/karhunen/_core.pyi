@@ -244,7 +244,7 @@ class Scatter:
     def matrix(self) -> NDArray[np.float64]:
         """Sums of products of deviations from the mean, shape (n_features, n_features)."""
     def merged(self, other: Scatter, places: list[int] | None = None) -> Scatter:
-        """Return the sums of these rows and those of `other`, whose column `j` is column `places[j]` of these."""
+        """Return the sums of these and the `other` rows, whose column `j` is column `places[j]` of these."""
 
 def sum_rows(
     x: _Data,
@@ -539,7 +539,7 @@ def observe(
 ) -> Entries:
     """Read the values of an array that are not NaN, or the stored values of a sparse matrix.
 
-    Rows that the engine reads itself have no weights; `options` are those of a fit, with its memory limit.
+    Rows that the engine reads itself have no weights; `options` are the options of a fit, with its memory limit.
     """
 
 def observe_triples(
@@ -761,7 +761,7 @@ class CategoricalModel:
         """`"mca"` or `"famd"`."""
     @property
     def variables(self) -> list[tuple[str, list[str] | None, bool]]:
-        """Name, categories unless it holds numbers, and whether the last is that of missing values, of each column."""
+        """Name, categories unless it holds numbers, and whether the last is for missing values, of each column."""
     @property
     def pca(self) -> Model:
         """The PCA of the standardised numbers and the indicators."""

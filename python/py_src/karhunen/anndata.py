@@ -83,7 +83,8 @@ def pca(
     svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"} or None, default=None
         scikit-learn's names of the solvers; None is "auto". All have the accuracy `tol`.
     chunked : bool, default=False
-        Read the matrix in blocks of `chunk_size` rows. The result is exact, unlike that of scanpy's incremental PCA.
+        Read the matrix in blocks of `chunk_size` rows. The result is exact, unlike the result of scanpy's incremental
+        PCA.
     chunk_size : int or None, default=None
         Number of rows of a block, needed with `chunked`.
     random_state : int, RandomState, Generator or None, default=0

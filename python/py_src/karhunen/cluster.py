@@ -33,8 +33,8 @@ def fit(
 ) -> Fitted:
     """Fit an estimator to data in parts, which an engine visits.
 
-    The result is that of all rows at once. Its bits depend on the parts and their order, not on the engine, the number
-    of workers, or the order in which they finish.
+    The result is the same as from all rows at once. Its bits depend on the parts and their order, not on the engine,
+    the number of workers, or the order in which they finish.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def _rows(number: int, rows: Any) -> tuple[Any, ...]:
 
 
 def _check_names(names: list[list[str] | None], columns: list[str] | None) -> None:
-    """Add the names of the columns of the next part, and compare them with those of the first."""
+    """Add the names of the columns of the next part, and compare them with the first."""
     names.append(columns)
     if columns != names[0]:
         raise ValueError(

@@ -167,8 +167,8 @@ def bootstrap(
     """Fit rows that are drawn with replacement, again and again, and compute confidence intervals.
 
     Rows are taken for independent, unless `groups` says otherwise. Rows with frequency weights are drawn as often as
-    these sum to, each in proportion to its weight; rows with importance or population weights, such as those of a
-    survey, are drawn alike and keep their weights.
+    these sum to, each in proportion to its weight; rows with importance or population weights, such as survey weights,
+    are drawn alike and keep their weights.
 
     Parameters
     ----------
@@ -191,8 +191,8 @@ def bootstrap(
     level : float, default=0.95
         Probability that an interval holds the value of the population.
     alignment : {"signs", "procrustes"}, default="signs"
-        Alignment of the loadings of a draw with those of the data: the sign of each component, or an orthogonal
-        rotation of all. After a rotation, intervals are those of the subspace, and not of single components, whose own
+        Alignment of the loadings of a draw with the loadings of the data: the sign of each component, or an orthogonal
+        rotation of all. After a rotation, intervals are of the subspace, and not of single components, whose own
         intervals are up to three times as wide.
     keep : bool, default=False
         Keep the fits of all draws as `replicates`, for :func:`karhunen.plot.bootstrap`: 8 bytes per draw, feature and
@@ -206,11 +206,11 @@ def bootstrap(
         The estimate and t times √(n / (n - 1)) root mean squared errors of the draws to either side, where n is the
         number of observations (the sum of frequency weights, the effective number ``sum(w)**2 / sum(w**2)`` of other
         weights, or of the weights of groups) and t the quantile of Student's distribution with n - 1 degrees of
-        freedom, and at least one: of variances on the scale of their logarithm, of ratios on that of their log odds, of
-        loadings that are correlations (``scale=True``, centred and without weights of features) on that of Fisher's z.
-        The squared error is the variance of the draws and the squared bias. Ends are NaN where the bias exceeds t
-        standard deviations, as for weak components where features are many, and where a value of a draw has no place on
-        the scale, such as a variance of zero.
+        freedom, and at least one: on the scale of the logarithm for variances, of the log odds for ratios, and of
+        Fisher's z for loadings that are correlations (``scale=True``, centred and without weights of features). The
+        squared error is the variance of the draws and the squared bias. Ends are NaN where the bias exceeds t standard
+        deviations, as for weak components where features are many, and where a value of a draw has no place on the
+        scale, such as a variance of zero.
 
     Raises
     ------
@@ -266,9 +266,9 @@ def jackknife(
     """Fit the rows without each of them, or without each of some groups, and compute confidence intervals.
 
     Rows are taken for independent, unless `groups` says otherwise. Intervals of few rows hold the value of the
-    population more often than those of :func:`bootstrap`; the user guide has the shares. One observation of a row with
-    a frequency weight is left out, and counts as often as the row was seen, so that the result is that of the repeated
-    rows; a row with an importance or population weight is left out whole, as by the JK1 method of surveys.
+    population more often than with :func:`bootstrap`; the user guide has the shares. One observation of a row with a
+    frequency weight is left out, and counts as often as the row was seen, so that the result is the same as with
+    repeated rows; a row with an importance or population weight is left out whole, as by the JK1 method of surveys.
 
     Parameters
     ----------
@@ -282,16 +282,16 @@ def jackknife(
         Weights of the features; None takes those that `pca` was fitted with, such as the areas of an
         :class:`~karhunen.xarray.EOF`.
     n_groups : int or None, default=None
-        Number of groups that the rows are divided into at random, at least 3; None leaves out single rows. The time is
-        that of a fit for each group or row (delete-a-group jackknife; Busing, Meijer & van der Leeden 1999, Statistics
-        and Computing 9, 3-8).
+        Number of groups that the rows are divided into at random, at least 3; None leaves out single rows. Each group
+        or row takes the time of a fit (delete-a-group jackknife; Busing, Meijer & van der Leeden 1999, Statistics and
+        Computing 9, 3-8).
     groups : int, array-like of shape (n_samples,) or None, default=None
         Groups of rows that depend on one another, or the length of blocks of a series, as by :func:`bootstrap`: each is
         left out whole. Excludes `n_groups`.
     level : float, default=0.95
         Probability that an interval holds the value of the population.
     alignment : {"signs", "procrustes"}, default="signs"
-        Alignment of the loadings of a fit with those of the data, as by :func:`bootstrap`.
+        Alignment of the loadings of a fit with the loadings of the data, as by :func:`bootstrap`.
     random_state : int, RandomState instance or None, default=0
         Seed of the groups; None is 0.
 

@@ -34,7 +34,7 @@ __all__ = ["Rotation", "oblimin", "procrustes", "promax", "quartimax", "varimax"
 
 
 class Rotation:
-    """Rotated components of a fitted model, sorted by their variance; those of a target keep its order.
+    """Rotated components of a fitted model, sorted by their variance or in the order of a target.
 
     Numbers are of the model as it was when it was rotated, whatever is fitted later. Arrays are read-only.
     """
@@ -203,10 +203,10 @@ class Rotation:
         path : path-like
             File to write; an existing file is replaced when the new one is complete.
         X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), path or None, default=None
-            Rows to show; of an `IncompletePCA` as that takes them. They count as those of the fit if there are as many,
+            Rows to show; of an `IncompletePCA` as that takes them. They count as the fitted rows if there are as many,
             and their scores have the variances of the fit.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the rows, as in the fit. Rows count as those of a weighted fit only with its weights.
+            Weights of the rows, as in the fit. Rows count as the rows of a weighted fit only with its weights.
         level : float or None, default=None
             Share of normal rows within each limit; None is 0.95.
         title : str or None, default=None

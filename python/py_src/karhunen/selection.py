@@ -174,7 +174,7 @@ def parallel_analysis(
     random_state: Any = 0,
     n_threads: int | None = None,
 ) -> Selection:
-    """Keep the components whose variance exceeds that of random data: parallel analysis (Horn 1965).
+    """Keep the components whose variance exceeds the variance in random data: parallel analysis (Horn 1965).
 
     Values may be missing. Random data then have the pattern of missing entries of the data, with the observed values
     of every column in random order among its observed entries, and both are fitted by probabilistic PCA, as
@@ -311,7 +311,7 @@ def north(pca: Any, n_observations: float | None = None) -> Separation:
     pca : PCA, TruncatedSVD or IncrementalPCA
         A fitted model.
     n_observations : float or None, default=None
-        Effective number of independent rows, such as that of a time series; None is the number of rows, or what their
+        Effective number of independent rows, for example of a time series; None is the number of rows, or what their
         weights count as.
 
     Returns

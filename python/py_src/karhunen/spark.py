@@ -40,9 +40,9 @@ _SOLVERS = ("auto", "covariance", "block-krylov")
 class PCA(Estimator["PCAModel"], PCAParams, FitSetters, MLReadable["PCA"], MLWritable):
     """Principal component analysis of Spark DataFrames.
 
-    The result is that of :class:`karhunen.PCA` for the rows in memory up to rounding. Its bits depend on the partitions
-    and their order alone, not on the executors or repeated tasks. Up to 2,048 features ("covariance") a fit takes one
-    pass over the DataFrame, beyond that some ten ("block-krylov").
+    The result is the same as from :class:`karhunen.PCA` for the rows in memory, up to rounding. Its bits depend on the
+    partitions and their order alone, not on the executors or repeated tasks. Up to 2,048 features ("covariance") a fit
+    takes one pass over the DataFrame, beyond that some ten ("block-krylov").
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ class PCAModel(Model, PCAParams, MLReadable["PCAModel"], MLWritable):
         return with_scores(dataset, columns, self._scorer(), name)
 
     def _check_names(self, columns: Columns) -> None:
-        """Compare the columns of `inputCols` with those of the fit."""
+        """Compare the columns of `inputCols` with the fitted columns."""
         n_features = self._fitted().n_features_in_
         if columns.width not in (None, n_features):
             raise ValueError(f"inputCols names {columns.width} columns; the model was fitted to {n_features}")

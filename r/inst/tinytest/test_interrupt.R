@@ -1,5 +1,5 @@
 # An interrupt stops a fit that would go on for hours, and the session lives on.
-if (.Platform$OS.type != "unix") exit_file("signals are those of unix")
+if (.Platform$OS.type != "unix") exit_file("needs signals of unix")
 set.seed(1)
 x <- matrix(rnorm(2000 * 60), 2000)
 x[sample(length(x), 1000)] <- NA

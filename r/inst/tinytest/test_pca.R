@@ -17,7 +17,7 @@ expect_prcomp(kh_pca(~ Murder + Rape, data = USArrests, scale. = TRUE), peer, "f
 expect_prcomp(kh_pca(x, tol = 0.2), prcomp(x, tol = 0.2), "tol")
 expect_equal(ncol(kh_pca(x, tol = 0.2)$rotation), 2L)
 
-# Shares that other functions take of the standard deviations are those of all.
+# Shares that other functions take of the standard deviations are shares of the total.
 shares <- function(fit) fit$sdev^2 / sum(fit$sdev^2)
 for (solver in list(NULL, "block-krylov")) {
   expect_near(shares(kh_pca(USArrests, scale. = TRUE, rank. = 2, solver = solver)), shares(prcomp(USArrests, scale. = TRUE)))

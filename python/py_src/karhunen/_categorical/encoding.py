@@ -96,8 +96,8 @@ class Column:
         Parameters
         ----------
         categories : sequence
-            Categories of the column, or of that of a fit. A value belongs to the category that it equals, or whose name
-            it reads as, because model files hold names alone. Other values become categories after these.
+            Categories of the column, or of the column of a fit. A value belongs to the category that it equals, or
+            whose name it reads as, because model files hold names alone. Other values become categories after these.
 
         Raises
         ------

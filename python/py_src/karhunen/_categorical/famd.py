@@ -20,9 +20,9 @@ class FAMD(Categorical):
     """Factor analysis of mixed data: principal components of numbers and categories, variables with equal weights.
 
     PCA of standardised numbers, and of indicators of categories less their shares `p`, divided by ``sqrt(p)`` (Pagès
-    2004, Revue de statistique appliquée 52, 93-111). Signs may differ from those of other programs; values are those of
-    FactoMineR's `FAMD`. Columns of integers and floating-point numbers are numbers; all others, and pandas
-    categoricals, hold categories. In `pca_`, numbers are standardised.
+    2004, Revue de statistique appliquée 52, 93-111). Values match FactoMineR's `FAMD`, up to signs. Columns of integers
+    and floating-point numbers are numbers; all others, and pandas categoricals, hold categories. In `pca_`, numbers are
+    standardised.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class FAMD(Categorical):
     category_coordinates_ : ndarray of shape (n_categories, n_components)
         The mean of the coordinates of the rows with a category.
     category_cos2_ : ndarray of shape (n_categories, n_components)
-        Share of the squared distance of this mean from that of all rows along a component.
+        Share of the squared distance of this mean from the mean of all rows along a component.
 
     Examples
     --------

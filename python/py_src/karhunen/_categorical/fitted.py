@@ -109,7 +109,8 @@ class Categorical(FittedModel):
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,) or None
-            Weights of the rows: numbers of respondents, or survey weights. The result is that of the repeated rows.
+            Weights of the rows: numbers of respondents, or survey weights. The result is the same as with repeated
+            rows.
 
         Returns
         -------
@@ -152,7 +153,7 @@ class Categorical(FittedModel):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit to the rows of a table, and return their coordinates. Parameters are those of :meth:`fit`."""
+        """Fit to the rows of a table, and return their coordinates. Parameters are as in :meth:`fit`."""
         X = tables.as_table(X)
         return self.fit(X, y, sample_weight).transform(X)
 
@@ -173,7 +174,7 @@ class Categorical(FittedModel):
         Raises
         ------
         ValueError
-            If the columns are not those of the fit, or a row has a category that no row of the fit had, unless
+            If the columns differ from the fitted columns, or a row has a category that no row of the fit had, unless
             `handle_unknown` is "ignore".
         """
         given = self._columns_like_fit(X)
@@ -193,7 +194,7 @@ class Categorical(FittedModel):
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            Shares; those of a component sum to one for the rows and weights of the fit.
+            Shares, which sum to one for each component over the rows of the fit with its weights.
         """
         given = self._columns_like_fit(X)
         weights = to_weights("sample_weight", sample_weight, len(given[0][1]), "rows")
@@ -268,7 +269,7 @@ class Categorical(FittedModel):
         warn_unless_converged(pca, "the data", pca.advice)
 
     def _engine_options(self) -> dict[str, Any]:
-        """Check every option and return those of the engine."""
+        """Check every option and return the options of the engine."""
         flag_option("verbose", self.verbose)
         self._ignores()
         return {
@@ -344,7 +345,7 @@ class Categorical(FittedModel):
 
     @contextmanager
     def _naming_columns(self) -> Iterator[None]:
-        # Errors name columns of the table, not those of the matrix of numbers and indicators.
+        # Errors name columns of the table, not of the matrix of numbers and indicators.
         yield
 
     def _outcome(self) -> str:

@@ -21,13 +21,13 @@ class MCA(Categorical):
 
     Correspondence analysis of the table with one column for each category of each variable (Greenacre & Blasius 2006).
     It equals the PCA of the indicators less their shares `p`, divided by ``sqrt(p * n_variables)``, which stay sparse.
-    Signs may differ from those of other programs; values are those of FactoMineR's `MCA`.
+    Values match FactoMineR's `MCA`, up to signs.
 
     Parameters
     ----------
     n_components : int, float, str or None, default=None
         Number of components; a float between 0 and 1, or a str such as "95%", for the fewest that explain this share of
-        the inertia; None keeps all with variance, at most the number of categories less that of variables.
+        the inertia; None keeps all with variance, at most the number of categories less the number of variables.
     weighting : {"frequency", "importance", "population"}, default="frequency"
         Meaning of the weights: v-tests count frequency weights as numbers of respondents, and other weights, such as
         survey weights, as their effective number ``sum(w)**2 / sum(w**2)``. Nothing else depends on it.
@@ -82,8 +82,8 @@ class MCA(Categorical):
         Names of the columns.
     pca_ : PCA
         The PCA of the indicators, for :mod:`karhunen.diagnostics`, :mod:`karhunen.plot` and reports. Its `weighting` is
-        "population", because variances are divided by the sum of the weights; observations are counted by that of the
-        analysis. :mod:`karhunen.resampling` refuses it: categories have other shares in other rows.
+        "population", because variances are divided by the sum of the weights; observations are counted by the
+        `weighting` of the analysis. :mod:`karhunen.resampling` refuses it: categories have other shares in other rows.
 
     Examples
     --------

@@ -96,7 +96,7 @@ def _rows_and_names(number: int, X: Any) -> tuple[Matrix, list[str] | None]:
 
 
 def named(number: int, function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a function whose errors are those of a part."""
+    """Call a function whose errors name a part."""
     try:
         return function(*args, **kwargs)
     except (TypeError, ValueError) as error:

@@ -68,8 +68,8 @@ def features(pca: Any) -> Features:
     Parameters
     ----------
     pca : PCA, TruncatedSVD, IncrementalPCA, IncompletePCA or Rotation
-        A fitted model, or a rotation of one; of scikit-learn a PCA with all components, whose variances add up to those
-        of the features.
+        A fitted model, or a rotation of one; of scikit-learn a PCA with all components, whose variances add up to the
+        variances of the features.
 
     Returns
     -------
@@ -88,8 +88,8 @@ def features(pca: Any) -> Features:
     -----
     As `var$contrib` (divided by 100), `var$cor` and `var$cos2` of FactoMineR's `PCA`.
 
-    With `IncompletePCA` the variance of a feature is that of complete rows under the fit: along the components, of the
-    row offsets, and of the residuals. Variances that the method learns leave out the noise, and so do these
+    With `IncompletePCA` the variance of a feature is its variance in complete rows under the fit: along the components,
+    of the row offsets, and of the residuals. Variances that the method learns leave out the noise, and so do these
     correlations.
 
     Examples
@@ -216,7 +216,7 @@ def _features_of_sklearn(pca: Any) -> Features:
     along = np.asarray(pca.explained_variance_, dtype=np.float64)
     loadings = np.asarray(pca.components_, dtype=np.float64).T * np.sqrt(along)
     deviations = np.linalg.norm(loadings, axis=1, keepdims=True)
-    # A constant feature has the rounding of its mean and that of the eigenvalues.
+    # A constant feature has the rounding of its mean and of the eigenvalues.
     rounding = np.maximum(CONSTANT * np.abs(pca.mean_), np.sqrt(CONSTANT * along.sum()))[:, None]
     r = np.divide(loadings, deviations, out=np.full(loadings.shape, np.nan), where=deviations > rounding)
     names, components = feature_names(pca), component_names(r.shape[1])

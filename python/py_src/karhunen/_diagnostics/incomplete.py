@@ -155,7 +155,7 @@ class IncompleteSamples:
         variance : float
             Mean of the squared error for each degree of freedom; zero if errors are rounding.
         dispersion : float
-            Variance of the errors over that of normal noise with one variance for all features.
+            Variance of the errors over the variance of normal noise that is equal for all features.
         n_observations : float
             With `new_rows`: the number of rows, or the sum of their weights. Limits are wider the fewer there are.
         """
@@ -184,7 +184,7 @@ class IncompleteSamples:
         if not (0.0 <= variance < np.inf and 0.0 <= dispersion < np.inf):
             raise ValueError(f"scale is {scale}; give a variance and a dispersion, finite and not negative")
         if len(rest) > 1 or not all(n > 1.0 for n in rest):
-            raise ValueError(f"scale is {scale}; its third number is that of the observations, above 1")
+            raise ValueError(f"scale is {scale}; its third number counts the observations and is above 1")
         return [variance, dispersion, *(rest or [np.inf])]
 
 

@@ -72,4 +72,4 @@ def check_same_rows(scores: Any, name: str, other: Any) -> None:
     # Lists have a method of this name.
     indices: list[Any] = [getattr(table, "index", None) for table in (scores, other)]
     if all(hasattr(index, "equals") for index in indices) and not indices[0].equals(indices[1]):
-        raise ValueError(f"the index of {name} is not that of scores; align them, or pass arrays")
+        raise ValueError(f"the index of {name} differs from the index of scores; align them, or pass arrays")

@@ -52,13 +52,12 @@ class Monitor:
 
     Notes
     -----
-    T² of new rows has a multiple of the F distribution (Tracy, Young & Mason 1992); that of rows of the fit a
-    multiple of the beta distribution, see `limits`. Variances along components near the discarded ones are
-    estimated too large, and T² of new rows is smaller: the limit is multiplied by the mean of T² of rows left out
-    of the fit over that of the F distribution, of complete rows if this is less than one. The limit is not
-    multiplied for fits of at most ``k + 20`` rows, with `k` components: there fewer new rows than `1 - level` are
-    beyond it along such components. Rows of the fit that are far from the others make the factor larger, and the
-    limit wider.
+    T² of new rows has a multiple of the F distribution (Tracy, Young & Mason 1992), T² of rows of the fit a multiple of
+    the beta distribution, see `limits`. Variances along components near the discarded ones are estimated too large, and
+    T² of new rows is smaller: the limit is multiplied by the mean of T² of rows left out of the fit over the mean of
+    the F distribution, for complete rows if this is less than one. The limit is not multiplied for fits of at most
+    ``k + 20`` rows, with `k` components: there fewer new rows than `1 - level` are beyond it along such components.
+    Rows of the fit that are far from the others make the factor larger, and the limit wider.
 
     Limits for the squared prediction error come from the mean and the variance of errors (Nomikos & MacGregor 1995,
     doi:10.1080/00401706.1995.10485888). A fit minimises the errors of its own rows. Limits for new rows therefore
@@ -177,7 +176,7 @@ class Monitor:
         Parameters
         ----------
         level : float or None, default=None
-            Share of normal rows within each limit; None is that of the monitor.
+            Share of normal rows within each limit; None takes the `level` of the monitor.
         fitted : bool, default=False
             True for rows of the fit, whose T² has another distribution, so that its limit may be the larger one, and
             whose errors the fit has minimised.

@@ -209,8 +209,8 @@ def describe(
         The estimator of the scores, fitted to a frame. Columns of `table` that it was fitted to have no p-value: they
         made the components, and correlate with them in every table, of unrelated columns too.
     weighting : {"frequency", "importance", "population"} or None, default=None
-        Meaning of the weights; None is that of `model`, or "frequency". Tests count as many observations as their sum,
-        or, for importance and population weights, as their effective number ``sum(w)**2 / sum(w**2)``.
+        Meaning of the weights; None takes it from `model`, else "frequency". Tests count as many observations as their
+        sum, or, for importance and population weights, as their effective number ``sum(w)**2 / sum(w**2)``.
     adjust : {"none", "holm", "fdr"}, default="holm"
         Correction of the p-values of each component for the number of variables.
     level : float, default=0.05
@@ -226,7 +226,7 @@ def describe(
     Notes
     -----
     P-values hold for variables that took no part in the fit. As FactoMineR's `dimdesc`, which does not correct for the
-    number of variables, and tests those of the fit too.
+    number of variables, and tests variables of the fit too.
     """
     how = choice_option("adjust", adjust, Adjust)
     if not hasattr(table, "columns") or not hasattr(table, "iloc"):

@@ -128,7 +128,7 @@ class Identifiability:
     ----------
     n_parts : int
         Number of parts into which rows and columns fall, with no entry in a row of one and a column of another: nothing
-        ties the components of one part to those of another.
+        ties the components of the parts together.
     n_pairs_apart : int or None
         Number of pairs of columns that no row has both entries of; None if the table is too large to count them.
     n_short_rows, n_short_columns : int

@@ -37,8 +37,8 @@ class FeatureErrors:
     msep, msep_standard_error : ndarray of shape (n_choices, n_features)
         Mean squared error of prediction, and its standard error over folds.
     q2, r2 : ndarray of shape (n_choices, n_features)
-        Share of the squares of held-out entries that is predicted, and of those of all entries that is fitted. NaN for
-        a constant feature.
+        Share of the squares of held-out entries that is predicted, and of the squares of all entries that is fitted.
+        NaN for a constant feature.
     names : list of str
         Names of the features.
     """
@@ -91,7 +91,7 @@ class EntryCrossValidation:
         the means.
     simplest_index : int or None
         Index of the simplest choice whose mean squared error is within one standard error of the lowest: fewest
-        components, then largest penalty. None if that of the means is.
+        components, then largest penalty. None if the means are that choice.
     """
 
     __module__ = "karhunen"
@@ -141,7 +141,7 @@ class EntryCrossValidation:
 
     @property
     def rmse_standard_error(self) -> FloatArray:
-        """Standard error of `rmse`, shape (n_choices,): that of `msep` over twice the root, to first order."""
+        """Standard error of `rmse`, shape (n_choices,): `msep_standard_error` over ``2 * rmse``, to first order."""
         errors = self.rmse
         return np.divide(self.msep_standard_error, 2.0 * errors, out=np.zeros_like(errors), where=errors != 0.0)
 
@@ -179,9 +179,10 @@ def cross_validate_entries(
     Entries are split into folds at random; every choice is fitted to the complement of every fold and predicts the
     entries of the fold, so that each entry is predicted once by a fit that does not know it. One more fit to all
     entries gives R². Fits run in parallel, each on one thread. With ``scale=True`` every fit scales by the deviations
-    of its own entries; errors are divided by those of all entries, which are the same for all fits. Complete data are
-    cross-validated in the same way: ``IncompletePCA(method="ppca")`` has the components of PCA if all entries are
-    observed. Least squares (``method="em"``) are less robust: they extrapolate from rows of which few entries are left.
+    of its own entries; errors are divided by the deviations of all entries, which are the same for all fits. Complete
+    data are cross-validated in the same way: ``IncompletePCA(method="ppca")`` has the components of PCA if all entries
+    are observed. Least squares (``method="em"``) are less robust: they extrapolate from rows of which few entries are
+    left.
 
     Parameters
     ----------
@@ -190,9 +191,9 @@ def cross_validate_entries(
     X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
         Data, as in :meth:`IncompletePCA.fit`, with or without missing values.
     n_components : int, iterable of int or None, default=None
-        Numbers of components; None uses that of `estimator`.
+        Numbers of components; None uses the number of `estimator`.
     regularization : iterable or None, default=None
-        Penalties, as in :class:`IncompletePCA`; None uses that of `estimator`.
+        Penalties, as in :class:`IncompletePCA`; None uses the penalty of `estimator`.
     n_folds : int, default=5
         Number of folds.
     sample_weight, entry_weight, feature_weight : array-like or None, default=None
@@ -233,7 +234,7 @@ def cross_validate_entries(
     penalties = [penalty_option(penalty) for penalty in given]
     for name, values, wanted in (("n_components", components, n_components), ("regularization", given, regularization)):
         if wanted is not None and not values:
-            raise ValueError(f"{name} is empty: give at least one value, or None for that of the estimator")
+            raise ValueError(f"{name} is empty: give at least one value, or None for the value of the estimator")
     sizes = [penalty for penalty in penalties if penalty is not None]
     if len(sizes) < len(penalties):
         raise ValueError("regularization holds None, which is no penalty; leave it out, or fit the methods one by one")

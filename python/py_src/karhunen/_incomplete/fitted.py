@@ -86,7 +86,7 @@ class FittedIncomplete(Summarised, ViewedModel):
         """Compute the scores of rows with missing values, which are optimal given the components.
 
         For the fitted rows they equal `scores_` with "ppca", the variational methods and "online". With other methods
-        `scores_` are those of the last iteration, and the difference decreases with `tol`.
+        `scores_` come from the last iteration, and the difference decreases with `tol`.
 
         Parameters
         ----------
@@ -134,8 +134,8 @@ class FittedIncomplete(Summarised, ViewedModel):
         path : path-like
             File to write; an existing file is replaced when the new one is complete.
         X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features), default=None
-            Rows to show, as in :meth:`fit`. They count as those of the fit if there are as many, with the scores of the
-            fit. Of more than 10,000 the page holds those beyond a limit, and others at equal distances.
+            Rows to show, as in :meth:`fit`. They count as the fitted rows if there are as many, with the same scores.
+            Of more than 10,000 the page holds those beyond a limit, and others at equal distances.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Multiplicities of the rows, as in the fit, of which the limits of SPE are.
         level : float or None, default=None
@@ -284,8 +284,9 @@ class FittedIncomplete(Summarised, ViewedModel):
             Fitted rows: their ids if `row_ids_` is not None (from an :class:`Observed` or the index of a pandas
             frame), otherwise their indices. Without `columns`, new rows with missing values, as in :meth:`transform`.
         columns : array-like or None, default=None
-            Columns, in a shape that broadcasts with that of `rows`: their ids if `column_ids_` is not None, otherwise
-            their indices or names. The prediction for a column without observed entries is the mean of all entries.
+            Columns, in a shape that broadcasts with the shape of `rows`: their ids if `column_ids_` is not None,
+            otherwise their indices or names. The prediction for a column without observed entries is the mean of all
+            entries.
         return_std : bool, default=False
             Also return standard deviations.
         noise : bool, default=True

@@ -53,7 +53,7 @@ class IncompletePCA(RowByRow):
     scale : bool, {"std", "pareto", "range", "binomial"} or array-like of shape (n_features,), default=False
         Divide each feature by the standard deviation of its observed entries, with divisor n - 1 (about zero for
         ``mean="none"``): features of different units count alike, as in PCA of the correlation matrix. The other rules
-        and given numbers are those of :class:`PCA`, from the observed entries; "binomial" is for genotypes. A constant
+        and given numbers are as in :class:`PCA`, from the observed entries; "binomial" is for genotypes. A constant
         feature keeps its unit. Predictions and imputed values have the units of the data; components, scores, variances
         and errors of the fit are of scaled features.
     alpha : float, default=2/3
@@ -75,7 +75,7 @@ class IncompletePCA(RowByRow):
         entry. Not with `scale`, `feature_weight`, `row_offsets`, `mean_prior`, `learn_mean_prior`, `early_stopping`,
         other tolerances, a given start or a checkpoint, nor for rows in parts.
     mean : {"joint", "fixed", "none"}, default="joint"
-        Mean of each feature: fitted jointly with the components, fixed at that of the observed entries (biased if
+        Mean of each feature: fitted jointly with the components, fixed at the mean of the observed entries (biased if
         missingness depends on the values), or zero.
     mean_prior : float, tuple (float, float) or None, default=None
         Pseudo-observations of every feature: their number, or (number, value). The default value is the mean of all
@@ -87,7 +87,7 @@ class IncompletePCA(RowByRow):
     hyperprior : float, default=0.0
         Strength b of the hyperprior on every variance that "vb-full", "vb" and "vb-fixed" learn, inverse-gamma(b, b) in
         units of the mean squared deviation of an entry: as if 2 b values of that size had been seen. It keeps variances
-        that few values determine from zero; 0.001 is that of Ilin & Raiko.
+        that few values determine from zero; Ilin & Raiko use 0.001.
     row_offsets : bool, default=False
         Fit an offset of each row, a constant in all columns, in addition to the mean of each column: for example,
         raters with generally high ratings. With penalties or priors on the scores, offsets are shrunk to zero with a
@@ -132,9 +132,10 @@ class IncompletePCA(RowByRow):
         and column, with c components.
     memory_limit : int or None, default=None
         Maximum number of bytes of the observed entries and their fit together. The entries of a file are read in
-        blocks; more than the limit leaves room for are counted and refused. None sets no limit but that of the machine.
+        blocks; more than the limit leaves room for are counted and refused. None sets no limit but the memory of the
+        machine.
     cache_dir : str, path or None, default=None
-        Folder of temporary copies of the values of a large text; None is that of the system.
+        Folder of temporary copies of the values of a large text; None is the folder of the system.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the starts and the held-out entries. None is a fixed seed: every fit gives the same result.
     n_threads : int or None, default=None
@@ -158,7 +159,7 @@ class IncompletePCA(RowByRow):
         component.
     explained_variance_ : ndarray of shape (n_components,)
         Variance of the scores of the n rows with entries, with divisor n - 1; for "vb-full", "vb", "vb-fixed" and
-        "ppca" the expected variance, which exceeds that of the posterior means.
+        "ppca" the expected variance, which exceeds the variance of the posterior means.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Share of the variance of complete rows under the model: the sum of the variances of the components over all
         rows, of the offsets, and of the residuals of the observed entries (or the noise). Without missing values it
@@ -170,8 +171,8 @@ class IncompletePCA(RowByRow):
         with weight w, this is divided by w.
     feature_noise_variance_ : ndarray of shape (n_features,)
         As `noise_variance_`, of each feature and in its squared units: from the residuals of its entries, as large as
-        they would be if each entry were left out, and nearer to that of all features where they are few. Standard
-        deviations of predictions use it. Without `error_bars` that of all features.
+        they would be if each entry were left out, and nearer to `noise_variance_` where they are few. Standard
+        deviations of predictions use it. Equals `noise_variance_` without `error_bars`.
     conformal_errors_ : ndarray of shape (n_held_out,) or None
         Errors of the entries held out by `conformal`, over their standard deviations, absolute and ascending.
     scores_ : ndarray of shape (n_samples, n_components)
@@ -327,28 +328,28 @@ class IncompletePCA(RowByRow):
         X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features), path or RowBlocks
             NaN, NA, null and masked values are missing. **Stored entries of a sparse matrix are observed, including
             explicit zeros**; entries that are not stored are missing. A str or path names a file or a folder of files,
-            a list of paths is one table; their entries are read block by block, as those of :class:`RowBlocks`.
+            a list of paths is one table; their entries are read block by block, as from :class:`RowBlocks`.
         y : None
             Ignored; present for compatibility with pipelines.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Multiplicity of each row: integer weights are equivalent to repeated rows, and rows of weight zero are not
             fitted but get scores. For precisions of rows, use `entry_weight`. Not available for "online". Weights are
-            in the order of the rows, also those of a pandas Series, whatever its index.
+            in the order of the rows, also in a pandas Series, whatever its index.
         entry_weight : array-like, sparse matrix or None, default=None
             Inverse variance of each entry, up to a common factor: an array that broadcasts to the shape of `X`
             (``(n, 1)`` for weights of rows, ``(p,)`` for weights of columns), or a sparse matrix with the entries of
             `X`. Entries of weight zero are missing. The weights of a dataframe belong to the rows and columns of its
-            labels, those of a pandas Series to the columns of its labels, if `X` has labels, too; labels that count
-            from 0 are none.
+            labels, the weights of a pandas Series to the columns of its labels, if `X` has labels, too; labels that
+            count from 0 are none.
         start : tuple of array-like or None, default=None
             Initial values: components of shape (n_components, n_features), orthogonal or not, scores of shape
-            (n_samples, n_components) and optionally the means of the features, by default those of the observed
-            entries. None is a random start, followed by four sweeps of alternating least squares. Components and
-            scores are of scaled and weighted features, means in the units of the data.
+            (n_samples, n_components) and optionally the means of the features, by default of the observed entries. None
+            is a random start, followed by four sweeps of alternating least squares. Components and scores are of scaled
+            and weighted features, means in the units of the data.
         feature_weight : array-like of shape (n_features,) or None, default=None
             Positive weight of each feature, which multiplies its squared residuals: entries are multiplied by its
-            square root in the fit, as those of :class:`PCA`. The weights of a pandas Series belong to the columns of
-            its labels, if these are names and `X` has names.
+            square root in the fit, as in :class:`PCA`. The weights of a pandas Series belong to the columns of its
+            labels, if these are names and `X` has names.
         checkpoint : path-like or None, default=None
             File for the state of the fit: after an interruption, a fit with `resume` continues to the same model, bit
             for bit. The state is written between iterations, and once more at Ctrl-C; it replaces the previous one
@@ -357,8 +358,8 @@ class IncompletePCA(RowByRow):
         checkpoint_every : float, default=60.0
             Time between two states in seconds.
         resume : bool, default=False
-            Continue from `checkpoint`, or start if the file does not exist. Data and options must be those of the fit
-            that wrote it, except `max_iter`, `time_limit` and `n_threads`.
+            Continue from `checkpoint`, or start if the file does not exist. Data and options must be the same as in the
+            fit that wrote it, except `max_iter`, `time_limit` and `n_threads`.
 
         Returns
         -------

@@ -76,7 +76,7 @@ def to_entries(
 
 
 def row_ids(X: Any) -> np.ndarray | None:
-    """Return the ids of rows: those of an :class:`Observed`, or the index of a pandas frame.
+    """Return the ids of rows, given by an :class:`Observed` or the index of a pandas frame.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def _entries_of_observed(
     if (X.column_ids is None) != (expected is None):
         given, fitted = ("numbers", "ids") if X.column_ids is None else ("ids", "numbers")
         raise ValueError(
-            f"columns of Observed are {given}, but those of the fit are {fitted}; make both in the same way"
+            f"columns of Observed are {given}, but the columns of the fit are {fitted}; make both in the same way"
         )
     if expected is None or (len(expected) == X.shape[1] and (expected == X.column_ids).all()):
         _expect_columns(X.shape[1], estimator.n_features_in_)

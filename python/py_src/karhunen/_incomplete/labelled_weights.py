@@ -13,9 +13,9 @@ from karhunen._shared.standardization import in_order_of_labels
 def in_order_of_data(estimator: BaseEstimator, weight: Any, X: Any) -> Any:
     """Return weights of entries in the order of the rows and columns of `X`.
 
-    The weights of a dataframe belong to the rows and columns of its labels, those of a pandas Series to the columns of
-    its labels. The order counts if either `X` or the weights have no labels, or labels that count from 0; weights with
-    a default index are refused if `X` has the same numbers in another order.
+    The weights of a dataframe belong to the rows and columns of its labels, weights of a pandas Series to the columns
+    of its labels. The order counts if either `X` or the weights have no labels, or labels that count from 0; weights
+    with a default index are refused if `X` has the same numbers in another order.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def in_order_of_data(estimator: BaseEstimator, weight: Any, X: Any) -> Any:
     Raises
     ------
     ValueError
-        If the labels are not those of `X`.
+        If the labels differ from the labels of `X`.
     """
     columns = getattr(estimator, "feature_names_in_", None)
     given = tables.names_of(weight) if getattr(weight, "ndim", 2) == 2 else []

@@ -66,7 +66,7 @@ def errors_as_given(estimator: Any, **given: Any) -> Iterator[None]:
     estimator : IncompletePCA
         Estimator with the arguments.
     given : object
-        Arguments that add to those of the estimator or replace them.
+        Arguments that add to the estimator's or replace them.
     """
     try:
         yield
@@ -99,7 +99,7 @@ def incomplete_arguments(engine: dict[str, Any]) -> dict[str, Any]:
 
 
 def to_checkpoint(path: Any, every: Any, resume: Any) -> tuple[str, float, bool, Callable[[str], None]] | None:
-    """Check the arguments of checkpoints and return those of the engine, with a function that warns."""
+    """Check the arguments of checkpoints and convert them for the engine, with a function that warns."""
     seconds = _seconds("checkpoint_every", every)
     kept = to_pass_log(path, resume)
     if kept is None:

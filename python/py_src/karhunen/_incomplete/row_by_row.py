@@ -43,18 +43,18 @@ class RowByRow(FittedIncomplete):
     def partial_fit(self, X: Any, y: None = None, entry_weight: Any = None) -> Self:
         """Update the components with each of some rows in turn, without keeping the rows (method "online").
 
-        Components and mean improve with every call. `scores_`, `explained_variance_` and `noise_variance_` are those
-        of the rows of the last call; if these are fewer than the components, the variances are those of the latest
-        rows, eight for each component and at least 64. After :meth:`fit`, learning continues from the fitted model,
-        with its scales and weights of features. Rows without entries count in `n_samples_seen_` and teach nothing: the
-        first call needs an observed entry, since there is no model before it. `tol`, `max_iter` and other options of
-        iterations have no effect.
+        Components and mean improve with every call. `scores_`, `explained_variance_` and `noise_variance_` are of the
+        rows of the last call; if these are fewer than the components, the variances are of the latest rows, eight for
+        each component and at least 64. After :meth:`fit`, learning continues from the fitted model, with its scales and
+        weights of features. Rows without entries count in `n_samples_seen_` and teach nothing: the first call needs an
+        observed entry, since there is no model before it. `tol`, `max_iter` and other options of iterations have no
+        effect.
 
         Parameters
         ----------
         X : array-like, dataframe, sparse matrix, Observed, path or RowBlocks of shape (n_samples, n_features)
             Any number of rows. The rows of a file, of several, or of :class:`~karhunen.RowBlocks` are read block by
-            block: the entries of one block are held, whatever their number, and `scores_` are those of the last block.
+            block: the entries of one block are held, whatever their number, and `scores_` are of the last block.
         y : None
             Ignored; present for compatibility with pipelines.
         entry_weight : array-like, sparse matrix or None, default=None
@@ -110,7 +110,7 @@ class RowByRow(FittedIncomplete):
             model = stream.finish(last, {**options, "method": "online"})
         self._stream = stream
         self.n_samples_seen_ = stream.n_samples_seen
-        # Scores and their ids are those of the last rows.
+        # Scores and their ids belong to the last rows.
         self.row_ids_ = None if ids is None else ids[-last.shape[0] :]
         self._adopt(model)
         return self

@@ -17,8 +17,8 @@ class Cells(os.PathLike[str]):
     """A file or folder of counts by cell, and what is read of it.
 
     For AnnData files (.h5ad) and Zarr stores, and HDF5 files and folders of Cell Ranger. Where `X` is wanted as it is,
-    a plain str does as well. Rows for a fitted estimator are normalised as those of its fit, and its genes are taken
-    out of the file; give the layer again, because the model does not keep it.
+    a plain str does as well. Rows for a fitted estimator are normalised as in its fit, and its genes are taken out of
+    the file; give the layer again, because the model does not keep it.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Cells(os.PathLike[str]):
         Genome of an HDF5 file of Cell Ranger, or array of a Zarr store without AnnData, where it has several.
     log1p : bool or float, default=False
         Divide each row by its sum, multiply by this number and take ``ln(1 + x)``, as ``normalize_total`` and ``log1p``
-        of scanpy. With True, the number is the median of the sums of the rows. Sums are those of all genes.
+        of scanpy. With True, the number is the median of the sums of the rows. Sums are over all genes.
     """
 
     path: str | os.PathLike[str]

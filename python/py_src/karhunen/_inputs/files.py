@@ -103,7 +103,7 @@ def to_open_source(
         paths = [os.fspath(path) for path in given]
         if reset and any(isinstance(path, Bed) and (path.flip_strand or path.allow_unmatched) for path in given):
             raise ValueError(
-                "flip_strand and allow_unmatched match the variants of new samples with those of a fit; a fit takes "
+                "flip_strand and allow_unmatched match the variants of new samples with the fitted ones; a fit takes "
                 "all variants of its files: pass the path alone"
             )
         matched = None if reset else _variants_of_fit(estimator, given, paths)
@@ -127,7 +127,7 @@ _Matched: TypeAlias = tuple[list[float] | None, bool, bool]
 
 
 def _variants_of_fit(estimator: BaseEstimator, given: Sequence[Any], paths: list[str]) -> _Matched | None:
-    """Return how the variants of files of genotypes are matched with those of the fit; None for other files."""
+    """Return how variants of files of genotypes are matched with the fitted ones; None for other files."""
     known = getattr(estimator, "feature_names_in_", None)
     if known is None or not any(_BED.search(path) for path in paths):
         return None

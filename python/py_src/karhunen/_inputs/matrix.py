@@ -161,7 +161,7 @@ def tell_counts(weighting: str, weights: np.ndarray | None) -> None:
 
 
 def to_feature_weights(estimator: BaseEstimator, feature_weight: Any, n: int) -> np.ndarray | None:
-    """Convert weights of the columns as :func:`to_weights`, those of a Series in the order of the columns."""
+    """Convert weights of the columns as :func:`to_weights`, a Series in the order of the columns."""
     columns = getattr(estimator, "feature_names_in_", None)
     ordered = in_order_of_labels("feature_weight", feature_weight, columns)
     return to_weights("feature_weight", ordered, n, "columns")
@@ -212,7 +212,7 @@ def dense_frame(X: Any, *, zeros_as_well: bool) -> Any:
 
 
 def mean_of(values: np.ndarray, name: str, weights: np.ndarray | None) -> float:
-    """Return the mean of values under weights, of which those of weight zero do not count."""
+    """Return the mean of values under weights; values of weight zero do not count."""
     if weights is None:
         return float(np.mean(values))
     refused = ~(np.isfinite(weights) & (weights >= 0.0))

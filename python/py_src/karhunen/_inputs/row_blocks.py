@@ -36,11 +36,11 @@ class RowBlocks:
         it returns is not, for it yields its blocks only once. Queries and streams of tables are iterables of blocks,
         too: ``RowBlocks(lambda: duckdb.sql("from 'big.parquet'"))``, ``RowBlocks(lambda: polars.scan_csv("big.csv"))``.
     n_features : int or None, default=None
-        Number of columns. None takes that of the first block.
+        Number of columns. None takes the number of the first block.
     n_samples : int or None, default=None
         Number of rows. None counts them in a pass of its own, before the first.
     dtype : float32, float64 or None, default=None
-        Type in which the rows are read. None takes that of the first block, and float64 for integers and booleans.
+        Type in which the rows are read. None takes the type of the first block, and float64 for integers and booleans.
 
     Examples
     --------
@@ -217,7 +217,7 @@ class _Form:
             kinds = ("sparse", "dense") if sp.issparse(matrix) else ("dense", "sparse")
             raise ValueError(f"block {number} is {kinds[0]}, but the first is {kinds[1]}; make all of one kind")
         if names != self.names:
-            raise ValueError(f"the columns of block {number} have other names than those of the first")
+            raise ValueError(f"the columns of block {number} have other names than the columns of the first")
         if matrix.dtype.itemsize > self.dtype.itemsize and number > 0:
             raise ValueError(
                 f"block {number} holds {matrix.dtype}, but the first {self.dtype}; give the dtype that all are read in"

@@ -82,7 +82,7 @@ def warn_of_spectrum(model: KernelModel) -> None:
     if smallest < -share * values[0] and smallest < -least and -smallest > values[-1]:
         warn(
             f"the kernel is not positive semi-definite: the smallest eigenvalue of the kernel matrix is "
-            f"{smallest:.3e}, farther from zero than the smallest kept one, {values[-1]:.3e}; components are those of "
-            "positive eigenvalues alone",
+            f"{smallest:.3e}, farther from zero than the smallest kept one, {values[-1]:.3e}; only "
+            "components with positive eigenvalues are kept",
             PositiveSpectrumWarning,
         )

@@ -127,7 +127,7 @@ or callable, default="linear"
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues of the kernel matrix (centred unless `center=False`) in decreasing order, which are the sums of
-        squares of the scores. With weights, those of the matrix of repeated rows.
+        squares of the scores. With weights, the matrix is of repeated rows.
     eigenvectors_ : ndarray of shape (n_samples, n_components)
         Eigenvectors of the same matrix. The entry with the largest absolute value in each is positive. Not
         available from the approximate solvers, which store nothing proportional to n_samples.
@@ -252,15 +252,15 @@ or callable, default="linear"
         y : None
             Ignored; present for compatibility with pipelines.
         sample_weight : array-like of shape (n_samples,) or None
-            Nonnegative weight of each row, used as its multiplicity: the result is that of repeated rows.
+            Nonnegative weight of each row, used as its multiplicity: the result is the same as with repeated rows.
         checkpoint : path-like or None, default=None
             File that keeps the result of every pass over the kernel matrix: after an interruption, a fit with `resume`
             makes only the passes that are missing, and gives the same model, bit for bit. Without `resume`, an existing
             file is refused. If a pass cannot be written, the fit issues a `RuntimeWarning` and continues. Only
             the solvers "stored" and "tiles" make several; a kernel function is refused.
         resume : bool, default=False
-            Continue from `checkpoint`, or start if the file does not exist. Data, weights and options must be those of
-            the fit that wrote it.
+            Continue from `checkpoint`, or start if the file does not exist. Data, weights and options must be the same
+            as in the fit that wrote it.
 
         Returns
         -------
@@ -336,7 +336,7 @@ or callable, default="linear"
             function.probe(matrix)
 
     def _engine_options(self) -> dict[str, Any]:
-        """Check every option and return those of the engine."""
+        """Check every option and return the options of the engine."""
         for name in ("copy_X", "verbose"):
             flag_option(name, getattr(self, name))
         check_sketch_options(self)

@@ -199,7 +199,7 @@ class Nystroem(FittedKernel):
         return len(self._model.indices)
 
     def _engine_options(self) -> dict[str, Any]:
-        """Check every option and return those of the engine."""
+        """Check every option and return the options of the engine."""
         given = {name: getattr(self, name) for name in PARAMETERS}
         if callable(self.kernel) and any(value is not None for value in given.values()):
             # The first words are scikit-learn's.

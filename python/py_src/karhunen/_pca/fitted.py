@@ -84,10 +84,10 @@ class FittedComponents(Summarised, FittedModel):
         path : path-like
             File to write; an existing file is replaced when the new one is complete.
         X : array-like, sparse matrix or dataframe of shape (n_samples, n_features), path or None, default=None
-            Rows to show. They count as those of the fit if there are as many, and their scores have the variances of
-            the fit. Of more than 10,000 the page holds those beyond a limit, and others at equal distances.
+            Rows to show. They count as the fitted rows if there are as many, and their scores have the variances of the
+            fit. Of more than 10,000 the page holds those beyond a limit, and others at equal distances.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the rows, as in the fit. Rows count as those of a weighted fit only with its weights.
+            Weights of the rows, as in the fit. Rows count as the rows of a weighted fit only with its weights.
         level : float or None, default=None
             Share of normal rows within each limit; None is 0.95.
         title : str or None, default=None

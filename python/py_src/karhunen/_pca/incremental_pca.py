@@ -53,14 +53,14 @@ class IncrementalPCA(GaussianComponents):
     """Principal component analysis of rows that come in batches.
 
     scikit-learn's `IncrementalPCA` on karhunen's engine: batches of any number of rows, from one, dense or sparse
-    without densifying, with weights, scaling and forgetting. Up to some 5,000 columns the result is that of
-    :class:`~karhunen.PCA` of all rows; beyond that it is a sketch whose error is measured.
+    without densifying, with weights, scaling and forgetting. Up to some 5,000 columns the result is the same as from
+    :class:`~karhunen.PCA` of all rows; with more it is a sketch whose error is measured.
 
     Parameters
     ----------
     n_components : int, float, str or None, default=None
         Number of components, as in :class:`~karhunen.PCA`; a sketch needs an int. The fitted attributes have fewer
-        while there are fewer rows; those of a sketch also while the rows vary in fewer directions.
+        while there are fewer rows, and in a sketch also while the rows vary in fewer directions.
     center : bool, default=True
         Subtract the mean of each column.
     scale : bool, default=False
@@ -108,14 +108,14 @@ class IncrementalPCA(GaussianComponents):
         Principal axes, orthonormal, in order of decreasing variance. The entry with the largest absolute value in each
         is positive.
     explained_variance_ : ndarray of shape (n_components,)
-        Variance along each component, with the divisor of `weighting`. That of a sketch is never too large.
+        Variance along each component, with the divisor of `weighting`. In a sketch it is never too large.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Share of the total variance, which is exact.
     singular_values_ : ndarray of shape (n_components,)
         Singular values of the centred (scaled, weighted) data.
     residuals_ : ndarray of shape (n_components,)
         Relative residual ``||S w - l w|| / l_1`` of each component `w` with variance `l`, where `S` is the exact
-        covariance. That of a sketch is estimated on random vectors that the fit never used.
+        covariance. In a sketch it is estimated on random vectors that the fit never used.
     residual_bounds_ : ndarray of shape (n_components,)
         Bounds of the residuals, each of which holds in 99% of cases; with the method "scatter", the residuals.
     mean_ : ndarray of shape (n_features,)
@@ -285,8 +285,8 @@ class IncrementalPCA(GaussianComponents):
         Raises
         ------
         ValueError
-            As in :meth:`fit`; if an option was changed after the first rows; for other columns than those of the first
-            rows. The estimator stays as it was; of a query or stream, the batches before the error are added.
+            As in :meth:`fit`; if an option was changed after the first rows; for other columns than in the first rows.
+            The estimator stays as it was; of a query or stream, the batches before the error are added.
 
         Examples
         --------
@@ -485,7 +485,7 @@ class IncrementalPCA(GaussianComponents):
         return self.n_components_
 
     def _engine_options(self) -> dict[str, Any]:
-        """Check every option and return those of the engine, except the seed."""
+        """Check every option and return the options of the engine, except the seed."""
         for name in ("whiten", "copy", "verbose"):
             flag_option(name, getattr(self, name))
         if self.method == "sketch" and not is_whole(self.n_components):

@@ -73,8 +73,8 @@ class PCA(FittedAtOnce, GaussianComponents):
         Algorithm. "auto" selects the cheapest by predicted time and memory.
     weighting : {"frequency", "importance", "population"}, default="frequency"
         Meaning of the sample weights, which decides the divisor of variances: multiplicities of the rows (divisor:
-        their sum - 1; the result is that of repeated rows), relative importances (a constant factor changes nothing),
-        or shares of a whole population (divisor: their sum).
+        their sum - 1; the result is the same as with repeated rows), relative importances (a constant factor changes
+        nothing), or shares of a whole population (divisor: their sum).
     tol : float or None, default=None
         Block Krylov iteration stops when every residual is below `tol` times the largest variance. None and 0 mean
         1e-8 for float64 and 1e-6 for float32.
@@ -97,7 +97,7 @@ class PCA(FittedAtOnce, GaussianComponents):
         (cuSPARSE for sparse data), which are loaded when they are asked for. Transforms are computed by the processor.
         See :ref:`devices`.
     cache_dir : str, path or None, default=None
-        Folder for temporary copies of the values of a large text; None is that of the system.
+        Folder for temporary copies of the values of a large text; None is the folder of the system.
     verbose : bool, default=False
         Show a progress bar (needs tqdm).
     copy : bool, default=True
@@ -155,7 +155,7 @@ class PCA(FittedAtOnce, GaussianComponents):
     >>> pca = PCA(n_components=1).fit(x, sample_weight=[1, 2, 1])
     >>> pca.mean_
     array([3., 4.])
-    >>> pca.explained_variance_.round(6)  # that of the four rows [1, 2], [3, 4], [3, 4], [5, 6]
+    >>> pca.explained_variance_.round(6)  # as of the four rows [1, 2], [3, 4], [3, 4], [5, 6]
     array([5.333333])
     >>> pca.transform(x).round(6).tolist()
     [[-2.828427], [0.0], [2.828427]]
@@ -244,12 +244,12 @@ class PCA(FittedAtOnce, GaussianComponents):
             Rows are samples. A str or path names a file (NPY, NPZ, CSV, TSV, Parquet, Arrow, Matrix Market, AnnData,
             PLINK .bed) or a folder of files, which may be larger than the memory; a list of paths is one table.
             :class:`RowBlocks` are rows that a function yields in blocks. A :class:`Scatter` holds the sums over rows,
-            weights included; the result is that of the rows, in float64.
+            weights included; the result is the same as from the rows, in float64.
         y : None
             Ignored; present for compatibility with pipelines.
         sample_weight : array-like of shape (n_samples,) or None
             Nonnegative weight of each row; `weighting` states its meaning. Weights are in the order of the rows, also
-            those of a pandas Series, whatever its index.
+            in a pandas Series, whatever its index.
         feature_weight : array-like of shape (n_features,) or None
             Nonnegative weight of each column: its square root multiplies the centred and scaled column. The weights of
             a pandas Series belong to the columns of its labels, if these are names and `X` has names.
@@ -259,8 +259,8 @@ class PCA(FittedAtOnce, GaussianComponents):
             file is refused. If a pass cannot be written, the fit issues a `RuntimeWarning` and continues. The
             passes of the solver "svd" are not kept.
         resume : bool, default=False
-            Continue from `checkpoint`, or start if the file does not exist. Data, weights and options must be those of
-            the fit that wrote it.
+            Continue from `checkpoint`, or start if the file does not exist. Data, weights and options must be the same
+            as in the fit that wrote it.
 
         Returns
         -------
@@ -393,12 +393,12 @@ class PCA(FittedAtOnce, GaussianComponents):
         return self
 
     def _engine_options(self) -> dict[str, Any]:
-        """Check every option and return those of the engine, for work that takes no device."""
+        """Check every option and return the options of the engine, for work that takes no device."""
         refuse_device(self.device)
         return self._options()
 
     def _options(self) -> dict[str, Any]:
-        """Check every option and return those of the engine."""
+        """Check every option and return the options of the engine."""
         for name in ("whiten", "copy"):
             flag_option(name, getattr(self, name))
         check_sketch_options(self)
@@ -412,7 +412,7 @@ class PCA(FittedAtOnce, GaussianComponents):
 
     def _adopt_file(self, model: _core.Model, extras: Mapping[str, Any]) -> Self:
         super()._adopt_file(model, extras)
-        # Files hold given centres and scales once, as those of the model.
+        # Files hold given centres and scales once, in the model.
         for name in ("center", "scale"):
             if isinstance(getattr(self, name), list):
                 setattr(self, name, np.array(model.mean if name == "center" else model.scale))

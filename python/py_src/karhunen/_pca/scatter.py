@@ -36,7 +36,7 @@ class Scatter(BaseEstimator):
     memory_limit : int or None, default=None
         Most bytes that a call may hold, as for :class:`PCA`.
     cache_dir : str, path or None, default=None
-        Folder for temporary copies of the values of a large text; None is that of the system.
+        Folder for temporary copies of the values of a large text; None is the folder of the system.
     verbose : bool, default=False
         Show a progress bar (needs tqdm).
 
@@ -110,8 +110,8 @@ class Scatter(BaseEstimator):
         Raises
         ------
         ValueError
-            If a value is NaN or infinite, or if columns differ from those of the rows before; the sums are then as
-            they were.
+            If a value is NaN or infinite, or if columns differ from the columns of earlier rows; the sums are then
+            unchanged.
         """
         is_first = not self.__sklearn_is_fitted__()
         matrix = to_rows(self, X, reset=is_first)

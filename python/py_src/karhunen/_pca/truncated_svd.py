@@ -172,7 +172,7 @@ class TruncatedSVD(FittedAtOnce):
         self.explained_variance_ratio_ = self._show(self._model, ratio)
 
     def _engine_options(self) -> dict[str, Any]:
-        """Check every option and return those of the engine."""
+        """Check every option and return the options of the engine."""
         algorithm = choice_option("algorithm", self.algorithm, Algorithm)
         check_sketch_options(self)
         return {

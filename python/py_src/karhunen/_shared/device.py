@@ -25,7 +25,7 @@ def refuse_device(device: Any) -> None:
 
 
 def library_folders() -> list[str]:
-    """List the folders of NVIDIA's packages (`nvidia-cublas-cu12` and others) and that of a conda environment."""
+    """List the folders of NVIDIA's packages (`nvidia-cublas-cu12` and others) and of a conda environment."""
     nvidia = find_spec("nvidia")
     roots = [] if nvidia is None else [Path(root) for root in nvidia.submodule_search_locations or ()]
     packages = [folder for root in roots for folder in sorted(root.glob("*/*")) if folder.name in ("lib", "bin")]

@@ -101,7 +101,7 @@ def in_order_of_labels(name: str, values: Any, columns: Sequence[str] | None) ->
     Raises
     ------
     ValueError
-        If the labels are not those of the columns.
+        If the labels differ from the names of the columns.
     """
     places = _places(name, values, columns)
     return values if places is None else values.iloc[places]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: Most rows of a batch. Those of 10,000 rows, the default of Spark, leave the caches of the processor: 500 columns took
+#: Most rows of a batch. Batches of 10,000 rows, Spark's default, leave the caches of the processor: 500 columns took
 #: twice as long.
 _ROWS = 1000
 _OPTION = "spark.sql.execution.arrow.maxRecordsPerBatch"

@@ -41,7 +41,7 @@ def bundled(entries: DataFrame, prepare: Prepare, n_parts: int | None) -> DataFr
     entries : DataFrame
         Its first column holds the labels of rows, integers or strings.
     prepare : callable
-        Can be pickled. A ValueError becomes that of the bundle.
+        Can be pickled. A ValueError becomes the error of the bundle.
     n_parts : int or None
         Number of partitions. None takes Spark's own, of which it may join several.
     """

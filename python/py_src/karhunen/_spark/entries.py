@@ -71,7 +71,7 @@ class EntryColumns:
 
     @classmethod
     def find(cls, dataset: DataFrame, row: str, column: str, value: str) -> EntryColumns:
-        """Find the columns, and refuse those of other types.
+        """Find the columns, and refuse columns of other types.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class EntryColumns:
     def of_rows(
         self, dataset: DataFrame, labels: pa.Array, n_parts: int | None, *, all_known: bool = True
     ) -> DataFrame:
-        """Return the entries in bundles, with those of each row in one partition.
+        """Return the entries in bundles, with all entries of a row in one partition.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ class EntriesOfPart:
         Raises
         ------
         ValueError
-            That of a bundle, for infinite values, and if an entry occurs more than once, of which one is NaN.
+            The error of a bundle, for infinite values, and if an entry occurs more than once, of which one is NaN.
         """
         table = unbundled(bundles)
         if table is None:

@@ -110,14 +110,14 @@ class IncompletePCA(
 ):
     """Principal component analysis of entries in a Spark DataFrame: one row for each (row, column, value).
 
-    For ratings and other tables of which few entries are known. The model is that of :class:`karhunen.IncompletePCA`:
-    ``value = mean of the column + scores of the row . loadings of the column``. A shuffle brings the entries of each
-    row together. Up to 10 million entries are fitted by one task; of more, each iteration is one pass, in which each
-    partition returns 4 p (k + 2) (k + 3) bytes for p columns, by "vb-full" 8 p (k^2 + 3 k + 3).
-    The iterations are those of the entries in memory with ``n_starts=1`` up to rounding, and their bits depend on the
-    number of partitions alone. There is one start, so nothing shows whether a fit ends at a wrong optimum: compare
-    ``toKarhunen().convergence_.cost`` of fits with several values of `seed`. Predictions far outside the data are not
-    searched for.
+    For ratings and other tables of which few entries are known. The model is the same as in
+    :class:`karhunen.IncompletePCA`: ``value = mean of the column + scores of the row . loadings of the column``. A
+    shuffle brings the entries of each row together. Up to 10 million entries are fitted by one task; of more, each
+    iteration is one pass, in which each partition returns 4 p (k + 2) (k + 3) bytes for p columns, by "vb-full" 8 p
+    (k^2 + 3 k + 3). The iterations are the same as with the entries in memory and ``n_starts=1``, up to rounding, and
+    their bits depend on the number of partitions alone. There is one start, so nothing shows whether a fit ends at a
+    wrong optimum: compare ``toKarhunen().convergence_.cost`` of fits with several values of `seed`. Predictions far
+    outside the data are not searched for.
 
     Parameters
     ----------
@@ -330,9 +330,9 @@ class IncompletePCAModel(Model, _EntryParams, MLReadable["IncompletePCAModel"], 
     """Fitted principal components of entries, which :meth:`IncompletePCA.fit` returns.
 
     `transform` adds the predictions of the pairs of a row and a column in `rowCol` and `columnCol`. The scores of a row
-    are computed from its entries: those of the fit, or those that :meth:`setEntries` sets. They are not in the model
-    file. A row without entries has the scores of an empty row; a column that was not fitted, and a label that is null,
-    have no prediction (null).
+    are computed from its entries in the fit, or from the entries that :meth:`setEntries` sets. They are not in the
+    model file. A row without entries has the scores of an empty row; a column that was not fitted, and a label that is
+    null, have no prediction (null).
 
     Parameters
     ----------
@@ -436,7 +436,7 @@ class IncompletePCAModel(Model, _EntryParams, MLReadable["IncompletePCAModel"], 
         scores = self._row_scores()
         if self._is_integer("rowCol", row, types) != isinstance(scores.schema["i"].dataType, IntegralType):
             raise ValueError(f"rowCol = {row!r} was of another type in the fit; cast its labels")
-        # Names of their own, because those of the DataFrame may be any.
+        # Names of their own, because the DataFrame may have any names.
         plain = numbered(dataset)
         i, j = (plain[f"c{dataset.columns.index(needed)}"] for needed in (row, column))
         loadings = functions.broadcast(self._column_loadings())
@@ -449,7 +449,7 @@ class IncompletePCAModel(Model, _EntryParams, MLReadable["IncompletePCAModel"], 
         return joined.select(*plain.columns, prediction.alias("prediction")).toDF(*dataset.columns, name)
 
     def _check_labels(self, option: str, name: str, types: dict[str, list[DataType]]) -> None:
-        """Refuse labels of columns of another type than those of the fit."""
+        """Refuse labels of columns of another type than in the fit."""
         if self._is_integer(option, name, types) != pa.types.is_integer(self._labels().type):
             raise ValueError(f"{option} = {name!r} was of another type in the fit; cast its labels")
 

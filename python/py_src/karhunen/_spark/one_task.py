@@ -72,7 +72,7 @@ def _fit(
     batches = iter(batches)
     outcome: karhunen.IncompletePCA | Exception = pca
     with warnings.catch_warnings(record=True) as told:
-        # Those of karhunen.
+        # Warnings of karhunen.
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
         try:

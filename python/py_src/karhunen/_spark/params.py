@@ -179,7 +179,7 @@ class PCAParams(SharedParams, FitParams, HasInputCol, HasInputCols, HasOutputCol
         return bool(self.getOrDefault(self.whiten))
 
     def getSubtractMean(self) -> bool:
-        """Return whether scores are those of centred rows."""
+        """Return whether scores are of centred rows."""
         return bool(self.getOrDefault(self.subtractMean))
 
     def getStrict(self) -> bool:
@@ -205,7 +205,7 @@ class PCAParams(SharedParams, FitParams, HasInputCol, HasInputCols, HasOutputCol
         return self._set(whiten=value)
 
     def setSubtractMean(self, value: bool) -> Self:
-        """Set whether scores are those of centred rows; Spark's own PCA does not centre."""
+        """Set whether scores are of centred rows; Spark's own PCA does not centre."""
         return self._set(subtractMean=value)
 
     def _columns(self, dataset: DataFrame, weight_col: str | None = None) -> Columns:

@@ -121,7 +121,7 @@ class RowReader:
         return sp.csr_matrix((entries, indices, offsets - offsets[0]), shape=(len(array), width))
 
     def _check_lengths(self, lengths: Any) -> None:
-        """Compare the lengths of rows with that of the first."""
+        """Compare the lengths of rows with the first."""
         if self.width is None and len(lengths):
             self.width = int(lengths[0])
         if self.width == 0:

@@ -32,7 +32,7 @@ def in_spark_terms(text: str, weight_col: str | None = None) -> str:
         text = text.replace("sample_weight is not allowed: ", "")
     words = {**NAMES, "sample_weight": f"weightCol {weight_col!r}"}
     text = re.sub(r"\bsample_weight\[(\d+)\]", lambda found: f"row {found[1]} of {weight_col!r}", text)
-    # Names in quotes are those of columns.
+    # Names in quotes are names of columns.
     return re.sub(rf"(?<!')\b({'|'.join(words)})\b(?!')", lambda found: words[found[1]], text)
 
 

@@ -47,8 +47,9 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
     center : bool, default=True
         Subtract the mean over the samples at every point.
     scale : bool, {"std", "variable"}, default=False
-        Divide the anomalies of each point by their standard deviation (True, "std"); or those of each variable by the
-        root of the variance of all its weighted points ("variable"), so that variables of different units count alike.
+        Divide the anomalies of each point by their standard deviation (True, "std"); or the anomalies of each variable
+        by the root of the variance of all its weighted points ("variable"), so that variables of different units count
+        alike.
     missing : {"refuse", "auto"} or a method of :class:`karhunen.IncompletePCA`, default="refuse"
         What to do with values that are missing at some samples only: refuse the field, or estimate the modes from the
         values that are there, by a method of :class:`karhunen.IncompletePCA`. A field without such values is fitted as
@@ -166,7 +167,7 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
             The field. Variables have the samples in common, and grids of their own; dimensions stand in any order.
             Arrays of a list may have dimensions of the same name and different length.
         dim : hashable or sequence of hashable, default="time"
-            Dimension of the samples, or several. All others are those of the points.
+            Dimension of the samples, or several. All other dimensions belong to the points.
         weights : None, "coslat", DataArray, ndarray, or a mapping, Dataset or list of these for each variable
             Nonnegative numbers that multiply the anomalies, **the roots of areas**, as in eofs and xeofs, with
             dimensions of the points; an array without labels broadcasts to the points as in numpy. "coslat" is the
@@ -231,7 +232,7 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
         sample_weight: Any = None,
         persist: bool = False,
     ) -> xr.DataArray:
-        """Fit the modes of a field and return its unscaled series; parameters are those of :meth:`fit`.
+        """Fit the modes of a field and return its unscaled series; parameters are as in :meth:`fit`.
 
         Returns
         -------

@@ -110,7 +110,7 @@ def deviation_of(
 
 
 def total_variance(pca: Any) -> float:
-    """Return the variance of all modes; of a fit with missing values that of complete rows under the model."""
+    """Return the variance of all modes; with missing values, the variance of complete rows under the model."""
     model: Any = fitted_model(pca)
     if hasattr(model, "total_variance"):
         return float(model.total_variance)

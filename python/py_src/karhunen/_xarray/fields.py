@@ -175,7 +175,7 @@ def read(X: Any, dim: Any, *, missing_allowed: bool) -> Field:
 
 
 def read_new(X: Any, grids: Grids, *, missing_allowed: bool) -> Field:
-    """Read a field at the points of a fit; its other dimensions are those of the samples.
+    """Read a field at the points of a fit; its other dimensions belong to the samples.
 
     Raises
     ------
@@ -265,7 +265,7 @@ def _infinite(grid: Grid, rows: Any, infinite: NDArray[np.intp], first: xr.DataA
 
 
 def by_variable(given: Any, grids: Grids, what: str) -> list[Any]:
-    """Return one option for each variable: itself, or that of its name in a mapping, a Dataset or a list.
+    """Return one option for each variable: `given` itself, or its entry in a mapping, a Dataset or a list.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ class Grid:
         return found.assign_coords(like.coords).assign_coords(self.kept.coords)
 
     def on_points(self, array: xr.DataArray, what: str) -> xr.DataArray:
-        """Return an array with the axes of the points in their order, where its labels are those of the points.
+        """Return an array with the axes of the points in their order, where its labels match the points.
 
         Parameters
         ----------

@@ -48,8 +48,8 @@ def to_collection(X: Any) -> Any:
     """
     if not is_lazy(X):
         raise TypeError(
-            f"the estimators of karhunen.dask take dask arrays and dataframes, not {type(X).__name__}; those of "
-            "karhunen take rows in memory"
+            f"the estimators of karhunen.dask take dask arrays and dataframes, not {type(X).__name__}; the "
+            "estimators of karhunen take rows in memory"
         )
     if is_dataframe(X):
         return X

@@ -24,15 +24,16 @@ if TYPE_CHECKING:
 class IncompletePCA(LazyRows, karhunen.IncompletePCA):
     """Principal component analysis of dask collections with missing values.
 
-    The parameters and attributes are those of :class:`karhunen.IncompletePCA`, with these differences. The methods are
+    The parameters and attributes are as in :class:`karhunen.IncompletePCA`, with these differences. The methods are
     "als", which is "auto", "em" and "vb-full"; `row_offsets`, `early_stopping`, `conformal`, `gradient_tol` and the
     regularization "path" are not available, and predictions far outside the data are not searched for. `n_threads`
     counts for each partition, and None is one. Scores stay with their rows: `scores_` is empty, and :meth:`transform`
     computes them.
 
     Every iteration is one pass over the data, in which each partition returns 4 p (c + 2) (c + 3) bytes for c
-    components of p columns, by "vb-full" 8 p (c^2 + 3 c + 3). Up to rounding, iterations with ``n_starts=1`` are those
-    of the rows in memory, and short starts make one sweep at each penalty; their bits depend on the partitions alone.
+    components of p columns, by "vb-full" 8 p (c^2 + 3 c + 3). Up to rounding, iterations with ``n_starts=1`` are the
+    same as with the rows in memory, and short starts make one sweep at each penalty; their bits depend on the
+    partitions alone.
 
     Examples
     --------

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 class IncrementalPCA(LazyRows, karhunen.IncrementalPCA):
     """Principal component analysis of dask collections, in one pass, to which rows can be added later.
 
-    The parameters and attributes are those of :class:`karhunen.IncrementalPCA`. Each partition is learned where it
-    lies, and the states are merged: exactly up to some 5,000 columns, by sketches with measured residuals beyond. Rows
-    that are learned side by side have no order, so `forget` and `half_life` need :meth:`partial_fit` of one block after
-    the other.
+    The parameters and attributes are as in :class:`karhunen.IncrementalPCA`. Each partition is learned where it lies,
+    and the states are merged: exactly up to some 5,000 columns, by sketches with measured residuals beyond. Rows that
+    are learned side by side have no order, so `forget` and `half_life` need :meth:`partial_fit` of one block after the
+    other.
 
     Examples
     --------

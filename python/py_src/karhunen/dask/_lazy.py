@@ -73,7 +73,7 @@ class LazyRows(_Base):
 
     def _mapped(self, X: Any, method: str, width: int | None) -> Any:
         """Apply a method to every partition; its result has `width` columns, or one axis."""
-        # One task holds the model, which those of the partitions share.
+        # One task holds the model, which the tasks of the partitions share.
         rows, model = to_collection(X), delayed(self._for_memory())
         n_axes = 1 if width is None else 2
         if is_dataframe(rows):

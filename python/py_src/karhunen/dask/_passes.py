@@ -61,7 +61,7 @@ class Passes:
         return self._names
 
     def feature_weights(self, feature_weight: Any) -> np.ndarray | None:
-        """Convert weights of the columns, those of a Series in the order of the columns."""
+        """Convert weights of the columns, a Series in the order of the columns."""
         ordered = in_order_of_labels("feature_weight", feature_weight, self._names)
         return to_weights("feature_weight", ordered, self.n_features, "columns")
 

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 class PCA(LazyRows, karhunen.PCA):
     """Principal component analysis of dask collections.
 
-    The parameters and attributes are those of :class:`karhunen.PCA`; `n_threads` counts for each partition, and None is
-    one. The result is that of the rows in memory, and its bits depend on the partitions alone, not on the scheduler,
-    the workers, or repeated tasks. Up to 2,048 columns ("covariance") a fit takes one pass over the data, beyond that
-    some ten ("block-krylov").
+    The parameters and attributes are as in :class:`karhunen.PCA`; `n_threads` counts for each partition, and None is
+    one. The result is the same as from the rows in memory, and its bits depend on the partitions alone, not on the
+    scheduler, the workers, or repeated tasks. Up to 2,048 columns ("covariance") a fit takes one pass over the data,
+    beyond that some ten ("block-krylov").
 
     Examples
     --------
@@ -118,7 +118,7 @@ class PCA(LazyRows, karhunen.PCA):
         Parameters
         ----------
         X : dask collection as of :meth:`fit`, or array-like
-            Rows; those of a collection are computed partition by partition.
+            Rows, which are computed partition by partition in a collection.
         y : None
             Ignored; present for compatibility with pipelines.
         sample_weight : dask array or series, or array-like, of shape (n_samples,), or None

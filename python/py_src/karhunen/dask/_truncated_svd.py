@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class TruncatedSVD(LazyRows, karhunen.TruncatedSVD):
     """Truncated SVD of dask collections: PCA without centring.
 
-    The parameters and attributes are those of :class:`karhunen.TruncatedSVD`. Takes one pass more than
+    The parameters and attributes are as in :class:`karhunen.TruncatedSVD`. Takes one pass more than
     :class:`karhunen.dask.PCA`, for the variances of the scores.
 
     Examples
@@ -68,7 +68,7 @@ class TruncatedSVD(LazyRows, karhunen.TruncatedSVD):
             spreads = [spread(part, block, model) for part, (block, _) in enumerate(passes.parts)]
             found = merged(spreads, _merge_spreads)
         except BaseException:
-            # Half of the attributes would be those of this fit.
+            # Half of the attributes would belong to this fit.
             self.__dict__.clear()
             self.__dict__.update(before)
             raise

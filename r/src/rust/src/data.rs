@@ -77,7 +77,7 @@ impl Given {
 /// A column of numbers, integers or truth values.
 enum Column<'a> {
     Numbers(&'a [f64]),
-    /// Integers, of which R's `NA` becomes that of doubles.
+    /// Integers, of which R's `NA` becomes the `NA` of doubles.
     Integers(&'a [i32]),
 }
 

@@ -45,7 +45,7 @@ static PANIC: Mutex<String> = Mutex::new(String::new());
 /// because it borrows R's vectors. No panic leaves this function.
 ///
 /// # Errors
-/// Those of `work`, with R's names; the interrupt; a panic, which is a bug of the engine.
+/// As `work`, with R's names; the interrupt; a panic, which is a bug of the engine.
 pub(crate) fn run<R: Send>(
     call: &Call,
     cost: f64,
@@ -98,8 +98,8 @@ fn panicked() -> savvy::Error {
     savvy_err!("the engine panicked, which is a bug of karhunen: {message}")
 }
 
-/// Number of threads: as many as requested; one for small work, because waking a pool takes longer; otherwise those of
-/// the shared pool, or of a new pool in a forked child (as of `parallel::mclapply`), where those of the parent are gone.
+/// Number of threads: as many as requested; one for small work, because waking a pool takes longer; otherwise the
+/// shared pool's, or a new pool's in a forked child (as of `parallel::mclapply`), where the parent's threads are gone.
 fn n_threads(cost: f64, requested: Option<usize>) -> Option<usize> {
     /// Number of multiplications in a millisecond.
     const ONE_THREAD: f64 = 2e6;

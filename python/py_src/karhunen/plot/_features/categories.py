@@ -21,7 +21,7 @@ def categories(model: Any, *, components: tuple[int, int] = (0, 1), n_labels: in
     """Draw the categories of a multiple correspondence analysis, or of mixed data, at their coordinates.
 
     Categories near one another are chosen by the same rows, those far from the centre by rows that differ from the
-    mean. The area of a marker is the share of the rows; colours and markers are those of the variables.
+    mean. The area of a marker is the share of the rows; colours and markers show the variables.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ def correlation_circle(
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights of the rows of `X`.
     feature_names : sequence of shape (n_features,) or None, default=None
-        Names of the features; None uses those of the fitted data frame.
+        Names of the features; None uses the columns of the fitted data frame.
     n_arrows : int, default=30
         Maximum number of arrows: the longest in this plane are drawn. Those whose names do not fit are pale.
     ax : Axes or None, default=None

@@ -47,7 +47,7 @@ def cos2(
         Number of features to draw: those with the largest sums, fewer where there is no space for their names. None
         draws all.
     feature_names : sequence of shape (n_features,) or None, default=None
-        Names of the features; None uses those of the fitted data frame.
+        Names of the features; None uses the columns of the fitted data frame.
     ax : Axes or None, default=None
         Axes to draw on; None creates a figure.
 

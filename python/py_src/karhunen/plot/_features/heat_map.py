@@ -24,7 +24,7 @@ NAMES, NUMBERS, DIGIT = 9.0, 8.0, 0.65
 
 
 def draw(pca: Any, values: np.ndarray, n_features: int | None, names: Sequence[str], ax: Axes | None) -> Axes:
-    """Draw loadings (n_features, n_components), those of the features with the largest ones."""
+    """Draw the loadings (n_features, n_components) of the features with the largest ones."""
     k = values.shape[1]
     lengths = np.linalg.norm(values, axis=1)
     rows = np.argsort(-lengths, kind="stable")[:n_features]

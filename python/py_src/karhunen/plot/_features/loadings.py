@@ -29,7 +29,7 @@ def loadings(
     """Draw the loadings of the features on the components as a heat map or as ranked bars.
 
     Loadings are components times the square root of their variance. With ``scale=True`` they are correlations;
-    otherwise they have the units of the features, and features of large variance dominate. Those of a rotation are its
+    otherwise they have the units of the features, and features of large variance dominate. A rotation shows its
     pattern; after an oblique rotation, correlations are its structure, which :func:`correlation_circle` draws.
 
     Parameters
@@ -47,7 +47,7 @@ def loadings(
         where there is no space for all names; of more than 1000 features, each row of cells stands for several and
         shows the loading of largest size.
     feature_names : sequence of shape (n_features,) or None, default=None
-        Names of the features; None uses those of the fitted data frame.
+        Names of the features; None uses the columns of the fitted data frame.
     ax : Axes or None, default=None
         Axes to draw on; None creates a figure.
 
@@ -60,8 +60,8 @@ def loadings(
     Raises
     ------
     ValueError
-        If `pca` is not a fitted model, a number is not a positive integer, `kind` is not known, or the number of
-        `feature_names` is not that of the features.
+        If `pca` is not a fitted model, a number is not a positive integer, `kind` is not known, or `feature_names` does
+        not have a name for each feature.
 
     Examples
     --------

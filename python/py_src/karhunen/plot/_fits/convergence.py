@@ -22,7 +22,7 @@ ACROSS: dict[Across, tuple[str, str]] = {"iteration": ("iterations", "Iteration"
 def convergence(pca: Any, *, by: Across = "iteration", label: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw the root mean squared error of a fit of incomplete data, by iteration or by time.
 
-    Errors of the fitted entries are a solid line; those of the entries held out by `early_stopping` are dashed in the
+    Errors of the fitted entries are a solid line; errors of the entries held out by `early_stopping` are dashed in the
     same colour. To compare fits, call the function repeatedly with the same axes.
 
     Parameters

@@ -25,7 +25,7 @@ LEAST = 6
 LOGARITHMIC = 100.0
 #: Lines of thresholds, which repeat.
 DASHES = ("--", ":", "-.", (0, (6, 2)), (0, (1, 1)), (0, (3, 1, 1, 1, 1, 1)))
-#: Rules whose values are shares or singular values; those of the others are variances.
+#: Rules whose values are shares or singular values; the others have variances.
 SHARES, SINGULAR = "broken-stick", "gavish-donoho"
 UNITS = {SHARES: "Share of variance", SINGULAR: "Squared singular value"}
 
@@ -125,7 +125,7 @@ def thresholds_of(row: Any, variances: np.ndarray) -> np.ndarray:
 
 def _draw_variances(strip: Axes, compared: list[Any], looks: dict[int, dict[str, Any]], right: float) -> None:
     """Draw the variances and the thresholds of rules, up to a number of components."""
-    # Those of most components; shares, or squares of singular values, where there is nothing else.
+    # The rule with most components; shares, or squares of singular values, only if nothing else was compared.
     best = max(compared, key=lambda row: (row.rule not in (SHARES, SINGULAR), len(row.values)))
     n = min(int(right), len(best.values))
     variances = best.values[:n] ** (2 if best.rule == SINGULAR else 1)

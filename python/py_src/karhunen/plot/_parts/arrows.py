@@ -26,7 +26,7 @@ def longest(tips: np.ndarray, n_arrows: int) -> np.ndarray:
 
 
 def short_names(ax: Axes | None, names: Sequence[str]) -> list[str]:
-    """Shorten names to what the width of `ax` allows, or that of a new figure."""
+    """Shorten names to what the width of `ax`, or of a new figure, allows."""
     if ax is None:
         return labelling.shorten(names)
     width = ax.get_window_extent().width * 72.0 / ax.figure.canvas.figure.dpi
@@ -34,7 +34,7 @@ def short_names(ax: Axes | None, names: Sequence[str]) -> list[str]:
 
 
 def draw(ax: Axes, tips: np.ndarray, names: Sequence[str], colour: str, points: np.ndarray | None = None) -> None:
-    """Draw arrows to `tips` (n, 2) in the units of the Axes, and write their names, those of the first first.
+    """Draw arrows to `tips` (n, 2) in the units of the Axes, and write their names in the same order.
 
     Names cover neither one another nor the heads of arrows, and `points` and shafts as little as possible. Arrows whose
     names do not fit are pale.

@@ -146,7 +146,7 @@ def loading_label(pca: Any) -> str:
 def correlations_of(pca: Any, X: Any, chosen: Sequence[int], sample_weight: Any) -> np.ndarray:
     """Return the correlations of features and `chosen` components, (n_features, k); constant features have zeros.
 
-    They are those of the model, or, given `X`, of its columns and scores.
+    They come from the model or, given `X`, from its columns and scores.
     """
     if X is not None:
         scores = np.asarray(pca.transform(X))[:, chosen]
@@ -160,7 +160,7 @@ def correlations_of(pca: Any, X: Any, chosen: Sequence[int], sample_weight: Any)
 
 
 def feature_names(pca: Any, given: Sequence[Any] | None) -> list[str]:
-    """Return the names of the features: `given`, those of the fit, or x0, x1, ... as in scikit-learn."""
+    """Return the names of the features: `given`, from the fit, or x0, x1, ... as in scikit-learn."""
     p = len(pca.names) if is_rotated(pca) else pca.components_.shape[1]
     if given is None:
         given = pca.names if is_rotated(pca) else names_of_fit(pca)

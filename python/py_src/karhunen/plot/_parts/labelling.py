@@ -86,7 +86,7 @@ def place(
 
 
 def apart(at: np.ndarray, priority: np.ndarray, gap: float) -> list[int]:
-    """Choose indices of positions `at` (n,) that are at least `gap` apart, those of high `priority` (n,) first."""
+    """Choose indices of positions `at` (n,) that are at least `gap` apart, high `priority` (n,) first."""
     chosen: list[int] = []
     for i in np.argsort(-priority, kind="stable"):
         if np.all(np.abs(at[chosen] - at[i]) >= gap):

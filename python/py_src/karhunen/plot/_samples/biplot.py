@@ -72,7 +72,7 @@ def biplot(
     hulls : bool, default=False
         Convex hulls of the groups, as in :func:`scores`.
     feature_names : sequence of shape (n_features,) or None, default=None
-        Names of the features; None uses those of the fitted data frame.
+        Names of the features; None uses the columns of the fitted data frame.
     n_arrows : int, default=15
         Maximum number of arrows: the longest in this plane are drawn. Those whose names do not fit are pale.
     ax : Axes or None, default=None

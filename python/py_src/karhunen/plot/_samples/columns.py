@@ -9,7 +9,7 @@ from karhunen.plot._parts import fitted_model
 
 
 def separate(pca: Any, X: Any, color_by: Any, data: Any = None, source: str = "X") -> tuple[Any, Any]:
-    """Return rows with all of their columns, and with those of the fit alone.
+    """Return rows with all of their columns, and with the columns of the fit alone.
 
     Parameters
     ----------

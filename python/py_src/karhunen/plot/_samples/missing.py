@@ -33,8 +33,8 @@ def missing(X: Any, *, feature_names: Sequence[Any] | None = None, ax: Axes | No
     X : array-like or dataframe of shape (n_samples, n_features)
         Table in which NaN, None, pandas' NA and masked entries are missing.
     feature_names : sequence of shape (n_features,) or None, default=None
-        Names of the columns; None uses those of a data frame. Where there is no space for all names, those of the
-        columns with the most missing entries are written.
+        Names of the columns; None uses the names of a data frame. Where there is no space for all names, the columns
+        with the most missing entries are named.
     ax : Axes or None, default=None
         Axes to draw on; None creates a figure.
 
@@ -47,7 +47,7 @@ def missing(X: Any, *, feature_names: Sequence[Any] | None = None, ax: Axes | No
     Raises
     ------
     ValueError
-        If `X` is sparse, not two-dimensional or empty, or the number of names is not that of the columns.
+        If `X` is sparse, not two-dimensional or empty, or there is not one name for each column.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def missing(X: Any, *, feature_names: Sequence[Any] | None = None, ax: Axes | No
     whole = fitted_model.percent(100.0 * float(columns.mean()))
     _draw_shares(ax, 100.0 * columns, f"{whole} % of {n * p:,} entries are missing")
     _name_columns(ax, names, columns)
-    laid_out(ax)  # With space for the title, whose place depends on that of the map.
+    laid_out(ax)  # With space for the title, whose place depends on the place of the map.
     return ax
 
 
@@ -118,7 +118,7 @@ def _name_columns(ax: Axes, names: list[str], columns: np.ndarray) -> None:
 
 
 def _names(X: Any, given: Sequence[Any] | None, p: int) -> list[str]:
-    """Return the names of the columns: `given`, those of a data frame, or x0, x1, ... as in scikit-learn."""
+    """Return the names of the columns: `given`, from a data frame, or x0, x1, ... as in scikit-learn."""
     if given is None:
         given = getattr(X, "columns", [f"x{j}" for j in range(p)])
     if len(given) != p:

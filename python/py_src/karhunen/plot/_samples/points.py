@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: Maximum number of groups with names of usual size.
 MOST_LARGE = 12
-#: Area of crosses and stars as a multiple of that of other markers, of which they fill a part.
+#: Area of crosses and stars as a multiple of the area of other markers, of which they fill a part.
 THIN = 1.9
 #: Place of the legend next to 3d Axes, as a share of their width.
 LEGEND_3D = 1.14

@@ -45,7 +45,7 @@ def scores(
     components : (int, int), default=(0, 1)
         Indices, from 0, of the components on the horizontal and vertical axis.
     new : array-like, sparse matrix or dataframe of shape (n_new, n_features) or None, default=None
-        Other rows, drawn over those of `X`, which are grey. All following options are then about the rows of `new`.
+        Other rows, drawn over the rows of `X`, which are grey. All following options are then about the rows of `new`.
     color_by : array-like of shape (n_samples,), str or None, default=None
         Colours: groups (strings, booleans, categories, up to ten different integers) get a colour and marker each, and
         a legend; numbers get a colour bar. Missing values are grey. The name of a pandas series becomes the title. A
@@ -80,8 +80,7 @@ def scores(
     Raises
     ------
     ValueError
-        If `pca` is not a fitted model, the number of colours or labels is not that of the rows, or an option is out of
-        its range.
+        If `pca` is not a fitted model, there is not one colour or label for each row, or an option is out of its range.
 
     Examples
     --------

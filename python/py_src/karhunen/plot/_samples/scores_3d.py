@@ -54,8 +54,7 @@ def scores_3d(
     Raises
     ------
     ValueError
-        If the model has no such components, `ax` is not three-dimensional, or the number of colours is not that of the
-        rows.
+        If the model has no such components, `ax` is not three-dimensional, or there is not one colour for each row.
 
     Examples
     --------

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def covariances(pca: Any, X: Any, first: int, second: int) -> np.ndarray:
     """Compute the covariances of the scores of the rows of `X` on two components, shape (n, 2, 2)."""
     if not hasattr(pca, "score_covariances_"):
-        raise ValueError(f"deviations = ... needs scores that are uncertain; those of {a_kind(pca)} are not")
+        raise ValueError(f"deviations = ... needs scores that are uncertain; the scores of {a_kind(pca)} are not")
     _, full = pca.transform(X, return_covariance=True)
     plane = np.ix_(range(len(full)), [first, second], [first, second])
     return full[plane].astype(np.float64)
