@@ -52,7 +52,7 @@ def setting(record: dict) -> list[str]:
     noise = f"planted rank {record['components']}, noise {record['noise']}"
     return [
         f"Entries of {record['rows']:,} rows and {record['columns']:,} columns, {record['entries']:,} of them fitted "
-        f"and {record['set_aside']:,} set aside; {noise}, which no prediction can go below. {record['components']} "
+        f"and {record['set_aside']:,} held out; {noise}, which no prediction can go below. {record['components']} "
         "components, float32, means as in the paper: 22 pseudo-observations of 3 for each column. "
         f"Measured {dates[0]} to {dates[-1]} UTC with {where['threads']} threads on {where['cpu']}, {where['cores']} "
         "cores, "
@@ -78,7 +78,7 @@ def costs(record: dict) -> list[str]:
             f"{run['test'][-1][1]:.4f}",
         ])  # fmt: skip
     header = ["algorithm", "`method`", "time", "paper, N = 10\\ :sup:`8`", "here, an iteration",
-              f"here, to {target:.3f}", "fitted", "set aside"]  # fmt: skip
+              f"here, to {target:.3f}", "fitted", "held out"]  # fmt: skip
     return list_table(header, rows, "17 12 19 11 11 11 9 10")
 
 

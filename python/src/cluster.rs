@@ -189,7 +189,7 @@ impl ClusterFit {
             let available = || std::thread::available_parallelism().map_or(1, usize::from);
             let run = Effort::new(Effort::LONG, n_threads.or_else(|| Some(available()))).run(&*theirs);
             let outcome = fit(&engine, log.log(), &run);
-            // The file is free before the calling thread goes on.
+            // The file is free before the calling thread continues.
             drop(log);
             // If the calling thread was interrupted, there is no receiver.
             drop(steps.send(Step::End(outcome)));

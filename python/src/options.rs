@@ -13,7 +13,7 @@ use serde::de::{DeserializeOwned, DeserializeSeed, Error, MapAccess};
 
 use crate::value::{Refusal, Value};
 
-/// The key of the number of threads, which is no option of the engine.
+/// The key of the number of threads, which is not an option of the engine.
 const N_THREADS: &str = "n_threads";
 
 /// Options of the engine, and the number of threads.

@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 
 use crate::errors::file_to_python;
 
-/// A checkpoint, as passed from Python: its file, whether the fit goes on from it, and a callable that receives a message
-/// if a pass was not written.
+/// A checkpoint, as passed from Python: its file, whether the fit continues from it, and a callable that receives a
+/// message if a pass was not written.
 pub(crate) type GivenLog<'py> = (PathBuf, bool, Bound<'py, PyAny>);
 
 /// The log of the passes of a fit, if there is one.

@@ -61,7 +61,7 @@ macro_rules! for_class {
         } else if class.is(RotatedIncompleteModel::type_object(py)) {
             $function::<RotatedIncompleteModel>($($argument),*)?.into_py_any(py)
         } else {
-            Err(PyTypeError::new_err(format!("{class} is no class of models")))
+            Err(PyTypeError::new_err(format!("{class} is not a class of models")))
         }
     }};
 }
@@ -151,7 +151,7 @@ fn put_array(record: &mut Record<'_>, name: &str, value: &Bound<'_, PyAny>) -> P
         .or_else(|| put::<u8>(record, name, value))
         .ok_or_else(|| {
             PyValueError::new_err(format!(
-                "the state of a model is damaged: {name} is no array that models have"
+                "the state of a model is damaged: {name} is not an array that models have"
             ))
         })
 }

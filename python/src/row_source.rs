@@ -1,4 +1,4 @@
-//! Rows that Python yields in blocks, anew in every visit.
+//! Rows that Python yields in blocks in every visit.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Deserialization of Python values by serde. Types are strict: a flag is no number, a float is no count.
+//! Deserialization of Python values by serde. Types are strict: a flag is not a number, a float is not a count.
 
 use std::fmt;
 
@@ -66,7 +66,7 @@ pub(crate) struct Refusal {
 enum Reason {
     /// The value breaks this rule.
     Rule(&'static str),
-    /// The value is no string, but a name is needed.
+    /// The value is not a string, but a name is needed.
     NoName,
     /// The value is none of these names of files.
     Unknown(&'static [&'static str]),

@@ -62,7 +62,7 @@ def test_numbers_of_components_agree(n_components):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_the_estimate_of_the_dimension_is_that_of_scikit_learn(seed):
+def test_the_estimate_of_the_dimension_matches_scikit_learn(seed):
     rng = np.random.default_rng(seed)
     n, p, k = rng.integers(60, 400), rng.integers(4, 30), rng.integers(1, 4)
     x = rng.normal(size=(n, k)) @ rng.normal(size=(k, p)) * 2 + rng.normal(size=(n, p))

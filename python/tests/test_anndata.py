@@ -53,7 +53,7 @@ def assert_scanpy(adata, name):
 
 @pytest.mark.parametrize("name", [name for name in SCANPY["cases"] if name != "truncated"])
 @pytest.mark.parametrize("form", ["csr", "csc", "dense", "chunked"])
-def test_results_are_those_of_scanpy(adata, name, form):
+def test_results_match_scanpy(adata, name, form):
     convert = {"csc": sp.csc_matrix, "dense": lambda x: x.toarray()}.get(form, lambda x: x)
     adata.X = convert(adata.X)
     options = dict(SCANPY["cases"][name]["options"])
@@ -65,7 +65,7 @@ def test_results_are_those_of_scanpy(adata, name, form):
 
 
 @pytest.mark.parametrize("form", ["csr", "dense"])
-def test_without_centring_results_are_those_of_scanpy(adata, form):
+def test_without_centring_results_match_scanpy(adata, form):
     if form == "dense":
         adata.X = adata.X.toarray()
     karhunen.anndata.pca(adata, N_COMPS, mask_var=None, zero_center=False)
@@ -115,7 +115,7 @@ def test_scaled_genes_stay_sparse(adata):
     assert adata.uns["pca"]["params"]["scale"] is True
 
 
-def test_weights_are_those_of_repeated_cells(adata):
+def test_weights_equal_repeated_cells(adata):
     adata.obs["times"] = np.arange(adata.n_obs) % 3
     karhunen.anndata.pca(adata, 4, sample_weight="times")
     repeated = adata[np.repeat(np.arange(adata.n_obs), adata.obs["times"])].copy()

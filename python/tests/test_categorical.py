@@ -45,7 +45,7 @@ def assert_up_to_signs(found, expected, sign):
     assert_allclose(np.asarray(found)[:, : len(sign)] * sign, expected, atol=1e-10)
 
 
-def test_mca_of_weighted_cells_is_that_of_factominer(titanic):
+def test_mca_of_weighted_cells_matches_factominer(titanic):
     counts, expected = GOLDEN["titanic"]["counts"], GOLDEN["titanic"]["weighted"]
     mca = MCA().fit(titanic, sample_weight=counts)
     names = [name.partition("=")[2] for name in mca.category_names_]
@@ -88,7 +88,7 @@ def test_weights_are_repeated_rows(titanic):
         assert_allclose(np.abs(getattr(weighted, name)), np.abs(getattr(plain, name)), rtol=1e-8, atol=1e-8)
 
 
-def test_corrections_are_those_of_prince(titanic):
+def test_corrections_match_prince(titanic):
     # prince 0.23.0, MCA(n_components=6, correction=...) of the repeated rows.
     mca = MCA().fit(titanic, sample_weight=GOLDEN["titanic"]["counts"])
     for correction, ratio in (
@@ -106,7 +106,7 @@ def test_corrections_are_those_of_prince(titanic):
 
 
 @pytest.mark.parametrize("case", ["plain", "weighted"])
-def test_famd_is_that_of_factominer(cars, case):
+def test_famd_matches_factominer(cars, case):
     expected = GOLDEN["mtcars"][case]
     famd = FAMD(3).fit(cars, sample_weight=GOLDEN["mtcars"]["weights"] if case == "weighted" else None)
     assert famd.number_names_.tolist() == ["mpg", "disp", "hp", "wt"]
@@ -124,7 +124,7 @@ def test_famd_is_that_of_factominer(cars, case):
     assert_allclose(squares, expected["var_coord"], atol=1e-12)
 
 
-def test_supplementary_rows_are_those_of_factominer(cars):
+def test_supplementary_rows_match_factominer(cars):
     expected = GOLDEN["mtcars"]["supplementary"]
     rows = expected["rows"]
     famd = FAMD(3).fit(cars.drop(index=rows))

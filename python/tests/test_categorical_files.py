@@ -165,7 +165,7 @@ def test_values_belong_to_the_category_that_they_read_as(program, tmp_path):
     for column, value in (("n", 3), ("n", 1.5), ("owns", "yes"), ("day", "missing")):
         with pytest.raises(ValueError, match=f"column '{column}': row 1 is '{value}', which no row of the fit was"):
             mca.transform(table.assign(**{column: [table[column][0], value, *table[column][2:]]}))
-    with pytest.raises(ValueError, match=r"column 'n': row 0 is \[1\], which is no category"):
+    with pytest.raises(ValueError, match=r"column 'n': row 0 is \[1\], which is not a category"):
         mca.transform(table.assign(n=[[1]] * 5))
 
 
@@ -220,7 +220,7 @@ def test_other_models_are_refused(answers, mixed, tmp_path):
 
 
 class _WithoutModel:
-    """An estimator as a version wrote it that kept results in place of the model."""
+    """An estimator as a version wrote it that kept results instead of the model."""
 
     def __init__(self, kind):
         self.kind = kind

@@ -33,7 +33,7 @@ def normalised(counts, target=None):
     return np.log1p(np.divide(counts, sums, out=np.zeros_like(counts), where=sums > 0) * target)
 
 
-def test_the_layer_is_that_of_anndata(counts):
+def test_the_layer_matches_anndata(counts):
     anndata = pytest.importorskip("anndata")
     np.testing.assert_array_equal(counts, anndata.read_h5ad(FILE).layers["counts"].toarray())
 

@@ -226,7 +226,7 @@ class Lost(RuntimeError):
     """The engine failed."""
 
 
-def test_a_driver_that_was_lost_goes_on_with_the_same_bits(rows, tmp_path):
+def test_a_driver_that_was_lost_continues_with_the_same_bits(rows, tmp_path):
     parts, file = cut(rows[0]), tmp_path / "fit.passes"
     expected = cluster.fit(PCA(3, solver="block-krylov"), parts)
     passes = []
@@ -294,7 +294,7 @@ def test_incomplete_rows_in_parts_have_the_fit_of_all(method):
     x = with_missing()
     weights = np.random.default_rng(1).integers(1, 4, size=len(x))
     stored = [sp.csr_array(np.nan_to_num(part)) for part in np.split(x, [100, 350])]
-    # Zeros in place of missing entries are not stored.
+    # Zeros instead of missing entries are not stored.
     for part in stored:
         part.eliminate_zeros()
     whole = IncompletePCA(2, method=method, n_starts=1).fit(x, sample_weight=weights)

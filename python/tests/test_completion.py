@@ -23,7 +23,7 @@ def table(golden):
     return pd.read_csv(ROOT / golden["file"]).iloc[:rows, :columns]
 
 
-def test_fills_are_those_of_missmda(golden, table):
+def test_fills_match_missmda(golden, table):
     cases = [case for case in golden["cases"] if case["table"] == "part"]
     assert len(cases) == 5
     for case in cases:

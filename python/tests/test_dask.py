@@ -417,7 +417,7 @@ def test_ctrl_c_stops_a_fit():
             continue
     else:
         child.kill()
-        pytest.fail("the fit goes on after five interrupts")
+        pytest.fail("the fit continues after five interrupts")
 
 
 @pytest.fixture
@@ -478,7 +478,7 @@ def test_incomplete_dataframes_and_sparse_blocks(incomplete):
 
 def test_repeated_reading_of_incomplete_rows_is_told(incomplete):
     lazy = da.from_array(incomplete, chunks=(700, 12)) + 0.0
-    with pytest.warns(UserWarning, match=r"every iteration computes the partitions of X anew; .*persist=True"):
+    with pytest.warns(UserWarning, match=r"every iteration computes the partitions of X again; .*persist=True"):
         components = IncompletePCA(2).fit(lazy).components_
     with warnings.catch_warnings():
         warnings.simplefilter("error")

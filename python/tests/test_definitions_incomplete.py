@@ -244,7 +244,7 @@ def test_limits_and_p_values(rows, entries):
 
 @pytest.mark.parametrize("method", ["ppca", "vb-full"])
 def test_learned_variances(method, dtype, entries, scale):
-    """The posterior covariance of a fitted row, ``(V' W V / v + S^-1)^-1``, tells the covariance S of T²."""
+    """The posterior covariance of a fitted row, ``(V' W V / v + S^-1)^-1``, gives the covariance S of T²."""
     x = table_with_missing(dtype)
     pca = fitted(x, entries=entries, scale=scale, method=method)
     loadings, noise = pca.components_.T.astype(np.float64), pca.noise_variance_

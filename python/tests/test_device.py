@@ -65,7 +65,7 @@ def test_folders_of_libraries_exist():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", ["rows", "columns", "csr", "csc"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_fit_on_a_gpu_is_that_of_the_processor(gpu, table, dtype, kind, weighted):
+def test_a_fit_on_a_gpu_equals_a_fit_on_the_processor(gpu, table, dtype, kind, weighted):
     table = np.where(np.abs(table) < 2, 0, table).astype(dtype)
     x = {
         "rows": np.ascontiguousarray,

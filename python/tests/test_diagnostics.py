@@ -38,7 +38,7 @@ def close(found, expected, signs=1.0):
     np.testing.assert_allclose(found * signs, np.asarray(expected, dtype=float), rtol=1e-7, atol=1e-9)
 
 
-def test_values_are_those_of_factominer(golden, wine):
+def test_values_match_factominer(golden, wine):
     pca, weights = fitted(golden, wine)
     features = diagnostics.features(pca)
     signs = np.sign((features.correlations * np.array(golden["var_cor"])).sum(axis=0))
@@ -60,7 +60,7 @@ def test_values_are_those_of_factominer(golden, wine):
     close(groups.v_tests, golden["quali_sup_v_test"], signs)
 
 
-def test_descriptions_are_those_of_dimdesc(wine):
+def test_descriptions_match_dimdesc(wine):
     golden = json.loads((ROOT / "golden/factominer_wine_scaled.json").read_text())
     pca, _ = fitted(golden, wine)
     scores = pca.transform(wine.iloc[:, :ACTIVE])
@@ -330,7 +330,7 @@ def test_what_has_no_value_is_nan(wine):
     assert np.isnan(found.p_values).all()
 
 
-def test_all_components_of_scikit_learn_tell_the_correlations(wine):
+def test_all_components_of_scikit_learn_give_the_correlations(wine):
     x = wine.iloc[:, :ACTIVE].assign(constant=0.1)
     theirs = diagnostics.features(SklearnPCA().fit(x))
     ours = diagnostics.features(PCA().fit(x))
@@ -338,7 +338,7 @@ def test_all_components_of_scikit_learn_tell_the_correlations(wine):
     np.testing.assert_allclose(theirs.communalities[:-1], 1.0, rtol=1e-9)
     assert np.isnan(theirs.communalities[-1])
     assert theirs.names == list(x.columns)
-    with pytest.raises(ValueError, match="the 2 components of scikit-learn's PCA do not tell the variance"):
+    with pytest.raises(ValueError, match="the 2 components of scikit-learn's PCA do not give the variance"):
         diagnostics.features(SklearnPCA(2).fit(x))
 
 

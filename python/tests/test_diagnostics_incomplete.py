@@ -20,7 +20,7 @@ def table_with_missing() -> np.ndarray:
     return x
 
 
-def test_complete_rows_are_those_of_pca():
+def test_complete_rows_give_the_results_of_pca():
     x = np.random.default_rng(2).standard_normal((60, 5)) @ np.diag([5, 3, 1, 0.5, 0.4])
     pca = karhunen.PCA(2, scale=True).fit(x)
     incomplete = karhunen.IncompletePCA(2, method="em", scale=True, tol=1e-12, max_iter=5000).fit(x)

@@ -96,7 +96,7 @@ def test_texts_are_copied_to_the_cache_and_leave_nothing(rows, tmp_path):
     assert list(cache.iterdir()) == []
 
 
-def test_entries_of_a_file_are_those_of_its_array(tmp_path):
+def test_entries_of_a_file_match_its_array(tmp_path):
     rng = np.random.default_rng(5)
     x = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 10)) + 0.1 * rng.normal(size=(300, 10))
     x[rng.random(x.shape) < 0.5] = np.nan

@@ -34,7 +34,7 @@ def about(x, centres, scales):
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, sp.csc_array])
 @pytest.mark.parametrize("solver", ["auto", "svd", "covariance", "gram"])
-def test_given_numbers_are_those_of_prepared_data(wine, kind, solver):
+def test_given_numbers_equal_prepared_data(wine, kind, solver):
     x = wine.to_numpy()
     centres, scales = x[0], np.linspace(0.5, 3.0, 13)
     expected, components = about(x, centres, scales)
@@ -72,7 +72,7 @@ def test_a_series_is_matched_by_name(wine):
     np.testing.assert_array_equal(PCA(2, center=shuffled).fit(wine.to_numpy()).mean_, shuffled)
     with pytest.raises(ValueError, match="center has no number for column 'ash'"):
         PCA(2, center=centres.drop("ash")).fit(wine)
-    with pytest.raises(ValueError, match="scale has a number for 'more', which is no column of X"):
+    with pytest.raises(ValueError, match="scale has a number for 'more', which is not a column of X"):
         PCA(2, scale=pd.concat([centres, pd.Series({"more": 1.0})])).fit(wine)
     again = found.fit(wine.to_numpy())
     np.testing.assert_array_equal(again.mean_, shuffled)
@@ -118,7 +118,7 @@ def test_labels_of_weights_are_the_columns(wine, estimator):
     weights = pd.Series(1.0, wine.columns)
     for labelled, message in [
         (weights.drop("ash"), "feature_weight has no number for column 'ash'; its labels are not the columns of X"),
-        (pd.concat([weights, pd.Series({"more": 1.0})]), "feature_weight has a number for 'more', which is no column"),
+        (pd.concat([weights, pd.Series({"more": 1.0})]), "feature_weight has a number for 'more', which is not"),
         (weights.rename({"ash": "hue"}), "feature_weight has a label twice"),
     ]:
         with pytest.raises(ValueError, match=message):

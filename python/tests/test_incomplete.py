@@ -83,7 +83,7 @@ def test_auto_says_what_it_took_and_why():
     assert IncompletePCA(2, method="em").fit(x).convergence_.reason == "asked for"
 
 
-def test_what_a_fit_tells():
+def test_what_a_fit_reports():
     x, _ = problem()
     pca = IncompletePCA(2, method="newton", early_stopping=0.05, max_iter=300).fit(x)
     told = pca.convergence_
@@ -247,7 +247,7 @@ def test_partial_fit_comes_near_the_batch(rule):
     assert errors[0] < 1.01 * errors[1]
 
 
-def test_partial_fit_goes_on_from_a_fit():
+def test_partial_fit_continues_from_a_fit():
     x, full = planted(2000, 20, 2, 0.4)
     missing = np.isnan(x)
     pca = IncompletePCA(2).fit(x[:1000])
@@ -260,7 +260,7 @@ def test_partial_fit_goes_on_from_a_fit():
         pca.partial_fit(rows)
     assert pca.n_samples_seen_ == 2000
     assert error() < 1.01 * before
-    with pytest.raises(ValueError, match="online_rule = 'rls' cannot go on"):
+    with pytest.raises(ValueError, match="online_rule = 'rls' cannot continue"):
         IncompletePCA(2, method="als").fit(x).set_params(method="online", online_rule="rls").partial_fit(x)
 
 

@@ -51,7 +51,7 @@ def same_model(one, other):
     assert_array_equal(one.convergence_.costs, other.convergence_.costs)
 
 
-def goes_on(x, folder, method):
+def continues(x, folder, method):
     """Return the iterations of the checkpoint, after comparing the resumed fit with an uninterrupted one."""
     options = {"method": method, "tol": 0.0}
     # One more iteration reveals the iteration of the checkpoint.
@@ -68,7 +68,7 @@ def goes_on(x, folder, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_fit_that_was_killed_goes_on_to_the_same_model(x, tmp_path, method):
+def test_a_fit_that_was_killed_continues_to_the_same_model(x, tmp_path, method):
     np.save(tmp_path / "x.npy", x)
     with child(tmp_path, method, 0) as process:
         assert process.stdout.readline() == "ready\n"
@@ -77,7 +77,7 @@ def test_a_fit_that_was_killed_goes_on_to_the_same_model(x, tmp_path, method):
             time.sleep(0.01)
         time.sleep(0.1)
         process.send_signal(signal.SIGKILL)
-    assert goes_on(x, tmp_path, method) >= 1
+    assert continues(x, tmp_path, method) >= 1
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -92,7 +92,7 @@ def test_ctrl_c_writes_a_checkpoint_that_was_not_due(x, tmp_path, method):
         # The checkpoint was written before the exception was raised.
         assert (tmp_path / "c").exists()
     assert process.returncode == 0
-    assert goes_on(x, tmp_path, method) >= 1
+    assert continues(x, tmp_path, method) >= 1
 
 
 def test_a_fit_that_ended_is_found_again(x, tmp_path):
@@ -102,7 +102,7 @@ def test_a_fit_that_ended_is_found_again(x, tmp_path):
     same_model(whole, IncompletePCA(3).fit(x, checkpoint=str(tmp_path / "c"), resume=True))
     # Without `resume` the file is not overwritten. If there is no file, the fit starts.
     state = (tmp_path / "c").read_bytes()
-    with pytest.raises(FileExistsError, match=r"c exists; pass resume=True to continue it, or remove it"):
+    with pytest.raises(FileExistsError, match=r"c exists; pass resume=True to continue from it, or remove it"):
         IncompletePCA(3).fit(x, checkpoint=tmp_path / "c")
     assert (tmp_path / "c").read_bytes() == state
     same_model(whole, IncompletePCA(3).fit(x, checkpoint=tmp_path / "d", resume=True))
@@ -152,7 +152,7 @@ def test_weights_and_starts_combine_with_checkpoints(x, tmp_path):
     same_model(begun, again)
 
 
-def test_it_is_no_parameter(x, tmp_path):
+def test_it_is_not_a_parameter(x, tmp_path):
     # A file belongs to one fit: clones that are fitted in parallel must not share it.
     pca = IncompletePCA(2).fit(x, checkpoint=tmp_path / "c")
     assert not {"checkpoint", "resume"} & set(pca.get_params())
@@ -165,7 +165,7 @@ def test_refusals(x, tmp_path):
     with pytest.raises(ValueError, match=r"made with random_state = 0, now there is random_state = 5;"):
         IncompletePCA(2, random_state=5).fit(x, checkpoint=path, resume=True)
     for arguments, message in [
-        ({"resume": True}, "resume = True needs the file to go on from"),
+        ({"resume": True}, "resume = True needs the file to continue from"),
         ({"checkpoint": path, "checkpoint_every": -1}, "checkpoint_every = -1 is not allowed"),
         ({"checkpoint": path, "checkpoint_every": "1"}, "checkpoint_every = '1' is not allowed"),
         ({"checkpoint": path, "resume": 2}, "resume = 2"),

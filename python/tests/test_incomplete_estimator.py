@@ -271,7 +271,7 @@ def test_entry_weights_are_routed(x):
     assert_array_equal(weighted[0].components_, expected.components_)
 
 
-def test_learned_variances_are_those_of_the_population():
+def test_learned_variances_match_the_population():
     truth = np.array([60.0, 30.0, 15.0, 8.0, 5.0])
     ratios = {"em": [], "vb-full": []}
     for seed in range(3):

@@ -93,7 +93,7 @@ def test_frames_and_triples_have_the_same_columns():
     assert_allclose(pca.transform(triples), pca.transform(x), rtol=1e-12)
 
 
-def test_ids_of_partial_fits_are_those_of_the_last_rows():
+def test_ids_of_partial_fits_belong_to_the_last_rows():
     rng = np.random.default_rng(0)
     x = pd.DataFrame(np.outer(rng.normal(size=60), [1.0, 2.0, -1.0]), index=[f"r{i}" for i in range(60)])
     pca = IncompletePCA(1)

@@ -62,10 +62,10 @@ def test_masked_triples_are_missing():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (np.array(["2020-01-01", "NaT", "2021-01-01"], dtype="M8[D]"), "rows: entry 1 is NaT, which is no id"),
-        (pd.array(["a", None, "b"], dtype="string"), "rows: entry 1 is (<NA>|nan), which is no id"),
-        ([1.0, 2.0, np.nan], "rows: entry 2 is NaN, which is no id"),
-        (pa.array(["a", None, "b"]), "rows: entry 1 is None, which is no id"),
+        (np.array(["2020-01-01", "NaT", "2021-01-01"], dtype="M8[D]"), "rows: entry 1 is NaT, which is not an id"),
+        (pd.array(["a", None, "b"], dtype="string"), "rows: entry 1 is (<NA>|nan), which is not an id"),
+        ([1.0, 2.0, np.nan], "rows: entry 2 is NaN, which is not an id"),
+        (pa.array(["a", None, "b"]), "rows: entry 1 is None, which is not an id"),
     ],
 )
 def test_ids_that_are_missing(rows, message):
@@ -112,7 +112,7 @@ def test_arguments_are_told_as_they_were_given(arguments, message):
         IncompletePCA(2, **arguments).fit(x)
 
 
-def test_cross_validation_tells_what_it_was_given():
+def test_cross_validation_shows_what_it_was_given():
     x = np.random.default_rng(0).normal(size=(12, 5))
     with pytest.raises(ValueError, match=r"^n_folds = 1 is not allowed: at least two folds are needed"):
         cross_validate_entries(IncompletePCA(1), x, n_folds=1)

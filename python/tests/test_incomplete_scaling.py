@@ -34,7 +34,7 @@ def test_entries_are_divided_by_their_deviations(x):
     np.testing.assert_array_equal(plain.scale_, 1.0)
 
 
-def test_complete_data_are_those_of_pca():
+def test_complete_data_give_the_results_of_pca():
     rng = np.random.default_rng(4)
     x = (rng.normal(size=(60, 2)) @ rng.normal(size=(2, 6)) + rng.normal(size=(60, 6))) * UNITS + UNITS
     weights, features = rng.integers(1, 4, 60), rng.uniform(0.5, 2.0, 6)
@@ -81,7 +81,7 @@ def test_single_precision_frames_and_held_out_errors(x):
 
 
 @pytest.mark.parametrize("scale", ["std", "pareto", "range", "binomial", np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])])
-def test_other_rules_are_those_of_complete_data(scale, tmp_path):
+def test_other_rules_match_complete_data(scale, tmp_path):
     rng = np.random.default_rng(5)
     genotypes = rng.binomial(2, [0.1, 0.3, 0.5, 0.2, 0.4, 0.25], (100, 6)).astype(float)
     complete = PCA(2, scale=scale).fit(genotypes)

@@ -27,7 +27,7 @@ def start() -> tuple[np.ndarray, np.ndarray]:
         ("em", {}, [352.318562, 79.986585, 21.125500, None]),
     ],
 )
-def test_costs_from_a_start_are_those_of_the_reference(x, start, method, options, costs):
+def test_costs_from_a_start_match_the_reference(x, start, method, options, costs):
     pca = IncompletePCA(2, method=method, mean="fixed", tol=0.0, max_iter=10, **options)
     with pytest.warns(ConvergenceWarning):
         pca.fit(x, start=start)
@@ -37,7 +37,7 @@ def test_costs_from_a_start_are_those_of_the_reference(x, start, method, options
         assert cost is None or found[iteration] == pytest.approx(cost, rel=1e-7)
 
 
-def test_a_fit_goes_on_from_another(x):
+def test_a_fit_continues_from_another(x):
     first = IncompletePCA(2, method="als").fit(x)
     again = IncompletePCA(2, method="als").fit(x, start=(first.components_, first.scores_, first.mean_))
     # The same model, but without the balance of loadings and scores that the penalty produces.

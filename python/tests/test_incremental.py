@@ -124,7 +124,7 @@ def test_a_file_is_one_batch(tmp_path):
 
 
 @pytest.mark.parametrize("p", [20, 60])
-def test_a_sketch_without_oversampling_is_that_of_scikit_learn(p):
+def test_a_sketch_without_oversampling_matches_scikit_learn(p):
     x = rows(150, p)
     theirs = peer.IncrementalPCA(5, batch_size=30).fit(x)
     ours = IncrementalPCA(5, method="sketch", n_oversamples=0, batch_size=30).fit(x)
@@ -135,7 +135,7 @@ def test_a_sketch_without_oversampling_is_that_of_scikit_learn(p):
     assert_allclose(ours.mean_, theirs.mean_, rtol=1e-9)
 
 
-def test_a_sketch_tells_its_error_and_refine_repairs_it():
+def test_a_sketch_shows_its_error_and_refine_repairs_it():
     rng = np.random.default_rng(4)
     x = rng.normal(size=(3000, 100)) / np.sqrt(1 + np.arange(100))
     exact = PCA(5, solver="covariance").fit(x)
@@ -267,7 +267,7 @@ def test_attributes_are_computed_when_they_are_read():
         pca.components_ = np.eye(2)
 
 
-def test_fit_starts_anew_and_partial_fit_continues():
+def test_fit_starts_again_and_partial_fit_continues():
     x = rows(200, 5)
     pca = IncrementalPCA(2).fit(x[:, :3])
     assert pca.fit(x[:100]).n_features_in_ == 5
@@ -362,7 +362,7 @@ def test_it_is_a_transformer_of_scikit_learn():
     assert pca.loadings_.shape == (4, 2)
 
 
-#: Interrupts a batch that takes long, then tells what the estimator has seen and whether it goes on.
+#: Interrupts a batch that takes long, then prints what the estimator has seen and whether it continues.
 INTERRUPTED = """
 import os, signal, threading, time, pickle
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -300,7 +300,7 @@ CSRDataset.__module__ = "anndata._core.sparse_dataset"
 @pytest.mark.parametrize(
     "call", [PCA(1).fit, TruncatedSVD(1).fit, KernelPCA(1).fit, Nystroem().fit, IncompletePCA(1).fit]
 )
-def test_what_is_no_data_yet_is_named(call, x, message):
+def test_what_is_not_data_yet_is_named(call, x, message):
     with pytest.raises(ValueError, match=message):
         call(x)
 

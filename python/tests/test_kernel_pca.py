@@ -82,7 +82,7 @@ def test_agrees_with_scikit_learn(table, kernel, parameters, positive, solver):
         assert ours.gamma_ is None
 
 
-def test_all_components_are_those_of_scikit_learn(table):
+def test_all_components_match_scikit_learn(table):
     # Not n_components=None: `eigh` of scipy 1.9 corrupts memory if the range of all eigenpairs is requested.
     theirs = SklearnKernelPCA(20, kernel="linear", remove_zero_eig=True).fit(table)
     ours = KernelPCA(kernel="linear").fit(table)
@@ -304,7 +304,7 @@ def test_pickles_of_sparse_rows(table):
     np.testing.assert_array_equal(again.transform(x), fitted.transform(x))
 
 
-def test_ridge_pre_images_are_those_of_scikit_learn(table):
+def test_ridge_pre_images_match_scikit_learn(table):
     for kernel, parameters in (("rbf", {"gamma": 0.01}), ("poly", {"gamma": 0.01, "degree": 2})):
         theirs = SklearnKernelPCA(4, kernel=kernel, fit_inverse_transform=True, alpha=0.1, **parameters).fit(table)
         ours = KernelPCA(4, kernel=kernel, fit_inverse_transform=True, alpha=0.1, tol=1e-12, **parameters).fit(table)

@@ -31,7 +31,7 @@ def error(values, table):
     return float(np.sqrt(np.mean((values.to_numpy() - full.to_numpy())[incomplete.isna().to_numpy()] ** 2)))
 
 
-def test_the_measure_is_that_of_the_peers(table):
+def test_the_measure_matches_the_peers(table):
     assert error(table[0].fillna(table[0].mean()), table) == pytest.approx(MEANS, abs=1e-10)
 
 
@@ -53,7 +53,7 @@ def test_missing_values_are_predicted_as_well_as_by_pcamethods(table, method, pe
 
 
 @pytest.mark.parametrize("options", [{"n_components": 5, "method": "em", "mean": "fixed"}, {"n_components": 20}])
-def test_the_error_is_below_that_of_every_peer(table, options):
+def test_the_error_is_below_every_peer(table, options):
     """The defaults suffice even if more components are allowed than needed."""
     pca = IncompletePCA(**options).fit(table[0])
     assert error(pca.impute(table[0]), table) < min(peer[5] for peer in PEERS.values())

@@ -40,7 +40,7 @@ def test_all_rows_as_landmarks_give_the_kernel_as_in_scikit_learn(table, kernel,
     assert_allclose(z @ z.T, t @ t.T, rtol=0, atol=1e-6 * np.abs(exact).max())
 
 
-def test_attributes_are_those_of_scikit_learn(table):
+def test_attributes_match_scikit_learn(table):
     ours = Nystroem(gamma=0.01, n_components=15).fit(table)
     assert ours.components_.shape == (15, 8)
     assert ours.normalization_.shape == (15, 15)

@@ -32,7 +32,7 @@ def test_a_checkpoint_that_ends_anywhere_gives_the_same_model(estimator, x, tmp_
         assert path.read_bytes() == content
 
 
-def test_a_killed_fit_goes_on(tmp_path):
+def test_a_killed_fit_continues(tmp_path):
     options = {**OPTIONS, "tol": 1e-14, "max_iter": 60}
     x = np.random.default_rng(4).normal(size=(8000, 200))
     np.save(tmp_path / "x.npy", x)
@@ -70,7 +70,7 @@ def test_checkpoints_of_other_fits_and_files_in_use_are_refused(x, tmp_path):
         PCA().fit(x, resume=True)
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         PCA().fit(x, checkpoint=tmp_path / "none" / "c")
-    with pytest.raises(ValueError, match="nothing tells whether a function is the same"):
+    with pytest.raises(ValueError, match="nothing shows whether a function is the same"):
         KernelPCA(2, kernel=lambda a, b: a @ b).fit(x, checkpoint=tmp_path / "d")
     with pytest.raises(ValueError, match="a Scatter holds none"):
         PCA().fit(Scatter().add(x), checkpoint=tmp_path / "d")

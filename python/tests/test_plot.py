@@ -120,7 +120,7 @@ def test_subfigures_are_drawn_into(pca, wine):
     assert names_collide_with_nothing(ax) >= 9
 
 
-def test_scores_are_those_of_transform(pca, wine):
+def test_scores_match_transform(pca, wine):
     ax = plot.scores(pca, wine.data, components=(2, 0))
     assert_allclose(offsets(ax), pca.transform(wine.data)[:, [2, 0]])
     assert ax.get_xlabel() == "PC3 (11.1 % of the variance)"
@@ -410,7 +410,7 @@ def test_the_circle_needs_no_data_where_the_model_keeps_variances(wine, scale, w
 
 
 def test_the_circle_asks_for_the_data_where_the_model_cannot_tell(wine):
-    with pytest.raises(ValueError, match=r"do not tell the variance of each feature; .*; or pass the data as X"):
+    with pytest.raises(ValueError, match=r"do not give the variance of each feature; .*; or pass the data as X"):
         plot.correlation_circle(sklearn.decomposition.PCA(2).fit(wine.data))
     whole = sklearn.decomposition.PCA().fit(wine.data)
     expected = np.corrcoef(wine.data.T, whole.transform(wine.data).T)[:13, 13:15]

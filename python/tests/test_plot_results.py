@@ -80,7 +80,7 @@ def test_selection_says_which_rules_do_not_apply(wine):
             plot.selection(wrong)
 
 
-def test_intervals_are_those_of_the_bootstrap(wine):
+def test_intervals_show_the_bootstrap(wine):
     found = resampling.bootstrap(PCA(3, scale=True).fit(wine), wine, n_draws=60)
     ax = plot.intervals(found)
     ends = np.array([segment[:, 1] for segment in ax.collections[0].get_segments()])
@@ -106,7 +106,7 @@ def ellipses_of(ax):
     return [path.vertices[:-1] for path in edges.get_paths()]
 
 
-def test_clouds_are_those_of_the_draws(wine):
+def test_clouds_show_the_draws(wine):
     found = resampling.bootstrap(PCA(3, scale=True), wine, n_draws=80, keep=True)
     ax = plot.bootstrap(found, components=(0, 2), level=0.9)
     drawn = ellipses_of(ax)

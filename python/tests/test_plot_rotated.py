@@ -61,7 +61,7 @@ def test_the_circle_shows_the_structure(rotated, wine):
     assert_allclose([measured[name] for name in wine.columns], rotated.structure[:, [0, 2]], atol=1e-9)
 
 
-def test_bars_are_those_of_the_diagnostics(rotated, wine):
+def test_bars_show_the_diagnostics(rotated, wine):
     found = diagnostics.features(rotated)
     ax = plot.contributions(rotated, component=1)
     assert_allclose([bar.get_width() for bar in ax.patches], 100.0 * np.sort(found.contributions[:, 1])[::-1])

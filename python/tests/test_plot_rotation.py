@@ -52,7 +52,7 @@ def test_the_circle_shows_the_structure(wine, rotated):
     assert [text.get_text() for text in other.texts] == [text.get_text() for text in ax.texts]
 
 
-def test_shares_and_contributions_are_those_of_the_rotation(rotated):
+def test_shares_and_contributions_show_the_rotation(rotated):
     scree = plot.scree(rotated, cumulative=False)
     heights = [patch.get_height() for patch in scree.patches]
     np.testing.assert_allclose(heights, 100.0 * rotated.explained_variance_ratio)

@@ -256,7 +256,7 @@ def test_tables_keep_the_names_of_rows_on_a_phone(opened, pages):
         assert not wide, table
 
 
-def test_rows_are_those_of_the_fit_with_its_weights(wine, tmp_path):
+def test_rows_count_as_the_fitted_rows_with_its_weights(wine, tmp_path):
     weights = np.random.default_rng(0).integers(1, 5, len(wine)).astype(float)
     pca = PCA(3, scale=True).fit(wine, sample_weight=weights)
     path = pca.report(tmp_path / "a.html", wine, sample_weight=weights)
@@ -349,7 +349,7 @@ def test_pages_of_other_models_work_in_a_browser(browser, ozone, wine, tmp_path,
     page.mouse.move(box["x"] + 0.95 * box["width"], box["y"] + 0.8 * box["height"], steps=8)
     page.mouse.up()
     wait(page, "window.karhunenReport.selected.size > 20")
-    # The keyboard goes on from the row that it selected.
+    # The keyboard continues from the row that it selected.
     first = page.locator("#sample-table tbody input[type=checkbox]").first
     first.focus()
     page.keyboard.press("Space")

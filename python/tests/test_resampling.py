@@ -26,7 +26,7 @@ def plain(x, k, n_draws, seed):
     return np.std(drawn, axis=0, ddof=1)
 
 
-def test_errors_are_those_of_plain_draws(x):
+def test_errors_match_plain_draws(x):
     found = bootstrap(PCA(3), x, n_draws=3000)
     np.testing.assert_allclose(found.explained_variance.standard_error, plain(x, 3, 3000, 1), rtol=0.08)
     pca = PCA(3).fit(x)
@@ -97,7 +97,7 @@ def test_unsuitable_arguments_are_named(x):
         bootstrap(PCA(2), x, alignment="x")
 
 
-def test_loadings_of_components_are_less_certain_than_those_of_their_plane(x):
+def test_loadings_of_components_are_less_certain_than_their_plane(x):
     def plain_loadings(n_draws):
         rng = np.random.default_rng(3)
         target = PCA(3).fit(x).loadings_
@@ -128,7 +128,7 @@ def tukey(fits, estimate):
     return np.sqrt((n - 1) / n * ((fits - mean) ** 2).sum(axis=0)), (n - 1) * (mean - estimate)
 
 
-def test_jackknife_is_that_of_plain_fits(x):
+def test_jackknife_matches_plain_fits(x):
     found = jackknife(PCA(2), x).explained_variance
     values = [np.linalg.eigvalsh(np.cov(np.delete(x, i, axis=0).T))[::-1][:2] for i in range(len(x))]
     error, bias = tukey(np.array(values), found.estimate)

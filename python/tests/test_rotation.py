@@ -46,7 +46,7 @@ def test_rotations_keep_what_is_explained(wine, pca, rotate):
     ("rotate", "rule"),
     [(rotation.varimax, "varimax"), (rotation.quartimax, "quartimax_raw"), (rotation.oblimin, "oblimin_raw")],
 )
-def test_defaults_are_those_of_r(rotate, rule):
+def test_defaults_match_r(rotate, rule):
     golden = json.loads((ROOT / "golden/r_rotation_wine.json").read_text())
     columns = pd.read_csv(ROOT / golden["file"])[golden["columns"]]
     loadings = np.array(golden["loadings"])
@@ -223,7 +223,7 @@ def test_unsuitable_arguments_are_named(pca):
 
 @pytest.mark.parametrize("rotate", [rotation.varimax, rotation.promax, rotation.oblimin])
 @pytest.mark.parametrize(("scale", "weighted"), [(True, False), (False, True)])
-def test_features_of_a_rotation_are_those_of_its_scores(wine, rotate, scale, weighted):
+def test_features_of_a_rotation_match_its_scores(wine, rotate, scale, weighted):
     # Without scaling, weights make the features alike.
     weights = 1.0 / wine.var(axis=0) if weighted else None
     pca = PCA(5, scale=scale).fit(wine, feature_weight=weights)

@@ -49,7 +49,7 @@ def test_blocks_give_the_model_of_their_array(rows, solver, dtype):
         np.testing.assert_array_equal(found.components_, expected.components_)
 
 
-def test_scores_are_those_of_the_array(rows):
+def test_scores_match_the_array(rows):
     blocks = RowBlocks(Calls(rows))
     pca = PCA(3)
     scores = pca.fit_transform(blocks)
@@ -164,13 +164,13 @@ def test_an_array_of_another_library_is_read_by_chunks(rows):
         RowBlocks.from_array(rows[:, 0])
 
 
-def test_what_is_no_factory_is_refused(rows):
+def test_what_is_not_a_factory_is_refused(rows):
     with pytest.raises(TypeError, match="factory is of type generator, which cannot be called; give a function"):
         RowBlocks(block for block in [rows])
     spent = iter([rows])
     with pytest.raises(ValueError, match="returned the same iterator again, whose blocks are gone"):
         PCA(2).fit(RowBlocks(lambda: spent))
-    with pytest.raises(TypeError, match="returned an object of type int, which is no iterable of blocks"):
+    with pytest.raises(TypeError, match="returned an object of type int, which is not an iterable of blocks"):
         PCA(2).fit(RowBlocks(lambda: 3))
     with pytest.raises(ValueError, match="returned no block"):
         PCA(2).fit(RowBlocks(list))

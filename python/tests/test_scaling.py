@@ -27,7 +27,7 @@ def x():
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("container", [np.asarray, np.asfortranarray, sp.csr_array, sp.csc_array])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_given_numbers_are_those_of_moved_rows(x, solver, container, dtype):
+def test_given_numbers_equal_moved_rows(x, solver, container, dtype):
     weights = 1.0 + np.arange(40) % 3
     data = container(x.astype(dtype))
     tol = 1e-11 if dtype is np.float64 else 1e-6
@@ -43,7 +43,7 @@ def test_given_numbers_are_those_of_moved_rows(x, solver, container, dtype):
     assert_allclose(ours.transform(data), moved @ ours.components_.T, rtol=1e-4 if rtol > 1e-6 else 1e-9, atol=1e-4)
 
 
-def test_named_scalings_are_those_of_the_definition(x):
+def test_named_scalings_match_the_definition(x):
     deviation = x.std(axis=0, ddof=1)
     for scale, divisor in [
         ("std", deviation),
@@ -80,7 +80,7 @@ def test_a_series_belongs_to_the_columns_of_its_labels(x):
     assert_allclose(PCA(2, center=pd.Series(CENTERS)).fit(frame).mean_, CENTERS)
     for other, message in [
         (centers.rename({"b": "z"}), "center has no number for column 'b'; its labels are not the columns of X"),
-        (pd.concat([centers, pd.Series({"z": 1.0})]), "center has a number for 'z', which is no column of X"),
+        (pd.concat([centers, pd.Series({"z": 1.0})]), "center has a number for 'z', which is not a column of X"),
         (pd.concat([centers[:4], centers[:1]]), "center has a label twice"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -26,7 +26,7 @@ def assert_same_model(found, expected):
 
 
 @pytest.mark.parametrize("options", [{}, {"scale": True}, {"center": False}, {"weighting": "population"}])
-def test_the_model_of_merged_parts_is_that_of_all_rows(x, options):
+def test_the_model_of_merged_parts_equals_all_rows(x, options):
     parts = [Scatter().add(part) for part in (x[:1], x[1:40].astype(np.float64, order="F"), x[40:])]
     assert_same_model(PCA(**options).fit(sum(parts)), PCA(**options).fit(x))
 

@@ -46,7 +46,7 @@ def test_parallel_analysis(wine, null):
     np.testing.assert_array_equal(found.thresholds, same.thresholds)
 
 
-def test_parallel_analysis_of_weighted_rows_is_that_of_the_repeated():
+def test_parallel_analysis_of_weighted_rows_equals_repeated_rows():
     x = planted(n=100)
     weights = np.random.default_rng(1).integers(1, 4, len(x))
     weighted = selection.parallel_analysis(x, sample_weight=weights, n_draws=60)
@@ -66,7 +66,7 @@ def test_north_groups_variances_that_sampling_mixes(wine):
     assert sum(map(len, few.groups)) == wine.shape[1]
 
 
-def test_a_given_number_of_observations_replaces_that_of_the_weights(wine):
+def test_a_given_number_of_observations_replaces_the_weights(wine):
     plain = PCA(scale=True, weighting="population").fit(wine)
     # Equal weights of a population are as many observations as rows, whatever their sum.
     pca = PCA(scale=True, weighting="population").fit(wine, sample_weight=np.full(len(wine), 1e-6))

@@ -59,7 +59,7 @@ def test_the_route_taken_is_told():
 
 
 @pytest.mark.parametrize("svd_solver", NAMES)
-def test_the_range_of_n_components_is_that_of_the_data(svd_solver):
+def test_the_range_of_n_components_follows_the_data(svd_solver):
     least = 1 if svd_solver in ("arpack", "randomized") else 0
     for x in (np.array([[0, 1, 0], [1, 0, 0]]), np.array([[0, 1, 0], [1, 0, 0]]).T):
         words = rf"n_components=3 must be between {least} and min\(n_samples, n_features\)=2 for X of shape"

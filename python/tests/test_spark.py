@@ -45,7 +45,7 @@ def x():
 
 
 @pytest.mark.parametrize("form", [*FORMS, "numbers"])
-def test_the_model_is_that_of_the_rows_in_memory(spark, x, form):
+def test_the_model_equals_the_rows_in_memory(spark, x, form):
     given = {"array<int>": x.astype(int), "array<float>": x.astype(np.float32)}.get(form, x)
     for options in ({}, {"scale": True, "weighting": "importance"}):
         weighted = bool(options)
@@ -83,7 +83,7 @@ def frame_of_waves(spark, n_parts, flag=None):
 
 
 @pytest.mark.parametrize("driver_bytes", [0, 2**20])
-def test_the_bits_are_those_of_the_same_parts_in_any_engine(spark, monkeypatch, driver_bytes):
+def test_the_bits_equal_the_same_parts_in_any_engine(spark, monkeypatch, driver_bytes):
     # The driver merges what the first pass leaves; then the number of levels is known.
     monkeypatch.setattr(passes, "_FIRST_LEVELS", 0)
     monkeypatch.setattr(passes, "_DRIVER_BYTES", driver_bytes)
@@ -329,7 +329,7 @@ def test_rows_that_change_between_passes(spark):
     assert pca.setPersist(True).fit(source).pc.numRows == 4
 
 
-def test_a_fit_goes_on_from_its_checkpoint(spark, x, tmp_path):
+def test_a_fit_continues_from_its_checkpoint(spark, x, tmp_path):
     path = tmp_path / "passes"
     source = frame(spark, x).orderBy("id").persist()
     pca = PCA(k=2, inputCol="f", solver="block-krylov", checkpoint=str(path))

@@ -173,7 +173,7 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize(("options", "theirs"), OPTIONS)
-def test_the_model_is_that_of_the_entries_in_memory(spark, entries, options, theirs):
+def test_the_model_equals_the_entries_in_memory(spark, entries, options, theirs):
     model = IncompletePCA(k=2, persist=True, tol=1e-3, **options).fit(frame(spark, entries))
     expected, used = in_memory(entries, tol=1e-3, **theirs)
     found = model.toKarhunen()
@@ -241,7 +241,7 @@ def test_bits_do_not_depend_on_the_partitions_of_the_input(spark, entries):
 
 
 def test_repeated_reading_is_told(spark, entries):
-    with pytest.warns(UserWarning, match="every iteration computes the DataFrame anew and shuffles it"):
+    with pytest.warns(UserWarning, match="every iteration computes the DataFrame again and shuffles it"):
         IncompletePCA(k=1, tol=1e-2, numPartitions=2).fit(frame(spark, entries))
     with warnings.catch_warnings():
         # One task reads the entries once.
@@ -269,7 +269,7 @@ def test_what_cannot_be_used(spark, entries):
             "^the rows with entries of all parts count as 1.0 samples; at least 2",
         ),
         (IncompletePCA(k=2, mean="foo"), source, "foo"),
-        (IncompletePCA(k=2, resume=True), source, "needs the file to go on from"),
+        (IncompletePCA(k=2, resume=True), source, "needs the file to continue from"),
         (IncompletePCA(k=2), source.withColumn("value", functions.lit(None).cast("double")), "'value' holds null"),
         (IncompletePCA(k=2), source.withColumn("value", functions.lit(float("inf"))), r"row \d+, column \d+ is inf"),
         (IncompletePCA(k=2, method="em", regParam=0.1), source, "method = 'em' has no penalty; clear regParam"),

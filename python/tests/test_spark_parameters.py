@@ -46,7 +46,7 @@ def test_values_that_are_refused_before_the_fit(spark, source, options, message)
     assert len(spark.sparkContext.statusTracker().getJobIdsForGroup()) == jobs
 
 
-def test_seeds_are_those_of_spark(source):
+def test_seeds_match_spark(source):
     fits = [
         PCA(k=1, inputCol="f", solver="block-krylov", seed=seed).fit(source).toKarhunen()
         for seed in (-1, -(2**63), 2**63 - 1)

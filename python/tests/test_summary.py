@@ -38,7 +38,7 @@ def test_a_fitted_estimator_says_what_came_out(wine, pca):
     assert "PCA(n_components=3, scale=True)" in repr(make_pipeline(pca))
 
 
-def test_numbers_are_those_of_the_model(pca):
+def test_numbers_match_the_model(pca):
     summary = pca.summary()
     assert summary.n_components == 3
     table = summary.to_frame()

@@ -262,7 +262,7 @@ def test_streams_that_are_no_tables_are_named():
         def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
             return pa.chunked_array([[1.0, 2.0]]).__arrow_c_stream__(requested_schema)
 
-    with pytest.raises(ValueError, match="X is a Column, whose stream of Arrow is no table"):
+    with pytest.raises(ValueError, match="X is a Column, whose stream of Arrow is not a table"):
         PCA(1).fit(Column())
 
 

@@ -55,7 +55,7 @@ def flat(maps):
 
 
 @pytest.mark.parametrize("name", ["sst", "tair"])
-def test_results_are_those_of_eofs_and_xeofs(name, sst):
+def test_results_match_eofs_and_xeofs(name, sst):
     array = sst if name == "sst" else tair()
     latitude = array.latitude if name == "sst" else array.yc
     golden, xeofs = GOLDEN[name]["eofs"], GOLDEN[name]["xeofs"]
@@ -160,7 +160,7 @@ def test_all_modes_give_the_field_back(seed, n, shape, order, single, weighted, 
         assert_allclose(first.values, eof.pcs()[:, 0].values, rtol=0, atol=10 * tolerance)
 
 
-def test_the_fit_is_that_of_rows_of_points():
+def test_the_fit_equals_rows_of_points():
     array = field()
     weights = np.sqrt(np.cos(np.deg2rad(array.lat)))
     counts = np.random.default_rng(1).integers(0, 3, 30)
@@ -358,7 +358,7 @@ def test_rotated_modes_keep_the_field(method):
     assert set(rotated.to_dataset()) == {"components", "scores", "explained_variance", "explained_variance_ratio"}
 
 
-def test_north_groups_modes_that_samples_do_not_tell_apart(sst):
+def test_north_groups_modes_that_samples_do_not_distinguish(sst):
     eof = EOF(5).fit(sst, weights="coslat")
     north = eof.north()
     found = karhunen.selection.north(eof.pca_)
@@ -369,7 +369,7 @@ def test_north_groups_modes_that_samples_do_not_tell_apart(sst):
     assert_allclose(eof.north(25).standard_error.values, np.sqrt(2) * north.standard_error.values, rtol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore:.*computes the partitions of X anew")
+@pytest.mark.filterwarnings("ignore:.*computes the partitions of X again")
 @pytest.mark.parametrize("chunks", [{"time": 7}, {"time": 7, "lat": 2, "lon": 3}, {"lat": 1}])
 @pytest.mark.parametrize("scale", [False, True, "variable"])
 def test_chunked_fields_are_fitted_without_loading(chunks, scale):
@@ -418,7 +418,7 @@ def test_every_pass_reads_each_chunk_once():
         assert len(read) == 9
 
 
-@pytest.mark.filterwarnings("ignore:.*computes the partitions of X anew")
+@pytest.mark.filterwarnings("ignore:.*computes the partitions of X again")
 def test_chunked_variables_and_missing_values():
     pytest.importorskip("dask")
     data = xr.Dataset({"t": field(0, dtype=np.float32), "p": field(1, dtype=np.float32).rename(lat="y", lon="x")})

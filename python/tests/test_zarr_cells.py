@@ -33,7 +33,7 @@ def store(request, packed, tmp_path):
 
 
 @pytest.mark.parametrize("limit", [None, 2_000_000])
-def test_fits_of_a_path_are_those_of_hdf5(store, limit):
+def test_fits_of_a_path_match_hdf5(store, limit):
     for estimator in (PCA(3, memory_limit=limit), IncrementalPCA(3)):
         found, expected = estimator.fit_transform(store), estimator.fit_transform(FILE)
         np.testing.assert_array_equal(found, expected)
@@ -41,7 +41,7 @@ def test_fits_of_a_path_are_those_of_hdf5(store, limit):
 
 
 @pytest.mark.parametrize("layer", ["counts", "by_gene", "dense", "raw"])
-def test_layers_masks_and_normalisation_are_those_of_hdf5(store, layer):
+def test_layers_masks_and_normalisation_match_hdf5(store, layer):
     # Of raw.X the genes are in raw.var, which has no mask.
     mask = None if layer == "raw" else "highly_variable"
     pca = PCA(3)
@@ -53,7 +53,7 @@ def test_layers_masks_and_normalisation_are_those_of_hdf5(store, layer):
     np.testing.assert_array_equal(pca.transform(Cells(FILE, layer=layer)), found)
 
 
-def test_values_are_those_of_anndata(store):
+def test_values_match_anndata(store):
     anndata = pytest.importorskip("anndata")
     zarr = pytest.importorskip("zarr")
     group = zarr.storage.ZipStore(store, mode="r") if store.suffix == ".zip" else store

@@ -3,10 +3,10 @@
 #' Fits components to the entries that are there, and fills in those that are missing, with standard deviations.
 #'
 #' The model is `value[i, j] = center[j] + scale[j] / sqrt(column_weights[j]) * (row_offsets[i] + sum(x[i, ] * rotation[j, ]))
-#' + noise`, in the names of the result, with ones in place of scales and weights that were not given; only observed entries
-#' take part, at a cost linear in their number (Raiko, Ilin and Karhunen 2007). By default the method is variational Bayes,
-#' which learns all variances and leaves out components that the data do not support; least squares, ridges and
-#' probabilistic PCA are others.
+#' + noise`, in the names of the result, with ones instead of scales and weights that were not given; only observed
+#' entries take part, at a cost linear in their number (Raiko, Ilin and Karhunen 2007). By default the method is
+#' variational Bayes, which learns all variances and leaves out components that the data do not support; least squares,
+#' ridges and probabilistic PCA are others.
 #'
 #' A sparse matrix holds the observed entries: those that it does not store are missing, not zero.
 #'
@@ -100,7 +100,7 @@ kh_impute <- function(x, ncomp, method = "auto", scale. = FALSE, weights = NULL,
   structure(c(out, parts, rest), class = "kh_impute")
 }
 
-# The data with the fitted values in place of missing ones, and the standard deviations, zero where observed.
+# The data with the fitted values instead of missing ones, and the standard deviations, zero where observed.
 fill_in <- function(x, data, fitted, deviations) {
   if (data$form == "sparse") {
     # A stored NA is a missing value.

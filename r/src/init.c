@@ -6,7 +6,7 @@
 #include <R_ext/Rdynload.h>
 #include <Rinternals.h>
 
-/* Rust marks an error by the lowest bit of the pointer: a message, or a jump of R (an interrupt) to go on with. */
+/* Rust marks an error by the lowest bit of the pointer: a message, or a jump of R (an interrupt) to continue. */
 static SEXP checked(SEXP answer) {
     uintptr_t bits = (uintptr_t)answer;
     if ((bits & 1) == 0) {

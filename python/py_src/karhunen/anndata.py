@@ -72,9 +72,9 @@ def pca(
     n_comps : int or None, default=None
         Number of components. None is 50, or one less than the smaller number of rows and columns if that is at most 50.
     layer : str or None, default=None
-        Layer to use in place of `X`.
+        Layer to use instead of `X`.
     obsm : str or None, default=None
-        Entry of `obsm` to use in place of `X`. The components then go to ``uns["pca"]["components"]``.
+        Entry of `obsm` to use instead of `X`. The components then go to ``uns["pca"]["components"]``.
     zero_center : bool, default=True
         Subtract the mean of every gene. False computes a truncated SVD (:class:`~karhunen.TruncatedSVD`).
     scale : bool or {"std", "pareto", "range"}, default=False
@@ -97,7 +97,7 @@ def pca(
     dtype : dtype, default="float32"
         Type of the scores.
     key_added : str or None, default=None
-        Name of all three results, in place of ``"X_pca"``, ``"PCs"`` and ``"pca"``.
+        Name of all three results, instead of ``"X_pca"``, ``"PCs"`` and ``"pca"``.
     copy : bool, default=False
         Leave `data` unchanged and return a copy with the results.
     sample_weight : str, array-like of shape (n_obs,), or None, default=None
@@ -182,7 +182,7 @@ def rank_genes(data: Any, n: int = 20, *, key: str | None = None, components: in
     Raises
     ------
     ValueError
-        If there are no results of that name, or `n` or `components` is no positive whole number.
+        If there are no results of that name, or `n` or `components` is not a positive whole number.
 
     Examples
     --------
@@ -270,7 +270,7 @@ def _mask(
 
 
 def _dtype(dtype: Any) -> np.dtype[Any]:
-    """Return the type of the scores, which are no integers."""
+    """Return the type of the scores, which are not integers."""
     try:
         found = np.dtype(dtype)
     except TypeError:

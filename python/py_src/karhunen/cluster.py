@@ -56,7 +56,7 @@ def fit(
         As of :meth:`PCA.fit`. If they, the centres or the scales are a pandas Series with names, `map` first visits the
         first part, for the names of its columns.
     checkpoint : path-like or None, default=None
-        File that keeps the result of every pass, from which `resume` goes on, as of :meth:`PCA.fit`.
+        File that keeps the result of every pass, from which `resume` continues, as of :meth:`PCA.fit`.
     resume : bool, default=False
         Continue from `checkpoint`, or start if the file does not exist.
 

@@ -58,7 +58,7 @@ def unmatched(pca: Any, bed: str | os.PathLike[str]) -> list[Unmatched]:
     Raises
     ------
     ValueError
-        If the columns of the fit are no variants, or if the .bim file is damaged.
+        If the columns of the fit are not variants, or if the .bim file is damaged.
     """
     check_is_fitted(pca)
     names = getattr(pca, "feature_names_in_", None)

@@ -317,7 +317,7 @@ def north(pca: Any, n_observations: float | None = None) -> Separation:
     Returns
     -------
     Separation
-        Standard errors, and the components that they do not tell apart.
+        Standard errors, and the components that they do not distinguish.
     """
     errors, overlaps, groups = _core.separate_components(engine_model(pca), _observations(n_observations))
     return Separation(errors, overlaps, [range(*group) for group in groups])

@@ -52,7 +52,7 @@ class PCA(Estimator["PCAModel"], PCAParams, FitSetters, MLReadable["PCA"], MLWri
         Column of vectors (dense, sparse, or both) or of arrays of numbers. Sparse rows are not densified. Arrays of
         float are summed in double precision; the model has single precision, also in its default tolerance.
     inputCols : list of str
-        Columns of numbers or booleans, in place of `inputCol`. A model takes the same columns in the same order.
+        Columns of numbers or booleans, instead of `inputCol`. A model takes the same columns in the same order.
     outputCol : str
         Name of the column of scores.
     weightCol : str
@@ -69,9 +69,9 @@ class PCA(Estimator["PCAModel"], PCAParams, FitSetters, MLReadable["PCA"], MLWri
         Number of threads of a task; set `spark.task.cpus` to the same number.
     persist : bool, default=False
         Keep the features in the memory and on the disks of the executors during the fit. Without it every pass computes
-        the DataFrame anew.
+        the DataFrame again.
     checkpoint : str
-        File of the driver that keeps the result of every pass of one fit, from which `resume` goes on.
+        File of the driver that keeps the result of every pass of one fit, from which `resume` continues.
     resume : bool, default=False
         Continue from `checkpoint`, or start if the file does not exist.
 
@@ -118,7 +118,7 @@ class PCA(Estimator["PCAModel"], PCAParams, FitSetters, MLReadable["PCA"], MLWri
         Raises
         ------
         TypeError
-            For a name that is no parameter, or a value of another type.
+            For a name that is not a parameter, or a value of another type.
         """
         given = {name: value for name, value in params.items() if value is not None}
         for name in given:

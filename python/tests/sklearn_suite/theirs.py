@@ -1,4 +1,4 @@
-"""scikit-learn's own tests, with our classes in place of theirs."""
+"""scikit-learn's own tests, with our classes instead of theirs."""
 
 import importlib
 import importlib.util

@@ -1,4 +1,4 @@
-# An interrupt stops a fit that would go on for hours, and the session lives on.
+# An interrupt stops a fit that would take hours, and the session continues.
 if (.Platform$OS.type != "unix") exit_file("needs signals of unix")
 set.seed(1)
 x <- matrix(rnorm(2000 * 60), 2000)

@@ -113,7 +113,7 @@ class Column:
                 place = places.get(value)
             except TypeError:
                 raise ValueError(
-                    f"column {self.name!r}: row {row} is {value!r}, which is no category; give text or numbers"
+                    f"column {self.name!r}: row {row} is {value!r}, which is not a category; give text or numbers"
                 ) from None
             if place is None and is_known(value):
                 readings = _readings(value)
@@ -154,7 +154,7 @@ def columns_of(X: Any) -> tuple[list[Column], bool]:
     Raises
     ------
     ValueError
-        If `X` is no table, or two columns have one name.
+        If `X` is not a table, or two columns have the same name.
     """
     table = tables.as_table(X)
     has_names = True

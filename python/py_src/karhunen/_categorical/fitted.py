@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
     from typing_extensions import Self
 
-#: Arguments that are no options of the engine.
+#: Arguments that are not options of the engine.
 _OTHERS = frozenset(("random_state", "verbose", "handle_unknown"))
 
 #: What is done with rows of a category that no row of the fit had.
@@ -149,7 +149,7 @@ class Categorical(FittedModel):
             for name, texts, has_missing in model.variables
             if texts is not None
         }
-        self._tell()
+        self._warn_of_doubts()
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -257,7 +257,7 @@ class Categorical(FittedModel):
             given.append(column.of_categories(categories[:-1] if has_missing else categories))
         return given
 
-    def _tell(self) -> None:
+    def _warn_of_doubts(self) -> None:
         """Warn of a fit whose results are in doubt."""
         pca = self.pca_._model
         if not self._model.has_v_tests:

@@ -125,7 +125,7 @@ class MCA(Categorical):
         check_is_fitted(self)
         return self._model.corrected_eigenvalues(choice_option("correction", correction, Correction))
 
-    def _tell(self) -> None:
+    def _warn_of_doubts(self) -> None:
         n = self.pca_.n_samples_
         for name, categories in self.categories_.items():
             if _core.are_many_categories(len(categories), n):
@@ -134,4 +134,4 @@ class MCA(Categorical):
                     "categories; leave it out, bin it, or use FAMD for numbers",
                     UserWarning,
                 )
-        super()._tell()
+        super()._warn_of_doubts()

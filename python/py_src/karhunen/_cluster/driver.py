@@ -47,7 +47,7 @@ def drive(
     Parameters
     ----------
     estimator : PCA or IncompletePCA
-        Unfitted or fitted; it is fitted anew.
+        Unfitted or fitted; it is fitted from the start.
     reduce : callable
         The engine.
     names : callable

@@ -210,7 +210,7 @@ def _features_of_sklearn(pca: Any) -> Features:
     explained = float(np.sum(pca.explained_variance_ratio_))
     if getattr(pca, "mean_", None) is None or abs(explained - 1.0) > ROUNDING:
         raise ValueError(
-            f"the {len(pca.components_)} components of scikit-learn's {type(pca).__name__} do not tell the variance of "
+            f"the {len(pca.components_)} components of scikit-learn's {type(pca).__name__} do not give the variance of "
             "each feature; fit karhunen's PCA, which keeps them, or all components"
         )
     along = np.asarray(pca.explained_variance_, dtype=np.float64)

@@ -24,7 +24,7 @@ STOPPED = {
     "exhausted": "no step lowers the cost any more",
     "nonoise": "the noise vanished, because scores and loadings outnumber the entries",
     "overfit": "scores and loadings outnumber the entries; the cost fell by less than 0.001 per entry and iteration",
-    "heldout": "the error of the entries set aside no longer fell",
+    "heldout": "the error of the held-out entries no longer fell",
     "iterations": "max_iter was reached",
     "timelimit": "time_limit was reached",
 }

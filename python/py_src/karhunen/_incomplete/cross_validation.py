@@ -237,7 +237,7 @@ def cross_validate_entries(
             raise ValueError(f"{name} is empty: give at least one value, or None for the value of the estimator")
     sizes = [penalty for penalty in penalties if penalty is not None]
     if len(sizes) < len(penalties):
-        raise ValueError("regularization holds None, which is no penalty; leave it out, or fit the methods one by one")
+        raise ValueError("regularization holds None, which is not a penalty; leave it out, or fit each method alone")
     if "path" in given:
         raise ValueError("regularization holds 'path', which chooses a penalty itself; give the penalties to compare")
     # A clone, so that an unfitted estimator does not receive names and ids of the data.

@@ -151,7 +151,7 @@ class FittedIncomplete(Summarised, ViewedModel):
         Raises
         ------
         ValueError
-            If `level` is no probability, or `X` or the weights do not fit the model.
+            If `level` is not a probability, or `X` or the weights do not fit the model.
         OSError
             If the file cannot be written.
 

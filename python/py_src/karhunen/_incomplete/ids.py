@@ -142,7 +142,7 @@ def numbered(name: str, ids: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     _check_length(name, ids, n)
     if ids.dtype.kind in "fcmM" and (missing := ids != ids).any():
         none = "NaT" if ids.dtype.kind in "mM" else "NaN"
-        raise ValueError(f"{name}: entry {int(missing.argmax())} is {none}, which is no id")
+        raise ValueError(f"{name}: entry {int(missing.argmax())} is {none}, which is not an id")
     _refuse_inexact(name, ids)
     if ids.dtype.kind in "iu" and n:
         least, most = int(ids.min()), int(ids.max())
@@ -160,7 +160,7 @@ def numbered(name: str, ids: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     codes = np.fromiter((numbers.setdefault(id_, len(numbers)) for id_ in ids.tolist()), np.int64, n)
     if any(map(_is_missing, numbers)):
         missing = next(e for e, id_ in enumerate(ids.tolist()) if _is_missing(id_))
-        raise ValueError(f"{name}: entry {missing} is {ids[missing]}, which is no id")
+        raise ValueError(f"{name}: entry {missing} is {ids[missing]}, which is not an id")
     unique = _object_array(list(numbers))
     try:
         order = np.fromiter(sorted(range(len(unique)), key=unique.__getitem__), np.int64, len(unique))

@@ -60,11 +60,11 @@ class IncompletePCA(RowByRow):
         Exponent of the second derivatives in "newton", "cg" and "ridge", from 0 to 1.
     regularization : float, tuple ("weighted", float), "path" or None, default=None
         Penalty on squared loadings and scores, in the units of the data; "weighted" multiplies it by the number of
-        entries of each row and column. 0 is least squares. None is no penalty for least squares methods, the standard
-        deviation of the entries for "als" and "soft", and for "ridge" half of ``v (sqrt(N / n) + sqrt(N / p))`` with N
-        entries of n rows and p columns and noise of deviation v, estimated from the data. "path" tries decreasing
-        penalties from the largest with a nonzero solution, and selects the best on the entries held out by
-        `early_stopping`.
+        entries of each row and column. 0 is least squares. None means no penalty for least squares methods, the
+        standard deviation of the entries for "als" and "soft", and for "ridge" half of
+        ``v (sqrt(N / n) + sqrt(N / p))`` with N entries of n rows and p columns and noise of deviation v, estimated
+        from the data. "path" tries decreasing penalties from the largest with a nonzero solution, and selects the best
+        on the entries held out by `early_stopping`.
     noise : {"shared", "feature"}, default="shared"
         "shared" is one noise variance for all features. "feature" learns one for each feature (factor analysis); it is
         available for "auto" without a penalty, "ppca", "vb", "vb-fixed" and "vb-full". It predicts better where some
@@ -135,7 +135,7 @@ class IncompletePCA(RowByRow):
         blocks; more than the limit leaves room for are counted and refused. None sets no limit but the memory of the
         machine.
     cache_dir : str, path or None, default=None
-        Folder of temporary copies of the values of a large text; None is the folder of the system.
+        Folder of temporary copies of the values of a large text; None is the system's folder.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the starts and the held-out entries. None is a fixed seed: every fit gives the same result.
     n_threads : int or None, default=None
@@ -171,8 +171,8 @@ class IncompletePCA(RowByRow):
         with weight w, this is divided by w.
     feature_noise_variance_ : ndarray of shape (n_features,)
         As `noise_variance_`, of each feature and in its squared units: from the residuals of its entries, as large as
-        they would be if each entry were left out, and nearer to `noise_variance_` where they are few. Standard
-        deviations of predictions use it. Equals `noise_variance_` without `error_bars`.
+        they would be if each entry were left out, and nearer to the common noise where they are few. Standard
+        deviations of predictions use it. Without `error_bars`, the common noise variance.
     conformal_errors_ : ndarray of shape (n_held_out,) or None
         Errors of the entries held out by `conformal`, over their standard deviations, absolute and ascending.
     scores_ : ndarray of shape (n_samples, n_components)

@@ -21,7 +21,7 @@ from karhunen._shared.options import (
 )
 from karhunen._shared.standardization import standardization_options
 
-#: Arguments that are no options of the engine.
+#: Arguments that are not options of the engine.
 OTHERS = frozenset(("random_state", "verbose", "cache_dir"))
 #: Times in seconds are shorter.
 LONGEST = 2.0**63

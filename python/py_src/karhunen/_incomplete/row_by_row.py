@@ -87,7 +87,7 @@ class RowByRow(FittedIncomplete):
         if first and options["scale"] is not False:
             raise ValueError(
                 f"scale = {self.scale!r} needs the scales before the first row; fit some rows first, from which "
-                "partial_fit goes on, or divide the columns"
+                "partial_fit continues, or divide the columns"
             )
         in_blocks = is_source(X)
         if in_blocks:
@@ -100,7 +100,7 @@ class RowByRow(FittedIncomplete):
             stream = _core.Stream(options, self.n_features_in_)
         elif stream is None:
             if self.online_rule != "diagonal":
-                raise ValueError(f"online_rule = {self.online_rule!r} cannot go on from a fit; 'diagonal' can")
+                raise ValueError(f"online_rule = {self.online_rule!r} cannot continue from a fit; 'diagonal' can")
             stream = _core.Stream.resume(self._model_now())
         with errors_as_given(self):
             if in_blocks:

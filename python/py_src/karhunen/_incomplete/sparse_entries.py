@@ -31,8 +31,8 @@ def entries_of_sparse(X: Any, weight: Any, n_threads: int | None) -> _core.Entri
     """
     if X.format in ("dia", "bsr"):
         raise ValueError(
-            f"a sparse matrix of the format {X.format} does not tell stored zeros, which are observations, from "
-            "filling; pass CSR, CSC or COO"
+            f"a sparse matrix of the format {X.format} does not distinguish stored zeros, which are observations, "
+            "from filling; pass CSR, CSC or COO"
         )
     if len(X.shape) != 2:
         raise ValueError(f"X is a sparse array of shape {X.shape}; pass rows and columns, as X.reshape(1, -1)")

@@ -25,7 +25,7 @@ class Cells(os.PathLike[str]):
     path : str or path
         The file or folder.
     layer : str, optional
-        Layer of an AnnData in place of `X`; "raw" is its ``raw.X``, if no layer has this name.
+        Layer of an AnnData instead of `X`; "raw" is its ``raw.X``, if no layer has this name.
     mask : str, optional
         Column of `var` of an AnnData that is true for the genes to read, such as "highly_variable".
     genome : str, optional

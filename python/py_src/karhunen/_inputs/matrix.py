@@ -50,7 +50,7 @@ def to_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int
     """
     matrix = _converted(estimator, X, reset=reset, min_samples=min_samples)
     if reset:
-        _tell_rounding(X, matrix)
+        _warn_of_rounding(X, matrix)
     else:
         _refuse_counts(estimator, matrix)
     return matrix
@@ -82,8 +82,8 @@ def _converted(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: in
     except (TypeError, ValueError) as error:
         raise _name_entry(error, X) from None
     matrix = _readable_sparse(matrix) if sp.issparse(matrix) else _readable(matrix)
-    _tell_large_copy(given, matrix)
-    _tell_sorting(matrix)
+    _warn_of_large_copy(given, matrix)
+    _warn_of_sorting(matrix)
     return matrix
 
 
@@ -296,7 +296,7 @@ def _readable_sparse(X: sp.csr_array | sp.csc_array) -> sp.csr_array | sp.csc_ar
     return X
 
 
-def _tell_large_copy(given: Any, read: Any) -> None:
+def _warn_of_large_copy(given: Any, read: Any) -> None:
     """Warn if reading `given` took a large copy that the user could have avoided."""
     if read is given or not hasattr(given, "dtype"):
         return
@@ -331,7 +331,7 @@ def _refuse_counts(estimator: BaseEstimator, matrix: Any) -> None:
 _BEYOND_WHOLE = 2.0**53
 
 
-def _tell_rounding(given: Any, matrix: Any) -> None:
+def _warn_of_rounding(given: Any, matrix: Any) -> None:
     """Warn of whole numbers that float64 rounds."""
     if _is_plain(given):
         return
@@ -354,7 +354,7 @@ def _tell_rounding(given: Any, matrix: Any) -> None:
         )
 
 
-def _tell_sorting(matrix: Any) -> None:
+def _warn_of_sorting(matrix: Any) -> None:
     """Warn of a large matrix with unsorted entries, of which every call sorts a copy."""
     if not sp.issparse(matrix):
         return

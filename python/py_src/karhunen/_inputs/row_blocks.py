@@ -22,7 +22,7 @@ BLOCK_BYTES = 8 * 2**20
 
 
 class RowBlocks:
-    """Rows that a function yields in blocks, anew in every pass.
+    """Rows that a function yields in blocks in every pass.
 
     :class:`PCA` and :class:`IncompletePCA` fit such rows and transform them, in any number. A thread reads one block
     ahead while another is used; blocks are copied, so that a function may yield the same buffer again and again.
@@ -67,7 +67,7 @@ class RowBlocks:
         if not callable(factory):
             raise TypeError(
                 f"factory is of type {type(factory).__name__}, which cannot be called; give a function that returns "
-                "the blocks anew in every pass"
+                "the blocks in every pass"
             )
         for name, count in (("n_features", n_features), ("n_samples", n_samples)):
             if count is not None and (not is_whole(count) or count < 1):
@@ -178,7 +178,7 @@ class RowBlocks:
             blocks = iter(found) if stream is None else stream
         except TypeError:
             raise TypeError(
-                f"{self._name()} returned an object of type {type(found).__name__}, which is no iterable of blocks"
+                f"{self._name()} returned an object of type {type(found).__name__}, which is not an iterable of blocks"
             ) from None
         if (blocks is found or tables.is_reader(found)) and found is self._last:
             raise ValueError(

@@ -69,7 +69,7 @@ def as_table(X: Any) -> Any:
 
 
 def as_held(X: Any) -> Any:
-    """Return `X` as :func:`as_table` does if its rows can only be read once, or anew; other tables as they are."""
+    """Return `X` as :func:`as_table` does if its rows are read once or computed again; other tables as they are."""
     return X if _kind(X) == ("pyarrow", "RecordBatch") else as_table(X)
 
 
@@ -86,8 +86,8 @@ def is_reader(X: Any) -> bool:
 def batches(X: Any) -> Iterator[Any] | None:
     """Return the batches of a query or stream one after the other, without those that are empty; else None.
 
-    A query runs anew in every call; a stream gives its rows once. Tables in memory are no streams. The iterator raises
-    ValueError if there are no rows.
+    A query runs again in every call; a stream gives its rows once. Tables in memory are not streams. The iterator
+    raises ValueError if there are no rows.
     """
     if _kind(X) == ("polars", "LazyFrame"):
         rows = _rows_of_batch(len(X.collect_schema().names()))
@@ -192,7 +192,7 @@ def _reader(X: Any) -> Any:
         try:
             return pyarrow.RecordBatchReader.from_stream(X)
         except pyarrow.ArrowInvalid as error:
-            raise ValueError(f"X is a {type(X).__name__}, whose stream of Arrow is no table: {error}") from None
+            raise ValueError(f"X is a {type(X).__name__}, whose stream of Arrow is not a table: {error}") from None
     polars = _library("polars")
     if polars is not None:
         try:

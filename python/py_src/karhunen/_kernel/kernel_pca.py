@@ -312,7 +312,7 @@ or callable, default="linear"
         options = self._engine_options()
         function = block_kernel(self.kernel, self.kernel_params)
         if log is not None and function is not None:
-            raise ValueError("checkpoint needs a kernel of karhunen: nothing tells whether a function is the same")
+            raise ValueError("checkpoint needs a kernel of karhunen: nothing shows whether a function is the same")
         matrix = to_matrix(self, X, reset=True)
         if self.kernel != "precomputed":
             tell_suspects(self, matrix)

@@ -23,7 +23,7 @@ from karhunen._shared.options import (
 
 #: Equivalent solvers of the engine for scikit-learn's names.
 SKLEARN_EIGEN_SOLVERS: dict[str, KernelRoute] = {"dense": "full", "arpack": "stored", "randomized": "stored"}
-#: Arguments of `KernelPCA` that are no options of the engine.
+#: Arguments of `KernelPCA` that are not options of the engine.
 OTHERS = frozenset(
     (
         *("gamma", "degree", "coef0", "kernel_params", "alpha", "fit_inverse_transform", "remove_zero_eig"),
@@ -90,7 +90,7 @@ def threads_option(estimator: BaseEstimator) -> int | None:
 
 
 def pre_image_option(estimator: Any) -> str | dict[str, Any] | None:
-    """Convert the method of pre-images to its form in files; None is no method."""
+    """Convert the method of pre-images to its form in files; None means no method."""
     way = choice_option("pre_image", estimator.pre_image, PreImage)
     alpha = estimator.alpha
     if alpha is not None and way == "fixed-point":

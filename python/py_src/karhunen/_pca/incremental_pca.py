@@ -82,14 +82,14 @@ class IncrementalPCA(GaussianComponents):
         Factor of the weights of all earlier rows at each call of :meth:`partial_fit`, above 0 and at most 1.
     half_life : float or None, default=None
         Sum of later weights after which the weight of a row has halved: without weights, a number of rows. Unlike
-        `forget` it does not depend on the batches. None is no decay.
+        `forget` it does not depend on the batches. None means no decay.
     column_scale : array-like of shape (n_features,) or None, default=None
         Scales of the columns for a sketch with `scale`. The numbers of a pandas Series belong to the columns of its
         labels, if these are names and the first rows have names.
     warm_rows : int, default=10000
         For a sketch with `scale` and without `column_scale`: the scales are the standard deviations of the first
-        `warm_rows` rows, which are kept until then; rows of weight zero do not count. A warning
-        tells it when attributes are read.
+        `warm_rows` rows, which are kept until then; rows of weight zero do not count. A warning says so when attributes
+        are read.
     memory_limit : int, default=512000000
         Number of bytes that decides the method "auto". Tables in files whose values need more than half of it are read
         in blocks.
@@ -347,8 +347,8 @@ class IncrementalPCA(GaussianComponents):
         Returns
         -------
         IncrementalPCA
-            The estimator. With the method "scatter" it is as if it had seen all rows; truncated sketches lose by
-            merging, and `residuals_` tell how much.
+            The estimator. With the method "scatter" it is as if it had seen all rows; truncated sketches lose accuracy
+            by merging, and `residuals_` show how much.
 
         Raises
         ------
@@ -513,8 +513,8 @@ class IncrementalPCA(GaussianComponents):
         shown = "" if changed == "column_scale" else f" = {now!r}, but the fit began with {then!r}"
         name = {"seed": "random_state"}.get(changed, changed)
         raise ValueError(
-            f"{name}{shown} was changed after the first rows, and options hold for all rows: restore it, or start anew "
-            "with fit"
+            f"{name}{shown} was changed after the first rows, and options hold for all rows: restore it, or start "
+            "again with fit"
         )
 
     def _fit_rows(self, X: Any, sample_weight: Any) -> Matrix | Source:

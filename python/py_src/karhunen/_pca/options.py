@@ -18,14 +18,14 @@ from karhunen._shared.options import (
 )
 from karhunen._shared.standardization import column_numbers
 
-#: Arguments of `PCA` and `TruncatedSVD` that are no options of the engine.
+#: Arguments of `PCA` and `TruncatedSVD` that are not options of the engine.
 OTHERS = frozenset(
     (
         *("whiten", "copy", "svd_solver", "algorithm", "random_state", "verbose", "cache_dir", "device"),
         *("n_iter", "iterated_power", "n_oversamples", "power_iteration_normalizer"),
     )
 )
-#: Arguments of `IncrementalPCA` that are no options of the engine.
+#: Arguments of `IncrementalPCA` that are not options of the engine.
 NOT_INCREMENTAL = frozenset(("whiten", "copy", "random_state", "n_threads", "verbose"))
 #: Equivalent solvers of the engine for scikit-learn's names.
 SKLEARN_SOLVERS: dict[str, Route] = {

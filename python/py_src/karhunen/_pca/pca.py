@@ -97,7 +97,7 @@ class PCA(FittedAtOnce, GaussianComponents):
         (cuSPARSE for sparse data), which are loaded when they are asked for. Transforms are computed by the processor.
         See :ref:`devices`.
     cache_dir : str, path or None, default=None
-        Folder for temporary copies of the values of a large text; None is the folder of the system.
+        Folder for temporary copies of the values of a large text; None is the system's folder.
     verbose : bool, default=False
         Show a progress bar (needs tqdm).
     copy : bool, default=True

@@ -27,7 +27,7 @@ class Scatter(BaseEstimator):
     """Sums over rows that merge: weights, means, and the products of all pairs of columns.
 
     Each part of the data (a batch, a file, a machine) makes one; merged, they equal the sums over all rows, and
-    :meth:`PCA.fit` takes them in place of the rows. Centring, scaling and the meaning of the weights are chosen then.
+    :meth:`PCA.fit` takes them instead of the rows. Centring, scaling and the meaning of the weights are chosen then.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Scatter(BaseEstimator):
     memory_limit : int or None, default=None
         Most bytes that a call may hold, as for :class:`PCA`.
     cache_dir : str, path or None, default=None
-        Folder for temporary copies of the values of a large text; None is the folder of the system.
+        Folder for temporary copies of the values of a large text; None is the system's folder.
     verbose : bool, default=False
         Show a progress bar (needs tqdm).
 

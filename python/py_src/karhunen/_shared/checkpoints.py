@@ -35,7 +35,7 @@ def to_pass_log(path: Any, resume: Any) -> PassLog | None:
         If the file cannot be written, or exists without `resume`.
     """
     if flag_option("resume", resume) and path is None:
-        raise ValueError("resume = True needs the file to go on from: pass checkpoint")
+        raise ValueError("resume = True needs the file to continue from: pass checkpoint")
     if path is None:
         return None
     path = os.fspath(path)
@@ -48,7 +48,7 @@ def to_pass_log(path: Any, resume: Any) -> PassLog | None:
         raise IsADirectoryError(f"checkpoint: {path} is a folder; give a file")
     if not resume and os.path.isfile(path) and os.path.getsize(path) > 0:
         raise FileExistsError(
-            f"checkpoint: {path} exists; pass resume=True to continue it, or remove it to start again"
+            f"checkpoint: {path} exists; pass resume=True to continue from it, or remove it to start again"
         )
     return path, bool(resume), _warn_of_loss
 

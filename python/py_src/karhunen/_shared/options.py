@@ -36,7 +36,7 @@ def engine_arguments(estimator: BaseEstimator, others: Collection[str]) -> dict[
     estimator : BaseEstimator
         Estimator with the arguments.
     others : collection of str
-        Arguments that are no options of the engine.
+        Arguments that are not options of the engine.
 
     Returns
     -------

@@ -121,7 +121,7 @@ def _places(name: str, values: Any, columns: Sequence[str] | None) -> list[int] 
     if len(places) > len(columns):
         known = set(columns)
         extra = next(label for label in labels if label not in known)
-        raise ValueError(f"{name} has a number for {extra!r}, which is no column of X")
+        raise ValueError(f"{name} has a number for {extra!r}, which is not a column of X")
     return [places[column] for column in columns]
 
 

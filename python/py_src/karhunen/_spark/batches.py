@@ -22,7 +22,7 @@ def small_batches(spark: SparkSession) -> Iterator[None]:
     Of several callers at a time the first restores the option when it ends; then the batches of the others are larger.
     """
     before = str(spark.conf.get(_OPTION))
-    # Zero and less are no limit.
+    # Zero and less mean no limit.
     if 0 < int(before) <= _ROWS:
         yield
         return

@@ -36,7 +36,7 @@ class Columns:
 
     @property
     def width(self) -> int | None:
-        """Return the number of features, if the columns tell it."""
+        """Return the number of features, if the columns show it."""
         return len(self.names) if self.kind == "numbers" else None
 
     @property

@@ -112,7 +112,7 @@ class EntryColumns:
         n_parts : int or None
             Number of partitions. None leaves it to Spark.
         all_known : bool
-            If False, columns may have other labels; such entries tell only that there is their row.
+            If False, columns may have other labels; such entries only show that their row exists.
         """
         number = "float" if self.dtype == "float32" else "double"
         row, column, value = (f"c{dataset.columns.index(name)}" for name in (self.row, self.column, self.value))

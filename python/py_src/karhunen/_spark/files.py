@@ -48,8 +48,8 @@ class StageWriter(MLWriter):
         Parameters
         ----------
         path : str
-            Folder. After `overwrite`, one that exists is removed with all it holds; through Spark Connect only what is
-            written anew is replaced.
+            Folder. After `overwrite`, one that exists is removed with all it holds; through Spark Connect only files
+            that are written are replaced.
 
         Raises
         ------

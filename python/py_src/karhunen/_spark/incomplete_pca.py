@@ -40,7 +40,7 @@ ENTRIES_OF_TASK = 10_000_000
 #: sums, of megabytes.
 ENTRIES_OF_PART = 5_000_000
 #: Warning where Spark does not keep the packed entries.
-_REPEATED = "every iteration computes the DataFrame anew and shuffles it; set persist=True"
+_REPEATED = "every iteration computes the DataFrame again and shuffles it; set persist=True"
 
 
 class _EntryParams(SharedParams, HasPredictionCol):
@@ -153,9 +153,9 @@ class IncompletePCA(
         Number of threads of a task; set `spark.task.cpus` to the same number.
     persist : bool, default=False
         Keep the packed entries of several partitions in the memory and on the disks of the executors during the fit.
-        Without it every iteration computes the DataFrame anew and shuffles it.
+        Without it every iteration computes the DataFrame again and shuffles it.
     checkpoint : str
-        File of the driver that keeps the result of every pass, from which `resume` goes on; one for each fit.
+        File of the driver that keeps the result of every pass, from which `resume` continues; one for each fit.
     resume : bool, default=False
         Continue from `checkpoint`, or start if the file does not exist.
 

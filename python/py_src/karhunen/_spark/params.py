@@ -116,7 +116,7 @@ class PCAParams(SharedParams, FitParams, HasInputCol, HasInputCols, HasOutputCol
     """Parameters of the estimator and of the model: their texts, defaults, and getters; setters of the model."""
 
     inputCol = param("inputCol", "column of vectors or of arrays of numbers", TypeConverters.toString)
-    inputCols = param("inputCols", "numeric columns, in place of inputCol", TypeConverters.toListString)
+    inputCols = param("inputCols", "numeric columns, instead of inputCol", TypeConverters.toListString)
     outputCol = param("outputCol", "name of the column of scores", TypeConverters.toString)
     weightCol = param(
         "weightCol",
@@ -187,12 +187,12 @@ class PCAParams(SharedParams, FitParams, HasInputCol, HasInputCols, HasOutputCol
         return bool(self.getOrDefault(self.strict))
 
     def setInputCol(self, value: str) -> Self:
-        """Set the column of vectors or arrays, in place of `inputCols`."""
+        """Set the column of vectors or arrays, instead of `inputCols`."""
         self.clear(self.inputCols)
         return self._set(inputCol=value)
 
     def setInputCols(self, value: list[str]) -> Self:
-        """Set the numeric columns, in place of `inputCol`."""
+        """Set the numeric columns, instead of `inputCol`."""
         self.clear(self.inputCol)
         return self._set(inputCols=value)
 

@@ -32,8 +32,8 @@ _FIRST_LEVELS = 2
 #: Most bytes of sums that the driver merges in a pass: a level of the tree is a stage, which takes longer.
 _DRIVER_BYTES = 64 * 2**20
 _REPEATED = (
-    "every pass of block Krylov iteration computes the DataFrame anew, some ten times, unless what it is computed from "
-    "is persisted; persist it, or set persist=True"
+    "every pass of block Krylov iteration computes the DataFrame again, some ten times, unless what it is computed "
+    "from is persisted; persist it, or set persist=True"
 )
 
 
@@ -55,7 +55,7 @@ class Work(NamedTuple):
     ----------
     sum : callable
         Returns the partial result of a partition from the task, an iterator over its batches and a :class:`RowReader`,
-        of which it sets `width`; None if there are no rows to tell it. A ValueError becomes the error of the fit.
+        of which it sets `width`; None if there are no rows. A ValueError becomes the error of the fit.
     merge : callable
         Merges partial results of neighbouring partitions, in their order.
     """

@@ -12,7 +12,7 @@ from karhunen._spark import pieces
 from karhunen._spark.arrow import batch_of_row
 
 #: Sums in rows: number of the node that merges them, first partition, number of partitions, number of columns (-1 if no
-#: partition has rows that tell it), number of the row within the sums, an error, and bytes.
+#: partition has rows), number of the row within the sums, an error, and bytes.
 SCHEMA = "node long, first long, n_parts long, width int, seq int, problem string, data binary"
 
 

@@ -38,14 +38,14 @@ def as_rows(array: xr.DataArray, label: str, samples: Sequence[Hashable], points
     Raises
     ------
     TypeError
-        If the values are no real numbers.
+        If the values are not real numbers.
     """
     data: Any = array.transpose(*samples, *points).variable.data
     data = data if is_lazy(data) else np.asarray(data)
     kind, width = data.dtype.kind, data.dtype.itemsize
     if kind not in "fiub":
         more = "; real and imaginary part are two variables" if kind == "c" else ""
-        raise TypeError(f"{label} has values of type {data.dtype}, which are no real numbers{more}")
+        raise TypeError(f"{label} has values of type {data.dtype}, which are not real numbers{more}")
     data = data.astype(np.float32 if kind == "f" and width <= 4 else np.float64, copy=False)
     n_axes = len(samples)
     n, p = (int(np.prod(lengths, dtype=np.intp)) for lengths in (data.shape[:n_axes], data.shape[n_axes:]))

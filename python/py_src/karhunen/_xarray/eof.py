@@ -177,7 +177,7 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
             Nonnegative weights of the samples; `weighting` states their meaning.
         persist : bool, default=False
             Keep the chunks of a chunked field in the memory of the workers during the fit. Without it every pass
-            computes them anew.
+            computes them again.
 
         Returns
         -------
@@ -190,7 +190,7 @@ class EOF(BaseEstimator, Modes[FieldT]):  # type: ignore[misc]
             If an option is out of range, the dimensions do not fit, or values are infinite or missing at some samples
             only (the message gives their number, their variable and the first of them).
         TypeError
-            If `X` is no field of xarray, or holds other values than real numbers.
+            If `X` is not a field of xarray, or holds other values than real numbers.
         """
         way = scaling_of(self.scale)
         flag_option("center", self.center)

@@ -78,7 +78,7 @@ def variables(X: Any) -> tuple[Kind, list[tuple[str, xr.DataArray]]]:
     Raises
     ------
     TypeError, ValueError
-        If it is no object of xarray, or has no variable.
+        If it is not an object of xarray, or has no variable.
     """
     if isinstance(X, xr.DataArray):
         return "array", [("X" if X.name is None else str(X.name), X)]
@@ -123,7 +123,7 @@ def read(X: Any, dim: Any, *, missing_allowed: bool) -> Field:
     Raises
     ------
     ValueError
-        If a dimension is absent, the variables have other samples, or values cannot be used (the message tells where).
+        If a dimension is absent, the variables have other samples, or values cannot be used (the message says where).
     """
     kind, given = variables(X)
     dims = dimensions(dim)

@@ -261,7 +261,7 @@ class Modes(Generic[FieldT]):
 
 
 def _power(deviations: NDArray[np.floating[Any]], scaling: Any) -> NDArray[np.float64]:
-    """Return the factors of a scaling; of a mode without variance 0 in place of 1 / 0."""
+    """Return the factors of a scaling; of a mode without variance 0 instead of 1 / 0."""
     if isinstance(scaling, bool) or scaling not in (0, 1, 2):
         raise ValueError(f"scaling = {scaling!r} is not known; choose one of 0, 1, 2")
     wide = np.asarray(deviations, dtype=np.float64)

@@ -42,7 +42,7 @@ def to_collection(X: Any) -> Any:
     Raises
     ------
     TypeError
-        If `X` is no collection of dask.
+        If `X` is not a collection of dask.
     ValueError
         If it has other than two axes, or its partitions would take more than 1 GiB.
     """

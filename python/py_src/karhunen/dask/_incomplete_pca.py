@@ -80,7 +80,7 @@ class IncompletePCA(LazyRows, karhunen.IncompletePCA):
             File that keeps the result of every pass, and whether to continue from it, as of :meth:`karhunen.PCA.fit`;
             the file lies where the fit is called.
         persist : bool, default=False
-            Keep the partitions in the memory of the workers during the fit. Without it every pass computes them anew.
+            Keep the partitions in the memory of the workers during the fit. Without it every pass computes them again.
 
         Returns
         -------
@@ -93,7 +93,7 @@ class IncompletePCA(LazyRows, karhunen.IncompletePCA):
             If an option is out of range or not available; if a partition cannot be used, has another number of
             columns, or differs between two passes (the message gives its number).
         """
-        repeated = "every iteration computes the partitions of X anew"
+        repeated = "every iteration computes the partitions of X again"
         passes = Passes(X, sample_weight, threads_of_part(self), persist, repeated)
         drive(
             self,

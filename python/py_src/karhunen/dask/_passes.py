@@ -41,7 +41,7 @@ class Passes:
         sample_weight: Any,
         n_threads: int,
         persist: bool,
-        repeated: str = "every pass of block Krylov iteration computes the partitions of X anew, some ten times",
+        repeated: str = "every pass of block Krylov iteration computes the partitions of X again, some ten times",
     ) -> None:
         flag_option("persist", persist)
         rows = to_collection(X)
@@ -49,7 +49,7 @@ class Passes:
         if persist:
             # Together, because weights may be computed from the rows.
             rows, weights = dask.persist(rows, weights)
-        self._is_read_anew = not persist and not is_stored(X)
+        self._is_read_again = not persist and not is_stored(X)
         self._repeated = repeated
         self._n_threads = n_threads
         self._names = names_of_columns(X)
@@ -67,7 +67,7 @@ class Passes:
 
     def reduce(self, number: int, task: bytes) -> SumsOfParts:
         """Compute the result of a task for all partitions; the first pass has number 0."""
-        if number == 1 and self._is_read_anew:
+        if number == 1 and self._is_read_again:
             warn(
                 f"{self._repeated}; fit(X, persist=True) keeps them in the memory of the workers",
                 UserWarning,

@@ -71,7 +71,7 @@ class PCA(LazyRows, karhunen.PCA):
         checkpoint, resume
             As of :meth:`karhunen.PCA.fit`; the file lies where the fit is called.
         persist : bool, default=False
-            Keep the partitions in the memory of the workers during the fit. Without it every pass computes them anew.
+            Keep the partitions in the memory of the workers during the fit. Without it every pass computes them again.
 
         Returns
         -------

@@ -48,7 +48,7 @@ class TruncatedSVD(LazyRows, karhunen.TruncatedSVD):
         y : None
             Ignored; present for compatibility with pipelines.
         persist : bool, default=False
-            Keep the partitions in the memory of the workers during the fit. Without it every pass computes them anew.
+            Keep the partitions in the memory of the workers during the fit. Without it every pass computes them again.
 
         Returns
         -------

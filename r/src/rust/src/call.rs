@@ -38,7 +38,7 @@ impl Call {
 pub(crate) fn text(list: &ListSexp, name: &str) -> savvy::Result<String> {
     match element(list, name)?.into_typed() {
         TypedSexp::String(text) if text.len() == 1 => Ok(text.to_vec()[0].to_owned()),
-        _ => Err(savvy_err!("internal error: `{name}` is no text")),
+        _ => Err(savvy_err!("internal error: `{name}` is not text")),
     }
 }
 

@@ -37,7 +37,7 @@ def contributions(
     component : int, default=0
         Index of the component, from 0.
     n_features : int or None, default=20
-        Number of features to draw: those with the largest contributions, fewer where there is no space for their names.
+        Number of features to draw: those with the largest contributions, fewer where space for their names is short.
         None draws all.
     feature_names : sequence of shape (n_features,) or None, default=None
         Names of the features; None uses the columns of the fitted data frame.

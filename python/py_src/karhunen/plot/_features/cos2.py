@@ -44,8 +44,8 @@ def cos2(
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights of the rows of `X`.
     n_features : int or None, default=20
-        Number of features to draw: those with the largest sums, fewer where there is no space for their names. None
-        draws all.
+        Number of features to draw: those with the largest sums, fewer where space for their names is short. None draws
+        all.
     feature_names : sequence of shape (n_features,) or None, default=None
         Names of the features; None uses the columns of the fitted data frame.
     ax : Axes or None, default=None

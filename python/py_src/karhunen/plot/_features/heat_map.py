@@ -54,7 +54,7 @@ def _extremes(values: np.ndarray) -> np.ndarray:
 
 
 def _name_rows(ax: Axes, names: Sequence[str], lengths: np.ndarray) -> None:
-    """Name the features, where there is no space for all those with the largest loadings."""
+    """Name the features; if space is short, only those with the largest loadings."""
     width, height = laid_out(ax)
     # Numbers of the components below the Axes will take one or two lines.
     height -= 2 * NAMES * bars.LINE
@@ -65,7 +65,7 @@ def _name_rows(ax: Axes, names: Sequence[str], lengths: np.ndarray) -> None:
 
 
 def _name_columns(ax: Axes, pca: Any, k: int) -> None:
-    """Name the components with their shares of the variance, or number them if there is no space."""
+    """Name the components with their shares of the variance, or number them if space is short."""
     ax.set_xticks([])
     width, _ = laid_out(ax)
     labels = [_x_label(pca, i) for i in range(k)]

@@ -44,8 +44,8 @@ def loadings(
         the largest loadings by Euclidean norm, in their own order; None draws all.
     kind : {"auto", "bars", "heatmap"}, default="auto"
         "auto" draws a heat map of up to 30 features, else bars. A heat map names the features with the largest loadings
-        where there is no space for all names; of more than 1000 features, each row of cells stands for several and
-        shows the loading of largest size.
+        where space for names is short; of more than 1000 features, each row of cells represents several and shows the
+        loading of largest size.
     feature_names : sequence of shape (n_features,) or None, default=None
         Names of the features; None uses the columns of the fitted data frame.
     ax : Axes or None, default=None

@@ -16,7 +16,7 @@ from karhunen.plot._parts.axes import COLOURS, FAINT, GREY, INK, SOFT, axes, col
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Maximum numbers of bands of rows and of columns; each cell of a larger table stands for several entries.
+#: Maximum numbers of bands of rows and of columns; each cell of a larger table represents several entries.
 ROWS, COLUMNS = 400, 600
 #: Place of the bars above the map, as shares of the Axes: bottom and height.
 BARS = (1.06, 0.16)
@@ -33,8 +33,8 @@ def missing(X: Any, *, feature_names: Sequence[Any] | None = None, ax: Axes | No
     X : array-like or dataframe of shape (n_samples, n_features)
         Table in which NaN, None, pandas' NA and masked entries are missing.
     feature_names : sequence of shape (n_features,) or None, default=None
-        Names of the columns; None uses the names of a data frame. Where there is no space for all names, the columns
-        with the most missing entries are named.
+        Names of the columns; None uses the names of a data frame. Where space for names is short, the columns with the
+        most missing entries are named.
     ax : Axes or None, default=None
         Axes to draw on; None creates a figure.
 

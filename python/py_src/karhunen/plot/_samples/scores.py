@@ -49,7 +49,7 @@ def scores(
     color_by : array-like of shape (n_samples,), str or None, default=None
         Colours: groups (strings, booleans, categories, up to ten different integers) get a colour and marker each, and
         a legend; numbers get a colour bar. Missing values are grey. The name of a pandas series becomes the title. A
-        string is the name of a column of `X`, which may then hold columns that are no features, or of `data`.
+        string is the name of a column of `X`, which may then hold columns that are not features, or of `data`.
     data : dataframe of n_samples rows or None, default=None
         A separate table, of which `color_by` names a column, such as the groups of the rows.
     max_groups : int or None, default=30
