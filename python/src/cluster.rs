@@ -5,9 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use karhunen::cluster::{Engine, Partial, Task, Tree};
 use karhunen::exec::PassLog;
-use karhunen::{
-    Error, IncompleteModel as IncompleteCore, IncompletePca, Observed, Pca, PcaModel, Result, Run, Source,
-};
+use karhunen::{Error, IncompleteModel as IncompleteCore, IncompletePca, Pca, PcaModel, Result, Run};
 use karhunen_io::{from_bytes, to_bytes};
 use numpy::PyArray1;
 use pyo3::exceptions::PyRuntimeError;
@@ -15,8 +13,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator};
 
 use crate::arrays::{LentVector, lend_vector};
-use crate::dtype::{Data, Element, Job};
-use crate::entries::{Entries, EntryJob};
+use crate::dtype::{Data, Element, job};
+use crate::entries::{Entries, entry_job};
 use crate::errors::{file_to_python, to_python};
 use crate::incomplete_model::IncompleteModel;
 use crate::message::{Message, to_array};
@@ -226,7 +224,14 @@ pub(crate) fn sum_part<'py>(
 ) -> PyResult<Bound<'py, PyArray1<u8>>> {
     let task = py.detach(|| from_bytes(task)).map_err(file_to_python)?;
     let effort = Effort::new(x.product_cost(x.shape().1), n_threads);
-    let job = SumPart { task, part, weights: sample_weight.map(lend_vector).transpose()? };
+    let job = job! {
+        task: Task,
+        part: usize,
+        weights: Option<LentVector<f64>> = sample_weight.map(lend_vector).transpose()?,
+        |x, run| -> Partial {
+            Partial::of(&task, part, x, weights.as_ref().map(LentVector::as_slice), run)
+        }
+    };
     let partial = run(py, effort, None, move |run| x.run(job, run))?;
     to_array(py, &partial)
 }
@@ -266,19 +271,6 @@ pub(crate) fn sum_batches<'py>(
     to_array(py, &partial)
 }
 
-struct SumPart {
-    task: Task,
-    part: usize,
-    weights: Option<LentVector<f64>>,
-}
-
-impl Job for SumPart {
-    type Output = Partial;
-    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Partial> {
-        Partial::of(&self.task, self.part, x, self.weights.as_ref().map(LentVector::as_slice), run)
-    }
-}
-
 /// As [`sum_part`], for entries that stay in memory between passes.
 #[pyfunction]
 #[pyo3(signature = (task, part, entries, n_threads=None))]
@@ -291,21 +283,15 @@ pub(crate) fn sum_entries<'py>(
 ) -> PyResult<Bound<'py, PyArray1<u8>>> {
     let task = py.detach(|| from_bytes(task)).map_err(file_to_python)?;
     let stored = entries.get().stored();
-    let job = SumEntries { task, part };
+    let job = entry_job! {
+        task: Task,
+        part: usize,
+        |entries, run| -> Partial {
+            Partial::of_entries(&task, part, entries, run)
+        }
+    };
     let partial = run(py, Effort::new(Effort::LONG, n_threads), None, move |run| stored.run(job, run))?;
     to_array(py, &partial)
-}
-
-struct SumEntries {
-    task: Task,
-    part: usize,
-}
-
-impl EntryJob for SumEntries {
-    type Output = Partial;
-    fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> Result<Partial> {
-        Partial::of_entries(&self.task, self.part, entries, run)
-    }
 }
 
 /// Merges the results of neighbouring parts, given in their order.

@@ -3,14 +3,14 @@
 use karhunen::incomplete::{
     CrossValidated, CrossValidation, CrossValidationTable, FeatureErrors, Regularization,
 };
-use karhunen::{IncompletePca, Matrix, Observed, Result, Run, selection};
+use karhunen::{IncompletePca, Matrix, selection};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::give_matrix;
-use crate::dtype::Element;
-use crate::entries::{Entries, EntryJob};
+
+use crate::entries::{Entries, entry_job};
 use crate::errors::to_python;
 use crate::observer::{Effort, run};
 use crate::options::{Options, value};
@@ -46,7 +46,13 @@ pub(crate) fn cross_validate<'py>(
         regularization: penalties.collect::<PyResult<_>>()?,
         ..CrossValidation::default()
     };
-    let job = Validate { grid, pca };
+    let job = entry_job! {
+        grid: CrossValidation,
+        pca: IncompletePca,
+        |entries, run| -> CrossValidationTable {
+            grid.run(&pca, entries, run)
+        }
+    };
     let stored = entries.get().stored();
     let table = run(py, effort, on_progress, move |run| stored.run(job, run))?;
     let choices = table.choices();
@@ -94,16 +100,4 @@ fn by_choice<'py>(
 
 fn named(penalty: Regularization) -> (&'static str, f64) {
     (penalty.name(), penalty.size().unwrap_or(0.0))
-}
-
-struct Validate {
-    grid: CrossValidation,
-    pca: IncompletePca,
-}
-
-impl EntryJob for Validate {
-    type Output = CrossValidationTable;
-    fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> Result<CrossValidationTable> {
-        self.grid.run(&self.pca, entries, run)
-    }
 }

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
+use karhunen::Matrix;
 use karhunen::diagnostics::{
     self, IncompleteNewRows, IncompleteSamples, RowContributions, Rows, SpeScale,
     incomplete_row_contributions, incomplete_samples,
 };
 use karhunen::incomplete::{IncompleteModel as CoreModel, RowScores};
-use karhunen::{Matrix, Observed, Result, Run};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
 use crate::arrays::{Fresh, give_matrix};
 use crate::diagnostics::{give_features, give_r2, named};
-use crate::dtype::Element;
-use crate::entries::{Entries, EntryJob};
+
+use crate::entries::{Entries, entry_job};
 use crate::errors::to_python;
 use crate::incomplete_model::{IncompleteModel, room};
 use crate::observer::{Effort, run};
@@ -37,7 +37,18 @@ pub(crate) fn diagnose_incomplete_rows<'py>(
     let (model, entries) = (Arc::clone(&model.get().model), entries.get());
     let (c, stored) = (model.n_components(), entries.stored());
     let effort = Effort::new(2.0 * entries.pass_cost(c), n_threads);
-    let job = Diagnose { out: room(py, &stored, (entries.shape().0, c))?, model };
+    let job = entry_job! {
+        out: Fresh = room(py, &stored, (entries.shape().0, c))?,
+        model: Arc<CoreModel>,
+        |entries, run| -> (Py<PyAny>, IncompleteSamples) {
+            let mut out = out;
+            let found = incomplete_samples(&model, entries, run)?;
+            for (out, score) in out.values::<T>().iter_mut().zip(found.scores.scores.as_slice()) {
+                *out = T::from_f64(*score);
+            }
+            Ok((out.into_array(), found))
+        }
+    };
     let (scores, found) = run(py, effort, on_progress, move |run| stored.run(job, run))?;
     let vector = |values| PyArray1::from_vec(py, values);
     let counts = |values| PyArray1::from_vec(py, values);
@@ -47,22 +58,6 @@ pub(crate) fn diagnose_incomplete_rows<'py>(
         [vector(found.t2), vector(found.spe), vector(found.distance2)],
         [counts(found.t2_degrees), counts(found.spe_degrees)],
     ))
-}
-
-struct Diagnose {
-    model: Arc<CoreModel>,
-    out: Fresh,
-}
-
-impl EntryJob for Diagnose {
-    type Output = (Py<PyAny>, IncompleteSamples);
-    fn run<T: Element>(mut self, entries: &Observed<T>, run: &Run<'_>) -> Result<Self::Output> {
-        let found = incomplete_samples(&self.model, entries, run)?;
-        for (out, score) in self.out.values::<T>().iter_mut().zip(found.scores.scores.as_slice()) {
-            *out = T::from_f64(*score);
-        }
-        Ok((self.out.into_array(), found))
-    }
 }
 
 /// Terms of T² and residuals by feature, shape (n_samples, n_features) each; NaN for missing entries.
@@ -77,20 +72,17 @@ pub(crate) fn explain_incomplete_rows<'py>(
 ) -> PyResult<[Bound<'py, PyAny>; 2]> {
     let (model, entries) = (Arc::clone(&model.get().model), entries.get());
     let effort = Effort::new(2.0 * entries.pass_cost(model.n_components()), n_threads);
-    let (job, stored) = (Explain { model }, entries.stored());
+    let (job, stored) = (
+        entry_job! {
+            model: Arc<CoreModel>,
+            |entries, run| -> RowContributions {
+                incomplete_row_contributions(&model, entries, run)
+            }
+        },
+        entries.stored(),
+    );
     let found = run(py, effort, on_progress, move |run| stored.run(job, run))?;
     Ok([give_matrix(py, found.t2)?, give_matrix(py, found.residuals)?])
-}
-
-struct Explain {
-    model: Arc<CoreModel>,
-}
-
-impl EntryJob for Explain {
-    type Output = RowContributions;
-    fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> Result<RowContributions> {
-        incomplete_row_contributions(&self.model, entries, run)
-    }
 }
 
 /// Contributions, correlations and squared cosines, shape (n_features, n_components) each, and communalities.
@@ -123,21 +115,18 @@ pub(crate) fn keep_incomplete_limits(
 ) -> PyResult<IncompleteModel> {
     let (model, entries) = (Arc::clone(&model.get().model), entries.get());
     let effort = Effort::new(100.0 * entries.pass_cost(model.n_components()), n_threads);
-    let (job, stored) = (KeepLimits { model }, entries.stored());
+    let (job, stored) = (
+        entry_job! {
+            model: Arc<CoreModel>,
+            |entries, run| -> CoreModel {
+                let new_rows = IncompleteNewRows::of(&model, entries, run)?;
+                Ok(CoreModel::clone(&model).with_new_rows(new_rows))
+            }
+        },
+        entries.stored(),
+    );
     let model = run(py, effort, on_progress, move |run| stored.run(job, run))?;
     Ok(IncompleteModel { model: Arc::new(model) })
-}
-
-struct KeepLimits {
-    model: Arc<CoreModel>,
-}
-
-impl EntryJob for KeepLimits {
-    type Output = CoreModel;
-    fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> Result<CoreModel> {
-        let new_rows = IncompleteNewRows::of(&self.model, entries, run)?;
-        Ok(CoreModel::clone(&self.model).with_new_rows(new_rows))
-    }
 }
 
 /// The limit of T² of each row by its degrees of freedom.

@@ -14,7 +14,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::arrays::{Fresh, copy_matrix, copy_vector, give_matrix};
-use crate::dtype::{Data, Element, Job};
+use crate::dtype::{Data, Element, Job, job};
 use crate::errors::to_python;
 use crate::model::Model;
 use crate::observer::{Effort, run};
@@ -35,23 +35,18 @@ pub(crate) fn diagnose_rows<'py>(
 ) -> PyResult<(Py<PyAny>, [Vector<'py>; 4])> {
     let model = Arc::clone(&model.get().model);
     let effort = Effort::new(x.product_cost(2 * model.n_components() + 1), n_threads);
-    let job = Diagnose { out: x.room(py, model.n_components())?, model };
+    let job = job! {
+        out: Fresh = x.room(py, model.n_components())?,
+        model: Arc<PcaModel>,
+        |x, run| -> (Py<PyAny>, [Vec<f64>; 4]) {
+            let mut out = out;
+            let Samples { scores, t2, spe, distance2, leverage } = samples_with(&model, x, run)?;
+            out.values::<T>().copy_from_slice(scores.as_slice());
+            Ok((out.into_array(), [t2, spe, distance2, leverage]))
+        }
+    };
     let (scores, rest) = run(py, effort, on_progress, move |run| x.run(job, run))?;
     Ok((scores, rest.map(|values| PyArray1::from_vec(py, values))))
-}
-
-struct Diagnose {
-    model: Arc<PcaModel>,
-    out: Fresh,
-}
-
-impl Job for Diagnose {
-    type Output = (Py<PyAny>, [Vec<f64>; 4]);
-    fn run<T: Element>(mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Self::Output> {
-        let Samples { scores, t2, spe, distance2, leverage } = samples_with(&self.model, x, run)?;
-        self.out.values::<T>().copy_from_slice(scores.as_slice());
-        Ok((self.out.into_array(), [t2, spe, distance2, leverage]))
-    }
 }
 
 /// Squared cosines, shape (n_samples, n_components), of scores and squared distances.
@@ -91,20 +86,14 @@ pub(crate) fn explain_rows<'py>(
 ) -> PyResult<[Array<'py>; 2]> {
     let model = Arc::clone(&model.get().model);
     let effort = Effort::new(x.product_cost(4 * model.n_components() + 2), n_threads);
-    let job = Explain { model };
+    let job = job! {
+        model: Arc<PcaModel>,
+        |x, run| -> RowContributions {
+            row_contributions(&model, x, run)
+        }
+    };
     let found = run(py, effort, on_progress, move |run| x.run(job, run))?;
     Ok([give_matrix(py, found.t2)?, give_matrix(py, found.residuals)?])
-}
-
-struct Explain {
-    model: Arc<PcaModel>,
-}
-
-impl Job for Explain {
-    type Output = RowContributions;
-    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<RowContributions> {
-        row_contributions(&self.model, x, run)
-    }
 }
 
 /// Contributions, correlations and squared cosines, shape (n_features, n_components) each, and communalities.

@@ -38,6 +38,27 @@ pub(crate) trait Job: Send + 'static {
     fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Self::Output>;
 }
 
+/// A [`Job`] written where it is run: values that it takes, as a closure would, and a body that is generic over the type `T`
+/// of the rows.
+macro_rules! job {
+    ($($name:ident: $kind:ty $(= $value:expr)?,)* |$x:ident, $run:tt| -> $output:ty $body:block) => {{
+        struct Work { $($name: $kind),* }
+        impl $crate::dtype::Job for Work {
+            type Output = $output;
+            fn run<T: $crate::dtype::Element>(
+                self,
+                $x: &dyn ::karhunen::Source<T>,
+                $run: &::karhunen::Run<'_>,
+            ) -> ::karhunen::Result<$output> {
+                let Self { $($name),* } = self;
+                $body
+            }
+        }
+        Work { $($name $(: $value)?),* }
+    }};
+}
+pub(crate) use job;
+
 /// Data borrowed from Python: a numpy matrix or a compressed sparse matrix of scipy; or rows that the engine reads
 /// itself.
 pub(crate) enum Data {

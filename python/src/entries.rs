@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use karhunen::incomplete::{Duplicates, Triples};
 use karhunen::matrix::IndexInt;
-use karhunen::{Dense, IncompletePca, Observed, Result, Run, Source};
+use karhunen::{Dense, IncompletePca, Observed, Result, Run};
 use numpy::{PyArray1, PyArrayDyn};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{LentDense, LentVector, lend_vector};
-use crate::dtype::{Data, Element, Job, LentMatrix};
+use crate::dtype::{Data, Element, LentMatrix, job};
 use crate::errors::to_python;
 use crate::observer::{Effort, run};
 use crate::options::Options;
@@ -22,6 +22,26 @@ pub(crate) trait EntryJob: Send + 'static {
     /// Does the work.
     fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> Result<Self::Output>;
 }
+
+/// An [`EntryJob`] written where it is run, as [`job`](crate::dtype::job) is.
+macro_rules! entry_job {
+    ($($name:ident: $kind:ty $(= $value:expr)?,)* |$entries:ident, $run:tt| -> $output:ty $body:block) => {{
+        struct Work { $($name: $kind),* }
+        impl $crate::entries::EntryJob for Work {
+            type Output = $output;
+            fn run<T: $crate::dtype::Element>(
+                self,
+                $entries: &::karhunen::Observed<T>,
+                $run: &::karhunen::Run<'_>,
+            ) -> ::karhunen::Result<$output> {
+                let Self { $($name),* } = self;
+                $body
+            }
+        }
+        Work { $($name $(: $value)?),* }
+    }};
+}
+pub(crate) use entry_job;
 
 /// Entries of either type.
 pub(crate) enum Stored {
@@ -191,27 +211,20 @@ pub(crate) fn observe(
         }
         x @ Data::Shared(_) => {
             let fit = options.map(|options| Options::<IncompletePca>::of_entries(options, 0)).transpose()?;
-            let job = Observe { fit: fit.map(|options| options.engine) };
+            let job = job! {
+                fit: Option<IncompletePca> = fit.map(|options| options.engine),
+                |x, run| -> Stored {
+                    let entries = match &fit {
+                        Some(fit) => fit.observe(x, run)?,
+                        None => Observed::from_source_with(x, run)?,
+                    };
+                    Ok(T::stored(entries))
+                }
+            };
             run(py, effort, None, move |run| x.run(job, run))
         }
     }?;
     Ok(Entries { stored: Arc::new(stored) })
-}
-
-/// Reads the entries of a source, within the memory limit of a fit.
-struct Observe {
-    fit: Option<IncompletePca>,
-}
-
-impl Job for Observe {
-    type Output = Stored;
-    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Stored> {
-        let entries = match &self.fit {
-            Some(fit) => fit.observe(x, run)?,
-            None => Observed::from_source_with(x, run)?,
-        };
-        Ok(T::stored(entries))
-    }
 }
 
 /// Sources of entries and their weights.

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::arrays::{Fresh, LentDense, copy_matrix, give_matrix, lend_vector};
 use crate::dtype::Element;
-use crate::entries::{Entries, EntryJob, Stored};
+use crate::entries::{Entries, EntryJob, Stored, entry_job};
 use crate::errors::to_python;
 use crate::model_class::{ModelClass, view, view_matrix};
 use crate::observer::{Effort, run};
@@ -344,7 +344,12 @@ impl IncompleteModel {
         on_progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (cost, stored) = (entries.get().pass_cost(self.model.n_components()), entries.get().stored());
-        let job = Likelihoods { model: Arc::clone(&self.model) };
+        let job = entry_job! {
+            model: Arc<CoreModel> = Arc::clone(&self.model),
+            |entries, run| -> Vec<f64> {
+                model.score_samples_with(entries, run)
+            }
+        };
         let found = run(py, Effort::new(cost, n_threads), on_progress, move |run| stored.run(job, run))?;
         Ok(PyArray1::from_vec(py, found))
     }
@@ -363,7 +368,16 @@ impl IncompleteModel {
         let cost = self.prediction_cost(n * p, false) + entries.pass_cost(self.model.n_components());
         let stored = entries.stored();
         let out = room(py, &stored, (n, p))?;
-        let job = Values { model: Arc::clone(&self.model), out };
+        let job = entry_job! {
+            model: Arc<CoreModel> = Arc::clone(&self.model),
+            out: Fresh,
+            |entries, run| -> Py<PyAny> {
+                let mut out = out;
+                let rows = model.row_scores_with(entries, run)?;
+                model.values_into(&rows, out.values::<T>(), run)?;
+                Ok(out.into_array())
+            }
+        };
         run(py, Effort::new(cost, n_threads), on_progress, move |run| stored.run(job, run))
     }
 
@@ -499,31 +513,6 @@ impl EntryJob for Offsets {
     type Output = Option<Vec<f64>>;
     fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> Result<Self::Output> {
         Ok(self.model.row_scores_with(entries, run)?.offsets)
-    }
-}
-
-struct Likelihoods {
-    model: Arc<CoreModel>,
-}
-
-impl EntryJob for Likelihoods {
-    type Output = Vec<f64>;
-    fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> Result<Vec<f64>> {
-        self.model.score_samples_with(entries, run)
-    }
-}
-
-struct Values {
-    model: Arc<CoreModel>,
-    out: Fresh,
-}
-
-impl EntryJob for Values {
-    type Output = Py<PyAny>;
-    fn run<T: Element>(mut self, entries: &Observed<T>, run: &Run<'_>) -> Result<Py<PyAny>> {
-        let rows = self.model.row_scores_with(entries, run)?;
-        self.model.values_into(&rows, self.out.values::<T>(), run)?;
-        Ok(self.out.into_array())
     }
 }
 

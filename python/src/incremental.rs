@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use karhunen::incremental::{IncrementalFit as CoreFit, IncrementalMethod, IncrementalModel};
-use karhunen::{IncrementalPca, PcaModel, Result, Run, Source};
+use karhunen::{IncrementalPca, PcaModel, Result};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{LentVector, lend_vector};
-use crate::dtype::{Data, Element, Job};
+use crate::dtype::{Data, job};
 use crate::errors::to_python;
 use crate::model::Model;
 use crate::model_class::ModelClass;
@@ -145,7 +145,14 @@ impl IncrementalFit {
         drop(fit);
         let effort = Effort::new(cost, n_threads);
         let weights = sample_weight.map(lend_vector).transpose()?;
-        let job = Push { fit: Arc::clone(&self.fit), weights };
+        let job = job! {
+            fit: Arc<Shared> = Arc::clone(&self.fit),
+            weights: Option<LentVector<f64>>,
+            |x, run| -> () {
+                let weights = weights.as_ref().map(LentVector::as_slice);
+                fit.change(|fit| fit.push_source(x, weights, run))
+            }
+        };
         run(py, effort, on_progress, move |run| x.run(job, run))
     }
 
@@ -182,33 +189,14 @@ impl IncrementalFit {
     ) -> PyResult<Model> {
         let weights = sample_weight.map(lend_vector).transpose()?;
         let effort = Effort::new(x.fit_cost(), n_threads);
-        let job = Refine { fit: self.now(py), weights, tol };
+        let job = job! {
+            fit: Arc<CoreFit> = self.now(py),
+            weights: Option<LentVector<f64>>,
+            tol: Option<f64>,
+            |x, run| -> PcaModel {
+                fit.refine(x, weights.as_ref().map(LentVector::as_slice), tol, run)
+            }
+        };
         run(py, effort, on_progress, move |run| x.run(job, run)).map(|model| Model::wrap(model, None))
-    }
-}
-
-struct Push {
-    fit: Arc<Shared>,
-    weights: Option<LentVector<f64>>,
-}
-
-impl Job for Push {
-    type Output = ();
-    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<()> {
-        let weights = self.weights.as_ref().map(LentVector::as_slice);
-        self.fit.change(|fit| fit.push_source(x, weights, run))
-    }
-}
-
-struct Refine {
-    fit: Arc<CoreFit>,
-    weights: Option<LentVector<f64>>,
-    tol: Option<f64>,
-}
-
-impl Job for Refine {
-    type Output = PcaModel;
-    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<PcaModel> {
-        self.fit.refine(x, self.weights.as_ref().map(LentVector::as_slice), self.tol, run)
     }
 }

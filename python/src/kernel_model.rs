@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use karhunen::kernel::{Approximation, BlockKernel, Gamma, KernelBasis, KernelRows, PreImageParts};
 use karhunen::pca::Transform;
-use karhunen::{KernelModel as CoreModel, KernelPca, Matrix, Result, Run, Source, Weights};
+use karhunen::{KernelModel as CoreModel, KernelPca, Matrix, Weights};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Fresh, LentVector, give_matrix, lend_vector, show_matrix};
-use crate::dtype::{Data, Element, Job};
+use crate::dtype::{Data, job};
 use crate::errors::remedy;
 use crate::kernel_function::{Called, cause};
 use crate::model::copy_dense;
@@ -44,33 +44,27 @@ pub(crate) fn fit_kernel(
     let effort = Effort::new(cost, n_threads);
     let passes = Passes::open(py, checkpoint.as_ref())?;
     let samples = sample_weight.map(lend_vector).transpose()?;
-    let job = Fit { pca, passes: passes.clone(), samples, called: called.clone(), keep_zeros };
+    let job = job! {
+        pca: KernelPca,
+        passes: Passes = passes.clone(),
+        samples: Option<LentVector<f64>>,
+        called: Option<Arc<Called>> = called.clone(),
+        keep_zeros: bool,
+        |x, run| -> CoreModel {
+            let weights = Weights { samples: samples.as_ref().map(LentVector::as_slice), features: None };
+            let model = match (&called, passes.log()) {
+                // The package refuses a log here.
+                (Some(called), _) => pca.fit_function(x, &weights, Arc::<Called>::clone(called), run)?,
+                (None, Some(log)) => pca.fit_logged(x, &weights, log, run)?,
+                (None, None) => pca.fit_with(x, &weights, run)?,
+            };
+            Ok(if keep_zeros { model } else { model.without_zeros() })
+        }
+    };
     let model = run(py, effort, on_progress, move |run| x.run(job, run));
     passes.warn(checkpoint.as_ref())?;
     let model = model.map_err(|error| cause(called.as_ref(), error))?;
     Ok(KernelModel { model: Arc::new(model), called })
-}
-
-struct Fit {
-    pca: KernelPca,
-    passes: Passes,
-    samples: Option<LentVector<f64>>,
-    called: Option<Arc<Called>>,
-    keep_zeros: bool,
-}
-
-impl Job for Fit {
-    type Output = CoreModel;
-    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<CoreModel> {
-        let weights = Weights { samples: self.samples.as_ref().map(LentVector::as_slice), features: None };
-        let model = match (&self.called, self.passes.log()) {
-            // The package refuses a log here.
-            (Some(called), _) => self.pca.fit_function(x, &weights, Arc::<Called>::clone(called), run)?,
-            (None, Some(log)) => self.pca.fit_logged(x, &weights, log, run)?,
-            (None, None) => self.pca.fit_with(x, &weights, run)?,
-        };
-        Ok(if self.keep_zeros { model } else { model.without_zeros() })
-    }
 }
 
 fn with_function(model: CoreModel, called: Option<&Arc<Called>>) -> CoreModel {
@@ -251,7 +245,16 @@ impl KernelModel {
         };
         let effort = Effort::new(cost, n_threads);
         let out = x.room(py, self.model.n_components())?;
-        let job = Project { model: Arc::clone(&self.model), out };
+        let job = job! {
+            model: Arc<CoreModel> = Arc::clone(&self.model),
+            out: Fresh,
+            |x, run| -> Py<PyAny> {
+                let mut out = out;
+                let scores = model.transform_with(x, Transform::default(), run)?;
+                out.values::<T>().copy_from_slice(scores.as_slice());
+                Ok(out.into_array())
+            }
+        };
         run(py, effort, on_progress, move |run| x.run(job, run))
             .map_err(|error| cause(self.called.as_ref(), error))
     }
@@ -269,7 +272,16 @@ impl KernelModel {
         let cost = scores.product_cost(n) + (scores.shape().0 * n * p) as f64;
         let effort = Effort::new(cost, n_threads);
         let out = scores.room(py, p)?;
-        let job = Reconstruct { model: Arc::clone(&self.model), out };
+        let job = job! {
+            model: Arc<CoreModel> = Arc::clone(&self.model),
+            out: Fresh,
+            |x, run| -> Py<PyAny> {
+                let mut out = out;
+                let rows = model.inverse_transform_with(&copy_dense(x)?, Transform::default(), run)?;
+                out.values::<T>().copy_from_slice(rows.as_slice());
+                Ok(out.into_array())
+            }
+        };
         run(py, effort, on_progress, move |run| scores.run(job, run))
     }
 }
@@ -302,33 +314,5 @@ pub(crate) fn show_rows<'py>(rows: &KernelRows, owner: &Bound<'py, PyAny>) -> Py
             );
             Ok(arrays.into_pyobject(py)?.into_any())
         }
-    }
-}
-
-struct Project {
-    model: Arc<CoreModel>,
-    out: Fresh,
-}
-
-impl Job for Project {
-    type Output = Py<PyAny>;
-    fn run<T: Element>(mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Py<PyAny>> {
-        let scores = self.model.transform_with(x, Transform::default(), run)?;
-        self.out.values::<T>().copy_from_slice(scores.as_slice());
-        Ok(self.out.into_array())
-    }
-}
-
-struct Reconstruct {
-    model: Arc<CoreModel>,
-    out: Fresh,
-}
-
-impl Job for Reconstruct {
-    type Output = Py<PyAny>;
-    fn run<T: Element>(mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Py<PyAny>> {
-        let rows = self.model.inverse_transform_with(&copy_dense(x)?, Transform::default(), run)?;
-        self.out.values::<T>().copy_from_slice(rows.as_slice());
-        Ok(self.out.into_array())
     }
 }

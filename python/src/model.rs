@@ -6,13 +6,13 @@ use std::sync::Arc;
 use karhunen::moments::Moments;
 use karhunen::pca::Transform;
 use karhunen::source::Block;
-use karhunen::{Matrix, Pca, PcaModel, Result, Run, Source, Weights};
+use karhunen::{Matrix, Pca, PcaModel, Result, Source, Weights};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Fresh, LentVector, give_matrix, lend_vector};
-use crate::dtype::{Data, Element, Job};
+use crate::dtype::{Data, Element, job};
 use crate::errors::remedy;
 use crate::model_class::{ModelClass, view, view_matrix};
 use crate::observer::{Effort, run};
@@ -44,39 +44,27 @@ pub(crate) fn fit(
     let Options { engine: pca, n_threads } = Options::read(options)?;
     let effort = Effort::new(x.fit_cost(), n_threads);
     let passes = Passes::open(py, checkpoint.as_ref())?;
-    let job = Fit {
-        pca,
-        passes: passes.clone(),
-        device,
-        samples: sample_weight.map(lend_vector).transpose()?,
-        features: feature_weight.map(lend_vector).transpose()?,
+    let job = job! {
+        pca: Pca,
+        passes: Passes = passes.clone(),
+        device: Option<Vec<PathBuf>>,
+        samples: Option<LentVector<f64>> = sample_weight.map(lend_vector).transpose()?,
+        features: Option<LentVector<f64>> = feature_weight.map(lend_vector).transpose()?,
+        |x, run| -> PcaModel {
+            let weights = Weights {
+                samples: samples.as_ref().map(LentVector::as_slice),
+                features: features.as_ref().map(LentVector::as_slice),
+            };
+            match (&device, passes.log()) {
+                (Some(folders), _) => karhunen_device::fit(&pca, x, &weights, folders, run),
+                (None, Some(log)) => pca.fit_logged(x, &weights, log, run),
+                (None, None) => pca.fit_with(x, &weights, run),
+            }
+        }
     };
     let model = run(py, effort, on_progress, move |run| x.run(job, run));
     passes.warn(checkpoint.as_ref())?;
     Ok(Model { model: Arc::new(model?) })
-}
-
-struct Fit {
-    pca: Pca,
-    passes: Passes,
-    device: Option<Vec<PathBuf>>,
-    samples: Option<LentVector<f64>>,
-    features: Option<LentVector<f64>>,
-}
-
-impl Job for Fit {
-    type Output = PcaModel;
-    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<PcaModel> {
-        let weights = Weights {
-            samples: self.samples.as_ref().map(LentVector::as_slice),
-            features: self.features.as_ref().map(LentVector::as_slice),
-        };
-        match (&self.device, self.passes.log()) {
-            (Some(folders), _) => karhunen_device::fit(&self.pca, x, &weights, folders, run),
-            (None, Some(log)) => self.pca.fit_logged(x, &weights, log, run),
-            (None, None) => self.pca.fit_with(x, &weights, run),
-        }
-    }
 }
 
 type TwoVectors<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
@@ -86,18 +74,18 @@ type TwoVectors<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 #[pyo3(signature = (x, n_threads=None))]
 pub(crate) fn column_moments(py: Python<'_>, x: Data, n_threads: Option<usize>) -> PyResult<TwoVectors<'_>> {
     let effort = Effort::new(x.product_cost(1), n_threads);
-    let moments = run(py, effort, None, move |run| x.run(MomentsOf, run))?;
+    let moments = run(py, effort, None, move |run| {
+        x.run(
+            job! {
+                |x, run| -> Moments {
+                    Moments::of(x, None, run)
+                }
+            },
+            run,
+        )
+    })?;
     let variance: Vec<f64> = moments.sum_of_squares.iter().map(|s| s / moments.weight).collect();
     Ok((PyArray1::from_vec(py, moments.mean), PyArray1::from_vec(py, variance)))
-}
-
-struct MomentsOf;
-
-impl Job for MomentsOf {
-    type Output = Moments;
-    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Moments> {
-        Moments::of(x, None, run)
-    }
 }
 
 /// A fitted model. Its arrays are read-only views of the engine's memory.
@@ -244,7 +232,17 @@ impl Model {
     ) -> PyResult<Py<PyAny>> {
         let effort = Effort::new(x.product_cost(self.model.n_components()), n_threads);
         let out = x.room(py, self.model.n_components())?;
-        let job = Project { model: Arc::clone(&self.model), whiten, out };
+        let job = job! {
+            model: Arc<PcaModel> = Arc::clone(&self.model),
+            whiten: bool,
+            out: Fresh,
+            |x, run| -> Py<PyAny> {
+                let mut out = out;
+                let how = Transform { whiten, ..Transform::default() };
+                model.transform_into(x, how, out.values::<T>(), run)?;
+                Ok(out.into_array())
+            }
+        };
         run(py, effort, on_progress, move |run| x.run(job, run))
     }
 
@@ -259,7 +257,16 @@ impl Model {
     ) -> PyResult<Py<PyAny>> {
         let effort = Effort::new(2.0 * x.product_cost(self.model.n_components()), n_threads);
         let out = x.room(py, self.model.n_components())?;
-        let job = ProjectOadp { model: Arc::clone(&self.model), out };
+        let job = job! {
+            model: Arc<PcaModel> = Arc::clone(&self.model),
+            out: Fresh,
+            |x, run| -> Py<PyAny> {
+                let mut out = out;
+                let scores = model.transform_oadp(x, run)?;
+                out.values::<T>().copy_from_slice(scores.as_slice());
+                Ok(out.into_array())
+            }
+        };
         run(py, effort, on_progress, move |run| x.run(job, run))
     }
 
@@ -275,7 +282,18 @@ impl Model {
     ) -> PyResult<Py<PyAny>> {
         let effort = Effort::new(scores.product_cost(self.model.n_features()), n_threads);
         let out = scores.room(py, self.model.n_features())?;
-        let job = Reconstruct { model: Arc::clone(&self.model), whiten, out };
+        let job = job! {
+            model: Arc<PcaModel> = Arc::clone(&self.model),
+            whiten: bool,
+            out: Fresh,
+            |x, run| -> Py<PyAny> {
+                let mut out = out;
+                let scores = copy_dense(x)?;
+                let how = Transform { whiten, ..Transform::default() };
+                model.inverse_transform_into(&scores, how, out.values::<T>(), run)?;
+                Ok(out.into_array())
+            }
+        };
         run(py, effort, on_progress, move |run| scores.run(job, run))
     }
 
@@ -288,7 +306,12 @@ impl Model {
         n_threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let effort = Effort::new(x.product_cost(self.model.n_components()), n_threads);
-        let job = Likelihood { model: Arc::clone(&self.model) };
+        let job = job! {
+            model: Arc<PcaModel> = Arc::clone(&self.model),
+            |x, run| -> Vec<f64> {
+                model.score_samples_with(x, run)
+            }
+        };
         let scores = run(py, effort, None, move |run| x.run(job, run))?;
         Ok(PyArray1::from_vec(py, scores))
     }
@@ -303,62 +326,6 @@ impl ModelClass for Model {
 
     fn wrap(model: PcaModel, _function: Option<&Bound<'_, PyAny>>) -> Self {
         Self { model: Arc::new(model) }
-    }
-}
-
-struct Project {
-    model: Arc<PcaModel>,
-    whiten: bool,
-    out: Fresh,
-}
-
-impl Job for Project {
-    type Output = Py<PyAny>;
-    fn run<T: Element>(mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Py<PyAny>> {
-        let how = Transform { whiten: self.whiten, ..Transform::default() };
-        self.model.transform_into(x, how, self.out.values::<T>(), run)?;
-        Ok(self.out.into_array())
-    }
-}
-
-struct ProjectOadp {
-    model: Arc<PcaModel>,
-    out: Fresh,
-}
-
-impl Job for ProjectOadp {
-    type Output = Py<PyAny>;
-    fn run<T: Element>(mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Py<PyAny>> {
-        let scores = self.model.transform_oadp(x, run)?;
-        self.out.values::<T>().copy_from_slice(scores.as_slice());
-        Ok(self.out.into_array())
-    }
-}
-
-struct Reconstruct {
-    model: Arc<PcaModel>,
-    whiten: bool,
-    out: Fresh,
-}
-
-impl Job for Reconstruct {
-    type Output = Py<PyAny>;
-    fn run<T: Element>(mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Py<PyAny>> {
-        let scores = copy_dense(x)?;
-        let how = Transform { whiten: self.whiten, ..Transform::default() };
-        self.model.inverse_transform_into(&scores, how, self.out.values::<T>(), run)?;
-        Ok(self.out.into_array())
-    }
-}
-
-struct Likelihood {
-    model: Arc<PcaModel>,
-}
-
-impl Job for Likelihood {
-    type Output = Vec<f64>;
-    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Vec<f64>> {
-        self.model.score_samples_with(x, run)
     }
 }
 

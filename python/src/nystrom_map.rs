@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use karhunen::Weights;
 use karhunen::kernel::{BlockKernel, Gamma, Nystrom, NystromMap as CoreMap};
 use karhunen::pca::Transform;
-use karhunen::{Result, Run, Source, Weights};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Fresh, LentVector, lend_vector};
-use crate::dtype::{Data, Element, Job};
+use crate::dtype::{Data, job};
 use crate::kernel_function::{Called, cause};
 use crate::kernel_model::show_rows;
 use crate::model_class::{ModelClass, view_matrix};
@@ -37,27 +37,21 @@ pub(crate) fn fit_nystrom(
         None => x.product_cost(1) * m as f64 + 10.0 * (m as f64).powi(3),
     };
     let samples = sample_weight.map(lend_vector).transpose()?;
-    let job = Fit { nystrom, samples, called: called.clone() };
+    let job = job! {
+        nystrom: Nystrom,
+        samples: Option<LentVector<f64>>,
+        called: Option<Arc<Called>> = called.clone(),
+        |x, run| -> CoreMap {
+            let weights = Weights { samples: samples.as_ref().map(LentVector::as_slice), features: None };
+            match &called {
+                Some(called) => nystrom.fit_function(x, &weights, Arc::<Called>::clone(called), run),
+                None => nystrom.fit_with(x, &weights, run),
+            }
+        }
+    };
     let map = run(py, Effort::new(cost, n_threads), None, move |run| x.run(job, run))
         .map_err(|error| cause(called.as_ref(), error))?;
     Ok(NystromMap { map: Arc::new(map), called })
-}
-
-struct Fit {
-    nystrom: Nystrom,
-    samples: Option<LentVector<f64>>,
-    called: Option<Arc<Called>>,
-}
-
-impl Job for Fit {
-    type Output = CoreMap;
-    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<CoreMap> {
-        let weights = Weights { samples: self.samples.as_ref().map(LentVector::as_slice), features: None };
-        match &self.called {
-            Some(called) => self.nystrom.fit_function(x, &weights, Arc::<Called>::clone(called), run),
-            None => self.nystrom.fit_with(x, &weights, run),
-        }
-    }
 }
 
 fn with_function(map: CoreMap, called: Option<&Arc<Called>>) -> CoreMap {
@@ -123,7 +117,16 @@ impl NystromMap {
             None => x.product_cost(m) + (x.shape().0 * m * m) as f64,
         };
         let out = x.room(py, m)?;
-        let job = Project { map: Arc::clone(&self.map), out };
+        let job = job! {
+            map: Arc<CoreMap> = Arc::clone(&self.map),
+            out: Fresh,
+            |x, run| -> Py<PyAny> {
+                let mut out = out;
+                let features = map.transform_with(x, Transform::default(), run)?;
+                out.values::<T>().copy_from_slice(features.as_slice());
+                Ok(out.into_array())
+            }
+        };
         run(py, Effort::new(cost, n_threads), None, move |run| x.run(job, run))
             .map_err(|error| cause(self.called.as_ref(), error))
     }
@@ -139,19 +142,5 @@ impl ModelClass for NystromMap {
     fn wrap(map: CoreMap, function: Option<&Bound<'_, PyAny>>) -> Self {
         let called = function.map(Called::new);
         Self { map: Arc::new(with_function(map, called.as_ref())), called }
-    }
-}
-
-struct Project {
-    map: Arc<CoreMap>,
-    out: Fresh,
-}
-
-impl Job for Project {
-    type Output = Py<PyAny>;
-    fn run<T: Element>(mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Py<PyAny>> {
-        let features = self.map.transform_with(x, Transform::default(), run)?;
-        self.out.values::<T>().copy_from_slice(features.as_slice());
-        Ok(self.out.into_array())
     }
 }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use karhunen::resampling::{Bootstrap, Estimates, Intervals, Jackknife, Replicates};
-use karhunen::{Matrix, Pca, Result, Run, Source, Weights};
+use karhunen::{Matrix, Pca, Weights};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{LentVector, copy_matrix, give_matrix, lend_vector};
 use crate::diagnostics::named;
-use crate::dtype::{Data, Element, Job};
+use crate::dtype::{Data, job};
 use crate::model::Model;
 use crate::model_class::ModelClass;
 use crate::observer::{Effort, run};
@@ -90,7 +90,21 @@ fn resample<'py>(
     on_progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Found<'py>> {
     let [samples, features] = [samples, features].map(|weights| weights.map(lend_vector));
-    let job = Resample { how, samples: samples.transpose()?, features: features.transpose()? };
+    let job = job! {
+        how: How,
+        samples: Option<LentVector<f64>> = samples.transpose()?,
+        features: Option<LentVector<f64>> = features.transpose()?,
+        |x, run| -> Intervals {
+            let weights = Weights {
+                samples: samples.as_ref().map(LentVector::as_slice),
+                features: features.as_ref().map(LentVector::as_slice),
+            };
+            match how {
+                How::Bootstrap(bootstrap) => bootstrap.run(x, &weights, run),
+                How::Jackknife(jackknife) => jackknife.run(x, &weights, run),
+            }
+        }
+    };
     let Intervals { variances, ratios, loadings, replicates, .. } =
         run(py, effort, on_progress, move |run| x.run(job, run))?;
     let kept = replicates.map(|found| {
@@ -117,26 +131,6 @@ enum How {
     Jackknife(Jackknife),
 }
 
-struct Resample {
-    how: How,
-    samples: Option<LentVector<f64>>,
-    features: Option<LentVector<f64>>,
-}
-
-impl Job for Resample {
-    type Output = Intervals;
-    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Intervals> {
-        let weights = Weights {
-            samples: self.samples.as_ref().map(LentVector::as_slice),
-            features: self.features.as_ref().map(LentVector::as_slice),
-        };
-        match self.how {
-            How::Bootstrap(bootstrap) => bootstrap.run(x, &weights, run),
-            How::Jackknife(jackknife) => jackknife.run(x, &weights, run),
-        }
-    }
-}
-
 /// Scores of rows on the aligned components of every draw, shape (n_draws, n_rows * n_components).
 #[pyfunction]
 #[pyo3(signature = (model, loadings, x, n_threads=None))]
@@ -151,16 +145,18 @@ pub(crate) fn scores_of_draws<'py>(
     let effort = Effort::new(x.product_cost(loadings.n_rows() * model.n_components()), n_threads);
     let none = || Matrix::zeros(0, 0);
     let replicates = Replicates { model: (*model).clone(), variances: none(), ratios: none(), loadings };
-    give_matrix(py, run(py, effort, None, move |run| x.run(Project { replicates }, run))?)
-}
-
-struct Project {
-    replicates: Replicates,
-}
-
-impl Job for Project {
-    type Output = Matrix;
-    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Matrix> {
-        self.replicates.scores(x, run)
-    }
+    give_matrix(
+        py,
+        run(py, effort, None, move |run| {
+            x.run(
+                job! {
+                    replicates: Replicates,
+                    |x, run| -> Matrix {
+                        replicates.scores(x, run)
+                    }
+                },
+                run,
+            )
+        })?,
+    )
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use karhunen::PcaModel;
 use karhunen::choice::Choice;
 use karhunen::rotation::{Components, Criterion, Method, RotatedModel as Rotated};
-use karhunen::{PcaModel, Result, Run, Source};
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Fresh, copy_matrix, give_matrix};
-use crate::dtype::{Data, Element, Job};
+use crate::dtype::{Data, job};
 use crate::errors::to_python;
 use crate::incomplete_model::IncompleteModel;
 use crate::model::{Model, copy_dense};
@@ -172,7 +172,16 @@ impl RotatedModel {
     ) -> PyResult<Py<PyAny>> {
         let effort = Effort::new(x.product_cost(self.model.model().n_components()), n_threads);
         let out = x.room(py, self.model.n_components())?;
-        let job = Project { model: Arc::clone(&self.model), out };
+        let job = job! {
+            model: Arc<Core> = Arc::clone(&self.model),
+            out: Fresh,
+            |x, run| -> Py<PyAny> {
+                let mut out = out;
+                let scores = model.transform_with(x, run)?;
+                out.values::<T>().copy_from_slice(scores.as_slice());
+                Ok(out.into_array())
+            }
+        };
         run(py, effort, on_progress, move |run| x.run(job, run))
     }
 
@@ -188,7 +197,16 @@ impl RotatedModel {
         let n_features = self.model.model().n_features();
         let effort = Effort::new(scores.product_cost(n_features), n_threads);
         let out = scores.room(py, n_features)?;
-        let job = Reconstruct { model: Arc::clone(&self.model), out };
+        let job = job! {
+            model: Arc<Core> = Arc::clone(&self.model),
+            out: Fresh,
+            |x, run| -> Py<PyAny> {
+                let mut out = out;
+                let rows = model.inverse_transform_with(&copy_dense(x)?, run)?;
+                out.values::<T>().copy_from_slice(rows.as_slice());
+                Ok(out.into_array())
+            }
+        };
         run(py, effort, on_progress, move |run| scores.run(job, run))
     }
 }
@@ -202,33 +220,5 @@ impl ModelClass for RotatedModel {
 
     fn wrap(model: Core, _function: Option<&Bound<'_, PyAny>>) -> Self {
         Self { model: Arc::new(model) }
-    }
-}
-
-struct Project {
-    model: Arc<Core>,
-    out: Fresh,
-}
-
-impl Job for Project {
-    type Output = Py<PyAny>;
-    fn run<T: Element>(mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Py<PyAny>> {
-        let scores = self.model.transform_with(x, run)?;
-        self.out.values::<T>().copy_from_slice(scores.as_slice());
-        Ok(self.out.into_array())
-    }
-}
-
-struct Reconstruct {
-    model: Arc<Core>,
-    out: Fresh,
-}
-
-impl Job for Reconstruct {
-    type Output = Py<PyAny>;
-    fn run<T: Element>(mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Py<PyAny>> {
-        let rows = self.model.inverse_transform_with(&copy_dense(x)?, run)?;
-        self.out.values::<T>().copy_from_slice(rows.as_slice());
-        Ok(self.out.into_array())
     }
 }

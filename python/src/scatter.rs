@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use karhunen::Pca;
 use karhunen::moments::Scatter as Sums;
-use karhunen::{Pca, Result, Run, Source};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{LentVector, lend_vector};
-use crate::dtype::{Data, Element, Job};
+use crate::dtype::{Data, job};
 use crate::errors::to_python;
 use crate::model::Model;
 use crate::model_class::{ModelClass, view, view_matrix};
@@ -28,7 +28,13 @@ pub(crate) fn sum_rows(
 ) -> PyResult<Scatter> {
     let effort = Effort::new(x.product_cost(x.shape().1), n_threads);
     let pca = Pca { memory_limit, ..Pca::default() };
-    let job = SumRows { pca, weights: sample_weight.map(lend_vector).transpose()? };
+    let job = job! {
+        pca: Pca,
+        weights: Option<LentVector<f64>> = sample_weight.map(lend_vector).transpose()?,
+        |x, run| -> Sums {
+            pca.scatter_of(x, weights.as_ref().map(LentVector::as_slice), run)
+        }
+    };
     let sums = run(py, effort, on_progress, move |run| x.run(job, run))?;
     Ok(Scatter { sums: Arc::new(sums) })
 }
@@ -42,33 +48,15 @@ pub(crate) fn sums_of_covariance(
     n_samples: usize,
 ) -> PyResult<Scatter> {
     let effort = Effort::new((x.shape().1 as f64).powi(3), None);
-    let job = OfCovariance { mean: lend_vector(mean)?, n_samples };
+    let job = job! {
+        mean: LentVector<f64> = lend_vector(mean)?,
+        n_samples: usize,
+        |x, _| -> Sums {
+            Sums::of_covariance(x, mean.as_slice(), n_samples)
+        }
+    };
     let sums = run(py, effort, None, move |run| x.run(job, run))?;
     Ok(Scatter { sums: Arc::new(sums) })
-}
-
-struct OfCovariance {
-    mean: LentVector<f64>,
-    n_samples: usize,
-}
-
-impl Job for OfCovariance {
-    type Output = Sums;
-    fn run<T: Element>(self, x: &dyn Source<T>, _: &Run<'_>) -> Result<Sums> {
-        Sums::of_covariance(x, self.mean.as_slice(), self.n_samples)
-    }
-}
-
-struct SumRows {
-    pca: Pca,
-    weights: Option<LentVector<f64>>,
-}
-
-impl Job for SumRows {
-    type Output = Sums;
-    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Sums> {
-        self.pca.scatter_of(x, self.weights.as_ref().map(LentVector::as_slice), run)
-    }
 }
 
 /// Fits components to the rows that were summed.

@@ -4,14 +4,14 @@ use karhunen::choice::Choice;
 use karhunen::selection::{
     self, Answer, Curve, Level, Null, Parallel, Rule, Selection, Spectrum, Suggestion,
 };
-use karhunen::{Pca, Result, Run, Source, Weights};
+use karhunen::{Pca, Weights};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{LentVector, lend_vector};
-use crate::dtype::{Data, Element, Job};
+use crate::dtype::{Data, job};
 use crate::errors::to_python;
 use crate::model::Model;
 use crate::observer::{Effort, run};
@@ -69,26 +69,20 @@ pub(crate) fn parallel_analysis<'py>(
     let level = level.map_or(Level::Mean, Level::Quantile);
     let rule = Parallel { pca, null, level, n_draws, n_observations, seed, ..Parallel::default() };
     let [samples, features] = [sample_weight, feature_weight].map(|weights| weights.map(lend_vector));
-    let job = Compare { rule, samples: samples.transpose()?, features: features.transpose()? };
+    let job = job! {
+        rule: Parallel,
+        samples: Option<LentVector<f64>> = samples.transpose()?,
+        features: Option<LentVector<f64>> = features.transpose()?,
+        |x, run| -> Selection {
+            let weights = Weights {
+                samples: samples.as_ref().map(LentVector::as_slice),
+                features: features.as_ref().map(LentVector::as_slice),
+            };
+            rule.select_incomplete(x, &weights, run)
+        }
+    };
     let found = run(py, effort, on_progress, move |run| x.run(job, run))?;
     given(py, &found)
-}
-
-struct Compare {
-    rule: Parallel,
-    samples: Option<LentVector<f64>>,
-    features: Option<LentVector<f64>>,
-}
-
-impl Job for Compare {
-    type Output = Selection;
-    fn run<T: Element>(self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Selection> {
-        let weights = Weights {
-            samples: self.samples.as_ref().map(LentVector::as_slice),
-            features: self.features.as_ref().map(LentVector::as_slice),
-        };
-        self.rule.select_incomplete(x, &weights, run)
-    }
 }
 
 type Separation<'py> = (Bound<'py, PyArray1<f64>>, Vec<bool>, Vec<(usize, usize)>);

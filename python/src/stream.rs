@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use karhunen::incomplete::{IncompleteStream, MeanMode};
-use karhunen::{IncompleteModel as CoreModel, IncompletePca, Observed, Result, Run, Source};
+use karhunen::{IncompleteModel as CoreModel, IncompletePca};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::dtype::{Data, Element, Job};
-use crate::entries::{Entries, EntryJob, Stored};
+use crate::dtype::{Data, job};
+use crate::entries::{Entries, Stored, entry_job};
 use crate::errors::to_python;
 use crate::incomplete_model::IncompleteModel;
 use crate::model_class::{ModelClass, of_json, to_json};
@@ -59,7 +59,14 @@ impl Stream {
     /// Learns from every row in turn.
     fn learned(&self, py: Python<'_>, entries: &Bound<'_, Entries>, n_components: usize) -> PyResult<Self> {
         let (cost, stored) = (4.0 * entries.get().pass_cost(n_components), entries.get().stored());
-        let job = Learn { stream: IncompleteStream::clone(&self.stream) };
+        let job = entry_job! {
+            stream: IncompleteStream = IncompleteStream::clone(&self.stream),
+            |entries, _| -> IncompleteStream {
+                let mut stream = stream;
+                stream.partial_fit(entries)?;
+                Ok(stream)
+            }
+        };
         let stream = run(py, Effort::new(cost, Some(1)), None, move |run| stored.run(job, run))?;
         Ok(Self { stream: Arc::new(stream) })
     }
@@ -67,7 +74,14 @@ impl Stream {
     /// Learns from every row of a source in turn, block by block. Also returns the entries of the last block.
     fn learned_from(&self, py: Python<'_>, source: Data, n_components: usize) -> PyResult<(Self, Entries)> {
         let effort = Effort::new(4.0 * source.product_cost(n_components), Some(1));
-        let job = LearnSource { stream: IncompleteStream::clone(&self.stream) };
+        let job = job! {
+            stream: IncompleteStream = IncompleteStream::clone(&self.stream),
+            |x, run| -> (IncompleteStream, Stored) {
+                let mut stream = stream;
+                let last = stream.partial_fit_source(x, run)?;
+                Ok((stream, T::stored(last)))
+            }
+        };
         let (stream, last) = run(py, effort, None, move |run| source.run(job, run))?;
         Ok((Self { stream: Arc::new(stream) }, Entries::new(last)))
     }
@@ -82,44 +96,14 @@ impl Stream {
         let Options { engine: pca, n_threads } = Options::of_entries(options, entries.get().n_observed())?;
         let cost = 4.0 * entries.get().pass_cost(pca.n_components);
         let effort = Effort::of_passes(cost, 1, n_threads);
-        let job = Finish { stream: Arc::clone(&self.stream), pca };
+        let job = entry_job! {
+            stream: Arc<IncompleteStream> = Arc::clone(&self.stream),
+            pca: IncompletePca,
+            |entries, run| -> CoreModel {
+                stream.finish_with(entries, &pca, run)
+            }
+        };
         let stored = entries.get().stored();
         run(py, effort, None, move |run| stored.run(job, run)).map(|model| IncompleteModel::wrap(model, None))
-    }
-}
-
-struct Learn {
-    stream: IncompleteStream,
-}
-
-impl EntryJob for Learn {
-    type Output = IncompleteStream;
-    fn run<T: Element>(mut self, entries: &Observed<T>, _: &Run<'_>) -> Result<IncompleteStream> {
-        self.stream.partial_fit(entries)?;
-        Ok(self.stream)
-    }
-}
-
-struct LearnSource {
-    stream: IncompleteStream,
-}
-
-impl Job for LearnSource {
-    type Output = (IncompleteStream, Stored);
-    fn run<T: Element>(mut self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Self::Output> {
-        let last = self.stream.partial_fit_source(x, run)?;
-        Ok((self.stream, T::stored(last)))
-    }
-}
-
-struct Finish {
-    stream: Arc<IncompleteStream>,
-    pca: IncompletePca,
-}
-
-impl EntryJob for Finish {
-    type Output = CoreModel;
-    fn run<T: Element>(self, entries: &Observed<T>, run: &Run<'_>) -> Result<CoreModel> {
-        self.stream.finish_with(entries, &self.pca, run)
     }
 }
