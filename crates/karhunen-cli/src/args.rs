@@ -432,13 +432,10 @@ mod tests {
             ("x inspect --header=no t.csv", Some(false)),
             ("x inspect t.csv --header no", Some(false)),
             ("x inspect --header auto t.csv", None),
-            ("x inspect --no-header t.csv", Some(false)),
             ("x inspect --header -- t.csv", Some(true)),
         ] {
             assert_eq!(option(line), (PathBuf::from("t.csv"), expected), "{line}");
         }
         assert_eq!(option("x inspect --header -- yes"), (PathBuf::from("yes"), Some(true)));
-        let both = ["x", "inspect", "t.csv", "--header=no", "--no-header"];
-        assert!(Cli::try_parse_from(both).is_err());
     }
 }

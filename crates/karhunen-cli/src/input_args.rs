@@ -40,7 +40,7 @@ pub(crate) struct InputArgs {
     pub(crate) header: HeaderArgs,
     /// Column that names the rows, by name (by number, from 1, without names), none, or auto: that of the model,
     /// or a first column of unique texts [default: auto]
-    #[arg(long, value_name = "COLUMN|none|auto", alias = "id-column")]
+    #[arg(long, value_name = "COLUMN|none|auto")]
     pub(crate) row_names: Option<String>,
     /// Column to set aside; may be repeated
     ///
@@ -234,12 +234,9 @@ pub(crate) struct HeaderArgs {
     /// Read the first line as names (yes, also --header alone) or as values (no) [default: as its content shows, or ask]
     #[arg(
         long, value_enum, value_name = "yes|no", num_args = 0..=1, require_equals = true,
-        default_missing_value = "yes", conflicts_with = "no_header"
+        default_missing_value = "yes"
     )]
     header: Option<HeaderArg>,
-    /// The first line holds values: --header no
-    #[arg(long)]
-    no_header: bool,
 }
 
 impl HeaderArgs {
@@ -248,7 +245,6 @@ impl HeaderArgs {
         match self.header {
             Some(HeaderArg::Yes) => Some(true),
             Some(HeaderArg::No) => Some(false),
-            None if self.no_header => Some(false),
             Some(HeaderArg::Auto) | None => None,
         }
     }

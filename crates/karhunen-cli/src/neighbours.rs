@@ -5,7 +5,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Options of scikit-learn, pandas, R, SIMCA, plink and scanpy, in lower case with hyphens, and what does the same.
-const OPTIONS: [(&[&str], &str); 24] = [
+const OPTIONS: [(&[&str], &str); 25] = [
     (
         &["standardize", "standardise", "std", "uv", "unit-variance", "correlation", "cor", "scale-unit"],
         "use --scale",
@@ -16,7 +16,8 @@ const OPTIONS: [(&[&str], &str); 24] = [
     ),
     (&["drop", "exclude", "ignore", "labels", "class", "target", "quali-sup"], "use --label"),
     (&["usecols", "cols", "select", "features", "variables"], "use --columns"),
-    (&["index-col", "row-name", "id", "ids", "rownames"], "use --row-names"),
+    (&["no-header", "noheader"], "use --header no"),
+    (&["index-col", "row-name", "id", "ids", "id-column", "rownames"], "use --row-names"),
     (&["cov", "corr", "covariance", "covmat"], "use --from-covariance and --rows N"),
     (&["nobs", "n-obs", "n-samples"], "use --rows N, with --from-covariance"),
     (&["sep", "delim", "separator"], "use --delimiter"),
@@ -152,6 +153,8 @@ mod tests {
             ("fit t.csv -n 3", "use -k"),
             ("fit t.csv --n_components 3", "use -k"),
             ("fit t.csv --na.strings x", "use --na"),
+            ("fit t.csv --no-header", "use --header no"),
+            ("fit t.csv --id-column id", "use --row-names"),
             ("fit t.csv --format csv", "leave it out: the content of a file says its format"),
             ("fit t.csv --maf 0.1", "filter variants and samples with plink2"),
             ("fit t.csv --kernel gaussian", "use --kernel rbf"),

@@ -239,7 +239,7 @@ mod tests {
         let plan = plan(
             "x.csv -k 95% --scale --no-center --weighting population --solver block-krylov --tol 1e-4 --max-iter 7 \
              --block-size 8 --seed 3 --threads 2 --strict --label a --label b \
-             --decimal , --no-header --id-column none --delimiter tab --transpose --array x --layer y --mask z \
+             --decimal , --header=no --row-names none --delimiter tab --transpose --array x --layer y --mask z \
              --log1p=500 --weights pop",
         )
         .unwrap();

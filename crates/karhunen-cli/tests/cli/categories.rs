@@ -191,9 +191,9 @@ fn cells_decide_what_is_a_category() {
     std::fs::write(&path, "a,b\nx,u\ny,v\nx,v\ny,u\nx,u\n").unwrap();
     assert_eq!(names(&json(&format!("fit {path} --mca --json"))), ["a=x", "a=y", "b=u", "b=v"]);
     std::fs::write(&path, "x,u\ny,v\nx,v\ny,u\nx,u\n").unwrap();
-    let bare = json(&format!("fit {path} --mca --json --no-header -o {model} --force"));
+    let bare = json(&format!("fit {path} --mca --json --header no -o {model} --force"));
     assert_eq!(names(&bare), ["x1=x", "x1=y", "x2=u", "x2=v"]);
-    assert_eq!(output(&format!("transform {model} {path} --no-header")).lines().count(), 6);
+    assert_eq!(output(&format!("transform {model} {path} --header no")).lines().count(), 6);
 }
 
 #[test]

@@ -244,7 +244,7 @@ fn columns_take_given_numbers() {
             moved.map(|x| x.to_string()).collect::<Vec<_>>().join(",") + "\n"
         })
         .collect();
-    let expected = json(&format!("fit {} --no-header --no-center --json=full", file("moved.csv", &moved)));
+    let expected = json(&format!("fit {} --header no --no-center --json=full", file("moved.csv", &moved)));
     let header: Vec<String> = std::fs::read_to_string("../../examples/data/usarrests.csv")
         .unwrap()
         .lines()

@@ -187,7 +187,7 @@ fn what_was_no_feature_in_the_fit_is_none_in_the_transform() {
     std::fs::write(at(&folder, "t.csv"), format!("w,a,id,b,group\n{rows}")).unwrap();
     let data = at(&folder, "t.csv");
     karhunen(&format!(
-        "fit {data} --weights w --label group --id-column id -k 1 -q -o {model} --scores {scores}"
+        "fit {data} --weights w --label group --row-names id -k 1 -q -o {model} --scores {scores}"
     ))
     .assert()
     .success();

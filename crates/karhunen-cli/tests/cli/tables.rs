@@ -157,7 +157,7 @@ fn a_first_line_of_rising_numbers_is_said_by_every_command() {
         let (out, err) = run(folder, &format!("inspect {switch} t.csv"));
         assert!(out.contains("3 rows x 3 columns") && err.is_empty(), "{switch}: {out} {err}");
     }
-    for switch in ["--header=no", "--header no", "--no-header"] {
+    for switch in ["--header=no", "--header no"] {
         let (out, err) = run(folder, &format!("inspect {switch} t.csv"));
         assert!(out.contains("4 rows x 3 columns") && err.is_empty(), "{switch}: {out} {err}");
     }
@@ -273,7 +273,6 @@ fn a_hole_in_the_corner_is_no_name() {
     assert!(refusal(folder, "inspect pandas.csv", 3).contains("--header yes or --header no"));
     assert!(run(folder, "inspect pandas.csv --header yes").0.contains("3 rows x 3 columns"));
     assert!(run(folder, "inspect r.csv --row-names none").0.contains("3 rows x 3 columns"));
-    assert!(run(folder, "inspect r.csv --id-column none").0.contains("3 rows x 3 columns"));
     // Decimals without a name above may be data.
     std::fs::write(folder.join("d.csv"), ",a,b\n1.5,5,7\n2.5,6,8\n").unwrap();
     let (out, err) = run(folder, "inspect d.csv");
